@@ -1,0 +1,57 @@
+#include "base/array.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const struct {
+    const char *name, *numpy_name;
+    size_t size;
+    double unit_roundoff;
+} DTYPES[DTYPE_COUNT] = {
+    [DTYPE_F32] = {"f32", "float32", 4, 0x1p-24}, [DTYPE_F64] = {"f64", "float64", 8, 0x1p-53},
+    [DTYPE_I32] = {"i32", "int32", 4, 0},         [DTYPE_I64] = {"i64", "int64", 8, 0},
+    [DTYPE_U8] = {"u8", "uint8", 1, 0},
+};
+
+size_t dtype_size(DType dtype) { return DTYPES[dtype].size; }
+
+double dtype_unit_roundoff(DType dtype) { return DTYPES[dtype].unit_roundoff; }
+
+const char *dtype_name(DType dtype) { return DTYPES[dtype].name; }
+
+bool dtype_parse(const char *word, DType *out) {
+    for (int i = 0; i < DTYPE_COUNT; i++) {
+        if (strcmp(word, DTYPES[i].name) != 0 && strcmp(word, DTYPES[i].numpy_name) != 0) continue;
+        *out = (DType)i;
+        return true;
+    }
+    return false;
+}
+
+size_t array_count(const Array *array) {
+    size_t count = 1;
+    for (int d = 0; d < array->rank; d++) count *= array->shape[d];
+    return count;
+}
+
+size_t array_bytes(const Array *array) { return array_count(array) * dtype_size(array->dtype); }
+
+char *array_describe(const Array *array, char *text, size_t size) {
+    size_t used = (size_t)snprintf(text, size, "%s[", dtype_name(array->dtype));
+    for (int d = 0; d < array->rank && used < size; d++)
+        used += (size_t)snprintf(text + used, size - used, "%s%zu", d ? ", " : "", array->shape[d]);
+    if (used < size) snprintf(text + used, size - used, "]");
+    return text;
+}
+
+Array array_1d(const char *name, DType dtype, size_t n) {
+    Array array = {.dtype = dtype, .rank = 1, .shape = {n}};
+    snprintf(array.name, sizeof array.name, "%s", name);
+    return array;
+}
+
+const Array *array_find(const Array *arrays, int count, const char *name) {
+    for (int i = 0; i < count; i++)
+        if (strcmp(arrays[i].name, name) == 0) return &arrays[i];
+    return NULL;
+}

@@ -1,0 +1,43 @@
+/* array.h - a dense array in C order: what ops, variants and files exchange. It borrows its memory. */
+#ifndef RUNGS_BASE_ARRAY_H
+#define RUNGS_BASE_ARRAY_H
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum DType { DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64, DTYPE_U8, DTYPE_COUNT } DType;
+
+enum { ARRAY_MAX_RANK = 4, ARRAY_NAME_MAX = 32, OP_MAX_ARRAYS = 8 };
+
+typedef struct Array {
+    char name[ARRAY_NAME_MAX]; /* as the op declares it: "x", "y", "names.offsets" */
+    DType dtype;
+    int rank;
+    size_t shape[ARRAY_MAX_RANK]; /* elements per dimension, C order */
+    void *data;                   /* where the device of the moment can reach it; NULL while only the shape is known */
+} Array;
+
+size_t dtype_size(DType dtype); /* bytes of one element */
+/* Unit round-off u (half the machine epsilon): 2^-24, 2^-53; 0 for integers. */
+double dtype_unit_roundoff(DType dtype);
+const char *dtype_name(DType dtype); /* "f32", "f64", "i32", "i64", "u8" */
+/* Reads "f32", "float32", "f64", ...; false if the word names no dtype. */
+bool dtype_parse(const char *word, DType *out);
+
+size_t array_count(const Array *array); /* elements: the product of the shape; 1 for rank 0 */
+size_t array_bytes(const Array *array);
+/* "f64[4096, 100000]" into `text`; returns text. */
+char *array_describe(const Array *array, char *text, size_t size);
+/* A rank-1 description without memory. */
+Array array_1d(const char *name, DType dtype, size_t n);
+/* By name; NULL if there is none. */
+const Array *array_find(const Array *arrays, int count, const char *name);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,134 @@
+#include "base/params.h"
+
+#include "base/text.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static Status set_value(ParamValue *value, const char *text);
+
+Status params_init(const ParamSpec *specs, Params *out) {
+    *out = (Params){0};
+    for (const ParamSpec *spec = specs; spec && spec->name; spec++) {
+        if (out->count == PARAMS_MAX) return status_fail(STATUS_INTERNAL, "more than %d parameters", PARAMS_MAX);
+        ParamValue *value = &out->values[out->count++];
+        value->spec = spec;
+        if (spec->fallback) TRY(set_value(value, spec->fallback));
+    }
+    return STATUS_OK;
+}
+
+static ParamValue *find(const Params *params, const char *name) {
+    for (int i = 0; i < params->count; i++)
+        if (strcmp(params->values[i].spec->name, name) == 0) return (ParamValue *)&params->values[i];
+    return NULL;
+}
+
+static Status unknown_name(const Params *params, const char *name) {
+    const char *names[PARAMS_MAX];
+    Text known = {0};
+    for (int i = 0; i < params->count; i++) {
+        names[i] = params->values[i].spec->name;
+        TRY(text_append(&known, "%s%s", i ? ", " : "", names[i]));
+    }
+    const char *nearest = text_nearest(name, names, params->count);
+    const Status status = status_fail(STATUS_INVALID, "unknown parameter '%s'%s%s%s (known: %s)", name, nearest ? "; did you mean '" : "",
+                                      nearest ? nearest : "", nearest ? "'?" : "", known.text ? known.text : "none");
+    text_free(&known);
+    return status;
+}
+
+static Status set_number(ParamValue *value, const char *text) {
+    const ParamSpec *spec = value->spec;
+    const bool integer = spec->kind == PARAM_INT;
+    double number = 0;
+    const bool parsed = integer ? text_integer(text, &value->integer) : text_real(text, &number);
+    if (integer) number = (double)value->integer;
+    if (!parsed || isnan(number))
+        return status_fail(STATUS_INVALID, "%s='%s' is not %s; allowed: %s from %.17g to %.17g", spec->name, text,
+                           integer ? "an integer" : "a number", integer ? "integers (also 1e8, 2^22)" : "numbers", spec->min, spec->max);
+    if (!(number >= spec->min && number <= spec->max))
+        return status_fail(STATUS_INVALID, "%s=%s is out of range; allowed: %.17g to %.17g", spec->name, text, spec->min, spec->max);
+    value->real = number;
+    if (integer) snprintf(value->text, sizeof value->text, "%lld", value->integer);
+    else snprintf(value->text, sizeof value->text, "%s", text);
+    return STATUS_OK;
+}
+
+static Status set_choice(ParamValue *value, const char *text) {
+    const char *const *choices = value->spec->choices;
+    int count = 0;
+    Text allowed = {0};
+    for (; choices[count]; count++) {
+        if (strcmp(choices[count], text) == 0) {
+            value->choice = count;
+            snprintf(value->text, sizeof value->text, "%s", text);
+            text_free(&allowed);
+            return STATUS_OK;
+        }
+        TRY(text_append(&allowed, "%s%s", count ? ", " : "", choices[count]));
+    }
+    const char *nearest = text_nearest(text, choices, count);
+    const Status status = status_fail(STATUS_INVALID, "%s='%s' is not allowed%s%s%s (allowed: %s)", value->spec->name, text,
+                                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", allowed.text);
+    text_free(&allowed);
+    return status;
+}
+
+static Status set_value(ParamValue *value, const char *text) {
+    if (value->spec->kind == PARAM_CHOICE) return set_choice(value, text);
+    if (value->spec->kind != PARAM_TEXT) return set_number(value, text);
+    if (strlen(text) >= sizeof value->text || strpbrk(text, " \t\n"))
+        return status_fail(STATUS_INVALID, "%s='%.80s': a text of up to %zu characters without blanks is expected", value->spec->name, text,
+                           sizeof value->text - 1);
+    snprintf(value->text, sizeof value->text, "%s", text);
+    return STATUS_OK;
+}
+
+Status params_set(Params *params, const char *name, const char *text) {
+    ParamValue *value = find(params, name);
+    if (!value) return unknown_name(params, name);
+    TRY(set_value(value, text));
+    value->given = true;
+    return STATUS_OK;
+}
+
+Status params_complete(const Params *params) {
+    for (int i = 0; i < params->count; i++) {
+        const ParamValue *value = &params->values[i];
+        if (!value->given && !value->spec->fallback)
+            return status_fail(STATUS_INVALID, "parameter '%s' is missing: %s", value->spec->name, value->spec->summary);
+    }
+    return STATUS_OK;
+}
+
+static const ParamValue *demand(const Params *params, const char *name) {
+    const ParamValue *value = find(params, name);
+    if (value) return value;
+    fprintf(stderr, "rungs: internal error: parameter '%s' was asked for but never declared\n", name);
+    abort();
+}
+
+long long params_int(const Params *params, const char *name) { return demand(params, name)->integer; }
+
+double params_real(const Params *params, const char *name) { return demand(params, name)->real; }
+
+int params_choice(const Params *params, const char *name) { return demand(params, name)->choice; }
+
+const char *params_text(const Params *params, const char *name) { return demand(params, name)->text; }
+
+bool params_has(const Params *params, const char *name) { return find(params, name) != NULL; }
+
+size_t params_format(const Params *params, bool only_given, char *text, size_t size) {
+    size_t used = 0;
+    if (size) text[0] = '\0';
+    for (int i = 0; i < params->count; i++) {
+        const ParamValue *value = &params->values[i];
+        if (only_given && !value->given) continue;
+        const size_t room = used < size ? size - used : 0;
+        used += (size_t)snprintf(room ? text + used : NULL, room, " %s=%s", value->spec->name, value->text);
+    }
+    return used;
+}

@@ -1,0 +1,56 @@
+/* status.h - how a function says that it could not do its work.
+ *
+ * A function that can fail returns a Status and hands results out through trailing pointers. The message is written once,
+ * where the fault is noticed, into a buffer of the calling thread; callers pass the Status up with TRY() and only
+ * main.c prints it. Usable from C, from CUDA C and from the C++ shim.
+ */
+#ifndef RUNGS_BASE_STATUS_H
+#define RUNGS_BASE_STATUS_H
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum Status {
+    STATUS_OK = 0,
+    STATUS_INVALID,     /* the user's input is wrong: usage, a bad file, a parameter out of range */
+    STATUS_UNSUPPORTED, /* well-formed, but this variant or this machine cannot do it */
+    STATUS_IO,          /* the operating system refused: file, pipe, disk full */
+    STATUS_MEMORY,      /* out of host or device memory */
+    STATUS_DEVICE,      /* a CUDA call or a kernel failed */
+    STATUS_CHECK,       /* a verification failed: guard words, mutated input, a bound */
+    STATUS_INTERNAL     /* a broken promise inside rungs itself */
+} Status;
+
+/* Records the message (printf style) with where it was noticed and returns `code`. Never returns STATUS_OK. */
+Status status_fail_at(const char *file, int line, Status code, const char *format, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 4, 5)))
+#endif
+    ;
+
+/* The calling thread's last message; "" if none. Valid until its next status_fail. */
+const char *status_message(void);
+/* "file.c:123" of the calling thread's last failure; "" if none. */
+const char *status_where(void);
+/* "invalid", "unsupported", "io", ...: a word for rows and messages. */
+const char *status_word(Status code);
+/* Puts words in front of the recorded message ("scenario a.yaml: " + message) and returns `code` unchanged. */
+Status status_prefix(Status code, const char *format, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+#define status_fail(code, ...) status_fail_at(__FILE__, __LINE__, (code), __VA_ARGS__)
+
+#define TRY(expression)                                                                                                          \
+    do {                                                                                                                         \
+        const Status try_status_ = (expression);                                                                                 \
+        if (try_status_ != STATUS_OK) return try_status_;                                                                        \
+    } while (0)
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,140 @@
+#include "base/text.h"
+
+#include <errno.h>
+#include <math.h>
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double INTEGER_LIMIT = 9007199254740992.0; /* 2^53: every integer up to here is a double */
+
+bool text_real(const char *text, double *out) {
+    if (*text == '\0' || *text == ' ') return false;
+    char *end;
+    *out = strtod(text, &end);
+    return *end == '\0';
+}
+
+bool text_integer(const char *text, long long *out) {
+    const char *caret = strchr(text, '^');
+    if (caret) {
+        char base[16];
+        long long b, e;
+        if (caret - text >= (ptrdiff_t)sizeof base) return false;
+        memcpy(base, text, (size_t)(caret - text));
+        base[caret - text] = '\0';
+        if (!text_integer(base, &b) || !text_integer(caret + 1, &e) || e < 0 || b < 0) return false;
+        const double value = pow((double)b, (double)e);
+        if (!(value < INTEGER_LIMIT)) return false;
+        *out = (long long)value;
+        return true;
+    }
+    double value;
+    if (strpbrk(text, "xXpPnN") || !text_real(text, &value)) return false; /* no hexadecimal, no "nan", no "inf" */
+    if (!(fabs(value) < INTEGER_LIMIT) || value != floor(value)) return false;
+    *out = (long long)value;
+    return true;
+}
+
+bool text_glob(const char *pattern, const char *text) {
+    if (*pattern == '\0') return *text == '\0';
+    if (*pattern == '*') return text_glob(pattern + 1, text) || (*text && text_glob(pattern, text + 1));
+    return *text && (*pattern == '?' || *pattern == *text) && text_glob(pattern + 1, text + 1);
+}
+
+static size_t edit_distance(const char *a, const char *b) {
+    enum { LONGEST = 64 };
+    const size_t m = strlen(a), n = strlen(b);
+    if (m >= LONGEST || n >= LONGEST) return LONGEST;
+    size_t row[LONGEST];
+    for (size_t j = 0; j <= n; j++) row[j] = j;
+    for (size_t i = 1; i <= m; i++) {
+        size_t diagonal = row[0];
+        row[0] = i;
+        for (size_t j = 1; j <= n; j++) {
+            const size_t substitute = diagonal + (a[i - 1] != b[j - 1]);
+            diagonal = row[j];
+            size_t best = row[j - 1] + 1;
+            if (row[j] + 1 < best) best = row[j] + 1;
+            row[j] = substitute < best ? substitute : best;
+        }
+    }
+    return row[n];
+}
+
+const char *text_nearest(const char *word, const char *const *candidates, int count) {
+    const char *nearest = NULL;
+    size_t least = strlen(word) / 2 + 2;
+    for (int i = 0; i < count; i++) {
+        const size_t distance = edit_distance(word, candidates[i]);
+        if (distance >= least) continue;
+        least = distance;
+        nearest = candidates[i];
+    }
+    return nearest;
+}
+
+Status text_append(Text *self, const char *format, ...) {
+    va_list arguments, again;
+    va_start(arguments, format);
+    va_copy(again, arguments);
+    const int needed = vsnprintf(NULL, 0, format, arguments);
+    va_end(arguments);
+    if (needed < 0) {
+        va_end(again);
+        return status_fail(STATUS_INTERNAL, "bad format '%s'", format);
+    }
+    if (self->length + (size_t)needed + 1 > self->room) {
+        const size_t room = 2 * (self->length + (size_t)needed + 1);
+        char *grown = realloc(self->text, room);
+        if (!grown) {
+            va_end(again);
+            return status_fail(STATUS_MEMORY, "no memory for a text of %zu bytes", room);
+        }
+        self->text = grown;
+        self->room = room;
+    }
+    vsnprintf(self->text + self->length, self->room - self->length, format, again);
+    va_end(again);
+    self->length += (size_t)needed;
+    return STATUS_OK;
+}
+
+void text_free(Text *self) {
+    free(self->text);
+    *self = (Text){0};
+}
+
+Status text_read_file(const char *path, char **out, size_t *length) {
+    FILE *file = fopen(path, "rb");
+    if (!file)
+        return status_fail(errno == ENOENT ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    char *text = NULL;
+    size_t used = 0, room = 0;
+    for (;;) {
+        if (used + 1 >= room) {
+            room = room ? 2 * room : 65536;
+            char *grown = realloc(text, room);
+            if (!grown) {
+                free(text);
+                fclose(file);
+                return status_fail(STATUS_MEMORY, "%s: no memory to read it", path);
+            }
+            text = grown;
+        }
+        const size_t got = fread(text + used, 1, room - used - 1, file);
+        used += got;
+        if (got == 0) break;
+    }
+    const int failed = ferror(file);
+    fclose(file);
+    if (failed) {
+        free(text);
+        return status_fail(STATUS_IO, "%s: cannot be read", path);
+    }
+    text[used] = '\0';
+    *out = text;
+    if (length) *length = used;
+    return STATUS_OK;
+}

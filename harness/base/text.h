@@ -1,0 +1,41 @@
+/* text.h - small help with words: numbers people write, suggestions, globs, a growing string. */
+#ifndef RUNGS_BASE_TEXT_H
+#define RUNGS_BASE_TEXT_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* "100000000", "1e8", "2^22", "-3": an integer below 2^53 in magnitude. False if the whole text is not one. */
+bool text_integer(const char *text, long long *out);
+/* The whole text as a double ("0.99", "inf", "1e-3"); false otherwise. */
+bool text_real(const char *text, double *out);
+/* Shell-style match of * and ? over the whole text. */
+bool text_glob(const char *pattern, const char *text);
+/* The candidate nearest to `word` by edit distance, or NULL if none is near enough to be what was meant. */
+const char *text_nearest(const char *word, const char *const *candidates, int count);
+
+/* A string that grows; text is NUL-terminated and never NULL after the first append. Zero-initialise. */
+typedef struct Text {
+    char *text;
+    size_t length, room;
+} Text;
+
+Status text_append(Text *self, const char *format, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+void text_free(Text *self);
+/* A whole file as text; errors name the path. Free *out with free(). */
+Status text_read_file(const char *path, char **out, size_t *length);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,41 @@
+/* device.h - where variants run and their arrays live: one table of functions per kind of device. */
+#ifndef RUNGS_DEVICE_DEVICE_H
+#define RUNGS_DEVICE_DEVICE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct Device {
+    const char *kind; /* "cpu", "cuda", "emulator" */
+    bool timed;       /* false: results are verified, never timed */
+    /* Chooses the device and makes the stream; errors say what the machine lacks. */
+    Status (*open)(int index);
+    void (*close)(void);
+    /* 256-byte aligned; STATUS_MEMORY names the bytes asked for and those free. */
+    Status (*allocate)(size_t bytes, void **out);
+    void (*release)(void *pointer);
+    Status (*copy_in)(void *device, const void *host, size_t bytes);
+    Status (*copy_out)(void *host, const void *device, size_t bytes);
+    Status (*fill)(void *device, unsigned char byte, size_t bytes);
+    /* Waits for the stream and reports what went wrong in it; `what` names the work in the message. */
+    Status (*wait)(const char *what);
+    void *(*stream)(void);
+} Device;
+
+const Device *device_cpu(void);
+const Device *device_cuda(void);     /* NULL when built without CUDA */
+const Device *device_emulator(void); /* NULL outside the emulator's executables */
+
+/* Number of usable CUDA devices (0 without driver or build); why: the reason if 0. Does not create a context. */
+int device_cuda_count(char *why, size_t why_size);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,32 @@
+/* memory.h - buffers with guard words on both sides, poison, and change detection, on any device. */
+#ifndef RUNGS_DEVICE_MEMORY_H
+#define RUNGS_DEVICE_MEMORY_H
+
+#include "base/array.h"
+#include "device/device.h"
+
+enum { GUARD_BYTES = 4096 };
+
+typedef struct Buffer {
+    Array array; /* array.data points between the guards, on the device */
+    void *base;  /* the whole allocation */
+    size_t bytes;
+    const Device *device;
+} Buffer;
+
+/* Allocates room for `shape` (a description without data) between two guards filled with a known pattern. The upper guard begins
+ * at the byte after the last element. */
+Status buffer_create(const Device *device, const Array *shape, Buffer *out);
+void buffer_destroy(Buffer *buffer);
+/* Fills the payload with bytes 0xA5 .. so that floats are an improbable finite value that no truth has: see POISON in memory.c. */
+Status buffer_poison(Buffer *buffer);
+Status buffer_upload(Buffer *buffer, const void *host);
+Status buffer_download(const Buffer *buffer, void *host);
+/* STATUS_CHECK naming the array, the side and the first byte's distance if a guard changed. */
+Status buffer_check_guards(const Buffer *buffer);
+/* STATUS_CHECK naming the array and the first element if the payload differs from `host` bit by bit. */
+Status buffer_check_unchanged(const Buffer *buffer, const void *host);
+/* Is every byte of element i of this host copy poison, i.e. never written? */
+bool poison_element(const void *host, DType dtype, size_t index);
+
+#endif

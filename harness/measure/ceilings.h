@@ -1,0 +1,31 @@
+/* ceilings.h - what this device can do at most, measured in the same run as the variants: the yardstick of every fraction. */
+#ifndef RUNGS_MEASURE_CEILINGS_H
+#define RUNGS_MEASURE_CEILINGS_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef struct Ceiling {
+    const char *name;   /* "copy", "read", "write", "fma_f32", "fma_f64", "empty_launch", "empty_graph" */
+    const char *unit;   /* "B/s", "flop/s", "s" */
+    const char *method; /* one line: how */
+    double value;       /* median-based: best configuration for rates, median for times */
+    double low, high;   /* quartiles of the samples of that configuration */
+    size_t bytes;       /* working set per pass, where it applies */
+} Ceiling;
+
+enum { CEILINGS_MAX = 12 };
+
+/* Fills out[0..*count). bytes_hint: working set per array, reduced to what fits; 0: default (1 GiB on a GPU, 4x LLC on a CPU). */
+Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count);
+Status ceilings_cpu(size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

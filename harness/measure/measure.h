@@ -1,0 +1,48 @@
+/* measure.h - time one piece of work in the modes cold, hot, graph, enqueue; every sample is kept. */
+#ifndef RUNGS_MEASURE_MEASURE_H
+#define RUNGS_MEASURE_MEASURE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum MeasureMode { MEASURE_COLD, MEASURE_HOT, MEASURE_GRAPH, MEASURE_ENQUEUE, MEASURE_MODE_COUNT } MeasureMode;
+
+typedef struct Work_ {
+    Status (*run)(void *context); /* enqueues (GPU) or does (CPU) the work once */
+    void *context;
+} MeasuredWork;
+
+typedef struct MeasureLimits {
+    size_t min_samples, max_samples;
+    double seconds; /* aim: stop sampling once this much time went into a mode, but never below min_samples */
+} MeasureLimits;
+
+typedef struct Samples {
+    double *seconds;  /* per call, in the order taken */
+    double *sm_mhz;   /* SM clock during each sample; NaN where it could not be told; NULL on the CPU */
+    size_t count;
+    size_t calls_per_sample; /* hot: several calls between two events where one is too short; seconds are per call */
+    const char *clock;       /* "cuda events", "steady clock", "rdtsc": how the time was taken */
+    char why_none[256];      /* if count is 0: the reason ("the variant synchronises, so it cannot be captured") */
+} Samples;
+
+/* GPU: by CUDA events, launches queued behind a blocking kernel with a time-out; cold flushes L2 (>= 2x its size) before
+ * every sample and outside the events. stream: cudaStream_t. A mode that cannot be had gives count 0 and a reason, STATUS_OK. */
+Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out);
+/* CPU: steady clock; cold sweeps a buffer of >= 2x the last-level cache before every sample. MEASURE_GRAPH gives a reason. */
+Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out);
+void samples_free(Samples *samples);
+
+/* Seconds on the steady clock. */
+double measure_now(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

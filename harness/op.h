@@ -1,0 +1,54 @@
+/* op.h - contract: what is computed. The op owns meaning, parameters, truth, error bound and work model, so that no
+ * variant can flatter itself. One file, reference/<op>.c, ending with
+ *
+ *     RUNGS_OP(rolling) = { .name = "rolling", ... };
+ */
+#ifndef RUNGS_OP_H
+#define RUNGS_OP_H
+
+#include "base/array.h"
+#include "base/case.h"
+#include "base/params.h"
+#include "base/status.h"
+
+/* Truth for one output array: same number of elements. On the host. */
+typedef struct Truth {
+    double *value;     /* computed in better than double, rounded once to double; NaN and inf exactly where they belong */
+    double *tolerance; /* largest |actual - value| that passes, per element, >= 0; 0 demands equality */
+} Truth;
+
+/* How large an error may be, as a formula over the case and its data; evaluated per element into Truth.tolerance. */
+typedef struct Bound {
+    const char *name;    /* NULL ends the table; the first is the op's own, the others are looser, for variants that declare them */
+    const char *formula; /* for people: "2 (w + 16) u mean|x| over the window" */
+} Bound;
+
+typedef struct Work {
+    double bytes; /* each input read once, each output written once */
+    double flops; /* what the definition needs */
+} Work;
+
+typedef struct Op {
+    const char *name;
+    const char *summary;
+    const ParamSpec *params;
+    const char *const *families; /* meaningful input families, NULL-terminated; see verify/families.h */
+    const Bound *bounds;
+    int in_count, out_count;
+    /* Names, dtypes and shapes of inputs and outputs for a case; data pointers stay NULL. */
+    Status (*shapes)(const Case *problem, Array *in, Array *out);
+    /* From arrays of the user's own (names, dtypes and shapes set; some may be missing: in[i].rank < 0) fill the parameters that the
+     * shapes decide, such as n. Errors name the array and what was expected. */
+    Status (*adopt)(const Array *in, Case *problem);
+    /* Inputs from the case's seed alone. NULL: every floating-point input is drawn from the case's family. */
+    Status (*generate)(const Case *problem, Array *in);
+    /* Values and tolerances for every output, parameters taken as the variants receive them. bound: index into bounds. */
+    Status (*truth)(const Case *problem, const Array *in, int bound, Truth *out);
+    Work (*work)(const Case *problem);
+} Op;
+
+#define RUNGS_OP(op)                                                                                                             \
+    extern const Op rungs_op_##op;                                                                                               \
+    const Op rungs_op_##op
+
+#endif

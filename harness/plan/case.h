@@ -1,0 +1,17 @@
+/* plan/case.h - a case as one line of text: "rolling agg=mean n=1000003 window=3000 dtype=f64 input=offset1e8 seed=7". */
+#ifndef RUNGS_PLAN_CASE_H
+#define RUNGS_PLAN_CASE_H
+
+#include "base/case.h"
+#include "op.h"
+
+/* Defaults of the op, dtype f64, its first input family, seed 1. */
+Status case_init(const Op *op, Case *out);
+/* Sets an op parameter or one of dtype, input, seed. */
+Status case_set(const Op *op, Case *problem, const char *name, const char *text);
+/* Reads the whole line; errors name the column, the offending text and what is allowed. */
+Status case_parse(const char *text, Case *out);
+/* The canonical line, every parameter spelled out: parse(format(c)) equals c. Returns text. */
+char *case_format(const Case *problem, char *text, size_t size);
+
+#endif

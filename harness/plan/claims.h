@@ -1,0 +1,32 @@
+/* claims.h - a published number, and the rule by which rows of a run reproduce or refute it. */
+#ifndef RUNGS_PLAN_CLAIMS_H
+#define RUNGS_PLAN_CLAIMS_H
+
+#include "base/status.h"
+
+#include <jansson.h>
+
+typedef struct Claim {
+    const char *id;        /* "rolling-naive-to-tile" */
+    const char *statement; /* the claim in one sentence, as published */
+    const char *source;    /* where: title, URL or file */
+    const char *hardware;  /* on what: "NVIDIA P100 (DGX)" */
+    const char *method;    /* how it was measured there, as far as is known */
+    const char *note;      /* what a reader must know to judge it (n printed / n run); NULL: nothing */
+    const char *scenario;
+    double value;          /* the published number */
+    const char *quantity;  /* "speedup": time of baseline / time of variant; "seconds"; "ratio_to_copy" */
+    const char *problem;   /* canonical case text the rows must have */
+    const char *variant;   /* variant spec with tunables, canonical */
+    const char *baseline;  /* likewise; NULL unless quantity is speedup */
+    const char *mode;      /* "cold", "hot", ... */
+    double at_least, at_most; /* ours reproduces it inside [at_least, at_most]; stated in the scenario beside the reason */
+    const char *rule;      /* that rule in words */
+} Claim;
+
+/* {"kind":"claim","id":...,"verdict":"reproduced"|"not reproduced"|"not testable here","ours":x|null,"ours_interval":[lo,hi]|null,
+ *  "reason":...}, judged from the rows (JSON array of kind "row") alone. New reference. */
+json_t *claim_judge(const Claim *claim, const json_t *rows);
+json_t *claim_to_json(const Claim *claim);
+
+#endif

@@ -1,0 +1,56 @@
+/* scenario.h - a YAML file that expands to cases x variants, and the claims it can judge. docs/SCENARIOS.md has the format. */
+#ifndef RUNGS_PLAN_SCENARIO_H
+#define RUNGS_PLAN_SCENARIO_H
+
+#include "base/case.h"
+#include "plan/claims.h"
+#include "plan/registry.h"
+
+#include <stdbool.h>
+
+typedef enum Mode { MODE_COLD, MODE_HOT, MODE_GRAPH, MODE_ENQUEUE, MODE_FIRST, MODE_COUNT } Mode;
+
+const char *mode_name(Mode mode);
+bool mode_parse(const char *word, Mode *out);
+
+/* One variant with its tunables at given values: "rolling/cuda_thread_tile threads=64 tile=48". */
+typedef struct VariantChoice {
+    const VariantEntry *entry;
+    Params tunables;
+} VariantChoice;
+
+/* One case and the variants to run on it: what the pipeline works through. */
+typedef struct PlanItem {
+    Case problem;
+    Case emulated;          /* the same with the scenario's `without_gpu` parameters: what CUDA variants run where there is no GPU */
+    VariantChoice *variants;
+    int variant_count;
+    unsigned modes;         /* bit per Mode */
+    bool declared_bounds;   /* judge variants that declare a looser bound by it */
+    const char *baseline;   /* variant id that speed-ups are against; NULL: none */
+    const char *scenario;   /* name of the scenario: "published/rolling" */
+} PlanItem;
+
+typedef struct Plan {
+    PlanItem *items;
+    int item_count;
+    Claim *claims;
+    int claim_count;
+    void *storage; /* what the strings live in */
+} Plan;
+
+/* Appends a scenario file to the plan (zero-initialise it first). STATUS_INVALID with "file:line:column: ..." for an unknown key,
+ * wrong type, empty axis, parameter out of range, a pattern that matches no variant, a missing file. */
+Status plan_add_scenario(Plan *plan, const char *path);
+/* Appends one case given as text, for all variants of its op that match the glob (NULL: all), all modes, strict bounds. */
+Status plan_add_case(Plan *plan, const char *text, const char *variants);
+/* Keeps only the variants whose id or name matches the comma-separated globs; STATUS_INVALID if that leaves nothing. */
+Status plan_filter(Plan *plan, const char *globs);
+/* Keeps shard i of n (0 <= i < n), by item, round robin. */
+Status plan_shard(Plan *plan, int index, int count);
+void plan_free(Plan *plan);
+
+/* "rolling/cuda_thread_tile threads=64,128 tile=48" -> one choice per combination. Patterns are globs over ids or names of `op`. */
+Status variant_choices_parse(const Op *op, const char *text, VariantChoice **out, int *count);
+
+#endif

@@ -1,0 +1,101 @@
+/* variant.h - contract: one way of computing an op.
+ *
+ * A variant is one file, impls/<op>/<name>.c or .cu, that includes this header (and kernel.h, if it has kernels) and ends
+ * with one descriptor:
+ *
+ *     RUNGS_VARIANT(rolling, cuda_shared) = {
+ *         .backend = BACKEND_CUDA, .summary = "...", .origin = "...", .tunables = TUNABLES,
+ *         .supports = supports, .scratch_bytes = scratch_bytes, .run = run,
+ *     };
+ *
+ * The two words are the folder and the file: the registry is generated from the paths, so a descriptor whose words disagree with
+ * its path does not link. A .cu file is compiled twice, for the device and for the emulator; the macro keeps the two apart.
+ * A peer (peer_*.py) has the same fields in a Python dictionary; see docs/ADDING_A_VARIANT.md.
+ *
+ * The harness owns all memory. run() enqueues on the given stream (CPU variants just compute), keeps no state between
+ * calls, leaves its inputs alone and writes every element of its outputs.
+ */
+#ifndef RUNGS_VARIANT_H
+#define RUNGS_VARIANT_H
+
+#include "base/array.h"
+#include "base/case.h"
+#include "base/params.h"
+#include "base/status.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum Backend { BACKEND_CPU, BACKEND_CUDA, BACKEND_PEER } Backend;
+
+enum { REASON_MAX = 256 };
+
+/* Harness-owned allocator for ops whose output size depends on the data or whose subject is allocation itself: counted and timed. */
+typedef struct VariantMemory {
+    Status (*allocate)(struct VariantMemory *memory, size_t bytes, void *stream, void **out);
+    void (*release)(struct VariantMemory *memory, void *pointer, void *stream);
+} VariantMemory;
+
+typedef struct VariantArgs {
+    const Case *problem;    /* op parameters, dtype, ... as resolved */
+    const Params *tunables; /* the variant's own, as resolved */
+    const Array *in;        /* in the op's order; device memory for BACKEND_CUDA */
+    int in_count;
+    Array *out; /* in the op's order */
+    int out_count;
+    void *scratch; /* scratch_bytes() bytes, 256-byte aligned, contents undefined */
+    size_t scratch_bytes;
+    void *stream; /* cudaStream_t for BACKEND_CUDA; NULL otherwise */
+    VariantMemory *memory;
+    void *state; /* what prepare() made; NULL without it */
+} VariantArgs;
+
+typedef struct Variant {
+    Backend backend;
+    const char *summary; /* one line: what `rungs list` and the report print */
+    const char *origin;  /* where the algorithm comes from */
+    const ParamSpec *tunables; /* NULL: none */
+    const char *bound;         /* a looser bound of the op that this variant declares ("textbook"); NULL: none */
+    const char *not_emulated;  /* why the emulator cannot run it (inline PTX, clusters); NULL: it can */
+
+    /* May this variant run this case? Called with shapes but without data or device. If not, writes why into reason and returns
+     * false. NULL: always. */
+    bool (*supports)(const VariantArgs *args, char reason[REASON_MAX]);
+    /* Device (or host) bytes of scratch that run() needs. NULL: none. */
+    size_t (*scratch_bytes)(const VariantArgs *args);
+    /* Work done once per case and never inside a sample, such as compiling a user's function; its time is reported apart.
+     * NULL: none. release() undoes it. */
+    Status (*prepare)(const VariantArgs *args, void **state);
+    void (*release)(void *state);
+    Status (*run)(const VariantArgs *args);
+} Variant;
+
+#define RUNGS_JOIN3_(a, b, c) a##b##__##c
+#define RUNGS_JOIN3(a, b, c) RUNGS_JOIN3_(a, b, c)
+#ifdef RUNGS_EMULATED
+#define RUNGS_VARIANT_SYMBOL(op, name) RUNGS_JOIN3(rungs_emulated_, op, name)
+#else
+#define RUNGS_VARIANT_SYMBOL(op, name) RUNGS_JOIN3(rungs_variant_, op, name)
+#endif
+#ifdef __cplusplus
+#define RUNGS_VARIANT(op, name)                                                                                                  \
+    extern "C" const Variant RUNGS_VARIANT_SYMBOL(op, name);                                                                     \
+    const Variant RUNGS_VARIANT_SYMBOL(op, name)
+#else
+#define RUNGS_VARIANT(op, name)                                                                                                  \
+    extern const Variant RUNGS_VARIANT_SYMBOL(op, name);                                                                         \
+    const Variant RUNGS_VARIANT_SYMBOL(op, name)
+#endif
+
+/* supports() helper: writes the reason, printf style, and returns false. */
+bool variant_refuse(char reason[REASON_MAX], const char *format, ...)
+#ifdef __GNUC__
+    __attribute__((format(printf, 2, 3)))
+#endif
+    ;
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,21 @@
+/* families.h - input families: from a name and a seed to numbers, the same on every machine and for any number of threads. */
+#ifndef RUNGS_VERIFY_FAMILIES_H
+#define RUNGS_VERIFY_FAMILIES_H
+
+#include "base/array.h"
+#include "base/case.h"
+#include "base/status.h"
+
+typedef struct Family {
+    const char *name; /* NULL ends the table */
+    const char *summary;
+} Family;
+
+extern const Family FAMILIES[]; /* without real:NAME and the numbers in offset1e3..offset1e9 */
+
+/* STATUS_INVALID naming the word and listing what is known; checks real:NAME against the series that exist. */
+Status family_check(const char *name);
+/* Fills a host array (f32 or f64) of the case's family and seed; `stream` makes several inputs of one case differ. */
+Status family_fill(const Case *problem, uint64_t stream, Array *array);
+
+#endif
