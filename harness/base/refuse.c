@@ -1,0 +1,12 @@
+#include "variant.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+
+bool variant_refuse(char reason[REASON_MAX], const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(reason, REASON_MAX, format, arguments);
+    va_end(arguments);
+    return false;
+}

@@ -1,0 +1,58 @@
+/* double - y[i] = 2 x[i]: the smallest op, kept as the example of docs/ADDING_AN_OP.md. */
+#include "op.h"
+
+#include <stdio.h>
+
+static const ParamSpec PARAMS[] = {
+    {"n", "elements", PARAM_INT, "1000003", 0, 1e12, NULL},
+    {0},
+};
+
+static const char *const FAMILIES[] = {"uniform", "normal", "mixed", "denormal", "naninf", NULL};
+
+static const Bound BOUNDS[] = {{"exact", "0: doubling is exact in binary floating point"}, {NULL, NULL}};
+
+static Status shapes(const Case *problem, Array *in, Array *out) {
+    const size_t n = (size_t)params_int(&problem->params, "n");
+    in[0] = array_1d("x", problem->dtype, n);
+    out[0] = array_1d("y", problem->dtype, n);
+    return STATUS_OK;
+}
+
+static Status adopt(const Array *in, Case *problem) {
+    char text[32];
+    if (in[0].rank != 1) return status_fail(STATUS_INVALID, "x: one dimension is expected, not %d", in[0].rank);
+    snprintf(text, sizeof text, "%zu", in[0].shape[0]);
+    return params_set(&problem->params, "n", text);
+}
+
+static Status truth(const Case *problem, const Array *in, int bound, Truth *out) {
+    (void)bound;
+    const size_t n = array_count(&in[0]);
+    for (size_t i = 0; i < n; i++) {
+        const double x = problem->dtype == DTYPE_F64 ? ((const double *)in[0].data)[i] : (double)((const float *)in[0].data)[i];
+        /* Doubling overflows in the dtype of the output, not in that of the truth. */
+        out[0].value[i] = problem->dtype == DTYPE_F64 ? 2 * x : (double)(float)(2 * x);
+        out[0].tolerance[i] = 0;
+    }
+    return STATUS_OK;
+}
+
+static Work work(const Case *problem) {
+    const double n = (double)params_int(&problem->params, "n");
+    return (Work){.bytes = 2 * n * (double)dtype_size(problem->dtype), .flops = n};
+}
+
+RUNGS_OP(double) = {
+    .name = "double",
+    .summary = "y[i] = 2 x[i]",
+    .params = PARAMS,
+    .families = FAMILIES,
+    .bounds = BOUNDS,
+    .in_count = 1,
+    .out_count = 1,
+    .shapes = shapes,
+    .adopt = adopt,
+    .truth = truth,
+    .work = work,
+};
