@@ -26,6 +26,8 @@ typedef struct Device {
     /* Waits for the stream and reports what went wrong in it; `what` names the work in the message. */
     Status (*wait)(const char *what);
     void *(*stream)(void);
+    /* Bytes in use on the device (CUDA: used device memory; CPU: malloc's). To find leaks by difference. NULL: cannot be told. */
+    size_t (*in_use)(void);
 } Device;
 
 const Device *device_cpu(void);

@@ -1,0 +1,234 @@
+#include "device/child.h"
+
+#include "base/text.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <poll.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/prctl.h>
+#include <sys/wait.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LOG_TAIL = 1500, POLL_MS = 50, MAX_ARGV = 32, CLOSE_GRACE_MS = 3000 };
+
+struct Child {
+    pid_t pid;
+    int commands, replies, log; /* log: an unlinked file that takes stdout and stderr */
+    size_t memory_limit;
+    Text pending; /* bytes of replies after the last whole line */
+};
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static int anonymous_log(void) {
+    char path[] = "/tmp/rungs-log-XXXXXX";
+    const int fd = mkstemp(path);
+    if (fd >= 0) unlink(path);
+    return fd;
+}
+
+/* Only async-signal-safe calls: the parent may have threads. */
+static void become_worker(const ChildOptions *options, char *const *argv, int commands, int replies, int log) {
+    setpgid(0, 0);
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent killed with -9 takes its workers along */
+    const int null = open("/dev/null", O_RDONLY);
+    dup2(null, 0);
+    dup2(log, 1);
+    dup2(log, 2);
+    /* If memory runs out anyway, the kernel should take the worker, not the program that keeps the results. */
+    const int oom = open("/proc/self/oom_score_adj", O_WRONLY);
+    if (oom >= 0) {
+        const ssize_t ignored = write(oom, "1000", 4);
+        (void)ignored;
+        close(oom);
+    }
+    fcntl(commands, F_SETFD, 0);
+    fcntl(replies, F_SETFD, 0);
+    for (int i = 0; i < options->inherit_count; i++) fcntl(options->inherit[i], F_SETFD, 0);
+    execv(argv[0], argv);
+    dprintf(2, "%s: cannot be started: %s\n", argv[0], strerror(errno));
+    _exit(127);
+}
+
+Status child_start(const ChildOptions *options, Child **out) {
+    char commands_text[16], replies_text[16];
+    char *argv[MAX_ARGV];
+    int argc = 0;
+    while (options->argv[argc] && argc < MAX_ARGV - 5) {
+        argv[argc] = (char *)options->argv[argc];
+        argc++;
+    }
+    int down[2], up[2];
+    if (pipe2(down, O_CLOEXEC) != 0) return status_fail(STATUS_IO, "no pipe for a worker: %s", strerror(errno));
+    if (pipe2(up, O_CLOEXEC) != 0) {
+        close(down[0]), close(down[1]);
+        return status_fail(STATUS_IO, "no pipe for a worker: %s", strerror(errno));
+    }
+    snprintf(commands_text, sizeof commands_text, "%d", down[0]);
+    snprintf(replies_text, sizeof replies_text, "%d", up[1]);
+    char *const extra[] = {"--commands", commands_text, "--replies", replies_text, NULL};
+    memcpy(&argv[argc], extra, sizeof extra);
+
+    Child *child = calloc(1, sizeof *child);
+    const int log = anonymous_log();
+    const pid_t pid = child && log >= 0 ? fork() : -1;
+    if (pid == 0) become_worker(options, argv, down[0], up[1], log);
+    close(down[0]), close(up[1]);
+    if (pid < 0) {
+        close(down[1]), close(up[0]);
+        free(child);
+        return status_fail(STATUS_IO, "cannot start %s: %s", argv[0], strerror(errno));
+    }
+    fcntl(log, F_SETFD, FD_CLOEXEC);
+    setpgid(pid, pid);
+    *child = (Child){.pid = pid, .commands = down[1], .replies = up[0], .log = log, .memory_limit = options->memory_limit};
+    signal(SIGPIPE, SIG_IGN); /* a dead worker is found out by its exit, not by our death */
+    *out = child;
+    return STATUS_OK;
+}
+
+static size_t resident_bytes(pid_t pid) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
+    FILE *file = fopen(path, "r");
+    if (!file) return 0;
+    unsigned long total = 0, resident = 0, shared = 0;
+    const int got = fscanf(file, "%lu %lu %lu", &total, &resident, &shared);
+    fclose(file);
+    return got == 3 ? (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
+}
+
+static void log_tail(const Child *child, char tail[LOG_TAIL + 1]) {
+    tail[0] = '\0';
+    const off_t size = lseek(child->log, 0, SEEK_END);
+    if (size <= 0) return;
+    const off_t from = size > LOG_TAIL ? size - LOG_TAIL : 0;
+    const ssize_t got = pread(child->log, tail, LOG_TAIL, from);
+    tail[got > 0 ? got : 0] = '\0';
+    for (char *c = tail; *c; c++)
+        if ((unsigned char)*c < ' ' && *c != '\n') *c = ' ';
+}
+
+static void kill_group(Child *child) {
+    if (child->pid <= 0) return;
+    kill(-child->pid, SIGKILL);
+    kill(child->pid, SIGKILL);
+    waitpid(child->pid, NULL, 0);
+    child->pid = 0;
+}
+
+static Status with_log(const Child *child, Status code, const char *what) {
+    char tail[LOG_TAIL + 1];
+    log_tail(child, tail);
+    return status_fail(code, "%s%s%s", what, tail[0] ? "; it printed: " : "", tail);
+}
+
+/* The pipe closed: find out how the worker ended. */
+static Status died(Child *child) {
+    int how = 0;
+    char what[160];
+    for (int waited = 0; waited < CLOSE_GRACE_MS && waitpid(child->pid, &how, WNOHANG) == 0; waited += POLL_MS)
+        poll(NULL, 0, POLL_MS);
+    if (WIFSIGNALED(how)) snprintf(what, sizeof what, "crashed: signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
+    else snprintf(what, sizeof what, "ended with exit code %d", WEXITSTATUS(how));
+    kill_group(child);
+    return with_log(child, STATUS_DEVICE, what);
+}
+
+static Status read_line(Child *child, double deadline, double timeout, json_t **reply) {
+    for (;;) {
+        char *newline = child->pending.text ? memchr(child->pending.text, '\n', child->pending.length) : NULL;
+        if (newline) {
+            json_error_t error;
+            *reply = json_loadb(child->pending.text, (size_t)(newline - child->pending.text), JSON_REJECT_DUPLICATES, &error);
+            const size_t used = (size_t)(newline + 1 - child->pending.text);
+            memmove(child->pending.text, newline + 1, child->pending.length - used);
+            child->pending.length -= used;
+            if (*reply && json_is_object(*reply)) return STATUS_OK;
+            kill_group(child);
+            return with_log(child, STATUS_INTERNAL, "answered something that is not a JSON object");
+        }
+        if (now() > deadline) {
+            char what[80];
+            snprintf(what, sizeof what, "timed out after %.0f s", timeout);
+            kill_group(child);
+            return with_log(child, STATUS_DEVICE, what);
+        }
+        if (child->memory_limit && resident_bytes(child->pid) > child->memory_limit) {
+            char what[120];
+            snprintf(what, sizeof what, "exceeded its limit of %.2f GiB of memory", (double)child->memory_limit / 0x1p30);
+            kill_group(child);
+            return with_log(child, STATUS_MEMORY, what);
+        }
+        struct pollfd wait_for = {.fd = child->replies, .events = POLLIN};
+        if (poll(&wait_for, 1, POLL_MS) <= 0) continue;
+        char chunk[65536];
+        const ssize_t got = read(child->replies, chunk, sizeof chunk);
+        if (got == 0 || (got < 0 && errno != EINTR)) return died(child);
+        for (ssize_t used = 0; used < got;) { /* text_append stops at NUL; replies have none */
+            const int part = (int)(got - used);
+            TRY(text_append(&child->pending, "%.*s", part, chunk + used));
+            used += part;
+        }
+    }
+}
+
+static Status worker_says(Child *child, const json_t *reply) {
+    const char *skip = json_string_value(json_object_get(reply, "skip"));
+    if (skip) return status_fail(STATUS_UNSUPPORTED, "%s", skip);
+    const char *error = json_string_value(json_object_get(reply, "error"));
+    if (!error) return STATUS_OK;
+    const char *kind = json_string_value(json_object_get(reply, "kind"));
+    static const Status KINDS[] = {STATUS_INVALID, STATUS_IO, STATUS_MEMORY, STATUS_DEVICE, STATUS_CHECK, STATUS_INTERNAL};
+    Status code = STATUS_INTERNAL;
+    for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
+        if (kind && strcmp(kind, status_word(KINDS[i])) == 0) code = KINDS[i];
+    (void)child;
+    return status_fail(code, "%s", error);
+}
+
+Status child_ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply) {
+    *reply = NULL;
+    if (child->pid <= 0) return status_fail(STATUS_INTERNAL, "the worker has ended");
+    char *text = json_dumps(command, JSON_COMPACT);
+    if (!text) return status_fail(STATUS_MEMORY, "no memory for a command");
+    const int sent = dprintf(child->commands, "%s\n", text);
+    free(text);
+    if (sent < 0) return died(child);
+    TRY(read_line(child, now() + timeout_seconds, timeout_seconds, reply));
+    const Status status = worker_says(child, *reply);
+    if (status != STATUS_OK) {
+        json_decref(*reply);
+        *reply = NULL;
+    }
+    return status;
+}
+
+void child_stop(Child *child) {
+    if (!child) return;
+    if (child->pid > 0) {
+        dprintf(child->commands, "{\"do\":\"close\"}\n");
+        close(child->commands);
+        child->commands = -1;
+        int waited = 0;
+        while (waited < CLOSE_GRACE_MS && waitpid(child->pid, NULL, WNOHANG) == 0) {
+            poll(NULL, 0, 10);
+            waited += 10;
+        }
+        kill_group(child);
+    }
+    if (child->commands >= 0) close(child->commands);
+    close(child->replies);
+    close(child->log);
+    text_free(&child->pending);
+    free(child);
+}

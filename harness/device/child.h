@@ -1,0 +1,28 @@
+/* child.h - a worker process, talked to in JSON lines (docs/PROTOCOL.md). Whatever happens to it stays in it: a crash, a hang and
+ * memory without end each come back as a Status with words for the row. */
+#ifndef RUNGS_DEVICE_CHILD_H
+#define RUNGS_DEVICE_CHILD_H
+
+#include "base/status.h"
+
+#include <jansson.h>
+#include <stddef.h>
+
+typedef struct Child Child;
+
+typedef struct ChildOptions {
+    const char *const *argv; /* program and arguments, NULL-terminated; "--commands FD --replies FD" is added */
+    size_t memory_limit;     /* resident bytes beyond which it is killed; 0: none */
+    const int *inherit;      /* file descriptors it may use under the same numbers */
+    int inherit_count;
+} ChildOptions;
+
+Status child_start(const ChildOptions *options, Child **out);
+/* Sends a command and waits for its one reply (new reference). STATUS_CHECK, _DEVICE, ... as the worker says; STATUS_UNSUPPORTED for a
+ * skip. STATUS_DEVICE "crashed: signal 11 (Segmentation fault)", "timed out after 60 s", "exceeded 8 GiB of memory",
+ * "ended with exit code 3" otherwise, followed by the end of what it printed. After any failure the child is dead. */
+Status child_ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply);
+/* Says close, waits a little, kills what is left of its process group. NULL is fine. */
+void child_stop(Child *child);
+
+#endif

@@ -1,0 +1,254 @@
+/* worker.c - one variant on one case, in a process of its own: open, run, time, close. */
+#include "worker.h"
+
+#include "device/memory.h"
+#include "device/shared.h"
+#include "plan/registry.h"
+
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+
+typedef struct Worker {
+    const Device *device;
+    const VariantEntry *entry;
+    Case problem;
+    Params tunables;
+    Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS]; /* descriptions; data on the device */
+    Shared host_in[OP_MAX_ARRAYS], host_out[OP_MAX_ARRAYS];
+    Buffer buffers_in[OP_MAX_ARRAYS], buffers_out[OP_MAX_ARRAYS], scratch;
+    int in_count, out_count;
+    VariantArgs args;
+    bool prepared;
+    int runs;
+    size_t in_use_after_first;
+} Worker;
+
+static const WorkerMeasure *measure;
+
+void worker_can_measure(const WorkerMeasure *with) { measure = with; }
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static Status read_params(const json_t *object, Params *params) {
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)object, name, value) {
+        char text[PARAM_TEXT_MAX];
+        if (json_is_integer(value)) snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
+        else if (json_is_real(value)) snprintf(text, sizeof text, "%.17g", json_real_value(value));
+        else snprintf(text, sizeof text, "%s", json_is_string(value) ? json_string_value(value) : "?");
+        TRY(params_set(params, name, text));
+    }
+    return STATUS_OK;
+}
+
+static Status read_case(const json_t *object, Case *out) {
+    const char *name = json_string_value(json_object_get(object, "op"));
+    const char *dtype = json_string_value(json_object_get(object, "dtype"));
+    const char *input = json_string_value(json_object_get(object, "input"));
+    const Op *op = NULL;
+    TRY(registry_require_op(name ? name : "", &op));
+    *out = (Case){.op = op->name, .seed = (uint64_t)json_integer_value(json_object_get(object, "seed"))};
+    TRY(params_init(op->params, &out->params));
+    if (!dtype || !dtype_parse(dtype, &out->dtype)) return status_fail(STATUS_INTERNAL, "open: no dtype");
+    snprintf(out->input, sizeof out->input, "%s", input ? input : "");
+    return read_params(json_object_get(object, "params"), &out->params);
+}
+
+/* Maps the arrays of the command and makes a guarded buffer for each. */
+static Status open_arrays(const Device *device, const json_t *list, int writable, Array *arrays, Shared *shared, Buffer *buffers, int *count) {
+    size_t i;
+    json_t *item;
+    if (json_array_size(list) > OP_MAX_ARRAYS) return status_fail(STATUS_INTERNAL, "open: more than %d arrays", OP_MAX_ARRAYS);
+    json_array_foreach((json_t *)list, i, item) {
+        const char *path = json_string_value(json_object_get(item, "path"));
+        const char *dtype = json_string_value(json_object_get(item, "dtype"));
+        const json_t *shape = json_object_get(item, "shape");
+        Array *array = &arrays[i];
+        *array = (Array){.rank = (int)json_array_size(shape)};
+        snprintf(array->name, sizeof array->name, "%s", json_string_value(json_object_get(item, "name")));
+        if (!path || !dtype || !dtype_parse(dtype, &array->dtype) || array->rank > ARRAY_MAX_RANK)
+            return status_fail(STATUS_INTERNAL, "open: malformed array");
+        for (int d = 0; d < array->rank; d++) array->shape[d] = (size_t)json_integer_value(json_array_get(shape, (size_t)d));
+        TRY(shared_open(path, array_bytes(array), writable, &shared[i]));
+        *count = (int)i + 1;
+        TRY(buffer_create(device, array, &buffers[i]));
+        *array = buffers[i].array;
+    }
+    return STATUS_OK;
+}
+
+static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
+    const char *id = json_string_value(json_object_get(command, "variant"));
+    TRY(registry_require_variant(id ? id : "", &worker->entry));
+    const Variant *variant = worker->entry->variant;
+    worker->device = variant->backend == BACKEND_CPU ? device_cpu() : device_emulator() ? device_emulator() : device_cuda();
+    if (!worker->device) return status_fail(STATUS_UNSUPPORTED, "this build of rungs has no CUDA");
+    TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
+    TRY(read_case(json_object_get(command, "case"), &worker->problem));
+    TRY(params_init(variant->tunables, &worker->tunables));
+    TRY(read_params(json_object_get(command, "tunables"), &worker->tunables));
+    TRY(open_arrays(worker->device, json_object_get(command, "inputs"), 0, worker->in, worker->host_in, worker->buffers_in, &worker->in_count));
+    TRY(open_arrays(worker->device, json_object_get(command, "outputs"), 1, worker->out, worker->host_out, worker->buffers_out,
+                    &worker->out_count));
+    VariantArgs *args = &worker->args;
+    *args = (VariantArgs){.problem = &worker->problem, .tunables = &worker->tunables, .in = worker->in, .in_count = worker->in_count,
+                          .out = worker->out, .out_count = worker->out_count, .stream = worker->device->stream()};
+    char reason[REASON_MAX];
+    if (variant->supports && !variant->supports(args, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    if (variant->scratch_bytes) {
+        args->scratch_bytes = variant->scratch_bytes(args);
+        const Array shape = array_1d("scratch", DTYPE_U8, args->scratch_bytes);
+        TRY(buffer_create(worker->device, &shape, &worker->scratch));
+        args->scratch = worker->scratch.array.data;
+    }
+    if (!variant->prepare) return json_object_set_new(reply, "prepare_seconds", json_null()) ? STATUS_MEMORY : STATUS_OK;
+    const double begin = now();
+    TRY(variant->prepare(args, &args->state));
+    worker->prepared = true;
+    json_object_set_new(reply, "prepare_seconds", json_real(now() - begin));
+    return STATUS_OK;
+}
+
+static Status run_once(void *context) {
+    Worker *worker = context;
+    return worker->entry->variant->run(&worker->args);
+}
+
+static Status check_buffers(const Worker *worker) {
+    for (int i = 0; i < worker->out_count; i++) TRY(buffer_check_guards(&worker->buffers_out[i]));
+    for (int i = 0; i < worker->in_count; i++) {
+        TRY(buffer_check_guards(&worker->buffers_in[i]));
+        TRY(buffer_check_unchanged(&worker->buffers_in[i], worker->host_in[i].data));
+    }
+    return worker->scratch.base ? buffer_check_guards(&worker->scratch) : STATUS_OK;
+}
+
+/* From the second run on a variant has everything it may keep: memory that still grows is a leak. */
+static Status check_leak(Worker *worker) {
+    if (!worker->device->in_use) return STATUS_OK;
+    const size_t in_use = worker->device->in_use();
+    if (worker->runs == 1) worker->in_use_after_first = in_use;
+    else if (in_use > worker->in_use_after_first)
+        return status_fail(STATUS_CHECK, "leaks memory: %zu bytes more in use after run %d than after the first", in_use - worker->in_use_after_first,
+                           worker->runs);
+    return STATUS_OK;
+}
+
+static Status poison_outputs(Worker *worker) {
+    for (int i = 0; i < worker->out_count; i++) TRY(buffer_poison(&worker->buffers_out[i]));
+    if (worker->scratch.base) TRY(buffer_poison(&worker->scratch));
+    return STATUS_OK;
+}
+
+/* Is anything written while the stream that the variant was given stands still? Then it works on another. */
+static Status check_strays(Worker *worker) {
+    enum { HEAD_BYTES = 1 << 20 };
+    const Buffer *out = &worker->buffers_out[0];
+    if (!measure || !measure->strays || worker->out_count == 0 || out->bytes == 0) return STATUS_OK;
+    bool stray = false;
+    TRY(measure->strays(worker->device, run_once, worker, out->array.data, out->bytes < HEAD_BYTES ? out->bytes : HEAD_BYTES, &stray));
+    if (stray) return status_fail(STATUS_CHECK, "works on another stream than the one it was given: outputs changed while that stream stood still");
+    return poison_outputs(worker);
+}
+
+static Status do_run(Worker *worker, json_t *reply) {
+    for (int i = 0; i < worker->in_count; i++) TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[i].data));
+    TRY(poison_outputs(worker));
+    TRY(worker->device->wait("preparing the buffers"));
+    if (worker->runs == 1) TRY(check_strays(worker)); /* the second run: the first is timed as `first` */
+    const double begin = now();
+    TRY(run_once(worker));
+    TRY(worker->device->wait(worker->entry->id));
+    json_object_set_new(reply, "seconds", json_real(now() - begin));
+    worker->runs++;
+    TRY(check_buffers(worker));
+    TRY(check_leak(worker));
+    for (int i = 0; i < worker->out_count; i++) TRY(buffer_download(&worker->buffers_out[i], worker->host_out[i].data));
+    return STATUS_OK;
+}
+
+static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
+    if (!measure || !worker->device->timed) return status_fail(STATUS_UNSUPPORTED, "emulated, not timed");
+    json_t *timing = NULL;
+    TRY(measure->time(command, worker->device, run_once, worker, &timing));
+    json_object_set_new(reply, "timing", timing);
+    TRY(worker->device->wait("timing"));
+    return check_buffers(worker);
+}
+
+static Status do_ceilings(Worker *worker, const json_t *command, json_t *reply) {
+    const char *kind = json_string_value(json_object_get(command, "kind"));
+    worker->device = kind && strcmp(kind, "cuda") == 0 ? device_cuda() : device_cpu();
+    if (!measure || !worker->device) return status_fail(STATUS_UNSUPPORTED, "this program has no ceilings to measure");
+    TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
+    json_t *ceilings = NULL;
+    TRY(measure->ceilings(command, worker->device, &ceilings));
+    json_object_set_new(reply, "ceilings", ceilings);
+    return STATUS_OK;
+}
+
+static void do_close(Worker *worker) {
+    if (worker->prepared && worker->entry->variant->release) worker->entry->variant->release(worker->args.state);
+    for (int i = 0; i < worker->in_count; i++) buffer_destroy(&worker->buffers_in[i]), shared_destroy(&worker->host_in[i]);
+    for (int i = 0; i < worker->out_count; i++) buffer_destroy(&worker->buffers_out[i]), shared_destroy(&worker->host_out[i]);
+    if (worker->scratch.base) buffer_destroy(&worker->scratch);
+    if (worker->device) worker->device->close();
+}
+
+static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *last) {
+    const char *what = json_string_value(json_object_get(command, "do"));
+    if (!what) return status_fail(STATUS_INTERNAL, "a command without \"do\"");
+    if (strcmp(what, "open") == 0) return do_open(worker, command, reply);
+    if (strcmp(what, "run") == 0) return do_run(worker, reply);
+    if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
+    if (strcmp(what, "ceilings") == 0) return do_ceilings(worker, command, reply);
+    if (strcmp(what, "close") != 0) return status_fail(STATUS_INTERNAL, "unknown command '%s'", what);
+    do_close(worker);
+    *last = true;
+    return STATUS_OK;
+}
+
+static int option_fd(int argc, char **argv, const char *name) {
+    for (int i = 1; i + 1 < argc; i++)
+        if (strcmp(argv[i], name) == 0) return atoi(argv[i + 1]);
+    return -1;
+}
+
+int worker_main(int argc, char **argv) {
+    FILE *commands = fdopen(option_fd(argc, argv, "--commands"), "r");
+    FILE *replies = fdopen(option_fd(argc, argv, "--replies"), "w");
+    if (!commands || !replies) {
+        fprintf(stderr, "a worker is started by rungs, not by hand: --commands FD --replies FD are missing\n");
+        return 2;
+    }
+    static Worker worker;
+    char *line = NULL;
+    size_t room = 0;
+    bool last = false;
+    while (!last && getline(&line, &room, commands) > 0) {
+        json_t *command = json_loads(line, 0, NULL), *reply = json_object();
+        Status status = command ? obey(&worker, command, reply, &last) : status_fail(STATUS_INTERNAL, "a command that is not JSON");
+        if (status == STATUS_OK) {
+            json_object_set_new(reply, "ok", json_true());
+        } else {
+            json_object_clear(reply);
+            json_object_set_new(reply, status == STATUS_UNSUPPORTED ? "skip" : "error", json_string(status_message()));
+            json_object_set_new(reply, "kind", json_string(status_word(status)));
+        }
+        json_dumpf(reply, replies, JSON_COMPACT);
+        fputc('\n', replies);
+        fflush(replies);
+        json_decref(reply);
+        json_decref(command);
+    }
+    free(line);
+    return 0;
+}

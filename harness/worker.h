@@ -1,0 +1,27 @@
+/* worker.h - the child half of the pipeline: obeys docs/PROTOCOL.md. Linked into rungs and into the emulator's programs. */
+#ifndef RUNGS_WORKER_H
+#define RUNGS_WORKER_H
+
+#include "base/status.h"
+#include "device/device.h"
+#include "variant.h"
+
+#include <jansson.h>
+
+/* How samples are taken; a worker without it (the emulator's) verifies only. */
+typedef struct WorkerMeasure {
+    /* The reply's "timing" object for the modes of the command. */
+    Status (*time)(const json_t *command, const Device *device, Status (*run)(void *), void *context, json_t **timing);
+    /* The reply's "ceilings" array. */
+    Status (*ceilings)(const json_t *command, const Device *device, json_t **ceilings);
+    /* Runs `run` with the device's stream blocked and tells whether `head` of device memory changed all the same: work that went to
+     * another stream. NULL: cannot be told on this device. */
+    Status (*strays)(const Device *device, Status (*run)(void *), void *context, const void *memory, size_t bytes, bool *stray);
+} WorkerMeasure;
+
+void worker_can_measure(const WorkerMeasure *measure);
+
+/* Arguments: --commands FD --replies FD. Returns the exit code. */
+int worker_main(int argc, char **argv);
+
+#endif
