@@ -1,0 +1,229 @@
+#include "record/row.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <errno.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/resource.h>
+#include <unistd.h>
+
+static char path[] = "/tmp/rungs_test_row_XXXXXX";
+
+static int fresh_file(void **state) {
+    (void)state;
+    strcpy(path + sizeof path - 7, "XXXXXX");
+    const int descriptor = mkstemp(path);
+    if (descriptor < 0) return -1;
+    return close(descriptor);
+}
+
+static int remove_file(void **state) {
+    (void)state;
+    return unlink(path);
+}
+
+static void put(const char *text) {
+    FILE *file = fopen(path, "wb");
+    assert_non_null(file);
+    assert_int_equal(fwrite(text, 1, strlen(text), file), strlen(text));
+    assert_int_equal(fclose(file), 0);
+}
+
+static void expect_file(const char *text) {
+    char found[4096];
+    FILE *file = fopen(path, "rb");
+    assert_non_null(file);
+    const size_t length = fread(found, 1, sizeof found - 1, file);
+    fclose(file);
+    found[length] = '\0';
+    assert_string_equal(found, text);
+}
+
+static void append(RowFile *file, const char *text) {
+    json_t *row = json_loads(text, 0, NULL);
+    assert_non_null(row);
+    assert_int_equal(rowfile_append(file, row), STATUS_OK);
+    json_decref(row);
+}
+
+static void rows_survive_reopening(void **state) {
+    (void)state;
+    RowFile *file;
+    bool cut = true;
+    assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
+    assert_false(cut);
+    append(file, "{\"kind\": \"row\", \"schema\": 1, \"value\": 0.1}");
+    expect_file("{\"kind\":\"row\",\"schema\":1,\"value\":0.10000000000000001}\n"); /* before closing: a crash loses nothing */
+    rowfile_close(file);
+    assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
+    assert_false(cut);
+    append(file, "{\"reason\": \"two\\nlines\"}");
+    rowfile_close(file);
+    json_t *rows;
+    assert_int_equal(rowfile_read(path, &rows), STATUS_OK);
+    assert_int_equal(json_array_size(rows), 2);
+    assert_true(json_real_value(json_object_get(json_array_get(rows, 0), "value")) == 0.1);
+    assert_string_equal(json_string_value(json_object_get(json_array_get(rows, 1), "reason")), "two\nlines");
+    json_decref(rows);
+}
+
+static void a_cut_last_line_is_dropped(void **state) {
+    (void)state;
+    RowFile *file;
+    bool cut;
+    put("{\"a\":1}\n{\"a\":2}\n{\"a\":");
+    assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
+    assert_true(cut);
+    append(file, "{\"a\": 3}");
+    rowfile_close(file);
+    expect_file("{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n");
+
+    put("{\"only\":");
+    assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
+    assert_true(cut);
+    rowfile_close(file);
+    expect_file("");
+}
+
+static void a_cut_line_longer_than_a_block_is_dropped(void **state) {
+    (void)state;
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    fputs("{\"a\":1}\n", out);
+    for (int i = 0; i < 10000; i++) fputc('x', out);
+    assert_int_equal(fclose(out), 0);
+    RowFile *file;
+    bool cut;
+    assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
+    assert_true(cut);
+    rowfile_close(file);
+    expect_file("{\"a\":1}\n");
+}
+
+static void a_full_device_is_an_error_that_names_it(void **state) {
+    (void)state;
+    RowFile *file;
+    bool cut;
+    assert_int_equal(rowfile_open("/dev/full", &file, &cut), STATUS_OK);
+    json_t *row = json_pack("{s:i}", "a", 1);
+    assert_int_equal(rowfile_append(file, row), STATUS_IO);
+    assert_non_null(strstr(status_message(), "/dev/full"));
+    assert_non_null(strstr(status_message(), strerror(ENOSPC)));
+    json_decref(row);
+    rowfile_close(file);
+}
+
+/* The limit stops the write in the middle of the second row, as a disk does that fills up. */
+static void a_disk_that_fills_up_leaves_whole_lines(void **state) {
+    (void)state;
+    struct rlimit old, small;
+    assert_int_equal(getrlimit(RLIMIT_FSIZE, &old), 0);
+    small = old;
+    small.rlim_cur = 20;
+    signal(SIGXFSZ, SIG_IGN);
+    RowFile *file;
+    bool cut;
+    assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
+    append(file, "{\"a\": 1}");
+    json_t *row = json_pack("{s:s}", "a", "longer than what is left");
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &small), 0);
+    const Status status = rowfile_append(file, row);
+    assert_int_equal(setrlimit(RLIMIT_FSIZE, &old), 0);
+    assert_int_equal(status, STATUS_IO);
+    assert_non_null(strstr(status_message(), path));
+    expect_file("{\"a\":1}\n");
+    append(file, "{\"a\": 2}"); /* there is room again */
+    expect_file("{\"a\":1}\n{\"a\":2}\n");
+    json_decref(row);
+    rowfile_close(file);
+}
+
+static void a_second_writer_is_refused(void **state) {
+    (void)state;
+    RowFile *first, *second;
+    bool cut;
+    assert_int_equal(rowfile_open(path, &first, &cut), STATUS_OK);
+    assert_int_equal(rowfile_open(path, &second, &cut), STATUS_IO);
+    assert_null(second);
+    assert_non_null(strstr(status_message(), path));
+    rowfile_close(first);
+    assert_int_equal(rowfile_open(path, &second, &cut), STATUS_OK);
+    rowfile_close(second);
+}
+
+static void a_file_of_another_kind_is_left_alone(void **state) {
+    (void)state;
+    RowFile *file;
+    bool cut;
+    put("my notes, without a newline at the end");
+    assert_int_equal(rowfile_open(path, &file, &cut), STATUS_INVALID);
+    assert_non_null(strstr(status_message(), path));
+    expect_file("my notes, without a newline at the end");
+}
+
+static void expect_unreadable(const char *text, const char *where, const char *what) {
+    char place[128];
+    json_t *rows;
+    put(text);
+    assert_int_equal(rowfile_read(path, &rows), STATUS_INVALID);
+    assert_null(rows);
+    snprintf(place, sizeof place, "%s:%s", path, where);
+    assert_non_null(strstr(status_message(), place));
+    assert_non_null(strstr(status_message(), what));
+}
+
+static void unreadable_lines_name_file_and_line(void **state) {
+    (void)state;
+    expect_unreadable("{\"a\":1}\n\n{\"a\":nan}\n", "3:", "not JSON");
+    expect_unreadable("{\"a\":1}\n{\"a\":1,\"a\":2}\n", "2:", "duplicate");
+    expect_unreadable("[1]\n", "1:", "object");
+    expect_unreadable("{\"a\":1}\n{\"a\":", "2:", "cut off");
+    expect_unreadable("{\"schema\":2}\n", "1:", "schema 2");
+}
+
+static void a_missing_file_or_folder_is_named(void **state) {
+    (void)state;
+    json_t *rows;
+    RowFile *file;
+    bool cut;
+    assert_int_equal(rowfile_read("/nowhere/rows.jsonl", &rows), STATUS_INVALID);
+    assert_non_null(strstr(status_message(), "/nowhere/rows.jsonl"));
+    assert_int_equal(rowfile_open("/nowhere/rows.jsonl", &file, &cut), STATUS_INVALID);
+    assert_non_null(strstr(status_message(), "/nowhere/rows.jsonl"));
+    assert_int_equal(rowfile_open("/tmp", &file, &cut), STATUS_INVALID);
+}
+
+static void what_json_lacks_becomes_null(void **state) {
+    (void)state;
+    json_t *values[] = {json_number_or_null(NAN), json_number_or_null(INFINITY), json_number_or_null(-INFINITY),
+                        json_number_or_null(0.5)};
+    for (int i = 0; i < 3; i++) assert_true(json_is_null(values[i]));
+    assert_true(json_real_value(values[3]) == 0.5);
+    json_decref(values[3]);
+}
+
+#define WITH_FILE(test) cmocka_unit_test_setup_teardown(test, fresh_file, remove_file)
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        WITH_FILE(rows_survive_reopening),
+        WITH_FILE(a_cut_last_line_is_dropped),
+        WITH_FILE(a_cut_line_longer_than_a_block_is_dropped),
+        WITH_FILE(a_full_device_is_an_error_that_names_it),
+        WITH_FILE(a_disk_that_fills_up_leaves_whole_lines),
+        WITH_FILE(a_second_writer_is_refused),
+        WITH_FILE(a_file_of_another_kind_is_left_alone),
+        WITH_FILE(unreadable_lines_name_file_and_line),
+        cmocka_unit_test(a_missing_file_or_folder_is_named),
+        cmocka_unit_test(what_json_lacks_becomes_null),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
