@@ -5,6 +5,10 @@
 #include "base/array.h"
 #include "device/device.h"
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 enum { GUARD_BYTES = 4096 };
 
 typedef struct Buffer {
@@ -28,5 +32,9 @@ Status buffer_check_guards(const Buffer *buffer);
 Status buffer_check_unchanged(const Buffer *buffer, const void *host);
 /* Is every byte of element i of this host copy poison, i.e. never written? */
 bool poison_element(const void *host, DType dtype, size_t index);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

@@ -4,6 +4,10 @@
 
 #include <stddef.h>
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
 typedef struct Stats {
     size_t count;
     double median, min, max, q1, q3; /* quantiles by linear interpolation (Hyndman-Fan type 7, NumPy's default) */
@@ -12,5 +16,9 @@ typedef struct Stats {
 
 /* Does not reorder `samples`. count = 0 gives all NaN and count 0. */
 Stats stats_of(const double *samples, size_t count);
+
+#ifdef __cplusplus
+}
+#endif
 
 #endif

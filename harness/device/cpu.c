@@ -1,0 +1,128 @@
+/* The host as a device: allocations end at an inaccessible page, so that an overrun that leaps over the guard words dies at once.
+ */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* MAP_ANONYMOUS, madvise */
+#endif
+#include "device/device.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const size_t ALIGNMENT = 256;
+static const size_t HUGE_FROM = (size_t)4 << 20; /* as NumPy does: below this huge pages do not pay */
+
+/* Mapping: one inaccessible page that keeps `size` for release(), the data pages, one inaccessible page. The block ends where the
+ * last page begins, up to the alignment. */
+typedef struct Header {
+    size_t mapped_bytes;
+} Header;
+
+static size_t page_bytes(void) {
+    return (size_t)sysconf(_SC_PAGESIZE);
+}
+
+static size_t round_up(size_t value, size_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+/* What the kernel says could be had without swapping; 0 if it does not say. */
+static size_t available_bytes(void) {
+    FILE *file = fopen("/proc/meminfo", "r");
+    if (!file) return 0;
+    char line[128];
+    size_t kib = 0;
+    while (fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %zu kB", &kib) == 1) break;
+    fclose(file);
+    return kib * 1024;
+}
+
+static Status cpu_open(int index) {
+    if (index != 0) return status_fail(STATUS_UNSUPPORTED, "CPU device %d: there is only device 0", index);
+    return STATUS_OK;
+}
+
+static void cpu_close(void) {}
+
+static Status out_of_memory(size_t bytes, size_t available) {
+    return status_fail(STATUS_MEMORY, "no host memory for %zu bytes; %zu bytes are available", bytes, available);
+}
+
+static Status cpu_allocate(size_t bytes, void **out) {
+    *out = NULL;
+    const size_t page = page_bytes(), available = available_bytes();
+    /* Linux hands out more than it has and kills later; a refusal now can be a row with a reason. */
+    if (bytes > SIZE_MAX / 2 || (available && bytes > available)) return out_of_memory(bytes, available);
+    const size_t block = round_up(bytes ? bytes : 1, ALIGNMENT), data = round_up(block, page), mapped = data + 2 * page;
+    unsigned char *mapping = mmap(NULL, mapped, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
+    if (mapping == MAP_FAILED) return out_of_memory(bytes, available);
+    if (data >= HUGE_FROM) (void)madvise(mapping + page, data, MADV_HUGEPAGE); /* a hint; refusal only costs speed */
+    ((Header *)(void *)mapping)->mapped_bytes = mapped;
+    if (mprotect(mapping, page, PROT_NONE) != 0 || mprotect(mapping + page + data, page, PROT_NONE) != 0) {
+        munmap(mapping, mapped);
+        return status_fail(STATUS_IO, "mprotect refused guard pages around %zu bytes", bytes);
+    }
+    *out = mapping + page + data - block;
+    return STATUS_OK;
+}
+
+static void cpu_release(void *pointer) {
+    if (!pointer) return;
+    const size_t page = page_bytes();
+    unsigned char *mapping = (unsigned char *)pointer - (uintptr_t)pointer % page - page;
+    if (mprotect(mapping, page, PROT_READ) != 0) return;
+    munmap(mapping, ((const Header *)(const void *)mapping)->mapped_bytes);
+}
+
+/* Copies and fills by all cores, in contiguous shares: large arrays do not wait for one core, and on machines with several memory
+ * nodes the pages lie as a statically scheduled loop over them will want them. */
+enum { SHARE_BYTES = 1 << 22 };
+
+static Status cpu_copy(void *to, const void *from, size_t bytes) {
+    const long shares = (long)((bytes + SHARE_BYTES - 1) / SHARE_BYTES);
+#pragma omp parallel for schedule(static) if (shares > 1)
+    for (long i = 0; i < shares; i++) {
+        const size_t begin = (size_t)i * SHARE_BYTES, length = bytes - begin < SHARE_BYTES ? bytes - begin : SHARE_BYTES;
+        memcpy((unsigned char *)to + begin, (const unsigned char *)from + begin, length);
+    }
+    return STATUS_OK;
+}
+
+static Status cpu_fill(void *device, unsigned char byte, size_t bytes) {
+    const long shares = (long)((bytes + SHARE_BYTES - 1) / SHARE_BYTES);
+#pragma omp parallel for schedule(static) if (shares > 1)
+    for (long i = 0; i < shares; i++) {
+        const size_t begin = (size_t)i * SHARE_BYTES, length = bytes - begin < SHARE_BYTES ? bytes - begin : SHARE_BYTES;
+        memset((unsigned char *)device + begin, byte, length);
+    }
+    return STATUS_OK;
+}
+
+static Status cpu_wait(const char *what) {
+    (void)what;
+    return STATUS_OK;
+}
+
+static void *cpu_stream(void) {
+    return NULL;
+}
+
+const Device *device_cpu(void) {
+    static const Device device = {
+        .kind = "cpu",
+        .timed = true,
+        .open = cpu_open,
+        .close = cpu_close,
+        .allocate = cpu_allocate,
+        .release = cpu_release,
+        .copy_in = cpu_copy,
+        .copy_out = cpu_copy,
+        .fill = cpu_fill,
+        .wait = cpu_wait,
+        .stream = cpu_stream,
+    };
+    return &device;
+}

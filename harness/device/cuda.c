@@ -1,0 +1,190 @@
+/* A CUDA device through the runtime API. Copies go through two pinned staging buffers filled by all cores: a plain copy of pageable
+ * memory is bound by one core, and the largest arrays are 8 GB. Built without CUDA, this file says so. */
+#include "device/device.h"
+
+#include <stdio.h>
+
+#ifndef RUNGS_WITH_CUDA
+
+const Device *device_cuda(void) {
+    return NULL;
+}
+
+int device_cuda_count(char *why, size_t why_size) {
+    snprintf(why, why_size, "built without CUDA");
+    return 0;
+}
+
+#else
+
+#include <cuda_runtime_api.h>
+#include <string.h>
+
+enum { STAGES = 2 };
+static const size_t STAGE_BYTES = (size_t)32 << 20;
+enum { SHARE_BYTES = 1 << 20 };
+
+static cudaStream_t stream;
+static void *staging[STAGES];
+static cudaEvent_t staged[STAGES];
+
+static Status failed(cudaError_t error, const char *what) {
+    const Status code = error == cudaErrorMemoryAllocation ? STATUS_MEMORY : STATUS_DEVICE;
+    return status_fail(code, "%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error));
+}
+
+#define TRY_RUNTIME(call)                                                                                                          \
+    do {                                                                                                                           \
+        const cudaError_t try_error_ = (call);                                                                                     \
+        if (try_error_ != cudaSuccess) return failed(try_error_, #call);                                                           \
+    } while (0)
+
+int device_cuda_count(char *why, size_t why_size) {
+    int count = 0;
+    const cudaError_t error = cudaGetDeviceCount(&count);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError(); /* not sticky: nothing was started */
+        snprintf(why, why_size, "%s (%s)", cudaGetErrorString(error), cudaGetErrorName(error));
+        return 0;
+    }
+    if (count == 0) snprintf(why, why_size, "the driver sees no CUDA device");
+    return count;
+}
+
+static void cuda_close(void) {
+    for (int i = 0; i < STAGES; i++) {
+        if (staged[i]) (void)cudaEventDestroy(staged[i]);
+        if (staging[i]) (void)cudaFreeHost(staging[i]);
+        staged[i] = NULL;
+        staging[i] = NULL;
+    }
+    if (stream) (void)cudaStreamDestroy(stream);
+    stream = NULL;
+}
+
+static Status cuda_open(int index) {
+    char why[256] = "";
+    const int count = device_cuda_count(why, sizeof why);
+    if (count == 0) return status_fail(STATUS_UNSUPPORTED, "no CUDA device: %s", why);
+    if (index < 0 || index >= count)
+        return status_fail(STATUS_UNSUPPORTED, "CUDA device %d: this machine has devices 0 to %d", index, count - 1);
+    TRY_RUNTIME(cudaSetDevice(index));
+    TRY_RUNTIME(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    return STATUS_OK;
+}
+
+static Status cuda_allocate(size_t bytes, void **out) {
+    *out = NULL;
+    const cudaError_t error = cudaMalloc(out, bytes ? bytes : 1);
+    if (error == cudaSuccess) return STATUS_OK;
+    if (error != cudaErrorMemoryAllocation) return failed(error, "cudaMalloc");
+    (void)cudaGetLastError(); /* being full is no fault of the device */
+    size_t free_bytes = 0, total_bytes = 0;
+    TRY_RUNTIME(cudaMemGetInfo(&free_bytes, &total_bytes));
+    return status_fail(STATUS_MEMORY, "no device memory for %zu bytes; %zu of %zu bytes are free", bytes, free_bytes, total_bytes);
+}
+
+static void cuda_release(void *pointer) {
+    (void)cudaFree(pointer);
+}
+
+/* Made at the first large copy, since most runs of small cases never need it. */
+static Status staging_open(void) {
+    for (int i = 0; i < STAGES; i++) {
+        if (!staging[i]) TRY_RUNTIME(cudaMallocHost(&staging[i], STAGE_BYTES));
+        if (!staged[i]) TRY_RUNTIME(cudaEventCreateWithFlags(&staged[i], cudaEventDisableTiming));
+    }
+    return STATUS_OK;
+}
+
+static void copy_by_all_cores(void *to, const void *from, size_t bytes) {
+    const long shares = (long)((bytes + SHARE_BYTES - 1) / SHARE_BYTES);
+#pragma omp parallel for schedule(static) if (shares > 1)
+    for (long i = 0; i < shares; i++) {
+        const size_t begin = (size_t)i * SHARE_BYTES, length = bytes - begin < SHARE_BYTES ? bytes - begin : SHARE_BYTES;
+        memcpy((unsigned char *)to + begin, (const unsigned char *)from + begin, length);
+    }
+}
+
+static size_t piece(size_t bytes, size_t begin) {
+    return bytes - begin < STAGE_BYTES ? bytes - begin : STAGE_BYTES;
+}
+
+static Status cuda_copy_in(void *device, const void *host, size_t bytes) {
+    if (bytes <= STAGE_BYTES) {
+        TRY_RUNTIME(cudaMemcpyAsync(device, host, bytes, cudaMemcpyHostToDevice, stream));
+        TRY_RUNTIME(cudaStreamSynchronize(stream));
+        return STATUS_OK;
+    }
+    TRY(staging_open());
+    for (size_t begin = 0, i = 0; begin < bytes; begin += STAGE_BYTES, i++) {
+        const size_t slot = i % STAGES, length = piece(bytes, begin);
+        if (i >= STAGES) TRY_RUNTIME(cudaEventSynchronize(staged[slot]));
+        copy_by_all_cores(staging[slot], (const unsigned char *)host + begin, length);
+        TRY_RUNTIME(cudaMemcpyAsync((unsigned char *)device + begin, staging[slot], length, cudaMemcpyHostToDevice, stream));
+        TRY_RUNTIME(cudaEventRecord(staged[slot], stream));
+    }
+    TRY_RUNTIME(cudaStreamSynchronize(stream));
+    return STATUS_OK;
+}
+
+static Status fetch(const void *device, size_t bytes, size_t begin) {
+    if (begin >= bytes) return STATUS_OK;
+    const size_t slot = begin / STAGE_BYTES % STAGES;
+    TRY_RUNTIME(
+        cudaMemcpyAsync(staging[slot], (const unsigned char *)device + begin, piece(bytes, begin), cudaMemcpyDeviceToHost, stream));
+    TRY_RUNTIME(cudaEventRecord(staged[slot], stream));
+    return STATUS_OK;
+}
+
+static Status cuda_copy_out(void *host, const void *device, size_t bytes) {
+    if (bytes <= STAGE_BYTES) {
+        TRY_RUNTIME(cudaMemcpyAsync(host, device, bytes, cudaMemcpyDeviceToHost, stream));
+        TRY_RUNTIME(cudaStreamSynchronize(stream));
+        return STATUS_OK;
+    }
+    TRY(staging_open());
+    TRY(fetch(device, bytes, 0));
+    for (size_t begin = 0; begin < bytes; begin += STAGE_BYTES) {
+        const size_t slot = begin / STAGE_BYTES % STAGES;
+        TRY(fetch(device, bytes, begin + STAGE_BYTES)); /* the next piece travels while this one is unloaded */
+        TRY_RUNTIME(cudaEventSynchronize(staged[slot]));
+        copy_by_all_cores((unsigned char *)host + begin, staging[slot], piece(bytes, begin));
+    }
+    return STATUS_OK;
+}
+
+static Status cuda_fill(void *device, unsigned char byte, size_t bytes) {
+    TRY_RUNTIME(cudaMemsetAsync(device, byte, bytes, stream));
+    TRY_RUNTIME(cudaStreamSynchronize(stream));
+    return STATUS_OK;
+}
+
+static Status cuda_wait(const char *what) {
+    const cudaError_t waited = cudaStreamSynchronize(stream), launched = cudaGetLastError();
+    if (waited != cudaSuccess) return failed(waited, what);
+    return launched != cudaSuccess ? failed(launched, what) : STATUS_OK;
+}
+
+static void *cuda_stream(void) {
+    return stream;
+}
+
+const Device *device_cuda(void) {
+    static const Device device = {
+        .kind = "cuda",
+        .timed = true,
+        .open = cuda_open,
+        .close = cuda_close,
+        .allocate = cuda_allocate,
+        .release = cuda_release,
+        .copy_in = cuda_copy_in,
+        .copy_out = cuda_copy_out,
+        .fill = cuda_fill,
+        .wait = cuda_wait,
+        .stream = cuda_stream,
+    };
+    return &device;
+}
+
+#endif

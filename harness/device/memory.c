@@ -1,0 +1,153 @@
+/* Guards, poison and change detection over any Device. Only copy_in, copy_out and fill touch the device, so the same file serves
+ * the CPU, CUDA and the emulator. */
+#include "device/memory.h"
+
+#include <stdint.h>
+#include <stdlib.h>
+#include <string.h>
+
+/* An output element that still is POISON in every byte was never written. As f32 it is -0x1.4b4b4ap-52 (-2.9e-16), as f64
+ * -0x1.5a5a5a5a5a5a5p-421 (-2.5e-127): finite, negative and improbable, so it is neither lost in a sum like 0 nor excused like NaN.
+ */
+static const unsigned char POISON = 0xA5;
+
+/* Guard word i. The upper half makes every f32 and every f64 of a guard a quiet NaN, so a result that depends on what was read out
+ * of bounds shows; the lower half is the position, so that a guard copied onto a guard from elsewhere shows too. It differs from
+ * the canonical NaN (0x7ff8...) that a variant may write. */
+static uint32_t guard_word(size_t i) {
+    return UINT32_C(0xfffd0000) | (uint32_t)i;
+}
+
+static const size_t CHUNK_BYTES = (size_t)64 << 20; /* of host memory for comparing with the device */
+
+static void guard_fill(unsigned char guard[GUARD_BYTES]) {
+    for (size_t i = 0; i < GUARD_BYTES / sizeof(uint32_t); i++) {
+        const uint32_t word = guard_word(i);
+        memcpy(guard + i * sizeof word, &word, sizeof word);
+    }
+}
+
+static Status payload_bytes(const Array *shape, size_t *bytes) {
+    size_t total = dtype_size(shape->dtype);
+    for (int d = 0; d < shape->rank; d++)
+        if (__builtin_mul_overflow(total, shape->shape[d], &total)) total = SIZE_MAX;
+    /* A zero further on makes the product 0 whatever came before it. */
+    for (int d = 0; d < shape->rank; d++)
+        if (shape->shape[d] == 0) total = 0;
+    if (total > SIZE_MAX / 2) return status_fail(STATUS_MEMORY, "%s: more bytes than an address can name", shape->name);
+    *bytes = total;
+    return STATUS_OK;
+}
+
+static Status write_guards(const Buffer *buffer) {
+    unsigned char guard[GUARD_BYTES];
+    guard_fill(guard);
+    TRY(buffer->device->copy_in(buffer->base, guard, GUARD_BYTES));
+    return buffer->device->copy_in((unsigned char *)buffer->array.data + buffer->bytes, guard, GUARD_BYTES);
+}
+
+Status buffer_create(const Device *device, const Array *shape, Buffer *out) {
+    *out = (Buffer){.array = *shape, .device = device};
+    out->array.data = NULL;
+    size_t bytes = 0;
+    TRY(payload_bytes(shape, &bytes));
+    void *base = NULL;
+    const Status allocated = device->allocate(bytes + 2 * (size_t)GUARD_BYTES, &base);
+    if (allocated != STATUS_OK) return status_prefix(allocated, "array %s: ", shape->name);
+    out->base = base;
+    out->bytes = bytes;
+    out->array.data = (unsigned char *)base + GUARD_BYTES;
+    const Status written = write_guards(out);
+    if (written != STATUS_OK) buffer_destroy(out);
+    return written;
+}
+
+void buffer_destroy(Buffer *buffer) {
+    if (buffer->base) buffer->device->release(buffer->base);
+    buffer->base = NULL;
+    buffer->array.data = NULL;
+    buffer->bytes = 0;
+}
+
+Status buffer_poison(Buffer *buffer) {
+    return buffer->bytes ? buffer->device->fill(buffer->array.data, POISON, buffer->bytes) : STATUS_OK;
+}
+
+Status buffer_upload(Buffer *buffer, const void *host) {
+    return buffer->bytes ? buffer->device->copy_in(buffer->array.data, host, buffer->bytes) : STATUS_OK;
+}
+
+Status buffer_download(const Buffer *buffer, void *host) {
+    return buffer->bytes ? buffer->device->copy_out(host, buffer->array.data, buffer->bytes) : STATUS_OK;
+}
+
+static Status guard_overwritten(const Buffer *buffer, bool above, size_t distance) {
+    const size_t size = dtype_size(buffer->array.dtype), count = array_count(&buffer->array);
+    char shape[96];
+    array_describe(&buffer->array, shape, sizeof shape);
+    if (above)
+        return status_fail(STATUS_CHECK,
+                           "%s %s: written past its end: the first changed byte is %zu after the last element (index %zu)",
+                           buffer->array.name, shape, distance, count + distance / size);
+    return status_fail(STATUS_CHECK,
+                       "%s %s: written before its start: the nearest changed byte is %zu before element 0 (index -%zu)",
+                       buffer->array.name, shape, distance, (distance + size - 1) / size);
+}
+
+Status buffer_check_guards(const Buffer *buffer) {
+    unsigned char expected[GUARD_BYTES], actual[GUARD_BYTES];
+    guard_fill(expected);
+    TRY(buffer->device->copy_out(actual, buffer->base, GUARD_BYTES));
+    for (size_t i = GUARD_BYTES; i-- > 0;) /* from the payload outwards: nearest first */
+        if (actual[i] != expected[i]) return guard_overwritten(buffer, false, GUARD_BYTES - i);
+    TRY(buffer->device->copy_out(actual, (const unsigned char *)buffer->array.data + buffer->bytes, GUARD_BYTES));
+    for (size_t i = 0; i < GUARD_BYTES; i++)
+        if (actual[i] != expected[i]) return guard_overwritten(buffer, true, i);
+    return STATUS_OK;
+}
+
+/* Offset of the first differing byte, or `bytes`. Compared block by block on all cores: 8 GB must not wait for one. */
+static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t bytes) {
+    enum { BLOCK = 1 << 18 };
+    const long blocks = (long)((bytes + BLOCK - 1) / BLOCK);
+    long first = blocks;
+#ifdef _OPENMP
+#pragma omp parallel for reduction(min : first) schedule(static)
+#endif
+    for (long i = 0; i < blocks; i++) {
+        const size_t begin = (size_t)i * BLOCK, length = bytes - begin < BLOCK ? bytes - begin : BLOCK;
+        if (i < first && memcmp(a + begin, b + begin, length) != 0) first = i;
+    }
+    if (first == blocks) return bytes;
+    size_t at = (size_t)first * BLOCK;
+    while (a[at] == b[at]) at++;
+    return at;
+}
+
+Status buffer_check_unchanged(const Buffer *buffer, const void *host) {
+    const size_t room = buffer->bytes < CHUNK_BYTES ? buffer->bytes : CHUNK_BYTES;
+    if (room == 0) return STATUS_OK;
+    unsigned char *chunk = malloc(room);
+    if (!chunk) return status_fail(STATUS_MEMORY, "%s: no %zu bytes of host memory to compare it in", buffer->array.name, room);
+    Status status = STATUS_OK;
+    for (size_t begin = 0; begin < buffer->bytes && status == STATUS_OK; begin += room) {
+        const size_t length = buffer->bytes - begin < room ? buffer->bytes - begin : room;
+        status = buffer->device->copy_out(chunk, (const unsigned char *)buffer->array.data + begin, length);
+        if (status != STATUS_OK) break;
+        const size_t at = first_difference(chunk, (const unsigned char *)host + begin, length);
+        if (at == length) continue;
+        const size_t element = (begin + at) / dtype_size(buffer->array.dtype);
+        status =
+            status_fail(STATUS_CHECK, "input %s was changed: element %zu is the first that differs", buffer->array.name, element);
+    }
+    free(chunk);
+    return status;
+}
+
+bool poison_element(const void *host, DType dtype, size_t index) {
+    const size_t size = dtype_size(dtype);
+    const unsigned char *bytes = (const unsigned char *)host + index * size;
+    for (size_t i = 0; i < size; i++)
+        if (bytes[i] != POISON) return false;
+    return true;
+}

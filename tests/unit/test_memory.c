@@ -1,0 +1,205 @@
+#include "device/memory.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <math.h>
+#include <signal.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/wait.h>
+#include <unistd.h>
+
+static Buffer make(DType dtype, size_t n) {
+    const Array shape = array_1d("y", dtype, n);
+    Buffer buffer;
+    assert_int_equal(buffer_create(device_cpu(), &shape, &buffer), STATUS_OK);
+    assert_int_equal((uintptr_t)buffer.array.data % 256, 0);
+    assert_int_equal(buffer_check_guards(&buffer), STATUS_OK);
+    return buffer;
+}
+
+static void guards_catch_a_byte_on_each_side(void **state) {
+    (void)state;
+    static const DType dtypes[] = {DTYPE_U8, DTYPE_F32, DTYPE_F64};
+    static const size_t counts[] = {0, 1, 255, 511, 100003};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+        for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+            Buffer buffer = make(dtypes[d], counts[c]);
+            unsigned char *data = buffer.array.data;
+            memset(data, 0, buffer.bytes); /* all of the payload is the variant's */
+            assert_int_equal(buffer_check_guards(&buffer), STATUS_OK);
+            const unsigned char kept = data[buffer.bytes];
+            data[buffer.bytes] ^= 1;
+            assert_int_equal(buffer_check_guards(&buffer), STATUS_CHECK);
+            assert_non_null(strstr(status_message(), "y "));
+            assert_non_null(strstr(status_message(), "past its end: the first changed byte is 0 after"));
+            data[buffer.bytes] = kept;
+            assert_int_equal(buffer_check_guards(&buffer), STATUS_OK);
+            data[-1] ^= 1;
+            assert_int_equal(buffer_check_guards(&buffer), STATUS_CHECK);
+            assert_non_null(strstr(status_message(), "before its start: the nearest changed byte is 1 before"));
+            buffer_destroy(&buffer);
+        }
+    }
+}
+
+static void guards_catch_the_off_by_one_element(void **state) {
+    (void)state;
+    Buffer buffer = make(DTYPE_F64, 1000);
+    double *y = buffer.array.data;
+    for (size_t i = 0; i <= 1000; i++) y[i] = NAN; /* one too many, and a NaN, as the guards themselves are */
+    assert_int_equal(buffer_check_guards(&buffer), STATUS_CHECK);
+    assert_non_null(strstr(status_message(), "(index 1000)"));
+    buffer_destroy(&buffer);
+
+    buffer = make(DTYPE_F32, 1000);
+    ((float *)buffer.array.data)[-1] = 1.0F;
+    assert_int_equal(buffer_check_guards(&buffer), STATUS_CHECK);
+    assert_non_null(strstr(status_message(), "(index -1)"));
+    buffer_destroy(&buffer);
+
+    buffer = make(DTYPE_F64, 10); /* the far ends of both guards count too */
+    ((unsigned char *)buffer.base)[0] ^= 0x80;
+    assert_int_equal(buffer_check_guards(&buffer), STATUS_CHECK);
+    assert_non_null(strstr(status_message(), "4096 before"));
+    buffer_destroy(&buffer);
+    buffer = make(DTYPE_F64, 10);
+    ((unsigned char *)buffer.array.data)[buffer.bytes + GUARD_BYTES - 1] ^= 0x80;
+    assert_int_equal(buffer_check_guards(&buffer), STATUS_CHECK);
+    assert_non_null(strstr(status_message(), "is 4095 after"));
+    buffer_destroy(&buffer);
+}
+
+static void reading_a_guard_gives_nan(void **state) {
+    (void)state;
+    Buffer buffer = make(DTYPE_F64, 7);
+    assert_true(isnan(((double *)buffer.array.data)[7]));
+    assert_true(isnan(((double *)buffer.array.data)[-1]));
+    buffer_destroy(&buffer);
+    buffer = make(DTYPE_F32, 7);
+    assert_true(isnan(((float *)buffer.array.data)[7]));
+    assert_true(isnan(((float *)buffer.array.data)[-1]));
+    buffer_destroy(&buffer);
+}
+
+static void poison_is_seen_element_by_element(void **state) {
+    (void)state;
+    static const DType dtypes[] = {DTYPE_F32, DTYPE_F64, DTYPE_I32, DTYPE_I64, DTYPE_U8};
+    for (size_t d = 0; d < sizeof dtypes / sizeof *dtypes; d++) {
+        enum { N = 1000 };
+        Buffer buffer = make(dtypes[d], N);
+        const size_t size = dtype_size(dtypes[d]);
+        assert_int_equal(buffer_poison(&buffer), STATUS_OK);
+        unsigned char *data = buffer.array.data;
+        data[3 * size] = 0;            /* first byte of element 3 */
+        data[998 * size + size - 1]++; /* last byte of element 998 */
+        unsigned char *host = malloc(N * size);
+        assert_non_null(host);
+        assert_int_equal(buffer_download(&buffer, host), STATUS_OK);
+        for (size_t i = 0; i < N; i++) assert_int_equal(poison_element(host, dtypes[d], i), i != 3 && i != 998);
+        assert_int_equal(buffer_check_guards(&buffer), STATUS_OK); /* poison stays inside */
+        free(host);
+        buffer_destroy(&buffer);
+    }
+}
+
+static void poison_is_finite(void **state) {
+    (void)state;
+    Buffer buffer = make(DTYPE_F64, 1);
+    assert_int_equal(buffer_poison(&buffer), STATUS_OK);
+    float narrow;
+    memcpy(&narrow, buffer.array.data, sizeof narrow);
+    assert_true(isnormal(narrow) && narrow < 0);
+    assert_true(isnormal(*(double *)buffer.array.data) && *(double *)buffer.array.data < 0);
+    buffer_destroy(&buffer);
+}
+
+/* More than one chunk, so that the index has to survive chunking. */
+static void a_changed_input_is_found_with_its_index(void **state) {
+    (void)state;
+    enum { N = (72 << 20) / 8 };
+    static const size_t changed[] = {0, 1, 12345, (64 << 20) / 8 - 1, (64 << 20) / 8, N - 1};
+    Buffer buffer = make(DTYPE_F64, N);
+    double *host = malloc(N * sizeof *host);
+    assert_non_null(host);
+    for (size_t i = 0; i < N; i++) host[i] = (double)i;
+    host[77] = NAN; /* equal bit by bit though unequal as a number */
+    assert_int_equal(buffer_upload(&buffer, host), STATUS_OK);
+    assert_int_equal(buffer_check_unchanged(&buffer, host), STATUS_OK);
+    double *x = buffer.array.data;
+    for (size_t c = 0; c < sizeof changed / sizeof *changed; c++) {
+        const double kept = x[changed[c]];
+        x[changed[c]] = kept == 0 ? -0.0 : kept + 0.5; /* -0.0 == 0.0, yet it was changed */
+        x[N - 1] += c % 2 ? 0.25 : 0;                  /* a later change must not mask the first */
+        char expected[64];
+        snprintf(expected, sizeof expected, "input y was changed: element %zu is", changed[c]);
+        assert_int_equal(buffer_check_unchanged(&buffer, host), STATUS_CHECK);
+        assert_non_null(strstr(status_message(), expected));
+        memcpy(x, host, N * sizeof *host);
+    }
+    assert_int_equal(buffer_check_unchanged(&buffer, host), STATUS_OK);
+    free(host);
+    buffer_destroy(&buffer);
+}
+
+static void empty_arrays_work(void **state) {
+    (void)state;
+    Buffer buffer = make(DTYPE_F64, 0);
+    assert_non_null(buffer.array.data);
+    assert_int_equal(buffer_poison(&buffer), STATUS_OK);
+    assert_int_equal(buffer_upload(&buffer, NULL), STATUS_OK);
+    assert_int_equal(buffer_download(&buffer, NULL), STATUS_OK);
+    assert_int_equal(buffer_check_unchanged(&buffer, NULL), STATUS_OK);
+    assert_int_equal(buffer_check_guards(&buffer), STATUS_OK);
+    buffer_destroy(&buffer);
+}
+
+static void too_much_is_refused_with_numbers(void **state) {
+    (void)state;
+    Buffer buffer;
+    Array shape = array_1d("y", DTYPE_F64, (size_t)1 << 50);
+    assert_int_equal(buffer_create(device_cpu(), &shape, &buffer), STATUS_MEMORY);
+    assert_non_null(strstr(status_message(), "array y: "));
+    assert_non_null(strstr(status_message(), "9007199254749184 bytes")); /* 2^53 and two guards of 4096 */
+    shape.rank = 2;
+    shape.shape[0] = shape.shape[1] = (size_t)1 << 40; /* the product wraps around */
+    assert_int_equal(buffer_create(device_cpu(), &shape, &buffer), STATUS_MEMORY);
+    assert_null(buffer.base);
+}
+
+/* Past the guard words lies a page that cannot be touched. */
+static void a_leap_over_the_guard_dies(void **state) {
+    (void)state;
+    Buffer buffer = make(DTYPE_F64, 100003);
+    const pid_t child = fork();
+    assert_true(child >= 0);
+    if (child == 0) {
+        signal(SIGSEGV, SIG_DFL);
+        ((volatile unsigned char *)buffer.array.data)[buffer.bytes + GUARD_BYTES + 256] = 1;
+        _exit(0);
+    }
+    int ended = 0;
+    assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGSEGV);
+    buffer_destroy(&buffer);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(guards_catch_a_byte_on_each_side),
+        cmocka_unit_test(guards_catch_the_off_by_one_element),
+        cmocka_unit_test(reading_a_guard_gives_nan),
+        cmocka_unit_test(poison_is_seen_element_by_element),
+        cmocka_unit_test(poison_is_finite),
+        cmocka_unit_test(a_changed_input_is_found_with_its_index),
+        cmocka_unit_test(empty_arrays_work),
+        cmocka_unit_test(too_much_is_refused_with_numbers),
+        cmocka_unit_test(a_leap_over_the_guard_dies),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
