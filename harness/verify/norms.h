@@ -11,19 +11,19 @@
 
 /* Over the comparable elements (truth finite and actual finite) unless said otherwise. */
 typedef struct ErrorReport {
-    size_t count;            /* elements compared in all */
-    double max_absolute;     /* max |actual - truth| */
-    double max_relative;     /* max |actual - truth| / |truth|, where truth != 0 */
-    double l2_relative;      /* ||actual - truth|| / ||truth|| */
-    double max_ulp;          /* in units of the output dtype's spacing at the truth */
-    double max_ratio;        /* max |actual - truth| / tolerance (0/0 = 0, x/0 = inf): <= 1 passes */
-    size_t incomparable;     /* NaN or inf where the truth has none, or the other way round, or the wrong inf */
+    size_t count;        /* elements compared in all */
+    double max_absolute; /* max |actual - truth| */
+    double max_relative; /* max |actual - truth| / |truth|, where truth != 0 */
+    double l2_relative;  /* ||actual - truth|| / ||truth|| */
+    double max_ulp;      /* in units of the output dtype's spacing at the truth */
+    double max_ratio;    /* max |actual - truth| / tolerance (0/0 = 0, x/0 = inf): <= 1 passes */
+    size_t incomparable; /* NaN or inf where the truth has none, or the other way round, or the wrong inf */
     size_t first_incomparable;
-    size_t unwritten;        /* elements still poison */
+    size_t unwritten; /* elements still poison */
     size_t first_unwritten;
-    size_t worst;            /* index of max_ratio */
+    size_t worst;                                      /* index of max_ratio */
     double worst_truth, worst_actual, worst_tolerance; /* there; at the first incomparable element if there is one */
-    bool pass;               /* starts false; true only if every element was written, is comparable and satisfies err <= tolerance */
+    bool pass; /* starts false; true only if every element was written, is comparable and satisfies err <= tolerance */
 } ErrorReport;
 
 /* Compares on all cores. actual: f32 or f64 on the host, `value` and `tolerance` of as many doubles. n = 0 passes. */

@@ -1,0 +1,294 @@
+/* The header of a .npy file is a Python dictionary literal with three keys; this reads exactly that and nothing more. */
+#include "base/npy.h"
+
+#include <errno.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MAGIC_BYTES = 6, HEADER_MAX = 1 << 20, WORD_MAX = 32, WRITTEN_HEADER_MAX = 256 };
+
+static const char MAGIC[MAGIC_BYTES] = {'\x93', 'N', 'U', 'M', 'P', 'Y'};
+
+typedef struct Header {
+    char descr[WORD_MAX];
+    bool fortran_order;
+    int rank;
+    size_t shape[ARRAY_MAX_RANK];
+} Header;
+
+typedef struct Cursor {
+    const char *path, *at;
+} Cursor;
+
+static void skip_spaces(Cursor *c) {
+    while (*c->at == ' ' || *c->at == '\t' || *c->at == '\n') c->at++;
+}
+
+static bool accept(Cursor *c, char wanted) {
+    skip_spaces(c);
+    if (*c->at != wanted) return false;
+    c->at++;
+    return true;
+}
+
+static Status malformed(const Cursor *c, const char *expected) {
+    return status_fail(STATUS_INVALID, "%s: malformed .npy header: %s is expected at '%.20s'", c->path, expected, c->at);
+}
+
+static Status read_quoted(Cursor *c, char word[WORD_MAX]) {
+    skip_spaces(c);
+    const char quote = *c->at;
+    if (quote != '\'' && quote != '"') return malformed(c, "a quoted word");
+    const char *begin = c->at + 1;
+    const char *end = strchr(begin, quote);
+    if (!end || end - begin >= WORD_MAX) return malformed(c, "a short quoted word");
+    memcpy(word, begin, (size_t)(end - begin));
+    word[end - begin] = '\0';
+    c->at = end + 1;
+    return STATUS_OK;
+}
+
+static Status read_bool(Cursor *c, bool *out) {
+    skip_spaces(c);
+    *out = strncmp(c->at, "True", 4) == 0;
+    if (!*out && strncmp(c->at, "False", 5) != 0) return malformed(c, "True or False");
+    c->at += *out ? 4 : 5;
+    return STATUS_OK;
+}
+
+static Status read_shape(Cursor *c, Header *h) {
+    if (!accept(c, '(')) return malformed(c, "a shape such as (3, 4)");
+    for (h->rank = 0; !accept(c, ')'); h->rank++) {
+        skip_spaces(c);
+        if (*c->at < '0' || *c->at > '9') return malformed(c, "a dimension");
+        if (h->rank == ARRAY_MAX_RANK)
+            return status_fail(STATUS_INVALID, "%s: more than %d dimensions; at most %d are supported", c->path, ARRAY_MAX_RANK,
+                               ARRAY_MAX_RANK);
+        errno = 0;
+        char *end;
+        const unsigned long long size = strtoull(c->at, &end, 10);
+        if (errno || size > INT64_MAX) return malformed(c, "a dimension below 2^63");
+        c->at = end;
+        h->shape[h->rank] = (size_t)size;
+        if (!accept(c, ',')) {
+            if (*c->at != ')') return malformed(c, "',' or ')'");
+            if (h->rank == 0) return malformed(c, "',' (a one-dimensional shape is written (n,))");
+        }
+    }
+    return STATUS_OK;
+}
+
+static Status parse_header(const char *path, const char *text, Header *out) {
+    enum { DESCR = 1, ORDER = 2, SHAPE = 4 };
+    Cursor c = {path, text};
+    int seen = 0;
+    if (!accept(&c, '{')) return malformed(&c, "a dictionary");
+    while (!accept(&c, '}')) {
+        char key[WORD_MAX];
+        const Cursor before = c;
+        TRY(read_quoted(&c, key));
+        if (!accept(&c, ':')) return malformed(&c, "':'");
+        int which = 0;
+        if (strcmp(key, "descr") == 0) {
+            which = DESCR;
+            if (accept(&c, '['))
+                return status_fail(STATUS_INVALID, "%s: dtype is structured; f4, f8, i4, i8 or u1 is expected", path);
+            TRY(read_quoted(&c, out->descr));
+        } else if (strcmp(key, "fortran_order") == 0) {
+            which = ORDER;
+            TRY(read_bool(&c, &out->fortran_order));
+        } else if (strcmp(key, "shape") == 0) {
+            which = SHAPE;
+            TRY(read_shape(&c, out));
+        }
+        if (!which || seen & which) return malformed(&before, "each of 'descr', 'fortran_order', 'shape' once");
+        seen |= which;
+        if (!accept(&c, ',') && *c.at != '}') return malformed(&c, "',' or '}'");
+    }
+    skip_spaces(&c);
+    if (*c.at) return malformed(&c, "the end");
+    if (seen != (DESCR | ORDER | SHAPE)) return malformed(&c, "each of 'descr', 'fortran_order', 'shape' once");
+    return STATUS_OK;
+}
+
+static Status find_dtype(const char *path, const char *descr, DType *out) {
+    static const struct {
+        const char *descr;
+        DType dtype;
+    } known[] = {{"f4", DTYPE_F32}, {"f8", DTYPE_F64}, {"i4", DTYPE_I32}, {"i8", DTYPE_I64}, {"u1", DTYPE_U8}};
+    for (size_t i = 0; descr[0] && i < sizeof known / sizeof *known; i++) {
+        if (strcmp(descr + 1, known[i].descr) != 0) continue;
+        *out = known[i].dtype;
+        if (descr[0] == '<' || (descr[0] == '|' && known[i].dtype == DTYPE_U8)) return STATUS_OK;
+        if (descr[0] == '>')
+            return status_fail(STATUS_INVALID, "%s: dtype '%s' is big endian; little endian ('<%s') is expected", path, descr,
+                               known[i].descr);
+    }
+    return status_fail(STATUS_INVALID, "%s: dtype '%s' is not supported; '<f4', '<f8', '<i4', '<i8' or '|u1' is expected", path,
+                       descr);
+}
+
+/* The preamble and the header's text (malloc'd), leaving the file at the data. */
+static Status read_header_text(const char *path, FILE *file, char **out) {
+    unsigned char start[MAGIC_BYTES + 2], length_bytes[4] = {0};
+    if (fread(start, 1, sizeof start, file) != sizeof start || memcmp(start, MAGIC, MAGIC_BYTES) != 0)
+        return status_fail(STATUS_INVALID, "%s: not a .npy file: it does not begin with \\x93NUMPY and a version", path);
+    const unsigned major = start[MAGIC_BYTES], minor = start[MAGIC_BYTES + 1];
+    if (major < 1 || major > 3 || minor != 0)
+        return status_fail(STATUS_INVALID, "%s: unknown .npy version %u.%u; 1.0, 2.0 or 3.0 is expected", path, major, minor);
+    const size_t width = major == 1 ? 2 : 4;
+    if (fread(length_bytes, 1, width, file) != width) return status_fail(STATUS_INVALID, "%s: truncated in its header", path);
+    size_t length = 0;
+    for (size_t i = 0; i < width; i++) length |= (size_t)length_bytes[i] << (8 * i);
+    if (length > HEADER_MAX) return status_fail(STATUS_INVALID, "%s: malformed .npy header: %zu bytes long", path, length);
+    char *text = malloc(length + 1);
+    if (!text) return status_fail(STATUS_MEMORY, "%s: no memory for its header", path);
+    if (fread(text, 1, length, file) != length) {
+        free(text);
+        return status_fail(STATUS_INVALID, "%s: truncated in its header", path);
+    }
+    text[length] = '\0';
+    if (strlen(text) != length) {
+        free(text);
+        return status_fail(STATUS_INVALID, "%s: malformed .npy header: it contains a NUL", path);
+    }
+    *out = text;
+    return STATUS_OK;
+}
+
+static Status describe(const char *path, const Header *h, Array *out) {
+    *out = (Array){.rank = h->rank};
+    TRY(find_dtype(path, h->descr, &out->dtype));
+    if (h->fortran_order)
+        return status_fail(STATUS_INVALID, "%s: Fortran order; C order is expected (numpy.ascontiguousarray)", path);
+    size_t bytes = dtype_size(out->dtype);
+    for (int d = 0; d < h->rank; d++) {
+        out->shape[d] = h->shape[d];
+        if (__builtin_mul_overflow(bytes, h->shape[d], &bytes) || bytes > INT64_MAX)
+            return status_fail(STATUS_INVALID, "%s: malformed .npy header: the shape is larger than any memory", path);
+    }
+    return STATUS_OK;
+}
+
+static Status wrong_length(const char *path, bool longer, size_t expected, long long found) {
+    return status_fail(STATUS_INVALID, "%s: %s: the header promises %zu bytes of data, the file holds %lld", path,
+                       longer ? "trailing bytes" : "truncated", expected, found);
+}
+
+static Status read_data(const char *path, FILE *file, Array *out) {
+    const size_t bytes = array_bytes(out);
+    struct stat facts;
+    const long at = ftell(file);
+    if (at >= 0 && fstat(fileno(file), &facts) == 0 && S_ISREG(facts.st_mode)) { /* before memory is asked for */
+        const long long found = (long long)facts.st_size - at;
+        if (found != (long long)bytes) return wrong_length(path, found > (long long)bytes, bytes, found);
+    }
+    char *data = malloc(bytes ? bytes : 1);
+    if (!data) return status_fail(STATUS_MEMORY, "%s: no memory for %zu bytes", path, bytes);
+    const size_t got = fread(data, 1, bytes, file);
+    const bool longer = got == bytes && fgetc(file) != EOF;
+    if (got == bytes && !longer && !ferror(file)) {
+        out->data = data;
+        return STATUS_OK;
+    }
+    free(data);
+    if (ferror(file)) return status_fail(STATUS_IO, "%s: cannot be read: %s", path, strerror(errno));
+    return wrong_length(path, longer, bytes, (long long)got + longer);
+}
+
+Status npy_read(const char *path, Array *out) {
+    FILE *file = fopen(path, "rb");
+    if (!file) return status_fail(errno == ENOENT ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    char *text = NULL;
+    Header header = {0};
+    Array array = {0};
+    Status status = read_header_text(path, file, &text);
+    if (status == STATUS_OK) status = parse_header(path, text, &header);
+    if (status == STATUS_OK) status = describe(path, &header, &array);
+    if (status == STATUS_OK) status = read_data(path, file, &array);
+    free(text);
+    fclose(file);
+    if (status == STATUS_OK) *out = array;
+    return status;
+}
+
+/* Version 1.0: the data begin at a multiple of 64 bytes. Returns the length. */
+static size_t format_header(const Array *array, char text[WRITTEN_HEADER_MAX]) {
+    static const char *const descr[DTYPE_COUNT] = {"<f4", "<f8", "<i4", "<i8", "|u1"};
+    char shape[ARRAY_MAX_RANK * 24] = "";
+    size_t used = 0;
+    for (int d = 0; d < array->rank; d++)
+        used += (size_t)snprintf(shape + used, sizeof shape - used,
+                                 array->rank == 1 ? "%zu,"
+                                 : d              ? ", %zu"
+                                                  : "%zu",
+                                 array->shape[d]);
+    const size_t preamble = MAGIC_BYTES + 4;
+    size_t length =
+        preamble + (size_t)snprintf(text + preamble, WRITTEN_HEADER_MAX - preamble,
+                                    "{'descr': '%s', 'fortran_order': False, 'shape': (%s), }", descr[array->dtype], shape);
+    while ((length + 1) % 64) text[length++] = ' ';
+    text[length++] = '\n';
+    memcpy(text, MAGIC, MAGIC_BYTES);
+    text[MAGIC_BYTES] = 1;
+    text[MAGIC_BYTES + 1] = 0;
+    text[MAGIC_BYTES + 2] = (char)((length - preamble) & 0xff);
+    text[MAGIC_BYTES + 3] = (char)((length - preamble) >> 8);
+    return length;
+}
+
+static int write_all(int fd, const Array *array) {
+    char header[WRITTEN_HEADER_MAX];
+    const size_t header_bytes = format_header(array, header), bytes = array_bytes(array);
+    const struct {
+        const char *data;
+        size_t bytes;
+    } parts[] = {{header, header_bytes}, {array->data, bytes}};
+    for (int p = 0; p < 2; p++)
+        for (size_t done = 0; done < parts[p].bytes;) {
+            const ssize_t wrote = write(fd, parts[p].data + done, parts[p].bytes - done);
+            if (wrote < 0 && errno == EINTR) continue;
+            if (wrote < 0) return errno;
+            if (wrote == 0) return ENOSPC;
+            done += (size_t)wrote;
+        }
+    return 0;
+}
+
+/* Devices and pipes cannot be replaced by a rename: they are written to as they are. */
+static Status write_in_place(const char *path, const Array *array) {
+    FILE *file = fopen(path, "wb");
+    if (!file) return status_fail(STATUS_IO, "%s: cannot be written: %s", path, strerror(errno));
+    const int error = write_all(fileno(file), array);
+    fclose(file);
+    return error ? status_fail(STATUS_IO, "%s: cannot be written: %s", path, strerror(error)) : STATUS_OK;
+}
+
+Status npy_write(const char *path, const Array *array) {
+    struct stat facts;
+    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) return write_in_place(path, array);
+    const size_t room = strlen(path) + 8;
+    char *temporary = malloc(room);
+    if (!temporary) return status_fail(STATUS_MEMORY, "%s: no memory to write it", path);
+    snprintf(temporary, room, "%s.XXXXXX", path);
+    const int fd = mkstemp(temporary);
+    if (fd < 0) {
+        const Status status = status_fail(STATUS_IO, "%s: cannot be created: %s", path, strerror(errno));
+        free(temporary);
+        return status;
+    }
+    const mode_t mask = umask(0);
+    umask(mask);
+    int error = write_all(fd, array);
+    if (!error && fchmod(fd, 0666 & ~mask) != 0) error = errno;
+    if (!error && fsync(fd) != 0) error = errno;
+    if (close(fd) != 0 && !error) error = errno;
+    if (!error && rename(temporary, path) != 0) error = errno;
+    if (error) unlink(temporary);
+    free(temporary);
+    return error ? status_fail(STATUS_IO, "%s: cannot be written: %s; nothing is left of it", path, strerror(error)) : STATUS_OK;
+}

@@ -1,0 +1,188 @@
+/* Element i of a family is a function of (seed, stream, i) alone. A family is one line in EACH_FAMILY and one function. */
+#include "verify/families.h"
+
+#include "base/rng.h"
+#include "base/text.h"
+#include "verify/elementary.h"
+#include "verify/families_real.h"
+
+#include <float.h>
+#include <math.h>
+#include <string.h>
+
+#define EACH_FAMILY(F)                                                                                                             \
+    F(uniform, "U(0,1)")                                                                                                           \
+    F(normal, "N(0,1)")                                                                                                            \
+    F(ones, "1 everywhere")                                                                                                        \
+    F(ramp, "x[i] = i, as in the published benchmarks")                                                                            \
+    F(constant, "one awkward value, a multiple of 0.1 chosen by the seed")                                                         \
+    F(integers, "random integers from -8 to 8")                                                                                    \
+    F(offset, "a number follows: offset1e8 is 1e8 + N(0,1)")                                                                       \
+    F(spike1e16, "U(0,1) with one 1e16 in every 100000 elements, at least one")                                                    \
+    F(alternating, "large values of alternating sign that nearly cancel")                                                          \
+    F(mixed, "both signs, magnitudes from 2^-40 to 2^40")                                                                          \
+    F(denormal, "subnormal numbers of the dtype, both signs")                                                                      \
+    F(naninf, "U(0,1) with a NaN, a +inf and a -inf near each other in every 100000 elements")                                     \
+    F(sorted, "ascending, in (0,1)")                                                                                               \
+    F(heavytail, "Cauchy: no mean, no variance")
+
+enum { KEYS = 4, PERIOD = 100000 /* elements per planted event */, CLUSTER = 512 /* elements that hold one of each, naninf */ };
+
+/* What the elements of one array have in common. */
+typedef struct Draw {
+    uint64_t key[KEYS]; /* independent random sequences */
+    size_t n;
+    DType dtype;
+    double offset;
+} Draw;
+
+static double uniform_at(const Draw *d, size_t i) {
+    return rng_uniform(d->key[0], i);
+}
+
+/* Box and Muller's transform; the sine half is left unused so that each element stands alone. */
+static double normal_at(const Draw *d, size_t i) {
+    double sine, cosine;
+    elementary_turn(rng_uniform(d->key[1], i), &sine, &cosine);
+    return sqrt(-2 * elementary_log(rng_uniform(d->key[0], i))) * cosine;
+}
+
+static double ones_at(const Draw *d, size_t i) {
+    return (void)d, (void)i, 1;
+}
+
+static double ramp_at(const Draw *d, size_t i) {
+    return (void)d, (double)i;
+}
+
+static double constant_at(const Draw *d, size_t i) {
+    return (void)i, 0.1 * (double)(1 + d->key[0] % 997);
+}
+
+static double integers_at(const Draw *d, size_t i) {
+    return (double)(rng_at(d->key[0], i) % 17) - 8;
+}
+
+static double offset_at(const Draw *d, size_t i) {
+    return d->offset + normal_at(d, i);
+}
+
+static double spike1e16_at(const Draw *d, size_t i) {
+    const size_t period = i / PERIOD, room = period == 0 && d->n < PERIOD ? d->n : PERIOD;
+    return i % PERIOD == rng_at(d->key[1], period) % room ? 1e16 : uniform_at(d, i);
+}
+
+static double alternating_at(const Draw *d, size_t i) {
+    return (i % 2 ? -1e8 : 1e8) * (1 + uniform_at(d, i));
+}
+
+static double mixed_at(const Draw *d, size_t i) {
+    const uint64_t bits = rng_at(d->key[1], i);
+    const double magnitude = ldexp(1 + uniform_at(d, i), (int)((bits >> 1) % 80) - 40);
+    return bits & 1 ? -magnitude : magnitude;
+}
+
+static double denormal_at(const Draw *d, size_t i) {
+    const uint64_t bits = rng_at(d->key[0], i);
+    const double magnitude = d->dtype == DTYPE_F32 ? ldexp((double)(bits >> 41), -149) : ldexp((double)(bits >> 12), -1074);
+    return bits & 1 ? -magnitude : magnitude;
+}
+
+/* A cluster of at most CLUSTER elements at a random place in each period; each third of it holds one of the three, in an order that
+ * turns with the seed. Most windows are clean, some see one, some see both infinities. */
+static double naninf_at(const Draw *d, size_t i) {
+    static const double planted[] = {NAN, INFINITY, -INFINITY};
+    const size_t period = i / PERIOD, at = i % PERIOD, room = period == 0 && d->n < PERIOD ? d->n : PERIOD;
+    const size_t third = (room < 2 * CLUSTER ? room / 2 : CLUSTER) / 3;
+    const size_t start = third ? rng_at(d->key[1], period) % (room - 3 * third + 1) : at + 1;
+    if (at >= start && at < start + 3 * third) {
+        const size_t which = (at - start) / third;
+        const uint64_t bits = rng_at(d->key[2], 3 * period + which);
+        if ((at - start) % third == (bits >> 8) % third) return planted[(which + rng_at(d->key[3], period)) % 3];
+    }
+    return uniform_at(d, i);
+}
+
+static double sorted_at(const Draw *d, size_t i) {
+    return ((double)i + uniform_at(d, i)) / (double)d->n;
+}
+
+static double heavytail_at(const Draw *d, size_t i) {
+    double sine, cosine;
+    elementary_turn(0.5 * uniform_at(d, i), &sine, &cosine); /* the cotangent of half a turn */
+    return cosine / sine;
+}
+
+#define FAMILY_LINE(word, summary) {#word, summary},
+#define FAMILY_FUNCTION(word, summary) word##_at,
+
+const Family FAMILIES[] = {EACH_FAMILY(FAMILY_LINE){NULL, NULL}};
+
+typedef double (*ElementAt)(const Draw *draw, size_t i);
+static const ElementAt ELEMENTS[] = {EACH_FAMILY(FAMILY_FUNCTION)};
+
+static const char REAL[] = "real:", OFFSET[] = "offset";
+
+static bool starts_with(const char *text, const char *prefix) {
+    return strncmp(text, prefix, strlen(prefix)) == 0;
+}
+
+static Status unknown_family(const char *name) {
+    enum { COUNT = sizeof ELEMENTS / sizeof *ELEMENTS };
+    const char *names[COUNT];
+    Text known = {0};
+    for (int i = 0; i < COUNT; i++) {
+        names[i] = FAMILIES[i].name;
+        TRY(text_append(&known, "%s, ", strcmp(names[i], OFFSET) == 0 ? "offset1e3 .. offset1e9" : names[i]));
+    }
+    const char *nearest = text_nearest(name, names, COUNT);
+    const Status status = status_fail(STATUS_INVALID, "unknown input family '%s'%s%s%s (known: %sreal:NAME)", name,
+                                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", known.text);
+    text_free(&known);
+    return status;
+}
+
+/* The family's index and, for offsetNUMBER, the number. */
+static Status find(const char *name, int *index, double *offset) {
+    *offset = 0;
+    for (int i = 0; FAMILIES[i].name; i++) {
+        const bool takes_number = strcmp(FAMILIES[i].name, OFFSET) == 0;
+        if (takes_number ? !starts_with(name, OFFSET) : strcmp(name, FAMILIES[i].name) != 0) continue;
+        *index = i;
+        if (!takes_number) return STATUS_OK;
+        if (text_real(name + strlen(OFFSET), offset) && *offset >= 0 && *offset <= FLT_MAX / 2) return STATUS_OK;
+        return status_fail(STATUS_INVALID, "input family '%s': a number from 0 to 1e38 must follow 'offset', as in offset1e8",
+                           name);
+    }
+    return unknown_family(name);
+}
+
+Status family_check(const char *name) {
+    int index;
+    double offset;
+    if (starts_with(name, REAL)) return family_real_check(name + strlen(REAL));
+    return find(name, &index, &offset);
+}
+
+Status family_fill(const Case *problem, uint64_t stream, Array *array) {
+    if (array->dtype != DTYPE_F32 && array->dtype != DTYPE_F64)
+        return status_fail(STATUS_INTERNAL, "%s: input families are for f32 and f64, not %s", array->name,
+                           dtype_name(array->dtype));
+    if (starts_with(problem->input, REAL)) return family_real_fill(problem->input + strlen(REAL), problem->seed, stream, array);
+    int index;
+    Draw draw = {.n = array_count(array), .dtype = array->dtype};
+    TRY(find(problem->input, &index, &draw.offset));
+    for (uint64_t k = 0; k < KEYS; k++) draw.key[k] = rng_at(rng_at(problem->seed, stream), k);
+    const ElementAt element_at = ELEMENTS[index];
+    double *f64 = array->dtype == DTYPE_F64 ? array->data : NULL;
+    float *f32 = array->dtype == DTYPE_F32 ? array->data : NULL;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < draw.n; i++) {
+        const double value = element_at(&draw, i);
+        if (f64)
+            f64[i] = value;
+        else
+            f32[i] = (float)value;
+    }
+    return STATUS_OK;
+}

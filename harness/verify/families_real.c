@@ -1,0 +1,108 @@
+#include "verify/families_real.h"
+
+#include "base/npy.h"
+#include "base/process.h"
+#include "base/text.h"
+
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { MISSING_PACKAGE = 3 /* exit code of real_series.py */, MAX_SERIES = 64 };
+
+#define PYTHON RUNGS_SOURCE_DIR "/cmake/python"
+#define SCRIPT RUNGS_SOURCE_DIR "/harness/verify/real_series.py"
+#define FOLDER RUNGS_BINARY_DIR "/real"
+
+/* The table of series is in the script and only there: its lines that read `Series("name", ...`. */
+static Status series_names(char **storage, const char *names[MAX_SERIES], int *count) {
+    static const char mark[] = "Series(\"";
+    TRY(text_read_file(SCRIPT, storage, NULL));
+    *count = 0;
+    for (char *at = *storage; *count < MAX_SERIES && (at = strstr(at, mark));) {
+        char *begin = at + strlen(mark), *end = strchr(begin, '"');
+        if (!end) break;
+        *end = '\0';
+        names[(*count)++] = begin;
+        at = end + 1;
+    }
+    return *count ? STATUS_OK : status_fail(STATUS_INTERNAL, "%s: no series found in it", SCRIPT);
+}
+
+static Status unknown_series(const char *name, const char *const *names, int count) {
+    Text known = {0};
+    for (int i = 0; i < count; i++) TRY(text_append(&known, "%sreal:%s", i ? ", " : "", names[i]));
+    const char *nearest = text_nearest(name, names, count);
+    const Status status =
+        status_fail(STATUS_INVALID, "unknown input family 'real:%s'%s%s%s (known: %s)", name,
+                    nearest ? "; did you mean 'real:" : "", nearest ? nearest : "", nearest ? "'?" : "", known.text);
+    text_free(&known);
+    return status;
+}
+
+Status family_real_check(const char *name) {
+    char *storage = NULL;
+    const char *names[MAX_SERIES];
+    int count;
+    Status status = series_names(&storage, names, &count);
+    if (status == STATUS_OK) {
+        status = STATUS_INVALID;
+        for (int i = 0; i < count; i++)
+            if (strcmp(names[i], name) == 0) status = STATUS_OK;
+        if (status != STATUS_OK) status = unknown_series(name, names, count);
+    }
+    free(storage);
+    return status;
+}
+
+static void trim_end(Text *text) {
+    while (text->length && strchr("\n ", text->text[text->length - 1])) text->text[--text->length] = '\0';
+}
+
+static Status export_series(const char *name, const char *path) {
+    if (mkdir(FOLDER, 0777) != 0 && errno != EEXIST)
+        return status_fail(STATUS_IO, "%s: cannot be made: %s", FOLDER, strerror(errno));
+    Text said = {0};
+    int exit_code = 0;
+    char *const argv[] = {PYTHON, SCRIPT, (char *)name, "--out", (char *)path, NULL};
+    Status status = process_capture(argv, &said, &exit_code);
+    if (status == STATUS_OK && exit_code) {
+        trim_end(&said);
+        status = status_fail(exit_code == MISSING_PACKAGE ? STATUS_UNSUPPORTED : STATUS_IO, "real:%s: %s", name,
+                             said.text ? said.text : "the export failed without a word");
+    }
+    text_free(&said);
+    return status;
+}
+
+Status family_real_fill(const char *name, uint64_t seed, uint64_t stream, Array *array) {
+    TRY(family_real_check(name)); /* so the name is a plain word that can be part of a path */
+    char path[sizeof FOLDER + 64];
+    if ((size_t)snprintf(path, sizeof path, "%s/%s.npy", FOLDER, name) >= sizeof path)
+        return status_fail(STATUS_INTERNAL, "real:%s: the name is too long", name);
+    if (access(path, R_OK) != 0) TRY(export_series(name, path));
+    Array series;
+    TRY(npy_read(path, &series));
+    const size_t length = array_count(&series), n = array_count(array);
+    if (series.dtype != DTYPE_F64 || series.rank != 1 || length == 0) {
+        free(series.data);
+        return status_fail(STATUS_INVALID, "%s: not a series of f64; delete it, it will be made again", path);
+    }
+    const size_t start = (size_t)(((seed - 1) * 7919 + stream * 104729) % length);
+    const double *from = series.data;
+    double *f64 = array->dtype == DTYPE_F64 ? array->data : NULL;
+    float *f32 = array->dtype == DTYPE_F32 ? array->data : NULL;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < n; i++) {
+        const double value = from[(start + i) % length];
+        if (f64)
+            f64[i] = value;
+        else
+            f32[i] = (float)value;
+    }
+    free(series.data);
+    return STATUS_OK;
+}

@@ -1,0 +1,145 @@
+/* Every comparison here is written so that NaN falls on the failing side. Sums are kept per chunk and added in order, and the
+ * number of chunks is fixed, so that a report does not depend on the number of threads. */
+#include "verify/norms.h"
+
+#include "base/poison.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { CHUNKS = 256 };
+
+/* The report of a part, with what cannot be combined from the report alone. */
+typedef struct Part {
+    ErrorReport report;
+    size_t violations;                /* comparable elements beyond their tolerance */
+    long double error_sum, truth_sum; /* of squares; long double so that 1e200 squared does not overflow */
+} Part;
+
+static double element(const Array *array, size_t i) {
+    return array->dtype == DTYPE_F64 ? ((const double *)array->data)[i] : (double)((const float *)array->data)[i];
+}
+
+static bool is_poison(const Array *array, size_t i) {
+    if (array->dtype == DTYPE_F32) {
+        uint32_t bits;
+        memcpy(&bits, (const float *)array->data + i, sizeof bits);
+        return bits == POISON_U32;
+    }
+    uint64_t bits;
+    memcpy(&bits, (const double *)array->data + i, sizeof bits);
+    return bits == POISON_U64;
+}
+
+/* Distance between neighbouring numbers of the dtype at x, which is finite; at 0 and among subnormals the smallest there is. */
+static double spacing(double x, DType dtype) {
+    const int least = dtype == DTYPE_F64 ? -1022 : -126, digits = dtype == DTYPE_F64 ? 52 : 23;
+    const int exponent = x == 0 ? least : ilogb(x);
+    return ldexp(1, (exponent > least ? exponent : least) - digits);
+}
+
+/* err / tolerance, at most 1 exactly if the element passes. */
+static double ratio_of(double err, double tolerance) {
+    if (err <= tolerance) return err == 0 || isinf(tolerance) ? 0 : err / tolerance;
+    const double ratio = tolerance > 0 ? err / tolerance : INFINITY;
+    return ratio > 1 ? ratio : tolerance > 0 ? 0x1.0000000000001p+0 : INFINITY;
+}
+
+static void compare_element(Part *part, size_t i, double actual, double truth, double tolerance, DType dtype) {
+    ErrorReport *r = &part->report;
+    if (!isfinite(truth) || !isfinite(actual)) {
+        if ((isnan(truth) && isnan(actual)) || truth == actual) return;
+        if (r->incomparable++ == 0) r->first_incomparable = i;
+        return;
+    }
+    const double err = fabs(actual - truth), ulp = err / spacing(truth, dtype), ratio = ratio_of(err, tolerance);
+    if (!(err <= tolerance)) part->violations++;
+    if (err > r->max_absolute) r->max_absolute = err;
+    if (truth != 0 && err / fabs(truth) > r->max_relative) r->max_relative = err / fabs(truth);
+    if (ulp > r->max_ulp) r->max_ulp = ulp;
+    if (!(ratio <= r->max_ratio)) r->max_ratio = ratio, r->worst = i;
+    part->error_sum += (long double)err * (long double)err;
+    part->truth_sum += (long double)truth * (long double)truth;
+}
+
+static void compare_part(const Array *actual, const double *value, const double *tolerance, size_t begin, size_t end, Part *out) {
+    Part part = {.report = {.count = end - begin, .worst = begin}};
+    for (size_t i = begin; i < end; i++) {
+        if (!is_poison(actual, i))
+            compare_element(&part, i, element(actual, i), value[i], tolerance[i], actual->dtype);
+        else if (part.report.unwritten++ == 0)
+            part.report.first_unwritten = i;
+    }
+    *out = part;
+}
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+static void combine(Part *total, const Part *part) {
+    ErrorReport *t = &total->report;
+    const ErrorReport *p = &part->report;
+    t->max_absolute = larger(p->max_absolute, t->max_absolute);
+    t->max_relative = larger(p->max_relative, t->max_relative);
+    t->max_ulp = larger(p->max_ulp, t->max_ulp);
+    if (p->max_ratio > t->max_ratio) t->max_ratio = p->max_ratio, t->worst = p->worst;
+    if (p->incomparable && !t->incomparable) t->first_incomparable = p->first_incomparable;
+    if (p->unwritten && !t->unwritten) t->first_unwritten = p->first_unwritten;
+    t->count += p->count;
+    t->incomparable += p->incomparable;
+    t->unwritten += p->unwritten;
+    total->violations += part->violations;
+    total->error_sum += part->error_sum;
+    total->truth_sum += part->truth_sum;
+}
+
+void norms_compare(const Array *actual, const double *value, const double *tolerance, ErrorReport *out) {
+    const size_t n = array_count(actual), chunk = n / CHUNKS + 1;
+    Part parts[CHUNKS], total = {0};
+#pragma omp parallel for schedule(dynamic)
+    for (size_t c = 0; c < CHUNKS; c++) {
+        const size_t begin = c * chunk < n ? c * chunk : n, end = n - begin < chunk ? n : begin + chunk;
+        compare_part(actual, value, tolerance, begin, end, &parts[c]);
+    }
+    for (size_t c = 0; c < CHUNKS; c++) combine(&total, &parts[c]);
+
+    ErrorReport *r = &total.report;
+    if (total.error_sum > 0) r->l2_relative = total.truth_sum > 0 ? (double)sqrtl(total.error_sum / total.truth_sum) : INFINITY;
+    if (r->incomparable)
+        r->worst = r->first_incomparable;
+    else if (r->unwritten)
+        r->worst = r->first_unwritten;
+    if (n > 0) {
+        r->worst_truth = value[r->worst];
+        r->worst_actual = element(actual, r->worst);
+        r->worst_tolerance = tolerance[r->worst];
+    }
+    r->pass = r->count == n && r->incomparable == 0 && r->unwritten == 0 && total.violations == 0;
+    *out = *r;
+}
+
+char *norms_explain(const ErrorReport *report, const char *output, const Array *input, char *text, size_t size) {
+    if (size == 0) return text;
+    text[0] = '\0';
+    if (report->pass) return text;
+    const ErrorReport *r = report;
+    int used;
+    if (r->incomparable)
+        used = snprintf(text, size,
+                        "%s[%zu] is %a, expected %a: %zu of %zu elements are NaN or inf where they must not be, or the reverse",
+                        output, r->worst, r->worst_actual, r->worst_truth, r->incomparable, r->count);
+    else if (r->unwritten)
+        used = snprintf(text, size, "%s[%zu] was never written, expected %a: %zu of %zu elements were not", output, r->worst,
+                        r->worst_truth, r->unwritten, r->count);
+    else
+        used =
+            snprintf(text, size, "%s[%zu] is %a (%.9g), expected %a (%.9g) within %a: the error %a is %.3g times what is allowed",
+                     output, r->worst, r->worst_actual, r->worst_actual, r->worst_truth, r->worst_truth, r->worst_tolerance,
+                     fabs(r->worst_actual - r->worst_truth), r->max_ratio);
+    if (input && input->data && r->worst < array_count(input) && (input->dtype == DTYPE_F32 || input->dtype == DTYPE_F64) &&
+        used >= 0 && (size_t)used < size)
+        snprintf(text + used, size - (size_t)used, "; %s[%zu] is %a", input->name, r->worst, element(input, r->worst));
+    return text;
+}

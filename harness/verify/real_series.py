@@ -1,0 +1,93 @@
+"""Real series for the input families real:NAME, from data sets that public Python packages ship (nothing is downloaded).
+
+    real_series.py --list               names, packages, one line each
+    real_series.py NAME --out FILE.npy  one series as float64; missing values are NaN
+
+Exit codes: 0 good; 2 unknown name; 3 a Python package is missing; 1 anything else.
+"""
+import argparse
+import importlib
+import os
+import sys
+import tempfile
+from typing import Callable, NamedTuple
+
+
+class Series(NamedTuple):
+    name: str
+    package: str  # as pip knows it
+    module: str  # what is imported
+    summary: str
+    values: Callable  # from the module to numbers, in time order
+
+
+def column(name):
+    return lambda module: module.load_pandas().data[name]
+
+
+def months(module):
+    """A table of one row per year, one column per month, as one series."""
+    return module.load_pandas().data.drop(columns="YEAR").to_numpy().ravel()
+
+
+# The names are read from these lines by families_real.c too: each begins with Series("NAME".
+SERIES = [
+    Series("co2", "statsmodels", "statsmodels.datasets.co2", "weekly CO2 at Mauna Loa, 1958-2001, ppm, with missing weeks", column("co2")),
+    Series("sunspots", "statsmodels", "statsmodels.datasets.sunspots", "yearly sunspot numbers, 1700-2008", column("SUNACTIVITY")),
+    Series("nile", "statsmodels", "statsmodels.datasets.nile", "yearly flow of the Nile at Aswan, 1871-1970", column("volume")),
+    Series("elnino", "statsmodels", "statsmodels.datasets.elnino", "monthly Pacific sea surface temperature, 1950-2010", months),
+    Series("gdp", "statsmodels", "statsmodels.datasets.macrodata", "quarterly US real GDP, 1959-2009", column("realgdp")),
+    Series("inflation", "statsmodels", "statsmodels.datasets.macrodata", "quarterly US inflation, 1959-2009", column("infl")),
+    Series("digits", "scikit-learn", "sklearn.datasets", "pixels of 1797 handwritten digits, row by row: small integers, many zeros",
+           lambda module: module.load_digits().data.ravel()),
+    Series("diabetes", "scikit-learn", "sklearn.datasets", "disease progression of 442 patients", lambda module: module.load_diabetes().target),
+]
+
+
+def fail(code, message):
+    print(message, file=sys.stderr)
+    sys.exit(code)
+
+
+def load(series):
+    try:
+        import numpy
+        module = importlib.import_module(series.module)
+    except ImportError as error:
+        fail(3, f"needs the Python package {series.package} ({error}); install it with: {sys.executable} -m pip install {series.package}")
+    return numpy.ascontiguousarray(numpy.asarray(series.values(module), dtype="<f8"))
+
+
+def save(path, values):
+    """Through a temporary file and a rename: two processes may export the same series at once."""
+    import numpy
+    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)))
+    try:
+        with os.fdopen(handle, "wb") as file:
+            numpy.save(file, values)
+        os.replace(temporary, path)
+    except BaseException:
+        os.unlink(temporary)
+        raise
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("name", nargs="?")
+    parser.add_argument("--out")
+    parser.add_argument("--list", action="store_true")
+    args = parser.parse_args()
+    if args.list:
+        for series in SERIES:
+            print(f"real:{series.name:12} {series.package:14} {series.summary}")
+        return
+    if not args.name or not args.out:
+        parser.error("NAME and --out are expected, or --list")
+    found = [series for series in SERIES if series.name == args.name]
+    if not found:
+        fail(2, f"no series '{args.name}' (known: {', '.join(series.name for series in SERIES)})")
+    save(args.out, load(found[0]))
+
+
+if __name__ == "__main__":
+    main()
