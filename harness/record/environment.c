@@ -1,0 +1,118 @@
+#include "record/environment.h"
+
+#include "record/facts.h"
+#include "record/row.h"
+
+#include <fcntl.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+/* git is asked about the folder that this program was built from, whoever owns it: a container's mount belongs to somebody else. */
+#define GIT "git", "-C", RUNGS_SOURCE_DIR, "-c", "safe.directory=*"
+
+static void from_variable(json_t *environment) {
+    const char *text = getenv("RUNGS_COMMIT");
+    static const char SUFFIX[] = "-dirty";
+    if (!text || !*text) {
+        json_object_set_new(environment, "commit", json_null());
+        json_object_set_new(environment, "dirty", json_null());
+        return;
+    }
+    const size_t length = strlen(text), suffix = sizeof SUFFIX - 1;
+    const bool dirty = length > suffix && strcmp(text + length - suffix, SUFFIX) == 0;
+    json_object_set_new(environment, "commit", json_stringn(text, dirty ? length - suffix : length));
+    json_object_set_new(environment, "dirty", json_boolean(dirty));
+}
+
+/* Results and what is generated from them do not change what is measured, so they do not make a commit dirty. */
+static void add_commit(json_t *environment) {
+    static const char *const HEAD[] = {GIT, "rev-parse", "HEAD", NULL};
+    static const char *const CHANGES[] = {GIT,         "status",      "--porcelain",    "--", ".",
+                                          ":!results", ":!REPORT.md", ":!docs/figures", NULL};
+    char why[256];
+    char *head = access(RUNGS_SOURCE_DIR "/.git", F_OK) == 0 ? facts_command(HEAD, 20, why, sizeof why) : NULL;
+    if (!head) {
+        from_variable(environment);
+        return;
+    }
+    char *changes = facts_command(CHANGES, 20, why, sizeof why);
+    json_object_set_new(environment, "commit", json_string(head));
+    json_object_set_new(environment, "dirty", changes ? json_boolean(*changes != '\0') : json_null());
+    free(head);
+    free(changes);
+}
+
+static void add_date_and_run(json_t *environment) {
+    const time_t now = time(NULL);
+    struct tm utc;
+    char date[32], run[64];
+    uint32_t noise = (uint32_t)getpid() * UINT32_C(2654435761);
+    const int random = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
+    if (random >= 0) {
+        if (read(random, &noise, sizeof noise) != (ssize_t)sizeof noise) noise ^= (uint32_t)clock();
+        close(random);
+    }
+    gmtime_r(&now, &utc);
+    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    const size_t used = strftime(run, sizeof run, "%Y%m%dT%H%M%SZ", &utc);
+    snprintf(run + used, sizeof run - used, "-%08" PRIx32, noise);
+    json_object_set_new(environment, "run", json_string(run));
+    json_object_set_new(environment, "date", json_string(date));
+}
+
+static void add_arguments(json_t *environment, int argc, char **argv) {
+    json_t *arguments = json_array();
+    for (int i = 0; i < argc; i++) json_array_append_new(arguments, facts_without_folders(argv[i]));
+    json_object_set_new(environment, "argv", arguments);
+}
+
+/* FNV-1a (Fowler, Noll, Vo), 64 bits, over the text and the zero that ends it, so that "ab","c" is not "a","bc". */
+static void hash(uint64_t *state, const char *text) {
+    if (!text) text = "";
+    do {
+        *state = (*state ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
+    } while (*text++);
+}
+
+/* Rows with the same id may be compared directly: GPU, driver branch, power cap, processor, kind of build, commit. */
+static json_t *comparability_id(const json_t *environment) {
+    const json_t *gpu = json_object_get(environment, "gpu"), *build = json_object_get(environment, "build");
+    const json_t *cap = json_object_get(gpu, "power_cap_watts");
+    const char *driver = json_string_value(json_object_get(gpu, "driver"));
+    char major[32] = "", watts[32] = "";
+    if (driver) snprintf(major, sizeof major, "%.*s", (int)strcspn(driver, "."), driver);
+    if (json_is_number(cap)) snprintf(watts, sizeof watts, "%.0f", json_number_value(cap));
+    uint64_t state = UINT64_C(0xcbf29ce484222325);
+    hash(&state, json_string_value(json_object_get(gpu, "name")));
+    hash(&state, major);
+    hash(&state, watts);
+    hash(&state, json_string_value(json_object_get(json_object_get(environment, "cpu"), "model")));
+    hash(&state, json_string_value(json_object_get(build, "type")));
+    hash(&state, json_string_value(json_object_get(environment, "commit")));
+    return json_sprintf("%016" PRIx64, state);
+}
+
+json_t *environment_json(int argc, char **argv, int device, const json_t *gpu_facts) {
+    char why[256] = "";
+    json_t *environment = json_pack("{s:s, s:i}", "kind", "environment", "schema", ROW_SCHEMA_VERSION);
+    if (!environment) return NULL;
+    add_date_and_run(environment);
+    add_commit(environment);
+    add_arguments(environment, argc, argv);
+    json_object_set_new(environment, "build", facts_build());
+    json_object_set_new(environment, "cpu", facts_cpu());
+    json_t *gpu = facts_gpu(device, gpu_facts, why, sizeof why);
+    json_object_set_new(environment, "gpu", gpu);
+    json_object_set_new(environment, "gpu_reason", json_is_null(gpu) ? facts_without_folders(why) : json_null());
+    json_object_set_new(environment, "os", facts_os());
+    json_object_set_new(environment, "container", facts_container());
+    json_object_set_new(environment, "variables", facts_variables());
+    json_object_set_new(environment, "python", facts_python());
+    json_object_set_new(environment, "id", comparability_id(environment));
+    return environment;
+}

@@ -1,0 +1,23 @@
+/* facts.h - the parts of an environment line, each gathered by a file of its own; private to record/. New references; NULL: no
+ * memory. */
+#ifndef RUNGS_RECORD_FACTS_H
+#define RUNGS_RECORD_FACTS_H
+
+#include <jansson.h>
+
+/* Runs a program found on PATH and returns what it wrote on stdout (free it), without the newline at its end; NULL if it does not
+ * exist, fails or takes longer than `seconds`, with the reason in why[why_size]. */
+char *facts_command(const char *const argv[], double seconds, char *why, size_t why_size);
+
+/* Absolute paths inside `text` become relative to the source folder or lose their folders: home folders name people. */
+json_t *facts_without_folders(const char *text);
+
+json_t *facts_build(void);                                                          /* type, compilers, flags */
+json_t *facts_cpu(void);                                                            /* model, cores, threads, caches, memory */
+json_t *facts_os(void);                                                             /* distribution and kernel, or null */
+json_t *facts_container(void);                                                      /* "docker", ..., or null */
+json_t *facts_variables(void);                                                      /* {"OMP_NUM_THREADS": "8", ...} */
+json_t *facts_python(void);                                                         /* {version, packages}, or null */
+json_t *facts_gpu(int device, const json_t *gpu_facts, char *why, size_t why_size); /* null leaves the reason in why */
+
+#endif
