@@ -7,6 +7,8 @@
 
 /* Defaults of the op, dtype f64, its first input family, seed 1. */
 Status case_init(const Op *op, Case *out);
+/* Is this a name that case_set knows? */
+bool case_has(const Case *problem, const char *name);
 /* Sets an op parameter or one of dtype, input, seed. */
 Status case_set(const Op *op, Case *problem, const char *name, const char *text);
 /* Reads the whole line; errors name the column, the offending text and what is allowed. */

@@ -12,6 +12,7 @@ typedef struct VariantEntry {
     Backend backend;
     const Variant *variant;  /* for peers a descriptor made from the Python file, without functions */
     const char *framework;   /* peers: "pandas", "torch", ...: what must be importable; NULL otherwise */
+    bool needs_gpu;          /* peers that do nothing without one */
 } VariantEntry;
 
 extern const Op *const REGISTRY_OPS[];
@@ -22,6 +23,8 @@ extern const int REGISTRY_VARIANT_COUNT;
 /* NULL if unknown. */
 const Op *registry_op(const char *name);
 const VariantEntry *registry_variant(const char *id);
+/* Was any variant of this backend built? False for BACKEND_CUDA in a build without CUDA. */
+bool registry_has_backend(Backend backend);
 /* As above, but an unknown name is STATUS_INVALID with a suggestion and the known names. */
 Status registry_require_op(const char *name, const Op **out);
 Status registry_require_variant(const char *id, const VariantEntry **out);

@@ -8,6 +8,8 @@
 
 #include <stdbool.h>
 
+enum { SPEC_TEXT_MAX = 1024 };
+
 typedef enum Mode { MODE_COLD, MODE_HOT, MODE_GRAPH, MODE_ENQUEUE, MODE_FIRST, MODE_COUNT } Mode;
 
 const char *mode_name(Mode mode);
@@ -31,20 +33,32 @@ typedef struct PlanItem {
     const char *scenario;   /* name of the scenario: "published/rolling" */
 } PlanItem;
 
+/* What a scenario file says about itself. */
+typedef struct ScenarioInfo {
+    const char *name;  /* path below scenarios/ without .yaml: "published/rolling" */
+    const char *path;
+    const char *title; /* one line */
+    const char *about; /* for people; NULL: nothing */
+} ScenarioInfo;
+
 typedef struct Plan {
     PlanItem *items;
     int item_count;
     Claim *claims;
     int claim_count;
+    ScenarioInfo *scenarios;
+    int scenario_count;
     void *storage; /* what the strings live in */
 } Plan;
 
 /* Appends a scenario file to the plan (zero-initialise it first). STATUS_INVALID with "file:line:column: ..." for an unknown key,
- * wrong type, empty axis, parameter out of range, a pattern that matches no variant, a missing file. */
+ * wrong type, empty axis, parameter out of range, a pattern that matches no variant, a missing file; the plan is then as it was.
+ * A build without CUDA has no cuda_ variants: patterns that name them are left out there, not refused. */
 Status plan_add_scenario(Plan *plan, const char *path);
 /* Appends one case given as text, for all variants of its op that match the glob (NULL: all), all modes, strict bounds. */
 Status plan_add_case(Plan *plan, const char *text, const char *variants);
-/* Keeps only the variants whose id or name matches the comma-separated globs; STATUS_INVALID if that leaves nothing. */
+/* Keeps only the variants whose id or name matches the comma-separated globs; STATUS_INVALID if one of them matches nothing, so that
+ * a misspelt name is not a silently shorter run. */
 Status plan_filter(Plan *plan, const char *globs);
 /* Keeps shard i of n (0 <= i < n), by item, round robin. */
 Status plan_shard(Plan *plan, int index, int count);
@@ -52,5 +66,13 @@ void plan_free(Plan *plan);
 
 /* "rolling/cuda_thread_tile threads=64,128 tile=48" -> one choice per combination. Patterns are globs over ids or names of `op`. */
 Status variant_choices_parse(const Op *op, const char *text, VariantChoice **out, int *count);
+/* The spec, canonical: "rolling/cuda_thread_tile threads=64 tile=48", every tunable in declared order. Returns text. */
+char *variant_choice_format(const VariantChoice *choice, char *text, size_t size);
+
+/* "published/rolling" or a path -> the path of the file; STATUS_INVALID with a suggestion if there is no such scenario. */
+Status scenario_path(const char *dir, const char *name, char *out, size_t size);
+/* Every .yaml below dir, sorted; free each and the array with scenario_files_free. */
+Status scenario_files(const char *dir, char ***out, int *count);
+void scenario_files_free(char **files, int count);
 
 #endif

@@ -1,0 +1,28 @@
+/* build.h - how the files of this module add to a plan; not for others. */
+#ifndef RUNGS_PLAN_BUILD_H
+#define RUNGS_PLAN_BUILD_H
+
+#include "plan/scenario.h"
+#include "plan/yamlfile.h"
+
+/* A copy of the text that lives as long as the plan; NULL stays NULL. */
+Status plan_keep(Plan *plan, const char *text, const char **out);
+/* Append copies; the item's variants are copied too. */
+Status plan_append_item(Plan *plan, const PlanItem *item);
+Status plan_append_claim(Plan *plan, const Claim *claim);
+Status plan_append_scenario(Plan *plan, const ScenarioInfo *info);
+/* Forgets what was appended since the plan had these counts. */
+void plan_rewind(Plan *plan, const Plan *before);
+
+/* Does the text name CUDA variants in a build that has none? */
+bool variant_not_built(const char *text);
+
+/* The cases of one suite: axes in file order, the first varying slowest, then the tied tuples. free(*out). */
+Status axes_expand(YamlFile *file, const Op *op, const YamlNode *suite, Case **out, int *count);
+/* Sets one parameter of a case from a key and a scalar, errors with their place. */
+Status axes_set(const YamlFile *file, const Op *op, const YamlNode *key, const YamlNode *value, Case *problem);
+
+/* Reads the claims section; the scenario's items are those from `first_item` on, `op` is the suites' common op or NULL. */
+Status scenario_claims(YamlFile *file, const YamlNode *list, Plan *plan, int first_item, const Op *op, const char *scenario);
+
+#endif

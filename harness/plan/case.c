@@ -1,0 +1,169 @@
+#include "plan/case.h"
+
+#include "base/text.h"
+#include "plan/registry.h"
+#include "verify/families.h"
+
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+
+static const char BLANKS[] = " \t\r\n";
+
+/* What every case has beside the op's parameters, in the order in which it is printed. */
+enum { COMMON_DTYPE, COMMON_INPUT, COMMON_SEED, COMMON_COUNT };
+static const char *const COMMON[COMMON_COUNT] = {"dtype", "input", "seed"};
+
+/* 0 .. count-1: a parameter; from count on: COMMON; -1: unknown. */
+static int name_index(const Case *problem, const char *name) {
+    for (int i = 0; i < problem->params.count; i++)
+        if (strcmp(problem->params.values[i].spec->name, name) == 0) return i;
+    for (int i = 0; i < COMMON_COUNT; i++)
+        if (strcmp(COMMON[i], name) == 0) return problem->params.count + i;
+    return -1;
+}
+
+bool case_has(const Case *problem, const char *name) {
+    return name_index(problem, name) >= 0;
+}
+
+Status case_init(const Op *op, Case *out) {
+    *out = (Case){.op = op->name, .dtype = DTYPE_F64, .seed = 1};
+    TRY(params_init(op->params, &out->params));
+    const char *family = op->families && op->families[0] ? op->families[0] : "uniform";
+    snprintf(out->input, sizeof out->input, "%s", family);
+    return STATUS_OK;
+}
+
+/* Writes "; did you mean 'x'? (<label>: a, b, c)" after a message's first half and fails with it. */
+static Status fail_listing(const char *message, const char *word, const char *label, const char *const *names, int count) {
+    const char *nearest = text_nearest(word, names, count);
+    Text list = {0};
+    for (int i = 0; i < count; i++) TRY(text_append(&list, "%s%s", i ? ", " : "", names[i]));
+    const Status status = status_fail(STATUS_INVALID, "%s%s%s%s (%s: %s)", message, nearest ? "; did you mean '" : "",
+                                      nearest ? nearest : "", nearest ? "'?" : "", label, list.text ? list.text : "none");
+    text_free(&list);
+    return status;
+}
+
+static Status unknown_name(const Case *problem, const char *name) {
+    const char *names[PARAMS_MAX + COMMON_COUNT];
+    char message[160];
+    int count = 0;
+    for (int i = 0; i < problem->params.count; i++) names[count++] = problem->params.values[i].spec->name;
+    for (int i = 0; i < COMMON_COUNT; i++) names[count++] = COMMON[i];
+    snprintf(message, sizeof message, "unknown parameter '%.80s' of %s", name, problem->op);
+    return fail_listing(message, name, "known", names, count);
+}
+
+/* An op lists families by name; a trailing word in capitals stands for whatever family_check accepts there ("real:NAME"). */
+static bool family_listed(const char *listed, const char *name) {
+    size_t stem = strlen(listed);
+    while (stem > 0 && listed[stem - 1] >= 'A' && listed[stem - 1] <= 'Z') stem--;
+    if (listed[stem] == '\0') return strcmp(listed, name) == 0;
+    return strncmp(listed, name, stem) == 0 && name[stem] != '\0';
+}
+
+static Status set_input(const Op *op, Case *problem, const char *text) {
+    int count = 0;
+    bool listed = false;
+    for (; op->families && op->families[count]; count++) listed = listed || family_listed(op->families[count], text);
+    if (!listed) {
+        char message[200];
+        snprintf(message, sizeof message, "input='%.80s' is not an input family of %s", text, op->name);
+        return fail_listing(message, text, "allowed", op->families, count);
+    }
+    if (strlen(text) >= sizeof problem->input)
+        return status_fail(STATUS_INVALID, "input='%.80s': at most %zu characters are allowed", text, sizeof problem->input - 1);
+    TRY(family_check(text));
+    snprintf(problem->input, sizeof problem->input, "%s", text);
+    return STATUS_OK;
+}
+
+static Status set_dtype(Case *problem, const char *text) {
+    DType dtype;
+    if (!dtype_parse(text, &dtype) || (dtype != DTYPE_F32 && dtype != DTYPE_F64))
+        return status_fail(STATUS_INVALID, "dtype='%.80s' is not allowed (allowed: f32, f64)", text);
+    problem->dtype = dtype;
+    return STATUS_OK;
+}
+
+static Status set_seed(Case *problem, const char *text) {
+    long long seed;
+    if (!text_integer(text, &seed) || seed < 0)
+        return status_fail(STATUS_INVALID, "seed='%.80s' is not an integer; allowed: integers (also 1e8, 2^22) from 0 to 2^53 - 1",
+                           text);
+    problem->seed = (uint64_t)seed;
+    return STATUS_OK;
+}
+
+Status case_set(const Op *op, Case *problem, const char *name, const char *text) {
+    const int index = name_index(problem, name);
+    if (index < 0) return unknown_name(problem, name);
+    switch (index - problem->params.count) {
+    case COMMON_DTYPE:
+        return set_dtype(problem, text);
+    case COMMON_INPUT:
+        return set_input(op, problem, text);
+    case COMMON_SEED:
+        return set_seed(problem, text);
+    default:
+        return params_set(&problem->params, name, text);
+    }
+}
+
+/* Sets one "name=value" (NUL-terminated, taken apart in place); `seen` has a bit per name met so far. */
+static Status set_word(const Op *op, Case *problem, char *word, unsigned *seen) {
+    char *equals = strchr(word, '=');
+    if (!equals || equals == word)
+        return status_fail(STATUS_INVALID, "'%.80s' is not allowed here; name=value is expected, such as dtype=f64", word);
+    *equals = '\0';
+    const int index = name_index(problem, word);
+    if (index < 0) return unknown_name(problem, word);
+    if (*seen & 1u << index) return status_fail(STATUS_INVALID, "'%s' is given twice; once is allowed", word);
+    *seen |= 1u << index;
+    return case_set(op, problem, word, equals + 1);
+}
+
+/* The next word between blanks, NUL-terminated in place; NULL at the end. */
+static char *next_word(char **at) {
+    char *word = *at + strspn(*at, BLANKS);
+    if (*word == '\0') return NULL;
+    char *end = word + strcspn(word, BLANKS);
+    *at = *end ? end + 1 : end;
+    *end = '\0';
+    return word;
+}
+
+Status case_parse(const char *text, Case *out) {
+    char line[CASE_TEXT_MAX];
+    const size_t length = strlen(text);
+    if (length >= sizeof line)
+        return status_fail(STATUS_INVALID, "column %zu: a case is at most %zu characters long, not %zu", sizeof line,
+                           sizeof line - 1, length);
+    memcpy(line, text, length + 1);
+    char *at = line;
+    const char *name = next_word(&at);
+    const Op *op;
+    if (!name) return status_fail(STATUS_INVALID, "column 1: the case is empty; an op is expected, then name=value words");
+    Status status = registry_require_op(name, &op);
+    if (status != STATUS_OK) return status_prefix(status, "column %zu: ", (size_t)(name - line) + 1);
+    TRY(case_init(op, out));
+    unsigned seen = 0;
+    for (char *word; (word = next_word(&at));) {
+        status = set_word(op, out, word, &seen);
+        if (status != STATUS_OK) return status_prefix(status, "column %zu: ", (size_t)(word - line) + 1);
+    }
+    status = params_complete(&out->params);
+    return status == STATUS_OK ? STATUS_OK : status_prefix(status, "column %zu: ", length + 1);
+}
+
+char *case_format(const Case *problem, char *text, size_t size) {
+    const size_t op = (size_t)snprintf(text, size, "%s", problem->op);
+    if (op >= size) return text;
+    const size_t used = op + params_format(&problem->params, false, text + op, size - op);
+    if (used < size)
+        snprintf(text + used, size - used, " dtype=%s input=%s seed=%" PRIu64, dtype_name(problem->dtype), problem->input,
+                 problem->seed);
+    return text;
+}

@@ -1,0 +1,190 @@
+#include "base/text.h"
+#include "plan/build.h"
+#include "plan/case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const char *const MODE_NAMES[MODE_COUNT] = {"cold", "hot", "graph", "enqueue", "first"};
+
+const char *mode_name(Mode mode) {
+    return mode < MODE_COUNT ? MODE_NAMES[mode] : "unknown";
+}
+
+bool mode_parse(const char *word, Mode *out) {
+    for (int i = 0; i < MODE_COUNT; i++)
+        if (strcmp(MODE_NAMES[i], word) == 0) {
+            *out = (Mode)i;
+            return true;
+        }
+    return false;
+}
+
+typedef struct Strings {
+    char **texts;
+    size_t count;
+} Strings;
+
+Status plan_keep(Plan *plan, const char *text, const char **out) {
+    *out = NULL;
+    if (!text) return STATUS_OK;
+    Strings *strings = plan->storage;
+    if (!strings) strings = plan->storage = calloc(1, sizeof *strings);
+    if (!strings) return status_fail(STATUS_MEMORY, "no memory for a plan");
+    char **grown = realloc(strings->texts, (strings->count + 1) * sizeof *grown);
+    if (!grown) return status_fail(STATUS_MEMORY, "no memory for a plan");
+    strings->texts = grown;
+    char *copy = strdup(text);
+    if (!copy) return status_fail(STATUS_MEMORY, "no memory for a plan");
+    strings->texts[strings->count++] = copy;
+    *out = copy;
+    return STATUS_OK;
+}
+
+/* Room for one more element behind `count`: arrays grow at powers of two, so that no capacity has to be remembered. */
+static Status make_room(void **array, int count, size_t element) {
+    if (*array && (count & (count - 1)) != 0) return STATUS_OK;
+    void *grown = realloc(*array, (size_t)(count ? 2 * count : 1) * element);
+    if (!grown) return status_fail(STATUS_MEMORY, "no memory for a plan of %d entries", count);
+    *array = grown;
+    return STATUS_OK;
+}
+
+Status plan_append_item(Plan *plan, const PlanItem *item) {
+    void *items = plan->items;
+    TRY(make_room(&items, plan->item_count, sizeof *item));
+    plan->items = items;
+    const size_t bytes = (size_t)item->variant_count * sizeof *item->variants;
+    VariantChoice *variants = malloc(bytes ? bytes : 1);
+    if (!variants) return status_fail(STATUS_MEMORY, "no memory for %d variants", item->variant_count);
+    if (bytes) memcpy(variants, item->variants, bytes);
+    plan->items[plan->item_count] = *item;
+    plan->items[plan->item_count++].variants = variants;
+    return STATUS_OK;
+}
+
+Status plan_append_claim(Plan *plan, const Claim *claim) {
+    void *claims = plan->claims;
+    TRY(make_room(&claims, plan->claim_count, sizeof *claim));
+    plan->claims = claims;
+    plan->claims[plan->claim_count++] = *claim;
+    return STATUS_OK;
+}
+
+Status plan_append_scenario(Plan *plan, const ScenarioInfo *info) {
+    void *scenarios = plan->scenarios;
+    TRY(make_room(&scenarios, plan->scenario_count, sizeof *info));
+    plan->scenarios = scenarios;
+    plan->scenarios[plan->scenario_count++] = *info;
+    return STATUS_OK;
+}
+
+void plan_rewind(Plan *plan, const Plan *before) {
+    for (int i = before->item_count; i < plan->item_count; i++) free(plan->items[i].variants);
+    plan->item_count = before->item_count;
+    plan->claim_count = before->claim_count;
+    plan->scenario_count = before->scenario_count;
+}
+
+Status plan_add_case(Plan *plan, const char *text, const char *variants) {
+    PlanItem item = {.modes = (1u << MODE_COUNT) - 1};
+    const Op *op;
+    TRY(case_parse(text, &item.problem));
+    TRY(registry_require_op(item.problem.op, &op));
+    item.emulated = item.problem;
+    TRY(variant_choices_parse(op, variants ? variants : "*", &item.variants, &item.variant_count));
+    const Status status = plan_append_item(plan, &item);
+    free(item.variants);
+    return status;
+}
+
+/* One glob of "cuda_*,rolling/cpu_naive", at `at`; returns what follows it. */
+static const char *next_glob(const char *at, char glob[SPEC_TEXT_MAX]) {
+    at += strspn(at, ", \t");
+    const size_t length = strcspn(at, ", \t");
+    snprintf(glob, SPEC_TEXT_MAX, "%.*s", (int)length, at);
+    return at + length;
+}
+
+static bool entry_matches(const VariantEntry *entry, const char *glob) {
+    return text_glob(glob, entry->id) || text_glob(glob, strchr(entry->id, '/') + 1);
+}
+
+static bool any_matches(const VariantEntry *entry, const char *globs) {
+    char glob[SPEC_TEXT_MAX];
+    for (const char *at = next_glob(globs, glob); *glob; at = next_glob(at, glob))
+        if (entry_matches(entry, glob)) return true;
+    return false;
+}
+
+/* A glob that matches nothing in the plan is refused with the names that are there. */
+static Status require_match(const Plan *plan, const char *glob) {
+    const char *names[64];
+    int count = 0;
+    Text known = {0};
+    for (int i = 0; i < plan->item_count; i++)
+        for (int v = 0; v < plan->items[i].variant_count; v++) {
+            const VariantEntry *entry = plan->items[i].variants[v].entry;
+            if (entry_matches(entry, glob)) {
+                text_free(&known);
+                return STATUS_OK;
+            }
+            int k = 0;
+            while (k < count && strcmp(names[k], entry->id) != 0) k++;
+            if (k < count || count == 64) continue;
+            names[count++] = entry->id;
+            TRY(text_append(&known, "%s%s", k ? ", " : "", entry->id));
+        }
+    const Status status = status_fail(STATUS_INVALID, "'%.200s' matches no variant of this plan (there are: %s)", glob,
+                                      known.text ? known.text : "none");
+    text_free(&known);
+    return status;
+}
+
+Status plan_filter(Plan *plan, const char *globs) {
+    char glob[SPEC_TEXT_MAX];
+    const char *at = next_glob(globs, glob);
+    if (!*glob) return status_fail(STATUS_INVALID, "an empty list of variants; globs such as cuda_*,cpu_naive are expected");
+    for (; *glob; at = next_glob(at, glob)) TRY(require_match(plan, glob));
+    int kept_items = 0;
+    for (int i = 0; i < plan->item_count; i++) {
+        PlanItem *item = &plan->items[i];
+        int kept = 0;
+        for (int v = 0; v < item->variant_count; v++)
+            if (any_matches(item->variants[v].entry, globs)) item->variants[kept++] = item->variants[v];
+        item->variant_count = kept;
+        if (kept)
+            plan->items[kept_items++] = *item;
+        else
+            free(item->variants);
+    }
+    plan->item_count = kept_items;
+    return STATUS_OK;
+}
+
+Status plan_shard(Plan *plan, int index, int count) {
+    if (count < 1 || index < 0 || index >= count)
+        return status_fail(STATUS_INVALID, "shard %d/%d: i/n with 0 <= i < n is expected", index, count);
+    int kept = 0;
+    for (int i = 0; i < plan->item_count; i++) {
+        if (i % count == index)
+            plan->items[kept++] = plan->items[i];
+        else
+            free(plan->items[i].variants);
+    }
+    plan->item_count = kept;
+    return STATUS_OK;
+}
+
+void plan_free(Plan *plan) {
+    plan_rewind(plan, &(Plan){0});
+    free(plan->items);
+    free(plan->claims);
+    free(plan->scenarios);
+    Strings *strings = plan->storage;
+    for (size_t i = 0; strings && i < strings->count; i++) free(strings->texts[i]);
+    if (strings) free(strings->texts);
+    free(strings);
+    *plan = (Plan){0};
+}

@@ -1,0 +1,65 @@
+#include "plan/registry.h"
+
+#include "base/text.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+const Op *registry_op(const char *name) {
+    for (int i = 0; i < REGISTRY_OP_COUNT; i++)
+        if (strcmp(REGISTRY_OPS[i]->name, name) == 0) return REGISTRY_OPS[i];
+    return NULL;
+}
+
+const VariantEntry *registry_variant(const char *id) {
+    for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++)
+        if (strcmp(REGISTRY_VARIANTS[i].id, id) == 0) return &REGISTRY_VARIANTS[i];
+    return NULL;
+}
+
+bool registry_has_backend(Backend backend) {
+    for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++)
+        if (REGISTRY_VARIANTS[i].backend == backend) return true;
+    return false;
+}
+
+/* "unknown <what> 'word'; did you mean 'x'? (known: a, b)" */
+static Status unknown(const char *what, const char *word, const char *const *names, int count) {
+    const char *nearest = text_nearest(word, names, count);
+    Text known = {0};
+    for (int i = 0; i < count; i++) TRY(text_append(&known, "%s%s", i ? ", " : "", names[i]));
+    const Status status =
+        status_fail(STATUS_INVALID, "unknown %s '%.200s'%s%s%s (known: %s)", what, word, nearest ? "; did you mean '" : "",
+                    nearest ? nearest : "", nearest ? "'?" : "", known.text ? known.text : "none");
+    text_free(&known);
+    return status;
+}
+
+Status registry_require_op(const char *name, const Op **out) {
+    *out = registry_op(name);
+    if (*out) return STATUS_OK;
+    const char **names = calloc((size_t)REGISTRY_OP_COUNT + 1, sizeof *names);
+    if (!names) return status_fail(STATUS_MEMORY, "no memory for the names of %d ops", REGISTRY_OP_COUNT);
+    for (int i = 0; i < REGISTRY_OP_COUNT; i++) names[i] = REGISTRY_OPS[i]->name;
+    const Status status = unknown("op", name, names, REGISTRY_OP_COUNT);
+    free(names);
+    return status;
+}
+
+Status registry_require_variant(const char *id, const VariantEntry **out) {
+    *out = registry_variant(id);
+    if (*out) return STATUS_OK;
+    const char **names = calloc((size_t)REGISTRY_VARIANT_COUNT + 1, sizeof *names);
+    if (!names) return status_fail(STATUS_MEMORY, "no memory for the names of %d variants", REGISTRY_VARIANT_COUNT);
+    /* Where the op is right, its variants are what the user needs to see; else all of them. */
+    const char *slash = strchr(id, '/');
+    int count = 0;
+    for (int pass = 0; pass < 2 && count == 0; pass++)
+        for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++) {
+            const char *known = REGISTRY_VARIANTS[i].id;
+            if (pass == 1 || (slash && strncmp(known, id, (size_t)(slash - id) + 1) == 0)) names[count++] = known;
+        }
+    const Status status = unknown("variant", id, names, count);
+    free(names);
+    return status;
+}

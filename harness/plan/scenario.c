@@ -1,0 +1,219 @@
+#include "plan/scenario.h"
+
+#include "plan/build.h"
+#include "plan/case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { PATH_TEXT_MAX = 4096, ROWS_LIMIT = 40000 };
+
+static const char *const FILE_KEYS[] = {"title", "about", "suites", "claims", NULL};
+static const char *const SUITE_KEYS[] = {"op", "axes", "tied", "variants", "modes", "bounds", "baseline", "without_gpu", NULL};
+
+typedef struct Suite {
+    const Op *op;
+    VariantChoice *variants;
+    int variant_count;
+    unsigned modes;
+    bool declared_bounds;
+    const char *baseline;
+    YamlNode *without_gpu;
+} Suite;
+
+bool variant_not_built(const char *text) {
+    const char *slash = strchr(text, '/');
+    return strncmp(slash ? slash + 1 : text, "cuda_", 5) == 0 && !registry_has_backend(BACKEND_CUDA);
+}
+
+/* Adds what one pattern names; a choice that an earlier pattern named already is not repeated. */
+static Status add_variants(Suite *suite, const char *text) {
+    VariantChoice *found;
+    int count;
+    TRY(variant_choices_parse(suite->op, text, &found, &count));
+    VariantChoice *grown = realloc(suite->variants, (size_t)(suite->variant_count + count) * sizeof *grown);
+    if (!grown) {
+        free(found);
+        return status_fail(STATUS_MEMORY, "no memory for %d variants", suite->variant_count + count);
+    }
+    suite->variants = grown;
+    for (int i = 0; i < count; i++) {
+        char spec[SPEC_TEXT_MAX], other[SPEC_TEXT_MAX];
+        bool known = false;
+        variant_choice_format(&found[i], spec, sizeof spec);
+        for (int j = 0; j < suite->variant_count && !known; j++)
+            known = strcmp(spec, variant_choice_format(&suite->variants[j], other, sizeof other)) == 0;
+        if (!known) suite->variants[suite->variant_count++] = found[i];
+    }
+    free(found);
+    return STATUS_OK;
+}
+
+static Status read_variants(YamlFile *file, const YamlNode *node, Suite *suite) {
+    YamlNode *list;
+    TRY(yamlfile_require(file, node, "variants", "a list such as [cpu_*, cuda_shared threads=64,128]", &list));
+    TRY(yamlfile_list(file, list, "variants"));
+    for (int i = 0; i < yamlfile_count(list); i++) {
+        const YamlNode *item = yamlfile_item(file, list, i);
+        const char *text;
+        TRY(yamlfile_text(file, item, "variants", &text));
+        if (variant_not_built(text)) continue;
+        const Status status = add_variants(suite, text);
+        if (status != STATUS_OK) return yamlfile_place(file, item, status_prefix(status, "in '%.200s', ", text));
+    }
+    return STATUS_OK;
+}
+
+static Status read_modes(YamlFile *file, const YamlNode *list, Suite *suite) {
+    suite->modes = (1u << MODE_COUNT) - 1;
+    if (!list) return STATUS_OK;
+    TRY(yamlfile_list(file, list, "modes"));
+    suite->modes = 0;
+    for (int i = 0; i < yamlfile_count(list); i++) {
+        const YamlNode *item = yamlfile_item(file, list, i);
+        const char *word;
+        Mode mode;
+        TRY(yamlfile_text(file, item, "modes", &word));
+        if (!mode_parse(word, &mode))
+            return yamlfile_fail(file, item, "mode '%.80s' is not allowed (allowed: cold, hot, graph, enqueue, first)", word);
+        if (suite->modes & 1u << mode) return yamlfile_fail(file, item, "mode '%s' is given twice; once is allowed", word);
+        suite->modes |= 1u << mode;
+    }
+    return STATUS_OK;
+}
+
+static Status read_bounds(YamlFile *file, const YamlNode *node, Suite *suite) {
+    const char *word;
+    if (!node) return STATUS_OK;
+    TRY(yamlfile_text(file, node, "bounds", &word));
+    suite->declared_bounds = strcmp(word, "declared") == 0;
+    if (suite->declared_bounds || strcmp(word, "strict") == 0) return STATUS_OK;
+    return yamlfile_fail(file, node, "bounds '%.80s' is not allowed (allowed: strict, declared)", word);
+}
+
+static Status read_baseline(YamlFile *file, const YamlNode *node, Suite *suite) {
+    const char *text;
+    if (!node) return STATUS_OK;
+    TRY(yamlfile_text(file, node, "baseline", &text));
+    if (variant_not_built(text)) return STATUS_OK;
+    char id[SPEC_TEXT_MAX];
+    const VariantEntry *entry;
+    snprintf(id, sizeof id, "%s%s%s", strchr(text, '/') ? "" : suite->op->name, strchr(text, '/') ? "" : "/", text);
+    TRY(yamlfile_place(file, node, registry_require_variant(id, &entry)));
+    if (strcmp(entry->op, suite->op->name) != 0)
+        return yamlfile_fail(file, node, "baseline: %s is no variant of %s", entry->id, suite->op->name);
+    suite->baseline = entry->id;
+    return STATUS_OK;
+}
+
+static Status read_suite(YamlFile *file, const YamlNode *node, Suite *suite) {
+    YamlNode *op;
+    const char *name;
+    TRY(yamlfile_map(file, node, "a suite", SUITE_KEYS));
+    TRY(yamlfile_require(file, node, "op", "what is computed", &op));
+    TRY(yamlfile_text(file, op, "op", &name));
+    TRY(yamlfile_place(file, op, registry_require_op(name, &suite->op)));
+    TRY(read_variants(file, node, suite));
+    TRY(read_modes(file, yamlfile_get(file, node, "modes"), suite));
+    TRY(read_bounds(file, yamlfile_get(file, node, "bounds"), suite));
+    TRY(read_baseline(file, yamlfile_get(file, node, "baseline"), suite));
+    suite->without_gpu = yamlfile_get(file, node, "without_gpu");
+    return suite->without_gpu ? yamlfile_map(file, suite->without_gpu, "without_gpu", NULL) : STATUS_OK;
+}
+
+static Status emulated_case(YamlFile *file, const Suite *suite, const Case *problem, Case *out) {
+    *out = *problem;
+    for (int i = 0; suite->without_gpu && i < yamlfile_count(suite->without_gpu); i++) {
+        YamlNode *key, *value;
+        yamlfile_pair(file, suite->without_gpu, i, &key, &value);
+        TRY(axes_set(file, suite->op, key, value, out));
+    }
+    return STATUS_OK;
+}
+
+static Status add_suite(YamlFile *file, const YamlNode *node, const Suite *suite, const char *scenario, Plan *plan) {
+    Case *cases;
+    int count;
+    TRY(axes_expand(file, suite->op, node, &cases, &count));
+    Status status = STATUS_OK;
+    if ((long long)count * suite->variant_count > ROWS_LIMIT)
+        status = yamlfile_fail(file, node, "the suite expands to %lld rows (cases x variants); at most %d are allowed",
+                               (long long)count * suite->variant_count, ROWS_LIMIT);
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        PlanItem item = {.problem = cases[i],
+                         .variants = suite->variants,
+                         .variant_count = suite->variant_count,
+                         .modes = suite->modes,
+                         .declared_bounds = suite->declared_bounds,
+                         .baseline = suite->baseline,
+                         .scenario = scenario};
+        status = emulated_case(file, suite, &cases[i], &item.emulated);
+        if (status == STATUS_OK && item.variant_count > 0) status = plan_append_item(plan, &item);
+    }
+    free(cases);
+    return status;
+}
+
+/* *op: the op of all suites, NULL where they differ. */
+static Status add_suites(YamlFile *file, const YamlNode *list, const char *scenario, Plan *plan, const Op **op) {
+    TRY(yamlfile_list(file, list, "suites"));
+    for (int i = 0; i < yamlfile_count(list); i++) {
+        const YamlNode *node = yamlfile_item(file, list, i);
+        Suite suite = {0};
+        Status status = read_suite(file, node, &suite);
+        if (status == STATUS_OK) status = add_suite(file, node, &suite, scenario, plan);
+        free(suite.variants);
+        TRY(status);
+        *op = i == 0 || *op == suite.op ? suite.op : NULL;
+    }
+    return STATUS_OK;
+}
+
+/* "a/scenarios/published/rolling.yaml" -> "published/rolling"; elsewhere the file's name. */
+static void scenario_name(const char *path, char *out, size_t size) {
+    static const char FOLDER[] = "scenarios/";
+    const char *name = strrchr(path, '/') ? strrchr(path, '/') + 1 : path;
+    for (const char *at = path; (at = strstr(at, FOLDER)); at++)
+        if (at == path || at[-1] == '/') name = at + strlen(FOLDER);
+    snprintf(out, size, "%s", name);
+    char *ending = strrchr(out, '.');
+    if (ending && (strcmp(ending, ".yaml") == 0 || strcmp(ending, ".yml") == 0)) *ending = '\0';
+}
+
+static Status add_file(YamlFile *file, Plan *plan) {
+    char name[PATH_TEXT_MAX];
+    ScenarioInfo info = {0};
+    YamlNode *title, *suites, *about, *claims;
+    const char *text;
+    const int first_item = plan->item_count;
+    TRY(yamlfile_map(file, file->root, "the scenario", FILE_KEYS));
+    TRY(yamlfile_require(file, file->root, "title", "one line, shown in lists and in the report", &title));
+    TRY(yamlfile_require(file, file->root, "suites", "a list of what to run", &suites));
+    TRY(yamlfile_text(file, title, "title", &text));
+    if (strchr(text, '\n')) return yamlfile_fail(file, title, "title: one line is expected");
+    scenario_name(file->path, name, sizeof name);
+    TRY(plan_keep(plan, name, &info.name));
+    TRY(plan_keep(plan, file->path, &info.path));
+    TRY(plan_keep(plan, text, &info.title));
+    about = yamlfile_get(file, file->root, "about");
+    if (about) {
+        TRY(yamlfile_text(file, about, "about", &text));
+        TRY(plan_keep(plan, text, &info.about));
+    }
+    TRY(plan_append_scenario(plan, &info));
+    const Op *op = NULL;
+    TRY(add_suites(file, suites, info.name, plan, &op));
+    claims = yamlfile_get(file, file->root, "claims");
+    return claims ? scenario_claims(file, claims, plan, first_item, op, info.name) : STATUS_OK;
+}
+
+Status plan_add_scenario(Plan *plan, const char *path) {
+    YamlFile file;
+    TRY(yamlfile_open(path, &file));
+    const Plan before = *plan;
+    const Status status = add_file(&file, plan);
+    if (status != STATUS_OK) plan_rewind(plan, &before);
+    yamlfile_close(&file);
+    return status;
+}

@@ -1,0 +1,105 @@
+/* Scenario files by name. */
+#include "base/text.h"
+#include "plan/scenario.h"
+
+#include <dirent.h>
+#include <errno.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+
+enum { PATH_TEXT_MAX = 4096, DEPTH_MAX = 8 };
+static const char ENDING[] = ".yaml";
+
+typedef struct Files {
+    char **paths;
+    int count;
+} Files;
+
+static bool ends_in_yaml(const char *name) {
+    const size_t length = strlen(name);
+    return length > strlen(ENDING) && strcmp(name + length - strlen(ENDING), ENDING) == 0;
+}
+
+static Status append(Files *files, const char *path) {
+    char **grown = realloc(files->paths, ((size_t)files->count + 1) * sizeof *grown);
+    if (!grown) return status_fail(STATUS_MEMORY, "no memory for a list of files");
+    files->paths = grown;
+    grown[files->count] = strdup(path);
+    if (!grown[files->count]) return status_fail(STATUS_MEMORY, "no memory for a list of files");
+    files->count++;
+    return STATUS_OK;
+}
+
+static Status walk(const char *dir, int depth, Files *files) {
+    DIR *stream = opendir(dir);
+    if (!stream) return status_fail(STATUS_INVALID, "%s: cannot be opened: %s", dir, strerror(errno));
+    Status status = STATUS_OK;
+    for (struct dirent *entry; status == STATUS_OK && (entry = readdir(stream));) {
+        char path[PATH_TEXT_MAX];
+        struct stat info;
+        if (entry->d_name[0] == '.' || snprintf(path, sizeof path, "%s/%s", dir, entry->d_name) >= (int)sizeof path) continue;
+        if (stat(path, &info) != 0) continue;
+        if (S_ISDIR(info.st_mode) && depth < DEPTH_MAX)
+            status = walk(path, depth + 1, files);
+        else if (S_ISREG(info.st_mode) && ends_in_yaml(path))
+            status = append(files, path);
+    }
+    closedir(stream);
+    return status;
+}
+
+static int compare(const void *a, const void *b) {
+    return strcmp(*(char *const *)a, *(char *const *)b);
+}
+
+Status scenario_files(const char *dir, char ***out, int *count) {
+    Files files = {0};
+    const Status status = walk(dir, 0, &files);
+    if (status != STATUS_OK) {
+        scenario_files_free(files.paths, files.count);
+        return status;
+    }
+    if (files.count) qsort(files.paths, (size_t)files.count, sizeof *files.paths, compare);
+    *out = files.paths;
+    *count = files.count;
+    return STATUS_OK;
+}
+
+void scenario_files_free(char **files, int count) {
+    for (int i = 0; i < count; i++) free(files[i]);
+    free(files);
+}
+
+static Status unknown_scenario(const char *dir, const char *name) {
+    Files files;
+    Text known = {0};
+    TRY(scenario_files(dir, &files.paths, &files.count));
+    Status status = STATUS_OK;
+    for (int i = 0; i < files.count && status == STATUS_OK; i++) { /* paths become names, in place */
+        char *path = files.paths[i];
+        memmove(path, path + strlen(dir) + 1, strlen(path) - strlen(dir));
+        path[strlen(path) - strlen(ENDING)] = '\0';
+        status = text_append(&known, "%s%s", i ? ", " : "", path);
+    }
+    if (status == STATUS_OK) {
+        const char *nearest = text_nearest(name, (const char *const *)files.paths, files.count);
+        status = status_fail(STATUS_INVALID, "'%.200s' is neither a file nor a scenario of %s%s%s%s (known: %s)", name, dir,
+                             nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
+                             known.text ? known.text : "none");
+    }
+    text_free(&known);
+    scenario_files_free(files.paths, files.count);
+    return status;
+}
+
+Status scenario_path(const char *dir, const char *name, char *out, size_t size) {
+    struct stat info;
+    if (ends_in_yaml(name))
+        snprintf(out, size, "%s", name);
+    else
+        snprintf(out, size, "%s/%s%s", dir, name, ENDING);
+    if (stat(out, &info) == 0) return STATUS_OK;
+    return unknown_scenario(dir, name);
+}

@@ -1,0 +1,146 @@
+/* A variant pattern with tunables -> the variants it names, each with one value per tunable. */
+#include "base/text.h"
+#include "plan/scenario.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { CHOICES_LIMIT = 4096 };
+static const char BLANKS[] = " \t\r\n";
+
+/* "threads=64,128": taken apart in place, values still with their commas. */
+typedef struct Assignment {
+    const char *name, *values;
+    size_t column;
+} Assignment;
+
+typedef struct Request {
+    const char *pattern;
+    size_t column;
+    Assignment assignments[PARAMS_MAX];
+    int count;
+} Request;
+
+typedef struct Choices {
+    VariantChoice *items;
+    int count, room;
+} Choices;
+
+static Status append(Choices *list, const VariantEntry *entry, const Params *tunables) {
+    if (list->count == CHOICES_LIMIT) return status_fail(STATUS_INVALID, "more than %d combinations of tunables", CHOICES_LIMIT);
+    if (list->count == list->room) {
+        const int room = list->room ? 2 * list->room : 8;
+        VariantChoice *grown = realloc(list->items, (size_t)room * sizeof *grown);
+        if (!grown) return status_fail(STATUS_MEMORY, "no memory for %d variants", room);
+        list->items = grown;
+        list->room = room;
+    }
+    list->items[list->count++] = (VariantChoice){entry, *tunables};
+    return STATUS_OK;
+}
+
+/* One level per assignment; the last one varies fastest. */
+static Status expand(const VariantEntry *entry, const Request *request, int level, const Params *tunables, Choices *list) {
+    if (level == request->count) return append(list, entry, tunables);
+    const Assignment *assignment = &request->assignments[level];
+    for (const char *at = assignment->values;;) {
+        char value[PARAM_TEXT_MAX];
+        const size_t length = strcspn(at, ",");
+        if (length >= sizeof value)
+            return status_fail(STATUS_INVALID, "column %zu: a value of %zu characters; at most %zu are allowed", assignment->column,
+                               length, sizeof value - 1);
+        memcpy(value, at, length);
+        value[length] = '\0';
+        Params set = *tunables;
+        const Status status = params_set(&set, assignment->name, value);
+        if (status != STATUS_OK) return status_prefix(status, "column %zu: %s: ", assignment->column, entry->id);
+        TRY(expand(entry, request, level + 1, &set, list));
+        if (at[length] == '\0') return STATUS_OK;
+        at += length + 1;
+    }
+}
+
+static Status read_assignment(Request *request, char *word, size_t column) {
+    char *equals = strchr(word, '=');
+    if (!equals || equals == word)
+        return status_fail(STATUS_INVALID,
+                           "column %zu: '%.80s' is not allowed here; name=value[,value...] is expected, such as threads=64,128",
+                           column, word);
+    *equals = '\0';
+    if (request->count == PARAMS_MAX) return status_fail(STATUS_INVALID, "column %zu: more than %d tunables", column, PARAMS_MAX);
+    for (int i = 0; i < request->count; i++)
+        if (strcmp(request->assignments[i].name, word) == 0)
+            return status_fail(STATUS_INVALID, "column %zu: '%s' is given twice; once is allowed", column, word);
+    request->assignments[request->count++] = (Assignment){word, equals + 1, column};
+    return STATUS_OK;
+}
+
+/* Takes `line` apart in place. */
+static Status read_request(char *line, Request *out) {
+    *out = (Request){0};
+    for (char *word = line + strspn(line, BLANKS); *word;) {
+        const size_t column = (size_t)(word - line) + 1;
+        char *end = word + strcspn(word, BLANKS);
+        char *next = end + strspn(end, BLANKS);
+        *end = '\0';
+        if (out->pattern)
+            TRY(read_assignment(out, word, column));
+        else
+            *out = (Request){.pattern = word, .column = column};
+        word = next;
+    }
+    return out->pattern ? STATUS_OK : status_fail(STATUS_INVALID, "column 1: a variant is expected, such as cuda_* or cpu_naive");
+}
+
+static Status no_match(const Op *op, const Request *request) {
+    char id[SPEC_TEXT_MAX];
+    const VariantEntry *ignored;
+    snprintf(id, sizeof id, "%s%s%s", strchr(request->pattern, '/') ? "" : op->name, strchr(request->pattern, '/') ? "" : "/",
+             request->pattern);
+    const Status status = registry_require_variant(id, &ignored);
+    if (status != STATUS_OK) return status_prefix(status, "column %zu: ", request->column);
+    return status_fail(STATUS_INVALID, "column %zu: '%s' is no variant of %s", request->column, request->pattern, op->name);
+}
+
+static Status find(const Op *op, const Request *request, Choices *list) {
+    for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++) {
+        const VariantEntry *entry = &REGISTRY_VARIANTS[i];
+        if (strcmp(entry->op, op->name) != 0) continue;
+        if (!text_glob(request->pattern, entry->id) && !text_glob(request->pattern, strchr(entry->id, '/') + 1)) continue;
+        Params defaults;
+        TRY(params_init(entry->variant->tunables, &defaults));
+        const int first = list->count;
+        TRY(expand(entry, request, 0, &defaults, list));
+        const Status complete = params_complete(&list->items[first].tunables);
+        if (complete != STATUS_OK) return status_prefix(complete, "column %zu: %s: ", request->column, entry->id);
+    }
+    return list->count ? STATUS_OK : no_match(op, request);
+}
+
+Status variant_choices_parse(const Op *op, const char *text, VariantChoice **out, int *count) {
+    char line[SPEC_TEXT_MAX];
+    *out = NULL;
+    *count = 0;
+    if (strlen(text) >= sizeof line)
+        return status_fail(STATUS_INVALID, "column %zu: at most %zu characters are allowed, not %zu", sizeof line, sizeof line - 1,
+                           strlen(text));
+    snprintf(line, sizeof line, "%s", text);
+    Request request;
+    Choices list = {0};
+    TRY(read_request(line, &request));
+    const Status status = find(op, &request, &list);
+    if (status != STATUS_OK) {
+        free(list.items);
+        return status;
+    }
+    *out = list.items;
+    *count = list.count;
+    return STATUS_OK;
+}
+
+char *variant_choice_format(const VariantChoice *choice, char *text, size_t size) {
+    const int used = snprintf(text, size, "%s", choice->entry->id);
+    if (used >= 0 && (size_t)used < size) params_format(&choice->tunables, false, text + used, size - (size_t)used);
+    return text;
+}
