@@ -15,7 +15,7 @@
     F(normal, "N(0,1)")                                                                                                            \
     F(ones, "1 everywhere")                                                                                                        \
     F(ramp, "x[i] = i, as in the published benchmarks")                                                                            \
-    F(constant, "one awkward value, a multiple of 0.1 chosen by the seed")                                                         \
+    F(constant, "one awkward value: 0.1 times an integer that the seed chooses")                                                   \
     F(integers, "random integers from -8 to 8")                                                                                    \
     F(offset, "a number follows: offset1e8 is 1e8 + N(0,1)")                                                                       \
     F(spike1e16, "U(0,1) with one 1e16 in every 100000 elements, at least one")                                                    \
@@ -56,7 +56,7 @@ static double ramp_at(const Draw *d, size_t i) {
 }
 
 static double constant_at(const Draw *d, size_t i) {
-    return (void)i, 0.1 * (double)(1 + d->key[0] % 997);
+    return (void)i, 0.1 * (double)(5 * (d->key[0] % 199) + 1 + (d->key[1] & 3));
 }
 
 static double integers_at(const Draw *d, size_t i) {

@@ -30,7 +30,7 @@ def months(module):
     return module.load_pandas().data.drop(columns="YEAR").to_numpy().ravel()
 
 
-# The names are read from these lines by families_real.c too: each begins with Series("NAME".
+# families_real.c reads the names from these lines too: each entry begins with the word Series, a parenthesis and the quoted name.
 SERIES = [
     Series("co2", "statsmodels", "statsmodels.datasets.co2", "weekly CO2 at Mauna Loa, 1958-2001, ppm, with missing weeks", column("co2")),
     Series("sunspots", "statsmodels", "statsmodels.datasets.sunspots", "yearly sunspot numbers, 1700-2008", column("SUNACTIVITY")),

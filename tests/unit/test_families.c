@@ -1,0 +1,314 @@
+#include "base/rng.h"
+#include "verify/elementary.h"
+#include "verify/families.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <float.h>
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MANY = 1000003 };
+
+static double *draw(const char *family, uint64_t seed, uint64_t stream, size_t n) {
+    Case problem = {.op = "none", .dtype = DTYPE_F64, .seed = seed};
+    snprintf(problem.input, sizeof problem.input, "%s", family);
+    Array array = array_1d("x", DTYPE_F64, n);
+    array.data = calloc(n ? n : 1, sizeof(double));
+    if (family_fill(&problem, stream, &array) != STATUS_OK) fail_msg("%s: %s", family, status_message());
+    return array.data;
+}
+
+static float *draw_f32(const char *family, uint64_t seed, size_t n) {
+    Case problem = {.op = "none", .dtype = DTYPE_F32, .seed = seed};
+    snprintf(problem.input, sizeof problem.input, "%s", family);
+    Array array = array_1d("x", DTYPE_F32, n);
+    array.data = calloc(n ? n : 1, sizeof(float));
+    if (family_fill(&problem, 0, &array) != STATUS_OK) fail_msg("%s: %s", family, status_message());
+    return array.data;
+}
+
+static const char *usable(const Family *family) {
+    return strcmp(family->name, "offset") == 0 ? "offset1e8" : family->name;
+}
+
+static void any_number_of_threads_gives_the_same(void **state) {
+    (void)state;
+    const int before = omp_get_max_threads();
+    for (const Family *family = FAMILIES; family->name; family++) {
+        const char *name = usable(family);
+        omp_set_num_threads(1);
+        double *one = draw(name, 7, 0, 250007);
+        omp_set_num_threads(5);
+        double *five = draw(name, 7, 0, 250007);
+        if (memcmp(one, five, 250007 * sizeof *one) != 0) fail_msg("%s depends on the number of threads", name);
+        free(one);
+        free(five);
+    }
+    omp_set_num_threads(before);
+}
+
+static void seeds_and_streams_differ(void **state) {
+    (void)state;
+    for (const Family *family = FAMILIES; family->name; family++) {
+        const char *name = usable(family);
+        if (strcmp(name, "ones") == 0 || strcmp(name, "ramp") == 0) continue;
+        double *a = draw(name, 1, 0, 1000), *b = draw(name, 2, 0, 1000), *c = draw(name, 1, 1, 1000);
+        if (memcmp(a, b, 8000) == 0) fail_msg("%s does not depend on the seed", name);
+        if (memcmp(a, c, 8000) == 0) fail_msg("%s does not depend on the stream", name);
+        free(a);
+        free(b);
+        free(c);
+    }
+}
+
+/* Bits of the first 1000 elements for seed 7, as FNV-1a: the same on every machine, for ever; rows and failures quote cases. */
+static void bits_are_pinned(void **state) {
+    (void)state;
+    static const struct {
+        const char *name;
+        uint64_t hash;
+    } pinned[] = {
+        {"uniform", UINT64_C(0xcf4991784b553ac8)},   {"normal", UINT64_C(0x18219333cdc01a1f)},
+        {"integers", UINT64_C(0xfb533b178b17a745)},  {"offset1e8", UINT64_C(0x45b13d0468d871c5)},
+        {"spike1e16", UINT64_C(0xc574faefca527899)}, {"alternating", UINT64_C(0x18f944ea209ea4de)},
+        {"mixed", UINT64_C(0x27ed15dc3a8219bb)},     {"denormal", UINT64_C(0xab1c85cfa7898115)},
+        {"naninf", UINT64_C(0x2c74a994df2a9507)},    {"sorted", UINT64_C(0x19a99634eff6b626)},
+        {"heavytail", UINT64_C(0x9614b0ea5ad61676)}, {"constant", UINT64_C(0xa74ce6215bc2dbe5)},
+    };
+    int wrong = 0;
+    for (size_t k = 0; k < sizeof pinned / sizeof *pinned; k++) {
+        double *x = draw(pinned[k].name, 7, 0, 1000);
+        uint64_t hash = UINT64_C(0xcbf29ce484222325);
+        for (size_t i = 0; i < 1000; i++) {
+            uint64_t bits;
+            memcpy(&bits, &x[i], sizeof bits);
+            if (isnan(x[i])) bits = 1;
+            hash = (hash ^ bits) * UINT64_C(0x100000001b3);
+        }
+        free(x);
+        if (hash != pinned[k].hash) wrong++, print_error("%s: 0x%016llx\n", pinned[k].name, (unsigned long long)hash);
+    }
+    assert_int_equal(wrong, 0);
+}
+
+typedef struct Moments {
+    double mean, variance, kurtosis, least, most;
+} Moments;
+
+static Moments moments(const double *x, size_t n) {
+    Moments m = {.least = INFINITY, .most = -INFINITY};
+    double m2 = 0, m4 = 0;
+    for (size_t i = 0; i < n; i++) m.mean += x[i] / (double)n;
+    for (size_t i = 0; i < n; i++) {
+        const double d = x[i] - m.mean;
+        m2 += d * d / (double)n;
+        m4 += d * d * d * d / (double)n;
+        m.least = fmin(m.least, x[i]);
+        m.most = fmax(m.most, x[i]);
+    }
+    m.variance = m2;
+    m.kurtosis = m4 / (m2 * m2);
+    return m;
+}
+
+static void assert_near(double actual, double expected, double within) {
+    if (!(fabs(actual - expected) <= within)) fail_msg("%.17g is not within %g of %.17g", actual, within, expected);
+}
+
+static void uniform_and_normal_have_their_moments(void **state) {
+    (void)state;
+    double *x = draw("uniform", 3, 0, MANY);
+    Moments m = moments(x, MANY);
+    assert_near(m.mean, 0.5, 2e-3);
+    assert_near(m.variance, 1.0 / 12, 1e-3);
+    assert_true(m.least > 0 && m.least < 1e-4 && m.most < 1 && m.most > 1 - 1e-4);
+    free(x);
+    x = draw("normal", 3, 0, MANY);
+    m = moments(x, MANY);
+    assert_near(m.mean, 0, 5e-3);
+    assert_near(m.variance, 1, 1e-2);
+    assert_near(m.kurtosis, 3, 5e-2);
+    assert_true(m.most > 4 && m.most < 6 && m.least < -4 && m.least > -6);
+    double neighbours = 0;
+    for (size_t i = 1; i < MANY; i++) neighbours += x[i] * x[i - 1] / MANY;
+    assert_near(neighbours, 0, 5e-3);
+    free(x);
+}
+
+static void simple_families_hold_what_they_say(void **state) {
+    (void)state;
+    const size_t n = 300001;
+    double *ones = draw("ones", 1, 0, n), *ramp = draw("ramp", 1, 0, n), *constant = draw("constant", 1, 0, n);
+    double *integers = draw("integers", 1, 0, n), *sorted = draw("sorted", 1, 0, n), *alternating = draw("alternating", 1, 0, n);
+    double *offset = draw("offset1e8", 1, 0, n), *normal = draw("normal", 1, 0, n);
+    size_t seen[17] = {0};
+    for (size_t i = 0; i < n; i++) {
+        assert_true(ones[i] == 1 && ramp[i] == (double)i && constant[i] == constant[0] && offset[i] == 1e8 + normal[i]);
+        assert_true(integers[i] == floor(integers[i]) && fabs(integers[i]) <= 8);
+        seen[(int)integers[i] + 8]++;
+        if (i) assert_true(sorted[i] > sorted[i - 1] && alternating[i] * alternating[i - 1] < 0);
+        assert_true(fabs(alternating[i]) >= 1e8 && fabs(alternating[i]) <= 2e8);
+    }
+    for (int k = 0; k < 17; k++) assert_near((double)seen[k], (double)n / 17, 1000);
+    assert_true(constant[0] > 0 && constant[0] != floor(constant[0] * 1024) / 1024);
+    assert_true(sorted[0] > 0 && sorted[n - 1] < 1);
+    double *all[] = {ones, ramp, constant, integers, sorted, alternating, offset, normal};
+    for (size_t k = 0; k < sizeof all / sizeof *all; k++) free(all[k]);
+}
+
+static void extreme_families_reach_their_extremes(void **state) {
+    (void)state;
+    double *mixed = draw("mixed", 1, 0, MANY), *denormal = draw("denormal", 1, 0, MANY), *tail = draw("heavytail", 1, 0, MANY);
+    float *denormal_f32 = draw_f32("denormal", 1, MANY);
+    size_t negative = 0, small = 0, large = 0, inside = 0, zero = 0;
+    for (size_t i = 0; i < MANY; i++) {
+        const double magnitude = fabs(mixed[i]);
+        assert_true(magnitude >= 0x1p-40 && magnitude <= 0x1p40);
+        negative += mixed[i] < 0;
+        small += magnitude < 0x1p-39;
+        large += magnitude >= 0x1p39;
+        assert_true(fabs(denormal[i]) < DBL_MIN && fabsf(denormal_f32[i]) < FLT_MIN);
+        zero += denormal[i] == 0 || denormal_f32[i] == 0;
+        assert_true(isfinite(tail[i]));
+        inside += fabs(tail[i]) < 1; /* half of a Cauchy distribution */
+    }
+    assert_near((double)negative, MANY / 2.0, 3000);
+    assert_near((double)small, MANY / 80.0, 700);
+    assert_near((double)large, MANY / 80.0, 700);
+    assert_near((double)inside, MANY / 2.0, 3000);
+    assert_true(zero < 10);
+    const Moments m = moments(tail, MANY);
+    assert_true(m.most > 1e4 && m.least < -1e4);
+    free(mixed);
+    free(denormal);
+    free(tail);
+    free(denormal_f32);
+}
+
+static void events_are_planted_once_per_period(void **state) {
+    (void)state;
+    for (size_t n = 8; n < 1000; n++) {
+        double *x = draw("naninf", n, 0, n), *spike = draw("spike1e16", n, 0, n);
+        size_t nan = 0, plus = 0, minus = 0, spikes = 0;
+        for (size_t i = 0; i < n; i++) {
+            nan += isnan(x[i]) != 0;
+            plus += x[i] == INFINITY;
+            minus += x[i] == -INFINITY;
+            spikes += spike[i] == 1e16;
+        }
+        if (nan != 1 || plus != 1 || minus != 1 || spikes != 1)
+            fail_msg("n=%zu: %zu NaN, %zu +inf, %zu -inf, %zu spikes instead of one of each", n, nan, plus, minus, spikes);
+        free(x);
+        free(spike);
+    }
+    double *x = draw("naninf", 5, 0, MANY), *spike = draw("spike1e16", 5, 0, MANY);
+    size_t special = 0, spikes = 0, first = MANY, other = 0;
+    for (size_t i = 0; i < MANY; i++) {
+        if (!isfinite(x[i]))
+            special++, first = i < first ? i : first;
+        else
+            other += !(x[i] > 0 && x[i] < 1);
+        spikes += spike[i] == 1e16;
+    }
+    assert_true(special >= 30 && special <= 33 && spikes >= 10 && spikes <= 11 && other == 0 && first < 100000);
+    free(x);
+    free(spike);
+}
+
+static void f32_is_the_rounded_f64(void **state) {
+    (void)state;
+    double *f64 = draw("normal", 9, 0, 5000);
+    float *f32 = draw_f32("normal", 9, 5000);
+    for (size_t i = 0; i < 5000; i++) assert_true(f32[i] == (float)f64[i]);
+    free(f64);
+    free(f32);
+}
+
+static void sizes_zero_and_one_work(void **state) {
+    (void)state;
+    for (const Family *family = FAMILIES; family->name; family++)
+        for (size_t n = 0; n < 4; n++) free(draw(usable(family), 1, 0, n));
+}
+
+static void elementary_functions_agree_with_libm(void **state) {
+    (void)state;
+    for (uint64_t i = 0; i < 100000; i++) {
+        const double u = rng_uniform(1, i), x = ldexp(u, (int)(i % 60) - 50);
+        double sine, cosine;
+        elementary_turn(u, &sine, &cosine);
+        assert_near(sine, sin(2 * 3.14159265358979323846 * u), 2e-15);
+        assert_near(cosine, cos(2 * 3.14159265358979323846 * u), 2e-15);
+        assert_near(elementary_log(x), log(x), 1e-15 * (1 + fabs(log(x))));
+    }
+    assert_true(elementary_log(1) == 0);
+}
+
+static void assert_refused(const char *name, const char *expected) {
+    assert_int_equal(family_check(name), STATUS_INVALID);
+    if (!strstr(status_message(), expected)) fail_msg("'%s' is not in: %s", expected, status_message());
+}
+
+static void names_are_checked(void **state) {
+    (void)state;
+    static const char *const good[] = {"uniform", "offset1e3", "offset1e9", "offset100", "spike1e16", "real:co2"};
+    for (size_t i = 0; i < sizeof good / sizeof *good; i++) assert_int_equal(family_check(good[i]), STATUS_OK);
+    assert_refused("unifrom", "did you mean 'uniform'");
+    assert_refused("gaussian-ish", "real:NAME");
+    assert_refused("offset", "must follow 'offset'");
+    assert_refused("offset-1e3", "must follow 'offset'");
+    assert_refused("offsetnan", "must follow 'offset'");
+    assert_refused("offset1e300", "must follow 'offset'");
+    assert_refused("real:co3", "did you mean 'real:co2'");
+    assert_refused("real:../../etc/passwd", "known: real:co2");
+    assert_refused("", "uniform");
+}
+
+static void series_are_real_and_tiled(void **state) {
+    (void)state;
+    Case problem = {.op = "none", .dtype = DTYPE_F64, .input = "real:co2", .seed = 1};
+    Array array = array_1d("x", DTYPE_F64, 10000);
+    double *x = array.data = calloc(10000, sizeof(double));
+    const Status status = family_fill(&problem, 0, &array);
+    if (status == STATUS_UNSUPPORTED) { /* then the message has to help */
+        assert_non_null(strstr(status_message(), "needs the Python package statsmodels"));
+        assert_non_null(strstr(status_message(), "-m pip install statsmodels"));
+        free(x);
+        skip();
+    }
+    if (status != STATUS_OK) fail_msg("%s", status_message());
+    size_t missing = 0;
+    for (size_t i = 0; i < 2284; i++) missing += isnan(x[i]) != 0;
+    assert_int_equal(missing, 59);
+    assert_true(x[0] == 316.1 && x[2283] == 371.5);
+    for (size_t i = 2284; i < 10000; i++) assert_true(x[i] == x[i - 2284] || (isnan(x[i]) && isnan(x[i - 2284])));
+    problem.seed = 2;
+    assert_int_equal(family_fill(&problem, 0, &array), STATUS_OK);
+    assert_true(x[0] != 316.1);
+    free(x);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(any_number_of_threads_gives_the_same),
+        cmocka_unit_test(seeds_and_streams_differ),
+        cmocka_unit_test(bits_are_pinned),
+        cmocka_unit_test(uniform_and_normal_have_their_moments),
+        cmocka_unit_test(simple_families_hold_what_they_say),
+        cmocka_unit_test(extreme_families_reach_their_extremes),
+        cmocka_unit_test(events_are_planted_once_per_period),
+        cmocka_unit_test(f32_is_the_rounded_f64),
+        cmocka_unit_test(sizes_zero_and_one_work),
+        cmocka_unit_test(elementary_functions_agree_with_libm),
+        cmocka_unit_test(names_are_checked),
+        cmocka_unit_test(series_are_real_and_tiled),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
