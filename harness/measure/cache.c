@@ -1,0 +1,36 @@
+#include "measure/cache.h"
+
+#include <stdbool.h>
+#include <stdio.h>
+#include <unistd.h>
+
+static const size_t GUESS_BYTES = (size_t)32 << 20;
+enum { LEVEL_INDICES = 6 };
+
+static bool read_word(long cpu, int index, const char *what, const char *format, void *value) {
+    char path[128];
+    snprintf(path, sizeof path, "/sys/devices/system/cpu/cpu%ld/cache/index%d/%s", cpu, index, what);
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    const bool read = fscanf(file, format, value) == 1;
+    fclose(file);
+    return read;
+}
+
+/* Bytes of cache `index` of `cpu`, if this is the first CPU that shares it and it is not a first-level cache. */
+static size_t owned_bytes(long cpu, int index) {
+    int level = 0;
+    long first_sharer = -1;
+    size_t kib = 0;
+    if (!read_word(cpu, index, "level", "%d", &level) || level < 2) return 0;
+    if (!read_word(cpu, index, "shared_cpu_list", "%ld", &first_sharer) || first_sharer != cpu) return 0;
+    return read_word(cpu, index, "size", "%zuK", &kib) ? kib * 1024 : 0;
+}
+
+size_t cache_bytes_total(void) {
+    const long cpus = sysconf(_SC_NPROCESSORS_CONF);
+    size_t total = 0;
+    for (long cpu = 0; cpu < cpus; cpu++)
+        for (int index = 0; index < LEVEL_INDICES; index++) total += owned_bytes(cpu, index);
+    return total ? total : GUESS_BYTES;
+}

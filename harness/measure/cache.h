@@ -1,0 +1,11 @@
+/* cache.h - how much the CPU's caches hold, all together. */
+#ifndef RUNGS_MEASURE_CACHE_H
+#define RUNGS_MEASURE_CACHE_H
+
+#include <stddef.h>
+
+/* Bytes of all second- and last-level caches of this machine, each instance counted once. A guess of 32 MiB where the system does
+ * not say (some virtual machines). */
+size_t cache_bytes_total(void);
+
+#endif

@@ -1,0 +1,86 @@
+/* Timing on the CPU: the steady clock around the call. Threads are not pinned here: a variant's OpenMP threads inherit the mask of
+ * the thread that starts them, so pinning the caller to one core would run all of them there. Who wants pinning sets OMP_PLACES and
+ * OMP_PROC_BIND, or starts the program under taskset or numactl; both reach the workers. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* madvise */
+#endif
+#include "measure/cache.h"
+#include "measure/measure.h"
+#include "measure/sampling.h"
+
+#include <math.h>
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+static const size_t HUGE_PAGE = (size_t)2 << 20;
+static const size_t CALLS_MAX = (size_t)1 << 20;
+
+typedef struct CpuSession {
+    const MeasuredWork *work;
+    size_t calls;
+    uint64_t *sweep; /* NULL: hot */
+    size_t sweep_words;
+} CpuSession;
+
+/* Every core reads and writes its share, so that private caches are turned over as well as the shared ones. */
+static void sweep_caches(CpuSession *session) {
+    uint64_t *words = session->sweep;
+    const size_t count = session->sweep_words;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < count; i++) words[i] = words[i] * 5 + 1;
+}
+
+static Status take(void *context, Sample *sample) {
+    CpuSession *session = context;
+    if (session->sweep) sweep_caches(session);
+    const double begin = measure_now();
+    for (size_t i = 0; i < session->calls; i++) TRY(session->work->run(session->work->context));
+    sample->seconds = (measure_now() - begin) / (double)session->calls;
+    return STATUS_OK;
+}
+
+/* Leaves the number of calls that fill a sample in session->calls and a sample of that size in *pilot. */
+static Status pilot_hot(const SamplingSource *source, CpuSession *session, Sample *pilot) {
+    TRY(sampling_take(source, pilot));
+    while (pilot->seconds * (double)session->calls < SAMPLING_SECONDS_MIN && session->calls < CALLS_MAX) {
+        const double wanted = 1.2 * SAMPLING_SECONDS_MIN / fmax(pilot->seconds, 1e-10);
+        const size_t more = wanted < (double)CALLS_MAX ? (size_t)wanted : CALLS_MAX;
+        session->calls = more > session->calls ? more : session->calls + 1;
+        TRY(sampling_take(source, pilot));
+    }
+    return STATUS_OK;
+}
+
+static Status none(Samples *out, const char *why) {
+    snprintf(out->why_none, sizeof out->why_none, "%s", why);
+    return STATUS_OK;
+}
+
+Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out) {
+    *out = (Samples){.calls_per_sample = 1, .clock = "steady clock"};
+    if (mode == MEASURE_GRAPH) return none(out, "a CPU variant has no CUDA graph");
+    if (mode == MEASURE_ENQUEUE) return none(out, "a CPU variant is done when its call returns: see hot");
+    CpuSession session = {.work = work, .calls = 1};
+    const SamplingSource source = {mode == MEASURE_COLD ? "cold" : "hot", take, &session, false};
+    if (mode == MEASURE_COLD) {
+        const size_t bytes = 2 * cache_bytes_total();
+        session.sweep_words = bytes / sizeof *session.sweep;
+        session.sweep = aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+        if (!session.sweep) {
+            char why[128];
+            snprintf(why, sizeof why, "no host memory for the %zu bytes that empty the caches", bytes);
+            return none(out, why);
+        }
+        (void)madvise(session.sweep, bytes, MADV_HUGEPAGE); /* a hint: a gigabyte of small pages takes seconds to come */
+        memset(session.sweep, 1, bytes);
+    }
+    Sample pilot;
+    Status status = mode == MEASURE_COLD ? sampling_take(&source, &pilot) : pilot_hot(&source, &session, &pilot);
+    if (status == STATUS_OK) status = sampling_run(&source, limits, &pilot, out);
+    out->calls_per_sample = session.calls;
+    free(session.sweep);
+    return status;
+}

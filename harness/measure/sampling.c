@@ -1,0 +1,75 @@
+#include "measure/sampling.h"
+
+#include "measure/gbench.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <time.h>
+
+static const double KEEP_PILOT_SECONDS = 0.1; /* shorter pilots may still carry one-off costs and are thrown away */
+
+double measure_now(void) {
+    struct timespec now;
+    clock_gettime(CLOCK_MONOTONIC, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+void samples_free(Samples *samples) {
+    free(samples->seconds);
+    free(samples->sm_mhz);
+    samples->seconds = NULL;
+    samples->sm_mhz = NULL;
+    samples->count = 0;
+}
+
+Status sampling_take(const SamplingSource *source, Sample *sample) {
+    *sample = (Sample){.seconds = NAN, .sm_mhz = NAN, .wall = 0};
+    const double begin = measure_now();
+    TRY(source->take(source->context, sample));
+    sample->wall = measure_now() - begin;
+    if (!(sample->seconds >= 0)) return status_fail(STATUS_INTERNAL, "%s: a sample took %a seconds", source->name, sample->seconds);
+    return STATUS_OK;
+}
+
+size_t sampling_count(const MeasureLimits *limits, double pilot_wall) {
+    const size_t least = limits->min_samples ? limits->min_samples : 1;
+    const size_t most = limits->max_samples > least ? limits->max_samples : least;
+    const double affordable = pilot_wall > 0 ? limits->seconds / pilot_wall : (double)most;
+    if (!(affordable > (double)least)) return least;
+    return affordable < (double)most ? (size_t)affordable : most;
+}
+
+typedef struct Series {
+    const SamplingSource *source;
+    Samples *out;
+} Series;
+
+static Status next_sample(void *context, double *seconds) {
+    Series *series = context;
+    Sample sample;
+    TRY(sampling_take(series->source, &sample));
+    if (series->out->sm_mhz) series->out->sm_mhz[series->out->count] = sample.sm_mhz;
+    series->out->count++;
+    *seconds = sample.seconds;
+    return STATUS_OK;
+}
+
+Status sampling_run(const SamplingSource *source, const MeasureLimits *limits, const Sample *pilot, Samples *out) {
+    const size_t count = sampling_count(limits, pilot->wall);
+    out->count = 0;
+    out->seconds = calloc(count, sizeof *out->seconds);
+    out->sm_mhz = source->on_gpu ? calloc(count, sizeof *out->sm_mhz) : NULL;
+    if (!out->seconds || (source->on_gpu && !out->sm_mhz)) {
+        samples_free(out);
+        return status_fail(STATUS_MEMORY, "no host memory for %zu samples", count);
+    }
+    if (pilot->seconds > KEEP_PILOT_SECONDS) {
+        out->seconds[0] = pilot->seconds;
+        if (out->sm_mhz) out->sm_mhz[0] = pilot->sm_mhz;
+        out->count = 1;
+    }
+    Series series = {source, out};
+    const Status status = gbench_run(source->name, count - out->count, next_sample, &series, out->seconds + out->count);
+    if (status != STATUS_OK) samples_free(out);
+    return status;
+}

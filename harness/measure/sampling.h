@@ -1,0 +1,40 @@
+/* sampling.h - from one pilot sample to a whole series: how many samples a mode gets, and where they are kept. */
+#ifndef RUNGS_MEASURE_SAMPLING_H
+#define RUNGS_MEASURE_SAMPLING_H
+
+#include "measure/measure.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* A sample is made of enough calls to last this long, in the modes that may repeat: clocks and events resolve well below it. */
+#define SAMPLING_SECONDS_MIN 50e-6
+
+typedef struct Sample {
+    double seconds; /* per call */
+    double sm_mhz;  /* NaN: not told */
+    double wall;    /* what taking it cost on the steady clock, with flush, waiting and all; set by sampling_take */
+} Sample;
+
+typedef Status (*SamplingTake)(void *context, Sample *sample);
+
+typedef struct SamplingSource {
+    const char *name;
+    SamplingTake take;
+    void *context;
+    bool on_gpu; /* keep an SM clock per sample */
+} SamplingSource;
+
+/* Takes one sample and its wall time. */
+Status sampling_take(const SamplingSource *source, Sample *sample);
+/* Fills out->seconds, sm_mhz and count. `pilot` was taken from the same source; one whose call was long is kept as the first sample, so
+ * that a call of seconds is never run for nothing. On failure `out` is empty. */
+Status sampling_run(const SamplingSource *source, const MeasureLimits *limits, const Sample *pilot, Samples *out);
+/* How many samples a pilot of this wall time buys. */
+size_t sampling_count(const MeasureLimits *limits, double pilot_wall);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,21 @@
+/* What the GPU half of this module answers in a build without CUDA. */
+#include "measure/ceilings.h"
+#include "measure/measure.h"
+
+#ifndef RUNGS_WITH_CUDA
+
+Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out) {
+    (void)mode, (void)work, (void)stream, (void)limits;
+    *out = (Samples){.calls_per_sample = 1};
+    return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
+}
+
+Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count) {
+    (void)stream, (void)bytes_hint, (void)out;
+    *count = 0;
+    return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
+}
+
+#else
+typedef int rungs_with_cuda;
+#endif

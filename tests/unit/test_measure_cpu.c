@@ -1,0 +1,131 @@
+#include "measure/measure.h"
+#include "measure/sampling.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+
+#include <string.h>
+
+typedef struct Job {
+    size_t calls, fails_at;
+    double busy_seconds;
+} Job;
+
+static Status work(void *context) {
+    Job *job = context;
+    job->calls++;
+    if (job->calls == job->fails_at) return status_fail(STATUS_CHECK, "call %zu went wrong", job->calls);
+    for (const double begin = measure_now(); measure_now() - begin < job->busy_seconds;) continue;
+    return STATUS_OK;
+}
+
+static const MeasureLimits ENOUGH = {.min_samples = 5, .max_samples = 7, .seconds = 1e9};
+static const MeasureLimits HURRIED = {.min_samples = 5, .max_samples = 1000, .seconds = 0};
+
+static void counts_obey_the_limits(void **state) {
+    (void)state;
+    static const MeasureMode modes[] = {MEASURE_COLD, MEASURE_HOT};
+    for (size_t m = 0; m < 2; m++) {
+        Job job = {.busy_seconds = 1e-4};
+        const MeasuredWork measured = {work, &job};
+        Samples samples;
+        assert_int_equal(measure_cpu(modes[m], &measured, &ENOUGH, &samples), STATUS_OK);
+        assert_int_equal(samples.count, 7);
+        for (size_t i = 0; i < samples.count; i++) assert_true(samples.seconds[i] >= 1e-4); /* the work takes at least that */
+        assert_string_equal(samples.clock, "steady clock");
+        assert_string_equal(samples.why_none, "");
+        assert_null(samples.sm_mhz);
+        samples_free(&samples);
+        assert_int_equal(measure_cpu(modes[m], &measured, &HURRIED, &samples), STATUS_OK);
+        assert_int_equal(samples.count, 5);
+        samples_free(&samples);
+        assert_null(samples.seconds);
+    }
+}
+
+/* A call of a tenth of a second or more is never run for nothing: the pilot is the first sample. */
+static void a_long_pilot_is_a_sample(void **state) {
+    (void)state;
+    Job job = {.busy_seconds = 0.11};
+    const MeasuredWork measured = {work, &job};
+    const MeasureLimits limits = {.min_samples = 3, .max_samples = 100, .seconds = 0.2};
+    Samples samples;
+    assert_int_equal(measure_cpu(MEASURE_HOT, &measured, &limits, &samples), STATUS_OK);
+    assert_int_equal(samples.count, 3);
+    assert_int_equal(job.calls, 3);
+    assert_int_equal(samples.calls_per_sample, 1);
+    samples_free(&samples);
+}
+
+static void short_work_is_repeated_within_a_hot_sample(void **state) {
+    (void)state;
+    Job job = {0};
+    const MeasuredWork measured = {work, &job};
+    Samples samples;
+    assert_int_equal(measure_cpu(MEASURE_HOT, &measured, &ENOUGH, &samples), STATUS_OK);
+    assert_true(samples.calls_per_sample > 1);
+    assert_true(job.calls > 7 * samples.calls_per_sample); /* the samples and their pilots */
+    samples_free(&samples);
+    assert_int_equal(measure_cpu(MEASURE_COLD, &measured, &ENOUGH, &samples), STATUS_OK);
+    assert_int_equal(samples.calls_per_sample, 1); /* a second call would not be cold */
+    samples_free(&samples);
+}
+
+static void modes_that_a_cpu_lacks_say_why(void **state) {
+    (void)state;
+    Job job = {0};
+    const MeasuredWork measured = {work, &job};
+    static const MeasureMode modes[] = {MEASURE_GRAPH, MEASURE_ENQUEUE};
+    for (size_t m = 0; m < 2; m++) {
+        Samples samples;
+        assert_int_equal(measure_cpu(modes[m], &measured, &ENOUGH, &samples), STATUS_OK);
+        assert_int_equal(samples.count, 0);
+        assert_true(strlen(samples.why_none) > 10);
+        assert_null(samples.seconds);
+        samples_free(&samples);
+    }
+    assert_int_equal(job.calls, 0);
+}
+
+static void failing_work_propagates_its_status(void **state) {
+    (void)state;
+    for (size_t fails_at = 1; fails_at <= 6; fails_at++) { /* in the pilot and in the series */
+        Job job = {.fails_at = fails_at, .busy_seconds = 1e-4};
+        const MeasuredWork measured = {work, &job};
+        Samples samples;
+        assert_int_equal(measure_cpu(MEASURE_HOT, &measured, &ENOUGH, &samples), STATUS_CHECK);
+        assert_int_equal(samples.count, 0);
+        assert_null(samples.seconds);
+        assert_non_null(strstr(status_message(), "went wrong"));
+        samples_free(&samples);
+    }
+}
+
+static void pilots_buy_samples(void **state) {
+    (void)state;
+    const MeasureLimits limits = {.min_samples = 5, .max_samples = 100, .seconds = 2};
+    assert_int_equal(sampling_count(&limits, 0.1), 20);
+    assert_int_equal(sampling_count(&limits, 3.0), 5);
+    assert_int_equal(sampling_count(&limits, 1e-9), 100);
+    assert_int_equal(sampling_count(&limits, 0), 100);
+    const MeasureLimits contradictory = {.min_samples = 9, .max_samples = 3, .seconds = 1};
+    assert_int_equal(sampling_count(&contradictory, 1e-9), 9);
+    const MeasureLimits zero = {0};
+    assert_int_equal(sampling_count(&zero, 1), 1);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(counts_obey_the_limits),
+        cmocka_unit_test(a_long_pilot_is_a_sample),
+        cmocka_unit_test(short_work_is_repeated_within_a_hot_sample),
+        cmocka_unit_test(modes_that_a_cpu_lacks_say_why),
+        cmocka_unit_test(failing_work_propagates_its_status),
+        cmocka_unit_test(pilots_buy_samples),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
