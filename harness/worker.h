@@ -14,6 +14,8 @@ typedef struct WorkerMeasure {
     Status (*time)(const json_t *command, const Device *device, Status (*run)(void *), void *context, json_t **timing);
     /* The reply's "ceilings" array. */
     Status (*ceilings)(const json_t *command, const Device *device, json_t **ceilings);
+    /* What only the CUDA runtime knows of a GPU: the keys of "gpu" in docs/RESULTS.md. */
+    Status (*facts)(int device, json_t **gpu);
     /* Runs `run` with the device's stream blocked and tells whether `head` of device memory changed all the same: work that went to
      * another stream. NULL: cannot be told on this device. */
     Status (*strays)(const Device *device, Status (*run)(void *), void *context, const void *memory, size_t bytes, bool *stray);

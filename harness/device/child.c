@@ -1,3 +1,4 @@
+#define _GNU_SOURCE
 #include "device/child.h"
 
 #include "base/text.h"

@@ -1,0 +1,22 @@
+/* commands.h - the verbs of the command line. Each takes its own argv (argv[0] is the verb) and returns the exit code:
+ * 0 good; 1 a check failed; 2 usage or a bad file; 3 nothing was measured or compared; 4 the machine cannot do it. */
+#ifndef RUNGS_CLI_COMMANDS_H
+#define RUNGS_CLI_COMMANDS_H
+
+#include "base/status.h"
+
+enum { EXIT_GOOD = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_MACHINE = 4 };
+
+int command_run(int argc, char **argv);
+int command_reproduce(int argc, char **argv);
+int command_exec(int argc, char **argv);
+int command_list(int argc, char **argv);
+int command_report(int argc, char **argv);
+int command_doctor(int argc, char **argv);
+
+/* Prints "rungs: message" to stderr and gives the exit code that fits. */
+int cli_fail(Status status);
+/* Prints a usage error (printf style) with a pointer to --help; EXIT_USAGE. */
+int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
+
+#endif

@@ -1,0 +1,108 @@
+/* rungs doctor: what this machine and this build can do, and what to do about the rest. */
+#include "base/process.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "device/device.h"
+#include "device/facts.h"
+#include "plan/registry.h"
+#include "record/environment.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+__attribute__((format(printf, 3, 4))) static void line(const char *name, bool good, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    printf("%-3s %-12s ", good ? "ok" : "no", name);
+    vprintf(format, arguments);
+    printf("\n");
+    va_end(arguments);
+}
+
+static const char *text_at(const json_t *object, const char *section, const char *key) {
+    const char *text = json_string_value(json_object_get(json_object_get(object, section), key));
+    return text ? text : "unknown";
+}
+
+static void doctor_build(const json_t *environment) {
+    const bool release = strcmp(RUNGS_BUILD_TYPE, "Release") == 0;
+    line("build", release, "%s, %s%s", RUNGS_BUILD_TYPE, text_at(environment, "build", "compiler"), release ? "" : " (only a Release build takes times)");
+    line("variants", REGISTRY_VARIANT_COUNT > 0, "%d variants of %d ops", REGISTRY_VARIANT_COUNT, REGISTRY_OP_COUNT);
+}
+
+static bool doctor_gpu(void) {
+    char why[256] = "";
+    json_t *facts = NULL;
+    const int count = device_cuda_count(why, sizeof why);
+    if (count == 0) {
+        line("gpu", false, "%s: CUDA variants are verified in the emulator and not timed", why);
+        return false;
+    }
+    for (int i = 0; i < count; i++) {
+        if (device_cuda_facts(i, &facts) != STATUS_OK) {
+            line("gpu", false, "device %d: %s", i, status_message());
+            continue;
+        }
+        line("gpu", true, "device %d: %s, compute capability %s, %lld SMs, %.1f GiB, L2 %.0f MiB", i, json_string_value(json_object_get(facts, "name")),
+             json_string_value(json_object_get(facts, "compute_capability")), (long long)json_integer_value(json_object_get(facts, "sm_count")),
+             json_number_value(json_object_get(facts, "memory_bytes")) / 0x1p30, json_number_value(json_object_get(facts, "l2_bytes")) / 0x1p20);
+        json_decref(facts);
+    }
+    return true;
+}
+
+static void doctor_emulator(void) {
+    static const char *const PROGRAMS[] = {"rungs-emulator", "rungs-emulator-race"};
+    for (size_t i = 0; i < sizeof PROGRAMS / sizeof *PROGRAMS; i++) {
+        char path[600];
+        snprintf(path, sizeof path, "%s/bin/%s", RUNGS_BINARY_DIR, PROGRAMS[i]);
+        const bool there = access(path, X_OK) == 0;
+        line("emulator", there, "%s%s", PROGRAMS[i], there ? "" : " was not built: configure with RUNGS_EMULATOR=ON (needs clang)");
+    }
+}
+
+/* Can the project's Python import what a peer needs? */
+static void doctor_peers(bool has_gpu) {
+    const char *told[64];
+    int count = 0;
+    for (int v = 0; v < REGISTRY_VARIANT_COUNT; v++) {
+        const VariantEntry *entry = &REGISTRY_VARIANTS[v];
+        bool known = entry->backend != BACKEND_PEER;
+        for (int i = 0; i < count && !known; i++) known = strcmp(told[i], entry->framework) == 0;
+        if (known || count == 64) continue;
+        told[count++] = entry->framework;
+        char code_text[200];
+        snprintf(code_text, sizeof code_text, "import importlib.metadata as m; print(m.version('%s'))", entry->framework);
+        char *argv[] = {(char *)RUNGS_SOURCE_DIR "/cmake/python", (char *)"-c", code_text, NULL};
+        Text output = {0};
+        int code = 1;
+        const Status status = process_capture(argv, &output, &code);
+        const bool there = status == STATUS_OK && code == 0;
+        if (there && output.length) output.text[strcspn(output.text, "\n")] = '\0';
+        line("peer", there, "%s %s", entry->framework, there ? output.text : entry->needs_gpu && !has_gpu ? "is not installed (and needs a GPU)" : "is not installed");
+        text_free(&output);
+    }
+}
+
+int command_doctor(int argc, char **argv) {
+    const CliOption OPTIONS[] = {{0}};
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    int count = 0;
+    int code = words ? cli_parse("doctor", "", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    free(words);
+    if (code == 0 && count > 0) code = cli_usage("doctor", "no arguments are expected");
+    if (code != 0) return code == CLI_HELPED ? EXIT_GOOD : code;
+    json_t *environment = environment_json(argc, argv, -1, NULL);
+    line("rungs", true, "commit %s%s", json_string_value(json_object_get(environment, "commit")),
+         json_is_true(json_object_get(environment, "dirty")) ? ", with uncommitted changes" : "");
+    doctor_build(environment);
+    line("cpu", true, "%s", text_at(environment, "cpu", "model"));
+    const bool has_gpu = doctor_gpu();
+    doctor_emulator();
+    doctor_peers(has_gpu);
+    json_decref(environment);
+    return EXIT_GOOD;
+}

@@ -1,0 +1,226 @@
+/* rungs exec: one variant on the user's own .npy files, through the same worker, guards and truth as every other run. */
+#include "base/npy.h"
+#include "base/text.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "contend.h"
+#include "device/child.h"
+#include "device/device.h"
+#include "plan/case.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_PAIRS = 24 };
+
+/* "name=value" options, in the order given. */
+typedef struct Pairs {
+    int count;
+    char names[MOST_PAIRS][64];
+    const char *values[MOST_PAIRS];
+} Pairs;
+
+static bool add_pair(void *target, const char *text) {
+    Pairs *pairs = target;
+    const char *equals = strchr(text, '=');
+    if (!equals || equals == text || equals[1] == '\0' || equals - text >= 64 || pairs->count == MOST_PAIRS) return false;
+    snprintf(pairs->names[pairs->count], sizeof pairs->names[0], "%.*s", (int)(equals - text), text);
+    pairs->values[pairs->count++] = equals + 1;
+    return true;
+}
+
+typedef struct Exec {
+    Pairs in, out, set;
+    bool check, emulate;
+    RunOptions options;
+    const Op *op;
+    VariantChoice choice;
+    Case problem;
+    Array own[OP_MAX_ARRAYS]; /* the user's inputs as read; data is ours to free */
+    Array in_shapes[OP_MAX_ARRAYS], out_shapes[OP_MAX_ARRAYS];
+} Exec;
+
+static Status known_array(const char *option, const char *name, const Array *arrays, int count, int *index) {
+    const char *names[OP_MAX_ARRAYS];
+    for (int i = 0; i < count; i++) {
+        names[i] = arrays[i].name;
+        if (strcmp(arrays[i].name, name) != 0) continue;
+        *index = i;
+        return STATUS_OK;
+    }
+    Text known = {0};
+    for (int i = 0; i < count; i++) TRY(text_append(&known, "%s%s", i ? ", " : "", names[i]));
+    const Status status = status_fail(STATUS_INVALID, "--%s %s=...: there is no such array; known: %s", option, name, known.text);
+    text_free(&known);
+    return status;
+}
+
+static Status read_inputs(Exec *e) {
+    TRY(e->op->shapes(&e->problem, e->in_shapes, e->out_shapes)); /* for the names */
+    for (int i = 0; i < OP_MAX_ARRAYS; i++) e->own[i].rank = -1;
+    const char *decided_by = NULL;
+    for (int k = 0; k < e->in.count; k++) {
+        int i = 0;
+        TRY(known_array("in", e->in.names[k], e->in_shapes, e->op->in_count, &i));
+        if (e->own[i].rank >= 0) return status_fail(STATUS_INVALID, "--in %s: given twice", e->in.names[k]);
+        TRY(npy_read(e->in.values[k], &e->own[i]));
+        snprintf(e->own[i].name, sizeof e->own[i].name, "%s", e->in.names[k]);
+        const DType dtype = e->own[i].dtype;
+        if (dtype != DTYPE_F32 && dtype != DTYPE_F64)
+            return status_fail(STATUS_INVALID, "%s: dtype %s; float32 or float64 is expected", e->in.values[k], dtype_name(dtype));
+        if (decided_by && dtype != e->problem.dtype)
+            return status_fail(STATUS_INVALID, "%s: dtype %s, but %s is %s; all inputs must be of one dtype", e->in.values[k], dtype_name(dtype),
+                               decided_by, dtype_name(e->problem.dtype));
+        e->problem.dtype = dtype;
+        decided_by = e->in.values[k];
+    }
+    for (int i = 0; i < e->op->in_count; i++)
+        if (e->own[i].rank < 0)
+            return status_fail(STATUS_INVALID, "input '%s' is missing: --in %s=FILE.npy", e->in_shapes[i].name, e->in_shapes[i].name);
+    return STATUS_OK;
+}
+
+static Status check_outputs(const Exec *e) {
+    for (int k = 0; k < e->out.count; k++) {
+        int i = 0;
+        TRY(known_array("out", e->out.names[k], e->out_shapes, e->op->out_count, &i));
+    }
+    return STATUS_OK;
+}
+
+/* A parameter of the op or a tunable of the variant. */
+static Status set_parameters(Exec *e) {
+    for (int k = 0; k < e->set.count; k++) {
+        const char *name = e->set.names[k];
+        const bool tunable = params_has(&e->choice.tunables, name) && !params_has(&e->problem.params, name);
+        TRY(params_set(tunable ? &e->choice.tunables : &e->problem.params, name, e->set.values[k]));
+    }
+    return STATUS_OK;
+}
+
+/* Lets the arrays decide the sizes; a size given with --set must agree. */
+static Status adopt(Exec *e) {
+    Case adopted = e->problem;
+    const Status status = e->op->adopt(e->own, &adopted);
+    if (status != STATUS_OK) return e->in.count == 1 ? status_prefix(status, "%s: ", e->in.values[0]) : status;
+    for (int k = 0; k < e->set.count; k++) {
+        const char *name = e->set.names[k];
+        if (!params_has(&adopted.params, name)) continue;
+        if (strcmp(params_text(&adopted.params, name), params_text(&e->problem.params, name)) != 0)
+            return status_fail(STATUS_INVALID, "--set %s=%s, but the inputs say %s=%s", name, e->set.values[k], name, params_text(&adopted.params, name));
+    }
+    e->problem = adopted;
+    return params_complete(&e->problem.params);
+}
+
+static Status prepare(Exec *e, const char *id) {
+    TRY(registry_require_variant(id, &e->choice.entry));
+    TRY(registry_require_op(e->choice.entry->op, &e->op));
+    TRY(params_init(e->choice.entry->variant->tunables, &e->choice.tunables));
+    TRY(case_init(e->op, &e->problem));
+    snprintf(e->problem.input, sizeof e->problem.input, "own");
+    TRY(set_parameters(e));
+    TRY(read_inputs(e));
+    TRY(check_outputs(e));
+    return adopt(e);
+}
+
+static Status check(Problem *problem) {
+    const Truth *truth;
+    TRY(problem_truth(problem, DATA_FIRST, 0, &truth));
+    for (int i = 0; i < problem->op->out_count; i++) {
+        ErrorReport report;
+        char text[1024];
+        norms_compare(&problem->out[i], truth[i].value, truth[i].tolerance, &report);
+        if (!report.pass) {
+            norms_explain(&report, problem->out[i].name, problem->op->in_count == 1 ? &problem->in[0] : NULL, text, sizeof text);
+            return status_fail(STATUS_CHECK, "check failed: %s (bound '%s': %s); nothing was written", text, problem->op->bounds[0].name,
+                               problem->op->bounds[0].formula);
+        }
+        printf("check: %s passes: largest error %.3g of the bound '%s' (%s)\n", problem->out[i].name, report.max_ratio, problem->op->bounds[0].name,
+               problem->op->bounds[0].formula);
+    }
+    return STATUS_OK;
+}
+
+static Status ask_worker(Exec *e, Problem *problem, bool emulated) {
+    int inherit[2 * OP_MAX_ARRAYS], count = 0;
+    for (int i = 0; i < e->op->in_count; i++) inherit[count++] = problem->shared_in[i].fd;
+    for (int i = 0; i < e->op->out_count; i++) inherit[count++] = problem->shared_out[i].fd;
+    const Contest contest = {.choice = &e->choice, .options = &e->options, .emulated = emulated};
+    Child *child = NULL;
+    TRY(child_start(&(ChildOptions){.argv = contest_worker(&contest), .inherit = inherit, .inherit_count = count}, &child));
+    json_t *open = contest_open_command(problem, &e->choice, e->options.device), *run = json_pack("{s:s}", "do", "run"), *reply = NULL;
+    Status status = child_ask(child, open, e->options.timeout_seconds, &reply);
+    json_decref(reply);
+    if (status == STATUS_OK) {
+        status = child_ask(child, run, e->options.timeout_seconds, &reply);
+        json_decref(reply);
+    }
+    json_decref(open);
+    json_decref(run);
+    child_stop(child);
+    return status;
+}
+
+static Status execute(Exec *e) {
+    Problem problem;
+    TRY(problem_create(e->op, &e->problem, &problem));
+    problem.own_data = true;
+    for (int i = 0; i < e->op->in_count; i++) memcpy(problem.in[i].data, e->own[i].data, array_bytes(&problem.in[i]));
+    char reason[REASON_MAX];
+    const Variant *variant = e->choice.entry->variant;
+    const VariantArgs args = {.problem = &e->problem, .tunables = &e->choice.tunables, .in = problem.in, .in_count = e->op->in_count, .out = problem.out,
+                              .out_count = e->op->out_count};
+    const bool cuda = e->choice.entry->backend == BACKEND_CUDA, emulated = cuda && e->emulate;
+    Status status = STATUS_OK;
+    if (variant->supports && !variant->supports(&args, reason)) status = status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    else if (cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)
+        status = status_fail(STATUS_UNSUPPORTED, "no GPU: %s; --emulate runs the kernel on the CPU", reason);
+    else if (emulated && variant->not_emulated) status = status_fail(STATUS_UNSUPPORTED, "not emulated: %s", variant->not_emulated);
+    if (status == STATUS_OK) status = ask_worker(e, &problem, emulated);
+    if (status == STATUS_OK && e->check) status = check(&problem);
+    for (int k = 0; k < e->out.count && status == STATUS_OK; k++) {
+        const Array *array = array_find(problem.out, e->op->out_count, e->out.names[k]);
+        char shape[128];
+        status = npy_write(e->out.values[k], array);
+        if (status == STATUS_OK) printf("%s: %s%s\n", e->out.values[k], array_describe(array, shape, sizeof shape), emulated ? " (emulated)" : "");
+    }
+    problem_destroy(&problem);
+    return status;
+}
+
+int command_exec(int argc, char **argv) {
+    static Exec e;
+    e.options = run_options_default();
+    e.options.timeout_seconds = 600;
+    const CliOption OPTIONS[] = {
+        {"in", "NAME=FILE.npy", CLI_CALLBACK, &e.in, "an input, float32 or float64 in C order; once per input", add_pair},
+        {"set", "NAME=VALUE", CLI_CALLBACK, &e.set, "a parameter of the op or a tunable of the variant; may come several times", add_pair},
+        {"out", "NAME=FILE.npy", CLI_CALLBACK, &e.out, "where an output goes", add_pair},
+        {"check", NULL, CLI_FLAG, &e.check, "compare with the reference first; a failed check writes nothing", NULL},
+        {"emulate", NULL, CLI_FLAG, &e.emulate, "run a CUDA variant on the CPU, in the emulator", NULL},
+        {"device", "N", CLI_COUNT, &e.options.device, "CUDA device", NULL},
+        {"timeout", "TIME", CLI_DURATION, &e.options.timeout_seconds, "(default 10m)", NULL},
+        {0},
+    };
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    int count = 0;
+    int code = words ? cli_parse("exec", "OP/VARIANT --in NAME=FILE.npy --out NAME=FILE.npy [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    if (code == 0 && count != 1) code = cli_usage("exec", "exactly one OP/VARIANT is expected, not %d words", count);
+    if (code == 0 && e.out.count == 0 && !e.check) code = cli_usage("exec", "--out NAME=FILE.npy (or --check) is expected: nothing would come of it");
+    if (code == 0) {
+        Status status = prepare(&e, words[0]);
+        if (status == STATUS_OK) status = execute(&e);
+        if (status == STATUS_UNSUPPORTED) {
+            fprintf(stderr, "skip: %s\n", status_message());
+            code = EXIT_MACHINE;
+        } else if (status != STATUS_OK) {
+            code = cli_fail(status);
+        }
+        for (int i = 0; i < OP_MAX_ARRAYS; i++) free(e.own[i].data);
+    }
+    free(words);
+    return code == CLI_HELPED ? EXIT_GOOD : code;
+}

@@ -1,0 +1,75 @@
+/* rungs list: what there is. */
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "plan/listing.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define SCENARIOS RUNGS_SOURCE_DIR "/scenarios"
+
+static Status ops(json_t **out) {
+    *out = list_ops_json();
+    return STATUS_OK;
+}
+
+static Status variants(json_t **out) {
+    *out = list_variants_json();
+    return STATUS_OK;
+}
+
+static Status scenarios(json_t **out) { return list_scenarios_json(SCENARIOS, out); }
+
+static Status claims(json_t **out) { return list_claims_json(SCENARIOS, out); }
+
+typedef struct Listing {
+    const char *what, *name, *detail, *summary; /* the keys that a line of text shows */
+    Status (*make)(json_t **out);
+} Listing;
+
+static const Listing LISTINGS[] = {
+    {"ops", "name", NULL, "summary", ops},
+    {"variants", "id", "backend", "summary", variants},
+    {"scenarios", "name", NULL, "title", scenarios},
+    {"claims", "id", "hardware", "statement", claims},
+};
+
+static const char *text_of(const json_t *object, const char *key) {
+    const char *text = key ? json_string_value(json_object_get(object, key)) : NULL;
+    return text ? text : "";
+}
+
+static int print(const Listing *listing, bool as_json) {
+    json_t *list = NULL;
+    const Status status = listing->make(&list);
+    if (status != STATUS_OK) return cli_fail(status);
+    if (as_json) {
+        json_dumpf(list, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
+        printf("\n");
+    }
+    size_t i;
+    json_t *item;
+    if (!as_json) {
+        json_array_foreach(list, i, item)
+            printf("%-36s %s%s%s\n", text_of(item, listing->name), text_of(item, listing->detail), listing->detail ? "  " : "",
+                   text_of(item, listing->summary));
+    }
+    json_decref(list);
+    return EXIT_GOOD;
+}
+
+int command_list(int argc, char **argv) {
+    bool as_json = false;
+    const CliOption OPTIONS[] = {{"json", NULL, CLI_FLAG, &as_json, "an array of objects", NULL}, {0}};
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    int count = 0;
+    int code = words ? cli_parse("list", "[ops|variants|scenarios|claims] [--json]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    const char *what = count > 0 ? words[0] : "variants";
+    free(words);
+    if (code != 0) return code == CLI_HELPED ? EXIT_GOOD : code;
+    if (count > 1) return cli_usage("list", "one of ops, variants, scenarios, claims is expected, not %d words", count);
+    for (size_t i = 0; i < sizeof LISTINGS / sizeof *LISTINGS; i++)
+        if (strcmp(what, LISTINGS[i].what) == 0) return print(&LISTINGS[i], as_json);
+    return cli_usage("list", "'%s' cannot be listed; there are ops, variants, scenarios and claims", what);
+}

@@ -1,0 +1,133 @@
+#include "cli/options.h"
+
+#include "base/text.h"
+#include "cli/commands.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int cli_fail(Status status) {
+    fprintf(stderr, "rungs: %s\n", status_message());
+    switch (status) {
+    case STATUS_OK: return EXIT_GOOD;
+    case STATUS_INVALID: return EXIT_USAGE;
+    case STATUS_CHECK: return EXIT_CHECK;
+    default: return EXIT_MACHINE;
+    }
+}
+
+int cli_usage(const char *command, const char *format, ...) {
+    va_list arguments;
+    va_start(arguments, format);
+    fprintf(stderr, "rungs %s: ", command);
+    vfprintf(stderr, format, arguments);
+    va_end(arguments);
+    fprintf(stderr, " (see rungs %s --help)\n", command);
+    return EXIT_USAGE;
+}
+
+/* "10m", "90s", "1.5h", "45": seconds. */
+static bool parse_duration(const char *text, double *seconds) {
+    static const struct {
+        char unit;
+        double factor;
+    } UNITS[] = {{'s', 1}, {'m', 60}, {'h', 3600}};
+    char number[32];
+    const size_t length = strlen(text);
+    double factor = 1;
+    if (length == 0 || length >= sizeof number) return false;
+    memcpy(number, text, length + 1);
+    for (size_t i = 0; i < sizeof UNITS / sizeof *UNITS; i++)
+        if (text[length - 1] == UNITS[i].unit) factor = UNITS[i].factor, number[length - 1] = '\0';
+    if (!text_real(number, seconds) || !(*seconds >= 0) || *seconds > 1e9) return false;
+    *seconds *= factor;
+    return true;
+}
+
+/* "512M", "8G", "1073741824": bytes. */
+static bool parse_bytes(const char *text, double *bytes) {
+    static const char UNITS[] = "KMGT";
+    char number[32];
+    const size_t length = strlen(text);
+    double factor = 1;
+    if (length == 0 || length >= sizeof number) return false;
+    memcpy(number, text, length + 1);
+    const char *unit = strchr(UNITS, text[length - 1]);
+    if (unit && *unit) {
+        number[length - 1] = '\0';
+        for (const char *u = UNITS; u <= unit; u++) factor *= 1024;
+    }
+    if (!text_real(number, bytes) || !(*bytes > 0)) return false;
+    *bytes *= factor;
+    return true;
+}
+
+static bool set_option(const CliOption *option, const char *text) {
+    long long integer;
+    switch (option->kind) {
+    case CLI_FLAG: *(bool *)option->target = true; return true;
+    case CLI_TEXT: *(const char **)option->target = text; return true;
+    case CLI_DURATION: return parse_duration(text, option->target);
+    case CLI_BYTES: return parse_bytes(text, option->target);
+    case CLI_COUNT:
+        if (!text_integer(text, &integer) || integer < 0 || integer > 1000000) return false;
+        *(int *)option->target = (int)integer;
+        return true;
+    case CLI_CALLBACK: return option->callback(option->target, text);
+    }
+    return false;
+}
+
+static const char *const EXPECTED[] = {[CLI_TEXT] = "a text",
+                                       [CLI_DURATION] = "a time such as 90s, 10m or 1h",
+                                       [CLI_BYTES] = "a size such as 512M or 8G",
+                                       [CLI_COUNT] = "a number from 0 to 1000000",
+                                       [CLI_CALLBACK] = "what the help says",
+                                       [CLI_FLAG] = "nothing"};
+
+void cli_help(const char *command, const char *synopsis, const CliOption *options) {
+    printf("usage: rungs %s %s\n", command, synopsis);
+    for (const CliOption *o = options; o->name; o++) {
+        char left[64];
+        snprintf(left, sizeof left, "--%s%s%s", o->name, o->argument ? " " : "", o->argument ? o->argument : "");
+        printf("  %-26s %s\n", left, o->help);
+    }
+}
+
+static int unknown(const char *command, const char *name, const CliOption *options) {
+    const char *names[40];
+    int count = 0;
+    for (const CliOption *o = options; o->name && count < 40; o++) names[count++] = o->name;
+    const char *nearest = text_nearest(name, names, count);
+    return cli_usage(command, "unknown option '--%s'%s%s%s", name, nearest ? "; did you mean '--" : "", nearest ? nearest : "", nearest ? "'?" : "");
+}
+
+int cli_parse(const char *command, const char *synopsis, const CliOption *options, int argc, char **argv, char **words, int *word_count) {
+    *word_count = 0;
+    for (int i = 1; i < argc; i++) {
+        if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
+            cli_help(command, synopsis, options);
+            return CLI_HELPED;
+        }
+        if (strncmp(argv[i], "--", 2) != 0) {
+            words[(*word_count)++] = argv[i];
+            continue;
+        }
+        char *name = argv[i] + 2, *value = strchr(name, '=');
+        char bare[64];
+        snprintf(bare, sizeof bare, "%.*s", (int)(value ? value - name : (ptrdiff_t)strlen(name)), name);
+        const CliOption *option = options;
+        while (option->name && strcmp(option->name, bare) != 0) option++;
+        if (!option->name) return unknown(command, bare, options);
+        if (option->kind == CLI_FLAG && value) return cli_usage(command, "--%s takes no value", bare);
+        if (option->kind != CLI_FLAG) {
+            value = value ? value + 1 : i + 1 < argc ? argv[++i] : NULL;
+            if (!value) return cli_usage(command, "--%s needs a value: %s", bare, option->argument);
+        }
+        if (!set_option(option, value))
+            return cli_usage(command, "--%s '%s': %s is expected", bare, value, option->kind == CLI_CALLBACK ? option->argument : EXPECTED[option->kind]);
+    }
+    return EXIT_GOOD;
+}

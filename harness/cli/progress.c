@@ -1,0 +1,107 @@
+#include "cli/progress.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/ioctl.h>
+#include <unistd.h>
+
+Progress progress_make(void) {
+    Progress progress = {.terminal = isatty(STDERR_FILENO), .width = 100};
+    struct winsize size;
+    if (progress.terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20) progress.width = size.ws_col;
+    progress.colour = progress.terminal && !getenv("NO_COLOR");
+    return progress;
+}
+
+static const char *text_of(const json_t *row, const char *key) {
+    const char *text = json_string_value(json_object_get(row, key));
+    return text ? text : "";
+}
+
+/* Two or three significant digits with a unit that people read: 27.1 ms. */
+static void human_seconds(double seconds, char text[32]) {
+    if (seconds < 1e-6) snprintf(text, 32, "%.3g ns", seconds * 1e9);
+    else if (seconds < 1e-3) snprintf(text, 32, "%.3g us", seconds * 1e6);
+    else if (seconds < 1) snprintf(text, 32, "%.3g ms", seconds * 1e3);
+    else snprintf(text, 32, "%.3g s", seconds);
+}
+
+static void duration(double seconds, char text[32]) {
+    const long whole = (long)(seconds + 0.5);
+    if (whole < 60) snprintf(text, 32, "%lds", whole);
+    else if (whole < 3600) snprintf(text, 32, "%ldm%02lds", whole / 60, whole % 60);
+    else snprintf(text, 32, "%ldh%02ldm", whole / 3600, whole / 60 % 60);
+}
+
+/* "cold 27.1 ms" or why there is no time. */
+static void outcome(const json_t *row, char text[400]) {
+    const json_t *timing = json_object_get(row, "timing");
+    static const char *const MODES[] = {"cold", "hot", "graph", "first"};
+    text[0] = '\0';
+    for (size_t i = 0; i < sizeof MODES / sizeof *MODES && json_is_object(timing); i++) {
+        const json_t *median = json_object_get(json_object_get(timing, MODES[i]), "median");
+        char human[32];
+        if (!json_is_number(median)) continue;
+        human_seconds(json_number_value(median), human);
+        snprintf(text, 400, "%s %s", MODES[i], human);
+        return;
+    }
+    const char *verdict = text_of(row, "verdict"), *reason = text_of(row, "reason");
+    if (strcmp(verdict, "pass") == 0) {
+        const char *why = text_of(row, "why_not_timed");
+        snprintf(text, 400, "%s", strcmp(why, "emulated") == 0 ? "verified (emulated), not timed" : why);
+    } else {
+        snprintf(text, 400, "%.380s", reason);
+    }
+    for (char *c = text; *c; c++)
+        if (*c == '\n') *c = ' ';
+}
+
+static const char *colour_of(const Progress *progress, const char *verdict) {
+    static const char *const COLOURS[][2] = {{"pass", "\033[32m"}, {"fail", "\033[31m"}, {"error", "\033[31m"}, {"skip", "\033[33m"}};
+    for (size_t i = 0; progress->colour && i < sizeof COLOURS / sizeof *COLOURS; i++)
+        if (strcmp(verdict, COLOURS[i][0]) == 0) return COLOURS[i][1];
+    return "";
+}
+
+static void claim_line(const json_t *row) {
+    const json_t *ours = json_object_get(row, "ours");
+    char number[32] = "-";
+    if (json_is_number(ours)) snprintf(number, sizeof number, "%.4g", json_number_value(ours));
+    fprintf(stderr, "claim %-32s %-20s published %.4g, here %s%s%s\n", text_of(row, "id"), text_of(row, "verdict"),
+            json_number_value(json_object_get(row, "value")), number, *text_of(row, "reason") ? ": " : "", text_of(row, "reason"));
+}
+
+void progress_event(void *context, const RunEvent *event) {
+    const Progress *progress = context;
+    if (progress->terminal) fprintf(stderr, "\r\033[K");
+    if (strcmp(text_of(event->row, "kind"), "claim") == 0) {
+        claim_line(event->row);
+        return;
+    }
+    const char *verdict = text_of(event->row, "verdict");
+    char what[400], eta[32];
+    outcome(event->row, what);
+    fprintf(stderr, "%4zu/%zu %s%-5s%s %-44s %s | %s\n", event->index, event->total, colour_of(progress, verdict), verdict, progress->colour ? "\033[0m" : "",
+            text_of(event->row, "spec"), what, text_of(event->row, "case"));
+    if (!progress->terminal || event->index >= event->total) return;
+    duration(event->eta_seconds, eta);
+    fprintf(stderr, "case %zu of %zu, about %s left", event->index + 1, event->total, eta);
+    fflush(stderr);
+}
+
+void progress_notice(void *context, const char *text) {
+    const Progress *progress = context;
+    fprintf(stderr, "%srungs: %s\n", progress->terminal ? "\r\033[K" : "", text);
+}
+
+void progress_summary(const RunSummary *s, const char *out) {
+    printf("%zu rows: %zu passed, %zu failed, %zu errors, %zu skipped; %zu timed\n", s->passed + s->failed + s->errors + s->skipped, s->passed, s->failed,
+           s->errors, s->skipped, s->timed);
+    if (s->emulated > 0) printf("%zu CUDA rows were verified in the emulator and not timed\n", s->emulated);
+    if (!s->has_gpu) printf("no GPU was used: %s\n", s->no_gpu_reason);
+    if (s->resumed > 0) printf("%zu rows were there already (--resume)\n", s->resumed);
+    if (s->left_by_budget > 0) printf("%zu rows did not fit the budget; the same command with --resume goes on\n", s->left_by_budget);
+    printf("rows: %s\n", out);
+}

@@ -1,0 +1,68 @@
+/* rungs report: hands the rows to plots/report.py, which knows nothing but rows. */
+#include "cli/report.h"
+
+#include "base/process.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { MOST_FILES = 64 };
+
+static int run_python(const char *const *files, const char *markdown, const char *figures) {
+    char *argv[MOST_FILES + 8];
+    int n = 0;
+    argv[n++] = (char *)RUNGS_SOURCE_DIR "/cmake/python";
+    argv[n++] = (char *)RUNGS_SOURCE_DIR "/plots/report.py";
+    for (int i = 0; files[i] && i < MOST_FILES; i++) argv[n++] = (char *)files[i];
+    argv[n++] = (char *)"--out", argv[n++] = (char *)markdown;
+    argv[n++] = (char *)"--figures", argv[n++] = (char *)figures;
+    argv[n] = NULL;
+    Text output = {0};
+    int code = 0;
+    const Status status = process_capture(argv, &output, &code);
+    if (status != STATUS_OK) return cli_fail(status);
+    if (code != 0) fprintf(stderr, "rungs report: %s", output.text ? output.text : "the report could not be made\n");
+    else printf("report: %s\nfigures: %s\n", markdown, figures);
+    text_free(&output);
+    return code == 0 ? EXIT_GOOD : code == 2 ? EXIT_USAGE : EXIT_MACHINE;
+}
+
+int report_make(const char *const *files, const char *folder) {
+    char markdown[700], figures[700];
+    snprintf(markdown, sizeof markdown, "%s/REPORT.md", folder);
+    snprintf(figures, sizeof figures, "%s/figures", folder);
+    return run_python(files, markdown, figures);
+}
+
+Status plan_add_published(Plan *plan) {
+    char **files = NULL;
+    int count = 0;
+    TRY(scenario_files(RUNGS_SOURCE_DIR "/scenarios/published", &files, &count));
+    Status status = count > 0 ? STATUS_OK : status_fail(STATUS_INVALID, "no scenario below " RUNGS_SOURCE_DIR "/scenarios/published");
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = plan_add_scenario(plan, files[i]);
+    scenario_files_free(files, count);
+    return status;
+}
+
+int command_report(int argc, char **argv) {
+    const char *markdown = RUNGS_SOURCE_DIR "/REPORT.md", *figures = RUNGS_SOURCE_DIR "/docs/figures";
+    const CliOption OPTIONS[] = {
+        {"out", "FILE", CLI_TEXT, &markdown, "the report (default: REPORT.md of this checkout)", NULL},
+        {"figures", "FOLDER", CLI_TEXT, &figures, "where figures go (default: docs/figures)", NULL},
+        {0},
+    };
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    glob_t committed = {0};
+    int count = 0;
+    int code = words ? cli_parse("report", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    if (code == 0 && count == 0 && glob(RUNGS_SOURCE_DIR "/results/*.jsonl", 0, NULL, &committed) != 0)
+        code = cli_usage("report", "results/ holds no .jsonl yet; name the files to report on");
+    if (code == 0) code = run_python((const char *const *)(count ? words : committed.gl_pathv), markdown, figures);
+    globfree(&committed);
+    free(words);
+    return code == CLI_HELPED ? EXIT_GOOD : code;
+}

@@ -1,0 +1,159 @@
+/* rungs run and rungs reproduce. */
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct Shard {
+    int index, count;
+} Shard;
+
+static bool parse_shard(void *target, const char *text) {
+    Shard *shard = target;
+    int used = 0;
+    return sscanf(text, "%d/%d%n", &shard->index, &shard->count, &used) == 2 && text[used] == '\0' && shard->count > 0 && shard->index >= 0 &&
+           shard->index < shard->count;
+}
+
+static bool parse_emulator(void *target, const char *text) {
+    if (strcmp(text, "address") == 0) *(EmulatorKind *)target = EMULATOR_ADDRESS;
+    else if (strcmp(text, "race") == 0) *(EmulatorKind *)target = EMULATOR_RACE;
+    else return false;
+    return true;
+}
+
+typedef struct RunArguments {
+    RunOptions options;
+    const char *variants;
+    Shard shard;
+    bool quick, full, emulate;
+} RunArguments;
+
+/* A word is a case if it holds a blank or an '=', else a scenario: a path or a name below scenarios/. */
+static Status add_word(Plan *plan, const char *word) {
+    if (strpbrk(word, " =")) return plan_add_case(plan, word, NULL);
+    char path[512];
+    TRY(scenario_path(RUNGS_SOURCE_DIR "/scenarios", word, path, sizeof path));
+    return plan_add_scenario(plan, path);
+}
+
+static void default_out(char *path, size_t size, const char *stem) {
+    mkdir(RUNGS_BINARY_DIR "/results", 0777);
+    char date[32];
+    const time_t wall = time(NULL);
+    struct tm utc;
+    gmtime_r(&wall, &utc);
+    strftime(date, sizeof date, "%Y%m%d-%H%M%S", &utc);
+    snprintf(path, size, "%s/results/%s-%s.jsonl", RUNGS_BINARY_DIR, stem, date);
+}
+
+static int finish(Status status, const RunSummary *summary, const char *out) {
+    if (status != STATUS_OK) return cli_fail(status);
+    progress_summary(summary, out);
+    if (summary->failed + summary->errors > 0) return EXIT_CHECK;
+    if (summary->passed + summary->resumed == 0) return EXIT_NOTHING;
+    return EXIT_GOOD;
+}
+
+static void apply_pace(RunArguments *a) {
+    if (a->quick) a->options.min_samples = 3, a->options.max_samples = 15, a->options.seconds_per_mode = 0.2;
+    if (a->full) a->options.min_samples = 21, a->options.max_samples = 301, a->options.seconds_per_mode = 3;
+    if (a->emulate && a->options.emulator == EMULATOR_IF_NO_GPU) a->options.emulator = EMULATOR_ADDRESS;
+}
+
+int command_run(int argc, char **argv) {
+    RunArguments a = {.options = run_options_default(), .shard = {0, 1}};
+    Progress progress = progress_make();
+    const CliOption OPTIONS[] = {
+        {"variants", "GLOBS", CLI_TEXT, &a.variants, "only these, comma separated: cuda_*,rolling/cpu_best", NULL},
+        {"quick", NULL, CLI_FLAG, &a.quick, "few samples: a first look", NULL},
+        {"full", NULL, CLI_FLAG, &a.full, "many samples: for publication", NULL},
+        {"budget", "TIME", CLI_DURATION, &a.options.budget_seconds, "start no new row after this long", NULL},
+        {"timeout", "TIME", CLI_DURATION, &a.options.timeout_seconds, "for one call of a variant (default 120s)", NULL},
+        {"memory-limit", "SIZE", CLI_BYTES, &a.options.memory_limit_bytes, "host memory of one worker (default: no limit)", NULL},
+        {"device", "N", CLI_COUNT, &a.options.device, "CUDA device", NULL},
+        {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)", NULL},
+        {"resume", NULL, CLI_FLAG, &a.options.resume, "leave out rows that --out already holds", NULL},
+        {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify, take no times", NULL},
+        {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
+        {"emulator", "address|race", CLI_CALLBACK, &a.options.emulator, "which emulator: memory errors (default) or data races", parse_emulator},
+        {"shard", "I/N", CLI_CALLBACK, &a.shard, "only every N-th case, starting at I (0 <= I < N)", parse_shard},
+        {0},
+    };
+    char **words = calloc((size_t)argc + 1, sizeof *words), out[600];
+    int count = 0;
+    int code = words ? cli_parse("run", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    if (code == 0 && count == 0) code = cli_usage("run", "a scenario or a case is expected");
+    if (code != 0) {
+        free(words);
+        return code == CLI_HELPED ? EXIT_GOOD : code;
+    }
+    apply_pace(&a);
+    if (a.options.resume && !a.options.out) {
+        free(words);
+        return cli_usage("run", "--resume needs the --out FILE that the earlier run wrote");
+    }
+    default_out(out, sizeof out, "run");
+    if (!a.options.out) a.options.out = out;
+    a.options.report = progress_event, a.options.notice = progress_notice, a.options.context = &progress;
+    a.options.argc = argc, a.options.argv = argv;
+    Plan plan = {0};
+    RunSummary summary = {0};
+    Status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = add_word(&plan, words[i]);
+    if (status == STATUS_OK && a.variants) status = plan_filter(&plan, a.variants);
+    if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
+    if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
+    code = finish(status, &summary, a.options.out);
+    plan_free(&plan);
+    free(words);
+    return code;
+}
+
+/* The main job: published scenarios within a budget, then figures and REPORT.md, all in one folder of the build. */
+int command_reproduce(int argc, char **argv) {
+    RunOptions options = run_options_default();
+    Progress progress = progress_make();
+    const char *folder = RUNGS_BINARY_DIR "/reproduce";
+    options.budget_seconds = 600;
+    const CliOption OPTIONS[] = {
+        {"budget", "TIME", CLI_DURATION, &options.budget_seconds, "start no new row after this long (default 10m)", NULL},
+        {"device", "N", CLI_COUNT, &options.device, "CUDA device", NULL},
+        {"resume", NULL, CLI_FLAG, &options.resume, "go on where the last reproduce stopped", NULL},
+        {"out", "FOLDER", CLI_TEXT, &folder, "where rows, figures and REPORT.md go (default: reproduce/ in the build folder)", NULL},
+        {0},
+    };
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    int count = 0;
+    int code = words ? cli_parse("reproduce", "[SCENARIO...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    if (code != 0) {
+        free(words);
+        return code == CLI_HELPED ? EXIT_GOOD : code;
+    }
+    char rows[700];
+    mkdir(folder, 0777);
+    snprintf(rows, sizeof rows, "%s/rows.jsonl", folder);
+    if (!options.resume) unlink(rows);
+    options.out = rows, options.argc = argc, options.argv = argv;
+    options.report = progress_event, options.notice = progress_notice, options.context = &progress;
+    Plan plan = {0};
+    RunSummary summary = {0};
+    Status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = add_word(&plan, words[i]);
+    if (count == 0) status = plan_add_published(&plan);
+    if (status == STATUS_OK) status = run_plan(&plan, &options, &summary);
+    plan_free(&plan);
+    free(words);
+    code = finish(status, &summary, rows);
+    if (status != STATUS_OK) return code;
+    const int reported = report_make((const char *const[]){rows, NULL}, folder);
+    /* A variant that fails where a claim's own hazard says it must is a finding, not a failure of reproduce. */
+    return reported != EXIT_GOOD ? reported : summary.errors > 0 ? EXIT_CHECK : code == EXIT_CHECK ? EXIT_GOOD : code;
+}

@@ -1,0 +1,194 @@
+#include "contend.h"
+
+#include "device/child.h"
+#include "plan/case.h"
+#include "rows.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static const double STARTUP_SECONDS = 120;     /* process start, CUDA context, Python imports, a user's compile */
+static const double SECONDS_PER_BYTE = 4e-9;   /* moving data to the worker: 250 MB/s at the very worst */
+
+/* Programs beside the one that runs. */
+static const char *sibling(const char *name) {
+    static char path[600];
+    char self[512];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash) *slash = '\0';
+    snprintf(path, sizeof path, "%s/%s", self, name);
+    return path;
+}
+
+const char *const *contest_worker(const Contest *contest) {
+    static const char *argv[4];
+    memset(argv, 0, sizeof argv);
+    if (contest->choice->entry->backend == BACKEND_PEER) {
+        argv[0] = RUNGS_SOURCE_DIR "/cmake/python";
+        argv[1] = RUNGS_SOURCE_DIR "/harness/device/peer_worker.py";
+    } else if (contest->emulated) {
+        argv[0] = sibling(contest->options->emulator == EMULATOR_RACE ? "rungs-emulator-race" : "rungs-emulator");
+    } else {
+        argv[0] = "/proc/self/exe";
+        argv[1] = "worker";
+    }
+    return argv;
+}
+
+static json_t *arrays_json(const Array *arrays, const Shared *shared, int count) {
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++) {
+        char path[64];
+        snprintf(path, sizeof path, "/proc/self/fd/%d", shared[i].fd);
+        json_t *shape = json_array();
+        for (int d = 0; d < arrays[i].rank; d++) json_array_append_new(shape, json_integer((json_int_t)arrays[i].shape[d]));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "name", arrays[i].name, "dtype", dtype_name(arrays[i].dtype), "shape", shape,
+                                              "path", path));
+    }
+    return list;
+}
+
+json_t *contest_open_command(const Problem *problem, const VariantChoice *choice, int device) {
+    const Case *c = &problem->cases[DATA_FIRST];
+    char text[CASE_TEXT_MAX];
+    return json_pack("{s:s, s:i, s:s, s:o, s:{s:s, s:s, s:o, s:s, s:s, s:I}, s:o, s:o}", "do", "open", "device", device, "variant", choice->entry->id,
+                     "tunables", row_params(&choice->tunables), "case", "text", case_format(c, text, sizeof text), "op", c->op, "params",
+                     row_params(&c->params), "dtype", dtype_name(c->dtype), "input", c->input, "seed", (json_int_t)c->seed, "inputs",
+                     arrays_json(problem->in, problem->shared_in, problem->op->in_count), "outputs",
+                     arrays_json(problem->out, problem->shared_out, problem->op->out_count));
+}
+
+static double timeout_for(const Problem *problem, const RunOptions *options) {
+    return options->timeout_seconds + SECONDS_PER_BYTE * (double)problem_bytes(problem);
+}
+
+/* Compares every output with the truth of the set; true if all are within the bound. Errors of the first set go into the row. */
+static Status judge(Problem *problem, DataSet set, int bound, json_t *row, bool *pass) {
+    const Truth *truth;
+    TRY(problem_truth(problem, set, bound, &truth));
+    json_t *errors = json_object();
+    char reason[1024] = "";
+    *pass = true;
+    for (int i = 0; i < problem->op->out_count; i++) {
+        ErrorReport report;
+        norms_compare(&problem->out[i], truth[i].value, truth[i].tolerance, &report);
+        json_object_set_new(errors, problem->out[i].name, row_errors(&report));
+        if (report.pass) continue;
+        if (*pass) norms_explain(&report, problem->out[i].name, problem->op->in_count == 1 ? &problem->in[0] : NULL, reason, sizeof reason);
+        *pass = false;
+    }
+    if (set == DATA_FIRST || !*pass) json_object_set(row, "errors", errors);
+    json_decref(errors);
+    if (*pass) return STATUS_OK;
+    char text[1200];
+    snprintf(text, sizeof text, "%s%s", set == DATA_SECOND ? "after timing, on new data: " : "", reason);
+    row_verdict(row, "fail", text);
+    return STATUS_OK;
+}
+
+/* Runs the set's inputs through the worker and judges. *worked: the worker did its part (its faults are in the row). */
+static Status run_and_judge(Problem *problem, const Contest *contest, Child *child, DataSet set, int bound, json_t *row, double *seconds, bool *pass) {
+    *pass = false;
+    TRY(problem_load(problem, set));
+    json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
+    const Status status = child_ask(child, command, timeout_for(problem, contest->options), &reply);
+    json_decref(command);
+    if (status != STATUS_OK) {
+        row_verdict(row, status == STATUS_UNSUPPORTED ? "skip" : status == STATUS_CHECK ? "fail" : "error", status_message());
+        return STATUS_OK;
+    }
+    if (seconds) *seconds = json_number_value(json_object_get(reply, "seconds"));
+    json_decref(reply);
+    return judge(problem, set, bound, row, pass);
+}
+
+static json_t *time_command(const Contest *contest) {
+    json_t *modes = json_array();
+    for (int m = 0; m < MODE_COUNT; m++)
+        if (m != MODE_FIRST && (contest->item->modes & (1u << m))) json_array_append_new(modes, json_string(mode_name((Mode)m)));
+    const RunOptions *o = contest->options;
+    return json_pack("{s:s, s:o, s:I, s:I, s:f}", "do", "time", "modes", modes, "min_samples", (json_int_t)o->min_samples, "max_samples",
+                     (json_int_t)o->max_samples, "seconds", o->seconds_per_mode);
+}
+
+/* Takes the samples. False if the worker failed at it (then the row says how). */
+static bool take_times(const Problem *problem, const Contest *contest, Child *child, double first_seconds, json_t *row) {
+    json_t *command = time_command(contest), *reply = NULL;
+    const double calls = 4.0 * (double)contest->options->min_samples; /* modes x least samples, each at most as slow as the first */
+    const double timeout = timeout_for(problem, contest->options) + MODE_COUNT * 4 * contest->options->seconds_per_mode + calls * first_seconds;
+    const Status status = child_ask(child, command, timeout, &reply);
+    json_decref(command);
+    if (status != STATUS_OK) {
+        row_verdict(row, status == STATUS_CHECK ? "fail" : "error", status_message());
+        return false;
+    }
+    json_t *timing = json_object();
+    const char *mode;
+    json_t *samples;
+    json_object_foreach(json_object_get(reply, "timing"), mode, samples) json_object_set_new(timing, mode, row_timing(samples));
+    if (contest->item->modes & (1u << MODE_FIRST)) json_object_set_new(timing, "first", row_single_sample(first_seconds, "steady clock"));
+    json_object_set_new(row, "timing", timing);
+    json_decref(reply);
+    return true;
+}
+
+static const char *why_untimed(const Contest *contest) {
+    if (contest->emulated) return "emulated";
+    if (contest->options->verify_only) return "verify only";
+    if (strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return "a " RUNGS_BUILD_TYPE " build is never timed";
+    return NULL;
+}
+
+static Status verify_and_time(Problem *problem, const Contest *contest, Child *child, int bound, json_t *row) {
+    bool pass = false;
+    double first_seconds = 0;
+    TRY(run_and_judge(problem, contest, child, DATA_FIRST, bound, row, &first_seconds, &pass));
+    if (!pass) return STATUS_OK;
+    const char *why = why_untimed(contest);
+    if (why) json_object_set_new(row, "why_not_timed", json_string(why));
+    else if (!take_times(problem, contest, child, first_seconds, row)) return STATUS_OK;
+    if (!contest->emulated) { /* emulated kernels are deterministic per seed; the tests vary the seed instead */
+        TRY(run_and_judge(problem, contest, child, DATA_SECOND, bound, row, NULL, &pass));
+        if (!pass) return STATUS_OK;
+        json_object_set_new(row, "reverified", json_true());
+    }
+    row_verdict(row, "pass", NULL);
+    return STATUS_OK;
+}
+
+/* By which bound: the op's own, or the looser one that the variant declares if the scenario admits it. */
+static int choose_bound(const Problem *problem, const Contest *contest, json_t *row) {
+    const char *declared = contest->item->declared_bounds ? contest->choice->entry->variant->bound : NULL;
+    int bound = problem_bound(problem, declared);
+    if (bound < 0) bound = 0;
+    json_object_set_new(row, "bound", json_pack("{s:s, s:s, s:b}", "name", problem->op->bounds[bound].name, "formula",
+                                                problem->op->bounds[bound].formula, "declared", bound != 0));
+    return bound;
+}
+
+Status contend(Problem *problem, const Contest *contest, json_t *row) {
+    const int bound = choose_bound(problem, contest, row);
+    int inherit[2 * OP_MAX_ARRAYS], count = 0;
+    for (int i = 0; i < problem->op->in_count; i++) inherit[count++] = problem->shared_in[i].fd;
+    for (int i = 0; i < problem->op->out_count; i++) inherit[count++] = problem->shared_out[i].fd;
+    TRY(problem_load(problem, DATA_FIRST));
+    Child *child = NULL;
+    TRY(child_start(&(ChildOptions){.argv = contest_worker(contest), .memory_limit = (size_t)contest->options->memory_limit_bytes,
+                                    .inherit = inherit, .inherit_count = count}, &child));
+    json_t *command = contest_open_command(problem, contest->choice, contest->options->device), *reply = NULL;
+    Status status = child_ask(child, command, STARTUP_SECONDS + timeout_for(problem, contest->options), &reply);
+    json_decref(command);
+    if (status == STATUS_OK) {
+        json_object_set(row, "prepare_seconds", json_object_get(reply, "prepare_seconds"));
+        json_decref(reply);
+        status = verify_and_time(problem, contest, child, bound, row);
+    } else {
+        row_verdict(row, status == STATUS_UNSUPPORTED ? "skip" : "error", status_message());
+        status = STATUS_OK;
+    }
+    child_stop(child);
+    return status;
+}

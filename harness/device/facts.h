@@ -1,0 +1,12 @@
+/* facts.h - what the CUDA runtime says of a GPU, for the environment line. */
+#ifndef RUNGS_DEVICE_FACTS_H
+#define RUNGS_DEVICE_FACTS_H
+
+#include "base/status.h"
+
+#include <jansson.h>
+
+/* name, uuid, compute_capability, sm_count, l2_bytes, memory_bytes, shared_bytes_per_block, driver_cuda, runtime. New reference. */
+Status device_cuda_facts(int index, json_t **out);
+
+#endif

@@ -1,0 +1,55 @@
+/* main.c - the command line: finds the verb and hands over. What a verb prints is under cli/. */
+#include "base/text.h"
+#include "cli/commands.h"
+#include "measuring.h"
+#include "worker.h"
+
+#include <stdio.h>
+#include <string.h>
+
+typedef struct Verb {
+    const char *name;
+    int (*command)(int argc, char **argv);
+    const char *summary;
+} Verb;
+
+static const Verb VERBS[] = {
+    {"reproduce", command_reproduce, "the main job: published scenarios within a budget, then figures and REPORT.md"},
+    {"run", command_run, "run scenarios or cases: verify, then time, every variant"},
+    {"exec", command_exec, "run one variant on your own .npy files"},
+    {"list", command_list, "ops, variants, scenarios, claims"},
+    {"report", command_report, "figures and REPORT.md from rows"},
+    {"doctor", command_doctor, "what this machine and this build can do"},
+};
+enum { VERB_COUNT = sizeof VERBS / sizeof *VERBS };
+
+static void usage(FILE *stream) {
+    fprintf(stream, "usage: rungs VERB ...\n\n");
+    for (int i = 0; i < VERB_COUNT; i++) fprintf(stream, "  %-10s %s\n", VERBS[i].name, VERBS[i].summary);
+    fprintf(stream, "  %-10s %s\n\nrungs VERB --help says more.\n", "test", "build and run all tests (through the script ./rungs)");
+    fprintf(stream, "Exit codes: 0 good; 1 a check failed; 2 usage or a bad file; 3 nothing was measured; 4 the machine cannot do it.\n");
+}
+
+int main(int argc, char **argv) {
+    if (argc > 1 && strcmp(argv[1], "worker") == 0) {
+        worker_can_measure(&MEASURING);
+        return worker_main(argc - 1, argv + 1);
+    }
+    if (argc < 2) {
+        usage(stderr);
+        return EXIT_USAGE;
+    }
+    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
+        usage(stdout);
+        return EXIT_GOOD;
+    }
+    const char *names[VERB_COUNT];
+    for (int i = 0; i < VERB_COUNT; i++) {
+        names[i] = VERBS[i].name;
+        if (strcmp(argv[1], VERBS[i].name) == 0) return VERBS[i].command(argc - 1, argv + 1);
+    }
+    const char *nearest = text_nearest(argv[1], names, VERB_COUNT);
+    fprintf(stderr, "rungs: unknown verb '%s'%s%s%s\n\n", argv[1], nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    usage(stderr);
+    return EXIT_USAGE;
+}

@@ -1,0 +1,123 @@
+#include "problem.h"
+
+#include "plan/case.h"
+#include "truthcache.h"
+#include "verify/families.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const uint64_t SECOND_SEED_STEP = UINT64_C(0x5851f42d); /* any odd step: the second seed only has to differ */
+
+static size_t available_bytes(void) {
+    FILE *file = fopen("/proc/meminfo", "r");
+    char line[128];
+    unsigned long kib = 0;
+    while (file && fgets(line, sizeof line, file))
+        if (sscanf(line, "MemAvailable: %lu", &kib) == 1) break;
+    if (file) fclose(file);
+    return (size_t)kib * 1024;
+}
+
+size_t problem_bytes(const Problem *problem) {
+    size_t bytes = 0;
+    for (int i = 0; i < problem->op->in_count; i++) bytes += 2 * array_bytes(&problem->in[i]); /* ours and a CPU worker's copy */
+    for (int i = 0; i < problem->op->out_count; i++)
+        bytes += 2 * array_bytes(&problem->out[i]) + DATA_COUNT * 2 * sizeof(double) * array_count(&problem->out[i]);
+    return bytes;
+}
+
+Status problem_create(const Op *op, const Case *problem, Problem *out) {
+    *out = (Problem){.op = op, .loaded = -1};
+    out->cases[DATA_FIRST] = out->cases[DATA_SECOND] = *problem;
+    out->cases[DATA_SECOND].seed = problem->seed + SECOND_SEED_STEP;
+    TRY(op->shapes(problem, out->in, out->out));
+    const size_t needed = problem_bytes(out), available = available_bytes();
+    if (needed > available)
+        return status_fail(STATUS_MEMORY, "data and truth of this case need %.1f GiB of host memory, %.1f GiB are available", (double)needed / 0x1p30,
+                           (double)available / 0x1p30);
+    for (int i = 0; i < op->in_count; i++) {
+        TRY(shared_create(out->in[i].name, array_bytes(&out->in[i]), &out->shared_in[i]));
+        out->in[i].data = out->shared_in[i].data;
+    }
+    for (int i = 0; i < op->out_count; i++) {
+        TRY(shared_create(out->out[i].name, array_bytes(&out->out[i]), &out->shared_out[i]));
+        out->out[i].data = out->shared_out[i].data;
+    }
+    return STATUS_OK;
+}
+
+void problem_destroy(Problem *problem) {
+    for (int i = 0; i < OP_MAX_ARRAYS; i++) {
+        shared_destroy(&problem->shared_in[i]);
+        shared_destroy(&problem->shared_out[i]);
+        for (int s = 0; s < DATA_COUNT; s++)
+            for (int b = 0; b < PROBLEM_MAX_BOUNDS; b++) {
+                free(problem->truth[s][b][i].value);
+                free(problem->truth[s][b][i].tolerance);
+            }
+    }
+    *problem = (Problem){.loaded = -1};
+}
+
+static Status generate(Problem *problem, const Case *with) {
+    if (problem->op->generate) return problem->op->generate(with, problem->in);
+    for (int i = 0; i < problem->op->in_count; i++) TRY(family_fill(with, (uint64_t)i, &problem->in[i]));
+    return STATUS_OK;
+}
+
+/* A fingerprint of where the data begins: enough to tell that two seeds gave the same numbers. */
+static uint64_t fingerprint(const Problem *problem) {
+    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    for (int i = 0; i < problem->op->in_count; i++) {
+        const size_t bytes = array_bytes(&problem->in[i]);
+        for (size_t b = 0; b < bytes && b < 65536; b++) hash = (hash ^ ((const unsigned char *)problem->in[i].data)[b]) * UINT64_C(0x100000001b3);
+    }
+    return hash;
+}
+
+Status problem_load(Problem *problem, DataSet set) {
+    if (problem->loaded == (int)set || (problem->own_data && set == DATA_FIRST)) return STATUS_OK;
+    if (problem->own_data) return status_fail(STATUS_INTERNAL, "the user's own data has no second set");
+    const uint64_t before = problem->loaded == DATA_FIRST && set == DATA_SECOND ? fingerprint(problem) : 0;
+    problem->loaded = -1;
+    TRY(generate(problem, &problem->cases[set]));
+    if (before && fingerprint(problem) == before) {
+        /* ramp, ones, real series: the seed changes nothing. Other data comes from the op's first family then. */
+        snprintf(problem->cases[set].input, sizeof problem->cases[set].input, "%s", problem->op->families[0]);
+        TRY(generate(problem, &problem->cases[set]));
+    }
+    problem->loaded = (int)set;
+    return STATUS_OK;
+}
+
+int problem_bound(const Problem *problem, const char *name) {
+    if (!name) return 0;
+    for (int b = 0; problem->op->bounds[b].name && b < PROBLEM_MAX_BOUNDS; b++)
+        if (strcmp(problem->op->bounds[b].name, name) == 0) return b;
+    return -1;
+}
+
+Status problem_truth(Problem *problem, DataSet set, int bound, const Truth **out) {
+    TRY(problem_load(problem, set));
+    Truth *truth = problem->truth[set][bound];
+    *out = truth;
+    if (problem->op->out_count == 0 || truth[0].value) return STATUS_OK;
+    for (int i = 0; i < problem->op->out_count; i++) {
+        const size_t bytes = sizeof(double) * array_count(&problem->out[i]);
+        truth[i].value = malloc(bytes ? bytes : 1);
+        truth[i].tolerance = malloc(bytes ? bytes : 1);
+        if (!truth[i].value || !truth[i].tolerance)
+            return status_fail(STATUS_MEMORY, "no memory for the truth of '%s': twice %zu bytes", problem->out[i].name, bytes);
+    }
+    char key[CASE_TEXT_MAX];
+    case_format(&problem->cases[set], key, sizeof key);
+    const bool cachable = !problem->own_data;
+    if (cachable && truthcache_load(key, problem->op, bound, problem->out, truth)) return STATUS_OK;
+    const double begin = truthcache_now();
+    TRY(problem->op->truth(&problem->cases[set], problem->in, bound, truth));
+    if (cachable) truthcache_save(key, problem->op, bound, problem->out, truth, truthcache_now() - begin);
+    return STATUS_OK;
+}

@@ -1,0 +1,37 @@
+/* problem.h - a case made concrete: inputs from its seed, truth by its op, in memory that workers can map. Once per case, for all variants. */
+#ifndef RUNGS_PROBLEM_H
+#define RUNGS_PROBLEM_H
+
+#include "device/shared.h"
+#include "op.h"
+
+#include <stdbool.h>
+
+enum { PROBLEM_MAX_BOUNDS = 8 };
+
+/* FIRST: the case as given. SECOND: the same sizes, other data, for the verification after timing. */
+typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_COUNT } DataSet;
+
+typedef struct Problem {
+    const Op *op;
+    Case cases[DATA_COUNT];
+    Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS]; /* data points into the shared memory below */
+    Shared shared_in[OP_MAX_ARRAYS], shared_out[OP_MAX_ARRAYS];
+    int loaded; /* which DataSet the inputs hold; -1: none */
+    bool own_data; /* inputs came from the user: there is no second set */
+    Truth truth[DATA_COUNT][PROBLEM_MAX_BOUNDS][OP_MAX_ARRAYS];
+} Problem;
+
+/* Shapes and memory; STATUS_MEMORY with GiB needed and available if the host has not enough for data and truth. */
+Status problem_create(const Op *op, const Case *problem, Problem *out);
+void problem_destroy(Problem *problem);
+/* Bytes of host memory that data and truth take in all. */
+size_t problem_bytes(const Problem *problem);
+/* Puts the set's inputs into the shared memory (nothing to do if they are there). */
+Status problem_load(Problem *problem, DataSet set);
+/* Truth of the set under a bound, computed at its first use and kept; expensive ones also on disk. Loads the set. */
+Status problem_truth(Problem *problem, DataSet set, int bound, const Truth **out);
+/* Index of the op's bound of that name; 0 (the op's own) for NULL, -1 if there is none. */
+int problem_bound(const Problem *problem, const char *name);
+
+#endif

@@ -1,0 +1,272 @@
+/* run.c - the pipeline, one call per step. Every variant's fate is a row; a Status means that rungs itself could not go on. */
+#include "run.h"
+
+#include "contend.h"
+#include "device/child.h"
+#include "device/device.h"
+#include "plan/case.h"
+#include "problem.h"
+#include "record/environment.h"
+#include "record/row.h"
+#include "rows.h"
+
+#include <stdarg.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+typedef struct Run {
+    const Plan *plan;
+    const RunOptions *options;
+    RunSummary *summary;
+    RowFile *file;
+    json_t *done; /* "case|spec" -> true: rows of the file that --resume leaves alone */
+    char id[64];
+    double begin;
+    size_t index, executed; /* rows passed by; rows run in this process */
+} Run;
+
+static double now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+RunOptions run_options_default(void) {
+    return (RunOptions){.timeout_seconds = 120, .min_samples = 9, .max_samples = 101, .seconds_per_mode = 1};
+}
+
+static void row_key(const char *case_text, const char *spec, char key[2 * CASE_TEXT_MAX]) {
+    snprintf(key, 2 * CASE_TEXT_MAX, "%s|%s", case_text, spec);
+}
+
+static void notice(const Run *run, const char *format, ...) {
+    char text[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (run->options->notice) run->options->notice(run->options->context, text);
+}
+
+/* What an earlier run of this file finished. */
+static Status read_done(Run *run) {
+    run->done = json_object();
+    json_t *lines = NULL;
+    if (!run->options->resume || access(run->options->out, F_OK) != 0) return STATUS_OK;
+    TRY(rowfile_read(run->options->out, &lines));
+    size_t i;
+    json_t *line;
+    json_array_foreach(lines, i, line) {
+        const char *text = json_string_value(json_object_get(line, "case")), *spec = json_string_value(json_object_get(line, "spec"));
+        char key[2 * CASE_TEXT_MAX];
+        if (!text || !spec) continue;
+        row_key(text, spec, key);
+        json_object_set_new(run->done, key, json_true());
+    }
+    json_decref(lines);
+    return STATUS_OK;
+}
+
+/* One question to a fresh worker about a device rather than a variant. */
+static Status ask_about_device(const Run *run, const char *what, const char *kind, json_t **reply) {
+    Child *child = NULL;
+    const char *const argv[] = {"/proc/self/exe", "worker", NULL};
+    TRY(child_start(&(ChildOptions){.argv = argv}, &child));
+    json_t *command = json_pack("{s:s, s:s, s:i}", "do", what, "kind", kind, "device", run->options->device);
+    const Status status = child_ask(child, command, 300, reply);
+    json_decref(command);
+    child_stop(child);
+    return status;
+}
+
+/* A device that cannot tell its limits is not an error. */
+static Status record_ceilings(Run *run, const char *kind) {
+    json_t *reply = NULL;
+    const Status status = ask_about_device(run, "ceilings", kind, &reply);
+    if (status != STATUS_OK) {
+        notice(run, "no ceilings for the %s: %s", kind, status_message());
+        return STATUS_OK;
+    }
+    json_t *line = json_pack("{s:s, s:i, s:s, s:s, s:O}", "kind", "ceilings", "schema", ROW_SCHEMA_VERSION, "run", run->id, "device", kind,
+                             "ceilings", json_object_get(reply, "ceilings"));
+    const Status written = rowfile_append(run->file, line);
+    json_decref(line);
+    json_decref(reply);
+    return written;
+}
+
+static bool plan_uses(const Plan *plan, Backend backend) {
+    for (int i = 0; i < plan->item_count; i++)
+        for (int v = 0; v < plan->items[i].variant_count; v++)
+            if (plan->items[i].variants[v].entry->backend == backend) return true;
+    return false;
+}
+
+static Status record_circumstances(Run *run) {
+    json_t *facts = NULL;
+    if (run->summary->has_gpu && ask_about_device(run, "facts", "cuda", &facts) != STATUS_OK) notice(run, "no facts of the GPU: %s", status_message());
+    json_t *environment = environment_json(run->options->argc, run->options->argv, run->summary->has_gpu ? run->options->device : -1,
+                                           json_object_get(facts, "gpu"));
+    json_decref(facts);
+    if (!environment) return status_fail(STATUS_MEMORY, "no memory for the environment");
+    json_object_set_new(environment, "run", json_string(run->id));
+    const Status status = rowfile_append(run->file, environment);
+    json_decref(environment);
+    TRY(status);
+    if (run->options->verify_only || strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return STATUS_OK;
+    if (run->summary->has_gpu && (plan_uses(run->plan, BACKEND_CUDA) || plan_uses(run->plan, BACKEND_PEER))) TRY(record_ceilings(run, "cuda"));
+    if (plan_uses(run->plan, BACKEND_CPU) || plan_uses(run->plan, BACKEND_PEER)) TRY(record_ceilings(run, "cpu"));
+    return STATUS_OK;
+}
+
+static void count(RunSummary *summary, const json_t *row) {
+    const char *verdict = json_string_value(json_object_get(row, "verdict"));
+    if (strcmp(verdict, "pass") == 0) summary->passed++;
+    else if (strcmp(verdict, "fail") == 0) summary->failed++;
+    else if (strcmp(verdict, "skip") == 0) summary->skipped++;
+    else summary->errors++;
+    if (json_is_object(json_object_get(row, "timing"))) summary->timed++;
+    if (strcmp(json_string_value(json_object_get(row, "backend")), "emulator") == 0) summary->emulated++;
+}
+
+static void tell(Run *run, const json_t *row) {
+    if (!run->options->report) return;
+    const double elapsed = now() - run->begin;
+    const size_t left = run->summary->total - run->index;
+    const double eta = run->executed ? elapsed / (double)run->executed * (double)left : 0;
+    const RunEvent event = {.index = run->index, .total = run->summary->total, .row = row, .elapsed_seconds = elapsed, .eta_seconds = eta};
+    run->options->report(run->options->context, &event);
+}
+
+/* Reasons to skip that need neither data nor a worker. */
+static bool refused(const Run *run, const Problem *problem, const VariantChoice *choice, bool emulated, char reason[REASON_MAX]) {
+    const Variant *variant = choice->entry->variant;
+    if (choice->entry->backend == BACKEND_PEER && choice->entry->needs_gpu && !run->summary->has_gpu)
+        return !variant_refuse(reason, "needs a GPU: %s", run->summary->no_gpu_reason);
+    if (emulated && variant->not_emulated) return !variant_refuse(reason, "not emulated: %s", variant->not_emulated);
+    const VariantArgs args = {.problem = &problem->cases[DATA_FIRST], .tunables = &choice->tunables, .in = problem->in, .in_count = problem->op->in_count,
+                              .out = (Array *)problem->out, .out_count = problem->op->out_count};
+    return variant->supports && !variant->supports(&args, reason);
+}
+
+static bool is_emulated(const Run *run, const VariantChoice *choice) {
+    return choice->entry->backend == BACKEND_CUDA && (run->options->emulator != EMULATOR_IF_NO_GPU || !run->summary->has_gpu);
+}
+
+/* Shapes only, for supports(): no memory is taken. */
+static Status describe(const Op *op, const Case *problem, Problem *out) {
+    *out = (Problem){.op = op, .loaded = -1};
+    out->cases[DATA_FIRST] = *problem;
+    return op->shapes(problem, out->in, out->out);
+}
+
+/* One variant: from nothing to a written row. *problem is created when the first variant needs it. */
+static Status run_row(Run *run, const PlanItem *item, const Case *c, const VariantChoice *choice, Problem *problem) {
+    const bool emulated = is_emulated(run, choice);
+    const Op *op = registry_op(c->op);
+    json_t *row = row_begin(run->id, item, c, choice, emulated);
+    char key[2 * CASE_TEXT_MAX];
+    row_key(json_string_value(json_object_get(row, "case")), json_string_value(json_object_get(row, "spec")), key);
+    run->index++;
+    if (json_object_get(run->done, key)) {
+        run->summary->resumed++;
+        json_decref(row);
+        return STATUS_OK;
+    }
+    if (run->options->budget_seconds > 0 && now() - run->begin > run->options->budget_seconds) {
+        run->summary->left_by_budget++;
+        json_decref(row);
+        return STATUS_OK;
+    }
+    const double begin = now();
+    char reason[REASON_MAX];
+    Problem shapes;
+    Status status = describe(op, c, &shapes);
+    if (status == STATUS_OK && refused(run, &shapes, choice, emulated, reason)) {
+        row_verdict(row, "skip", reason);
+    } else if (status == STATUS_OK) {
+        if (!problem->op) status = problem_create(op, c, problem);
+        if (status == STATUS_OK)
+            status = contend(problem, &(Contest){.choice = choice, .item = item, .options = run->options, .emulated = emulated}, row);
+    }
+    if (status == STATUS_MEMORY || status == STATUS_UNSUPPORTED) {
+        row_verdict(row, "skip", status_message());
+        status = STATUS_OK;
+    }
+    if (status == STATUS_OK) {
+        json_object_set_new(row, "seconds_spent", json_real(now() - begin));
+        status = rowfile_append(run->file, row);
+    }
+    if (status == STATUS_OK) {
+        run->executed++;
+        count(run->summary, row);
+        tell(run, row);
+    }
+    json_decref(row);
+    return status;
+}
+
+/* Without a GPU the CUDA variants run the scenario's smaller case in the emulator; everything else runs the case itself. */
+static Status run_item(Run *run, const PlanItem *item) {
+    for (int emulated = 0; emulated < 2; emulated++) {
+        Problem problem = {.loaded = -1};
+        Status status = STATUS_OK;
+        for (int v = 0; v < item->variant_count && status == STATUS_OK; v++) {
+            if (is_emulated(run, &item->variants[v]) != (bool)emulated) continue;
+            status = run_row(run, item, emulated ? &item->emulated : &item->problem, &item->variants[v], &problem);
+        }
+        if (problem.op) problem_destroy(&problem);
+        TRY(status);
+    }
+    return STATUS_OK;
+}
+
+/* Claims are judged from the file's rows alone, so that a resumed run sees all of them. */
+static Status judge_claims(Run *run) {
+    if (run->plan->claim_count == 0) return STATUS_OK;
+    json_t *lines = NULL;
+    TRY(rowfile_read(run->options->out, &lines));
+    Status status = STATUS_OK;
+    for (int i = 0; i < run->plan->claim_count && status == STATUS_OK; i++) {
+        json_t *line = claim_judge(&run->plan->claims[i], lines);
+        json_object_set_new(line, "run", json_string(run->id));
+        json_object_set_new(line, "schema", json_integer(ROW_SCHEMA_VERSION));
+        status = rowfile_append(run->file, line);
+        run->summary->claims++;
+        if (status == STATUS_OK) tell(run, line);
+        json_decref(line);
+    }
+    json_decref(lines);
+    return status;
+}
+
+static Status run_items(Run *run) {
+    TRY(record_circumstances(run));
+    for (int i = 0; i < run->plan->item_count; i++) TRY(run_item(run, &run->plan->items[i]));
+    return judge_claims(run);
+}
+
+Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary) {
+    *summary = (RunSummary){0};
+    Run run = {.plan = plan, .options = options, .summary = summary, .begin = now()};
+    summary->has_gpu = device_cuda_count(summary->no_gpu_reason, sizeof summary->no_gpu_reason) > options->device;
+    for (int i = 0; i < plan->item_count; i++) summary->total += (size_t)plan->items[i].variant_count;
+    const time_t wall = time(NULL);
+    struct tm utc;
+    gmtime_r(&wall, &utc);
+    const size_t used = strftime(run.id, sizeof run.id, "%Y%m%dT%H%M%SZ", &utc);
+    snprintf(run.id + used, sizeof run.id - used, "-%d", (int)getpid());
+    TRY(read_done(&run));
+    bool cut = false;
+    Status status = rowfile_open(options->out, &run.file, &cut);
+    if (status == STATUS_OK) {
+        if (cut) notice(&run, "%s ended in the middle of a line (a killed run); that line was dropped", options->out);
+        status = run_items(&run);
+        rowfile_close(run.file);
+    }
+    json_decref(run.done);
+    return status;
+}

@@ -1,0 +1,95 @@
+#include "truthcache.h"
+
+#include <dirent.h>
+#include <inttypes.h>
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <time.h>
+#include <unistd.h>
+
+static const double WORTH_SECONDS = 0.5;
+static const uint64_t FULL_BYTES = UINT64_C(8) << 30;
+static const uint64_t MAGIC = UINT64_C(0x3174757274676e72);
+
+double truthcache_now(void) {
+    struct timespec t;
+    clock_gettime(CLOCK_MONOTONIC, &t);
+    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+}
+
+static uint64_t mix(uint64_t hash, const void *data, size_t size) {
+    for (size_t i = 0; i < size; i++) hash = (hash ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
+    return hash;
+}
+
+static uint64_t key_of(const char *case_text, int bound) {
+    uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), case_text, strlen(case_text));
+    struct stat self;
+    if (stat("/proc/self/exe", &self) == 0) {
+        hash = mix(hash, &self.st_size, sizeof self.st_size);
+        hash = mix(hash, &self.st_mtim, sizeof self.st_mtim);
+    }
+    return mix(hash, &bound, sizeof bound);
+}
+
+static void path_of(uint64_t key, const char *ending, char *path, size_t size) {
+    snprintf(path, size, "%s/cache/%016" PRIx64 "%s", RUNGS_BINARY_DIR, key, ending);
+}
+
+static uint64_t payload_bytes(const Op *op, const Array *out) {
+    uint64_t bytes = 0;
+    for (int i = 0; i < op->out_count; i++) bytes += 2 * sizeof(double) * (uint64_t)array_count(&out[i]);
+    return bytes;
+}
+
+bool truthcache_load(const char *case_text, const Op *op, int bound, const Array *out, Truth *truth) {
+    char path[512];
+    const uint64_t key = key_of(case_text, bound);
+    path_of(key, "", path, sizeof path);
+    FILE *file = fopen(path, "rb");
+    if (!file) return false;
+    uint64_t head[3] = {0};
+    bool good = fread(head, sizeof head, 1, file) == 1 && head[0] == MAGIC && head[1] == key && head[2] == payload_bytes(op, out);
+    for (int i = 0; good && i < op->out_count; i++) {
+        const size_t n = array_count(&out[i]);
+        good = fread(truth[i].value, sizeof(double), n, file) == n && fread(truth[i].tolerance, sizeof(double), n, file) == n;
+    }
+    fclose(file);
+    return good;
+}
+
+static uint64_t bytes_in(const char *folder) {
+    uint64_t total = 0;
+    DIR *directory = opendir(folder);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        char path[800];
+        struct stat facts;
+        snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
+        if (stat(path, &facts) == 0 && S_ISREG(facts.st_mode)) total += (uint64_t)facts.st_size;
+    }
+    if (directory) closedir(directory);
+    return total;
+}
+
+void truthcache_save(const char *case_text, const Op *op, int bound, const Array *out, const Truth *truth, double seconds) {
+    const char *folder = RUNGS_BINARY_DIR "/cache";
+    const uint64_t bytes = payload_bytes(op, out);
+    if (seconds < WORTH_SECONDS || bytes > FULL_BYTES / 4) return;
+    mkdir(folder, 0777);
+    if (bytes_in(folder) + bytes > FULL_BYTES) return;
+    char path[512], partial[540];
+    const uint64_t key = key_of(case_text, bound);
+    path_of(key, "", path, sizeof path);
+    snprintf(partial, sizeof partial, "%s.%d", path, (int)getpid());
+    FILE *file = fopen(partial, "wb");
+    if (!file) return;
+    const uint64_t head[3] = {MAGIC, key, bytes};
+    bool good = fwrite(head, sizeof head, 1, file) == 1;
+    for (int i = 0; good && i < op->out_count; i++) {
+        const size_t n = array_count(&out[i]);
+        good = fwrite(truth[i].value, sizeof(double), n, file) == n && fwrite(truth[i].tolerance, sizeof(double), n, file) == n;
+    }
+    good = fclose(file) == 0 && good;
+    if (!good || rename(partial, path) != 0) unlink(partial);
+}
