@@ -1,0 +1,85 @@
+/* rolling - one aggregate of every window of a 1-D array: meaning, parameters, bounds, work. See docs/ops/rolling.md.
+ *
+ * The truth is in rolling_truth.c (over rolling_windows.c), the tolerances in rolling_bounds.c, agg=apply in rolling_apply.c. */
+#include "rolling.h"
+
+#include <stdio.h>
+
+static const char *const AGGREGATES[] = {"mean", "sum", "var", "std", "min", "max", "apply", NULL};
+static const char *const INCOMPLETE[] = {"nan", "inf", NULL};
+
+static const ParamSpec PARAMS[] = {
+    {"agg", "aggregate of a window; var and std have ddof 1", PARAM_CHOICE, "mean", 0, 0, AGGREGATES},
+    {"n", "elements", PARAM_INT, "1000003", 0, 0x1p40, NULL},
+    {"window", "elements of a window, the present one and those before it", PARAM_INT, "300", 1, 0x1p40, NULL},
+    {"incomplete", "the output while the window is not full", PARAM_CHOICE, "nan", 0, 0, INCOMPLETE},
+    {"function", "file of the window function, for agg=apply", PARAM_TEXT, "none", 0, 0, NULL},
+    {0},
+};
+
+static const char *const FAMILIES[] = {
+    "uniform",   "normal",      "ones",  "ramp",     "constant", "integers", "offset1e3", "offset1e6", "offset1e8",
+    "spike1e16", "alternating", "mixed", "denormal", "naninf",   "sorted",   "heavytail", "real:NAME", NULL,
+};
+
+static const Bound BOUNDS[] = {
+    [ROLLING_WINDOW] = {"window",
+                        "mean: 2 (w + 16) u mean|x| over the window (integers below 1/u: the final division's rounding only); "
+                        "sum: w times that; var: 4 g sqrt(var mean(x^2)) + 16 g^2 mean(x^2), g = (w + 16) u; std: its root; "
+                        "min, max: 0"},
+    [ROLLING_RUNNING] = {"running",
+                         "as 'window', with w + 144 and over [i - w - 63, i + 64]: a running update over up to 64 steps"},
+    [ROLLING_TEXTBOOK] = {"textbook",
+                          "var: 4 (w + 144) u mean(x^2) over [i - w - 63, i + 64]: E[x^2] - E[x]^2; mean, sum: as 'running'"},
+    [ROLLING_PREFIX] = {"prefix",
+                        "mean: 4 d u sum_{j<=i}|x_j| / w, d = 64 + i/512; var: 4 d u sum_{j<=i} x_j^2 / w and what the error "
+                        "of the mean adds: differences of prefix sums"},
+    {NULL, NULL},
+};
+
+static Status shapes(const Case *problem, Array *in, Array *out) {
+    const size_t n = (size_t)params_int(&problem->params, "n");
+    in[0] = array_1d("x", problem->dtype, n);
+    out[0] = array_1d("y", problem->dtype, n);
+    return STATUS_OK;
+}
+
+static Status adopt(const Array *in, Case *problem) {
+    if (in[0].rank < 0) return status_fail(STATUS_INVALID, "x: missing; a one-dimensional f32 or f64 array is expected");
+    if (in[0].rank != 1) return status_fail(STATUS_INVALID, "x: one dimension is expected, not %d", in[0].rank);
+    if (in[0].dtype != DTYPE_F32 && in[0].dtype != DTYPE_F64)
+        return status_fail(STATUS_INVALID, "x: f32 or f64 is expected, not %s", dtype_name(in[0].dtype));
+    char text[32];
+    snprintf(text, sizeof text, "%zu", in[0].shape[0]);
+    problem->dtype = in[0].dtype;
+    return params_set(&problem->params, "n", text);
+}
+
+static Status truth(const Case *problem, const Array *in, int bound, Truth *out) {
+    if (params_choice(&problem->params, "agg") == ROLLING_APPLY) return rolling_apply_truth(problem, &in[0], &out[0]);
+    return rolling_truth(problem, &in[0], bound, &out[0]);
+}
+
+/* Operations per element of a full window, by the definition: one addition or comparison; for a variance a subtraction, a
+ * multiplication and an addition, its mean not counted. A user's function counts as one. */
+static Work work(const Case *problem) {
+    static const double per_element[] = {1, 1, 3, 3, 1, 1, 1};
+    const double n = (double)params_int(&problem->params, "n"), w = (double)params_int(&problem->params, "window");
+    const double outputs = n >= w ? n - w + 1 : 0;
+    return (Work){.bytes = 2 * n * (double)dtype_size(problem->dtype),
+                  .flops = outputs * w * per_element[params_choice(&problem->params, "agg")]};
+}
+
+RUNGS_OP(rolling) = {
+    .name = "rolling",
+    .summary = "y[i] = aggregate of x[i - window + 1 .. i]",
+    .params = PARAMS,
+    .families = FAMILIES,
+    .bounds = BOUNDS,
+    .in_count = 1,
+    .out_count = 1,
+    .shapes = shapes,
+    .adopt = adopt,
+    .truth = truth,
+    .work = work,
+};
