@@ -56,12 +56,16 @@ static Status unknown_name(const Case *problem, const char *name) {
     return fail_listing(message, name, "known", names, count);
 }
 
-/* An op lists families by name; a trailing word in capitals stands for whatever family_check accepts there ("real:NAME"). */
+/* An op lists families by name. "real:NAME" stands for every real series, "offset" for offset1e3 and its like: what follows is for
+ * family_check to judge. */
 static bool family_listed(const char *listed, const char *name) {
+    if (strcmp(listed, name) == 0) return true;
     size_t stem = strlen(listed);
     while (stem > 0 && listed[stem - 1] >= 'A' && listed[stem - 1] <= 'Z') stem--;
-    if (listed[stem] == '\0') return strcmp(listed, name) == 0;
-    return strncmp(listed, name, stem) == 0 && name[stem] != '\0';
+    if (strncmp(listed, name, stem) != 0) return false;
+    double number;
+    const bool digits = stem > 0 && listed[stem - 1] >= '0' && listed[stem - 1] <= '9';
+    return listed[stem] ? name[stem] != '\0' : !digits && text_real(name + stem, &number);
 }
 
 static Status set_input(const Op *op, Case *problem, const char *text) {

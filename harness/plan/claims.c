@@ -50,23 +50,25 @@ static bool read_time(const Claim *claim, const json_t *row, const char *spec, M
     return false;
 }
 
-/* The last row of this spec on the claim's case in this run (NULL: any) that has a time. why: what the last row that has none says.
- */
-static bool find_time(const Claim *claim, const json_t *rows, const char *spec, const char *run, Measured *out, char why[WHY_MAX]) {
-    bool explained = false;
+/* The last row of this spec on the claim's case in this run (NULL: any); the latest word counts, whatever it says. Where there is
+ * none, an emulated row of the scenario, whose case is the smaller one of without_gpu. NULL if there is neither. */
+static const json_t *find_row(const Claim *claim, const json_t *rows, const char *spec, const char *run) {
+    const json_t *emulated = NULL;
     for (size_t i = json_array_size(rows); i-- > 0;) {
         const json_t *row = json_array_get(rows, i);
-        char reason[WHY_MAX];
         if (!is_row_of(row, spec) || (run && strcmp(text_of(row, "run"), run) != 0)) continue;
-        const bool emulated = strcmp(text_of(row, "backend"), "emulator") == 0; /* its case is the smaller one of without_gpu */
-        if (strcmp(text_of(row, "case"), claim->problem) != 0 &&
-            !(emulated && strcmp(text_of(row, "scenario"), claim->scenario) == 0))
-            continue;
-        if (read_time(claim, row, spec, out, reason)) return true;
-        if (!explained) memcpy(why, reason, WHY_MAX);
-        explained = true;
+        if (strcmp(text_of(row, "case"), claim->problem) == 0) return row;
+        const bool stand_in =
+            strcmp(text_of(row, "backend"), "emulator") == 0 && strcmp(text_of(row, "scenario"), claim->scenario) == 0;
+        if (stand_in && !emulated) emulated = row;
     }
-    if (!explained) snprintf(why, WHY_MAX, "no row of '%s' on '%s'", spec, claim->problem);
+    return emulated;
+}
+
+static bool find_time(const Claim *claim, const json_t *rows, const char *spec, const char *run, Measured *out, char why[WHY_MAX]) {
+    const json_t *row = find_row(claim, rows, spec, run);
+    if (row) return read_time(claim, row, spec, out, why);
+    snprintf(why, WHY_MAX, "no row of '%s' on '%s'", spec, claim->problem);
     return false;
 }
 
@@ -80,22 +82,22 @@ static const char *environment_of(const json_t *rows, const char *run) {
     return "";
 }
 
-/* Both times from the latest run that has both; a run that was cut off and resumed has them under two names, which count together
- * if their environments are not known to differ. */
+static bool both_in_run(const Claim *claim, const json_t *rows, const char *run) {
+    return find_row(claim, rows, claim->variant, run) && find_row(claim, rows, claim->baseline, run);
+}
+
+/* Both times from the latest run that has rows of both; a run that was cut off and resumed has them under two names, which count
+ * together if their environments are not known to differ. */
 static bool find_pair(const Claim *claim, const json_t *rows, Measured *variant, Measured *baseline, char why[WHY_MAX]) {
-    for (size_t i = json_array_size(rows); i-- > 0;) {
+    const char *run = NULL;
+    for (size_t i = json_array_size(rows); i-- > 0 && !run;) {
         const json_t *row = json_array_get(rows, i);
-        const char *run = text_of(row, "run");
-        char ignored[WHY_MAX];
-        if (!is_row_of(row, claim->variant)) continue;
-        if (find_time(claim, rows, claim->variant, run, variant, ignored) &&
-            find_time(claim, rows, claim->baseline, run, baseline, ignored))
-            return true;
+        if (is_row_of(row, claim->variant) && both_in_run(claim, rows, text_of(row, "run"))) run = text_of(row, "run");
     }
-    if (!find_time(claim, rows, claim->variant, NULL, variant, why) ||
-        !find_time(claim, rows, claim->baseline, NULL, baseline, why))
+    if (!find_time(claim, rows, claim->variant, run, variant, why) || !find_time(claim, rows, claim->baseline, run, baseline, why))
         return false;
-    if (strcmp(environment_of(rows, variant->run), environment_of(rows, baseline->run)) == 0) return true;
+    const char *ours = environment_of(rows, variant->run), *theirs = environment_of(rows, baseline->run);
+    if (!*ours || !*theirs || strcmp(ours, theirs) == 0) return true;
     snprintf(why, WHY_MAX, "'%s' and '%s' were timed in different environments only (runs %.80s and %.80s)", claim->variant,
              claim->baseline, variant->run, baseline->run);
     return false;
