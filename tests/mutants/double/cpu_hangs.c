@@ -1,0 +1,14 @@
+/* Mutant: never returns. Must be rejected: timed out. */
+#include "variant.h"
+
+#include <unistd.h>
+
+static Status run(const VariantArgs *args) {
+    const size_t n = array_count(&args->in[0]);
+    const double *x = args->in[0].data;
+    double *y = args->out[0].data;
+    (void)n, (void)x, (void)y;
+    for (;;) pause();
+}
+
+RUNGS_VARIANT(double, cpu_hangs) = {.backend = BACKEND_CPU, .summary = "mutant: never returns", .origin = "tests", .run = run};

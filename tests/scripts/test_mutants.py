@@ -1,0 +1,76 @@
+"""Every mutant must be rejected for the right reason, and a right variant must pass: the harness's own test."""
+import json
+import os
+import pathlib
+import re
+import subprocess
+import sys
+import tempfile
+
+BUILD = pathlib.Path(os.environ["RUNGS_BUILD"])
+MUTANTS = BUILD / "tests" / "rungs-mutants"
+CASE = "double n=100003 input=normal dtype=f64"
+
+# name -> verdict, what its reason must say, and whether it needs a GPU
+EXPECTED = {
+    "cpu_right": ("pass", None),
+    "cpu_does_nothing": ("fail", r"never written|unwritten|not written"),
+    "cpu_zeros": ("fail", r"beyond|bound|tolerance|off by"),
+    "cpu_nan": ("fail", r"nan"),
+    "cpu_drops_tail": ("fail", r"never written|unwritten|not written"),
+    "cpu_off_by_one": ("fail", r"0x1?"),
+    "cpu_overruns": ("fail", r"guard|past the end|after"),
+    "cpu_underruns": ("fail", r"guard|before"),
+    "cpu_clobbers_input": ("fail", r"'?x'?.*(changed|input)|input.*x"),
+    "cpu_stale": ("fail", r"on new data"),
+    "cpu_wrong_later": ("fail", r"on new data"),
+    "cpu_wrong_rounding": ("fail", r"0x1?"),
+    "cpu_crashes": ("error", r"signal 11"),
+    "cpu_exits": ("error", r"exit code 3"),
+    "cpu_hangs": ("error", r"timed out"),
+    "cpu_leaks": ("fail", r"leaks memory"),
+    "cpu_eats_memory": ("error", r"limit of .* memory"),
+}
+ON_GPU = {
+    "cuda_other_stream": ("fail", r"another stream"),
+    "cuda_illegal_address": ("error", r"illegal memory access|cudaErrorIllegalAddress"),
+    "cuda_hangs": ("error", r"timed out"),
+    "cuda_overruns": ("fail", r"guard|past the end|after"),
+    "cuda_leaks": ("fail", r"leaks memory"),
+}
+
+
+def has_gpu():
+    return subprocess.run([MUTANTS, "doctor"], capture_output=True, text=True).stdout.find("\nok  gpu") >= 0
+
+
+def main():
+    expected = dict(EXPECTED)
+    if has_gpu():
+        expected.update(ON_GPU)
+    shipped = {p.stem for p in (pathlib.Path(os.environ["RUNGS_SOURCE"]) / "tests/mutants/double").iterdir()}
+    unjudged = shipped - set(EXPECTED) - set(ON_GPU)
+    assert not unjudged, f"mutants without an expectation: {unjudged}"
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "rows.jsonl"
+        globs = ",".join(sorted(expected))
+        done = subprocess.run([MUTANTS, "run", CASE, "--variants", globs, "--quick", "--timeout", "5s", "--memory-limit", "1G", "--out", out],
+                              capture_output=True, text=True)
+        assert done.returncode == 1, f"exit code {done.returncode}, 1 was expected\n{done.stdout}{done.stderr}"
+        rows = {r["variant"].split("/")[1]: r for r in map(json.loads, out.open()) if r["kind"] == "row"}
+    wrong = 0
+    for name, (verdict, pattern) in sorted(expected.items()):
+        row = rows.get(name)
+        reason = (row or {}).get("reason") or ""
+        good = row is not None and row["verdict"] == verdict and (pattern is None or re.search(pattern, reason, re.I | re.S))
+        if verdict != "pass":
+            good = good and row["timing"] is None  # a rejected variant has no time
+        elif good:
+            good = row["timing"]["cold"]["count"] > 0 and row["reverified"] is True
+        wrong += not good
+        print(f"{'ok  ' if good else 'BAD '} {name}: {row and row['verdict']}: {reason.splitlines()[0] if reason else ''}")
+    sys.exit(1 if wrong else 0)
+
+
+if __name__ == "__main__":
+    main()
