@@ -1,0 +1,183 @@
+/* Timing on a GPU: CUDA events around the work, everything queued behind a blocking kernel so that the host's latency is not in it.
+ */
+#include "kernel.h"
+#include "measure/gpu_queue.h"
+#include "measure/measure.h"
+#include "measure/sampling.h"
+
+#include <math.h>
+#include <stdio.h>
+
+/* The queue of launches is about a thousand deep; past it a launch waits for the device, that is for the blocking kernel. */
+static const size_t CALLS_MAX = 64;
+static const double HOLD_SECONDS = 10;
+/* A call that waits for the device is found by the pilot, at the price of these; the second is for a host that was merely busy or
+ * loaded a kernel late. */
+static const double PILOT_HOLD_SECONDS[] = {0.1, 1.0};
+static const char CLOCK_QUEUED[] = "cuda events";
+static const char CLOCK_NOT_QUEUED[] = "cuda events, not queued ahead: the call waits for the device";
+static const char CLOCK_HOST[] = "steady clock";
+static const char *const MODE_NAMES[MEASURE_MODE_COUNT] = {"cold", "hot", "graph", "enqueue"};
+
+struct GpuSession {
+    const MeasuredWork *work;
+    MeasureMode mode;
+    GpuQueue queue;
+    cudaEvent_t begin, end;
+    cudaGraphExec_t graph; /* NULL but in MEASURE_GRAPH */
+    bool queued;           /* launches go behind the blocking kernel */
+    size_t calls;
+};
+
+static Status call_once(GpuSession *session) {
+    if (!session->graph) return session->work->run(session->work->context);
+    TRY_CUDA(cudaGraphLaunch(session->graph, session->queue.stream));
+    return STATUS_OK;
+}
+
+static Status enqueue_sample(GpuSession *session, double hold_seconds) {
+    GpuQueue *queue = &session->queue;
+    if (session->queued) TRY(gpu_queue_hold(queue, hold_seconds));
+    if (session->mode == MEASURE_COLD) TRY(gpu_queue_flush(queue));
+    TRY(gpu_queue_stamp(queue, GPU_STAMP_BEFORE));
+    TRY_CUDA(cudaEventRecord(session->begin, queue->stream));
+    for (size_t i = 0; i < session->calls; i++) TRY(call_once(session));
+    TRY_CUDA(cudaEventRecord(session->end, queue->stream));
+    return gpu_queue_stamp(queue, GPU_STAMP_AFTER);
+}
+
+static Status take_once(GpuSession *session, double hold_seconds, Sample *sample, bool *timed_out) {
+    const Status enqueued = enqueue_sample(session, hold_seconds);
+    gpu_queue_release(&session->queue); /* whatever happened: nothing may stay blocked */
+    const cudaError_t waited = cudaStreamSynchronize(session->queue.stream);
+    if (enqueued != STATUS_OK) return enqueued;
+    if (waited != cudaSuccess)
+        return status_fail(STATUS_DEVICE, "%s sample: %s (%s)", MODE_NAMES[session->mode], cudaGetErrorString(waited),
+                           cudaGetErrorName(waited));
+    *timed_out = session->queued && gpu_queue_timed_out(&session->queue);
+    float milliseconds = 0;
+    TRY_CUDA(cudaEventElapsedTime(&milliseconds, session->begin, session->end));
+    sample->seconds = 1e-3 * static_cast<double>(milliseconds) / static_cast<double>(session->calls);
+    sample->sm_mhz = gpu_queue_mhz(&session->queue);
+    return STATUS_OK;
+}
+
+/* A sample whose hold timed out had waiting in it: it is taken again, and the rest of the series, without the hold. */
+static Status take_events(void *context, Sample *sample) {
+    GpuSession *session = static_cast<GpuSession *>(context);
+    bool timed_out = false;
+    TRY(take_once(session, HOLD_SECONDS, sample, &timed_out));
+    if (!timed_out) return STATUS_OK;
+    session->queued = false;
+    return take_once(session, 0, sample, &timed_out);
+}
+
+/* Host time until the call returns, the queue being empty when it is made. */
+static Status take_enqueue(void *context, Sample *sample) {
+    GpuSession *session = static_cast<GpuSession *>(context);
+    TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
+    const double begin = measure_now();
+    TRY(call_once(session));
+    sample->seconds = measure_now() - begin;
+    TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
+    return STATUS_OK;
+}
+
+/* Can this work be queued behind the blocking kernel? One sample tells, unless it has to be asked again. */
+static Status pilot_queued(GpuSession *session, Sample *pilot) {
+    bool timed_out = true;
+    session->queued = true;
+    for (size_t i = 0; i < sizeof PILOT_HOLD_SECONDS / sizeof *PILOT_HOLD_SECONDS && timed_out; i++) {
+        *pilot = Sample{NAN, NAN, 0};
+        const double begin = measure_now();
+        TRY(take_once(session, PILOT_HOLD_SECONDS[i], pilot, &timed_out));
+        pilot->wall = measure_now() - begin;
+    }
+    session->queued = !timed_out;
+    return STATUS_OK;
+}
+
+static Status pilot_events(const SamplingSource *source, GpuSession *session, Sample *pilot) {
+    TRY(pilot_queued(session, pilot));
+    if (!session->queued) TRY(sampling_take(source, pilot));
+    if (session->mode == MEASURE_COLD) return STATUS_OK;
+    /* One call carries the events' own floor, so the first estimate asks for too few calls: ask again with more of them. */
+    while (pilot->seconds * static_cast<double>(session->calls) < SAMPLING_SECONDS_MIN && session->calls < CALLS_MAX) {
+        const double wanted = 1.2 * SAMPLING_SECONDS_MIN / fmax(pilot->seconds, 1e-9);
+        const size_t more = wanted < static_cast<double>(CALLS_MAX) ? static_cast<size_t>(wanted) : CALLS_MAX;
+        session->calls = more > session->calls ? more : session->calls + 1;
+        TRY(sampling_take(source, pilot));
+    }
+    return STATUS_OK;
+}
+
+static Status no_graph(Samples *out, const char *step, const char *why) {
+    snprintf(out->why_none, sizeof out->why_none, "no CUDA graph: %s: %s", step, why);
+    return STATUS_OK;
+}
+
+/* Records one call into a graph. What cannot be captured is no failure: why_none says what stood in the way. */
+static Status capture(GpuSession *session, Samples *out) {
+    const cudaStream_t stream = session->queue.stream;
+    cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
+    if (error != cudaSuccess) {
+        (void)cudaGetLastError();
+        return no_graph(out, "cudaStreamBeginCapture", cudaGetErrorString(error));
+    }
+    const Status ran = session->work->run(session->work->context);
+    cudaGraph_t graph = nullptr;
+    size_t nodes = 0;
+    error = cudaStreamEndCapture(stream, &graph);
+    if (error == cudaSuccess && ran == STATUS_OK) error = cudaGraphGetNodes(graph, nullptr, &nodes);
+    if (ran != STATUS_OK)
+        (void)no_graph(out, "during capture the call failed", status_message());
+    else if (error != cudaSuccess)
+        (void)no_graph(out, "capture", cudaGetErrorString(error));
+    else if (nodes == 0)
+        (void)no_graph(out, "capture", "the call enqueues nothing on its stream");
+    else if ((error = cudaGraphInstantiate(&session->graph, graph, 0)) != cudaSuccess)
+        (void)no_graph(out, "cudaGraphInstantiate", cudaGetErrorString(error));
+    if (error != cudaSuccess) session->graph = nullptr;
+    if (graph) (void)cudaGraphDestroy(graph);
+    (void)cudaGetLastError(); /* a refused capture is not the device's fault */
+    TRY_CUDA(cudaStreamSynchronize(stream));
+    return STATUS_OK;
+}
+
+static Status take_series(GpuSession *session, const MeasureLimits *limits, Samples *out) {
+    const bool enqueue = session->mode == MEASURE_ENQUEUE;
+    const SamplingSource source = {MODE_NAMES[session->mode], enqueue ? take_enqueue : take_events, session, true};
+    if (session->mode == MEASURE_GRAPH) {
+        TRY(capture(session, out));
+        if (!session->graph) return STATUS_OK;
+    }
+    TRY_CUDA(cudaEventCreate(&session->begin));
+    TRY_CUDA(cudaEventCreate(&session->end));
+    Sample pilot;
+    TRY(enqueue ? sampling_take(&source, &pilot) : pilot_events(&source, session, &pilot));
+    TRY(sampling_run(&source, limits, &pilot, out));
+    out->calls_per_sample = session->calls;
+    out->clock = enqueue ? CLOCK_HOST : session->queued ? CLOCK_QUEUED : CLOCK_NOT_QUEUED;
+    return STATUS_OK;
+}
+
+Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out) {
+    *out = Samples{};
+    out->calls_per_sample = 1;
+    out->clock = mode == MEASURE_ENQUEUE ? CLOCK_HOST : CLOCK_QUEUED;
+    GpuSession session = {};
+    session.work = work;
+    session.mode = mode;
+    session.calls = 1;
+    Status status = gpu_queue_open(&session.queue, stream, mode == MEASURE_COLD);
+    if (status == STATUS_MEMORY) {
+        snprintf(out->why_none, sizeof out->why_none, "%s", status_message());
+        return STATUS_OK;
+    }
+    if (status == STATUS_OK) status = take_series(&session, limits, out);
+    if (session.graph) (void)cudaGraphExecDestroy(session.graph);
+    if (session.begin) (void)cudaEventDestroy(session.begin);
+    if (session.end) (void)cudaEventDestroy(session.end);
+    gpu_queue_close(&session.queue);
+    return status;
+}
