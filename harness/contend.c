@@ -8,8 +8,8 @@
 #include <string.h>
 #include <unistd.h>
 
-static const double STARTUP_SECONDS = 120;     /* process start, CUDA context, Python imports, a user's compile */
-static const double SECONDS_PER_BYTE = 4e-9;   /* moving data to the worker: 250 MB/s at the very worst */
+static const double STARTUP_SECONDS = 120;   /* process start, CUDA context, Python imports, a user's compile */
+static const double SECONDS_PER_BYTE = 4e-9; /* moving data to the worker: 250 MB/s at the very worst */
 
 /* Programs beside the one that runs. */
 static const char *sibling(const char *name) {
@@ -45,8 +45,8 @@ static json_t *arrays_json(const Array *arrays, const Shared *shared, int count)
         snprintf(path, sizeof path, "/proc/self/fd/%d", shared[i].fd);
         json_t *shape = json_array();
         for (int d = 0; d < arrays[i].rank; d++) json_array_append_new(shape, json_integer((json_int_t)arrays[i].shape[d]));
-        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "name", arrays[i].name, "dtype", dtype_name(arrays[i].dtype), "shape", shape,
-                                              "path", path));
+        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "name", arrays[i].name, "dtype", dtype_name(arrays[i].dtype),
+                                              "shape", shape, "path", path));
     }
     return list;
 }
@@ -54,9 +54,10 @@ static json_t *arrays_json(const Array *arrays, const Shared *shared, int count)
 json_t *contest_open_command(const Problem *problem, const VariantChoice *choice, int device) {
     const Case *c = &problem->cases[DATA_FIRST];
     char text[CASE_TEXT_MAX];
-    return json_pack("{s:s, s:i, s:s, s:o, s:{s:s, s:s, s:o, s:s, s:s, s:I}, s:o, s:o}", "do", "open", "device", device, "variant", choice->entry->id,
-                     "tunables", row_params(&choice->tunables), "case", "text", case_format(c, text, sizeof text), "op", c->op, "params",
-                     row_params(&c->params), "dtype", dtype_name(c->dtype), "input", c->input, "seed", (json_int_t)c->seed, "inputs",
+    return json_pack("{s:s, s:i, s:s, s:o, s:{s:s, s:s, s:o, s:s, s:s, s:I}, s:o, s:o}", "do", "open", "device", device, "variant",
+                     choice->entry->id, "tunables", row_params(&choice->tunables), "case", "text",
+                     case_format(c, text, sizeof text), "op", c->op, "params", row_params(&c->params), "dtype",
+                     dtype_name(c->dtype), "input", c->input, "seed", (json_int_t)c->seed, "inputs",
                      arrays_json(problem->in, problem->shared_in, problem->op->in_count), "outputs",
                      arrays_json(problem->out, problem->shared_out, problem->op->out_count));
 }
@@ -77,7 +78,9 @@ static Status judge(Problem *problem, DataSet set, int bound, json_t *row, bool 
         norms_compare(&problem->out[i], truth[i].value, truth[i].tolerance, &report);
         json_object_set_new(errors, problem->out[i].name, row_errors(&report));
         if (report.pass) continue;
-        if (*pass) norms_explain(&report, problem->out[i].name, problem->op->in_count == 1 ? &problem->in[0] : NULL, reason, sizeof reason);
+        if (*pass)
+            norms_explain(&report, problem->out[i].name, problem->op->in_count == 1 ? &problem->in[0] : NULL, reason,
+                          sizeof reason);
         *pass = false;
     }
     if (set == DATA_FIRST || !*pass) json_object_set(row, "errors", errors);
@@ -90,7 +93,8 @@ static Status judge(Problem *problem, DataSet set, int bound, json_t *row, bool 
 }
 
 /* Runs the set's inputs through the worker and judges. *worked: the worker did its part (its faults are in the row). */
-static Status run_and_judge(Problem *problem, const Contest *contest, Child *child, DataSet set, int bound, json_t *row, double *seconds, bool *pass) {
+static Status run_and_judge(Problem *problem, const Contest *contest, Child *child, DataSet set, int bound, json_t *row,
+                            double *seconds, bool *pass) {
     *pass = false;
     TRY(problem_load(problem, set));
     json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
@@ -110,15 +114,16 @@ static json_t *time_command(const Contest *contest) {
     for (int m = 0; m < MODE_COUNT; m++)
         if (m != MODE_FIRST && (contest->item->modes & (1u << m))) json_array_append_new(modes, json_string(mode_name((Mode)m)));
     const RunOptions *o = contest->options;
-    return json_pack("{s:s, s:o, s:I, s:I, s:f}", "do", "time", "modes", modes, "min_samples", (json_int_t)o->min_samples, "max_samples",
-                     (json_int_t)o->max_samples, "seconds", o->seconds_per_mode);
+    return json_pack("{s:s, s:o, s:I, s:I, s:f}", "do", "time", "modes", modes, "min_samples", (json_int_t)o->min_samples,
+                     "max_samples", (json_int_t)o->max_samples, "seconds", o->seconds_per_mode);
 }
 
 /* Takes the samples. False if the worker failed at it (then the row says how). */
 static bool take_times(const Problem *problem, const Contest *contest, Child *child, double first_seconds, json_t *row) {
     json_t *command = time_command(contest), *reply = NULL;
     const double calls = 4.0 * (double)contest->options->min_samples; /* modes x least samples, each at most as slow as the first */
-    const double timeout = timeout_for(problem, contest->options) + MODE_COUNT * 4 * contest->options->seconds_per_mode + calls * first_seconds;
+    const double timeout =
+        timeout_for(problem, contest->options) + MODE_COUNT * 4 * contest->options->seconds_per_mode + calls * first_seconds;
     const Status status = child_ask(child, command, timeout, &reply);
     json_decref(command);
     if (status != STATUS_OK) {
@@ -129,7 +134,8 @@ static bool take_times(const Problem *problem, const Contest *contest, Child *ch
     const char *mode;
     json_t *samples;
     json_object_foreach(json_object_get(reply, "timing"), mode, samples) json_object_set_new(timing, mode, row_timing(samples));
-    if (contest->item->modes & (1u << MODE_FIRST)) json_object_set_new(timing, "first", row_single_sample(first_seconds, "steady clock"));
+    if (contest->item->modes & (1u << MODE_FIRST))
+        json_object_set_new(timing, "first", row_single_sample(first_seconds, "steady clock"));
     json_object_set_new(row, "timing", timing);
     json_decref(reply);
     return true;
@@ -148,8 +154,10 @@ static Status verify_and_time(Problem *problem, const Contest *contest, Child *c
     TRY(run_and_judge(problem, contest, child, DATA_FIRST, bound, row, &first_seconds, &pass));
     if (!pass) return STATUS_OK;
     const char *why = why_untimed(contest);
-    if (why) json_object_set_new(row, "why_not_timed", json_string(why));
-    else if (!take_times(problem, contest, child, first_seconds, row)) return STATUS_OK;
+    if (why)
+        json_object_set_new(row, "why_not_timed", json_string(why));
+    else if (!take_times(problem, contest, child, first_seconds, row))
+        return STATUS_OK;
     if (!contest->emulated) { /* emulated kernels are deterministic per seed; the tests vary the seed instead */
         TRY(run_and_judge(problem, contest, child, DATA_SECOND, bound, row, NULL, &pass));
         if (!pass) return STATUS_OK;
@@ -164,8 +172,9 @@ static int choose_bound(const Problem *problem, const Contest *contest, json_t *
     const char *declared = contest->item->declared_bounds ? contest->choice->entry->variant->bound : NULL;
     int bound = problem_bound(problem, declared);
     if (bound < 0) bound = 0;
-    json_object_set_new(row, "bound", json_pack("{s:s, s:s, s:b}", "name", problem->op->bounds[bound].name, "formula",
-                                                problem->op->bounds[bound].formula, "declared", bound != 0));
+    json_object_set_new(row, "bound",
+                        json_pack("{s:s, s:s, s:b}", "name", problem->op->bounds[bound].name, "formula",
+                                  problem->op->bounds[bound].formula, "declared", bound != 0));
     return bound;
 }
 
@@ -176,8 +185,11 @@ Status contend(Problem *problem, const Contest *contest, json_t *row) {
     for (int i = 0; i < problem->op->out_count; i++) inherit[count++] = problem->shared_out[i].fd;
     TRY(problem_load(problem, DATA_FIRST));
     Child *child = NULL;
-    TRY(child_start(&(ChildOptions){.argv = contest_worker(contest), .memory_limit = (size_t)contest->options->memory_limit_bytes,
-                                    .inherit = inherit, .inherit_count = count}, &child));
+    TRY(child_start(&(ChildOptions){.argv = contest_worker(contest),
+                                    .memory_limit = (size_t)contest->options->memory_limit_bytes,
+                                    .inherit = inherit,
+                                    .inherit_count = count},
+                    &child));
     json_t *command = contest_open_command(problem, contest->choice, contest->options->device), *reply = NULL;
     Status status = child_ask(child, command, STARTUP_SECONDS + timeout_for(problem, contest->options), &reply);
     json_decref(command);

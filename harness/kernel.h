@@ -17,16 +17,16 @@
 #include <cuda_runtime.h>
 
 /* One spelling of `extern __shared__` for every element type: the symbol is untyped, the name typed. */
-#define DYN_SHARED(type, name)                                                                                                   \
-    extern __shared__ __align__(16) unsigned char rungs_dynamic_shared_[];                                                       \
+#define DYN_SHARED(type, name)                                                                                                     \
+    extern __shared__ __align__(16) unsigned char rungs_dynamic_shared_[];                                                         \
     type *const name = reinterpret_cast<type *>(rungs_dynamic_shared_)
 
 /* A CUDA runtime call as a Status, with the call's text in the message. */
-#define TRY_CUDA(call)                                                                                                           \
-    do {                                                                                                                         \
-        const cudaError_t try_cuda_ = (call);                                                                                    \
-        if (try_cuda_ != cudaSuccess)                                                                                            \
-            return status_fail(STATUS_DEVICE, "%s: %s (%s)", #call, cudaGetErrorString(try_cuda_), cudaGetErrorName(try_cuda_)); \
+#define TRY_CUDA(call)                                                                                                             \
+    do {                                                                                                                           \
+        const cudaError_t try_cuda_ = (call);                                                                                      \
+        if (try_cuda_ != cudaSuccess)                                                                                              \
+            return status_fail(STATUS_DEVICE, "%s: %s (%s)", #call, cudaGetErrorString(try_cuda_), cudaGetErrorName(try_cuda_));   \
     } while (0)
 
 struct LaunchShape {

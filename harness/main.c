@@ -27,7 +27,8 @@ static void usage(FILE *stream) {
     fprintf(stream, "usage: rungs VERB ...\n\n");
     for (int i = 0; i < VERB_COUNT; i++) fprintf(stream, "  %-10s %s\n", VERBS[i].name, VERBS[i].summary);
     fprintf(stream, "  %-10s %s\n\nrungs VERB --help says more.\n", "test", "build and run all tests (through the script ./rungs)");
-    fprintf(stream, "Exit codes: 0 good; 1 a check failed; 2 usage or a bad file; 3 nothing was measured; 4 the machine cannot do it.\n");
+    fprintf(stream,
+            "Exit codes: 0 good; 1 a check failed; 2 usage or a bad file; 3 nothing was measured; 4 the machine cannot do it.\n");
 }
 
 int main(int argc, char **argv) {
@@ -49,7 +50,8 @@ int main(int argc, char **argv) {
         if (strcmp(argv[1], VERBS[i].name) == 0) return VERBS[i].command(argc - 1, argv + 1);
     }
     const char *nearest = text_nearest(argv[1], names, VERB_COUNT);
-    fprintf(stderr, "rungs: unknown verb '%s'%s%s%s\n\n", argv[1], nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    fprintf(stderr, "rungs: unknown verb '%s'%s%s%s\n\n", argv[1], nearest ? "; did you mean '" : "", nearest ? nearest : "",
+            nearest ? "'?" : "");
     usage(stderr);
     return EXIT_USAGE;
 }

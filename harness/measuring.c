@@ -18,8 +18,9 @@ static json_t *samples_json(const Samples *samples) {
         json_array_append_new(seconds, json_real(samples->seconds[i]));
         if (samples->sm_mhz) json_array_append_new(clocks, json_number_or_null(samples->sm_mhz[i]));
     }
-    return json_pack("{s:o, s:o, s:I, s:s?, s:s?}", "samples", seconds, "sm_mhz", clocks, "calls_per_sample", (json_int_t)samples->calls_per_sample,
-                     "clock", samples->clock, "why_none", samples->count ? NULL : samples->why_none);
+    return json_pack("{s:o, s:o, s:I, s:s?, s:s?}", "samples", seconds, "sm_mhz", clocks, "calls_per_sample",
+                     (json_int_t)samples->calls_per_sample, "clock", samples->clock, "why_none",
+                     samples->count ? NULL : samples->why_none);
 }
 
 static Status time_modes(const json_t *command, const Device *device, Status (*run)(void *), void *context, json_t **timing) {
@@ -33,8 +34,9 @@ static Status time_modes(const json_t *command, const Device *device, Status (*r
         for (int mode = 0; mode < MEASURE_MODE_COUNT; mode++) {
             if (strcmp(json_string_value(name), MODES[mode]) != 0) continue;
             Samples samples = {0};
-            const Status status = strcmp(device->kind, "cuda") == 0 ? measure_gpu((MeasureMode)mode, &work, device->stream(), &limits, &samples)
-                                                                    : measure_cpu((MeasureMode)mode, &work, &limits, &samples);
+            const Status status = strcmp(device->kind, "cuda") == 0
+                                      ? measure_gpu((MeasureMode)mode, &work, device->stream(), &limits, &samples)
+                                      : measure_cpu((MeasureMode)mode, &work, &limits, &samples);
             if (status == STATUS_OK) json_object_set_new(result, MODES[mode], samples_json(&samples));
             samples_free(&samples);
             if (status == STATUS_OK) continue;
@@ -50,11 +52,12 @@ static Status ceilings(const json_t *command, const Device *device, json_t **out
     Ceiling found[CEILINGS_MAX];
     int count = 0;
     const size_t hint = (size_t)json_integer_value(json_object_get(command, "bytes"));
-    TRY(strcmp(device->kind, "cuda") == 0 ? ceilings_cuda(device->stream(), hint, found, &count) : ceilings_cpu(hint, found, &count));
+    TRY(strcmp(device->kind, "cuda") == 0 ? ceilings_cuda(device->stream(), hint, found, &count)
+                                          : ceilings_cpu(hint, found, &count));
     *out = json_array();
     for (int i = 0; i < count; i++) {
-        json_t *ceiling = json_pack("{s:s, s:s, s:s, s:I}", "name", found[i].name, "unit", found[i].unit, "method", found[i].method, "bytes",
-                                    (json_int_t)found[i].bytes);
+        json_t *ceiling = json_pack("{s:s, s:s, s:s, s:I}", "name", found[i].name, "unit", found[i].unit, "method", found[i].method,
+                                    "bytes", (json_int_t)found[i].bytes);
         json_object_set_new(ceiling, "value", json_number_or_null(found[i].value));
         json_object_set_new(ceiling, "low", json_number_or_null(found[i].low));
         json_object_set_new(ceiling, "high", json_number_or_null(found[i].high));

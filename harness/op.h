@@ -37,8 +37,8 @@ typedef struct Op {
     int in_count, out_count;
     /* Names, dtypes and shapes of inputs and outputs for a case; data pointers stay NULL. */
     Status (*shapes)(const Case *problem, Array *in, Array *out);
-    /* From arrays of the user's own (names, dtypes and shapes set; some may be missing: in[i].rank < 0) fill the parameters that the
-     * shapes decide, such as n. Errors name the array and what was expected. */
+    /* From arrays of the user's own (names, dtypes and shapes set; some may be missing: in[i].rank < 0) fill the parameters that
+     * the shapes decide, such as n. Errors name the array and what was expected. */
     Status (*adopt)(const Array *in, Case *problem);
     /* Inputs from the case's seed alone. NULL: every floating-point input is drawn from the case's family. */
     Status (*generate)(const Case *problem, Array *in);
@@ -47,8 +47,8 @@ typedef struct Op {
     Work (*work)(const Case *problem);
 } Op;
 
-#define RUNGS_OP(op)                                                                                                             \
-    extern const Op rungs_op_##op;                                                                                               \
+#define RUNGS_OP(op)                                                                                                               \
+    extern const Op rungs_op_##op;                                                                                                 \
     const Op rungs_op_##op
 
 #endif

@@ -36,8 +36,8 @@ Status problem_create(const Op *op, const Case *problem, Problem *out) {
     TRY(op->shapes(problem, out->in, out->out));
     const size_t needed = problem_bytes(out), available = available_bytes();
     if (needed > available)
-        return status_fail(STATUS_MEMORY, "data and truth of this case need %.1f GiB of host memory, %.1f GiB are available", (double)needed / 0x1p30,
-                           (double)available / 0x1p30);
+        return status_fail(STATUS_MEMORY, "data and truth of this case need %.1f GiB of host memory, %.1f GiB are available",
+                           (double)needed / 0x1p30, (double)available / 0x1p30);
     for (int i = 0; i < op->in_count; i++) {
         TRY(shared_create(out->in[i].name, array_bytes(&out->in[i]), &out->shared_in[i]));
         out->in[i].data = out->shared_in[i].data;
@@ -73,7 +73,8 @@ static uint64_t fingerprint(const Problem *problem) {
     uint64_t hash = UINT64_C(0xcbf29ce484222325);
     for (int i = 0; i < problem->op->in_count; i++) {
         const size_t bytes = array_bytes(&problem->in[i]);
-        for (size_t b = 0; b < bytes && b < 65536; b++) hash = (hash ^ ((const unsigned char *)problem->in[i].data)[b]) * UINT64_C(0x100000001b3);
+        for (size_t b = 0; b < bytes && b < 65536; b++)
+            hash = (hash ^ ((const unsigned char *)problem->in[i].data)[b]) * UINT64_C(0x100000001b3);
     }
     return hash;
 }

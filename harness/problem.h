@@ -1,4 +1,5 @@
-/* problem.h - a case made concrete: inputs from its seed, truth by its op, in memory that workers can map. Once per case, for all variants. */
+/* problem.h - a case made concrete: inputs from its seed, truth by its op, in memory that workers can map. Once per case, for all
+ * variants. */
 #ifndef RUNGS_PROBLEM_H
 #define RUNGS_PROBLEM_H
 
@@ -17,7 +18,7 @@ typedef struct Problem {
     Case cases[DATA_COUNT];
     Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS]; /* data points into the shared memory below */
     Shared shared_in[OP_MAX_ARRAYS], shared_out[OP_MAX_ARRAYS];
-    int loaded; /* which DataSet the inputs hold; -1: none */
+    int loaded;    /* which DataSet the inputs hold; -1: none */
     bool own_data; /* inputs came from the user: there is no second set */
     Truth truth[DATA_COUNT][PROBLEM_MAX_BOUNDS][OP_MAX_ARRAYS];
 } Problem;

@@ -27,13 +27,15 @@ json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, co
     char text[CASE_TEXT_MAX], spec[CASE_TEXT_MAX];
     const Op *op = registry_op(problem->op);
     const Work work = op->work(problem);
-    static const char *const NULLS[] = {"reason", "errors", "reverified", "timing", "why_not_timed", "prepare_seconds", "bound", "counts", NULL};
-    json_t *row = json_pack("{s:s, s:i, s:s, s:s?, s:s, s:s, s:o, s:s, s:s, s:I, s:s, s:o, s:s, s:s, s:{s:f, s:f}, s:s?}", "kind", "row", "schema",
-                            ROW_SCHEMA_VERSION, "run", run, "scenario", item->scenario, "case", case_format(problem, text, sizeof text), "op",
-                            problem->op, "params", row_params(&problem->params), "dtype", dtype_name(problem->dtype), "input", problem->input, "seed",
-                            (json_int_t)problem->seed, "variant", choice->entry->id, "tunables", row_params(&choice->tunables), "spec",
-                            variant_choice_format(choice, spec, sizeof spec), "backend", emulated ? "emulator" : BACKENDS[choice->entry->backend],
-                            "work", "bytes", work.bytes, "flops", work.flops, "baseline", item->baseline);
+    static const char *const NULLS[] = {"reason",          "errors", "reverified", "timing", "why_not_timed",
+                                        "prepare_seconds", "bound",  "counts",     NULL};
+    json_t *row = json_pack(
+        "{s:s, s:i, s:s, s:s?, s:s, s:s, s:o, s:s, s:s, s:I, s:s, s:o, s:s, s:s, s:{s:f, s:f}, s:s?}", "kind", "row", "schema",
+        ROW_SCHEMA_VERSION, "run", run, "scenario", item->scenario, "case", case_format(problem, text, sizeof text), "op",
+        problem->op, "params", row_params(&problem->params), "dtype", dtype_name(problem->dtype), "input", problem->input, "seed",
+        (json_int_t)problem->seed, "variant", choice->entry->id, "tunables", row_params(&choice->tunables), "spec",
+        variant_choice_format(choice, spec, sizeof spec), "backend", emulated ? "emulator" : BACKENDS[choice->entry->backend],
+        "work", "bytes", work.bytes, "flops", work.flops, "baseline", item->baseline);
     for (int i = 0; NULLS[i]; i++) json_object_set_new(row, NULLS[i], json_null());
     json_object_set_new(row, "verdict", json_string("fail")); /* until proven otherwise */
     json_object_set_new(row, "counts_reason", json_string("not counted yet: launch and byte counts are not part of this version"));
@@ -44,7 +46,8 @@ void row_verdict(json_t *row, const char *verdict, const char *reason) {
     json_object_set_new(row, "verdict", json_string(verdict));
     json_object_set_new(row, "reason", reason ? json_string(reason) : json_null());
     if (strcmp(verdict, "pass") != 0 && json_is_null(json_object_get(row, "why_not_timed"))) {
-        static const char *const WHY[][2] = {{"fail", "failed verification"}, {"skip", "skipped"}, {"error", "ended with an error"}};
+        static const char *const WHY[][2] = {
+            {"fail", "failed verification"}, {"skip", "skipped"}, {"error", "ended with an error"}};
         for (size_t i = 0; i < sizeof WHY / sizeof *WHY; i++)
             if (strcmp(verdict, WHY[i][0]) == 0) json_object_set_new(row, "why_not_timed", json_string(WHY[i][1]));
         json_object_set_new(row, "timing", json_null()); /* a wrong result has no time, whatever was measured before */
@@ -58,13 +61,16 @@ static json_t *hexadecimal(double value) {
 }
 
 json_t *row_errors(const ErrorReport *r) {
-    json_t *errors = json_pack("{s:I, s:I, s:I, s:I}", "count", (json_int_t)r->count, "incomparable", (json_int_t)r->incomparable, "unwritten",
-                               (json_int_t)r->unwritten, "worst", (json_int_t)r->worst);
+    json_t *errors = json_pack("{s:I, s:I, s:I, s:I}", "count", (json_int_t)r->count, "incomparable", (json_int_t)r->incomparable,
+                               "unwritten", (json_int_t)r->unwritten, "worst", (json_int_t)r->worst);
     const struct {
         const char *key;
         double value;
-    } numbers[] = {{"max_absolute", r->max_absolute}, {"max_relative", r->max_relative}, {"l2_relative", r->l2_relative},
-                   {"max_ulp", r->max_ulp},           {"max_ratio", r->max_ratio}};
+    } numbers[] = {{"max_absolute", r->max_absolute},
+                   {"max_relative", r->max_relative},
+                   {"l2_relative", r->l2_relative},
+                   {"max_ulp", r->max_ulp},
+                   {"max_ratio", r->max_ratio}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(errors, numbers[i].key, json_number_or_null(numbers[i].value));
     json_object_set_new(errors, "worst_truth", hexadecimal(r->worst_truth));
@@ -86,7 +92,7 @@ json_t *row_timing(const json_t *mode) {
     const struct {
         const char *key;
         double value;
-    } numbers[] = {{"median", stats.median}, {"min", stats.min}, {"max", stats.max}, {"q1", stats.q1},
+    } numbers[] = {{"median", stats.median}, {"min", stats.min}, {"max", stats.max},  {"q1", stats.q1},
                    {"q3", stats.q3},         {"low", stats.low}, {"high", stats.high}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(timing, numbers[i].key, json_number_or_null(numbers[i].value));
@@ -94,7 +100,8 @@ json_t *row_timing(const json_t *mode) {
 }
 
 json_t *row_single_sample(double seconds, const char *clock) {
-    json_t *mode = json_pack("{s:[f], s:n, s:i, s:s, s:n}", "samples", seconds, "sm_mhz", "calls_per_sample", 1, "clock", clock, "why_none");
+    json_t *mode =
+        json_pack("{s:[f], s:n, s:i, s:s, s:n}", "samples", seconds, "sm_mhz", "calls_per_sample", 1, "clock", clock, "why_none");
     json_t *timing = row_timing(mode);
     json_decref(mode);
     return timing;

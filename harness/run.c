@@ -60,7 +60,8 @@ static Status read_done(Run *run) {
     size_t i;
     json_t *line;
     json_array_foreach(lines, i, line) {
-        const char *text = json_string_value(json_object_get(line, "case")), *spec = json_string_value(json_object_get(line, "spec"));
+        const char *text = json_string_value(json_object_get(line, "case")),
+                   *spec = json_string_value(json_object_get(line, "spec"));
         char key[2 * CASE_TEXT_MAX];
         if (!text || !spec) continue;
         row_key(text, spec, key);
@@ -90,8 +91,8 @@ static Status record_ceilings(Run *run, const char *kind) {
         notice(run, "no ceilings for the %s: %s", kind, status_message());
         return STATUS_OK;
     }
-    json_t *line = json_pack("{s:s, s:i, s:s, s:s, s:O}", "kind", "ceilings", "schema", ROW_SCHEMA_VERSION, "run", run->id, "device", kind,
-                             "ceilings", json_object_get(reply, "ceilings"));
+    json_t *line = json_pack("{s:s, s:i, s:s, s:s, s:O}", "kind", "ceilings", "schema", ROW_SCHEMA_VERSION, "run", run->id,
+                             "device", kind, "ceilings", json_object_get(reply, "ceilings"));
     const Status written = rowfile_append(run->file, line);
     json_decref(line);
     json_decref(reply);
@@ -107,9 +108,10 @@ static bool plan_uses(const Plan *plan, Backend backend) {
 
 static Status record_circumstances(Run *run) {
     json_t *facts = NULL;
-    if (run->summary->has_gpu && ask_about_device(run, "facts", "cuda", &facts) != STATUS_OK) notice(run, "no facts of the GPU: %s", status_message());
-    json_t *environment = environment_json(run->options->argc, run->options->argv, run->summary->has_gpu ? run->options->device : -1,
-                                           json_object_get(facts, "gpu"));
+    if (run->summary->has_gpu && ask_about_device(run, "facts", "cuda", &facts) != STATUS_OK)
+        notice(run, "no facts of the GPU: %s", status_message());
+    json_t *environment = environment_json(run->options->argc, run->options->argv,
+                                           run->summary->has_gpu ? run->options->device : -1, json_object_get(facts, "gpu"));
     json_decref(facts);
     if (!environment) return status_fail(STATUS_MEMORY, "no memory for the environment");
     json_object_set_new(environment, "run", json_string(run->id));
@@ -117,17 +119,22 @@ static Status record_circumstances(Run *run) {
     json_decref(environment);
     TRY(status);
     if (run->options->verify_only || strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return STATUS_OK;
-    if (run->summary->has_gpu && (plan_uses(run->plan, BACKEND_CUDA) || plan_uses(run->plan, BACKEND_PEER))) TRY(record_ceilings(run, "cuda"));
+    if (run->summary->has_gpu && (plan_uses(run->plan, BACKEND_CUDA) || plan_uses(run->plan, BACKEND_PEER)))
+        TRY(record_ceilings(run, "cuda"));
     if (plan_uses(run->plan, BACKEND_CPU) || plan_uses(run->plan, BACKEND_PEER)) TRY(record_ceilings(run, "cpu"));
     return STATUS_OK;
 }
 
 static void count(RunSummary *summary, const json_t *row) {
     const char *verdict = json_string_value(json_object_get(row, "verdict"));
-    if (strcmp(verdict, "pass") == 0) summary->passed++;
-    else if (strcmp(verdict, "fail") == 0) summary->failed++;
-    else if (strcmp(verdict, "skip") == 0) summary->skipped++;
-    else summary->errors++;
+    if (strcmp(verdict, "pass") == 0)
+        summary->passed++;
+    else if (strcmp(verdict, "fail") == 0)
+        summary->failed++;
+    else if (strcmp(verdict, "skip") == 0)
+        summary->skipped++;
+    else
+        summary->errors++;
     if (json_is_object(json_object_get(row, "timing"))) summary->timed++;
     if (strcmp(json_string_value(json_object_get(row, "backend")), "emulator") == 0) summary->emulated++;
 }
@@ -137,7 +144,8 @@ static void tell(Run *run, const json_t *row) {
     const double elapsed = now() - run->begin;
     const size_t left = run->summary->total - run->index;
     const double eta = run->executed ? elapsed / (double)run->executed * (double)left : 0;
-    const RunEvent event = {.index = run->index, .total = run->summary->total, .row = row, .elapsed_seconds = elapsed, .eta_seconds = eta};
+    const RunEvent event = {
+        .index = run->index, .total = run->summary->total, .row = row, .elapsed_seconds = elapsed, .eta_seconds = eta};
     run->options->report(run->options->context, &event);
 }
 
@@ -147,8 +155,12 @@ static bool refused(const Run *run, const Problem *problem, const VariantChoice 
     if (choice->entry->backend == BACKEND_PEER && choice->entry->needs_gpu && !run->summary->has_gpu)
         return !variant_refuse(reason, "needs a GPU: %s", run->summary->no_gpu_reason);
     if (emulated && variant->not_emulated) return !variant_refuse(reason, "not emulated: %s", variant->not_emulated);
-    const VariantArgs args = {.problem = &problem->cases[DATA_FIRST], .tunables = &choice->tunables, .in = problem->in, .in_count = problem->op->in_count,
-                              .out = (Array *)problem->out, .out_count = problem->op->out_count};
+    const VariantArgs args = {.problem = &problem->cases[DATA_FIRST],
+                              .tunables = &choice->tunables,
+                              .in = problem->in,
+                              .in_count = problem->op->in_count,
+                              .out = (Array *)problem->out,
+                              .out_count = problem->op->out_count};
     return variant->supports && !variant->supports(&args, reason);
 }
 
@@ -190,7 +202,8 @@ static Status run_row(Run *run, const PlanItem *item, const Case *c, const Varia
     } else if (status == STATUS_OK) {
         if (!problem->op) status = problem_create(op, c, problem);
         if (status == STATUS_OK)
-            status = contend(problem, &(Contest){.choice = choice, .item = item, .options = run->options, .emulated = emulated}, row);
+            status =
+                contend(problem, &(Contest){.choice = choice, .item = item, .options = run->options, .emulated = emulated}, row);
     }
     if (status == STATUS_MEMORY || status == STATUS_UNSUPPORTED) {
         row_verdict(row, "skip", status_message());

@@ -13,14 +13,14 @@ typedef struct RunEvent RunEvent;
 
 typedef struct RunOptions {
     int argc;
-    char **argv;           /* for the environment line */
-    const char *out;       /* results file */
+    char **argv;     /* for the environment line */
+    const char *out; /* results file */
     int device;
     bool verify_only;
-    EmulatorKind emulator; /* EMULATOR_IF_NO_GPU, or force one of the emulator's programs for CUDA variants */
-    bool resume;           /* leave out what the results file already holds */
-    double budget_seconds; /* start no new row after it; 0: none */
-    double timeout_seconds; /* for one call of a variant */
+    EmulatorKind emulator;     /* EMULATOR_IF_NO_GPU, or force one of the emulator's programs for CUDA variants */
+    bool resume;               /* leave out what the results file already holds */
+    double budget_seconds;     /* start no new row after it; 0: none */
+    double timeout_seconds;    /* for one call of a variant */
     double memory_limit_bytes; /* a worker's host memory; 0: what the machine has */
     size_t min_samples, max_samples;
     double seconds_per_mode;

@@ -31,7 +31,8 @@ typedef enum Backend { BACKEND_CPU, BACKEND_CUDA, BACKEND_PEER } Backend;
 
 enum { REASON_MAX = 256 };
 
-/* Harness-owned allocator for ops whose output size depends on the data or whose subject is allocation itself: counted and timed. */
+/* Harness-owned allocator for ops whose output size depends on the data or whose subject is allocation itself: counted and timed.
+ */
 typedef struct VariantMemory {
     Status (*allocate)(struct VariantMemory *memory, size_t bytes, void *stream, void **out);
     void (*release)(struct VariantMemory *memory, void *pointer, void *stream);
@@ -53,8 +54,8 @@ typedef struct VariantArgs {
 
 typedef struct Variant {
     Backend backend;
-    const char *summary; /* one line: what `rungs list` and the report print */
-    const char *origin;  /* where the algorithm comes from */
+    const char *summary;       /* one line: what `rungs list` and the report print */
+    const char *origin;        /* where the algorithm comes from */
     const ParamSpec *tunables; /* NULL: none */
     const char *bound;         /* a looser bound of the op that this variant declares ("textbook"); NULL: none */
     const char *not_emulated;  /* why the emulator cannot run it (inline PTX, clusters); NULL: it can */
@@ -79,12 +80,12 @@ typedef struct Variant {
 #define RUNGS_VARIANT_SYMBOL(op, name) RUNGS_JOIN3(rungs_variant_, op, name)
 #endif
 #ifdef __cplusplus
-#define RUNGS_VARIANT(op, name)                                                                                                  \
-    extern "C" const Variant RUNGS_VARIANT_SYMBOL(op, name);                                                                     \
+#define RUNGS_VARIANT(op, name)                                                                                                    \
+    extern "C" const Variant RUNGS_VARIANT_SYMBOL(op, name);                                                                       \
     const Variant RUNGS_VARIANT_SYMBOL(op, name)
 #else
-#define RUNGS_VARIANT(op, name)                                                                                                  \
-    extern const Variant RUNGS_VARIANT_SYMBOL(op, name);                                                                         \
+#define RUNGS_VARIANT(op, name)                                                                                                    \
+    extern const Variant RUNGS_VARIANT_SYMBOL(op, name);                                                                           \
     const Variant RUNGS_VARIANT_SYMBOL(op, name)
 #endif
 

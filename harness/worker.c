@@ -27,7 +27,9 @@ typedef struct Worker {
 
 static const WorkerMeasure *measure;
 
-void worker_can_measure(const WorkerMeasure *with) { measure = with; }
+void worker_can_measure(const WorkerMeasure *with) {
+    measure = with;
+}
 
 static double now(void) {
     struct timespec t;
@@ -40,9 +42,12 @@ static Status read_params(const json_t *object, Params *params) {
     json_t *value;
     json_object_foreach((json_t *)object, name, value) {
         char text[PARAM_TEXT_MAX];
-        if (json_is_integer(value)) snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
-        else if (json_is_real(value)) snprintf(text, sizeof text, "%.17g", json_real_value(value));
-        else snprintf(text, sizeof text, "%s", json_is_string(value) ? json_string_value(value) : "?");
+        if (json_is_integer(value))
+            snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
+        else if (json_is_real(value))
+            snprintf(text, sizeof text, "%.17g", json_real_value(value));
+        else
+            snprintf(text, sizeof text, "%s", json_is_string(value) ? json_string_value(value) : "?");
         TRY(params_set(params, name, text));
     }
     return STATUS_OK;
@@ -62,7 +67,8 @@ static Status read_case(const json_t *object, Case *out) {
 }
 
 /* Maps the arrays of the command and makes a guarded buffer for each. */
-static Status open_arrays(const Device *device, const json_t *list, int writable, Array *arrays, Shared *shared, Buffer *buffers, int *count) {
+static Status open_arrays(const Device *device, const json_t *list, int writable, Array *arrays, Shared *shared, Buffer *buffers,
+                          int *count) {
     size_t i;
     json_t *item;
     if (json_array_size(list) > OP_MAX_ARRAYS) return status_fail(STATUS_INTERNAL, "open: more than %d arrays", OP_MAX_ARRAYS);
@@ -94,12 +100,18 @@ static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
     TRY(read_case(json_object_get(command, "case"), &worker->problem));
     TRY(params_init(variant->tunables, &worker->tunables));
     TRY(read_params(json_object_get(command, "tunables"), &worker->tunables));
-    TRY(open_arrays(worker->device, json_object_get(command, "inputs"), 0, worker->in, worker->host_in, worker->buffers_in, &worker->in_count));
+    TRY(open_arrays(worker->device, json_object_get(command, "inputs"), 0, worker->in, worker->host_in, worker->buffers_in,
+                    &worker->in_count));
     TRY(open_arrays(worker->device, json_object_get(command, "outputs"), 1, worker->out, worker->host_out, worker->buffers_out,
                     &worker->out_count));
     VariantArgs *args = &worker->args;
-    *args = (VariantArgs){.problem = &worker->problem, .tunables = &worker->tunables, .in = worker->in, .in_count = worker->in_count,
-                          .out = worker->out, .out_count = worker->out_count, .stream = worker->device->stream()};
+    *args = (VariantArgs){.problem = &worker->problem,
+                          .tunables = &worker->tunables,
+                          .in = worker->in,
+                          .in_count = worker->in_count,
+                          .out = worker->out,
+                          .out_count = worker->out_count,
+                          .stream = worker->device->stream()};
     char reason[REASON_MAX];
     if (variant->supports && !variant->supports(args, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
     if (variant->scratch_bytes) {
@@ -153,8 +165,11 @@ static Status check_strays(Worker *worker) {
     const Buffer *out = &worker->buffers_out[0];
     if (!measure || !measure->strays || worker->out_count == 0 || out->bytes == 0) return STATUS_OK;
     bool stray = false;
-    TRY(measure->strays(worker->device, run_once, worker, out->array.data, out->bytes < HEAD_BYTES ? out->bytes : HEAD_BYTES, &stray));
-    if (stray) return status_fail(STATUS_CHECK, "works on another stream than the one it was given: outputs changed while that stream stood still");
+    TRY(measure->strays(worker->device, run_once, worker, out->array.data, out->bytes < HEAD_BYTES ? out->bytes : HEAD_BYTES,
+                        &stray));
+    if (stray)
+        return status_fail(STATUS_CHECK,
+                           "works on another stream than the one it was given: outputs changed while that stream stood still");
     return poison_outputs(worker);
 }
 

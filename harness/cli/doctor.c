@@ -29,7 +29,8 @@ static const char *text_at(const json_t *object, const char *section, const char
 
 static void doctor_build(const json_t *environment) {
     const bool release = strcmp(RUNGS_BUILD_TYPE, "Release") == 0;
-    line("build", release, "%s, %s%s", RUNGS_BUILD_TYPE, text_at(environment, "build", "compiler"), release ? "" : " (only a Release build takes times)");
+    line("build", release, "%s, %s%s", RUNGS_BUILD_TYPE, text_at(environment, "build", "compiler"),
+         release ? "" : " (only a Release build takes times)");
     line("variants", REGISTRY_VARIANT_COUNT > 0, "%d variants of %d ops", REGISTRY_VARIANT_COUNT, REGISTRY_OP_COUNT);
 }
 
@@ -46,9 +47,11 @@ static bool doctor_gpu(void) {
             line("gpu", false, "device %d: %s", i, status_message());
             continue;
         }
-        line("gpu", true, "device %d: %s, compute capability %s, %lld SMs, %.1f GiB, L2 %.0f MiB", i, json_string_value(json_object_get(facts, "name")),
-             json_string_value(json_object_get(facts, "compute_capability")), (long long)json_integer_value(json_object_get(facts, "sm_count")),
-             json_number_value(json_object_get(facts, "memory_bytes")) / 0x1p30, json_number_value(json_object_get(facts, "l2_bytes")) / 0x1p20);
+        line("gpu", true, "device %d: %s, compute capability %s, %lld SMs, %.1f GiB, L2 %.0f MiB", i,
+             json_string_value(json_object_get(facts, "name")), json_string_value(json_object_get(facts, "compute_capability")),
+             (long long)json_integer_value(json_object_get(facts, "sm_count")),
+             json_number_value(json_object_get(facts, "memory_bytes")) / 0x1p30,
+             json_number_value(json_object_get(facts, "l2_bytes")) / 0x1p20);
         json_decref(facts);
     }
     return true;
@@ -82,7 +85,10 @@ static void doctor_peers(bool has_gpu) {
         const Status status = process_capture(argv, &output, &code);
         const bool there = status == STATUS_OK && code == 0;
         if (there && output.length) output.text[strcspn(output.text, "\n")] = '\0';
-        line("peer", there, "%s %s", entry->framework, there ? output.text : entry->needs_gpu && !has_gpu ? "is not installed (and needs a GPU)" : "is not installed");
+        line("peer", there, "%s %s", entry->framework,
+             there                          ? output.text
+             : entry->needs_gpu && !has_gpu ? "is not installed (and needs a GPU)"
+                                            : "is not installed");
         text_free(&output);
     }
 }

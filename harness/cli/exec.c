@@ -70,14 +70,15 @@ static Status read_inputs(Exec *e) {
         if (dtype != DTYPE_F32 && dtype != DTYPE_F64)
             return status_fail(STATUS_INVALID, "%s: dtype %s; float32 or float64 is expected", e->in.values[k], dtype_name(dtype));
         if (decided_by && dtype != e->problem.dtype)
-            return status_fail(STATUS_INVALID, "%s: dtype %s, but %s is %s; all inputs must be of one dtype", e->in.values[k], dtype_name(dtype),
-                               decided_by, dtype_name(e->problem.dtype));
+            return status_fail(STATUS_INVALID, "%s: dtype %s, but %s is %s; all inputs must be of one dtype", e->in.values[k],
+                               dtype_name(dtype), decided_by, dtype_name(e->problem.dtype));
         e->problem.dtype = dtype;
         decided_by = e->in.values[k];
     }
     for (int i = 0; i < e->op->in_count; i++)
         if (e->own[i].rank < 0)
-            return status_fail(STATUS_INVALID, "input '%s' is missing: --in %s=FILE.npy", e->in_shapes[i].name, e->in_shapes[i].name);
+            return status_fail(STATUS_INVALID, "input '%s' is missing: --in %s=FILE.npy", e->in_shapes[i].name,
+                               e->in_shapes[i].name);
     return STATUS_OK;
 }
 
@@ -108,7 +109,8 @@ static Status adopt(Exec *e) {
         const char *name = e->set.names[k];
         if (!params_has(&adopted.params, name)) continue;
         if (strcmp(params_text(&adopted.params, name), params_text(&e->problem.params, name)) != 0)
-            return status_fail(STATUS_INVALID, "--set %s=%s, but the inputs say %s=%s", name, e->set.values[k], name, params_text(&adopted.params, name));
+            return status_fail(STATUS_INVALID, "--set %s=%s, but the inputs say %s=%s", name, e->set.values[k], name,
+                               params_text(&adopted.params, name));
     }
     e->problem = adopted;
     return params_complete(&e->problem.params);
@@ -135,11 +137,11 @@ static Status check(Problem *problem) {
         norms_compare(&problem->out[i], truth[i].value, truth[i].tolerance, &report);
         if (!report.pass) {
             norms_explain(&report, problem->out[i].name, problem->op->in_count == 1 ? &problem->in[0] : NULL, text, sizeof text);
-            return status_fail(STATUS_CHECK, "check failed: %s (bound '%s': %s); nothing was written", text, problem->op->bounds[0].name,
-                               problem->op->bounds[0].formula);
+            return status_fail(STATUS_CHECK, "check failed: %s (bound '%s': %s); nothing was written", text,
+                               problem->op->bounds[0].name, problem->op->bounds[0].formula);
         }
-        printf("check: %s passes: largest error %.3g of the bound '%s' (%s)\n", problem->out[i].name, report.max_ratio, problem->op->bounds[0].name,
-               problem->op->bounds[0].formula);
+        printf("check: %s passes: largest error %.3g of the bound '%s' (%s)\n", problem->out[i].name, report.max_ratio,
+               problem->op->bounds[0].name, problem->op->bounds[0].formula);
     }
     return STATUS_OK;
 }
@@ -151,7 +153,8 @@ static Status ask_worker(Exec *e, Problem *problem, bool emulated) {
     const Contest contest = {.choice = &e->choice, .options = &e->options, .emulated = emulated};
     Child *child = NULL;
     TRY(child_start(&(ChildOptions){.argv = contest_worker(&contest), .inherit = inherit, .inherit_count = count}, &child));
-    json_t *open = contest_open_command(problem, &e->choice, e->options.device), *run = json_pack("{s:s}", "do", "run"), *reply = NULL;
+    json_t *open = contest_open_command(problem, &e->choice, e->options.device), *run = json_pack("{s:s}", "do", "run"),
+           *reply = NULL;
     Status status = child_ask(child, open, e->options.timeout_seconds, &reply);
     json_decref(reply);
     if (status == STATUS_OK) {
@@ -171,21 +174,28 @@ static Status execute(Exec *e) {
     for (int i = 0; i < e->op->in_count; i++) memcpy(problem.in[i].data, e->own[i].data, array_bytes(&problem.in[i]));
     char reason[REASON_MAX];
     const Variant *variant = e->choice.entry->variant;
-    const VariantArgs args = {.problem = &e->problem, .tunables = &e->choice.tunables, .in = problem.in, .in_count = e->op->in_count, .out = problem.out,
+    const VariantArgs args = {.problem = &e->problem,
+                              .tunables = &e->choice.tunables,
+                              .in = problem.in,
+                              .in_count = e->op->in_count,
+                              .out = problem.out,
                               .out_count = e->op->out_count};
     const bool cuda = e->choice.entry->backend == BACKEND_CUDA, emulated = cuda && e->emulate;
     Status status = STATUS_OK;
-    if (variant->supports && !variant->supports(&args, reason)) status = status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    if (variant->supports && !variant->supports(&args, reason))
+        status = status_fail(STATUS_UNSUPPORTED, "%s", reason);
     else if (cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)
         status = status_fail(STATUS_UNSUPPORTED, "no GPU: %s; --emulate runs the kernel on the CPU", reason);
-    else if (emulated && variant->not_emulated) status = status_fail(STATUS_UNSUPPORTED, "not emulated: %s", variant->not_emulated);
+    else if (emulated && variant->not_emulated)
+        status = status_fail(STATUS_UNSUPPORTED, "not emulated: %s", variant->not_emulated);
     if (status == STATUS_OK) status = ask_worker(e, &problem, emulated);
     if (status == STATUS_OK && e->check) status = check(&problem);
     for (int k = 0; k < e->out.count && status == STATUS_OK; k++) {
         const Array *array = array_find(problem.out, e->op->out_count, e->out.names[k]);
         char shape[128];
         status = npy_write(e->out.values[k], array);
-        if (status == STATUS_OK) printf("%s: %s%s\n", e->out.values[k], array_describe(array, shape, sizeof shape), emulated ? " (emulated)" : "");
+        if (status == STATUS_OK)
+            printf("%s: %s%s\n", e->out.values[k], array_describe(array, shape, sizeof shape), emulated ? " (emulated)" : "");
     }
     problem_destroy(&problem);
     return status;
@@ -197,7 +207,8 @@ int command_exec(int argc, char **argv) {
     e.options.timeout_seconds = 600;
     const CliOption OPTIONS[] = {
         {"in", "NAME=FILE.npy", CLI_CALLBACK, &e.in, "an input, float32 or float64 in C order; once per input", add_pair},
-        {"set", "NAME=VALUE", CLI_CALLBACK, &e.set, "a parameter of the op or a tunable of the variant; may come several times", add_pair},
+        {"set", "NAME=VALUE", CLI_CALLBACK, &e.set, "a parameter of the op or a tunable of the variant; may come several times",
+         add_pair},
         {"out", "NAME=FILE.npy", CLI_CALLBACK, &e.out, "where an output goes", add_pair},
         {"check", NULL, CLI_FLAG, &e.check, "compare with the reference first; a failed check writes nothing", NULL},
         {"emulate", NULL, CLI_FLAG, &e.emulate, "run a CUDA variant on the CPU, in the emulator", NULL},
@@ -207,9 +218,12 @@ int command_exec(int argc, char **argv) {
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
-    int code = words ? cli_parse("exec", "OP/VARIANT --in NAME=FILE.npy --out NAME=FILE.npy [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code =
+        words ? cli_parse("exec", "OP/VARIANT --in NAME=FILE.npy --out NAME=FILE.npy [options]", OPTIONS, argc, argv, words, &count)
+              : EXIT_MACHINE;
     if (code == 0 && count != 1) code = cli_usage("exec", "exactly one OP/VARIANT is expected, not %d words", count);
-    if (code == 0 && e.out.count == 0 && !e.check) code = cli_usage("exec", "--out NAME=FILE.npy (or --check) is expected: nothing would come of it");
+    if (code == 0 && e.out.count == 0 && !e.check)
+        code = cli_usage("exec", "--out NAME=FILE.npy (or --check) is expected: nothing would come of it");
     if (code == 0) {
         Status status = prepare(&e, words[0]);
         if (status == STATUS_OK) status = execute(&e);

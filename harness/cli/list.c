@@ -19,9 +19,13 @@ static Status variants(json_t **out) {
     return STATUS_OK;
 }
 
-static Status scenarios(json_t **out) { return list_scenarios_json(SCENARIOS, out); }
+static Status scenarios(json_t **out) {
+    return list_scenarios_json(SCENARIOS, out);
+}
 
-static Status claims(json_t **out) { return list_claims_json(SCENARIOS, out); }
+static Status claims(json_t **out) {
+    return list_claims_json(SCENARIOS, out);
+}
 
 typedef struct Listing {
     const char *what, *name, *detail, *summary; /* the keys that a line of text shows */
@@ -51,9 +55,8 @@ static int print(const Listing *listing, bool as_json) {
     size_t i;
     json_t *item;
     if (!as_json) {
-        json_array_foreach(list, i, item)
-            printf("%-36s %s%s%s\n", text_of(item, listing->name), text_of(item, listing->detail), listing->detail ? "  " : "",
-                   text_of(item, listing->summary));
+        json_array_foreach(list, i, item) printf("%-36s %s%s%s\n", text_of(item, listing->name), text_of(item, listing->detail),
+                                                 listing->detail ? "  " : "", text_of(item, listing->summary));
     }
     json_decref(list);
     return EXIT_GOOD;
@@ -64,7 +67,8 @@ int command_list(int argc, char **argv) {
     const CliOption OPTIONS[] = {{"json", NULL, CLI_FLAG, &as_json, "an array of objects", NULL}, {0}};
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
-    int code = words ? cli_parse("list", "[ops|variants|scenarios|claims] [--json]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code =
+        words ? cli_parse("list", "[ops|variants|scenarios|claims] [--json]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
     const char *what = count > 0 ? words[0] : "variants";
     free(words);
     if (code != 0) return code == CLI_HELPED ? EXIT_GOOD : code;

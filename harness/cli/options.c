@@ -11,10 +11,14 @@
 int cli_fail(Status status) {
     fprintf(stderr, "rungs: %s\n", status_message());
     switch (status) {
-    case STATUS_OK: return EXIT_GOOD;
-    case STATUS_INVALID: return EXIT_USAGE;
-    case STATUS_CHECK: return EXIT_CHECK;
-    default: return EXIT_MACHINE;
+    case STATUS_OK:
+        return EXIT_GOOD;
+    case STATUS_INVALID:
+        return EXIT_USAGE;
+    case STATUS_CHECK:
+        return EXIT_CHECK;
+    default:
+        return EXIT_MACHINE;
     }
 }
 
@@ -67,15 +71,22 @@ static bool parse_bytes(const char *text, double *bytes) {
 static bool set_option(const CliOption *option, const char *text) {
     long long integer;
     switch (option->kind) {
-    case CLI_FLAG: *(bool *)option->target = true; return true;
-    case CLI_TEXT: *(const char **)option->target = text; return true;
-    case CLI_DURATION: return parse_duration(text, option->target);
-    case CLI_BYTES: return parse_bytes(text, option->target);
+    case CLI_FLAG:
+        *(bool *)option->target = true;
+        return true;
+    case CLI_TEXT:
+        *(const char **)option->target = text;
+        return true;
+    case CLI_DURATION:
+        return parse_duration(text, option->target);
+    case CLI_BYTES:
+        return parse_bytes(text, option->target);
     case CLI_COUNT:
         if (!text_integer(text, &integer) || integer < 0 || integer > 1000000) return false;
         *(int *)option->target = (int)integer;
         return true;
-    case CLI_CALLBACK: return option->callback(option->target, text);
+    case CLI_CALLBACK:
+        return option->callback(option->target, text);
     }
     return false;
 }
@@ -101,10 +112,12 @@ static int unknown(const char *command, const char *name, const CliOption *optio
     int count = 0;
     for (const CliOption *o = options; o->name && count < 40; o++) names[count++] = o->name;
     const char *nearest = text_nearest(name, names, count);
-    return cli_usage(command, "unknown option '--%s'%s%s%s", name, nearest ? "; did you mean '--" : "", nearest ? nearest : "", nearest ? "'?" : "");
+    return cli_usage(command, "unknown option '--%s'%s%s%s", name, nearest ? "; did you mean '--" : "", nearest ? nearest : "",
+                     nearest ? "'?" : "");
 }
 
-int cli_parse(const char *command, const char *synopsis, const CliOption *options, int argc, char **argv, char **words, int *word_count) {
+int cli_parse(const char *command, const char *synopsis, const CliOption *options, int argc, char **argv, char **words,
+              int *word_count) {
     *word_count = 0;
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
@@ -127,7 +140,8 @@ int cli_parse(const char *command, const char *synopsis, const CliOption *option
             if (!value) return cli_usage(command, "--%s needs a value: %s", bare, option->argument);
         }
         if (!set_option(option, value))
-            return cli_usage(command, "--%s '%s': %s is expected", bare, value, option->kind == CLI_CALLBACK ? option->argument : EXPECTED[option->kind]);
+            return cli_usage(command, "--%s '%s': %s is expected", bare, value,
+                             option->kind == CLI_CALLBACK ? option->argument : EXPECTED[option->kind]);
     }
     return EXIT_GOOD;
 }

@@ -1,4 +1,5 @@
-/* options.h - options as a table. argp was tried: subcommands with options of their own and suggestions took more code around it than this. */
+/* options.h - options as a table. argp was tried: subcommands with options of their own and suggestions took more code around it
+ * than this. */
 #ifndef RUNGS_CLI_OPTIONS_H
 #define RUNGS_CLI_OPTIONS_H
 
@@ -7,7 +8,7 @@
 typedef enum CliKind { CLI_FLAG, CLI_TEXT, CLI_DURATION, CLI_BYTES, CLI_COUNT, CLI_CALLBACK } CliKind;
 
 typedef struct CliOption {
-    const char *name; /* without dashes; NULL ends the table */
+    const char *name;     /* without dashes; NULL ends the table */
     const char *argument; /* what its value is called in the help; NULL for flags */
     CliKind kind;
     void *target; /* bool, const char *, double (seconds), double (bytes), int */
@@ -18,7 +19,8 @@ typedef struct CliOption {
 enum { CLI_HELPED = -1 };
 
 /* Sorts argv into options and words (words: room for argc). Returns 0, EXIT_USAGE after printing why, or CLI_HELPED. */
-int cli_parse(const char *command, const char *synopsis, const CliOption *options, int argc, char **argv, char **words, int *word_count);
+int cli_parse(const char *command, const char *synopsis, const CliOption *options, int argc, char **argv, char **words,
+              int *word_count);
 void cli_help(const char *command, const char *synopsis, const CliOption *options);
 
 #endif

@@ -21,17 +21,24 @@ static const char *text_of(const json_t *row, const char *key) {
 
 /* Two or three significant digits with a unit that people read: 27.1 ms. */
 static void human_seconds(double seconds, char text[32]) {
-    if (seconds < 1e-6) snprintf(text, 32, "%.3g ns", seconds * 1e9);
-    else if (seconds < 1e-3) snprintf(text, 32, "%.3g us", seconds * 1e6);
-    else if (seconds < 1) snprintf(text, 32, "%.3g ms", seconds * 1e3);
-    else snprintf(text, 32, "%.3g s", seconds);
+    if (seconds < 1e-6)
+        snprintf(text, 32, "%.3g ns", seconds * 1e9);
+    else if (seconds < 1e-3)
+        snprintf(text, 32, "%.3g us", seconds * 1e6);
+    else if (seconds < 1)
+        snprintf(text, 32, "%.3g ms", seconds * 1e3);
+    else
+        snprintf(text, 32, "%.3g s", seconds);
 }
 
 static void duration(double seconds, char text[32]) {
     const long whole = (long)(seconds + 0.5);
-    if (whole < 60) snprintf(text, 32, "%lds", whole);
-    else if (whole < 3600) snprintf(text, 32, "%ldm%02lds", whole / 60, whole % 60);
-    else snprintf(text, 32, "%ldh%02ldm", whole / 3600, whole / 60 % 60);
+    if (whole < 60)
+        snprintf(text, 32, "%lds", whole);
+    else if (whole < 3600)
+        snprintf(text, 32, "%ldm%02lds", whole / 60, whole % 60);
+    else
+        snprintf(text, 32, "%ldh%02ldm", whole / 3600, whole / 60 % 60);
 }
 
 /* "cold 27.1 ms" or why there is no time. */
@@ -59,7 +66,8 @@ static void outcome(const json_t *row, char text[400]) {
 }
 
 static const char *colour_of(const Progress *progress, const char *verdict) {
-    static const char *const COLOURS[][2] = {{"pass", "\033[32m"}, {"fail", "\033[31m"}, {"error", "\033[31m"}, {"skip", "\033[33m"}};
+    static const char *const COLOURS[][2] = {
+        {"pass", "\033[32m"}, {"fail", "\033[31m"}, {"error", "\033[31m"}, {"skip", "\033[33m"}};
     for (size_t i = 0; progress->colour && i < sizeof COLOURS / sizeof *COLOURS; i++)
         if (strcmp(verdict, COLOURS[i][0]) == 0) return COLOURS[i][1];
     return "";
@@ -83,8 +91,8 @@ void progress_event(void *context, const RunEvent *event) {
     const char *verdict = text_of(event->row, "verdict");
     char what[400], eta[32];
     outcome(event->row, what);
-    fprintf(stderr, "%4zu/%zu %s%-5s%s %-44s %s | %s\n", event->index, event->total, colour_of(progress, verdict), verdict, progress->colour ? "\033[0m" : "",
-            text_of(event->row, "spec"), what, text_of(event->row, "case"));
+    fprintf(stderr, "%4zu/%zu %s%-5s%s %-44s %s | %s\n", event->index, event->total, colour_of(progress, verdict), verdict,
+            progress->colour ? "\033[0m" : "", text_of(event->row, "spec"), what, text_of(event->row, "case"));
     if (!progress->terminal || event->index >= event->total) return;
     duration(event->eta_seconds, eta);
     fprintf(stderr, "case %zu of %zu, about %s left", event->index + 1, event->total, eta);
@@ -97,11 +105,12 @@ void progress_notice(void *context, const char *text) {
 }
 
 void progress_summary(const RunSummary *s, const char *out) {
-    printf("%zu rows: %zu passed, %zu failed, %zu errors, %zu skipped; %zu timed\n", s->passed + s->failed + s->errors + s->skipped, s->passed, s->failed,
-           s->errors, s->skipped, s->timed);
+    printf("%zu rows: %zu passed, %zu failed, %zu errors, %zu skipped; %zu timed\n", s->passed + s->failed + s->errors + s->skipped,
+           s->passed, s->failed, s->errors, s->skipped, s->timed);
     if (s->emulated > 0) printf("%zu CUDA rows were verified in the emulator and not timed\n", s->emulated);
     if (!s->has_gpu) printf("no GPU was used: %s\n", s->no_gpu_reason);
     if (s->resumed > 0) printf("%zu rows were there already (--resume)\n", s->resumed);
-    if (s->left_by_budget > 0) printf("%zu rows did not fit the budget; the same command with --resume goes on\n", s->left_by_budget);
+    if (s->left_by_budget > 0)
+        printf("%zu rows did not fit the budget; the same command with --resume goes on\n", s->left_by_budget);
     printf("rows: %s\n", out);
 }

@@ -25,8 +25,10 @@ static int run_python(const char *const *files, const char *markdown, const char
     int code = 0;
     const Status status = process_capture(argv, &output, &code);
     if (status != STATUS_OK) return cli_fail(status);
-    if (code != 0) fprintf(stderr, "rungs report: %s", output.text ? output.text : "the report could not be made\n");
-    else printf("report: %s\nfigures: %s\n", markdown, figures);
+    if (code != 0)
+        fprintf(stderr, "rungs report: %s", output.text ? output.text : "the report could not be made\n");
+    else
+        printf("report: %s\nfigures: %s\n", markdown, figures);
     text_free(&output);
     return code == 0 ? EXIT_GOOD : code == 2 ? EXIT_USAGE : EXIT_MACHINE;
 }
@@ -42,7 +44,8 @@ Status plan_add_published(Plan *plan) {
     char **files = NULL;
     int count = 0;
     TRY(scenario_files(RUNGS_SOURCE_DIR "/scenarios/published", &files, &count));
-    Status status = count > 0 ? STATUS_OK : status_fail(STATUS_INVALID, "no scenario below " RUNGS_SOURCE_DIR "/scenarios/published");
+    Status status =
+        count > 0 ? STATUS_OK : status_fail(STATUS_INVALID, "no scenario below " RUNGS_SOURCE_DIR "/scenarios/published");
     for (int i = 0; i < count && status == STATUS_OK; i++) status = plan_add_scenario(plan, files[i]);
     scenario_files_free(files, count);
     return status;

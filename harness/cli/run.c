@@ -18,14 +18,17 @@ typedef struct Shard {
 static bool parse_shard(void *target, const char *text) {
     Shard *shard = target;
     int used = 0;
-    return sscanf(text, "%d/%d%n", &shard->index, &shard->count, &used) == 2 && text[used] == '\0' && shard->count > 0 && shard->index >= 0 &&
-           shard->index < shard->count;
+    return sscanf(text, "%d/%d%n", &shard->index, &shard->count, &used) == 2 && text[used] == '\0' && shard->count > 0 &&
+           shard->index >= 0 && shard->index < shard->count;
 }
 
 static bool parse_emulator(void *target, const char *text) {
-    if (strcmp(text, "address") == 0) *(EmulatorKind *)target = EMULATOR_ADDRESS;
-    else if (strcmp(text, "race") == 0) *(EmulatorKind *)target = EMULATOR_RACE;
-    else return false;
+    if (strcmp(text, "address") == 0)
+        *(EmulatorKind *)target = EMULATOR_ADDRESS;
+    else if (strcmp(text, "race") == 0)
+        *(EmulatorKind *)target = EMULATOR_RACE;
+    else
+        return false;
     return true;
 }
 
@@ -83,7 +86,8 @@ int command_run(int argc, char **argv) {
         {"resume", NULL, CLI_FLAG, &a.options.resume, "leave out rows that --out already holds", NULL},
         {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify, take no times", NULL},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
-        {"emulator", "address|race", CLI_CALLBACK, &a.options.emulator, "which emulator: memory errors (default) or data races", parse_emulator},
+        {"emulator", "address|race", CLI_CALLBACK, &a.options.emulator, "which emulator: memory errors (default) or data races",
+         parse_emulator},
         {"shard", "I/N", CLI_CALLBACK, &a.shard, "only every N-th case, starting at I (0 <= I < N)", parse_shard},
         {0},
     };
@@ -127,7 +131,8 @@ int command_reproduce(int argc, char **argv) {
         {"budget", "TIME", CLI_DURATION, &options.budget_seconds, "start no new row after this long (default 10m)", NULL},
         {"device", "N", CLI_COUNT, &options.device, "CUDA device", NULL},
         {"resume", NULL, CLI_FLAG, &options.resume, "go on where the last reproduce stopped", NULL},
-        {"out", "FOLDER", CLI_TEXT, &folder, "where rows, figures and REPORT.md go (default: reproduce/ in the build folder)", NULL},
+        {"out", "FOLDER", CLI_TEXT, &folder, "where rows, figures and REPORT.md go (default: reproduce/ in the build folder)",
+         NULL},
         {0},
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);

@@ -139,8 +139,10 @@ static Status died(Child *child) {
     char what[160];
     for (int waited = 0; waited < CLOSE_GRACE_MS && waitpid(child->pid, &how, WNOHANG) == 0; waited += POLL_MS)
         poll(NULL, 0, POLL_MS);
-    if (WIFSIGNALED(how)) snprintf(what, sizeof what, "crashed: signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
-    else snprintf(what, sizeof what, "ended with exit code %d", WEXITSTATUS(how));
+    if (WIFSIGNALED(how))
+        snprintf(what, sizeof what, "crashed: signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
+    else
+        snprintf(what, sizeof what, "ended with exit code %d", WEXITSTATUS(how));
     kill_group(child);
     return with_log(child, STATUS_DEVICE, what);
 }

@@ -18,9 +18,9 @@ typedef struct ChildOptions {
 } ChildOptions;
 
 Status child_start(const ChildOptions *options, Child **out);
-/* Sends a command and waits for its one reply (new reference). STATUS_CHECK, _DEVICE, ... as the worker says; STATUS_UNSUPPORTED for a
- * skip. STATUS_DEVICE "crashed: signal 11 (Segmentation fault)", "timed out after 60 s", "exceeded 8 GiB of memory",
- * "ended with exit code 3" otherwise, followed by the end of what it printed. After any failure the child is dead. */
+/* Sends a command and waits for its one reply (new reference). STATUS_CHECK, _DEVICE, ... as the worker says; STATUS_UNSUPPORTED
+ * for a skip. STATUS_DEVICE "crashed: signal 11 (Segmentation fault)", "timed out after 60 s", "exceeded 8 GiB of memory", "ended
+ * with exit code 3" otherwise, followed by the end of what it printed. After any failure the child is dead. */
 Status child_ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply);
 /* Says close, waits a little, kills what is left of its process group. NULL is fine. */
 void child_stop(Child *child);

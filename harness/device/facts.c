@@ -29,9 +29,9 @@ Status device_cuda_facts(int index, json_t **out) {
     snprintf(capability, sizeof capability, "%d.%d", p.major, p.minor);
     snprintf(version, sizeof version, "%d.%d", runtime / 1000, runtime % 1000 / 10);
     format_uuid(&p.uuid, uuid);
-    *out = json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:I, s:s}", "name", p.name, "uuid", uuid, "compute_capability", capability, "sm_count",
-                     p.multiProcessorCount, "l2_bytes", p.l2CacheSize, "memory_bytes", (json_int_t)p.totalGlobalMem, "shared_bytes_per_block",
-                     (json_int_t)p.sharedMemPerBlockOptin, "runtime", version);
+    *out = json_pack("{s:s, s:s, s:s, s:i, s:i, s:I, s:I, s:s}", "name", p.name, "uuid", uuid, "compute_capability", capability,
+                     "sm_count", p.multiProcessorCount, "l2_bytes", p.l2CacheSize, "memory_bytes", (json_int_t)p.totalGlobalMem,
+                     "shared_bytes_per_block", (json_int_t)p.sharedMemPerBlockOptin, "runtime", version);
     return *out ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for the facts of device %d", index);
 }
 

@@ -1,6 +1,7 @@
 /* What the GPU half of this module answers in a build without CUDA. */
 #include "measure/ceilings.h"
 #include "measure/measure.h"
+#include "measure/strays.h"
 
 #ifndef RUNGS_WITH_CUDA
 
@@ -13,6 +14,12 @@ Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, con
 Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count) {
     (void)stream, (void)bytes_hint, (void)out;
     *count = 0;
+    return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
+}
+
+Status strays_gpu(Status (*run)(void *), void *context, void *stream, const void *memory, size_t bytes, bool *stray) {
+    (void)run, (void)context, (void)stream, (void)memory, (void)bytes;
+    *stray = false;
     return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
 }
 
