@@ -1,0 +1,250 @@
+/* Idea: van Herk / Gil-Werman. Every thread has K consecutive outputs; a window is a suffix of the K elements where the thread's
+ * first window begins, a base that its K windows share, and a prefix of its own inputs (common/rolling_units.cuh). The base, by
+ * window: w <= 3         no base: read the window; short          from aggregates of K elements in shared memory, doubled: those of
+ * 2^b units make up any length in log2(w) steps; long           the same cut once more, at whole blocks: suffix of the left block,
+ * middle, prefix of the own block. The middle is a window over the aggregates of blocks (block_aggregates_kernel), by van Herk's
+ * prefix and suffix scans of chunks as long as that window (chunk_scans_kernel). Traffic: short: (1 + (w - 1) / (threads K)) n
+ * reads, mostly L2 hits beyond the first n, n writes. Long: 3n reads, one of them an L2 hit while w inputs fit there, n writes.
+ * Independent of w. Rounding: no subtraction: sums are trees of depth about K + log2(w); var by Welford and Chan, so its error
+ * grows with |mean| / std. Limits: none on n and w. Origin: van Herk 1992, Gil and Werman 1993; partial moments by Chan, Golub and
+ * LeVeque 1979. */
+#include "common/block_scan.cuh"
+#include "common/rolling_rows.cuh"
+#include "common/rolling_units.cuh"
+
+enum { THREADS_MAX = 512, CHUNK_THREADS = 256, SHORT_BLOCKS = 2, FEW_BLOCKS = 31 };
+
+static const ParamSpec TUNABLES[] = {
+    {"threads", "threads of a block, a multiple of 32", PARAM_INT, "256", 32, THREADS_MAX, NULL},
+    {},
+};
+
+template <typename T, Aggregate AGG> __global__ void __launch_bounds__(THREADS_MAX) tiny_kernel(RollingView<T> view) {
+    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, w = view.window;
+    if (i >= view.n) return;
+    if (i + 1 < w) {
+        view.y[i] = view.incomplete;
+        return;
+    }
+    const FlatCursor<T> begin = {view.x + (i + 1 - w)};
+    view.y[i] = Accumulator<T, AGG>::collect(begin, w).template finish<AGG>((T)w);
+}
+
+/* Units of K elements in shared memory: halo_units before the block's own; elements and two arrays of aggregates. */
+template <typename T, Aggregate AGG, unsigned K>
+__global__ void __launch_bounds__(THREADS_MAX) short_kernel(RollingView<T> view, unsigned halo_units) {
+    using A = Accumulator<T, AGG>;
+    const unsigned w = (unsigned)view.window, units = halo_units + blockDim.x, own_unit = halo_units + threadIdx.x;
+    DYN_SHARED(T, elements);
+    A *aggregates = (A *)(elements + units * K), *doubled = aggregates + units;
+    const size_t first = (size_t)blockIdx.x * blockDim.x * K;
+    unit_stage(view, first, (size_t)halo_units * K, units * K, elements);
+    __syncthreads();
+    for (unsigned u = threadIdx.x; u < units; u += blockDim.x) aggregates[u] = unit_aggregate<A, K>(elements + u * K);
+    __syncthreads();
+
+    /* base: w-1-K elements before the own unit, as whole units and the last few elements of the unit before those. */
+    const unsigned whole = (w - 1 - K) / K, rest = (w - 1 - K) % K;
+    A base;
+    for (unsigned r = 0; r < rest; r++) base.push(elements[(own_unit - whole) * K - rest + r]);
+    for (unsigned size = 1, end = own_unit; size <= whole; size *= 2) { /* aggregates[u] is that of units u-size+1..u */
+        if (whole & size) {
+            base.merge(aggregates[end - 1]);
+            end -= size;
+        }
+        if (size <= whole / 2) {
+            for (unsigned u = threadIdx.x; u < units; u += blockDim.x) {
+                A both = aggregates[u >= size ? u - size : u];
+                both.merge(aggregates[u]);
+                doubled[u] = both;
+            }
+            __syncthreads();
+            A *const swap = aggregates;
+            aggregates = doubled;
+            doubled = swap;
+        }
+    }
+    T *own = elements + own_unit * K;
+    unit_outputs<A, AGG, K>(own - (w - 1), base, own, (T)w);
+    unit_write(view, first, blockDim.x * K, elements + halo_units * K);
+}
+
+/* Long windows. A block has `width` = threads K outputs; the middle is `blocks` whole blocks and the last `rest` elements of the
+ * block before those. */
+struct Middle {
+    size_t blocks, rest;
+};
+
+/* Per block of x: the aggregate of all its elements and that of its last middle.rest. */
+template <typename T, Aggregate AGG>
+__global__ void __launch_bounds__(THREADS_MAX)
+    block_aggregates_kernel(RollingView<T> view, Middle middle, Accumulator<T, AGG> *whole, Accumulator<T, AGG> *rest) {
+    using A = Accumulator<T, AGG>;
+    constexpr unsigned K = UNIT<AGG>;
+    const unsigned width = blockDim.x * K, unit = threadIdx.x * K, rest_begin = width - (unsigned)middle.rest;
+    DYN_SHARED(T, elements);
+    A *totals = (A *)(elements + width);
+    unit_stage(view, (size_t)blockIdx.x * width, 0, width, elements);
+    __syncthreads();
+    const A own = unit_aggregate<A, K>(elements + unit);
+    A last;
+    if (unit >= rest_begin) {
+        last = own;
+    } else {
+        for (unsigned r = rest_begin; r < unit + K; r++) last.push(elements[r]);
+    }
+    const A all = block_reduce(own, totals), all_last = block_reduce(last, totals + WARP);
+    if (threadIdx.x == 0) {
+        whole[blockIdx.x] = all;
+        rest[blockIdx.x] = all_last;
+    }
+}
+
+/* Chunks of `chunk` aggregates: prefix[i] from its chunk's beginning to i (blockIdx.y = 0), suffix[i] from i to its chunk's end
+ * (1). */
+template <typename A>
+__global__ void __launch_bounds__(CHUNK_THREADS) chunk_scans_kernel(const A *in, size_t count, size_t chunk, A *prefix, A *suffix) {
+    const size_t begin = blockIdx.x * chunk, end = count - begin < chunk ? count : begin + chunk;
+    DYN_SHARED(A, totals);
+    A carry;
+    for (size_t done = 0; done < end - begin; done += CHUNK_THREADS) {
+        const size_t step = done + threadIdx.x;
+        const bool valid = step < end - begin;
+        const size_t i = blockIdx.y == 0 ? begin + step : end - 1 - step;
+        const A own = valid ? in[i] : A();
+        A all, before = carry;
+        before.merge(block_scan_exclusive<true>(own, totals, &all));
+        before.merge(own);
+        if (valid) (blockIdx.y == 0 ? prefix : suffix)[i] = before;
+        carry.merge(all);
+        __syncthreads();
+    }
+}
+
+/* Lane 0 of the calling warp gets the aggregate of the middle that precedes this block's own elements. */
+template <typename A> __device__ A gather_middle(Middle middle, const A *whole, const A *rest, const A *prefix, const A *suffix) {
+    const size_t block = blockIdx.x;
+    const unsigned lane = threadIdx.x;
+    A part;
+    if (lane == WARP - 1) {
+        if (middle.rest > 0) part = rest[block - middle.blocks - 1];
+    } else if (middle.blocks <= FEW_BLOCKS) {
+        if (lane < middle.blocks) part = whole[block - 1 - lane];
+    } else if (lane == 0) {
+        part = prefix[block - 1];
+    } else if (lane == 1 && block % middle.blocks != 0) {
+        part = suffix[block - middle.blocks];
+    }
+    return warp_reduce(part);
+}
+
+template <typename T, Aggregate AGG>
+__global__ void __launch_bounds__(THREADS_MAX)
+    long_kernel(RollingView<T> view, Middle middle, const Accumulator<T, AGG> *whole, const Accumulator<T, AGG> *rest,
+                const Accumulator<T, AGG> *prefix, const Accumulator<T, AGG> *suffix) {
+    using A = Accumulator<T, AGG>;
+    constexpr unsigned K = UNIT<AGG>;
+    const unsigned width = blockDim.x * K, unit = threadIdx.x * K;
+    const size_t first = (size_t)blockIdx.x * width;
+    DYN_SHARED(T, left);
+    T *own = left + width;
+    if (first + width < view.window) { /* not one complete window */
+        unit_write(view, first, width, own);
+        return;
+    }
+    A *totals = (A *)(own + width), *shared_middle = totals + 2 * WARP;
+    unit_stage(view, first, view.window - 1, width, left);
+    unit_stage(view, first, 0, width, own);
+    if (threadIdx.x < WARP) {
+        const A all = gather_middle(middle, whole, rest, prefix, suffix);
+        if (threadIdx.x == 0) *shared_middle = all;
+    }
+    __syncthreads();
+    A ignored, base = block_scan_exclusive<false>(unit_aggregate<A, K>(left + unit), totals, &ignored);
+    base.merge(*shared_middle);
+    base.merge(block_scan_exclusive<true>(unit_aggregate<A, K>(own + unit), totals + WARP, &ignored));
+    unit_outputs<A, AGG, K>(left + unit, base, own + unit, (T)view.window);
+    unit_write(view, first, width, own);
+}
+
+static unsigned threads_of(const VariantArgs *args) {
+    return (unsigned)params_int(args->tunables, "threads");
+}
+
+static bool is_spread(const VariantArgs *args) {
+    return aggregate_is_spread((Aggregate)rolling_aggregate(args));
+}
+
+/* Outputs of a block when the window is not tiny. */
+static size_t width_of(const VariantArgs *args) {
+    const unsigned unit = is_spread(args) ? UNIT<AGG_VAR> : UNIT<AGG_MEAN>;
+    return (size_t)threads_of(args) * unit;
+}
+
+static bool is_long(const VariantArgs *args) {
+    return rolling_window(args) - 1 > SHORT_BLOCKS * width_of(args);
+}
+
+template <typename T, Aggregate AGG, unsigned K> static Status launch_short(const VariantArgs *args, RollingView<T> view) {
+    const unsigned threads = threads_of(args), halo_units = (unsigned)divide_up(view.window - 1, K);
+    const size_t units = halo_units + threads, bytes = units * (K * sizeof(T) + 2 * sizeof(Accumulator<T, AGG>));
+    const unsigned blocks = (unsigned)divide_up(view.n, (size_t)threads * K);
+    return launch(short_kernel<T, AGG, K>, {dim3(blocks), dim3(threads), bytes, args->stream}, view, halo_units);
+}
+
+template <typename T, Aggregate AGG> static Status launch_long(const VariantArgs *args, RollingView<T> view) {
+    using A = Accumulator<T, AGG>;
+    const unsigned threads = threads_of(args);
+    const size_t width = width_of(args), blocks = divide_up(view.n, width), middle_length = view.window - 1 - width;
+    const Middle middle = {middle_length / width, middle_length % width};
+    A *whole = (A *)args->scratch, *rest = whole + blocks, *prefix = rest + blocks, *suffix = prefix + blocks;
+    TRY(launch(block_aggregates_kernel<T, AGG>,
+               {dim3((unsigned)blocks), dim3(threads), width * sizeof(T) + 2 * WARP * sizeof(A), args->stream}, view, middle, whole,
+               rest));
+    if (middle.blocks > FEW_BLOCKS)
+        TRY(launch(chunk_scans_kernel<A>,
+                   {dim3((unsigned)divide_up(blocks, middle.blocks), 2), dim3(CHUNK_THREADS), WARP * sizeof(A), args->stream},
+                   (const A *)whole, blocks, middle.blocks, prefix, suffix));
+    return launch(long_kernel<T, AGG>,
+                  {dim3((unsigned)blocks), dim3(threads), 2 * width * sizeof(T) + (2 * WARP + 1) * sizeof(A), args->stream}, view,
+                  middle, (const A *)whole, (const A *)rest, (const A *)prefix, (const A *)suffix);
+}
+
+namespace { /* every variant has its own Kernels */
+template <typename T, Aggregate AGG> struct Kernels {
+    static Status launch_on(const VariantArgs *args, RollingView<T> view) {
+        const unsigned threads = threads_of(args);
+        if (is_long(args)) return launch_long<T, AGG>(args, view);
+        if (view.window > UNIT<AGG>) return launch_short<T, AGG, UNIT<AGG>>(args, view);
+        if (view.window > SMALL_UNIT) return launch_short<T, AGG, SMALL_UNIT>(args, view);
+        const unsigned blocks = (unsigned)divide_up(view.n, threads);
+        return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
+    }
+};
+} // namespace
+
+/* Two aggregates and their two scans for every block of x. */
+static size_t scratch_bytes(const VariantArgs *args) {
+    if (!is_long(args)) return 0;
+    const size_t aggregate = dtype_size(args->problem->dtype) * (is_spread(args) ? 3 : 1);
+    return 4 * aggregate * divide_up(rolling_length(args), width_of(args));
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    if (threads_of(args) % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of %d", threads_of(args), WARP);
+    return rolling_supports(args, threads_of(args), reason);
+}
+
+static Status run(const VariantArgs *args) {
+    return rolling_dispatch<Kernels>(args);
+}
+
+RUNGS_VARIANT(rolling, cuda_block_prefix_suffix) = {
+    .backend = BACKEND_CUDA,
+    .summary = "van Herk / Gil-Werman: suffix, shared middle, prefix; cost independent of w",
+    .origin = "van Herk 1992, Gil and Werman 1993",
+    .tunables = TUNABLES,
+    .supports = supports,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+};
