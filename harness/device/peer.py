@@ -1,0 +1,72 @@
+"""peer.py - what a peer may use of rungs. A peer is one file, impls/<op>/peer_<name>.py: a Python library doing the op beside us.
+
+It has a dictionary VARIANT, a plain literal that the build reads without importing the file:
+
+    VARIANT = {"summary": ..., "origin": ..., "framework": "pandas",
+               "needs_gpu": True,         # optional
+               "clock": "torch",          # how to time it: a name of peer_timing.CLOCKS; default "cpu"
+               "tunables": [{"name", "summary", "kind", "default", "min", "max"}],  # optional
+               "bound": "textbook"}       # optional: a looser bound of the op
+
+and functions. `case` is the protocol's: case["params"]["window"], case["dtype"] ("f32" | "f64"). Arrays are dictionaries by name.
+
+    supports(case, tunables) -> None, or the reason why not. Imports nothing.
+    prepare(case, tunables, inputs) -> state. Imports the library (an ImportError becomes a skip) and may raise Skip.
+    load(state, inputs)             takes the inputs, numpy and read-only, to where the library computes. Not timed; before every run.
+    run(state) -> outputs           the call that is timed: nothing but the library's work, outputs in the library's arrays
+    fetch(state, outputs, out)      copies them, when they are complete, into the numpy arrays of `out`. Not timed.
+"""
+
+
+class Skip(Exception):
+    """This machine or this library cannot do it: the row is `skip` with this text as its reason."""
+
+
+HOW_TO_GET = {
+    "numba": "./rungs installs it (requirements.txt)",
+    "pandas": "./rungs installs it (requirements.txt)",
+    "torch": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
+    "cupy": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
+}
+
+
+def import_numba():
+    """Numba, also beside a NumPy that is newer than the Numba. Numba's import touches names that NumPy deprecated and then removed;
+    each was an alias of one that is still there, so they are put back before the import."""
+    import numpy
+
+    for removed, successor in (("row_stack", "vstack"), ("in1d", "isin"), ("trapz", "trapezoid")):
+        if not hasattr(numpy, removed) and hasattr(numpy, successor):
+            setattr(numpy, removed, getattr(numpy, successor))
+    import numba
+
+    return numba
+
+
+def import_numba_cuda():
+    import_numba()
+    from numba import cuda
+
+    if not cuda.is_available():
+        raise Skip("Numba finds no CUDA device")
+    return cuda
+
+
+def import_torch_cuda():
+    import torch
+
+    if not torch.cuda.is_available():
+        raise Skip("PyTorch finds no CUDA device")
+    return torch
+
+
+def import_cupy():
+    import cupy
+
+    try:
+        found = cupy.cuda.runtime.getDeviceCount()
+    except cupy.cuda.runtime.CUDARuntimeError as error:
+        raise Skip(f"CuPy finds no CUDA device: {error}") from error
+    if found == 0:
+        raise Skip("CuPy finds no CUDA device")
+    return cupy

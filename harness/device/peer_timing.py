@@ -1,0 +1,251 @@
+"""peer_timing.py - samples of a peer's run() in the modes cold, hot, graph and enqueue, by the library's own events on a GPU.
+
+A clock hides how one library queues, marks and waits:
+    wait()            until the device is done
+    stall(seconds)    queue that much idling, so that what is queued behind it does not wait for the host
+    flush()           queue (or do) a write of at least twice the last cache
+    mark() -> event   a point in the queue;   seconds(a, b) between two of them, once reached
+    graph(run)        -> (replay, None), or (None, why it cannot be had)
+"""
+import glob
+import time
+
+MIN_FLUSH_BYTES = 256 << 20
+LONGEST_STALL = 0.02      # seconds
+SHORTEST_HOT_SAMPLE = 2e-4  # seconds: shorter calls are timed several at once
+MOST_HOT_CALLS = 64
+
+
+class CpuClock:
+    name = "steady clock"
+    enqueues = False
+    warm_ups = 1
+
+    def __init__(self):
+        import numpy
+
+        self.numpy = numpy
+        self.junk = None
+
+    def wait(self):
+        pass
+
+    def stall(self, seconds):
+        pass
+
+    def flush(self):
+        if self.junk is None:
+            self.junk = self.numpy.zeros(max(64 << 20, 2 * last_level_cache_bytes()), dtype=self.numpy.uint8)
+        self.junk += 1
+
+    def mark(self):
+        return time.perf_counter()
+
+    def seconds(self, begin, end):
+        return end - begin
+
+    def graph(self, run):
+        return None, "this peer runs on the CPU"
+
+
+def last_level_cache_bytes():
+    sizes = [0]
+    for path in glob.glob("/sys/devices/system/cpu/cpu0/cache/index*/size"):
+        with open(path, encoding="ascii") as file:
+            text = file.read().strip()
+        sizes.append(int(text.rstrip("KMG")) * {"K": 1 << 10, "M": 1 << 20, "G": 1 << 30}.get(text[-1], 1))
+    return max(sizes)
+
+
+class GpuClock:
+    name = "cuda events"
+    enqueues = True
+    warm_ups = 3
+
+
+class TorchClock(GpuClock):
+    def __init__(self):
+        import torch
+
+        self.torch = torch
+        properties = torch.cuda.get_device_properties(torch.cuda.current_device())
+        self.junk = torch.empty(max(MIN_FLUSH_BYTES, 2 * properties.L2_cache_size), dtype=torch.uint8, device="cuda")
+        self.wait = torch.cuda.synchronize
+
+    def stall(self, seconds):
+        self.torch.cuda._sleep(int(seconds * 2e9))  # cycles of a clock of about 2 GHz
+
+    def flush(self):
+        self.junk.fill_(1)
+
+    def mark(self):
+        event = self.torch.cuda.Event(enable_timing=True)
+        event.record()
+        return event
+
+    def seconds(self, begin, end):
+        return begin.elapsed_time(end) * 1e-3
+
+    def graph(self, run):
+        graph = self.torch.cuda.CUDAGraph()
+        with self.torch.cuda.graph(graph):
+            kept = run()
+        return lambda: (graph.replay(), kept), None
+
+
+class CupyClock(GpuClock):
+    def __init__(self):
+        import cupy
+
+        self.cupy = cupy
+        cache = cupy.cuda.Device().attributes["L2CacheSize"]
+        self.junk = cupy.empty(max(MIN_FLUSH_BYTES, 2 * cache), dtype=cupy.uint8)
+        self.spin = cupy.RawKernel(
+            'extern "C" __global__ void spin(long long cycles) { const long long t = clock64(); while (clock64() - t < cycles) {} }', "spin")
+
+    def wait(self):
+        self.cupy.cuda.Device().synchronize()
+
+    def stall(self, seconds):
+        self.spin((1,), (1,), (self.cupy.int64(seconds * 2e9),))
+
+    def flush(self):
+        self.junk.fill(1)
+
+    def mark(self):
+        event = self.cupy.cuda.Event()
+        event.record()
+        return event
+
+    def seconds(self, begin, end):
+        return self.cupy.cuda.get_elapsed_time(begin, end) * 1e-3
+
+    def graph(self, run):
+        stream = self.cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            run()  # compiled, and its memory in the pool, before the capture forbids both
+            stream.synchronize()
+            stream.begin_capture()
+            kept = run()
+            graph = stream.end_capture()
+        return lambda: (graph.launch(), kept), None
+
+
+class NumbaClock(GpuClock):
+    def __init__(self):
+        from numba import cuda
+
+        self.cuda = cuda
+        try:
+            cache = cuda.get_current_device().L2_CACHE_SIZE
+        except AttributeError:
+            cache = 0
+        self.junk = cuda.device_array(max(MIN_FLUSH_BYTES, 2 * cache) // 8, dtype="float64")
+
+        @cuda.jit
+        def fill(array):
+            i = cuda.grid(1)
+            if i < array.size:
+                array[i] = 1.0
+
+        @cuda.jit
+        def doze(times):
+            for _ in range(times):
+                cuda.nanosleep(100000)
+
+        self.fill, self.doze = fill, doze
+        self.wait = cuda.synchronize
+
+    def stall(self, seconds):
+        self.doze[1, 1](int(seconds * 1e4) + 1)
+
+    def flush(self):
+        self.fill[(self.junk.size + 255) // 256, 256](self.junk)
+
+    def mark(self):
+        event = self.cuda.event(timing=True)
+        event.record()
+        return event
+
+    def seconds(self, begin, end):
+        return self.cuda.event_elapsed_time(begin, end) * 1e-3
+
+    def graph(self, run):
+        return None, "Numba has no CUDA graphs"
+
+
+CLOCKS = {"cpu": CpuClock, "torch": TorchClock, "cupy": CupyClock, "numba": NumbaClock}
+
+
+def one_sample(clock, run, cold, stall, calls):
+    if cold:
+        clock.flush()
+    clock.stall(stall)
+    begin = clock.mark()
+    for _ in range(calls):
+        kept = run()
+    end = clock.mark()
+    clock.wait()
+    del kept
+    return clock.seconds(begin, end) / calls
+
+
+def host_seconds(clock, run):
+    clock.wait()
+    begin = time.perf_counter()
+    kept = run()
+    seconds = time.perf_counter() - begin
+    clock.wait()
+    del kept
+    return seconds
+
+
+def collect(take, limits):
+    samples, begin = [], time.perf_counter()
+    while len(samples) < limits["max_samples"]:
+        if len(samples) >= limits["min_samples"] and time.perf_counter() - begin >= limits["seconds"]:
+            break
+        samples.append(take())
+    return samples
+
+
+def nothing(why):
+    return {"samples": [], "sm_mhz": None, "calls_per_sample": 1, "clock": None, "why_none": why}
+
+
+def time_mode(mode, clock, run, limits):
+    calls = 1
+    if mode == "enqueue":
+        if not clock.enqueues:
+            return nothing("a call on the CPU returns when it is done")
+        samples, name = collect(lambda: host_seconds(clock, run), limits), "steady clock"
+    else:
+        if mode == "graph":
+            try:
+                run, why = clock.graph(run)
+            except Exception as error:  # whatever the library raises, it means that this call cannot be captured
+                why = f"could not be captured into a CUDA graph: {type(error).__name__}: {error}"[:240]
+            if why:
+                return nothing(why)
+            clock.wait()
+        # The stall covers what the host needs to queue the calls; without it short kernels would show the host's time.
+        stall = min(LONGEST_STALL, 2 * host_seconds(clock, run)) if clock.enqueues else 0
+        if mode != "cold":
+            pilot = one_sample(clock, run, False, stall, 1)
+            calls = max(1, min(MOST_HOT_CALLS, int(SHORTEST_HOT_SAMPLE / max(pilot, 1e-9))))
+            stall = min(LONGEST_STALL, stall * calls)
+        samples, name = collect(lambda: one_sample(clock, run, mode == "cold", stall, calls), limits), clock.name
+    return {"samples": samples, "sm_mhz": None, "calls_per_sample": calls, "clock": name, "why_none": None}
+
+
+def time_modes(clock_name, run, command):
+    clock = CLOCKS[clock_name]()
+    for _ in range(clock.warm_ups):
+        run()
+    clock.wait()
+    clock.flush()  # the first one allocates and compiles
+    clock.stall(1e-5)
+    clock.wait()
+    limits = {"min_samples": command.get("min_samples", 9), "max_samples": command.get("max_samples", 101),
+              "seconds": command.get("seconds", 2.0)}
+    return {mode: time_mode(mode, clock, run, limits) for mode in command["modes"]}

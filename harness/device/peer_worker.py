@@ -1,0 +1,160 @@
+"""peer_worker.py - the worker for peers: docs/PROTOCOL.md, spoken over two inherited descriptors. One peer, one case, one process.
+
+    python peer_worker.py --commands FD --replies FD [--impls DIR]
+"""
+import argparse
+import importlib.util
+import json
+import math
+import os
+import pathlib
+import sys
+import time
+import traceback
+
+ROOT = pathlib.Path(__file__).resolve().parents[2]
+POISON = 0xA5  # as in device/memory.c: an output element that still has it in every byte was never written
+
+
+class Failure(Exception):
+    def __init__(self, kind, message):
+        super().__init__(message)
+        self.kind = kind
+
+
+class Worker:
+    def __init__(self, impls):
+        self.impls = impls
+        self.peer = self.state = None
+        self.inputs, self.outputs = {}, {}
+
+    def open(self, command):
+        os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get("device", 0))
+        self.peer = import_peer(self.impls, command["variant"])
+        case, tunables = command["case"], command.get("tunables", {})
+        reason = self.peer.supports(case, tunables)
+        if reason:
+            return {"skip": reason}
+        try:
+            self.inputs = {a["name"]: map_array(a, "r") for a in command["inputs"]}
+            self.outputs = {a["name"]: map_array(a, "r+") for a in command["outputs"]}
+            self.state = self.peer.prepare(case, tunables, self.inputs)
+        except ImportError as error:
+            return {"skip": missing(self.peer.VARIANT["framework"], error)}
+        # What a library compiles, it compiles in its first call: the mode `first` shows it.
+        return {"ok": True, "prepare_seconds": None}
+
+    def run(self, command):
+        del command
+        self.peer.load(self.state, self.inputs)
+        for out in self.outputs.values():
+            out.reshape(-1).view("u1")[:] = POISON
+        self.wait()
+        begin = time.perf_counter()
+        outputs = self.peer.run(self.state)
+        self.wait()
+        seconds = time.perf_counter() - begin
+        self.peer.fetch(self.state, outputs, self.outputs)
+        return {"ok": True, "seconds": seconds}
+
+    def wait(self):
+        """Until the GPU is idle. A CPU library is done when its call returns."""
+        clock = self.peer.VARIANT.get("clock", "cpu")
+        if clock == "torch":
+            sys.modules["torch"].cuda.synchronize()
+        elif clock == "cupy":
+            sys.modules["cupy"].cuda.Device().synchronize()
+        elif clock == "numba":
+            sys.modules["numba"].cuda.synchronize()
+
+    def time(self, command):
+        import peer_timing
+
+        self.peer.load(self.state, self.inputs)
+        clock = self.peer.VARIANT.get("clock", "cpu")
+        return {"ok": True, "timing": peer_timing.time_modes(clock, lambda: self.peer.run(self.state), command)}
+
+
+def visible_device(index):
+    """The index counts among the devices that this process may see."""
+    allowed = [d for d in os.environ.get("CUDA_VISIBLE_DEVICES", "").split(",") if d]
+    return allowed[index] if index < len(allowed) else str(index)
+
+
+def import_peer(impls, variant):
+    path = impls / f"{variant}.py"
+    if not path.is_file():
+        raise Failure("internal", f"{path} does not exist")
+    sys.path[:0] = [str(impls / "common")]
+    spec = importlib.util.spec_from_file_location(path.stem, path)
+    module = importlib.util.module_from_spec(spec)
+    spec.loader.exec_module(module)
+    return module
+
+
+def map_array(array, mode):
+    import numpy
+
+    dtype = numpy.dtype({"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u8": "u1"}[array["dtype"]])
+    shape = tuple(array["shape"])
+    if math.prod(shape) == 0:  # nothing can be mapped
+        return numpy.empty(shape, dtype)
+    return numpy.memmap(array["path"], dtype=dtype, mode=mode, shape=shape).view(numpy.ndarray)
+
+
+def missing(framework, error):
+    from peer import HOW_TO_GET
+
+    name = (error.name or framework).split(".")[0]
+    how = HOW_TO_GET.get(framework.split("-")[0], "see requirements.txt")
+    if isinstance(error, ModuleNotFoundError):
+        return f"{name} is not installed: {how}"
+    return f"{framework} could not be imported: {error}"
+
+
+def kind_of(error):
+    words = f"{type(error).__name__} {error}".lower()
+    if isinstance(error, Failure):
+        return error.kind
+    if isinstance(error, MemoryError) or "outofmemory" in words or "out of memory" in words:
+        return "memory"
+    if isinstance(error, OSError):
+        return "io"
+    return "device" if "cuda" in words else "internal"
+
+
+def answer(worker, command):
+    from peer import Skip
+
+    what = command.get("do")
+    if what not in ("open", "run", "time"):
+        return {"error": f"a peer does not know the command '{what}'", "kind": "internal"}
+    try:
+        return getattr(worker, what)(command)
+    except Skip as reason:
+        return {"skip": str(reason)}
+    except Exception as error:  # whatever a library raises costs this row only
+        traceback.print_exc()  # into the worker's log
+        return {"error": f"{type(error).__name__}: {error}"[:2000], "kind": kind_of(error)}
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--commands", type=int, required=True)
+    parser.add_argument("--replies", type=int, required=True)
+    parser.add_argument("--impls", type=pathlib.Path, default=ROOT / "impls")
+    args = parser.parse_args()
+    for descriptor in (args.commands, args.replies):
+        os.set_inheritable(descriptor, False)  # what a library starts must not hold the pipes open
+    worker = Worker(args.impls)
+    with os.fdopen(args.commands, encoding="utf-8") as commands, os.fdopen(args.replies, "w", encoding="utf-8") as replies:
+        for line in commands:
+            command = json.loads(line)
+            done = command.get("do") == "close"
+            print(json.dumps({"ok": True} if done else answer(worker, command), allow_nan=False), file=replies, flush=True)
+            if done:
+                return
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,30 @@
+"""What the peers of rolling share: the shape of the problem, and the incomplete windows before it."""
+import math
+
+
+def window_of(case):
+    return int(case["params"]["window"])
+
+
+def incomplete_of(case):
+    """What the op wants in out[i] for i < w - 1."""
+    return math.inf if case["params"].get("incomplete", "nan") == "inf" else math.nan
+
+
+def complete_of(case, n):
+    """Number of complete windows: the outputs w - 1 .. n - 1."""
+    return max(0, n - window_of(case) + 1)
+
+
+def only(case, *aggregates):
+    """supports() for a peer that knows some aggregates."""
+    asked = case["params"]["agg"]
+    return None if asked in aggregates else f"agg={asked}: this peer knows {', '.join(aggregates)}"
+
+
+def put(case, complete, out):
+    """The complete outputs (numpy) behind the incomplete ones."""
+    w = window_of(case)
+    out[: w - 1] = incomplete_of(case)
+    if len(out) >= w:
+        out[w - 1 :] = complete

@@ -1,0 +1,48 @@
+"""cupyx.scipy.ndimage's one-dimensional filters. Idea: one output per thread, every thread reads its whole window. The origin moves the
+centred window so that it ends at its output. Limits: mean, min, max. Incomplete windows: in fetch."""
+from peer import import_cupy
+from rolling_peers import complete_of, only, put, window_of
+
+VARIANT = {
+    "summary": "CuPy uniform_filter1d, minimum_filter1d, maximum_filter1d",
+    "origin": "CuPy, cupyx.scipy.ndimage",
+    "framework": "cupy",
+    "needs_gpu": True,
+    "clock": "cupy",
+}
+FILTERS = {"mean": "uniform_filter1d", "min": "minimum_filter1d", "max": "maximum_filter1d"}
+
+
+def supports(case, tunables):
+    del tunables
+    return only(case, *FILTERS)
+
+
+def trailing_origin(w):
+    """A filter of size w and origin o covers i - (w // 2 + o) and what follows it: this o makes that i - w + 1."""
+    return w - 1 - w // 2
+
+
+def prepare(case, tunables, inputs):
+    del tunables
+    cupy = import_cupy()
+    from cupyx.scipy import ndimage
+
+    return {"cupy": cupy, "case": case, "filter": getattr(ndimage, FILTERS[case["params"]["agg"]]),
+            "complete": complete_of(case, inputs["x"].size)}
+
+
+def load(state, inputs):
+    state["x"] = state["cupy"].asarray(inputs["x"])
+
+
+def run(state):
+    if not state["complete"]:
+        return None
+    w = window_of(state["case"])
+    return state["filter"](state["x"], w, mode="nearest", origin=trailing_origin(w))
+
+
+def fetch(state, outputs, out):
+    w = window_of(state["case"])
+    put(state["case"], None if outputs is None else outputs[w - 1 :].get(), out["y"])

@@ -1,0 +1,45 @@
+"""One cumulative sum and a difference. Idea: P = cumsum(x); the window's sum is P[i] - P[i - w]. Traffic: independent of w.
+Rounding: the error is that of the prefix, which grows with the array, not with the window; an infinity or NaN never leaves it: hence
+the bound `prefix`. Incomplete windows: in fetch."""
+from peer import import_torch_cuda
+from rolling_peers import complete_of, only, put, window_of
+
+VARIANT = {
+    "summary": "torch.cumsum and a difference",
+    "origin": "PyTorch; source 1's remark on an accumulation array",
+    "framework": "torch",
+    "needs_gpu": True,
+    "clock": "torch",
+    "bound": "prefix",
+}
+
+
+def supports(case, tunables):
+    del tunables
+    return only(case, "mean", "sum")
+
+
+def prepare(case, tunables, inputs):
+    del tunables
+    return {"torch": import_torch_cuda(), "device": "cuda", "case": case, "complete": complete_of(case, inputs["x"].size)}
+
+
+def load(state, inputs):
+    torch = state["torch"]
+    if "x" not in state:
+        state["x"] = torch.empty(inputs["x"].size, dtype=getattr(torch, str(inputs["x"].dtype)), device=state["device"])
+    state["x"].copy_(torch.from_numpy(inputs["x"].copy()))  # a copy: torch refuses memory that is read-only
+
+
+def run(state):
+    if not state["complete"]:
+        return None
+    w = window_of(state["case"])
+    prefix = state["torch"].cumsum(state["x"], 0)
+    sums = prefix[w - 1 :].clone()
+    sums[1:] -= prefix[: -w]
+    return sums.div_(w) if state["case"]["params"]["agg"] == "mean" else sums
+
+
+def fetch(state, outputs, out):
+    put(state["case"], None if outputs is None else outputs.cpu().numpy(), out["y"])

@@ -1,0 +1,295 @@
+"""The peers and their worker: drives peer_worker.py over pipes with arrays in shared memory, as the program does, and compares with
+plain NumPy. Numba's CUDA kernels run in Numba's own simulator. What a machine lacks is checked to be a skip that says so."""
+import importlib.util
+import json
+import math
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+WORKER = SOURCE / "harness" / "device" / "peer_worker.py"
+DTYPES = {"f64": "float64", "f32": "float32"}
+GPU_FRAMEWORKS = {"peer_cupy": "cupy", "peer_torch_cumsum": "torch", "peer_torch_pool": "torch", "peer_numba_cuda_naive": "numba",
+                  "peer_numba_cuda_shared": "numba", "peer_numba_cuda_tile": "numba"}
+
+try:
+    import numpy
+except ImportError:
+    print("SKIP: NumPy is not installed")
+    sys.exit(77)
+
+
+def has(module):
+    return importlib.util.find_spec(module) is not None
+
+
+def reference(case, x):
+    """The definition, one window at a time, in float64."""
+    p, w = case["params"], case["params"]["window"]
+    compute = {"mean": numpy.mean, "sum": numpy.sum, "min": numpy.min, "max": numpy.max,
+               "var": lambda v: numpy.var(v, ddof=1) if w > 1 else math.nan, "std": lambda v: numpy.std(v, ddof=1) if w > 1 else math.nan}
+    y = numpy.full(x.size, math.inf if p["incomplete"] == "inf" else math.nan)
+    with numpy.errstate(all="ignore"):
+        for i in range(w - 1, x.size):
+            y[i] = compute[p["agg"]](x[i - w + 1 : i + 1].astype("float64"))
+    return y
+
+
+class Session:
+    """One worker, as the program starts it."""
+
+    def __init__(self, impls=None, environment=None):
+        ours_in, theirs_out = os.pipe()
+        theirs_in, ours_out = os.pipe()
+        self.files = [os.memfd_create("x"), os.memfd_create("y")]
+        self.log = tempfile.TemporaryFile("w+")
+        argv = [sys.executable, str(WORKER), "--commands", str(theirs_in), "--replies", str(theirs_out)]
+        self.child = subprocess.Popen(argv + (["--impls", str(impls)] if impls else []), pass_fds=[theirs_in, theirs_out, *self.files],
+                                      stdout=self.log, stderr=self.log, env={**os.environ, **(environment or {})})
+        os.close(theirs_in), os.close(theirs_out)
+        self.commands, self.replies = os.fdopen(ours_out, "w"), os.fdopen(ours_in)
+
+    def ask(self, **command):
+        print(json.dumps(command), file=self.commands, flush=True)
+        line = self.replies.readline()
+        if not line:
+            self.log.seek(0)
+            raise AssertionError("the worker died: " + self.log.read()[-2000:])
+        return json.loads(line, parse_constant=lambda word: self.strict(word))
+
+    @staticmethod
+    def strict(word):
+        raise AssertionError(f"{word} is no JSON")
+
+    def write(self, x):
+        os.ftruncate(self.files[0], x.nbytes), os.ftruncate(self.files[1], x.nbytes)
+        os.pwrite(self.files[0], x.tobytes(), 0)
+
+    def open(self, variant, case, n, tunables=None):
+        arrays = [{"name": name, "dtype": case["dtype"], "shape": [n], "path": f"/proc/self/fd/{fd}"} for name, fd in zip("xy", self.files)]
+        return self.ask(do="open", device=0, variant=variant, tunables=tunables or {}, case=case, inputs=arrays[:1], outputs=arrays[1:])
+
+    def read(self, dtype, n):
+        return numpy.frombuffer(os.pread(self.files[1], n * numpy.dtype(dtype).itemsize, 0), dtype)
+
+    def close(self):
+        reply = self.ask(do="close")
+        code = self.child.wait(30)
+        self.abandon()
+        return reply, code
+
+    def abandon(self):
+        for stream in (self.commands, self.replies, self.log):
+            stream.close()
+        for fd in self.files:
+            os.close(fd)
+        self.child.wait(30)
+
+
+def make_case(agg, n, window, dtype="f64", incomplete="nan"):
+    params = {"agg": agg, "n": n, "window": window, "incomplete": incomplete}
+    return {"text": f"rolling agg={agg} n={n} window={window}", "op": "rolling", "params": params, "dtype": dtype, "input": "normal", "seed": 7}
+
+
+class PeerTest(unittest.TestCase):
+    def setUp(self):
+        self.sessions = []
+
+    def tearDown(self):
+        for session in self.sessions:
+            if session.child.poll() is None:
+                session.child.kill()
+            if not session.commands.closed:
+                session.abandon()
+
+    def session(self, **options):
+        self.sessions.append(Session(**options))
+        return self.sessions[-1]
+
+    def compare(self, variant, case, x, tunables=None, environment=None):
+        """Opens, runs, runs again on other inputs, closes; both outputs must be right."""
+        session = self.session(environment=environment)
+        session.write(x)
+        reply = session.open(variant, case, x.size, tunables)
+        self.assertEqual(reply, {"ok": True, "prepare_seconds": None})
+        tolerance = 1e-9 if case["dtype"] == "f64" else 2e-5
+        for data in (x, x[::-1] + x.dtype.type(1)):
+            session.write(numpy.ascontiguousarray(data))
+            reply = session.ask(do="run")
+            self.assertIn("ok", reply, reply)
+            self.assertGreater(reply["seconds"], 0)
+            actual = session.read(DTYPES[case["dtype"]], x.size)
+            numpy.testing.assert_allclose(actual, reference(case, data), rtol=tolerance, atol=tolerance, err_msg=f"{variant} {case['text']}")
+            self.assertEqual(os.pread(session.files[0], x.nbytes, 0), numpy.ascontiguousarray(data).tobytes(), "the input was changed")
+        self.assertEqual(session.close(), ({"ok": True}, 0))
+
+    def normal(self, n, dtype="f64"):
+        return numpy.random.default_rng(3).normal(size=n).astype(DTYPES[dtype])
+
+
+AGGREGATES = ("mean", "sum", "var", "std", "min", "max")
+
+
+class CpuPeers(PeerTest):
+    def each(self, variant):
+        for agg in AGGREGATES:
+            with self.subTest(agg=agg):
+                self.compare(variant, make_case(agg, 1009, 30), self.normal(1009))
+        for n, window, dtype, incomplete in ((1009, 1, "f64", "nan"), (40, 40, "f64", "inf"), (40, 41, "f64", "inf"), (501, 7, "f32", "inf")):
+            with self.subTest(n=n, window=window):
+                self.compare(variant, make_case("var" if window == 1 else "mean", n, window, dtype, incomplete), self.normal(n, dtype))
+
+    @unittest.skipUnless(has("pandas"), "pandas is not installed")
+    def test_pandas(self):
+        self.each("rolling/peer_pandas")
+
+    @unittest.skipUnless(has("numba"), "numba is not installed")
+    def test_numba_cpu(self):
+        self.each("rolling/peer_numba_cpu")
+
+    @unittest.skipUnless(has("numba"), "numba is not installed")
+    def test_numba_cpu_many_batches_with_nan_and_infinity(self):
+        x = self.normal(70001)
+        x[100], x[20000], x[40000] = math.nan, math.inf, -math.inf
+        for agg in ("mean", "min", "var"):
+            self.compare("rolling/peer_numba_cpu", make_case(agg, x.size, 9), x)
+
+    @unittest.skipUnless(has("pandas"), "pandas is not installed")
+    def test_an_empty_array(self):
+        self.check_empty("rolling/peer_pandas")
+
+    @unittest.skipUnless(has("numba"), "numba is not installed")
+    def test_an_empty_array_in_numba(self):
+        self.check_empty("rolling/peer_numba_cpu")
+
+    def check_empty(self, variant):
+        session = self.session()
+        self.assertIn("ok", session.open(variant, make_case("mean", 0, 4), 0))
+        self.assertIn("ok", session.ask(do="run"))
+        self.assertEqual(session.close(), ({"ok": True}, 0))
+
+    @unittest.skipUnless(has("pandas"), "pandas is not installed")
+    def test_samples(self):
+        session = self.session()
+        session.write(self.normal(5000))
+        session.open("rolling/peer_pandas", make_case("mean", 5000, 30), 5000)
+        reply = session.ask(do="time", modes=["cold", "hot", "graph", "enqueue"], min_samples=3, max_samples=5, seconds=0.0)
+        timing = reply["timing"]
+        self.assertEqual(sorted(timing), ["cold", "enqueue", "graph", "hot"])
+        for mode in ("cold", "hot"):
+            self.assertEqual(len(timing[mode]["samples"]), 3)
+            self.assertTrue(all(0 < s < 60 for s in timing[mode]["samples"]), timing[mode])
+            self.assertIsNone(timing[mode]["why_none"])
+            self.assertEqual(timing[mode]["clock"], "steady clock")
+        for mode in ("graph", "enqueue"):
+            self.assertEqual(timing[mode]["samples"], [])
+            self.assertIn("CPU", timing[mode]["why_none"])
+
+    @unittest.skipUnless(has("pandas"), "pandas is not installed")
+    def test_sampling_stops_at_the_most_samples(self):
+        session = self.session()
+        session.write(self.normal(50))
+        session.open("rolling/peer_pandas", make_case("mean", 50, 3), 50)
+        reply = session.ask(do="time", modes=["hot"], min_samples=2, max_samples=4, seconds=1e6)
+        self.assertEqual(len(reply["timing"]["hot"]["samples"]), 4)
+
+
+@unittest.skipUnless(has("numba"), "numba is not installed")
+class NumbaKernelsInTheSimulator(PeerTest):
+    """Small: the simulator runs every thread as a Python thread."""
+
+    def simulate(self, name, agg, n, window, tunables, **more):
+        environment = {"NUMBA_ENABLE_CUDASIM": "1"}
+        case = make_case(agg, n, window, **more)
+        self.compare(f"rolling/{name}", case, self.normal(n, case["dtype"]), tunables, environment)
+
+    def test_naive(self):
+        for agg in ("mean", "std", "max"):
+            self.simulate("peer_numba_cuda_naive", agg, 75, 5, {"threads": 32})
+
+    def test_shared(self):
+        for agg in ("sum", "min"):
+            self.simulate("peer_numba_cuda_shared", agg, 75, 40, {"threads": 32}, incomplete="inf")
+
+    def test_tile(self):
+        for agg in AGGREGATES:
+            self.simulate("peer_numba_cuda_tile", agg, 131, 6, {"threads": 32, "tile": 3})
+        self.simulate("peer_numba_cuda_tile", "mean", 131, 60, {"threads": 32, "tile": 3}, dtype="f32", incomplete="inf")
+
+    def test_too_much_shared_memory_is_a_skip(self):
+        session = self.session()
+        session.write(self.normal(10000))
+        reply = session.open("rolling/peer_numba_cuda_tile", make_case("mean", 10000, 3074), 10000, {"threads": 64, "tile": 48})
+        self.assertIn("6145 elements are 49160 bytes of shared memory", reply["skip"])
+
+
+class Refusals(PeerTest):
+    def test_gpu_peers_say_what_is_missing(self):
+        for name, framework in GPU_FRAMEWORKS.items():
+            with self.subTest(peer=name):
+                session = self.session(environment={"CUDA_VISIBLE_DEVICES": "none"})
+                session.write(self.normal(100))
+                reply = session.open(f"rolling/{name}", make_case("mean", 100, 4), 100, {"threads": 64, "tile": 48})
+                self.assertEqual(list(reply), ["skip"], reply)
+                expected = "no CUDA device" if has(framework) else f"{framework} is not installed: ./rungs installs it"
+                self.assertIn(expected, reply["skip"])
+
+    def test_an_aggregate_that_a_peer_does_not_know(self):
+        session = self.session()
+        session.write(self.normal(10))
+        self.assertEqual(session.open("rolling/peer_cupy", make_case("std", 10, 4), 10), {"skip": "agg=std: this peer knows mean, min, max"})
+
+    def planted(self, body):
+        folder = tempfile.TemporaryDirectory()
+        self.addCleanup(folder.cleanup)
+        path = pathlib.Path(folder.name) / "rolling"
+        path.mkdir()
+        (path / "peer_planted.py").write_text('VARIANT = {"framework": "planted"}\n' + body)
+        session = self.session(impls=folder.name)
+        session.write(self.normal(8))
+        return session, session.open("rolling/peer_planted", make_case("mean", 8, 2), 8)
+
+    FUNCTIONS = ("def supports(case, tunables): return None\ndef prepare(case, tunables, inputs): return inputs\n"
+                 "def load(state, inputs): pass\ndef run(state): {run}\ndef fetch(state, outputs, out): {fetch}\n")
+
+    def test_a_missing_library_is_a_skip(self):
+        _, reply = self.planted("def supports(case, tunables): return None\ndef prepare(case, tunables, inputs): import no_such_library\n")
+        self.assertEqual(reply, {"skip": "no_such_library is not installed: see requirements.txt"})
+
+    def test_a_peer_that_raises_is_an_error(self):
+        for raised, kind in (("ValueError('seven')", "internal"), ("MemoryError('eight')", "memory"), ("RuntimeError('CUDA error 700')", "device")):
+            session, reply = self.planted(self.FUNCTIONS.format(run=f"raise {raised}", fetch="pass"))
+            self.assertIn("ok", reply)
+            reply = session.ask(do="run")
+            self.assertEqual(reply["kind"], kind)
+            self.assertIn(raised.split("'")[1], reply["error"])
+
+    def test_an_output_that_is_not_written_stays_poison(self):
+        session, _ = self.planted(self.FUNCTIONS.format(run="return 0", fetch="out['y'][:4] = 1"))
+        self.assertIn("ok", session.ask(do="run"))
+        self.assertEqual(session.read("u1", 64).tolist()[32:], [0xA5] * 32)
+
+    def test_an_input_cannot_be_written(self):
+        session, _ = self.planted(self.FUNCTIONS.format(run="state['x'][0] = 1", fetch="pass"))
+        self.assertIn("read-only", session.ask(do="run")["error"])
+
+    def test_what_a_library_prints_does_not_reach_the_replies(self):
+        session, reply = self.planted("import os, sys\nprint('{noise', flush=True); os.write(1, b'more'); sys.stderr.write('and more')\n"
+                                      + self.FUNCTIONS.format(run="print('noise', flush=True)", fetch="pass"))
+        self.assertIn("ok", reply)
+        self.assertIn("ok", session.ask(do="run"))
+        self.assertEqual(session.close(), ({"ok": True}, 0))
+
+    def test_an_unknown_command_and_an_unknown_peer(self):
+        session = self.session()
+        self.assertIn("'dance'", session.ask(do="dance")["error"])
+        session.write(self.normal(4))
+        self.assertIn("peer_nobody.py does not exist", session.open("rolling/peer_nobody", make_case("mean", 4, 2), 4)["error"])
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
