@@ -1,0 +1,350 @@
+/* What only a GPU can tell of the measuring and memory modules: known durations come out right in every mode, waiting work is
+ * noticed, guards hold. One line per check; exit 0 all good, 1 a check failed, 77 no GPU. */
+#include "device/device.h"
+#include "device/memory.h"
+#include "kernel.h"
+#include "measure/ceilings.h"
+#include "measure/gpu_queue.h"
+#include "measure/measure.h"
+#include "measure/stats.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static cudaStream_t stream;
+static int checks, failures;
+
+static void check(bool good, const char *what, const char *format, double value, const char *expected) {
+    char text[64];
+    snprintf(text, sizeof text, format, value);
+    printf("%-4s  %-58s %14s   %s\n", good ? "ok" : "FAIL", what, text, expected);
+    fflush(stdout);
+    checks++;
+    failures += !good;
+}
+
+static void check_status(Status actual, Status expected, const char *what) {
+    check(actual == expected, what, "%.0f", actual, actual == expected ? status_word(expected) : status_message());
+}
+
+static __device__ unsigned long long nanoseconds() {
+    unsigned long long now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    return now;
+}
+
+static __global__ void spin_time(unsigned long long duration) {
+    const unsigned long long begin = nanoseconds();
+    while (nanoseconds() - begin < duration) continue;
+}
+
+static __global__ void spin_cycles(long long cycles) {
+    const long long begin = clock64();
+    while (clock64() - begin < cycles) continue;
+}
+
+static __global__ void read_all(const uint4 *words, size_t count, unsigned *sink) {
+    unsigned sum = 0;
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x)
+        sum ^= words[i].x ^ words[i].y ^ words[i].z ^ words[i].w;
+    if (sum == 0x9e3779b9u) *sink = sum;
+}
+
+static __global__ void write_one(double *array, long long index) {
+    array[index] = 1;
+}
+
+/* Work of many kinds; `launches` counts calls. */
+struct Job {
+    unsigned long long spin_ns;
+    long long cycles;
+    int launches, fails_at, calls;
+    bool waits, allocates, silent;
+    const uint4 *words;
+    size_t count;
+};
+
+static Status work(void *context) {
+    Job *job = static_cast<Job *>(context);
+    job->calls++;
+    if (job->calls == job->fails_at) return status_fail(STATUS_CHECK, "call %d failed on purpose", job->calls);
+    void *memory = nullptr;
+    if (job->allocates) TRY_CUDA(cudaMalloc(&memory, 1 << 20));
+    const int launches = job->silent ? 0 : job->launches ? job->launches : 1;
+    for (int i = 0; i < launches; i++) {
+        if (job->words)
+            TRY(launch(read_all, {264, 512, 0, stream}, job->words, job->count, (unsigned *)job->words));
+        else if (job->cycles)
+            TRY(launch(spin_cycles, {1, 1, 0, stream}, job->cycles));
+        else
+            TRY(launch(spin_time, {1, 1, 0, stream}, job->spin_ns));
+    }
+    if (job->waits) TRY_CUDA(cudaStreamSynchronize(stream));
+    if (job->allocates) TRY_CUDA(cudaFree(memory));
+    return STATUS_OK;
+}
+
+static const MeasureLimits LIMITS = {5, 15, 0.5};
+
+/* Measures; a Status that is not the expected one is a failed check. Leaves `samples` to the caller to free. */
+static Stats measure(MeasureMode mode, Job *job, Samples *samples, Status expected, const char *what) {
+    const MeasuredWork measured = {work, job};
+    const Status status = measure_gpu(mode, &measured, stream, &LIMITS, samples);
+    if (status != expected) check_status(status, expected, what);
+    return stats_of(samples->seconds, samples->count);
+}
+
+static void known_durations() {
+    static const struct {
+        MeasureMode mode;
+        unsigned long long spin_ns;
+        double over; /* event floor, launch gaps and ticks of the timer, in seconds */
+        const char *what, *expected;
+    } rows[] = {
+        {MEASURE_COLD, 1000000, 15e-6, "cold, spin of 1 ms [us]", "1000 to 1015 (and 2%)"},
+        {MEASURE_HOT, 1000000, 15e-6, "hot, spin of 1 ms [us]", "1000 to 1015 (and 2%)"},
+        {MEASURE_GRAPH, 1000000, 15e-6, "graph, spin of 1 ms [us]", "1000 to 1015 (and 2%)"},
+        {MEASURE_COLD, 20000, 10e-6, "cold, spin of 20 us [us]", "20 to 30"},
+        {MEASURE_HOT, 20000, 5e-6, "hot, spin of 20 us [us]", "20 to 25"},
+        {MEASURE_GRAPH, 20000, 5e-6, "graph, spin of 20 us [us]", "20 to 25"},
+    };
+    for (size_t i = 0; i < sizeof rows / sizeof *rows; i++) {
+        Job job = {};
+        job.spin_ns = rows[i].spin_ns;
+        Samples samples;
+        const Stats stats = measure(rows[i].mode, &job, &samples, STATUS_OK, rows[i].what);
+        const double spun = 1e-9 * (double)rows[i].spin_ns;
+        check(stats.median >= 0.98 * spun && stats.median <= 1.02 * spun + rows[i].over, rows[i].what, "%.2f", 1e6 * stats.median,
+              rows[i].expected);
+        check(samples.count >= 5 && strcmp(samples.clock ? samples.clock : "", "cuda events") == 0, "    samples, by queued events",
+              "%.0f", (double)samples.count, "5 or more");
+        printf("      calls per sample %zu, quartiles %.2f to %.2f us\n", samples.calls_per_sample, 1e6 * stats.q1, 1e6 * stats.q3);
+        samples_free(&samples);
+    }
+}
+
+static void enqueue_does_not_wait() {
+    Job job = {};
+    job.spin_ns = 5000000;
+    Samples samples;
+    Stats stats = measure(MEASURE_ENQUEUE, &job, &samples, STATUS_OK, "enqueue");
+    check(stats.median < 1e-3, "enqueue, spin of 5 ms: host time [us]", "%.2f", 1e6 * stats.median, "far below 5000");
+    samples_free(&samples);
+    job.waits = true;
+    stats = measure(MEASURE_ENQUEUE, &job, &samples, STATUS_OK, "enqueue, waiting");
+    check(stats.median > 4.9e-3, "enqueue, the same but waiting [us]", "%.2f", 1e6 * stats.median, "5000 or more");
+    samples_free(&samples);
+}
+
+static void waiting_work_is_noticed(bool allocates, const char *name) {
+    char what[96];
+    Job job = {};
+    job.spin_ns = 1000000;
+    job.waits = !allocates;
+    job.allocates = allocates;
+    Samples samples;
+    for (int mode = MEASURE_COLD; mode <= MEASURE_HOT; mode++) {
+        const double begin = measure_now();
+        const Stats stats = measure((MeasureMode)mode, &job, &samples, STATUS_OK, name);
+        snprintf(what, sizeof what, "%s, %s [us]", mode == MEASURE_COLD ? "cold" : "hot", name);
+        check(stats.median >= 0.98e-3 && stats.median < 3e-3 && samples.clock && strstr(samples.clock, "not queued"), what, "%.2f",
+              1e6 * stats.median, "1000 to 3000, not queued ahead");
+        check(measure_now() - begin < 5, "    and it took [s]", "%.2f", measure_now() - begin, "below 5");
+        samples_free(&samples);
+    }
+    (void)measure(MEASURE_GRAPH, &job, &samples, STATUS_OK, name);
+    snprintf(what, sizeof what, "graph, %s: samples", name);
+    check(samples.count == 0 && samples.why_none[0] != '\0', what, "%.0f", (double)samples.count, samples.why_none);
+    samples_free(&samples);
+}
+
+static void odd_work() {
+    Samples samples;
+    Job job = {};
+    job.launches = 3000; /* more than the queue of launches holds */
+    Stats stats = measure(MEASURE_COLD, &job, &samples, STATUS_OK, "3000 launches");
+    check(samples.count >= 5, "cold, 3000 launches per call [us]", "%.1f", 1e6 * stats.median, samples.clock ? samples.clock : "");
+    samples_free(&samples);
+
+    job = Job{};
+    job.silent = true;
+    (void)measure(MEASURE_GRAPH, &job, &samples, STATUS_OK, "nothing enqueued");
+    check(samples.count == 0 && samples.why_none[0] != '\0', "graph, nothing enqueued: samples", "%.0f", (double)samples.count,
+          samples.why_none);
+    samples_free(&samples);
+
+    for (int mode = MEASURE_COLD; mode < MEASURE_MODE_COUNT; mode++) {
+        job = Job{};
+        job.fails_at = 4;
+        if (mode == MEASURE_GRAPH) continue; /* captured once, so its fourth call never comes */
+        (void)measure((MeasureMode)mode, &job, &samples, STATUS_CHECK, "failing work");
+        check(samples.count == 0, "work that fails in its 4th call: samples", "%.0f", (double)samples.count, "0");
+        samples_free(&samples);
+    }
+    job = Job{};
+    stats = measure(MEASURE_HOT, &job, &samples, STATUS_OK, "after failures");
+    check(samples.count >= 5, "and the stream works afterwards: hot, empty spin [us]", "%.2f", 1e6 * stats.median,
+          "5 samples or more");
+    samples_free(&samples);
+}
+
+static void blocking_kernel() {
+    GpuQueue queue;
+    check_status(gpu_queue_open(&queue, stream, false), STATUS_OK, "gpu_queue_open");
+    double begin = measure_now();
+    check_status(gpu_queue_hold(&queue, 0.2), STATUS_OK, "hold, never released");
+    (void)cudaStreamSynchronize(stream);
+    double took = measure_now() - begin;
+    check(gpu_queue_timed_out(&queue) && took > 0.19 && took < 0.4, "    its time-out of 0.2 s came after [s]", "%.3f", took,
+          "0.19 to 0.4");
+    begin = measure_now();
+    check_status(gpu_queue_hold(&queue, 5), STATUS_OK, "hold, released");
+    check(cudaStreamQuery(stream) == cudaErrorNotReady, "    the stream is held", "%.0f", 1, "");
+    gpu_queue_release(&queue);
+    (void)cudaStreamSynchronize(stream);
+    took = measure_now() - begin;
+    check(!gpu_queue_timed_out(&queue) && took < 1, "    and let go after [s]", "%.6f", took, "at once");
+    gpu_queue_close(&queue);
+}
+
+static void sm_clock() {
+    Job job = {};
+    job.cycles = 2000000;
+    Samples samples;
+    (void)measure(MEASURE_COLD, &job, &samples, STATUS_OK, "SM clock");
+    double worst = 0;
+    size_t told = 0;
+    for (size_t i = 0; i < samples.count; i++) {
+        const double by_kernel = 1e-6 * (double)job.cycles / samples.seconds[i];
+        if (isnan(samples.sm_mhz[i])) continue;
+        told++;
+        worst = fmax(worst, fabs(samples.sm_mhz[i] / by_kernel - 1));
+    }
+    check(told > 0, "SM clock told in samples", "%.0f", (double)told, "all of them, as a rule");
+    check(told > 0 && worst < 0.02, "    farthest from cycles / time of a 2e6-cycle kernel [%]", "%.3f", 100 * worst, "below 2");
+    if (samples.count) printf("      first sample %.1f MHz\n", samples.sm_mhz[0]);
+    samples_free(&samples);
+}
+
+static void cold_is_colder_than_hot() {
+    void *words = nullptr;
+    Job job = {};
+    job.count = ((size_t)16 << 20) / sizeof(uint4); /* fits into L2 of the GPUs this is for */
+    if (cudaMalloc(&words, job.count * sizeof(uint4)) != cudaSuccess ||
+        cudaMemset(words, 1, job.count * sizeof(uint4)) != cudaSuccess) {
+        check(false, "16 MiB for the L2 check", "%.0f", 0, "");
+        return;
+    }
+    job.words = static_cast<const uint4 *>(words);
+    double median[3];
+    for (int mode = MEASURE_COLD; mode <= MEASURE_GRAPH; mode++) {
+        Samples samples;
+        median[mode] = measure((MeasureMode)mode, &job, &samples, STATUS_OK, "L2").median;
+        samples_free(&samples);
+    }
+    printf("      reading 16 MiB: cold %.2f, hot %.2f, graph %.2f us\n", 1e6 * median[0], 1e6 * median[1], 1e6 * median[2]);
+    check(median[MEASURE_COLD] > 1.1 * median[MEASURE_HOT], "cold over hot, 16 MiB read", "%.2f", median[0] / median[1],
+          "above 1.1");
+    (void)cudaFree(words);
+}
+
+static void memory_on_the_device() {
+    const Device *device = device_cuda();
+    const size_t n = ((size_t)72 << 20) / sizeof(double) + 3; /* several staging pieces and a rest */
+    const Array shape = array_1d("x", DTYPE_F64, n);
+    Buffer buffer;
+    const Status created = buffer_create(device, &shape, &buffer);
+    check_status(created, STATUS_OK, "buffer_create, 72 MiB");
+    if (created != STATUS_OK) return;
+    double *host = (double *)malloc(n * sizeof *host), *back = (double *)malloc(n * sizeof *back);
+    for (size_t i = 0; i < n; i++) host[i] = (double)i * 0.5;
+    check_status(buffer_poison(&buffer), STATUS_OK, "poison");
+    check_status(buffer_download(&buffer, back), STATUS_OK, "download");
+    size_t unwritten = 0;
+    for (size_t i = 0; i < n; i++) unwritten += poison_element(back, DTYPE_F64, i);
+    check(unwritten == n, "    elements that are poison", "%.0f", (double)unwritten, "all");
+    check_status(buffer_upload(&buffer, host), STATUS_OK, "upload");
+    memset(back, 0, n * sizeof *back);
+    check_status(buffer_download(&buffer, back), STATUS_OK, "download");
+    check(memcmp(host, back, n * sizeof *host) == 0, "    comes back as it went", "%.0f", (double)n, "elements");
+    check_status(buffer_check_guards(&buffer), STATUS_OK, "guards untouched");
+    check_status(buffer_check_unchanged(&buffer, host), STATUS_OK, "input untouched");
+
+    static const struct {
+        long long index;
+        bool guard;
+        const char *text, *what;
+    } writes[] = {
+        {-1, true, "(index -1)", "a kernel writes element -1"},
+        {(long long)n, true, "past its end", "a kernel writes element n"},
+        {(long long)n - 2, false, "element", "a kernel writes input element n - 2"},
+    };
+    for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
+        Buffer fresh;
+        if (buffer_create(device, &shape, &fresh) != STATUS_OK || buffer_upload(&fresh, host) != STATUS_OK) {
+            check(false, "second buffer", "%.0f", 0, status_message());
+            continue;
+        }
+        check_status(launch(write_one, {1, 1, 0, stream}, (double *)fresh.array.data, writes[i].index), STATUS_OK, writes[i].what);
+        check_status(device->wait("write_one"), STATUS_OK, "    it runs");
+        const Status caught = writes[i].guard ? buffer_check_guards(&fresh) : buffer_check_unchanged(&fresh, host);
+        check(caught == STATUS_CHECK && strstr(status_message(), writes[i].text), "    and is caught", "%.0f", caught,
+              status_message());
+        buffer_destroy(&fresh);
+    }
+    const double begin = measure_now();
+    check_status(buffer_check_unchanged(&buffer, host), STATUS_OK, "72 MiB compared");
+    printf("      at %.1f GB/s\n", 1e-9 * (double)(n * sizeof *host) / (measure_now() - begin));
+    free(host);
+    free(back);
+    buffer_destroy(&buffer);
+    const Array huge = array_1d("huge", DTYPE_F64, (size_t)1 << 45);
+    check_status(buffer_create(device, &huge, &buffer), STATUS_MEMORY, "2^48 bytes are refused");
+    printf("      %s\n", status_message());
+    check_status(device->wait("after the refusal"), STATUS_OK, "    and the device works on");
+}
+
+static void print_ceilings() {
+    Ceiling ceilings[CEILINGS_MAX];
+    int count = 0;
+    const double begin = measure_now();
+    check_status(ceilings_cuda(stream, 0, ceilings, &count), STATUS_OK, "ceilings_cuda");
+    check(count == 7, "    ceilings", "%.0f", count, "7");
+    for (int i = 0; i < count; i++) {
+        const Ceiling *c = &ceilings[i];
+        printf("      %-13s %11.4g %-7s [%.4g, %.4g]  %s\n", c->name, c->value, c->unit, c->low, c->high, c->method);
+        check(c->value > 0 && c->low <= c->value && c->value <= c->high, "    value within its quartiles", "%.4g", c->value,
+              c->unit);
+    }
+    printf("      took %.2f s\n", measure_now() - begin);
+}
+
+int main() {
+    char why[256] = "";
+    if (device_cuda_count(why, sizeof why) == 0) {
+        printf("skipped: %s\n", why);
+        return 77;
+    }
+    const Status opened = device_cuda()->open(0);
+    if (opened != STATUS_OK) {
+        printf("FAIL  open: %s\n", status_message());
+        return 1;
+    }
+    stream = static_cast<cudaStream_t>(device_cuda()->stream());
+    printf("%-4s  %-58s %14s   %s\n", "", "check", "value", "expected, or the reason");
+    blocking_kernel();
+    known_durations();
+    enqueue_does_not_wait();
+    waiting_work_is_noticed(false, "waits in its call");
+    waiting_work_is_noticed(true, "cudaMalloc and cudaFree");
+    odd_work();
+    sm_clock();
+    cold_is_colder_than_hot();
+    memory_on_the_device();
+    print_ceilings();
+    device_cuda()->close();
+    printf("\n%d checks, %d failed\n", checks, failures);
+    return failures ? 1 : 0;
+}
