@@ -1,5 +1,6 @@
 #include "plan/scenario.h"
 
+#include "base/text.h"
 #include "plan/build.h"
 #include "plan/case.h"
 
@@ -50,18 +51,38 @@ static Status add_variants(Suite *suite, const char *text) {
     return STATUS_OK;
 }
 
+/* "-cuda_apply": takes away what earlier patterns named. One that takes nothing away is a mistake. */
+static Status remove_variants(Suite *suite, const char *glob) {
+    int kept = 0;
+    for (int i = 0; i < suite->variant_count; i++) {
+        const char *id = suite->variants[i].entry->id;
+        if (!text_glob(glob, id) && !text_glob(glob, strchr(id, '/') + 1)) suite->variants[kept++] = suite->variants[i];
+    }
+    if (kept == suite->variant_count)
+        return status_fail(STATUS_INVALID, "nothing to take away: no pattern before it names '%.200s'", glob);
+    suite->variant_count = kept;
+    return STATUS_OK;
+}
+
 static Status read_variants(YamlFile *file, const YamlNode *node, Suite *suite) {
     YamlNode *list;
     TRY(yamlfile_require(file, node, "variants", "a list such as [cpu_*, cuda_shared threads=64,128]", &list));
     TRY(yamlfile_list(file, list, "variants"));
+    bool left_out = false;
     for (int i = 0; i < yamlfile_count(list); i++) {
         const YamlNode *item = yamlfile_item(file, list, i);
         const char *text;
         TRY(yamlfile_text(file, item, "variants", &text));
-        if (variant_not_built(text)) continue;
-        const Status status = add_variants(suite, text);
+        const bool removal = *text == '-';
+        if (variant_not_built(text + removal)) {
+            left_out = true;
+            continue;
+        }
+        const Status status = removal ? remove_variants(suite, text + 1) : add_variants(suite, text);
         if (status != STATUS_OK) return yamlfile_place(file, item, status_prefix(status, "in '%.200s', ", text));
     }
+    /* Without CUDA a suite of CUDA variants alone is empty; otherwise an empty one is a mistake. */
+    if (suite->variant_count == 0 && !left_out) return yamlfile_fail(file, node, "variants: none is left");
     return STATUS_OK;
 }
 

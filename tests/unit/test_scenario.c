@@ -147,6 +147,8 @@ static const char *const BAD[][3] = {
     {HEAD "    variants: [cpu_loop threads=64]\n",
      "4:16: in 'cpu_loop threads=64', column 10: double/cpu_loop: unknown parameter 'threads'", "known: none"},
     {HEAD "    variants: [cpu_loop 64]\n", "4:16: in 'cpu_loop 64', column 10: '64' is not allowed here", "name=value"},
+    {HEAD "    variants: [cpu_loop, -cpu_x]\n", "4:26: in '-cpu_x', nothing to take away", ""},
+    {HEAD "    variants: [-cpu_loop, cpu_loop]\n", "4:16: in '-cpu_loop', nothing to take away", ""},
     {SUITE "    axis: {n: [1]}\n", "5:5: unknown key 'axis' in a suite", "did you mean 'axes'"},
     {SUITE "    axes: []\n", "5:11: axes: a mapping is expected", ""},
     {SUITE "    axes: {}\n", "5:11: axes: empty", ""},
@@ -291,6 +293,18 @@ static void names_come_from_the_path_below_scenarios(void **state) {
     json_decref(list);
 }
 
+static void patterns_can_be_taken_away_again(void **state) {
+    (void)state;
+    Plan plan = {0};
+    if (plan_add_scenario(&plan, file("less.yaml", HEAD "    variants: ['*', -cpu_l*, cpu_loop, -cuda_*]\n")) != STATUS_OK)
+        fail_msg("%s", status_message());
+    assert_int_equal(plan.items[0].variant_count, 1);
+    assert_string_equal(plan.items[0].variants[0].entry->id, "double/cpu_loop");
+    assert_int_equal(plan_add_scenario(&plan, file("none.yaml", HEAD "    variants: [cpu_loop, -cpu_*]\n")), STATUS_INVALID);
+    assert_non_null(strstr(status_message(), "none.yaml:3:5: variants: none is left"));
+    plan_free(&plan);
+}
+
 static void filter_and_shard(void **state) {
     (void)state;
     Plan plan = {0};
@@ -409,6 +423,7 @@ int main(void) {
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(too_much_is_refused_before_memory_is_taken),
         cmocka_unit_test(names_come_from_the_path_below_scenarios),
+        cmocka_unit_test(patterns_can_be_taken_away_again),
         cmocka_unit_test(filter_and_shard),
         cmocka_unit_test(a_case_by_hand),
         cmocka_unit_test(tunables_make_combinations),
