@@ -56,7 +56,7 @@ static Status adopt(const Array *in, Case *problem) {
 }
 
 static Status truth(const Case *problem, const Array *in, int bound, Truth *out) {
-    if (params_choice(&problem->params, "agg") == ROLLING_APPLY) return rolling_apply_truth(problem, &in[0], &out[0]);
+    if (params_choice(&problem->params, "agg") == ROLLING_APPLY) return rolling_apply_truth(problem, &in[0], bound, &out[0]);
     return rolling_truth(problem, &in[0], bound, &out[0]);
 }
 

@@ -24,7 +24,7 @@ typedef struct RollingProblem {
 /* rolling_truth.c: mean, sum, var, std, min, max. */
 Status rolling_truth(const Case *problem, const Array *x, int bound, Truth *out);
 /* rolling_apply.c: the user's own window function. */
-Status rolling_apply_truth(const Case *problem, const Array *x, Truth *out);
+Status rolling_apply_truth(const Case *problem, const Array *x, int bound, Truth *out);
 
 /* rolling_bounds.c: which windows a bound's conditions are taken from, and the tolerance they give. */
 enum { ROLLING_CONDITIONS = 2, ROLLING_REACH = 64 };

@@ -1,0 +1,152 @@
+#include "base/usercode.h"
+
+#include "base/process.h"
+
+#include <dlfcn.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char SYMBOL[] = "window_function";
+static const char *const REALS[] = {"float", "double", "long double"};
+
+/* CUDA's words mean nothing to the host compiler. Headers come first, since they use some of these words themselves. */
+static const char HOST_PRELUDE[] = "#include <math.h>\n"
+                                   "#include <stddef.h>\n"
+                                   "#include <stdint.h>\n"
+                                   "#define __device__\n"
+                                   "#define __host__\n"
+                                   "#define __forceinline__ inline\n"
+                                   "#define __noinline__\n";
+
+Status usercode_missing(const char *path) {
+    return status_fail(STATUS_INVALID,
+                       "%s: it defines no `__device__ void %s(const real *shared, int history_len, real *out, int window_size, "
+                       "int arr_len, int offset)` (see docs/APPLY.md)",
+                       path, SYMBOL);
+}
+
+/* The file's text; *found is where it was, for messages and #line. */
+static Status read_source(const char *path, Text *found, char **text) {
+    const bool elsewhere = path[0] != '/' && access(path, F_OK) != 0;
+    TRY(text_append(found, "%s%s", elsewhere ? RUNGS_SOURCE_DIR "/" : "", path));
+    if (elsewhere && access(found->text, F_OK) != 0)
+        return status_fail(STATUS_INVALID, "function=%s: no such file, neither here nor in " RUNGS_SOURCE_DIR, path);
+    size_t length;
+    TRY(text_read_file(found->text, text, &length));
+    if (strlen(*text) == length) return STATUS_OK;
+    free(*text);
+    *text = NULL;
+    return status_fail(STATUS_INVALID, "function=%s: a NUL byte in it; CUDA C source is expected", path);
+}
+
+static Status append_quoted(Text *out, const char *path) {
+    for (; *path; path++) TRY(text_append(out, *path == '"' || *path == '\\' ? "\\%c" : "%c", *path));
+    return STATUS_OK;
+}
+
+static Status append_source(Text *out, const char *found, const char *text, const char *prelude, UsercodeReal real,
+                            const char *tail) {
+    TRY(text_append(out, "%stypedef %s real;\n", prelude, REALS[real]));
+    TRY(text_append(out, "extern \"C\" __device__ void %s(const real *, int, real *, int, int, int);\n#line 1 \"", SYMBOL));
+    TRY(append_quoted(out, found));
+    return text_append(out, "\"\n%s\n%s", text, tail);
+}
+
+Status usercode_source(const char *path, const char *prelude, UsercodeReal real, const char *tail, Text *out) {
+    Text found = {0};
+    char *text = NULL;
+    Status status = read_source(path, &found, &text);
+    if (status == STATUS_OK) status = append_source(out, found.text, text, prelude, real, tail);
+    free(text);
+    text_free(&found);
+    return status;
+}
+
+static Status write_text(const char *path, const Text *text) {
+    FILE *file = fopen(path, "wb");
+    bool good = file && fwrite(text->text, 1, text->length, file) == text->length;
+    if (file) good = fclose(file) == 0 && good;
+    return good ? STATUS_OK : status_fail(STATUS_IO, "%s: cannot be written", path);
+}
+
+/* Runs one compiler; STATUS_UNSUPPORTED if it does not exist. */
+static Status compile_with(const char *compiler, const char *user_path, const char *source, const char *object, const char *flags) {
+    const char *argv[] = {
+        compiler, "-x", "c++",  "-std=c++17", "-O2", "-g1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-diagnostics-color",
+        source,   "-o", object, flags,        NULL};
+    Text said = {0};
+    int exit_code = 0;
+    Status status = process_capture((char *const *)argv, &said, &exit_code);
+    if (status == STATUS_OK && exit_code)
+        status = status_fail(STATUS_INVALID, "function=%s: %s refused it:\n%s", user_path, compiler,
+                             said.text ? said.text : "(no message)");
+    text_free(&said);
+    return status;
+}
+
+static Status compile(const char *user_path, const char *source, const char *object, const char *flags) {
+#ifdef __clang__
+    static const char *const compilers[] = {"clang++", "clang", "c++", "g++", "cc"};
+#else
+    static const char *const compilers[] = {"c++", "g++", "clang++", "cc", "clang"};
+#endif
+    const char *wanted = getenv("RUNGS_HOST_CC");
+    if (wanted && *wanted) return compile_with(wanted, user_path, source, object, flags);
+    for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++) {
+        const Status status = compile_with(compilers[i], user_path, source, object, flags);
+        if (status != STATUS_UNSUPPORTED) return status;
+    }
+    return status_fail(STATUS_UNSUPPORTED, "function=%s: no C++ compiler found (g++, clang++); install one or set RUNGS_HOST_CC",
+                       user_path);
+}
+
+static Status load(const char *user_path, const char *object, Usercode *out) {
+    Usercode code = {.library = dlopen(object, RTLD_NOW | RTLD_LOCAL)};
+    if (!code.library) {
+        const char *why = dlerror(), *undefined = why ? strstr(why, "undefined symbol") : NULL;
+        return status_fail(STATUS_INVALID, "function=%s: it compiles but cannot be loaded: %s", user_path,
+                           undefined ? undefined
+                           : why     ? why
+                                     : "for no given reason");
+    }
+    code.function.address = dlsym(code.library, SYMBOL);
+    if (!code.function.address) {
+        dlclose(code.library);
+        return usercode_missing(user_path);
+    }
+    *out = code;
+    return STATUS_OK;
+}
+
+Status usercode_open(const char *path, UsercodeReal real, const char *flags, Usercode *out) {
+    Text text = {0};
+    Status status = usercode_source(path, HOST_PRELUDE, real, "", &text);
+    if (status != STATUS_OK) {
+        text_free(&text);
+        return status;
+    }
+    const char *parent = getenv("TMPDIR");
+    char folder[512], source[544], object[544];
+    snprintf(folder, sizeof folder, "%s/rungs-usercode-XXXXXX", parent && *parent && strlen(parent) < 400 ? parent : "/tmp");
+    if (!mkdtemp(folder)) {
+        text_free(&text);
+        return status_fail(STATUS_IO, "%s: a temporary folder cannot be made", folder);
+    }
+    snprintf(source, sizeof source, "%s/window_function.cc", folder);
+    snprintf(object, sizeof object, "%s/window_function.so", folder);
+    status = write_text(source, &text);
+    if (status == STATUS_OK) status = compile(path, source, object, flags);
+    if (status == STATUS_OK) status = load(path, object, out);
+    unlink(source); /* what is loaded stays loaded */
+    unlink(object);
+    rmdir(folder);
+    text_free(&text);
+    return status;
+}
+
+void usercode_close(Usercode *code) {
+    if (code->library) dlclose(code->library);
+    *code = (Usercode){0};
+}

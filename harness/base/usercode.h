@@ -1,0 +1,66 @@
+/* usercode.h - window functions that users write: from a source file to something that can be called. docs/APPLY.md is for them.
+ *
+ * The same file is compiled by the host compiler (here) and by NVRTC (impls/common/nvrtc.h). Both see it between a prelude, which
+ * defines `real`, and #line, so that messages show the user's own file and lines.
+ */
+#ifndef RUNGS_BASE_USERCODE_H
+#define RUNGS_BASE_USERCODE_H
+
+#include "base/status.h"
+#include "base/text.h"
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum UsercodeReal { USERCODE_F32, USERCODE_F64, USERCODE_LONG_DOUBLE } UsercodeReal;
+
+/* out[0 .. arr_len) are the outputs of this call; shared[offset + i] is the newest element of output i's window. */
+typedef void (*WindowFunctionF32)(const float *shared, int history_len, float *out, int window_size, int arr_len, int offset);
+typedef void (*WindowFunctionF64)(const double *shared, int history_len, double *out, int window_size, int arr_len, int offset);
+typedef void (*WindowFunctionLongDouble)(const long double *shared, int history_len, long double *out, int window_size, int arr_len,
+                                         int offset);
+
+typedef union WindowFunction {
+    void *address;
+    WindowFunctionF32 f32;
+    WindowFunctionF64 f64;
+    WindowFunctionLongDouble long_double;
+} WindowFunction;
+
+typedef struct Usercode {
+    void *library;
+    WindowFunction function;
+} Usercode;
+
+/* How the calling file itself is compiled, so that an emulated kernel's user function is sanitized like the kernel. */
+#if defined(__SANITIZE_ADDRESS__)
+#define USERCODE_FLAGS "-fsanitize=address"
+#elif defined(__has_feature)
+#if __has_feature(address_sanitizer) && __has_feature(undefined_behavior_sanitizer)
+#define USERCODE_FLAGS "-fsanitize=address,undefined"
+#elif __has_feature(address_sanitizer)
+#define USERCODE_FLAGS "-fsanitize=address"
+#elif __has_feature(memory_sanitizer)
+#define USERCODE_FLAGS "-fsanitize=memory"
+#endif
+#endif
+#ifndef USERCODE_FLAGS
+#define USERCODE_FLAGS NULL
+#endif
+
+/* Compiles `path` with the host compiler ($RUNGS_HOST_CC, else the first C++ compiler found) and loads it. flags: one more argument
+ * for the compiler, normally USERCODE_FLAGS, or NULL. A relative path that does not exist is looked for in the source tree too.
+ * STATUS_INVALID: no such file, the compiler's message, or no window_function in it; STATUS_UNSUPPORTED: no compiler. */
+Status usercode_open(const char *path, UsercodeReal real, const char *flags, Usercode *out);
+void usercode_close(Usercode *code);
+
+/* prelude + declaration + #line + the user's file + tail, for another compiler. */
+Status usercode_source(const char *path, const char *prelude, UsercodeReal real, const char *tail, Text *out);
+/* The failure of a file that compiled but defines no window function. */
+Status usercode_missing(const char *path);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
