@@ -25,4 +25,18 @@ static inline bool apply_supports(const VariantArgs *args, char reason[REASON_MA
     return true;
 }
 
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* The kernel's name in what apply_compile() makes; its one argument is an ApplyView<real>, see rolling_apply_kernel.cuh. */
+#define APPLY_ENTRY "rungs_apply"
+/* The user's file and the kernel around it as machine code for "sm_90" or the like; free *cubin with free(). As usercode_open() in
+ * base/usercode.h, with NVRTC for the compiler. toolkit: the major version of NVRTC that is looked for first. */
+Status apply_compile(const char *path, UsercodeReal real, const char *architecture, int toolkit, void **cubin);
+
+#ifdef __cplusplus
+}
+#endif
+
 #endif
