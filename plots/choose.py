@@ -1,0 +1,62 @@
+"""Which rows a figure or table is about: groups of cases that differ in one thing only."""
+import collections
+
+import rows as r
+
+
+def timed_rows(results, mode="cold"):
+    return [row for row in results.rows if r.median(row, mode)]
+
+
+def other_params(row, *left_out):
+    """The case without the named parameters, as something that can be compared."""
+    params = row.get("params") or {}
+    return tuple(sorted((k, str(v)) for k, v in params.items() if k not in left_out))
+
+
+def groups(rows, *left_out, input_too=True):
+    """(op, dtype, input, other parameters) -> rows."""
+    found = collections.defaultdict(list)
+    for row in rows:
+        found[row["op"], row.get("dtype"), row.get("input") if input_too else None, other_params(row, *left_out)].append(row)
+    return found
+
+
+def fastest_per_variant(rows, mode="cold"):
+    """variant -> its fastest row: one tuning per variant and case."""
+    best = {}
+    for row in rows:
+        t = r.median(row, mode)
+        if t and (row["variant"] not in best or t < r.median(best[row["variant"]], mode)):
+            best[row["variant"]] = row
+    return best
+
+
+def describe(row, *left_out):
+    """"rolling mean, n = 1e8, f64" for titles, without the named parameters and without defaults that only repeat."""
+    from words import count
+    params = row.get("params") or {}
+    words = [row["op"]]
+    numbers = []
+    for key, value in params.items():
+        if key in left_out or key == "incomplete":
+            continue
+        if isinstance(value, str):
+            words.append(value)
+        else:
+            numbers.append(f"{key} = {count(value)}")
+    return ", ".join([" ".join(words), *numbers, str(row.get("dtype"))])
+
+
+def main_machine(results):
+    """The machine that has most timed rows, GPUs first: figures show one machine."""
+    count = collections.Counter()
+    for row in timed_rows(results):
+        gpu = (results.environment(row).get("gpu") or {}).get("name")
+        count[r.machine_of(results, row)] += 1 + (10**6 if gpu else 0)
+    return count.most_common(1)[0][0] if count else None
+
+
+def on_main_machine(results, rows):
+    machine = main_machine(results)
+    return [row for row in rows if r.machine_of(results, row) == machine]

@@ -1,0 +1,76 @@
+"""How far from the limit: each variant's share of the copy ceiling measured in the same run; bars cold, marks hot."""
+import collections
+
+import matplotlib.pyplot as plt
+
+import choose
+import rows as r
+import style
+from words import percent
+
+
+def pick(results, op):
+    """(case apart from dtype) with both dtypes and most variants; mean and larger windows and n first."""
+    rows = [row for row in choose.on_main_machine(results, choose.timed_rows(results)) if row["op"] == op and r.fraction(results, row)]
+    best, best_rank = None, None
+    by_case = collections.defaultdict(list)
+    for row in rows:
+        by_case[row.get("input"), choose.other_params(row)].append(row)
+    for group in by_case.values():
+        params = group[0]["params"]
+        sizes = tuple(v for k, v in sorted(params.items()) if isinstance(v, (int, float)))
+        rank = len({row["variant"] for row in group}), len({row["dtype"] for row in group}), "mean" in str(params.get("agg")), -abs((params.get("window") or 0) - 3000), sizes
+        if best is None or rank > best_rank:
+            best, best_rank = group, rank
+    return best
+
+
+def draw_panel(axes, results, best, names):
+    for y, name in enumerate(names):
+        row = best.get(name)
+        if row is None:
+            axes.annotate("not timed", (0.005, y), fontsize=7.5, color=style.MUTED, va="center")
+            continue
+        cold, hot = r.fraction(results, row), r.fraction(results, row, "hot")
+        axes.barh(y, cold, 0.62, color=style.BACKEND_COLOURS.get(row["backend"], style.MUTED))
+        if hot:
+            axes.plot(hot, y, marker="|", markersize=11, markeredgewidth=1.8, color="#222222", zorder=3)
+        flag = " (!)" if cold > 1 else ""
+        axes.annotate(percent(cold) + flag, (max(cold, hot or 0), y), (5, 0), textcoords="offset points", va="center", fontsize=8,
+                      color=style.FAILED if flag else "#222222")
+    axes.axvline(1, color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_xlim(0, 1.24)
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", "copy"])
+
+
+def draw_case(results, op, group, out):
+    best = {}
+    for dtype in ("f64", "f32"):
+        rows = choose.fastest_per_variant([row for row in group if row["dtype"] == dtype])
+        if rows:
+            best[dtype] = {r.name_of(v): row for v, row in rows.items()}
+    first = next(iter(best.values()))
+    names = sorted({n for d in best.values() for n in d}, key=lambda n: r.fraction(results, first[n]) if n in first else -1.0)
+    figure, panels = plt.subplots(1, len(best), figsize=(7.6, 1.6 + 0.29 * len(names)), sharey=True, squeeze=False)
+    for axes, (dtype, rows) in zip(panels[0], best.items()):
+        draw_panel(axes, results, rows, names)
+        axes.set_title({"f64": "float64", "f32": "float32"}[dtype], fontsize=9.5)
+        axes.set_xlabel("share of the copy ceiling")
+    panels[0][0].set_yticks(range(len(names)), names)
+    backends = sorted({row["backend"] for row in group})
+    handles = [plt.Rectangle((0, 0), 1, 1, color=style.BACKEND_COLOURS.get(b, style.MUTED)) for b in backends]
+    handles.append(plt.Line2D([], [], marker="|", markersize=9, markeredgewidth=1.8, color="#222222", ls=""))
+    title = choose.describe(group[0]).rsplit(",", 1)[0]
+    style.head(figure, f"Share of the ceiling: {title}", handles, [f"{style.BACKEND_NAMES.get(b, b)}, cold" for b in backends] + ["hot"])
+    return style.finish(figure, results, group, out, f"ceiling_{op}")
+
+
+def draw(results, out):
+    pictures = []
+    for op in sorted({row["op"] for row in results.rows}):
+        group = pick(results, op)
+        if group:
+            pictures.append((draw_case(results, op, group, out), f"Share of the measured copy ceiling that each variant of {op} reaches"))
+    return pictures

@@ -1,0 +1,85 @@
+"""Time against window, one line per variant, with the time that a copy of the same bytes takes: is the cost independent of w?"""
+import collections
+
+import matplotlib.pyplot as plt
+
+import choose
+import rows as r
+import style
+from words import seconds
+
+PARAMETER = "window"
+MOST_LINES = 16
+
+
+def pick(results, dtype, op):
+    """The group with most windows and most variants; mean before the other aggregates, larger n before smaller."""
+    rows = [row for row in choose.on_main_machine(results, choose.timed_rows(results)) if row.get("dtype") == dtype and row["op"] == op and r.number(row, PARAMETER)]
+    best, best_rank = None, None
+    for group in choose.groups(rows, PARAMETER).values():
+        windows = {r.number(row, PARAMETER) for row in group}
+        if len(windows) < 3:
+            continue
+        rank = len(windows), "mean" in str(group[0]["params"].get("agg")), len({row["variant"] for row in group}), r.number(group[0], "n") or 0
+        if best is None or rank > best_rank:
+            best, best_rank = group, rank
+    return best
+
+
+def lines_of(group):
+    """variant -> [(window, seconds)], the fastest tuning at each window."""
+    by_window = collections.defaultdict(list)
+    for row in group:
+        by_window[r.number(row, PARAMETER)].append(row)
+    lines = collections.defaultdict(list)
+    for window in sorted(by_window):
+        for variant, row in choose.fastest_per_variant(by_window[window]).items():
+            lines[variant].append((window, r.median(row)))
+    return lines
+
+
+def draw_dtype(results, op, dtype, group, styles, out):
+    lines = dict(sorted(lines_of(group).items(), key=lambda item: item[1][-1][1])[:MOST_LINES])
+    windows = sorted({r.number(row, PARAMETER) for row in group})
+    figure, axes = plt.subplots(figsize=(7.6, 5.0))
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    labels = []
+    for variant, points in lines.items():
+        name = r.name_of(variant)
+        xs, ys = zip(*points)
+        axes.plot(xs, ys, **styles[name], markeredgewidth=0)
+        if xs[-1] == windows[-1]:
+            labels.append((xs[-1], ys[-1], name, styles[name]["color"]))
+        else:
+            axes.annotate(name, (xs[-1], ys[-1]), (8, 0), textcoords="offset points", fontsize=8.5, va="center", color=styles[name]["color"])
+    gpu_row = next((row for row in group if r.device_of(row) == "cuda" and r.ceiling(results, row)), None)
+    floor_row = gpu_row or next((row for row in group if r.ceiling(results, row)), None)
+    if floor_row and r.work_bytes(floor_row):
+        floor = r.work_bytes(floor_row) / r.ceiling(results, floor_row)
+        axes.axhline(floor, color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
+        axes.annotate(f"copy of the same bytes: {seconds(floor)}", (windows[0], floor), (0, -4), textcoords="offset points", fontsize=8.5, va="top", color="#222222")
+        axes.set_ylim(bottom=floor / 2)
+    axes.set_xlim(windows[0] / 1.25, windows[-1] * 1.25)
+    axes.set_xticks(windows, [f"{w:g}" for w in windows])
+    axes.minorticks_off()
+    low, high = axes.get_ylim()
+    decades = [10.0**k for k in range(-8, 4) if low <= 10.0**k <= high]
+    axes.set_yticks(decades, [seconds(d, 1) for d in decades])
+    axes.set_xlabel("window w (elements)")
+    axes.set_ylabel("time per call (cold, median)")
+    style.head(figure, f"Time against window: {choose.describe(group[0], PARAMETER)}")
+    style.label_line_ends(axes, labels)
+    return style.finish(figure, results, group, out, f"window_{op}_{dtype}")
+
+
+def draw(results, out):
+    pictures = []
+    styles = style.variant_styles({r.name_of(row) for row in results.rows})
+    for op in sorted({row["op"] for row in results.rows}):
+        for dtype in ("f64", "f32"):
+            group = pick(results, dtype, op)
+            if group:
+                png = draw_dtype(results, op, dtype, group, styles, out)
+                pictures.append((png, f"Time against window for every variant of {op}, {dtype}"))
+    return pictures

@@ -1,0 +1,77 @@
+"""Results files -> figures and a report: python plots/report.py RESULTS... [--out REPORT.md] [--figures docs/figures]
+
+What lies between `<!-- rungs:begin NAME -->` and `<!-- rungs:end NAME -->` is replaced, everything else is kept; a missing file is
+made from template.md. Exit codes: 0 written, 2 unusable results or markers, 3 no rows.
+"""
+import argparse
+import os
+import pathlib
+import sys
+import tempfile
+
+HERE = pathlib.Path(__file__).resolve().parent
+
+
+def default_results():
+    return sorted((HERE.parent / "results").glob("*.jsonl"))
+
+
+def write_whole(path, text):
+    """Through a temporary file: a full disk leaves the old report."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".report")
+    try:
+        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
+            file.write(text)
+        os.chmod(name, 0o644)
+        os.replace(name, path)
+    except BaseException:
+        os.unlink(name)
+        raise
+
+
+def contents(results, pictures, out):
+    import report_machine as m
+    import report_tables as t
+    return {"summary": m.summary(results), "machine": m.machine(results), "claims": m.claims(results), "figures": m.figures(results, pictures, out),
+            "ladder": t.ladder(results), "accuracy": t.accuracy(results), "failed": t.failed(results), "skipped": t.skipped(results),
+            "emulated": t.emulated(results), "startup": t.startup(results), "reproduce": m.reproduce(results)}
+
+
+def main():
+    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser.add_argument("results", nargs="*", type=pathlib.Path, help="default: results/*.jsonl")
+    parser.add_argument("--out", type=pathlib.Path, default=HERE.parent / "REPORT.md")
+    parser.add_argument("--figures", type=pathlib.Path, default=HERE.parent / "docs/figures", help="folder of the figures")
+    parser.add_argument("--no-figures", action="store_true")
+    args = parser.parse_args()
+    import rows
+    from markdown import BadMarkers, fill, sections
+    paths = args.results or default_results()
+    if not paths:
+        print("results/ holds no .jsonl file; run './rungs reproduce' first or name a file", file=sys.stderr)
+        return 3
+    try:
+        results = rows.load(paths)
+        text = (args.out if args.out.exists() else HERE / "template.md").read_text(encoding="utf-8")
+        sections(text, args.out)
+        pictures = []
+        if not args.no_figures:
+            import figures
+            pictures = figures.draw_all(results, args.figures)
+        text, homeless = fill(text, contents(results, pictures, args.out.resolve()), args.out)
+        write_whole(args.out, text)
+    except rows.NoRows as error:
+        print(error, file=sys.stderr)
+        return 3
+    except (rows.BadResults, BadMarkers, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    for note in results.warnings + [f"{args.out}: no markers for '{name}', so it is not in the report" for name in homeless]:
+        print(note, file=sys.stderr)
+    print(f"{args.out}: {len(results.rows)} rows, {len(pictures)} figures in {args.figures}" if pictures else f"{args.out}: {len(results.rows)} rows, no figures")
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main())

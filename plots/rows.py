@@ -1,0 +1,191 @@
+"""Reads results files (docs/RESULTS.md): what figures and the report are made from. Standard library only."""
+import json
+import math
+import pathlib
+
+SCHEMA = 1
+
+
+class BadResults(Exception):
+    """A results file that cannot be used; the message names file and line."""
+
+
+class NoRows(BadResults):
+    """Good files, but not one row in them."""
+
+
+class Results:
+    """Everything read, the latest row for each machine, case and variant with its tunables."""
+
+    def __init__(self, environments, ceilings, rows, claims, warnings):
+        self.environments = environments  # run -> environment
+        self.ceilings = ceilings          # run -> device -> name -> ceiling
+        self.rows = rows
+        self.claims = claims
+        self.warnings = warnings
+        self.times = {}                   # (machine, case, spec, mode) -> median, for speed-ups
+        for row in rows:
+            for mode, timed in (row.get("timing") or {}).items():
+                if timed and timed.get("median"):
+                    self.times[machine_of(self, row), row["case"], row["spec"], mode] = timed
+
+    def environment(self, row):
+        return self.environments.get(row.get("run")) or {}
+
+
+def load(paths):
+    """Later files and later lines win. A last line that a crash cut off is left out, with a warning."""
+    environments, ceilings, latest_rows, latest_claims, warnings = {}, {}, {}, {}, []
+    everything = [line for path in paths for line in read_lines(pathlib.Path(path), warnings)]
+    dates = {line.get("run"): line.get("date") or "" for line in everything if line["kind"] == "environment"}
+    everything.sort(key=lambda line: dates.get(line.get("run"), ""))  # stable: within a run, the order of the file
+    for line in everything:
+        if line["kind"] == "environment":
+            environments[line.get("run")] = line
+    machines = {run: machine_name(environment) for run, environment in environments.items()}
+    for line in everything:
+        machine = machines.get(line.get("run"), "unknown machine")
+        if line["kind"] == "ceilings":
+            by_name = {c["name"]: c for c in line.get("ceilings") or [] if c.get("value")}
+            ceilings.setdefault(line.get("run"), {})[line.get("device")] = by_name
+        elif line["kind"] == "row":
+            latest_rows[machine, line.get("case"), line.get("spec"), is_emulated(line), is_declared(line)] = line
+        elif line["kind"] == "claim":
+            latest_claims[machine, line.get("id")] = line
+    if not latest_rows:
+        names = ", ".join(map(str, paths)) or "no file at all"
+        raise NoRows(f"{names}: no rows; run 'rungs reproduce' first")
+    return Results(environments, ceilings, list(latest_rows.values()), list(latest_claims.values()), warnings)
+
+
+def read_lines(path, warnings):
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadResults(f"{path}: cannot be read: {error}") from error
+    lines = text.split("\n")
+    cut = lines.pop()
+    if cut:
+        warnings.append(f"{path}: the last line is cut off and left out")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise BadResults(f"{path}:{number}:{error.colno}: not JSON: {error.msg}") from error
+        if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+            raise BadResults(f"{path}:{number}: a line must be a JSON object with a 'kind'")
+        if value.get("schema") != SCHEMA:
+            raise BadResults(f"{path}:{number}: schema {value.get('schema')}; this program reads schema {SCHEMA}")
+        missing = [key for key in ("case", "op", "variant", "spec", "verdict", "backend") if key not in value] if value["kind"] == "row" else []
+        if missing:
+            raise BadResults(f"{path}:{number}: a row without {', '.join(missing)}")
+        yield value
+
+
+def machine_name(environment):
+    gpu, cpu = environment.get("gpu") or {}, environment.get("cpu") or {}
+    return gpu.get("name") or f"{cpu.get('model') or 'unknown CPU'}, no GPU"
+
+
+def machine_of(results, row):
+    return machine_name(results.environment(row)) if row.get("run") in results.environments else "unknown machine"
+
+
+def name_of(row_or_id):
+    """cuda_shared from rolling/cuda_shared."""
+    text = row_or_id if isinstance(row_or_id, str) else row_or_id["variant"]
+    return text.split("/", 1)[-1]
+
+
+def spec_name(row):
+    return row["spec"].split("/", 1)[-1]
+
+
+def timing(row, mode):
+    """The mode's statistics if it has any, else None."""
+    timed = (row.get("timing") or {}).get(mode)
+    return timed if timed and timed.get("median") else None
+
+
+def median(row, mode="cold"):
+    timed = timing(row, mode)
+    return timed["median"] if timed else None
+
+
+def work_bytes(row):
+    return (row.get("work") or {}).get("bytes") or None
+
+
+def device_of(row):
+    """Which ceilings hold for a row: a peer runs where its clock says."""
+    if row["backend"] == "peer":
+        clocks = [(t or {}).get("clock") or "" for t in (row.get("timing") or {}).values()]
+        return "cuda" if any("cuda" in clock for clock in clocks) else "cpu"
+    return "cpu" if row["backend"] == "cpu" else "cuda"
+
+
+def ceiling(results, row, name="copy"):
+    found = results.ceilings.get(row.get("run"), {}).get(device_of(row), {}).get(name)
+    return found["value"] if found else None
+
+
+def fraction(results, row, mode="cold"):
+    """Of the copy ceiling of the same run, by the op's work model."""
+    seconds, size, top = median(row, mode), work_bytes(row), ceiling(results, row)
+    return size / seconds / top if seconds and size and top else None
+
+
+def baseline_spec(results, row):
+    """The spec of the row's baseline: the id as it is, else the one with tunables of that id in the same case."""
+    baseline = row.get("baseline")
+    if not baseline:
+        return None
+    machine = machine_of(results, row)
+    specs = sorted({r["spec"] for r in results.rows if r["case"] == row["case"] and baseline in (r["spec"], r["variant"]) and machine_of(results, r) == machine})
+    return specs[0] if specs else None
+
+
+def speedup(results, row, mode="cold"):
+    """Time of the baseline over ours on the same machine and case."""
+    spec = baseline_spec(results, row)
+    base = results.times.get((machine_of(results, row), row["case"], spec, mode)) if spec else None
+    seconds = median(row, mode)
+    return base["median"] / seconds if base and seconds else None
+
+
+def worst_ratio(row):
+    """The largest error as a multiple of its bound over all outputs; inf where something is not comparable; None if nothing ran."""
+    errors = row.get("errors")
+    if not errors:
+        return None
+    worst = 0.0
+    for e in errors.values():
+        if e.get("incomparable") or e.get("unwritten") or e.get("max_ratio") is None:
+            return math.inf
+        worst = max(worst, e["max_ratio"])
+    return worst
+
+
+def worst_error(row, key="l2_relative"):
+    """As worst_ratio, but the error itself."""
+    if worst_ratio(row) is None:
+        return None
+    if any(e.get("incomparable") or e.get("unwritten") for e in row["errors"].values()):
+        return math.inf
+    values = [e.get(key) for e in row["errors"].values()]
+    return math.inf if any(v is None for v in values) else max(values)
+
+
+def is_declared(row):
+    return bool((row.get("bound") or {}).get("declared"))
+
+
+def number(row, name):
+    value = (row.get("params") or {}).get(name)
+    return value if isinstance(value, (int, float)) else None
+
+
+def is_emulated(row):
+    return row["backend"] == "emulator"

@@ -1,0 +1,127 @@
+"""How all figures look: colours, footer, labels that do not overlap, and where they are written."""
+import pathlib
+
+import matplotlib
+
+matplotlib.use("Agg")
+import matplotlib.pyplot as plt
+
+import rows as r
+
+# Okabe and Ito's colours, told apart by colour-blind readers; variants beyond them differ by marker and dashes.
+COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#B8860B", "#000000", "#7A5195"]
+BROWNS = ["#A6611A", "#6B3E0C", "#C98B3B"]
+GREYS = ["#555555", "#8A8A8A", "#6E6E6E", "#A0A0A0"]
+MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
+OURS, PUBLISHED, MUTED, FAILED = "#0072B2", "#B9B9B9", "#6B6B6B", "#D55E00"
+BACKEND_COLOURS = {"cuda": "#0072B2", "cpu": "#E69F00", "peer": "#8C8C8C"}
+BACKEND_NAMES = {"cuda": "CUDA", "cpu": "CPU", "peer": "peer library"}
+
+plt.rcParams.update({
+    "figure.dpi": 100, "savefig.dpi": 160, "svg.hashsalt": "rungs", "svg.fonttype": "path",
+    "font.family": "DejaVu Sans", "font.size": 9.5, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
+    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#555555", "axes.labelcolor": "#222222",
+    "xtick.color": "#444444", "ytick.color": "#444444", "axes.grid": True, "grid.color": "#E6E6E6", "grid.linewidth": 0.7,
+    "axes.axisbelow": True, "lines.linewidth": 1.5, "lines.markersize": 5, "legend.frameon": False,
+})
+
+
+def variant_styles(names):
+    """name -> how it is drawn, the same in every figure of a report: CUDA in colours and solid, CPU brown and dashed, peers grey and dotted."""
+    palettes = {"cuda": COLOURS, "cpu": BROWNS, "peer": GREYS}
+    dashes = {"cpu": (0, (5, 2)), "peer": (0, (1, 1.4))}
+    styles, used = {}, {}
+    for name in sorted(names):
+        kind = name.split("_", 1)[0]
+        i = used.get(kind, 0)
+        used[kind] = i + 1
+        palette = palettes.get(kind, COLOURS)
+        styles[name] = {"color": palette[i % len(palette)], "marker": MARKERS[i % len(MARKERS)], "linestyle": dashes.get(kind, "solid")}
+    return styles
+
+
+def footer_text(results, rows):
+    """Machine, driver, commit and date of the runs that the rows come from."""
+    parts = []
+    for run in sorted({row.get("run") for row in rows}, key=str):
+        e = results.environments.get(run) or {}
+        gpu = e.get("gpu") or {}
+        words = [r.machine_name(e)]
+        if gpu.get("driver"):
+            words.append(f"driver {gpu['driver']}")
+        words.append(f"commit {(e.get('commit') or 'unknown')[:7]}{' + changes' if e.get('dirty') else ''}")
+        words.append((e.get("date") or "unknown date")[:10])
+        text = "  ·  ".join(words)
+        if text not in parts:
+            parts.append(text)
+    return "\n".join(parts[-2:])
+
+
+def lay_out(figure, footer_lines=2):
+    height = figure.get_size_inches()[1]
+    figure.tight_layout(rect=(0, (0.12 + 0.16 * footer_lines) / height, 1, 1 - getattr(figure, "rungs_room", 0) / height))
+
+
+def finish(figure, results, rows, out, name, layout=True):
+    """Footer, PNG and SVG; returns the path of the PNG."""
+    text = footer_text(results, rows)
+    height = figure.get_size_inches()[1]
+    if layout:
+        lay_out(figure, text.count("\n") + 1)
+    figure.text(0.008, 0.06 / height, text, fontsize=7, color=MUTED, ha="left", va="bottom")
+    out = pathlib.Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    png = out / f"{name}.png"
+    figure.savefig(png, metadata={"Software": None})
+    figure.savefig(out / f"{name}.svg", metadata={"Date": None, "Creator": None})
+    plt.close(figure)
+    return png
+
+
+def head(figure, title, handles=(), labels=None):
+    """A title and, below it, one row of legend; the layout leaves that room at the top (see finish)."""
+    height = figure.get_size_inches()[1]
+    figure.text(0.008, 1 - 0.08 / height, title, ha="left", va="top", weight="bold", fontsize=11)
+    room = 0.3
+    if handles:
+        labels = labels or [h.get_label() for h in handles]
+        figure.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.0, 1 - 0.27 / height), ncols=len(handles), fontsize=8.5,
+                      handletextpad=0.4, columnspacing=1.4, handlelength=1.3)
+        room = 0.55
+    figure.rungs_room = room
+
+
+def spread(positions, gap):
+    """Moves sorted-by-value label positions apart to at least `gap`, as little as possible and without changing their order."""
+    order = sorted(range(len(positions)), key=lambda i: positions[i])
+    groups = []  # each: [sum of wanted centres of the first label, count]
+    for i in order:
+        groups.append([positions[i], 1])
+        while len(groups) > 1:
+            (a, m), (b, n) = groups[-2], groups[-1]
+            if a + m * gap <= b:
+                break
+            groups[-2:] = [[(a * m + (b - m * gap) * n) / (m + n), m + n]]
+    placed = [start + k * gap for start, size in groups for k in range(size)]
+    result = [0.0] * len(positions)
+    for i, position in zip(order, placed):
+        result[i] = position
+    return result
+
+
+def label_line_ends(axes, labels, fontsize=8.5):
+    """labels: (x, y, text, colour) of line ends on log axes; written right of the axes, apart, with a thin leader to the end."""
+    if not labels:
+        return
+    figure = axes.figure
+    lay_out(figure)
+    figure.canvas.draw()
+    to_axes = axes.transAxes.inverted()
+    ends = [to_axes.transform(axes.transData.transform((x, y))) for x, y, _, _ in labels]
+    gap = fontsize * 1.28 / 72 / (axes.get_window_extent().height / figure.dpi)
+    placed = spread([y for _, y in ends], gap)
+    overflow = max(0.0, max(placed) - 1.0)
+    for (x_end, y_end), y_label, (_, _, text, colour) in zip(ends, placed, labels):
+        axes.annotate(text, xy=(x_end, y_end), xytext=(1.035, y_label - overflow), xycoords="axes fraction", textcoords="axes fraction",
+                      fontsize=fontsize, color=colour, va="center", ha="left", annotation_clip=False,
+                      arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "alpha": 0.7, "shrinkA": 0, "shrinkB": 3, "relpos": (0, 0.5)})
