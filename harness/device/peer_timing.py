@@ -14,12 +14,12 @@ MIN_FLUSH_BYTES = 256 << 20
 LONGEST_STALL = 0.02      # seconds
 SHORTEST_HOT_SAMPLE = 2e-4  # seconds: shorter calls are timed several at once
 MOST_HOT_CALLS = 64
+LONG_CALL = 0.05  # seconds: nothing is gained by hiding the host's microseconds from it
 
 
 class CpuClock:
     name = "steady clock"
     enqueues = False
-    warm_ups = 1
 
     def __init__(self):
         import numpy
@@ -60,7 +60,6 @@ def last_level_cache_bytes():
 class GpuClock:
     name = "cuda events"
     enqueues = True
-    warm_ups = 3
 
 
 class TorchClock(GpuClock):
@@ -98,7 +97,7 @@ class CupyClock(GpuClock):
         import cupy
 
         self.cupy = cupy
-        cache = cupy.cuda.Device().attributes["L2CacheSize"]
+        cache = cupy.cuda.Device().attributes.get("L2CacheSize", 0)
         self.junk = cupy.empty(max(MIN_FLUSH_BYTES, 2 * cache), dtype=cupy.uint8)
         self.spin = cupy.RawKernel(
             'extern "C" __global__ void spin(long long cycles) { const long long t = clock64(); while (clock64() - t < cycles) {} }', "spin")
@@ -213,8 +212,8 @@ def nothing(why):
     return {"samples": [], "sm_mhz": None, "calls_per_sample": 1, "clock": None, "why_none": why}
 
 
-def time_mode(mode, clock, run, limits):
-    calls = 1
+def time_mode(mode, clock, run, limits, long_call):
+    calls, stall = 1, 0
     if mode == "enqueue":
         if not clock.enqueues:
             return nothing("a call on the CPU returns when it is done")
@@ -229,8 +228,9 @@ def time_mode(mode, clock, run, limits):
                 return nothing(why)
             clock.wait()
         # The stall covers what the host needs to queue the calls; without it short kernels would show the host's time.
-        stall = min(LONGEST_STALL, 2 * host_seconds(clock, run)) if clock.enqueues else 0
-        if mode != "cold":
+        if clock.enqueues and not long_call:
+            stall = min(LONGEST_STALL, 2 * host_seconds(clock, run))
+        if mode != "cold" and not long_call:
             pilot = one_sample(clock, run, False, stall, 1)
             calls = max(1, min(MOST_HOT_CALLS, int(SHORTEST_HOT_SAMPLE / max(pilot, 1e-9))))
             stall = min(LONGEST_STALL, stall * calls)
@@ -238,14 +238,15 @@ def time_mode(mode, clock, run, limits):
     return {"samples": samples, "sm_mhz": None, "calls_per_sample": calls, "clock": name, "why_none": None}
 
 
-def time_modes(clock_name, run, command):
+def time_modes(clock_name, run, command, last_seconds):
+    """last_seconds: what the last call took, host and device together; it was the first or a later one in this process."""
     clock = CLOCKS[clock_name]()
-    for _ in range(clock.warm_ups):
-        run()
-    clock.wait()
+    long_call = last_seconds > LONG_CALL
+    if not long_call:
+        run()  # the one before may have compiled
     clock.flush()  # the first one allocates and compiles
     clock.stall(1e-5)
     clock.wait()
     limits = {"min_samples": command.get("min_samples", 9), "max_samples": command.get("max_samples", 101),
               "seconds": command.get("seconds", 2.0)}
-    return {mode: time_mode(mode, clock, run, limits) for mode in command["modes"]}
+    return {mode: time_mode(mode, clock, run, limits, long_call) for mode in command["modes"]}

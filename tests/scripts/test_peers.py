@@ -135,27 +135,27 @@ AGGREGATES = ("mean", "sum", "var", "std", "min", "max")
 
 
 class CpuPeers(PeerTest):
-    def each(self, variant):
-        for agg in AGGREGATES:
+    def each(self, variant, aggregates):
+        for agg in aggregates:
             with self.subTest(agg=agg):
                 self.compare(variant, make_case(agg, 1009, 30), self.normal(1009))
-        for n, window, dtype, incomplete in ((1009, 1, "f64", "nan"), (40, 40, "f64", "inf"), (40, 41, "f64", "inf"), (501, 7, "f32", "inf")):
+        for n, window, dtype, incomplete in ((1009, 1, "f64", "nan"), (40, 40, "f64", "inf"), (40, 41, "f32", "inf")):
             with self.subTest(n=n, window=window):
                 self.compare(variant, make_case("var" if window == 1 else "mean", n, window, dtype, incomplete), self.normal(n, dtype))
 
     @unittest.skipUnless(has("pandas"), "pandas is not installed")
     def test_pandas(self):
-        self.each("rolling/peer_pandas")
+        self.each("rolling/peer_pandas", AGGREGATES)
 
     @unittest.skipUnless(has("numba"), "numba is not installed")
     def test_numba_cpu(self):
-        self.each("rolling/peer_numba_cpu")
+        self.each("rolling/peer_numba_cpu", ("sum", "std", "max"))  # each compiles for seconds
 
     @unittest.skipUnless(has("numba"), "numba is not installed")
     def test_numba_cpu_many_batches_with_nan_and_infinity(self):
-        x = self.normal(70001)
-        x[100], x[20000], x[40000] = math.nan, math.inf, -math.inf
-        for agg in ("mean", "min", "var"):
+        x = self.normal(40001)
+        x[100], x[20000], x[30000] = math.nan, math.inf, -math.inf
+        for agg in ("min", "var"):
             self.compare("rolling/peer_numba_cpu", make_case(agg, x.size, 9), x)
 
     @unittest.skipUnless(has("pandas"), "pandas is not installed")
