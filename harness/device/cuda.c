@@ -166,6 +166,13 @@ static Status cuda_wait(const char *what) {
     return launched != cudaSuccess ? failed(launched, what) : STATUS_OK;
 }
 
+/* Of the whole device: another process that starts or ends meanwhile shows here too. 0 if the driver does not say. */
+static size_t cuda_in_use(void) {
+    size_t free_bytes = 0, total_bytes = 0;
+    if (cudaMemGetInfo(&free_bytes, &total_bytes) != cudaSuccess) return 0;
+    return total_bytes - free_bytes;
+}
+
 static void *cuda_stream(void) {
     return stream;
 }
@@ -183,6 +190,7 @@ const Device *device_cuda(void) {
         .fill = cuda_fill,
         .wait = cuda_wait,
         .stream = cuda_stream,
+        .in_use = cuda_in_use,
     };
     return &device;
 }

@@ -2,14 +2,11 @@
  * the CPU, CUDA and the emulator. */
 #include "device/memory.h"
 
+#include "base/poison.h"
+
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
-
-/* An output element that still is POISON in every byte was never written. As f32 it is -0x1.4b4b4ap-52 (-2.9e-16), as f64
- * -0x1.5a5a5a5a5a5a5p-421 (-2.5e-127): finite, negative and improbable, so it is neither lost in a sum like 0 nor excused like NaN.
- */
-static const unsigned char POISON = 0xA5;
 
 /* Guard word i. The upper half makes every f32 and every f64 of a guard a quiet NaN, so a result that depends on what was read out
  * of bounds shows; the lower half is the position, so that a guard copied onto a guard from elsewhere shows too. It differs from
@@ -70,7 +67,7 @@ void buffer_destroy(Buffer *buffer) {
 }
 
 Status buffer_poison(Buffer *buffer) {
-    return buffer->bytes ? buffer->device->fill(buffer->array.data, POISON, buffer->bytes) : STATUS_OK;
+    return buffer->bytes ? buffer->device->fill(buffer->array.data, POISON_BYTE, buffer->bytes) : STATUS_OK;
 }
 
 Status buffer_upload(Buffer *buffer, const void *host) {
@@ -148,6 +145,6 @@ bool poison_element(const void *host, DType dtype, size_t index) {
     const size_t size = dtype_size(dtype);
     const unsigned char *bytes = (const unsigned char *)host + index * size;
     for (size_t i = 0; i < size; i++)
-        if (bytes[i] != POISON) return false;
+        if (bytes[i] != POISON_BYTE) return false;
     return true;
 }

@@ -172,6 +172,23 @@ static void too_much_is_refused_with_numbers(void **state) {
     assert_null(buffer.base);
 }
 
+static void memory_in_use_grows_with_what_is_kept(void **state) {
+    (void)state;
+#ifdef __SANITIZE_ADDRESS__
+    skip(); /* its malloc does not tell */
+#endif
+    enum { SMALL = 5000, LARGE = 8 << 20 }; /* from an arena, and mapped */
+    const size_t before = device_cpu()->in_use();
+    void *volatile kept = malloc(SMALL);
+    const size_t small = device_cpu()->in_use();
+    assert_true(small >= before + SMALL);
+    void *volatile large = malloc(LARGE);
+    assert_true(device_cpu()->in_use() >= small + LARGE);
+    free(large);
+    free(kept);
+    assert_true(device_cpu()->in_use() <= before);
+}
+
 /* Past the guard words lies a page that cannot be touched. */
 static void a_leap_over_the_guard_dies(void **state) {
     (void)state;
@@ -199,6 +216,7 @@ int main(void) {
         cmocka_unit_test(a_changed_input_is_found_with_its_index),
         cmocka_unit_test(empty_arrays_work),
         cmocka_unit_test(too_much_is_refused_with_numbers),
+        cmocka_unit_test(memory_in_use_grows_with_what_is_kept),
         cmocka_unit_test(a_leap_over_the_guard_dies),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
