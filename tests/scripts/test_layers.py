@@ -1,0 +1,245 @@
+"""The layers of docs/DESIGN.md, checked: who includes whom, who prints and exits, who writes files, and that plots and program never run
+each other. Every rule is first shown to find a planted violation, so that a rule that finds nothing says something."""
+import ast
+import os
+import pathlib
+import re
+import sys
+import tempfile
+import unittest
+
+SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+CODE = {".c", ".h", ".cu", ".cuh", ".cc"}
+
+CONTRACTS = ("harness/op.h", "harness/variant.h", "harness/kernel.h")
+# The longest folder that a file lies in decides; what it may include: files, or folders ending in '/'.
+MAY_INCLUDE = {
+    "harness/": ("harness/",),  # run.c, worker.c, main.c, ...: the program, which knows the whole pipeline
+    "harness/cli/": ("harness/",),
+    "harness/base/": ("harness/base/",),
+    "harness/plan/": ("harness/base/", *CONTRACTS, "harness/plan/", "harness/verify/families.h"),
+    "harness/device/": ("harness/base/", *CONTRACTS, "harness/device/"),
+    "harness/verify/": ("harness/base/", *CONTRACTS, "harness/verify/"),
+    "harness/measure/": ("harness/base/", *CONTRACTS, "harness/measure/"),
+    "harness/record/": ("harness/base/", *CONTRACTS, "harness/record/"),
+    "impls/": ("harness/variant.h", "harness/kernel.h", "harness/base/", "impls/common/"),
+    "reference/": ("harness/op.h", "harness/base/", "reference/"),
+}
+# Files with rules of their own, and why.
+MAY_ALSO_INCLUDE = {
+    "harness/op.h": ("harness/base/",),
+    "harness/variant.h": ("harness/base/",),
+    "harness/kernel.h": ("harness/base/", "harness/device/emulator/cuda.h"),
+    "harness/base/refuse.c": ("harness/variant.h",),  # variant_refuse(), declared in the contract
+    "harness/device/emulator/main.c": ("harness/worker.h",),  # the main of another program with the same worker
+}
+INCLUDE_FOLDERS = ("harness", "impls")
+
+PRINTS = re.compile(r"(?<![\w.>])(printf|puts|putchar|vprintf|fprintf|vfprintf|fputs|perror|exit|_exit|_Exit|quick_exit|abort)\s*\(")
+MAY_PRINT = {
+    "harness/main.c": "the program",
+    "harness/cli/": "the program's words for people",
+    "harness/worker.c": "started by hand it says how it is meant to be started",
+    "harness/base/params.c": "a parameter that was never declared is a bug of ours: abort",
+    "harness/device/child.c": "_exit after a failed exec in the child",
+    "harness/device/emulator/": "a program of its own; a fault ends its process at once",
+}
+WRITES = re.compile(r'fopen\s*\([^;]*"[wa]|O_CREAT|\bmkstemp\w*\s*\(|\bcreat\s*\(|fdopen\s*\([^;]*"[wa]')
+MAY_WRITE = {
+    "harness/record/": "rows and the environment: the results",
+    "harness/base/npy.c": "the user's own output arrays",
+    "harness/base/usercode.c": "what it hands to the compiler",
+    "harness/base/process.c": "what a process printed",
+    "harness/truthcache.c": "a cache of truths, not a result",
+    "harness/worker.c": "the pipe of its replies",
+    "harness/device/child.c": "the log of a worker",
+    "harness/device/shared.c": "shared memory",
+    "harness/device/emulator/": "a program of its own, for its own process",
+}
+# Python beside the program: which of our own modules it may import.
+MAY_IMPORT = {"harness/device/": ("harness/device/",), "harness/verify/": ("harness/verify/",), "impls/": ("harness/device/peer.py", "impls/common/"),
+              "plots/": ("plots/",), "cmake/": ("cmake/",)}
+MAY_START = {"plots/figures_gnuplot.py": "gnuplot"}
+
+
+def governing(rules, path):
+    """The most specific entry for a path: the file itself, or the longest folder."""
+    fitting = [key for key in rules if path == key or key.endswith("/") and path.startswith(key)]
+    return max(fitting, key=len, default=None)
+
+
+def allowed(path, patterns):
+    return any(path == p or p.endswith("/") and path.startswith(p) for p in patterns)
+
+
+def without_comments(text):
+    """Comments blanked, strings kept, line numbers kept."""
+    pattern = re.compile(r'//[^\n]*|/\*.*?\*/|("(?:\\.|[^"\\\n])*"|\'(?:\\.|[^\'\\\n])*\')', re.S)
+    return pattern.sub(lambda m: m.group(1) or re.sub(r"[^\n]", " ", m.group(0)), text)
+
+
+def without_strings(text):
+    return re.sub(r'"(?:\\.|[^"\\\n])*"', '""', text)
+
+
+def files(root, folders, endings):
+    for folder in folders:
+        for path in sorted((root / folder).rglob("*")):
+            if path.suffix in endings and path.is_file():
+                yield path.relative_to(root).as_posix(), path.read_text(encoding="utf-8")
+
+
+def resolve(root, includer, name):
+    """The repository's file that an #include names, or None."""
+    for folder in (pathlib.PurePosixPath(includer).parent.as_posix(), *INCLUDE_FOLDERS):
+        path = os.path.normpath(f"{folder}/{name}")
+        if (root / path).is_file():
+            return path
+    return None
+
+
+def include_faults(root):
+    for path, text in files(root, ("harness", "impls", "reference"), CODE):
+        layer = governing(MAY_INCLUDE, path)
+        rights = MAY_INCLUDE[layer] if path not in CONTRACTS else ()
+        rights += MAY_ALSO_INCLUDE.get(path, ())
+        for i, line in enumerate(without_comments(text).splitlines(), 1):
+            match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
+            if not match:
+                continue
+            target = resolve(root, path, match.group(2))
+            if target is None and match.group(1) == '"':
+                yield f"{path}:{i}: \"{match.group(2)}\" is no file of the repository"
+            elif target is not None and not allowed(target, rights):
+                yield f"{path}:{i}: {layer} may not include {target}"
+
+
+def call_faults(root, pattern, table, what):
+    for path, text in files(root, ("harness", "impls", "reference"), CODE):
+        if governing(table, path):
+            continue
+        text = without_comments(text)
+        for i, line in enumerate((without_strings(text) if pattern is PRINTS else text).splitlines(), 1):
+            if pattern.search(line):
+                yield f"{path}:{i}: {what}: {line.strip()}"
+
+
+def imported_modules(tree):
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Import):
+            yield from ((node.lineno, alias.name.split(".")[0]) for alias in node.names)
+        elif isinstance(node, ast.ImportFrom):
+            yield node.lineno, (node.module or "").split(".")[0]
+
+
+def python_faults(root):
+    sources = list(files(root, ("harness", "impls", "plots", "cmake"), {".py"}))
+    ours = {}
+    for path, _ in sources:
+        ours.setdefault(pathlib.PurePosixPath(path).stem, []).append(path)
+    for path, text in sources:
+        tree = ast.parse(text, path)
+        layer = governing(MAY_IMPORT, path)
+        for line, name in imported_modules(tree):
+            if name in ours and not any(layer and allowed(target, MAY_IMPORT[layer]) for target in ours[name]):
+                yield f"{path}:{line}: may not import {ours[name][0]}"
+        if path.startswith("plots/"):
+            yield from start_faults(path, tree)
+
+
+def start_faults(path, tree):
+    """Plots know rows and nothing else: they start no program but gnuplot."""
+    for node in ast.walk(tree):
+        if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
+            continue
+        owner = node.func.value.id if isinstance(node.func.value, ast.Name) else ""
+        if owner == "subprocess" or owner == "os" and re.match(r"system|popen|exec|spawn|posix_spawn", node.func.attr):
+            first = node.args[0] if node.args else None
+            if isinstance(first, ast.List) and first.elts:
+                first = first.elts[0]
+            program = first.value if isinstance(first, ast.Constant) else None
+            if program is None or program != MAY_START.get(path):
+                yield f"{path}:{node.lineno}: starts {program or 'a program'}"
+
+
+def plotting_faults(root):
+    for path, text in files(root, ("harness", "impls", "reference"), CODE):
+        if not path.startswith("harness/cli/") and re.search(r'"[^"\n]*\bplots/', without_comments(text)):
+            yield f"{path}: knows the plots"
+
+
+RULES = {
+    "includes": include_faults,
+    "printing": lambda root: call_faults(root, PRINTS, MAY_PRINT, "only the program prints and exits"),
+    "writing": lambda root: call_faults(root, WRITES, MAY_WRITE, "only record/ writes results"),
+    "python": python_faults,
+    "plotting": plotting_faults,
+}
+
+
+class Layers(unittest.TestCase):
+    def test_this_repository(self):
+        for name, rule in RULES.items():
+            with self.subTest(rule=name):
+                self.assertEqual("\n".join(rule(SOURCE)), "")
+
+    def test_every_exception_is_still_needed(self):
+        for table in (MAY_ALSO_INCLUDE, MAY_PRINT, MAY_WRITE, MAY_START):
+            for path in table:
+                self.assertTrue((SOURCE / path).exists(), f"{path} is excepted and does not exist")
+
+
+class Planted(unittest.TestCase):
+    """Each: one file with a violation, and one that looks like it and is none."""
+
+    def expect(self, rule, files_of, fault):
+        with tempfile.TemporaryDirectory() as folder:
+            root = pathlib.Path(folder)
+            for path, text in {"harness/op.h": "", "harness/variant.h": "", "harness/base/text.h": "", **files_of}.items():
+                (root / path).parent.mkdir(parents=True, exist_ok=True)
+                (root / path).write_text(text)
+            found = list(RULES[rule](root))
+        if fault is None:
+            self.assertEqual(found, [])
+        else:
+            self.assertEqual(len(found), 1, found)
+            self.assertIn(fault, found[0])
+
+    def test_includes(self):
+        record = {"harness/record/row.h": "", "harness/verify/norms.h": "", "harness/verify/families.h": ""}
+        self.expect("includes", {**record, "harness/plan/a.c": '\n#include "record/row.h"\n'}, "harness/plan/a.c:2: harness/plan/ may not include")
+        self.expect("includes", {**record, "harness/plan/a.c": '#include "verify/norms.h"\n'}, "may not include harness/verify/norms.h")
+        self.expect("includes", {**record, "harness/plan/a.c": '#include "verify/families.h"\n// #include "record/row.h"\n'}, None)
+        self.expect("includes", {"impls/rolling/a.c": '#include "op.h"\n'}, "impls/ may not include harness/op.h")
+        self.expect("includes", {"reference/a.c": '#include <variant.h>\n'}, "reference/ may not include harness/variant.h")
+        self.expect("includes", {"impls/rolling/a.h": "", "impls/double/a.c": '#include "../rolling/a.h"\n'}, "may not include impls/rolling/a.h")
+        self.expect("includes", {"harness/base/a.c": '#include "op.h"\n'}, "harness/base/ may not include harness/op.h")
+        self.expect("includes", {"harness/run.c": '#include "nowhere.h"\n'}, "is no file of the repository")
+        self.expect("includes", {**record, "harness/op.h": '#include "record/row.h"\n'}, "may not include harness/record/row.h")
+
+    def test_printing(self):
+        self.expect("printing", {"harness/plan/a.c": 'void f(void) { printf("x"); }'}, "only the program prints and exits")
+        self.expect("printing", {"impls/rolling/a.cu": "\n\nexit(1);"}, "impls/rolling/a.cu:3")
+        self.expect("printing", {"harness/plan/a.c": '/* exit(1) */ snprintf(t, 3, "puts(x)"); self->exit(1); on_exit (f);',
+                                 "harness/cli/a.c": "puts(x);"}, None)
+
+    def test_writing(self):
+        self.expect("writing", {"harness/run.c": 'FILE *f = fopen(path, "w");'}, "only record/ writes results")
+        self.expect("writing", {"harness/verify/a.c": "open(path, O_WRONLY | O_CREAT, 0666);"}, "harness/verify/a.c:1")
+        self.expect("writing", {"harness/run.c": 'fopen(path, "rb"); // fopen(path, "w")', "harness/record/row.c": "O_CREAT"}, None)
+
+    def test_python(self):
+        worker = {"harness/device/peer.py": "", "harness/device/peer_worker.py": "import peer", "plots/rows.py": ""}
+        self.expect("python", {**worker, "impls/rolling/peer_a.py": "from peer import Skip\nimport peer_worker"}, "peer_a.py:2: may not import")
+        self.expect("python", {**worker, "plots/a.py": "import rows, peer"}, "may not import harness/device/peer.py")
+        self.expect("python", {**worker, "plots/a.py": "import subprocess\nsubprocess.run(['./rungs', 'list'])"}, "plots/a.py:2: starts ./rungs")
+        self.expect("python", {**worker, "plots/a.py": "import os\nos.system(command)"}, "starts a program")
+        self.expect("python", {**worker, "plots/figures_gnuplot.py": "import subprocess\nsubprocess.run(['gnuplot', 'x'])\nimport rows"}, None)
+
+    def test_plotting(self):
+        self.expect("plotting", {"harness/run.c": 'const char *p = "plots/report.py";'}, "knows the plots")
+        self.expect("plotting", {"harness/run.c": "/* see plots/report.py */", "harness/cli/report.c": '"plots/report.py"'}, None)
+
+
+if __name__ == "__main__":
+    sys.exit(not unittest.main(exit=False, verbosity=2).result.wasSuccessful())
