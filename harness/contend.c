@@ -9,6 +9,7 @@
 #include <unistd.h>
 
 static const double STARTUP_SECONDS = 120;   /* process start, CUDA context, Python imports, a user's compile */
+static const double SAMPLING_SECONDS = 60;   /* pilots, cache sweeps, graph building: what sampling takes besides the samples */
 static const double SECONDS_PER_BYTE = 4e-9; /* moving data to the worker: 250 MB/s at the very worst */
 
 /* Programs beside the one that runs. */
@@ -122,8 +123,8 @@ static json_t *time_command(const Contest *contest) {
 static bool take_times(const Problem *problem, const Contest *contest, Child *child, double first_seconds, json_t *row) {
     json_t *command = time_command(contest), *reply = NULL;
     const double calls = 4.0 * (double)contest->options->min_samples; /* modes x least samples, each at most as slow as the first */
-    const double timeout =
-        timeout_for(problem, contest->options) + MODE_COUNT * 4 * contest->options->seconds_per_mode + calls * first_seconds;
+    const double timeout = SAMPLING_SECONDS + timeout_for(problem, contest->options) +
+                           MODE_COUNT * 4 * contest->options->seconds_per_mode + calls * first_seconds;
     const Status status = child_ask(child, command, timeout, &reply);
     json_decref(command);
     if (status != STATUS_OK) {
@@ -184,6 +185,10 @@ Status contend(Problem *problem, const Contest *contest, json_t *row) {
     for (int i = 0; i < problem->op->in_count; i++) inherit[count++] = problem->shared_in[i].fd;
     for (int i = 0; i < problem->op->out_count; i++) inherit[count++] = problem->shared_out[i].fd;
     TRY(problem_load(problem, DATA_FIRST));
+    if (contest->emulated && access(contest_worker(contest)[0], X_OK) != 0) {
+        row_verdict(row, "skip", "the emulator was not built: configure with RUNGS_EMULATOR=ON (needs clang)");
+        return STATUS_OK;
+    }
     Child *child = NULL;
     TRY(child_start(&(ChildOptions){.argv = contest_worker(contest),
                                     .memory_limit = (size_t)contest->options->memory_limit_bytes,

@@ -7,7 +7,7 @@
 enum { THREADS = 128 };
 
 template <typename T>
-__global__ void __launch_bounds__(THREADS) double_kernel(const T *x, T *y, size_t n) {
+static __global__ void __launch_bounds__(THREADS) double_kernel(const T *x, T *y, size_t n) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = 2 * x[i];
 }

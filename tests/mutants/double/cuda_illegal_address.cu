@@ -2,7 +2,7 @@
 #include "kernel.h"
 #include "variant.h"
 
-__global__ void illegal_kernel(const double *x, double *y, size_t n) {
+static __global__ void illegal_kernel(const double *x, double *y, size_t n) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = x[i + ((size_t)1 << 44)];
 }

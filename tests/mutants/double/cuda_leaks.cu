@@ -2,7 +2,7 @@
 #include "kernel.h"
 #include "variant.h"
 
-__global__ void double_kernel(const double *x, double *y, size_t n) {
+static __global__ void double_kernel(const double *x, double *y, size_t n) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = 2 * x[i];
 }

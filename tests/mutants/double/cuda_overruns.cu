@@ -3,7 +3,7 @@
 #include "kernel.h"
 #include "variant.h"
 
-__global__ void unguarded_kernel(const double *x, double *y) {
+static __global__ void unguarded_kernel(const double *x, double *y) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     y[i] = 2 * x[i];
 }

@@ -1,0 +1,34 @@
+"""What the whole-program tests share: where the program is, how to call it, what a check says when it fails."""
+import json
+import os
+import pathlib
+import subprocess
+
+RUNGS = os.environ["RUNGS"]
+BUILD = pathlib.Path(os.environ["RUNGS_BUILD"])
+SOURCE = pathlib.Path(os.environ["RUNGS_SOURCE"])
+MUTANTS = BUILD / "tests" / "rungs-mutants"
+
+
+def call(*arguments, program=RUNGS, cwd=None, timeout=240, **more):
+    return subprocess.run([str(program), *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=timeout, **more)
+
+
+def rows_of(path, kind="row"):
+    with open(path) as lines:
+        return [line for line in map(json.loads, lines) if line["kind"] == kind]
+
+
+def expect(condition, what, done=None):
+    if condition:
+        print(f"ok   {what}")
+        return
+    told = f"\nexit code {done.returncode}\nstdout: {done.stdout}\nstderr: {done.stderr}" if done else ""
+    raise SystemExit(f"BAD  {what}{told}")
+
+
+def expect_error(done, code, *words, what=None):
+    """The exit code, and a message that holds every one of the words."""
+    told = done.stdout + done.stderr
+    missing = [word for word in words if word not in told]
+    expect(done.returncode == code and not missing, what or f"exit {code}, says {words}", done)
