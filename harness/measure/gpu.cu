@@ -144,6 +144,14 @@ static Status capture(GpuSession *session, Samples *out) {
     return STATUS_OK;
 }
 
+/* Some graphs can be captured but not replayed (memory that a call allocates and keeps). If the device is well, that is a reason.
+ */
+static Status replay_refused(GpuSession *session, Status status, Samples *out) {
+    (void)cudaGetLastError();
+    if (cudaStreamSynchronize(session->queue.stream) != cudaSuccess) return status;
+    return no_graph(out, "replay", status_message());
+}
+
 static Status take_series(GpuSession *session, const MeasureLimits *limits, Samples *out) {
     const bool enqueue = session->mode == MEASURE_ENQUEUE;
     const SamplingSource source = {MODE_NAMES[session->mode], enqueue ? take_enqueue : take_events, session, true};
@@ -154,7 +162,9 @@ static Status take_series(GpuSession *session, const MeasureLimits *limits, Samp
     TRY_CUDA(cudaEventCreate(&session->begin));
     TRY_CUDA(cudaEventCreate(&session->end));
     Sample pilot;
-    TRY(enqueue ? sampling_take(&source, &pilot) : pilot_events(&source, session, &pilot));
+    const Status piloted = enqueue ? sampling_take(&source, &pilot) : pilot_events(&source, session, &pilot);
+    if (piloted != STATUS_OK && session->mode == MEASURE_GRAPH) return replay_refused(session, piloted, out);
+    TRY(piloted);
     TRY(sampling_run(&source, limits, &pilot, out));
     out->calls_per_sample = session->calls;
     out->clock = enqueue ? CLOCK_HOST : session->queued ? CLOCK_QUEUED : CLOCK_NOT_QUEUED;

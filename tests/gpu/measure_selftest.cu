@@ -1,7 +1,7 @@
 /* What only a GPU can tell of the measuring and memory modules: known durations come out right in every mode, waiting work is
  * noticed, guards hold. One line per check; exit 0 all good, 1 a check failed, 77 no GPU. */
 #include "device/device.h"
-#include "device/memory.h"
+#include "gpu_check.h"
 #include "kernel.h"
 #include "measure/ceilings.h"
 #include "measure/gpu_queue.h"
@@ -14,21 +14,6 @@
 #include <string.h>
 
 static cudaStream_t stream;
-static int checks, failures;
-
-static void check(bool good, const char *what, const char *format, double value, const char *expected) {
-    char text[64];
-    snprintf(text, sizeof text, format, value);
-    printf("%-4s  %-58s %14s   %s\n", good ? "ok" : "FAIL", what, text, expected);
-    fflush(stdout);
-    checks++;
-    failures += !good;
-}
-
-static void check_status(Status actual, Status expected, const char *what) {
-    check(actual == expected, what, "%.0f", actual, actual == expected ? status_word(expected) : status_message());
-}
-
 static __device__ unsigned long long nanoseconds() {
     unsigned long long now;
     asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
@@ -50,10 +35,6 @@ static __global__ void read_all(const uint4 *words, size_t count, unsigned *sink
     for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < count; i += (size_t)gridDim.x * blockDim.x)
         sum ^= words[i].x ^ words[i].y ^ words[i].z ^ words[i].w;
     if (sum == 0x9e3779b9u) *sink = sum;
-}
-
-static __global__ void write_one(double *array, long long index) {
-    array[index] = 1;
 }
 
 /* Work of many kinds; `launches` counts calls. */
@@ -250,62 +231,6 @@ static void cold_is_colder_than_hot() {
     (void)cudaFree(words);
 }
 
-static void memory_on_the_device() {
-    const Device *device = device_cuda();
-    const size_t n = ((size_t)72 << 20) / sizeof(double) + 3; /* several staging pieces and a rest */
-    const Array shape = array_1d("x", DTYPE_F64, n);
-    Buffer buffer;
-    const Status created = buffer_create(device, &shape, &buffer);
-    check_status(created, STATUS_OK, "buffer_create, 72 MiB");
-    if (created != STATUS_OK) return;
-    double *host = (double *)malloc(n * sizeof *host), *back = (double *)malloc(n * sizeof *back);
-    for (size_t i = 0; i < n; i++) host[i] = (double)i * 0.5;
-    check_status(buffer_poison(&buffer), STATUS_OK, "poison");
-    check_status(buffer_download(&buffer, back), STATUS_OK, "download");
-    size_t unwritten = 0;
-    for (size_t i = 0; i < n; i++) unwritten += poison_element(back, DTYPE_F64, i);
-    check(unwritten == n, "    elements that are poison", "%.0f", (double)unwritten, "all");
-    check_status(buffer_upload(&buffer, host), STATUS_OK, "upload");
-    memset(back, 0, n * sizeof *back);
-    check_status(buffer_download(&buffer, back), STATUS_OK, "download");
-    check(memcmp(host, back, n * sizeof *host) == 0, "    comes back as it went", "%.0f", (double)n, "elements");
-    check_status(buffer_check_guards(&buffer), STATUS_OK, "guards untouched");
-    check_status(buffer_check_unchanged(&buffer, host), STATUS_OK, "input untouched");
-
-    static const struct {
-        long long index;
-        bool guard;
-        const char *text, *what;
-    } writes[] = {
-        {-1, true, "(index -1)", "a kernel writes element -1"},
-        {(long long)n, true, "past its end", "a kernel writes element n"},
-        {(long long)n - 2, false, "element", "a kernel writes input element n - 2"},
-    };
-    for (size_t i = 0; i < sizeof writes / sizeof *writes; i++) {
-        Buffer fresh;
-        if (buffer_create(device, &shape, &fresh) != STATUS_OK || buffer_upload(&fresh, host) != STATUS_OK) {
-            check(false, "second buffer", "%.0f", 0, status_message());
-            continue;
-        }
-        check_status(launch(write_one, {1, 1, 0, stream}, (double *)fresh.array.data, writes[i].index), STATUS_OK, writes[i].what);
-        check_status(device->wait("write_one"), STATUS_OK, "    it runs");
-        const Status caught = writes[i].guard ? buffer_check_guards(&fresh) : buffer_check_unchanged(&fresh, host);
-        check(caught == STATUS_CHECK && strstr(status_message(), writes[i].text), "    and is caught", "%.0f", caught,
-              status_message());
-        buffer_destroy(&fresh);
-    }
-    const double begin = measure_now();
-    check_status(buffer_check_unchanged(&buffer, host), STATUS_OK, "72 MiB compared");
-    printf("      at %.1f GB/s\n", 1e-9 * (double)(n * sizeof *host) / (measure_now() - begin));
-    free(host);
-    free(back);
-    buffer_destroy(&buffer);
-    const Array huge = array_1d("huge", DTYPE_F64, (size_t)1 << 45);
-    check_status(buffer_create(device, &huge, &buffer), STATUS_MEMORY, "2^48 bytes are refused");
-    printf("      %s\n", status_message());
-    check_status(device->wait("after the refusal"), STATUS_OK, "    and the device works on");
-}
-
 static void print_ceilings() {
     Ceiling ceilings[CEILINGS_MAX];
     int count = 0;
@@ -322,18 +247,9 @@ static void print_ceilings() {
 }
 
 int main() {
-    char why[256] = "";
-    if (device_cuda_count(why, sizeof why) == 0) {
-        printf("skipped: %s\n", why);
-        return 77;
-    }
-    const Status opened = device_cuda()->open(0);
-    if (opened != STATUS_OK) {
-        printf("FAIL  open: %s\n", status_message());
-        return 1;
-    }
+    const int ready = gpu_check_open();
+    if (ready != 0) return ready;
     stream = static_cast<cudaStream_t>(device_cuda()->stream());
-    printf("%-4s  %-58s %14s   %s\n", "", "check", "value", "expected, or the reason");
     blocking_kernel();
     known_durations();
     enqueue_does_not_wait();
@@ -342,9 +258,6 @@ int main() {
     odd_work();
     sm_clock();
     cold_is_colder_than_hot();
-    memory_on_the_device();
     print_ceilings();
-    device_cuda()->close();
-    printf("\n%d checks, %d failed\n", checks, failures);
-    return failures ? 1 : 0;
+    return gpu_check_close();
 }
