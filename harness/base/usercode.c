@@ -73,9 +73,22 @@ static Status write_text(const char *path, const Text *text) {
 
 /* Runs one compiler; STATUS_UNSUPPORTED if it does not exist. */
 static Status compile_with(const char *compiler, const char *user_path, const char *source, const char *object, const char *flags) {
-    const char *argv[] = {
-        compiler, "-x", "c++",  "-std=c++17", "-O2", "-g1", "-fPIC", "-shared", "-ffp-contract=off", "-fno-diagnostics-color",
-        source,   "-o", object, flags,        NULL};
+    const char *argv[] = {compiler,
+                          "-x",
+                          "c++",
+                          "-std=c++17",
+                          "-O2",
+                          "-g1",
+                          "-fPIC",
+                          "-shared",
+                          "-ffp-contract=off",
+                          "-fno-diagnostics-color",
+                          source,
+                          "-o",
+                          object,
+                          flags,
+                          flags ? "-fno-sanitize-recover=all" : NULL,
+                          NULL};
     Text said = {0};
     int exit_code = 0;
     Status status = process_capture((char *const *)argv, &said, &exit_code);

@@ -37,8 +37,10 @@ typedef struct Usercode {
 #if defined(__SANITIZE_ADDRESS__)
 #define USERCODE_FLAGS "-fsanitize=address"
 #elif defined(__has_feature)
-#if __has_feature(address_sanitizer) && __has_feature(undefined_behavior_sanitizer)
-#define USERCODE_FLAGS "-fsanitize=address,undefined"
+#if __has_feature(address_sanitizer) && __has_feature(undefined_behavior_sanitizer) /* what a C program's runtime has */
+#define USERCODE_FLAGS                                                                                                             \
+    "-fsanitize=address,alignment,bool,bounds,float-cast-overflow,integer-divide-by-zero,null,object-size,return,shift,"           \
+    "signed-integer-overflow,unreachable,vla-bound"
 #elif __has_feature(address_sanitizer)
 #define USERCODE_FLAGS "-fsanitize=address"
 #elif __has_feature(memory_sanitizer)
