@@ -6,6 +6,6 @@
 
 #define POISON_BYTE 0xA5
 #define POISON_U32 UINT32_C(0xA5A5A5A5)         /* as f32: -2.87e-16 */
-#define POISON_U64 UINT64_C(0xA5A5A5A5A5A5A5A5) /* as f64: -1.26e-127 */
+#define POISON_U64 UINT64_C(0xA5A5A5A5A5A5A5A5) /* as f64: -2.50e-127 */
 
 #endif
