@@ -38,9 +38,23 @@ bool text_integer(const char *text, long long *out) {
 }
 
 bool text_glob(const char *pattern, const char *text) {
-    if (*pattern == '\0') return *text == '\0';
-    if (*pattern == '*') return text_glob(pattern + 1, text) || (*text && text_glob(pattern, text + 1));
-    return *text && (*pattern == '?' || *pattern == *text) && text_glob(pattern + 1, text + 1);
+    const char *star = NULL, *resume = NULL; /* behind the last *, and where in the text it gives up next: linear in pattern x text */
+    for (;;) {
+        if (*pattern == '*') {
+            star = ++pattern;
+            resume = text;
+        } else if (*text && (*pattern == '?' || *pattern == *text)) {
+            pattern++;
+            text++;
+        } else if (*text == '\0' && *pattern == '\0') {
+            return true;
+        } else if (star && *resume) {
+            pattern = star;
+            text = ++resume;
+        } else {
+            return false;
+        }
+    }
 }
 
 static size_t edit_distance(const char *a, const char *b) {
