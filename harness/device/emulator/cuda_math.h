@@ -1,0 +1,219 @@
+/* cuda_math.h - arithmetic and bit functions that device code has without including anything. Rounding is IEEE's and as written:
+ * nothing is contracted, so results differ from the device's where nvcc makes an fma. */
+#ifndef RUNGS_EMULATOR_CUDA_MATH_H
+#define RUNGS_EMULATOR_CUDA_MATH_H
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+#define EMULATOR_MIN_MAX(R, A, B)                                                                                                  \
+    static inline R min(A a, B b) {                                                                                                \
+        return (R)a < (R)b ? (R)a : (R)b;                                                                                          \
+    }                                                                                                                              \
+    static inline R max(A a, B b) {                                                                                                \
+        return (R)a > (R)b ? (R)a : (R)b;                                                                                          \
+    }
+EMULATOR_MIN_MAX(int, int, int)
+EMULATOR_MIN_MAX(unsigned, unsigned, unsigned)
+EMULATOR_MIN_MAX(unsigned, int, unsigned)
+EMULATOR_MIN_MAX(unsigned, unsigned, int)
+EMULATOR_MIN_MAX(long, long, long)
+EMULATOR_MIN_MAX(unsigned long, unsigned long, unsigned long)
+EMULATOR_MIN_MAX(unsigned long, long, unsigned long)
+EMULATOR_MIN_MAX(unsigned long, unsigned long, long)
+EMULATOR_MIN_MAX(long long, long long, long long)
+EMULATOR_MIN_MAX(unsigned long long, unsigned long long, unsigned long long)
+EMULATOR_MIN_MAX(unsigned long long, long long, unsigned long long)
+EMULATOR_MIN_MAX(unsigned long long, unsigned long long, long long)
+#undef EMULATOR_MIN_MAX
+/* Of floats they are fmin and fmax: a NaN loses. */
+static inline float min(float a, float b) {
+    return fminf(a, b);
+}
+static inline float max(float a, float b) {
+    return fmaxf(a, b);
+}
+static inline double min(double a, double b) {
+    return fmin(a, b);
+}
+static inline double max(double a, double b) {
+    return fmax(a, b);
+}
+
+static inline double rsqrt(double x) {
+    return 1 / sqrt(x);
+}
+static inline float rsqrtf(float x) {
+    return (float)(1 / sqrt((double)x));
+}
+static inline float rsqrt(float x) {
+    return rsqrtf(x);
+}
+static inline float __saturatef(float x) {
+    return x > 0 ? (x < 1 ? x : 1.0f) : 0.0f;
+}
+
+#define EMULATOR_ARITHMETIC(T, prefix, fma_name, sqrt_name)                                                                        \
+    static inline T __##prefix##add_rn(T a, T b) {                                                                                 \
+        return a + b;                                                                                                              \
+    }                                                                                                                              \
+    static inline T __##prefix##sub_rn(T a, T b) {                                                                                 \
+        return a - b;                                                                                                              \
+    }                                                                                                                              \
+    static inline T __##prefix##mul_rn(T a, T b) {                                                                                 \
+        return a * b;                                                                                                              \
+    }                                                                                                                              \
+    static inline T __##prefix##div_rn(T a, T b) {                                                                                 \
+        return a / b;                                                                                                              \
+    }                                                                                                                              \
+    static inline T __##prefix##sqrt_rn(T a) {                                                                                     \
+        return sqrt_name(a);                                                                                                       \
+    }                                                                                                                              \
+    static inline T __##prefix##rcp_rn(T a) {                                                                                      \
+        return 1 / a;                                                                                                              \
+    }                                                                                                                              \
+    static inline T __##fma_name##_rn(T a, T b, T c) {                                                                             \
+        return fma_name(a, b, c);                                                                                                  \
+    }
+EMULATOR_ARITHMETIC(double, d, fma, sqrt)
+EMULATOR_ARITHMETIC(float, f, fmaf, sqrtf)
+#undef EMULATOR_ARITHMETIC
+static inline float __fdividef(float a, float b) {
+    return a / b;
+}
+/* glibc declares these names for itself, so they cannot be functions. */
+#define __expf(a) expf(a)
+#define __logf(a) logf(a)
+#define __powf(a, b) powf(a, b)
+
+template <typename To, typename From> static inline To emulator_reinterpret(From from) {
+    static_assert(sizeof(To) == sizeof(From));
+    To to;
+    memcpy(&to, &from, sizeof to);
+    return to;
+}
+static inline long long __double_as_longlong(double x) {
+    return emulator_reinterpret<long long>(x);
+}
+static inline double __longlong_as_double(long long x) {
+    return emulator_reinterpret<double>(x);
+}
+static inline int __float_as_int(float x) {
+    return emulator_reinterpret<int>(x);
+}
+static inline unsigned __float_as_uint(float x) {
+    return emulator_reinterpret<unsigned>(x);
+}
+static inline float __int_as_float(int x) {
+    return emulator_reinterpret<float>(x);
+}
+static inline float __uint_as_float(unsigned x) {
+    return emulator_reinterpret<float>(x);
+}
+static inline int __double2hiint(double x) {
+    return (int)(emulator_reinterpret<uint64_t>(x) >> 32);
+}
+static inline int __double2loint(double x) {
+    return (int)(uint32_t)emulator_reinterpret<uint64_t>(x);
+}
+static inline double __hiloint2double(int high, int low) {
+    return emulator_reinterpret<double>((uint64_t)(uint32_t)high << 32 | (uint32_t)low);
+}
+static inline int __double2int_rz(double x) {
+    return (int)x;
+}
+static inline int __double2int_rn(double x) {
+    return (int)rint(x);
+}
+static inline int __float2int_rz(float x) {
+    return (int)x;
+}
+static inline int __float2int_rn(float x) {
+    return (int)rintf(x);
+}
+
+static inline int __popc(unsigned x) {
+    return __builtin_popcount(x);
+}
+static inline int __popcll(unsigned long long x) {
+    return __builtin_popcountll(x);
+}
+static inline int __clz(int x) {
+    return x ? __builtin_clz((unsigned)x) : 32;
+}
+static inline int __clzll(long long x) {
+    return x ? __builtin_clzll((unsigned long long)x) : 64;
+}
+static inline int __ffs(int x) {
+    return __builtin_ffs(x);
+}
+static inline int __ffsll(long long x) {
+    return __builtin_ffsll(x);
+}
+static inline unsigned __brev(unsigned x) {
+    unsigned reversed = 0;
+    for (int i = 0; i < 32; i++) reversed |= (x >> i & 1) << (31 - i);
+    return reversed;
+}
+static inline unsigned long long __brevll(unsigned long long x) {
+    return (unsigned long long)__brev((unsigned)x) << 32 | __brev((unsigned)(x >> 32));
+}
+static inline unsigned __byte_perm(unsigned a, unsigned b, unsigned selector) {
+    const uint64_t bytes = (uint64_t)b << 32 | a;
+    unsigned result = 0;
+    for (int i = 0; i < 4; i++) {
+        const unsigned choice = selector >> (4 * i), byte = (unsigned)(bytes >> (8 * (choice & 7))) & 0xff;
+        result |= (choice & 8 ? (byte & 0x80 ? 0xffu : 0u) : byte) << (8 * i);
+    }
+    return result;
+}
+static inline unsigned __funnelshift_l(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)((((uint64_t)high << 32 | low) << (shift & 31)) >> 32);
+}
+static inline unsigned __funnelshift_r(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)(((uint64_t)high << 32 | low) >> (shift & 31));
+}
+static inline unsigned __funnelshift_rc(unsigned low, unsigned high, unsigned shift) {
+    return (unsigned)(((uint64_t)high << 32 | low) >> (shift < 32 ? shift : 32));
+}
+static inline int __mulhi(int a, int b) {
+    return (int)(((long long)a * b) >> 32);
+}
+static inline unsigned __umulhi(unsigned a, unsigned b) {
+    return (unsigned)(((unsigned long long)a * b) >> 32);
+}
+static inline unsigned long long __umul64hi(unsigned long long a, unsigned long long b) {
+    return (unsigned long long)(((unsigned __int128)a * b) >> 64);
+}
+static inline unsigned __vcmpeq4(unsigned a, unsigned b) {
+    unsigned result = 0;
+    for (int i = 0; i < 32; i += 8) result |= ((a ^ b) >> i & 0xff) == 0 ? 0xffu << i : 0;
+    return result;
+}
+
+/* Loads and stores with hints about caches, which there are none of here. */
+#define EMULATOR_LOAD(name)                                                                                                        \
+    template <typename T> static inline __attribute__((always_inline)) T name(const T *address) {                                  \
+        return *address;                                                                                                           \
+    }
+#define EMULATOR_STORE(name)                                                                                                       \
+    template <typename T> static inline __attribute__((always_inline)) void name(T *address, T value) {                            \
+        *address = value;                                                                                                          \
+    }
+EMULATOR_LOAD(__ldg)
+EMULATOR_LOAD(__ldca)
+EMULATOR_LOAD(__ldcg)
+EMULATOR_LOAD(__ldcs)
+EMULATOR_LOAD(__ldlu)
+EMULATOR_STORE(__stwb)
+EMULATOR_STORE(__stcg)
+EMULATOR_STORE(__stcs)
+EMULATOR_STORE(__stwt)
+#undef EMULATOR_LOAD
+#undef EMULATOR_STORE
+template <typename T> static inline __attribute__((always_inline)) T __ldcv(const T *address) {
+    return *const_cast<const volatile T *>(address);
+}
+
+#endif

@@ -1,0 +1,83 @@
+/* engine.h - what the kernels' header (cuda*.h, C++) asks of the engine (C): the whole interface between the two.
+ *
+ * Everything typed is done in the header; the engine sees bits, addresses and source positions.
+ */
+#ifndef RUNGS_EMULATOR_ENGINE_H
+#define RUNGS_EMULATOR_ENGINE_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Where in the kernel's source an operation stands. */
+typedef struct EmulatorSite {
+    const char *file;
+    int line;
+} EmulatorSite;
+
+typedef struct EmulatorLaunch {
+    const void *kernel;             /* its address: reports turn it into a name */
+    void (*enter)(void *arguments); /* calls the kernel once, for the thread that the built-in variables name */
+    void *arguments;
+    unsigned grid[3], block[3];
+    size_t shared_bytes;
+    void *stream;
+    const char *unit; /* names the ELF section that holds the source file's __shared__ variables */
+} EmulatorLaunch;
+
+/* Runs the whole grid before it returns. A launch that the hardware would refuse is a Status; a fault inside ends the process. */
+Status emulator_launch(const EmulatorLaunch *launch);
+
+void *emulator_dynamic_shared(void);
+
+typedef enum EmulatorBarrier { BARRIER_PLAIN, BARRIER_COUNT, BARRIER_AND, BARRIER_OR } EmulatorBarrier;
+/* Waits for the block; returns the reduction of `predicate` over its threads. */
+int emulator_barrier(EmulatorBarrier kind, int predicate, EmulatorSite site);
+
+typedef enum EmulatorWarpOp {
+    WARP_SYNC,
+    WARP_SHUFFLE,
+    WARP_SHUFFLE_UP,
+    WARP_SHUFFLE_DOWN,
+    WARP_SHUFFLE_XOR,
+    WARP_ALL,
+    WARP_ANY,
+    WARP_BALLOT,
+    WARP_MATCH_ANY,
+    WARP_MATCH_ALL,
+    WARP_REDUCE_ADD,
+    WARP_REDUCE_MIN,
+    WARP_REDUCE_MAX,
+    WARP_REDUCE_MIN_SIGNED,
+    WARP_REDUCE_MAX_SIGNED,
+    WARP_REDUCE_AND,
+    WARP_REDUCE_OR,
+    WARP_REDUCE_XOR
+} EmulatorWarpOp;
+/* Waits for the lanes of `mask`. `operand` is the lane, distance or lane mask of a shuffle, `width` its segment. */
+uint64_t emulator_warp(EmulatorWarpOp op, unsigned mask, uint64_t value, unsigned operand, unsigned width, EmulatorSite site);
+unsigned emulator_active_mask(void);
+unsigned emulator_lane(void);
+
+typedef enum EmulatorAccess { ACCESS_LOAD, ACCESS_STORE, ACCESS_UPDATE } EmulatorAccess;
+typedef enum EmulatorScope { SCOPE_BLOCK, SCOPE_DEVICE } EmulatorScope;
+/* Called just before an atomic operation, which then is a plain one: no other thread runs until it is done. */
+void emulator_atomic(const void *address, size_t bytes, EmulatorAccess access, EmulatorSite site);
+void emulator_fence(EmulatorScope scope);
+/* A place where another thread may go on: clock reads, __nanosleep. */
+void emulator_pause(void);
+uint64_t emulator_clock(void);
+
+/* __trap() and a failed promise of the header. */
+void emulator_trap(const char *what, EmulatorSite site) __attribute__((noreturn));
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,10 @@
+/* signals.h - memory faults turned into messages, and the watchdog over launches that make no progress. */
+#ifndef RUNGS_EMULATOR_SIGNALS_H
+#define RUNGS_EMULATOR_SIGNALS_H
+
+/* Once per process; later calls do nothing. Before a sanitizer's runtime has installed its own it would be lost. */
+void signals_install(void);
+void watchdog_start(void);
+void watchdog_stop(void);
+
+#endif
