@@ -13,7 +13,7 @@ import time
 import traceback
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-POISON = 0xA5  # as in device/memory.c: an output element that still has it in every byte was never written
+POISON = 0xA5  # as in base/poison.h: an output element that still has it in every byte was never written
 
 
 class Failure(Exception):

@@ -9,7 +9,7 @@ import tempfile
 import unittest
 
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-CODE = {".c", ".h", ".cu", ".cuh", ".cc"}
+CODE = {".c", ".h", ".cu", ".cuh", ".cc", ".inc"}
 
 CONTRACTS = ("harness/op.h", "harness/variant.h", "harness/kernel.h")
 # The longest folder that a file lies in decides; what it may include: files, or folders ending in '/'.

@@ -1,0 +1,33 @@
+#!/usr/bin/env bash
+# The layout is what clang-format makes of it. Only with the major version that the layout was decided with: others differ in details.
+set -euo pipefail
+cd "${RUNGS_SOURCE:?}"
+
+decided=14
+for candidate in "clang-format-$decided" clang-format; do
+    if command -v "$candidate" >/dev/null && "$candidate" --version | grep -q "version $decided\."; then
+        formatter=$candidate
+        break
+    fi
+done
+if [ -z "${formatter:-}" ]; then
+    echo "SKIP: clang-format $decided is not installed"
+    exit 77
+fi
+
+# The check itself must be able to fail.
+if printf 'int  f( void );\n' | "$formatter" --assume-filename=planted.c --dry-run -Werror 2>/dev/null; then
+    echo "FAIL: a badly laid out line was not noticed"
+    exit 1
+fi
+
+mapfile -t files < <(find harness impls reference tests \( -name '*.c' -o -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) | sort)
+failed=0
+for file in "${files[@]}"; do
+    if ! "$formatter" --dry-run -Werror "$file" 2>/dev/null; then
+        echo "FAIL: $file: clang-format -i $file"
+        failed=$((failed + 1))
+    fi
+done
+echo "format: $((${#files[@]} - failed)) passed, $failed failed"
+[ "$failed" = 0 ]
