@@ -24,8 +24,8 @@ typedef struct MeasureLimits {
 } MeasureLimits;
 
 typedef struct Samples {
-    double *seconds;  /* per call, in the order taken */
-    double *sm_mhz;   /* SM clock during each sample; NaN where it could not be told; NULL on the CPU */
+    double *seconds; /* per call, in the order taken */
+    double *sm_mhz;  /* SM clock during each sample; NaN where it could not be told; NULL on the CPU */
     size_t count;
     size_t calls_per_sample; /* hot: several calls between two events where one is too short; seconds are per call */
     const char *clock;       /* "cuda events", "steady clock", "rdtsc": how the time was taken */
