@@ -30,10 +30,22 @@ def write_whole(path, text):
         raise
 
 
-def contents(results, pictures, out):
+def draw(results, args):
+    """The figures, and why there are none."""
+    if args.no_figures:
+        return [], "Figures were not asked for."
+    try:
+        import figures
+    except ModuleNotFoundError as error:
+        print(f"no figures: the Python package {error.name} is missing (./rungs installs it)", file=sys.stderr)
+        return [], f"No figures were drawn: the Python package {error.name} was missing."
+    return figures.draw_all(results, args.figures), "No figure: nothing in these results was timed often enough to draw."
+
+
+def contents(results, pictures, why_none, out):
     import report_machine as m
     import report_tables as t
-    return {"summary": m.summary(results), "machine": m.machine(results), "claims": m.claims(results), "figures": m.figures(results, pictures, out),
+    return {"summary": m.summary(results), "machine": m.machine(results), "claims": m.claims(results), "figures": m.figures(pictures, why_none, out),
             "ladder": t.ladder(results), "accuracy": t.accuracy(results), "failed": t.failed(results), "skipped": t.skipped(results),
             "emulated": t.emulated(results), "startup": t.startup(results), "reproduce": m.reproduce(results)}
 
@@ -55,11 +67,8 @@ def main():
         results = rows.load(paths)
         text = (args.out if args.out.exists() else HERE / "template.md").read_text(encoding="utf-8")
         sections(text, args.out)
-        pictures = []
-        if not args.no_figures:
-            import figures
-            pictures = figures.draw_all(results, args.figures)
-        text, homeless = fill(text, contents(results, pictures, args.out.resolve()), args.out)
+        pictures, why_none = draw(results, args)
+        text, homeless = fill(text, contents(results, pictures, why_none, args.out.resolve()), args.out)
         write_whole(args.out, text)
     except rows.NoRows as error:
         print(error, file=sys.stderr)

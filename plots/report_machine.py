@@ -4,8 +4,8 @@ import shlex
 
 import choose
 import rows as r
-from markdown import details, table
-from words import percent, rate, seconds, significant, size
+from markdown import table
+from words import many, percent, rate, seconds, significant, size
 
 VERDICT_WORDS = {"reproduced": "**reproduced**", "not reproduced": "**not reproduced**", "not testable here": "not testable here"}
 
@@ -23,13 +23,13 @@ def summary(results):
     on_gpu = [row for row in timed if r.device_of(row) == "cuda"]
     emulated = [row for row in rows if r.is_emulated(row)]
     count = {v: sum(row["verdict"] == v for row in rows) for v in ("pass", "fail", "error", "skip")}
-    lines = [f"{len(rows)} rows: {count['pass']} passed, {count['fail']} failed verification, {count['error']} ended in an error, {count['skip']} skipped. "
-             f"{len(timed)} were timed, each verified before and again, on new data, after timing."]
+    lines = [f"{many(len(rows), 'row')}: {count['pass']} passed, {count['fail']} failed verification, {count['error']} ended in an error, {count['skip']} skipped. "
+             f"{len(timed)} of them timed, each verified before and again, on new data, after timing."]
     if not on_gpu:
         lines.append("**No GPU was used: nothing here is a time of a CUDA kernel.** "
-                     + (f"{len(emulated)} rows verified the CUDA kernels in an emulator on the CPU; they are not timed." if emulated else "No CUDA kernel ran."))
+                     + (f"{sum(row['verdict'] == 'pass' for row in emulated)} of {many(len(emulated), 'row')} of CUDA kernels were verified in an emulator on the CPU; none is timed." if emulated else "No CUDA kernel ran."))
     elif emulated:
-        lines.append(f"{len(emulated)} rows are of emulated kernels: verified, not timed.")
+        lines.append(f"{many(len(emulated), 'row is', 'rows are')} of emulated kernels: verified, not timed.")
     return "\n\n".join(lines)
 
 
@@ -89,7 +89,7 @@ def machine(results):
         rows = [(e.get("run"), r.machine_name(e), known(e.get("date")), known(e.get("commit"))[:7]) for e in older]
         parts.append("Rows of these earlier runs are also in the tables, where nothing newer replaces them:\n\n" + table(["run", "machine", "date", "commit"], rows))
     if unknown_runs:
-        parts.append(f"The environment of {len(unknown_runs)} runs is missing from the files: {', '.join(map(str, unknown_runs))}.")
+        parts.append(f"The environment of {many(len(unknown_runs), 'run')} is missing from the files: {', '.join(map(str, unknown_runs))}.")
     return "\n\n".join(parts)
 
 
@@ -116,9 +116,9 @@ def claims(results):
     return table(["claim", ">published", ">ours (95% interval)", "measured on", "verdict"], rows) + "\n\n" + "\n".join(notes)
 
 
-def figures(results, pictures, out):
+def figures(pictures, why_none, out):
     if not pictures:
-        return "No figure: nothing in these results was timed often enough to draw."
+        return why_none
     return "\n\n".join(f"![{text}]({os.path.relpath(path, out.parent).replace(os.sep, '/')})" for path, text in pictures)
 
 
@@ -136,4 +136,4 @@ def reproduce(results):
         row = max(timed, key=lambda row: (r.device_of(row) == "cuda", r.median(row)))
         parts.append("One row by itself, such as the longest one here (its case and variant are in the tables):\n\n"
                      f"```\n./rungs run {shlex.quote(row['case'])} --variants {shlex.quote(row['variant'])}\n```")
-    return "\n\n".join(parts) or details("commands", "./rungs reproduce")
+    return "\n\n".join(parts) or "`./rungs reproduce`"

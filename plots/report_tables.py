@@ -107,7 +107,7 @@ def ladder_of_op(results, op, rows):
             parts.append(f"**{title(group[0])}** (published)\n\n`{case}`\n\n{case_table(results, group)}")
     parameter = swept_parameter([row for row in rows if r.median(row)])
     if parameter:
-        for group in choose.groups(rows, parameter).values():
+        for group in choose.groups([row for row in rows if r.number(row, parameter) is not None], parameter).values():
             if len({r.number(row, parameter) for row in group if r.median(row)}) >= 2:
                 head = f"{choose.describe(group[0], parameter)}, input {group[0].get('input')}: cold median against {parameter}"
                 parts.append(details(head, sweep_table(group, parameter)))
@@ -175,15 +175,18 @@ def failed(results):
     groups = collections.defaultdict(list)
     for row in results.rows:
         if row["verdict"] in ("fail", "error"):
-            groups[row["verdict"], row["spec"], word_params(row), row.get("dtype"), bound_name(row)].append(row)
+            groups[row["verdict"], row["spec"], r.is_emulated(row), bound_name(row), word_params(row)].append(row)
     if not groups:
         return "Nothing failed."
     lines = []
-    for (verdict, spec, words, dtype, bound), rows in sorted(groups.items(), key=lambda item: (VERDICT_ORDER[item[0][0]], *map(str, item[0]))):
+    def each(rows, get):
+        return ", ".join(sorted({str(get(row)) for row in rows} - {"", "None"}))
+    for (verdict, spec, in_emulator, bound, words), rows in sorted(groups.items(), key=lambda item: (VERDICT_ORDER[item[0][0]], *map(str, item[0]))):
         worst = max(rows, key=lambda row: r.worst_ratio(row) or 0)
-        families = ", ".join(sorted({str(row.get("input")) for row in rows}))
-        lines.append((verdict, spec.split("/", 1)[-1], " ".join(w for w in (words, dtype) if w), bound, len(rows), families, worst.get("reason") or "no reason recorded"))
-    return "What fails verification has no time.\n\n" + table(["verdict", "variant", "of", "bound", ">cases", "inputs", "reason (the worst one)"], lines)
+        what = "; ".join(w for w in (words, each(rows, lambda row: row.get("dtype"))) if w)
+        lines.append((verdict + (" (emulated)" if in_emulator else ""), spec.split("/", 1)[-1], what, bound, len(rows), each(rows, lambda row: row.get("input")),
+                      f"{worst.get('reason') or 'no reason recorded'} [{worst['case']}]"))
+    return "What fails verification has no time.\n\n" + table(["verdict", "variant", "of", "bound", ">cases", "inputs", "reason, the worst one with its case"], lines)
 
 
 def skipped(results):

@@ -40,12 +40,17 @@ def rate(value):
 def percent(value):
     if value is None:
         return "-"
-    return f"{100 * value:.1f}%" if value >= 0.001 else f"{100 * value:.2g}%"
+    return f"{100 * value:.1f}%" if value >= 0.01 else f"{100 * value:.2g}%"
+
+
+def many(n, one, several=None):
+    """1 row, 2 rows."""
+    return f"{n} {one if n == 1 else several or one + 's'}"
 
 
 def count(value):
-    """100000000 -> 1e8, 3000 -> 3000."""
-    if isinstance(value, (int, float)) and value >= 10000:
+    """100000000 -> 1e8, 20000 -> 20000."""
+    if isinstance(value, (int, float)) and value >= 1e6:
         exponent = math.floor(math.log10(value))
         mantissa = value / 10**exponent
         if abs(mantissa - round(mantissa, 3)) < 1e-9:
