@@ -28,8 +28,8 @@ typedef struct SamplingSource {
 
 /* Takes one sample and its wall time. */
 Status sampling_take(const SamplingSource *source, Sample *sample);
-/* Fills out->seconds, sm_mhz and count. `pilot` was taken from the same source; one whose call was long is kept as the first sample, so
- * that a call of seconds is never run for nothing. On failure `out` is empty. */
+/* Fills out->seconds, sm_mhz and count. `pilot` was taken from the same source; one whose call was long is kept as the first
+ * sample, so that a call of seconds is never run for nothing. On failure `out` is empty. */
 Status sampling_run(const SamplingSource *source, const MeasureLimits *limits, const Sample *pilot, Samples *out);
 /* How many samples a pilot of this wall time buys. */
 size_t sampling_count(const MeasureLimits *limits, double pilot_wall);
