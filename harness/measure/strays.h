@@ -11,9 +11,9 @@
 extern "C" {
 #endif
 
-/* Queues a blocking kernel on `stream`, calls run, waits a moment, and compares `bytes` of device memory with what they were. *stray: they
- * changed while the stream stood still. A run that waits for its own stream is let go by the blocker's time-out; nothing is
- * concluded then. On return the stream is idle. */
+/* Queues a blocking kernel on `stream`, calls run, waits a moment, and compares `bytes` of device memory with what they were.
+ * *stray: they changed while the stream stood still. A run that waits for its own stream is let go by the blocker's time-out;
+ * nothing is concluded then. On return the stream is idle. */
 Status strays_gpu(Status (*run)(void *context), void *context, void *stream, const void *memory, size_t bytes, bool *stray);
 
 #ifdef __cplusplus
