@@ -11,7 +11,7 @@ from words import percent
 
 def pick(results, op):
     """(case apart from dtype) with both dtypes and most variants; mean and larger windows and n first."""
-    rows = [row for row in choose.on_main_machine(results, choose.timed_rows(results)) if row["op"] == op and r.fraction(results, row)]
+    rows = [row for row in choose.on_main_machine(results, choose.timed_rows(results)) if row["op"] == op and row["dtype"] in ("f64", "f32") and r.fraction(results, row)]
     best, best_rank = None, None
     by_case = collections.defaultdict(list)
     for row in rows:

@@ -46,16 +46,26 @@ def load(paths):
     for line in everything:
         machine = machines.get(line.get("run"), "unknown machine")
         if line["kind"] == "ceilings":
-            by_name = {c["name"]: c for c in line.get("ceilings") or [] if c.get("value")}
-            ceilings.setdefault(line.get("run"), {})[line.get("device")] = by_name
+            by_name = {c["name"]: c for c in line.get("ceilings") or [] if c.get("name") and c.get("value")}
+            ceilings.setdefault(line.get("run"), {})[line.get("device") or "unknown device"] = by_name
         elif line["kind"] == "row":
-            latest_rows[machine, line.get("case"), line.get("spec"), is_emulated(line), is_declared(line)] = line
+            latest_rows[machine, line.get("case"), line.get("spec"), is_emulated(line), is_declared(line)] = settle(line)
         elif line["kind"] == "claim":
             latest_claims[machine, line.get("id")] = line
     if not latest_rows:
         names = ", ".join(map(str, paths)) or "no file at all"
         raise NoRows(f"{names}: no rows; run 'rungs reproduce' first")
     return Results(environments, ceilings, list(latest_rows.values()), list(latest_claims.values()), warnings)
+
+
+def settle(row):
+    """What is null or absent where the readers need something to ask; all else is asked for with care."""
+    row["params"] = row.get("params") or {}
+    row["dtype"] = row.get("dtype") or "unknown dtype"
+    row["input"] = row.get("input") or "unknown input"
+    if row.get("errors"):
+        row["errors"] = {name: e for name, e in row["errors"].items() if e}
+    return row
 
 
 def read_lines(path, warnings):

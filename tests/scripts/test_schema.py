@@ -1,4 +1,7 @@
-"""The schema accepts the golden rows and every committed result, and rejects rows that break one rule each."""
+"""The schema accepts the golden rows and every committed result, and rejects rows that break one rule each.
+
+Files named on the command line are held against it too: cmake/python tests/scripts/test_schema.py fresh.jsonl
+"""
 import copy
 import json
 import os
@@ -106,7 +109,7 @@ def main():
     Draft202012Validator.check_schema(SCHEMA)
     golden_path = SOURCE / "tests/golden/rows.jsonl"
     bad = check_file(golden_path)
-    committed = sorted((SOURCE / "results").glob("*.jsonl"))
+    committed = sorted((SOURCE / "results").glob("*.jsonl")) + [pathlib.Path(word) for word in sys.argv[1:]]
     for path in committed:
         bad += check_file(path)
     golden = [line for _, line in lines_of(golden_path)]
@@ -116,7 +119,7 @@ def main():
         if VALIDATOR.is_valid(line):
             bad += 1
             print(f"accepted, but must be rejected: {what}")
-    print(f"{len(golden)} golden lines, {len(committed)} committed files, {tried} broken lines")
+    print(f"{len(golden)} golden lines, {len(committed)} files of results, {tried} broken lines")
     sys.exit(1 if bad else 0)
 
 
