@@ -13,7 +13,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static const size_t ARENA_BYTES = (size_t)256 << 30, PAGE = 4096, ALIGNMENT = 256;
+static const size_t ARENA_BYTES = (size_t)64 << 30, PAGE = 4096, ALIGNMENT = 256;
 
 typedef struct Allocation {
     unsigned char *pages, *data;
@@ -124,9 +124,16 @@ bool arena_contains(const void *address) {
     return arena && (uintptr_t)address - (uintptr_t)arena < ARENA_BYTES;
 }
 
-void arena_range(unsigned char **begin, size_t *bytes) {
-    *begin = arena;
-    *bytes = handed_out;
+unsigned char *arena_begin(void) {
+    return arena;
+}
+
+size_t arena_reserved(void) {
+    return ARENA_BYTES;
+}
+
+size_t arena_handed_out(void) {
+    return handed_out;
 }
 
 bool arena_valid(const void *address, size_t bytes) {

@@ -18,8 +18,10 @@ void arena_open(void);
 void arena_close(void);
 
 bool arena_contains(const void *address);
-/* The start of the reserved range and the bytes handed out so far. */
-void arena_range(unsigned char **begin, size_t *bytes);
+/* The reserved range, and how much of it was ever handed out. */
+unsigned char *arena_begin(void);
+size_t arena_reserved(void);
+size_t arena_handed_out(void);
 /* Are all these bytes inside one live allocation, and none of them a guard? */
 bool arena_valid(const void *address, size_t bytes);
 /* Bytes that kernels may neither read nor write: the guards around an array. */

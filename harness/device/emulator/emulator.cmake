@@ -99,3 +99,4 @@ endfunction()
 set(emulator_worker $<TARGET_OBJECTS:rungs_emulator_main> $<TARGET_FILE:rungs_emulator_host> $<TARGET_FILE:rungs_reference>
     $<TARGET_FILE:jansson>)
 emulator_program(rungs-emulator asan SOURCES ${emulator_variants} LINK ${emulator_worker})
+emulator_program(rungs-emulator-race race SOURCES ${emulator_variants} LINK ${emulator_worker})

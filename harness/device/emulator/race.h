@@ -16,11 +16,11 @@ void race_block_start(Block *block);
 void race_block_finish(Block *block);
 void race_block_barrier(Block *block);
 void race_warp_sync(Block *block, unsigned first_thread, unsigned lanes);
-void race_thread_ended(Fiber *fiber);
 void race_fence(EmulatorScope scope);
 /* Atomic operations and, as CUDA's memory model has it, volatile accesses. */
 void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess access, const void *pc, EmulatorSite site);
-/* The host or a runtime call wrote these bytes of device memory: they count as initialised. */
+void race_plain_access(const void *address, size_t bytes, bool write, const void *pc);
+/* The host or a runtime call wrote these bytes of device memory: they count as initialised. Or: their contents are undefined. */
 void race_host_wrote(const void *address, size_t bytes);
 void race_host_allocated(const void *address, size_t bytes);
 

@@ -2,7 +2,6 @@
  * preempts at random places. Every order preempts sooner or later, so that a thread that spins on another's flag sees it raised. */
 #include "device/emulator/fault.h"
 #include "device/emulator/fiber.h"
-#include "device/emulator/race.h"
 #include "device/emulator/sanitizer.h"
 #include "device/emulator/shared.h"
 
@@ -116,7 +115,6 @@ static void fiber_end(Fiber *self) {
     block->live--;
     engine.progress++;
     engine.dying = self->stack;
-    race_thread_ended(self);
     warp_thread_ended(self);
     barrier_thread_ended(self);
     if (block->live == 0) {
