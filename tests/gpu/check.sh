@@ -1,0 +1,19 @@
+#!/usr/bin/env bash
+# Everything that only a GPU can show: the measuring self tests, the mutants, every variant of the smoke and edge scenarios, verified.
+# usage: tests/gpu/check.sh BUILD_FOLDER [OUT_FOLDER]
+set -u
+build=$1 out=${2:-$(mktemp -d)}
+source=$(cd "$(dirname "$0")/../.." && pwd)
+export RUNGS=$build/bin/rungs RUNGS_BUILD=$build RUNGS_SOURCE=$source
+failed=0
+step() {
+    echo "== $*"
+    "$@" || { echo "FAILED ($?): $*"; failed=1; }
+}
+step "$build/tests/measure_selftest"
+step "$build/tests/memory_selftest"
+step python3 "$source/tests/scripts/test_mutants.py"
+step "$RUNGS" doctor
+step "$RUNGS" run smoke --quick --out "$out/smoke.jsonl"
+step "$RUNGS" run edges --verify-only --out "$out/edges.jsonl"
+exit $failed
