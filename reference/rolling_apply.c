@@ -41,8 +41,17 @@ static double tolerance_of(const Apply *apply, double sum_abs) {
     return tolerance < DBL_MAX ? tolerance : DBL_MAX;
 }
 
-/* Outputs first .. first + count - 1. */
-static void settle_group(const Apply *apply, ApplyScratch *scratch, size_t first, size_t count, Truth *out) {
+/* One output; false if the function wrote beside it. */
+static bool call_function(const Apply *apply, const long double *staged, int position, long double *value) {
+    static const long double guard = 0x1.a5a5a5p+77L;
+    long double cells[4] = {guard, NAN, guard, guard}; /* NaN: what a function that writes nothing is compared with */
+    apply->function(staged, position, &cells[1], (int)apply->window, 1, position);
+    *value = cells[1];
+    return cells[0] == guard && cells[2] == guard && cells[3] == guard;
+}
+
+/* Outputs first .. first + count - 1; false if the function wrote beside its output. */
+static bool settle_group(const Apply *apply, ApplyScratch *scratch, size_t first, size_t count, Truth *out) {
     const size_t history = first < apply->window - 1 ? first : apply->window - 1;
     for (size_t k = 0; k < history + count; k++) scratch->staged[k] = window_element(&apply->input, first - history + k);
     for (size_t k = 0; k < count; k++) {
@@ -53,19 +62,19 @@ static void settle_group(const Apply *apply, ApplyScratch *scratch, size_t first
         out->value[i] = apply->incomplete;
         out->tolerance[i] = 0;
         if (i < apply->window - 1) continue;
-        long double value = NAN; /* what a function that writes nothing is compared with */
-        const int position = (int)(history + k);
-        apply->function(scratch->staged, position, &value, (int)apply->window, 1, position);
+        long double value;
+        if (!call_function(apply, scratch->staged, (int)(history + k), &value)) return false;
         out->value[i] = to_dtype(apply, value);
         out->tolerance[i] = tolerance_of(apply, scratch->sums[k % WINDOW_BLOCK].a.hi);
     }
+    return true;
 }
 
-static Status settle_all(const Apply *apply, Truth *out) {
+static Status settle_all(const Apply *apply, const char *path, Truth *out) {
     const size_t n = apply->input.n, groups = (n + apply->group - 1) / apply->group;
     const size_t reach = apply->window < n ? apply->window : n;
     const size_t bytes = sizeof(ApplyScratch) + (reach + apply->group) * sizeof(long double);
-    bool starved = false;
+    bool starved = false, strayed = false;
 #pragma omp parallel
     {
         ApplyScratch *scratch = malloc(bytes);
@@ -76,10 +85,13 @@ static Status settle_all(const Apply *apply, Truth *out) {
 #pragma omp for schedule(dynamic)
         for (size_t g = 0; g < groups; g++) {
             const size_t first = g * apply->group, count = n - first < apply->group ? n - first : apply->group;
-            if (scratch) settle_group(apply, scratch, first, count, out);
+            if (!scratch || settle_group(apply, scratch, first, count, out)) continue;
+#pragma omp atomic write
+            strayed = true;
         }
         free(scratch);
     }
+    if (strayed) return status_fail(STATUS_INVALID, "function=%s: it writes beside out[0 .. arr_len)", path);
     return starved ? status_fail(STATUS_MEMORY, "rolling truth: no memory for %zu bytes per thread", bytes) : STATUS_OK;
 }
 
@@ -99,11 +111,11 @@ Status rolling_apply_truth(const Case *problem, const Array *x, int bound, Truth
     const size_t reach = bound == ROLLING_WINDOW ? 0 : ROLLING_REACH;
     apply.terms = (double)(apply.window + 16 + 2 * reach);
     Usercode code;
-    TRY(usercode_open(path, USERCODE_LONG_DOUBLE, NULL, &code));
+    TRY(usercode_open(path, USERCODE_LONG_DOUBLE, &USERCODE_BUILD, &code));
     apply.function = code.function.long_double;
     Status status = window_plan(&apply.input, WINDOW_ABS, apply.window + 2 * reach, reach, &apply.plan);
     if (status == STATUS_OK) {
-        status = settle_all(&apply, out);
+        status = settle_all(&apply, path, out);
         window_plan_free(&apply.plan);
     }
     usercode_close(&code);

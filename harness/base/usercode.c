@@ -99,16 +99,16 @@ static Status compile_with(const char *compiler, const char *user_path, const ch
     return status;
 }
 
-static Status compile(const char *user_path, const char *source, const char *object, const char *flags) {
-#ifdef __clang__
-    static const char *const compilers[] = {"clang++", "clang", "c++", "g++", "cc"};
-#else
-    static const char *const compilers[] = {"c++", "g++", "clang++", "cc", "clang"};
-#endif
-    const char *wanted = getenv("RUNGS_HOST_CC");
-    if (wanted && *wanted) return compile_with(wanted, user_path, source, object, flags);
-    for (size_t i = 0; i < sizeof compilers / sizeof *compilers; i++) {
-        const Status status = compile_with(compilers[i], user_path, source, object, flags);
+/* A sanitized function needs the compiler whose sanitizers the program has; any other may be chosen. */
+static Status compile(const char *user_path, const char *source, const char *object, const UsercodeBuild *build) {
+    char same_version[32];
+    snprintf(same_version, sizeof same_version, "clang++-%d", build->clang);
+    const char *const clangs[] = {same_version, "clang++", "clang", NULL}, *const any[] = {"c++", "g++",   "clang++",
+                                                                                           "cc",  "clang", NULL};
+    const char *wanted = build->flags ? NULL : getenv("RUNGS_HOST_CC");
+    if (wanted && *wanted) return compile_with(wanted, user_path, source, object, build->flags);
+    for (const char *const *compiler = build->flags && build->clang ? clangs : any; *compiler; compiler++) {
+        const Status status = compile_with(*compiler, user_path, source, object, build->flags);
         if (status != STATUS_UNSUPPORTED) return status;
     }
     return status_fail(STATUS_UNSUPPORTED, "function=%s: no C++ compiler found (g++, clang++); install one or set RUNGS_HOST_CC",
@@ -133,7 +133,7 @@ static Status load(const char *user_path, const char *object, Usercode *out) {
     return STATUS_OK;
 }
 
-Status usercode_open(const char *path, UsercodeReal real, const char *flags, Usercode *out) {
+Status usercode_open(const char *path, UsercodeReal real, const UsercodeBuild *build, Usercode *out) {
     Text text = {0};
     Status status = usercode_source(path, HOST_PRELUDE, real, "", &text);
     if (status != STATUS_OK) {
@@ -150,7 +150,7 @@ Status usercode_open(const char *path, UsercodeReal real, const char *flags, Use
     snprintf(source, sizeof source, "%s/window_function.cc", folder);
     snprintf(object, sizeof object, "%s/window_function.so", folder);
     status = write_text(source, &text);
-    if (status == STATUS_OK) status = compile(path, source, object, flags);
+    if (status == STATUS_OK) status = compile(path, source, object, build);
     if (status == STATUS_OK) status = load(path, object, out);
     unlink(source); /* what is loaded stays loaded */
     unlink(object);

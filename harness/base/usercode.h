@@ -33,7 +33,12 @@ typedef struct Usercode {
     WindowFunction function;
 } Usercode;
 
-/* How the calling file itself is compiled, so that an emulated kernel's user function is sanitized like the kernel. */
+/* How the calling file itself is sanitized, so that an emulated kernel's user function is sanitized like the kernel. */
+typedef struct UsercodeBuild {
+    const char *flags; /* one argument for the compiler; NULL: a plain build */
+    int clang;         /* the major version of the clang whose sanitizers the program has; 0: gcc's */
+} UsercodeBuild;
+
 #if defined(__SANITIZE_ADDRESS__)
 #define USERCODE_FLAGS "-fsanitize=address"
 #elif defined(__has_feature)
@@ -50,11 +55,16 @@ typedef struct Usercode {
 #ifndef USERCODE_FLAGS
 #define USERCODE_FLAGS NULL
 #endif
+#ifdef __clang__
+static const UsercodeBuild USERCODE_BUILD = {USERCODE_FLAGS, __clang_major__};
+#else
+static const UsercodeBuild USERCODE_BUILD = {USERCODE_FLAGS, 0};
+#endif
 
-/* Compiles `path` with the host compiler ($RUNGS_HOST_CC, else the first C++ compiler found) and loads it. flags: one more argument
- * for the compiler, normally USERCODE_FLAGS, or NULL. A relative path that does not exist is looked for in the source tree too.
+/* Compiles `path` with the host compiler ($RUNGS_HOST_CC, else the first C++ compiler found) and loads it. build: &USERCODE_BUILD.
+ * A relative path that does not exist is looked for in the source tree too.
  * STATUS_INVALID: no such file, the compiler's message, or no window_function in it; STATUS_UNSUPPORTED: no compiler. */
-Status usercode_open(const char *path, UsercodeReal real, const char *flags, Usercode *out);
+Status usercode_open(const char *path, UsercodeReal real, const UsercodeBuild *build, Usercode *out);
 void usercode_close(Usercode *code);
 
 /* prelude + declaration + #line + the user's file + tail, for another compiler. */

@@ -65,7 +65,7 @@ static Status prepare(const VariantArgs *args, void **state) {
     Usercode *code = (Usercode *)malloc(sizeof *code);
     if (!code) return status_fail(STATUS_MEMORY, "no memory");
     const UsercodeReal real = args->problem->dtype == DTYPE_F64 ? USERCODE_F64 : USERCODE_F32;
-    const Status status = usercode_open(apply_path(args), real, USERCODE_FLAGS, code);
+    const Status status = usercode_open(apply_path(args), real, &USERCODE_BUILD, code);
     if (status == STATUS_OK)
         *state = code;
     else

@@ -93,7 +93,7 @@ static void the_same_names_as_on_the_host(void **state) {
     assert_int_equal(fclose(file), 0);
     if (compile(path, USERCODE_F32) != STATUS_OK) fail_msg("NVRTC: %s", status_message());
     Usercode code;
-    if (usercode_open(path, USERCODE_LONG_DOUBLE, NULL, &code) != STATUS_OK) fail_msg("host: %s", status_message());
+    if (usercode_open(path, USERCODE_LONG_DOUBLE, &USERCODE_BUILD, &code) != STATUS_OK) fail_msg("host: %s", status_message());
     usercode_close(&code);
 }
 

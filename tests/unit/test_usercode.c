@@ -53,7 +53,7 @@ static void put(const char *text) {
 
 static void assert_refused(const char *name, const char *const *expected) {
     Usercode code;
-    const Status status = usercode_open(name, USERCODE_F64, NULL, &code);
+    const Status status = usercode_open(name, USERCODE_F64, &USERCODE_BUILD, &code);
     if (status != STATUS_INVALID) fail_msg("status %s: %s", status_word(status), status_message());
     for (; *expected; expected++)
         if (!strstr(status_message(), *expected)) fail_msg("'%s' is not in: %s", *expected, status_message());
@@ -64,9 +64,9 @@ static void all_three_reals_can_be_called(void **state) {
     put(HEAD " { for (int i = 0; i < arr_len; i++) out[i] = shared[offset + i] / 3 + (real)sizeof(real) + history_len + "
              "window_size; }\n");
     Usercode f32, f64, wide;
-    if (usercode_open(path, USERCODE_F32, NULL, &f32) != STATUS_OK) fail_msg("%s", status_message());
-    assert_int_equal(usercode_open(path, USERCODE_F64, NULL, &f64), STATUS_OK);
-    assert_int_equal(usercode_open(path, USERCODE_LONG_DOUBLE, NULL, &wide), STATUS_OK);
+    if (usercode_open(path, USERCODE_F32, &USERCODE_BUILD, &f32) != STATUS_OK) fail_msg("%s", status_message());
+    assert_int_equal(usercode_open(path, USERCODE_F64, &USERCODE_BUILD, &f64), STATUS_OK);
+    assert_int_equal(usercode_open(path, USERCODE_LONG_DOUBLE, &USERCODE_BUILD, &wide), STATUS_OK);
     const float x32[] = {0, 1, 2};
     const double x64[] = {0, 1, 2};
     const long double x_wide[] = {0, 1, 2};
@@ -111,7 +111,8 @@ static void missing_files_are_named(void **state) {
     assert_refused("no/such/function.cu", (const char *const[]){"no/such/function.cu", "no such file", NULL});
     assert_refused("/no/such/function.cu", (const char *const[]){"/no/such/function.cu", "cannot be opened", NULL});
     Usercode code; /* found in the source tree, wherever we are */
-    if (usercode_open("examples/apply/running_mean.cu", USERCODE_F64, NULL, &code) != STATUS_OK) fail_msg("%s", status_message());
+    if (usercode_open("examples/apply/running_mean.cu", USERCODE_F64, &USERCODE_BUILD, &code) != STATUS_OK)
+        fail_msg("%s", status_message());
     usercode_close(&code);
 }
 
@@ -119,7 +120,7 @@ static void the_compiler_can_be_chosen(void **state) {
     (void)state;
     Usercode code;
     setenv("RUNGS_HOST_CC", "/no/such/compiler", 1);
-    const Status status = usercode_open(MEAN, USERCODE_F64, NULL, &code);
+    const Status status = usercode_open(MEAN, USERCODE_F64, &USERCODE_BUILD, &code);
     unsetenv("RUNGS_HOST_CC");
     assert_int_equal(status, STATUS_UNSUPPORTED);
     assert_non_null(strstr(status_message(), "/no/such/compiler"));
@@ -255,6 +256,24 @@ static void special_values(void **state) {
     discard(&p);
 }
 
+static void writing_beside_the_output_is_noticed(void **state) {
+    (void)state;
+    snprintf(path, sizeof path, "%s/beside.cu", folder); /* case texts have no blanks */
+    static const char *const beside[] = {"arr_len", "-1"};
+    for (int b = 0; b < 2; b++) {
+        char text[512];
+        snprintf(text, sizeof text, HEAD " { for (int i = 0; i < arr_len; i++) out[i] = 0; out[%s] = 1; }\n", beside[b]);
+        put(text);
+        Problem p;
+        make(&p, path, 1000, "3", DTYPE_F64, "uniform");
+        Truth truth = {p.value, p.tolerance};
+        assert_int_equal(rungs_op_rolling.truth(&p.problem, &p.x, 0, &truth), STATUS_INVALID);
+        assert_non_null(strstr(status_message(), "writes beside out[0 .. arr_len)"));
+        assert_non_null(strstr(status_message(), path));
+        discard(&p);
+    }
+}
+
 static void other_cases_are_refused_with_a_reason(void **state) {
     (void)state;
     Problem p;
@@ -282,6 +301,7 @@ int main(void) {
         IN_FOLDER(truth_of_first_minus_last),
         IN_FOLDER(variant_agrees_with_truth),
         IN_FOLDER(special_values),
+        IN_FOLDER(writing_beside_the_output_is_noticed),
         IN_FOLDER(other_cases_are_refused_with_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
