@@ -120,7 +120,8 @@ static void the_compiler_can_be_chosen(void **state) {
     (void)state;
     Usercode code;
     setenv("RUNGS_HOST_CC", "/no/such/compiler", 1);
-    const Status status = usercode_open(MEAN, USERCODE_F64, &USERCODE_BUILD, &code);
+    const UsercodeBuild plain = {0}; /* a sanitized one has no choice */
+    const Status status = usercode_open(MEAN, USERCODE_F64, &plain, &code);
     unsetenv("RUNGS_HOST_CC");
     assert_int_equal(status, STATUS_UNSUPPORTED);
     assert_non_null(strstr(status_message(), "/no/such/compiler"));
@@ -204,10 +205,8 @@ static void variant_agrees_with_truth(void **state) {
     static const struct {
         size_t n;
         const char *window, *tile;
-    } shapes[] = {{0, "1", "48"},     {1, "1", "48"},       {1, "2", "1"},       {47, "4", "48"},       {48, "48", "48"},
-                  {49, "50", "48"},   {1000, "1", "7"},     {1000, "999", "48"}, {1000, "1000", "48"},  {1000, "1001", "48"},
-                  {5000, "4", "48"},  {5000, "300", "1"},   {5000, "300", "64"}, {20011, "4097", "48"}, {20011, "4096", "4096"},
-                  {5000, "49", "48"}, {30000, "3", "30000"}};
+    } shapes[] = {{0, "1", "48"},       {1, "2", "1"},        {49, "50", "48"},    {48, "48", "48"},      {1000, "1", "7"},
+                  {1000, "1000", "48"}, {1000, "1001", "48"}, {5000, "300", "64"}, {20011, "4097", "48"}, {30000, "3", "30000"}};
     assert_string_equal(rungs_op_rolling.bounds[RUNNING].name, "running");
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         const DType dtype = s % 2 ? DTYPE_F32 : DTYPE_F64;
