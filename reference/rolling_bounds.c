@@ -110,7 +110,7 @@ double rolling_tolerance(const RollingProblem *problem, size_t i, const Part *wh
         break;
     }
     case ROLLING_MEAN:
-        tolerance = sum_error(problem, i, conditions[0].a.hi) / w / scale + 2 * u * fabs(value) + 2 * tiny;
+        tolerance = sum_error(problem, i, conditions[0].a.hi) / w / scale + 3 * u * fabs(value) + 2 * tiny; /* by w, or by 1/w */
         break;
     case ROLLING_VAR:
         tolerance = variance_error(problem, i, whole, conditions) / scale / scale + 4 * u * value + 8 * tiny;
