@@ -32,6 +32,11 @@ def fastest_per_variant(rows, mode="cold"):
     return best
 
 
+def says_something(key, value):
+    """Words that stand for "nothing special" are left out of titles."""
+    return value != "none" and (key, value) != ("incomplete", "nan")
+
+
 def describe(row, *left_out):
     """"rolling mean, n = 1e8, f64" for titles, without the named parameters and without defaults that only repeat."""
     from words import count
@@ -39,10 +44,10 @@ def describe(row, *left_out):
     words = [row["op"]]
     numbers = []
     for key, value in params.items():
-        if key in left_out or key == "incomplete":
+        if key in left_out or not says_something(key, value):
             continue
         if isinstance(value, str):
-            words.append(value)
+            words.append(value if key == "agg" else f"{key} {value}")
         else:
             numbers.append(f"{key} = {count(value)}")
     return ", ".join([" ".join(words), *numbers, str(row.get("dtype"))])

@@ -10,24 +10,22 @@ from words import count, significant
 
 
 def published_speedups(claims):
-    """(case, baseline, source, hardware) -> variant spec -> published speed-up, as stated or as the ratio of two published times."""
-    found = collections.defaultdict(dict)
+    """(case, baseline) -> hardware -> variant spec -> published speed-up, as stated or as the ratio of two published times."""
+    found = collections.defaultdict(lambda: collections.defaultdict(dict))
     times = collections.defaultdict(dict)
     for c in claims:
-        key = c.get("case"), c.get("source"), c.get("hardware")
         if c.get("quantity") == "seconds" and c.get("value"):
-            times[key][c.get("variant")] = c["value"]
+            times[c.get("case"), c.get("source"), c.get("hardware")][c.get("variant")] = c["value"]
     for c in claims:
         if c.get("quantity") == "speedup" and c.get("value"):
             case, source, hardware = c.get("case"), c.get("source"), c.get("hardware")
-            group = found[case, c.get("baseline"), source, hardware]
+            series = found[case, c.get("baseline")][f"published: {hardware or source or 'unknown hardware'}"]
             base = times[case, source, hardware].get(c.get("baseline"))
             for spec, seconds in times[case, source, hardware].items():
                 if base:
-                    group.setdefault(spec, base / seconds)
-            group[c.get("variant")] = c["value"]
-    for (_, baseline, _, _), group in found.items():
-        group[baseline] = 1.0
+                    series.setdefault(spec, base / seconds)
+            series[c.get("variant")] = c["value"]
+            series[c.get("baseline")] = 1.0
     return found
 
 
@@ -45,38 +43,30 @@ def case_title(row):
     return choose.describe(row) + (f", {row['input']}" if row.get("input") else "") if params else row["case"]
 
 
-def bar(axes, y, value, logarithmic, **how):
-    """From nothing on a linear axis; from 1x, where a ratio says nothing, on a logarithmic one."""
+def bar(axes, y, tall, value, logarithmic, **how):
+    """From nothing on a linear axis; from 1x, where a ratio says nothing, on a logarithmic one. The value stands at its end."""
     start = 1.0 if logarithmic else 0.0
-    axes.barh(y, value - start, 0.36, left=start, **how)
+    axes.barh(y, value - start, tall, left=start, **how)
+    mine = how["color"] == style.OURS
+    axes.annotate(f"{significant(value)}x", (max(value, start), y), (4, 0), textcoords="offset points", va="center", fontsize=8.5,
+                  color=style.OURS if mine else style.MUTED, weight="bold" if mine else "normal")
 
 
-def draw_group(results, key, published, measured, out, name):
-    case, baseline, source, hardware = key
-    specs = sorted(set(published) | set(measured), key=lambda s: (s not in published, measured[s][0] if s in measured else published[s]))
-    specs = [s for s in specs if s in published] + [s for s in specs if s not in published][-6:]
-    specs = specs[::-1]
-    figure, axes = plt.subplots(figsize=(7.6, 1.4 + 0.46 * len(specs)))
-    rows = [row for _, row in measured.values()]
-    machine = r.machine_of(results, rows[0])
-    values = [v for s, (v, _) in measured.items() if s in specs] + list(published.values())
+def order_of(measured, series):
+    """Published rungs from the slowest to the fastest, then the fastest others of ours; at most 6 of those."""
+    published = {spec: value for values in series.values() for spec, value in values.items()}
+    rungs = sorted(published, key=lambda s: measured[s][0] if s in measured else published[s])
+    return rungs + sorted((s for s in measured if s not in published), key=lambda s: measured[s][0])[-6:]
+
+
+def scale_axis(axes, values):
+    """Logarithmic where a linear axis would hide the smaller bars."""
     logarithmic = max(values) / min(values) > 60
-    for y, spec in enumerate(specs):
-        if spec in published:
-            bar(axes, y + 0.2, published[spec], logarithmic, color=style.PUBLISHED, label=f"published: {hardware}")
-            axes.annotate(f"{significant(published[spec])}x", (max(published[spec], 1 if logarithmic else 0), y + 0.2), (4, 0), textcoords="offset points", va="center", color=style.MUTED)
-        if spec in measured:
-            value = measured[spec][0]
-            low = y - 0.2 if spec in published else y
-            bar(axes, low, value, logarithmic, color=style.OURS, label=f"measured: {machine}")
-            axes.annotate(f"{significant(value)}x", (max(value, 1 if logarithmic else 0), low), (4, 0), textcoords="offset points", va="center", color=style.OURS, weight="bold")
-        elif spec in published:
-            axes.annotate("not measured", (1 if logarithmic else 0, y - 0.2), (4, 0), textcoords="offset points", va="center", color=style.MUTED, fontsize=8)
-    axes.set_yticks(range(len(specs)), [s.split("/", 1)[-1] for s in specs])
     if logarithmic:
+        low, high = min(values) / 1.5, max(values) * 2.6
         axes.set_xscale("log")
-        axes.set_xlim(min(values) / 1.5, max(values) * 2.6)
-        ticks = [10.0**k for k in range(-4, 6) if min(values) / 1.5 <= 10.0**k <= max(values) * 2.6]
+        axes.set_xlim(low, high)
+        ticks = [10.0**k for k in range(-4, 6) if low <= 10.0**k <= high]
         axes.set_xticks(ticks, [f"{t:g}x" for t in ticks])
         axes.minorticks_off()
         axes.axvline(1, color="#222222", lw=1)
@@ -84,26 +74,49 @@ def draw_group(results, key, published, measured, out, name):
         axes.set_xlim(0, 1.13 * max(values))
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
+    return logarithmic
+
+
+def draw_group(results, baseline, series, measured, out, name):
+    specs = order_of(measured, series)
+    rows = [row for _, row in measured.values()]
+    bars = {**{label: (values, grey) for (label, values), grey in zip(series.items(), ("#B9B9B9", "#8F8F8F", "#D6D6D6", "#A5A5A5"))},
+            f"measured: {r.machine_of(results, rows[0])}": ({s: v for s, (v, _) in measured.items() if s in specs}, style.OURS)}
+    slots = sum(max(1, sum(spec in values for values, _ in bars.values())) for spec in specs)
+    figure, axes = plt.subplots(figsize=(7.6, 1.5 + 0.2 * slots + 0.12 * len(specs)))
+    logarithmic = scale_axis(axes, [v for values, _ in bars.values() for v in values.values()])
+    y, ticks, handles = 0.0, [], {}
+    for spec in specs:
+        present = [(label, values[spec], colour) for label, (values, colour) in bars.items() if spec in values]
+        for i, (label, value, colour) in enumerate(present):
+            bar(axes, y - i, 0.86, value, logarithmic, color=colour)
+            handles[label] = plt.Rectangle((0, 0), 1, 1, color=colour)
+        ticks.append(y - (len(present) - 1) / 2)
+        y -= len(present) + 0.6
+    axes.set_yticks(ticks, [s.split("/", 1)[-1] for s in specs])
+    axes.set_ylim(y + 0.6, 1.0)
     axes.set_xlabel(f"times faster than {baseline.split('/', 1)[-1]} (cold, median)")
-    handles, labels = axes.get_legend_handles_labels()
-    unique = dict(zip(labels, handles))
-    style.head(figure, f"Speed-ups, published and measured: {case_title(rows[0])}", list(unique.values()), list(unique))
+    style.head(figure, f"Speed-ups, published and measured: {case_title(rows[0])}", list(handles.values()), list(handles))
     return style.finish(figure, results, rows, out, name)
+
+
+def name_of_figure(row, baseline):
+    n, window = r.number(row, "n"), r.number(row, "window")
+    words = ["ladder", row["op"], n and f"n{count(n)}", window and f"w{count(window)}"]
+    if not r.name_of(baseline).startswith("cuda_naive"):
+        words.append("over_" + r.name_of(baseline).split(" ")[0])
+    return "_".join(w for w in words if w)
 
 
 def draw(results, out):
     pictures = []
     rows = choose.on_main_machine(results, results.rows)
     claims = [c for c in results.claims if r.machine_of(results, c) == choose.main_machine(results)]
-    for key, published in published_speedups(claims).items():
-        measured = ours(results, rows, key[0], key[1])
+    for (case, baseline), series in published_speedups(claims).items():
+        measured = ours(results, rows, case, baseline)
         if len(measured) < 2:
             continue
-        row = next(iter(measured.values()))[1]
-        n, window = r.number(row, "n"), r.number(row, "window")
-        name = "_".join(str(w) for w in ["ladder", row["op"], f"n{count(n)}" if n else "", f"w{window:g}" if window else ""] if w)
-        if any(p.stem == name for p, _ in pictures):
-            name += f"_{len(pictures)}"
-        text = f"Published speed-ups over {key[1].split('/', 1)[-1]} ({key[3]}) beside ours, {case_title(row)}"
-        pictures.append((draw_group(results, key, published, measured, out, name), text))
+        row = measured[baseline][1]
+        png = draw_group(results, baseline, series, measured, out, name_of_figure(row, baseline))
+        pictures.append((png, f"Published speed-ups over {r.name_of(baseline)} beside ours: {case_title(row)}"))
     return pictures

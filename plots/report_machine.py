@@ -128,8 +128,10 @@ def reproduce(results):
     parts = []
     for name, e in latest.items():
         commit = f"git checkout {e['commit']}\n" if e.get("commit") else ""
-        words = e.get("argv") or ["rungs", "reproduce"]
-        command = " ".join(["./rungs", *(shlex.quote(w) for w in words[1:])])
+        words = e.get("argv") or ["reproduce"]
+        if words[0].rsplit("/", 1)[-1].startswith("rungs"):  # the program itself
+            words = words[1:]
+        command = " ".join(["./rungs", *map(shlex.quote, words)])
         parts.append(f"On {name}:\n\n```\n{commit}{command}\n./rungs report\n```")
     timed = choose.timed_rows(results)
     if timed:

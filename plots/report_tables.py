@@ -132,7 +132,7 @@ def ladder(results):
 
 
 def word_params(row):
-    return " ".join(str(v) for k, v in (row.get("params") or {}).items() if isinstance(v, str) and k != "incomplete")
+    return " ".join(str(v) for k, v in (row.get("params") or {}).items() if isinstance(v, str) and choose.says_something(k, v))
 
 
 def accuracy_cell(rows):

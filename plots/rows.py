@@ -184,7 +184,7 @@ def worst_error(row, key="l2_relative"):
         return None
     if any(e.get("incomparable") or e.get("unwritten") for e in row["errors"].values()):
         return math.inf
-    values = [e.get(key) for e in row["errors"].values()]
+    values = [0.0 if e.get("max_absolute") == 0 else e.get(key) for e in row["errors"].values()]  # 0 of 0 is exact
     return math.inf if any(v is None for v in values) else max(values)
 
 

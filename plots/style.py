@@ -79,15 +79,16 @@ def finish(figure, results, rows, out, name, layout=True):
 
 
 def head(figure, title, handles=(), labels=None):
-    """A title and, below it, one row of legend; the layout leaves that room at the top (see finish)."""
+    """A title and, below it, one row or two of legend; the layout leaves that room at the top (see finish)."""
     height = figure.get_size_inches()[1]
     figure.text(0.008, 1 - 0.08 / height, title, ha="left", va="top", weight="bold", fontsize=11)
     room = 0.3
     if handles:
         labels = labels or [h.get_label() for h in handles]
-        figure.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.0, 1 - 0.27 / height), ncols=len(handles), fontsize=8.5,
+        columns = len(handles) if sum(map(len, labels)) < 90 else (len(handles) + 1) // 2
+        figure.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.0, 1 - 0.27 / height), ncols=columns, fontsize=8.5,
                       handletextpad=0.4, columnspacing=1.4, handlelength=1.3)
-        room = 0.55
+        room = 0.55 if columns == len(handles) else 0.73
     figure.rungs_room = room
 
 

@@ -225,6 +225,8 @@ def full(gpu):
     tile = "cuda_thread_tile threads=64 tile=48"
     claims = [judge(run, rows, "rolling-naive-to-tile", 15.4, tile, "cuda_naive threads=128", note=note),
               judge(run, rows, "rolling-naive-to-shared", 3.31, "cuda_shared threads=128", "cuda_naive threads=128"),
+              judge(run, rows, "rolling-naive-to-tile-later", 6.36, tile, "cuda_naive threads=128", hardware="NVIDIA V100"),
+              judge(run, rows, "rolling-tile-against-pandas", 6.86, tile, "peer_pandas"),
               judge(run, rows, "rolling-tile-seconds", 1.123, tile, None)]
     return lines + rows + claims
 
