@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { CHUNKS = 256 };
+enum { CHUNKS = 256, RUN = 1024 /* elements between additions to the long sums */ };
 
 /* The report of a part, with what cannot be combined from the report alone. */
 typedef struct Part {
@@ -32,11 +32,21 @@ static bool is_poison(const Array *array, size_t i) {
     return bits == POISON_U64;
 }
 
-/* Distance between neighbouring numbers of the dtype at x, which is finite; at 0 and among subnormals the smallest there is. */
+/* Distance between neighbouring numbers of the dtype at x, which is finite; at 0 and among subnormals the smallest there is. Put
+ * together from the bits: this runs once per element. */
 static double spacing(double x, DType dtype) {
-    const int least = dtype == DTYPE_F64 ? -1022 : -126, digits = dtype == DTYPE_F64 ? 52 : 23;
-    const int exponent = x == 0 ? least : ilogb(x);
-    return ldexp(1, (exponent > least ? exponent : least) - digits);
+    uint64_t bits;
+    memcpy(&bits, &x, sizeof bits);
+    const uint64_t exponent = bits >> 52 & 0x7ff, least = dtype == DTYPE_F64 ? 1 : 1023 - 126,
+                   digits = dtype == DTYPE_F64 ? 52 : 23;
+    const uint64_t e = exponent > least ? exponent : least;
+    bits = e > digits ? (e - digits) << 52 : UINT64_C(1) << (e - 1);
+    memcpy(&x, &bits, sizeof bits);
+    return x;
+}
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
 }
 
 /* err / tolerance, at most 1 exactly if the element passes. */
@@ -46,36 +56,65 @@ static double ratio_of(double err, double tolerance) {
     return ratio > 1 ? ratio : tolerance > 0 ? 0x1.0000000000001p+0 : INFINITY;
 }
 
+/* Quotients are only formed where a product says that they exceed the largest so far: divisions would be most of the time. */
+static void compare_finite(Part *part, size_t i, double actual, double truth, double tolerance, double ulp) {
+    ErrorReport *r = &part->report;
+    const double err = fabs(actual - truth), size = fabs(truth);
+    const bool good = err <= tolerance;
+    if (!good) part->violations++;
+    if (!good || !(err <= r->max_ratio * tolerance)) {
+        const double ratio = ratio_of(err, tolerance);
+        if (ratio > r->max_ratio) r->max_ratio = ratio, r->worst = i;
+    }
+    if (err == 0) return;
+    if (err > r->max_absolute) r->max_absolute = err;
+    if (size > 0 && err > r->max_relative * size) r->max_relative = larger(err / size, r->max_relative);
+    if (err > r->max_ulp * ulp) r->max_ulp = larger(err / ulp, r->max_ulp);
+}
+
 static void compare_element(Part *part, size_t i, double actual, double truth, double tolerance, DType dtype) {
     ErrorReport *r = &part->report;
-    if (!isfinite(truth) || !isfinite(actual)) {
-        if ((isnan(truth) && isnan(actual)) || truth == actual) return;
+    if (isfinite(truth) && isfinite(actual)) {
+        compare_finite(part, i, actual, truth, tolerance, spacing(truth, dtype));
+    } else if (!(isnan(truth) && isnan(actual)) && truth != actual) {
         if (r->incomparable++ == 0) r->first_incomparable = i;
-        return;
     }
-    const double err = fabs(actual - truth), ulp = err / spacing(truth, dtype), ratio = ratio_of(err, tolerance);
-    if (!(err <= tolerance)) part->violations++;
-    if (err > r->max_absolute) r->max_absolute = err;
-    if (truth != 0 && err / fabs(truth) > r->max_relative) r->max_relative = err / fabs(truth);
-    if (ulp > r->max_ulp) r->max_ulp = ulp;
-    if (!(ratio <= r->max_ratio)) r->max_ratio = ratio, r->worst = i;
-    part->error_sum += (long double)err * (long double)err;
-    part->truth_sum += (long double)truth * (long double)truth;
+}
+
+/* Adds the squares of a run's errors and truths: in double, and again in long double if that over- or underflows. */
+static void add_squares(Part *part, const Array *actual, const double *value, size_t begin, size_t end) {
+    double errors = 0, truths = 0;
+    long double wide_errors = 0, wide_truths = 0;
+    for (size_t i = begin; i < end; i++) {
+        const double a = element(actual, i), err = a - value[i];
+        if (!isfinite(value[i]) || !isfinite(a) || is_poison(actual, i)) continue;
+        errors += err * err;
+        truths += value[i] * value[i];
+    }
+    const bool good = errors < 0x1p1000 && truths < 0x1p1000 && truths > 0x1p-900 && (errors == 0 || errors > 0x1p-900);
+    for (size_t i = begin; i < end && !good; i++) {
+        const double a = element(actual, i);
+        if (!isfinite(value[i]) || !isfinite(a) || is_poison(actual, i)) continue;
+        wide_errors += ((long double)a - value[i]) * ((long double)a - value[i]);
+        wide_truths += (long double)value[i] * value[i];
+    }
+    part->error_sum += good ? errors : wide_errors;
+    part->truth_sum += good ? truths : wide_truths;
 }
 
 static void compare_part(const Array *actual, const double *value, const double *tolerance, size_t begin, size_t end, Part *out) {
     Part part = {.report = {.count = end - begin, .worst = begin}};
-    for (size_t i = begin; i < end; i++) {
-        if (!is_poison(actual, i))
-            compare_element(&part, i, element(actual, i), value[i], tolerance[i], actual->dtype);
-        else if (part.report.unwritten++ == 0)
-            part.report.first_unwritten = i;
+    for (size_t first = begin; first < end; first += RUN) {
+        const size_t last = end - first < RUN ? end : first + RUN;
+        for (size_t i = first; i < last; i++) {
+            if (!is_poison(actual, i))
+                compare_element(&part, i, element(actual, i), value[i], tolerance[i], actual->dtype);
+            else if (part.report.unwritten++ == 0)
+                part.report.first_unwritten = i;
+        }
+        add_squares(&part, actual, value, first, last);
     }
     *out = part;
-}
-
-static double larger(double a, double b) {
-    return a > b ? a : b;
 }
 
 static void combine(Part *total, const Part *part) {

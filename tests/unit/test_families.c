@@ -76,12 +76,12 @@ static void bits_are_pinned(void **state) {
         const char *name;
         uint64_t hash;
     } pinned[] = {
-        {"uniform", UINT64_C(0xcf4991784b553ac8)},   {"normal", UINT64_C(0x18219333cdc01a1f)},
+        {"uniform", UINT64_C(0xcf4991784b553ac8)},   {"normal", UINT64_C(0xf8aff8a380f53758)},
         {"integers", UINT64_C(0xfb533b178b17a745)},  {"offset1e8", UINT64_C(0x45b13d0468d871c5)},
         {"spike1e16", UINT64_C(0xc574faefca527899)}, {"alternating", UINT64_C(0x18f944ea209ea4de)},
         {"mixed", UINT64_C(0x27ed15dc3a8219bb)},     {"denormal", UINT64_C(0xab1c85cfa7898115)},
         {"naninf", UINT64_C(0x2c74a994df2a9507)},    {"sorted", UINT64_C(0x19a99634eff6b626)},
-        {"heavytail", UINT64_C(0x9614b0ea5ad61676)}, {"constant", UINT64_C(0xa74ce6215bc2dbe5)},
+        {"heavytail", UINT64_C(0x0d7528be770c6328)}, {"constant", UINT64_C(0xa74ce6215bc2dbe5)},
     };
     int wrong = 0;
     for (size_t k = 0; k < sizeof pinned / sizeof *pinned; k++) {
