@@ -4,6 +4,7 @@
 #include "measuring.h"
 #include "worker.h"
 
+#include <signal.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,6 +33,7 @@ static void usage(FILE *stream) {
 }
 
 int main(int argc, char **argv) {
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of the write that met it, with the file's name */
     if (argc > 1 && strcmp(argv[1], "worker") == 0) {
         worker_can_measure(&MEASURING);
         return worker_main(argc - 1, argv + 1);

@@ -44,7 +44,7 @@ json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, co
 
 void row_verdict(json_t *row, const char *verdict, const char *reason) {
     json_object_set_new(row, "verdict", json_string(verdict));
-    json_object_set_new(row, "reason", reason ? json_string(reason) : json_null());
+    json_object_set_new(row, "reason", reason ? facts_without_folders(reason) : json_null());
     if (strcmp(verdict, "pass") != 0 && json_is_null(json_object_get(row, "why_not_timed"))) {
         static const char *const WHY[][2] = {
             {"fail", "failed verification"}, {"skip", "skipped"}, {"error", "ended with an error"}};

@@ -78,7 +78,8 @@ static void doctor_peers(bool has_gpu) {
         if (known || count == 64) continue;
         told[count++] = entry->framework;
         char code_text[200];
-        snprintf(code_text, sizeof code_text, "import importlib.metadata as m; print(m.version('%s'))", entry->framework);
+        /* The distribution's name can differ from the module's: cupy comes as cupy-cuda13x. */
+        snprintf(code_text, sizeof code_text, "import importlib.metadata as m; print(m.version(m.packages_distributions()['%s'][0]))", entry->framework);
         char *argv[] = {(char *)RUNGS_SOURCE_DIR "/cmake/python", (char *)"-c", code_text, NULL};
         Text output = {0};
         int code = 1;
@@ -102,7 +103,8 @@ int command_doctor(int argc, char **argv) {
     if (code == 0 && count > 0) code = cli_usage("doctor", "no arguments are expected");
     if (code != 0) return code == CLI_HELPED ? EXIT_GOOD : code;
     json_t *environment = environment_json(argc, argv, -1, NULL);
-    line("rungs", true, "commit %s%s", json_string_value(json_object_get(environment, "commit")),
+    const char *commit = json_string_value(json_object_get(environment, "commit"));
+    line("rungs", true, "commit %s%s", commit ? commit : "unknown: not a git checkout",
          json_is_true(json_object_get(environment, "dirty")) ? ", with uncommitted changes" : "");
     doctor_build(environment);
     line("cpu", true, "%s", text_at(environment, "cpu", "model"));

@@ -9,17 +9,19 @@
 #include <string.h>
 
 /* Guard word i. The upper half makes every f32 and every f64 of a guard a quiet NaN, so a result that depends on what was read out
- * of bounds shows; the lower half is the position, so that a guard copied onto a guard from elsewhere shows too. It differs from
- * the canonical NaN (0x7ff8...) that a variant may write. */
-static uint32_t guard_word(size_t i) {
-    return UINT32_C(0xfffd0000) | (uint32_t)i;
+ * of bounds shows; the lower half is the position mixed with the buffer's address, so that a guard copied onto the guard of another
+ * buffer shows too: y[i] = 2 * x[i] past both ends writes x's guard over y's, NaN for NaN (seen on an H200). It differs from the
+ * canonical NaN (0x7ff8...) that a variant may write. */
+static uint32_t guard_word(const void *base, size_t i) {
+    const uint32_t salt = (uint32_t)((uintptr_t)base >> 8) * UINT32_C(0x9e3779b1);
+    return UINT32_C(0xfffd0000) | ((salt >> 16) ^ (uint32_t)i);
 }
 
 static const size_t CHUNK_BYTES = (size_t)64 << 20; /* of host memory for comparing with the device */
 
-static void guard_fill(unsigned char guard[GUARD_BYTES]) {
+static void guard_fill(const void *base, unsigned char guard[GUARD_BYTES]) {
     for (size_t i = 0; i < GUARD_BYTES / sizeof(uint32_t); i++) {
-        const uint32_t word = guard_word(i);
+        const uint32_t word = guard_word(base, i);
         memcpy(guard + i * sizeof word, &word, sizeof word);
     }
 }
@@ -37,10 +39,15 @@ static Status payload_bytes(const Array *shape, size_t *bytes) {
 }
 
 static Status write_guards(const Buffer *buffer) {
-    unsigned char guard[GUARD_BYTES];
-    guard_fill(guard);
+    unsigned char guard[GUARD_BYTES], *above = (unsigned char *)buffer->array.data + buffer->bytes;
+    guard_fill(buffer->base, guard);
     TRY(buffer->device->copy_in(buffer->base, guard, GUARD_BYTES));
-    return buffer->device->copy_in((unsigned char *)buffer->array.data + buffer->bytes, guard, GUARD_BYTES);
+    TRY(buffer->device->copy_in(above, guard, GUARD_BYTES));
+    if (buffer->device->forbid) {
+        buffer->device->forbid(buffer->base, GUARD_BYTES);
+        buffer->device->forbid(above, GUARD_BYTES);
+    }
+    return STATUS_OK;
 }
 
 Status buffer_create(const Device *device, const Array *shape, Buffer *out) {
@@ -93,7 +100,7 @@ static Status guard_overwritten(const Buffer *buffer, bool above, size_t distanc
 
 Status buffer_check_guards(const Buffer *buffer) {
     unsigned char expected[GUARD_BYTES], actual[GUARD_BYTES];
-    guard_fill(expected);
+    guard_fill(buffer->base, expected);
     TRY(buffer->device->copy_out(actual, buffer->base, GUARD_BYTES));
     for (size_t i = GUARD_BYTES; i-- > 0;) /* from the payload outwards: nearest first */
         if (actual[i] != expected[i]) return guard_overwritten(buffer, false, GUARD_BYTES - i);

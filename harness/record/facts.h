@@ -3,14 +3,13 @@
 #ifndef RUNGS_RECORD_FACTS_H
 #define RUNGS_RECORD_FACTS_H
 
+#include "record/row.h"
+
 #include <jansson.h>
 
 /* Runs a program found on PATH and returns what it wrote on stdout (free it), without the newline at its end; NULL if it does not
  * exist, fails or takes longer than `seconds`, with the reason in why[why_size]. */
 char *facts_command(const char *const argv[], double seconds, char *why, size_t why_size);
-
-/* Absolute paths inside `text` become relative to the source folder or lose their folders: home folders name people. */
-json_t *facts_without_folders(const char *text);
 
 json_t *facts_build(void);                                                          /* type, compilers, flags */
 json_t *facts_cpu(void);                                                            /* model, cores, threads, caches, memory */

@@ -23,4 +23,8 @@ Status rowfile_read(const char *path, json_t **out);
 /* NaN and inf are not JSON: null; the reason goes into a key of its own by the caller. */
 json_t *json_number_or_null(double value);
 
+/* A text for a row: absolute paths in it become relative to the source folder or lose their folders, for home folders name people.
+ * New reference; NULL if there is no memory. */
+json_t *facts_without_folders(const char *text);
+
 #endif
