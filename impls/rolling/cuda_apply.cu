@@ -103,9 +103,12 @@ static Status compile(const VariantArgs *args, void **cubin) {
     return apply_compile(apply_path(args), real, architecture, CUDART_VERSION / 1000, cubin);
 }
 
-static Status load(const void *cubin, Compiled *out) {
+static Status load(const VariantArgs *args, const void *cubin, Compiled *out) {
+    const size_t shared = shared_bytes(args, rolling_window(args));
     TRY_CUDA(cudaLibraryLoadData(&out->library, cubin, NULL, NULL, 0, NULL, NULL, 0));
     TRY_CUDA(cudaLibraryGetKernel(&out->kernel, out->library, APPLY_ENTRY));
+    if (shared > 48 * 1024 && rolling_window(args) <= rolling_length(args)) /* else it is not launched */
+        TRY_CUDA(cudaFuncSetAttribute((const void *)out->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
     return STATUS_OK;
 }
 
@@ -119,7 +122,7 @@ static Status prepare(const VariantArgs *args, void **state) {
     void *cubin = NULL;
     TRY(compile(args, &cubin));
     Compiled *compiled = (Compiled *)calloc(1, sizeof *compiled);
-    Status status = compiled ? load(cubin, compiled) : status_fail(STATUS_MEMORY, "no memory");
+    Status status = compiled ? load(args, cubin, compiled) : status_fail(STATUS_MEMORY, "no memory");
     free(cubin);
     if (status == STATUS_OK)
         *state = compiled;
@@ -132,8 +135,6 @@ static Status launch_with(const VariantArgs *args, void *view) {
     const void *kernel =
         (const void *)((const Compiled *)args->state)->kernel; /* the runtime takes a cudaKernel_t for a function */
     const LaunchShape shape = shape_of(args);
-    if (shape.shared_bytes > 48 * 1024)
-        TRY_CUDA(cudaFuncSetAttribute(kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shape.shared_bytes));
     void *arguments[] = {view};
     TRY_CUDA(cudaLaunchKernel(kernel, shape.grid, shape.block, arguments, shape.shared_bytes, (cudaStream_t)shape.stream));
     return STATUS_OK;

@@ -1,4 +1,5 @@
-/* Whatever a file holds, npy_read returns an array whose every byte can be read and written back, or a message that names the file. */
+/* Whatever a file holds, npy_read returns an array whose every byte can be read and written back, or a message that names the file.
+ */
 #define _GNU_SOURCE
 #include "base/npy.h"
 
