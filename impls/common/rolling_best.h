@@ -6,7 +6,7 @@
 
 #include <math.h>
 
-enum { BEST_TILE_MAX = 256, BEST_BLOCK = 1024, BEST_SMALL = 64 /* windows up to here are doubled, longer ones tiled */ };
+enum { BEST_TILE_MAX = 256, BEST_BLOCK_BYTES = 4096, BEST_SMALL = 64 /* windows up to here are doubled, longer ones tiled */ };
 
 typedef enum BestAgg { BEST_MEAN, BEST_SUM, BEST_VAR, BEST_STD, BEST_MIN, BEST_MAX, BEST_APPLY } BestAgg;
 

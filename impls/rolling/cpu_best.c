@@ -10,6 +10,10 @@
  * window. In the dtype, whole tiles in double. NaN and inf stay in their windows because only those windows are made of them.
  * Limits: agg=apply has its own variants.
  * Origin: van Herk (1992), Gil and Werman (1993); Chan, Golub, LeVeque (1979); the queue of two stacks is folklore. */
+/* The work per element is small enough for full vectors to pay. */
+#ifdef __AVX512F__
+#pragma GCC target("prefer-vector-width=512")
+#endif
 #include "common/rolling_best.h"
 #include "variant.h"
 
@@ -72,9 +76,10 @@ static size_t part_begin(size_t count, size_t k, size_t parts) {
 #define DEFINE_THREAD_WORK(type, kind)                                                                                             \
     static void small_##type##_##kind(const BestJob *job) {                                                                        \
         SmallWork_##type work;                                                                                                     \
-        _Pragma("omp for schedule(static)") for (size_t b = (job->w - 1) / BEST_BLOCK; b <= (job->n - 1) / BEST_BLOCK; b++) {      \
-            const size_t block = b * BEST_BLOCK, first = block < job->w - 1 ? job->w - 1 : block;                                  \
-            small_block_##type(job, kind, first, smaller(block + BEST_BLOCK, job->n) - first, &work);                              \
+        _Pragma("omp for schedule(static)") for (size_t b = (job->w - 1) / BEST_BLOCK_##type;                                      \
+                                                 b <= (job->n - 1) / BEST_BLOCK_##type; b++) {                                     \
+            const size_t block = b * BEST_BLOCK_##type, first = block < job->w - 1 ? job->w - 1 : block;                           \
+            small_block_##type(job, kind, first, smaller(block + BEST_BLOCK_##type, job->n) - first, &work);                       \
         }                                                                                                                          \
         scan_store_fence();                                                                                                        \
     }                                                                                                                              \
