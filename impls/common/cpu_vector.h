@@ -23,10 +23,14 @@ typedef enum ScanKind { SCAN_SUM, SCAN_MOMENTS, SCAN_MIN, SCAN_MAX } ScanKind;
 enum { SCAN_BYTES = 64 };
 #define SCAN_LANES_f64 8
 #define SCAN_LANES_f32 16
-#else
+#elif defined __AVX__
 enum { SCAN_BYTES = 32 };
 #define SCAN_LANES_f64 4
 #define SCAN_LANES_f32 8
+#else
+enum { SCAN_BYTES = 16 };
+#define SCAN_LANES_f64 2
+#define SCAN_LANES_f32 4
 #endif
 
 typedef float Vector_f32 __attribute__((vector_size(SCAN_BYTES)));
@@ -39,6 +43,8 @@ typedef int64_t Lanes_f64 __attribute__((vector_size(SCAN_BYTES)));
 #define SCAN_DOWN(i, s, n) ((i) + (s) < (n) ? (n) + (i) + (s) : (i))
 #define SCAN_LAST(i, s, n) ((n)-1)
 #define SCAN_FIRST(i, s, n) 0
+#define SCAN_LIST_2(F, s)                                                                                                          \
+    { F(0, s, 2), F(1, s, 2) }
 #define SCAN_LIST_4(F, s)                                                                                                          \
     { F(0, s, 4), F(1, s, 4), F(2, s, 4), F(3, s, 4) }
 #define SCAN_LIST_8(F, s)                                                                                                          \
