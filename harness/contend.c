@@ -3,6 +3,7 @@
 #include "device/child.h"
 #include "plan/case.h"
 #include "rows.h"
+#include "truthworker.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -39,28 +40,11 @@ const char *const *contest_worker(const Contest *contest) {
     return argv;
 }
 
-static json_t *arrays_json(const Array *arrays, const Shared *shared, int count) {
-    json_t *list = json_array();
-    for (int i = 0; i < count; i++) {
-        char path[64];
-        snprintf(path, sizeof path, "/proc/self/fd/%d", shared[i].fd);
-        json_t *shape = json_array();
-        for (int d = 0; d < arrays[i].rank; d++) json_array_append_new(shape, json_integer((json_int_t)arrays[i].shape[d]));
-        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "name", arrays[i].name, "dtype", dtype_name(arrays[i].dtype),
-                                              "shape", shape, "path", path));
-    }
-    return list;
-}
-
 json_t *contest_open_command(const Problem *problem, const VariantChoice *choice, int device) {
-    const Case *c = &problem->cases[DATA_FIRST];
-    char text[CASE_TEXT_MAX];
-    return json_pack("{s:s, s:i, s:s, s:o, s:{s:s, s:s, s:o, s:s, s:s, s:I}, s:o, s:o}", "do", "open", "device", device, "variant",
-                     choice->entry->id, "tunables", row_params(&choice->tunables), "case", "text",
-                     case_format(c, text, sizeof text), "op", c->op, "params", row_params(&c->params), "dtype",
-                     dtype_name(c->dtype), "input", c->input, "seed", (json_int_t)c->seed, "inputs",
-                     arrays_json(problem->in, problem->shared_in, problem->op->in_count), "outputs",
-                     arrays_json(problem->out, problem->shared_out, problem->op->out_count));
+    return json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o}", "do", "open", "device", device, "variant", choice->entry->id,
+                     "tunables", row_params(&choice->tunables), "case", row_case(&problem->cases[DATA_FIRST]), "inputs",
+                     shared_arrays_json(problem->in, problem->shared_in, problem->op->in_count), "outputs",
+                     shared_arrays_json(problem->out, problem->shared_out, problem->op->out_count));
 }
 
 static double timeout_for(const Problem *problem, const RunOptions *options) {

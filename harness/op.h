@@ -11,6 +11,8 @@
 #include "base/params.h"
 #include "base/status.h"
 
+#include <stdbool.h>
+
 /* Truth for one output array: same number of elements. On the host. */
 typedef struct Truth {
     double *value;     /* computed in better than double, rounded once to double; NaN and inf exactly where they belong */
@@ -45,6 +47,9 @@ typedef struct Op {
     /* Values and tolerances for every output, parameters taken as the variants receive them. bound: index into bounds. */
     Status (*truth)(const Case *problem, const Array *in, int bound, Truth *out);
     Work (*work)(const Case *problem);
+    /* Does truth() call code that the user brought for this case? Then it runs in a worker, where it can crash or hang at its own
+     * cost. NULL: never. */
+    bool (*runs_user_code)(const Case *problem);
 } Op;
 
 #define RUNGS_OP(op)                                                                                                               \

@@ -2,6 +2,7 @@
 
 #include "plan/case.h"
 #include "truthcache.h"
+#include "truthworker.h"
 #include "verify/families.h"
 
 #include <stdio.h>
@@ -118,7 +119,10 @@ Status problem_truth(Problem *problem, DataSet set, int bound, const Truth **out
     const bool cachable = !problem->own_data;
     if (cachable && truthcache_load(key, problem->op, bound, problem->out, truth)) return STATUS_OK;
     const double begin = truthcache_now();
-    TRY(problem->op->truth(&problem->cases[set], problem->in, bound, truth));
+    const Case *c = &problem->cases[set];
+    const bool foreign = problem->op->runs_user_code && problem->op->runs_user_code(c);
+    TRY(foreign ? truthworker_compute(problem->op, c, problem->in, problem->shared_in, problem->out, bound, truth)
+                : problem->op->truth(c, problem->in, bound, truth));
     if (cachable) truthcache_save(key, problem->op, bound, problem->out, truth, truthcache_now() - begin);
     return STATUS_OK;
 }

@@ -23,6 +23,13 @@ json_t *row_params(const Params *params) {
     return object;
 }
 
+json_t *row_case(const Case *problem) {
+    char text[CASE_TEXT_MAX];
+    return json_pack("{s:s, s:s, s:o, s:s, s:s, s:I}", "text", case_format(problem, text, sizeof text), "op", problem->op, "params",
+                     row_params(&problem->params), "dtype", dtype_name(problem->dtype), "input", problem->input, "seed",
+                     (json_int_t)problem->seed);
+}
+
 json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, const VariantChoice *choice, bool emulated) {
     char text[CASE_TEXT_MAX], spec[CASE_TEXT_MAX];
     const Op *op = registry_op(problem->op);

@@ -11,6 +11,8 @@
 json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, const VariantChoice *choice, bool emulated);
 /* {"agg": "mean", "n": 1000, ...}. New reference. */
 json_t *row_params(const Params *params);
+/* The "case" of a command (docs/PROTOCOL.md). New reference. */
+json_t *row_case(const Case *problem);
 json_t *row_errors(const ErrorReport *report);
 /* One mode of the worker's timing with its order statistics. New reference. */
 json_t *row_timing(const json_t *mode);

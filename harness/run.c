@@ -208,6 +208,9 @@ static Status run_row(Run *run, const PlanItem *item, const Case *c, const Varia
     if (status == STATUS_MEMORY || status == STATUS_UNSUPPORTED) {
         row_verdict(row, "skip", status_message());
         status = STATUS_OK;
+    } else if (status == STATUS_DEVICE || status == STATUS_INVALID || status == STATUS_CHECK) { /* the user's code in the truth */
+        row_verdict(row, "error", status_message());
+        status = STATUS_OK;
     }
     if (status == STATUS_OK) {
         json_object_set_new(row, "seconds_spent", json_real(now() - begin));

@@ -66,6 +66,19 @@ static Status read_case(const json_t *object, Case *out) {
     return read_params(json_object_get(object, "params"), &out->params);
 }
 
+static Status read_array(const json_t *item, Array *array) {
+    const char *dtype = json_string_value(json_object_get(item, "dtype"));
+    const char *name = json_string_value(json_object_get(item, "name"));
+    const json_t *shape = json_object_get(item, "shape");
+    *array = (Array){.rank = (int)json_array_size(shape)};
+    if (!name || !json_is_string(json_object_get(item, "path")) || !dtype || !dtype_parse(dtype, &array->dtype) ||
+        array->rank > ARRAY_MAX_RANK)
+        return status_fail(STATUS_INTERNAL, "a malformed array in a command");
+    snprintf(array->name, sizeof array->name, "%s", name);
+    for (int d = 0; d < array->rank; d++) array->shape[d] = (size_t)json_integer_value(json_array_get(shape, (size_t)d));
+    return STATUS_OK;
+}
+
 /* Maps the arrays of the command and makes a guarded buffer for each. */
 static Status open_arrays(const Device *device, const json_t *list, int writable, Array *arrays, Shared *shared, Buffer *buffers,
                           int *count) {
@@ -73,16 +86,9 @@ static Status open_arrays(const Device *device, const json_t *list, int writable
     json_t *item;
     if (json_array_size(list) > OP_MAX_ARRAYS) return status_fail(STATUS_INTERNAL, "open: more than %d arrays", OP_MAX_ARRAYS);
     json_array_foreach((json_t *)list, i, item) {
-        const char *path = json_string_value(json_object_get(item, "path"));
-        const char *dtype = json_string_value(json_object_get(item, "dtype"));
-        const json_t *shape = json_object_get(item, "shape");
         Array *array = &arrays[i];
-        *array = (Array){.rank = (int)json_array_size(shape)};
-        snprintf(array->name, sizeof array->name, "%s", json_string_value(json_object_get(item, "name")));
-        if (!path || !dtype || !dtype_parse(dtype, &array->dtype) || array->rank > ARRAY_MAX_RANK)
-            return status_fail(STATUS_INTERNAL, "open: malformed array");
-        for (int d = 0; d < array->rank; d++) array->shape[d] = (size_t)json_integer_value(json_array_get(shape, (size_t)d));
-        TRY(shared_open(path, array_bytes(array), writable, &shared[i]));
+        TRY(read_array(item, array));
+        TRY(shared_open(json_string_value(json_object_get(item, "path")), array_bytes(array), writable, &shared[i]));
         *count = (int)i + 1;
         TRY(buffer_create(device, array, &buffers[i]));
         *array = buffers[i].array;
@@ -215,6 +221,30 @@ static Status do_facts(const json_t *command, json_t *reply) {
     return STATUS_OK;
 }
 
+/* The truth of a case whose op calls the user's code; values and tolerances go into shared memory. */
+static Status do_truth(const json_t *command) {
+    Case problem;
+    Array in[OP_MAX_ARRAYS];
+    Truth truth[OP_MAX_ARRAYS];
+    Shared shared;
+    size_t i;
+    json_t *item;
+    TRY(read_case(json_object_get(command, "case"), &problem));
+    json_array_foreach(json_object_get(command, "inputs"), i, item) {
+        TRY(read_array(item, &in[i]));
+        TRY(shared_open(json_string_value(json_object_get(item, "path")), array_bytes(&in[i]), 0, &shared));
+        in[i].data = shared.data;
+    }
+    json_array_foreach(json_object_get(command, "truths"), i, item) {
+        const size_t bytes = sizeof(double) * (size_t)json_integer_value(json_object_get(item, "count"));
+        TRY(shared_open(json_string_value(json_object_get(item, "value")), bytes, 1, &shared));
+        truth[i].value = shared.data;
+        TRY(shared_open(json_string_value(json_object_get(item, "tolerance")), bytes, 1, &shared));
+        truth[i].tolerance = shared.data;
+    }
+    return registry_op(problem.op)->truth(&problem, in, (int)json_integer_value(json_object_get(command, "bound")), truth);
+}
+
 static void do_close(Worker *worker) {
     if (worker->prepared && worker->entry->variant->release) worker->entry->variant->release(worker->args.state);
     for (int i = 0; i < worker->in_count; i++) buffer_destroy(&worker->buffers_in[i]), shared_destroy(&worker->host_in[i]);
@@ -230,6 +260,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, "run") == 0) return do_run(worker, reply);
     if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
     if (strcmp(what, "ceilings") == 0) return do_ceilings(worker, command, reply);
+    if (strcmp(what, "truth") == 0) return do_truth(command);
     if (strcmp(what, "facts") == 0) return do_facts(command, reply);
     if (strcmp(what, "close") != 0) return status_fail(STATUS_INTERNAL, "unknown command '%s'", what);
     do_close(worker);

@@ -70,6 +70,10 @@ static Work work(const Case *problem) {
                   .flops = outputs * w * per_element[params_choice(&problem->params, "agg")]};
 }
 
+static bool runs_user_code(const Case *problem) {
+    return params_choice(&problem->params, "agg") == ROLLING_APPLY;
+}
+
 RUNGS_OP(rolling) = {
     .name = "rolling",
     .summary = "y[i] = aggregate of x[i - window + 1 .. i]",
@@ -82,4 +86,5 @@ RUNGS_OP(rolling) = {
     .adopt = adopt,
     .truth = truth,
     .work = work,
+    .runs_user_code = runs_user_code,
 };

@@ -12,7 +12,7 @@ static inline uint64_t rng_at(uint64_t seed, uint64_t index) {
     return z ^ (z >> 31);
 }
 
-/* U(0, 1), 53 bits, never 0 and never 1. */
+/* U(0, 1), 53 bits; never 0, and 1 only where the last step rounds up to it (probability 2^-53). */
 static inline double rng_uniform(uint64_t seed, uint64_t index) {
     return ((double)(rng_at(seed, index) >> 11) + 0.5) * 0x1p-53;
 }

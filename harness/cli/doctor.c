@@ -79,7 +79,8 @@ static void doctor_peers(bool has_gpu) {
         told[count++] = entry->framework;
         char code_text[200];
         /* The distribution's name can differ from the module's: cupy comes as cupy-cuda13x. */
-        snprintf(code_text, sizeof code_text, "import importlib.metadata as m; print(m.version(m.packages_distributions()['%s'][0]))", entry->framework);
+        snprintf(code_text, sizeof code_text,
+                 "import importlib.metadata as m; print(m.version(m.packages_distributions()['%s'][0]))", entry->framework);
         char *argv[] = {(char *)RUNGS_SOURCE_DIR "/cmake/python", (char *)"-c", code_text, NULL};
         Text output = {0};
         int code = 1;

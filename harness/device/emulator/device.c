@@ -78,6 +78,7 @@ const Device *device_emulator(void) {
         .wait = emulator_wait,
         .stream = stream_given,
         .in_use = arena_in_use,
+        .forbid = arena_forbid,
     };
     return &device;
 }

@@ -37,7 +37,7 @@ target_include_directories(rungs_emulator_host PRIVATE ${PROJECT_SOURCE_DIR}/imp
 file(GLOB emulator_variants CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/impls/*/cuda_*.cu)
 file(GLOB emulator_ops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/reference/*.c)
 set(emulator_registry ${CMAKE_BINARY_DIR}/emulator/registry.c)
-file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/emulator ${CMAKE_BINARY_DIR}/bin)
+file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/emulator)
 add_custom_command(OUTPUT ${emulator_registry}
     COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py --source ${PROJECT_SOURCE_DIR}
             --out ${emulator_registry} --emulated --variants ${emulator_variants} --references ${emulator_ops}
@@ -60,35 +60,32 @@ set(emulator_link_plain)
 set(emulator_link_asan -fsanitize=address,undefined -fno-sanitize=function,vptr)
 set(emulator_link_race)
 
-# emulator_program(name kind sources... [OBJECTS ...]): an executable of kernels (or C++ with kernels) of one kind.
+# emulator_program(NAME KIND FOLDER folder SOURCES kernels... LINK objects and libraries...): a program of kernels watched in one way.
 function(emulator_program name kind)
-    cmake_parse_arguments(PARSE_ARGV 2 arg "" "" "SOURCES;LINK")
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "FOLDER" "SOURCES;LINK")
     set(objects)
     foreach(source ${arg_SOURCES})
         get_filename_component(folder ${source} DIRECTORY)
         get_filename_component(folder ${folder} NAME)
         get_filename_component(stem ${source} NAME_WE)
         set(object ${CMAKE_BINARY_DIR}/emulator/${kind}/${folder}__${stem}.o)
-        get_property(known GLOBAL PROPERTY emulator_known)
-        if(NOT object IN_LIST known)
-            set(rename)
-            if(kind STREQUAL "race") # copies of structures are calls of these: let the detector see them
-                set(rename COMMAND ${CMAKE_OBJCOPY} --redefine-sym memcpy=emulator_memcpy --redefine-sym memmove=emulator_memmove
-                    --redefine-sym memset=emulator_memset ${object})
-            endif()
-            add_custom_command(OUTPUT ${object}
-                COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/emulator/${kind}
-                COMMAND ${RUNGS_CLANGXX} ${emulator_flags} ${emulator_flags_${kind}} "-DRUNGS_UNIT=\"${folder}__${stem}\"" -MD -MF ${object}.d
-                        -c ${source} -o ${object}
-                ${rename}
-                DEPENDS ${source} DEPFILE ${object}.d
-                COMMENT "Emulating ${folder}/${stem} (${kind})" VERBATIM)
-            set_property(GLOBAL APPEND PROPERTY emulator_known ${object})
+        set(rename)
+        if(kind STREQUAL "race") # copies of structures are calls of these: let the detector see them
+            set(rename COMMAND ${CMAKE_OBJCOPY} --redefine-sym memcpy=emulator_memcpy --redefine-sym memmove=emulator_memmove
+                --redefine-sym memset=emulator_memset ${object})
         endif()
+        add_custom_command(OUTPUT ${object}
+            COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/emulator/${kind}
+            COMMAND ${RUNGS_CLANGXX} ${emulator_flags} ${emulator_flags_${kind}} "-DRUNGS_UNIT=\"${folder}__${stem}\"" -MD -MF ${object}.d
+                    -c ${source} -o ${object}
+            ${rename}
+            DEPENDS ${source} DEPFILE ${object}.d
+            COMMENT "Emulating ${folder}/${stem} (${kind})" VERBATIM)
         list(APPEND objects ${object})
     endforeach()
-    set(program ${CMAKE_BINARY_DIR}/bin/${name})
+    set(program ${CMAKE_BINARY_DIR}/${arg_FOLDER}/${name})
     add_custom_command(OUTPUT ${program}
+        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/${arg_FOLDER}
         COMMAND ${RUNGS_CLANGXX} ${emulator_link_${kind}} -o ${program} ${objects} ${arg_LINK} $<TARGET_FILE:rungs_emulator_engine>
                 $<TARGET_FILE:rungs_base> -lgomp -lm -ldl -lrt -lpthread
         DEPENDS ${objects} ${arg_LINK} rungs_emulator_engine rungs_base
@@ -98,5 +95,5 @@ endfunction()
 
 set(emulator_worker $<TARGET_OBJECTS:rungs_emulator_main> $<TARGET_FILE:rungs_emulator_host> $<TARGET_FILE:rungs_reference>
     $<TARGET_FILE:jansson>)
-emulator_program(rungs-emulator asan SOURCES ${emulator_variants} LINK ${emulator_worker})
-emulator_program(rungs-emulator-race race SOURCES ${emulator_variants} LINK ${emulator_worker})
+emulator_program(rungs-emulator asan FOLDER bin SOURCES ${emulator_variants} LINK ${emulator_worker})
+emulator_program(rungs-emulator-race race FOLDER bin SOURCES ${emulator_variants} LINK ${emulator_worker})
