@@ -1,0 +1,75 @@
+"""The CUDA ladder of rolling in the emulator, where edges.yaml does not reach: windows longer than a block of block prefix/suffix, with
+few and many blocks between; what the published kernels must fail at, and the others not; the largest windows that fit."""
+import pathlib
+import sys
+import tempfile
+
+from program import BUILD, call, expect, rows_of
+
+STABLE = ("cuda_naive", "cuda_shared", "cuda_thread_tile_stable", "cuda_block_prefix_suffix")
+FRAGILE = ("cuda_thread_tile", "cuda_thread_tile_padded", "cuda_prefix_difference")
+
+# With 32 threads a block has 480 outputs (288 for moments): its windows are long from 961 (577) on, and its chunks are scanned where more
+# than 31 blocks lie between a window's first and last.
+LONG = """
+title: Long windows
+about: Both sides of every switch in cuda_block_prefix_suffix
+suites:
+  - op: rolling
+    axes: {agg: [mean, std, min], dtype: [f64, f32], input: [naninf]}
+    tied:
+      - {n: 20011, window: 577}
+      - {n: 20011, window: 578}
+      - {n: 20011, window: 961}
+      - {n: 20011, window: 962}
+      - {n: 20011, window: 9793}
+      - {n: 20011, window: 15361}
+      - {n: 20011, window: 15841}
+      - {n: 20011, window: 15842}
+      - {n: 20160, window: 20159}
+      - {n: 20160, window: 20160}
+      - {n: 20160, window: 20161}
+    variants: [cuda_block_prefix_suffix threads=32]
+"""
+
+
+def run(folder, what, variants):
+    out = folder / "rows.jsonl"
+    out.unlink(missing_ok=True)
+    done = call("run", what, "--variants", ",".join(variants), "--emulate", "--verify-only", "--out", out, cwd=folder)
+    return done, {row["variant"].split("/")[1]: row for row in rows_of(out)} if out.exists() else {}
+
+
+def main():
+    if not (BUILD / "bin" / "rungs-emulator").exists():
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "long.yaml").write_text(LONG)
+        out = folder / "long.jsonl"
+        done = call("run", folder / "long.yaml", "--emulate", "--verify-only", "--out", out)
+        verdicts = [row["verdict"] for row in rows_of(out)]
+        expect(done.returncode == 0 and verdicts == ["pass"] * 66, "66 long windows", done)
+
+        for agg in ("mean", "var"):
+            done, found = run(folder, f"rolling agg={agg} n=3073 window=49 input=naninf", STABLE + FRAGILE)
+            for variant in STABLE:
+                expect(found[variant]["verdict"] == "pass", f"{variant} agg={agg} keeps NaN and inf in their windows", done)
+            for variant in FRAGILE:
+                expect(found[variant]["verdict"] == "fail", f"{variant} agg={agg} lets NaN and inf out of their windows", done)
+        done, found = run(folder, "rolling agg=max n=3073 window=49 input=naninf", STABLE + FRAGILE)
+        expect({found[variant]["verdict"] for variant in STABLE + FRAGILE[:2]} == {"pass"}, "maxima are exact", done)
+        expect(found["cuda_prefix_difference"]["verdict"] == "skip", "max has no difference", done)
+
+        # 227 KiB: 64 x 48 + 25985 - 1 doubles, and one window more.
+        done, found = run(folder, "rolling agg=mean n=30000 window=25985", ("cuda_thread_tile",))
+        expect(found["cuda_thread_tile"]["verdict"] == "pass", "the largest window that fits", done)
+        done, found = run(folder, "rolling agg=mean n=30000 window=25986", ("cuda_thread_tile",))
+        reason = found["cuda_thread_tile"]["reason"] or ""
+        expect(found["cuda_thread_tile"]["verdict"] == "skip" and "largest window is 25985" in reason, "and the next", done)
+        done, found = run(folder, "rolling agg=mean n=25985 window=25986", ("cuda_thread_tile",))
+        expect(found["cuda_thread_tile"]["verdict"] == "pass", "a window longer than the array needs no memory", done)
+
+
+if __name__ == "__main__":
+    main()
