@@ -13,11 +13,17 @@ static const struct {
     [DTYPE_U8] = {"u8", "uint8", 1, 0},
 };
 
-size_t dtype_size(DType dtype) { return DTYPES[dtype].size; }
+size_t dtype_size(DType dtype) {
+    return DTYPES[dtype].size;
+}
 
-double dtype_unit_roundoff(DType dtype) { return DTYPES[dtype].unit_roundoff; }
+double dtype_unit_roundoff(DType dtype) {
+    return DTYPES[dtype].unit_roundoff;
+}
 
-const char *dtype_name(DType dtype) { return DTYPES[dtype].name; }
+const char *dtype_name(DType dtype) {
+    return DTYPES[dtype].name;
+}
 
 bool dtype_parse(const char *word, DType *out) {
     for (int i = 0; i < DTYPE_COUNT; i++) {
@@ -34,7 +40,9 @@ size_t array_count(const Array *array) {
     return count;
 }
 
-size_t array_bytes(const Array *array) { return array_count(array) * dtype_size(array->dtype); }
+size_t array_bytes(const Array *array) {
+    return array_count(array) * dtype_size(array->dtype);
+}
 
 char *array_describe(const Array *array, char *text, size_t size) {
     size_t used = (size_t)snprintf(text, size, "%s[", dtype_name(array->dtype));

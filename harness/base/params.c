@@ -34,8 +34,9 @@ static Status unknown_name(const Params *params, const char *name) {
         TRY(text_append(&known, "%s%s", i ? ", " : "", names[i]));
     }
     const char *nearest = text_nearest(name, names, params->count);
-    const Status status = status_fail(STATUS_INVALID, "unknown parameter '%s'%s%s%s (known: %s)", name, nearest ? "; did you mean '" : "",
-                                      nearest ? nearest : "", nearest ? "'?" : "", known.text ? known.text : "none");
+    const Status status =
+        status_fail(STATUS_INVALID, "unknown parameter '%s'%s%s%s (known: %s)", name, nearest ? "; did you mean '" : "",
+                    nearest ? nearest : "", nearest ? "'?" : "", known.text ? known.text : "none");
     text_free(&known);
     return status;
 }
@@ -48,12 +49,16 @@ static Status set_number(ParamValue *value, const char *text) {
     if (integer) number = (double)value->integer;
     if (!parsed || isnan(number))
         return status_fail(STATUS_INVALID, "%s='%s' is not %s; allowed: %s from %.17g to %.17g", spec->name, text,
-                           integer ? "an integer" : "a number", integer ? "integers (also 1e8, 2^22)" : "numbers", spec->min, spec->max);
+                           integer ? "an integer" : "a number", integer ? "integers (also 1e8, 2^22)" : "numbers", spec->min,
+                           spec->max);
     if (!(number >= spec->min && number <= spec->max))
-        return status_fail(STATUS_INVALID, "%s=%s is out of range; allowed: %.17g to %.17g", spec->name, text, spec->min, spec->max);
+        return status_fail(STATUS_INVALID, "%s=%s is out of range; allowed: %.17g to %.17g", spec->name, text, spec->min,
+                           spec->max);
     value->real = number;
-    if (integer) snprintf(value->text, sizeof value->text, "%lld", value->integer);
-    else snprintf(value->text, sizeof value->text, "%s", text);
+    if (integer)
+        snprintf(value->text, sizeof value->text, "%lld", value->integer);
+    else
+        snprintf(value->text, sizeof value->text, "%s", text);
     return STATUS_OK;
 }
 
@@ -81,8 +86,8 @@ static Status set_value(ParamValue *value, const char *text) {
     if (value->spec->kind == PARAM_CHOICE) return set_choice(value, text);
     if (value->spec->kind != PARAM_TEXT) return set_number(value, text);
     if (strlen(text) >= sizeof value->text || strpbrk(text, " \t\n"))
-        return status_fail(STATUS_INVALID, "%s='%.80s': a text of up to %zu characters without blanks is expected", value->spec->name, text,
-                           sizeof value->text - 1);
+        return status_fail(STATUS_INVALID, "%s='%.80s': a text of up to %zu characters without blanks is expected",
+                           value->spec->name, text, sizeof value->text - 1);
     snprintf(value->text, sizeof value->text, "%s", text);
     return STATUS_OK;
 }
@@ -111,15 +116,25 @@ static const ParamValue *demand(const Params *params, const char *name) {
     abort();
 }
 
-long long params_int(const Params *params, const char *name) { return demand(params, name)->integer; }
+long long params_int(const Params *params, const char *name) {
+    return demand(params, name)->integer;
+}
 
-double params_real(const Params *params, const char *name) { return demand(params, name)->real; }
+double params_real(const Params *params, const char *name) {
+    return demand(params, name)->real;
+}
 
-int params_choice(const Params *params, const char *name) { return demand(params, name)->choice; }
+int params_choice(const Params *params, const char *name) {
+    return demand(params, name)->choice;
+}
 
-const char *params_text(const Params *params, const char *name) { return demand(params, name)->text; }
+const char *params_text(const Params *params, const char *name) {
+    return demand(params, name)->text;
+}
 
-bool params_has(const Params *params, const char *name) { return find(params, name) != NULL; }
+bool params_has(const Params *params, const char *name) {
+    return find(params, name) != NULL;
+}
 
 size_t params_format(const Params *params, bool only_given, char *text, size_t size) {
     size_t used = 0;

@@ -36,9 +36,13 @@ Status status_prefix(Status code, const char *format, ...) {
     return code;
 }
 
-const char *status_message(void) { return last_message; }
+const char *status_message(void) {
+    return last_message;
+}
 
-const char *status_where(void) { return last_where; }
+const char *status_where(void) {
+    return last_where;
+}
 
 const char *status_word(Status code) {
     static const char *const words[] = {"ok", "invalid", "unsupported", "io", "memory", "device", "check", "internal"};

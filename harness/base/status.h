@@ -44,10 +44,10 @@ Status status_prefix(Status code, const char *format, ...)
 
 #define status_fail(code, ...) status_fail_at(__FILE__, __LINE__, (code), __VA_ARGS__)
 
-#define TRY(expression)                                                                                                          \
-    do {                                                                                                                         \
-        const Status try_status_ = (expression);                                                                                 \
-        if (try_status_ != STATUS_OK) return try_status_;                                                                        \
+#define TRY(expression)                                                                                                            \
+    do {                                                                                                                           \
+        const Status try_status_ = (expression);                                                                                   \
+        if (try_status_ != STATUS_OK) return try_status_;                                                                          \
     } while (0)
 
 #ifdef __cplusplus

@@ -38,7 +38,8 @@ bool text_integer(const char *text, long long *out) {
 }
 
 bool text_glob(const char *pattern, const char *text) {
-    const char *star = NULL, *resume = NULL; /* behind the last *, and where in the text it gives up next: linear in pattern x text */
+    const char *star = NULL,
+               *resume = NULL; /* behind the last *, and where in the text it gives up next: linear in pattern x text */
     for (;;) {
         if (*pattern == '*') {
             star = ++pattern;
@@ -122,8 +123,7 @@ void text_free(Text *self) {
 
 Status text_read_file(const char *path, char **out, size_t *length) {
     FILE *file = fopen(path, "rb");
-    if (!file)
-        return status_fail(errno == ENOENT ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    if (!file) return status_fail(errno == ENOENT ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened: %s", path, strerror(errno));
     char *text = NULL;
     size_t used = 0, room = 0;
     for (;;) {

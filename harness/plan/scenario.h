@@ -24,18 +24,18 @@ typedef struct VariantChoice {
 /* One case and the variants to run on it: what the pipeline works through. */
 typedef struct PlanItem {
     Case problem;
-    Case emulated;          /* the same with the scenario's `without_gpu` parameters: what CUDA variants run where there is no GPU */
+    Case emulated; /* the same with the scenario's `without_gpu` parameters: what CUDA variants run where there is no GPU */
     VariantChoice *variants;
     int variant_count;
-    unsigned modes;         /* bit per Mode */
-    bool declared_bounds;   /* judge variants that declare a looser bound by it */
-    const char *baseline;   /* variant id that speed-ups are against; NULL: none */
-    const char *scenario;   /* name of the scenario: "published/rolling" */
+    unsigned modes;       /* bit per Mode */
+    bool declared_bounds; /* judge variants that declare a looser bound by it */
+    const char *baseline; /* variant id that speed-ups are against; NULL: none */
+    const char *scenario; /* name of the scenario: "published/rolling" */
 } PlanItem;
 
 /* What a scenario file says about itself. */
 typedef struct ScenarioInfo {
-    const char *name;  /* path below scenarios/ without .yaml: "published/rolling" */
+    const char *name; /* path below scenarios/ without .yaml: "published/rolling" */
     const char *path;
     const char *title; /* one line */
     const char *about; /* for people; NULL: nothing */
@@ -57,8 +57,8 @@ typedef struct Plan {
 Status plan_add_scenario(Plan *plan, const char *path);
 /* Appends one case given as text, for all variants of its op that match the glob (NULL: all), all modes, strict bounds. */
 Status plan_add_case(Plan *plan, const char *text, const char *variants);
-/* Keeps only the variants whose id or name matches the comma-separated globs; STATUS_INVALID if one of them matches nothing, so that
- * a misspelt name is not a silently shorter run. */
+/* Keeps only the variants whose id or name matches the comma-separated globs; STATUS_INVALID if one of them matches nothing, so
+ * that a misspelt name is not a silently shorter run. */
 Status plan_filter(Plan *plan, const char *globs);
 /* Keeps shard i of n (0 <= i < n), by item, round robin. */
 Status plan_shard(Plan *plan, int index, int count);

@@ -1,5 +1,6 @@
-/* row.h - results files: one JSON object per line, appended and flushed as it happens. docs/RESULTS.md has every key; record/row.schema.json
- * is the schema that CI validates against. Keys are the same wherever they occur, so rows of different runs concatenate. */
+/* row.h - results files: one JSON object per line, appended and flushed as it happens. docs/RESULTS.md has every key;
+ * record/row.schema.json is the schema that CI validates against. Keys are the same wherever they occur, so rows of different runs
+ * concatenate. */
 #ifndef RUNGS_RECORD_ROW_H
 #define RUNGS_RECORD_ROW_H
 
@@ -12,9 +13,11 @@ enum { ROW_SCHEMA_VERSION = 1 };
 
 typedef struct RowFile RowFile;
 
-/* Opens for appending (creates it). A last line that was cut off by a crash is dropped, with a note on stderr by the caller: *cut. */
+/* Opens for appending (creates it). A last line that was cut off by a crash is dropped, with a note on stderr by the caller: *cut.
+ */
 Status rowfile_open(const char *path, RowFile **out, bool *cut);
-/* Writes one line and flushes it to the file system. STATUS_IO names the path (disk full ...); the file then still ends on a whole line. */
+/* Writes one line and flushes it to the file system. STATUS_IO names the path (disk full ...); the file then still ends on a whole
+ * line. */
 Status rowfile_append(RowFile *file, const json_t *row);
 void rowfile_close(RowFile *file);
 /* All lines of a file as a JSON array; errors name file and line. New reference. */

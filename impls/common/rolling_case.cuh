@@ -79,7 +79,7 @@ static inline bool rolling_fits_shared(const VariantArgs *args, size_t (*bytes)(
                           window, shape, bytes(args, window), SHARED_BYTES_MAX, fits);
 }
 
-template <typename T> __global__ void rolling_fill_kernel(T *y, size_t n, T value) {
+template <typename T> static __global__ void rolling_fill_kernel(T *y, size_t n, T value) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = value;
 }

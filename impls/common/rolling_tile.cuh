@@ -33,7 +33,7 @@ template <typename T, Aggregate AGG> struct RunningSums {
 };
 
 template <typename T, Aggregate AGG, template <typename> class Rows>
-__global__ void __launch_bounds__(1024) rolling_tile_kernel(RollingView<T> view, unsigned tile) {
+static __global__ void __launch_bounds__(1024) rolling_tile_kernel(RollingView<T> view, unsigned tile) {
     DYN_SHARED(T, memory);
     Rows<T> rows(memory, tile);
     const size_t block_first = (size_t)blockIdx.x * blockDim.x * tile;

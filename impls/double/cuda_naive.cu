@@ -6,21 +6,21 @@
 
 enum { THREADS = 128 };
 
-template <typename T>
-static __global__ void __launch_bounds__(THREADS) double_kernel(const T *x, T *y, size_t n) {
+template <typename T> static __global__ void __launch_bounds__(THREADS) double_kernel(const T *x, T *y, size_t n) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (i < n) y[i] = 2 * x[i];
 }
 
-template <typename T>
-static Status run_typed(const VariantArgs *args) {
+template <typename T> static Status run_typed(const VariantArgs *args) {
     const size_t n = array_count(&args->in[0]);
     if (n == 0) return STATUS_OK;
     const unsigned blocks = (unsigned)((n + THREADS - 1) / THREADS);
     return launch(double_kernel<T>, {blocks, THREADS, 0, args->stream}, (const T *)args->in[0].data, (T *)args->out[0].data, n);
 }
 
-static Status run(const VariantArgs *args) { return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args); }
+static Status run(const VariantArgs *args) {
+    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+}
 
 RUNGS_VARIANT(double, cuda_naive) = {
     .backend = BACKEND_CUDA,

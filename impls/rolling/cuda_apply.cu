@@ -56,7 +56,7 @@ static LaunchShape shape_of(const VariantArgs *args) {
 
 #ifdef RUNGS_EMULATED
 
-template <typename T, typename Function> __global__ void apply_kernel(ApplyView<T> view, Function function) {
+template <typename T, typename Function> static __global__ void apply_kernel(ApplyView<T> view, Function function) {
     DYN_SHARED(T, staged);
     apply_block(view, staged, function);
 }

@@ -19,7 +19,7 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-template <typename T, Aggregate AGG> __global__ void __launch_bounds__(THREADS_MAX) tiny_kernel(RollingView<T> view) {
+template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(THREADS_MAX) tiny_kernel(RollingView<T> view) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, w = view.window;
     if (i >= view.n) return;
     if (i + 1 < w) {
@@ -32,7 +32,7 @@ template <typename T, Aggregate AGG> __global__ void __launch_bounds__(THREADS_M
 
 /* Units of K elements in shared memory: halo_units before the block's own; elements and two arrays of aggregates. */
 template <typename T, Aggregate AGG, unsigned K>
-__global__ void __launch_bounds__(THREADS_MAX) short_kernel(RollingView<T> view, unsigned halo_units) {
+static __global__ void __launch_bounds__(THREADS_MAX) short_kernel(RollingView<T> view, unsigned halo_units) {
     using A = Accumulator<T, AGG>;
     const unsigned w = (unsigned)view.window, units = halo_units + blockDim.x, own_unit = halo_units + threadIdx.x;
     DYN_SHARED(T, elements);
@@ -77,7 +77,7 @@ struct Middle {
 
 /* Per block of x: the aggregate of all its elements and that of its last middle.rest. */
 template <typename T, Aggregate AGG>
-__global__ void __launch_bounds__(THREADS_MAX)
+static __global__ void __launch_bounds__(THREADS_MAX)
     block_aggregates_kernel(RollingView<T> view, Middle middle, Accumulator<T, AGG> *whole, Accumulator<T, AGG> *rest) {
     using A = Accumulator<T, AGG>;
     constexpr unsigned K = UNIT<AGG>;
@@ -103,7 +103,8 @@ __global__ void __launch_bounds__(THREADS_MAX)
 /* Chunks of `chunk` aggregates: prefix[i] from its chunk's beginning to i (blockIdx.y = 0), suffix[i] from i to its chunk's end
  * (1). */
 template <typename A>
-__global__ void __launch_bounds__(CHUNK_THREADS) chunk_scans_kernel(const A *in, size_t count, size_t chunk, A *prefix, A *suffix) {
+static __global__ void __launch_bounds__(CHUNK_THREADS)
+    chunk_scans_kernel(const A *in, size_t count, size_t chunk, A *prefix, A *suffix) {
     const size_t begin = blockIdx.x * chunk, end = count - begin < chunk ? count : begin + chunk;
     DYN_SHARED(A, totals);
     A carry;
@@ -139,7 +140,7 @@ template <typename A> __device__ A gather_middle(Middle middle, const A *whole, 
 }
 
 template <typename T, Aggregate AGG>
-__global__ void __launch_bounds__(THREADS_MAX)
+static __global__ void __launch_bounds__(THREADS_MAX)
     long_kernel(RollingView<T> view, Middle middle, const Accumulator<T, AGG> *whole, const Accumulator<T, AGG> *rest,
                 const Accumulator<T, AGG> *prefix, const Accumulator<T, AGG> *suffix) {
     using A = Accumulator<T, AGG>;

@@ -11,7 +11,7 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-template <typename T, Aggregate AGG> __global__ void __launch_bounds__(1024) naive_kernel(RollingView<T> view) {
+template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(1024) naive_kernel(RollingView<T> view) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, w = view.window;
     if (i >= view.n) return;
     if (i + 1 < w) {

@@ -15,7 +15,7 @@ struct Square {
 };
 
 template <typename T, Aggregate AGG>
-__global__ void __launch_bounds__(THREADS) difference_kernel(RollingView<T> view, const T *sums, const T *squares) {
+static __global__ void __launch_bounds__(THREADS) difference_kernel(RollingView<T> view, const T *sums, const T *squares) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, w = view.window;
     if (i >= view.n) return;
     if (i + 1 < w) {

@@ -14,7 +14,7 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-template <typename T, Aggregate AGG> __global__ void __launch_bounds__(1024) shared_kernel(RollingView<T> view) {
+template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(1024) shared_kernel(RollingView<T> view) {
     DYN_SHARED(T, memory);
     FlatRows<T> rows(memory, 1);
     const size_t first = (size_t)blockIdx.x * blockDim.x, i = first + threadIdx.x, w = view.window;

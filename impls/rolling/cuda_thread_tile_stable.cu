@@ -35,7 +35,7 @@ template <typename T> struct Fronts {
 };
 
 template <typename T, Aggregate AGG>
-__global__ void __launch_bounds__(1024) stable_kernel(RollingView<T> view, unsigned tile, unsigned staged) {
+static __global__ void __launch_bounds__(1024) stable_kernel(RollingView<T> view, unsigned tile, unsigned staged) {
     using A = Accumulator<T, AGG>;
     DYN_SHARED(T, memory);
     PaddedRows<T> rows(memory, tile);
