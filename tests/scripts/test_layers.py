@@ -168,12 +168,21 @@ def plotting_faults(root):
             yield f"{path}: knows the plots"
 
 
+def kernel_faults(root):
+    """Kernels of two variants may bear one name; for templates the linker would silently keep one of them."""
+    for path, text in files(root, ("impls",), (".cu", ".cuh")):
+        for i, line in enumerate(without_strings(without_comments(text)).splitlines(), 1):
+            if "__global__" in line and not re.search(r"\bstatic\s+__global__", line):
+                yield f"{path}:{i}: a kernel that is not static: {line.strip()}"
+
+
 RULES = {
     "includes": include_faults,
     "printing": lambda root: call_faults(root, PRINTS, MAY_PRINT, "only the program prints and exits"),
     "writing": lambda root: call_faults(root, WRITES, MAY_WRITE, "only record/ writes results"),
     "python": python_faults,
     "plotting": plotting_faults,
+    "kernels": kernel_faults,
 }
 
 
@@ -235,6 +244,10 @@ class Planted(unittest.TestCase):
         self.expect("python", {**worker, "plots/a.py": "import subprocess\nsubprocess.run(['./rungs', 'list'])"}, "plots/a.py:2: starts ./rungs")
         self.expect("python", {**worker, "plots/a.py": "import os\nos.system(command)"}, "starts a program")
         self.expect("python", {**worker, "plots/figures_gnuplot.py": "import subprocess\nsubprocess.run(['gnuplot', 'x'])\nimport rows"}, None)
+
+    def test_kernels(self):
+        self.expect("kernels", {"impls/op/cuda_a.cu": "template <int N> __global__ void scan_kernel();"}, "cuda_a.cu:1: a kernel that is not static")
+        self.expect("kernels", {"impls/op/cuda_a.cu": "// __global__\nstatic __global__ void scan_kernel();"}, None)
 
     def test_plotting(self):
         self.expect("plotting", {"harness/run.c": 'const char *p = "plots/report.py";'}, "knows the plots")
