@@ -49,11 +49,10 @@ target_link_libraries(rungs_emulator_main PRIVATE rungs_emulator_options)
 # How kernels are compiled. Nothing is contracted or vectorised: the device's compiler decides for itself.
 set(emulator_flags -x c++ -std=c++20 -O1 -g -gdwarf-4 -fno-omit-frame-pointer -ffp-contract=off -fno-vectorize -fno-slp-vectorize
     -Wall -Wextra -Wno-unused-function -Wno-missing-field-initializers -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE
-    -DRUNGS_EMULATED -ffile-prefix-map=${PROJECT_SOURCE_DIR}/= -I${emulator_dir}/include -I${PROJECT_SOURCE_DIR}/harness
+    -DRUNGS_EMULATED -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -I${emulator_dir}/include -I${PROJECT_SOURCE_DIR}/harness
     -I${PROJECT_SOURCE_DIR}/impls -isystem ${RUNGS_CUDA_HEADERS})
-set(emulator_flags_plain)
-set(emulator_flags_asan -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=function,vptr
-    -fsanitize-coverage=trace-pc,edge,no-prune)
+set(emulator_flags_plain -fsanitize-coverage=trace-pc,edge,no-prune) # calls the engine at every basic block
+set(emulator_flags_asan -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=function,vptr ${emulator_flags_plain})
 set(emulator_flags_race -fsanitize=thread -mllvm -tsan-distinguish-volatile -mllvm -tsan-instrument-read-before-write=1
     -mllvm -tsan-instrument-func-entry-exit=0)
 set(emulator_link_plain)

@@ -61,7 +61,10 @@ void __ubsan_on_report(void) {
     char *address = NULL;
     if (!engine.launch || !__ubsan_get_current_report_data) return;
     __ubsan_get_current_report_data(&kind, &message, &file, &line, &column, &address);
-    fault_announce("undefined behaviour", NULL, "%s (%s), at %s:%u:%u", message, kind, file ? file : "?", line, column);
+    const char *const source = RUNGS_SOURCE_DIR "/";
+    if (file && strncmp(file, source, strlen(source)) == 0) file += strlen(source);
+    fault_announce(strcmp(kind, "out-of-bounds-index") == 0 ? "out of bounds" : "undefined behaviour", NULL, "%s (%s), at %s:%u:%u",
+                   message, kind, file ? file : "?", line, column);
 }
 
 const char *__asan_default_options(void);

@@ -98,7 +98,8 @@ static void ask_addr2line(const void *pc, bool function, char *text, size_t size
         if (!function && (strstr(line, "/device/emulator/cuda") || strstr(line, "/emulator/include/"))) continue;
         char *note = strstr(line, " (discriminator");
         if (note) *note = '\0';
-        snprintf(text, size, "%s", line);
+        const size_t source = strlen(RUNGS_SOURCE_DIR "/");
+        snprintf(text, size, "%s", strncmp(line, RUNGS_SOURCE_DIR "/", source) == 0 ? line + source : line);
         break;
     }
     pclose(answer);
