@@ -148,15 +148,27 @@ static Status run_global_uninitialised(const Device *device) {
 
 /* BUG: a vector load from an address that is no multiple of its size. */
 static __global__ void misaligned(const float *x, float *out) {
-    const float4 four = *reinterpret_cast<const float4 *>(x + 1);
+    const float4 four = __ldg(reinterpret_cast<const float4 *>(x + 1));
     out[0] = four.x + four.w;
 }
 
-static Status run_misaligned(const Device *device) {
+static __global__ void misaligned_member(const float *x, float *out) {
+    const float4 *four = reinterpret_cast<const float4 *>(x + 1);
+    out[0] = four->x + four->w;
+}
+
+static Status launch_misaligned(const Device *device, void (*kernel)(const float *, float *)) {
     float host[8] = {0}, *x, *out;
     TRY(make_array(device, host, 8, &x));
     TRY(make_array<float>(device, NULL, 1, &out));
-    return launch(misaligned, {1, 1, 0, device->stream()}, (const float *)x, out);
+    return launch(kernel, {1, 1, 0, device->stream()}, (const float *)x, out);
+}
+
+static Status run_misaligned(const Device *device) {
+    return launch_misaligned(device, misaligned);
+}
+static Status run_misaligned_member(const Device *device) {
+    return launch_misaligned(device, misaligned_member);
 }
 
 static __global__ void misaligned_atomic(char *x) {
@@ -224,10 +236,13 @@ extern "C" const SelfTest BUGS_MEMORY[] = {
     {"uninitialised dynamic shared", run_dynamic_uninitialised, {WRONG, WRONG, "uninitialised read"}},
     {"uninitialised static shared", run_static_uninitialised, {WRONG, WRONG, "uninitialised read"}},
     {"uninitialised global", run_global_uninitialised, {NULL, NULL, "uninitialised read"}},
-    {"misaligned vector", run_misaligned, {NULL, "undefined behaviour", NULL}},
+    {"misaligned vector", run_misaligned, {"misaligned address", "misaligned address", "misaligned address"}},
+    {"misaligned member", run_misaligned_member, {NULL, "undefined behaviour", NULL}},
     {"misaligned atomic", run_misaligned_atomic, {"misaligned address", "misaligned address", "misaligned address"}},
     {"recursion", run_recursion, {"stack overflow", "stack overflow", "stack overflow"}},
-    {"host access", run_host_access, {"device memory touched by host code", "device memory touched by host code", "device memory touched by host code"}},
+    {"host access",
+     run_host_access,
+     {"device memory touched by host code", "device memory touched by host code", "device memory touched by host code"}},
     {"other stream", run_other_stream, {WRONG, WRONG, WRONG}},
     {"trap", run_trap, {"trap", "trap", "trap"}},
     {NULL, NULL, {}},

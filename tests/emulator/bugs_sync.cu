@@ -30,7 +30,8 @@ static Status run_scan_without_barrier(const Device *device) {
     for (unsigned i = 0; i < N; i++) expected[i] = i % 97 + 1 + (i % THREADS ? expected[i - 1] : 0);
     TRY(make_ramp(device, &in));
     TRY(make_array<unsigned>(device, NULL, N, &out));
-    TRY(launch(scan_without_barrier, {BLOCKS, THREADS, 2 * THREADS * sizeof(unsigned), device->stream()}, (const unsigned *)in, out));
+    TRY(launch(scan_without_barrier, {BLOCKS, THREADS, 2 * THREADS * sizeof(unsigned), device->stream()}, (const unsigned *)in,
+               out));
     return expect_equal(device, out, expected, N, "scan_without_barrier");
 }
 
@@ -68,8 +69,8 @@ static Status run_exchange_without_syncwarp(const Device *device) {
     return expect_equal(device, out, expected, 32, "exchange_without_syncwarp");
 }
 
-/* A running sum over blocks. BUG (each by a parameter): waits for blockIdx - 1 instead of taking a ticket; publishes without a fence, or
- * with one that reaches its own block only; reads without a fence. */
+/* A running sum over blocks. BUG (each by a parameter): waits for blockIdx - 1 instead of taking a ticket; publishes without a
+ * fence, or with one that reaches its own block only; reads without a fence. */
 enum { BY_BLOCK_INDEX = 1, NO_FENCE_BEFORE = 2, BLOCK_FENCE_BEFORE = 4, NO_FENCE_AFTER = 8 };
 
 static __global__ void chained_sum(int bug, unsigned *ticket, volatile int *flags, int *sums) {
@@ -82,8 +83,10 @@ static __global__ void chained_sum(int bug, unsigned *ticket, volatile int *flag
         before = sums[tile - 1];
     }
     sums[tile] = before + (int)tile;
-    if (bug == BLOCK_FENCE_BEFORE) __threadfence_block();
-    else if (bug != NO_FENCE_BEFORE) __threadfence();
+    if (bug == BLOCK_FENCE_BEFORE)
+        __threadfence_block();
+    else if (bug != NO_FENCE_BEFORE)
+        __threadfence();
     flags[tile] = 1;
 }
 
@@ -125,8 +128,10 @@ static Status run_same_value(const Device *device) {
 
 /* BUG: an atomic and a plain write meet. */
 static __global__ void mixed_writes(int *out) {
-    if (threadIdx.x == 5) out[0] = 1;
-    else atomicAdd(&out[0], 1);
+    if (threadIdx.x == 5)
+        out[0] = 1;
+    else
+        atomicAdd(&out[0], 1);
 }
 
 static Status run_mixed_writes(const Device *device) {
@@ -238,12 +243,18 @@ extern "C" const SelfTest BUGS_SYNC[] = {
     {"no fence after the flag", run_no_fence_after, {NULL, NULL, "data race"}},
     {"same value from two blocks", run_same_value, {NULL, NULL, "data race"}},
     {"atomic and plain writes", run_mixed_writes, {NULL, NULL, "data race"}},
-    {"barrier in both branches", run_divergent_barrier, {"barrier in divergent code", "barrier in divergent code", "barrier in divergent code"}},
-    {"skipped barrier", run_skipped_barrier, {"barrier in divergent code", "barrier in divergent code", "barrier in divergent code"}},
+    {"barrier in both branches",
+     run_divergent_barrier,
+     {"barrier in divergent code", "barrier in divergent code", "barrier in divergent code"}},
+    {"skipped barrier",
+     run_skipped_barrier,
+     {"barrier in divergent code", "barrier in divergent code", "barrier in divergent code"}},
     {"deadlock", run_deadlock, {"deadlock", "deadlock", "deadlock"}},
     {"endless wait", run_endless_wait, {"livelock", "livelock", "livelock"}},
     {"wrong mask", run_wrong_mask, {"wrong mask", "wrong mask", "wrong mask"}},
     {"absent lane", run_absent_lane, {"shuffle from an absent lane", "shuffle from an absent lane", "shuffle from an absent lane"}},
-    {"vote in both branches", run_divergent_vote, {"warp operation in divergent code", "warp operation in divergent code", "warp operation in divergent code"}},
+    {"vote in both branches",
+     run_divergent_vote,
+     {"warp operation in divergent code", "warp operation in divergent code", "warp operation in divergent code"}},
     {NULL, NULL, {}},
 };

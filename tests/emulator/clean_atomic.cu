@@ -9,7 +9,8 @@ static __global__ void histogram(const unsigned char *x, size_t n, unsigned *cou
     __shared__ unsigned own[BINS];
     for (unsigned bin = threadIdx.x; bin < BINS; bin += blockDim.x) own[bin] = 0;
     __syncthreads();
-    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x) atomicAdd(&own[x[i] % BINS], 1u);
+    for (size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x; i < n; i += (size_t)gridDim.x * blockDim.x)
+        atomicAdd(&own[x[i] % BINS], 1u);
     __syncthreads();
     for (unsigned bin = threadIdx.x; bin < BINS; bin += blockDim.x) atomicAdd(&counts[bin], own[bin]);
 }

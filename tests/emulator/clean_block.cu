@@ -142,8 +142,8 @@ static __global__ void indices(unsigned *out) {
     const unsigned block = (blockIdx.z * gridDim.y + blockIdx.y) * gridDim.x + blockIdx.x;
     const unsigned thread = (threadIdx.z * blockDim.y + threadIdx.y) * blockDim.x + threadIdx.x;
     const unsigned threads = blockDim.x * blockDim.y * blockDim.z;
-    out[block * threads + thread] = blockIdx.x + 10 * blockIdx.y + 100 * blockIdx.z + 1000 * threadIdx.x + 10000 * threadIdx.y +
-                                    100000 * threadIdx.z;
+    out[block * threads + thread] =
+        blockIdx.x + 10 * blockIdx.y + 100 * blockIdx.z + 1000 * threadIdx.x + 10000 * threadIdx.y + 100000 * threadIdx.z;
 }
 
 static Status run_indices(const Device *device) {

@@ -1,4 +1,5 @@
-/* Clean kernels whose blocks depend on each other: scans with look-back, a reduction by the last block, launches that follow each other. */
+/* Clean kernels whose blocks depend on each other: scans with look-back, a reduction by the last block, launches that follow each
+ * other. */
 #include "kernel.h"
 #include "selftest.h"
 
@@ -18,7 +19,8 @@ static __device__ int scan_block(int own, int *buffer) {
 }
 
 /* Decoupled look-back: tiles by ticket; flag 1: `totals` is there, 2: `prefixes` too. */
-static __global__ void lookback_scan(const int *x, int *y, size_t n, unsigned *ticket, volatile int *flags, int *totals, int *prefixes) {
+static __global__ void lookback_scan(const int *x, int *y, size_t n, unsigned *ticket, volatile int *flags, int *totals,
+                                     int *prefixes) {
     __shared__ int buffer[THREADS];
     __shared__ unsigned tile;
     __shared__ int before;
@@ -51,7 +53,8 @@ static __global__ void lookback_scan(const int *x, int *y, size_t n, unsigned *t
     if (i < n) y[i] = before + inclusive;
 }
 
-/* The same with value and flag in one word, exchanged by atomics, looked back at by a warp. Nothing else is passed on, so no fence. */
+/* The same with value and flag in one word, exchanged by atomics, looked back at by a warp. Nothing else is passed on, so no fence.
+ */
 static __global__ void packed_scan(const int *x, int *y, size_t n, unsigned *ticket, unsigned long long *words) {
     __shared__ int buffer[THREADS];
     __shared__ unsigned tile;
@@ -100,8 +103,8 @@ static Status run_lookback(const Device *device) {
     TRY(make_array(device, zero, BLOCKS, &flags));
     TRY(make_array<int>(device, NULL, BLOCKS, &totals));
     TRY(make_array<int>(device, NULL, BLOCKS, &prefixes));
-    TRY(launch(lookback_scan, {BLOCKS, THREADS, 0, device->stream()}, (const int *)in, out, (size_t)N, ticket, (volatile int *)flags, totals,
-               prefixes));
+    TRY(launch(lookback_scan, {BLOCKS, THREADS, 0, device->stream()}, (const int *)in, out, (size_t)N, ticket,
+               (volatile int *)flags, totals, prefixes));
     return expect_equal(device, out, expected, N, "lookback_scan");
 }
 

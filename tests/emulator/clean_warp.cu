@@ -171,8 +171,13 @@ static Status run_warp_exchange(const Device *device) {
 
 static __global__ void bits(unsigned *out, unsigned long long *wide) {
     const unsigned x = 0x00f0a003u + threadIdx.x;
-    const unsigned row[] = {(unsigned)__popc(x), (unsigned)__clz((int)x), (unsigned)__ffs((int)x), __brev(x),
-                            __byte_perm(x, 0x11223344u, 0x7250), __funnelshift_l(x, 0x80000001u, 4), __funnelshift_r(x, 0x80000001u, 4),
+    const unsigned row[] = {(unsigned)__popc(x),
+                            (unsigned)__clz((int)x),
+                            (unsigned)__ffs((int)x),
+                            __brev(x),
+                            __byte_perm(x, 0x11223344u, 0x7250),
+                            __funnelshift_l(x, 0x80000001u, 4),
+                            __funnelshift_r(x, 0x80000001u, 4),
                             __umulhi(x, 0x10000001u)};
     for (int i = 0; i < 8; i++) out[i] = row[i];
     const double half = 0.5 * (1 + threadIdx.x);
@@ -195,12 +200,8 @@ static Status run_bits(const Device *device) {
 }
 
 extern "C" const SelfTest CLEAN_WARP[] = {
-    {"shuffles", run_shuffles, {}},
-    {"wide shuffles", run_wide_shuffles, {}},
-    {"votes and matches", run_votes, {}},
-    {"warp reductions", run_reductions, {}},
-    {"partial masks", run_partial_masks, {}},
-    {"warp exchange", run_warp_exchange, {}},
-    {"bit operations", run_bits, {}},
-    {NULL, NULL, {}},
+    {"shuffles", run_shuffles, {}},           {"wide shuffles", run_wide_shuffles, {}},
+    {"votes and matches", run_votes, {}},     {"warp reductions", run_reductions, {}},
+    {"partial masks", run_partial_masks, {}}, {"warp exchange", run_warp_exchange, {}},
+    {"bit operations", run_bits, {}},         {NULL, NULL, {}},
 };

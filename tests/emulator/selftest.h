@@ -1,6 +1,6 @@
-/* selftest.h - the emulator's own tests. Clean kernels are correct CUDA: they must pass, without a word, in every order, in every kind of
- * build, and on a GPU (selftest_gpu.c), which shows that what the emulator takes for CUDA is CUDA. Each buggy kernel has one
- * bug, which must be reported as what it is.
+/* selftest.h - the emulator's own tests. Clean kernels are correct CUDA: they must pass, without a word, in every order, in every
+ * kind of build, and on a GPU (selftest_gpu.c), which shows that what the emulator takes for CUDA is CUDA. Each buggy kernel has
+ * one bug, which must be reported as what it is.
  */
 #ifndef SELFTEST_H
 #define SELFTEST_H
@@ -41,7 +41,8 @@ template <typename T> static inline Status make_array(const Device *device, cons
 }
 
 /* Waits for the kernels and compares bit by bit. */
-template <typename T> static inline Status expect_equal(const Device *device, const T *actual, const T *expected, size_t n, const char *what) {
+template <typename T>
+static inline Status expect_equal(const Device *device, const T *actual, const T *expected, size_t n, const char *what) {
     T *host = static_cast<T *>(malloc(n * sizeof(T)));
     if (!host) return status_fail(STATUS_MEMORY, "%s", what);
     Status status = device->wait(what);

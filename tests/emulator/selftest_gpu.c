@@ -1,4 +1,5 @@
-/* The clean self tests on a real GPU: what they, and so the emulator, take for CUDA must be what CUDA does. 77 (skipped) without a GPU. */
+/* The clean self tests on a real GPU: what they, and so the emulator, take for CUDA must be what CUDA does. 77 (skipped) without a
+ * GPU. */
 #include "selftest.h"
 
 #include <stdio.h>

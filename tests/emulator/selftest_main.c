@@ -49,7 +49,8 @@ static void run(const SelfTest *test, const EmulatorSettings *settings, Outcome 
     close(ends[1]);
     ssize_t got;
     char rest[256];
-    while ((got = used + 1 < OUTPUT_MAX ? read(ends[0], outcome->output + used, OUTPUT_MAX - 1 - used) : read(ends[0], rest, sizeof rest)) > 0)
+    while ((got = used + 1 < OUTPUT_MAX ? read(ends[0], outcome->output + used, OUTPUT_MAX - 1 - used)
+                                        : read(ends[0], rest, sizeof rest)) > 0)
         if (used + 1 < OUTPUT_MAX) used += (size_t)got;
     close(ends[0]);
     waitpid(pid, &outcome->status, 0);
@@ -61,8 +62,8 @@ static void judge(bool good, const SelfTest *test, const EmulatorSettings *setti
     failures++;
     emulator_settings = *settings;
     printf("FAIL %s (%s): wanted %s; exit code %d, signal %d; it said: %s\n", test->name, settings_replay(), wanted,
-           WIFEXITED(outcome->status) ? WEXITSTATUS(outcome->status) : -1, WIFSIGNALED(outcome->status) ? WTERMSIG(outcome->status) : 0,
-           outcome->output[0] ? outcome->output : "nothing");
+           WIFEXITED(outcome->status) ? WEXITSTATUS(outcome->status) : -1,
+           WIFSIGNALED(outcome->status) ? WTERMSIG(outcome->status) : 0, outcome->output[0] ? outcome->output : "nothing");
 }
 
 static void run_clean(const SelfTest *test) {

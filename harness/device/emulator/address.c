@@ -1,27 +1,36 @@
 #include "device/emulator/address.h"
 
 #include "device/emulator/arena.h"
+#include "device/emulator/sanitizer.h"
 #include "device/emulator/shared.h"
 #include "device/emulator/symbol.h"
 
 #include <stdio.h>
 
-/* Static variables end with red zones or with each other: name the nearest one below. */
+/* To AddressSanitizer a variable's symbol covers its red zone too. */
+static size_t own_bytes(const unsigned char *begin, size_t bytes) {
+    const unsigned char *red_zone = sanitizer_first_forbidden(begin, bytes);
+    return red_zone ? (size_t)(red_zone - begin) : bytes;
+}
+
+/* The variable that holds the address, or else the nearest one below. */
 static bool describe_static(const unsigned char *address, char *text) {
+    enum { NEAR = 4096 };
     char name[384];
-    size_t offset, bytes;
+    size_t offset, bytes, distance = 0;
     if (!shared_is_static(address)) return false;
-    if (symbol_variable(address, name, sizeof name, &offset, &bytes)) {
+    while (distance < NEAR && !symbol_variable(address - distance, name, sizeof name, &offset, &bytes)) distance++;
+    if (distance == NEAR) {
+        snprintf(text, ADDRESS_TEXT_MAX, "an address between __shared__ variables");
+        return true;
+    }
+    offset += distance;
+    bytes = own_bytes(address - offset, bytes);
+    if (offset < bytes)
         snprintf(text, ADDRESS_TEXT_MAX, "byte %zu of the __shared__ variable %s (%zu bytes)", offset, name, bytes);
-        return true;
-    }
-    for (size_t distance = 1; distance <= 4096; distance++) {
-        if (!symbol_variable(address - distance, name, sizeof name, &offset, &bytes)) continue;
-        snprintf(text, ADDRESS_TEXT_MAX, "%zu bytes past the end of the __shared__ variable %s (%zu bytes)", distance - 1, name,
+    else
+        snprintf(text, ADDRESS_TEXT_MAX, "%zu bytes past the end of the __shared__ variable %s (%zu bytes)", offset - bytes, name,
                  bytes);
-        return true;
-    }
-    snprintf(text, ADDRESS_TEXT_MAX, "an address between __shared__ variables");
     return true;
 }
 

@@ -23,3 +23,10 @@ void emulator_fence(EmulatorScope scope) {
     race_fence(scope);
     emulator_pause();
 }
+
+void emulator_check_alignment(const void *address, size_t alignment) {
+    char what[ADDRESS_TEXT_MAX];
+    if ((uintptr_t)address % alignment)
+        fault_at("misaligned address", (EmulatorSite){0}, __builtin_return_address(0), "%s is no multiple of %zu",
+                 address_describe(address, what), alignment);
+}

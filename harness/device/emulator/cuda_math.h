@@ -195,10 +195,12 @@ static inline unsigned __vcmpeq4(unsigned a, unsigned b) {
 /* Loads and stores with hints about caches, which there are none of here. */
 #define EMULATOR_LOAD(name)                                                                                                        \
     template <typename T> static inline __attribute__((always_inline)) T name(const T *address) {                                  \
+        emulator_check_alignment(address, alignof(T));                                                                             \
         return *address;                                                                                                           \
     }
 #define EMULATOR_STORE(name)                                                                                                       \
     template <typename T> static inline __attribute__((always_inline)) void name(T *address, T value) {                            \
+        emulator_check_alignment(address, alignof(T));                                                                             \
         *address = value;                                                                                                          \
     }
 EMULATOR_LOAD(__ldg)

@@ -74,6 +74,8 @@ void emulator_fence(EmulatorScope scope);
 void emulator_pause(void);
 uint64_t emulator_clock(void);
 
+/* A vector access must be aligned to its size. */
+void emulator_check_alignment(const void *address, size_t alignment);
 /* __trap() and a failed promise of the header. */
 void emulator_trap(const char *what, EmulatorSite site) __attribute__((noreturn));
 

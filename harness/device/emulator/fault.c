@@ -1,5 +1,6 @@
 #include "device/emulator/fault.h"
 
+#include "device/emulator/race.h"
 #include "device/emulator/symbol.h"
 
 #include <stdarg.h>
@@ -39,6 +40,8 @@ static void announce(const char *kind, EmulatorSite site, const void *pc, const 
     else if (engine.launch && used < sizeof text)
         used += (size_t)snprintf(text + used, sizeof text - used, "; kernel %s", kernel);
     if (where[0] && used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, ", at %s", where);
+    const char *note = race_pending_note();
+    if (note && used < sizeof text) used += (size_t)snprintf(text + used, sizeof text - used, "; before that, %s", note);
     if (used < sizeof text) snprintf(text + used, sizeof text - used, " (replay: %s)\n", settings_replay());
     say(text);
 }
@@ -70,13 +73,14 @@ void emulator_trap(const char *what, EmulatorSite site) {
     fault_at("trap", site, NULL, "%s", what);
 }
 
-/* Where everybody is: "96 threads from (0,0,0) wait at the block's barrier, k.cu:10; ..." */
+/* Where everybody is: "in block (0,0,0) 96 threads from (0,0,0): waiting at the block's barrier, k.cu:10; ..." */
 
 static const char *doing(const Fiber *fiber) {
-    if (fiber->state == FIBER_AT_BARRIER) return "wait at the block's barrier,";
-    if (fiber->state == FIBER_AT_WARP) return "wait in a warp operation,";
-    if (fiber->preempted_at) return "are running at";
-    return fiber->stack.bottom ? "are running, last seen at" : "have not started";
+    if (fiber->state == FIBER_AT_BARRIER) return "waiting at the block's barrier,";
+    if (fiber->state == FIBER_AT_WARP) return "waiting in a warp operation,";
+    if (fiber->preempted_at) return "running at";
+    if (fiber->site.file) return "running, last seen at";
+    return fiber->stack.bottom ? "running" : "not started";
 }
 
 static bool same_place(const Fiber *a, const Fiber *b) {
@@ -85,15 +89,14 @@ static bool same_place(const Fiber *a, const Fiber *b) {
            (a->state != FIBER_AT_WARP || a->call.mask == b->call.mask);
 }
 
-static size_t describe_group(const Block *block, const Fiber *first, unsigned count, char *text, size_t room) {
+static size_t describe_group(const Fiber *first, unsigned count, char *text, size_t room) {
     char place[512] = "", thread[PLACE_MAX], mask[32] = "";
     if (first->preempted_at && first->state == FIBER_READY)
         symbol_line(first->preempted_at, place, sizeof place);
     else if (first->site.file)
         fault_site_text(first->site, place, sizeof place);
     if (first->state == FIBER_AT_WARP) snprintf(mask, sizeof mask, ", mask 0x%08x", first->call.mask);
-    (void)block;
-    const int length = snprintf(text, room, "%s%u thread%s from %s %s %s%s", "", count, count == 1 ? "" : "s",
+    const int length = snprintf(text, room, "%u thread%s from %s: %s %s%s", count, count == 1 ? "" : "s",
                                 fault_thread_text(first->index, thread), doing(first), place, mask);
     return length < 0 ? 0 : (size_t)length < room ? (size_t)length : room - 1;
 }
@@ -111,7 +114,7 @@ static void describe_block(const Block *block, char *text, size_t room) {
         for (unsigned j = i; j < block->threads; j++)
             if (block->fibers[j].state != FIBER_DONE && same_place(&block->fibers[i], &block->fibers[j])) told[j] = true, count++;
         if (groups++ > 0 && used + 2 < room) used += (size_t)snprintf(text + used, room - used, "; ");
-        used += describe_group(block, &block->fibers[i], count, text + used, room - used);
+        used += describe_group(&block->fibers[i], count, text + used, room - used);
     }
     if (groups == GROUPS_MAX && used < room) used += (size_t)snprintf(text + used, room - used, "; and others elsewhere");
     if (block->live < block->threads && used < room)

@@ -9,6 +9,7 @@
 #include "device/emulator/shadow.h"
 #include "device/emulator/shared.h"
 #include "device/emulator/syncvar.h"
+#include "device/emulator/unwritten.h"
 
 #include <string.h>
 
@@ -48,6 +49,7 @@ void race_launch_start(void) {
 
 void race_launch_finish(void) {
     if (!enabled()) return;
+    unwritten_report(NULL);
     syncvar_forget_all();
     shadow_launch_finish();
 }
@@ -60,6 +62,7 @@ void race_block_start(Block *block) {
 
 void race_block_finish(Block *block) {
     if (!enabled()) return;
+    unwritten_report(block);
     for (unsigned i = 0; i < block->threads; i++) thread_clear(&race_threads[block->slot][i]);
 }
 
@@ -145,12 +148,14 @@ static void report(const Access *mine, const Access *other, const void *address,
     const unsigned block[3] = {other->block % grid[0], other->block / grid[0] % grid[1], other->block / grid[0] / grid[1]};
     const bool same_block = other->block == engine.current->block->linear;
     const bool same_warp = same_block && other->thread / WARP_LANES == engine.current->thread / WARP_LANES;
+    unwritten_forget(); /* reading too early is what a race may look like */
     fault_at("data race", site, pc,
              "this thread %s %zu bytes at %s, which thread %s of block %s %s at %s, and nothing orders the two (%s)",
              verb(mine->flags), bytes, address_describe(address, what), fault_thread_text(thread, thread_text),
              fault_thread_text(block, block_text), verb(other->flags), place_text(other->place, where, sizeof where),
-             same_warp    ? "missing: __syncwarp() or __syncthreads()"
-             : same_block ? "missing: __syncthreads()"
+             (mine->flags ^ other->flags) & ACCESS_ATOMIC ? "missing: a barrier; or make both atomic"
+             : same_warp                                  ? "missing: __syncwarp() or __syncthreads()"
+             : same_block                                 ? "missing: __syncthreads()"
                           : "missing: __threadfence() between the data and the atomic or volatile flag, on both sides; or atomics");
 }
 
@@ -211,11 +216,7 @@ static void access_memory(const void *address, size_t bytes, unsigned flags, boo
         const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
         mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
         if (!shadow_find(at, &word, &written)) return;
-        if (reads && (mine.bytes & ~*written) && emulator_settings.uninitialised) {
-            char what[ADDRESS_TEXT_MAX];
-            fault_at("uninitialised read", site, pc, "%zu bytes at %s, of which nobody has written all", bytes,
-                     address_describe(address, what));
-        }
+        if (reads && (mine.bytes & ~*written)) unwritten_note(address, bytes, pc, site);
         check_word(word, &mine, address, bytes, pc, site);
         if (flags & ACCESS_WRITES) *written |= mine.bytes;
         at += length;
@@ -257,4 +258,8 @@ void race_host_wrote(const void *address, size_t bytes) {
 
 void race_host_allocated(const void *address, size_t bytes) {
     if (enabled()) shadow_set_written(address, bytes, false);
+}
+
+const char *race_pending_note(void) {
+    return unwritten_pending();
 }

@@ -24,4 +24,7 @@ void race_plain_access(const void *address, size_t bytes, bool write, const void
 void race_host_wrote(const void *address, size_t bytes);
 void race_host_allocated(const void *address, size_t bytes);
 
+/* An uninitialised read that is not reported yet, in words; NULL if there is none. */
+const char *race_pending_note(void);
+
 #endif

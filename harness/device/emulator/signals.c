@@ -21,7 +21,8 @@ static uint64_t progress_seen;
 
 static const void *interrupted_at(const void *context) {
 #if defined(__x86_64__)
-    return (const void *)((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP];
+    /* One more: everywhere else code addresses are return addresses. */
+    return (const void *)(((const ucontext_t *)context)->uc_mcontext.gregs[REG_RIP] + 1);
 #else
     (void)context;
     return NULL;
@@ -47,7 +48,8 @@ static void on_watchdog(int number, siginfo_t *info, void *context) {
     (void)number;
     (void)info;
     if (!engine.launch) return;
-    if (engine.progress == progress_seen) fault_hung(interrupted_at(context));
+    const Fiber *self = engine.current;
+    if (engine.progress == progress_seen) fault_hung(self && self->preempted_at ? self->preempted_at : interrupted_at(context));
     progress_seen = engine.progress;
 }
 

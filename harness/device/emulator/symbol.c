@@ -81,36 +81,51 @@ bool symbol_variable(const void *address, char *text, size_t size, size_t *offse
     return false;
 }
 
-/* Runs addr2line and copies the first "file:line" outside the emulator, or the first function name. */
-static void ask_addr2line(const void *pc, bool function, char *text, size_t size) {
+/* Where the compiler left no line for an instruction, one shortly before it will do. */
+enum { STEPS_BACK = 8, STEP_BYTES = 4 };
+
+static bool has_line(const char *line) {
+    const char *colon = strrchr(line, ':');
+    return line[0] != '?' && colon && colon[1] != '?' && strcmp(colon, ":0") != 0;
+}
+
+static bool is_emulators(const char *line) {
+    return strstr(line, "/device/emulator/") && !strstr(line, "/impls/");
+}
+
+/* Runs addr2line on the address and some before it; copies the first "file:line" outside the emulator, or the first function name.
+ */
+static void ask_addr2line(uintptr_t pc, bool function, char *text, size_t size) {
     char path[512], command[1024], line[1024];
     snprintf(text, size, "?");
     const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
     if (length <= 0) return;
     path[length] = '\0';
-    snprintf(command, sizeof command, "addr2line -f -C -i -e '%s' 0x%zx 2>/dev/null", path, (uintptr_t)pc - load_bias());
+    size_t used = (size_t)snprintf(command, sizeof command, "addr2line -f -C -i -e '%s'", path);
+    for (uintptr_t i = 0; i < (function ? 1 : STEPS_BACK) && used < sizeof command; i++)
+        used += (size_t)snprintf(command + used, sizeof command - used, " 0x%zx", pc - load_bias() - i * STEP_BYTES);
     FILE *answer = popen(command, "r");
     if (!answer) return;
-    for (int i = 0; fgets(line, sizeof line, answer); i++) {
+    for (int i = 0; fgets(line, sizeof line, answer); i++) { /* pairs: a function, its line */
         line[strcspn(line, "\n")] = '\0';
-        const bool is_function = i % 2 == 0;
-        if (is_function != function || line[0] == '?') continue;
-        if (!function && (strstr(line, "/device/emulator/cuda") || strstr(line, "/emulator/include/"))) continue;
         char *note = strstr(line, " (discriminator");
         if (note) *note = '\0';
+        const bool is_function = i % 2 == 0;
+        if (is_function != function || line[0] == '?' || (!function && (!has_line(line) || is_emulators(line)))) continue;
         const size_t source = strlen(RUNGS_SOURCE_DIR "/");
         snprintf(text, size, "%s", strncmp(line, RUNGS_SOURCE_DIR "/", source) == 0 ? line + source : line);
         break;
     }
+    while (fgets(line, sizeof line, answer)) {} /* or it would be told that nobody listens */
     pclose(answer);
 }
 
 const char *symbol_line(const void *pc, char *text, size_t size) {
-    ask_addr2line(pc, false, text, size);
+    ask_addr2line((uintptr_t)pc - 1, false, text, size);
     return text;
 }
 
 const char *symbol_function(const void *pc, char *text, size_t size) {
-    ask_addr2line(pc, true, text, size);
+    ask_addr2line((uintptr_t)pc, true, text, size);
     return text;
 }

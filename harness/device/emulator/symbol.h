@@ -6,7 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* "kernel.cu:12" for a code address; frames of the emulator's own headers are skipped. "?" if unknown. */
+/* "kernel.cu:12" for the instruction before a code address, as return addresses are; the emulator's own frames are skipped. "?" if
+ * unknown. */
 const char *symbol_line(const void *pc, char *text, size_t size);
 /* The function at or around a code address, demangled. */
 const char *symbol_function(const void *pc, char *text, size_t size);
