@@ -28,8 +28,8 @@ typedef struct Device {
     void *(*stream)(void);
     /* Bytes in use on the device (CUDA: used device memory; CPU: malloc's). To find leaks by difference. NULL: cannot be told. */
     size_t (*in_use)(void);
-    /* From now on variants may neither read nor write these bytes, the beginning or the end of an allocation; copy_in, copy_out and fill
-     * still may. NULL: the device cannot watch. */
+    /* From now on variants may neither read nor write these bytes, the beginning or the end of an allocation; copy_in, copy_out and
+     * fill still may. NULL: the device cannot watch. */
     void (*forbid)(void *from, size_t bytes);
 } Device;
 
