@@ -199,6 +199,12 @@ static Status run_recursion(const Device *device) {
     return launch(recursion, {1, 1, 0, device->stream()}, x);
 }
 
+/* BUG: a pointer to the host's heap. */
+static Status run_host_pointer(const Device *device) {
+    int *x = static_cast<int *>(calloc(THREADS, sizeof(int)));
+    return launch(global_access, {1, THREADS, 0, device->stream()}, x, 0);
+}
+
 /* BUG: host code reads device memory. */
 static Status run_host_access(const Device *device) {
     const int zero = 0;
@@ -240,6 +246,7 @@ extern "C" const SelfTest BUGS_MEMORY[] = {
     {"misaligned member", run_misaligned_member, {NULL, "undefined behaviour", NULL}},
     {"misaligned atomic", run_misaligned_atomic, {"misaligned address", "misaligned address", "misaligned address"}},
     {"recursion", run_recursion, {"stack overflow", "stack overflow", "stack overflow"}},
+    {"host pointer", run_host_pointer, {NULL, NULL, "host memory touched by a kernel"}},
     {"host access",
      run_host_access,
      {"device memory touched by host code", "device memory touched by host code", "device memory touched by host code"}},

@@ -55,5 +55,4 @@ void block_finish(Block *block) {
     shared_block_finish(block);
     block->resident = false;
     if (engine.current_block == block) engine.current_block = NULL;
-    engine.blocks_done++;
 }

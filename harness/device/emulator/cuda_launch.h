@@ -34,6 +34,7 @@ static inline Status launch(void (*kernel)(Params...), LaunchShape shape, Args..
     const EmulatorLaunch request = {reinterpret_cast<const void *>(kernel),
                                     EmulatorCall<Params...>::enter,
                                     &call,
+                                    sizeof call,
                                     {shape.grid.x, shape.grid.y, shape.grid.z},
                                     {shape.block.x, shape.block.y, shape.block.z},
                                     shape.shared_bytes,

@@ -25,6 +25,7 @@ typedef struct EmulatorLaunch {
     const void *kernel;             /* its address: reports turn it into a name */
     void (*enter)(void *arguments); /* calls the kernel once, for the thread that the built-in variables name */
     void *arguments;
+    size_t argument_bytes;
     unsigned grid[3], block[3];
     size_t shared_bytes;
     void *stream;

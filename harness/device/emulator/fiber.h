@@ -63,12 +63,12 @@ typedef struct Engine {
     Fiber *current;
     Block *current_block; /* whose __shared__ variables are in place */
     Block blocks[RESIDENT_MAX];
-    uint64_t block_count, blocks_started, blocks_done;
+    uint64_t block_count, blocks_started;
     uint32_t *block_order;
     unsigned block_threads;
     Stack dying;       /* stack of the fiber that has just ended: free once we are off it */
     uint64_t progress; /* threads ended and barriers passed: what the watchdog watches */
-    uint64_t random_counter, launches;
+    uint64_t random_counter;
 } Engine;
 
 extern Engine engine;
@@ -91,7 +91,6 @@ void schedule_run(void);                   /* from the launcher: until every blo
 /* block.c */
 void block_start(Block *block, int slot, uint64_t linear);
 void block_finish(Block *block);
-void blocks_free(void);
 
 /* barrier.c, warp.c: a thread has ended, which may release those who waited for it. */
 void barrier_thread_ended(Fiber *fiber);

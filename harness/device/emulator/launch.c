@@ -54,7 +54,7 @@ Status emulator_launch(const EmulatorLaunch *launch) {
     TRY(check_shape(launch));
     engine.block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     engine.block_threads = launch->block[0] * launch->block[1] * launch->block[2];
-    engine.blocks_started = engine.blocks_done = 0;
+    engine.blocks_started = 0;
     engine.current_block = NULL;
     TRY(shuffle_blocks());
     signals_install();
@@ -70,6 +70,5 @@ Status emulator_launch(const EmulatorLaunch *launch) {
     engine.launch = NULL;
     arena_close();
     free(engine.block_order);
-    engine.launches++;
     return STATUS_OK;
 }

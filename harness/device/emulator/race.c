@@ -199,10 +199,32 @@ static void check_bounds(const void *address, size_t bytes, const void *pc, Emul
                  address_describe(address, what));
 }
 
+/* The program's own image: kernels may read tables there. From the linker. */
+extern const char __executable_start[], _end[];
+
+static bool within(const void *address, const void *begin, size_t bytes) {
+    return (uintptr_t)address - (uintptr_t)begin < bytes;
+}
+
+/* No shadow: local variables, arguments, constants; anything else a GPU could not reach. */
+static void check_host_memory(const void *address, const void *pc) {
+    const Stack stack = engine.current->stack;
+    const EmulatorLaunch *launch = engine.launch;
+    if (within(address, stack.bottom, stack.bytes) || within(address, launch->arguments, launch->argument_bytes) ||
+        within(address, __executable_start, (size_t)(_end - __executable_start)))
+        return;
+    if ((uintptr_t)address < 4096) return; /* the processor will find it */
+    fault_at("host memory touched by a kernel", (EmulatorSite){0}, pc, "address %p is neither device memory nor the thread's own",
+             address);
+}
+
 static void access_memory(const void *address, size_t bytes, unsigned flags, bool reads, const void *pc, EmulatorSite site) {
     ShadowWord *word;
     unsigned char *written;
-    if (!shadow_find(address, &word, &written)) return;
+    if (!shadow_find(address, &word, &written)) {
+        if (pc) check_host_memory(address, pc);
+        return;
+    }
     check_bounds(address, bytes, pc, site, flags & ACCESS_WRITES);
     const Fiber *self = engine.current;
     Access mine = {.block = (uint32_t)self->block->linear,

@@ -2,7 +2,7 @@
 #ifndef RUNGS_EMULATOR_SIGNALS_H
 #define RUNGS_EMULATOR_SIGNALS_H
 
-/* Once per process; later calls do nothing. Before a sanitizer's runtime has installed its own it would be lost. */
+/* Once per process; later calls do nothing. After the sanitizers' runtimes have started, whose handlers it outranks. */
 void signals_install(void);
 void watchdog_start(void);
 void watchdog_stop(void);
