@@ -77,7 +77,7 @@ static void run_clean(const SelfTest *test) {
                                                .uninitialised = true};
             Outcome outcome;
             run(test, &settings, &outcome);
-            judge(outcome.status == 0 && outcome.output[0] == '\0', test, &settings, "silence", &outcome);
+            judge(outcome.status == 0 && !strstr(outcome.output, "rungs-emulator"), test, &settings, "silence", &outcome);
         }
 }
 
