@@ -8,10 +8,11 @@
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "128", 1, 1024, NULL},
+    ROLLED_TUNABLE,
     {},
 };
 
-template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(1024) naive_kernel(RollingView<T> view) {
+template <typename T, Aggregate AGG, bool ROLLED> static __global__ void __launch_bounds__(1024) naive_kernel(RollingView<T> view) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, w = view.window;
     if (i >= view.n) return;
     if (i + 1 < w) {
@@ -19,7 +20,7 @@ template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(10
         return;
     }
     const FlatCursor<T> begin = {view.x + (i + 1 - w)};
-    view.y[i] = Accumulator<T, AGG>::collect(begin, w).template finish<AGG>((T)w);
+    view.y[i] = collect_window<Accumulator<T, AGG>, ROLLED>(begin, w).template finish<AGG>((T)w);
 }
 
 static unsigned threads_of(const VariantArgs *args) {
@@ -30,13 +31,15 @@ namespace { /* every variant has its own Kernels */
 template <typename T, Aggregate AGG> struct Kernels {
     static Status launch_on(const VariantArgs *args, RollingView<T> view) {
         const unsigned blocks = (unsigned)divide_up(view.n, threads_of(args));
-        return launch(naive_kernel<T, AGG>, {dim3(blocks), dim3(threads_of(args)), 0, args->stream}, view);
+        const bool rolled = params_int(args->tunables, "rolled") && !aggregate_is_spread(AGG);
+        return launch(rolled ? naive_kernel<T, AGG, !aggregate_is_spread(AGG)> : naive_kernel<T, AGG, false>,
+                      {dim3(blocks), dim3(threads_of(args)), 0, args->stream}, view);
     }
 };
 } // namespace
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    return rolling_supports(args, threads_of(args), reason);
+    return rolled_supports(args, reason) && rolling_supports(args, threads_of(args), reason);
 }
 
 static Status run(const VariantArgs *args) {

@@ -11,16 +11,19 @@
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "128", 1, 1024, NULL},
+    ROLLED_TUNABLE,
     {},
 };
 
-template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(1024) shared_kernel(RollingView<T> view) {
+template <typename T, Aggregate AGG, bool ROLLED>
+static __global__ void __launch_bounds__(1024) shared_kernel(RollingView<T> view) {
     DYN_SHARED(T, memory);
     FlatRows<T> rows(memory, 1);
     const size_t first = (size_t)blockIdx.x * blockDim.x, i = first + threadIdx.x, w = view.window;
     rolling_stage(view, first, blockDim.x, rows);
     if (i >= view.n) return;
-    view.y[i] = i + 1 < w ? view.incomplete : Accumulator<T, AGG>::collect(rows.from(threadIdx.x), w).template finish<AGG>((T)w);
+    view.y[i] = i + 1 < w ? view.incomplete
+                          : collect_window<Accumulator<T, AGG>, ROLLED>(rows.from(threadIdx.x), w).template finish<AGG>((T)w);
 }
 
 static unsigned threads_of(const VariantArgs *args) {
@@ -35,8 +38,9 @@ namespace { /* every variant has its own Kernels */
 template <typename T, Aggregate AGG> struct Kernels {
     static Status launch_on(const VariantArgs *args, RollingView<T> view) {
         const unsigned blocks = (unsigned)divide_up(view.n, threads_of(args));
-        return launch(shared_kernel<T, AGG>, {dim3(blocks), dim3(threads_of(args)), shared_bytes(args, view.window), args->stream},
-                      view);
+        const bool rolled = params_int(args->tunables, "rolled") && !aggregate_is_spread(AGG);
+        return launch(rolled ? shared_kernel<T, AGG, !aggregate_is_spread(AGG)> : shared_kernel<T, AGG, false>,
+                      {dim3(blocks), dim3(threads_of(args)), shared_bytes(args, view.window), args->stream}, view);
     }
 };
 } // namespace
@@ -44,7 +48,8 @@ template <typename T, Aggregate AGG> struct Kernels {
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     char shape[32];
     snprintf(shape, sizeof shape, "%u threads", threads_of(args));
-    return rolling_supports(args, threads_of(args), reason) && rolling_fits_shared(args, shared_bytes, shape, reason);
+    return rolled_supports(args, reason) && rolling_supports(args, threads_of(args), reason) &&
+           rolling_fits_shared(args, shared_bytes, shape, reason);
 }
 
 static Status run(const VariantArgs *args) {
