@@ -34,6 +34,8 @@ static const Bound BOUNDS[] = {
     [ROLLING_PREFIX] = {"prefix",
                         "mean: 4 d u sum_{j<=i}|x_j| / w, d = 64 + i/512; var: 4 d u sum_{j<=i} x_j^2 / w and what the error "
                         "of the mean adds: differences of prefix sums"},
+    [ROLLING_WEIGHTED] = {"weighted",
+                          "as 'window', also where sums of integers are exact: a convolution with weights 1/w rounds each product"},
     {NULL, NULL},
 };
 

@@ -9,7 +9,14 @@
 typedef enum RollingAgg { ROLLING_MEAN, ROLLING_SUM, ROLLING_VAR, ROLLING_STD, ROLLING_MIN, ROLLING_MAX, ROLLING_APPLY } RollingAgg;
 
 /* Index into the op's bounds. */
-typedef enum RollingBound { ROLLING_WINDOW, ROLLING_RUNNING, ROLLING_TEXTBOOK, ROLLING_PREFIX, ROLLING_BOUND_COUNT } RollingBound;
+typedef enum RollingBound {
+    ROLLING_WINDOW,
+    ROLLING_RUNNING,
+    ROLLING_TEXTBOOK,
+    ROLLING_PREFIX,
+    ROLLING_WEIGHTED,
+    ROLLING_BOUND_COUNT
+} RollingBound;
 
 /* The case as the truth uses it. */
 typedef struct RollingProblem {

@@ -17,6 +17,7 @@ static const Condition CONDITIONS[2][ROLLING_BOUND_COUNT][ROLLING_CONDITIONS] = 
         [ROLLING_RUNNING] = {{WINDOW_ABS, REACH_STEPS}},
         [ROLLING_TEXTBOOK] = {{WINDOW_ABS, REACH_STEPS}},
         [ROLLING_PREFIX] = {{WINDOW_ABS, REACH_START}},
+        [ROLLING_WEIGHTED] = {{WINDOW_ABS, REACH_WINDOW}},
     },
     {
         [ROLLING_RUNNING] = {{WINDOW_MOMENTS, REACH_STEPS}},
@@ -64,7 +65,9 @@ static double window_terms(const RollingProblem *problem) {
 }
 
 static double sum_error(const RollingProblem *problem, size_t i, double sum_abs) {
-    if (problem->integral && sum_abs <= (problem->input.f32 ? 0x1p24 : 0x1p53)) return 0; /* every partial sum is exact */
+    const bool weighted = problem->bound == ROLLING_WEIGHTED; /* products with 1/w round, whatever the data */
+    if (problem->integral && !weighted && sum_abs <= (problem->input.f32 ? 0x1p24 : 0x1p53))
+        return 0; /* every partial sum is exact */
     if (problem->bound == ROLLING_PREFIX) return 4 * scan_depth(i) * unit_roundoff(problem) * sum_abs;
     return 2 * growth(problem, window_terms(problem)) * sum_abs;
 }

@@ -7,6 +7,7 @@ VARIANT = {
     "summary": "CuPy uniform_filter1d, minimum_filter1d, maximum_filter1d",
     "origin": "CuPy, cupyx.scipy.ndimage",
     "framework": "cupy",
+    "bound": "weighted",
     "needs_gpu": True,
     "clock": "cupy",
 }
