@@ -1,6 +1,7 @@
 #include "contend.h"
 
 #include "device/child.h"
+#include "measure/cache.h"
 #include "plan/case.h"
 #include "rows.h"
 #include "truthworker.h"
@@ -9,9 +10,10 @@
 #include <string.h>
 #include <unistd.h>
 
-static const double STARTUP_SECONDS = 120;   /* process start, CUDA context, Python imports, a user's compile */
-static const double SAMPLING_SECONDS = 60;   /* pilots, cache sweeps, graph building: what sampling takes besides the samples */
-static const double SECONDS_PER_BYTE = 4e-9; /* moving data to the worker: 250 MB/s at the very worst */
+static const double STARTUP_SECONDS = 120; /* process start, CUDA context, Python imports, a user's compile */
+static const double SAMPLING_SECONDS = 60; /* pilots, cache sweeps, graph building: what sampling takes besides the samples */
+static const size_t SAMPLING_BYTES = (size_t)256 << 20; /* samples, a benchmark library, a graph: besides the cache sweep */
+static const double SECONDS_PER_BYTE = 4e-9;            /* moving data to the worker: 250 MB/s at the very worst */
 
 /* Programs beside the one that runs. */
 static const char *sibling(const char *name) {
@@ -109,6 +111,7 @@ static bool take_times(const Problem *problem, const Contest *contest, Child *ch
     const double calls = 4.0 * (double)contest->options->min_samples; /* modes x least samples, each at most as slow as the first */
     const double timeout = SAMPLING_SECONDS + timeout_for(problem, contest->options) +
                            MODE_COUNT * 4 * contest->options->seconds_per_mode + calls * first_seconds;
+    child_allow(child, cache_sweep_bytes() + SAMPLING_BYTES); /* a limit is for the variant, not for what empties the caches */
     const Status status = child_ask(child, command, timeout, &reply);
     json_decref(command);
     if (status != STATUS_OK) {

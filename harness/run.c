@@ -55,7 +55,7 @@ static void notice(const Run *run, const char *format, ...) {
 static Status read_done(Run *run) {
     run->done = json_object();
     json_t *lines = NULL;
-    if (!run->options->resume || access(run->options->out, F_OK) != 0) return STATUS_OK;
+    if (!run->options->resume) return STATUS_OK;
     TRY(rowfile_read(run->options->out, &lines));
     size_t i;
     json_t *line;
@@ -275,14 +275,12 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     gmtime_r(&wall, &utc);
     const size_t used = strftime(run.id, sizeof run.id, "%Y%m%dT%H%M%SZ", &utc);
     snprintf(run.id + used, sizeof run.id - used, "-%d", (int)getpid());
-    TRY(read_done(&run));
     bool cut = false;
-    Status status = rowfile_open(options->out, &run.file, &cut);
-    if (status == STATUS_OK) {
-        if (cut) notice(&run, "%s ended in the middle of a line (a killed run); that line was dropped", options->out);
-        status = run_items(&run);
-        rowfile_close(run.file);
-    }
+    TRY(rowfile_open(options->out, &run.file, &cut)); /* first, as it drops a cut line, which is no JSON to read */
+    if (cut) notice(&run, "%s ended in the middle of a line (a killed run); that line was dropped", options->out);
+    Status status = read_done(&run);
+    if (status == STATUS_OK) status = run_items(&run);
+    rowfile_close(run.file);
     json_decref(run.done);
     return status;
 }

@@ -54,7 +54,8 @@ static void default_out(char *path, size_t size, const char *stem) {
     struct tm utc;
     gmtime_r(&wall, &utc);
     strftime(date, sizeof date, "%Y%m%d-%H%M%S", &utc);
-    snprintf(path, size, "%s/results/%s-%s.jsonl", RUNGS_BINARY_DIR, stem, date);
+    snprintf(path, size, "%s/results/%s-%s-%d.jsonl", RUNGS_BINARY_DIR, stem, date,
+             (int)getpid()); /* two may start in one second */
 }
 
 static int finish(Status status, const RunSummary *summary, const char *out) {

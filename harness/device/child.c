@@ -216,6 +216,10 @@ Status child_ask(Child *child, const json_t *command, double timeout_seconds, js
     return status;
 }
 
+void child_allow(Child *child, size_t more_bytes) {
+    if (child->memory_limit) child->memory_limit += more_bytes;
+}
+
 void child_stop(Child *child) {
     if (!child) return;
     if (child->pid > 0) {

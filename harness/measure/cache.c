@@ -34,3 +34,7 @@ size_t cache_bytes_total(void) {
         for (int index = 0; index < LEVEL_INDICES; index++) total += owned_bytes(cpu, index);
     return total ? total : GUESS_BYTES;
 }
+
+size_t cache_sweep_bytes(void) {
+    return 2 * cache_bytes_total();
+}

@@ -7,5 +7,7 @@
 /* Bytes of all second- and last-level caches of this machine, each instance counted once. A guess of 32 MiB where the system does
  * not say (some virtual machines). */
 size_t cache_bytes_total(void);
+/* Bytes that a sweep must touch to leave nothing of what was cached before: twice that. */
+size_t cache_sweep_bytes(void);
 
 #endif

@@ -66,7 +66,7 @@ Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimi
     CpuSession session = {.work = work, .calls = 1};
     const SamplingSource source = {mode == MEASURE_COLD ? "cold" : "hot", take, &session, false};
     if (mode == MEASURE_COLD) {
-        const size_t bytes = 2 * cache_bytes_total();
+        const size_t bytes = cache_sweep_bytes();
         session.sweep_words = bytes / sizeof *session.sweep;
         session.sweep = aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
         if (!session.sweep) {
