@@ -83,8 +83,8 @@ template <typename T> struct AccumulatorOf<T, AGG_MIN> { using Type = Extreme<T,
 template <typename T> struct AccumulatorOf<T, AGG_MAX> { using Type = Extreme<T, false>; };
 template <typename T, Aggregate AGG> using Accumulator = typename AccumulatorOf<T, AGG>::Type;
 
-/* A whole window, as the direct variants take it. The compiler unrolls the loop by four, so that four loads are in flight; ROLLED
- * keeps one element a step, which is what Numba makes of the published source. Only for aggregates that need one pass. */
+/* A whole window, as the direct variants take it. The compiler unrolls the loop by four; ROLLED keeps one element a step, to see
+ * what that is worth (on an H200: nothing). Only for aggregates that need one pass. */
 template <typename A, bool ROLLED, typename Cursor> static __device__ A collect_window(Cursor cursor, size_t count) {
     if constexpr (!ROLLED) return A::collect(cursor, count);
     A all;
@@ -95,7 +95,7 @@ template <typename A, bool ROLLED, typename Cursor> static __device__ A collect_
 
 /* The tunable of that choice, and what it cannot do. */
 #define ROLLED_TUNABLE                                                                                                             \
-    { "rolled", "1: one element a loop step, as Numba compiles the source; 0: the compiler unrolls", PARAM_INT, "0", 0, 1, NULL }
+    { "rolled", "1: one element a loop step; 0: the compiler unrolls", PARAM_INT, "0", 0, 1, NULL }
 
 static inline bool rolled_supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (params_int(args->tunables, "rolled") == 0 || !aggregate_is_spread((Aggregate)rolling_aggregate(args))) return true;
