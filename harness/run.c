@@ -24,8 +24,8 @@ typedef struct Run {
     RowFile *file;
     json_t *done; /* "case|spec" -> true: rows of the file that --resume leaves alone */
     char id[64];
-    double begin;
-    size_t index, executed; /* rows passed by; rows run in this process */
+    double begin, first_row; /* when the run began, and its first row: the ceilings before that tell nothing of the rows' pace */
+    size_t index, executed;  /* rows passed by; rows run in this process */
 } Run;
 
 static double now(void) {
@@ -49,6 +49,17 @@ static void notice(const Run *run, const char *format, ...) {
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     if (run->options->notice) run->options->notice(run->options->context, text);
+}
+
+static void tell(const Run *run, void (*listener)(void *context, const RunEvent *event), const json_t *row) {
+    if (!listener) return;
+    const double present = now(), left = (double)(run->summary->total - run->index) + (listener == run->options->begin ? 1 : 0);
+    double eta = run->executed ? (present - run->first_row) / (double)run->executed * left : 0;
+    const double budget_left = run->begin + run->options->budget_seconds - present;
+    if (run->options->budget_seconds > 0 && eta > budget_left) eta = budget_left > 0 ? budget_left : 0;
+    const RunEvent event = {
+        .index = run->index, .total = run->summary->total, .row = row, .elapsed_seconds = present - run->begin, .eta_seconds = eta};
+    listener(run->options->context, &event);
 }
 
 /* What an earlier run of this file finished. */
@@ -85,7 +96,9 @@ static Status ask_about_device(const Run *run, const char *what, const char *kin
 
 /* A device that cannot tell its limits is not an error. */
 static Status record_ceilings(Run *run, const char *kind) {
-    json_t *reply = NULL;
+    json_t *reply = NULL, *coming = json_pack("{s:s, s:s}", "kind", "ceilings", "device", kind);
+    tell(run, run->options->begin, coming);
+    json_decref(coming);
     const Status status = ask_about_device(run, "ceilings", kind, &reply);
     if (status != STATUS_OK) {
         notice(run, "no ceilings for the %s: %s", kind, status_message());
@@ -136,17 +149,8 @@ static void count(RunSummary *summary, const json_t *row) {
     else
         summary->errors++;
     if (json_is_object(json_object_get(row, "timing"))) summary->timed++;
-    if (strcmp(json_string_value(json_object_get(row, "backend")), "emulator") == 0) summary->emulated++;
-}
-
-static void tell(Run *run, const json_t *row) {
-    if (!run->options->report) return;
-    const double elapsed = now() - run->begin;
-    const size_t left = run->summary->total - run->index;
-    const double eta = run->executed ? elapsed / (double)run->executed * (double)left : 0;
-    const RunEvent event = {
-        .index = run->index, .total = run->summary->total, .row = row, .elapsed_seconds = elapsed, .eta_seconds = eta};
-    run->options->report(run->options->context, &event);
+    if (strcmp(verdict, "pass") == 0 && strcmp(json_string_value(json_object_get(row, "backend")), "emulator") == 0)
+        summary->emulated++;
 }
 
 /* Reasons to skip that need neither data nor a worker. */
@@ -194,6 +198,8 @@ static Status run_row(Run *run, const PlanItem *item, const Case *c, const Varia
         return STATUS_OK;
     }
     const double begin = now();
+    if (run->executed == 0) run->first_row = begin;
+    tell(run, run->options->begin, row);
     char reason[REASON_MAX];
     Problem shapes;
     Status status = describe(op, c, &shapes);
@@ -219,7 +225,7 @@ static Status run_row(Run *run, const PlanItem *item, const Case *c, const Varia
     if (status == STATUS_OK) {
         run->executed++;
         count(run->summary, row);
-        tell(run, row);
+        tell(run, run->options->report, row);
     }
     json_decref(row);
     return status;
@@ -252,7 +258,7 @@ static Status judge_claims(Run *run) {
         json_object_set_new(line, "schema", json_integer(ROW_SCHEMA_VERSION));
         status = rowfile_append(run->file, line);
         run->summary->claims++;
-        if (status == STATUS_OK) tell(run, line);
+        if (status == STATUS_OK) tell(run, run->options->report, line);
         json_decref(line);
     }
     json_decref(lines);

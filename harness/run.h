@@ -24,7 +24,9 @@ typedef struct RunOptions {
     double memory_limit_bytes; /* a worker's host memory; 0: what the machine has */
     size_t min_samples, max_samples;
     double seconds_per_mode;
-    /* Called after each row and claim, and for what a person should know besides; may be NULL. */
+    /* Called before what takes a while (a row without a verdict yet, ceilings), after each row and claim, and for what a person
+     * should know besides; may be NULL. */
+    void (*begin)(void *context, const RunEvent *event);
     void (*report)(void *context, const RunEvent *event);
     void (*notice)(void *context, const char *text);
     void *context;
@@ -32,7 +34,7 @@ typedef struct RunOptions {
 
 struct RunEvent {
     size_t index, total; /* row index of total */
-    const json_t *row;   /* the line just written */
+    const json_t *row;   /* the line just written, or begun */
     double elapsed_seconds, eta_seconds;
 };
 

@@ -81,6 +81,22 @@ static void claim_line(const json_t *row) {
             json_number_value(json_object_get(row, "value")), number, *text_of(row, "reason") ? ": " : "", text_of(row, "reason"));
 }
 
+/* The line at the bottom of a terminal, never wider than it, for else it could not be wiped out. */
+void progress_begin(void *context, const RunEvent *event) {
+    const Progress *progress = context;
+    char line[400], eta[32], left[64] = "";
+    if (!progress->terminal) return;
+    if (strcmp(text_of(event->row, "kind"), "ceilings") == 0) {
+        snprintf(line, sizeof line, "measuring what this machine can do at most: %s", text_of(event->row, "device"));
+    } else {
+        duration(event->eta_seconds, eta);
+        if (event->eta_seconds > 0) snprintf(left, sizeof left, ", about %s left", eta);
+        snprintf(line, sizeof line, "case %zu of %zu%s: %s", event->index, event->total, left, text_of(event->row, "spec"));
+    }
+    fprintf(stderr, "\r\033[K%.*s", progress->width - 1, line);
+    fflush(stderr);
+}
+
 void progress_event(void *context, const RunEvent *event) {
     const Progress *progress = context;
     if (progress->terminal) fprintf(stderr, "\r\033[K");
@@ -89,14 +105,10 @@ void progress_event(void *context, const RunEvent *event) {
         return;
     }
     const char *verdict = text_of(event->row, "verdict");
-    char what[400], eta[32];
+    char what[400];
     outcome(event->row, what);
     fprintf(stderr, "%4zu/%zu %s%-5s%s %-44s %s | %s\n", event->index, event->total, colour_of(progress, verdict), verdict,
             progress->colour ? "\033[0m" : "", text_of(event->row, "spec"), what, text_of(event->row, "case"));
-    if (!progress->terminal || event->index >= event->total) return;
-    duration(event->eta_seconds, eta);
-    fprintf(stderr, "case %zu of %zu, about %s left", event->index + 1, event->total, eta);
-    fflush(stderr);
 }
 
 void progress_notice(void *context, const char *text) {
@@ -104,13 +116,13 @@ void progress_notice(void *context, const char *text) {
     fprintf(stderr, "%srungs: %s\n", progress->terminal ? "\r\033[K" : "", text);
 }
 
-void progress_summary(const RunSummary *s, const char *out) {
+void progress_summary(const RunSummary *s, const char *out, const char *go_on) {
     printf("%zu rows: %zu passed, %zu failed, %zu errors, %zu skipped; %zu timed\n", s->passed + s->failed + s->errors + s->skipped,
            s->passed, s->failed, s->errors, s->skipped, s->timed);
-    if (s->emulated > 0) printf("%zu CUDA rows were verified in the emulator and not timed\n", s->emulated);
+    if (s->emulated > 0) printf("CUDA rows verified in the emulator and not timed: %zu\n", s->emulated);
     if (!s->has_gpu) printf("no GPU was used: %s\n", s->no_gpu_reason);
     if (s->resumed > 0) printf("%zu rows were there already (--resume)\n", s->resumed);
     if (s->left_by_budget > 0)
-        printf("%zu rows did not fit the budget; the same command with --resume goes on\n", s->left_by_budget);
+        printf("%zu rows did not fit the budget; go on with the same command and %s\n", s->left_by_budget, go_on);
     printf("rows: %s\n", out);
 }

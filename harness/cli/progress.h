@@ -10,10 +10,11 @@ typedef struct Progress {
 } Progress;
 
 Progress progress_make(void);
-/* For RunOptions.report and RunOptions.notice; context is a Progress. */
+/* For RunOptions.begin, .report and .notice; context is a Progress. */
+void progress_begin(void *context, const RunEvent *event);
 void progress_event(void *context, const RunEvent *event);
 void progress_notice(void *context, const char *text);
-/* The closing lines: counts, what was emulated, what the budget left. */
-void progress_summary(const RunSummary *summary, const char *out);
+/* The closing lines: counts, what was emulated, what the budget left and how to go on (options of the same command). */
+void progress_summary(const RunSummary *summary, const char *out, const char *go_on);
 
 #endif

@@ -58,9 +58,9 @@ static void default_out(char *path, size_t size, const char *stem) {
              (int)getpid()); /* two may start in one second */
 }
 
-static int finish(Status status, const RunSummary *summary, const char *out) {
+static int finish(Status status, const RunSummary *summary, const char *out, const char *go_on) {
     if (status != STATUS_OK) return cli_fail(status);
-    progress_summary(summary, out);
+    progress_summary(summary, out, go_on);
     if (summary->failed + summary->errors > 0) return EXIT_CHECK;
     if (summary->passed + summary->resumed == 0) return EXIT_NOTHING;
     return EXIT_GOOD;
@@ -107,7 +107,8 @@ int command_run(int argc, char **argv) {
     }
     default_out(out, sizeof out, "run");
     if (!a.options.out) a.options.out = out;
-    a.options.report = progress_event, a.options.notice = progress_notice, a.options.context = &progress;
+    a.options.begin = progress_begin, a.options.report = progress_event, a.options.notice = progress_notice,
+    a.options.context = &progress;
     a.options.argc = argc, a.options.argv = argv;
     Plan plan = {0};
     RunSummary summary = {0};
@@ -116,7 +117,9 @@ int command_run(int argc, char **argv) {
     if (status == STATUS_OK && a.variants) status = plan_filter(&plan, a.variants);
     if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
     if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
-    code = finish(status, &summary, a.options.out);
+    char go_on[700];
+    snprintf(go_on, sizeof go_on, "--resume --out %s", a.options.out);
+    code = finish(status, &summary, a.options.out, go_on);
     plan_free(&plan);
     free(words);
     return code;
@@ -148,7 +151,7 @@ int command_reproduce(int argc, char **argv) {
     snprintf(rows, sizeof rows, "%s/rows.jsonl", folder);
     if (!options.resume) unlink(rows);
     options.out = rows, options.argc = argc, options.argv = argv;
-    options.report = progress_event, options.notice = progress_notice, options.context = &progress;
+    options.begin = progress_begin, options.report = progress_event, options.notice = progress_notice, options.context = &progress;
     Plan plan = {0};
     RunSummary summary = {0};
     Status status = STATUS_OK;
@@ -157,7 +160,7 @@ int command_reproduce(int argc, char **argv) {
     if (status == STATUS_OK) status = run_plan(&plan, &options, &summary);
     plan_free(&plan);
     free(words);
-    code = finish(status, &summary, rows);
+    code = finish(status, &summary, rows, "--resume");
     if (status != STATUS_OK) return code;
     const int reported = report_make((const char *const[]){rows, NULL}, folder);
     /* A variant that fails where a claim's own hazard says it must is a finding, not a failure of reproduce. */

@@ -44,7 +44,11 @@ int device_cuda_count(char *why, size_t why_size) {
     const cudaError_t error = cudaGetDeviceCount(&count);
     if (error != cudaSuccess) {
         (void)cudaGetLastError(); /* not sticky: nothing was started */
-        snprintf(why, why_size, "%s (%s)", cudaGetErrorString(error), cudaGetErrorName(error));
+        int driver = 0;           /* stays 0 where there is no driver, which cudaGetDeviceCount calls an old one */
+        if (cudaDriverGetVersion(&driver) == cudaSuccess && driver == 0)
+            snprintf(why, why_size, "no NVIDIA driver on this machine");
+        else
+            snprintf(why, why_size, "%s (%s)", cudaGetErrorString(error), cudaGetErrorName(error));
         return 0;
     }
     if (count == 0) snprintf(why, why_size, "the driver sees no CUDA device");
