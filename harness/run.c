@@ -22,7 +22,7 @@ typedef struct Run {
     const RunOptions *options;
     RunSummary *summary;
     RowFile *file;
-    json_t *done; /* "case|spec" -> true: rows of the file that --resume leaves alone */
+    json_t *done; /* "case|spec" -> true: rows of the file that --resume leaves alone; false: emulated in this run */
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the ceilings before that tell nothing of the rows' pace */
     size_t index, executed;  /* rows passed by; rows run in this process */
@@ -187,8 +187,12 @@ static Status run_row(Run *run, const PlanItem *item, const Case *c, const Varia
     char key[2 * CASE_TEXT_MAX];
     row_key(json_string_value(json_object_get(row, "case")), json_string_value(json_object_get(row, "spec")), key);
     run->index++;
-    if (json_object_get(run->done, key)) {
-        run->summary->resumed++;
+    const json_t *done = json_object_get(run->done, key);
+    if (done) {
+        if (json_is_true(done))
+            run->summary->resumed++;
+        else
+            run->summary->repeated++;
         json_decref(row);
         return STATUS_OK;
     }
@@ -224,6 +228,7 @@ static Status run_row(Run *run, const PlanItem *item, const Case *c, const Varia
     }
     if (status == STATUS_OK) {
         run->executed++;
+        if (emulated) json_object_set_new(run->done, key, json_false());
         count(run->summary, row);
         tell(run, run->options->report, row);
     }

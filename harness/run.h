@@ -41,6 +41,7 @@ struct RunEvent {
 typedef struct RunSummary {
     size_t total, passed, failed, skipped, errors, resumed, left_by_budget;
     size_t timed, emulated;
+    size_t repeated; /* emulated cases that several cases of the plan shrink to: run once */
     size_t claims;
     bool has_gpu;
     char no_gpu_reason[256];

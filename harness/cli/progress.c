@@ -121,6 +121,7 @@ void progress_summary(const RunSummary *s, const char *out, const char *go_on) {
            s->passed, s->failed, s->errors, s->skipped, s->timed);
     if (s->emulated > 0) printf("CUDA rows verified in the emulator and not timed: %zu\n", s->emulated);
     if (!s->has_gpu) printf("no GPU was used: %s\n", s->no_gpu_reason);
+    if (s->repeated > 0) printf("emulated cases that several sizes shrink to, run once: %zu rows saved\n", s->repeated);
     if (s->resumed > 0) printf("%zu rows were there already (--resume)\n", s->resumed);
     if (s->left_by_budget > 0)
         printf("%zu rows did not fit the budget; go on with the same command and %s\n", s->left_by_budget, go_on);
