@@ -51,6 +51,10 @@ int main(int argc, char **argv) {
         names[i] = VERBS[i].name;
         if (strcmp(argv[1], VERBS[i].name) == 0) return VERBS[i].command(argc - 1, argv + 1);
     }
+    if (strcmp(argv[1], "test") == 0) {
+        fprintf(stderr, "rungs: the tests are built and run by the script: ./rungs test\n");
+        return EXIT_USAGE;
+    }
     const char *nearest = text_nearest(argv[1], names, VERB_COUNT);
     fprintf(stderr, "rungs: unknown verb '%s'%s%s%s\n\n", argv[1], nearest ? "; did you mean '" : "", nearest ? nearest : "",
             nearest ? "'?" : "");

@@ -135,7 +135,9 @@ static Status find_dtype(const char *path, const char *descr, DType *out) {
 /* The preamble and the header's text (malloc'd), leaving the file at the data. */
 static Status read_header_text(const char *path, FILE *file, char **out) {
     unsigned char start[MAGIC_BYTES + 2], length_bytes[4] = {0};
-    if (fread(start, 1, sizeof start, file) != sizeof start || memcmp(start, MAGIC, MAGIC_BYTES) != 0)
+    const size_t got = fread(start, 1, sizeof start, file);
+    if (ferror(file)) return status_fail(STATUS_INVALID, "%s: cannot be read: %s", path, strerror(errno)); /* a folder */
+    if (got != sizeof start || memcmp(start, MAGIC, MAGIC_BYTES) != 0)
         return status_fail(STATUS_INVALID, "%s: not a .npy file: it does not begin with \\x93NUMPY and a version", path);
     const unsigned major = start[MAGIC_BYTES], minor = start[MAGIC_BYTES + 1];
     if (major < 1 || major > 3 || minor != 0)
@@ -259,10 +261,16 @@ static int write_all(int fd, const Array *array) {
     return 0;
 }
 
+/* A path that cannot be is the caller's mistake; a full disk is the machine's. */
+static Status refuse_write(const char *path, const char *what, int error) {
+    const bool usage = error == ENOENT || error == ENOTDIR || error == EISDIR;
+    return status_fail(usage ? STATUS_INVALID : STATUS_IO, "%s: cannot be %s: %s", path, what, strerror(error));
+}
+
 /* Devices and pipes cannot be replaced by a rename: they are written to as they are. */
 static Status write_in_place(const char *path, const Array *array) {
     FILE *file = fopen(path, "wb");
-    if (!file) return status_fail(STATUS_IO, "%s: cannot be written: %s", path, strerror(errno));
+    if (!file) return refuse_write(path, "written", errno);
     const int error = write_all(fileno(file), array);
     fclose(file);
     return error ? status_fail(STATUS_IO, "%s: cannot be written: %s", path, strerror(error)) : STATUS_OK;
@@ -277,7 +285,7 @@ Status npy_write(const char *path, const Array *array) {
     snprintf(temporary, room, "%s.XXXXXX", path);
     const int fd = mkstemp(temporary);
     if (fd < 0) {
-        const Status status = status_fail(STATUS_IO, "%s: cannot be created: %s", path, strerror(errno));
+        const Status status = refuse_write(path, "created", errno);
         free(temporary);
         return status;
     }

@@ -147,9 +147,7 @@ int command_reproduce(int argc, char **argv) {
         return code == CLI_HELPED ? EXIT_GOOD : code;
     }
     char rows[700];
-    mkdir(folder, 0777);
     snprintf(rows, sizeof rows, "%s/rows.jsonl", folder);
-    if (!options.resume) unlink(rows);
     options.out = rows, options.argc = argc, options.argv = argv;
     options.begin = progress_begin, options.report = progress_event, options.notice = progress_notice, options.context = &progress;
     Plan plan = {0};
@@ -157,6 +155,10 @@ int command_reproduce(int argc, char **argv) {
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = add_word(&plan, words[i]);
     if (count == 0) status = plan_add_published(&plan);
+    if (status == STATUS_OK) { /* not before the words are known to be right: an earlier result is lost by this */
+        mkdir(folder, 0777);
+        if (!options.resume) unlink(rows);
+    }
     if (status == STATUS_OK) status = run_plan(&plan, &options, &summary);
     plan_free(&plan);
     free(words);

@@ -23,9 +23,19 @@ bool registry_has_backend(Backend backend) {
     return false;
 }
 
+/* Where the op was forgotten: the first name that is op/word. */
+static const char *named_without_op(const char *word, const char *const *names, int count) {
+    for (int i = 0; i < count; i++) {
+        const char *slash = strchr(names[i], '/');
+        if (slash && strcmp(slash + 1, word) == 0) return names[i];
+    }
+    return NULL;
+}
+
 /* "unknown <what> 'word'; did you mean 'x'? (known: a, b)" */
 static Status unknown(const char *what, const char *word, const char *const *names, int count) {
-    const char *nearest = text_nearest(word, names, count);
+    const char *nearest = named_without_op(word, names, count);
+    if (!nearest) nearest = text_nearest(word, names, count);
     Text known = {0};
     for (int i = 0; i < count; i++) TRY(text_append(&known, "%s%s", i ? ", " : "", names[i]));
     const Status status =

@@ -85,7 +85,7 @@ static Status unknown_scenario(const char *dir, const char *name) {
     }
     if (status == STATUS_OK) {
         const char *nearest = text_nearest(name, (const char *const *)files.paths, files.count);
-        status = status_fail(STATUS_INVALID, "'%.200s' is neither a file nor a scenario of %s%s%s%s (known: %s)", name, dir,
+        status = status_fail(STATUS_INVALID, "'%.200s' is neither a .yaml file nor a scenario of %s%s%s%s (known: %s)", name, dir,
                              nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
                              known.text ? known.text : "none");
     }

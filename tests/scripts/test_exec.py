@@ -81,7 +81,9 @@ def bad(folder):
     expect_error(attempt(inputs=(f"z={x}",)), 2, "z", "known: x")
     expect_error(attempt(inputs=()), 2, "input 'x' is missing")
     expect_error(attempt("--out", f"q={out}"), 2, "q", "known: y")
-    expect_error(call("exec", VARIANT, "--in", f"x={x}", "--set", "window=3", "--out", f"y={folder}/nowhere/y.npy"), 4, "nowhere/y.npy")
+    expect_error(call("exec", VARIANT, "--in", f"x={x}", "--set", "window=3", "--out", f"y={folder}/nowhere/y.npy"), 2, "nowhere/y.npy")
+    expect_error(attempt(inputs=(f"x={folder}",)), 2, str(folder), "directory")
+    expect_error(attempt(variant="cpu_naive"), 2, "did you mean 'rolling/cpu_naive'")
     expect(not out.exists(), "no attempt left an output")
     expect(not [p for p in folder.iterdir() if p.name.startswith("bad")], "no partial output is left")
 

@@ -238,9 +238,10 @@ static void unwritable_places_are_named(void **state) {
     assert_non_null(strstr(status_message(), "/dev/full: cannot be written: No space left"));
     struct stat facts;
     assert_true(stat("/dev/full", &facts) == 0 && S_ISCHR(facts.st_mode));
-    assert_int_equal(npy_write("/no/such/folder/y.npy", &array), STATUS_IO);
+    assert_int_equal(npy_write("/no/such/folder/y.npy", &array), STATUS_INVALID);
     assert_non_null(strstr(status_message(), "/no/such/folder/y.npy"));
-    assert_int_equal(npy_write(folder, &array), STATUS_IO);
+    assert_int_equal(npy_write(folder, &array), STATUS_INVALID);
+    assert_non_null(strstr(status_message(), "directory"));
     assert_int_equal(count_files(), 0);
     free(array.data);
 }
