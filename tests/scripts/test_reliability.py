@@ -1,10 +1,15 @@
 """What goes wrong costs its own row and nothing else: a killed parent, a full disk, a crashing neighbour."""
 import json
+import os
 import pathlib
+import shutil
 import signal
 import subprocess
+import sys
 import tempfile
 import time
+
+import numpy as np
 
 from program import MUTANTS, RUNGS, call, expect, expect_error, rows_of
 
@@ -22,35 +27,87 @@ def neighbours():
                             "double/cpu_zeros": "fail"}, f"each row has its own fate: {verdicts}", done)
 
 
+def processes_of(program):
+    """The process ids of a program and its workers, by the file that they run."""
+    found = []
+    for entry in pathlib.Path("/proc").iterdir():
+        try:
+            if entry.name.isdigit() and os.readlink(entry / "exe") == str(program):
+                found.append(int(entry.name))
+        except OSError:  # it has ended, or is another user's
+            pass
+    return found
+
+
+def wait_until(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.05)
+    return condition()
+
+
+def rows_written(path):
+    return path.read_text().count('"kind":"row"') if path.exists() else 0
+
+
 def kill_and_resume():
-    """kill -9 in the middle loses no finished row; --resume runs the rest and nothing twice."""
-    with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(folder) / "rows.jsonl"
-        arguments = ["run", CASE, "--variants", "cpu_does_nothing,cpu_drops_tail,cpu_hangs,cpu_nan,cpu_right,cpu_zeros", "--quick", "--timeout", "4s",
+    """kill -9 in the middle loses no finished row and leaves no worker; --resume runs the rest and nothing twice."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name).resolve()
+        out, program = folder / "rows.jsonl", folder / "rungs-mutants"
+        shutil.copy2(MUTANTS, program)  # a file of its own, so that its processes are told from those of other tests
+        arguments = ["run", CASE, "--variants", "cpu_does_nothing,cpu_drops_tail,cpu_hangs,cpu_nan,cpu_right,cpu_zeros", "--verify-only", "--timeout", "4s",
                      "--out", str(out)]
-        parent = subprocess.Popen([MUTANTS, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
-        deadline = time.monotonic() + 60
-        while time.monotonic() < deadline and not (out.exists() and out.read_text().count('"kind":"row"') + out.read_text().count('"kind": "row"') >= 2):
-            time.sleep(0.05)
+        parent = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        # The third variant hangs: two rows, and the parent waiting for a worker.
+        busy = wait_until(lambda: rows_written(out) >= 2 and len(processes_of(program)) >= 2)
         parent.send_signal(signal.SIGKILL)
         parent.wait()
         before = [row["variant"] for row in rows_of(out)]
-        expect(2 <= len(before) < 6, f"killed in the middle, after {len(before)} rows")
+        expect(busy and 2 <= len(before) < 6, f"killed in the middle, with a worker at work, after {len(before)} rows")
+        expect(wait_until(lambda: not processes_of(program), 5), f"no worker outlived its parent: {processes_of(program)}")
         with open(out, "a") as file:
             file.write('{"kind": "row", "cut')  # what a kill in the middle of a write would leave
-        done = call(*arguments, "--resume", program=MUTANTS)
+        done = call(*arguments, "--resume", program=program)
         after = [row["variant"] for row in rows_of(out)]
         expect(after[:len(before)] == before and len(after) == 6 and len(set(after)) == 6, f"--resume finished the rest: {after}", done)
         expect("dropped" in done.stderr, "the cut line was dropped and said so", done)
-        time.sleep(0.3)
-        left = subprocess.run(["pgrep", "-f", "rungs-mutants worker"], capture_output=True, text=True).stdout.split()
-        expect(not left, "no worker outlived its parent")
+        expect(f"{len(before)} rows were there already" in done.stdout, "what was left out is counted", done)
 
 
 def full_disk():
     """/dev/full refuses every byte: an error that names the file, not a silent loss."""
     done = call("run", CASE, "--variants", "cpu_right", "--quick", "--out", "/dev/full", program=MUTANTS)
     expect_error(done, 4, "/dev/full", what="a full disk is an error that names the file")
+
+
+def disk_fills_up():
+    """A disk that fills in the middle of a run: whole rows are kept, the file is named, and --resume goes on once there is room."""
+    with tempfile.TemporaryDirectory() as folder:
+        mount = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs -o size=96k tmpfs "$0" && exec "$@"', folder]
+        if not shutil.which("unshare") or subprocess.run([*mount, "true"], capture_output=True).returncode != 0:
+            print("skip a disk that fills up: this machine lets us mount nothing")
+            return
+        subprocess.run([*mount, sys.executable, __file__, "on-a-small-disk", folder], check=True)
+
+
+def on_a_small_disk(folder):
+    out, filler = folder / "rows.jsonl", folder / "filler"
+    filler.write_bytes(bytes(64 << 10))
+    arguments = ["run", *(f"double n=1003 seed={seed}" for seed in range(1, 41)), "--variants", "cpu_loop", "--verify-only", "--out", out]
+    done = call(*arguments)
+    expect_error(done, 4, str(out), "No space left", what="a disk that fills up is an error that names the file")
+    kept = [row["case"] for row in rows_of(out)]  # every line is whole
+    expect(0 < len(kept) < 40 and out.read_bytes().endswith(b"\n"), f"{len(kept)} whole rows were kept", done)
+    filler.unlink()
+    done = call(*arguments, "--resume")
+    cases = [row["case"] for row in rows_of(out)]
+    expect(done.returncode == 0 and cases[:len(kept)] == kept and len(cases) == len(set(cases)) == 40, "--resume finished the rest", done)
+    np.save(folder / "x.npy", np.ones(500))
+    filler.write_bytes(bytes(os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize))
+    done = call("exec", "rolling/cpu_naive", "--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy")
+    expect_error(done, 4, f"{folder}/y.npy", "No space left", what="exec names its output on a full disk")
+    expect(sorted(p.name for p in folder.iterdir()) == ["filler", "rows.jsonl", "x.npy"], "and leaves nothing of it")
 
 
 def bad_words():
@@ -91,10 +148,14 @@ def main():
     neighbours()
     kill_and_resume()
     full_disk()
+    disk_fills_up()
     bad_words()
     listing()
     print(f"all with {RUNGS}")
 
 
 if __name__ == "__main__":
-    main()
+    if sys.argv[1:2] == ["on-a-small-disk"]:
+        on_a_small_disk(pathlib.Path(sys.argv[2]))
+    else:
+        main()
