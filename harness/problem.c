@@ -1,5 +1,7 @@
 #include "problem.h"
 
+#include "base/clock.h"
+#include "base/hostmemory.h"
 #include "plan/case.h"
 #include "truthcache.h"
 #include "truthworker.h"
@@ -8,19 +10,8 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <unistd.h>
 
 static const uint64_t SECOND_SEED_STEP = UINT64_C(0x5851f42d); /* any odd step: the second seed only has to differ */
-
-static size_t available_bytes(void) {
-    FILE *file = fopen("/proc/meminfo", "r");
-    char line[128];
-    unsigned long kib = 0;
-    while (file && fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %lu", &kib) == 1) break;
-    if (file) fclose(file);
-    return (size_t)kib * 1024;
-}
 
 size_t problem_bytes(const Problem *problem) {
     size_t bytes = 0;
@@ -30,13 +21,11 @@ size_t problem_bytes(const Problem *problem) {
     return bytes;
 }
 
-Status problem_create(const Op *op, const Case *problem, Problem *out) {
-    *out = (Problem){.op = op, .loaded = -1};
-    out->cases[DATA_FIRST] = out->cases[DATA_SECOND] = *problem;
-    out->cases[DATA_SECOND].seed = problem->seed + SECOND_SEED_STEP;
-    TRY(op->shapes(problem, out->in, out->out));
-    const size_t needed = problem_bytes(out), available = available_bytes();
-    if (needed > available)
+static Status create(Problem *out) {
+    const Op *op = out->op;
+    TRY(op->shapes(&out->cases[DATA_FIRST], out->in, out->out));
+    const size_t needed = problem_bytes(out), available = hostmemory_available_bytes();
+    if (available && needed > available)
         return status_fail(STATUS_MEMORY, "data and truth of this case need %.1f GiB of host memory, %.1f GiB are available",
                            (double)needed / 0x1p30, (double)available / 0x1p30);
     for (int i = 0; i < op->in_count; i++) {
@@ -50,16 +39,30 @@ Status problem_create(const Op *op, const Case *problem, Problem *out) {
     return STATUS_OK;
 }
 
+Status problem_create(const Op *op, const Case *problem, Problem *out) {
+    *out = (Problem){.op = op, .loaded = -1};
+    out->cases[DATA_FIRST] = out->cases[DATA_SECOND] = *problem;
+    out->cases[DATA_SECOND].seed = problem->seed + SECOND_SEED_STEP;
+    const Status status = create(out);
+    if (status != STATUS_OK) problem_destroy(out);
+    return status;
+}
+
+static void forget_truth(Truth truth[OP_MAX_ARRAYS]) {
+    for (int i = 0; i < OP_MAX_ARRAYS; i++) {
+        free(truth[i].value);
+        free(truth[i].tolerance);
+        truth[i] = (Truth){NULL, NULL};
+    }
+}
+
 void problem_destroy(Problem *problem) {
     for (int i = 0; i < OP_MAX_ARRAYS; i++) {
         shared_destroy(&problem->shared_in[i]);
         shared_destroy(&problem->shared_out[i]);
-        for (int s = 0; s < DATA_COUNT; s++)
-            for (int b = 0; b < PROBLEM_MAX_BOUNDS; b++) {
-                free(problem->truth[s][b][i].value);
-                free(problem->truth[s][b][i].tolerance);
-            }
     }
+    for (int s = 0; s < DATA_COUNT; s++)
+        for (int b = 0; b < PROBLEM_MAX_BOUNDS; b++) forget_truth(problem->truth[s][b]);
     *problem = (Problem){.loaded = -1};
 }
 
@@ -102,11 +105,7 @@ int problem_bound(const Problem *problem, const char *name) {
     return -1;
 }
 
-Status problem_truth(Problem *problem, DataSet set, int bound, const Truth **out) {
-    TRY(problem_load(problem, set));
-    Truth *truth = problem->truth[set][bound];
-    *out = truth;
-    if (problem->op->out_count == 0 || truth[0].value) return STATUS_OK;
+static Status allocate_truth(const Problem *problem, Truth *truth) {
     for (int i = 0; i < problem->op->out_count; i++) {
         const size_t bytes = sizeof(double) * array_count(&problem->out[i]);
         truth[i].value = malloc(bytes ? bytes : 1);
@@ -114,15 +113,32 @@ Status problem_truth(Problem *problem, DataSet set, int bound, const Truth **out
         if (!truth[i].value || !truth[i].tolerance)
             return status_fail(STATUS_MEMORY, "no memory for the truth of '%s': twice %zu bytes", problem->out[i].name, bytes);
     }
-    char key[CASE_TEXT_MAX];
-    case_format(&problem->cases[set], key, sizeof key);
-    const bool cachable = !problem->own_data;
-    if (cachable && truthcache_load(key, problem->op, bound, problem->out, truth)) return STATUS_OK;
-    const double begin = truthcache_now();
-    const Case *c = &problem->cases[set];
-    const bool foreign = problem->op->runs_user_code && problem->op->runs_user_code(c);
-    TRY(foreign ? truthworker_compute(problem->op, c, problem->in, problem->shared_in, problem->out, bound, truth)
-                : problem->op->truth(c, problem->in, bound, truth));
-    if (cachable) truthcache_save(key, problem->op, bound, problem->out, truth, truthcache_now() - begin);
     return STATUS_OK;
+}
+
+static Status make_truth(const Problem *problem, DataSet set, int bound, Truth *truth) {
+    const Op *op = problem->op;
+    const Case *c = &problem->cases[set];
+    TRY(allocate_truth(problem, truth));
+    /* The user's function is a file that may change while its path stays: such a truth is not kept on disk. */
+    if (op->runs_user_code && op->runs_user_code(c))
+        return truthworker_compute(op, c, problem->in, problem->shared_in, problem->out, bound, truth);
+    if (problem->own_data) return op->truth(c, problem->in, bound, truth);
+    char key[CASE_TEXT_MAX];
+    case_format(c, key, sizeof key);
+    if (truthcache_load(key, op, bound, problem->out, truth)) return STATUS_OK;
+    const double begin = clock_seconds();
+    TRY(op->truth(c, problem->in, bound, truth));
+    truthcache_save(key, op, bound, problem->out, truth, clock_seconds() - begin);
+    return STATUS_OK;
+}
+
+Status problem_truth(Problem *problem, DataSet set, int bound, const Truth **out) {
+    TRY(problem_load(problem, set));
+    Truth *truth = problem->truth[set][bound];
+    *out = truth;
+    if (problem->op->out_count == 0 || truth[0].value) return STATUS_OK;
+    const Status status = make_truth(problem, set, bound, truth);
+    if (status != STATUS_OK) forget_truth(truth); /* half a truth must not pass for one at the next variant */
+    return status;
 }

@@ -23,14 +23,16 @@ typedef struct Problem {
     Truth truth[DATA_COUNT][PROBLEM_MAX_BOUNDS][OP_MAX_ARRAYS];
 } Problem;
 
-/* Shapes and memory; STATUS_MEMORY with GiB needed and available if the host has not enough for data and truth. */
+/* Shapes and memory; STATUS_MEMORY with GiB needed and available if the host has not enough for data and truth. On failure *out
+ * holds nothing (op is NULL). */
 Status problem_create(const Op *op, const Case *problem, Problem *out);
 void problem_destroy(Problem *problem);
 /* Bytes of host memory that data and truth take in all. */
 size_t problem_bytes(const Problem *problem);
 /* Puts the set's inputs into the shared memory (nothing to do if they are there). */
 Status problem_load(Problem *problem, DataSet set);
-/* Truth of the set under a bound, computed at its first use and kept; expensive ones also on disk. Loads the set. */
+/* Truth of the set under a bound, computed at its first use and kept; expensive ones also on disk, unless the user's own data or
+ * code is in them. Loads the set. */
 Status problem_truth(Problem *problem, DataSet set, int bound, const Truth **out);
 /* Index of the op's bound of that name; 0 (the op's own) for NULL, -1 if there is none. */
 int problem_bound(const Problem *problem, const char *name);

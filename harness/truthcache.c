@@ -5,18 +5,11 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 static const double WORTH_SECONDS = 0.5;
 static const uint64_t FULL_BYTES = UINT64_C(8) << 30;
 static const uint64_t MAGIC = UINT64_C(0x3174757274676e72);
-
-double truthcache_now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
 
 static uint64_t mix(uint64_t hash, const void *data, size_t size) {
     for (size_t i = 0; i < size; i++) hash = (hash ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
@@ -59,14 +52,18 @@ bool truthcache_load(const char *case_text, const Op *op, int bound, const Array
     return good;
 }
 
+/* What the cache holds. Entries older than this program can never be asked for again and are removed. */
 static uint64_t bytes_in(const char *folder) {
     uint64_t total = 0;
+    struct stat self;
+    const time_t built = stat("/proc/self/exe", &self) == 0 ? self.st_mtim.tv_sec : 0;
     DIR *directory = opendir(folder);
     for (struct dirent *entry; directory && (entry = readdir(directory));) {
         char path[800];
         struct stat facts;
         snprintf(path, sizeof path, "%s/%s", folder, entry->d_name);
-        if (stat(path, &facts) == 0 && S_ISREG(facts.st_mode)) total += (uint64_t)facts.st_size;
+        if (stat(path, &facts) != 0 || !S_ISREG(facts.st_mode)) continue;
+        if (facts.st_mtim.tv_sec >= built || unlink(path) != 0) total += (uint64_t)facts.st_size;
     }
     if (directory) closedir(directory);
     return total;

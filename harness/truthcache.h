@@ -11,6 +11,5 @@
 bool truthcache_load(const char *case_text, const Op *op, int bound, const Array *out, Truth *truth);
 /* Does nothing for truths that were quick to compute or when the cache (build folder, 8 GiB) is full. */
 void truthcache_save(const char *case_text, const Op *op, int bound, const Array *out, const Truth *truth, double seconds);
-double truthcache_now(void); /* steady clock, seconds */
 
 #endif

@@ -5,9 +5,10 @@
 #endif
 #include "device/device.h"
 
+#include "base/hostmemory.h"
+
 #include <malloc.h>
 #include <stdint.h>
-#include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
 #include <unistd.h>
@@ -29,18 +30,6 @@ static size_t round_up(size_t value, size_t multiple) {
     return (value + multiple - 1) / multiple * multiple;
 }
 
-/* What the kernel says could be had without swapping; 0 if it does not say. */
-static size_t available_bytes(void) {
-    FILE *file = fopen("/proc/meminfo", "r");
-    if (!file) return 0;
-    char line[128];
-    size_t kib = 0;
-    while (fgets(line, sizeof line, file))
-        if (sscanf(line, "MemAvailable: %zu kB", &kib) == 1) break;
-    fclose(file);
-    return kib * 1024;
-}
-
 static Status cpu_open(int index) {
     if (index != 0) return status_fail(STATUS_UNSUPPORTED, "CPU device %d: there is only device 0", index);
     return STATUS_OK;
@@ -54,7 +43,7 @@ static Status out_of_memory(size_t bytes, size_t available) {
 
 static Status cpu_allocate(size_t bytes, void **out) {
     *out = NULL;
-    const size_t page = page_bytes(), available = available_bytes();
+    const size_t page = page_bytes(), available = hostmemory_available_bytes();
     /* Linux hands out more than it has and kills later; a refusal now can be a row with a reason. */
     if (bytes > SIZE_MAX / 2 || (available && bytes > available)) return out_of_memory(bytes, available);
     const size_t block = round_up(bytes ? bytes : 1, ALIGNMENT), data = round_up(block, page), mapped = data + 2 * page;

@@ -1,0 +1,18 @@
+/* hostmemory.h - how much memory this machine has left. */
+#ifndef RUNGS_BASE_HOSTMEMORY_H
+#define RUNGS_BASE_HOSTMEMORY_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Bytes that could be had without swapping, as the kernel estimates them (MemAvailable); 0 if it does not say. A container's own
+ * limit is not in it. */
+size_t hostmemory_available_bytes(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif
