@@ -5,12 +5,13 @@ import sys
 
 import figures_accuracy
 import figures_ceiling
+import figures_claims
 import figures_gnuplot
 import figures_ladder
 import figures_window
 import rows
 
-ALL = (figures_ladder, figures_window, figures_ceiling, figures_accuracy, figures_gnuplot)
+ALL = (figures_claims, figures_ladder, figures_window, figures_ceiling, figures_accuracy, figures_gnuplot)
 
 
 def draw_all(results, out):

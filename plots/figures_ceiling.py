@@ -19,7 +19,7 @@ def pick(results, op):
     for group in by_case.values():
         params = group[0]["params"]
         sizes = tuple(v for k, v in sorted(params.items()) if isinstance(v, (int, float)))
-        rank = len({row["variant"] for row in group}), len({row["dtype"] for row in group}), "mean" in str(params.get("agg")), -abs((params.get("window") or 0) - 3000), sizes
+        rank = len({row["dtype"] for row in group}), len({row["variant"] for row in group}), "mean" in str(params.get("agg")), -abs((params.get("window") or 0) - 3000), sizes
         if best is None or rank > best_rank:
             best, best_rank = group, rank
     return best

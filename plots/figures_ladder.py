@@ -1,4 +1,4 @@
-"""The published speed-ups as bars beside ours: one group per published case, from claim lines and the rows of their cases."""
+"""The ladder: how much faster every variant is than a published kernel, on the published case that most variants ran, published bars beside ours."""
 import collections
 
 import matplotlib.pyplot as plt
@@ -6,7 +6,10 @@ import matplotlib.pyplot as plt
 import choose
 import rows as r
 import style
-from words import count, significant
+from words import seconds, significant
+
+MOST_OTHERS = 12
+OURS = {"cuda": style.OURS, "cpu": style.BACKEND_COLOURS["cpu"], "peer": "#56B4E9"}
 
 
 def published_speedups(claims):
@@ -43,27 +46,27 @@ def case_title(row):
     return choose.describe(row) + (f", {row['input']}" if row.get("input") else "") if params else row["case"]
 
 
-def bar(axes, y, tall, value, logarithmic, **how):
+def bar(axes, y, tall, value, logarithmic, time=None, **how):
     """From nothing on a linear axis; from 1x, where a ratio says nothing, on a logarithmic one. The value stands at its end."""
     start = 1.0 if logarithmic else 0.0
     axes.barh(y, value - start, tall, left=start, **how)
-    mine = how["color"] == style.OURS
-    axes.annotate(f"{significant(value)}x", (max(value, start), y), (4, 0), textcoords="offset points", va="center", fontsize=8.5,
-                  color=style.OURS if mine else style.MUTED, weight="bold" if mine else "normal")
+    mine = how["color"] in OURS.values()
+    axes.annotate(f"{significant(value)}x" + (f"   {seconds(time)}" if time else ""), (max(value, start), y), (4, 0), textcoords="offset points", va="center", fontsize=8.5,
+                  color="#222222" if mine else style.MUTED, weight="bold" if mine else "normal")
 
 
 def order_of(measured, series):
-    """Published rungs from the slowest to the fastest, then the fastest others of ours; at most 6 of those."""
+    """From the slowest to the fastest: the published rungs and the fastest others of ours."""
     published = {spec: value for values in series.values() for spec, value in values.items()}
     rungs = sorted(published, key=lambda s: measured[s][0] if s in measured else published[s])
-    return rungs + sorted((s for s in measured if s not in published), key=lambda s: measured[s][0])[-6:]
+    return sorted(rungs + sorted((s for s in measured if s not in published), key=lambda s: measured[s][0])[-MOST_OTHERS:], key=lambda s: measured[s][0] if s in measured else published[s])
 
 
 def scale_axis(axes, values):
     """Logarithmic where a linear axis would hide the smaller bars."""
     logarithmic = max(values) / min(values) > 60
     if logarithmic:
-        low, high = min(values) / 1.5, max(values) * 2.6
+        low, high = min(values) / 1.5, max(values) * 5
         axes.set_xscale("log")
         axes.set_xlim(low, high)
         ticks = [10.0**k for k in range(-4, 6) if low <= 10.0**k <= high]
@@ -77,11 +80,22 @@ def scale_axis(axes, values):
     return logarithmic
 
 
+def tick_label(spec, specs, measured):
+    """Tunables only where they tell two apart; the name of a looser bound."""
+    variant = spec.split(" ")[0]
+    name = spec if sum(other.split(" ")[0] == variant for other in specs) > 1 else variant
+    loose = spec in measured and r.is_declared(measured[spec][1])
+    return name.split("/", 1)[-1] + (f" ({measured[spec][1]['bound']['name']})" if loose else "")
+
+
 def draw_group(results, baseline, series, measured, out, name):
     specs = order_of(measured, series)
     rows = [row for _, row in measured.values()]
-    bars = {**{label: (values, grey) for (label, values), grey in zip(series.items(), ("#B9B9B9", "#8F8F8F", "#D6D6D6", "#A5A5A5"))},
-            f"measured: {r.machine_of(results, rows[0])}": ({s: v for s, (v, _) in measured.items() if s in specs}, style.OURS)}
+    bars = {label: (values, grey) for (label, values), grey in zip(series.items(), ("#B9B9B9", "#8F8F8F", "#D6D6D6", "#A5A5A5"))}
+    for backend, colour in OURS.items():
+        mine = {s: value for s, (value, row) in measured.items() if s in specs and row["backend"] == backend}
+        if mine:
+            bars[f"{r.machine_of(results, rows[0])}: {style.BACKEND_NAMES[backend]}"] = mine, colour
     slots = sum(max(1, sum(spec in values for values, _ in bars.values())) for spec in specs)
     figure, axes = plt.subplots(figsize=(7.6, 1.5 + 0.2 * slots + 0.12 * len(specs)))
     logarithmic = scale_axis(axes, [v for values, _ in bars.values() for v in values.values()])
@@ -89,34 +103,32 @@ def draw_group(results, baseline, series, measured, out, name):
     for spec in specs:
         present = [(label, values[spec], colour) for label, (values, colour) in bars.items() if spec in values]
         for i, (label, value, colour) in enumerate(present):
-            bar(axes, y - i, 0.86, value, logarithmic, color=colour)
+            bar(axes, y - i, 0.86, value, logarithmic, r.median(measured[spec][1]) if colour in OURS.values() else None, color=colour)
             handles[label] = plt.Rectangle((0, 0), 1, 1, color=colour)
         ticks.append(y - (len(present) - 1) / 2)
         y -= len(present) + 0.6
-    axes.set_yticks(ticks, [s.split("/", 1)[-1] for s in specs])
+    axes.set_yticks(ticks, [tick_label(spec, specs, measured) for spec in specs])
     axes.set_ylim(y + 0.6, 1.0)
-    axes.set_xlabel(f"times faster than {baseline.split('/', 1)[-1]} (cold, median)")
-    style.head(figure, f"Speed-ups, published and measured: {case_title(rows[0])}", list(handles.values()), list(handles))
+    axes.set_xlabel(f"times faster than {baseline.split('/', 1)[-1].split(' ')[0]}, and time per call (cold, median)", x=0.3)
+    style.head(figure, f"Published and measured: {case_title(rows[0])}", list(handles.values()), list(handles))
     return style.finish(figure, results, rows, out, name)
 
 
-def name_of_figure(row, baseline):
-    n, window = r.number(row, "n"), r.number(row, "window")
-    words = ["ladder", row["op"], n and f"n{count(n)}", window and f"w{count(window)}"]
-    if not r.name_of(baseline).startswith("cuda_naive"):
-        words.append("over_" + r.name_of(baseline).split(" ")[0])
-    return "_".join(w for w in words if w)
-
-
 def draw(results, out):
-    pictures = []
+    """One figure per op: the case and baseline with most variants, then most published bars, then the first of the claims."""
     rows = choose.on_main_machine(results, results.rows)
     claims = [c for c in results.claims if r.machine_of(results, c) == choose.main_machine(results)]
+    best = {}
     for (case, baseline), series in published_speedups(claims).items():
         measured = ours(results, rows, case, baseline)
         if len(measured) < 2:
             continue
-        row = measured[baseline][1]
-        png = draw_group(results, baseline, series, measured, out, name_of_figure(row, baseline))
-        pictures.append((png, f"Published speed-ups over {r.name_of(baseline)} beside ours: {case_title(row)}"))
+        op = measured[baseline][1]["op"]
+        rank = len(measured), sum(map(len, series.values()))
+        if op not in best or rank > best[op][0]:
+            best[op] = rank, baseline, series, measured
+    pictures = []
+    for op, (_, baseline, series, measured) in sorted(best.items()):
+        png = draw_group(results, baseline, series, measured, out, f"ladder_{op}")
+        pictures.append((png, f"Ladder of {op}: times faster than {r.name_of(baseline)}, published and measured, {case_title(measured[baseline][1])}"))
     return pictures

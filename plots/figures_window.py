@@ -44,7 +44,7 @@ def draw_dtype(results, op, dtype, group, styles, out):
     figure, axes = plt.subplots(figsize=(7.6, 5.0))
     axes.set_xscale("log")
     axes.set_yscale("log")
-    labels = []
+    labels, early = [], []
     for variant, points in lines.items():
         name = r.name_of(variant)
         xs, ys = zip(*points)
@@ -52,7 +52,7 @@ def draw_dtype(results, op, dtype, group, styles, out):
         if xs[-1] == windows[-1]:
             labels.append((xs[-1], ys[-1], name, styles[name]["color"]))
         else:
-            axes.annotate(name, (xs[-1], ys[-1]), (8, 0), textcoords="offset points", fontsize=8.5, va="center", color=styles[name]["color"])
+            early.append(plt.Line2D([], [], **styles[name], markeredgewidth=0, label=name))
     gpu_row = next((row for row in group if r.device_of(row) == "cuda" and r.ceiling(results, row)), None)
     floor_row = gpu_row or next((row for row in group if r.ceiling(results, row)), None)
     if floor_row and r.work_bytes(floor_row):
@@ -66,6 +66,8 @@ def draw_dtype(results, op, dtype, group, styles, out):
     low, high = axes.get_ylim()
     decades = [10.0**k for k in range(-8, 4) if low <= 10.0**k <= high]
     axes.set_yticks(decades, [seconds(d, 1) for d in decades])
+    if early:
+        axes.legend(handles=early, loc="upper left", fontsize=8, handlelength=2.6)
     axes.set_xlabel("window w (elements)")
     axes.set_ylabel("time per call (cold, median)")
     style.head(figure, f"Time against window: {choose.describe(group[0], PARAMETER)}")

@@ -25,6 +25,14 @@ def details(summary, body):
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
 
 
+def pictures_of(pictures, *beginnings):
+    """Those whose file begins with one of the words, as links [(link, text)]; what is about single precision folded."""
+    found = [(link, text) for word in beginnings for link, text in pictures if link.rsplit("/", 1)[-1].startswith(word)]
+    shown = [f"![{text}]({link})" for link, text in found if "_f32" not in link]
+    folded = [f"![{text}]({link})" for link, text in found if "_f32" in link]
+    return "\n\n".join(shown + ([details("figures in single precision", "\n\n".join(folded))] if folded else []))
+
+
 def sections(text, path):
     """name -> (start, end) of what lies between its markers."""
     found, opened = {}, None

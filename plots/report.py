@@ -42,12 +42,16 @@ def draw(results, args):
     return figures.draw_all(results, args.figures), "No figure: nothing in these results was timed often enough to draw."
 
 
-def contents(results, pictures, why_none, out):
+def contents(results, drawn, why_none, out):
+    import report_checks as k
+    import report_claims
+    import report_ladder
     import report_machine as m
-    import report_tables as t
-    return {"summary": m.summary(results), "machine": m.machine(results), "claims": m.claims(results), "figures": m.figures(pictures, why_none, out),
-            "ladder": t.ladder(results), "accuracy": t.accuracy(results), "failed": t.failed(results), "skipped": t.skipped(results),
-            "emulated": t.emulated(results), "startup": t.startup(results), "reproduce": m.reproduce(results)}
+    import report_summary
+    pictures = [(os.path.relpath(path, out.parent).replace(os.sep, "/"), text) for path, text in drawn]
+    return {"summary": report_summary.summary(results), "machine": m.machine(results), "claims": report_claims.claims(results, pictures),
+            "ladder": report_ladder.ladder(results, pictures, why_none), "accuracy": k.accuracy(results, pictures), "failed": k.failed(results),
+            "skipped": k.skipped(results), "emulated": k.emulated(results), "startup": k.startup(results), "reproduce": m.reproduce(results)}
 
 
 def main():

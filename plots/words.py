@@ -24,6 +24,16 @@ def seconds(value, digits=3):
     return f"{significant(value / 1e-9, digits)} ns"
 
 
+def seconds_between(value, low, high, digits=4):
+    """53.06 us (52.90 to 53.54), all in the unit of the first."""
+    text = seconds(value, digits)
+    if low is None or high is None:
+        return text
+    number, unit = text.split(" ")
+    scale = {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}[unit]
+    return f"{text} ({significant(low / scale, digits)} to {significant(high / scale, digits)})"
+
+
 def size(value):
     if value is None:
         return "-"
@@ -37,9 +47,11 @@ def rate(value):
     return "-" if value is None else f"{significant(value / 1e9, 4)} GB/s"
 
 
-def percent(value):
+def percent(value, digits=None):
     if value is None:
         return "-"
+    if digits:
+        return f"{100 * value:.{digits}g}%" if value < 0.995 else f"{100 * value:.0f}%"
     return f"{100 * value:.1f}%" if value >= 0.01 else f"{100 * value:.2g}%"
 
 

@@ -47,6 +47,15 @@ def table_line(text, *words):
     return [cell.strip() for cell in found[0].strip("|").split(" | ")]
 
 
+def table_cells(text, *words):
+    """Column name -> cell of the first table line that holds the words."""
+    lines = text.splitlines()
+    at = next((k for k, line in enumerate(lines) if line.startswith("|") and all(word in line for word in words)), None)
+    assert at is not None, f"no table line with {words}"
+    head = next(k for k in range(at, 0, -1) if lines[k].startswith("| ---")) - 1
+    return dict(zip(*([cell.strip() for cell in line.strip("|").split(" | ")] for line in (lines[head], lines[at]))))
+
+
 def as_text(seconds):
     """Four significant digits with a unit, written otherwise than the report does it."""
     for unit, factor in (("s", 1), ("ms", 1e3), ("us", 1e6), ("ns", 1e9)):
@@ -73,23 +82,25 @@ def test_numbers_are_those_of_the_rows():
         if not row["timing"] or row["case"] != case or row["backend"] != "cuda":
             continue
         cold = statistics.median(row["timing"]["cold"]["samples"])
-        cells = table_line(ladder, "| " + row["spec"].split("/")[1] + " |")
-        assert same_time(cells[1], cold), (cells[1], cold)
-        assert same_time(cells[2], statistics.median(row["timing"]["hot"]["samples"]))
+        cells = table_cells(ladder, "| " + row["spec"].split("/")[1] + " |")
+        assert same_time(cells["cold (95% interval)"], cold), (cells, cold)
+        assert same_time(cells["hot"], statistics.median(row["timing"]["hot"]["samples"]))
         rate = 2 * 8 * row["params"]["n"] / cold
-        assert abs(float(cells[4].replace(",", "")) - rate / 1e9) <= 0.0006 * rate / 1e9, cells
-        assert abs(float(cells[5].rstrip("%")) / 100 - rate / copy_rate) <= 0.06 * rate / copy_rate, cells
-        if "baseline" in cells[6]:
+        assert abs(float(cells["GB/s"].replace(",", "")) - rate / 1e9) <= 0.0006 * rate / 1e9, cells
+        assert abs(float(cells["of copy"].rstrip("%")) / 100 - rate / copy_rate) <= 0.06 * rate / copy_rate, cells
+        gain = cells["over cuda_naive threads=128"]
+        if "baseline" in gain:
             assert row["variant"] == "rolling/cuda_naive"
         else:
-            assert abs(float(cells[6].split("x")[0]) - base / cold) <= 0.006 * base / cold, cells
-        assert cells[9] == "pass"
+            assert abs(float(gain.split("x")[0]) - base / cold) <= 0.006 * base / cold, cells
+        assert cells["verdict"] == "pass"
         checked += 1
     assert checked == 3, checked
     fast = statistics.median(next(row for row in ROWS if row["spec"] == "rolling/cuda_thread_tile threads=64 tile=48" and row["case"] == case)["timing"]["cold"]["samples"])
-    claim = table_line(section(text, "claims"), "cuda_thread_tile", "15.4x")
-    assert abs(float(claim[2].split("x")[0]) - base / fast) < 0.06
-    assert claim[-1] == "**reproduced**"
+    claim = table_cells(section(text, "claims"), "cuda_thread_tile", "15.4x")
+    assert abs(float(claim["ours (95% interval)"].split("x")[0]) - base / fast) < 0.06
+    assert claim["verdict"] == "**reproduced**" and claim["n"] == "1e9" and claim["published"] == "15.4x"
+    assert f"{claim['ours (95% interval)']}, reproduced" in section(text, "summary")
     assert table_line(section(text, "claims"), "cuda_shared")[-1] == "**not reproduced**"
     assert table_line(section(text, "claims"), "cuda_prefix_difference")[-1] == "not testable here"
     assert "produced at n = 1e9" in section(text, "claims")
@@ -123,11 +134,11 @@ def test_without_a_gpu():
 
 def test_text_outside_the_markers_is_kept():
     out = WORK / "kept.md"
-    out.write_text("my words before\n<!-- rungs:begin summary -->\nold\n<!-- rungs:end summary -->\nmy words after\n")
+    out.write_text("my words before\n<!-- rungs:begin summary -->\nBEFORE\n<!-- rungs:end summary -->\nmy words after\n")
     notes = report(GOLDEN, "--out", out, "--no-figures")
     text = out.read_text()
-    assert text.startswith("my words before\n<!-- rungs:begin summary -->\n14 rows") and text.endswith("<!-- rungs:end summary -->\nmy words after\n"), text
-    assert "old" not in text and "no markers for 'ladder'" in notes
+    assert text.startswith("my words before\n<!-- rungs:begin summary -->\n- 14 rows (") and text.endswith("<!-- rungs:end summary -->\nmy words after\n"), text
+    assert "BEFORE" not in text and "no markers for 'ladder'" in notes
     report(GOLDEN, "--out", out, "--no-figures")
     assert out.read_text() == text, "a second run changes nothing"
 
@@ -166,7 +177,7 @@ def test_the_latest_row_wins():
     out = WORK / "latest.md"
     for order in ((write("new.jsonl", new), GOLDEN), (GOLDEN, WORK / "new.jsonl")):
         report(*order, "--out", out, "--no-figures")
-        assert table_line(section(out.read_text(), "ladder"), "| cuda_naive threads=128 |", "baseline")[1].startswith("7.250 s")
+        assert table_cells(section(out.read_text(), "ladder"), "| cuda_naive threads=128 |", "baseline")["cold (95% interval)"].startswith("7.250 s")
 
 
 def test_more_than_the_ceiling_is_flagged():
@@ -176,7 +187,7 @@ def test_more_than_the_ceiling_is_flagged():
             line["work"]["bytes"] *= 1e6
     out = WORK / "flag.md"
     report(write("flag.jsonl", lines), "--out", out, "--no-figures")
-    assert "**(!)**" in table_line(section(out.read_text(), "ladder"), "| cuda_shared threads=128 |")[5]
+    assert "**(!)**" in table_cells(section(out.read_text(), "ladder"), "| cuda_shared threads=128 |")["of copy"]
     assert "wrong byte count" in section(out.read_text(), "ladder")
 
 
@@ -205,8 +216,8 @@ def test_figures():
         subprocess.run([sys.executable, str(SOURCE / "tests/golden/make_rows.py"), "gpu"], stdout=file, check=True)
     out, folder = WORK / "full.md", WORK / "figures_full"
     report(rows, "--out", out, "--figures", folder)
-    linked = re.findall(r"!\[.*?\]\((.*?)\)", section(out.read_text(), "figures"))
-    wanted = {"ladder_rolling_n1e9_w3000", "window_rolling_f64", "window_rolling_f32", "ceiling_rolling", "accuracy_rolling_f64", "accuracy_rolling_f32"}
+    linked = re.findall(r"!\[.*?\]\((.*?)\)", out.read_text())
+    wanted = {"ladder_rolling", "claims_rolling", "window_rolling_f64", "window_rolling_f32", "ceiling_rolling", "accuracy_rolling_f64", "accuracy_rolling_f32"}
     if shutil.which("gnuplot"):
         wanted |= {"throughput_rolling_f64", "throughput_rolling_f32"}
     assert wanted <= {pathlib.Path(link).stem for link in linked}, linked

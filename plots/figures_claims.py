@@ -1,0 +1,79 @@
+"""Every published speed-up as a bar, ours below it, grouped by the published number: does it hold, and with which kernels?"""
+import matplotlib.pyplot as plt
+
+import choose
+import rows as r
+import style
+from report_claims import size_of
+from words import significant
+
+COLOURS = {"reproduced": "#009E73", "not reproduced": style.FAILED}
+
+
+def groups_of(claims):
+    """(hardware, value) -> claims, in the order of the file."""
+    found = {}
+    for c in claims:
+        found.setdefault((c.get("hardware") or "unknown hardware", c.get("value")), []).append(c)
+    return found
+
+
+def plain(spec):
+    """cuda_naive from rolling/cuda_naive threads=128."""
+    return r.name_of(str(spec)).split(" ")[0]
+
+
+def label(c):
+    return f"{plain(c.get('variant'))}\nover {plain(c.get('baseline'))}, n = {size_of(c)}"
+
+
+def draw_op(results, op, claims, out):
+    groups = groups_of(claims)
+    slots = len(groups) * 1.0 + len(claims) * 1.25
+    figure, axes = plt.subplots(figsize=(7.6, 1.5 + 0.3 * slots))
+    axes.set_xscale("log")
+    values = [v for c in claims for v in (c["value"], c["ours"])]
+    low, high = min(1, *values) / 1.25, max(values) * 1.9
+    y, ticks = 0.0, []
+    for (hardware, value), some in groups.items():
+        axes.barh(y, value - 1, 0.72, left=1, color=style.PUBLISHED)
+        axes.annotate(f"{significant(value)}x", (value, y), (4, 0), textcoords="offset points", va="center", fontsize=8.5, color=style.MUTED)
+        ticks.append((y, f"published: {hardware}"))
+        y -= 1.1
+        for c in some:
+            colour = COLOURS.get(c.get("verdict"), style.MUTED)
+            axes.barh(y, c["ours"] - 1, 0.8, left=1, color=colour)
+            least, end = c.get("at_least") or 0, max(c["ours"], 1)
+            axes.annotate(f"{significant(c['ours'])}x", (least if end < least < 1.5 * end else end, y), (4, 0), textcoords="offset points", va="center", fontsize=8.5, color=colour, weight="bold")
+            if least > 0:
+                axes.plot([least] * 2, [y - 0.48, y + 0.48], color="#222222", lw=1.3)
+            ticks.append((y, label(c)))
+            y -= 1.25
+        y -= 0.5
+    axes.set_xlim(low, high)
+    marks = [x for x in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if low <= x <= high]
+    axes.set_xticks(marks, [f"{x}x" for x in marks])
+    axes.minorticks_off()
+    axes.axvline(1, color="#222222", lw=1)
+    axes.set_ylim(y + 0.9, 0.9)
+    axes.grid(axis="y", visible=False)
+    axes.tick_params(axis="y", length=0)
+    axes.set_yticks([t for t, _ in ticks], [text for _, text in ticks], fontsize=7.8)
+    axes.set_xlabel("times faster (cold, median)")
+    machine = r.machine_of(results, claims[0])
+    handles = [plt.Rectangle((0, 0), 1, 1, color=style.PUBLISHED, label="published")]
+    handles += [plt.Rectangle((0, 0), 1, 1, color=colour, label=f"{machine}: {verdict}") for verdict, colour in COLOURS.items() if any(c.get("verdict") == verdict for c in claims)]
+    if any(c.get("at_least") for c in claims):
+        handles.append(plt.Line2D([], [], color="#222222", lw=1.3, marker="|", ls="", markersize=10, label="least that reproduces it"))
+    style.head(figure, f"Published speed-ups of {op}: do they hold?", handles)
+    rows = [row for row in results.rows if row["case"] in {c.get("case") for c in claims} and r.machine_of(results, row) == machine]
+    return style.finish(figure, results, rows, out, f"claims_{op}")
+
+
+def draw(results, out):
+    machine = choose.main_machine(results)
+    claims = [c for c in results.claims if c.get("quantity") == "speedup" and c.get("value") and c.get("ours") and r.machine_of(results, c) == machine]
+    by_op = {}
+    for c in claims:
+        by_op.setdefault(str(c.get("case")).split(" ")[0], []).append(c)
+    return [(draw_op(results, op, some, out), f"Published speed-ups of {op} and ours, with what is needed to reproduce them") for op, some in sorted(by_op.items())]

@@ -1,0 +1,186 @@
+"""The ladder: the published cases in full, sweeps as one compact table per group, whatever is left folded."""
+import collections
+import math
+
+import choose
+import rows as r
+from markdown import details, pictures_of, table
+from words import count, percent, rate, seconds, seconds_between, significant
+
+VERDICT_ORDER = {"pass": 0, "fail": 1, "error": 2, "skip": 3}
+LEAST_POINTS = 3  # values of a parameter that make a sweep
+
+
+def ratio(value):
+    if value is None:
+        return "-"
+    return "not comparable" if math.isinf(value) else "0" if value == 0 else f"{value:.2g}"
+
+
+def with_interval(row, mode):
+    timed = r.timing(row, mode)
+    return seconds_between(timed["median"], timed.get("low"), timed.get("high")) if timed else "-"
+
+
+def speedup_text(results, row):
+    """With the widest interval that the two medians' intervals allow."""
+    value, spec = r.speedup(results, row), r.baseline_spec(results, row)
+    if value is None:
+        return "-"
+    if spec == row["spec"]:
+        return "1 (baseline)"
+    base, mine = results.times[r.machine_of(results, row), row["case"], spec, "cold"], r.timing(row, "cold")
+    if None in (base.get("low"), base.get("high"), mine.get("low"), mine.get("high")):
+        return f"{significant(value)}x"
+    return f"{significant(value)}x ({significant(base['low'] / mine['high'])} to {significant(base['high'] / mine['low'])})"
+
+
+def error_text(row):
+    found = ratio(r.worst_ratio(row))
+    return f"{found} of `{row['bound']['name']}`" if r.is_declared(row) and found != "-" else found
+
+
+def without_empty(header, lines):
+    """Columns that hold nothing are left out."""
+    kept = [k for k in range(len(header)) if k == 0 or any(line[k] != "-" for line in lines)]
+    return [header[k] for k in kept], [[line[k] for k in kept] for line in lines]
+
+
+def case_table(results, rows):
+    lines = []
+    for row in sorted(rows, key=lambda row: (VERDICT_ORDER.get(row["verdict"], 9), r.median(row) or math.inf, row["spec"])):
+        if row["verdict"] == "skip":
+            continue
+        share, size, cold = r.fraction(results, row), r.work_bytes(row), r.median(row)
+        verdict = row["verdict"] if row["verdict"] != "pass" or cold else f"pass, not timed: {row.get('why_not_timed') or 'reason unknown'}"
+        lines.append((r.spec_name(row), with_interval(row, "cold"), seconds(r.median(row, "hot"), 4), seconds(r.median(row, "graph"), 4),
+                      rate(size / cold).replace(" GB/s", "") if size and cold else "-", percent(share) + (" **(!)**" if share and share > 1 else ""),
+                      speedup_text(results, row), error_text(row), verdict))
+    baseline = next((r.baseline_spec(results, row) or row["baseline"] for row in rows if row.get("baseline")), None)
+    against = f">over {r.name_of(baseline)}" if baseline else ">speed-up"
+    text = table(*without_empty(["variant", ">cold (95% interval)", ">hot", ">graph", ">GB/s", ">of copy", against, ">error / bound", "verdict"], lines))
+    skipped = sorted({r.spec_name(row) for row in rows if row["verdict"] == "skip"})
+    return text + (f"\n\nSkipped: {', '.join(skipped)}." if skipped else "")
+
+
+def sweep_label(row):
+    return r.spec_name(row) + (f" (`{row['bound']['name']}`)" if r.is_declared(row) else "")
+
+
+def sweep_cell(results, row, mode):
+    if row is None:
+        return "-"
+    if not r.median(row, mode):
+        return "**fail**" if row["verdict"] == "fail" else "-" if row["verdict"] == "pass" else row["verdict"]
+    share = r.fraction(results, row, mode)
+    return seconds(r.median(row, mode)) + (f", {percent(share, 2)}" if share else "") + (" **(!)**" if share and share > 1 else "")
+
+
+def sweep_table(results, rows, parameter, mode="cold"):
+    """Variant against the swept parameter: median and share of the copy ceiling; fastest at the largest value first."""
+    values = sorted({r.number(row, parameter) for row in rows})
+    cells = collections.defaultdict(dict)
+    for row in rows:
+        cells[sweep_label(row)][r.number(row, parameter)] = row
+    def order(label):
+        return [r.median(cells[label][v], mode) or math.inf if v in cells[label] else math.inf for v in reversed(values)]
+    lines = [[label, *(sweep_cell(results, cells[label].get(v), mode) for v in values)] for label in sorted(cells, key=lambda label: (order(label), label))]
+    short = {"window": "w"}.get(parameter, parameter)
+    return table(["variant", *(f">{short} = {count(v)}" for v in values)], [line for line in lines if any(cell not in ("-", "skip") for cell in line[1:])])
+
+
+def widest_interval(rows, parameter, mode="cold"):
+    found = []
+    for row in rows:
+        timed = r.timing(row, mode)
+        if timed and timed.get("low") and timed.get("high"):
+            found.append((max(timed["high"] / timed["median"] - 1, 1 - timed["low"] / timed["median"]), r.spec_name(row), r.number(row, parameter)))
+    if not found:
+        return ""
+    found.sort(key=lambda item: item[0])
+    widest, spec, value = found[-1]
+    return (f"95% intervals of these {len(found)} medians: half of them within ±{percent(found[len(found) // 2][0])}, "
+            f"the widest ±{percent(widest)} ({spec}, {parameter} = {count(value)}).")
+
+
+def sweep_text(results, rows, parameter):
+    text = sweep_table(results, rows, parameter) + "\n\n" + widest_interval(rows, parameter)
+    if any(r.median(row, "hot") for row in rows):
+        text += "\n\n" + details("the same, hot", sweep_table(results, [row for row in rows if r.median(row, "hot") or row["verdict"] != "pass"], parameter, "hot"))
+    return text
+
+
+def sweeps_by(rows, parameter):
+    """Groups that differ in this parameter and hold times at enough of its values."""
+    groups = choose.groups([row for row in rows if r.number(row, parameter) is not None], parameter).values()
+    return [group for group in groups if len({r.number(row, parameter) for row in group if r.median(row)}) >= LEAST_POINTS]
+
+
+def find_sweeps(rows):
+    """The parameter with most timed rows in sweeps and its groups; None and none."""
+    names = sorted({name for row in rows for name, value in (row.get("params") or {}).items() if isinstance(value, (int, float))})
+    found = {name: sweeps_by(rows, name) for name in names}
+    best = max(names, key=lambda name: sum(bool(r.median(row)) for group in found[name] for row in group), default=None)
+    return (best, found[best]) if best and found[best] else (None, [])
+
+
+def title(row, *left_out):
+    return f"{choose.describe(row, *left_out)}, input {row.get('input')}"
+
+
+def by_case(rows):
+    found = collections.defaultdict(list)
+    for row in rows:
+        found[row["case"]].append(row)
+    return {case: group for case, group in found.items() if any(r.median(row) for row in group)}
+
+
+def accuracy_cases(rows):
+    """Cases of one problem on many inputs: the accuracy table is about them."""
+    groups = choose.groups([row for row in rows if r.median(row)], input_too=False).values()
+    return {row["case"] for group in groups if len({row["input"] for row in group}) >= 4 for row in group}
+
+
+def ladder_of_op(results, rows):
+    claimed = {c.get("case") for c in results.claims}
+    cases = by_case(rows)
+    order = sorted((case for case in cases if case in claimed), key=lambda case: -len(cases[case]))
+    shown, parts = set(order), []
+    for k, case in enumerate(order):
+        body = f"`{case}`\n\n{case_table(results, cases[case])}"
+        parts.append(f"**{title(cases[case][0])}**\n\n{body}" if k == 0 else details(title(cases[case][0]), body))
+    if order:
+        parts.insert(0, "#### Cases that published claims speak of")
+    parameter, sweeps = find_sweeps(rows)
+    if sweeps:
+        sweeps.sort(key=lambda group: ("mean" not in str(group[0]["params"].get("agg")), group[0]["dtype"] != "f64", -len(group)))
+        sweeps.sort(key=lambda group: -max(r.number(row, "n") or 0 for row in group) if parameter != "n" else 0)
+        parts.append(f"#### Time against {parameter}\n\nMedian of cold calls, and the share of the copy ceiling that it makes.")
+        for k, group in enumerate(sweeps):
+            text = sweep_text(results, group, parameter)
+            parts.append(f"**{title(group[0], parameter)}**\n\n{text}" if k == 0 else details(title(group[0], parameter), text))
+            shown |= {row["case"] for row in group}
+    shown |= accuracy_cases(rows)
+    rest = [details(title(group[0]), f"`{case}`\n\n{case_table(results, group)}") for case, group in cases.items() if case not in shown]
+    return "\n\n".join(parts + (["#### Other cases"] if parts and rest else []) + rest)
+
+
+def ladder(results, pictures, why_none):
+    parts = []
+    for machine in dict.fromkeys(r.machine_of(results, row) for row in results.rows):
+        for op in sorted({row["op"] for row in results.rows}):
+            rows = [row for row in results.rows if row["op"] == op and r.machine_of(results, row) == machine and not r.is_emulated(row)]
+            if any(r.median(row) for row in rows):
+                parts.append(f"### {op} on {machine}\n\n{ladder_of_op(results, rows)}")
+    if not parts:
+        return "Nothing was timed."
+    if any((r.fraction(results, row) or 0) > 1 for row in results.rows):
+        parts.append("**(!)** More than the copy ceiling: a wrong byte count, data that stayed in a cache, or a ceiling measured too low. Not a result to rely on.")
+    how = ("How to read the tables:\n\n"
+           "- *cold*: median over single calls, the caches flushed before each, with the 95% interval of the median; *hot*: calls back to back; *graph*: a CUDA graph replayed back to back\n"
+           "- *GB/s*: the input read once and the output written once, over the cold median, whatever the kernel really moved; *of copy*: the share of the copy ceiling of the same device in the same run\n"
+           "- *over X*: how many times faster than X in the same case\n"
+           "- *error / bound*: the largest error as a multiple of what is allowed; at most 1 passes. Where a variant is held to a looser bound of its own, that bound is named "
+           "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula")
+    drawn = pictures_of(pictures, "ladder_", "window_", "throughput_", "ceiling_") or why_none
+    return "\n\n".join([drawn, how, *parts])

@@ -1,0 +1,89 @@
+"""The first lines of the report, for somebody who has never seen it."""
+import collections
+
+import choose
+import rows as r
+from report_claims import ours, quantity
+from report_ladder import with_interval
+from words import many, percent, seconds, significant
+
+
+def count_line(results):
+    rows = results.rows
+    count = collections.Counter(row["verdict"] for row in rows)
+    timed = sum(bool(r.median(row)) for row in rows)
+    return (f"{many(len(rows), 'row')} (one implementation on one case each) on {', '.join(dict.fromkeys(r.machine_of(results, row) for row in rows))}: {count['pass']} passed, "
+            f"{count['fail']} failed verification, {count['error']} ended in an error, {count['skip']} skipped. {timed} were timed, each verified before and again, on new data, after timing.")
+
+
+def claims_line(results):
+    if not results.claims:
+        return None
+    verdicts = collections.Counter(c.get("verdict") for c in results.claims)
+    first = next((c for c in results.claims if c.get("quantity") == "speedup"), results.claims[0])
+    told = f" The best known: {first.get('statement')}, on {first.get('hardware')}."
+    told += f" Here: {ours(first)}, {first.get('verdict')}." if first.get("ours") is not None else f" Here: {first.get('verdict')}."
+    others = [f"{quantity(c, c['ours'])} for `{r.name_of(str(c.get('variant')))}` over `{r.name_of(str(c.get('baseline')))}`" for c in results.claims
+              if c is not first and c.get("value") == first.get("value") and c.get("quantity") == first.get("quantity") and c.get("ours") is not None
+              and (c.get("variant"), c.get("baseline")) != (first.get("variant"), first.get("baseline"))]
+    return (f"{many(len(results.claims), 'published number')} judged: {verdicts['reproduced']} reproduced, {verdicts['not reproduced']} not, {verdicts['not testable here']} not testable here."
+            + told + (f" Other kernels of that kind: {', '.join(others)}." if others else ""))
+
+
+def strict_times(results, device):
+    """case -> the fastest row there that keeps the op's own bound; on the main machine."""
+    best = {}
+    for row in choose.on_main_machine(results, choose.timed_rows(results)):
+        if r.device_of(row) == device and not r.is_declared(row) and (row["case"] not in best or r.median(row) < r.median(best[row["case"]])):
+            best[row["case"]] = row
+    return best
+
+
+def claimed_first(results, cases):
+    """The case that claims speak of and that most rows are about."""
+    claimed = {c.get("case") for c in results.claims}
+    held = collections.Counter(row["case"] for row in results.rows if r.median(row))
+    return max(cases, key=lambda case: (case in claimed, held[case], case), default=None)
+
+
+def fastest_line(results):
+    best = strict_times(results, "cuda")
+    case = claimed_first(results, best)
+    if not case:
+        return None
+    row = best[case]
+    share, gain, base = r.fraction(results, row), r.speedup(results, row), r.baseline_spec(results, row)
+    return (f"Fastest on the GPU with the full accuracy, {choose.describe(row)}: `{r.spec_name(row)}`, {with_interval(row, 'cold')} (cold, median and its 95% interval)"
+            + (f", {percent(share)} of the speed of a copy" if share else "") + (f", {significant(gain)}x faster than `{r.name_of(base)}`." if gain and base != row["spec"] else "."))
+
+
+def processors_line(results):
+    gpu, cpu = strict_times(results, "cuda"), strict_times(results, "cpu")
+    case = claimed_first(results, set(gpu) & set(cpu))
+    if not case:
+        return None
+    a, b = gpu[case], cpu[case]
+    cores = ((results.environment(b).get("cpu") or {}).get("cores"))
+    return (f"GPU against CPU, {choose.describe(a)}: `{r.name_of(a)}` {seconds(r.median(a))}, the best on {cores or 'all'} CPU cores, `{r.name_of(b)}`, {seconds(r.median(b))}: "
+            f"{significant(r.median(b) / r.median(a))}x. Data already where they are needed; no transfer is counted.")
+
+
+def failures_line(results):
+    bad = collections.Counter(r.name_of(row) for row in results.rows if row["verdict"] in ("fail", "error"))
+    if not bad:
+        return None
+    return "Wrong or not finished somewhere, so without a time there: " + ", ".join(f"`{name}` ({many(n, 'case')})" for name, n in bad.most_common()) + "."
+
+
+def gpu_line(results):
+    on_gpu = [row for row in choose.timed_rows(results) if r.device_of(row) == "cuda"]
+    emulated = [row for row in results.rows if r.is_emulated(row)]
+    if on_gpu:
+        return f"{many(len(emulated), 'row is', 'rows are')} of emulated kernels: verified, not timed." if emulated else None
+    return ("**No GPU was used: nothing here is a time of a CUDA kernel.** "
+            + (f"{sum(row['verdict'] == 'pass' for row in emulated)} of {many(len(emulated), 'row')} of CUDA kernels were verified in an emulator on the CPU; none is timed." if emulated else "No CUDA kernel ran."))
+
+
+def summary(results):
+    lines = [part(results) for part in (count_line, gpu_line, claims_line, fastest_line, processors_line, failures_line)]
+    return "\n".join(f"- {line}" for line in lines if line)
