@@ -21,12 +21,15 @@
     extern __shared__ __align__(16) unsigned char rungs_dynamic_shared_[];                                                         \
     type *const name = reinterpret_cast<type *>(rungs_dynamic_shared_)
 
-/* A CUDA runtime call as a Status, with the call's text in the message. */
+/* A CUDA runtime call as a Status, with the call's text in the message. The runtime also remembers a failed call; that memory is
+ * cleared, or the next wait would report it as the fault of other work. */
 #define TRY_CUDA(call)                                                                                                             \
     do {                                                                                                                           \
         const cudaError_t try_cuda_ = (call);                                                                                      \
-        if (try_cuda_ != cudaSuccess)                                                                                              \
+        if (try_cuda_ != cudaSuccess) {                                                                                            \
+            (void)cudaGetLastError();                                                                                              \
             return status_fail(STATUS_DEVICE, "%s: %s (%s)", #call, cudaGetErrorString(try_cuda_), cudaGetErrorName(try_cuda_));   \
+        }                                                                                                                          \
     } while (0)
 
 struct LaunchShape {
