@@ -1,15 +1,15 @@
 /* worker.c - one variant on one case, in a process of its own: open, run, time, close. */
 #include "worker.h"
 
+#include "base/clock.h"
 #include "device/memory.h"
 #include "device/shared.h"
 #include "plan/registry.h"
 
-#include <signal.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <time.h>
 
 typedef struct Worker {
     const Device *device;
@@ -29,12 +29,6 @@ static const WorkerMeasure *measure;
 
 void worker_can_measure(const WorkerMeasure *with) {
     measure = with;
-}
-
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
 static Status read_params(const json_t *object, Params *params) {
@@ -126,11 +120,12 @@ static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
         TRY(buffer_create(worker->device, &shape, &worker->scratch));
         args->scratch = worker->scratch.array.data;
     }
-    if (!variant->prepare) return json_object_set_new(reply, "prepare_seconds", json_null()) ? STATUS_MEMORY : STATUS_OK;
-    const double begin = now();
+    json_object_set_new(reply, "prepare_seconds", json_null());
+    if (!variant->prepare) return STATUS_OK;
+    const double begin = clock_seconds();
     TRY(variant->prepare(args, &args->state));
     worker->prepared = true;
-    json_object_set_new(reply, "prepare_seconds", json_real(now() - begin));
+    json_object_set_new(reply, "prepare_seconds", json_real(clock_seconds() - begin));
     return STATUS_OK;
 }
 
@@ -184,9 +179,9 @@ static Status do_run(Worker *worker, json_t *reply) {
     TRY(poison_outputs(worker));
     TRY(worker->device->wait("preparing the buffers"));
     if (worker->runs == 1) TRY(check_strays(worker)); /* the second run: the first is timed as `first` */
-    const double begin = now();
+    const double begin = clock_seconds();
     TRY(run_counting_memory(worker));
-    json_object_set_new(reply, "seconds", json_real(now() - begin));
+    json_object_set_new(reply, "seconds", json_real(clock_seconds() - begin));
     worker->runs++;
     TRY(check_buffers(worker));
     for (int i = 0; i < worker->out_count; i++) TRY(buffer_download(&worker->buffers_out[i], worker->host_out[i].data));
@@ -268,9 +263,13 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     return STATUS_OK;
 }
 
+/* Not for the programs that a worker starts: they would keep the parent's pipes open beyond the worker's end. */
 static int option_fd(int argc, char **argv, const char *name) {
-    for (int i = 1; i + 1 < argc; i++)
-        if (strcmp(argv[i], name) == 0) return atoi(argv[i + 1]);
+    for (int i = 1; i + 1 < argc; i++) {
+        if (strcmp(argv[i], name) != 0) continue;
+        const int fd = atoi(argv[i + 1]);
+        return fcntl(fd, F_SETFD, FD_CLOEXEC) == 0 ? fd : -1;
+    }
     return -1;
 }
 

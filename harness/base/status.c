@@ -1,5 +1,7 @@
 #include "base/status.h"
 
+#include "base/text.h"
+
 #include <stdarg.h>
 #include <stdio.h>
 #include <string.h>
@@ -15,6 +17,7 @@ Status status_fail_at(const char *file, int line, Status code, const char *forma
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
+    text_make_utf8(text);
     memcpy(last_message, text, sizeof text);
     snprintf(last_where, sizeof last_where, "%s:%d", file, line);
     return code == STATUS_OK ? STATUS_INTERNAL : code;
@@ -32,6 +35,7 @@ Status status_prefix(Status code, const char *format, ...) {
     const size_t length = strlen(last_message) < room ? strlen(last_message) : room;
     memcpy(text + used, last_message, length);
     text[(size_t)used + length] = '\0';
+    text_make_utf8(text);
     memcpy(last_message, text, sizeof text);
     return code;
 }

@@ -29,7 +29,8 @@ Status status_fail_at(const char *file, int line, Status code, const char *forma
 #endif
     ;
 
-/* The calling thread's last message; "" if none. Valid until its next status_fail. */
+/* The calling thread's last message; "" if none. Valid until its next status_fail. Always UTF-8, since it goes into rows: what a
+ * compiler or a worker printed may be cut anywhere. */
 const char *status_message(void);
 /* "file.c:123" of the calling thread's last failure; "" if none. */
 const char *status_where(void);

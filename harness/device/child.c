@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "device/child.h"
 
+#include "base/clock.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -11,11 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
+#include <sys/stat.h>
 #include <sys/wait.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { LOG_TAIL = 1500, POLL_MS = 50, MAX_ARGV = 32, CLOSE_GRACE_MS = 3000 };
+static const size_t REPLY_MAX = (size_t)64 << 20;
+static const off_t LOG_MAX = (off_t)1 << 30; /* what a worker prints is on disk, until it ends */
 
 struct Child {
     pid_t pid;
@@ -24,15 +27,11 @@ struct Child {
     Text pending; /* bytes of replies after the last whole line */
 };
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 static int anonymous_log(void) {
-    char path[] = "/tmp/rungs-log-XXXXXX";
-    const int fd = mkstemp(path);
+    const char *folder = getenv("TMPDIR");
+    char path[512];
+    snprintf(path, sizeof path, "%s/rungs-log-XXXXXX", folder && *folder && strlen(folder) < 400 ? folder : "/tmp");
+    const int fd = mkostemp(path, O_CLOEXEC);
     if (fd >= 0) unlink(path);
     return fd;
 }
@@ -41,6 +40,7 @@ static int anonymous_log(void) {
 static void become_worker(const ChildOptions *options, char *const *argv, int commands, int replies, int log) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent killed with -9 takes its workers along */
+    signal(SIGPIPE, SIG_DFL);         /* what the parent ignores would stay ignored */
     const int null = open("/dev/null", O_RDONLY);
     dup2(null, 0);
     dup2(log, 1);
@@ -82,14 +82,15 @@ Status child_start(const ChildOptions *options, Child **out) {
     Child *child = calloc(1, sizeof *child);
     const int log = anonymous_log();
     const pid_t pid = child && log >= 0 ? fork() : -1;
+    const int why = errno;
     if (pid == 0) become_worker(options, argv, down[0], up[1], log);
     close(down[0]), close(up[1]);
     if (pid < 0) {
         close(down[1]), close(up[0]);
+        if (log >= 0) close(log);
         free(child);
-        return status_fail(STATUS_IO, "cannot start %s: %s", argv[0], strerror(errno));
+        return status_fail(STATUS_IO, "cannot start %s: %s", argv[0], strerror(why));
     }
-    fcntl(log, F_SETFD, FD_CLOEXEC);
     setpgid(pid, pid);
     *child = (Child){.pid = pid, .commands = down[1], .replies = up[0], .log = log, .memory_limit = options->memory_limit};
     signal(SIGPIPE, SIG_IGN); /* a dead worker is found out by its exit, not by our death */
@@ -119,12 +120,25 @@ static void log_tail(const Child *child, char tail[LOG_TAIL + 1]) {
         if ((unsigned char)*c < ' ' && *c != '\n') *c = ' ';
 }
 
-static void kill_group(Child *child) {
-    if (child->pid <= 0) return;
+/* Has it ended, or does it within this time? It stays a zombie, so that its number cannot become another's before kill_group. */
+static bool ended(const Child *child, int patience_ms, int step_ms) {
+    for (int waited = 0;; waited += step_ms) {
+        siginfo_t info = {0};
+        if (waitid(P_PID, (id_t)child->pid, &info, WEXITED | WNOHANG | WNOWAIT) == 0 && info.si_pid == child->pid) return true;
+        if (waited >= patience_ms) return false;
+        poll(NULL, 0, step_ms);
+    }
+}
+
+/* What is left of its process group, and itself. Returns its wait status. */
+static int kill_group(Child *child) {
+    int how = 0;
+    if (child->pid <= 0) return how;
     kill(-child->pid, SIGKILL);
-    kill(child->pid, SIGKILL);
-    waitpid(child->pid, NULL, 0);
+    kill(child->pid, SIGKILL); /* it may not have come to setpgid yet */
+    while (waitpid(child->pid, &how, 0) < 0 && errno == EINTR) continue;
     child->pid = 0;
+    return how;
 }
 
 static Status with_log(const Child *child, Status code, const char *what) {
@@ -135,16 +149,37 @@ static Status with_log(const Child *child, Status code, const char *what) {
 
 /* The pipe closed: find out how the worker ended. */
 static Status died(Child *child) {
-    int how = 0;
     char what[160];
-    for (int waited = 0; waited < CLOSE_GRACE_MS && waitpid(child->pid, &how, WNOHANG) == 0; waited += POLL_MS)
-        poll(NULL, 0, POLL_MS);
-    if (WIFSIGNALED(how))
+    const bool by_itself = ended(child, CLOSE_GRACE_MS, POLL_MS);
+    const int how = kill_group(child);
+    if (!by_itself)
+        snprintf(what, sizeof what, "closed its pipe without ending");
+    else if (WIFSIGNALED(how))
         snprintf(what, sizeof what, "crashed: signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
     else
         snprintf(what, sizeof what, "ended with exit code %d", WEXITSTATUS(how));
-    kill_group(child);
     return with_log(child, STATUS_DEVICE, what);
+}
+
+/* The limits that hold while it works: time, memory, and what it may print or answer. */
+static Status check_limits(Child *child, double deadline, double timeout) {
+    char what[120];
+    struct stat log;
+    Status code = STATUS_DEVICE;
+    if (clock_seconds() > deadline) {
+        snprintf(what, sizeof what, "timed out after %.0f s", timeout);
+    } else if (child->memory_limit && resident_bytes(child->pid) > child->memory_limit) {
+        snprintf(what, sizeof what, "exceeded its limit of %.2f GiB of memory", (double)child->memory_limit / 0x1p30);
+        code = STATUS_MEMORY;
+    } else if (fstat(child->log, &log) == 0 && log.st_size > LOG_MAX) {
+        snprintf(what, sizeof what, "printed more than %.0f GiB", (double)LOG_MAX / 0x1p30);
+    } else if (child->pending.length > REPLY_MAX) {
+        snprintf(what, sizeof what, "answered more than %zu MiB", REPLY_MAX >> 20);
+    } else {
+        return STATUS_OK;
+    }
+    kill_group(child);
+    return with_log(child, code, what);
 }
 
 static Status read_line(Child *child, double deadline, double timeout, json_t **reply) {
@@ -157,45 +192,33 @@ static Status read_line(Child *child, double deadline, double timeout, json_t **
             memmove(child->pending.text, newline + 1, child->pending.length - used);
             child->pending.length -= used;
             if (*reply && json_is_object(*reply)) return STATUS_OK;
+            json_decref(*reply);
+            *reply = NULL;
             kill_group(child);
             return with_log(child, STATUS_INTERNAL, "answered something that is not a JSON object");
         }
-        if (now() > deadline) {
-            char what[80];
-            snprintf(what, sizeof what, "timed out after %.0f s", timeout);
-            kill_group(child);
-            return with_log(child, STATUS_DEVICE, what);
-        }
-        if (child->memory_limit && resident_bytes(child->pid) > child->memory_limit) {
-            char what[120];
-            snprintf(what, sizeof what, "exceeded its limit of %.2f GiB of memory", (double)child->memory_limit / 0x1p30);
-            kill_group(child);
-            return with_log(child, STATUS_MEMORY, what);
-        }
+        TRY(check_limits(child, deadline, timeout));
         struct pollfd wait_for = {.fd = child->replies, .events = POLLIN};
         if (poll(&wait_for, 1, POLL_MS) <= 0) continue;
         char chunk[65536];
         const ssize_t got = read(child->replies, chunk, sizeof chunk);
         if (got == 0 || (got < 0 && errno != EINTR)) return died(child);
-        for (ssize_t used = 0; used < got;) { /* text_append stops at NUL; replies have none */
-            const int part = (int)(got - used);
-            TRY(text_append(&child->pending, "%.*s", part, chunk + used));
-            used += part;
-        }
+        if (got > 0) TRY(text_append(&child->pending, "%.*s", (int)got, chunk)); /* which stops at NUL; replies have none */
     }
 }
 
-static Status worker_says(Child *child, const json_t *reply) {
+static Status worker_says(const json_t *reply) {
     const char *skip = json_string_value(json_object_get(reply, "skip"));
     if (skip) return status_fail(STATUS_UNSUPPORTED, "%s", skip);
     const char *error = json_string_value(json_object_get(reply, "error"));
-    if (!error) return STATUS_OK;
+    if (!error)
+        return json_is_true(json_object_get(reply, "ok")) ? STATUS_OK
+                                                          : status_fail(STATUS_INTERNAL, "answered neither ok, skip nor error");
     const char *kind = json_string_value(json_object_get(reply, "kind"));
     static const Status KINDS[] = {STATUS_INVALID, STATUS_IO, STATUS_MEMORY, STATUS_DEVICE, STATUS_CHECK, STATUS_INTERNAL};
     Status code = STATUS_INTERNAL;
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
         if (kind && strcmp(kind, status_word(KINDS[i])) == 0) code = KINDS[i];
-    (void)child;
     return status_fail(code, "%s", error);
 }
 
@@ -207,8 +230,8 @@ Status child_ask(Child *child, const json_t *command, double timeout_seconds, js
     const int sent = dprintf(child->commands, "%s\n", text);
     free(text);
     if (sent < 0) return died(child);
-    TRY(read_line(child, now() + timeout_seconds, timeout_seconds, reply));
-    const Status status = worker_says(child, *reply);
+    TRY(read_line(child, clock_seconds() + timeout_seconds, timeout_seconds, reply));
+    const Status status = worker_says(*reply);
     if (status != STATUS_OK) {
         json_decref(*reply);
         *reply = NULL;
@@ -226,11 +249,7 @@ void child_stop(Child *child) {
         dprintf(child->commands, "{\"do\":\"close\"}\n");
         close(child->commands);
         child->commands = -1;
-        int waited = 0;
-        while (waited < CLOSE_GRACE_MS && waitpid(child->pid, NULL, WNOHANG) == 0) {
-            poll(NULL, 0, 10);
-            waited += 10;
-        }
+        (void)ended(child, CLOSE_GRACE_MS, 10);
         kill_group(child);
     }
     if (child->commands >= 0) close(child->commands);

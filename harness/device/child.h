@@ -20,7 +20,7 @@ typedef struct ChildOptions {
 Status child_start(const ChildOptions *options, Child **out);
 /* Sends a command and waits for its one reply (new reference). STATUS_CHECK, _DEVICE, ... as the worker says; STATUS_UNSUPPORTED
  * for a skip. STATUS_DEVICE "crashed: signal 11 (Segmentation fault)", "timed out after 60 s", "exceeded 8 GiB of memory", "ended
- * with exit code 3" otherwise, followed by the end of what it printed. After any failure the child is dead. */
+ * with exit code 3" otherwise, followed by the end of what it printed; the child is dead then. */
 Status child_ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply);
 /* Raises the memory limit, if there is one, by what the harness itself is about to take in the worker. */
 void child_allow(Child *child, size_t more_bytes);

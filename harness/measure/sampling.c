@@ -1,17 +1,15 @@
 #include "measure/sampling.h"
 
+#include "base/clock.h"
 #include "measure/gbench.h"
 
 #include <math.h>
 #include <stdlib.h>
-#include <time.h>
 
 static const double KEEP_PILOT_SECONDS = 0.1; /* shorter pilots may still carry one-off costs and are thrown away */
 
 double measure_now(void) {
-    struct timespec now;
-    clock_gettime(CLOCK_MONOTONIC, &now);
-    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+    return clock_seconds();
 }
 
 void samples_free(Samples *samples) {

@@ -6,6 +6,7 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <stdio.h>
 #include <string.h>
 
 static void globs_match_the_whole_text(void **state) {
@@ -63,11 +64,41 @@ static void nearest_is_what_was_meant_or_nothing(void **state) {
     assert_null(text_nearest("x", words, 0));
 }
 
+static void utf8(void **state) {
+    (void)state;
+    const struct {
+        const char *text, *becomes;
+    } cases[] = {
+        {"", ""},
+        {"plain", "plain"},
+        {"\xc3\xbc \xe2\x82\xac \xf0\x9f\x99\x82", "\xc3\xbc \xe2\x82\xac \xf0\x9f\x99\x82"},
+        {"\xff"
+         "a\xfe",
+         "?a?"},
+        {"cut \xe2\x82", "cut ??"},       /* within a character */
+        {"\xc0\xaf", "??"},               /* not the shortest form */
+        {"\xe0\x9f\xbf", "???"},          /* likewise */
+        {"\xed\xa0\x80", "???"},          /* a surrogate */
+        {"\xf4\x90\x80\x80 x", "???? x"}, /* beyond U+10FFFF */
+        {"\x80", "?"},                    /* no lead byte */
+        {"\xc3"
+         "a",
+         "?a"},
+    };
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        char text[64];
+        snprintf(text, sizeof text, "%s", cases[i].text);
+        text_make_utf8(text);
+        assert_string_equal(text, cases[i].becomes);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(globs_match_the_whole_text),
         cmocka_unit_test(many_stars_are_not_exponential),
         cmocka_unit_test(nearest_is_what_was_meant_or_nothing),
+        cmocka_unit_test(utf8),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
