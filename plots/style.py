@@ -18,7 +18,7 @@ BACKEND_COLOURS = {"cuda": "#0072B2", "cpu": "#E69F00", "peer": "#8C8C8C"}
 BACKEND_NAMES = {"cuda": "CUDA", "cpu": "CPU", "peer": "peer library"}
 
 plt.rcParams.update({
-    "figure.dpi": 100, "savefig.dpi": 160, "svg.hashsalt": "rungs", "svg.fonttype": "path",
+    "figure.dpi": 100, "savefig.dpi": 160, "savefig.facecolor": "white", "savefig.transparent": False, "svg.hashsalt": "rungs", "svg.fonttype": "path",
     "font.family": "DejaVu Sans", "font.size": 9.5, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#555555", "axes.labelcolor": "#222222",
     "xtick.color": "#444444", "ytick.color": "#444444", "axes.grid": True, "grid.color": "#E6E6E6", "grid.linewidth": 0.7,
