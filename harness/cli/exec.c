@@ -65,7 +65,7 @@ static Status read_inputs(Exec *e) {
         TRY(known_array("in", e->in.names[k], e->in_shapes, e->op->in_count, &i));
         if (e->own[i].rank >= 0) return status_fail(STATUS_INVALID, "--in %s: given twice", e->in.names[k]);
         TRY(npy_read(e->in.values[k], &e->own[i]));
-        snprintf(e->own[i].name, sizeof e->own[i].name, "%s", e->in.names[k]);
+        memcpy(e->own[i].name, e->in_shapes[i].name, sizeof e->own[i].name);
         const DType dtype = e->own[i].dtype;
         if (dtype != DTYPE_F32 && dtype != DTYPE_F64)
             return status_fail(STATUS_INVALID, "%s: dtype %s; float32 or float64 is expected", e->in.values[k], dtype_name(dtype));

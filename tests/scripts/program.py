@@ -8,6 +8,8 @@ RUNGS = os.environ["RUNGS"]
 BUILD = pathlib.Path(os.environ["RUNGS_BUILD"])
 SOURCE = pathlib.Path(os.environ["RUNGS_SOURCE"])
 MUTANTS = BUILD / "tests" / "rungs-mutants"
+EMULATOR = (BUILD / "bin" / "rungs-emulator").exists()  # not in every build: cpu-only, asan
+RELEASE = "CMAKE_BUILD_TYPE:STRING=Release" in (BUILD / "CMakeCache.txt").read_text()  # other builds take no times
 
 
 def call(*arguments, program=RUNGS, cwd=None, timeout=240, **more):

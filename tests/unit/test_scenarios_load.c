@@ -92,7 +92,8 @@ static void the_published_claims_are_there(void **state) {
         assert_string_equal(claim->problem,
                             "rolling agg=mean n=1000000000 window=3000 incomplete=nan function=none dtype=f64 input=ramp seed=1");
         assert_string_equal(claim->variant, "rolling/cuda_thread_tile threads=64 tile=48");
-        assert_string_equal(claim->baseline, "rolling/cuda_naive threads=128 rolled=0");
+        const char baseline[] = "rolling/cuda_naive threads=128"; /* a build with CUDA knows the other tunables, and adds them */
+        assert_int_equal(strncmp(claim->baseline, baseline, sizeof baseline - 1), 0);
         assert_true(claim->value == 15.4);
     }
     assert_int_equal(found, 1);
