@@ -66,7 +66,7 @@ def scale_axis(axes, values):
     """Logarithmic where a linear axis would hide the smaller bars."""
     logarithmic = max(values) / min(values) > 60
     if logarithmic:
-        low, high = min(values) / 1.5, max(values) * 5
+        low, high = min(values) / 1.5, max(values) * 7
         axes.set_xscale("log")
         axes.set_xlim(low, high)
         ticks = [10.0**k for k in range(-4, 6) if low <= 10.0**k <= high]
@@ -110,7 +110,8 @@ def draw_group(results, baseline, series, measured, out, name):
     axes.set_yticks(ticks, [tick_label(spec, specs, measured) for spec in specs])
     axes.set_ylim(y + 0.6, 1.0)
     axes.set_xlabel(f"times faster than {baseline.split('/', 1)[-1].split(' ')[0]}, and time per call (cold, median)", x=0.3)
-    style.head(figure, f"Published and measured: {case_title(rows[0])}", list(handles.values()), list(handles))
+    shown = [label for label in bars if label in handles]
+    style.head(figure, f"Published and measured: {case_title(rows[0])}", [handles[label] for label in shown], shown)
     return style.finish(figure, results, rows, out, name)
 
 

@@ -125,7 +125,11 @@ def startup(results):
     def span(values):
         values = sorted(v for v in values if v is not None)
         return "-" if not values else seconds(values[0]) if values[0] == values[-1] else f"{seconds(values[0])} to {seconds(values[-1])}"
-    lines = [(spec.split("/", 1)[-1], len(rows), span([r.median(row, "first") for row in rows]), span([row.get("prepare_seconds") for row in rows]),
+    def extra(row):
+        first, later = r.median(row, "first"), r.median(row)
+        return max(first - later, 0) if first and later else None
+    lines = [(spec.split("/", 1)[-1], len(rows), span([extra(row) for row in rows]), span([row.get("prepare_seconds") for row in rows]),
               span([r.median(row, "enqueue") for row in rows])) for spec, rows in sorted(groups.items())]
-    how = "*First call*: host time of the first call in a process until it is done, over the cases; *preparation*: work done once per case, such as compiling; *enqueue*: host time until the call returns."
-    return how + "\n\n" + table(["variant", ">cases", ">first call", ">preparation", ">enqueue"], lines)
+    how = ("Smallest and largest over the cases. *first call, extra*: host time of the first call in a process until it is done, less the cold median of later ones: loading, compiling, warming up; "
+           "*preparation*: work done once per case before it, such as compiling a user's function; *enqueue*: host time until the call returns.")
+    return how + "\n\n" + table(["variant", ">cases", ">first call, extra", ">preparation", ">enqueue"], lines)

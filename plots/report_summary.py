@@ -21,7 +21,7 @@ def claims_line(results):
         return None
     verdicts = collections.Counter(c.get("verdict") for c in results.claims)
     first = next((c for c in results.claims if c.get("quantity") == "speedup"), results.claims[0])
-    told = f" The best known: {first.get('statement')}, on {first.get('hardware')}."
+    told = f" The first of them: {first.get('statement')}, on {first.get('hardware')}."
     told += f" Here: {ours(first)}, {first.get('verdict')}." if first.get("ours") is not None else f" Here: {first.get('verdict')}."
     others = [f"{quantity(c, c['ours'])} for `{r.name_of(str(c.get('variant')))}` over `{r.name_of(str(c.get('baseline')))}`" for c in results.claims
               if c is not first and c.get("value") == first.get("value") and c.get("quantity") == first.get("quantity") and c.get("ours") is not None
@@ -53,7 +53,7 @@ def fastest_line(results):
         return None
     row = best[case]
     share, gain, base = r.fraction(results, row), r.speedup(results, row), r.baseline_spec(results, row)
-    return (f"Fastest on the GPU with the full accuracy, {choose.describe(row)}: `{r.spec_name(row)}`, {with_interval(row, 'cold')} (cold, median and its 95% interval)"
+    return (f"Fastest on the GPU within the op's own error bound, {choose.describe(row)}: `{r.spec_name(row)}`, {with_interval(row, 'cold')} (cold, median and its 95% interval)"
             + (f", {percent(share)} of the speed of a copy" if share else "") + (f", {significant(gain)}x faster than `{r.name_of(base)}`." if gain and base != row["spec"] else "."))
 
 

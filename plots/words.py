@@ -18,6 +18,8 @@ def significant(value, digits=3):
 def seconds(value, digits=3):
     if value is None:
         return "-"
+    if value == 0:
+        return "0"
     for scale, unit in ((1, "s"), (1e-3, "ms"), (1e-6, "us")):
         if value >= scale:
             return f"{significant(value / scale, digits)} {unit}"

@@ -233,6 +233,24 @@ def test_figures():
     assert (folder / "window_rolling_f64.svg").read_text() == seen, "the same rows give the same figure"
 
 
+def test_sweeps_are_those_of_the_rows():
+    rows = [line for line in map(json.loads, (WORK / "full.jsonl").read_text().splitlines()) if line["kind"] == "row"]
+    copy_rate = 4.19e12
+    text = re.search(r"\*\*rolling mean, n = 1e8, f64, input \w+\*\*\n\n(.*?)95% intervals", section((WORK / "full.md").read_text(), "ladder"), re.S).group(1)
+    checked = 0
+    for row in rows:
+        params = row["params"]
+        if row["variant"] != "rolling/cuda_naive" or not row["timing"] or (params["agg"], params["n"], row["dtype"]) != ("mean", 10**8, "f64"):
+            continue
+        cold = statistics.median(row["timing"]["cold"]["samples"])
+        cell = table_cells(text, "| cuda_naive threads=128 |")[f"w = {params['window']}"]
+        time, unit, share = re.fullmatch(r"([\d.,]+) (\w+), ([\d.]+)%", cell).groups()
+        assert abs(float(time.replace(",", "")) * {"s": 1, "ms": 1e-3, "us": 1e-6}[unit] - cold) <= 0.006 * cold, (cell, cold)
+        assert abs(float(share) / 100 - 1.6e9 / cold / copy_rate) <= 0.051 * 1.6e9 / cold / copy_rate, (cell, cold)
+        checked += 1
+    assert checked >= 4, checked
+
+
 failures = 0
 try:
     for name, test in list(globals().items()):
