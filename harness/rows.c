@@ -43,6 +43,7 @@ json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, co
         (json_int_t)problem->seed, "variant", choice->entry->id, "tunables", row_params(&choice->tunables), "spec",
         variant_choice_format(choice, spec, sizeof spec), "backend", emulated ? "emulator" : BACKENDS[choice->entry->backend],
         "work", "bytes", work.bytes, "flops", work.flops, "baseline", item->baseline);
+    if (!row) return NULL;
     for (int i = 0; NULLS[i]; i++) json_object_set_new(row, NULLS[i], json_null());
     json_object_set_new(row, "verdict", json_string("fail")); /* until proven otherwise */
     json_object_set_new(row, "counts_reason", json_string("not counted yet: launch and byte counts are not part of this version"));

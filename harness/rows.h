@@ -7,7 +7,8 @@
 
 #include <jansson.h>
 
-/* A row with everything that is known before the variant has run; all else null. New reference. */
+/* A row with everything that is known before the variant has run; all else null. New reference; NULL if the case holds text that is
+ * not UTF-8, or without memory. */
 json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, const VariantChoice *choice, bool emulated);
 /* {"agg": "mean", "n": 1000, ...}. New reference. */
 json_t *row_params(const Params *params);

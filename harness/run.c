@@ -1,6 +1,7 @@
 /* run.c - the pipeline, one call per step. Every variant's fate is a row; a Status means that rungs itself could not go on. */
 #include "run.h"
 
+#include "base/clock.h"
 #include "contend.h"
 #include "device/child.h"
 #include "device/device.h"
@@ -22,24 +23,27 @@ typedef struct Run {
     const RunOptions *options;
     RunSummary *summary;
     RowFile *file;
-    json_t *done; /* "case|spec" -> true: rows of the file that --resume leaves alone; false: emulated in this run */
+    json_t *done; /* row_key -> how many such rows the file holds, which --resume leaves alone; false: emulated in this run */
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the ceilings before that tell nothing of the rows' pace */
     size_t index, executed;  /* rows passed by; rows run in this process */
 } Run;
 
-static double now(void) {
-    struct timespec t;
-    clock_gettime(CLOCK_MONOTONIC, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
-}
-
 RunOptions run_options_default(void) {
     return (RunOptions){.timeout_seconds = 120, .min_samples = 9, .max_samples = 101, .seconds_per_mode = 1};
 }
 
-static void row_key(const char *case_text, const char *spec, char key[2 * CASE_TEXT_MAX]) {
-    snprintf(key, 2 * CASE_TEXT_MAX, "%s|%s", case_text, spec);
+enum { ROW_KEY_MAX = CASE_TEXT_MAX + SPEC_TEXT_MAX + 16 };
+
+static const char *text_of(const json_t *row, const char *key) {
+    const char *text = json_string_value(json_object_get(row, key));
+    return text ? text : "";
+}
+
+/* What tells a row from others. An emulated row does not stand for one on the device: that one has a time. */
+static void row_key(const json_t *row, char key[ROW_KEY_MAX]) {
+    snprintf(key, ROW_KEY_MAX, "%s|%s|%s", strcmp(text_of(row, "backend"), "emulator") == 0 ? "emulator" : "device",
+             text_of(row, "case"), text_of(row, "spec"));
 }
 
 static void notice(const Run *run, const char *format, ...) {
@@ -53,7 +57,8 @@ static void notice(const Run *run, const char *format, ...) {
 
 static void tell(const Run *run, void (*listener)(void *context, const RunEvent *event), const json_t *row) {
     if (!listener) return;
-    const double present = now(), left = (double)(run->summary->total - run->index) + (listener == run->options->begin ? 1 : 0);
+    const double present = clock_seconds(),
+                 left = (double)(run->summary->total - run->index) + (listener == run->options->begin ? 1 : 0);
     double eta = run->executed ? (present - run->first_row) / (double)run->executed * left : 0;
     const double budget_left = run->begin + run->options->budget_seconds - present;
     if (run->options->budget_seconds > 0 && eta > budget_left) eta = budget_left > 0 ? budget_left : 0;
@@ -62,7 +67,7 @@ static void tell(const Run *run, void (*listener)(void *context, const RunEvent 
     listener(run->options->context, &event);
 }
 
-/* What an earlier run of this file finished. */
+/* What earlier runs of this file finished. */
 static Status read_done(Run *run) {
     run->done = json_object();
     json_t *lines = NULL;
@@ -71,15 +76,27 @@ static Status read_done(Run *run) {
     size_t i;
     json_t *line;
     json_array_foreach(lines, i, line) {
-        const char *text = json_string_value(json_object_get(line, "case")),
-                   *spec = json_string_value(json_object_get(line, "spec"));
-        char key[2 * CASE_TEXT_MAX];
-        if (!text || !spec) continue;
-        row_key(text, spec, key);
-        json_object_set_new(run->done, key, json_true());
+        char key[ROW_KEY_MAX];
+        if (strcmp(text_of(line, "kind"), "row") != 0) continue;
+        row_key(line, key);
+        json_object_set_new(run->done, key, json_integer(json_integer_value(json_object_get(run->done, key)) + 1));
     }
     json_decref(lines);
     return STATUS_OK;
+}
+
+/* Is the row there already? A plan may hold the same case and variant more than once (strict and declared bounds, other modes):
+ * each row of the file stands for one of them, in the order of the plan. Emulated ones are run once for all. */
+static bool is_done(Run *run, const char *key, bool emulated) {
+    json_t *done = json_object_get(run->done, key);
+    if (json_is_false(done)) {
+        run->summary->repeated++;
+        return true;
+    }
+    if (json_integer_value(done) <= 0) return false;
+    if (!emulated) json_integer_set(done, json_integer_value(done) - 1);
+    run->summary->resumed++;
+    return true;
 }
 
 /* One question to a fresh worker about a device rather than a variant. */
@@ -139,7 +156,7 @@ static Status record_circumstances(Run *run) {
 }
 
 static void count(RunSummary *summary, const json_t *row) {
-    const char *verdict = json_string_value(json_object_get(row, "verdict"));
+    const char *verdict = text_of(row, "verdict");
     if (strcmp(verdict, "pass") == 0)
         summary->passed++;
     else if (strcmp(verdict, "fail") == 0)
@@ -149,8 +166,7 @@ static void count(RunSummary *summary, const json_t *row) {
     else
         summary->errors++;
     if (json_is_object(json_object_get(row, "timing"))) summary->timed++;
-    if (strcmp(verdict, "pass") == 0 && strcmp(json_string_value(json_object_get(row, "backend")), "emulator") == 0)
-        summary->emulated++;
+    if (strcmp(verdict, "pass") == 0 && strcmp(text_of(row, "backend"), "emulator") == 0) summary->emulated++;
 }
 
 /* Reasons to skip that need neither data nor a worker. */
@@ -179,58 +195,61 @@ static Status describe(const Op *op, const Case *problem, Problem *out) {
     return op->shapes(problem, out->in, out->out);
 }
 
-/* One variant: from nothing to a written row. *problem is created when the first variant needs it. */
-static Status run_row(Run *run, const PlanItem *item, const Case *c, const VariantChoice *choice, Problem *problem) {
-    const bool emulated = is_emulated(run, choice);
+/* Fills in the row what becomes of it. Not STATUS_OK: rungs itself cannot go on. */
+static Status decide_row(Run *run, const PlanItem *item, const Case *c, const VariantChoice *choice, Problem *problem,
+                         bool emulated, json_t *row) {
     const Op *op = registry_op(c->op);
-    json_t *row = row_begin(run->id, item, c, choice, emulated);
-    char key[2 * CASE_TEXT_MAX];
-    row_key(json_string_value(json_object_get(row, "case")), json_string_value(json_object_get(row, "spec")), key);
-    run->index++;
-    const json_t *done = json_object_get(run->done, key);
-    if (done) {
-        if (json_is_true(done))
-            run->summary->resumed++;
-        else
-            run->summary->repeated++;
-        json_decref(row);
-        return STATUS_OK;
-    }
-    if (run->options->budget_seconds > 0 && now() - run->begin > run->options->budget_seconds) {
-        run->summary->left_by_budget++;
-        json_decref(row);
-        return STATUS_OK;
-    }
-    const double begin = now();
-    if (run->executed == 0) run->first_row = begin;
-    tell(run, run->options->begin, row);
     char reason[REASON_MAX];
     Problem shapes;
     Status status = describe(op, c, &shapes);
     if (status == STATUS_OK && refused(run, &shapes, choice, emulated, reason)) {
         row_verdict(row, "skip", reason);
-    } else if (status == STATUS_OK) {
-        if (!problem->op) status = problem_create(op, c, problem);
-        if (status == STATUS_OK)
-            status =
-                contend(problem, &(Contest){.choice = choice, .item = item, .options = run->options, .emulated = emulated}, row);
+        return STATUS_OK;
     }
+    if (status == STATUS_OK && !problem->op) status = problem_create(op, c, problem);
+    if (status == STATUS_OK)
+        status = contend(problem, &(Contest){.choice = choice, .item = item, .options = run->options, .emulated = emulated}, row);
     if (status == STATUS_MEMORY || status == STATUS_UNSUPPORTED) {
         row_verdict(row, "skip", status_message());
-        status = STATUS_OK;
-    } else if (status == STATUS_DEVICE || status == STATUS_INVALID || status == STATUS_CHECK) { /* the user's code in the truth */
+        return STATUS_OK;
+    }
+    if (status == STATUS_DEVICE || status == STATUS_INVALID || status == STATUS_CHECK) { /* the user's code in the truth */
         row_verdict(row, "error", status_message());
-        status = STATUS_OK;
+        return STATUS_OK;
     }
-    if (status == STATUS_OK) {
-        json_object_set_new(row, "seconds_spent", json_real(now() - begin));
-        status = rowfile_append(run->file, row);
-    }
-    if (status == STATUS_OK) {
-        run->executed++;
-        if (emulated) json_object_set_new(run->done, key, json_false());
-        count(run->summary, row);
-        tell(run, run->options->report, row);
+    return status;
+}
+
+static Status execute_row(Run *run, const PlanItem *item, const Case *c, const VariantChoice *choice, Problem *problem,
+                          bool emulated, json_t *row) {
+    const double begin = clock_seconds();
+    if (run->executed == 0) run->first_row = begin;
+    tell(run, run->options->begin, row);
+    TRY(decide_row(run, item, c, choice, problem, emulated, row));
+    json_object_set_new(row, "seconds_spent", json_real(clock_seconds() - begin));
+    TRY(rowfile_append(run->file, row));
+    run->executed++;
+    count(run->summary, row);
+    tell(run, run->options->report, row);
+    return STATUS_OK;
+}
+
+/* One variant: from nothing to a written row. *problem is created when the first variant needs it. */
+static Status run_row(Run *run, const PlanItem *item, const Case *c, const VariantChoice *choice, Problem *problem) {
+    const bool emulated = is_emulated(run, choice);
+    json_t *row = row_begin(run->id, item, c, choice, emulated);
+    if (!row) return status_fail(STATUS_INVALID, "a case of %s that cannot be written as JSON: text that is not UTF-8", c->op);
+    char key[ROW_KEY_MAX];
+    row_key(row, key);
+    run->index++;
+    Status status = STATUS_OK;
+    if (is_done(run, key, emulated)) {
+        /* nothing to do */
+    } else if (run->options->budget_seconds > 0 && clock_seconds() - run->begin > run->options->budget_seconds) {
+        run->summary->left_by_budget++;
+    } else {
+        status = execute_row(run, item, c, choice, problem, emulated, row);
+        if (status == STATUS_OK && emulated) json_object_set_new(run->done, key, json_false());
     }
     json_decref(row);
     return status;
@@ -278,8 +297,12 @@ static Status run_items(Run *run) {
 
 Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary) {
     *summary = (RunSummary){0};
-    Run run = {.plan = plan, .options = options, .summary = summary, .begin = now()};
-    summary->has_gpu = device_cuda_count(summary->no_gpu_reason, sizeof summary->no_gpu_reason) > options->device;
+    Run run = {.plan = plan, .options = options, .summary = summary, .begin = clock_seconds()};
+    const int gpus = device_cuda_count(summary->no_gpu_reason, sizeof summary->no_gpu_reason);
+    summary->has_gpu = gpus > options->device;
+    if (gpus > 0 && !summary->has_gpu)
+        snprintf(summary->no_gpu_reason, sizeof summary->no_gpu_reason, "--device %d: this machine has devices 0 to %d",
+                 options->device, gpus - 1);
     for (int i = 0; i < plan->item_count; i++) summary->total += (size_t)plan->items[i].variant_count;
     const time_t wall = time(NULL);
     struct tm utc;

@@ -72,5 +72,7 @@ Status truthworker_compute(const Op *op, const Case *problem, const Array *in, c
         shared_destroy(&place.value[i]);
         shared_destroy(&place.tolerance[i]);
     }
-    return status_prefix(status, "the truth of this case: ");
+    /* A crash, a hang, no readable file, an answer that is none: all of it is this case's fault and not the program's. */
+    const Status code = status == STATUS_IO || status == STATUS_INTERNAL ? STATUS_DEVICE : status;
+    return status_prefix(code, "the truth of this case: ");
 }

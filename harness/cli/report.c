@@ -10,20 +10,21 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_FILES = 64 };
-
 static int run_python(const char *const *files, const char *markdown, const char *figures) {
-    char *argv[MOST_FILES + 8];
-    int n = 0;
+    int count = 0, n = 0;
+    while (files[count]) count++;
+    char **argv = calloc((size_t)count + 8, sizeof *argv);
+    if (!argv) return cli_fail(status_fail(STATUS_MEMORY, "no memory for the names of %d files", count));
     argv[n++] = (char *)RUNGS_SOURCE_DIR "/cmake/python";
     argv[n++] = (char *)RUNGS_SOURCE_DIR "/plots/report.py";
-    for (int i = 0; files[i] && i < MOST_FILES; i++) argv[n++] = (char *)files[i];
+    for (int i = 0; i < count; i++) argv[n++] = (char *)files[i];
     argv[n++] = (char *)"--out", argv[n++] = (char *)markdown;
     argv[n++] = (char *)"--figures", argv[n++] = (char *)figures;
     argv[n] = NULL;
     Text output = {0};
     int code = 0;
     const Status status = process_capture(argv, &output, &code);
+    free(argv);
     if (status != STATUS_OK) return cli_fail(status);
     if (code != 0)
         fprintf(stderr, "rungs report: %s", output.text ? output.text : "the report could not be made\n");
