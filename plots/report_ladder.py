@@ -135,10 +135,21 @@ def by_case(rows):
     return {case: group for case, group in found.items() if any(r.median(row) for row in group)}
 
 
-def accuracy_cases(rows):
-    """Cases of one problem on many inputs: the accuracy table is about them."""
-    groups = choose.groups([row for row in rows if r.median(row)], input_too=False).values()
-    return {row["case"] for group in groups if len({row["input"] for row in group}) >= 4 for row in group}
+def by_input(rows):
+    """Groups of one problem that was timed on many inputs: the accuracy tables have their errors."""
+    groups = choose.groups(rows, input_too=False).values()
+    return [group for group in groups if len({row["input"] for row in group if r.median(row)}) >= 4]
+
+
+def input_table(results, rows):
+    """Variant against input: cold medians."""
+    families = sorted({row["input"] for row in rows})
+    cells = collections.defaultdict(dict)
+    for row in rows:
+        text = "**fail**" if row["verdict"] == "fail" else seconds(r.median(row)) if r.median(row) else "-" if row["verdict"] == "pass" else row["verdict"]
+        cells[sweep_label(row)][row["input"]] = text + (" **(!)**" if (r.fraction(results, row) or 0) > 1 else "")
+    lines = [[label, *(cells[label].get(f, "-") for f in families)] for label in sorted(cells)]
+    return table(["variant", *(f">{f}" for f in families)], [line for line in lines if any(cell not in ("-", "skip") for cell in line[1:])])
 
 
 def ladder_of_op(results, rows):
@@ -160,7 +171,12 @@ def ladder_of_op(results, rows):
             text = sweep_text(results, group, parameter)
             parts.append(f"**{title(group[0], parameter)}**\n\n{text}" if k == 0 else details(title(group[0], parameter), text))
             shown |= {row["case"] for row in group}
-    shown |= accuracy_cases(rows)
+    groups = [[row for row in group if row["case"] not in shown] for group in by_input(rows)]
+    if groups:
+        parts.append("#### Time on many inputs\n\nMedian of cold calls; the errors of the same rows are under Accuracy. **fail**: wrong, so without a time.")
+    for group in groups:
+        parts.append(details(choose.describe(group[0]), input_table(results, group)))
+        shown |= {row["case"] for row in group}
     rest = [details(title(group[0]), f"`{case}`\n\n{case_table(results, group)}") for case, group in cases.items() if case not in shown]
     return "\n\n".join(parts + (["#### Other cases"] if parts and rest else []) + rest)
 

@@ -13,7 +13,8 @@ def count_line(results):
     count = collections.Counter(row["verdict"] for row in rows)
     timed = sum(bool(r.median(row)) for row in rows)
     return (f"{many(len(rows), 'row')} (one implementation on one case each) on {', '.join(dict.fromkeys(r.machine_of(results, row) for row in rows))}: {count['pass']} passed, "
-            f"{count['fail']} failed verification, {count['error']} ended in an error, {count['skip']} skipped. {timed} were timed, each verified before and again, on new data, after timing.")
+            f"{count['fail']} failed verification, {count['error']} ended in an error, {count['skip']} skipped. "
+            + (f"{timed} were timed, each verified before and again, on new data, after timing." if timed else "None was timed."))
 
 
 def claims_line(results):
