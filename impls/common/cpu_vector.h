@@ -1,8 +1,5 @@
-/* cpu_scan.h - prefix and suffix scans of one tile in vector registers, for cpu_best; a template over the element type.
- *
- * Included once with SCAN_REAL float and once with double (SCAN_NAME appends _f32 or _f64). A vector of L lanes is scanned in
- * log2(L) shuffles and operations, then joined to what came before with one more: about one cycle per element, where a serial scan
- * waits four. Widths: 64 bytes with AVX-512, 32 otherwise (GCC lowers it where the machine has less). */
+/* cpu_vector.h - vectors as wide as the machine has them, for cpu_best: types, shuffle indices, the few operations that GCC's
+ * vector extension lacks, stores past the caches. 64 bytes with AVX-512, 32 with AVX, 16 elsewhere. */
 #ifndef RUNGS_IMPLS_CPU_VECTOR_H
 #define RUNGS_IMPLS_CPU_VECTOR_H
 

@@ -1,5 +1,7 @@
 /* Idea: one thread per element; the tutorial's first kernel, with the bounds check that any n needs.
- * Traffic: reads and writes every element once, coalesced. Rounding: exact. Limits: none.
+ * Traffic: reads and writes every element once, coalesced.
+ * Rounding: exact.
+ * Limits: none.
  * Origin: "Numba CUDA + cuDF" tutorial, first example. */
 #include "kernel.h"
 #include "variant.h"

@@ -1,12 +1,13 @@
 /* Idea: one pass, one thread: add the entering element, remove the leaving one. Sums are compensated; a variance is updated by
  * Welford's rule for replacing one element, minima and maxima come from a monotonic queue. This is how pandas (1.3 and later)
- * works. Traffic: each element twice (entering, leaving), O(n) operations; the queue holds at most w indices. Rounding: sums and
- * moments are carried as pairs of doubles, so that what a large element pushed out of the leading double comes back when it leaves:
- * nothing drifts with n. Where pandas differs: it compensates by Kahan's rule, which loses what a single large element pushes out,
- * and its sum of squares not at all; a NaN is missing to it and skipped, here it shows. A spread that falls by 2^40 since it was
- * last summed afresh is summed afresh; two such falls are at least w steps apart. Limits: sums beyond the range of double;
- * agg=apply has its own variants. Origin: pandas/_libs/window/aggregations.pyx (idea); Welford (1962); Neumaier (1974); Lemire
- * (2006) for the queue. */
+ * works.
+ * Traffic: each element twice (entering, leaving), O(n) operations; the queue holds at most w indices.
+ * Rounding: sums and moments are carried as pairs of doubles, so that what a large element pushed out of the leading double comes
+ *   back when it leaves: nothing drifts with n. Where pandas differs: it compensates by Kahan's rule, which loses what a single
+ *   large element pushes out, and its sum of squares not at all; a NaN is missing to it and skipped, here it shows. A spread that
+ *   falls by 2^40 since it was last summed afresh is summed afresh; two such falls are at least w steps apart.
+ * Limits: sums beyond the range of double; agg=apply has its own variants.
+ * Origin: pandas/_libs/window/aggregations.pyx (idea); Welford (1962); Neumaier (1974); Lemire (2006) for the queue. */
 #include "variant.h"
 
 #include <math.h>

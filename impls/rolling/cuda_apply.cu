@@ -1,9 +1,10 @@
 /* Idea: the published tile kernel around a window function of the user's own: a block stages its inputs in shared memory, each
- * thread calls the function once for `tile` consecutive outputs. Compiled by NVRTC for the GPU present (here and in the emulator:
- * by the host compiler), before anything is timed. Traffic: each input once, and again for the window - 1 elements between blocks;
- * the function reads shared memory. Rounding: the function's affair; state across a tile drifts for `tile` outputs, and that is
- * what the bound `running` is for. Limits: threads * tile + window - 1 elements must fit into a block's shared memory. Origin:
- * Rolling.apply of "Adding the rolling and ewm functions to cuDF"; the kernel is common/rolling_apply_kernel.cuh. */
+ * thread calls the function once for `tile` consecutive outputs. Compiled by NVRTC for the GPU present (in the emulator: by the
+ * host compiler), before anything is timed.
+ * Traffic: each input once, and again for the window - 1 elements between blocks; the function reads shared memory.
+ * Rounding: the function's affair; state across a tile drifts for `tile` outputs, and that is what the bound `running` is for.
+ * Limits: threads * tile + window - 1 elements must fit into a block's shared memory.
+ * Origin: Rolling.apply of "Adding the rolling and ewm functions to cuDF"; the kernel is common/rolling_apply_kernel.cuh. */
 #include "common/rolling_apply.h"
 #include "common/rolling_case.cuh"
 

@@ -1,13 +1,17 @@
 /* Idea: van Herk / Gil-Werman. Every thread has K consecutive outputs; a window is a suffix of the K elements where the thread's
  * first window begins, a base that its K windows share, and a prefix of its own inputs (common/rolling_units.cuh). The base, by
- * window: w <= 3         no base: read the window; short          from aggregates of K elements in shared memory, doubled: those of
- * 2^b units make up any length in log2(w) steps; long           the same cut once more, at whole blocks: suffix of the left block,
- * middle, prefix of the own block. The middle is a window over the aggregates of blocks (block_aggregates_kernel), by van Herk's
- * prefix and suffix scans of chunks as long as that window (chunk_scans_kernel). Traffic: short: (1 + (w - 1) / (threads K)) n
- * reads, mostly L2 hits beyond the first n, n writes. Long: 3n reads, one of them an L2 hit while w inputs fit there, n writes.
- * Independent of w. Rounding: no subtraction: sums are trees of depth about K + log2(w); var by Welford and Chan, so its error
- * grows with |mean| / std. Limits: none on n and w. Origin: van Herk 1992, Gil and Werman 1993; partial moments by Chan, Golub and
- * LeVeque 1979. */
+ * window:
+ *   w <= 3   no base: read the window;
+ *   short    from aggregates of K elements in shared memory, doubled: those of 2^b units make up any length in log2(w) steps;
+ *   long     the same cut once more, at whole blocks: suffix of the left block, middle, prefix of the own block. The middle is a
+ *            window over the aggregates of blocks (block_aggregates_kernel), by van Herk's prefix and suffix scans of chunks as
+ *            long as that window (chunk_scans_kernel).
+ * Traffic: short: (1 + (w - 1) / (threads K)) n reads, mostly L2 hits beyond the first n, n writes. Long: 3n reads, one of them an
+ *   L2 hit while w inputs fit there, n writes. Independent of w.
+ * Rounding: no subtraction: sums are trees of depth about K + log2(w); var by Welford and Chan, so its error grows with
+ *   |mean| / std.
+ * Limits: none on n and w.
+ * Origin: van Herk 1992, Gil and Werman 1993; partial moments by Chan, Golub and LeVeque 1979. */
 #include "common/block_scan.cuh"
 #include "common/rolling_rows.cuh"
 #include "common/rolling_units.cuh"

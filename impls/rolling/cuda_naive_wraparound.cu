@@ -1,7 +1,10 @@
 /* Idea: cuda_naive with Python's indices: each one may be negative and then counts from the end of the array, so every read is
  * preceded by a comparison and a select. That is what Numba compiles from x[i - j], and why its naive kernel is slower than the
- * same loop in C. Traffic, rounding: as cuda_naive. Limits: mean, sum, min and max (one pass). Time, O(n w). Origin: "Numba CUDA +
- * cuDF" tutorial, kernel A, as Numba translates it. */
+ * same loop in C.
+ * Traffic: as cuda_naive.
+ * Rounding: as cuda_naive.
+ * Limits: mean, sum, min and max (one pass); time, O(n w).
+ * Origin: "Numba CUDA + cuDF" tutorial, kernel A, as Numba translates it. */
 #include "common/rolling_accumulators.cuh"
 #include "common/rolling_rows.cuh"
 

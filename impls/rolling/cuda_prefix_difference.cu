@@ -1,8 +1,10 @@
 /* Idea: prefix sums P of the whole array, once; then out[i] = (P[i] - P[i-w]) / w. var and std from prefix sums of x and x^2.
  * Traffic: scan: n reads, n writes; difference: 2n reads (the second is an L2 hit for w up to a few million), n writes; the scan
- * twice for var and std. Independent of w. Rounding: the numerically worst: every output carries the error of everything before it,
- * and after one inf or NaN all are NaN. Hence the bound "prefix". Limits: no min and max: they have no difference. Origin: the
- * "accumulation array" remark of the Numba CUDA + cuDF tutorial; the scan is CUB's. */
+ *   twice for var and std. Independent of w.
+ * Rounding: the numerically worst: every output carries the error of everything before it, and after one inf or NaN all are NaN.
+ *   Hence the bound "prefix".
+ * Limits: no min and max: they have no difference.
+ * Origin: the "accumulation array" remark of the Numba CUDA + cuDF tutorial; the scan is CUB's. */
 #include "common/rolling_case.cuh"
 
 #include <cub/device/device_scan.cuh>

@@ -1,11 +1,12 @@
 /* Idea: a tile kernel that never subtracts. A window is a front (from its beginning to a split) and a tail (from the split to its
  * end). The thread stores the aggregates of all fronts that end at the split, by one walk backwards; the tail grows by the entering
- * element; an output merges the two. When the front is used up, the split moves behind the present window: once per tile
- * if w >= tile, every w outputs otherwise. Works alike for all aggregates.
+ * element; an output merges the two. When the front is used up, the split moves behind the present window: once per tile if
+ * w >= tile, every w outputs otherwise. Works alike for all aggregates.
  * Traffic: global as cuda_thread_tile; shared about w / tile + 4 accesses per output, rows of odd stride.
  * Rounding: sums of w terms in order; var by two passes for the first tail, Welford and Chan from there. Nothing outlives its
- * window. Limits: the rows and one aggregate (two numbers for var and std) per output must fit into 227 KiB. Origin: the two-stack
- * queue, in the place of the published kernel's add and drop. */
+ *   window.
+ * Limits: the rows and one aggregate (two numbers for var and std) per output must fit into 227 KiB.
+ * Origin: the two-stack queue, in the place of the published kernel's add and drop. */
 #include "common/rolling_tile.cuh"
 
 static const ParamSpec TUNABLES[] = {
