@@ -5,13 +5,22 @@
 #include "base/status.h"
 #include "base/text.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
+typedef struct ProcessLimits {
+    double seconds;    /* it is killed after this time; 0: never */
+    size_t bytes;      /* and when it has written more than this; 0: never */
+    bool quiet_errors; /* what it writes to stderr is thrown away, not taken with the rest */
+} ProcessLimits;
+
 /* argv[0] is looked up on PATH; argv ends with NULL. What it writes to stdout and stderr is appended to *output; *exit_code is its
- * exit status, or 128 + signal. STATUS_UNSUPPORTED if there is no such program. */
-Status process_capture(char *const argv[], Text *output, int *exit_code);
+ * exit status, or 128 + signal. limits: NULL for none. STATUS_UNSUPPORTED if there is no such program; STATUS_IO if it was killed
+ * for a limit. */
+Status process_capture(const char *const argv[], const ProcessLimits *limits, Text *output, int *exit_code);
 
 #ifdef __cplusplus
 }

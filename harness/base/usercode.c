@@ -91,7 +91,7 @@ static Status compile_with(const char *compiler, const char *user_path, const ch
                           NULL};
     Text said = {0};
     int exit_code = 0;
-    Status status = process_capture((char *const *)argv, &said, &exit_code);
+    Status status = process_capture(argv, NULL, &said, &exit_code);
     if (status == STATUS_OK && exit_code)
         status = status_fail(STATUS_INVALID, "function=%s: %s refused it:\n%s", user_path, compiler,
                              said.text ? said.text : "(no message)");

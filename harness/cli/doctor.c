@@ -81,12 +81,13 @@ static void doctor_peers(bool has_gpu) {
         /* The distribution's name can differ from the module's: cupy comes as cupy-cuda13x. */
         snprintf(code_text, sizeof code_text,
                  "import importlib.metadata as m; print(m.version(m.packages_distributions()['%s'][0]))", entry->framework);
-        char *argv[] = {(char *)RUNGS_SOURCE_DIR "/cmake/python", (char *)"-c", code_text, NULL};
+        const char *const argv[] = {RUNGS_SOURCE_DIR "/cmake/python", "-c", code_text, NULL};
+        const ProcessLimits limits = {.seconds = 60};
         Text output = {0};
         int code = 1;
-        const Status status = process_capture(argv, &output, &code);
-        const bool there = status == STATUS_OK && code == 0;
-        if (there && output.length) output.text[strcspn(output.text, "\n")] = '\0';
+        const Status status = process_capture(argv, &limits, &output, &code);
+        const bool there = status == STATUS_OK && code == 0 && output.length > 0;
+        if (there) output.text[strcspn(output.text, "\n")] = '\0';
         line("peer", there, "%s %s", entry->framework,
              there                          ? output.text
              : entry->needs_gpu && !has_gpu ? "is not installed (and needs a GPU)"

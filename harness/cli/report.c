@@ -13,17 +13,17 @@
 static int run_python(const char *const *files, const char *markdown, const char *figures) {
     int count = 0, n = 0;
     while (files[count]) count++;
-    char **argv = calloc((size_t)count + 8, sizeof *argv);
+    const char **argv = calloc((size_t)count + 8, sizeof *argv);
     if (!argv) return cli_fail(status_fail(STATUS_MEMORY, "no memory for the names of %d files", count));
-    argv[n++] = (char *)RUNGS_SOURCE_DIR "/cmake/python";
-    argv[n++] = (char *)RUNGS_SOURCE_DIR "/plots/report.py";
-    for (int i = 0; i < count; i++) argv[n++] = (char *)files[i];
-    argv[n++] = (char *)"--out", argv[n++] = (char *)markdown;
-    argv[n++] = (char *)"--figures", argv[n++] = (char *)figures;
+    argv[n++] = RUNGS_SOURCE_DIR "/cmake/python";
+    argv[n++] = RUNGS_SOURCE_DIR "/plots/report.py";
+    for (int i = 0; i < count; i++) argv[n++] = files[i];
+    argv[n++] = "--out", argv[n++] = markdown;
+    argv[n++] = "--figures", argv[n++] = figures;
     argv[n] = NULL;
     Text output = {0};
     int code = 0;
-    const Status status = process_capture(argv, &output, &code);
+    const Status status = process_capture(argv, NULL, &output, &code);
     free(argv);
     if (status != STATUS_OK) return cli_fail(status);
     if (code != 0)

@@ -11,7 +11,7 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { MISSING_PACKAGE = 3 /* exit code of real_series.py */, MAX_SERIES = 64 };
+enum { MISSING_PACKAGE = 3 /* exit code of real_series.py */, MAX_SERIES = 64, EXPORT_SECONDS = 300 };
 
 #define PYTHON RUNGS_SOURCE_DIR "/cmake/python"
 #define SCRIPT RUNGS_SOURCE_DIR "/harness/verify/real_series.py"
@@ -67,8 +67,9 @@ static Status export_series(const char *name, const char *path) {
         return status_fail(STATUS_IO, "%s: cannot be made: %s", FOLDER, strerror(errno));
     Text said = {0};
     int exit_code = 0;
-    char *const argv[] = {PYTHON, SCRIPT, (char *)name, "--out", (char *)path, NULL};
-    Status status = process_capture(argv, &said, &exit_code);
+    const char *const argv[] = {PYTHON, SCRIPT, name, "--out", path, NULL};
+    const ProcessLimits limits = {.seconds = EXPORT_SECONDS};
+    Status status = process_capture(argv, &limits, &said, &exit_code);
     if (status == STATUS_OK && exit_code) {
         trim_end(&said);
         status = status_fail(exit_code == MISSING_PACKAGE ? STATUS_UNSUPPORTED : STATUS_IO, "real:%s: %s", name,
