@@ -28,17 +28,9 @@ static ParamValue *find(const Params *params, const char *name) {
 
 static Status unknown_name(const Params *params, const char *name) {
     const char *names[PARAMS_MAX];
-    Text known = {0};
-    for (int i = 0; i < params->count; i++) {
-        names[i] = params->values[i].spec->name;
-        TRY(text_append(&known, "%s%s", i ? ", " : "", names[i]));
-    }
-    const char *nearest = text_nearest(name, names, params->count);
-    const Status status =
-        status_fail(STATUS_INVALID, "unknown parameter '%s'%s%s%s (known: %s)", name, nearest ? "; did you mean '" : "",
-                    nearest ? nearest : "", nearest ? "'?" : "", known.text ? known.text : "none");
-    text_free(&known);
-    return status;
+    for (int i = 0; i < params->count; i++) names[i] = params->values[i].spec->name;
+    return text_fail_listing(text_nearest(name, names, params->count), "known", names, params->count, "unknown parameter '%s'",
+                             name);
 }
 
 static Status set_number(ParamValue *value, const char *text) {
@@ -65,21 +57,14 @@ static Status set_number(ParamValue *value, const char *text) {
 static Status set_choice(ParamValue *value, const char *text) {
     const char *const *choices = value->spec->choices;
     int count = 0;
-    Text allowed = {0};
     for (; choices[count]; count++) {
-        if (strcmp(choices[count], text) == 0) {
-            value->choice = count;
-            snprintf(value->text, sizeof value->text, "%s", text);
-            text_free(&allowed);
-            return STATUS_OK;
-        }
-        TRY(text_append(&allowed, "%s%s", count ? ", " : "", choices[count]));
+        if (strcmp(choices[count], text) != 0) continue;
+        value->choice = count;
+        snprintf(value->text, sizeof value->text, "%s", text);
+        return STATUS_OK;
     }
-    const char *nearest = text_nearest(text, choices, count);
-    const Status status = status_fail(STATUS_INVALID, "%s='%s' is not allowed%s%s%s (allowed: %s)", value->spec->name, text,
-                                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", allowed.text);
-    text_free(&allowed);
-    return status;
+    return text_fail_listing(text_nearest(text, choices, count), "allowed", choices, count, "%s='%s' is not allowed",
+                             value->spec->name, text);
 }
 
 static Status set_value(ParamValue *value, const char *text) {

@@ -138,6 +138,22 @@ Status text_append(Text *self, const char *format, ...) {
     return STATUS_OK;
 }
 
+Status text_fail_listing(const char *nearest, const char *label, const char *const *names, int count, const char *format, ...) {
+    char message[1024];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(message, sizeof message, format, arguments);
+    va_end(arguments);
+    Text list = {0};
+    Status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = text_append(&list, "%s%s", i ? ", " : "", names[i]);
+    if (status == STATUS_OK)
+        status = status_fail(STATUS_INVALID, "%s%s%s%s (%s: %s)", message, nearest ? "; did you mean '" : "",
+                             nearest ? nearest : "", nearest ? "'?" : "", label, list.text ? list.text : "none");
+    text_free(&list);
+    return status;
+}
+
 void text_free(Text *self) {
     free(self->text);
     *self = (Text){0};

@@ -49,11 +49,8 @@ static Status known_array(const char *option, const char *name, const Array *arr
         *index = i;
         return STATUS_OK;
     }
-    Text known = {0};
-    for (int i = 0; i < count; i++) TRY(text_append(&known, "%s%s", i ? ", " : "", names[i]));
-    const Status status = status_fail(STATUS_INVALID, "--%s %s=...: there is no such array; known: %s", option, name, known.text);
-    text_free(&known);
-    return status;
+    return text_fail_listing(text_nearest(name, names, count), "known", names, count, "--%s %s=...: there is no such array", option,
+                             name);
 }
 
 static Status read_inputs(Exec *e) {

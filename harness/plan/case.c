@@ -35,25 +35,13 @@ Status case_init(const Op *op, Case *out) {
     return STATUS_OK;
 }
 
-/* Writes "; did you mean 'x'? (<label>: a, b, c)" after a message's first half and fails with it. */
-static Status fail_listing(const char *message, const char *word, const char *label, const char *const *names, int count) {
-    const char *nearest = text_nearest(word, names, count);
-    Text list = {0};
-    for (int i = 0; i < count; i++) TRY(text_append(&list, "%s%s", i ? ", " : "", names[i]));
-    const Status status = status_fail(STATUS_INVALID, "%s%s%s%s (%s: %s)", message, nearest ? "; did you mean '" : "",
-                                      nearest ? nearest : "", nearest ? "'?" : "", label, list.text ? list.text : "none");
-    text_free(&list);
-    return status;
-}
-
 static Status unknown_name(const Case *problem, const char *name) {
     const char *names[PARAMS_MAX + COMMON_COUNT];
-    char message[160];
     int count = 0;
     for (int i = 0; i < problem->params.count; i++) names[count++] = problem->params.values[i].spec->name;
     for (int i = 0; i < COMMON_COUNT; i++) names[count++] = COMMON[i];
-    snprintf(message, sizeof message, "unknown parameter '%.80s' of %s", name, problem->op);
-    return fail_listing(message, name, "known", names, count);
+    return text_fail_listing(text_nearest(name, names, count), "known", names, count, "unknown parameter '%.80s' of %s", name,
+                             problem->op);
 }
 
 /* An op lists families by name. "real:NAME" stands for every real series, "offset" for offset1e3 and its like: what follows is for
@@ -72,11 +60,9 @@ static Status set_input(const Op *op, Case *problem, const char *text) {
     int count = 0;
     bool listed = false;
     for (; op->families && op->families[count]; count++) listed = listed || family_listed(op->families[count], text);
-    if (!listed) {
-        char message[200];
-        snprintf(message, sizeof message, "input='%.80s' is not an input family of %s", text, op->name);
-        return fail_listing(message, text, "allowed", op->families, count);
-    }
+    if (!listed)
+        return text_fail_listing(text_nearest(text, op->families, count), "allowed", op->families, count,
+                                 "input='%.80s' is not an input family of %s", text, op->name);
     if (strlen(text) >= sizeof problem->input)
         return status_fail(STATUS_INVALID, "input='%.80s': at most %zu characters are allowed", text, sizeof problem->input - 1);
     TRY(family_check(text));

@@ -32,17 +32,10 @@ static const char *named_without_op(const char *word, const char *const *names, 
     return NULL;
 }
 
-/* "unknown <what> 'word'; did you mean 'x'? (known: a, b)" */
 static Status unknown(const char *what, const char *word, const char *const *names, int count) {
     const char *nearest = named_without_op(word, names, count);
     if (!nearest) nearest = text_nearest(word, names, count);
-    Text known = {0};
-    for (int i = 0; i < count; i++) TRY(text_append(&known, "%s%s", i ? ", " : "", names[i]));
-    const Status status =
-        status_fail(STATUS_INVALID, "unknown %s '%.200s'%s%s%s (known: %s)", what, word, nearest ? "; did you mean '" : "",
-                    nearest ? nearest : "", nearest ? "'?" : "", known.text ? known.text : "none");
-    text_free(&known);
-    return status;
+    return text_fail_listing(nearest, "known", names, count, "unknown %s '%.200s'", what, word);
 }
 
 Status registry_require_op(const char *name, const Op **out) {

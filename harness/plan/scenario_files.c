@@ -74,22 +74,15 @@ void scenario_files_free(char **files, int count) {
 
 static Status unknown_scenario(const char *dir, const char *name) {
     Files files;
-    Text known = {0};
     TRY(scenario_files(dir, &files.paths, &files.count));
-    Status status = STATUS_OK;
-    for (int i = 0; i < files.count && status == STATUS_OK; i++) { /* paths become names, in place */
+    for (int i = 0; i < files.count; i++) { /* paths become names, in place */
         char *path = files.paths[i];
         memmove(path, path + strlen(dir) + 1, strlen(path) - strlen(dir));
         path[strlen(path) - strlen(ENDING)] = '\0';
-        status = text_append(&known, "%s%s", i ? ", " : "", path);
     }
-    if (status == STATUS_OK) {
-        const char *nearest = text_nearest(name, (const char *const *)files.paths, files.count);
-        status = status_fail(STATUS_INVALID, "'%.200s' is neither a .yaml file nor a scenario of %s%s%s%s (known: %s)", name, dir,
-                             nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "",
-                             known.text ? known.text : "none");
-    }
-    text_free(&known);
+    const char *const *names = (const char *const *)files.paths;
+    const Status status = text_fail_listing(text_nearest(name, names, files.count), "known", names, files.count,
+                                            "'%.200s' is neither a .yaml file nor a scenario of %s", name, dir);
     scenario_files_free(files.paths, files.count);
     return status;
 }

@@ -113,13 +113,10 @@ Status yamlfile_list(const YamlFile *file, const YamlNode *node, const char *wha
 
 static Status unknown_key(const YamlFile *file, const YamlNode *key, const char *word, const char *what, const char *const *keys) {
     int count = 0;
-    Text known = {0};
-    for (; keys[count]; count++) TRY(text_append(&known, "%s%s", count ? ", " : "", keys[count]));
-    const char *nearest = text_nearest(word, keys, count);
-    const Status status = yamlfile_fail(file, key, "unknown key '%.80s' in %s%s%s%s (allowed: %s)", word, what,
-                                        nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", known.text);
-    text_free(&known);
-    return status;
+    while (keys[count]) count++;
+    return yamlfile_place(
+        file, key,
+        text_fail_listing(text_nearest(word, keys, count), "allowed", keys, count, "unknown key '%.80s' in %s", word, what));
 }
 
 static bool among(const char *word, const char *const *keys) {

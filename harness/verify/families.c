@@ -129,17 +129,13 @@ static bool starts_with(const char *text, const char *prefix) {
 
 static Status unknown_family(const char *name) {
     enum { COUNT = sizeof ELEMENTS / sizeof *ELEMENTS };
-    const char *names[COUNT];
-    Text known = {0};
+    const char *names[COUNT], *known[COUNT + 1];
     for (int i = 0; i < COUNT; i++) {
         names[i] = FAMILIES[i].name;
-        TRY(text_append(&known, "%s, ", strcmp(names[i], OFFSET) == 0 ? "offset1e3 .. offset1e9" : names[i]));
+        known[i] = strcmp(names[i], OFFSET) == 0 ? "offset1e3 .. offset1e9" : names[i];
     }
-    const char *nearest = text_nearest(name, names, COUNT);
-    const Status status = status_fail(STATUS_INVALID, "unknown input family '%s'%s%s%s (known: %sreal:NAME)", name,
-                                      nearest ? "; did you mean '" : "", nearest ? nearest : "", nearest ? "'?" : "", known.text);
-    text_free(&known);
-    return status;
+    known[COUNT] = "real:NAME";
+    return text_fail_listing(text_nearest(name, names, COUNT), "known", known, COUNT + 1, "unknown input family '%s'", name);
 }
 
 /* The family's index and, for offsetNUMBER, the number. */
