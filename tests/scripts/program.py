@@ -9,7 +9,9 @@ BUILD = pathlib.Path(os.environ["RUNGS_BUILD"])
 SOURCE = pathlib.Path(os.environ["RUNGS_SOURCE"])
 MUTANTS = BUILD / "tests" / "rungs-mutants"
 EMULATOR = (BUILD / "bin" / "rungs-emulator").exists()  # not in every build: cpu-only, asan
-RELEASE = "CMAKE_BUILD_TYPE:STRING=Release" in (BUILD / "CMakeCache.txt").read_text()  # other builds take no times
+CONFIGURED = (BUILD / "CMakeCache.txt").read_text()
+RELEASE = "CMAKE_BUILD_TYPE:STRING=Release" in CONFIGURED  # other builds take no times
+SANITIZED = "fsanitize=address" in CONFIGURED  # it ends the process itself, and its allocator does not tell what is in use
 
 
 def call(*arguments, program=RUNGS, cwd=None, timeout=240, **more):
