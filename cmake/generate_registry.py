@@ -18,7 +18,7 @@ def fail(path, message):
 
 
 def quote(text):
-    return "NULL" if text is None else json.dumps(text)
+    return "NULL" if text is None else json.dumps(text, ensure_ascii=False)
 
 
 def identity(path):

@@ -1,6 +1,5 @@
 # Variants and ops are found by their paths. generate_registry.py writes the tables; an impl whose descriptor does not bear the name
 # of its path leaves an undefined symbol.
-set(RUNGS_CPU_ARCHITECTURE native CACHE STRING "-march of the CPU variants; name one to run the build on another machine")
 
 # rungs_registry(TARGET FOLDER...): an object library of every variant in FOLDER/<op>/ with all ops and the generated tables.
 function(rungs_registry target)

@@ -9,8 +9,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const BACKENDS[] = {[BACKEND_CPU] = "cpu", [BACKEND_CUDA] = "cuda", [BACKEND_PEER] = "peer"};
-
 json_t *row_params(const Params *params) {
     json_t *object = json_object();
     for (int i = 0; i < params->count; i++) {
@@ -41,7 +39,7 @@ json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, co
         ROW_SCHEMA_VERSION, "run", run, "scenario", item->scenario, "case", case_format(problem, text, sizeof text), "op",
         problem->op, "params", row_params(&problem->params), "dtype", dtype_name(problem->dtype), "input", problem->input, "seed",
         (json_int_t)problem->seed, "variant", choice->entry->id, "tunables", row_params(&choice->tunables), "spec",
-        variant_choice_format(choice, spec, sizeof spec), "backend", emulated ? "emulator" : BACKENDS[choice->entry->backend],
+        variant_choice_format(choice, spec, sizeof spec), "backend", emulated ? "emulator" : backend_name(choice->entry->backend),
         "work", "bytes", work.bytes, "flops", work.flops, "baseline", item->baseline);
     if (!row) return NULL;
     for (int i = 0; NULLS[i]; i++) json_object_set_new(row, NULLS[i], json_null());

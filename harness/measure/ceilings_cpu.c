@@ -1,5 +1,5 @@
 /* What the cores of this machine do together: memory traffic by OpenMP over arrays of four times the caches, multiply-adds in
- * registers, and what the timer itself costs. Compiled for the machine at hand (-march=native), as the CPU variants are. */
+ * registers, and what the timer itself costs. Compiled for the same -march as the CPU variants. */
 #include "measure/cache.h"
 #include "measure/ceiling_pick.h"
 

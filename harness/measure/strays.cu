@@ -1,5 +1,6 @@
 #include "measure/strays.h"
 
+#include "kernel.h"
 #include "measure/gpu_queue.h"
 
 #include <stdlib.h>
@@ -9,16 +10,10 @@
 static const double HOLD_SECONDS = 2;                   /* a variant that waits for its own stream is let go after this */
 static const long WATCH_NANOSECONDS = 20 * 1000 * 1000; /* long enough for a stray kernel to have written something */
 
-#define TRY_RUNTIME(call)                                                                                                          \
-    do {                                                                                                                           \
-        const cudaError_t try_error_ = (call);                                                                                     \
-        if (try_error_ != cudaSuccess) return status_fail(STATUS_DEVICE, "%s: %s", #call, cudaGetErrorString(try_error_));         \
-    } while (0)
-
 /* A copy through a stream that waits for nothing. */
 static Status peek(cudaStream_t aside, void *host, const void *memory, size_t bytes) {
-    TRY_RUNTIME(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, aside));
-    TRY_RUNTIME(cudaStreamSynchronize(aside));
+    TRY_CUDA(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, aside));
+    TRY_CUDA(cudaStreamSynchronize(aside));
     return STATUS_OK;
 }
 
@@ -31,8 +26,8 @@ static Status watch(GpuQueue *queue, cudaStream_t aside, Status (*run)(void *), 
     nanosleep(&moment, NULL);
     if (status == STATUS_OK) status = peek(aside, during, memory, bytes);
     gpu_queue_release(queue);
-    TRY_RUNTIME(cudaStreamSynchronize(queue->stream));
-    TRY_RUNTIME(cudaDeviceSynchronize()); /* whatever strayed is over before anybody reads on */
+    TRY_CUDA(cudaStreamSynchronize(queue->stream));
+    TRY_CUDA(cudaDeviceSynchronize()); /* whatever strayed is over before anybody reads on */
     if (status == STATUS_OK && !gpu_queue_timed_out(queue)) *stray = memcmp(before, during, bytes) != 0;
     return status;
 }

@@ -48,14 +48,13 @@ static json_t *specs_json(const ParamSpec *specs) {
 }
 
 json_t *list_variants_json(void) {
-    static const char *const BACKENDS[] = {"cpu", "cuda", "peer"};
     json_t *out = json_array();
     for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++) {
         const VariantEntry *entry = &REGISTRY_VARIANTS[i];
         json_t *item = json_object();
         json_object_set_new(item, "id", json_string(entry->id));
         json_object_set_new(item, "op", json_string(entry->op));
-        json_object_set_new(item, "backend", json_string(BACKENDS[entry->backend]));
+        json_object_set_new(item, "backend", json_string(backend_name(entry->backend)));
         json_object_set_new(item, "summary", text_or_null(entry->variant->summary));
         json_object_set_new(item, "origin", text_or_null(entry->variant->origin));
         json_object_set_new(item, "tunables", specs_json(entry->variant->tunables));

@@ -5,6 +5,11 @@
 #include <stdlib.h>
 #include <string.h>
 
+const char *backend_name(Backend backend) {
+    static const char *const NAMES[] = {[BACKEND_CPU] = "cpu", [BACKEND_CUDA] = "cuda", [BACKEND_PEER] = "peer"};
+    return NAMES[backend];
+}
+
 const Op *registry_op(const char *name) {
     for (int i = 0; i < REGISTRY_OP_COUNT; i++)
         if (strcmp(REGISTRY_OPS[i]->name, name) == 0) return REGISTRY_OPS[i];

@@ -21,6 +21,8 @@ extern const int REGISTRY_OP_COUNT;
 extern const VariantEntry REGISTRY_VARIANTS[]; /* sorted by id */
 extern const int REGISTRY_VARIANT_COUNT;
 
+/* "cpu", "cuda", "peer": as rows and lists say it. */
+const char *backend_name(Backend backend);
 /* NULL if unknown. */
 const Op *registry_op(const char *name);
 const VariantEntry *registry_variant(const char *id);
