@@ -9,6 +9,7 @@
 #include "problem.h"
 #include "record/environment.h"
 #include "record/row.h"
+#include "resume.h"
 #include "rows.h"
 
 #include <stdarg.h>
@@ -23,7 +24,7 @@ typedef struct Run {
     const RunOptions *options;
     RunSummary *summary;
     RowFile *file;
-    json_t *done; /* row_key -> how many such rows the file holds, which --resume leaves alone; false: emulated in this run */
+    Resume done;
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the ceilings before that tell nothing of the rows' pace */
     size_t index, executed;  /* rows passed by; rows run in this process */
@@ -33,17 +34,9 @@ RunOptions run_options_default(void) {
     return (RunOptions){.timeout_seconds = 120, .min_samples = 9, .max_samples = 101, .seconds_per_mode = 1};
 }
 
-enum { ROW_KEY_MAX = CASE_TEXT_MAX + SPEC_TEXT_MAX + 16 };
-
 static const char *text_of(const json_t *row, const char *key) {
     const char *text = json_string_value(json_object_get(row, key));
     return text ? text : "";
-}
-
-/* What tells a row from others. An emulated row does not stand for one on the device: that one has a time. */
-static void row_key(const json_t *row, char key[ROW_KEY_MAX]) {
-    snprintf(key, ROW_KEY_MAX, "%s|%s|%s", strcmp(text_of(row, "backend"), "emulator") == 0 ? "emulator" : "device",
-             text_of(row, "case"), text_of(row, "spec"));
 }
 
 static void notice(const Run *run, const char *format, ...) {
@@ -65,38 +58,6 @@ static void tell(const Run *run, void (*listener)(void *context, const RunEvent 
     const RunEvent event = {
         .index = run->index, .total = run->summary->total, .row = row, .elapsed_seconds = present - run->begin, .eta_seconds = eta};
     listener(run->options->context, &event);
-}
-
-/* What earlier runs of this file finished. */
-static Status read_done(Run *run) {
-    run->done = json_object();
-    json_t *lines = NULL;
-    if (!run->options->resume) return STATUS_OK;
-    TRY(rowfile_read(run->options->out, &lines));
-    size_t i;
-    json_t *line;
-    json_array_foreach(lines, i, line) {
-        char key[ROW_KEY_MAX];
-        if (strcmp(text_of(line, "kind"), "row") != 0) continue;
-        row_key(line, key);
-        json_object_set_new(run->done, key, json_integer(json_integer_value(json_object_get(run->done, key)) + 1));
-    }
-    json_decref(lines);
-    return STATUS_OK;
-}
-
-/* Is the row there already? A plan may hold the same case and variant more than once (strict and declared bounds, other modes):
- * each row of the file stands for one of them, in the order of the plan. Emulated ones are run once for all. */
-static bool is_done(Run *run, const char *key, bool emulated) {
-    json_t *done = json_object_get(run->done, key);
-    if (json_is_false(done)) {
-        run->summary->repeated++;
-        return true;
-    }
-    if (json_integer_value(done) <= 0) return false;
-    if (!emulated) json_integer_set(done, json_integer_value(done) - 1);
-    run->summary->resumed++;
-    return true;
 }
 
 /* One question to a fresh worker about a device rather than a variant. */
@@ -239,17 +200,18 @@ static Status run_row(Run *run, const PlanItem *item, const Case *c, const Varia
     const bool emulated = is_emulated(run, choice);
     json_t *row = row_begin(run->id, item, c, choice, emulated);
     if (!row) return status_fail(STATUS_INVALID, "a case of %s that cannot be written as JSON: text that is not UTF-8", c->op);
-    char key[ROW_KEY_MAX];
-    row_key(row, key);
     run->index++;
+    const ResumeAnswer answer = resume_ask(&run->done, row);
     Status status = STATUS_OK;
-    if (is_done(run, key, emulated)) {
-        /* nothing to do */
+    if (answer == RESUME_DONE) {
+        run->summary->resumed++;
+    } else if (answer == RESUME_REPEATED) {
+        run->summary->repeated++;
     } else if (run->options->budget_seconds > 0 && clock_seconds() - run->begin > run->options->budget_seconds) {
         run->summary->left_by_budget++;
     } else {
         status = execute_row(run, item, c, choice, problem, emulated, row);
-        if (status == STATUS_OK && emulated) json_object_set_new(run->done, key, json_false());
+        if (status == STATUS_OK) resume_ran(&run->done, row);
     }
     json_decref(row);
     return status;
@@ -312,9 +274,9 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     bool cut = false;
     TRY(rowfile_open(options->out, &run.file, &cut)); /* first, as it drops a cut line, which is no JSON to read */
     if (cut) notice(&run, "%s ended in the middle of a line (a killed run); that line was dropped", options->out);
-    Status status = read_done(&run);
+    Status status = resume_open(options->resume ? options->out : NULL, &run.done);
     if (status == STATUS_OK) status = run_items(&run);
     rowfile_close(run.file);
-    json_decref(run.done);
+    resume_close(&run.done);
     return status;
 }
