@@ -1,6 +1,7 @@
 #include "problem.h"
 
 #include "base/clock.h"
+#include "base/hash.h"
 #include "base/hostmemory.h"
 #include "plan/case.h"
 #include "truthcache.h"
@@ -74,11 +75,11 @@ static Status generate(Problem *problem, const Case *with) {
 
 /* A fingerprint of where the data begins: enough to tell that two seeds gave the same numbers. */
 static uint64_t fingerprint(const Problem *problem) {
-    uint64_t hash = UINT64_C(0xcbf29ce484222325);
+    enum { LOOK_BYTES = 65536 };
+    uint64_t hash = HASH_START;
     for (int i = 0; i < problem->op->in_count; i++) {
         const size_t bytes = array_bytes(&problem->in[i]);
-        for (size_t b = 0; b < bytes && b < 65536; b++)
-            hash = (hash ^ ((const unsigned char *)problem->in[i].data)[b]) * UINT64_C(0x100000001b3);
+        hash = hash_bytes(hash, problem->in[i].data, bytes < LOOK_BYTES ? bytes : LOOK_BYTES);
     }
     return hash;
 }

@@ -13,9 +13,9 @@ json_t *row_params(const Params *params) {
     json_t *object = json_object();
     for (int i = 0; i < params->count; i++) {
         const ParamValue *value = &params->values[i];
-        json_t *json = value->spec->kind == PARAM_INT    ? json_integer(value->integer)
-                       : value->spec->kind == PARAM_REAL ? json_real(value->real)
-                                                         : json_string(value->text);
+        json_t *json = value->spec->kind == PARAM_INT                             ? json_integer(value->integer)
+                       : value->spec->kind == PARAM_REAL && isfinite(value->real) ? json_real(value->real)
+                                                                                  : json_string(value->text);
         json_object_set_new(object, value->spec->name, json);
     }
     return object;

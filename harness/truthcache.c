@@ -1,5 +1,7 @@
 #include "truthcache.h"
 
+#include "base/hash.h"
+
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
@@ -11,19 +13,14 @@ static const double WORTH_SECONDS = 0.5;
 static const uint64_t FULL_BYTES = UINT64_C(8) << 30;
 static const uint64_t MAGIC = UINT64_C(0x3174757274676e72);
 
-static uint64_t mix(uint64_t hash, const void *data, size_t size) {
-    for (size_t i = 0; i < size; i++) hash = (hash ^ ((const unsigned char *)data)[i]) * UINT64_C(0x100000001b3);
-    return hash;
-}
-
 static uint64_t key_of(const char *case_text, int bound) {
-    uint64_t hash = mix(UINT64_C(0xcbf29ce484222325), case_text, strlen(case_text));
+    uint64_t hash = hash_bytes(HASH_START, case_text, strlen(case_text));
     struct stat self;
     if (stat("/proc/self/exe", &self) == 0) {
-        hash = mix(hash, &self.st_size, sizeof self.st_size);
-        hash = mix(hash, &self.st_mtim, sizeof self.st_mtim);
+        hash = hash_bytes(hash, &self.st_size, sizeof self.st_size);
+        hash = hash_bytes(hash, &self.st_mtim, sizeof self.st_mtim);
     }
-    return mix(hash, &bound, sizeof bound);
+    return hash_bytes(hash, &bound, sizeof bound);
 }
 
 static void path_of(uint64_t key, const char *ending, char *path, size_t size) {

@@ -33,6 +33,14 @@ static Status unknown_name(const Params *params, const char *name) {
                              name);
 }
 
+/* With as few digits as give the number back: 0.5, 0.50 and 5e-1 are one value and one text. */
+static void print_shortest(double number, char *text, size_t size) {
+    for (int digits = 1; digits <= 17; digits++) {
+        snprintf(text, size, "%.*g", digits, number);
+        if (strtod(text, NULL) == number) return;
+    }
+}
+
 static Status set_number(ParamValue *value, const char *text) {
     const ParamSpec *spec = value->spec;
     const bool integer = spec->kind == PARAM_INT;
@@ -50,7 +58,7 @@ static Status set_number(ParamValue *value, const char *text) {
     if (integer)
         snprintf(value->text, sizeof value->text, "%lld", value->integer);
     else
-        snprintf(value->text, sizeof value->text, "%s", text);
+        print_shortest(number, value->text, sizeof value->text);
     return STATUS_OK;
 }
 

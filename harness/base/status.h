@@ -2,7 +2,7 @@
  *
  * A function that can fail returns a Status and hands results out through trailing pointers. The message is written once,
  * where the fault is noticed, into a buffer of the calling thread; callers pass the Status up with TRY() and only
- * main.c prints it. Usable from C, from CUDA C and from the C++ shim.
+ * main.c and cli/ print it. Usable from C, from CUDA C and from the C++ shim.
  */
 #ifndef RUNGS_BASE_STATUS_H
 #define RUNGS_BASE_STATUS_H

@@ -10,7 +10,7 @@
 static const double INTEGER_LIMIT = 9007199254740992.0; /* 2^53: every integer up to here is a double */
 
 bool text_real(const char *text, double *out) {
-    if (*text == '\0' || *text == ' ') return false;
+    if (*text == '\0' || strchr(" \t\n\v\f\r", *text)) return false; /* which strtod would skip */
     char *end;
     *out = strtod(text, &end);
     return *end == '\0';

@@ -6,7 +6,7 @@
 
 #include <jansson.h>
 
-/* name, uuid, compute_capability, sm_count, l2_bytes, memory_bytes, shared_bytes_per_block, driver_cuda, runtime. New reference. */
+/* name, uuid, compute_capability, sm_count, l2_bytes, memory_bytes, shared_bytes_per_block, runtime. New reference. */
 Status device_cuda_facts(int index, json_t **out);
 
 #endif

@@ -13,7 +13,7 @@ extern "C" {
 
 typedef enum MeasureMode { MEASURE_COLD, MEASURE_HOT, MEASURE_GRAPH, MEASURE_ENQUEUE, MEASURE_MODE_COUNT } MeasureMode;
 
-typedef struct Work_ {
+typedef struct MeasuredWork {
     Status (*run)(void *context); /* enqueues (GPU) or does (CPU) the work once */
     void *context;
 } MeasuredWork;

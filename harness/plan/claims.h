@@ -15,7 +15,7 @@ typedef struct Claim {
     const char *note;      /* what a reader must know to judge it (n printed / n run); NULL: nothing */
     const char *scenario;
     double value;             /* the published number */
-    const char *quantity;     /* "speedup": time of baseline / time of variant; "seconds"; "ratio_to_copy" */
+    const char *quantity;     /* "speedup": time of baseline / time of variant; "seconds" */
     const char *problem;      /* canonical case text the rows must have */
     const char *variant;      /* variant spec with tunables, canonical */
     const char *baseline;     /* likewise; NULL unless quantity is speedup */

@@ -1,5 +1,6 @@
 #include "record/environment.h"
 
+#include "base/hash.h"
 #include "record/facts.h"
 #include "record/row.h"
 
@@ -71,12 +72,10 @@ static void add_arguments(json_t *environment, int argc, char **argv) {
     json_object_set_new(environment, "argv", arguments);
 }
 
-/* FNV-1a (Fowler, Noll, Vo), 64 bits, over the text and the zero that ends it, so that "ab","c" is not "a","bc". */
+/* With the zero that ends the text, so that "ab","c" is not "a","bc". */
 static void hash(uint64_t *state, const char *text) {
     if (!text) text = "";
-    do {
-        *state = (*state ^ (unsigned char)*text) * UINT64_C(0x100000001b3);
-    } while (*text++);
+    *state = hash_bytes(*state, text, strlen(text) + 1);
 }
 
 /* Rows with the same id may be compared directly: GPU, driver branch, power cap, processor, kind of build, commit. */
@@ -87,7 +86,7 @@ static json_t *comparability_id(const json_t *environment) {
     char major[32] = "", watts[32] = "";
     if (driver) snprintf(major, sizeof major, "%.*s", (int)strcspn(driver, "."), driver);
     if (json_is_number(cap)) snprintf(watts, sizeof watts, "%.0f", json_number_value(cap));
-    uint64_t state = UINT64_C(0xcbf29ce484222325);
+    uint64_t state = HASH_START;
     hash(&state, json_string_value(json_object_get(gpu, "name")));
     hash(&state, major);
     hash(&state, watts);

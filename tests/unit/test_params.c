@@ -28,7 +28,7 @@ static void integers_take_the_forms_people_write(void **state) {
         assert_int_equal(params_set(&params, "n", good[i].text), STATUS_OK);
         assert_int_equal(params_int(&params, "n"), good[i].value);
     }
-    static const char *const bad[] = {"", " 1", "1.5", "1e99", "0x10", "nan", "inf", "-1", "12x", "2^64"};
+    static const char *const bad[] = {"", " 1", "\t1", "1.5", "1e99", "0x10", "nan", "inf", "-1", "12x", "2^64"};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) assert_int_equal(params_set(&params, "n", bad[i]), STATUS_INVALID);
 }
 
@@ -54,6 +54,18 @@ static void format_is_canonical(void **state) {
     assert_int_equal(params_set(&params, "n", "1e3"), STATUS_OK);
     params_format(&params, false, text, sizeof text);
     assert_string_equal(text, " n=1000 gamma=0.99 agg=mean");
+    static const struct {
+        const char *text, *canonical;
+    } reals[] = {{"0.50", " n=1000 gamma=0.5 agg=mean"},
+                 {"5e-1", " n=1000 gamma=0.5 agg=mean"},
+                 {"1", " n=1000 gamma=1 agg=mean"},
+                 {"0.1", " n=1000 gamma=0.1 agg=mean"},
+                 {"0.30000000000000004", " n=1000 gamma=0.30000000000000004 agg=mean"}};
+    for (size_t i = 0; i < sizeof reals / sizeof *reals; i++) {
+        assert_int_equal(params_set(&params, "gamma", reals[i].text), STATUS_OK);
+        params_format(&params, false, text, sizeof text);
+        assert_string_equal(text, reals[i].canonical);
+    }
 }
 
 int main(void) {
