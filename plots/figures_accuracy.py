@@ -10,6 +10,9 @@ import style
 from words import seconds
 
 
+ENOUGH_POINTS = 6  # in both panels; beyond it the story counts, not the number
+
+
 def one_per_variant(rows):
     """The fastest tuning that was timed, else any that failed; a looser declared bound is a point of its own."""
     chosen = {}
@@ -38,9 +41,11 @@ def pick(results, op, dtype):
         fails = {name: sum(row["verdict"] == "fail" for row in some) for name, some in points.items()}
         if not points:
             continue
-        worst = max(points, key=lambda name: fails[name])
+        # An error that can be compared tells more than NaN where a number belongs, and a large one more than a small one.
+        wrong = {name: [r.worst_error(row) for row in some if row["verdict"] == "fail" and math.isfinite(r.worst_error(row))] for name, some in points.items()}
+        worst = max(points, key=lambda name: (max(wrong[name], default=0), fails[name]))
         calm = min(points, key=lambda name: (fails[name], -len(points[name])))
-        rank = fails[worst], calm != worst, len(points[worst])
+        rank = calm != worst, min(len(points[calm]), len(points[worst]), ENOUGH_POINTS), max(wrong[worst], default=0), fails[worst]
         if best is None or rank > best_rank:
             best, best_rank = [points[name] for name in dict.fromkeys((calm, worst))], rank
     return best
@@ -135,7 +140,7 @@ def draw_panel(axes, rows, limits, levels):
     bottom = min([bottom, *(height(row, levels) for row in rows)])
     axes.set_ylim(bottom / 300, top * 200)
     axes.axvspan(high, margin * margin / high, color="#F6F1EC", zorder=0, lw=0)
-    axes.text(margin, top * 120, "failed, not timed", fontsize=8, color=style.FAILED, ha="center", va="top")
+    axes.text(margin, 0.03, "failed, not timed", fontsize=8, color=style.FAILED, ha="center", va="bottom", transform=axes.get_xaxis_transform())
     ticks = [10.0**k for k in range(-7, 4) if low <= 10.0**k <= high]
     axes.set_xticks(ticks, [seconds(d, 1) for d in ticks])
     axes.set_yticks([value for value, _ in levels[1]], [text for _, text in levels[1]])

@@ -84,7 +84,8 @@ template <typename T> struct AccumulatorOf<T, AGG_MAX> { using Type = Extreme<T,
 template <typename T, Aggregate AGG> using Accumulator = typename AccumulatorOf<T, AGG>::Type;
 
 /* A whole window, as the direct variants take it. The compiler unrolls the loop by four; ROLLED keeps one element a step, to see
- * what that is worth (on an H200: nothing). Only for aggregates that need one pass. */
+ * what that is worth (on an H200, w = 3000: naive is 1.2x faster so, shared 1.1x slower). Only for aggregates that need one pass.
+ */
 template <typename A, bool ROLLED, typename Cursor> static __device__ A collect_window(Cursor cursor, size_t count) {
     if constexpr (!ROLLED) return A::collect(cursor, count);
     A all;

@@ -7,6 +7,7 @@
 #include "variant.h"
 
 #include <limits.h>
+#include <stdlib.h>
 #include <string.h>
 
 static inline const char *apply_path(const VariantArgs *args) {
@@ -23,6 +24,25 @@ static inline bool apply_supports(const VariantArgs *args, char reason[REASON_MA
     if (params_int(params, "window") > INT_MAX / 2)
         return variant_refuse(reason, "window=%lld: a window function's window_size is an int", params_int(params, "window"));
     return true;
+}
+
+/* prepare() and release() where the function runs on the host: state is a Usercode. Here and not in a .c file, because the function
+ * is sanitized as the file that includes this is (USERCODE_BUILD). */
+static inline Status apply_prepare_host(const VariantArgs *args, void **state) {
+    Usercode *code = (Usercode *)malloc(sizeof *code);
+    if (!code) return status_fail(STATUS_MEMORY, "no memory");
+    const UsercodeReal real = args->problem->dtype == DTYPE_F64 ? USERCODE_F64 : USERCODE_F32;
+    const Status status = usercode_open(apply_path(args), real, &USERCODE_BUILD, code);
+    if (status == STATUS_OK)
+        *state = code;
+    else
+        free(code);
+    return status;
+}
+
+static inline void apply_release_host(void *state) {
+    usercode_close((Usercode *)state);
+    free(state);
 }
 
 #ifdef __cplusplus

@@ -8,29 +8,11 @@
 #include "common/rolling_apply.h"
 
 #include <math.h>
-#include <stdlib.h>
 
 static const ParamSpec TUNABLES[] = {
     {"tile", "consecutive outputs per call of the function", PARAM_INT, "48", 1, 1 << 24, NULL},
     {0},
 };
-
-static Status prepare(const VariantArgs *args, void **state) {
-    Usercode *code = malloc(sizeof *code);
-    if (!code) return status_fail(STATUS_MEMORY, "no memory");
-    const UsercodeReal real = args->problem->dtype == DTYPE_F64 ? USERCODE_F64 : USERCODE_F32;
-    const Status status = usercode_open(apply_path(args), real, &USERCODE_BUILD, code);
-    if (status == STATUS_OK)
-        *state = code;
-    else
-        free(code);
-    return status;
-}
-
-static void release(void *state) {
-    usercode_close(state);
-    free(state);
-}
 
 static Status run(const VariantArgs *args) {
     const WindowFunction function = ((const Usercode *)args->state)->function;
@@ -67,7 +49,7 @@ RUNGS_VARIANT(rolling, cpu_apply) = {
     .tunables = TUNABLES,
     .bound = "running",
     .supports = apply_supports,
-    .prepare = prepare,
-    .release = release,
+    .prepare = apply_prepare_host,
+    .release = apply_release_host,
     .run = run,
 };

@@ -62,22 +62,8 @@ template <typename T, typename Function> static __global__ void apply_kernel(App
     apply_block(view, staged, function);
 }
 
-static Status prepare(const VariantArgs *args, void **state) {
-    Usercode *code = (Usercode *)malloc(sizeof *code);
-    if (!code) return status_fail(STATUS_MEMORY, "no memory");
-    const UsercodeReal real = args->problem->dtype == DTYPE_F64 ? USERCODE_F64 : USERCODE_F32;
-    const Status status = usercode_open(apply_path(args), real, &USERCODE_BUILD, code);
-    if (status == STATUS_OK)
-        *state = code;
-    else
-        free(code);
-    return status;
-}
-
-static void release(void *state) {
-    usercode_close((Usercode *)state);
-    free(state);
-}
+static constexpr auto prepare = apply_prepare_host;
+static constexpr auto release = apply_release_host;
 
 static Status launch_apply(const VariantArgs *args) {
     const WindowFunction function = ((const Usercode *)args->state)->function;
