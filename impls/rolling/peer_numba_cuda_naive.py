@@ -2,7 +2,7 @@
 Traffic: w reads per output, most of them from cache. Rounding: one sum per window, in float64. Incomplete windows: in the kernel.
 Origin: source 1's first kernel, written anew with the bounds that any n needs."""
 from peer import import_numba_cuda
-from rolling_numba import AGGREGATES, Launch, constants, reducer
+from rolling_numba import AGGREGATES, Launch, constants, fetch, load, reducer, run
 from rolling_peers import only
 
 VARIANT = {
@@ -36,16 +36,3 @@ def prepare(case, tunables, inputs):
 
     threads = int(tunables["threads"])
     return Launch(cuda, case, inputs, kernel, threads, threads)
-
-
-def load(state, inputs):
-    state.load(inputs)
-
-
-def run(state):
-    return state.run()
-
-
-def fetch(state, outputs, out):
-    del outputs
-    state.fetch(out)

@@ -3,7 +3,7 @@ other, and each reads its window there. Traffic: about one global and w shared r
 float64. Limits: 128 + w - 1 elements in 48 KiB. Incomplete windows: in the kernel.
 Origin: source 1's second kernel, written anew with the bounds that any n needs."""
 from peer import import_numba_cuda
-from rolling_numba import AGGREGATES, Launch, constants, item_bytes, reducer, refuse_shared
+from rolling_numba import AGGREGATES, Launch, constants, fetch, item_bytes, load, reducer, refuse_shared, run
 from rolling_peers import only, window_of
 
 VARIANT = {
@@ -48,16 +48,3 @@ def prepare(case, tunables, inputs):
             y[i] = reduce(tile, cuda.threadIdx.x) if i >= w - 1 else incomplete
 
     return Launch(cuda, case, inputs, kernel, threads, threads, elements * item_bytes(case))
-
-
-def load(state, inputs):
-    state.load(inputs)
-
-
-def run(state):
-    return state.run()
-
-
-def fetch(state, outputs, out):
-    del outputs
-    state.fetch(out)

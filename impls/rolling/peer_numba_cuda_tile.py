@@ -7,7 +7,7 @@ Origin: source 1's third kernel and source 2's, written anew with the bounds tha
 import math
 
 from peer import import_numba_cuda
-from rolling_numba import AGGREGATES, Launch, constants, item_bytes, reducer, refuse_shared
+from rolling_numba import AGGREGATES, Launch, constants, fetch, item_bytes, load, reducer, refuse_shared, run
 from rolling_peers import only, window_of
 
 VARIANT = {
@@ -117,16 +117,3 @@ def prepare(case, tunables, inputs):
         outputs(shared, at, y, block + at, x.size)
 
     return Launch(cuda, case, inputs, kernel, threads, threads * tile, elements * item_bytes(case))
-
-
-def load(state, inputs):
-    state.load(inputs)
-
-
-def run(state):
-    return state.run()
-
-
-def fetch(state, outputs, out):
-    del outputs
-    state.fetch(out)
