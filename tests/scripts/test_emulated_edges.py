@@ -1,0 +1,43 @@
+"""Every CUDA variant on every edge case in the emulator: memory errors under several orders of the threads, then data races.
+
+Quick: threads in sequence, in reverse, at random with two seeds; races with one seed. RUNGS_TEST_FULL=1: ten seeds of each.
+"""
+import collections
+import concurrent.futures
+import os
+import pathlib
+import tempfile
+
+from program import BUILD, call, expect, rows_of
+
+SEEDS = range(1, 11) if os.environ.get("RUNGS_TEST_FULL") else range(1, 3)
+RUNS = [("address", "sequential", 1), ("address", "reverse", 1)] + [("address", "random", seed) for seed in SEEDS]
+RUNS += [("race", "random", seed) for seed in (SEEDS if len(SEEDS) > 2 else [1])]
+
+
+def run(setting):
+    emulator, order, seed = setting
+    environment = {**os.environ, "RUNGS_EMULATOR_ORDER": order, "RUNGS_EMULATOR_SEED": str(seed)}
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "rows.jsonl"
+        done = call("run", "edges", "--verify-only", "--variants", "cuda_*", "--emulator", emulator, "--emulate", "--out", out, env=environment,
+                    timeout=1500)
+        return setting, done, rows_of(out)
+
+
+def main():
+    if not (BUILD / "bin/rungs-emulator").exists():
+        print("skipped: built without the emulator")
+        raise SystemExit(77)
+    with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
+        for setting, done, rows in pool.map(run, RUNS):
+            verdicts = collections.Counter(row["verdict"] for row in rows)
+            wrong = [f"{row['spec']} on {row['case']}: {row['reason']}" for row in rows if row["verdict"] not in ("pass", "skip")]
+            variants = {row["variant"] for row in rows if row["verdict"] == "pass"}
+            expect(done.returncode == 0 and not wrong and verdicts["pass"] > 500 and len(variants) >= 10 and
+                   all(row["backend"] == "emulator" and row["timing"] is None for row in rows),
+                   f"{' '.join(map(str, setting))}: {dict(verdicts)}, {len(variants)} variants" + "".join(f"\n  {line}" for line in wrong[:5]), done)
+
+
+if __name__ == "__main__":
+    main()
