@@ -72,6 +72,18 @@ static Status ask_about_device(const Run *run, const char *what, const char *kin
     return status;
 }
 
+/* The floor under every time of the device: what an empty launch takes by the same clock. */
+static void tell_floor(const Run *run, const char *kind, const json_t *ceilings) {
+    size_t i;
+    json_t *ceiling;
+    json_array_foreach(ceilings, i, ceiling) {
+        const char *name = json_string_value(json_object_get(ceiling, "name"));
+        const json_t *value = json_object_get(ceiling, "value");
+        if (name && strcmp(name, "empty_launch") == 0 && json_is_number(value))
+            notice(run, "%s: an empty launch takes %.3g us: no time below says less", kind, 1e6 * json_number_value(value));
+    }
+}
+
 /* A device that cannot tell its limits is not an error. */
 static Status record_ceilings(Run *run, const char *kind) {
     json_t *reply = NULL, *coming = json_pack("{s:s, s:s}", "kind", "ceilings", "device", kind);
@@ -82,6 +94,7 @@ static Status record_ceilings(Run *run, const char *kind) {
         notice(run, "no ceilings for the %s: %s", kind, status_message());
         return STATUS_OK;
     }
+    tell_floor(run, kind, json_object_get(reply, "ceilings"));
     json_t *line = json_pack("{s:s, s:i, s:s, s:s, s:O}", "kind", "ceilings", "schema", ROW_SCHEMA_VERSION, "run", run->id,
                              "device", kind, "ceilings", json_object_get(reply, "ceilings"));
     const Status written = rowfile_append(run->file, line);
