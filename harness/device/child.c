@@ -16,7 +16,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOG_TAIL = 1500, POLL_MS = 50, MAX_ARGV = 32, CLOSE_GRACE_MS = 3000 };
+enum { LOG_TAIL = 1500, LOG_SEARCHED = 1 << 18, POLL_MS = 50, MAX_ARGV = 32, CLOSE_GRACE_MS = 3000 };
 static const size_t REPLY_MAX = (size_t)64 << 20;
 static const off_t LOG_MAX = (off_t)1 << 30; /* what a worker prints is on disk, until it ends */
 
@@ -109,13 +109,24 @@ static size_t resident_bytes(pid_t pid) {
     return got == 3 ? (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
 }
 
-static void log_tail(const Child *child, char tail[LOG_TAIL + 1]) {
+/* What the row should quote of the log: its end, or, where a checker reported, the report from its headline on. */
+static void log_quote(const Child *child, char tail[LOG_TAIL + 1]) {
+    static const char *const HEADLINES[] = {"rungs-emulator: ", "rungs-emulator-race: ", "ERROR: AddressSanitizer",
+                                            "runtime error: "};
     tail[0] = '\0';
+    char *text = calloc(1, LOG_SEARCHED + 1);
     const off_t size = lseek(child->log, 0, SEEK_END);
-    if (size <= 0) return;
-    const off_t from = size > LOG_TAIL ? size - LOG_TAIL : 0;
-    const ssize_t got = pread(child->log, tail, LOG_TAIL, from);
-    tail[got > 0 ? got : 0] = '\0';
+    const off_t from = size > LOG_SEARCHED ? size - LOG_SEARCHED : 0;
+    const ssize_t got = text && size > 0 ? pread(child->log, text, LOG_SEARCHED, from) : 0;
+    const char *begin = got > LOG_TAIL ? text + got - LOG_TAIL : text;
+    for (size_t i = 0; got > 0 && i < sizeof HEADLINES / sizeof *HEADLINES; i++) {
+        const char *headline = memmem(text, (size_t)got, HEADLINES[i], strlen(HEADLINES[i]));
+        if (!headline) continue;
+        begin = headline;
+        break;
+    }
+    if (got > 0) snprintf(tail, LOG_TAIL + 1, "%s", begin);
+    free(text);
     for (char *c = tail; *c; c++)
         if ((unsigned char)*c < ' ' && *c != '\n') *c = ' ';
 }
@@ -143,7 +154,7 @@ static int kill_group(Child *child) {
 
 static Status with_log(const Child *child, Status code, const char *what) {
     char tail[LOG_TAIL + 1];
-    log_tail(child, tail);
+    log_quote(child, tail);
     return status_fail(code, "%s%s%s", what, tail[0] ? "; it printed: " : "", tail);
 }
 
