@@ -110,6 +110,33 @@ def on_a_small_disk(folder):
     expect(sorted(p.name for p in folder.iterdir()) == ["filler", "rows.jsonl", "x.npy"], "and leaves nothing of it")
 
 
+def cases_that_cannot_be():
+    """A case too large for this machine, and one whose truth is the user's code and crashes: each variant has its own row, and the next case runs."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, function = pathlib.Path(folder) / "rows.jsonl", pathlib.Path(folder) / "crash.cu"
+        function.write_text("__device__ void window_function(const real *shared, int history_len, real *out, int window_size, int arr_len, int offset) {\n"
+                            "    if (sizeof(real) > 8) { volatile int *p = 0; *p = 1; }\n    for (int i = 0; i < arr_len; i++) out[i] = 0;\n}\n")
+        done = call("run", "rolling n=1e11 window=3", f"rolling agg=apply function={function} n=500 window=3", "double n=1003", "--variants",
+                    "cpu_naive,cpu_best,cpu_apply,cpu_loop", "--verify-only", "--out", out)
+        verdicts = {(row["variant"], row["params"]["n"]): (row["verdict"], row["reason"] or "") for row in rows_of(out)}
+        large = [verdicts[variant, 10**11] for variant in ("rolling/cpu_naive", "rolling/cpu_best")]
+        expect(all(verdict == "skip" and "GiB" in reason for verdict, reason in large), f"too large for memory is a skip with the sizes: {large}", done)
+        crashed = verdicts["rolling/cpu_apply", 500]
+        expect(crashed[0] == "error" and "truth" in crashed[1], f"a truth that crashes is the row's error: {crashed}", done)
+        expect(verdicts["double/cpu_loop", 1003][0] == "pass", "and the case after them passes", done)
+
+
+def resume_knows_rows_apart():
+    """An emulated row does not stand for one on a device, nor a strict one for one under a declared bound."""
+    with tempfile.TemporaryDirectory() as folder:
+        out, scenario = pathlib.Path(folder) / "rows.jsonl", pathlib.Path(folder) / "twice.yaml"
+        suite = "  - op: rolling\n    axes: {n: [1000], window: [30], input: [normal]}\n    variants: [cpu_naive, peer_pandas]\n    bounds: "
+        scenario.write_text("title: x\nsuites:\n" + suite + "strict\n" + suite + "declared\n")
+        first = call("run", scenario, "--variants", "cpu_naive", "--verify-only", "--out", out)
+        again = call("run", scenario, "--variants", "cpu_naive", "--verify-only", "--out", out, "--resume")
+        expect(first.returncode == 0 and again.returncode == 0 and len(rows_of(out)) == 2, "both suites have their row, and --resume adds none", again)
+
+
 def bad_words():
     with tempfile.TemporaryDirectory() as folder:
         scenario = pathlib.Path(folder) / "bad.yaml"
@@ -149,6 +176,8 @@ def main():
     kill_and_resume()
     full_disk()
     disk_fills_up()
+    cases_that_cannot_be()
+    resume_knows_rows_apart()
     bad_words()
     listing()
     print(f"all with {RUNGS}")
