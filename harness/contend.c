@@ -3,52 +3,15 @@
 #include "base/poison.h"
 #include "device/child.h"
 #include "measure/cache.h"
-#include "plan/case.h"
 #include "rows.h"
-#include "truthworker.h"
 
 #include <stdio.h>
 #include <string.h>
-#include <unistd.h>
 
 static const double STARTUP_SECONDS = 120; /* process start, CUDA context, Python imports, a user's compile */
 static const double SAMPLING_SECONDS = 60; /* pilots, cache sweeps, graph building: what sampling takes besides the samples */
 static const size_t SAMPLING_BYTES = (size_t)256 << 20; /* samples, a benchmark library, a graph: besides the cache sweep */
 static const double SECONDS_PER_BYTE = 4e-9;            /* moving data to the worker: 250 MB/s at the very worst */
-
-/* Programs beside the one that runs. */
-static const char *sibling(const char *name) {
-    static char path[600];
-    char self[512];
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash) *slash = '\0';
-    snprintf(path, sizeof path, "%s/%s", self, name);
-    return path;
-}
-
-const char *const *contest_worker(const Contest *contest) {
-    static const char *argv[4];
-    memset(argv, 0, sizeof argv);
-    if (contest->choice->entry->backend == BACKEND_PEER) {
-        argv[0] = RUNGS_SOURCE_DIR "/cmake/python";
-        argv[1] = RUNGS_SOURCE_DIR "/harness/device/peer_worker.py";
-    } else if (contest->emulated) {
-        argv[0] = sibling(contest->options->emulator == EMULATOR_RACE ? "rungs-emulator-race" : "rungs-emulator");
-    } else {
-        argv[0] = "/proc/self/exe";
-        argv[1] = "worker";
-    }
-    return argv;
-}
-
-json_t *contest_open_command(const Problem *problem, const VariantChoice *choice, int device) {
-    return json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o}", "do", "open", "device", device, "variant", choice->entry->id,
-                     "tunables", row_params(&choice->tunables), "case", row_case(&problem->cases[DATA_FIRST]), "inputs",
-                     shared_arrays_json(problem->in, problem->shared_in, problem->op->in_count), "outputs",
-                     shared_arrays_json(problem->out, problem->shared_out, problem->op->out_count));
-}
 
 static double timeout_for(const Problem *problem, const RunOptions *options) {
     return options->timeout_seconds + SECONDS_PER_BYTE * (double)problem_bytes(problem);
@@ -90,7 +53,7 @@ static void spoil_outputs(Problem *problem) {
     }
 }
 
-/* Runs the set's inputs through the worker and judges. *worked: the worker did its part (its faults are in the row). */
+/* Runs the set's inputs through the worker and judges; what the worker got wrong is in the row. */
 static Status run_and_judge(Problem *problem, const Contest *contest, Child *child, DataSet set, int bound, json_t *row,
                             double *seconds, bool *pass) {
     *pass = false;
@@ -180,23 +143,13 @@ static int choose_bound(const Problem *problem, const Contest *contest, json_t *
 
 Status contend(Problem *problem, const Contest *contest, json_t *row) {
     const int bound = choose_bound(problem, contest, row);
-    int inherit[2 * OP_MAX_ARRAYS], count = 0;
-    for (int i = 0; i < problem->op->in_count; i++) inherit[count++] = problem->shared_in[i].fd;
-    for (int i = 0; i < problem->op->out_count; i++) inherit[count++] = problem->shared_out[i].fd;
     TRY(problem_load(problem, DATA_FIRST));
-    if (contest->emulated && access(contest_worker(contest)[0], X_OK) != 0) {
-        row_verdict(row, "skip", "the emulator was not built: configure with RUNGS_EMULATOR=ON (needs clang)");
-        return STATUS_OK;
-    }
     Child *child = NULL;
-    TRY(child_start(&(ChildOptions){.argv = contest_worker(contest),
-                                    .memory_limit = (size_t)contest->options->memory_limit_bytes,
-                                    .inherit = inherit,
-                                    .inherit_count = count},
-                    &child));
-    json_t *command = contest_open_command(problem, contest->choice, contest->options->device), *reply = NULL;
-    Status status = child_ask(child, command, STARTUP_SECONDS + timeout_for(problem, contest->options), &reply);
-    json_decref(command);
+    json_t *reply = NULL;
+    Status status = contest_start(problem, contest, &child);
+    if (status != STATUS_OK && status != STATUS_UNSUPPORTED) return status;
+    if (status == STATUS_OK)
+        status = contest_open(problem, contest, child, STARTUP_SECONDS + timeout_for(problem, contest->options), &reply);
     if (status == STATUS_OK) {
         json_object_set(row, "prepare_seconds", json_object_get(reply, "prepare_seconds"));
         json_decref(reply);

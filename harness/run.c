@@ -145,17 +145,9 @@ static void count(RunSummary *summary, const json_t *row) {
 
 /* Reasons to skip that need neither data nor a worker. */
 static bool refused(const Run *run, const Problem *problem, const VariantChoice *choice, bool emulated, char reason[REASON_MAX]) {
-    const Variant *variant = choice->entry->variant;
     if (choice->entry->backend == BACKEND_PEER && choice->entry->needs_gpu && !run->summary->has_gpu)
         return !variant_refuse(reason, "needs a GPU: %s", run->summary->no_gpu_reason);
-    if (emulated && variant->not_emulated) return !variant_refuse(reason, "not emulated: %s", variant->not_emulated);
-    const VariantArgs args = {.problem = &problem->cases[DATA_FIRST],
-                              .tunables = &choice->tunables,
-                              .in = problem->in,
-                              .in_count = problem->op->in_count,
-                              .out = (Array *)problem->out,
-                              .out_count = problem->op->out_count};
-    return variant->supports && !variant->supports(&args, reason);
+    return contest_refused(problem, choice, emulated, reason);
 }
 
 static bool is_emulated(const Run *run, const VariantChoice *choice) {

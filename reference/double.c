@@ -1,7 +1,5 @@
 /* double - y[i] = 2 x[i]: the smallest op, kept as the example of docs/ADDING_AN_OP.md. */
-#include "op.h"
-
-#include <stdio.h>
+#include "vector.h"
 
 static const ParamSpec PARAMS[] = {
     {"n", "elements", PARAM_INT, "1000003", 0, 1e12, NULL},
@@ -11,20 +9,6 @@ static const ParamSpec PARAMS[] = {
 static const char *const FAMILIES[] = {"uniform", "normal", "mixed", "denormal", "naninf", NULL};
 
 static const Bound BOUNDS[] = {{"exact", "0: doubling is exact in binary floating point"}, {NULL, NULL}};
-
-static Status shapes(const Case *problem, Array *in, Array *out) {
-    const size_t n = (size_t)params_int(&problem->params, "n");
-    in[0] = array_1d("x", problem->dtype, n);
-    out[0] = array_1d("y", problem->dtype, n);
-    return STATUS_OK;
-}
-
-static Status adopt(const Array *in, Case *problem) {
-    char text[32];
-    if (in[0].rank != 1) return status_fail(STATUS_INVALID, "x: one dimension is expected, not %d", in[0].rank);
-    snprintf(text, sizeof text, "%zu", in[0].shape[0]);
-    return params_set(&problem->params, "n", text);
-}
 
 static Status truth(const Case *problem, const Array *in, int bound, Truth *out) {
     (void)bound;
@@ -51,8 +35,8 @@ RUNGS_OP(double) = {
     .bounds = BOUNDS,
     .in_count = 1,
     .out_count = 1,
-    .shapes = shapes,
-    .adopt = adopt,
+    .shapes = vector_shapes,
+    .adopt = vector_adopt,
     .truth = truth,
     .work = work,
 };

@@ -2,8 +2,7 @@
  *
  * The truth is in rolling_truth.c (over rolling_windows.c), the tolerances in rolling_bounds.c, agg=apply in rolling_apply.c. */
 #include "rolling.h"
-
-#include <stdio.h>
+#include "vector.h"
 
 static const char *const AGGREGATES[] = {"mean", "sum", "var", "std", "min", "max", "apply", NULL};
 static const char *const INCOMPLETE[] = {"nan", "inf", NULL};
@@ -39,24 +38,6 @@ static const Bound BOUNDS[] = {
     {NULL, NULL},
 };
 
-static Status shapes(const Case *problem, Array *in, Array *out) {
-    const size_t n = (size_t)params_int(&problem->params, "n");
-    in[0] = array_1d("x", problem->dtype, n);
-    out[0] = array_1d("y", problem->dtype, n);
-    return STATUS_OK;
-}
-
-static Status adopt(const Array *in, Case *problem) {
-    if (in[0].rank < 0) return status_fail(STATUS_INVALID, "x: missing; a one-dimensional f32 or f64 array is expected");
-    if (in[0].rank != 1) return status_fail(STATUS_INVALID, "x: one dimension is expected, not %d", in[0].rank);
-    if (in[0].dtype != DTYPE_F32 && in[0].dtype != DTYPE_F64)
-        return status_fail(STATUS_INVALID, "x: f32 or f64 is expected, not %s", dtype_name(in[0].dtype));
-    char text[32];
-    snprintf(text, sizeof text, "%zu", in[0].shape[0]);
-    problem->dtype = in[0].dtype;
-    return params_set(&problem->params, "n", text);
-}
-
 static Status truth(const Case *problem, const Array *in, int bound, Truth *out) {
     if (params_choice(&problem->params, "agg") == ROLLING_APPLY) return rolling_apply_truth(problem, &in[0], bound, &out[0]);
     return rolling_truth(problem, &in[0], bound, &out[0]);
@@ -84,8 +65,8 @@ RUNGS_OP(rolling) = {
     .bounds = BOUNDS,
     .in_count = 1,
     .out_count = 1,
-    .shapes = shapes,
-    .adopt = adopt,
+    .shapes = vector_shapes,
+    .adopt = vector_adopt,
     .truth = truth,
     .work = work,
     .runs_user_code = runs_user_code,

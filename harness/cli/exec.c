@@ -144,21 +144,16 @@ static Status check(Problem *problem) {
 }
 
 static Status ask_worker(Exec *e, Problem *problem, bool emulated) {
-    int inherit[2 * OP_MAX_ARRAYS], count = 0;
-    for (int i = 0; i < e->op->in_count; i++) inherit[count++] = problem->shared_in[i].fd;
-    for (int i = 0; i < e->op->out_count; i++) inherit[count++] = problem->shared_out[i].fd;
     const Contest contest = {.choice = &e->choice, .options = &e->options, .emulated = emulated};
     Child *child = NULL;
-    TRY(child_start(&(ChildOptions){.argv = contest_worker(&contest), .inherit = inherit, .inherit_count = count}, &child));
-    json_t *open = contest_open_command(problem, &e->choice, e->options.device), *run = json_pack("{s:s}", "do", "run"),
-           *reply = NULL;
-    Status status = child_ask(child, open, e->options.timeout_seconds, &reply);
+    TRY(contest_start(problem, &contest, &child));
+    json_t *run = json_pack("{s:s}", "do", "run"), *reply = NULL;
+    Status status = contest_open(problem, &contest, child, e->options.timeout_seconds, &reply);
     json_decref(reply);
     if (status == STATUS_OK) {
         status = child_ask(child, run, e->options.timeout_seconds, &reply);
         json_decref(reply);
     }
-    json_decref(open);
     json_decref(run);
     child_stop(child);
     return status;
@@ -170,21 +165,12 @@ static Status execute(Exec *e) {
     problem.own_data = true;
     for (int i = 0; i < e->op->in_count; i++) memcpy(problem.in[i].data, e->own[i].data, array_bytes(&problem.in[i]));
     char reason[REASON_MAX];
-    const Variant *variant = e->choice.entry->variant;
-    const VariantArgs args = {.problem = &e->problem,
-                              .tunables = &e->choice.tunables,
-                              .in = problem.in,
-                              .in_count = e->op->in_count,
-                              .out = problem.out,
-                              .out_count = e->op->out_count};
     const bool cuda = e->choice.entry->backend == BACKEND_CUDA, emulated = cuda && e->emulate;
     Status status = STATUS_OK;
-    if (variant->supports && !variant->supports(&args, reason))
+    if (contest_refused(&problem, &e->choice, emulated, reason))
         status = status_fail(STATUS_UNSUPPORTED, "%s", reason);
     else if (cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)
         status = status_fail(STATUS_UNSUPPORTED, "no GPU: %s; --emulate runs the kernel on the CPU", reason);
-    else if (emulated && variant->not_emulated)
-        status = status_fail(STATUS_UNSUPPORTED, "not emulated: %s", variant->not_emulated);
     if (status == STATUS_OK) status = ask_worker(e, &problem, emulated);
     if (status == STATUS_OK && e->check) status = check(&problem);
     for (int k = 0; k < e->out.count && status == STATUS_OK; k++) {

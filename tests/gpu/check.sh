@@ -12,7 +12,7 @@ step() {
 }
 step "$build/tests/measure_selftest"
 step "$build/tests/memory_selftest"
-step python3 "$source/tests/scripts/test_mutants.py"
+step "$source/cmake/python" "$source/tests/scripts/test_mutants.py"
 step "$RUNGS" doctor
 step "$RUNGS" run smoke --quick --out "$out/smoke.jsonl"
 step "$RUNGS" run edges --verify-only --out "$out/edges.jsonl"

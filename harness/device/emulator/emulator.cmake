@@ -36,15 +36,20 @@ target_include_directories(rungs_emulator_host PRIVATE ${PROJECT_SOURCE_DIR}/imp
 
 file(GLOB emulator_variants CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/impls/*/cuda_*.cu)
 file(GLOB emulator_ops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/reference/*.c)
-set(emulator_registry ${CMAKE_BINARY_DIR}/emulator/registry.c)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/emulator)
-add_custom_command(OUTPUT ${emulator_registry}
-    COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py --source ${PROJECT_SOURCE_DIR}
-            --out ${emulator_registry} --emulated --variants ${emulator_variants} --references ${emulator_ops}
-    DEPENDS ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py ${emulator_variants} ${emulator_ops}
-    VERBATIM)
-add_library(rungs_emulator_main OBJECT ${emulator_dir}/main.c ${PROJECT_SOURCE_DIR}/harness/worker.c ${emulator_registry})
-target_link_libraries(rungs_emulator_main PRIVATE rungs_emulator_options)
+
+# emulator_worker(TARGET kernels...): the worker of an emulator program, with the registry of these kernels.
+function(emulator_worker target)
+    set(registry ${CMAKE_BINARY_DIR}/emulator/${target}_registry.c)
+    add_custom_command(OUTPUT ${registry}
+        COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py --source ${PROJECT_SOURCE_DIR}
+                --out ${registry} --emulated --variants ${ARGN} --references ${emulator_ops}
+        DEPENDS ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py ${ARGN} ${emulator_ops}
+        VERBATIM)
+    add_library(${target} OBJECT ${emulator_dir}/main.c ${PROJECT_SOURCE_DIR}/harness/worker.c ${registry})
+    target_link_libraries(${target} PRIVATE rungs_emulator_options)
+endfunction()
+emulator_worker(rungs_emulator_main ${emulator_variants})
 
 # How kernels are compiled. Nothing is contracted or vectorised: the device's compiler decides for itself.
 set(emulator_flags -x c++ -std=c++20 -O1 -g -gdwarf-4 -fno-omit-frame-pointer -ffp-contract=off -fno-vectorize -fno-slp-vectorize
@@ -92,7 +97,6 @@ function(emulator_program name kind)
     add_custom_target(${name} ALL DEPENDS ${program})
 endfunction()
 
-set(emulator_worker $<TARGET_OBJECTS:rungs_emulator_main> $<TARGET_FILE:rungs_emulator_host> $<TARGET_FILE:rungs_reference>
-    $<TARGET_FILE:jansson>)
-emulator_program(rungs-emulator asan FOLDER bin SOURCES ${emulator_variants} LINK ${emulator_worker})
-emulator_program(rungs-emulator-race race FOLDER bin SOURCES ${emulator_variants} LINK ${emulator_worker})
+set(emulator_link $<TARGET_FILE:rungs_emulator_host> $<TARGET_FILE:rungs_reference> $<TARGET_FILE:jansson>)
+emulator_program(rungs-emulator asan FOLDER bin SOURCES ${emulator_variants} LINK $<TARGET_OBJECTS:rungs_emulator_main> ${emulator_link})
+emulator_program(rungs-emulator-race race FOLDER bin SOURCES ${emulator_variants} LINK $<TARGET_OBJECTS:rungs_emulator_main> ${emulator_link})

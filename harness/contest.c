@@ -1,0 +1,71 @@
+#include "contest.h"
+
+#include "rows.h"
+#include "truthworker.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+bool contest_refused(const Problem *problem, const VariantChoice *choice, bool emulated, char reason[REASON_MAX]) {
+    const Variant *variant = choice->entry->variant;
+    if (emulated && variant->not_emulated) return !variant_refuse(reason, "not emulated: %s", variant->not_emulated);
+    const VariantArgs args = {.problem = &problem->cases[DATA_FIRST],
+                              .tunables = &choice->tunables,
+                              .in = problem->in,
+                              .in_count = problem->op->in_count,
+                              .out = (Array *)problem->out,
+                              .out_count = problem->op->out_count};
+    return variant->supports && !variant->supports(&args, reason);
+}
+
+/* Programs beside the one that runs. */
+static const char *sibling(const char *name) {
+    static char path[600];
+    char self[512];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash) *slash = '\0';
+    snprintf(path, sizeof path, "%s/%s", self, name);
+    return path;
+}
+
+static const char *const *worker_of(const Contest *contest) {
+    static const char *argv[4];
+    memset(argv, 0, sizeof argv);
+    if (contest->choice->entry->backend == BACKEND_PEER) {
+        argv[0] = RUNGS_SOURCE_DIR "/cmake/python";
+        argv[1] = RUNGS_SOURCE_DIR "/harness/device/peer_worker.py";
+    } else if (contest->emulated) {
+        argv[0] = sibling(contest->options->emulator == EMULATOR_RACE ? "rungs-emulator-race" : "rungs-emulator");
+    } else {
+        argv[0] = "/proc/self/exe";
+        argv[1] = "worker";
+    }
+    return argv;
+}
+
+Status contest_start(const Problem *problem, const Contest *contest, Child **child) {
+    const char *const *argv = worker_of(contest);
+    if (contest->emulated && access(argv[0], X_OK) != 0)
+        return status_fail(STATUS_UNSUPPORTED, "the emulator was not built: configure with RUNGS_EMULATOR=ON (needs clang)");
+    int inherit[2 * OP_MAX_ARRAYS], count = 0;
+    for (int i = 0; i < problem->op->in_count; i++) inherit[count++] = problem->shared_in[i].fd;
+    for (int i = 0; i < problem->op->out_count; i++) inherit[count++] = problem->shared_out[i].fd;
+    return child_start(
+        &(ChildOptions){
+            .argv = argv, .memory_limit = (size_t)contest->options->memory_limit_bytes, .inherit = inherit, .inherit_count = count},
+        child);
+}
+
+Status contest_open(const Problem *problem, const Contest *contest, Child *child, double timeout_seconds, json_t **reply) {
+    json_t *command = json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o}", "do", "open", "device", contest->options->device, "variant",
+                                contest->choice->entry->id, "tunables", row_params(&contest->choice->tunables), "case",
+                                row_case(&problem->cases[DATA_FIRST]), "inputs",
+                                shared_arrays_json(problem->in, problem->shared_in, problem->op->in_count), "outputs",
+                                shared_arrays_json(problem->out, problem->shared_out, problem->op->out_count));
+    const Status status = child_ask(child, command, timeout_seconds, reply);
+    json_decref(command);
+    return status;
+}
