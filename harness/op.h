@@ -40,10 +40,13 @@ typedef struct Op {
     /* Names, dtypes and shapes of inputs and outputs for a case; data pointers stay NULL. */
     Status (*shapes)(const Case *problem, Array *in, Array *out);
     /* From arrays of the user's own (names, dtypes and shapes set; some may be missing: in[i].rank < 0) fill the parameters that
-     * the shapes decide, such as n. Errors name the array and what was expected. */
+     * the shapes decide, such as n, or the presence of an array, such as whether there are weights. Errors name the array and what
+     * was expected; a missing array that the op cannot do without is one. */
     Status (*adopt)(const Array *in, Case *problem);
-    /* Inputs from the case's seed alone. NULL: every floating-point input is drawn from the case's family. */
-    Status (*generate)(const Case *problem, Array *in);
+    /* Input `index` as the seed makes it. `in` arrives filled: floating-point arrays from the case's family, others with zeros;
+     * this overwrites or scales what the family should not decide, such as decay factors or masks. An array that a user left out,
+     * and that adopt() allowed to be missing, is made by this too. NULL: the arrays stay as they arrive. */
+    Status (*generate)(const Case *problem, int index, Array *in);
     /* Values and tolerances for every output, parameters taken as the variants receive them. bound: index into bounds. */
     Status (*truth)(const Case *problem, const Array *in, int bound, Truth *out);
     Work (*work)(const Case *problem);

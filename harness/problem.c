@@ -68,8 +68,7 @@ void problem_destroy(Problem *problem) {
 }
 
 static Status generate(Problem *problem, const Case *with) {
-    if (problem->op->generate) return problem->op->generate(with, problem->in);
-    for (int i = 0; i < problem->op->in_count; i++) TRY(family_fill(with, (uint64_t)i, &problem->in[i]));
+    for (int i = 0; i < problem->op->in_count; i++) TRY(family_input(problem->op, with, i, &problem->in[i]));
     return STATUS_OK;
 }
 

@@ -182,3 +182,11 @@ Status family_fill(const Case *problem, uint64_t stream, Array *array) {
     }
     return STATUS_OK;
 }
+
+Status family_input(const Op *op, const Case *problem, int index, Array *in) {
+    if (in->dtype == DTYPE_F32 || in->dtype == DTYPE_F64)
+        TRY(family_fill(problem, (uint64_t)index, in));
+    else if (array_bytes(in) > 0)
+        memset(in->data, 0, array_bytes(in));
+    return op->generate ? op->generate(problem, index, in) : STATUS_OK;
+}

@@ -5,6 +5,7 @@
 #include "base/array.h"
 #include "base/case.h"
 #include "base/status.h"
+#include "op.h"
 
 typedef struct Family {
     const char *name; /* NULL ends the table */
@@ -17,5 +18,7 @@ extern const Family FAMILIES[]; /* without real:NAME and the numbers in offset1e
 Status family_check(const char *name);
 /* Fills a host array (f32 or f64) of the case's family and seed; `stream` makes several inputs of one case differ. */
 Status family_fill(const Case *problem, uint64_t stream, Array *array);
+/* Fills input `index` of a case as its op wants it: from the family (arrays of other dtypes with zeros), then Op.generate. */
+Status family_input(const Op *op, const Case *problem, int index, Array *in);
 
 #endif

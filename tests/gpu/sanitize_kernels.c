@@ -29,7 +29,7 @@ static Status upload_inputs(const Device *device, const Op *op, const Case *prob
         Array host = in[i];
         host.data = malloc(array_bytes(&host) + 1);
         if (!host.data) return status_fail(STATUS_MEMORY, "no memory for an input");
-        Status status = family_fill(problem, (uint64_t)i, &host);
+        Status status = family_input(op, problem, i, &host);
         if (status == STATUS_OK) status = device->copy_in(in[i].data, host.data, array_bytes(&host));
         free(host.data);
         TRY(status);
