@@ -41,17 +41,6 @@ int report_make(const char *const *files, const char *folder) {
     return run_python(files, markdown, figures);
 }
 
-Status plan_add_published(Plan *plan) {
-    char **files = NULL;
-    int count = 0;
-    TRY(scenario_files(RUNGS_SOURCE_DIR "/scenarios/published", &files, &count));
-    Status status =
-        count > 0 ? STATUS_OK : status_fail(STATUS_INVALID, "no scenario below " RUNGS_SOURCE_DIR "/scenarios/published");
-    for (int i = 0; i < count && status == STATUS_OK; i++) status = plan_add_scenario(plan, files[i]);
-    scenario_files_free(files, count);
-    return status;
-}
-
 int command_report(int argc, char **argv) {
     const char *markdown = RUNGS_SOURCE_DIR "/REPORT.md", *figures = RUNGS_SOURCE_DIR "/docs/figures";
     const CliOption OPTIONS[] = {

@@ -2,11 +2,7 @@
 #ifndef RUNGS_CLI_REPORT_H
 #define RUNGS_CLI_REPORT_H
 
-#include "plan/scenario.h"
-
 /* files: NULL-terminated paths of rows. Writes folder/REPORT.md and folder/figures/. Returns an exit code. */
 int report_make(const char *const *files, const char *folder);
-/* Every scenario below scenarios/published/. */
-Status plan_add_published(Plan *plan);
 
 #endif

@@ -39,12 +39,10 @@ typedef struct RunArguments {
     bool quick, full, emulate;
 } RunArguments;
 
-/* A word is a case if it holds a blank or an '=', else a scenario: a path or a name below scenarios/. */
+/* A word is a case if it holds a blank or an '=', else a scenario: a path, or a name or folder below scenarios/. */
 static Status add_word(Plan *plan, const char *word) {
     if (strpbrk(word, " =")) return plan_add_case(plan, word, NULL);
-    char path[512];
-    TRY(scenario_path(RUNGS_SOURCE_DIR "/scenarios", word, path, sizeof path));
-    return plan_add_scenario(plan, path);
+    return plan_add_named(plan, RUNGS_SOURCE_DIR "/scenarios", word);
 }
 
 static void default_out(char *path, size_t size, const char *stem) {
@@ -154,7 +152,7 @@ int command_reproduce(int argc, char **argv) {
     RunSummary summary = {0};
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = add_word(&plan, words[i]);
-    if (count == 0) status = plan_add_published(&plan);
+    if (count == 0) status = add_word(&plan, "published");
     if (status == STATUS_OK) { /* not before the words are known to be right: an earlier result is lost by this */
         mkdir(folder, 0777);
         if (!options.resume) unlink(rows);

@@ -96,3 +96,25 @@ Status scenario_path(const char *dir, const char *name, char *out, size_t size) 
     if (stat(out, &info) == 0) return STATUS_OK;
     return unknown_scenario(dir, name);
 }
+
+static bool is_folder(const char *path) {
+    struct stat info;
+    return stat(path, &info) == 0 && S_ISDIR(info.st_mode);
+}
+
+static Status add_folder(Plan *plan, const char *path) {
+    Files files = {0};
+    TRY(scenario_files(path, &files.paths, &files.count));
+    Status status = files.count > 0 ? STATUS_OK : status_fail(STATUS_INVALID, "%s: a folder without scenarios", path);
+    for (int i = 0; i < files.count && status == STATUS_OK; i++) status = plan_add_scenario(plan, files.paths[i]);
+    scenario_files_free(files.paths, files.count);
+    return status;
+}
+
+Status plan_add_named(Plan *plan, const char *dir, const char *name) {
+    char path[PATH_TEXT_MAX];
+    if (snprintf(path, sizeof path, "%s/%s", dir, name) < (int)sizeof path && *name && !ends_in_yaml(name) && is_folder(path))
+        return add_folder(plan, path);
+    TRY(scenario_path(dir, name, path, sizeof path));
+    return plan_add_scenario(plan, path);
+}

@@ -2,7 +2,7 @@
  * start. No guards and no poison: each buffer is one allocation of the exact size, scratch and outputs are left uninitialised, so
  * that memcheck sees the first byte out of bounds and initcheck the first read of what nobody wrote.
  *
- *     compute-sanitizer --tool memcheck|racecheck|initcheck|synccheck --error-exitcode 99 sanitize_kernels SCENARIO.yaml [GLOBS]
+ *     compute-sanitizer --tool memcheck|racecheck|initcheck|synccheck --error-exitcode 99 sanitize_kernels [SCENARIO [GLOBS]]
  *
  * Exit: 0 all ran; 1 a variant failed; 2 a bad scenario; 77 no GPU. */
 #include "device/device.h"
@@ -100,8 +100,7 @@ int main(int argc, char **argv) {
     }
     Plan plan = {0};
     size_t ran = 0, failed = 0;
-    Status status =
-        argc < 2 ? plan_add_scenario(&plan, RUNGS_SOURCE_DIR "/scenarios/edges.yaml") : plan_add_scenario(&plan, argv[1]);
+    Status status = plan_add_named(&plan, RUNGS_SOURCE_DIR "/scenarios", argc < 2 ? "edges" : argv[1]);
     if (status == STATUS_OK) status = plan_filter(&plan, argc > 2 ? argv[2] : "cuda_*");
     if (status == STATUS_OK) status = device->open(0);
     if (status == STATUS_OK) status = run_plan_items(device, &plan, &ran, &failed);

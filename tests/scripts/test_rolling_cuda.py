@@ -1,4 +1,4 @@
-"""The CUDA ladder of rolling in the emulator, where edges.yaml does not reach: windows longer than a block of block prefix/suffix, with
+"""The CUDA ladder of rolling in the emulator, where edges/rolling.yaml does not reach: windows longer than a block of block prefix/suffix, with
 few and many blocks between; what the published kernels must fail at, and the others not; the largest windows that fit."""
 import pathlib
 import sys

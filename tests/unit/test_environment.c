@@ -115,7 +115,7 @@ static void arguments_lose_their_folders(void **state) {
     expect_argument("/home/somebody/", "~");
     expect_argument("/data/runs/", "runs/");
     expect_argument("a / b", "a / b");
-    expect_argument(RUNGS_SOURCE_DIR "/scenarios/smoke.yaml", "scenarios/smoke.yaml");
+    expect_argument(RUNGS_SOURCE_DIR "/scenarios/smoke/double.yaml", "scenarios/smoke/double.yaml");
     expect_argument("scenarios/published/rolling.yaml", "scenarios/published/rolling.yaml");
     expect_argument("rolling n=1000 agg=mean", "rolling n=1000 agg=mean");
 }

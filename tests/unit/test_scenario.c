@@ -275,6 +275,14 @@ static void names_come_from_the_path_below_scenarios(void **state) {
     assert_string_equal(plan.scenarios[0].name, "published/one");
     assert_string_equal(plan.items[0].scenario, "published/one");
     plan_free(&plan);
+    assert_int_equal(plan_add_named(&plan, path, "published"), STATUS_OK); /* a folder is all that is in it */
+    assert_int_equal(plan.scenario_count, 1);
+    assert_int_equal(plan_add_named(&plan, path, "two"), STATUS_OK);
+    assert_int_equal(plan.scenario_count, 2);
+    plan_free(&plan);
+    plan = (Plan){0};
+    assert_int_equal(plan_add_named(&plan, path, "publishd"), STATUS_INVALID);
+    assert_int_equal(plan_add_named(&plan, path, ""), STATUS_INVALID);
     assert_int_equal(scenario_path(path, "publishd/one", found, sizeof found), STATUS_INVALID);
     assert_non_null(strstr(status_message(), "did you mean 'published/one'? (known: published/one, two)"));
     assert_int_equal(scenario_path(path, "published/none.yaml", found, sizeof found), STATUS_INVALID);
