@@ -7,8 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const KEYS[] = {"id",   "statement", "source",   "hardware", "method",   "note",    "value", "quantity",
-                                   "case", "variant",   "baseline", "mode",     "at_least", "at_most", "rule",  NULL};
+static const char *const KEYS[] = {"id",       "statement",     "source",        "hardware", "method", "note",     "value",
+                                   "quantity", "case",          "variant",       "mode",     "output", "at_least", "at_most",
+                                   "baseline", "baseline_case", "baseline_mode", "rule",     NULL};
+static const unsigned ANY_MODE = ~0U;
 
 typedef struct Reader {
     YamlFile *file;
@@ -33,38 +35,39 @@ static Status read_limit(const Reader *reader, const char *key, double missing, 
 }
 
 /* "agg=mean n=1e9" or "rolling agg=mean n=1e9" -> the canonical case. */
-static Status read_case(const Reader *reader, Case *problem, const Op **op, const char **out) {
+static Status read_case(const Reader *reader, const char *key, Case *problem, const Op **op, const char **out) {
     YamlNode *node;
     const char *text;
     char whole[2 * CASE_TEXT_MAX], canonical[CASE_TEXT_MAX];
-    TRY(yamlfile_require(reader->file, reader->map, "case", "the case that the rows must have", &node));
-    TRY(yamlfile_text(reader->file, node, "case", &text));
+    TRY(yamlfile_require(reader->file, reader->map, key, "the case that the rows must have", &node));
+    TRY(yamlfile_text(reader->file, node, key, &text));
     const char *first = text + strspn(text, " \t\n");
     const bool has_op = memchr(first, '=', strcspn(first, " \t\n")) == NULL;
     if (!has_op && !reader->op)
-        return yamlfile_fail(reader->file, node, "case: the suites have different ops; put the op first, such as 'rolling %.80s'",
-                             first);
+        return yamlfile_fail(reader->file, node, "%s: the suites have different ops; put the op first, such as 'rolling %.80s'",
+                             key, first);
     snprintf(whole, sizeof whole, "%s%s%s", has_op ? "" : reader->op->name, has_op ? "" : " ", text);
     const Status status = case_parse(whole, problem);
-    if (status != STATUS_OK) return yamlfile_place(reader->file, node, status_prefix(status, "case: in '%.200s', ", whole));
+    if (status != STATUS_OK) return yamlfile_place(reader->file, node, status_prefix(status, "%s: in '%.200s', ", key, whole));
     TRY(registry_require_op(problem->op, op));
     return plan_keep(reader->plan, case_format(problem, canonical, sizeof canonical), out);
 }
 
-/* Does the scenario run this spec on this case in this mode? */
-static bool is_run(const Reader *reader, const char *problem, const char *spec, Mode mode) {
+/* Does the scenario run this spec on this case in one of these modes? */
+static bool is_run(const Reader *reader, const char *problem, const char *spec, unsigned modes) {
     for (int i = reader->first_item; i < reader->plan->item_count; i++) {
         const PlanItem *item = &reader->plan->items[i];
         char text[CASE_TEXT_MAX];
-        if (!(item->modes & 1u << mode) || strcmp(case_format(&item->problem, text, sizeof text), problem) != 0) continue;
+        if (!(item->modes & modes) || strcmp(case_format(&item->problem, text, sizeof text), problem) != 0) continue;
         for (int v = 0; v < item->variant_count; v++)
             if (strcmp(variant_choice_format(&item->variants[v], text, sizeof text), spec) == 0) return true;
     }
     return false;
 }
 
-/* One variant with its tunables -> the canonical spec, which the scenario must run on the claim's case. */
-static Status read_spec(const Reader *reader, const char *key, const Op *op, const Claim *claim, Mode mode, const char **out) {
+/* One variant with its tunables -> the canonical spec, which the scenario must run on the case in one of the modes. */
+static Status read_spec(const Reader *reader, const char *key, const Op *op, const char *problem, unsigned modes,
+                        const char **out) {
     YamlNode *node;
     const char *text;
     char spec[SPEC_TEXT_MAX];
@@ -82,9 +85,12 @@ static Status read_spec(const Reader *reader, const char *key, const Op *op, con
     free(choices);
     if (count != 1)
         return yamlfile_fail(reader->file, node, "%s: '%s' names %d variants; exactly one is allowed", key, text, count);
-    if (!is_run(reader, claim->problem, spec, mode))
-        return yamlfile_fail(reader->file, node, "%s: no suite of this scenario runs '%s' on '%s' in mode %s", key, spec,
-                             claim->problem, mode_name(mode));
+    if (!is_run(reader, problem, spec, modes)) {
+        char in_mode[64] = "";
+        for (int m = 0; m < MODE_COUNT && modes != ANY_MODE; m++)
+            if (modes & 1U << m) snprintf(in_mode, sizeof in_mode, " in mode %s", mode_name((Mode)m));
+        return yamlfile_fail(reader->file, node, "%s: no suite of this scenario runs '%s' on '%s'%s", key, spec, problem, in_mode);
+    }
     return plan_keep(reader->plan, spec, out);
 }
 
@@ -112,29 +118,73 @@ static Status read_what(const Reader *reader, Claim *claim) {
     TRY(keep_text(reader, "hardware", "on what it was measured", &claim->hardware));
     TRY(keep_text(reader, "method", "how it was measured", &claim->method));
     if (yamlfile_get(reader->file, reader->map, "note")) TRY(keep_text(reader, "note", "", &claim->note));
-    TRY(keep_text(reader, "quantity", "speedup or seconds", &claim->quantity));
-    if (strcmp(claim->quantity, "speedup") == 0 || strcmp(claim->quantity, "seconds") == 0) return STATUS_OK;
+    TRY(keep_text(reader, "quantity", "speedup, seconds or error", &claim->quantity));
+    static const char *const allowed[] = {"speedup", "seconds", "error"};
+    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
+        if (strcmp(claim->quantity, allowed[i]) == 0) return STATUS_OK;
     return yamlfile_fail(reader->file, yamlfile_get(reader->file, reader->map, "quantity"),
-                         "quantity '%.80s' is not allowed (allowed: speedup, seconds)", claim->quantity);
+                         "quantity '%.80s' is not allowed (allowed: speedup, seconds, error)", claim->quantity);
+}
+
+/* Keys that only claims of one quantity have. */
+static Status refuse_keys(const Reader *reader, const char *const *keys, const char *quantity) {
+    for (; *keys; keys++) {
+        const YamlNode *node = yamlfile_get(reader->file, reader->map, *keys);
+        if (node) return yamlfile_fail(reader->file, node, "%s: only claims of quantity %s have one", *keys, quantity);
+    }
+    return STATUS_OK;
+}
+
+static Status read_mode(const Reader *reader, const char *key, const char **name, unsigned *modes) {
+    Mode mode;
+    TRY(keep_text(reader, key, "cold, hot, graph, enqueue or first", name));
+    if (!mode_parse(*name, &mode))
+        return yamlfile_fail(reader->file, yamlfile_get(reader->file, reader->map, key),
+                             "%s '%.80s' is not allowed (allowed: cold, hot, graph, enqueue, first)", key, *name);
+    *modes = 1U << mode;
+    return STATUS_OK;
+}
+
+static Status read_baseline(const Reader *reader, const Op *op, unsigned modes, Claim *claim) {
+    const char *problem = claim->problem;
+    if (yamlfile_get(reader->file, reader->map, "baseline_case")) {
+        Case other;
+        TRY(read_case(reader, "baseline_case", &other, &op, &claim->baseline_problem));
+        problem = claim->baseline_problem;
+    }
+    if (yamlfile_get(reader->file, reader->map, "baseline_mode"))
+        TRY(read_mode(reader, "baseline_mode", &claim->baseline_mode, &modes));
+    return read_spec(reader, "baseline", op, problem, modes, &claim->baseline);
+}
+
+/* The output whose error is meant: the op's first, if none is named. */
+static Status read_output(const Reader *reader, const Op *op, const Case *problem, Claim *claim) {
+    Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS];
+    const YamlNode *node = yamlfile_get(reader->file, reader->map, "output");
+    TRY(op->shapes(problem, in, out));
+    if (!node) return plan_keep(reader->plan, out[0].name, &claim->output);
+    TRY(keep_text(reader, "output", "an output of the op", &claim->output));
+    if (array_find(out, op->out_count, claim->output)) return STATUS_OK;
+    return yamlfile_fail(reader->file, node, "output '%.80s': %s has no such output", claim->output, op->name);
 }
 
 static Status read_claim(const Reader *reader, Claim *claim) {
+    static const char *const of_times[] = {"mode", NULL}, *const of_errors[] = {"output", NULL},
+                             *const of_speedups[] = {"baseline", "baseline_case", "baseline_mode", NULL};
     TRY(yamlfile_map(reader->file, reader->map, "a claim", KEYS));
     TRY(read_what(reader, claim));
     TRY(read_rule(reader, claim));
-    Mode mode;
-    TRY(keep_text(reader, "mode", "cold, hot, graph, enqueue or first", &claim->mode));
-    const YamlNode *node = yamlfile_get(reader->file, reader->map, "mode");
-    if (!mode_parse(claim->mode, &mode))
-        return yamlfile_fail(reader->file, node, "mode '%.80s' is not allowed (allowed: cold, hot, graph, enqueue, first)",
-                             claim->mode);
+    const bool error = strcmp(claim->quantity, "error") == 0, speedup = strcmp(claim->quantity, "speedup") == 0;
+    unsigned modes = ANY_MODE;
     Case problem;
     const Op *op;
-    TRY(read_case(reader, &problem, &op, &claim->problem));
-    TRY(read_spec(reader, "variant", op, claim, mode, &claim->variant));
-    node = yamlfile_get(reader->file, reader->map, "baseline");
-    if (strcmp(claim->quantity, "speedup") == 0) return read_spec(reader, "baseline", op, claim, mode, &claim->baseline);
-    return node ? yamlfile_fail(reader->file, node, "baseline: only claims of quantity speedup have one") : STATUS_OK;
+    TRY(error ? refuse_keys(reader, of_times, "speedup or seconds") : read_mode(reader, "mode", &claim->mode, &modes));
+    TRY(error ? STATUS_OK : refuse_keys(reader, of_errors, "error"));
+    TRY(speedup ? STATUS_OK : refuse_keys(reader, of_speedups, "speedup"));
+    TRY(read_case(reader, "case", &problem, &op, &claim->problem));
+    TRY(read_spec(reader, "variant", op, claim->problem, modes, &claim->variant));
+    if (error) return read_output(reader, op, &problem, claim);
+    return speedup ? read_baseline(reader, op, modes, claim) : STATUS_OK;
 }
 
 Status scenario_claims(YamlFile *file, const YamlNode *list, Plan *plan, int first_item, const Op *op, const char *scenario) {

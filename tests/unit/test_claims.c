@@ -195,6 +195,47 @@ static void missing_intervals_leave_the_value(void **state) {
     json_decref(rows);
 }
 
+static void the_baseline_may_be_of_another_case_and_mode(void **state) {
+    (void)state;
+    Claim claim = SPEEDUP;
+    claim.variant = claim.baseline = FAST;
+    claim.baseline_problem = "rolling agg=mean n=2000 dtype=f64 input=ramp seed=1";
+    claim.baseline_mode = "hot";
+    json_t *rows = json_array();
+    add_row(rows, "a", FAST, "pass", 0.5, 0.25, 1.0);
+    expect(&claim, rows, "not testable here", "no row of '" FAST "' on 'rolling agg=mean n=2000");
+    add_row(rows, "a", FAST, "pass", 99, 99, 99);
+    json_t *other = json_array_get(rows, 1);
+    json_object_set_new(other, "case", json_string(claim.baseline_problem));
+    expect(&claim, rows, "not testable here", FAST " has no hot time");
+    json_object_set_new(json_object_get(other, "timing"), "hot",
+                        json_pack("{s:f, s:f, s:f}", "median", 6.0, "low", 5.0, "high", 8.0));
+    assert_true(ours(&claim, rows) == 12.0);
+    json_decref(rows);
+}
+
+static void errors_are_read_from_rows_that_failed_too(void **state) {
+    (void)state;
+    Claim claim = SPEEDUP;
+    claim.quantity = "error";
+    claim.baseline = claim.mode = NULL;
+    claim.output = "y";
+    claim.at_least = -INFINITY;
+    claim.at_most = 2.8e-4;
+    json_t *rows = json_array();
+    expect(&claim, rows, "not testable here", "no row of '" FAST "'");
+    add_row(rows, "a", FAST, "fail", 0, 0, 0);
+    json_t *row = json_array_get(rows, 0);
+    expect(&claim, rows, "not testable here", FAST " has no finite error of 'y': as the test says");
+    json_object_set_new(row, "errors", json_pack("{s:{s:f}}", "y", "max_absolute", 1e-4));
+    expect(&claim, rows, "reproduced", "ours 0.0001 is inside");
+    claim.at_most = 9.9e-5;
+    expect(&claim, rows, "not reproduced", "above");
+    json_object_set_new(row, "backend", json_string("emulator"));
+    expect(&claim, rows, "not testable here", "was emulated");
+    json_decref(rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(speedup_and_its_interval),
@@ -206,6 +247,8 @@ int main(void) {
         cmocka_unit_test(the_latest_run_is_preferred_and_runs_are_not_mixed),
         cmocka_unit_test(a_resumed_run_counts_as_one_on_the_same_machine_only),
         cmocka_unit_test(missing_intervals_leave_the_value),
+        cmocka_unit_test(the_baseline_may_be_of_another_case_and_mode),
+        cmocka_unit_test(errors_are_read_from_rows_that_failed_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -114,6 +114,27 @@ static void claims_are_canonical(void **state) {
     plan_free(&plan);
 }
 
+static void claims_may_compare_two_cases_and_modes_or_state_an_error(void **state) {
+    (void)state;
+    static const char text[] =
+        "title: t\nsuites:\n  - op: double\n    axes: {n: [10, 20]}\n    variants: [cpu_loop]\n    modes: [hot, first]\n"
+        "claims:\n  - {id: c, statement: s, source: s, hardware: h, method: m, rule: r, value: 1, quantity: speedup,\n"
+        "     at_most: 1, case: n=10, variant: cpu_loop, mode: first, baseline: cpu_loop, baseline_case: n=20,\n"
+        "     baseline_mode: hot}\n"
+        "  - {id: e, statement: s, source: s, hardware: h, method: m, rule: r, value: 1, quantity: error,\n"
+        "     at_most: 1, case: n=10, variant: cpu_loop}\n";
+    Plan plan = {0};
+    if (plan_add_scenario(&plan, file("two.yaml", text)) != STATUS_OK) fail_msg("%s", status_message());
+    assert_string_equal(plan.claims[0].problem, "double n=10 dtype=f64 input=uniform seed=1");
+    assert_string_equal(plan.claims[0].baseline_problem, "double n=20 dtype=f64 input=uniform seed=1");
+    assert_string_equal(plan.claims[0].mode, "first");
+    assert_string_equal(plan.claims[0].baseline_mode, "hot");
+    assert_null(plan.claims[0].output);
+    assert_string_equal(plan.claims[1].output, "y");
+    assert_null(plan.claims[1].mode);
+    plan_free(&plan);
+}
+
 #define HEAD "title: t\nsuites:\n  - op: double\n"
 #define SUITE HEAD "    variants: [cpu_loop]\n"
 #define CLAIM_TEXTS "  - {id: c, statement: s, source: s, hardware: h, method: m, rule: r, value: 1,\n"
@@ -197,6 +218,20 @@ static const char *const BAD[][3] = {
      "8:35: baseline: only claims of", ""},
     {CLAIM "     quantity: speedup, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop}\n", "6:5: 'baseline' is missing",
      ""},
+    {CLAIM "     quantity: speedup, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop, baseline: cpu_loop, "
+           "baseline_case: seed=3}\n",
+     "8:35: baseline: no suite of this scenario runs 'double/cpu_loop' on 'double n=1000003", "seed=3' in mode cold"},
+    {CLAIM "     quantity: speedup, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop, baseline: cpu_loop, "
+           "baseline_mode: tepid}\n",
+     "8:60: baseline_mode 'tepid' is not allowed", ""},
+    {CLAIM "     quantity: seconds, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop, baseline_mode: hot}\n",
+     "8:40: baseline_mode: only claims of quantity speedup", ""},
+    {CLAIM "     quantity: seconds, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop, output: y}\n",
+     "8:33: output: only claims of quantity error", ""},
+    {CLAIM "     quantity: error, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop}\n", "7:41: mode: only claims of",
+     ""},
+    {CLAIM "     quantity: error, at_most: 1, case: seed=1,\n     variant: cpu_loop, output: z}\n",
+     "8:33: output 'z': double has no such output", ""},
 };
 
 static void every_error_says_where_and_what(void **state) {
@@ -426,6 +461,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(expansion_follows_the_file),
         cmocka_unit_test(claims_are_canonical),
+        cmocka_unit_test(claims_may_compare_two_cases_and_modes_or_state_an_error),
         cmocka_unit_test(every_error_says_where_and_what),
         cmocka_unit_test(a_bad_file_leaves_the_plan_as_it_was),
         cmocka_unit_test(files_that_cannot_be_read),
