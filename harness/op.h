@@ -45,7 +45,7 @@ typedef struct Op {
     Status (*adopt)(const Array *in, Case *problem);
     /* Input `index` as the seed makes it. `in` arrives filled: floating-point arrays from the case's family, others with zeros;
      * this overwrites or scales what the family should not decide, such as decay factors or masks. An array that a user left out,
-     * and that adopt() allowed to be missing, is made by this too. NULL: the arrays stay as they arrive. */
+     * and that adopt() allowed to be missing, is made by this too, from zeros. NULL: the arrays stay as they arrive. */
     Status (*generate)(const Case *problem, int index, Array *in);
     /* Values and tolerances for every output, parameters taken as the variants receive them. bound: index into bounds. */
     Status (*truth)(const Case *problem, const Array *in, int bound, Truth *out);

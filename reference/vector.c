@@ -10,7 +10,7 @@ Status vector_shapes(const Case *problem, Array *in, Array *out) {
 }
 
 Status vector_adopt(const Array *in, Case *problem) {
-    if (in[0].rank < 0) return status_fail(STATUS_INVALID, "x: missing; a one-dimensional f32 or f64 array is expected");
+    if (in[0].rank < 0) return status_fail(STATUS_INVALID, "input 'x' is missing; a one-dimensional f32 or f64 array is expected");
     if (in[0].rank != 1) return status_fail(STATUS_INVALID, "x: one dimension is expected, not %d", in[0].rank);
     if (in[0].dtype != DTYPE_F32 && in[0].dtype != DTYPE_F64)
         return status_fail(STATUS_INVALID, "x: f32 or f64 is expected, not %s", dtype_name(in[0].dtype));

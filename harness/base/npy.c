@@ -119,7 +119,7 @@ static Status find_dtype(const char *path, const char *descr, DType *out) {
     static const struct {
         const char *descr;
         DType dtype;
-    } known[] = {{"f4", DTYPE_F32}, {"f8", DTYPE_F64}, {"i4", DTYPE_I32}, {"i8", DTYPE_I64}, {"u1", DTYPE_U8}};
+    } known[] = {{"f4", DTYPE_F32}, {"f8", DTYPE_F64}, {"i4", DTYPE_I32}, {"i8", DTYPE_I64}, {"u1", DTYPE_U8}, {"b1", DTYPE_U8}};
     for (size_t i = 0; descr[0] && i < sizeof known / sizeof *known; i++) {
         if (strcmp(descr + 1, known[i].descr) != 0) continue;
         *out = known[i].dtype;
@@ -128,8 +128,8 @@ static Status find_dtype(const char *path, const char *descr, DType *out) {
             return status_fail(STATUS_INVALID, "%s: dtype '%s' is big endian; little endian ('<%s') is expected", path, descr,
                                known[i].descr);
     }
-    return status_fail(STATUS_INVALID, "%s: dtype '%s' is not supported; '<f4', '<f8', '<i4', '<i8' or '|u1' is expected", path,
-                       descr);
+    return status_fail(STATUS_INVALID, "%s: dtype '%s' is not supported; '<f4', '<f8', '<i4', '<i8', '|u1' or '|b1' is expected",
+                       path, descr);
 }
 
 /* The preamble and the header's text (malloc'd), leaving the file at the data. */

@@ -53,6 +53,10 @@ static Status known_array(const char *option, const char *name, const Array *arr
                              name);
 }
 
+static bool is_floating(DType dtype) {
+    return dtype == DTYPE_F32 || dtype == DTYPE_F64;
+}
+
 static Status read_inputs(Exec *e) {
     TRY(e->op->shapes(&e->problem, e->in_shapes, e->out_shapes)); /* for the names */
     for (int i = 0; i < OP_MAX_ARRAYS; i++) e->own[i].rank = -1;
@@ -64,7 +68,12 @@ static Status read_inputs(Exec *e) {
         TRY(npy_read(e->in.values[k], &e->own[i]));
         memcpy(e->own[i].name, e->in_shapes[i].name, sizeof e->own[i].name);
         const DType dtype = e->own[i].dtype;
-        if (dtype != DTYPE_F32 && dtype != DTYPE_F64)
+        if (!is_floating(e->in_shapes[i].dtype)) { /* a mask, say */
+            if (dtype == e->in_shapes[i].dtype) continue;
+            return status_fail(STATUS_INVALID, "%s: dtype %s; %s is expected of '%s'", e->in.values[k], dtype_name(dtype),
+                               dtype_name(e->in_shapes[i].dtype), e->in_shapes[i].name);
+        }
+        if (!is_floating(dtype))
             return status_fail(STATUS_INVALID, "%s: dtype %s; float32 or float64 is expected", e->in.values[k], dtype_name(dtype));
         if (decided_by && dtype != e->problem.dtype)
             return status_fail(STATUS_INVALID, "%s: dtype %s, but %s is %s; all inputs must be of one dtype", e->in.values[k],
@@ -72,10 +81,6 @@ static Status read_inputs(Exec *e) {
         e->problem.dtype = dtype;
         decided_by = e->in.values[k];
     }
-    for (int i = 0; i < e->op->in_count; i++)
-        if (e->own[i].rank < 0)
-            return status_fail(STATUS_INVALID, "input '%s' is missing: --in %s=FILE.npy", e->in_shapes[i].name,
-                               e->in_shapes[i].name);
     return STATUS_OK;
 }
 
@@ -159,26 +164,60 @@ static Status ask_worker(Exec *e, Problem *problem, bool emulated) {
     return status;
 }
 
+/* The user's arrays, and what the op makes of those that were left out: one factor from a parameter, an empty mask. */
+static Status fill_inputs(const Exec *e, Problem *problem) {
+    for (int i = 0; i < e->op->in_count; i++) {
+        Array *in = &problem->in[i];
+        if (e->own[i].rank < 0) {
+            if (array_bytes(in) > 0) memset(in->data, 0, array_bytes(in));
+            if (e->op->generate) TRY(e->op->generate(&e->problem, i, in));
+            continue;
+        }
+        char given[128], expected[128];
+        if (array_bytes(&e->own[i]) != array_bytes(in))
+            return status_fail(STATUS_INVALID, "input '%s' is %s, but %s is expected beside the other inputs", in->name,
+                               array_describe(&e->own[i], given, sizeof given), array_describe(in, expected, sizeof expected));
+        if (array_bytes(in) > 0) memcpy(in->data, e->own[i].data, array_bytes(in));
+    }
+    return STATUS_OK;
+}
+
+static bool same_shape(const Array *a, const Array *b) {
+    return a->rank == b->rank && memcmp(a->shape, b->shape, (size_t)a->rank * sizeof a->shape[0]) == 0;
+}
+
+/* x[n], where the op wants x[1, n], comes back as y[n]: an output that has the shape of an input has it as the user gave it. */
+static Array shaped_as_given(const Exec *e, const Problem *problem, const Array *out) {
+    Array array = *out;
+    for (int i = 0; i < e->op->in_count; i++) {
+        const Array *own = &e->own[i];
+        if (own->rank < 0 || !same_shape(&problem->in[i], out)) continue;
+        array.rank = own->rank;
+        memcpy(array.shape, own->shape, sizeof array.shape);
+        break;
+    }
+    return array;
+}
+
 static Status execute(Exec *e) {
     Problem problem;
     TRY(problem_create(e->op, &e->problem, &problem));
     problem.own_data = true;
-    for (int i = 0; i < e->op->in_count; i++) memcpy(problem.in[i].data, e->own[i].data, array_bytes(&problem.in[i]));
     char reason[REASON_MAX];
     const bool cuda = e->choice.entry->backend == BACKEND_CUDA, emulated = cuda && e->emulate;
-    Status status = STATUS_OK;
-    if (contest_refused(&problem, &e->choice, emulated, reason))
+    Status status = fill_inputs(e, &problem);
+    if (status == STATUS_OK && contest_refused(&problem, &e->choice, emulated, reason))
         status = status_fail(STATUS_UNSUPPORTED, "%s", reason);
-    else if (cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)
+    if (status == STATUS_OK && cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)
         status = status_fail(STATUS_UNSUPPORTED, "no GPU: %s; --emulate runs the kernel on the CPU", reason);
     if (status == STATUS_OK) status = ask_worker(e, &problem, emulated);
     if (status == STATUS_OK && e->check) status = check(&problem);
     for (int k = 0; k < e->out.count && status == STATUS_OK; k++) {
-        const Array *array = array_find(problem.out, e->op->out_count, e->out.names[k]);
+        const Array array = shaped_as_given(e, &problem, array_find(problem.out, e->op->out_count, e->out.names[k]));
         char shape[128];
-        status = npy_write(e->out.values[k], array);
+        status = npy_write(e->out.values[k], &array);
         if (status == STATUS_OK)
-            printf("%s: %s%s\n", e->out.values[k], array_describe(array, shape, sizeof shape), emulated ? " (emulated)" : "");
+            printf("%s: %s%s\n", e->out.values[k], array_describe(&array, shape, sizeof shape), emulated ? " (emulated)" : "");
     }
     problem_destroy(&problem);
     return status;
