@@ -22,7 +22,7 @@ typedef struct EwmCase {
     bool segments;      /* starts[i] = 1: a new series begins at i */
 } EwmCase;
 
-enum { EWM_SPAN_DEFAULT = 300 };
+static const double EWM_SPAN_DEFAULT = 300;
 
 /* At most one of the four is given: the op has checked that. */
 static inline void ewm_decay(const Params *params, double *alpha, double *q) {
