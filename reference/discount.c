@@ -1,0 +1,186 @@
+#include "discount.h"
+
+#include "base/rng.h"
+
+#include <float.h>
+#include <stdio.h>
+
+const char *const DISCOUNT_DIRECTIONS[] = {"right", "left", NULL};
+const char *const DISCOUNT_GAMMAS[] = {"all", "row", "element", NULL};
+const char *const DISCOUNT_RESETS[] = {"none", "mask", NULL};
+
+static const double ELEMENTS_MAX = 0x1p46; /* beyond any memory, and counts of bytes still fit */
+
+static size_t batch_of(const Case *problem) {
+    return (size_t)params_int(&problem->params, "batch");
+}
+
+static size_t n_of(const Case *problem) {
+    return (size_t)params_int(&problem->params, "n");
+}
+
+Array discount_matrix(const Case *problem, const char *name) {
+    Array array = array_1d(name, problem->dtype, batch_of(problem));
+    array.rank = 2;
+    array.shape[1] = n_of(problem);
+    return array;
+}
+
+Array discount_gamma(const Case *problem, const char *name) {
+    switch ((DiscountGamma)params_choice(&problem->params, "gamma_per")) {
+    case GAMMA_ROW:
+        return array_1d(name, problem->dtype, batch_of(problem));
+    case GAMMA_ELEMENT:
+        return discount_matrix(problem, name);
+    default:
+        return array_1d(name, problem->dtype, 1);
+    }
+}
+
+Array discount_reset(const Case *problem) {
+    Array array = discount_matrix(problem, "reset");
+    array.dtype = DTYPE_U8;
+    if (params_choice(&problem->params, "reset") == 0) array.shape[0] = array.shape[1] = 0;
+    return array;
+}
+
+Status discount_check(const Case *problem) {
+    if ((double)batch_of(problem) * (double)n_of(problem) <= ELEMENTS_MAX) return STATUS_OK;
+    return status_fail(STATUS_INVALID, "batch=%zu n=%zu: more than 2^46 elements", batch_of(problem), n_of(problem));
+}
+
+static Status set_size(Case *problem, const char *name, size_t value) {
+    char text[32];
+    snprintf(text, sizeof text, "%zu", value);
+    return params_set(&problem->params, name, text);
+}
+
+static Status expect_floats(const Array *array, const char *name, const Case *problem) {
+    if (array->dtype != DTYPE_F32 && array->dtype != DTYPE_F64)
+        return status_fail(STATUS_INVALID, "%s: f32 or f64 is expected, not %s", name, dtype_name(array->dtype));
+    if (problem && array->dtype != problem->dtype)
+        return status_fail(STATUS_INVALID, "%s: %s is expected, as x has it, not %s", name, dtype_name(problem->dtype),
+                           dtype_name(array->dtype));
+    return STATUS_OK;
+}
+
+/* Has the array the shape of x: [batch, n], or [n] where x is [n]? */
+static bool like_x(const Array *array, const Array *x) {
+    if (array->rank != x->rank) return false;
+    for (int d = 0; d < x->rank; d++)
+        if (array->shape[d] != x->shape[d]) return false;
+    return true;
+}
+
+static Status refuse_shape(const Array *array, const char *name, const char *wanted, const Array *x) {
+    char has[128], of_x[128];
+    return status_fail(STATUS_INVALID, "%s: %s is expected, not %s (x is %s)", name, wanted, array_describe(array, has, sizeof has),
+                       array_describe(x, of_x, sizeof of_x));
+}
+
+static Status adopt_x(const Array *x, Case *problem) {
+    if (x->rank < 0) return status_fail(STATUS_INVALID, "x: missing; an f32 or f64 array [n] or [batch, n] is expected");
+    if (x->rank != 1 && x->rank != 2)
+        return status_fail(STATUS_INVALID, "x: one or two dimensions, [n] or [batch, n], are expected, not %d", x->rank);
+    TRY(expect_floats(x, "x", NULL));
+    problem->dtype = x->dtype;
+    TRY(set_size(problem, "batch", x->rank == 2 ? x->shape[0] : 1));
+    TRY(set_size(problem, "n", x->shape[x->rank - 1]));
+    return discount_check(problem);
+}
+
+static Status adopt_gamma(const Array *gamma, const Array *x, Case *problem) {
+    if (gamma->rank < 0) return STATUS_OK; /* made from the parameters */
+    TRY(expect_floats(gamma, "gamma", problem));
+    const bool one = gamma->rank == 0 || (gamma->rank == 1 && gamma->shape[0] == 1);
+    const bool row = gamma->rank == 1 && gamma->shape[0] == batch_of(problem) && x->rank == 2;
+    if (!one && !row && !like_x(gamma, x)) return refuse_shape(gamma, "gamma", "[1], [batch] or the shape of x", x);
+    return params_set(&problem->params, "gamma_per", DISCOUNT_GAMMAS[one ? GAMMA_ALL : row ? GAMMA_ROW : GAMMA_ELEMENT]);
+}
+
+static Status adopt_reset(const Array *reset, const Array *x, Case *problem) {
+    if (reset->rank < 0) return STATUS_OK;
+    if (reset->dtype != DTYPE_U8)
+        return status_fail(STATUS_INVALID, "reset: u8 (0, or 1 where a segment begins) is expected, not %s",
+                           dtype_name(reset->dtype));
+    if (!like_x(reset, x)) return refuse_shape(reset, "reset", "the shape of x", x);
+    return params_set(&problem->params, "reset", "mask");
+}
+
+Status discount_adopt(const Array *x, const Array *gamma, const Array *reset, const Array *dy, Case *problem) {
+    TRY(adopt_x(x, problem));
+    TRY(adopt_gamma(gamma, x, problem));
+    if (dy) {
+        if (dy->rank < 0) return status_fail(STATUS_INVALID, "dy: missing; an array of the shape and dtype of x is expected");
+        TRY(expect_floats(dy, "dy", problem));
+        if (!like_x(dy, x)) return refuse_shape(dy, "dy", "the shape of x", x);
+    }
+    return adopt_reset(reset, x, problem);
+}
+
+enum { GAMMA_STREAM = 101, RESET_STREAM = 102, RESET_DISTANCE = 257 };
+
+Status discount_generate_gamma(const Case *problem, Array *gamma) {
+    const double parameter = params_real(&problem->params, "gamma");
+    const bool one = params_choice(&problem->params, "gamma_per") == GAMMA_ALL;
+    const uint64_t key = rng_at(problem->seed, GAMMA_STREAM);
+    const size_t count = array_count(gamma);
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < count; i++) {
+        const double value = one ? parameter : parameter * (0.9 + 0.1 * rng_uniform(key, i));
+        if (gamma->dtype == DTYPE_F32)
+            ((float *)gamma->data)[i] = (float)value;
+        else
+            ((double *)gamma->data)[i] = value;
+    }
+    return STATUS_OK;
+}
+
+Status discount_generate_reset(const Case *problem, Array *reset) {
+    const uint64_t key = rng_at(problem->seed, RESET_STREAM);
+    const size_t count = array_count(reset);
+    unsigned char *mask = reset->data;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < count; i++) mask[i] = rng_at(key, i) % RESET_DISTANCE == 0;
+    return STATUS_OK;
+}
+
+Discount discount_of(const Case *problem, const Array *gamma, const Array *reset) {
+    const size_t n = n_of(problem), k = (size_t)params_int(&problem->params, "k");
+    return (Discount){
+        .left = params_choice(&problem->params, "direction") == 1,
+        .f32 = problem->dtype == DTYPE_F32,
+        .unrounded = params_has(&problem->params, "reference") && params_choice(&problem->params, "reference") == 1,
+        .gamma_per = (DiscountGamma)params_choice(&problem->params, "gamma_per"),
+        .batch = batch_of(problem),
+        .n = n,
+        .terms = k == 0 || k > n ? n : k,
+        .gamma = gamma->data,
+        .reset = params_choice(&problem->params, "reset") == 1 ? reset->data : NULL,
+        .gamma_written = params_real(&problem->params, "gamma"),
+    };
+}
+
+static const void *at(const Discount *self, const void *data, size_t i) {
+    return (const char *)data + i * (self->f32 ? sizeof(float) : sizeof(double));
+}
+
+RecurrenceLine discount_line(const Discount *self, const void *x, size_t row) {
+    RecurrenceLine line = {
+        .x = at(self, x, row * self->n),
+        .reset = self->reset ? self->reset + row * self->n : NULL,
+        .f32 = self->f32,
+        .backward = !self->left,
+        .n = self->n,
+        .scale = 1,
+        .limit = self->f32 ? 0x1.ffffffp127 : INFINITY,
+    };
+    if (self->gamma_per == GAMMA_ELEMENT) {
+        line.factors = at(self, self->gamma, row * self->n);
+    } else {
+        const void *gamma = at(self, self->gamma, self->gamma_per == GAMMA_ROW ? row : 0);
+        line.factor = dd_from(self->f32 ? (double)*(const float *)gamma : *(const double *)gamma);
+        if (self->unrounded && self->gamma_per == GAMMA_ALL) line.factor = dd_from(self->gamma_written);
+    }
+    return line;
+}

@@ -1,0 +1,65 @@
+/* discount.h - what the op discounted_cumsum and its gradient have in common: parameters, arrays, bounds. */
+#ifndef RUNGS_REFERENCE_DISCOUNT_H
+#define RUNGS_REFERENCE_DISCOUNT_H
+
+#include "op.h"
+#include "recurrence.h"
+
+/* In the order of the choices. */
+typedef enum DiscountGamma { GAMMA_ALL, GAMMA_ROW, GAMMA_ELEMENT } DiscountGamma;
+
+/* Index into the bounds of both ops. */
+typedef enum DiscountBound { DISCOUNT_SCAN, DISCOUNT_DIFFERENCE } DiscountBound;
+
+/* The case as the truth uses it. */
+typedef struct Discount {
+    bool left, f32, unrounded;
+    DiscountGamma gamma_per;
+    size_t batch, n, terms; /* terms: 1 .. max(n, 1) */
+    const void *gamma;
+    const unsigned char *reset; /* NULL: none */
+    double gamma_written;       /* the parameter, as written */
+} Discount;
+
+/* Parameters in common, for the tables of both ops. */
+extern const char *const DISCOUNT_DIRECTIONS[], *const DISCOUNT_GAMMAS[], *const DISCOUNT_RESETS[];
+#define DISCOUNT_PARAMS                                                                                                            \
+    {"direction",                                                                                                                  \
+     "right: sums run from an element to the end of its row; left: to its beginning",                                              \
+     PARAM_CHOICE,                                                                                                                 \
+     "right",                                                                                                                      \
+     0,                                                                                                                            \
+     0,                                                                                                                            \
+     DISCOUNT_DIRECTIONS},                                                                                                         \
+        {"batch", "rows", PARAM_INT, "1", 0, 0x1p40, NULL}, {"n", "elements of a row", PARAM_INT, "1000003", 0, 0x1p40, NULL},     \
+        {"gamma", "the discount", PARAM_REAL, "0.99", -DBL_MAX, DBL_MAX, NULL},                                                    \
+        {"gamma_per",                                                                                                              \
+         "whose own discount there is; a row's or an element's are gamma times U(0.9, 1)",                                         \
+         PARAM_CHOICE,                                                                                                             \
+         "all",                                                                                                                    \
+         0,                                                                                                                        \
+         0,                                                                                                                        \
+         DISCOUNT_GAMMAS},                                                                                                         \
+        {"k", "terms of a sum, its own element included; 0: all", PARAM_INT, "0", 0, 0x1p40, NULL}, {                              \
+        "reset", "mask: a sum does not reach past an element that begins a segment", PARAM_CHOICE, "none", 0, 0, DISCOUNT_RESETS   \
+    }
+
+/* x (or dy) [batch, n]. */
+Array discount_matrix(const Case *problem, const char *name);
+/* gamma (or dgamma) [1], [batch] or [batch, n]. */
+Array discount_gamma(const Case *problem, const char *name);
+/* u8 [batch, n], or [0, 0] if there is none. */
+Array discount_reset(const Case *problem);
+/* STATUS_INVALID if batch * n elements cannot be. */
+Status discount_check(const Case *problem);
+
+/* Op.adopt: batch, n, gamma_per, reset and dtype. dy: NULL, or the array that must have the shape of x. */
+Status discount_adopt(const Array *x, const Array *gamma, const Array *reset, const Array *dy, Case *problem);
+Status discount_generate_gamma(const Case *problem, Array *gamma);
+Status discount_generate_reset(const Case *problem, Array *reset);
+
+Discount discount_of(const Case *problem, const Array *gamma, const Array *reset);
+/* One row as a recurrence; scale and limit are for magnitudes up to `most`. */
+RecurrenceLine discount_line(const Discount *self, const void *x, size_t row);
+
+#endif

@@ -1,0 +1,68 @@
+/* recurrence.h - y[p] = x[p] + g[p] y[p-1] along one row, and the sum of its last K terms: the truth of discounted sums, of their
+ * gradients and of exponentially weighted moments. Double-double, the same bits for any number of threads.
+ *
+ * With the value come the magnitudes that errors are measured by. The weights of a sum are w_j = g[p] g[p-1] .. g[p-j+1]:
+ *     magnitude  s = sum |w_j x[p-j]|        s[p] = |x[p]| + |g[p]| s[p-1]
+ *     travelled  t = sum j |w_j x[p-j]|      t[p] = |g[p]| (t[p-1] + s[p-1])
+ *     weight     c = sum |w_j|               c[p] = 1 + |g[p]| c[p-1]
+ * NaN and infinities are kept apart from the arithmetic, as one of four kinds that the recurrence maps to each other as IEEE
+ * arithmetic does: inf carried over a factor 0 is a NaN, and a NaN stays. A reset drops what is carried, whatever it is.
+ */
+#ifndef RUNGS_REFERENCE_RECURRENCE_H
+#define RUNGS_REFERENCE_RECURRENCE_H
+
+#include "base/status.h"
+#include "dd.h"
+
+#include <stdbool.h>
+#include <stddef.h>
+
+typedef enum RecurrenceKind { KIND_FINITE, KIND_PLUS_INF, KIND_MINUS_INF, KIND_NAN, KIND_COUNT } RecurrenceKind;
+
+/* One row. Position p in reading order is element p, or n - 1 - p if backward. */
+typedef struct RecurrenceLine {
+    const void *x;
+    const void *factors;        /* of each element; NULL: `factor` for all */
+    const unsigned char *reset; /* not 0: nothing is carried into the element; NULL: none */
+    bool f32;                   /* x and factors are floats, else doubles */
+    bool backward;
+    bool adjoint;  /* factor and reset of position p are those of the element at p - 1: the transposed recurrence */
+    bool skip_nan; /* a NaN in x counts as 0 */
+    size_t n;
+    Dd factor;
+    double scale; /* x is taken times this power of two; results are in these units */
+    double limit; /* a value of this size, in these units, is an infinity from there on; INFINITY: none */
+} RecurrenceLine;
+
+typedef struct RecurrenceSum {
+    Dd value;
+    double magnitude, travelled, weight;
+    double carried; /* the part of the magnitude that came from other elements */
+    double most;    /* no smaller than any magnitude met on the way */
+    RecurrenceKind kind;
+} RecurrenceSum;
+
+/* Called once per element, from many threads, in no particular order. */
+typedef void (*RecurrenceEmit)(void *context, size_t element, const RecurrenceSum *sum);
+
+/* All sums of a row. terms: sums of the last so many terms, at least 1; n or more: of all. */
+Status recurrence_run(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context);
+/* NaN, inf or the value, unscaled and rounded once. */
+double recurrence_value(const RecurrenceLine *line, const RecurrenceSum *sum);
+
+/* recurrence_window.c: fewer terms than elements. */
+Status recurrence_run_window(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context);
+
+/* What an element does to what is carried into it: y -> x + factor y. */
+typedef struct RecurrenceStep {
+    double x; /* 0 if not finite */
+    Dd factor;
+    RecurrenceKind kind, after[KIND_COUNT]; /* of x itself; of the result, by the kind of what is carried */
+} RecurrenceStep;
+
+static inline size_t recurrence_element(const RecurrenceLine *line, size_t position) {
+    return line->backward ? line->n - 1 - position : position;
+}
+RecurrenceStep recurrence_step(const RecurrenceLine *line, size_t position);
+
+#endif
