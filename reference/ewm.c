@@ -1,0 +1,125 @@
+/* ewm - exponentially weighted mean, variance and standard deviation, as pandas defines them: meaning, parameters, bounds.
+ * See docs/ops/ewm.md. The truth is in ewm_truth.c. */
+#include "ewm.h"
+#include "vector.h"
+
+#include "base/rng.h"
+
+#include <float.h>
+#include <stdio.h>
+
+static const char *const AGGREGATES[] = {"mean", "var", "std", NULL};
+static const char *const ANSWERS[] = {"yes", "no", NULL};
+static const char *const INCOMPLETE[] = {"nan", "inf", NULL};
+static const char *const NANS[] = {"decay", "propagate", NULL};
+static const char *const SEGMENTS[] = {"none", "mask", NULL};
+
+static const ParamSpec PARAMS[] = {
+    {"agg", "aggregate; var and std corrected for bias, as pandas has them", PARAM_CHOICE, "mean", 0, 0, AGGREGATES},
+    {"n", "elements", PARAM_INT, "1000003", 0, 0x1p40, NULL},
+    {"span", "alpha = 2 / (span + 1); 0: not given; at most one of span, alpha, com, halflife; without any, span is 300",
+     PARAM_REAL, "0", 0, 0x1p52, NULL},
+    {"alpha", "weight of a new element, in (0, 1]; 0: not given", PARAM_REAL, "0", 0, 1, NULL},
+    {"com", "centre of mass, alpha = 1 / (1 + com); -1: not given", PARAM_REAL, "-1", -1, 0x1p52, NULL},
+    {"halflife", "alpha = 1 - 2^(-1 / halflife); 0: not given", PARAM_REAL, "0", 0, 0x1p52, NULL},
+    {"adjust", "yes: divide by the sum of the weights; no: y[i] = (1 - alpha) y[i-1] + alpha x[i]", PARAM_CHOICE, "yes", 0, 0,
+     ANSWERS},
+    {"min_periods", "outputs before so many observations are incomplete; 0 is 1", PARAM_INT, "1", 0, 0x1p40, NULL},
+    {"incomplete", "the output while there are fewer than min_periods observations", PARAM_CHOICE, "nan", 0, 0, INCOMPLETE},
+    {"nan", "decay: a NaN is no observation, but time passes; propagate: it shows in every later output of its series",
+     PARAM_CHOICE, "decay", 0, 0, NANS},
+    {"segments", "mask: an array marks where a new series starts", PARAM_CHOICE, "none", 0, 0, SEGMENTS},
+    {0},
+};
+
+static const char *const FAMILIES[] = {
+    "uniform",   "normal",      "ones",  "ramp",     "constant", "integers", "offset1e3", "offset1e6", "offset1e8",
+    "spike1e16", "alternating", "mixed", "denormal", "naninf",   "sorted",   "heavytail", "real:NAME", NULL,
+};
+
+static const Bound BOUNDS[] = {
+    [EWM_SCAN] = {"scan", "mean: u sum_j w_j (3 j + d) |x_j| / sum_j w_j, w_j = q^j, d = 2 ceil(log2 n) + 64"},
+    [EWM_TRUNCATED] = {"truncated", "'scan' and what all terms further back than 10 span can be"},
+    [EWM_TEXTBOOK] = {"textbook", "var: the error of E[x^2] - E[x]^2, which does not shrink with the variance"},
+    {NULL, NULL},
+};
+
+enum { IN_X, IN_STARTS };
+
+static Status given(const Case *problem, int *count) {
+    const Params *params = &problem->params;
+    *count = (params_real(params, "span") > 0) + (params_real(params, "alpha") > 0) + (params_real(params, "com") >= 0) +
+             (params_real(params, "halflife") > 0);
+    if (*count > 1) return status_fail(STATUS_INVALID, "span, alpha, com, halflife: at most one may be given");
+    const double span = params_real(params, "span"), com = params_real(params, "com");
+    if (span > 0 && span < 1) return status_fail(STATUS_INVALID, "span=%.17g: at least 1 is expected", span);
+    if (com < 0 && com != -1) return status_fail(STATUS_INVALID, "com=%.17g: at least 0 is expected", com);
+    return STATUS_OK;
+}
+
+static Status shapes(const Case *problem, Array *in, Array *out) {
+    int count;
+    TRY(given(problem, &count));
+    const size_t n = (size_t)params_int(&problem->params, "n");
+    in[IN_X] = array_1d("x", problem->dtype, n);
+    in[IN_STARTS] = array_1d("starts", DTYPE_U8, params_choice(&problem->params, "segments") == 1 ? n : 0);
+    out[0] = array_1d("y", problem->dtype, n);
+    return STATUS_OK;
+}
+
+static Status adopt(const Array *in, Case *problem) {
+    const Array *x = &in[IN_X], *starts = &in[IN_STARTS];
+    TRY(vector_adopt(x, problem));
+    if (starts->rank < 0) return STATUS_OK;
+    if (starts->dtype != DTYPE_U8)
+        return status_fail(STATUS_INVALID, "starts: u8 (0, or 1 where a series starts) is expected, not %s",
+                           dtype_name(starts->dtype));
+    if (starts->rank != 1 || starts->shape[0] != x->shape[0]) {
+        char has[128];
+        return status_fail(STATUS_INVALID, "starts: the shape of x, [%zu], is expected, not %s", x->shape[0],
+                           array_describe(starts, has, sizeof has));
+    }
+    return params_set(&problem->params, "segments", "mask");
+}
+
+enum { STARTS_STREAM = 103, STARTS_DISTANCE = 257 };
+
+static Status generate(const Case *problem, int index, Array *in) {
+    if (index != IN_STARTS) return STATUS_OK;
+    const uint64_t key = rng_at(problem->seed, STARTS_STREAM);
+    const size_t count = array_count(in);
+    unsigned char *mask = in->data;
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < count; i++) mask[i] = rng_at(key, i) % STARTS_DISTANCE == 0;
+    return STATUS_OK;
+}
+
+static Status truth(const Case *problem, const Array *in, int bound, Truth *out) {
+    (void)problem, (void)in, (void)bound, (void)out;
+    return status_fail(STATUS_UNSUPPORTED, "ewm: no truth yet");
+}
+
+/* Operations per element by the definition: multiply and add for the sum and for the weights, a division; the variance's sum of
+ * squares and sum of squared weights come on top, and its correction. */
+static Work work(const Case *problem) {
+    static const double per_element[] = {5, 14, 15};
+    const double n = (double)params_int(&problem->params, "n");
+    const bool mask = params_choice(&problem->params, "segments") == 1;
+    return (Work){.bytes = n * (2 * (double)dtype_size(problem->dtype) + (mask ? 1 : 0)),
+                  .flops = n * per_element[params_choice(&problem->params, "agg")]};
+}
+
+RUNGS_OP(ewm) = {
+    .name = "ewm",
+    .summary = "exponentially weighted mean, variance or standard deviation of x[0 .. i]",
+    .params = PARAMS,
+    .families = FAMILIES,
+    .bounds = BOUNDS,
+    .in_count = 2,
+    .out_count = 1,
+    .shapes = shapes,
+    .adopt = adopt,
+    .generate = generate,
+    .truth = truth,
+    .work = work,
+};
