@@ -6,12 +6,15 @@ import sys
 import figures_accuracy
 import figures_ceiling
 import figures_claims
+import figures_enqueue
 import figures_gnuplot
+import figures_growth
 import figures_ladder
+import figures_sizes
 import figures_window
 import rows
 
-ALL = (figures_claims, figures_ladder, figures_window, figures_ceiling, figures_accuracy, figures_gnuplot)
+ALL = (figures_claims, figures_enqueue, figures_ladder, figures_sizes, figures_window, figures_ceiling, figures_accuracy, figures_growth, figures_gnuplot)
 
 
 def draw_all(results, out):

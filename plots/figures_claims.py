@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import choose
 import rows as r
 import style
-from report_claims import size_of
+from report_claims import modes_of, size_of
 from words import significant
 
 COLOURS = {"reproduced": "#009E73", "not reproduced": style.FAILED}
@@ -24,7 +24,8 @@ def plain(spec):
 
 
 def label(c):
-    return f"{plain(c.get('variant'))}\nover {plain(c.get('baseline'))}, n = {size_of(c)}"
+    mode = "" if modes_of(c) == "cold" else f", {modes_of(c)}"
+    return f"{plain(c.get('variant'))}\nover {plain(c.get('baseline'))}, {size_of(c)}{mode}"
 
 
 def draw_op(results, op, claims, out):
@@ -59,7 +60,7 @@ def draw_op(results, op, claims, out):
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_yticks([t for t, _ in ticks], [text for _, text in ticks], fontsize=7.8)
-    axes.set_xlabel("times faster (cold, median)")
+    axes.set_xlabel("times faster (medians; cold calls unless another mode is named)")
     machine = r.machine_of(results, claims[0])
     handles = [plt.Rectangle((0, 0), 1, 1, color=style.PUBLISHED, label="published")]
     handles += [plt.Rectangle((0, 0), 1, 1, color=colour, label=f"{machine}: {verdict}") for verdict, colour in COLOURS.items() if any(c.get("verdict") == verdict for c in claims)]

@@ -21,6 +21,12 @@ def table(header, rows):
     return "\n".join("| " + " | ".join(line) + " |" for line in lines)
 
 
+def without_empty(header, lines):
+    """Columns that hold nothing are left out."""
+    kept = [k for k in range(len(header)) if k == 0 or any(line[k] != "-" for line in lines)]
+    return [header[k] for k in kept], [[line[k] for k in kept] for line in lines]
+
+
 def details(summary, body):
     return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
 

@@ -2,7 +2,7 @@
 import collections
 
 import rows as r
-from markdown import details, pictures_of, table
+from markdown import details, pictures_of, table, without_empty
 from words import count, percent, seconds, seconds_between, significant
 
 VERDICT_WORDS = {"reproduced": "**reproduced**", "not reproduced": "**not reproduced**", "not testable here": "not testable here"}
@@ -13,20 +13,33 @@ def quantity(claim, value):
         return "-"
     if claim.get("quantity") == "seconds":
         return seconds(value)
+    if claim.get("quantity") == "error":
+        return significant(value)
     return percent(value) if claim.get("quantity") == "ratio_to_copy" else f"{significant(value)}x"
 
 
+def sizes_in(case):
+    """"1e8", "64 x 100000": the sizes in a case's canonical text, rows before columns; a single row is not mentioned."""
+    words = dict(word.split("=", 1) for word in str(case or "").split() if "=" in word)
+    found = [words[key] for key in ("batch", "rows", "n", "cols") if words.get(key, "").isdigit() and (key, words[key]) != ("batch", "1")]
+    return " x ".join(count(int(n)) for n in found) or "-"
+
+
 def size_of(claim):
-    """n of the case that the claim is judged at, from its canonical text."""
-    words = dict(word.split("=", 1) for word in str(claim.get("case") or "").split() if "=" in word)
-    n = words.get("n", "")
-    return count(int(n)) if n.isdigit() else "-"
+    """The size that the claim is judged at; two where the baseline has another."""
+    mine, other = sizes_in(claim.get("case")), sizes_in(claim.get("baseline_case"))
+    return mine if other in ("-", mine) else f"{mine} against {other}"
+
+
+def modes_of(claim):
+    mine, other = claim.get("mode"), claim.get("baseline_mode")
+    return (mine or "-") if other in (None, mine) else f"{mine} against {other}"
 
 
 def published(claim):
     """As it was printed, up to five digits."""
     value = claim.get("value")
-    return "-" if value is None else f"{value:.5g} s" if claim.get("quantity") == "seconds" else quantity(claim, value)
+    return "-" if value is None else f"{value:.5g} s" if claim.get("quantity") == "seconds" else f"{value:.5g}" if claim.get("quantity") == "error" else quantity(claim, value)
 
 
 def ours(claim):
@@ -42,13 +55,13 @@ def ours(claim):
 def lines_of(results, numbered, machines):
     lines = []
     for number, c in numbered:
-        line = [number, c.get("statement"), c.get("hardware") or "unknown hardware", published(c), ours(c), size_of(c),
+        line = [number, c.get("statement"), c.get("hardware") or "unknown hardware", published(c), ours(c), size_of(c), modes_of(c),
                 VERDICT_WORDS.get(c.get("verdict"), str(c.get("verdict")))]
         if machines > 1:
             line.insert(4, r.machine_of(results, c) if c.get("ours") is not None else "-")
         lines.append(line)
-    header = ["#", "published statement", "there", ">published", *(["here"] if machines > 1 else []), ">ours (95% interval)", ">n", "verdict"]
-    return table(header, lines)
+    header = ["#", "published statement", "there", ">published", *(["here"] if machines > 1 else []), ">ours (95% interval)", ">size", "times", "verdict"]
+    return table(*without_empty(header, lines))
 
 
 def ranges(numbers):
@@ -75,21 +88,25 @@ def sharing(numbered, get, split=False):
 
 def particulars(numbered):
     lines = [(number, f"`{c.get('id')}`", f"`{c.get('case')}`" if c.get("case") else "-",
-              f"`{c.get('variant')}`" + (f" over `{c['baseline']}`" if c.get("baseline") else ""), c.get("mode") or "-") for number, c in numbered]
+              f"`{c.get('variant')}`" + (f" over `{c['baseline']}`" if c.get("baseline") else "") + (f" on `{c['baseline_case']}`" if c.get("baseline_case") else "")
+              + (f", output `{c['output']}`" if c.get("output") else ""), modes_of(c)) for number, c in numbered]
     return table(["#", "id", "case", "variant", "mode"], lines)
 
 
-def claims(results, pictures):
-    if not results.claims:
-        return "No published claim was judged in these runs: `./rungs reproduce` judges them."
-    ordered = sorted(results.claims, key=lambda c: c.get("quantity") == "seconds")
-    numbered = list(enumerate(ordered, 1))
-    machines = len({r.machine_of(results, c) for c in ordered if c.get("ours") is not None})
-    parts = [pictures_of(pictures, "claims_")]
-    for heading, wanted in (("#### Speed-ups", False), ("#### Times", True)):
-        some = [(k, c) for k, c in numbered if (c.get("quantity") == "seconds") == wanted]
+KINDS = (("Speed-ups", ("speedup", "ratio_to_copy")), ("Times", ("seconds",)), ("Errors", ("error",)))
+
+
+def op_of(claim):
+    return str(claim.get("case")).split(" ")[0]
+
+
+def of_op(results, op, numbered, pictures, machines):
+    """The tables of one op, then what to know about its claims, then the particulars folded."""
+    parts = [f"### {op}", pictures_of(pictures, f"claims_{op}", f"enqueue_{op}")]
+    for heading, quantities in KINDS:
+        some = [(k, c) for k, c in numbered if c.get("quantity") in quantities]
         if some:
-            parts += [heading, lines_of(results, some, machines)]
+            parts += [f"#### {heading}", lines_of(results, some, machines)]
     known = sharing(numbered, lambda c: c.get("note"), split=True) + sharing(numbered, lambda c: c.get("reason") if c.get("ours") is None else None)
     if known:
         parts += ["#### What to know about them", "\n".join(f"- {text}" for text in known)]
@@ -97,3 +114,13 @@ def claims(results, pictures):
            for text in sharing(numbered, lambda c: c.get(key))]
     parts.append(details("sources, methods, rules, and the case and variants of each claim", "\n".join(how) + "\n\n" + particulars(numbered)))
     return "\n\n".join(part for part in parts if part)
+
+
+def claims(results, pictures):
+    if not results.claims:
+        return "No published claim was judged in these runs: `./rungs reproduce` judges them."
+    place = {quantity: k for k, (_, quantities) in enumerate(KINDS) for quantity in quantities}
+    ordered = sorted(results.claims, key=lambda c: (op_of(c), place.get(c.get("quantity"), len(KINDS))))
+    numbered = list(enumerate(ordered, 1))
+    machines = len({r.machine_of(results, c) for c in ordered if c.get("ours") is not None})
+    return "\n\n".join(of_op(results, op, [(k, c) for k, c in numbered if op_of(c) == op], pictures, machines) for op in dict.fromkeys(map(op_of, ordered)))

@@ -4,7 +4,7 @@ import math
 
 import choose
 import rows as r
-from markdown import details, pictures_of, table
+from markdown import details, pictures_of, table, without_empty
 from words import count, percent, rate, seconds, seconds_between, significant
 
 VERDICT_ORDER = {"pass": 0, "fail": 1, "error": 2, "skip": 3}
@@ -38,12 +38,6 @@ def speedup_text(results, row):
 def error_text(row):
     found = ratio(r.worst_ratio(row))
     return f"{found} of `{row['bound']['name']}`" if r.is_declared(row) and found != "-" else found
-
-
-def without_empty(header, lines):
-    """Columns that hold nothing are left out."""
-    kept = [k for k in range(len(header)) if k == 0 or any(line[k] != "-" for line in lines)]
-    return [header[k] for k in kept], [[line[k] for k in kept] for line in lines]
 
 
 def case_table(results, rows):
@@ -198,5 +192,5 @@ def ladder(results, pictures, why_none):
            "- *over X*: how many times faster than X in the same case\n"
            "- *error / bound*: the largest error as a multiple of what is allowed; at most 1 passes. Where a variant is held to a looser bound of its own, that bound is named "
            "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula")
-    drawn = pictures_of(pictures, "ladder_", "window_", "throughput_", "ceiling_") or why_none
+    drawn = pictures_of(pictures, "ladder_", "sizes_", "window_", "throughput_", "ceiling_") or why_none
     return "\n\n".join([drawn, how, *parts])

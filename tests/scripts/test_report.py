@@ -99,7 +99,7 @@ def test_numbers_are_those_of_the_rows():
     fast = statistics.median(next(row for row in ROWS if row["spec"] == "rolling/cuda_thread_tile threads=64 tile=48" and row["case"] == case)["timing"]["cold"]["samples"])
     claim = table_cells(section(text, "claims"), "cuda_thread_tile", "15.4x")
     assert abs(float(claim["ours (95% interval)"].split("x")[0]) - base / fast) < 0.06
-    assert claim["verdict"] == "**reproduced**" and claim["n"] == "1e9" and claim["published"] == "15.4x"
+    assert claim["verdict"] == "**reproduced**" and claim["size"] == "1e9" and claim["times"] == "cold" and claim["published"] == "15.4x"
     assert f"{claim['ours (95% interval)']}, reproduced" in section(text, "summary")
     assert table_line(section(text, "claims"), "cuda_shared")[-1] == "**not reproduced**"
     assert table_line(section(text, "claims"), "cuda_prefix_difference")[-1] == "not testable here"

@@ -1,0 +1,97 @@
+"""Error against the number of elements, one line per variant, for the inputs that tell most: does the error grow with n, and whose?"""
+import collections
+import math
+
+import matplotlib.pyplot as plt
+
+import choose
+import rows as r
+import style
+from words import count
+
+LEAST_POINTS, MOST_PANELS, MOST_LINES = 4, 4, 14
+
+
+def size_of(row):
+    return r.number(row, "n") or r.number(row, "rows")
+
+
+def absolute(row):
+    """The largest error over the largest truth: comparable between inputs of any size."""
+    return r.worst_error(row, "l2_relative")
+
+
+def usable(results, op, dtype):
+    rows = choose.on_main_machine(results, results.rows)
+    return [row for row in rows if row["op"] == op and row.get("dtype") == dtype and size_of(row) and row["verdict"] in ("pass", "fail")
+            and absolute(row) is not None and math.isfinite(absolute(row))]
+
+
+def lines_of(group):
+    """variant -> [(n, error, failed)]."""
+    lines = collections.defaultdict(dict)
+    for row in group:
+        name = r.name_of(row)
+        old = lines[name].get(size_of(row))
+        if old is None or absolute(row) < absolute(old):
+            lines[name][size_of(row)] = row
+    lines = {name: [(n, absolute(row), row["verdict"] == "fail") for n, row in sorted(points.items())] for name, points in lines.items()}
+    return {name: points for name, points in lines.items() if len(points) >= LEAST_POINTS}
+
+
+def panels_of(rows):
+    """Groups that differ in n only, those with most variants and sizes first, at most one per input."""
+    groups = [(key, group) for key, group in choose.groups(rows, "n", "rows").items() if len(lines_of(group)) > 1]
+    groups.sort(key=lambda item: (-len({size_of(row) for row in item[1]}) * len(lines_of(item[1])), str(item[0])))
+    chosen = {}
+    for key, group in groups:
+        chosen.setdefault(key[2], group)
+    return list(chosen.values())[:MOST_PANELS]
+
+
+def draw_panel(axes, group, styles):
+    lines = lines_of(group)
+    smallest = min((e for points in lines.values() for _, e, _ in points if e > 0), default=1e-17)
+    for name, points in sorted(lines.items(), key=lambda item: -item[1][-1][1])[:MOST_LINES]:
+        xs, ys = [n for n, _, _ in points], [max(e, smallest / 3) for _, e, _ in points]
+        axes.plot(xs, ys, **styles[name], markeredgewidth=0, markersize=4)
+        failed = [(n, e) for n, e, wrong in points if wrong]
+        if failed:
+            axes.plot(*zip(*failed), marker="x", ls="", color=style.FAILED, markersize=7, markeredgewidth=1.6, zorder=4)
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    sizes = sorted({size_of(row) for row in group})
+    axes.set_xticks(sizes, [count(n) for n in sizes])
+    axes.minorticks_off()
+    axes.set_title(f"input {group[0]['input']}: {choose.describe(group[0], 'n', 'rows')}", fontsize=8)
+    axes.set_xlabel("rows" if r.number(group[0], "rows") else "n")
+    return lines
+
+
+def draw_op(results, op, dtype, panels, styles, out):
+    columns = 2 if len(panels) > 1 else 1
+    lines_high = -(-len(panels) // columns)
+    figure, grid = plt.subplots(lines_high, columns, figsize=(4.6 * columns + 0.6, 1.5 + 3.0 * lines_high), squeeze=False)
+    names = set()
+    for axes in grid.flat[len(panels):]:
+        axes.axis("off")
+    for axes, group in zip(grid.flat, panels):
+        names |= set(draw_panel(axes, group, styles))
+    for axes in grid[:, 0]:
+        axes.set_ylabel("relative error (L2 norm)")
+    handles = [plt.Line2D([], [], **styles[name], markeredgewidth=0, label=name) for name in sorted(names)]
+    if any(wrong for group in panels for points in lines_of(group).values() for _, _, wrong in points):
+        handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.6, label="over its bound"))
+    style.head(figure, f"Error against size: {op}, {dtype}", handles)
+    return style.finish(figure, results, [row for group in panels for row in group], out, f"growth_{op}_{dtype}")
+
+
+def draw(results, out):
+    pictures = []
+    styles = style.variant_styles({r.name_of(row) for row in results.rows})
+    for op in sorted({row["op"] for row in results.rows}):
+        for dtype in ("f64", "f32"):
+            panels = panels_of(usable(results, op, dtype))
+            if panels:
+                pictures.append((draw_op(results, op, dtype, panels, styles, out), f"Error against size for every variant of {op}, {dtype}"))
+    return pictures

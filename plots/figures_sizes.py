@@ -1,0 +1,110 @@
+"""Time against a size of the problem, one line per variant, on logarithmic axes; the published curves beside ours where the source printed a table."""
+import collections
+
+import matplotlib.pyplot as plt
+
+import choose
+import published
+import rows as r
+import style
+from words import count, seconds
+
+PARAMETERS = {"n": "elements n", "rows": "rows", "cols": "columns"}
+LEAST_POINTS, MOST_LINES = 5, 18
+MODES = {"cold": "cold, median", "hot": "hot, median"}
+
+
+def pick(results, op, dtype, parameter):
+    """The group with most values of the parameter, then most variants."""
+    rows = [row for row in choose.on_main_machine(results, choose.timed_rows(results)) if row["op"] == op and row.get("dtype") == dtype and r.number(row, parameter)]
+    best, best_rank = None, None
+    for group in choose.groups(rows, parameter).values():
+        values = {r.number(row, parameter) for row in group}
+        rank = len(values), len({row["variant"] for row in group})
+        if len(values) >= LEAST_POINTS and (best is None or rank > best_rank):
+            best, best_rank = group, rank
+    return best
+
+
+def lines_of(group, parameter):
+    """variant name -> [(value, seconds)], the fastest tuning at each value; at least three points make a line."""
+    at = collections.defaultdict(list)
+    for row in group:
+        at[r.number(row, parameter)].append(row)
+    lines = collections.defaultdict(list)
+    for value in sorted(at):
+        for variant, row in choose.fastest_per_variant(at[value]).items():
+            lines[r.name_of(variant)].append((value, r.median(row)))
+    lines = {name: points for name, points in lines.items() if len(points) >= 3}
+    return dict(sorted(lines.items(), key=lambda item: item[1][-1][1])[:MOST_LINES])
+
+
+def copy_line(results, group, parameter):
+    """[(value, seconds)] that copying or reading the problem's bytes takes at the ceiling of the same run."""
+    points = {}
+    for row in group:
+        ceiling = r.ceiling(results, row)
+        if r.device_of(row) == "cuda" and ceiling and r.work_bytes(row):
+            points[r.number(row, parameter)] = r.work_bytes(row) / ceiling
+    return sorted(points.items())
+
+
+def draw_lines(axes, lines, styles):
+    for name, points in lines.items():
+        axes.plot(*zip(*points), **styles.get(name, {"color": style.MUTED}), markeredgewidth=0, markersize=4)
+
+
+def prepare(axes, parameter, values):
+    axes.set_xscale("log")
+    axes.set_yscale("log")
+    axes.set_xlim(values[0] / 1.3, values[-1] * 1.3)
+    ticks = values if len(values) <= 6 else values[:: -(-len(values) // 6)]
+    axes.set_xticks(ticks, [count(v) for v in ticks])
+    axes.set_xlabel(PARAMETERS[parameter])
+
+
+def time_ticks(axes):
+    axes.minorticks_off()
+    low, high = axes.get_ylim()
+    decades = [10.0**k for k in range(-8, 4) if low <= 10.0**k <= high]
+    axes.set_yticks(decades, [seconds(d, 1) for d in decades])
+
+
+def draw_group(results, op, dtype, parameter, group, styles, out):
+    lines = lines_of(group, parameter)
+    values = sorted({r.number(row, parameter) for row in group})
+    printed = published.series(op, parameter, group[0])
+    panels = 2 if printed else 1
+    figure, grid = plt.subplots(1, panels, figsize=(7.6 if panels == 1 else 9.6, 5.2), sharey=True, squeeze=False)
+    mine = grid[0, -1]
+    if printed:
+        draw_lines(grid[0, 0], printed.lines, styles)
+        grid[0, 0].set_title(f"published: {printed.hardware}", fontsize=9.5)
+        mine.set_title(f"measured: {r.machine_of(results, group[0])}", fontsize=9.5)
+    draw_lines(mine, lines, styles)
+    floor = copy_line(results, group, parameter)
+    if len(floor) > 1:
+        mine.plot(*zip(*floor), color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
+    for axes in grid[0]:
+        prepare(axes, parameter, values)
+    time_ticks(grid[0, 0])
+    grid[0, 0].set_ylabel("time per call (cold, median)")
+    labels = [(points[-1][0], points[-1][1], name, styles[name]["color"]) for name, points in lines.items()]
+    if len(floor) > 1:
+        labels.append((*floor[-1], "copy of the same bytes", "#222222"))
+    style.head(figure, f"Time against {PARAMETERS[parameter]}: {choose.describe(group[0], parameter)}")
+    style.label_line_ends(mine, labels, fontsize=7.5)
+    return style.finish(figure, results, group, out, f"sizes_{op}_{parameter}_{dtype}")
+
+
+def draw(results, out):
+    pictures = []
+    styles = style.variant_styles({r.name_of(row) for row in results.rows})
+    for op in sorted({row["op"] for row in results.rows}):
+        for parameter in PARAMETERS:
+            for dtype in ("f64", "f32"):
+                group = pick(results, op, dtype, parameter)
+                if group:
+                    png = draw_group(results, op, dtype, parameter, group, styles, out)
+                    pictures.append((png, f"Time against {PARAMETERS[parameter]} for {op}, {dtype}, {len(lines_of(group, parameter))} variants"))
+    return pictures

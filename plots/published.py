@@ -1,0 +1,51 @@
+"""Tables of times that a source printed: scenarios/published/<op>.csv.
+
+Lines that begin with '#' say `key: value` (source, hardware, unit, params of the cases such as `input: uniform`); then a header: parameters of the op,
+then variants that do what the source's columns did; then numbers.
+"""
+import csv
+import dataclasses
+import pathlib
+
+FOLDER = pathlib.Path(__file__).resolve().parents[1] / "scenarios/published"
+UNITS = {"s": 1.0, "ms": 1e-3, "us": 1e-6}
+
+
+@dataclasses.dataclass
+class Series:
+    hardware: str
+    source: str
+    lines: dict  # variant -> [(value of the parameter, seconds)]
+
+
+def read(path):
+    """(what the comments say, the header, the lines as {column: number})."""
+    said, data = {}, []
+    for line in path.read_text(encoding="utf-8").splitlines():
+        if line.startswith("#"):
+            key, _, value = line[1:].partition(":")
+            said[key.strip()] = value.strip()
+        elif line.strip():
+            data.append(line)
+    table = [{name: float(value) for name, value in line.items() if value} for line in csv.DictReader(data)]
+    return said, next(csv.reader(data)), table
+
+
+def series(op, parameter, row):
+    """The published lines over this parameter, the others being as in the row; None if the source printed none."""
+    path = FOLDER / f"{op}.csv"
+    if not path.exists():
+        return None
+    said, header, table = read(path)
+    params = row.get("params") or {}
+    keys = [name for name in header if name in params]
+    if parameter not in keys or said.get("dtype", row.get("dtype")) != row.get("dtype"):
+        return None
+    scale, lines = UNITS[said["unit"]], {}
+    for line in table:
+        if all(line.get(key) == params[key] for key in keys if key != parameter):
+            for name in header:
+                if name not in keys and name in line:
+                    lines.setdefault(name, []).append((line[parameter], scale * line[name]))
+    lines = {name: sorted(points) for name, points in lines.items() if len(points) > 2}
+    return Series(said.get("hardware", "unknown hardware"), said.get("source", ""), lines) if lines else None
