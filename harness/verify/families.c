@@ -24,7 +24,8 @@
     F(denormal, "subnormal numbers of the dtype, both signs")                                                                      \
     F(naninf, "U(0,1) with a NaN, a +inf and a -inf near each other in every 100000 elements")                                     \
     F(sorted, "ascending, in (0,1)")                                                                                               \
-    F(heavytail, "Cauchy: no mean, no variance")
+    F(heavytail, "Cauchy: no mean, no variance")                                                                                   \
+    F(huge, "U(-1,1) times 2^34 in f32, 2^258 in f64: fourth powers overflow")
 
 enum { KEYS = 4, PERIOD = 100000 /* elements per planted event */, CLUSTER = 512 /* elements that hold one of each, naninf */ };
 
@@ -111,6 +112,10 @@ static double heavytail_at(const Draw *d, size_t i) {
     double sine, cosine;
     elementary_turn(0.5 * uniform_at(d, i), &sine, &cosine); /* the cotangent of half a turn */
     return cosine / sine;
+}
+
+static double huge_at(const Draw *d, size_t i) {
+    return ldexp(2 * uniform_at(d, i) - 1, d->dtype == DTYPE_F32 ? 34 : 258);
 }
 
 #define FAMILY_LINE(word, summary) {#word, summary},
