@@ -10,11 +10,12 @@ import figures_enqueue
 import figures_gnuplot
 import figures_growth
 import figures_ladder
+import figures_offset
 import figures_sizes
 import figures_window
 import rows
 
-ALL = (figures_claims, figures_enqueue, figures_ladder, figures_sizes, figures_window, figures_ceiling, figures_accuracy, figures_growth, figures_gnuplot)
+ALL = (figures_claims, figures_enqueue, figures_ladder, figures_sizes, figures_window, figures_ceiling, figures_accuracy, figures_growth, figures_offset, figures_gnuplot)
 
 
 def draw_all(results, out):

@@ -41,7 +41,8 @@ def lines_of(group):
 
 def panels_of(rows):
     """Groups that differ in n only, those with most variants and sizes first, at most one per input."""
-    groups = [(key, group) for key, group in choose.groups(rows, "n", "rows").items() if len(lines_of(group)) > 1]
+    groups = [(key, group) for key, group in choose.groups(rows, "n", "rows").items() if len(lines_of(group)) > 1 and any(absolute(row) > 0 for row in group)]
+    groups = [(key, group) for key, group in groups if max(absolute(row) for row in group) > 1e-17]  # more than a rounding of the truth itself
     groups.sort(key=lambda item: (-len({size_of(row) for row in item[1]}) * len(lines_of(item[1])), str(item[0])))
     chosen = {}
     for key, group in groups:
@@ -71,7 +72,7 @@ def draw_panel(axes, group, styles):
 def draw_op(results, op, dtype, panels, styles, out):
     columns = 2 if len(panels) > 1 else 1
     lines_high = -(-len(panels) // columns)
-    figure, grid = plt.subplots(lines_high, columns, figsize=(4.6 * columns + 0.6, 1.5 + 3.0 * lines_high), squeeze=False)
+    figure, grid = plt.subplots(lines_high, columns, figsize=(3.7 * columns + 2.8, 1.2 + 2.9 * lines_high), squeeze=False)
     names = set()
     for axes in grid.flat[len(panels):]:
         axes.axis("off")
@@ -82,8 +83,9 @@ def draw_op(results, op, dtype, panels, styles, out):
     handles = [plt.Line2D([], [], **styles[name], markeredgewidth=0, label=name) for name in sorted(names)]
     if any(wrong for group in panels for points in lines_of(group).values() for _, _, wrong in points):
         handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.6, label="over its bound"))
-    style.head(figure, f"Error against size: {op}, {dtype}", handles)
-    return style.finish(figure, results, [row for group in panels for row in group], out, f"growth_{op}_{dtype}")
+    style.head(figure, f"Error against size: {op}, {dtype}")
+    style.legend_right(figure, handles)
+    return style.finish(figure, results, [row for group in panels for row in group], out, f"growth_{op}_{dtype}", layout=False)
 
 
 def draw(results, out):

@@ -63,7 +63,7 @@ def accuracy(results, pictures):
         return "Nothing ran, so nothing was verified."
     how = ("A column for each family of input. The number is the largest error over all cases (sizes, windows), as a multiple of what is allowed; at most 1 passes. "
            "Where a variant is held to a looser bound of its own, that bound is named. The truth is computed in better than double precision.")
-    return "\n\n".join([pictures_of(pictures, "accuracy_", "growth_") or "", how, *parts])
+    return "\n\n".join([pictures_of(pictures, "accuracy_", "offset_", "growth_") or "", how, *parts])
 
 
 def each(rows, get):

@@ -92,6 +92,14 @@ def head(figure, title, handles=(), labels=None):
     figure.rungs_room = room
 
 
+def legend_right(figure, handles, title=None, inches=2.6):
+    """A legend in a column of its own at the right; to be called when everything else is drawn, instead of a layout by finish()."""
+    lay_out(figure)
+    width = figure.get_size_inches()[0]
+    figure.subplots_adjust(right=1 - (inches + 0.1) / width)
+    figure.legend(handles=handles, loc="center left", bbox_to_anchor=(1 - inches / width, 0.5), fontsize=8, handlelength=2.6, title=title, title_fontsize=8, alignment="left")
+
+
 def spread(positions, gap):
     """Moves sorted-by-value label positions apart to at least `gap`, as little as possible and without changing their order."""
     order = sorted(range(len(positions)), key=lambda i: positions[i])

@@ -1,0 +1,109 @@
+"""Error against mean/sigma, one line per variant with its time beside its name: which formulas survive data that lie far from zero?"""
+import math
+
+import matplotlib.pyplot as plt
+
+import choose
+import rows as r
+import style
+from words import seconds
+
+LEVELS = {"normal": 0, "offset1": 1, "offset1e1": 10, "offset1e2": 1e2, "offset1e3": 1e3, "offset1e4": 1e4, "offset1e5": 1e5, "offset1e6": 1e6, "offset1e7": 1e7, "offset1e8": 1e8}
+LEAST_LEVELS, MOST_PANELS = 3, 4
+FIRST = ("mean", "var", "skewness", "kurtosis", "y")
+
+
+def pick(results, op, dtype):
+    """The group with most levels, then the one where most fail, then the one with most variants."""
+    rows = [row for row in choose.on_main_machine(results, results.rows) if row["op"] == op and row.get("dtype") == dtype and row.get("input") in LEVELS
+            and row["verdict"] in ("pass", "fail") and row.get("errors") and not r.is_emulated(row)]
+    best, best_rank = None, None
+    for group in choose.groups(rows, input_too=False).values():
+        levels = {row["input"] for row in group}
+        rank = len(levels), sum(row["verdict"] == "fail" for row in group), len({row["variant"] for row in group}), r.number(group[0], "n") or r.number(group[0], "rows") or 0
+        if len(levels) >= LEAST_LEVELS and (best is None or rank > best_rank):
+            best, best_rank = group, rank
+    return best
+
+
+def error_of(row, output):
+    e = (row.get("errors") or {}).get(output)
+    if not e:
+        return None
+    if e.get("incomparable") or e.get("unwritten"):
+        return math.inf
+    return 0.0 if e.get("max_absolute") == 0 else e.get("l2_relative")
+
+
+def line_of(group, variant, output):
+    """[(mean/sigma, error, failed)], of the strictest rows where a variant was judged by two bounds."""
+    found = {}
+    for row in group:
+        if row["variant"] == variant and error_of(row, output) is not None and (row["input"] not in found or not r.is_declared(row)):
+            found[row["input"]] = row
+    return [(LEVELS[name], error_of(found[name], output), found[name]["verdict"] == "fail") for name in LEVELS if name in found]
+
+
+def draw_panel(axes, group, output, styles, variants):
+    lines = {variant: line_of(group, variant, output) for variant in variants}
+    finite = [e for line in lines.values() for _, e, _ in line if 0 < e < math.inf] or [1e-16]
+    low, high = min(finite) / 4, max(max(finite) * 6, 10)
+    for variant, line in lines.items():
+        if not line:
+            continue
+        heights = [(x, min(max(e, low), high), wrong) for x, e, wrong in line]
+        axes.plot([x for x, _, _ in heights], [y for _, y, _ in heights], **styles[r.name_of(variant)], markeredgewidth=0, markersize=4)
+        failed = [(x, y) for x, y, wrong in heights if wrong]
+        if failed:
+            axes.plot(*zip(*failed), marker="x", ls="", color=style.FAILED, markersize=7, markeredgewidth=1.6, zorder=4)
+    axes.set_xscale("symlog", linthresh=1, linscale=0.4)
+    axes.set_yscale("log")
+    levels = [x for name, x in LEVELS.items() if any(row["input"] == name for row in group)]
+    axes.set_xticks(levels, [f"{x:.0e}".replace("e+0", "e") if x >= 10 else f"{x:g}" for x in levels])
+    axes.minorticks_off()
+    axes.axhline(1, color="#BBBBBB", lw=0.8, zorder=0)
+    axes.set_title(output if output != "y" else "", fontsize=9.5)
+
+
+def outputs_of(group):
+    names = {name for row in group for name, e in row["errors"].items() if e.get("count")}
+    moving = [name for name in names if any((error_of(row, name) or 0) > 0 for row in group)]
+    return sorted(moving, key=lambda name: (FIRST.index(name) if name in FIRST else len(FIRST), name))[:MOST_PANELS]
+
+
+def time_of(group, variant):
+    times = [r.median(row) for row in group if row["variant"] == variant and r.median(row)]
+    return min(times) if times else None
+
+
+def draw_group(results, op, dtype, group, styles, out):
+    outputs = outputs_of(group)
+    variants = sorted({row["variant"] for row in group}, key=lambda v: (time_of(group, v) or math.inf, v))
+    columns = min(2, len(outputs))
+    high = -(-len(outputs) // columns)
+    figure, grid = plt.subplots(high, columns, figsize=(3.6 * columns + 2.6, 1.2 + 2.7 * high), squeeze=False, sharex=True)
+    for axes in grid.flat[len(outputs):]:
+        axes.axis("off")
+    for axes, output in zip(grid.flat, outputs):
+        draw_panel(axes, group, output, styles, variants)
+    for axes in grid[:, 0]:
+        axes.set_ylabel("relative error (L2 norm)")
+    for axes in grid[-1]:
+        axes.set_xlabel("mean / sigma of the input")
+    handles = [plt.Line2D([], [], **styles[r.name_of(v)], markeredgewidth=0, label=f"{r.name_of(v)}  {seconds(time_of(group, v), 3) if time_of(group, v) else '(not timed)'}") for v in variants]
+    if any(row["verdict"] == "fail" for row in group):
+        handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.6, label="failed verification"))
+    style.head(figure, f"Error against mean/sigma: {choose.describe(group[0])}")
+    style.legend_right(figure, handles, "cold median, fastest first")
+    return style.finish(figure, results, group, out, f"offset_{op}_{dtype}", layout=False)
+
+
+def draw(results, out):
+    pictures = []
+    styles = style.variant_styles({r.name_of(row) for row in results.rows})
+    for op in sorted({row["op"] for row in results.rows}):
+        for dtype in ("f64", "f32"):
+            group = pick(results, op, dtype)
+            if group and outputs_of(group):
+                pictures.append((draw_group(results, op, dtype, group, styles, out), f"Error against mean/sigma for every variant of {op}, {dtype}, with its time"))
+    return pictures
