@@ -1,0 +1,86 @@
+"""rungs compare: rows of two builds -> a verdict for each case, variant and mode. Reads rows only. Exit codes: docs/CI.md."""
+import argparse
+import sys
+
+import decide
+import judge
+import outcome
+from join import MODES, join
+from lines import BadResults, Side
+from noise import Noise
+from show_files import as_json, as_junit, as_markdown
+from show_table import table
+
+WRITERS = {"json": as_json, "markdown": as_markdown, "junit": as_junit}
+
+
+def effect(text):
+    value = float(text.rstrip("%")) / 100
+    if not 0 <= value < 10:
+        raise ValueError
+    return value
+
+
+def modes(text):
+    chosen = [word for word in text.split(",") if word]
+    if not chosen or set(chosen) - set(MODES):
+        raise argparse.ArgumentTypeError(f"'{text}': modes are {', '.join(MODES)}")
+    return [mode for mode in MODES if mode in chosen]
+
+
+def arguments_of(words):
+    parser = argparse.ArgumentParser(prog="rungs compare")
+    parser.add_argument("base")
+    parser.add_argument("new")
+    parser.add_argument("--min-effect", type=effect, default=decide.MIN_EFFECT, help="in percent")
+    parser.add_argument("--noise")
+    parser.add_argument("--allow-missing", default="")
+    parser.add_argument("--modes", type=modes, default=list(MODES))
+    for name in WRITERS:
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--colour", action="store_true")
+    return parser.parse_args(words)
+
+
+def compare(arguments):
+    """All comparisons, judged, and what is told of the whole."""
+    base, new = Side(arguments.base), Side(arguments.new)
+    comparisons = join(base, new, arguments.modes)
+    judge.judge(comparisons, arguments.min_effect, Noise(arguments.noise, new) if arguments.noise else None)
+    outcome.allow(comparisons, [glob for glob in arguments.allow_missing.split(",") if glob])
+    result = {"exit": outcome.exit_code(comparisons), "min_effect": arguments.min_effect, "alpha": decide.ALPHA, "base": told_of(base),
+              "new": told_of(new), "warnings": base.warnings + new.warnings + few_processes(comparisons)}
+    return comparisons, result
+
+
+def told_of(side):
+    return {"file": side.path.rsplit("/", 1)[-1], "runs": len(side.runs()), "commits": side.commits()}
+
+
+def few_processes(comparisons):
+    tested = [c for c in comparisons if c.tested_on]
+    few = [c for c in tested if c.tested_on == "samples"]
+    if not few:
+        return []
+    return [f"{len(few)} of {len(tested)} comparisons have too few processes to see what varies between processes; "
+            f"{judge.processes_needed(len(tested))} a side decide so many: rungs ab --repetitions {judge.processes_needed(len(tested))}"]
+
+
+def main(words=None):
+    arguments = arguments_of(words)
+    try:
+        comparisons, result = compare(arguments)
+        for name, writer in WRITERS.items():
+            path = getattr(arguments, name)
+            if path:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(writer(comparisons, result))
+    except (BadResults, OSError) as error:
+        print(error, file=sys.stderr)
+        return outcome.USAGE
+    sys.stdout.write(table(comparisons, result, arguments.colour))
+    return result["exit"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,117 @@
+"""What the samples of two sides say of one another: the numbers, without a verdict. docs/METHOD.md, "Comparing two builds".
+
+Everything works on stacks: an array of shape (rows, processes) holds one number for each process, its median. So a simulated
+thousand suites and one real suite go through the same code.
+"""
+import math
+
+import numpy as np
+from scipy import stats
+
+DRAWS = 1000          # of the bootstrap
+SEED = 6              # of the bootstrap: the same rows give the same interval
+CLOCK_STEADY = 0.005  # standard deviation of log clock below which the clock explains nothing
+CHUNK = 2048
+
+
+class Evidence:
+    """Arrays over rows: ratio (NEW / BASE, above 1 is slower), low, high, p; in_cycles where cycles were judged; the same of time alone."""
+
+    def __init__(self, **arrays):
+        self.__dict__.update(arrays)
+
+
+def from_processes(base, new, base_mhz=None, new_mhz=None, base_cycles=None, new_cycles=None):
+    """base, new: seconds, (rows, processes). Clocks and cycles in the same shape, NaN where unknown.
+
+    Judged in time or in cycles, whichever varies less over all processes of both sides together: a kernel bound by the SM clock is
+    steady in cycles, one bound by memory in seconds. Who is BASE and who is NEW plays no part in the choice, so it adds no false alarm.
+    """
+    in_cycles = np.zeros(len(base), bool)
+    if base_cycles is not None:
+        in_cycles = follows_clock(base, new, base_mhz, new_mhz, base_cycles, new_cycles)
+        chosen = in_cycles[:, None]
+        judged_base, judged_new = np.where(chosen, base_cycles, base), np.where(chosen, new_cycles, new)
+    else:
+        judged_base, judged_new = base, new
+    low, high = ratio_interval(judged_base, judged_new)
+    clock = medians(new_mhz) / medians(base_mhz) if base_mhz is not None else np.full(len(base), np.nan)
+    return Evidence(in_cycles=in_cycles, ratio=medians(judged_new) / medians(judged_base), low=low, high=high, p=u_test(judged_base, judged_new),
+                    time_ratio=medians(new) / medians(base), time_p=u_test(base, new), clock_ratio=clock)
+
+
+def medians(values):
+    return np.median(values, axis=-1)
+
+
+def follows_clock(base, new, base_mhz, new_mhz, base_cycles, new_cycles):
+    def spread(*sides):
+        return np.std(np.log(np.concatenate(sides, axis=-1)), axis=-1)
+
+    with np.errstate(invalid="ignore"):
+        known = ~np.isnan(np.concatenate([base_mhz, new_mhz, base_cycles, new_cycles], axis=-1)).any(axis=-1)
+        return known & (spread(base_mhz, new_mhz) > CLOCK_STEADY) & (spread(base_cycles, new_cycles) < spread(base, new))
+
+
+def u_test(base, new):
+    """Mann-Whitney U, two-sided. Exact where small: processes taken in a random order are exchangeable if nothing changed, whatever drifts."""
+    exact = base.shape[-1] * new.shape[-1] <= 1000
+    return stats.mannwhitneyu(new, base, axis=-1, method="exact" if exact else "asymptotic").pvalue
+
+
+def least_p(base_count, new_count):
+    """The smallest p that so many processes can give: full separation."""
+    return 2 / math.comb(base_count + new_count, base_count)
+
+
+def ratio_interval(base, new, level=0.95):
+    """Bootstrap over processes, percentile interval of median(NEW) / median(BASE)."""
+    rng = np.random.default_rng(SEED)
+    base_ranks, new_ranks = (median_ranks(side.shape[-1], rng) for side in (base, new))
+    low, high = np.empty(len(base)), np.empty(len(base))
+    tails = [50 - 50 * level, 50 + 50 * level]
+    for start in range(0, len(base), CHUNK):
+        part = slice(start, start + CHUNK)
+        draws = pick(np.sort(new[part], axis=-1), new_ranks) / pick(np.sort(base[part], axis=-1), base_ranks)
+        low[part], high[part] = np.percentile(draws, tails, axis=-1)
+    return low, high
+
+
+def median_ranks(count, rng):
+    """For each draw of `count` out of `count`, the two ranks whose mean is the median of the draw."""
+    ranks = np.sort(rng.integers(count, size=(DRAWS, count)), axis=1)
+    return ranks[:, (count - 1) // 2], ranks[:, count // 2]
+
+
+def pick(ordered, ranks):
+    if ordered.shape[-1] % 2:
+        return ordered[:, ranks[0]]
+    return (ordered[:, ranks[0]] + ordered[:, ranks[1]]) / 2
+
+
+def from_samples(base, new, spread):
+    """One row of few processes: base and new are lists of samples, one array a process; spread: of log process medians, from elsewhere.
+
+    The samples are resampled in blocks within each process, for neighbours are alike; what varies from process to process cannot
+    be seen and comes in by `spread`.
+    """
+    rng = np.random.default_rng(SEED)
+    draws = np.log(side_draws(new, rng)) - np.log(side_draws(base, rng))
+    ratio = float(np.median([np.median(s) for s in new]) / np.median([np.median(s) for s in base]))
+    low, high = np.percentile(draws, [2.5, 97.5]) - math.log(ratio)
+    unseen = stats.norm.ppf(0.975) * spread * math.sqrt(1 / len(base) + 1 / len(new))
+    p = stats.mannwhitneyu(np.concatenate(new), np.concatenate(base)).pvalue
+    return ratio, ratio * math.exp(-math.hypot(low, unseen)), ratio * math.exp(math.hypot(high, unseen)), float(p)
+
+
+def side_draws(processes, rng):
+    return np.median([np.median(block_resample(samples, rng), axis=-1) for samples in processes], axis=0)
+
+
+def block_resample(samples, rng):
+    """Circular blocks of about sqrt(n) neighbours."""
+    count = len(samples)
+    length = math.ceil(math.sqrt(count))
+    starts = rng.integers(count, size=(DRAWS, math.ceil(count / length), 1))
+    index = (starts + np.arange(length)).reshape(DRAWS, -1)[:, :count] % count
+    return np.asarray(samples)[index]

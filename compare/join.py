@@ -1,0 +1,197 @@
+"""Which rows of BASE and NEW are the same measurement, and what can be said of them before any statistics."""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from lines import machine_of, timed
+
+MODES = ("cold", "hot", "graph", "enqueue", "first")
+DEVICE_MODES = ("cold", "hot", "graph")  # where equal kernels with equal launches leave nothing that could differ
+LOCKED_APART = 0.1  # clocks that differ by more than this, and by far more than they vary, were set differently
+INPUT_KEYS = ("input", "seed")
+
+
+@dataclass
+class Comparison:
+    """One case, variant with tunables and mode (None: all of them) in BASE and NEW. Seconds; ratios are NEW / BASE."""
+    case: str
+    spec: str
+    mode: str | None
+    verdict: str | None = None
+    reason: str | None = None
+    emulated: bool = False
+    allowed: bool = False          # by --allow-missing
+    base_seconds: float | None = None
+    new_seconds: float | None = None
+    base_processes: int = 0
+    new_processes: int = 0
+    judged_by: str | None = None   # "time", "cycles"
+    tested_on: str | None = None   # "processes", "samples"
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    time_ratio: float | None = None
+    clock_ratio: float | None = None
+    noise_floor: float | None = None
+    device: str | None = None
+    same_code: bool = False
+    series: tuple = field(default=(), repr=False)  # the two Series, until judged
+
+
+class Series:
+    """The samples of one side: one array a process, and of each array its median, in seconds, MHz and cycles (NaN: unknown)."""
+
+    def __init__(self, rows, mode):
+        self.samples, clocks, cycles = [], [], []
+        for row in rows:
+            times = timed(row, mode)
+            seconds = np.array(times["samples"], float)
+            mhz = np.array([x if x else np.nan for x in times.get("sm_mhz") or []], float)
+            known = ~np.isnan(mhz) if len(mhz) == len(seconds) else np.zeros(len(seconds), bool)
+            enough = 2 * known.sum() >= len(seconds)
+            self.samples.append(seconds)
+            clocks.append(np.median(mhz[known]) if enough else np.nan)
+            cycles.append(np.median(seconds[known] * mhz[known] * 1e6) if enough else np.nan)
+        self.seconds = np.array([np.median(s) for s in self.samples])
+        self.mhz, self.cycles = np.array(clocks), np.array(cycles)
+
+    def __len__(self):
+        return len(self.samples)
+
+
+def join(base, new, modes=MODES):
+    """All comparisons, in the order of case, variant, mode; those still to be judged have a `series` and no verdict."""
+    found = []
+    for key in sorted(base.rows.keys() | new.rows.keys(), key=str):
+        sides = [list(side.rows.get(key, {}).values()) for side in (base, new)]
+        found += compare_rows(key, *sides, base, new, modes)
+    return pair_other_inputs(found, base, new)
+
+
+def compare_rows(key, base_rows, new_rows, base, new, modes):
+    def said(verdict, reason, mode=None):
+        return Comparison(case=key[0], spec=key[1], emulated=key[2], mode=mode, verdict=verdict, reason=reason)
+
+    was, now = state_of(base_rows), state_of(new_rows)
+    if was == "pass" and now == "bad":
+        return [said("wrong", reason_of(new_rows))]
+    if was == "pass" and now != "pass":
+        return [said("missing", "skipped in NEW: " + reason_of(new_rows) if now == "skip" else "not in NEW")]
+    if was != "pass" and (now == "pass" or (was == "absent" and now == "bad")):
+        told = {"bad": "wrong in BASE: " + reason_of(base_rows), "skip": "skipped in BASE: " + reason_of(base_rows), "absent": "not in BASE"}[was]
+        return [said("new", told + (", and wrong in NEW: " + reason_of(new_rows) if now == "bad" else ""))]
+    if was != "pass":
+        return []  # wrong or skipped in both: nothing was lost
+    found = []
+    for mode in modes:
+        pair = [[row for row in rows if timed(row, mode)] for rows in (base_rows, new_rows)]
+        if pair[0] and pair[1]:
+            found.append(compare_mode(said(None, None, mode), pair, base, new))
+        elif pair[0]:
+            found.append(said("missing", why_untimed(new_rows, mode), mode))
+        elif pair[1]:
+            found.append(said("new", "not timed in BASE", mode))
+    return found
+
+
+def compare_mode(c, pair, base, new):
+    series = tuple(Series(rows, c.mode) for rows in pair)
+    c.base_seconds, c.new_seconds = (float(np.median(s.seconds)) for s in series)
+    c.base_processes, c.new_processes = map(len, series)
+    c.time_ratio = c.new_seconds / c.base_seconds
+    machines = [[machine_of(side.environments.get(row.get("run")), row) for row in rows] for side, rows in zip((base, new), pair)]
+    c.device = (machines[1][0] or {}).get("device")
+    reason = other_machine(machines) or other_clock(*series)
+    if reason:
+        c.verdict, c.reason = "not comparable", reason
+        return c
+    c.same_code = c.mode in DEVICE_MODES and has_same_code(pair)
+    if c.same_code:
+        c.verdict, c.reason = "same", "same machine code, same launches: it cannot regress"
+        c.ratio, c.judged_by = c.time_ratio, "code"
+        return c
+    c.series = series
+    return c
+
+
+def state_of(rows):
+    """pass: right in every process; bad: wrong, crashed or timed out in one of them; skip; absent."""
+    told = {row["verdict"] for row in rows}
+    return "absent" if not told else "bad" if told & {"fail", "error"} else "pass" if "pass" in told else "skip"
+
+
+def reason_of(rows):
+    for verdict in ("fail", "error", "skip"):
+        for row in rows:
+            if row["verdict"] == verdict:
+                return row.get("reason") or verdict
+    return ""
+
+
+def why_untimed(rows, mode):
+    for row in rows:
+        told = ((row.get("timing") or {}).get(mode) or {}).get("why_none") or row.get("why_not_timed")
+        if told:
+            return f"not timed in NEW: {told}"
+    return "not timed in NEW"
+
+
+def other_machine(machines):
+    """Why the times may not be compared, None if they may: every process of both sides must have run on the same kind of machine."""
+    everything = machines[0] + machines[1]
+    if any(machine is None for machine in everything):
+        return "a run without its environment line: nothing says where it ran"
+    for name, value in everything[0].items():
+        others = [machine.get(name) for machine in everything if machine.get(name) != value]
+        if others:
+            return f"{name.replace('_', ' ')} {value} and {others[0]}"
+    return None
+
+
+def other_clock(base, new):
+    if np.isnan(base.mhz).any() or np.isnan(new.mhz).any():
+        return None
+    logs = [np.log(s.mhz) for s in (base, new)]
+    apart = abs(np.median(logs[1]) - np.median(logs[0]))
+    overlap = logs[0].max() >= logs[1].min() and logs[1].max() >= logs[0].min()
+    if overlap or apart <= max(LOCKED_APART, 5 * max(np.std(x) for x in logs)):
+        return None
+    return f"SM clock {np.median(base.mhz):.0f} MHz in BASE, {np.median(new.mhz):.0f} MHz in NEW: locked differently?"
+
+
+def has_same_code(pair):
+    """The SASS of the variant and what it launched, equal in every process of both sides."""
+    rows = pair[0] + pair[1]
+    hashes = {(row.get("code") or {}).get("sass_hash") for row in rows}
+    launches = [row.get("launch") for row in rows]
+    return len(hashes) == 1 and None not in hashes and bool(launches[0]) and all(launch == launches[0] for launch in launches)
+
+
+def pair_other_inputs(found, base, new):
+    """A row missing and a row new that differ in nothing but their inputs are one row that cannot be compared."""
+    rows = {}
+    for side in (base, new):
+        for key, runs in side.rows.items():
+            rows[key[0], key[1], key[2]] = next(iter(runs.values()))
+
+    def apart_from_inputs(c):
+        row = rows[c.case, c.spec, c.emulated]
+        return row["op"], str(sorted((row.get("params") or {}).items())), row.get("dtype"), c.spec, c.emulated
+
+    def inputs(c):
+        row = rows[c.case, c.spec, c.emulated]
+        return ", ".join(f"{key} {row.get(key)}" for key in INPUT_KEYS)
+
+    gone = {}
+    for c in found:
+        if c.verdict == "missing" and c.mode is None and c.reason == "not in NEW":
+            gone.setdefault(apart_from_inputs(c), []).append(c)
+    dropped = set()
+    for c in found:
+        if c.verdict == "new" and c.mode is None and c.reason == "not in BASE" and len(gone.get(apart_from_inputs(c), [])) == 1:
+            old = gone.pop(apart_from_inputs(c))[0]
+            old.verdict, old.reason = "not comparable", f"different inputs: {inputs(old)} in BASE, {inputs(c)} in NEW"
+            dropped.add(id(c))
+    return [c for c in found if id(c) not in dropped]

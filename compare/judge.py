@@ -1,0 +1,102 @@
+"""Judges the comparisons of a suite: evidence for each, the suite's correction for many tests, verdicts in words."""
+import math
+
+import numpy as np
+
+import decide
+import evidence
+
+
+def judge(comparisons, min_effect=decide.MIN_EFFECT, noise=None):
+    """Fills in the verdicts of those that have none. noise: a noise.Noise or None."""
+    pending = [c for c in comparisons if c.verdict is None]
+    groups = {}
+    for c in pending:
+        enough = can_decide(c.base_processes, c.new_processes, len(pending))
+        c.tested_on = "processes" if enough else "samples"
+        groups.setdefault((c.base_processes, c.new_processes) if enough else None, []).append(c)
+    for counts, group in groups.items():
+        judge_processes(group) if counts else judge_samples(group, noise)
+    for c in pending:
+        set_floor(c, noise, len(pending))
+    for c, p in zip(pending, decide.adjusted([c.p for c in pending])):
+        c.p_adjusted = float(p)
+        c.verdict = str(decide.verdicts(c.ratio, c.low, c.high, c.p_adjusted, min_effect, c.noise_floor))
+        c.reason = explain(c, min_effect, len(pending))
+        c.series = ()
+
+
+def can_decide(base_count, new_count, suite):
+    """Could full separation of the processes pass the correction, if it were the suite's only change?"""
+    return min(base_count, new_count) >= decide.MIN_PROCESSES and evidence.least_p(base_count, new_count) * suite <= decide.ALPHA
+
+
+def processes_needed(suite):
+    """On each side, to decide so many comparisons."""
+    return next(n for n in range(decide.MIN_PROCESSES, 100) if can_decide(n, n, suite))
+
+
+def judge_processes(group):
+    def stack(side, name):
+        return np.array([getattr(c.series[side], name) for c in group])
+
+    e = evidence.from_processes(*(stack(side, name) for name in ("seconds", "mhz", "cycles") for side in (0, 1)))
+    for i, c in enumerate(group):
+        c.judged_by = "cycles" if e.in_cycles[i] else "time"
+        c.ratio, c.low, c.high, c.p = (float(x[i]) for x in (e.ratio, e.low, e.high, e.p))
+        c.time_ratio = float(e.time_ratio[i])
+        c.clock_ratio = float(e.clock_ratio[i]) if math.isfinite(e.clock_ratio[i]) else None
+
+
+def judge_samples(group, noise):
+    """Too few processes to be told apart: the samples, and what is known of the machine from elsewhere."""
+    for c in group:
+        base, new = c.series
+        clocks = [float(np.median(s.mhz)) for s in c.series]
+        c.clock_ratio = clocks[1] / clocks[0] if math.isfinite(clocks[0]) and math.isfinite(clocks[1]) else None
+        times = evidence.from_samples(base.samples, new.samples, spread_of(c, noise)[0])
+        c.judged_by, c.time_ratio = "time", times[0]
+        if c.clock_ratio and abs(math.log(c.clock_ratio)) > evidence.CLOCK_STEADY and abs(math.log(c.clock_ratio * times[0])) < abs(math.log(times[0])):
+            c.judged_by = "cycles"  # the smaller difference, as the steadier of the two would show it
+            times = tuple(x * c.clock_ratio for x in times[:3]) + times[3:]
+        c.ratio, c.low, c.high, c.p = times
+
+
+def spread_of(c, noise):
+    """Standard deviation of log process medians, and from how many degrees of freedom it is known."""
+    known = noise.spread(c) if noise else None
+    return known or (decide.ASSUMED_SPREAD, math.inf)
+
+
+def set_floor(c, noise, suite):
+    known = bool(noise and noise.spread(c))
+    c.noise_floor = 0.0
+    if known or c.tested_on == "samples":
+        c.noise_floor = decide.noise_floor(*spread_of(c, noise), c.base_processes, c.new_processes, suite)
+
+
+def percent(ratio):
+    return f"{100 * (ratio - 1):+.1f}%"
+
+
+def explain(c, min_effect, suite):
+    said = []
+    if c.verdict == "ambiguous":
+        said.append(why_ambiguous(c, min_effect, suite))
+    if c.judged_by == "cycles":
+        said.append(f"in cycles; time {percent(c.time_ratio)}, SM clock {percent(c.clock_ratio)}")
+    return "; ".join(said) or None
+
+
+def why_ambiguous(c, min_effect, suite):
+    least = max(min_effect, c.noise_floor)
+    beyond = c.ratio >= 1 + least or c.ratio <= 1 / (1 + least)
+    if c.tested_on == "samples" and not beyond:
+        need = f"{processes_needed(suite)} processes a side tell more (rungs ab)"
+        few = f"{c.base_processes} and {c.new_processes} processes: differences below {100 * c.noise_floor:.0f}% may be chance"
+        return f"{few}; {need}"
+    if c.p_adjusted > decide.ALPHA:
+        return f"anything from {percent(c.low)} to {percent(c.high)}: repeat, or quieten the machine"
+    if c.noise_floor > min_effect and not beyond:
+        return f"below the machine's noise floor of {100 * c.noise_floor:.1f}%"
+    return f"a change, but not clearly by {100 * min_effect:.3g}% or more"

@@ -1,0 +1,56 @@
+"""Reads results files (docs/RESULTS.md) with the report's reader: every row of every process, none of them dropped for a later one."""
+import pathlib
+import sys
+
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "plots"))
+from rows import BadResults, device_of, is_declared, is_emulated, read_lines  # noqa: E402
+
+
+class Side:
+    """BASE or NEW: environments by run, and rows[key][run]: a run is one process for each of its rows."""
+
+    def __init__(self, path):
+        self.path = str(path)
+        self.environments = {}
+        self.rows = {}
+        self.warnings = []
+        for line in read_lines(pathlib.Path(path), self.warnings):
+            if line["kind"] == "environment":
+                self.environments[line.get("run")] = line
+            elif line["kind"] == "row":
+                self.rows.setdefault(key_of(line), {})[line.get("run")] = line  # the same row twice in a run: the later one
+
+    def runs(self):
+        return sorted({run for rows in self.rows.values() for run in rows}, key=str)
+
+    def commits(self):
+        return sorted({str(e.get("commit") or "unknown")[:12] + ("+changes" if e.get("dirty") else "") for e in self.environments.values()})
+
+
+def key_of(row):
+    """What must agree for two rows to be the same measurement; how it was verified is part of it."""
+    return row["case"], row["spec"], is_emulated(row), is_declared(row)
+
+
+def timed(row, mode):
+    found = (row.get("timing") or {}).get(mode)
+    return found if found and found.get("samples") else None
+
+
+def machine_of(environment, row):
+    """What decides whether two times may be compared; never a host's name. None: unknown."""
+    if not environment:
+        return None
+    cpu, gpu = environment.get("cpu") or {}, environment.get("gpu")
+    if device_of(row) == "cpu":
+        return {"device": cpu.get("model"), "threads": cpu.get("threads")}
+    return gpu_of(gpu) if gpu else None
+
+
+def gpu_of(gpu):
+    driver = str(gpu.get("driver") or "").split(".")[0] or None
+    return {"device": gpu.get("name"), "driver_major": driver, "power_cap_watts": gpu.get("power_cap_watts"), "mig": gpu.get("mig"),
+            "clocks_sm_max": gpu.get("clocks_sm_max"), "clocks_memory_max": gpu.get("clocks_memory_max")}
+
+
+__all__ = ["BadResults", "Side", "device_of", "gpu_of", "key_of", "machine_of", "timed"]

@@ -1,0 +1,36 @@
+"""What a comparison comes to as a whole: counts, what fails the gate, the exit code."""
+from fnmatch import fnmatchcase
+
+ORDER = ("wrong", "slower", "missing", "not comparable", "ambiguous", "faster", "new", "same")
+FAILING = ("wrong", "slower", "missing", "not comparable")
+STATISTICAL = ("slower", "faster", "same", "ambiguous")
+GOOD, CHECK, USAGE, NOTHING = 0, 1, 2, 3
+
+
+def allow(comparisons, globs):
+    """What is missing or cannot be compared may be so by name: of the variant, its spec or its case."""
+    for c in comparisons:
+        if c.verdict in ("missing", "not comparable"):
+            names = (c.spec, c.spec.split()[0], c.spec.split()[0].split("/", 1)[-1], c.case)
+            c.allowed = any(fnmatchcase(name, glob) for glob in globs for name in names)
+
+
+def fails(c):
+    return c.verdict in FAILING and not c.allowed
+
+
+def counts(comparisons):
+    return {verdict: sum(c.verdict == verdict for c in comparisons) for verdict in ORDER}
+
+
+def exit_code(comparisons):
+    if any(c.verdict in ("wrong", "slower") for c in comparisons):
+        return CHECK
+    if not any(c.verdict in STATISTICAL for c in comparisons):
+        return NOTHING
+    return CHECK if any(fails(c) for c in comparisons) else GOOD
+
+
+def sort(comparisons):
+    """The worst first; within a verdict the largest change first."""
+    return sorted(comparisons, key=lambda c: (ORDER.index(c.verdict), -abs((c.ratio or 1) - 1), c.case, c.spec, c.mode or ""))
