@@ -1,0 +1,36 @@
+/* cpu_chain.h - a long row is cut into blocks that threads take in turn; what one block carries into the next goes from thread to
+ * thread through a slot in scratch. A thread takes its blocks in order, so the first block not done can always go on. */
+#ifndef RUNGS_IMPLS_CPU_CHAIN_H
+#define RUNGS_IMPLS_CPU_CHAIN_H
+
+#include <sched.h>
+#include <stdatomic.h>
+#include <stddef.h>
+#if defined __SSE2__
+#include <immintrin.h>
+#endif
+
+/* One per block, in front of whatever is carried; zero before the threads start. */
+typedef struct ChainSlot {
+    atomic_int ready;
+} ChainSlot;
+
+static inline void chain_publish(ChainSlot *slot) {
+    atomic_store_explicit(&slot->ready, 1, memory_order_release);
+}
+
+/* Threads may outnumber cores: whoever waits long gives way. */
+static inline void chain_wait(ChainSlot *slot) {
+    enum { PATIENCE = 2000 };
+    for (int tries = 0; atomic_load_explicit(&slot->ready, memory_order_acquire) == 0; tries++) {
+        if (tries >= PATIENCE) {
+            sched_yield();
+            continue;
+        }
+#if defined __SSE2__
+        _mm_pause();
+#endif
+    }
+}
+
+#endif

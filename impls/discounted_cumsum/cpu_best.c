@@ -1,0 +1,205 @@
+/* Idea: all cores, eight positions of a row at a time.
+ *   long rows   blocks of 2^15 positions that threads take in turn: a block is read once to see what it carries out, waits for what
+ *               comes in, tells the next, and is written while it is still in the cache (dcs_stretch.h, cpu_chain.h).
+ *   short rows  whole rows for each thread; below 32 elements eight rows side by side (dcs_rows.inc).
+ *   k <= 32     each window from its far end, k steps; the compiler takes neighbouring windows side by side.
+ *   k > 32      blocks of k, a window is the head of one and the tail of another; threads share the blocks.
+ * Traffic: each element once in and once out; long rows twice in, the second time from the cache.
+ * Rounding: in double, to the dtype once, with at most 3 + n/8 steps in a chain and powers of gamma by squaring; what goes from block to
+ *   block is double. Short rows and windows: in the dtype.
+ * Limits: windows with n / k below the number of cores leave cores idle.
+ * Origin: Blelloch (1990) for the affine scan; a chain of blocks with the carry handed on: Yan et al., StreamScan (2013). */
+#ifdef __AVX512F__
+#pragma GCC target("prefer-vector-width=512")
+#endif
+#include "common/cpu_chain.h"
+#include "common/dcs_stretch.h"
+
+#include <omp.h>
+
+#define DCS_LANES 8
+#define DCS_REAL double
+#define DCS_NAME(word) word##_eight_f64
+#include "common/dcs_rows.inc"
+#undef DCS_REAL
+#undef DCS_NAME
+#define DCS_REAL float
+#define DCS_NAME(word) word##_eight_f32
+#include "common/dcs_rows.inc"
+#undef DCS_LANES
+#undef DCS_REAL
+#undef DCS_NAME
+#define DCS_LANES 1
+#define DCS_REAL double
+#define DCS_NAME(word) word##_one_f64
+#include "common/dcs_rows.inc"
+#undef DCS_REAL
+#undef DCS_NAME
+#define DCS_REAL float
+#define DCS_NAME(word) word##_one_f32
+#include "common/dcs_rows.inc"
+
+static const ParamSpec TUNABLES[] = {
+    {"threads", "threads; 0: all cores", PARAM_INT, "0", 0, 4096, NULL},
+    {0},
+};
+
+enum { BLOCK = 1 << 15, SHORT_ROW = 32, SHORT_WINDOW = 32, OUTPUTS = 64 };
+
+typedef struct Link {
+    ChainSlot slot;
+    double carry; /* out of the block */
+} Link;
+
+static size_t blocks_of(size_t count, size_t block) {
+    return count / block + (count % block != 0);
+}
+
+static bool is_chained(const DcsJob *job) {
+    return job->k == 0 && job->n > BLOCK;
+}
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    const DcsJob job = dcs_job(args);
+    return is_chained(&job) ? job.rows * blocks_of(job.n, BLOCK) * sizeof(Link) : 0;
+}
+
+/* One block of a row. The carry out of it is told as soon as it is known: before the block is written if that is sound. */
+static void chain_block(const DcsJob *job, size_t row, size_t from, bool alone, Link *link) {
+    const size_t count = job->n - from < BLOCK ? job->n - from : BLOCK;
+    const bool last = from + count == job->n;
+    const DcsWalk at = dcs_walk(job, row, from);
+    double weight = 0, out = NAN, in = 0;
+    if (!alone && !last) out = dcs_measure(job, at, count, &weight);
+    if (from > 0) {
+        chain_wait(&link[-1].slot);
+        in = link[-1].carry;
+    }
+    const bool known = isfinite(in) && fabs(weight) <= DBL_MAX && fabs(out + weight * in) <= dcs_limit(job->f32);
+    if (known) {
+        link->carry = out + weight * in;
+        chain_publish(&link->slot);
+    }
+    const double end = dcs_write(job, at, count, in);
+    if (!known) {
+        link->carry = end;
+        chain_publish(&link->slot);
+    }
+}
+
+static void run_chained(const DcsJob *job, Link *links, int threads) {
+    const size_t per_row = blocks_of(job->n, BLOCK), blocks = job->rows * per_row;
+    for (size_t b = 0; b < blocks; b++) atomic_init(&links[b].slot.ready, 0);
+#pragma omp parallel num_threads(threads)
+    {
+        const size_t team = (size_t)omp_get_num_threads();
+        for (size_t b = (size_t)omp_get_thread_num(); b < blocks; b += team)
+            chain_block(job, b / per_row, b % per_row * BLOCK, team == 1, &links[b]);
+    }
+}
+
+static void run_rows(const DcsJob *job, int threads) {
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t row = 0; row < job->rows; row++) dcs_write(job, dcs_walk(job, row, 0), job->n, 0);
+}
+
+static void run_short_rows(const DcsJob *job, int threads) {
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t row = 0; row < job->rows; row += EIGHT) {
+        if (row + EIGHT <= job->rows) {
+            if (job->f32)
+                rows_eight_f32(job, row);
+            else
+                rows_eight_f64(job, row);
+            continue;
+        }
+        for (size_t r = row; r < job->rows; r++) {
+            if (job->f32)
+                rows_one_f32(job, r);
+            else
+                rows_one_f64(job, r);
+        }
+    }
+}
+
+static void run_long_windows(const DcsJob *job, int threads) {
+    const size_t per_row = blocks_of(job->n, job->k);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t b = 0; b < job->rows * per_row; b++) {
+        if (job->f32)
+            window_block_one_f32(job, b / per_row, b % per_row * job->k);
+        else
+            window_block_one_f64(job, b / per_row, b % per_row * job->k);
+    }
+}
+
+/* Outputs [first, first + count) of a row, all of whose windows have k elements: each by its recurrence from its far end. */
+#define DEFINE_SHORT_WINDOWS(REAL)                                                                                                 \
+    static void horner_##REAL(const DcsJob *job, size_t row, size_t first, size_t count) {                                         \
+        const ptrdiff_t away = job->right ? 1 : -1, scale = job->gamma_element ? 1 : 0;                                            \
+        const REAL *x = (const REAL *)job->x + row * job->n + first;                                                               \
+        const REAL *gamma = (const REAL *)job->gamma + row * job->gamma_row + first * job->gamma_element;                          \
+        const uint8_t *reset = job->reset ? job->reset + row * job->n + first : NULL;                                              \
+        REAL *y = (REAL *)job->y + row * job->n + first, sum[OUTPUTS];                                                             \
+        const REAL shared = gamma[0];                                                                                              \
+        for (size_t i = 0; i < count; i++) sum[i] = x[(ptrdiff_t)i + away * (ptrdiff_t)(job->k - 1)];                              \
+        for (ptrdiff_t d = (ptrdiff_t)job->k - 2; d >= 0; d--) {                                                                   \
+            const REAL *at = x + away * d, *factor = gamma + away * d * scale;                                                     \
+            if (scale)                                                                                                             \
+                for (size_t i = 0; i < count; i++) sum[i] *= factor[i];                                                            \
+            else                                                                                                                   \
+                for (size_t i = 0; i < count; i++) sum[i] *= shared;                                                               \
+            if (reset)                                                                                                             \
+                for (size_t i = 0; i < count; i++) sum[i] = (reset + away * d)[i] ? at[i] : at[i] + sum[i];                        \
+            else                                                                                                                   \
+                for (size_t i = 0; i < count; i++) sum[i] = at[i] + sum[i];                                                        \
+        }                                                                                                                          \
+        for (size_t i = 0; i < count; i++) y[i] = sum[i];                                                                          \
+    }
+DEFINE_SHORT_WINDOWS(double)
+DEFINE_SHORT_WINDOWS(float)
+
+/* The first k - 1 positions of a row are sums of what there is: the recurrence. */
+static void run_short_windows(const DcsJob *job, int threads) {
+    const size_t whole = job->n - (job->k - 1), start = job->right ? 0 : job->k - 1, per_row = blocks_of(whole, OUTPUTS);
+#pragma omp parallel for schedule(static) num_threads(threads)
+    for (size_t b = 0; b < job->rows * per_row; b++) {
+        const size_t row = b / per_row, first = b % per_row * OUTPUTS, count = whole - first < OUTPUTS ? whole - first : OUTPUTS;
+        if (first == 0) {
+            const DcsWalk at = dcs_walk(job, row, 0);
+            dcs_one_by_one(job, &at, job->k - 1, job->y, 0);
+        }
+        if (job->f32)
+            horner_float(job, row, start + first, count);
+        else
+            horner_double(job, row, start + first, count);
+    }
+}
+
+static Status run(const VariantArgs *args) {
+    DcsJob job = dcs_job(args);
+    job.reset = dcs_reset(args, DCS_RESET);
+    int threads = (int)params_int(args->tunables, "threads");
+    if (threads == 0) threads = omp_get_max_threads();
+    if (job.rows == 0 || job.n == 0) return STATUS_OK;
+    if (is_chained(&job))
+        run_chained(&job, args->scratch, threads);
+    else if (job.k == 0 && job.n >= SHORT_ROW)
+        run_rows(&job, threads);
+    else if (job.k == 0)
+        run_short_rows(&job, threads);
+    else if (job.k <= SHORT_WINDOW)
+        run_short_windows(&job, threads);
+    else
+        run_long_windows(&job, threads);
+    return STATUS_OK;
+}
+
+RUNGS_VARIANT(discounted_cumsum, cpu_best) = {
+    .backend = BACKEND_CPU,
+    .summary = "affine scans of eight positions in double, blocks that hand their carry from thread to thread, all cores",
+    .origin = "Blelloch 1990; the chain of blocks: Yan, Long and Zhang 2013 (StreamScan)",
+    .tunables = TUNABLES,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+};
