@@ -2,7 +2,6 @@
 
 #include "base/rng.h"
 
-#include <float.h>
 #include <stdio.h>
 
 const char *const DISCOUNT_DIRECTIONS[] = {"right", "left", NULL};
@@ -159,28 +158,4 @@ Discount discount_of(const Case *problem, const Array *gamma, const Array *reset
         .reset = params_choice(&problem->params, "reset") == 1 ? reset->data : NULL,
         .gamma_written = params_real(&problem->params, "gamma"),
     };
-}
-
-static const void *at(const Discount *self, const void *data, size_t i) {
-    return (const char *)data + i * (self->f32 ? sizeof(float) : sizeof(double));
-}
-
-RecurrenceLine discount_line(const Discount *self, const void *x, size_t row) {
-    RecurrenceLine line = {
-        .x = at(self, x, row * self->n),
-        .reset = self->reset ? self->reset + row * self->n : NULL,
-        .f32 = self->f32,
-        .backward = !self->left,
-        .n = self->n,
-        .scale = 1,
-        .limit = self->f32 ? 0x1.ffffffp127 : INFINITY,
-    };
-    if (self->gamma_per == GAMMA_ELEMENT) {
-        line.factors = at(self, self->gamma, row * self->n);
-    } else {
-        const void *gamma = at(self, self->gamma, self->gamma_per == GAMMA_ROW ? row : 0);
-        line.factor = dd_from(self->f32 ? (double)*(const float *)gamma : *(const double *)gamma);
-        if (self->unrounded && self->gamma_per == GAMMA_ALL) line.factor = dd_from(self->gamma_written);
-    }
-    return line;
 }

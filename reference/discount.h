@@ -32,7 +32,7 @@ extern const char *const DISCOUNT_DIRECTIONS[], *const DISCOUNT_GAMMAS[], *const
      0,                                                                                                                            \
      DISCOUNT_DIRECTIONS},                                                                                                         \
         {"batch", "rows", PARAM_INT, "1", 0, 0x1p40, NULL}, {"n", "elements of a row", PARAM_INT, "1000003", 0, 0x1p40, NULL},     \
-        {"gamma", "the discount", PARAM_REAL, "0.99", -DBL_MAX, DBL_MAX, NULL},                                                    \
+        {"gamma", "the discount", PARAM_REAL, "0.99", -1e30, 1e30, NULL},                                                          \
         {"gamma_per",                                                                                                              \
          "whose own discount there is; a row's or an element's are gamma times U(0.9, 1)",                                         \
          PARAM_CHOICE,                                                                                                             \
@@ -59,7 +59,28 @@ Status discount_generate_gamma(const Case *problem, Array *gamma);
 Status discount_generate_reset(const Case *problem, Array *reset);
 
 Discount discount_of(const Case *problem, const Array *gamma, const Array *reset);
-/* One row as a recurrence; scale and limit are for magnitudes up to `most`. */
-RecurrenceLine discount_line(const Discount *self, const void *x, size_t row);
+
+/* discount_truth.c */
+/* What the data is like, found by one pass over it. */
+typedef struct DiscountFacts {
+    double scale;  /* for RecurrenceLine */
+    bool integral; /* every finite element and every factor is an integer: sums below 1/u are exact in any order */
+} DiscountFacts;
+DiscountFacts discount_facts(const Discount *self, const void *x);
+/* One row as a recurrence. */
+RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, const void *x, size_t row);
+
+/* How far a sum may be from the truth, in the units of the line. */
+typedef struct DiscountErrors {
+    double u, tiny; /* of the dtype: unit round-off, smallest subnormal */
+    double depth;   /* operations behind every term, beside those that grow with its distance */
+    double drift;   /* relative error of the discount itself */
+    bool integral;
+} DiscountErrors;
+DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts);
+double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *line, const RecurrenceSum *sum);
+/* All sums of all rows: value (may be NULL) and tolerance (may be NULL), in units of x. bound: DISCOUNT_DIFFERENCE doubles the
+ * tolerance. */
+Status discount_sums(const Discount *self, const void *x, size_t terms, DiscountBound bound, double *value, double *tolerance);
 
 #endif

@@ -2,8 +2,6 @@
  */
 #include "discount.h"
 
-#include <float.h>
-
 static const char *const REFERENCES[] = {"received", "unrounded", NULL};
 
 static const ParamSpec PARAMS[] = {
@@ -46,26 +44,13 @@ static Status generate(const Case *problem, int index, Array *in) {
     return index == IN_RESET ? discount_generate_reset(problem, in) : STATUS_OK;
 }
 
-typedef struct Row {
-    RecurrenceLine line;
-    double *value, *tolerance, u, depth;
-} Row;
-
-static void emit(void *context, size_t element, const RecurrenceSum *sum) {
-    const Row *row = context;
-    row->value[element] = recurrence_value(&row->line, sum);
-    row->tolerance[element] = row->u * (2 * sum->travelled + row->depth * sum->magnitude);
-}
-
 static Status truth(const Case *problem, const Array *in, int bound, Truth *out) {
-    (void)bound;
     const Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
-    for (size_t b = 0; b < self.batch; b++) {
-        Row row = {discount_line(&self, in[IN_X].data, b), out[0].value + b * self.n, out[0].tolerance + b * self.n,
-                   dtype_unit_roundoff(problem->dtype), 2 * ceil(log2((double)self.n + 1)) + 48};
-        TRY(recurrence_run(&row.line, self.terms, emit, &row));
-    }
-    return STATUS_OK;
+    const void *x = in[IN_X].data;
+    if (bound == DISCOUNT_SCAN || self.terms == self.n)
+        return discount_sums(&self, x, self.terms, DISCOUNT_SCAN, out[0].value, out[0].tolerance);
+    TRY(discount_sums(&self, x, self.terms, DISCOUNT_SCAN, out[0].value, NULL));
+    return discount_sums(&self, x, self.n, DISCOUNT_DIFFERENCE, NULL, out[0].tolerance);
 }
 
 static Work work(const Case *problem) {

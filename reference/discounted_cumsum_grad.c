@@ -3,8 +3,6 @@
  * With L = sum dy y: dx = dL/dx, dgamma = dL/dgamma. The truth is in discount_gradient.c. */
 #include "discount.h"
 
-#include <float.h>
-
 static const ParamSpec PARAMS[] = {DISCOUNT_PARAMS, {0}};
 
 static const char *const FAMILIES[] = {

@@ -29,53 +29,137 @@ static RecurrenceKind kind_scaled(RecurrenceKind kind, double factor) {
 
 RecurrenceStep recurrence_step(const RecurrenceLine *line, size_t position) {
     const size_t element = recurrence_element(line, position);
-    double x = load(line->x, line->f32, element);
-    if (line->skip_nan && isnan(x)) x = 0;
-    RecurrenceStep step = {.kind = kind_of(x)};
-    step.x = step.kind == KIND_FINITE ? x * line->scale : 0;
+    const double x = load(line->x, line->f32, element);
+    RecurrenceStep step = {.kind = line->skip_nan && isnan(x) ? KIND_FINITE : kind_of(x)};
+    step.x = isfinite(x) ? x * line->scale : 0;
     const size_t edge = line->adjoint && position > 0 ? recurrence_element(line, position - 1) : element;
-    const bool cut = position == 0 || (line->reset && line->reset[edge]);
-    if (!cut) step.factor = line->factors ? dd_from(load(line->factors, line->f32, edge)) : line->factor;
-    const double factor = step.factor.hi;
-    for (RecurrenceKind k = 0; k < KIND_COUNT; k++) step.after[k] = cut ? step.kind : kind_added(kind_scaled(k, factor), step.kind);
-    if (!isfinite(factor)) step.factor = dd_from(0);
+    step.cut = position == 0 || (line->reset && line->reset[edge]);
+    if (step.cut) return step;
+    step.factor = line->factors ? dd_from(load(line->factors, line->f32, edge)) : line->factor;
+    step.sign = step.factor.hi;
+    if (!isfinite(step.sign)) step.factor = dd_from(0);
     return step;
 }
 
-/* One element further. */
-static void advance(RecurrenceSum *sum, const RecurrenceStep *step, double limit) {
-    const double factor = fabs(step->factor.hi), x = fabs(step->x);
-    sum->kind = step->after[sum->kind];
+RecurrenceKind recurrence_kind(const RecurrenceStep *step, RecurrenceKind carried) {
+    return step->cut ? step->kind : kind_added(kind_scaled(carried, step->sign), step->kind);
+}
+
+void recurrence_advance(RecurrenceSum *sum, const RecurrenceStep *step, double limit) {
+    const double factor = fabs(step->factor.hi);
+    sum->kind = recurrence_kind(step, sum->kind);
     sum->value = dd_add_double(dd_multiply(sum->value, step->factor), step->x);
     sum->travelled = factor * (sum->travelled + sum->magnitude);
     sum->carried = factor * sum->magnitude;
-    sum->magnitude = x + sum->carried;
+    sum->magnitude = fabs(step->x) + sum->carried;
     sum->weight = 1 + factor * sum->weight;
     sum->most = sum->magnitude > sum->most ? sum->magnitude : sum->most;
-    if (fabs(sum->value.hi) >= limit) {
+    if (!(fabs(sum->value.hi) < limit)) {
         if (sum->kind == KIND_FINITE) sum->kind = sum->value.hi > 0 ? KIND_PLUS_INF : KIND_MINUS_INF;
         *sum = (RecurrenceSum){.most = sum->most, .kind = sum->kind};
     }
 }
 
-static void run_serial(const RecurrenceLine *line, size_t first, size_t end, RecurrenceSum *sum, RecurrenceEmit emit,
+/* What a run of elements does to what is carried into it. */
+typedef struct Map {
+    RecurrenceSum sum; /* from nothing */
+    Dd factor;         /* of what is carried, and the absolute value of it, and its largest on the way */
+    double size, most, length;
+    bool cut;
+    RecurrenceKind after[KIND_COUNT];
+} Map;
+
+static Map map_of(const RecurrenceLine *line, size_t first, size_t end) {
+    Map map = {.factor = {1, 0}, .size = 1, .most = 1, .length = (double)(end - first)};
+    for (RecurrenceKind k = 0; k < KIND_COUNT; k++) map.after[k] = k;
+    for (size_t p = first; p < end; p++) {
+        const RecurrenceStep step = recurrence_step(line, p);
+        recurrence_advance(&map.sum, &step, INFINITY);
+        map.factor = dd_multiply(map.factor, step.factor);
+        if (!(fabs(map.factor.hi) > RECURRENCE_POWER_MIN)) map.factor = dd_from(0);
+        map.size *= fabs(step.factor.hi);
+        map.most = map.size > map.most ? map.size : map.most;
+        if (step.cut || step.kind != KIND_FINITE || !(fabs(step.sign) > 0))
+            for (RecurrenceKind k = 0; k < KIND_COUNT; k++) map.after[k] = recurrence_kind(&step, map.after[k]);
+        else if (step.sign < 0)
+            for (RecurrenceKind k = KIND_PLUS_INF; k < KIND_COUNT; k++) map.after[k] = recurrence_kind(&step, map.after[k]);
+    }
+    map.sum.kind = map.after[KIND_FINITE];
+    return map;
+}
+
+/* The state behind a block, for what is carried into it; false if something on the way may pass the limit. */
+static bool map_apply(const Map *map, double limit, RecurrenceSum *state) {
+    const double most = map->sum.most + map->most * state->magnitude;
+    if (!(most < limit && most < RECURRENCE_SAFE)) return false;
+    RecurrenceSum next = map->sum;
+    next.kind = map->after[state->kind];
+    next.value = dd_add(map->sum.value, dd_multiply(map->factor, state->value));
+    next.magnitude += map->size * state->magnitude;
+    next.travelled += map->size * (state->travelled + map->length * state->magnitude);
+    next.weight += map->size * state->weight;
+    next.most = most > state->most ? most : state->most;
+    *state = next;
+    return true;
+}
+
+static void run_serial(const RecurrenceLine *line, size_t first, size_t end, RecurrenceSum sum, RecurrenceEmit emit,
                        void *context) {
     for (size_t p = first; p < end; p++) {
         const RecurrenceStep step = recurrence_step(line, p);
-        advance(sum, &step, line->limit);
-        emit(context, recurrence_element(line, p), sum);
+        recurrence_advance(&sum, &step, line->limit);
+        emit(context, recurrence_element(line, p), &sum);
     }
+}
+
+static size_t block_end(const RecurrenceLine *line, size_t block) {
+    return (block + 1) * BLOCK < line->n ? (block + 1) * BLOCK : line->n;
+}
+
+/* What is carried into every block. */
+static void carry(const RecurrenceLine *line, const Map *maps, size_t blocks, RecurrenceSum *into) {
+    RecurrenceSum state = {0};
+    for (size_t b = 0; b < blocks; b++) {
+        into[b] = state;
+        if (map_apply(&maps[b], line->limit, &state)) continue;
+        for (size_t p = b * BLOCK; p < block_end(line, b); p++) {
+            const RecurrenceStep step = recurrence_step(line, p);
+            recurrence_advance(&state, &step, line->limit);
+        }
+    }
+}
+
+static Status run_blocks(const RecurrenceLine *line, RecurrenceEmit emit, void *context) {
+    const size_t blocks = (line->n + BLOCK - 1) / BLOCK;
+    Map *maps = malloc(blocks * sizeof *maps);
+    RecurrenceSum *into = malloc(blocks * sizeof *into);
+    if (maps && into) {
+#pragma omp parallel for schedule(dynamic)
+        for (size_t b = 0; b < blocks; b++) maps[b] = map_of(line, b * BLOCK, block_end(line, b));
+        carry(line, maps, blocks, into);
+#pragma omp parallel for schedule(dynamic)
+        for (size_t b = 0; b < blocks; b++) run_serial(line, b * BLOCK, block_end(line, b), into[b], emit, context);
+    }
+    const bool starved = !maps || !into;
+    free(maps);
+    free(into);
+    return starved ? status_fail(STATUS_MEMORY, "truth: no memory for %zu blocks of a row", blocks) : STATUS_OK;
+}
+
+bool recurrence_is_long(size_t n) {
+    return n > LONG;
 }
 
 Status recurrence_run(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context) {
     if (terms < line->n) return recurrence_run_window(line, terms, emit, context);
-    RecurrenceSum sum = {0};
-    run_serial(line, 0, line->n, &sum, emit, context);
+    if (recurrence_is_long(line->n)) return run_blocks(line, emit, context);
+    run_serial(line, 0, line->n, (RecurrenceSum){0}, emit, context);
     return STATUS_OK;
 }
 
 double recurrence_value(const RecurrenceLine *line, const RecurrenceSum *sum) {
     static const double special[] = {[KIND_PLUS_INF] = INFINITY, [KIND_MINUS_INF] = -INFINITY, [KIND_NAN] = NAN};
     if (sum->kind != KIND_FINITE) return special[sum->kind];
-    return sum->value.hi / line->scale;
+    const double value = sum->value.hi;
+    return fabs(value) < line->limit ? value / line->scale : copysign(INFINITY, value);
 }

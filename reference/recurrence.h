@@ -17,6 +17,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
+/* Products of factors below this count as 0: powers of a discount would spend long among the subnormal numbers. Sums above the
+ * other leave no room for double-double products. */
+#define RECURRENCE_POWER_MIN 0x1p-1060
+#define RECURRENCE_SAFE 0x1p960
+
 typedef enum RecurrenceKind { KIND_FINITE, KIND_PLUS_INF, KIND_MINUS_INF, KIND_NAN, KIND_COUNT } RecurrenceKind;
 
 /* One row. Position p in reading order is element p, or n - 1 - p if backward. */
@@ -55,14 +60,22 @@ Status recurrence_run_window(const RecurrenceLine *line, size_t terms, Recurrenc
 
 /* What an element does to what is carried into it: y -> x + factor y. */
 typedef struct RecurrenceStep {
-    double x; /* 0 if not finite */
-    Dd factor;
-    RecurrenceKind kind, after[KIND_COUNT]; /* of x itself; of the result, by the kind of what is carried */
+    double x;            /* 0 if not finite */
+    RecurrenceKind kind; /* of x */
+    bool cut;            /* nothing is carried in; factor is 0 */
+    Dd factor;           /* 0 if not finite */
+    double sign;         /* the factor as given */
 } RecurrenceStep;
 
 static inline size_t recurrence_element(const RecurrenceLine *line, size_t position) {
     return line->backward ? line->n - 1 - position : position;
 }
 RecurrenceStep recurrence_step(const RecurrenceLine *line, size_t position);
+/* The kind of the result, by the kind of what is carried in. */
+RecurrenceKind recurrence_kind(const RecurrenceStep *step, RecurrenceKind carried);
+/* One element further. A value that reaches the limit becomes an infinity. */
+void recurrence_advance(RecurrenceSum *sum, const RecurrenceStep *step, double limit);
+/* Is a row of n elements worth several threads of its own? */
+bool recurrence_is_long(size_t n);
 
 #endif

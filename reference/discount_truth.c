@@ -1,0 +1,128 @@
+/* The sums of discounted_cumsum and how far from them a variant may be; docs/ops/discounted_cumsum.md has the argument. */
+#include "discount.h"
+
+#include <float.h>
+
+static double load(const void *data, bool f32, size_t i) {
+    return f32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
+}
+
+static const void *at(const Discount *self, const void *data, size_t i) {
+    return (const char *)data + i * (self->f32 ? sizeof(float) : sizeof(double));
+}
+
+/* The largest finite magnitude, and whether all finite elements are integers. */
+static double survey(const void *data, bool f32, size_t count, bool *integral) {
+    double most = 0;
+    bool whole = true;
+#pragma omp parallel for schedule(static) reduction(max : most) reduction(&& : whole)
+    for (size_t i = 0; i < count; i++) {
+        const double x = fabs(load(data, f32, i));
+        if (!(x <= DBL_MAX)) continue;
+        most = x > most ? x : most;
+        whole = whole && x == rint(x);
+    }
+    *integral = whole;
+    return most;
+}
+
+/* A power of two that keeps sums clear of the ends of the range of double-double. Only f64 gets near them: below, where all is
+ * small; above, where elements are large or factors let sums grow. */
+static double choose_scale(const Discount *self, double most, double most_factor) {
+    if (self->f32) return 1;
+    const bool grows = most_factor > 1;
+    if (most < 0x1p-400) return grows ? 0x1p300 : 0x1p600;
+    return grows || most > 0x1p900 ? 0x1p-200 : 1;
+}
+
+DiscountFacts discount_facts(const Discount *self, const void *x) {
+    static const size_t one = 1;
+    const size_t elements = self->batch * self->n;
+    const size_t factors = self->gamma_per == GAMMA_ALL ? one : self->gamma_per == GAMMA_ROW ? self->batch : elements;
+    bool whole_x, whole_factors;
+    const double most = survey(x, self->f32, elements, &whole_x);
+    const double most_factor = survey(self->gamma, self->f32, factors, &whole_factors);
+    return (DiscountFacts){choose_scale(self, most, most_factor), whole_x && whole_factors};
+}
+
+RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, const void *x, size_t row) {
+    RecurrenceLine line = {
+        .x = at(self, x, row * self->n),
+        .reset = self->reset ? self->reset + row * self->n : NULL,
+        .f32 = self->f32,
+        .backward = !self->left,
+        .n = self->n,
+        .scale = facts->scale,
+        /* What rounds to an infinity of the dtype. */
+        .limit = self->f32          ? 0x1.ffffffp127
+                 : facts->scale < 1 ? 0x1p1023 * facts->scale * 2
+                                    : RECURRENCE_SAFE,
+    };
+    if (self->gamma_per == GAMMA_ELEMENT) {
+        line.factors = at(self, self->gamma, row * self->n);
+        return line;
+    }
+    line.factor = dd_from(load(self->gamma, self->f32, self->gamma_per == GAMMA_ROW ? row : 0));
+    if (self->unrounded && self->gamma_per == GAMMA_ALL) line.factor = dd_from(self->gamma_written);
+    return line;
+}
+
+DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts) {
+    DiscountErrors errors = {
+        .u = self->f32 ? 0x1p-24 : 0x1p-53,
+        .tiny = self->f32 ? 0x1p-149 : 0x1p-1074,
+        .depth = 2 * ceil(log2((double)self->n + 1)) + 48,
+        .integral = facts->integral,
+    };
+    if (self->unrounded && self->gamma_per == GAMMA_ALL && self->gamma_written != 0) {
+        const double received = load(self->gamma, self->f32, 0);
+        errors.drift = fabs((received - self->gamma_written) / self->gamma_written);
+    }
+    return errors;
+}
+
+double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *line, const RecurrenceSum *sum) {
+    const double u = errors->u, magnitude = sum->magnitude;
+    if (sum->kind != KIND_FINITE || sum->carried == 0) return 0;
+    if (errors->integral && errors->drift == 0 && magnitude <= line->scale / u) return 0;
+    /* 1.01: terms of second order, while the bound is below 1/256 of the magnitude. */
+    const double first_order = 1.01 * (u * (2 * sum->travelled + errors->depth * magnitude) + errors->drift * sum->travelled);
+    const double most = 0x1p-8 * magnitude;
+    /* Products that lose bits among the subnormal numbers, and powers that do before they meet a large sum. */
+    const double power_tiny = line->f32 ? errors->tiny : 0x1p-1050;
+    const double underflow = 2 * errors->tiny * line->scale * sum->weight + errors->depth * power_tiny * sum->most;
+    return (first_order < most ? first_order : most) + underflow;
+}
+
+typedef struct Row {
+    RecurrenceLine line;
+    const DiscountErrors *errors;
+    double times, *value, *tolerance;
+} Row;
+
+static void emit(void *context, size_t element, const RecurrenceSum *sum) {
+    const Row *row = context;
+    if (row->value) row->value[element] = recurrence_value(&row->line, sum);
+    if (!row->tolerance) return;
+    const double tolerance = row->times * discount_tolerance(row->errors, &row->line, sum) / row->line.scale;
+    row->tolerance[element] = tolerance < DBL_MAX ? tolerance : DBL_MAX;
+}
+
+Status discount_sums(const Discount *self, const void *x, size_t terms, DiscountBound bound, double *value, double *tolerance) {
+    const DiscountFacts facts = discount_facts(self, x);
+    const DiscountErrors errors = discount_errors(self, &facts);
+    Status status = STATUS_OK;
+#pragma omp parallel for schedule(dynamic) if (!recurrence_is_long(self->n))
+    for (size_t b = 0; b < self->batch; b++) {
+        const size_t first = b * self->n;
+        Row row = {discount_line(self, &facts, x, b), &errors, bound == DISCOUNT_DIFFERENCE ? 2 : 1, value ? value + first : NULL,
+                   tolerance ? tolerance + first : NULL};
+        const Status of_row = recurrence_run(&row.line, terms, emit, &row);
+        if (of_row != STATUS_OK) {
+#pragma omp atomic write
+            status = of_row;
+        }
+    }
+    /* The message stayed with the thread that failed. */
+    return status == STATUS_OK ? status : status_fail(status, "truth of %zu rows of %zu: no memory", self->batch, self->n);
+}
