@@ -24,8 +24,7 @@ class Evidence:
 def from_processes(base, new, base_mhz=None, new_mhz=None, base_cycles=None, new_cycles=None):
     """base, new: seconds, (rows, processes). Clocks and cycles in the same shape, NaN where unknown.
 
-    Judged in time or in cycles, whichever varies less over all processes of both sides together: a kernel bound by the SM clock is
-    steady in cycles, one bound by memory in seconds. Who is BASE and who is NEW plays no part in the choice, so it adds no false alarm.
+    Judged in time or in cycles: a kernel bound by the SM clock is steady in cycles, one bound by memory in seconds.
     """
     in_cycles = np.zeros(len(base), bool)
     if base_cycles is not None:
@@ -45,12 +44,20 @@ def medians(values):
 
 
 def follows_clock(base, new, base_mhz, new_mhz, base_cycles, new_cycles):
-    def spread(*sides):
-        return np.std(np.log(np.concatenate(sides, axis=-1)), axis=-1)
+    """Cycles rather than time? Where the clock varied from process to process, whichever of the two scatters less within the sides.
+    Where it only differs between the sides nothing tells how the kernel follows it, and the smaller of the two changes counts."""
+    def scatter(one, other):
+        return np.sqrt(np.var(np.log(one), axis=-1) + np.var(np.log(other), axis=-1)) / math.sqrt(2)
+
+    def change(one, other):
+        return np.abs(np.log(medians(other) / medians(one)))
 
     with np.errstate(invalid="ignore"):
         known = ~np.isnan(np.concatenate([base_mhz, new_mhz, base_cycles, new_cycles], axis=-1)).any(axis=-1)
-        return known & (spread(base_mhz, new_mhz) > CLOCK_STEADY) & (spread(base_cycles, new_cycles) < spread(base, new))
+        varied, moved = scatter(base_mhz, new_mhz) > CLOCK_STEADY, change(base_mhz, new_mhz) > CLOCK_STEADY
+        steadier = scatter(base_cycles, new_cycles) < scatter(base, new)
+        smaller = change(base_cycles, new_cycles) < change(base, new)
+        return known & np.where(varied, steadier, moved & smaller)
 
 
 def u_test(base, new):
