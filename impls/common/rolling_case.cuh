@@ -6,7 +6,7 @@
 #ifndef RUNGS_ROLLING_CASE_CUH
 #define RUNGS_ROLLING_CASE_CUH
 
-#include "kernel.h"
+#include "common/device_limits.cuh"
 #include "variant.h"
 
 #include <string.h>
@@ -20,8 +20,6 @@ __host__ __device__ constexpr bool aggregate_is_extreme(Aggregate agg) {
     return agg == AGG_MIN || agg == AGG_MAX;
 }
 
-/* Shared memory one block can have on compute capability 9.0 and 10.0; elsewhere it is less and the launch says so. */
-constexpr size_t SHARED_BYTES_MAX = 227 * 1024;
 constexpr size_t GRID_BLOCKS_MAX = 2147483647;
 
 /* The case as kernels see it. */
@@ -65,18 +63,18 @@ static inline bool rolling_supports(const VariantArgs *args, size_t outputs_per_
 /* Does the window fit into shared memory? bytes(args, window) is what one block needs, growing with the window. */
 static inline bool rolling_fits_shared(const VariantArgs *args, size_t (*bytes)(const VariantArgs *, size_t), const char *shape,
                                        char reason[REASON_MAX]) {
-    const size_t window = rolling_window(args);
-    if (window > rolling_length(args) || bytes(args, window) <= SHARED_BYTES_MAX) return true;
+    const size_t window = rolling_window(args), most = device_block_shared_max();
+    if (window > rolling_length(args) || bytes(args, window) <= most) return true;
     size_t fits = 0, too_large = window; /* the largest window that fits, by bisection */
     while (too_large - fits > 1) {
         const size_t middle = fits + (too_large - fits) / 2;
-        *(bytes(args, middle) <= SHARED_BYTES_MAX ? &fits : &too_large) = middle;
+        *(bytes(args, middle) <= most ? &fits : &too_large) = middle;
     }
     if (fits == 0)
         return variant_refuse(reason, "%s need more than the %zu bytes of shared memory of a block, whatever the window", shape,
-                              SHARED_BYTES_MAX);
+                              most);
     return variant_refuse(reason, "window=%zu with %s needs %zu bytes of shared memory, a block has %zu: the largest window is %zu",
-                          window, shape, bytes(args, window), SHARED_BYTES_MAX, fits);
+                          window, shape, bytes(args, window), most, fits);
 }
 
 template <typename T> static __global__ void rolling_fill_kernel(T *y, size_t n, T value) {

@@ -1,7 +1,7 @@
 /* Idea: a block stages the threads + w - 1 inputs of its windows in shared memory; every thread then reads its window there.
  * Traffic: (threads + w - 1) / threads global reads per output, w shared reads (2w for var and std), n writes.
  * Rounding: as cuda_naive.
- * Limits: threads + w - 1 inputs must fit into 227 KiB. Unlike the published kernel it never reads outside the array.
+ * Limits: threads + w - 1 inputs must fit into shared memory. Unlike the published kernel it never reads outside the array.
  * Origin: "Numba CUDA + cuDF" tutorial, kernel B (shared memory). */
 #include "common/rolling_accumulators.cuh"
 #include "common/rolling_rows.cuh"

@@ -4,8 +4,8 @@
  *   lanes of a warp lie one tile apart, so an even tile makes their shared reads conflict and their writes to y are not coalesced.
  * Rounding: a running update keeps the error of everything that passed through the tile, and inf or NaN until its end;
  *   E[x^2] - E[x]^2 cancels when the mean is large beside the spread. Hence the bound "textbook".
- * Limits: threads tile + w - 1 inputs must fit into 227 KiB (64 x 48 doubles: w <= 25985). Never reads outside the array, which the
- *   published kernel does.
+ * Limits: threads tile + w - 1 inputs must fit into shared memory (227 KiB hold 64 x 48 doubles for w <= 25985). Never reads outside
+ *   the array, which the published kernel does.
  * Origin: "Numba CUDA + cuDF" tutorial, kernel C (tile); generalised by its sequel, "Adding the rolling and ewm functions to
  *   cuDF". */
 #include "common/rolling_tile.cuh"

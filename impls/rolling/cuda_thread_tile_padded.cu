@@ -2,7 +2,7 @@
  * that the lanes of a warp, one row apart, read from different banks.
  * Traffic: as cuda_thread_tile, without the bank conflicts; writes to y are still one tile apart.
  * Rounding: as cuda_thread_tile: bound "textbook".
- * Limits: the padded rows must fit into 227 KiB (64 x 48 doubles: w <= 25392).
+ * Limits: the padded rows must fit into shared memory (227 KiB hold those of 64 x 48 doubles for w <= 25392).
  * Origin: follows from the bank conflicts of the published kernel. */
 #include "common/rolling_tile.cuh"
 

@@ -5,7 +5,7 @@
  * Traffic: global as cuda_thread_tile; shared about w / tile + 4 accesses per output, rows of odd stride.
  * Rounding: sums of w terms in order; var by two passes for the first tail, Welford and Chan from there. Nothing outlives its
  *   window.
- * Limits: the rows and one aggregate (two numbers for var and std) per output must fit into 227 KiB.
+ * Limits: the rows and one aggregate (two numbers for var and std) per output must fit into shared memory.
  * Origin: the two-stack queue, in the place of the published kernel's add and drop. */
 #include "common/rolling_tile.cuh"
 

@@ -1,0 +1,39 @@
+/* device_limits.cuh - what the present device has, for launch configurations and for supports(), which may be asked without one.
+ *
+ * Asking makes no context. Without a device the answers are the emulator's where they decide whether a case can run (it emulates
+ * compute capability 9.0) and those of one SM otherwise. */
+#ifndef RUNGS_DEVICE_LIMITS_CUH
+#define RUNGS_DEVICE_LIMITS_CUH
+
+#include "kernel.h"
+
+/* An attribute of the current device; `otherwise` if there is none or it does not say. */
+static inline size_t device_attribute(cudaDeviceAttr attribute, int otherwise) {
+    int device = 0, value = 0;
+    if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess && value > 0)
+        return (size_t)value;
+    (void)cudaGetLastError(); /* no device is no fault of later work */
+    return (size_t)otherwise;
+}
+
+static inline size_t device_sm_count(void) {
+    return device_attribute(cudaDevAttrMultiProcessorCount, 1);
+}
+static inline size_t device_block_threads_max(void) {
+    return device_attribute(cudaDevAttrMaxThreadsPerBlock, 1024);
+}
+/* Dynamic shared memory that launch() can give to a block. */
+static inline size_t device_block_shared_max(void) {
+    return device_attribute(cudaDevAttrMaxSharedMemoryPerBlockOptin, 227 * 1024);
+}
+static inline size_t device_sm_threads_max(void) {
+    return device_attribute(cudaDevAttrMaxThreadsPerMultiProcessor, 2048);
+}
+static inline size_t device_sm_shared_bytes(void) {
+    return device_attribute(cudaDevAttrMaxSharedMemoryPerMultiprocessor, 228 * 1024);
+}
+static inline size_t device_sm_registers(void) {
+    return device_attribute(cudaDevAttrMaxRegistersPerMultiprocessor, 65536);
+}
+
+#endif
