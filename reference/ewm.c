@@ -5,9 +5,6 @@
 
 #include "base/rng.h"
 
-#include <float.h>
-#include <stdio.h>
-
 static const char *const AGGREGATES[] = {"mean", "var", "std", NULL};
 static const char *const ANSWERS[] = {"yes", "no", NULL};
 static const char *const INCOMPLETE[] = {"nan", "inf", NULL};
@@ -38,28 +35,29 @@ static const char *const FAMILIES[] = {
 };
 
 static const Bound BOUNDS[] = {
-    [EWM_SCAN] = {"scan", "mean: u sum_j w_j (3 j + d) |x_j| / sum_j w_j, w_j = q^j, d = 2 ceil(log2 n) + 64"},
-    [EWM_TRUNCATED] = {"truncated", "'scan' and what all terms further back than 10 span can be"},
-    [EWM_TEXTBOOK] = {"textbook", "var: the error of E[x^2] - E[x]^2, which does not shrink with the variance"},
+    [EWM_SCAN] = {"scan", "mean: u sum_j w_j (3 j + d) |x_j| / sum_j w_j and |y| u (3 mean age + d), w_j = q^j, "
+                          "d = 2 ceil(log2 n) + 64; var: the same over (x - mean)^2, what errors of the means add, and of the "
+                          "correction; std: its root; each part at most 1/256"},
+    [EWM_TRUNCATED] = {"truncated", "'scan' and all that terms more than 10 span back can add, element by element"},
+    [EWM_TEXTBOOK] = {"textbook", "var: 'scan' and the error of E[x^2] - E[x]^2, which does not shrink with the variance"},
     {NULL, NULL},
 };
 
 enum { IN_X, IN_STARTS };
+enum { SPAN_DEFAULT = 300 };
 
-static Status given(const Case *problem, int *count) {
+static Status check_decay(const Case *problem) {
     const Params *params = &problem->params;
-    *count = (params_real(params, "span") > 0) + (params_real(params, "alpha") > 0) + (params_real(params, "com") >= 0) +
-             (params_real(params, "halflife") > 0);
-    if (*count > 1) return status_fail(STATUS_INVALID, "span, alpha, com, halflife: at most one may be given");
     const double span = params_real(params, "span"), com = params_real(params, "com");
+    const int given = (span > 0) + (params_real(params, "alpha") > 0) + (com >= 0) + (params_real(params, "halflife") > 0);
+    if (given > 1) return status_fail(STATUS_INVALID, "span, alpha, com, halflife: at most one may be given, not %d", given);
     if (span > 0 && span < 1) return status_fail(STATUS_INVALID, "span=%.17g: at least 1 is expected", span);
     if (com < 0 && com != -1) return status_fail(STATUS_INVALID, "com=%.17g: at least 0 is expected", com);
     return STATUS_OK;
 }
 
 static Status shapes(const Case *problem, Array *in, Array *out) {
-    int count;
-    TRY(given(problem, &count));
+    TRY(check_decay(problem));
     const size_t n = (size_t)params_int(&problem->params, "n");
     in[IN_X] = array_1d("x", problem->dtype, n);
     in[IN_STARTS] = array_1d("starts", DTYPE_U8, params_choice(&problem->params, "segments") == 1 ? n : 0);
@@ -94,9 +92,44 @@ static Status generate(const Case *problem, int index, Array *in) {
     return STATUS_OK;
 }
 
+/* alpha and q = 1 - alpha, to double-double; from a half-life to 64 bits. */
+static void decay(const Params *params, Dd *alpha, Dd *q) {
+    const double given_alpha = params_real(params, "alpha"), com = params_real(params, "com");
+    const double halflife = params_real(params, "halflife"), span = params_real(params, "span");
+    if (halflife > 0) {
+        const long double kept = exp2l(-1 / (long double)halflife), left = -expm1l(-logl(2) / (long double)halflife);
+        *q = (Dd){(double)kept, (double)(kept - (double)kept)};
+        *alpha = (Dd){(double)left, (double)(left - (double)left)};
+    } else if (given_alpha > 0) {
+        *alpha = dd_from(given_alpha);
+        *q = dd_two_sum(1, -given_alpha);
+    } else {
+        /* span = 2 com + 1 */
+        const double given_span = span > 0 ? span : SPAN_DEFAULT;
+        const Dd less = com >= 0 ? dd_from(2 * com) : dd_two_sum(given_span, -1);
+        const Dd more = dd_add_double(less, 2);
+        *alpha = dd_divide(dd_from(2), more);
+        *q = dd_divide(less, more);
+    }
+}
+
 static Status truth(const Case *problem, const Array *in, int bound, Truth *out) {
-    (void)problem, (void)in, (void)bound, (void)out;
-    return status_fail(STATUS_UNSUPPORTED, "ewm: no truth yet");
+    const Params *params = &problem->params;
+    const size_t periods = (size_t)params_int(params, "min_periods");
+    Ewm self = {
+        .agg = (EwmAgg)params_choice(params, "agg"),
+        .bound = (EwmBound)bound,
+        .f32 = problem->dtype == DTYPE_F32,
+        .adjust = params_choice(params, "adjust") == 0,
+        .propagate = params_choice(params, "nan") == 1,
+        .n = array_count(&in[IN_X]),
+        .min_periods = periods ? periods : 1,
+        .incomplete = params_choice(params, "incomplete") == 0 ? NAN : INFINITY,
+        .x = in[IN_X].data,
+        .starts = params_choice(params, "segments") == 1 ? in[IN_STARTS].data : NULL,
+    };
+    decay(params, &self.alpha, &self.q);
+    return ewm_truth(&self, &out[0]);
 }
 
 /* Operations per element by the definition: multiply and add for the sum and for the weights, a division; the variance's sum of

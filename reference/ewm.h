@@ -2,14 +2,16 @@
 #ifndef RUNGS_REFERENCE_EWM_H
 #define RUNGS_REFERENCE_EWM_H
 
+#include "dd.h"
 #include "op.h"
-#include "recurrence.h"
 
 /* In the order of the choices. */
 typedef enum EwmAgg { EWM_MEAN, EWM_VAR, EWM_STD } EwmAgg;
 
 /* Index into the op's bounds. */
 typedef enum EwmBound { EWM_SCAN, EWM_TRUNCATED, EWM_TEXTBOOK } EwmBound;
+
+enum { EWM_TRUNCATED_SPANS = 10 /* terms that the bound `truncated` keeps, in spans */ };
 
 /* The case as the truth uses it. */
 typedef struct Ewm {
@@ -19,12 +21,45 @@ typedef struct Ewm {
     size_t n, min_periods;
     double incomplete; /* NaN or inf */
     Dd alpha, q;       /* q = 1 - alpha */
-    double span;       /* 2 / alpha - 1 */
     const void *x;
     const unsigned char *starts; /* NULL: one series */
 } Ewm;
 
+/* What the observations of a series so far amount to. All sums are divided by the sum of their weights. */
+typedef struct EwmState {
+    size_t count;     /* observations */
+    size_t gap;       /* steps since the latest */
+    Dd weight;        /* of them all, as the next observation finds it; 1 for the latest if adjust=no */
+    Dd mean, spread;  /* sum w x, sum w (x - mean)^2 */
+    Dd pairs;         /* 1 - sum w^2: what corrects the bias */
+    double special;   /* 0, or what NaN and inf make of a mean */
+    double magnitude; /* sum w |x| */
+    double travelled; /* sum w |x| j, j: steps since the observation */
+    double age;       /* sum w j */
+    double square;    /* sum w x^2, and with j */
+    double square_travelled;
+    double spread_travelled;
+    double mean_error; /* sum w e^2 of the errors e of the means on the way */
+    double kept;       /* share of the older observations' weight that the latest left, as a logarithm, summed up */
+} EwmState;
+
+/* How errors grow. */
+typedef struct EwmErrors {
+    double u, tiny; /* of the dtype */
+    double depth;   /* operations behind every term, beside those that grow with its distance */
+    double drift;   /* relative error of q as a variant has it */
+    double alpha, scale;
+} EwmErrors;
+
 /* ewm_truth.c */
 Status ewm_truth(const Ewm *self, Truth *out);
+
+/* ewm_bounds.c: in the units of the truth's scaled input. dropped: what `truncated` loses, 0 for other bounds. */
+EwmErrors ewm_errors(const Ewm *self, double scale);
+double ewm_mean_error(const EwmErrors *errors, const EwmState *state);
+/* Error of the unbiased variance. */
+double ewm_variance_error(const EwmErrors *errors, EwmBound bound, const EwmState *state);
+/* Largest |sqrt(v') - sqrt(v)| for v' >= 0 with |v' - v| <= dv. */
+double ewm_root_error(double v, double dv);
 
 #endif
