@@ -16,6 +16,7 @@ and functions. `case` is the protocol's: case["params"]["window"], case["dtype"]
     run(state) -> outputs           the call that is timed: nothing but the library's work, outputs in the library's arrays
     fetch(state, outputs, out)      copies them, when they are complete, into the numpy arrays of `out`. Not timed.
 """
+import os
 
 
 class Skip(Exception):
@@ -23,10 +24,14 @@ class Skip(Exception):
 
 
 HOW_TO_GET = {
+    "numpy": "./rungs installs it (requirements.txt)",
+    "scipy": "./rungs installs it (requirements.txt)",
     "numba": "./rungs installs it (requirements.txt)",
     "pandas": "./rungs installs it (requirements.txt)",
     "torch": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
     "cupy": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
+    "jax": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
+    "torch_discounted_cumsum": "pip install --no-build-isolation torch-discounted-cumsum, beside torch and nvcc, compiles it",
 }
 
 
@@ -58,6 +63,19 @@ def import_torch_cuda():
     if not torch.cuda.is_available():
         raise Skip("PyTorch finds no CUDA device")
     return torch
+
+
+def import_jax_gpu():
+    """JAX in both precisions, on a GPU, taking memory as it needs it: others use that GPU too."""
+    os.environ.setdefault("XLA_PYTHON_CLIENT_PREALLOCATE", "false")
+    import jax
+
+    jax.config.update("jax_enable_x64", True)
+    try:
+        jax.devices("gpu")
+    except RuntimeError as error:
+        raise Skip("JAX finds no CUDA device") from error
+    return jax
 
 
 def import_cupy():

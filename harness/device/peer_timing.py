@@ -5,6 +5,7 @@ A clock hides how one library queues, marks and waits:
     stall(seconds)    queue that much idling, so that what is queued behind it does not wait for the host
     flush()           queue (or do) a write of at least twice the last cache
     mark() -> event   a point in the queue;   seconds(a, b) between two of them, once reached
+    end(kept)         the mark behind calls of which `kept` is the last result: a clock without events waits for that one here
     graph(run)        -> (replay, None), or (None, why it cannot be had)
 """
 import glob
@@ -17,7 +18,13 @@ MOST_HOT_CALLS = 64
 LONG_CALL = 0.05  # seconds: nothing is gained by hiding the host's microseconds from it
 
 
-class CpuClock:
+class Clock:
+    def end(self, kept):
+        del kept
+        return self.mark()
+
+
+class CpuClock(Clock):
     name = "steady clock"
     enqueues = False
 
@@ -57,7 +64,7 @@ def last_level_cache_bytes():
     return max(sizes)
 
 
-class GpuClock:
+class GpuClock(Clock):
     name = "cuda events"
     enqueues = True
 
@@ -173,7 +180,43 @@ class NumbaClock(GpuClock):
         return None, "Numba has no CUDA graphs"
 
 
-CLOCKS = {"cpu": CpuClock, "torch": TorchClock, "cupy": CupyClock, "numba": NumbaClock}
+class JaxClock(Clock):
+    """JAX has no events: the host's clock, from the call until its result is there. So the time to launch is in every sample."""
+    name = "steady clock"
+    enqueues = True
+
+    def __init__(self):
+        import jax
+
+        self.jax = jax
+        self.increment = jax.jit(lambda array: array + 1, donate_argnums=0)
+        self.junk = jax.numpy.zeros(MIN_FLUSH_BYTES, dtype="uint8")
+        self.little = jax.numpy.zeros(1, dtype="uint8")
+
+    def wait(self):  # a device does one program after the other: when this one is done, so are those before it
+        self.little = self.jax.block_until_ready(self.increment(self.little))
+
+    def stall(self, seconds):
+        pass
+
+    def flush(self):
+        self.junk = self.jax.block_until_ready(self.increment(self.junk))
+
+    def mark(self):
+        return time.perf_counter()
+
+    def end(self, kept):
+        self.jax.block_until_ready(kept)
+        return time.perf_counter()
+
+    def seconds(self, begin, end):
+        return end - begin
+
+    def graph(self, run):
+        return None, "JAX does not hand out what it launches"
+
+
+CLOCKS = {"cpu": CpuClock, "torch": TorchClock, "cupy": CupyClock, "numba": NumbaClock, "jax": JaxClock}
 
 
 def one_sample(clock, run, cold, stall, calls):
@@ -183,7 +226,7 @@ def one_sample(clock, run, cold, stall, calls):
     begin = clock.mark()
     for _ in range(calls):
         kept = run()
-    end = clock.mark()
+    end = clock.end(kept)
     clock.wait()
     del kept
     return clock.seconds(begin, end) / calls
@@ -194,6 +237,7 @@ def host_seconds(clock, run):
     begin = time.perf_counter()
     kept = run()
     seconds = time.perf_counter() - begin
+    clock.end(kept)
     clock.wait()
     del kept
     return seconds

@@ -50,16 +50,16 @@ class Worker:
         self.peer.load(self.state, self.inputs)
         for out in self.outputs.values():
             out.reshape(-1).view("u1")[:] = POISON
-        self.wait()
+        self.wait(None)
         begin = time.perf_counter()
         outputs = self.peer.run(self.state)
-        self.wait()
+        self.wait(outputs)
         self.last_seconds = time.perf_counter() - begin
         self.peer.fetch(self.state, outputs, self.outputs)
         return {"ok": True, "seconds": self.last_seconds}
 
-    def wait(self):
-        """Until the GPU is idle. A CPU library is done when its call returns."""
+    def wait(self, outputs):
+        """Until the GPU is idle; JAX waits for given results. A CPU library is done when its call returns."""
         clock = self.peer.VARIANT.get("clock", "cpu")
         if clock == "torch":
             sys.modules["torch"].cuda.synchronize()
@@ -67,6 +67,8 @@ class Worker:
             sys.modules["cupy"].cuda.Device().synchronize()
         elif clock == "numba":
             sys.modules["numba"].cuda.synchronize()
+        elif clock == "jax":
+            sys.modules["jax"].block_until_ready(outputs)
 
     def time(self, command):
         import peer_timing
@@ -107,7 +109,7 @@ def missing(framework, error):
     from peer import HOW_TO_GET
 
     name = (error.name or framework).split(".")[0]
-    how = HOW_TO_GET.get(framework.split("-")[0], "see requirements.txt")
+    how = HOW_TO_GET.get(name) or HOW_TO_GET.get(framework.split("-")[0], "see requirements.txt")
     if isinstance(error, ModuleNotFoundError):
         return f"{name} is not installed: {how}"
     return f"{framework} could not be imported: {error}"
