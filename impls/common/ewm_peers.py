@@ -1,0 +1,49 @@
+"""What the peers of ewm share: the decay from whichever of span, alpha, com and halflife was given, and the incomplete outputs."""
+import math
+
+DEFAULT_SPAN = 300
+
+
+def given(case):
+    """The one that was given, as pandas takes it: {"span": 300.0}."""
+    p = case["params"]
+    for name, missing in (("alpha", 0), ("com", -1), ("halflife", 0), ("span", 0)):
+        if p.get(name, missing) != missing:
+            return {name: float(p[name])}
+    return {"span": float(DEFAULT_SPAN)}
+
+
+def decay(case):
+    """(alpha, q): the weight of a new element, and 1 - alpha without cancellation."""
+    (name, value), = given(case).items()
+    return {"alpha": lambda: (value, 1 - value),
+            "com": lambda: (1 / (1 + value), value / (1 + value)),
+            "halflife": lambda: (-math.expm1(-math.log(2) / value), 2 ** (-1 / value)),
+            "span": lambda: (2 / (value + 1), (value - 1) / (value + 1))}[name]()
+
+
+def span_of(case):
+    return 2 / decay(case)[0] - 1
+
+
+def min_periods(case):
+    return max(1, int(case["params"]["min_periods"]))
+
+
+def incomplete_of(case):
+    return math.inf if case["params"]["incomplete"] == "inf" else math.nan
+
+
+def adjusted(case):
+    return case["params"]["adjust"] == "yes"
+
+
+def put(case, complete, out):
+    """The outputs (numpy), and what the op wants before min_periods elements. For inputs without NaN."""
+    out[:] = complete
+    out[: min_periods(case) - 1] = incomplete_of(case)
+
+
+def weight_sums(math_of, q, places):
+    """1 + q + .. + q^i for every i of `places`, in closed form; math_of: numpy, cupy or torch."""
+    return math_of.expm1((places + 1) * math.log(q)) / (q - 1) if q else math_of.ones_like(places)

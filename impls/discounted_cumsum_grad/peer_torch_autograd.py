@@ -1,0 +1,44 @@
+"""PyTorch's autograd through matrix products: see torch_scan.py. Idea: the powers are made from gamma in the timed call, so that it gets
+its gradient; forward and backward are both timed, for the op is given x and not y. Rounding: the gradient of gamma comes from that of
+the matrix, a sum over all chunks. Limits: one gamma; gamma = 0 and infinite inputs as in torch_scan.py."""
+from peer import import_torch_cuda
+from scan_peers import is_right, only
+from torch_scan import powers, scan, to_device
+
+VARIANT = {
+    "summary": "PyTorch autograd through a matrix of powers",
+    "origin": "PyTorch, torch.autograd.grad",
+    "framework": "torch",
+    "needs_gpu": True,
+    "clock": "torch",
+}
+
+
+def supports(case, tunables):
+    del tunables
+    if case["params"]["batch"] * case["params"]["n"] == 0:
+        return "nothing to differentiate"
+    return only(case, gamma_per=("all",), k=(0,), reset=("none",))
+
+
+def prepare(case, tunables, inputs):
+    del tunables, inputs
+    return {"torch": import_torch_cuda(), "device": "cuda", "case": case, "right": is_right(case)}
+
+
+def load(state, inputs):
+    for name in ("x", "gamma", "dy"):
+        state[name] = to_device(state["torch"], inputs[name], state["device"])
+    state["x"].requires_grad_(), state["gamma"].requires_grad_()
+
+
+def run(state):
+    torch, x = state["torch"], state["x"]
+    levels = powers(torch, state["gamma"], x.shape[1], state["right"], x.dtype)
+    y = scan(torch, x, levels, state["right"])
+    return torch.autograd.grad(y, (x, state["gamma"]), state["dy"])
+
+
+def fetch(state, outputs, out):
+    del state
+    out["dx"][:], out["dgamma"][:] = (gradient.cpu().numpy() for gradient in outputs)

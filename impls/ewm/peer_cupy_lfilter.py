@@ -1,0 +1,51 @@
+"""cupyx.scipy.signal.lfilter. Idea: as SciPy's, with blocks of 1024 as a tree and their carries one after the other in one thread; it is
+started with y[-1] = x[0] where SciPy is with q x[0]. Limits: mean; a NaN stays for good, so nan=decay is right for inputs without one;
+elements are counted in int; one series. Incomplete outputs: in fetch."""
+from ewm_peers import adjusted, decay, put, weight_sums
+from peer import import_cupy
+from scan_peers import INT_ELEMENTS, only
+
+VARIANT = {
+    "summary": "CuPy lfilter",
+    "origin": "CuPy, cupyx.scipy.signal",
+    "framework": "cupy",
+    "needs_gpu": True,
+    "clock": "cupy",
+}
+
+
+def supports(case, tunables):
+    del tunables
+    if case["params"]["n"] >= INT_ELEMENTS:
+        return "CuPy's lfilter counts elements in int: fewer than 2^31"
+    return only(case, agg=("mean",), segments=("none",))
+
+
+def prepare(case, tunables, inputs):
+    del tunables
+    cupy = import_cupy()
+    from cupyx.scipy import signal
+
+    alpha, q = decay(case)
+    dtype, adjust = inputs["x"].dtype, adjusted(case)
+    return {"cupy": cupy, "lfilter": signal.lfilter, "case": case, "q": q, "adjust": adjust,
+            "b": cupy.array([1 if adjust else alpha], dtype), "a": cupy.array([1, -q], dtype)}
+
+
+def load(state, inputs):
+    state["x"] = state["cupy"].asarray(inputs["x"])
+
+
+def run(state):
+    cupy, x = state["cupy"], state["x"]
+    if x.size == 0:
+        return x
+    if state["adjust"]:
+        sums = state["lfilter"](state["b"], state["a"], x)
+        sums /= weight_sums(cupy, state["q"], cupy.arange(x.size))
+        return sums
+    return state["lfilter"](state["b"], state["a"], x, zi=x[:1])[0]
+
+
+def fetch(state, outputs, out):
+    put(state["case"], outputs.get(), out["y"])

@@ -1,0 +1,236 @@
+"""The peers of discounted_cumsum, its gradients and ewm: their Python is called as the worker calls it and compared with the definition
+in NumPy. Libraries that need a GPU compute on the CPU here, PyTorch and JAX if they are installed, or are played by SciPy (CuPy) and by
+Numba's simulator: what is checked is what a peer's file adds, not the library."""
+import math
+import os
+import pathlib
+import sys
+import unittest
+
+SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
+sys.path[:0] = [str(SOURCE / "harness" / "device"), str(SOURCE / "impls" / "common"), str(SOURCE / "tests" / "scripts")]
+os.environ["NUMBA_ENABLE_CUDASIM"] = "1"  # before Numba is imported
+
+try:
+    import numpy
+except ImportError:
+    print("SKIP: NumPy is not installed")
+    sys.exit(77)
+
+from play_peer import has, play  # noqa: E402
+
+DTYPES = {"f64": "float64", "f32": "float32"}
+
+
+def sums_case(dtype="f64", **params):
+    known = {"direction": "right", "batch": 1, "n": 1000, "gamma": 0.99, "gamma_per": "all", "k": 0, "reset": "none"}
+    return {"op": "discounted_cumsum", "params": {**known, **params}, "dtype": dtype, "input": "normal", "seed": 7}
+
+
+def sums_inputs(case):
+    p, rng = case["params"], numpy.random.default_rng(5)
+    shape, dtype = (p["batch"], p["n"]), DTYPES[case["dtype"]]
+    gamma = {"all": numpy.full(1, p["gamma"]), "row": p["gamma"] * rng.uniform(0.9, 1, p["batch"]),
+             "element": p["gamma"] * rng.uniform(0.9, 1, shape)}[p["gamma_per"]]
+    reset = (rng.random(shape) < 0.1).astype("u1") if p["reset"] == "mask" else numpy.zeros((0, 0), "u1")
+    return {"x": rng.normal(size=shape).astype(dtype), "gamma": gamma.astype(dtype), "dy": rng.normal(size=shape).astype(dtype),
+            "reset": reset}
+
+
+def factors_of(case, inputs):
+    """What multiplies the sum that is carried into each element, [batch, n] in float64."""
+    p, gamma = case["params"], inputs["gamma"].astype("f8")
+    gamma = numpy.broadcast_to(gamma[:, None] if p["gamma_per"] == "row" else gamma, (p["batch"], p["n"]))
+    return numpy.where(inputs["reset"] != 0, 0, gamma) if p["reset"] == "mask" else gamma
+
+
+def define_sums(case, inputs, x=None):
+    p, g = case["params"], factors_of(case, inputs)
+    x = inputs["x"].astype("f8") if x is None else x
+    y, carried = numpy.zeros(x.shape), numpy.zeros(p["batch"])
+    for i in reversed(range(p["n"])) if p["direction"] == "right" else range(p["n"]):
+        y[:, i] = carried = x[:, i] + g[:, i] * carried
+    return {"y": y}
+
+
+def define_gradients(case, inputs):
+    """dx by the transposed recurrence, written out element by element; dgamma from it and the sums."""
+    p, g = case["params"], factors_of(case, inputs)
+    right, n = p["direction"] == "right", p["n"]
+    y, dy = define_sums(case, inputs)["y"], inputs["dy"].astype("f8")
+    dx, dg = dy.copy(), numpy.zeros(dy.shape)
+    order = range(n) if right else reversed(range(n))
+    for i in order:
+        came = i - 1 if right else i + 1  # the element that this one was carried into
+        if 0 <= came < n:
+            dx[:, i] += g[:, came] * dx[:, came]
+        went = i + 1 if right else i - 1
+        if 0 <= went < n:
+            dg[:, i] = dx[:, i] * y[:, went]
+    if p["reset"] == "mask":
+        dg = numpy.where(inputs["reset"] != 0, 0, dg)
+    return {"dx": dx, "dgamma": {"all": dg.sum(keepdims=True)[0], "row": dg.sum(1), "element": dg}[p["gamma_per"]]}
+
+
+class Sums(unittest.TestCase):
+    """Each peer in the modes that it says it knows; what it refuses it must refuse with a reason."""
+
+    CASES = [sums_case(n=n, batch=b, direction=d) for n, b, d in
+             ((1, 1, "right"), (2, 3, "left"), (127, 2, "right"), (128, 2, "left"), (129, 2, "right"), (129, 2, "left"), (1000, 3, "left"),
+              (16385, 1, "right"), (16500, 2, "left"))]
+    CASES += [sums_case(n=300, batch=2, gamma=g, direction=d) for g in (0.0, 1.0, 1.0001, -0.5) for d in ("left", "right")]
+    CASES += [sums_case("f32", n=5000, batch=2), sums_case(n=0), sums_case(n=7, batch=0)]
+    SMALL = [sums_case(n=1), sums_case("f32", n=1000, batch=2, gamma=1.0001), sums_case(n=0)]  # JAX compiles each for seconds
+    MORE = [sums_case(n=20, batch=3, gamma_per=per, reset=reset, direction=d)
+            for per in ("all", "row", "element") for reset in ("none", "mask") for d in ("left", "right")] + [sums_case(k=5)]
+
+    def check(self, name, replaced, refused, op="discounted_cumsum", define=define_sums, cases=None, **more):
+        refusals = 0
+        for case in (self.CASES if cases is None else cases) + self.MORE:
+            inputs = sums_inputs(case)
+            with self.subTest(peer=name, **case["params"], dtype=case["dtype"]):
+                with numpy.errstate(all="ignore"):
+                    expected = define(case, inputs)
+                actual = play(f"{op}/{name}", case, inputs, expected, replaced, **more)
+                if isinstance(actual, str):
+                    refusals += 1
+                    continue
+                tolerance = 1e-11 if case["dtype"] == "f64" else 1e-4
+                for output, values in expected.items():
+                    scale = max(1, abs(values).max(initial=0))
+                    numpy.testing.assert_allclose(actual[output] / scale, values / scale, rtol=0, atol=tolerance, err_msg=output)
+        self.assertEqual(refusals, refused)
+
+    @unittest.skipUnless(has("scipy"), "SciPy is not installed")
+    def test_scipy(self):
+        self.check("peer_scipy_lfilter", {}, 11)
+
+    @unittest.skipUnless(has("scipy"), "SciPy is not installed")
+    def test_cupy(self):
+        self.check("peer_cupy_lfilter", {"cupy"}, 11)
+
+    @unittest.skipUnless(has("torch"), "PyTorch is not installed")
+    def test_torch(self):
+        self.check("peer_torch", {"torch"}, 11)
+
+    @unittest.skipUnless(has("torch"), "PyTorch is not installed")
+    def test_the_published_loop(self):
+        self.check("peer_pytorch_loop_cpu", {}, 9)
+
+    @unittest.skipUnless(has("torch"), "PyTorch is not installed")
+    def test_gradients_by_autograd(self):
+        self.check("peer_torch_autograd", {"torch"}, 11 + 2, "discounted_cumsum_grad", define_gradients)
+
+    @unittest.skipUnless(has("jax"), "JAX is not installed")
+    def test_jax(self):
+        self.check("peer_jax_associative_scan", {"jax"}, 1, cases=self.SMALL)
+
+    @unittest.skipUnless(has("jax"), "JAX is not installed")
+    def test_gradients_by_jax(self):
+        self.check("peer_jax_vjp", {"jax"}, 1, "discounted_cumsum_grad", define_gradients, self.SMALL)
+
+    def test_a_row_that_is_too_long_for_python(self):
+        case = sums_case(n=131073)
+        self.assertIn("at most 131072", play("discounted_cumsum/peer_pytorch_loop_cpu", case, {}, {}, {}))
+
+    def test_more_elements_than_an_int_counts(self):
+        case = sums_case(n=1 << 21, batch=1 << 10)
+        self.assertIn("2^31", play("discounted_cumsum/peer_cupy_lfilter", case, {}, {}, {"cupy"}))
+
+
+def ewm_case(dtype="f64", **params):
+    known = {"agg": "mean", "n": 2000, "span": 0.0, "alpha": 0.0, "com": -1.0, "halflife": 0.0, "adjust": "yes", "min_periods": 1,
+             "incomplete": "nan", "nan": "decay", "segments": "none"}
+    return {"op": "ewm", "params": {**known, **params}, "dtype": dtype, "input": "normal", "seed": 7}
+
+
+def alpha_of(p):
+    if p["alpha"] > 0:
+        return p["alpha"]
+    if p["com"] >= 0:
+        return 1 / (1 + p["com"])
+    if p["halflife"] > 0:
+        return 1 - 0.5 ** (1 / p["halflife"])
+    return 2 / ((p["span"] or 300) + 1)
+
+
+def define_ewm(case, inputs):
+    """Element by element from the definition; variances from the weights themselves."""
+    p, x = case["params"], inputs["x"].astype("f8")
+    q, incomplete = 1 - alpha_of(p), math.inf if p["incomplete"] == "inf" else math.nan
+    y = numpy.full(x.size, incomplete)
+    for i in range(x.size):
+        w = q ** numpy.arange(i, -1, -1.0)
+        if p["adjust"] == "no":
+            w[1:] *= 1 - q
+        seen = ~numpy.isnan(x[: i + 1])
+        if seen.sum() < max(1, p["min_periods"]):
+            continue
+        w, v = w[seen] / w[seen].sum(), x[: i + 1][seen]
+        mean = (w * v).sum()
+        spread = 1 - (w * w).sum()
+        var = (w * (v - mean) ** 2).sum() / spread if spread > 1e-12 else math.nan
+        y[i] = {"mean": mean, "var": var, "std": math.sqrt(var) if var == var else var}[p["agg"]]
+    return {"y": y}
+
+
+class Ewm(unittest.TestCase):
+    CASES = [ewm_case(n=400), ewm_case("f32", n=300, span=30.0), ewm_case(n=1), ewm_case(n=300, alpha=0.1), ewm_case(n=300, com=5.0),
+             ewm_case(n=300, halflife=4.0), ewm_case(n=300, span=1.0), ewm_case(n=300, span=20.0, adjust="no"),
+             ewm_case(n=300, span=20.0, min_periods=20), ewm_case(n=300, span=20.0, min_periods=0, incomplete="inf"),
+             ewm_case(n=300, span=20.0, min_periods=20, incomplete="inf"), ewm_case(n=0), ewm_case(n=3, min_periods=9)]
+    VARIANCES = [ewm_case(n=300, span=20.0, agg=agg) for agg in ("var", "std")]
+    REFUSED = [ewm_case(segments="mask")]
+
+    def check(self, name, replaced, cases, tolerance=1e-9, planted=(), **more):
+        for case in cases:
+            x = numpy.random.default_rng(3).normal(size=case["params"]["n"]).astype(DTYPES[case["dtype"]])
+            for place, value in planted:
+                x[place] = value
+            with self.subTest(peer=name, **case["params"]):
+                expected = define_ewm(case, {"x": x})
+                actual = play(f"ewm/{name}", case, {"x": x, "starts": numpy.zeros(0, "u1")}, expected, replaced, **more)
+                self.assertIsInstance(actual, dict, actual)
+                bound = tolerance if case["dtype"] == "f64" else 2e-5
+                numpy.testing.assert_allclose(actual["y"], expected["y"], rtol=bound, atol=bound)
+        for case in self.REFUSED:
+            self.assertIsInstance(play(f"ewm/{name}", case, {}, {}, replaced, **more), str)
+
+    @unittest.skipUnless(has("pandas"), "pandas is not installed")
+    def test_pandas(self):
+        self.check("peer_pandas", {}, self.CASES + self.VARIANCES)
+
+    @unittest.skipUnless(has("pandas"), "pandas is not installed")
+    def test_pandas_with_gaps(self):
+        gaps = [(0, math.nan), (1, math.nan), (50, math.nan), (51, math.nan)]
+        cases = [ewm_case(n=100, span=9.0, min_periods=5, incomplete=word) for word in ("nan", "inf")]
+        self.check("peer_pandas", {}, cases, planted=gaps)
+
+    @unittest.skipUnless(has("scipy"), "SciPy is not installed")
+    def test_scipy(self):
+        self.check("peer_scipy_lfilter", {}, self.CASES)
+
+    @unittest.skipUnless(has("scipy"), "SciPy is not installed")
+    def test_cupy(self):
+        self.check("peer_cupy_lfilter", {"cupy"}, self.CASES)
+
+    @unittest.skipUnless(has("torch"), "PyTorch is not installed")
+    def test_torch(self):
+        self.check("peer_torch", {"torch"}, self.CASES)
+
+    @unittest.skipUnless(has("numba"), "Numba is not installed")
+    def test_numba_tile_in_the_simulator(self):
+        tunables = {"threads": 32, "tile": 3}
+        cases = [ewm_case(n=n, span=span, **more) for n, span, more in
+                 ((203, 3.0, {}), (203, 1.0, {}), (97, 9.0, {"min_periods": 9}), (20, 12.0, {"incomplete": "inf", "min_periods": 3}))]
+        self.check("peer_numba_cuda_tile", {}, cases, tolerance=2e-7, tunables=tunables)
+
+    @unittest.skipUnless(has("numba"), "Numba is not installed")
+    def test_too_much_shared_memory(self):
+        tunables = {"threads": 64, "tile": 48}
+        self.assertIsInstance(play("ewm/peer_numba_cuda_tile", ewm_case(span=308.0), {}, {}, {}, tunables=tunables), str)
+        self.assertIn("49152", play("ewm/peer_numba_cuda_tile", ewm_case(span=308.0), {}, {}, {}, tunables=tunables))
+
+
+if __name__ == "__main__":
+    unittest.main(verbosity=2)
