@@ -72,7 +72,7 @@ def draw_panel(axes, group, styles):
 def draw_op(results, op, dtype, panels, styles, out):
     columns = 2 if len(panels) > 1 else 1
     lines_high = -(-len(panels) // columns)
-    figure, grid = plt.subplots(lines_high, columns, figsize=(3.7 * columns + 2.8, 1.2 + 2.9 * lines_high), squeeze=False)
+    figure, grid = plt.subplots(lines_high, columns, figsize=(max(7.6, 3.7 * columns + 2.8), 1.2 + 2.9 * lines_high), squeeze=False)
     names = set()
     for axes in grid.flat[len(panels):]:
         axes.axis("off")

@@ -81,7 +81,7 @@ def draw_group(results, op, dtype, group, styles, out):
     variants = sorted({row["variant"] for row in group}, key=lambda v: (time_of(group, v) or math.inf, v))
     columns = min(2, len(outputs))
     high = -(-len(outputs) // columns)
-    figure, grid = plt.subplots(high, columns, figsize=(3.6 * columns + 2.6, 1.2 + 2.7 * high), squeeze=False, sharex=True)
+    figure, grid = plt.subplots(high, columns, figsize=(max(7.6, 3.6 * columns + 2.7), 1.2 + 2.7 * high), squeeze=False, sharex=True)
     for axes in grid.flat[len(outputs):]:
         axes.axis("off")
     for axes, output in zip(grid.flat, outputs):
