@@ -1,0 +1,188 @@
+/* Idea: forget what is further back than 10 spans, q^(10 span) = 2e-9 of the weight. A block stages the inputs of 64 threads x 48
+ *   outputs and of the window before them. A thread sums the window of its first output; every further output decays the sum, adds
+ *   one element and drops the one that leaves. The sum of the weights has a closed form.
+ *   What this cannot do is done by the state of the scans, over the window of the first output and on from there: variances, and
+ *   means of blocks that hold a NaN if nan=decay.
+ * Traffic: 1 + window / (threads tile) reads and 1 write per output; window / tile + 2 shared reads, and as the lanes of a warp lie one
+ *   tile apart an even tile makes them conflict.
+ * Rounding: in the dtype of the case; what leaves is subtracted. Hence, and for what was forgotten, the bound "truncated". An inf or
+ *   NaN is forgotten too, or leaves a NaN behind when it is dropped: where there is one, this fails.
+ * Limits: window + threads tile inputs must fit into 227 KiB: span <= 2598 in f64, 5504 in f32. min_periods <= 10 span. If all
+ *   elements of a window are NaN, the value before is lost.
+ * Origin: "Adding the rolling and ewm functions to cuDF" (class Ewm; segments as in its PEwm). There span = 1 ends in 0 / 0. */
+#include "common/ewm_kernels.cuh"
+
+static const ParamSpec TUNABLES[] = {
+    {"threads", "threads of a block", PARAM_INT, "64", 1, 1024, NULL},
+    {"tile", "consecutive outputs of a thread", PARAM_INT, "48", 1, 64, NULL},
+    {},
+};
+
+struct Window {
+    unsigned length; /* elements, the present one included */
+    unsigned tile;
+    double dropped; /* q^length */
+    double sum;     /* of the weights, times alpha */
+};
+
+template <typename State> constexpr bool IS_MEAN = true;
+template <> constexpr bool IS_MEAN<EwmDecayed<WeightedMoments>> = false;
+template <> constexpr bool IS_MEAN<EwmRestarted<WeightedMoments>> = false;
+
+/* Is the first observation of a window to be told that it is not that of its series? */
+template <typename State> constexpr bool FORGETS = false;
+template <typename Bag> constexpr bool FORGETS<EwmRestarted<Bag>> = true;
+
+/* Where a thread's outputs are: the first, and its element and mark in shared memory. */
+template <typename T> struct Place {
+    size_t first;
+    unsigned count, history; /* outputs; elements of the array before the first, at most length - 1 */
+    const T *x;
+    const unsigned char *starts; /* NULL: one series */
+};
+
+/* The sum of the last `terms` elements of one series: num = sum q^j x[i-j]. adjust=no weighs the first of a series 1, not alpha. */
+template <typename T> struct RunningSum {
+    T num = 0, surplus = 0; /* surplus: q^(k+1) times the first element, k elements before; 0 once it is dropped */
+    unsigned terms = 0;
+    __device__ void enter(T q, T x, bool first) {
+        num = first || q == 0 ? x : num * q + x;
+        surplus = first ? x * q : surplus * q;
+        terms = first ? 1 : terms + 1;
+    }
+    __device__ void drop(T dropped, T x) {
+        if (dropped > 0) num -= dropped * x;
+        surplus = 0;
+        terms--;
+    }
+    __device__ T output(const EwmCase &rule, const Window &window) const {
+        if (terms < rule.min_periods) return (T)rule.incomplete;
+        if (!rule.adjust) return (T)rule.alpha * num + (rule.q > 0 ? surplus : 0);
+        const double sum = terms == window.length ? window.sum : -expm1(terms * rule.log_q);
+        return num * (T)(rule.alpha / sum);
+    }
+};
+
+template <typename T> __device__ void update_running(const EwmView<T> &view, const Window &window, const Place<T> &place) {
+    const T q = (T)view.rule.q, dropped = (T)window.dropped;
+    const size_t begin = place.first - place.history;
+    const T *entering = place.x - place.history;
+    const unsigned char *marks = place.starts ? place.starts - place.history : NULL;
+    RunningSum<T> sum;
+    for (unsigned j = 0; j <= place.history; j++) sum.enter(q, entering[j], marks ? begin + j == 0 || marks[j] : begin + j == 0);
+    view.y[place.first] = sum.output(view.rule, window);
+    for (unsigned k = 1; k < place.count; k++) {
+        sum.enter(q, place.x[k], place.starts && place.starts[k]);
+        if (sum.terms > window.length) sum.drop(dropped, *(place.x + k - window.length));
+        view.y[place.first + k] = sum.output(view.rule, window);
+    }
+}
+
+template <typename State, typename T> __device__ void update_state(const EwmView<T> &view, const Place<T> &place) {
+    const size_t begin = place.first - place.history;
+    const T *x = place.x - place.history;
+    const unsigned char *marks = place.starts ? place.starts - place.history : NULL;
+    State state;
+    for (unsigned j = 0; j < place.history + place.count; j++) {
+        state.push(view.rule, (double)x[j], begin + j == 0 || (marks && marks[j]));
+        if constexpr (FORGETS<State>)
+            if (!state.cut) state.forget_earlier();
+        if (j >= place.history) view.y[begin + j] = (T)state.output(view.rule, begin + j);
+    }
+}
+
+/* elements[j] = x[first + j - (length - 1)], and the marks likewise; what lies outside the array stays unset. Does the block see a
+ * NaN? */
+template <typename T>
+__device__ bool stage(const EwmView<T> &view, size_t first, unsigned before, unsigned outputs, T *elements, unsigned char *marks) {
+    bool nan = false;
+    for (unsigned j = threadIdx.x; j < before + outputs; j += blockDim.x) {
+        const size_t shifted = first + j;
+        if (shifted < before || shifted - before >= view.rule.n) continue;
+        const T x = view.x[shifted - before];
+        elements[j] = x;
+        if (view.starts) marks[j] = view.starts[shifted - before];
+        nan |= !(x == x);
+    }
+    return __syncthreads_or(nan) != 0;
+}
+
+template <typename T, typename State>
+static __global__ void __launch_bounds__(1024) truncated_tile_kernel(EwmView<T> view, Window window) {
+    const unsigned before = window.length - 1, outputs = blockDim.x * window.tile, own = threadIdx.x * window.tile;
+    const size_t block_first = (size_t)blockIdx.x * outputs, first = block_first + own;
+    DYN_SHARED(T, elements);
+    unsigned char *const marks = (unsigned char *)(elements + before + outputs);
+    const bool nan = stage(view, block_first, before, outputs, elements, marks);
+    if (first >= view.rule.n) return;
+    const unsigned count = view.rule.n - first < window.tile ? (unsigned)(view.rule.n - first) : window.tile;
+    const unsigned history = first < before ? (unsigned)first : before;
+    const Place<T> place = {first, count, history, elements + before + own, view.starts ? marks + before + own : NULL};
+    if constexpr (IS_MEAN<State>) {
+        if (!nan || !view.rule.nan_decays) {
+            update_running(view, window, place);
+            return;
+        }
+    }
+    update_state<State>(view, place);
+}
+
+static unsigned threads_of(const VariantArgs *args) {
+    return (unsigned)params_int(args->tunables, "threads");
+}
+
+static unsigned tile_of(const VariantArgs *args) {
+    return (unsigned)params_int(args->tunables, "tile");
+}
+
+/* 10 spans, but no more than there are elements; span is 2 / alpha - 1. Rounding must not make 10 * 300 one more than 3000. */
+static size_t window_of(const EwmCase *rule) {
+    const double length = ceil(10 * (1 + rule->q) / rule->alpha * (1 - 0x1p-40));
+    return length < (double)rule->n ? (size_t)length : rule->n;
+}
+
+static size_t shared_bytes(const VariantArgs *args, const EwmCase *rule) {
+    const size_t count = (size_t)threads_of(args) * tile_of(args) + window_of(rule) - 1;
+    return count * (dtype_size(args->problem->dtype) + (rule->segments ? 1 : 0));
+}
+
+namespace { /* every variant has its own Kernels */
+template <typename T, typename State> struct Kernels {
+    static Status launch_on(const VariantArgs *args, EwmView<T> view) {
+        const EwmCase &rule = view.rule;
+        const size_t length = window_of(&rule), blocks = divide_up(rule.n, (size_t)threads_of(args) * tile_of(args));
+        const double log_dropped = (double)length * rule.log_q;
+        const Window window = {(unsigned)length, tile_of(args), exp(log_dropped), -expm1(log_dropped)};
+        return launch(truncated_tile_kernel<T, State>,
+                      {dim3((unsigned)blocks), dim3(threads_of(args)), shared_bytes(args, &rule), args->stream}, view, window);
+    }
+};
+} // namespace
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    const EwmCase rule = ewm_case(args);
+    if (rule.n == 0) return true;
+    const size_t bytes = shared_bytes(args, &rule), window = window_of(&rule);
+    if (bytes > device_block_shared_max())
+        return variant_refuse(
+            reason,
+            "a window of 10 spans, %zu elements, with %u threads x %u outputs needs %zu bytes of shared memory, a block has %zu",
+            window, threads_of(args), tile_of(args), bytes, device_block_shared_max());
+    if (window < rule.n && rule.min_periods > window)
+        return variant_refuse(reason, "min_periods=%zu: a window of 10 spans sees only %zu elements", rule.min_periods, window);
+    return ewm_fits_grid(args, (size_t)threads_of(args) * tile_of(args), reason);
+}
+
+static Status run(const VariantArgs *args) {
+    return ewm_dispatch<Kernels>(args);
+}
+
+RUNGS_VARIANT(ewm, cuda_truncated_tile) = {
+    .backend = BACKEND_CUDA,
+    .summary = "a window of 10 spans in shared memory; a thread updates 48 outputs: decay, add one, drop one",
+    .origin = "Adding the rolling and ewm functions to cuDF (Ewm)",
+    .tunables = TUNABLES,
+    .bound = "truncated",
+    .supports = supports,
+    .run = run,
+};
