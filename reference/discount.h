@@ -14,6 +14,7 @@ typedef enum DiscountBound { DISCOUNT_SCAN, DISCOUNT_DIFFERENCE } DiscountBound;
 /* The case as the truth uses it. */
 typedef struct Discount {
     bool left, f32, unrounded;
+    bool adjoint; /* the transposed sums: of a gradient */
     DiscountGamma gamma_per;
     size_t batch, n, terms; /* terms: 1 .. max(n, 1) */
     const void *gamma;

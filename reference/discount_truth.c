@@ -50,7 +50,8 @@ RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, c
         .x = at(self, x, row * self->n),
         .reset = self->reset ? self->reset + row * self->n : NULL,
         .f32 = self->f32,
-        .backward = !self->left,
+        .backward = self->left == self->adjoint,
+        .adjoint = self->adjoint,
         .n = self->n,
         .scale = facts->scale,
         /* What rounds to an infinity of the dtype. */
