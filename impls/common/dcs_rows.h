@@ -21,6 +21,7 @@ typedef struct DcsJob {
     size_t k; /* terms of a sum; 0: all */
     bool right, f32;
     size_t gamma_row, gamma_element; /* strides of gamma: 0 where one value serves all */
+    size_t begin;                    /* cpu_best: the positions before this one have been written; 0 or 1 */
 } DcsJob;
 
 /* One row, or several below each other, from the first element read. Offsets are in elements. */

@@ -129,13 +129,13 @@ EIGHT_INLINE double dcs_stretch_as(const DcsJob *job, bool f32, bool right, bool
     }
 
 /* Writes `count` positions from `at`; returns the carry at the end. */
-static double dcs_write(const DcsJob *job, DcsWalk at, size_t count, double carry) {
+static inline double dcs_write(const DcsJob *job, DcsWalk at, size_t count, double carry) {
     double ignored, *const weight = &ignored;
     DCS_STRETCH_CASES(true)
 }
 
 /* What a stretch of a multiple of eight carries out if nothing comes in, and what a unit that comes in is worth at its end. */
-static double dcs_measure(const DcsJob *job, DcsWalk at, size_t count, double *weight) {
+static inline double dcs_measure(const DcsJob *job, DcsWalk at, size_t count, double *weight) {
     const double carry = 0;
     if (at.gamma_step == 0 && !job->reset) {
         double passed;

@@ -12,8 +12,7 @@
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif
-#include "common/cpu_chain.h"
-#include "common/dcs_stretch.h"
+#include "common/dcs_chain.h"
 
 #include <omp.h>
 
@@ -44,58 +43,11 @@ static const ParamSpec TUNABLES[] = {
     {0},
 };
 
-enum { BLOCK = 1 << 15, SHORT_ROW = 32, SHORT_WINDOW = 32, OUTPUTS = 64 };
-
-typedef struct Link {
-    ChainSlot slot;
-    double carry; /* out of the block */
-} Link;
-
-static size_t blocks_of(size_t count, size_t block) {
-    return count / block + (count % block != 0);
-}
-
-static bool is_chained(const DcsJob *job) {
-    return job->k == 0 && job->n > BLOCK;
-}
+enum { SHORT_ROW = 32, SHORT_WINDOW = 32, OUTPUTS = 64 };
 
 static size_t scratch_bytes(const VariantArgs *args) {
     const DcsJob job = dcs_job(args);
-    return is_chained(&job) ? job.rows * blocks_of(job.n, BLOCK) * sizeof(Link) : 0;
-}
-
-/* One block of a row. The carry out of it is told as soon as it is known: before the block is written if that is sound. */
-static void chain_block(const DcsJob *job, size_t row, size_t from, bool alone, Link *link) {
-    const size_t count = job->n - from < BLOCK ? job->n - from : BLOCK;
-    const bool last = from + count == job->n;
-    const DcsWalk at = dcs_walk(job, row, from);
-    double weight = 0, out = NAN, in = 0;
-    if (!alone && !last) out = dcs_measure(job, at, count, &weight);
-    if (from > 0) {
-        chain_wait(&link[-1].slot);
-        in = link[-1].carry;
-    }
-    const bool known = isfinite(in) && fabs(weight) <= DBL_MAX && fabs(out + weight * in) <= dcs_limit(job->f32);
-    if (known) {
-        link->carry = out + weight * in;
-        chain_publish(&link->slot);
-    }
-    const double end = dcs_write(job, at, count, in);
-    if (!known) {
-        link->carry = end;
-        chain_publish(&link->slot);
-    }
-}
-
-static void run_chained(const DcsJob *job, Link *links, int threads) {
-    const size_t per_row = blocks_of(job->n, BLOCK), blocks = job->rows * per_row;
-    for (size_t b = 0; b < blocks; b++) atomic_init(&links[b].slot.ready, 0);
-#pragma omp parallel num_threads(threads)
-    {
-        const size_t team = (size_t)omp_get_num_threads();
-        for (size_t b = (size_t)omp_get_thread_num(); b < blocks; b += team)
-            chain_block(job, b / per_row, b % per_row * BLOCK, team == 1, &links[b]);
-    }
+    return dcs_is_chained(&job) ? dcs_chain_bytes(&job) : 0;
 }
 
 static void run_rows(const DcsJob *job, int threads) {
@@ -123,7 +75,7 @@ static void run_short_rows(const DcsJob *job, int threads) {
 }
 
 static void run_long_windows(const DcsJob *job, int threads) {
-    const size_t per_row = blocks_of(job->n, job->k);
+    const size_t per_row = dcs_blocks(job->n, job->k);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t b = 0; b < job->rows * per_row; b++) {
         if (job->f32)
@@ -161,7 +113,7 @@ DEFINE_SHORT_WINDOWS(float)
 
 /* The first k - 1 positions of a row are sums of what there is: the recurrence. */
 static void run_short_windows(const DcsJob *job, int threads) {
-    const size_t whole = job->n - (job->k - 1), start = job->right ? 0 : job->k - 1, per_row = blocks_of(whole, OUTPUTS);
+    const size_t whole = job->n - (job->k - 1), start = job->right ? 0 : job->k - 1, per_row = dcs_blocks(whole, OUTPUTS);
 #pragma omp parallel for schedule(static) num_threads(threads)
     for (size_t b = 0; b < job->rows * per_row; b++) {
         const size_t row = b / per_row, first = b % per_row * OUTPUTS, count = whole - first < OUTPUTS ? whole - first : OUTPUTS;
@@ -182,8 +134,8 @@ static Status run(const VariantArgs *args) {
     int threads = (int)params_int(args->tunables, "threads");
     if (threads == 0) threads = omp_get_max_threads();
     if (job.rows == 0 || job.n == 0) return STATUS_OK;
-    if (is_chained(&job))
-        run_chained(&job, args->scratch, threads);
+    if (dcs_is_chained(&job))
+        dcs_run_chained(&job, args->scratch, threads);
     else if (job.k == 0 && job.n >= SHORT_ROW)
         run_rows(&job, threads);
     else if (job.k == 0)

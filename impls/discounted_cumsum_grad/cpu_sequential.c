@@ -1,0 +1,75 @@
+/* Idea: y by its recurrence, kept where dx will be; then z = dy + gamma z the other way, which overwrites each y one step after it
+ * was needed for dgamma. One thread. Sums of k terms: each window forth and back by itself, O(n k).
+ * Traffic: x, dy, gamma once in, dx twice out and once in; dgamma once out if each element has its own.
+ * Rounding: the recurrences in the dtype; the sum of dgamma over a row, or over all, in double. Sums of k terms in double.
+ * Limits: each step waits for the one before it.
+ * Origin: torch-discounted-cumsum 1.1.0 (backward); reverse mode of the recurrence. */
+#include "common/dcs_gradient.h"
+
+enum { PART = 1024 /* positions whose gradients are gathered at a time, k > 0 */ };
+
+/* DEFINE_ROW: a row of dx, and its dgamma; returns the sum of dgamma. */
+#define DEFINE_ROW(REAL)                                                                                                           \
+    static double row_##REAL(const DcsGradient *self, size_t row) {                                                                \
+        const DcsJob *job = &self->forward;                                                                                        \
+        const DcsWalk walk = dcs_walk(job, row, 0);                                                                                \
+        const REAL *x = (const REAL *)job->x + walk.first, *dy = (const REAL *)self->dy + walk.first;                              \
+        const REAL *gamma = (const REAL *)job->gamma + walk.gamma_first;                                                           \
+        const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;                                                        \
+        REAL *dx = (REAL *)self->dx + walk.first, *dgamma = (REAL *)self->dgamma + walk.gamma_first, carry = 0;                    \
+        const ptrdiff_t n = (ptrdiff_t)job->n, step = walk.step, gamma_step = walk.gamma_step;                                     \
+        for (ptrdiff_t p = 0; p < n; p++) {                                                                                        \
+            carry = reset && reset[p * step] != 0 ? x[p * step] : x[p * step] + gamma[p * gamma_step] * carry;                     \
+            dx[p * step] = carry;                                                                                                  \
+        }                                                                                                                          \
+        double sum = 0;                                                                                                            \
+        carry = 0;                                                                                                                 \
+        for (ptrdiff_t p = n; p-- > 0;) {                                                                                          \
+            const bool cut = p == 0 || (reset && reset[p * step] != 0);                                                            \
+            const REAL z = dy[p * step] + carry, product = cut ? 0 : z * dx[(p - 1) * step];                                       \
+            dx[p * step] = z;                                                                                                      \
+            carry = cut ? 0 : gamma[p * gamma_step] * z;                                                                           \
+            if (gamma_step != 0) dgamma[p * gamma_step] = product;                                                                 \
+            sum += (double)product;                                                                                                \
+        }                                                                                                                          \
+        return sum;                                                                                                                \
+    }
+DEFINE_ROW(double)
+DEFINE_ROW(float)
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    const DcsJob job = dcs_job(args);
+    return job.k > 0 ? (job.k + 2 * PART) * sizeof(double) : 0;
+}
+
+static double windows(const DcsGradient *self, size_t row, double *scratch) {
+    double sum = 0;
+    for (size_t from = 0; from < self->forward.n; from += PART) {
+        const size_t end = self->forward.n - from < PART ? self->forward.n : from + PART;
+        sum += dcs_gradient_windows(self, row, from, end, scratch + 2 * PART, scratch, scratch + PART);
+    }
+    return sum;
+}
+
+static Status run(const VariantArgs *args) {
+    const DcsGradient self = dcs_gradient(args);
+    const DcsJob *job = &self.forward;
+    double all = 0;
+    for (size_t row = 0; row < job->rows; row++) {
+        const double sum = job->k > 0 ? windows(&self, row, args->scratch)
+                           : job->f32 ? row_float(&self, row)
+                                      : row_double(&self, row);
+        if (job->gamma_row == 1 && !job->gamma_element) dcs_put(self.dgamma, row, job->f32, sum);
+        all += sum;
+    }
+    if (params_choice(&args->problem->params, "gamma_per") == 0) dcs_put(self.dgamma, 0, job->f32, all);
+    return STATUS_OK;
+}
+
+RUNGS_VARIANT(discounted_cumsum_grad, cpu_sequential) = {
+    .backend = BACKEND_CPU,
+    .summary = "both recurrences, one after the other, one thread",
+    .origin = "torch-discounted-cumsum's backward, on one core",
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+};
