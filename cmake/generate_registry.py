@@ -58,7 +58,11 @@ def peer_source(path, symbol):
         lines += [f"static const ParamSpec {tunables}[] = {{", *specs, "    {0},", "};"]
     lines.append(f"static const Variant {symbol} = {{.backend = BACKEND_PEER, .summary = {quote(d['summary'])}, "
                  f".origin = {quote(d['origin'])}, .tunables = {tunables}, .bound = {quote(d.get('bound'))}}};")
-    return "\n".join(lines), d["framework"], bool(d.get("needs_gpu", False))
+    outputs = "NULL"
+    if d.get("outputs"):
+        outputs = f"{symbol}_outputs"
+        lines.append(f"static const char *const {outputs}[] = {{{', '.join(map(quote, d['outputs']))}, NULL}};")
+    return "\n".join(lines), d["framework"], bool(d.get("needs_gpu", False)), outputs
 
 
 def main():
@@ -77,12 +81,12 @@ def main():
         symbol = f"{prefix}{op}__{name}"
         backend = "BACKEND_CPU" if name.startswith("cpu_") else "BACKEND_CUDA"
         declarations.append(f"extern const Variant {symbol};")
-        entries.append((f"{op}/{name}", op, path, backend, f"&{symbol}", None, False))
+        entries.append((f"{op}/{name}", op, path, backend, f"&{symbol}", None, False, "NULL"))
     for path in args.peers:
         op, name = identity(path)
-        text, framework, needs_gpu = peer_source(path, f"peer_{op}__{name}")
+        text, framework, needs_gpu, outputs = peer_source(path, f"peer_{op}__{name}")
         declarations.append(text)
-        entries.append((f"{op}/{name}", op, path, "BACKEND_PEER", f"&peer_{op}__{name}", framework, needs_gpu))
+        entries.append((f"{op}/{name}", op, path, "BACKEND_PEER", f"&peer_{op}__{name}", framework, needs_gpu, outputs))
     entries.sort()
     ops = sorted(path.stem for path in args.references if re.search(rf"RUNGS_OP\({path.stem}\)", path.read_text()))
 
@@ -90,11 +94,11 @@ def main():
     out += declarations + [f"extern const Op rungs_op_{op};" for op in ops]
     out += ["", "const Op *const REGISTRY_OPS[] = {", *[f"    &rungs_op_{op}," for op in ops], "    NULL,", "};",
             f"const int REGISTRY_OP_COUNT = {len(ops)};", "", "const VariantEntry REGISTRY_VARIANTS[] = {"]
-    for id_, op, path, backend, pointer, framework, needs_gpu in entries:
+    for id_, op, path, backend, pointer, framework, needs_gpu, outputs in entries:
         relative = path.resolve().relative_to(args.source.resolve()).as_posix()
         out.append(f"    {{{quote(id_)}, {quote(op)}, {quote(relative)}, {backend}, {pointer}, {quote(framework)}, "
-                   f"{str(needs_gpu).lower()}}},")
-    out += ["    {NULL, NULL, NULL, BACKEND_CPU, NULL, NULL, false},", "};", f"const int REGISTRY_VARIANT_COUNT = {len(entries)};", ""]
+                   f"{str(needs_gpu).lower()}, {outputs}}},")
+    out += ["    {NULL, NULL, NULL, BACKEND_CPU, NULL, NULL, false, NULL},", "};", f"const int REGISTRY_VARIANT_COUNT = {len(entries)};", ""]
     args.out.write_text("\n".join(out))
 
 

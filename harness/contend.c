@@ -17,8 +17,9 @@ static double timeout_for(const Problem *problem, const RunOptions *options) {
     return options->timeout_seconds + SECONDS_PER_BYTE * (double)problem_bytes(problem);
 }
 
-/* Compares every output with the truth of the set; true if all are within the bound. Errors of the first set go into the row. */
-static Status judge(Problem *problem, DataSet set, int bound, json_t *row, bool *pass) {
+/* Compares every output that the variant gives with the truth of the set; true if all are within the bound. Errors of the first set
+ * go into the row. */
+static Status judge(Problem *problem, const Contest *contest, DataSet set, int bound, json_t *row, bool *pass) {
     const Truth *truth;
     TRY(problem_truth(problem, set, bound, &truth));
     json_t *errors = json_object();
@@ -26,6 +27,7 @@ static Status judge(Problem *problem, DataSet set, int bound, json_t *row, bool 
     *pass = true;
     for (int i = 0; i < problem->op->out_count; i++) {
         ErrorReport report;
+        if (!registry_gives(contest->choice->entry, problem->out[i].name)) continue;
         norms_compare(&problem->out[i], truth[i].value, truth[i].tolerance, &report);
         json_object_set_new(errors, problem->out[i].name, row_errors(&report));
         if (report.pass) continue;
@@ -33,6 +35,10 @@ static Status judge(Problem *problem, DataSet set, int bound, json_t *row, bool 
             norms_explain(&report, problem->out[i].name, problem->op->in_count == 1 ? &problem->in[0] : NULL, reason,
                           sizeof reason);
         *pass = false;
+    }
+    if (json_object_size(errors) == 0) { /* a peer whose "outputs" are none of the op's */
+        *pass = false;
+        snprintf(reason, sizeof reason, "it gives no output of %s", problem->op->name);
     }
     if (set == DATA_FIRST || !*pass) json_object_set(row, "errors", errors);
     json_decref(errors);
@@ -68,7 +74,7 @@ static Status run_and_judge(Problem *problem, const Contest *contest, Child *chi
     }
     if (seconds) *seconds = json_number_value(json_object_get(reply, "seconds"));
     json_decref(reply);
-    return judge(problem, set, bound, row, pass);
+    return judge(problem, contest, set, bound, row, pass);
 }
 
 static json_t *time_command(const Contest *contest) {
@@ -152,6 +158,7 @@ Status contend(Problem *problem, const Contest *contest, json_t *row) {
         status = contest_open(problem, contest, child, STARTUP_SECONDS + timeout_for(problem, contest->options), &reply);
     if (status == STATUS_OK) {
         json_object_set(row, "prepare_seconds", json_object_get(reply, "prepare_seconds"));
+        if (json_is_object(json_object_get(reply, "launch"))) json_object_set(row, "launch", json_object_get(reply, "launch"));
         json_decref(reply);
         status = verify_and_time(problem, contest, child, bound, row);
     } else {

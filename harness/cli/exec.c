@@ -88,6 +88,8 @@ static Status check_outputs(const Exec *e) {
     for (int k = 0; k < e->out.count; k++) {
         int i = 0;
         TRY(known_array("out", e->out.names[k], e->out_shapes, e->op->out_count, &i));
+        if (!registry_gives(e->choice.entry, e->out.names[k]))
+            return status_fail(STATUS_INVALID, "--out %s=...: %s does not give it", e->out.names[k], e->choice.entry->id);
     }
     return STATUS_OK;
 }
@@ -130,12 +132,13 @@ static Status prepare(Exec *e, const char *id) {
     return adopt(e);
 }
 
-static Status check(Problem *problem) {
+static Status check(const Exec *e, Problem *problem) {
     const Truth *truth;
     TRY(problem_truth(problem, DATA_FIRST, 0, &truth));
     for (int i = 0; i < problem->op->out_count; i++) {
         ErrorReport report;
         char text[1024];
+        if (!registry_gives(e->choice.entry, problem->out[i].name)) continue;
         norms_compare(&problem->out[i], truth[i].value, truth[i].tolerance, &report);
         if (!report.pass) {
             norms_explain(&report, problem->out[i].name, problem->op->in_count == 1 ? &problem->in[0] : NULL, text, sizeof text);
@@ -211,7 +214,7 @@ static Status execute(Exec *e) {
     if (status == STATUS_OK && cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)
         status = status_fail(STATUS_UNSUPPORTED, "no GPU: %s; --emulate runs the kernel on the CPU", reason);
     if (status == STATUS_OK) status = ask_worker(e, &problem, emulated);
-    if (status == STATUS_OK && e->check) status = check(&problem);
+    if (status == STATUS_OK && e->check) status = check(e, &problem);
     for (int k = 0; k < e->out.count && status == STATUS_OK; k++) {
         const Array array = shaped_as_given(e, &problem, array_find(problem.out, e->op->out_count, e->out.names[k]));
         char shape[128];

@@ -6,7 +6,8 @@ It has a dictionary VARIANT, a plain literal that the build reads without import
                "needs_gpu": True,         # optional
                "clock": "torch",          # how to time it: a name of peer_timing.CLOCKS; default "cpu"
                "tunables": [{"name", "summary", "kind", "default", "min", "max"}],  # optional
-               "bound": "textbook"}       # optional: a looser bound of the op
+               "bound": "textbook",       # optional: a looser bound of the op
+               "outputs": ["mean"]}       # optional: gives only these of the op's outputs; the others are not judged
 
 and functions. `case` is the protocol's: case["params"]["window"], case["dtype"] ("f32" | "f64"). Arrays are dictionaries by name.
 

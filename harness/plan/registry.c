@@ -22,6 +22,13 @@ const VariantEntry *registry_variant(const char *id) {
     return NULL;
 }
 
+bool registry_gives(const VariantEntry *entry, const char *output) {
+    if (!entry->outputs) return true;
+    for (int i = 0; entry->outputs[i]; i++)
+        if (strcmp(entry->outputs[i], output) == 0) return true;
+    return false;
+}
+
 bool registry_has_backend(Backend backend) {
     for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++)
         if (REGISTRY_VARIANTS[i].backend == backend) return true;

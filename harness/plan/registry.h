@@ -11,9 +11,10 @@ typedef struct VariantEntry {
     const char *op;   /* "rolling" */
     const char *path; /* "impls/rolling/cuda_shared.cu" */
     Backend backend;
-    const Variant *variant; /* for peers a descriptor made from the Python file, without functions */
-    const char *framework;  /* peers: "pandas", "torch", ...: what must be importable; NULL otherwise */
-    bool needs_gpu;         /* peers that do nothing without one */
+    const Variant *variant;     /* for peers a descriptor made from the Python file, without functions */
+    const char *framework;      /* peers: "pandas", "torch", ...: what must be importable; NULL otherwise */
+    bool needs_gpu;             /* peers that do nothing without one */
+    const char *const *outputs; /* peers that give some of the op's outputs only: their names, NULL-terminated; NULL: all */
 } VariantEntry;
 
 extern const Op *const REGISTRY_OPS[];
@@ -26,6 +27,8 @@ const char *backend_name(Backend backend);
 /* NULL if unknown. */
 const Op *registry_op(const char *name);
 const VariantEntry *registry_variant(const char *id);
+/* Does it give the op's output of this name? Others are neither judged nor written. */
+bool registry_gives(const VariantEntry *entry, const char *output);
 /* Was any variant of this backend built? False for BACKEND_CUDA in a build without CUDA. */
 bool registry_has_backend(Backend backend);
 /* As above, but an unknown name is STATUS_INVALID with a suggestion and the known names. */
