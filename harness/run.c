@@ -144,7 +144,11 @@ static void count(RunSummary *summary, const json_t *row) {
 }
 
 /* Reasons to skip that need neither data nor a worker. */
-static bool refused(const Run *run, const Problem *problem, const VariantChoice *choice, bool emulated, char reason[REASON_MAX]) {
+static bool refused(const Run *run, const PlanItem *item, const Problem *problem, const VariantChoice *choice, bool emulated,
+                    char reason[REASON_MAX]) {
+    if (item->gpu_only && (emulated || !run->summary->has_gpu))
+        return !variant_refuse(reason, "this suite is for machines with a GPU%s%s", run->summary->has_gpu ? "" : ": ",
+                               run->summary->has_gpu ? "" : run->summary->no_gpu_reason);
     if (choice->entry->backend == BACKEND_PEER && choice->entry->needs_gpu && !run->summary->has_gpu)
         return !variant_refuse(reason, "needs a GPU: %s", run->summary->no_gpu_reason);
     return contest_refused(problem, choice, emulated, reason);
@@ -168,7 +172,7 @@ static Status decide_row(Run *run, const PlanItem *item, const Case *c, const Va
     char reason[REASON_MAX];
     Problem shapes;
     Status status = describe(op, c, &shapes);
-    if (status == STATUS_OK && refused(run, &shapes, choice, emulated, reason)) {
+    if (status == STATUS_OK && refused(run, item, &shapes, choice, emulated, reason)) {
         row_verdict(row, "skip", reason);
         return STATUS_OK;
     }

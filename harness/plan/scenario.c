@@ -21,6 +21,7 @@ typedef struct Suite {
     bool declared_bounds;
     const char *baseline;
     YamlNode *without_gpu;
+    bool gpu_only;
 } Suite;
 
 bool variant_not_built(const char *text) {
@@ -128,6 +129,15 @@ static Status read_baseline(YamlFile *file, const YamlNode *node, Suite *suite) 
     return STATUS_OK;
 }
 
+/* Parameters of the emulated runs, or the word skip. */
+static Status read_without_gpu(YamlFile *file, YamlNode *node, Suite *suite) {
+    if (!node) return STATUS_OK;
+    suite->gpu_only = node->type == YAML_SCALAR_NODE && strcmp((const char *)node->data.scalar.value, "skip") == 0;
+    if (suite->gpu_only) return STATUS_OK;
+    suite->without_gpu = node;
+    return yamlfile_map(file, node, "without_gpu", NULL);
+}
+
 static Status read_suite(YamlFile *file, const YamlNode *node, Suite *suite) {
     YamlNode *op;
     const char *name;
@@ -139,8 +149,7 @@ static Status read_suite(YamlFile *file, const YamlNode *node, Suite *suite) {
     TRY(read_modes(file, yamlfile_get(file, node, "modes"), suite));
     TRY(read_bounds(file, yamlfile_get(file, node, "bounds"), suite));
     TRY(read_baseline(file, yamlfile_get(file, node, "baseline"), suite));
-    suite->without_gpu = yamlfile_get(file, node, "without_gpu");
-    return suite->without_gpu ? yamlfile_map(file, suite->without_gpu, "without_gpu", NULL) : STATUS_OK;
+    return read_without_gpu(file, yamlfile_get(file, node, "without_gpu"), suite);
 }
 
 static Status emulated_case(YamlFile *file, const Suite *suite, const Case *problem, Case *out) {
@@ -167,6 +176,7 @@ static Status add_suite(YamlFile *file, const YamlNode *node, const Suite *suite
                          .variant_count = suite->variant_count,
                          .modes = suite->modes,
                          .declared_bounds = suite->declared_bounds,
+                         .gpu_only = suite->gpu_only,
                          .baseline = suite->baseline,
                          .scenario = scenario};
         status = emulated_case(file, suite, &cases[i], &item.emulated);

@@ -28,6 +28,7 @@ typedef struct PlanItem {
     VariantChoice *variants;
     int variant_count;
     unsigned modes;       /* bit per Mode */
+    bool gpu_only;        /* without a GPU nothing of it runs: what is to be compared with a GPU costs much and shows nothing */
     bool declared_bounds; /* judge variants that declare a looser bound by it */
     const char *baseline; /* variant id that speed-ups are against; NULL: none */
     const char *scenario; /* name of the scenario: "published/rolling" */

@@ -47,6 +47,7 @@ static const char GOOD[] = "title: two suites\n"
                            "  - op: double\n"
                            "    axes: {n: [7], input: *families}\n"
                            "    variants: [cpu_loop]\n"
+                           "    without_gpu: skip\n"
                            "claims:\n"
                            "  - id: c1\n"
                            "    statement: s\n"
@@ -198,6 +199,7 @@ static const char *const BAD[][3] = {
     {SUITE "    baseline: cpu_lop\n", "5:15: unknown variant 'double/cpu_lop'", "did you mean"},
     {SUITE "    baseline: cpu_*\n", "5:15: unknown variant 'double/cpu_*'", ""},
     {SUITE "    without_gpu: 5\n", "5:18: without_gpu: a mapping is expected", ""},
+    {SUITE "    without_gpu: skipped\n", "5:18: without_gpu: a mapping is expected", ""},
     {SUITE "    without_gpu: {n: x}\n", "5:22: n='x' is not an integer", ""},
     {SUITE "    without_gpu: {m: 1}\n", "5:19: unknown parameter 'm'", ""},
     {SUITE "claims: {}\n", "5:9: claims: a list is expected", ""},
