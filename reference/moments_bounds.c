@@ -10,6 +10,11 @@ static double growth(const MomentsFacts *facts, double terms) {
     return g < 0x1p-8 ? g : 0x1p-8;
 }
 
+/* Longest chain of additions that a bound provides for. */
+static double chain(const MomentsFacts *facts, MomentsBound bound) {
+    return 64 + (bound == MOMENTS_NAIVE_SUM ? facts->rows : facts->rows / 256);
+}
+
 /* mean |x - mean|^p, for odd p from above (Cauchy and Schwarz). */
 static double spread(const MomentsFacts *facts, int p) {
     if (p == 0) return 1;
@@ -30,7 +35,7 @@ static double widened(const MomentsFacts *facts, int p, double reach, bool whole
 
 /* Error of mean (x - mean)^p. */
 static double central_error(const MomentsFacts *facts, MomentsBound bound, int p) {
-    const double g = growth(facts, bound == MOMENTS_NAIVE_SUM ? 64 + facts->rows : 64 + facts->rows / 256);
+    const double g = growth(facts, chain(facts, bound));
     const double shift = 2 * g * facts->mean_abs;
     double error = 4 * g * widened(facts, p, 2 * shift, true);
     if (bound == MOMENTS_UPDATING || bound == MOMENTS_NAIVE_SUM) error += widened(facts, p, shift, false);
@@ -39,8 +44,8 @@ static double central_error(const MomentsFacts *facts, MomentsBound bound, int p
 }
 
 double moments_mean_tolerance(const MomentsFacts *facts, MomentsBound bound) {
-    const bool one_chain = bound == MOMENTS_NAIVE_SUM || bound == MOMENTS_POWER_SUMS;
-    const double g = growth(facts, one_chain ? 64 + facts->rows : 64 + facts->rows / 256);
+    double g = growth(facts, chain(facts, bound));
+    if (bound == MOMENTS_POWER_SUMS) g += 2 * (64 + facts->rows) * 0x1p-53;
     return 2 * g * facts->mean_abs + 3 * (facts->f32 ? 0x1p-24 : 0x1p-53) * fabs(facts->mean);
 }
 
@@ -57,7 +62,7 @@ void moments_tolerance(const MomentsFacts *facts, MomentsBound bound, int order,
     /* (m + dm) / (v + dv)^(p/2) for |dv| <= r v */
     const double r = out->var / var;
     for (int p = 3; p <= order; p++) {
-        const double limit = 2 * pow(facts->most, 0.5 * p - 1); /* any result but nonsense */
+        const double limit = bound == MOMENTS_POWER_SUMS ? DBL_MAX : 2 * pow(facts->most, 0.5 * p - 1); /* all but nonsense */
         const double grown = r < 1 ? pow(1 - r, -0.5 * p) : INFINITY;
         const double error = fabs(standardised[p]) * (grown - 1) + central_error(facts, bound, p) * pow(var, -0.5 * p) * grown;
         out->standardised[p] = at_most(error + 8 * u * fabs(standardised[p]), limit);
