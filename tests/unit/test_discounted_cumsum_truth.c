@@ -1,9 +1,8 @@
-/* The truth of `discounted_cumsum` against 600-bit brute force, the documented example, planted NaN and inf, other threads. */
+/* The truth of `discounted_cumsum` against 600-bit brute force and the documented example. */
 #include "scan_support.h"
 
 #include <math.h>
 #include <mpfr.h>
-#include <omp.h>
 
 enum { BITS = 600 };
 
