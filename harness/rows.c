@@ -33,7 +33,7 @@ json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, co
     const Op *op = registry_op(problem->op);
     const Work work = op->work(problem);
     static const char *const NULLS[] = {"reason",          "errors", "reverified", "timing", "why_not_timed",
-                                        "prepare_seconds", "bound",  "counts",     NULL};
+                                        "prepare_seconds", "bound",  "counts",     "launch", NULL};
     json_t *row = json_pack(
         "{s:s, s:i, s:s, s:s?, s:s, s:s, s:o, s:s, s:s, s:I, s:s, s:o, s:s, s:s, s:{s:f, s:f}, s:s?}", "kind", "row", "schema",
         ROW_SCHEMA_VERSION, "run", run, "scenario", item->scenario, "case", case_format(problem, text, sizeof text), "op",

@@ -52,6 +52,22 @@ typedef struct VariantArgs {
     void *state; /* what prepare() made; NULL without it */
 } VariantArgs;
 
+/* How a variant launches its kernels on the device that is present: named numbers, for the row and for `rungs doctor`. */
+enum { LAUNCH_NOTES_MAX = 16 };
+typedef struct LaunchNotes {
+    int count;
+    struct {
+        const char *name; /* "blocks", "threads", "shared_bytes", ...; not copied */
+        double value;
+    } notes[LAUNCH_NOTES_MAX];
+} LaunchNotes;
+
+static inline void launch_note(LaunchNotes *notes, const char *name, double value) {
+    if (notes->count == LAUNCH_NOTES_MAX) return;
+    notes->notes[notes->count].name = name;
+    notes->notes[notes->count++].value = value;
+}
+
 typedef struct Variant {
     Backend backend;
     const char *summary;       /* one line: what `rungs list` and the report print */
@@ -70,6 +86,9 @@ typedef struct Variant {
     Status (*prepare)(const VariantArgs *args, void **state);
     void (*release)(void *state);
     Status (*run)(const VariantArgs *args);
+    /* The launch configuration that run() derives from the case and the device; `out` arrives empty. Called with shapes, without
+     * data. NULL: nothing to tell. */
+    Status (*configuration)(const VariantArgs *args, LaunchNotes *out);
 } Variant;
 
 #define RUNGS_JOIN3_(a, b, c) a##b##__##c

@@ -7,6 +7,7 @@
 #include "plan/registry.h"
 
 #include <fcntl.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -90,6 +91,20 @@ static Status open_arrays(const Device *device, const json_t *list, int writable
     return STATUS_OK;
 }
 
+/* {"device": "cuda", "blocks": 264, ...}, or null if the variant tells nothing. */
+static Status tell_launch(const Worker *worker, json_t *reply) {
+    LaunchNotes notes = {0};
+    if (worker->entry->variant->configuration) TRY(worker->entry->variant->configuration(&worker->args, &notes));
+    json_t *launch = notes.count > 0 ? json_pack("{s:s}", "device", worker->device->kind) : json_null();
+    for (int i = 0; i < notes.count; i++) {
+        const double value = notes.notes[i].value;
+        json_object_set_new(launch, notes.notes[i].name,
+                            value == floor(value) ? json_integer((json_int_t)value) : json_real(value));
+    }
+    json_object_set_new(reply, "launch", launch);
+    return STATUS_OK;
+}
+
 static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
     const char *id = json_string_value(json_object_get(command, "variant"));
     TRY(registry_require_variant(id ? id : "", &worker->entry));
@@ -120,6 +135,7 @@ static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
         TRY(buffer_create(worker->device, &shape, &worker->scratch));
         args->scratch = worker->scratch.array.data;
     }
+    TRY(tell_launch(worker, reply));
     json_object_set_new(reply, "prepare_seconds", json_null());
     if (!variant->prepare) return STATUS_OK;
     const double begin = clock_seconds();

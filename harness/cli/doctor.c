@@ -4,6 +4,7 @@
 #include "cli/options.h"
 #include "device/device.h"
 #include "device/facts.h"
+#include "plan/case.h"
 #include "plan/registry.h"
 #include "record/environment.h"
 
@@ -55,6 +56,31 @@ static bool doctor_gpu(void) {
         json_decref(facts);
     }
     return true;
+}
+
+/* How variants that derive their launch from the device would launch their op's default case on the first GPU. */
+static void doctor_launches(bool has_gpu) {
+    for (int v = 0; v < REGISTRY_VARIANT_COUNT; v++) {
+        const VariantEntry *entry = &REGISTRY_VARIANTS[v];
+        const Op *op = registry_op(entry->op);
+        char text[600] = "no GPU to derive a launch configuration from", reason[REASON_MAX];
+        Case problem;
+        Params tunables;
+        Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS];
+        LaunchNotes notes = {0};
+        const VariantArgs args = {
+            .problem = &problem, .tunables = &tunables, .in = in, .in_count = op->in_count, .out = out, .out_count = op->out_count};
+        if (!entry->variant->configuration || case_init(op, &problem) != STATUS_OK ||
+            params_init(entry->variant->tunables, &tunables) != STATUS_OK || op->shapes(&problem, in, out) != STATUS_OK ||
+            (entry->variant->supports && !entry->variant->supports(&args, reason)) ||
+            (has_gpu && entry->variant->configuration(&args, &notes) != STATUS_OK))
+            continue;
+        size_t used = 0;
+        for (int i = 0; i < notes.count && used < sizeof text; i++)
+            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%.6g", i ? " " : "", notes.notes[i].name,
+                                     notes.notes[i].value);
+        line("launch", has_gpu, "%s: %s", entry->id, text);
+    }
 }
 
 static void doctor_emulator(void) {
@@ -111,6 +137,7 @@ int command_doctor(int argc, char **argv) {
     doctor_build(environment);
     line("cpu", true, "%s", text_at(environment, "cpu", "model"));
     const bool has_gpu = doctor_gpu();
+    doctor_launches(has_gpu);
     doctor_emulator();
     doctor_peers(has_gpu);
     json_decref(environment);

@@ -151,6 +151,9 @@ cudaError_t cudaDeviceGetAttribute(int *value, enum cudaDeviceAttr attribute, in
     case cudaDevAttrMaxSharedMemoryPerMultiprocessor:
         *value = 228 * 1024;
         break;
+    case cudaDevAttrMaxRegistersPerMultiprocessor:
+        *value = 65536;
+        break;
     case cudaDevAttrWarpSize:
         *value = WARP_LANES;
         break;
