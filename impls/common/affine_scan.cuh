@@ -28,13 +28,8 @@
 #include "common/affine.cuh"
 
 /* Blocks that fill a large GPU several times over, and lines from which on a block each is enough: then nothing is read twice. */
-enum {
-    SCAN_THREADS_MAX = 512,
-    SCAN_BLOCKS_FULL = 264,
-    SCAN_STRIPS_GOAL = 2112,
-    SCAN_LINES_TO_WALK = 256,
-    SCAN_CARRY_THREADS = 512
-};
+constexpr unsigned SCAN_THREADS_MAX = 512, SCAN_CARRY_THREADS = 512;
+constexpr size_t SCAN_BLOCKS_FULL = 264, SCAN_STRIPS_GOAL = 2112, SCAN_LINES_TO_WALK = 256;
 
 struct ScanShape {
     size_t lines, strips, tiles, tiles_per_strip; /* tiles of a line */
@@ -137,7 +132,8 @@ template <class Work> static inline size_t scan_tile_length(unsigned threads, un
 template <class Work> static inline ScanShape scan_shape(size_t lines, size_t length, unsigned threads, size_t strips) {
     ScanShape shape = {lines, 1, 1, 1, threads, Work::VECTORS};
     shape.tiles = divide_up(length, scan_tile_length<Work>(threads, shape.vectors));
-    if (lines * shape.tiles < SCAN_BLOCKS_FULL) { /* too few to fill the device: smaller tiles, more blocks */
+    /* Small tiles where one is enough, and where large ones are too few to fill the device. */
+    if (length <= scan_tile_length<Work>(threads, 1) || lines * shape.tiles < SCAN_BLOCKS_FULL) {
         shape.vectors = 1;
         shape.tiles = divide_up(length, scan_tile_length<Work>(threads, 1));
     }
