@@ -1,0 +1,248 @@
+/* The truth of `ewm` by the definition in 600 bits and by discounted sums; its bounds against right and nearly right algorithms. */
+#include "scan_support.h"
+
+#include <mpfr.h>
+
+enum { BITS = 600 };
+enum { EWM_BOUND_SCAN, EWM_BOUND_TRUNCATED, EWM_BOUND_TEXTBOOK }; /* indices into the bounds of the op */
+static mpfr_t sum, weights, weight, squares, second, term, q_exact;
+#define COUNT(array) (sizeof(array) / sizeof *(array))
+
+static const char *const FINITE[] = {"uniform",   "normal",    "ones",        "ramp",  "constant", "integers", "offset1e3",
+                                     "offset1e8", "spike1e16", "alternating", "mixed", "denormal", "sorted",   "heavytail"};
+
+/* Weighted mean (and variance, corrected) of x[first .. i] without NaN: weights q^j; adjust=no: the later ones times alpha. */
+static double by_definition(const Scan *self, size_t first, size_t i, int agg, bool adjust, double span) {
+    mpfr_set_d(q_exact, span, MPFR_RNDN);
+    mpfr_sub_ui(q_exact, q_exact, 1, MPFR_RNDN);
+    mpfr_set_d(term, span, MPFR_RNDN);
+    mpfr_add_ui(term, term, 1, MPFR_RNDN);
+    mpfr_div(q_exact, q_exact, term, MPFR_RNDN);
+    for (int pass = 0; pass < 2; pass++) { /* the mean, then what is around it */
+        mpfr_set_ui(weight, 1, MPFR_RNDN);
+        mpfr_set_zero(pass ? squares : sum, 1);
+        mpfr_set_zero(weights, 1);
+        mpfr_set_zero(second, 1);
+        for (size_t j = i + 1; j-- > first; mpfr_mul(weight, weight, q_exact, MPFR_RNDN)) {
+            if (!adjust && j == first && i > first) { /* the first weighs 1, not alpha: by 1 / (1 - q) more */
+                mpfr_ui_sub(term, 1, q_exact, MPFR_RNDN);
+                mpfr_div(weight, weight, term, MPFR_RNDN);
+            }
+            mpfr_add(weights, weights, weight, MPFR_RNDN);
+            mpfr_sqr(term, weight, MPFR_RNDN);
+            mpfr_add(second, second, term, MPFR_RNDN);
+            mpfr_set_d(term, array_get(&self->in[0], j), MPFR_RNDN);
+            if (pass) mpfr_sub(term, term, sum, MPFR_RNDN);
+            if (pass) mpfr_sqr(term, term, MPFR_RNDN);
+            mpfr_mul(term, term, weight, MPFR_RNDN);
+            mpfr_add(pass ? squares : sum, pass ? squares : sum, term, MPFR_RNDN);
+        }
+        mpfr_div(pass ? squares : sum, pass ? squares : sum, weights, MPFR_RNDN);
+        if (agg == 0) return mpfr_get_d(sum, MPFR_RNDN);
+    }
+    mpfr_sqr(weights, weights, MPFR_RNDN);
+    mpfr_sub(second, weights, second, MPFR_RNDN);
+    if (mpfr_zero_p(second)) return NAN;
+    mpfr_mul(squares, squares, weights, MPFR_RNDN);
+    mpfr_div(squares, squares, second, MPFR_RNDN);
+    if (agg == 2) mpfr_sqrt(squares, squares, MPFR_RNDN);
+    return mpfr_get_d(squares, MPFR_RNDN);
+}
+
+static void every_family_agrees_with_the_definition(void **state) {
+    (void)state;
+    static const char *const aggs[] = {"mean", "var", "std"};
+    static const double spans[] = {1, 1.25, 3, 20, 1e6};
+    for (size_t f = 0; f < COUNT(FINITE); f++)
+        for (int a = 0; a < 3; a++)
+            for (size_t s = 0; s < COUNT(spans); s++)
+                for (int mode = 0; mode < 4; mode++) {
+                    Scan self = scan_open("ewm agg=%s n=130 span=%g adjust=%s segments=%s dtype=f64 input=%s seed=5", aggs[a],
+                                          spans[s], mode & 1 ? "no" : "yes", mode & 2 ? "mask" : "none", FINITE[f]);
+                    for (size_t i = 20; mode & 2 && i < 130; i += 37) array_set(&self.in[1], i, 1);
+                    scan_truth(&self, 0);
+                    size_t first = 0;
+                    for (size_t i = 0; i < 130; i++) {
+                        if (mode & 2 && array_get(&self.in[1], i) != 0) first = i;
+                        const double expected = by_definition(&self, first, i, a, !(mode & 1), spans[s]);
+                        const double value = self.truth[0].value[i], tolerance = self.truth[0].tolerance[i];
+                        if (!(tolerance >= 0)) fail_msg("%s at %zu: tolerance %a", self.text, i, tolerance);
+                        if (!same_value(value, expected) &&
+                            !(fabs(value - expected) <= 0x1p-50 * fabs(expected) + 0x1p-20 * tolerance + 0x1p-1074))
+                            fail_msg("%s at %zu: %a, not %a (tolerance %a)", self.text, i, value, expected, tolerance);
+                    }
+                    scan_close(&self);
+                }
+}
+
+/* mean = dcs_left(x, q) / dcs_left(1, q); kept to K terms, what the bound `truncated` is for. */
+static void a_mean_is_a_quotient_of_discounted_sums(void **state) {
+    (void)state;
+    enum { SPAN = 31, N = 3000 };
+    for (int truncated = 0; truncated < 2; truncated++) {
+        Scan mean = scan_open("ewm n=3000 span=31 dtype=f64 input=uniform");
+        Scan above =
+            scan_open("discounted_cumsum direction=left n=3000 gamma=0.9375 k=%d dtype=f64 input=ones", truncated * 10 * SPAN);
+        Scan below =
+            scan_open("discounted_cumsum direction=left n=3000 gamma=0.9375 k=%d dtype=f64 input=ones", truncated * 10 * SPAN);
+        memcpy(above.in[0].data, mean.in[0].data, N * sizeof(double));
+        scan_truth(&mean, truncated);
+        scan_truth(&above, 0);
+        scan_truth(&below, 0);
+        double most = 0, least_room = INFINITY;
+        for (size_t i = 0; i < N; i++) {
+            const double quotient = above.truth[0].value[i] / below.truth[0].value[i],
+                         away = fabs(mean.truth[0].value[i] - quotient);
+            if (!(away <= (truncated ? mean.truth[0].tolerance[i] : 0x1p-51 * quotient)))
+                fail_msg("%d, %zu: %a", truncated, i, away);
+            most = away > most ? away : most;
+            if (i >= 10 * SPAN && mean.truth[0].tolerance[i] < least_room) least_room = mean.truth[0].tolerance[i];
+        }
+        if (truncated) assert_true(most > 1e-11 && least_room < 1e-7); /* it is seen, and bounded by little more */
+        scan_close(&mean);
+        scan_close(&above);
+        scan_close(&below);
+    }
+}
+
+typedef struct Run {
+    Scan *scan;
+    bool f32, adjust;
+    double alpha, q; /* as doubles */
+} Run;
+
+static double rounded(const Run *run, double value) {
+    return run->f32 ? (double)(float)value : value;
+}
+
+/* Numerator and denominator, each a recurrence of the dtype. */
+static void by_recurrence(const Run *run, double alpha, double q) {
+    double above = 0, below = 0;
+    q = rounded(run, q);
+    for (size_t i = 0; i < run->scan->n; i++) {
+        const double x = array_get(&run->scan->in[0], i), fresh = run->adjust || i == 0 ? x : rounded(run, rounded(run, alpha) * x);
+        above = rounded(run, rounded(run, q * above) + fresh);
+        below = run->adjust ? rounded(run, rounded(run, q * below) + 1) : 1;
+        array_set(&run->scan->out[0], i, rounded(run, above / below));
+    }
+}
+
+/* From the first of the last `window` terms, afresh for every output. */
+static void by_window(const Run *run, size_t window) {
+    for (size_t i = 0; i < run->scan->n; i++) {
+        double above = 0, below = 0;
+        for (size_t j = i + 1 > window ? i + 1 - window : 0; j <= i; j++) {
+            above = rounded(run, rounded(run, rounded(run, run->q) * above) + array_get(&run->scan->in[0], j));
+            below = rounded(run, rounded(run, rounded(run, run->q) * below) + 1);
+        }
+        array_set(&run->scan->out[0], i, rounded(run, above / below));
+    }
+}
+
+/* pandas' update, in the dtype; textbook: E[x^2] - E[x]^2. */
+static void variance(const Run *run, bool textbook) {
+    const Run *r = run;
+    double mean = 0, spread = 0, square = 0, old = 0, s1 = 0, s2 = 0;
+    for (size_t i = 0; i < run->scan->n; i++) {
+        const double x = array_get(&run->scan->in[0], i), fresh = run->adjust || i == 0 ? 1 : rounded(r, run->alpha);
+        const double q = rounded(r, run->q);
+        old = rounded(r, old * q);
+        s1 = rounded(r, s1 * q);
+        s2 = rounded(r, s2 * rounded(r, q * q));
+        const double total = rounded(r, old + fresh), before = mean;
+        mean = rounded(r, rounded(r, rounded(r, old * mean) + rounded(r, fresh * x)) / total);
+        square = rounded(r, rounded(r, rounded(r, old * square) + rounded(r, fresh * rounded(r, x * x))) / total);
+        const double moved = rounded(r, before - mean), beside = rounded(r, x - mean);
+        const double kept = rounded(r, spread + rounded(r, moved * moved));
+        spread = rounded(r, rounded(r, rounded(r, old * kept) + rounded(r, fresh * rounded(r, beside * beside))) / total);
+        if (i == 0) spread = 0;
+        s1 = rounded(r, s1 + fresh);
+        s2 = rounded(r, s2 + rounded(r, fresh * fresh));
+        old = run->adjust ? total : 1;
+        if (!run->adjust) s1 = rounded(r, s1 / total), s2 = rounded(r, s2 / rounded(r, total * total));
+        const double above = rounded(r, s1 * s1), below = rounded(r, above - s2);
+        double v = textbook ? rounded(r, square - rounded(r, mean * mean)) : spread;
+        if (v < 0) v = 0;
+        array_set(&run->scan->out[0], i, below > 0 ? rounded(r, rounded(r, above / below) * v) : (double)NAN);
+    }
+}
+
+static void must(bool expected, const Run *run, const char *what) {
+    char why[1024];
+    if (scan_passes(run->scan, 0, why, sizeof why) != expected)
+        fail_msg("%s: %s %s: %s", run->scan->text, what, expected ? "does not pass" : "passes", why);
+}
+
+static void right_means_pass_and_near_misses_fail(void **state) {
+    (void)state;
+    static const double spans[] = {2, 30, 300};
+    for (size_t f = 0; f < COUNT(FINITE); f++)
+        for (size_t s = 0; s < COUNT(spans); s++)
+            for (int mode = 0; mode < 4; mode++) {
+                Scan scan = scan_open("ewm n=5000 span=%g adjust=%s dtype=%s input=%s seed=2", spans[s], mode & 1 ? "no" : "yes",
+                                      mode & 2 ? "f32" : "f64", FINITE[f]);
+                const double alpha = 2 / (spans[s] + 1);
+                const Run run = {&scan, mode & 2, !(mode & 1), alpha, 1 - alpha};
+                scan_truth(&scan, EWM_BOUND_SCAN);
+                by_recurrence(&run, run.alpha, run.q);
+                must(true, &run, "the recurrence");
+                const double wrong = 2 / (spans[s] + 1) * (1 + (run.f32 ? 2e-2 : 1e-9));
+                by_recurrence(&run, wrong, 1 - wrong);
+                if (strstr("uniform normal ramp integers mixed heavytail", FINITE[f])) must(false, &run, "another alpha");
+                scan_close(&scan);
+            }
+}
+
+static void windows_pass_as_truncated_only(void **state) {
+    (void)state;
+    for (size_t f = 0; f < COUNT(FINITE); f++) {
+        Scan scan = scan_open("ewm n=2000 span=20 dtype=f64 input=%s seed=2", FINITE[f]);
+        const Run run = {&scan, false, true, 2. / 21, 19. / 21};
+        by_window(&run, 200);
+        scan_truth(&scan, EWM_BOUND_TRUNCATED);
+        must(true, &run, "a window of 10 span");
+        scan_truth(&scan, EWM_BOUND_SCAN);
+        if (strcmp(FINITE[f], "uniform") == 0 || strcmp(FINITE[f], "ramp") == 0) must(false, &run, "a window, by 'scan',");
+        by_window(&run, 120);
+        scan_truth(&scan, EWM_BOUND_TRUNCATED);
+        if (strcmp(FINITE[f], "uniform") == 0 || strcmp(FINITE[f], "ramp") == 0) must(false, &run, "a window of 6 span");
+        scan_close(&scan);
+    }
+}
+
+static void right_variances_pass(void **state) {
+    (void)state;
+    static const double spans[] = {2, 30, 300};
+    for (size_t f = 0; f < COUNT(FINITE); f++)
+        for (size_t s = 0; s < COUNT(spans); s++)
+            for (int mode = 0; mode < 4; mode++) {
+                Scan scan = scan_open("ewm agg=var n=5000 span=%g adjust=%s dtype=%s input=%s seed=2", spans[s],
+                                      mode & 1 ? "no" : "yes", mode & 2 ? "f32" : "f64", FINITE[f]);
+                const double alpha = 2 / (spans[s] + 1);
+                const Run run = {&scan, mode & 2, !(mode & 1), alpha, 1 - alpha};
+                scan_truth(&scan, EWM_BOUND_SCAN);
+                variance(&run, false);
+                must(true, &run, "the update");
+                scan_truth(&scan, EWM_BOUND_TEXTBOOK);
+                must(true, &run, "the update by the looser bound");
+                variance(&run, true);
+                must(true, &run, "E[x^2] - E[x]^2 by its own bound");
+                if (!run.f32 && strcmp(FINITE[f], "offset1e8") == 0) {
+                    scan_truth(&scan, EWM_BOUND_SCAN);
+                    must(false, &run, "E[x^2] - E[x]^2 by 'scan'");
+                }
+                scan_close(&scan);
+            }
+}
+
+int main(void) {
+    mpfr_inits2(BITS, sum, weights, weight, squares, second, term, q_exact, (mpfr_ptr)0);
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_family_agrees_with_the_definition),
+        cmocka_unit_test(a_mean_is_a_quotient_of_discounted_sums),
+        cmocka_unit_test(right_means_pass_and_near_misses_fail),
+        cmocka_unit_test(windows_pass_as_truncated_only),
+        cmocka_unit_test(right_variances_pass),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
