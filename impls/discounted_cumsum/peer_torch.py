@@ -1,4 +1,5 @@
-"""PyTorch on the GPU as matrix products: see torch_scan.py. The matrix of powers is made before the timed call: it depends on gamma alone."""
+"""PyTorch on the GPU as matrix products: see torch_scan.py. The matrix of powers is made before the timed call, for it depends on gamma
+alone."""
 from peer import import_torch_cuda
 from scan_peers import is_right, only
 from torch_scan import powers, scan, to_device

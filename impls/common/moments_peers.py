@@ -1,0 +1,33 @@
+"""What the peers of moments share: which modes they know, the source's formulas, and the outputs by name."""
+STANDARDISED = {3: "skewness", 4: "kurtosis", 5: "m5", 6: "m6"}
+
+
+def supports_plain(case, most=6, fewest_rows=1):
+    """supports() for a peer without weights, with moments up to `most`."""
+    p = case["params"]
+    if p.get("weights", "none") != "none":
+        return f"weights={p['weights']}: this peer knows none"
+    if p["order"] > most:
+        return f"order={p['order']}: this peer knows moments up to {most}"
+    if p["rows"] < fewest_rows:
+        return f"rows={p['rows']}: this peer needs {fewest_rows}"
+    return None
+
+
+def formulas(case, x, mean, deviation, variance, least, most):
+    """The source's: mean(((x - m) / s)^p). The arrays may be of any library in which - / ** and .mean(0) mean what they mean in NumPy."""
+    z = (x - mean) / deviation
+    found = {"mean": mean, "var": variance, "min": least, "max": most}
+    for p in range(3, case["params"]["order"] + 1):
+        found[STANDARDISED[p]] = (z**p).mean(0)
+    return found
+
+
+def put(case, found, out):
+    """found: outputs by name, NumPy; those that the peer does not give are left alone, those of a higher order than asked for are empty."""
+    for name, values in found.items():
+        out[name][:] = values
+    if case["params"]["degenerate"] == "zero" and "var" in found:
+        for name in STANDARDISED.values():
+            if name in found:
+                out[name][found["var"] == 0] = 0

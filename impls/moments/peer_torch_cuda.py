@@ -1,0 +1,26 @@
+"""PyTorch on the GPU, eager, by the source's formulas: mean, std, mean(((x - m) / s)^p), amin, amax. Traffic: every operation is a pass of
+its own over the matrix, four of them write one. Rounding: std updates a mean: hence the bound `updating`.
+Limits: three matrices beside x must fit on the GPU; no weights."""
+from peer import import_torch_cuda
+from moments_peers import supports_plain
+from moments_torch import fetch, load, run, six
+
+VARIANT = {
+    "summary": "PyTorch on the GPU: mean, std, mean(((x - m) / s)^p)",
+    "origin": "PyTorch; the source's comparison",
+    "framework": "torch",
+    "needs_gpu": True,
+    "clock": "torch",
+    "bound": "updating",
+}
+
+
+def supports(case, tunables):
+    del tunables
+    return supports_plain(case)
+
+
+def prepare(case, tunables, inputs):
+    del tunables, inputs
+    torch = import_torch_cuda()
+    return {"torch": torch, "device": "cuda", "case": case, "statistics": six(torch, case)}

@@ -1,0 +1,31 @@
+"""torch.var_mean on the GPU: two of the statistics, in one pass. Idea: Welford's update per thread, merged. Rounding: a mean that is updated:
+hence the bound `updating`. Limits: only mean and var, the other outputs are not judged; no weights."""
+from peer import import_torch_cuda
+from moments_peers import supports_plain
+from moments_torch import fetch, load, run
+
+VARIANT = {
+    "summary": "torch.var_mean: mean and var only",
+    "origin": "PyTorch",
+    "framework": "torch",
+    "needs_gpu": True,
+    "clock": "torch",
+    "outputs": ["mean", "var"],
+    "bound": "updating",
+}
+
+
+def supports(case, tunables):
+    del tunables
+    return supports_plain(case)
+
+
+def prepare(case, tunables, inputs):
+    del tunables, inputs
+    torch = import_torch_cuda()
+
+    def statistics(x):
+        variance, mean = torch.var_mean(x, dim=0, correction=0)
+        return {"mean": mean, "var": variance}
+
+    return {"torch": torch, "device": "cuda", "case": case, "statistics": statistics}
