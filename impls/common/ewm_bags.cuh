@@ -31,13 +31,13 @@ struct WeightedSum {
 
 /* For variances: also the mean, the sum of w (x - mean)^2, and the sum of w_j w_k over pairs j < k, which is half of
  * (sum w)^2 - sum w^2 in the bias correction, without that difference. West 1979 for one element, Chan, Golub and LeVeque 1979 for
- * two bags. One observation has no pair: 0 / 0. */
+ * two bags; delta - delta is 0, or NaN once there is an inf. One observation has no pair: 0 / 0. */
 struct WeightedMoments {
     double weight = 0, pairs = 0, mean = 0, squares = 0;
     __host__ __device__ void add(double x, double w) {
         const double total = weight + w, delta = x - mean, share = w / total;
         mean += delta * share;
-        squares += weight * share * delta * delta;
+        squares += weight * share * delta * delta + (delta - delta);
         pairs += weight * w;
         weight = total;
     }
@@ -51,7 +51,7 @@ struct WeightedMoments {
         const double total = weight + other.weight, delta = other.mean - mean;
         const double share = total > 0 ? other.weight / total : 0;
         mean += delta * share;
-        squares += other.squares + weight * share * delta * delta;
+        squares += other.squares + weight * share * delta * delta + (delta - delta);
         pairs += other.pairs + weight * other.weight;
         weight = total;
     }
