@@ -1,15 +1,20 @@
 """rungs compare: rows of two builds -> a verdict for each case, variant and mode. Reads rows only. Exit codes: docs/CI.md."""
 import argparse
 import sys
+import traceback
 
-import decide
-import judge
-import outcome
-from join import MODES, join
-from lines import BadResults, Side
-from noise import Noise
-from show_files import as_json, as_junit, as_markdown
-from show_table import table
+try:
+    import decide
+    import judge
+    import outcome
+    from join import MODES, join
+    from lines import BadResults, Side
+    from noise import Noise
+    from show_files import as_json, as_junit, as_markdown
+    from show_table import table
+except ImportError as missing:  # 1 would be a regression
+    print(f"{missing} (requirements.txt; ./rungs installs it)", file=sys.stderr)
+    sys.exit(4)
 
 WRITERS = {"json": as_json, "markdown": as_markdown, "junit": as_junit}
 
@@ -78,6 +83,9 @@ def main(words=None):
     except (BadResults, OSError) as error:
         print(error, file=sys.stderr)
         return outcome.USAGE
+    except Exception:
+        traceback.print_exc()
+        return outcome.MACHINE
     sys.stdout.write(table(comparisons, result, arguments.colour))
     return result["exit"]
 

@@ -4,7 +4,7 @@ from fnmatch import fnmatchcase
 ORDER = ("wrong", "slower", "missing", "not comparable", "ambiguous", "faster", "new", "same")
 FAILING = ("wrong", "slower", "missing", "not comparable")
 STATISTICAL = ("slower", "faster", "same", "ambiguous")
-GOOD, CHECK, USAGE, NOTHING = 0, 1, 2, 3
+GOOD, CHECK, USAGE, NOTHING, MACHINE = 0, 1, 2, 3, 4
 
 
 def allow(comparisons, globs):

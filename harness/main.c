@@ -20,6 +20,7 @@ static const Verb VERBS[] = {
     {"exec", command_exec, "run one variant on your own .npy files"},
     {"list", command_list, "ops, variants, scenarios, claims"},
     {"report", command_report, "figures and REPORT.md from rows"},
+    {"compare", command_compare, "rows of two builds: faster, slower, same, ambiguous, wrong; a gate by its exit code"},
     {"doctor", command_doctor, "what this machine and this build can do"},
 };
 enum { VERB_COUNT = sizeof VERBS / sizeof *VERBS };
@@ -29,7 +30,7 @@ static void usage(FILE *stream) {
     for (int i = 0; i < VERB_COUNT; i++) fprintf(stream, "  %-10s %s\n", VERBS[i].name, VERBS[i].summary);
     fprintf(stream, "  %-10s %s\n\nrungs VERB --help says more.\n", "test", "build and run all tests (through the script ./rungs)");
     fprintf(stream,
-            "Exit codes: 0 good; 1 a check failed; 2 usage or a bad file; 3 nothing was measured; 4 the machine cannot do it.\n");
+            "Exit codes: 0 good; 1 a check failed; 2 usage or a bad file; 3 nothing was measured or compared; 4 the machine cannot do it.\n");
 }
 
 int main(int argc, char **argv) {

@@ -1,30 +1,24 @@
 /* rungs report: hands the rows to plots/report.py, which knows nothing but rows. */
 #include "cli/report.h"
 
-#include "base/process.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/python.h"
 
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 
-static int run_python(const char *const *files, const char *markdown, const char *figures) {
-    int count = 0, n = 0;
-    while (files[count]) count++;
-    const char **argv = calloc((size_t)count + 8, sizeof *argv);
-    if (!argv) return cli_fail(status_fail(STATUS_MEMORY, "no memory for the names of %d files", count));
-    argv[n++] = RUNGS_SOURCE_DIR "/cmake/python";
-    argv[n++] = RUNGS_SOURCE_DIR "/plots/report.py";
-    for (int i = 0; i < count; i++) argv[n++] = files[i];
-    argv[n++] = "--out", argv[n++] = markdown;
-    argv[n++] = "--figures", argv[n++] = figures;
-    argv[n] = NULL;
+static int make_report(const char *const *files, const char *markdown, const char *figures) {
+    PythonWords words = {0};
     Text output = {0};
     int code = 0;
-    const Status status = process_capture(argv, NULL, &output, &code);
-    free(argv);
+    Status status = STATUS_OK;
+    for (int i = 0; files[i] && status == STATUS_OK; i++) status = python_word(&words, files[i]);
+    if (status == STATUS_OK) status = python_option(&words, "--out", markdown);
+    if (status == STATUS_OK) status = python_option(&words, "--figures", figures);
+    if (status == STATUS_OK) status = python_run("plots/report.py", &words, &output, &code);
+    python_words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);
     if (code != 0)
         fprintf(stderr, "rungs report: %s", output.text ? output.text : "the report could not be made\n");
@@ -38,7 +32,7 @@ int report_make(const char *const *files, const char *folder) {
     char markdown[700], figures[700];
     snprintf(markdown, sizeof markdown, "%s/REPORT.md", folder);
     snprintf(figures, sizeof figures, "%s/figures", folder);
-    return run_python(files, markdown, figures);
+    return make_report(files, markdown, figures);
 }
 
 int command_report(int argc, char **argv) {
@@ -54,7 +48,7 @@ int command_report(int argc, char **argv) {
     int code = words ? cli_parse("report", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
     if (code == 0 && count == 0 && glob(RUNGS_SOURCE_DIR "/results/*.jsonl", 0, NULL, &committed) != 0)
         code = cli_usage("report", "results/ holds no .jsonl yet; name the files to report on");
-    if (code == 0) code = run_python((const char *const *)(count ? words : committed.gl_pathv), markdown, figures);
+    if (code == 0) code = make_report((const char *const *)(count ? words : committed.gl_pathv), markdown, figures);
     globfree(&committed);
     free(words);
     return code == CLI_HELPED ? EXIT_GOOD : code;

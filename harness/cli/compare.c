@@ -1,0 +1,49 @@
+#include "cli/compare.h"
+
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/python.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+static Status add_words(PythonWords *words, const char *base, const char *new, const CompareOptions *o) {
+    const char *const options[][2] = {{"--min-effect", o->min_effect},
+                                      {"--noise", o->noise},
+                                      {"--allow-missing", o->allow_missing},
+                                      {"--modes", o->modes},
+                                      {"--json", o->json},
+                                      {"--markdown", o->markdown},
+                                      {"--junit", o->junit}};
+    TRY(python_word(words, base));
+    TRY(python_word(words, new));
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) TRY(python_option(words, options[i][0], options[i][1]));
+    return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") ? python_word(words, "--colour") : STATUS_OK;
+}
+
+int compare_files(const char *base, const char *new, const CompareOptions *options) {
+    PythonWords words = {0};
+    Text output = {0};
+    int code = 0;
+    Status status = add_words(&words, base, new, options);
+    if (status == STATUS_OK) status = python_run("compare/compare.py", &words, &output, &code);
+    python_words_free(&words);
+    if (status != STATUS_OK) return cli_fail(status);
+    const bool judged = code == EXIT_GOOD || code == EXIT_CHECK || code == EXIT_NOTHING;
+    fprintf(judged ? stdout : stderr, "%s%s", judged ? "" : "rungs compare: ", output.text ? output.text : "\n");
+    text_free(&output);
+    return judged || code == EXIT_USAGE ? code : EXIT_MACHINE;
+}
+
+int command_compare(int argc, char **argv) {
+    CompareOptions o = {0};
+    const CliOption OPTIONS[] = {COMPARE_OPTIONS(o), {0}};
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    int count = 0;
+    int code = words ? cli_parse("compare", "BASE.jsonl NEW.jsonl [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    if (code == 0 && count != 2) code = cli_usage("compare", "two files of rows are expected: BASE and NEW");
+    if (code == 0) code = compare_files(words[0], words[1], &o);
+    free(words);
+    return code == CLI_HELPED ? EXIT_GOOD : code;
+}

@@ -1,0 +1,24 @@
+/* compare.h - two files of rows to verdicts, by the Python under compare/; for `compare` and for what ends in it, `ab`. */
+#ifndef RUNGS_CLI_COMPARE_H
+#define RUNGS_CLI_COMPARE_H
+
+/* Texts as given on the command line; NULL: not given. */
+typedef struct CompareOptions {
+    const char *min_effect, *noise, *allow_missing, *modes, *json, *markdown, *junit;
+} CompareOptions;
+
+/* Entries of a CliOption table. */
+#define COMPARE_OPTIONS(o)                                                                                                         \
+    {"min-effect", "PERCENT", CLI_TEXT, &(o).min_effect, "smaller changes are of no interest (default 3%)", NULL},                 \
+        {"noise", "FILE", CLI_TEXT, &(o).noise, "the machine's noise floor, from rungs calibrate", NULL},                          \
+        {"allow-missing", "GLOBS", CLI_TEXT, &(o).allow_missing, "variants or cases that may be missing, comma separated", NULL},  \
+        {"modes", "LIST", CLI_TEXT, &(o).modes, "only these: cold,hot,graph,enqueue,first", NULL},                                 \
+        {"json", "FILE", CLI_TEXT, &(o).json, "the comparison as JSON", NULL},                                                     \
+        {"markdown", "FILE", CLI_TEXT, &(o).markdown, "the comparison as Markdown, for a summary page", NULL}, {                   \
+        "junit", "FILE", CLI_TEXT, &(o).junit, "the comparison as JUnit XML", NULL                                                 \
+    }
+
+/* Prints the table. An exit code: 0 no regression, 1 regression or verification lost, 3 nothing compared. */
+int compare_files(const char *base, const char *new, const CompareOptions *options);
+
+#endif
