@@ -22,6 +22,7 @@ static void observe_spread(EwmState *state, Dd old_share, Dd new_share, Dd befor
     const Dd moved = dd_square(dd_subtract(before, state->mean)), beside = dd_square(dd_add_double(dd_negate(state->mean), x));
     const Dd old = dd_add(state->spread, moved);
     state->spread = blend(old_share, old, new_share, beside);
+    if (!(state->spread.hi > 0x1p-1000)) state->spread = dd_from(0); /* far below the bound; subnormal numbers are slow */
     state->spread_travelled =
         f * (state->spread_travelled + gap * (moved.hi + b * beside.hi)); /* the gap's steps have been added */
     state->pairs =
@@ -137,7 +138,7 @@ static double choose_scale(const Ewm *self) {
         const double x = fabs(element(self, i));
         if (x <= DBL_MAX && x > most) most = x;
     }
-    if (most < 0x1p-400) return 0x1p500;
+    if (most < 0x1p-400) return 0x1p800;
     return most >= 0x1p450 ? 0x1p-600 : 1;
 }
 

@@ -78,6 +78,7 @@ static Map map_of(const RecurrenceLine *line, size_t first, size_t end) {
         map.factor = dd_multiply(map.factor, step.factor);
         if (!(fabs(map.factor.hi) > RECURRENCE_POWER_MIN)) map.factor = dd_from(0);
         map.size *= fabs(step.factor.hi);
+        if (!(map.size > RECURRENCE_POWER_MIN)) map.size = 0;
         map.most = map.size > map.most ? map.size : map.most;
         if (step.cut || step.kind != KIND_FINITE || !(fabs(step.sign) > 0))
             for (RecurrenceKind k = 0; k < KIND_COUNT; k++) map.after[k] = recurrence_kind(&step, map.after[k]);

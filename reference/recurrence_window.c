@@ -26,6 +26,7 @@ static void path_scale(Path *path, const RecurrenceStep *step) {
     path->factor = dd_multiply(path->factor, step->factor);
     if (!(fabs(path->factor.hi) > RECURRENCE_POWER_MIN)) path->factor = dd_from(0);
     path->size *= fabs(step->factor.hi);
+    if (!(path->size > RECURRENCE_POWER_MIN)) path->size = 0;
 }
 
 static void path_prepend(Path *path, const RecurrenceStep *step) {

@@ -1,0 +1,142 @@
+/* The truth of `ewm` at its edges: NaN and inf, periods, segments, nothing at all, and what it refuses. */
+#include "scan_support.h"
+
+static void settle(Scan *self, const char *words, const double *x) {
+    *self = scan_open("ewm dtype=f64 input=ones %s", words);
+    for (size_t i = 0; i < self->n; i++) array_set(&self->in[0], i, x[i]);
+    scan_truth(self, 0);
+}
+
+static void check(const char *words, const double *x, const double *expected) {
+    Scan self;
+    settle(&self, words, x);
+    for (size_t i = 0; i < self.n; i++) {
+        const double value = self.truth[0].value[i];
+        if (!same_value(value, expected[i]) && !(fabs(value - expected[i]) <= 1e-15 * fabs(expected[i])))
+            fail_msg("%s at %zu: %.17g, not %.17g", self.text, i, value, expected[i]);
+        if (!isfinite(value) && self.truth[0].tolerance[i] != 0) fail_msg("%s at %zu: a tolerance for %g", self.text, i, value);
+    }
+    scan_close(&self);
+}
+
+/* span = 3: alpha = q = 1/2. */
+static void hand_computed_values(void **state) {
+    (void)state;
+    static const double x[] = {2, 4, NAN, 1};
+    check("n=4 span=3", x, (double[]){2, 10. / 3, 10. / 3, (0.25 + 1 + 1) / (0.125 + 0.25 + 1)});
+    check("n=4 com=1 adjust=no", x, (double[]){2, 3, 3, (0.25 * 3 + 0.5) / 0.75});
+    check("n=4 halflife=1", x, (double[]){2, 10. / 3, 10. / 3, 2.25 / 1.375});
+    check("n=4 alpha=0.5 nan=propagate", x, (double[]){2, 10. / 3, NAN, NAN});
+    /* Two observations: weights 1/2 and 1, or 1/2 and 1/2: (4 - 2)^2 / 2 whatever they are. */
+    check("n=4 span=3 agg=var", x, (double[]){NAN, 2, 2, 40. / 13});
+    check("n=3 span=3 agg=std adjust=no", x, (double[]){NAN, sqrt(2), sqrt(2)});
+    check("n=4 span=3 agg=var nan=propagate", x, (double[]){NAN, 2, NAN, NAN});
+}
+
+static void periods_count_observations(void **state) {
+    (void)state;
+    static const double x[] = {NAN, 2, NAN, 2, INFINITY, 2};
+    check("n=6 min_periods=2", x, (double[]){NAN, NAN, NAN, 2, INFINITY, INFINITY});
+    check("n=6 min_periods=0", x, (double[]){NAN, 2, 2, 2, INFINITY, INFINITY});
+    check("n=6 min_periods=3 incomplete=inf", x, (double[]){INFINITY, INFINITY, INFINITY, INFINITY, INFINITY, INFINITY});
+    check("n=6 min_periods=3 nan=propagate incomplete=inf", x, (double[]){INFINITY, INFINITY, NAN, NAN, NAN, NAN});
+    check("n=6 min_periods=100", x, (double[]){NAN, NAN, NAN, NAN, NAN, NAN});
+}
+
+static void infinities_stay_and_cancel(void **state) {
+    (void)state;
+    static const double x[] = {1, -INFINITY, 1, NAN, INFINITY, 1};
+    check("n=6 span=3", x, (double[]){1, -INFINITY, -INFINITY, -INFINITY, NAN, NAN});
+    check("n=6 span=3 adjust=no agg=var", x, (double[]){NAN, NAN, NAN, NAN, NAN, NAN});
+    /* Older elements have no weight at all. */
+    check("n=6 span=1", x, (double[]){1, -INFINITY, 1, 1, INFINITY, 1});
+    check("n=6 com=0 nan=propagate adjust=no", x, x);
+}
+
+static void nothing_leaks_into_another_series(void **state) {
+    (void)state;
+    Scan self = scan_open("ewm n=9 span=5 segments=mask nan=propagate dtype=f32 input=ones");
+    static const double x[] = {1, NAN, 1, 7, 7, INFINITY, 3, 3, NAN};
+    static const double expected[] = {1, NAN, NAN, 7, 7, INFINITY, 3, 3, NAN};
+    for (size_t i = 0; i < 9; i++) {
+        array_set(&self.in[0], i, x[i]);
+        array_set(&self.in[1], i, i % 3 == 0);
+    }
+    scan_truth(&self, 0);
+    for (size_t i = 0; i < 9; i++)
+        if (!same_value(self.truth[0].value[i], expected[i])) fail_msg("%zu: %g", i, self.truth[0].value[i]);
+    scan_close(&self);
+}
+
+static void every_bound_of_nothing(void **state) {
+    (void)state;
+    for (int bound = 0; bound < 3; bound++) {
+        Scan self = scan_open("ewm n=0 dtype=f32 input=ones");
+        scan_truth(&self, bound);
+        scan_close(&self);
+    }
+}
+
+/* Values whose squares leave the range of doubles. */
+static void the_ends_of_the_range(void **state) {
+    (void)state;
+    static const double magnitudes[] = {0x1p1000, 0x1p-1000, 0x1p-1060, 1};
+    for (size_t m = 0; m < 4; m++) {
+        const double x[] = {2 * magnitudes[m], 4 * magnitudes[m], 2 * magnitudes[m]};
+        check("n=3 span=3", x, (double[]){x[0], 10 * magnitudes[m] / 3, 18 * magnitudes[m] / 7});
+        Scan self;
+        settle(&self, "n=3 span=3 agg=std", x);
+        const double expected = sqrt(2) * magnitudes[m];
+        assert_true(fabs(self.truth[0].value[1] - expected) <= 0x1p-52 * expected + 0x1p-1074);
+        scan_close(&self);
+    }
+}
+
+static void refuses(const char *words, const char *message) {
+    char text[256];
+    Case problem;
+    const Op *op;
+    Array in[2], out[1];
+    snprintf(text, sizeof text, "ewm dtype=f64 input=ones %s", words);
+    assert_int_equal(case_parse(text, &problem), STATUS_OK);
+    assert_int_equal(registry_require_op("ewm", &op), STATUS_OK);
+    assert_int_equal(op->shapes(&problem, in, out), STATUS_INVALID);
+    if (!strstr(status_message(), message)) fail_msg("'%s' is not in: %s", message, status_message());
+}
+
+static void what_it_refuses(void **state) {
+    (void)state;
+    refuses("span=3 alpha=0.5", "at most one");
+    refuses("com=0 halflife=2", "at most one");
+    refuses("span=0.5", "span=0.5");
+    refuses("com=-0.5", "com=-0.5");
+    const Op *op;
+    Case problem;
+    assert_int_equal(registry_require_op("ewm", &op), STATUS_OK);
+    assert_int_equal(case_init(op, &problem), STATUS_OK);
+    Array in[2] = {array_1d("x", DTYPE_F32, 12), {.rank = -1}};
+    assert_int_equal(op->adopt(in, &problem), STATUS_OK);
+    assert_string_equal(params_text(&problem.params, "segments"), "none");
+    in[1] = array_1d("starts", DTYPE_U8, 12);
+    assert_int_equal(op->adopt(in, &problem), STATUS_OK);
+    assert_string_equal(params_text(&problem.params, "segments"), "mask");
+    in[1] = array_1d("starts", DTYPE_U8, 11);
+    assert_int_equal(op->adopt(in, &problem), STATUS_INVALID);
+    assert_non_null(strstr(status_message(), "starts: the shape of x, [12]"));
+    in[1] = array_1d("starts", DTYPE_I32, 12);
+    assert_int_equal(op->adopt(in, &problem), STATUS_INVALID);
+    assert_non_null(strstr(status_message(), "starts: u8"));
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(hand_computed_values),
+        cmocka_unit_test(periods_count_observations),
+        cmocka_unit_test(infinities_stay_and_cancel),
+        cmocka_unit_test(nothing_leaks_into_another_series),
+        cmocka_unit_test(every_bound_of_nothing),
+        cmocka_unit_test(the_ends_of_the_range),
+        cmocka_unit_test(what_it_refuses),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
