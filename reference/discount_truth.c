@@ -89,10 +89,12 @@ double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *li
     /* 1.01: terms of second order, while the bound is below 1/256 of the magnitude. */
     const double first_order = 1.01 * (u * (2 * sum->travelled + errors->depth * magnitude) + errors->drift * sum->travelled);
     const double most = 0x1p-8 * magnitude;
+    const double rounding = first_order < most ? first_order : most;
+    if (!line->f32 && line->scale == 1 && rounding > 0x1p-200 && sum->most < 0x1p400)
+        return rounding; /* what follows is nothing beside it, and subnormal numbers are slow */
     /* Products that lose bits among the subnormal numbers, and powers that do before they meet a large sum. */
     const double power_tiny = line->f32 ? errors->tiny : 0x1p-1050;
-    const double underflow = 2 * errors->tiny * line->scale * sum->weight + errors->depth * power_tiny * sum->most;
-    return (first_order < most ? first_order : most) + underflow;
+    return rounding + 2 * errors->tiny * line->scale * sum->weight + errors->depth * power_tiny * sum->most;
 }
 
 typedef struct Row {

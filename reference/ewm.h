@@ -45,16 +45,17 @@ typedef struct EwmState {
 
 /* How errors grow. */
 typedef struct EwmErrors {
-    double u, tiny; /* of the dtype */
-    double depth;   /* operations behind every term, beside those that grow with its distance */
-    double drift;   /* relative error of q as a variant has it */
-    double alpha, scale;
+    double u;                          /* of the dtype */
+    double depth;                      /* operations behind every term, beside those that grow with its distance */
+    double drift;                      /* relative error of q as a variant has it */
+    double mean_floor, variance_floor; /* what products lose among the subnormal numbers */
+    double scale;
 } EwmErrors;
 
 /* ewm_truth.c */
 Status ewm_truth(const Ewm *self, Truth *out);
 
-/* ewm_bounds.c: in the units of the truth's scaled input. dropped: what `truncated` loses, 0 for other bounds. */
+/* ewm_bounds.c: in the units of the truth's scaled input; without what `truncated` loses. */
 EwmErrors ewm_errors(const Ewm *self, double scale);
 double ewm_mean_error(const EwmErrors *errors, const EwmState *state);
 /* Error of the unbiased variance. */

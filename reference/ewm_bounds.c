@@ -6,15 +6,15 @@ static double smaller(double a, double b) {
 }
 
 EwmErrors ewm_errors(const Ewm *self, double scale) {
-    const double u = self->f32 ? 0x1p-24 : 0x1p-53, alpha = self->alpha.hi, q = self->q.hi;
+    const double u = self->f32 ? 0x1p-24 : 0x1p-53, tiny = self->f32 ? 0x1p-149 : 0x1p-1074, alpha = self->alpha.hi, q = self->q.hi;
     /* q is computed in double, by way of alpha or not, and rounded to the dtype. */
     const double computed = 0x1p-53 * (3 + (q > 0 ? 4 * alpha / q : 0));
     return (EwmErrors){
         .u = u,
-        .tiny = self->f32 ? 0x1p-149 : 0x1p-1074,
         .depth = 2 * ceil(log2((double)self->n + 1)) + 64,
         .drift = computed + (self->f32 ? u : 0),
-        .alpha = alpha,
+        .mean_floor = 4 * tiny * scale / alpha,
+        .variance_floor = 8 * tiny * scale * scale / alpha,
         .scale = scale,
     };
 }
@@ -26,8 +26,7 @@ static double sum_error(const EwmErrors *e, double travelled, double magnitude) 
 }
 
 double ewm_mean_error(const EwmErrors *e, const EwmState *state) {
-    return sum_error(e, state->travelled, state->magnitude) + fabs(state->mean.hi) * sum_error(e, state->age, 1) +
-           4 * e->tiny * e->scale / e->alpha;
+    return sum_error(e, state->travelled, state->magnitude) + fabs(state->mean.hi) * sum_error(e, state->age, 1) + e->mean_floor;
 }
 
 double ewm_variance_error(const EwmErrors *e, EwmBound bound, const EwmState *state) {
@@ -39,7 +38,7 @@ double ewm_variance_error(const EwmErrors *e, EwmBound bound, const EwmState *st
         const double of_mean = ewm_mean_error(e, state);
         error += sum_error(e, state->square_travelled, state->square) + 2 * fabs(state->mean.hi) * of_mean + of_mean * of_mean;
     }
-    return (error + 8 * e->tiny * e->scale * e->scale / e->alpha) / pairs;
+    return (error + e->variance_floor) / pairs;
 }
 
 double ewm_root_error(double v, double dv) {
