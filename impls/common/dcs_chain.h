@@ -8,8 +8,6 @@
 
 #include <omp.h>
 
-enum { DCS_BLOCK = 1 << 15 };
-
 typedef struct DcsLink {
     ChainSlot slot;
     double carry; /* out of the block */
@@ -19,12 +17,18 @@ static inline size_t dcs_blocks(size_t count, size_t block) {
     return count / block + (count % block != 0);
 }
 
+/* How the job is shared: by rows if there are enough of them. */
+static inline void dcs_share(DcsJob *job, long long threads) {
+    job->threads = chain_threads(threads, omp_get_max_threads(), job->rows * job->n);
+    job->block = job->rows >= (size_t)job->threads ? CHAIN_BLOCK : chain_block_size(job->rows * job->n, job->threads);
+}
+
 static inline bool dcs_is_chained(const DcsJob *job) {
-    return job->k == 0 && job->n > DCS_BLOCK;
+    return job->k == 0 && job->n > job->block;
 }
 
 static inline size_t dcs_chain_bytes(const DcsJob *job) {
-    return job->rows * dcs_blocks(job->n, DCS_BLOCK) * sizeof(DcsLink);
+    return job->rows * dcs_blocks(job->n, job->block) * sizeof(DcsLink);
 }
 
 /* What comes into a row's first block: nothing, or the position that has been written. */
@@ -34,7 +38,7 @@ static inline double dcs_entry(const DcsJob *job, size_t row) {
 
 /* alone: there is one thread, so that what comes in is always there. */
 static inline void dcs_chain_block(const DcsJob *job, size_t row, size_t block, bool alone, DcsLink *link) {
-    const size_t from = job->begin + block * DCS_BLOCK, count = job->n - from < DCS_BLOCK ? job->n - from : DCS_BLOCK;
+    const size_t from = job->begin + block * job->block, count = job->n - from < job->block ? job->n - from : job->block;
     const DcsWalk at = dcs_walk(job, row, from);
     double weight = 0, out = NAN, in;
     if (!alone && from + count < job->n) out = dcs_measure(job, at, count, &weight);
@@ -57,11 +61,11 @@ static inline void dcs_chain_block(const DcsJob *job, size_t row, size_t block, 
 }
 
 /* links: dcs_chain_bytes of scratch. */
-static inline void dcs_run_chained(const DcsJob *job, void *scratch, int threads) {
+static inline void dcs_run_chained(const DcsJob *job, void *scratch) {
     DcsLink *links = scratch;
-    const size_t per_row = dcs_blocks(job->n - job->begin, DCS_BLOCK), blocks = job->rows * per_row;
+    const size_t per_row = dcs_blocks(job->n - job->begin, job->block), blocks = job->rows * per_row;
     for (size_t b = 0; b < blocks; b++) atomic_init(&links[b].slot.ready, 0);
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(job->threads)
     {
         const size_t team = (size_t)omp_get_num_threads();
         for (size_t b = (size_t)omp_get_thread_num(); b < blocks; b += team)

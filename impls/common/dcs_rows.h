@@ -22,6 +22,8 @@ typedef struct DcsJob {
     bool right, f32;
     size_t gamma_row, gamma_element; /* strides of gamma: 0 where one value serves all */
     size_t begin;                    /* cpu_best: the positions before this one have been written; 0 or 1 */
+    size_t block;                    /* cpu_best: rows longer than this are cut into blocks */
+    int threads;                     /* cpu_best */
 } DcsJob;
 
 /* One row, or several below each other, from the first element read. Offsets are in elements. */

@@ -1,9 +1,9 @@
 /* Idea: all cores, eight positions of a row at a time.
- *   long rows   blocks of 2^15 positions that threads take in turn: a block is read once to see what it carries out, waits for what
- *               comes in, tells the next, and is written while it is still in the cache (dcs_stretch.h, cpu_chain.h).
- *   short rows  whole rows for each thread; below 32 elements eight rows side by side (dcs_rows.inc).
- *   k <= 32     each window from its far end, k steps; the compiler takes neighbouring windows side by side.
- *   k > 32      blocks of k, a window is the head of one and the tail of another; threads share the blocks.
+ *   long rows   blocks of up to 2^15 positions that threads take in turn: a block is read once to see what it carries out, waits
+ * for what comes in, tells the next, and is written while it is still in the cache (dcs_stretch.h, cpu_chain.h). short rows  whole
+ * rows for each thread; below 32 elements eight rows side by side (dcs_rows.inc). k <= 32     each window from its far end, k
+ * steps; the compiler takes neighbouring windows side by side. k > 32      blocks of k, a window is the head of one and the tail of
+ * another; threads share the blocks.
  * Traffic: each element once in and once out; long rows twice in, the second time from the cache.
  * Rounding: in double, to the dtype once, with at most 3 + n/8 steps in a chain and powers of gamma by squaring; what goes from block to
  *   block is double. Short rows and windows: in the dtype.
@@ -39,24 +39,25 @@
 #include "common/dcs_rows.inc"
 
 static const ParamSpec TUNABLES[] = {
-    {"threads", "threads; 0: all cores", PARAM_INT, "0", 0, 4096, NULL},
+    {"threads", "threads; 0: all cores, fewer where there is little to do", PARAM_INT, "0", 0, 4096, NULL},
     {0},
 };
 
 enum { SHORT_ROW = 32, SHORT_WINDOW = 32, OUTPUTS = 64 };
 
 static size_t scratch_bytes(const VariantArgs *args) {
-    const DcsJob job = dcs_job(args);
+    DcsJob job = dcs_job(args);
+    dcs_share(&job, params_int(args->tunables, "threads"));
     return dcs_is_chained(&job) ? dcs_chain_bytes(&job) : 0;
 }
 
-static void run_rows(const DcsJob *job, int threads) {
-#pragma omp parallel for schedule(static) num_threads(threads)
+static void run_rows(const DcsJob *job) {
+#pragma omp parallel for schedule(static) num_threads(job->threads)
     for (size_t row = 0; row < job->rows; row++) dcs_write(job, dcs_walk(job, row, 0), job->n, 0);
 }
 
-static void run_short_rows(const DcsJob *job, int threads) {
-#pragma omp parallel for schedule(static) num_threads(threads)
+static void run_short_rows(const DcsJob *job) {
+#pragma omp parallel for schedule(static) num_threads(job->threads)
     for (size_t row = 0; row < job->rows; row += EIGHT) {
         if (row + EIGHT <= job->rows) {
             if (job->f32)
@@ -74,9 +75,9 @@ static void run_short_rows(const DcsJob *job, int threads) {
     }
 }
 
-static void run_long_windows(const DcsJob *job, int threads) {
+static void run_long_windows(const DcsJob *job) {
     const size_t per_row = dcs_blocks(job->n, job->k);
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(job->threads)
     for (size_t b = 0; b < job->rows * per_row; b++) {
         if (job->f32)
             window_block_one_f32(job, b / per_row, b % per_row * job->k);
@@ -112,9 +113,9 @@ DEFINE_SHORT_WINDOWS(double)
 DEFINE_SHORT_WINDOWS(float)
 
 /* The first k - 1 positions of a row are sums of what there is: the recurrence. */
-static void run_short_windows(const DcsJob *job, int threads) {
+static void run_short_windows(const DcsJob *job) {
     const size_t whole = job->n - (job->k - 1), start = job->right ? 0 : job->k - 1, per_row = dcs_blocks(whole, OUTPUTS);
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(job->threads)
     for (size_t b = 0; b < job->rows * per_row; b++) {
         const size_t row = b / per_row, first = b % per_row * OUTPUTS, count = whole - first < OUTPUTS ? whole - first : OUTPUTS;
         if (first == 0) {
@@ -131,19 +132,18 @@ static void run_short_windows(const DcsJob *job, int threads) {
 static Status run(const VariantArgs *args) {
     DcsJob job = dcs_job(args);
     job.reset = dcs_reset(args, DCS_RESET);
-    int threads = (int)params_int(args->tunables, "threads");
-    if (threads == 0) threads = omp_get_max_threads();
+    dcs_share(&job, params_int(args->tunables, "threads"));
     if (job.rows == 0 || job.n == 0) return STATUS_OK;
     if (dcs_is_chained(&job))
-        dcs_run_chained(&job, args->scratch, threads);
+        dcs_run_chained(&job, args->scratch);
     else if (job.k == 0 && job.n >= SHORT_ROW)
-        run_rows(&job, threads);
+        run_rows(&job);
     else if (job.k == 0)
-        run_short_rows(&job, threads);
+        run_short_rows(&job);
     else if (job.k <= SHORT_WINDOW)
-        run_short_windows(&job, threads);
+        run_short_windows(&job);
     else
-        run_long_windows(&job, threads);
+        run_long_windows(&job);
     return STATUS_OK;
 }
 

@@ -1,5 +1,5 @@
 /* Idea: all cores; both recurrences as in discounted_cumsum/cpu_best, eight positions at a time, then dgamma by vectors.
- *   rows up to 2^15   a row at a time for each thread, which keeps y in a row of scratch, so in its cache.
+ *   short rows        a row at a time for each thread, which keeps y in a row of scratch, so in its cache.
  *   longer rows       y to scratch, z to dx, dgamma from both: three passes, each shared by all threads.
  *   k > 0             each window forth and back by itself, O(n k); threads share the outputs.
  * Traffic: x, dy, gamma once in, dx once out; long rows: y once out and once in, dx once more in. dgamma once out if each element has its own.
@@ -13,16 +13,11 @@
 #include "common/dcs_gradient.h"
 
 static const ParamSpec TUNABLES[] = {
-    {"threads", "threads; 0: all cores", PARAM_INT, "0", 0, 4096, NULL},
+    {"threads", "threads; 0: all cores, fewer where there is little to do", PARAM_INT, "0", 0, 4096, NULL},
     {0},
 };
 
 enum { PART = 4096 /* positions whose gradients are gathered at a time, k > 0 */, SEGMENT = 1 << 14 };
-
-static int threads_of(const VariantArgs *args) {
-    const int threads = (int)params_int(args->tunables, "threads");
-    return threads == 0 ? omp_get_max_threads() : threads;
-}
 
 /* Doubles that hold this many bytes. */
 static size_t doubles(size_t bytes) {
@@ -35,23 +30,24 @@ typedef struct Layout {
     size_t links, windows; /* doubles: of the chain; of a thread's k > 0 */
 } Layout;
 
-static Layout layout(const DcsJob *job, int threads) {
+static Layout layout(const DcsJob *job) {
     Layout self = {0};
     self.per_row = job->k > 0 ? dcs_blocks(job->n, PART) : dcs_is_chained(job) ? dcs_blocks(job->n, SEGMENT) : 1;
     self.parts = job->rows * self.per_row;
     const size_t size = job->f32 ? sizeof(float) : sizeof(double);
     if (job->k > 0)
-        self.windows = (size_t)threads * (job->k + 2 * PART);
+        self.windows = (size_t)job->threads * (job->k + 2 * PART);
     else if (dcs_is_chained(job))
         self.y = doubles(job->rows * job->n * size), self.links = doubles(dcs_chain_bytes(job));
     else
-        self.y = (size_t)threads * doubles(job->n * size);
+        self.y = (size_t)job->threads * doubles(job->n * size);
     return self;
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
-    const DcsJob job = dcs_job(args);
-    const Layout room = layout(&job, threads_of(args));
+    DcsJob job = dcs_job(args);
+    dcs_share(&job, params_int(args->tunables, "threads"));
+    const Layout room = layout(&job);
     return (room.parts + room.y + room.links + room.windows) * sizeof(double);
 }
 
@@ -94,10 +90,10 @@ static void write_row(DcsJob job, size_t row, void *y) {
     dcs_write(&job, dcs_walk(&job, row, 0), job.n, 0);
 }
 
-static void run_rows(const DcsGradient *self, double *parts, double *y, int threads) {
+static void run_rows(const DcsGradient *self, double *parts, double *y) {
     const DcsJob *job = &self->forward;
     const size_t room = doubles(job->n * (job->f32 ? sizeof(float) : sizeof(double)));
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(self->forward.threads)
     for (size_t row = 0; row < job->rows; row++) {
         double *own = y + (size_t)omp_get_thread_num() * room;
         write_row(*job, row, own);
@@ -107,14 +103,14 @@ static void run_rows(const DcsGradient *self, double *parts, double *y, int thre
     }
 }
 
-static void run_long(const DcsGradient *self, const Layout *room, double *parts, double *y, void *links, int threads) {
+static void run_long(const DcsGradient *self, const Layout *room, double *parts, double *y, void *links) {
     DcsJob job = self->forward;
     job.y = y;
-    dcs_run_chained(&job, links, threads);
+    dcs_run_chained(&job, links);
     for (size_t row = 0; row < job.rows; row++) dcs_adjoint_entry(self, row);
-    dcs_run_chained(&self->adjoint, links, threads);
+    dcs_run_chained(&self->adjoint, links);
     const size_t size = job.f32 ? sizeof(float) : sizeof(double);
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(self->forward.threads)
     for (size_t part = 0; part < room->parts; part++) {
         const size_t row = part / room->per_row, from = part % room->per_row * SEGMENT;
         const size_t end = job.n - from < SEGMENT ? job.n : from + SEGMENT;
@@ -122,9 +118,9 @@ static void run_long(const DcsGradient *self, const Layout *room, double *parts,
     }
 }
 
-static void run_windows(const DcsGradient *self, const Layout *room, double *parts, double *scratch, int threads) {
+static void run_windows(const DcsGradient *self, const Layout *room, double *parts, double *scratch) {
     const DcsJob *job = &self->forward;
-#pragma omp parallel for schedule(static) num_threads(threads)
+#pragma omp parallel for schedule(static) num_threads(self->forward.threads)
     for (size_t part = 0; part < room->parts; part++) {
         const size_t from = part % room->per_row * PART, end = job->n - from < PART ? job->n : from + PART;
         double *own = scratch + (size_t)omp_get_thread_num() * (job->k + 2 * PART);
@@ -146,19 +142,21 @@ static void add_up(const DcsGradient *self, const Layout *room, const double *pa
 }
 
 static Status run(const VariantArgs *args) {
-    const DcsGradient self = dcs_gradient(args);
-    const int threads = threads_of(args);
-    const Layout room = layout(&self.forward, threads);
+    DcsGradient self = dcs_gradient(args);
+    dcs_share(&self.forward, params_int(args->tunables, "threads"));
+    self.adjoint.threads = self.forward.threads;
+    self.adjoint.block = self.forward.block;
+    const Layout room = layout(&self.forward);
     double *parts = args->scratch, *y = parts + room.parts, *windows = y + room.y + room.links;
     void *links = y + room.y;
     if (self.forward.n == 0)
         for (size_t part = 0; part < room.parts; part++) parts[part] = 0;
     else if (self.forward.k > 0)
-        run_windows(&self, &room, parts, windows, threads);
+        run_windows(&self, &room, parts, windows);
     else if (dcs_is_chained(&self.forward))
-        run_long(&self, &room, parts, y, links, threads);
+        run_long(&self, &room, parts, y, links);
     else
-        run_rows(&self, parts, y, threads);
+        run_rows(&self, parts, y);
     if (!self.forward.gamma_element) add_up(&self, &room, parts);
     return STATUS_OK;
 }

@@ -1,5 +1,5 @@
-/* Idea: all cores, eight elements at a time. Blocks of 2^15 elements, which threads take in turn: a block is read once to see what
- * it amounts to, waits for the state before it, tells the next, and is written while it is still in the cache (ewm_eight.h,
+/* Idea: all cores, eight elements at a time. Blocks of up to 2^15 elements, which threads take in turn: a block is read once to see
+ * what it amounts to, waits for the state before it, tells the next, and is written while it is still in the cache (ewm_eight.h,
  * cpu_chain.h). Where an element is NaN or infinite, or a series starts, eight are done one by one.
  * Traffic: each element once in and once out, the second reading is from the cache.
  * Rounding: in double, means and variances blended by shares of the weight, in 3 + n/8 steps; no difference of squares.
@@ -14,11 +14,9 @@
 #include <omp.h>
 
 static const ParamSpec TUNABLES[] = {
-    {"threads", "threads; 0: all cores", PARAM_INT, "0", 0, 4096, NULL},
+    {"threads", "threads; 0: all cores, fewer where there is little to do", PARAM_INT, "0", 0, 4096, NULL},
     {0},
 };
-
-enum { BLOCK = 1 << 15 };
 
 typedef struct Link {
     ChainSlot slot;
@@ -32,14 +30,24 @@ typedef struct Job {
     const uint8_t *starts; /* NULL: one series */
     void *y;
     bool f32;
+    int threads;
+    size_t block; /* elements */
 } Job;
 
-static size_t blocks_of(size_t n) {
-    return n / BLOCK + (n % BLOCK != 0);
+static size_t blocks_of(size_t n, size_t block) {
+    return n / block + (n % block != 0);
+}
+
+static void share(Job *job, size_t n, long long threads) {
+    job->threads = chain_threads(threads, omp_get_max_threads(), n);
+    job->block = chain_block_size(n, job->threads);
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
-    return blocks_of(array_count(&args->in[0])) * sizeof(Link);
+    const size_t n = array_count(&args->in[0]);
+    Job job = {0};
+    share(&job, n, params_int(args->tunables, "threads"));
+    return blocks_of(n, job.block) * sizeof(Link);
 }
 
 static void write_block(const Job *job, EwmState *state, size_t first, size_t end) {
@@ -86,7 +94,7 @@ static bool measure_block(const Job *job, EwmState *state, size_t first, size_t 
 
 /* alone: there is one thread, so that the state before a block is always there. */
 static void chain_block(const Job *job, size_t block, bool alone, Link *link) {
-    const size_t n = job->rule.n, first = block * BLOCK, end = n - first < BLOCK ? n : first + BLOCK;
+    const size_t n = job->rule.n, first = block * job->block, end = n - first < job->block ? n : first + job->block;
     EwmState state = {0}, own;
     bool known = !alone && block > 0 && end < n && measure_block(job, &own, first, end);
     if (block > 0) {
@@ -109,13 +117,11 @@ static Status run(const VariantArgs *args) {
     Job job = {.rule = ewm_case(args), .x = args->in[0].data, .y = args->out[0].data, .f32 = args->problem->dtype == DTYPE_F32};
     job.tables = ewm_tables(&job.rule);
     if (job.rule.segments) job.starts = args->in[1].data;
-    const size_t blocks = blocks_of(job.rule.n);
-    int threads = (int)params_int(args->tunables, "threads");
-    if (threads == 0) threads = omp_get_max_threads();
-    if ((size_t)threads > blocks) threads = blocks == 0 ? 1 : (int)blocks;
+    share(&job, job.rule.n, params_int(args->tunables, "threads"));
+    const size_t blocks = blocks_of(job.rule.n, job.block);
     Link *links = args->scratch;
     for (size_t b = 0; b < blocks; b++) atomic_init(&links[b].slot.ready, 0);
-#pragma omp parallel num_threads(threads)
+#pragma omp parallel num_threads(job.threads)
     {
         const size_t team = (size_t)omp_get_num_threads();
         for (size_t b = (size_t)omp_get_thread_num(); b < blocks; b += team) chain_block(&job, b, team == 1, &links[b]);
