@@ -6,7 +6,9 @@
 
 #include <math.h>
 
+#ifndef ALWAYS_INLINE
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
+#endif
 
 enum { MOMENTS_MEAN, MOMENTS_VAR, MOMENTS_SKEWNESS, MOMENTS_KURTOSIS, MOMENTS_MIN, MOMENTS_MAX, MOMENTS_M5, MOMENTS_M6 };
 enum { POWERS_MAX = 6 };
@@ -40,17 +42,17 @@ ALWAYS_INLINE double moments_element(const void *x, size_t i, bool f32) {
     return f32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
 }
 
-/* C(p, k), p up to 6. */
-static const double MOMENTS_BINOMIAL[POWERS_MAX + 1][POWERS_MAX + 1] = {
-    {1}, {1, 1}, {1, 2, 1}, {1, 3, 3, 1}, {1, 4, 6, 4, 1}, {1, 5, 10, 10, 5, 1}, {1, 6, 15, 20, 15, 6, 1}};
-
-/* From sums about one point to sums about that point - h, in place: s[0] the weight, s[1] the sum of deviations. */
+/* From sums of powers about one point to those about that point - h, in place: s[0] is the weight, s[1] the sum of deviations.
+ * Written out, so that loops over columns become vectors. */
 ALWAYS_INLINE void moments_shift(double *s, double h, int powers) {
-    for (int p = powers; p >= 1; p--) {
-        double sum = s[0];
-        for (int k = 1; k <= p; k++) sum = sum * h + MOMENTS_BINOMIAL[p][k] * s[k]; /* C(p, k) s[k] h^(p - k) */
-        s[p] = sum;
+    if (powers > 4) {
+        s[6] += h * (6 * s[5] + h * (15 * s[4] + h * (20 * s[3] + h * (15 * s[2] + h * (6 * s[1] + h * s[0])))));
+        s[5] += h * (5 * s[4] + h * (10 * s[3] + h * (10 * s[2] + h * (5 * s[1] + h * s[0]))));
     }
+    s[4] += h * (4 * s[3] + h * (6 * s[2] + h * (4 * s[1] + h * s[0])));
+    s[3] += h * (3 * s[2] + h * (3 * s[1] + h * s[0]));
+    s[2] += h * (2 * s[1] + h * s[0]);
+    s[1] += h * s[0];
 }
 
 /* What a variant knows of one column. nan: it holds one; then the rest need not be anything. */

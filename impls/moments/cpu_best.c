@@ -11,7 +11,7 @@
 
 #include <omp.h>
 
-enum { STRETCH = 16384 /* rows, at most */, TASKS = 8 /* per thread, at least */ };
+enum { STRETCH = 16384 /* rows, at most */, TOGETHER = 8 /* strips of a task */, TASKS = 8 /* per thread, at least */ };
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "0: as many as OpenMP gives", PARAM_INT, "0", 0, 1024, NULL},
@@ -22,7 +22,7 @@ static const ParamSpec TUNABLES[] = {
 typedef struct Plan {
     MomentsJob job;
     Layout layout;
-    size_t strips, stretch, stretches;
+    size_t strips, groups, stretch, stretches;
     int threads;
 } Plan;
 
@@ -38,7 +38,8 @@ static Plan plan_of(const VariantArgs *args) {
     if (fold > rows && rows > 0) fold = rows;
     plan.layout = (Layout){NULL, fold, cols * fold, divide_up(rows, fold), rows % fold ? rows % fold * cols : cols * fold};
     plan.strips = divide_up(plan.layout.lanes, LANES);
-    const size_t wanted = divide_up(TASKS * (size_t)plan.threads, plan.strips);
+    plan.groups = divide_up(plan.strips, TOGETHER);
+    const size_t wanted = divide_up(TASKS * (size_t)plan.threads, plan.groups);
     plan.stretch = divide_up(divide_up(plan.layout.rows, wanted), BLOCK) * BLOCK;
     if (plan.stretch > STRETCH) plan.stretch = STRETCH;
     plan.stretches = rows ? divide_up(plan.layout.rows, plan.stretch) : 0;
@@ -51,12 +52,9 @@ static size_t scratch_bytes(const VariantArgs *args) {
 }
 
 ALWAYS_INLINE void add_block(const Layout *layout, Block *block, Part *out, bool begun, size_t begin, size_t rows, size_t first,
-                             size_t count, bool f32, bool weighted, int powers) {
-    if (count == LANES)
-        block_load(layout, block, begin, rows, first, LANES, f32, weighted);
-    else
-        block_load(layout, block, begin, rows, first, count, f32, weighted);
-    block_powers(block, rows, weighted, powers);
+                             size_t count, Spot next, bool f32, bool weighted, int powers) {
+    block_load(layout, block, begin, rows, first, count, f32, weighted);
+    block_powers(layout, block, rows, next, f32, weighted, powers);
     block_settle(block, rows, count, powers);
     if (!begun) {
         *out = block->part;
@@ -66,20 +64,25 @@ ALWAYS_INLINE void add_block(const Layout *layout, Block *block, Part *out, bool
     for (size_t l = 0; l < count; l++) part_join(out, l, &block->part, l, powers);
 }
 
-/* Rows begin .. end - 1 of a strip. */
-ALWAYS_INLINE void add_stretch(const Layout *layout, Block *block, Part *out, size_t begin, size_t end, size_t first, bool f32,
-                               bool weighted, int powers) {
-    const size_t width = layout->lanes - first < LANES ? layout->lanes - first : LANES;
+/* Rows begin .. end - 1 of `strips` strips beside each other, so that what is read lies beside each other too. */
+ALWAYS_INLINE void add_stretch(const Layout *layout, Block *block, Part *out, size_t begin, size_t end, size_t first, size_t strips,
+                               bool f32, bool weighted, int powers) {
     const bool short_row = end == layout->rows && layout->tail < layout->lanes; /* a block of its own; folded, so one strip */
     const size_t whole = short_row ? end - 1 : end;
     for (size_t r = begin; r < whole; r += BLOCK)
-        add_block(layout, block, out, r > begin, r, whole - r < BLOCK ? whole - r : BLOCK, first, width, f32, weighted, powers);
-    if (short_row) add_block(layout, block, out, whole > begin, whole, 1, first, layout->tail, f32, weighted, powers);
+        for (size_t t = 0; t < strips; t++) {
+            const size_t lane = first + t * LANES, count = layout->lanes - lane < LANES ? layout->lanes - lane : LANES;
+            const Spot next = t + 1 < strips ? (Spot){r, lane + LANES} : (Spot){r + BLOCK, first};
+            add_block(layout, block, &out[t], r > begin, r, whole - r < BLOCK ? whole - r : BLOCK, lane, count, next, f32, weighted,
+                      powers);
+        }
+    if (short_row)
+        add_block(layout, block, out, whole > begin, whole, 1, first, layout->tail, (Spot){layout->rows, 0}, f32, weighted, powers);
 }
 
 #define DEFINE_STRETCH(name, f32, weighted, powers)                                                                                \
-    static void name(const Layout *layout, Block *block, Part *out, size_t begin, size_t end, size_t first) {                      \
-        add_stretch(layout, block, out, begin, end, first, f32, weighted, powers);                                                 \
+    static void name(const Layout *layout, Block *block, Part *out, size_t begin, size_t end, size_t first, size_t strips) {       \
+        add_stretch(layout, block, out, begin, end, first, strips, f32, weighted, powers);                                         \
     }
 DEFINE_STRETCH(f64_4, false, false, 4)
 DEFINE_STRETCH(f64_6, false, false, 6)
@@ -90,7 +93,7 @@ DEFINE_STRETCH(f32_6, true, false, 6)
 DEFINE_STRETCH(f32_weighted_4, true, true, 4)
 DEFINE_STRETCH(f32_weighted_6, true, true, 6)
 
-typedef void (*Stretch)(const Layout *layout, Block *block, Part *out, size_t begin, size_t end, size_t first);
+typedef void (*Stretch)(const Layout *layout, Block *block, Part *out, size_t begin, size_t end, size_t first, size_t strips);
 /* [f32?][weighted?][six powers?] */
 static const Stretch STRETCHES[2][2][2] = {{{f64_4, f64_6}, {f64_weighted_4, f64_weighted_6}},
                                            {{f32_4, f32_6}, {f32_weighted_4, f32_weighted_6}}};
@@ -131,10 +134,10 @@ static Status run(const VariantArgs *args) {
         _Alignas(64) Block block = {0};
 #pragma omp for schedule(dynamic) collapse(2)
         for (size_t s = 0; s < plan.stretches; s++)
-            for (size_t t = 0; t < plan.strips; t++) {
-                const size_t begin = s * plan.stretch, end = begin + plan.stretch;
+            for (size_t g = 0; g < plan.groups; g++) {
+                const size_t t = g * TOGETHER, begin = s * plan.stretch, end = begin + plan.stretch;
                 stretch(&plan.layout, &block, &parts[s * plan.strips + t], begin, end < plan.layout.rows ? end : plan.layout.rows,
-                        t * LANES);
+                        t * LANES, plan.strips - t < TOGETHER ? plan.strips - t : TOGETHER);
             }
 #pragma omp for schedule(static)
         for (size_t t = 0; t < plan.strips; t++) join_stretches(&plan, parts, t);

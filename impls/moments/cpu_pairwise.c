@@ -16,20 +16,16 @@ typedef struct Part {
     double sum[POWERS_MAX + 1][LANES]; /* [2 ..]: of w (x - mean)^p */
 } Part;
 
-/* sum[p] of columns l about mean + h for all of them, weight w: the terms of p - 1 are 0. */
-ALWAYS_INLINE double about(const Part *part, size_t l, double h, int p) {
-    double sum = part->weight * h;
-    for (int k = 2; k <= p; k++) sum = sum * h + MOMENTS_BINOMIAL[p][k] * part->sum[k][l];
-    return sum;
-}
-
 /* left becomes both. */
 ALWAYS_INLINE void merge(Part *restrict left, const Part *restrict right, int powers) {
     const double weight = left->weight + right->weight, share = right->weight / weight;
     for (size_t l = 0; l < LANES; l++) {
         const double delta = right->mean[l] - left->mean[l];
-        const double back = -delta * share, forth = delta * (left->weight / weight);
-        for (int p = powers; p >= 2; p--) left->sum[p][l] = about(left, l, back, p) + about(right, l, forth, p);
+        double a[POWERS_MAX + 1] = {left->weight}, b[POWERS_MAX + 1] = {right->weight};
+        for (int p = 2; p <= powers; p++) a[p] = left->sum[p][l], b[p] = right->sum[p][l];
+        moments_shift(a, -delta * share, powers);
+        moments_shift(b, delta * (left->weight / weight), powers);
+        for (int p = 2; p <= powers; p++) left->sum[p][l] = a[p] + b[p];
         left->mean[l] += delta * share;
         left->min[l] = right->min[l] < left->min[l] ? right->min[l] : left->min[l];
         left->max[l] = right->max[l] > left->max[l] ? right->max[l] : left->max[l];
