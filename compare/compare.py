@@ -19,10 +19,19 @@ except ImportError as missing:  # 1 would be a regression
 WRITERS = {"json": as_json, "markdown": as_markdown, "junit": as_junit}
 
 
+class Parser(argparse.ArgumentParser):
+    def error(self, message):
+        print(message, file=sys.stderr)
+        sys.exit(outcome.USAGE)
+
+
 def effect(text):
-    value = float(text.rstrip("%")) / 100
-    if not 0 <= value < 10:
-        raise ValueError
+    try:
+        value = float(text.removesuffix("%")) / 100
+    except ValueError:
+        value = -1
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"'{text}': percent from 0 to 100 are expected, such as 3%")
     return value
 
 
@@ -34,7 +43,7 @@ def modes(text):
 
 
 def arguments_of(words):
-    parser = argparse.ArgumentParser(prog="rungs compare")
+    parser = Parser(prog="rungs compare")
     parser.add_argument("base")
     parser.add_argument("new")
     parser.add_argument("--min-effect", type=effect, default=decide.MIN_EFFECT, help="in percent")
@@ -67,8 +76,8 @@ def few_processes(comparisons):
     few = [c for c in tested if c.tested_on == "samples"]
     if not few:
         return []
-    return [f"{len(few)} of {len(tested)} comparisons have too few processes to see what varies between processes; "
-            f"{judge.processes_needed(len(tested))} a side decide so many: rungs ab --repetitions {judge.processes_needed(len(tested))}"]
+    return [f"{len(few)} of {len(tested)} comparisons have too few processes to see what varies from process to process; so many "
+            f"comparisons take {judge.processes_needed(len(tested))} a side (rungs ab)"]
 
 
 def main(words=None):

@@ -92,9 +92,8 @@ def why_ambiguous(c, min_effect, suite):
     least = max(min_effect, c.noise_floor)
     beyond = c.ratio >= 1 + least or c.ratio <= 1 / (1 + least)
     if c.tested_on == "samples" and not beyond:
-        need = f"{processes_needed(suite)} processes a side tell more (rungs ab)"
-        few = f"{c.base_processes} and {c.new_processes} processes: differences below {100 * c.noise_floor:.0f}% may be chance"
-        return f"{few}; {need}"
+        return (f"{c.base_processes} and {c.new_processes} processes: differences below {100 * least:.0f}% may be chance; "
+                f"{processes_needed(suite)} a side tell more (rungs ab)")
     if c.p_adjusted > decide.ALPHA:
         return f"anything from {percent(c.low)} to {percent(c.high)}: repeat, or quieten the machine"
     if c.noise_floor > min_effect and not beyond:

@@ -1,0 +1,251 @@
+"""`rungs compare` on rows whose truth is known: every verdict with its reason, exit codes, files; and that order means nothing."""
+import json
+import pathlib
+import random
+import re
+import sys
+import tempfile
+import unittest
+import xml.etree.ElementTree as xml
+
+from compare_rows import Machine, not_passed
+from program import SOURCE, call
+
+try:
+    import scipy  # noqa: F401
+    from jsonschema import Draft202012Validator
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+WINDOWS = [{"window": 10 * k} for k in range(1, 9)]
+
+
+class Compare(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="rungs_compare_")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def make(self, name, seed, runs=10, rows=WINDOWS, change=None, gpu=None, **machine):
+        return Machine(seed, **machine).file(self.folder / f"{name}.jsonl", runs, rows, change, **(gpu or {}))
+
+    def compare(self, base, new, *words, code=0):
+        told = self.folder / "told.json"
+        told.unlink(missing_ok=True)
+        done = call("compare", base, new, "--json", told, *words)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        self.output = done.stdout
+        return json.loads(told.read_text()) if told.exists() else done.stderr
+
+    def only(self, told, verdict):
+        found = [c for c in told["comparisons"] if c["verdict"] == verdict]
+        self.assertEqual(len(found), 1, (verdict, told["counts"]))
+        return found[0]
+
+    @staticmethod
+    def slowed(window, factor):
+        def change(row, number):
+            if row["params"]["window"] == window:
+                for timed in row["timing"].values():
+                    timed["samples"] = [factor * x for x in timed["samples"]]
+            return row
+        return change
+
+    def test_rows_are_valid(self):
+        """What these tests compare are rows as the program writes them."""
+        validator = Draft202012Validator(json.loads((SOURCE / "harness/record/row.schema.json").read_text()))
+        for line in map(json.loads, self.make("base", 1, runs=1).read_text().splitlines()):
+            self.assertEqual([e.message for e in validator.iter_errors(line)], [])
+
+    def test_nothing_changed(self):
+        told = self.compare(self.make("base", 1), self.make("new", 2))
+        self.assertEqual({v: n for v, n in told["counts"].items() if n}, {"same": 8})
+        for c in told["comparisons"]:
+            self.assertLess(c["low"], c["ratio"])
+            self.assertLess(c["ratio"], c["high"])
+            self.assertEqual((c["base_processes"], c["new_processes"], c["tested_on"]), (10, 10, "processes"))
+
+    def test_slower_and_faster(self):
+        base = self.make("base", 1)
+        slower = self.only(self.compare(base, self.make("new", 2, change=self.slowed(30, 1.05)), code=1), "slower")
+        self.assertEqual(slower["case"].split()[3], "window=30")
+        self.assertAlmostEqual(slower["ratio"], 1.05, delta=0.01)
+        self.assertLess(slower["low"], 1.05)
+        self.assertGreater(slower["high"], 1.05)
+        self.assertLess(slower["p_adjusted"], 0.005)
+        self.only(self.compare(base, self.make("new", 2, change=self.slowed(30, 1 / 1.05))), "faster")
+
+    def test_least_effect(self):
+        base, new = self.make("base", 1), self.make("new", 2, change=self.slowed(30, 1.02))
+        self.assertEqual(self.compare(base, new)["counts"]["slower"], 0)
+        self.only(self.compare(base, new, "--min-effect", "1%", code=1), "slower")
+
+    def test_few_processes_are_ambiguous(self):
+        """One process a side: what varies from process to process is not in the samples, however many they are."""
+        base = self.make("base", 1, runs=1)
+        told = self.compare(base, self.make("new", 2, runs=1, change=self.slowed(30, 1.05)))
+        self.assertEqual((told["counts"]["slower"], told["counts"]["same"]), (0, 0))
+        self.assertIn("1 and 1 processes", told["comparisons"][0]["reason"])
+        self.assertIn("rungs ab", self.output)
+        self.assertEqual(self.only(self.compare(base, self.make("new", 2, runs=1, change=self.slowed(30, 1.5)), code=1), "slower")["tested_on"], "samples")
+
+    def test_noise_floor(self):
+        """Calibration lets one process a side be judged, and keeps a loud machine from crying wolf."""
+        calibrate = [sys.executable, SOURCE / "compare/calibrate.py"]
+        noise = self.folder / "quiet.json"
+        done = call(calibrate[1], self.make("aa", 9, runs=18), "--out", noise, program=calibrate[0])
+        self.assertEqual(done.returncode, 0, done.stderr)
+        row = json.loads(noise.read_text())["rows"][0]
+        self.assertTrue(0.001 < row["spread"] < 0.008, row)
+        base, new = self.make("base", 1, runs=1), self.make("new", 2, runs=1, change=self.slowed(30, 1.06))
+        told = self.compare(base, new, "--noise", noise, code=1)
+        self.only(told, "slower")
+        self.assertTrue(all(0.005 < c["noise_floor"] < 0.055 for c in told["comparisons"]), told["comparisons"])
+        loud = self.folder / "loud.json"
+        call(calibrate[1], self.make("aa", 9, runs=18, process=0.08), "--out", loud, program=calibrate[0])
+        many = self.make("base", 1, process=0.001), self.make("new", 2, process=0.001, change=self.slowed(30, 1.1))
+        self.only(self.compare(*many, code=1), "slower")
+        told = self.compare(*many, "--noise", loud)
+        self.assertIn("noise floor", self.only(told, "ambiguous")["reason"])
+
+    def test_noise_of_another_machine(self):
+        noise = self.folder / "noise.json"
+        call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=3, gpu={"name": "NVIDIA H100"}), "--out", noise, program=sys.executable)
+        self.assertIn("another machine", self.compare(self.make("base", 1), self.make("new", 2), "--noise", noise, code=2))
+        noise.write_text("{}")
+        self.assertIn("not a noise file", self.compare(self.make("base", 1), self.make("new", 2), "--noise", noise, code=2))
+
+    def test_clock_drift_is_no_regression(self):
+        """6% slower, because the clock was 6% lower: the same in cycles. The same change at an equal clock is a regression."""
+        rows = [{"window": 30, "follows_clock": True}]
+        base = self.make("base", 1, rows=rows)
+        told = self.only(self.compare(base, self.make("new", 2, rows=[{"window": 30, "follows_clock": True, "mhz": 1870.0}])), "same")
+        self.assertEqual(told["judged_by"], "cycles")
+        self.assertAlmostEqual(told["clock_ratio"], 1870 / 1980, places=3)
+        self.assertGreater(told["time_ratio"], 1.04)
+        self.assertIn("SM clock -5.6%", told["reason"])
+        self.only(self.compare(base, self.make("new", 2, rows=rows, change=self.slowed(30, 1.06)), code=1), "slower")
+
+    def test_clocks_that_jump(self):
+        """Clocks jump between processes: 5% is found in cycles for a kernel that follows them, in time for one that does not."""
+        for follows, judged_by in ((True, "cycles"), (False, "time")):
+            rows = [{"window": 30, "follows_clock": follows, "mhz": [1980.0, 1755.0]}]
+            new = self.make("new", 2, rows=rows, change=self.slowed(30, 1.05))
+            self.assertEqual(self.only(self.compare(self.make("base", 1, rows=rows), new, code=1), "slower")["judged_by"], judged_by)
+
+    def test_verification_lost(self):
+        def wrong(row, number):
+            return not_passed(row, "fail", "y[3] is nan\x07") if number == 7 and row["params"]["window"] == 30 else row
+        told = self.compare(self.make("base", 1), self.make("new", 2, change=wrong), "--junit", self.folder / "j.xml", code=1)
+        self.assertIn("y[3] is nan", self.only(told, "wrong")["reason"])
+        xml.parse(self.folder / "j.xml")  # what a variant prints must not break the file
+        for code, change in ((1, self.slowed(20, 1.2)), (0, None)):  # wrong in both: nothing lost
+            base = self.make("base", 1, change=lambda row, k: not_passed(row, "fail", "bad") if row["params"]["window"] == 30 else row)
+
+            def both(row, number, change=change):
+                row = change(row, number) if change else row
+                return not_passed(row, "fail", "bad") if row["params"]["window"] == 30 else row
+            self.assertEqual(len(self.compare(base, self.make("new", 2, change=both), code=code)["comparisons"]), 7)
+
+    def test_missing_and_new(self):
+        base, new = self.make("base", 1), self.make("new", 2, rows=WINDOWS[1:] + [{"window": 500}])
+        told = self.compare(base, new, code=1)
+        self.assertIn("window=10 ", self.only(told, "missing")["case"])
+        self.assertIn("window=500", self.only(told, "new")["case"])
+        self.assertTrue(self.only(self.compare(base, new, "--allow-missing", "*window=10 *"), "missing")["allowed"])
+        self.compare(base, new, "--allow-missing", "cuda_sh*,x")
+        self.compare(base, new, "--allow-missing", "cpu_*", code=1)
+        skipped = self.make("new", 2, change=lambda row, k: not_passed(row, "skip", "window too wide") if row["params"]["window"] == 30 else row)
+        self.assertIn("window too wide", self.only(self.compare(base, skipped, code=1), "missing")["reason"])
+
+    def test_a_mode_missing(self):
+        rows = [{"window": 30, "modes": ("cold", "hot")}]
+        told = self.compare(self.make("base", 1, rows=rows), self.make("new", 2, rows=[{"window": 30}]), code=1)
+        self.assertEqual(self.only(told, "missing")["mode"], "hot")
+        told = self.compare(self.make("base", 1, rows=rows), self.make("new", 2, rows=[{"window": 30}]), "--modes", "cold")
+        self.assertEqual(len(told["comparisons"]), 1)
+
+    def test_not_comparable(self):
+        base = self.make("base", 1)
+        for gpu, words in (({"name": "NVIDIA H100"}, "device NVIDIA H200 and NVIDIA H100"), ({"driver": "999.1"}, "driver major"),
+                           ({"power_cap_watts": 500}, "power cap watts"), ({"clocks_sm_max": 1200}, "clocks sm max"), ({"mig": True}, "mig")):
+            told = self.compare(base, self.make("new", 2, gpu=gpu), code=3)
+            self.assertEqual(told["counts"]["not comparable"], 8)
+            self.assertIn(words, told["comparisons"][0]["reason"])
+        self.compare(base, self.make("new", 2, gpu={"driver": "580.200.01", "uuid": "GPU-another"}))  # the same kind of machine
+        told = self.compare(base, self.make("new", 2, rows=[{**w, "mhz": 1200.0} for w in WINDOWS]), code=3)
+        self.assertIn("locked differently", told["comparisons"][0]["reason"])
+
+    def test_other_inputs(self):
+        def seeded(row, number):
+            if row["params"]["window"] == 30:
+                row["seed"], row["case"] = 2, row["case"].replace("seed=1", "seed=2")
+            return row
+        told = self.compare(self.make("base", 1), self.make("new", 2, change=seeded), code=1)
+        self.assertIn("seed 1 in BASE, input uniform, seed 2 in NEW", self.only(told, "not comparable")["reason"])
+        self.assertEqual(len(told["comparisons"]), 8)
+
+    def test_equal_code_cannot_regress(self):
+        def coded(sass, threads, factor=1.0):
+            def change(row, number):
+                row["code"], row["launch"] = {"sass_hash": sass, "reason": None}, {"device": "cuda", "threads": threads}
+                return self.slowed(30, factor)(row, number)
+            return change
+        base = self.make("base", 1, change=coded("a" * 16, 128))
+        told = self.compare(base, self.make("new", 2, change=coded("a" * 16, 128, 1.2)))
+        self.assertEqual(told["counts"]["same"], 8)
+        self.assertTrue(all("cannot regress" in c["reason"] for c in told["comparisons"]))
+        self.only(self.compare(base, self.make("new", 2, change=coded("b" * 16, 128, 1.2)), code=1), "slower")
+        self.only(self.compare(base, self.make("new", 2, change=coded("a" * 16, 256, 1.2)), code=1), "slower")
+        hosts = [{"window": 30, "modes": ("enqueue",)}]  # host time: equal kernels say nothing
+        pair = self.make("base", 1, rows=hosts, change=coded("a" * 16, 128)), self.make("new", 2, rows=hosts, change=coded("a" * 16, 128, 1.2))
+        self.only(self.compare(*pair, code=1), "slower")
+
+    def test_order_means_nothing(self):
+        base, new = self.make("base", 1), self.make("new", 2, change=self.slowed(30, 1.05))
+        told = self.compare(base, new, code=1)["comparisons"]
+        for path in (base, new):
+            lines = path.read_text().splitlines()
+            random.Random(4).shuffle(lines)
+            path.write_text("\n".join(lines) + "\n")
+        again = self.compare(base, new, code=1)["comparisons"]
+        self.assertEqual([(c["case"], c["verdict"]) for c in told], [(c["case"], c["verdict"]) for c in again])
+
+    def test_nothing_and_bad_files(self):
+        base = self.make("base", 1)
+        empty = self.folder / "empty.jsonl"
+        empty.write_text("")
+        self.compare(empty, empty, code=3)
+        self.assertIn("nothing was compared", self.output)
+        self.compare(base, empty, code=3)
+        self.assertIn("cannot be read", self.compare(base, self.folder / "none.jsonl", code=2))
+        empty.write_text("{oops\n")
+        self.assertIn("empty.jsonl:1:", self.compare(base, empty, code=2))
+        self.assertIn("percent", self.compare(base, base, "--min-effect", "much", code=2))
+        self.assertEqual(call("compare", base).returncode, 2)
+        orphan = self.folder / "orphan.jsonl"
+        orphan.write_text("\n".join(line for line in base.read_text().splitlines() if '"environment"' not in line[:40]) + "\n")
+        self.assertIn("environment", self.compare(base, orphan, code=3)["comparisons"][0]["reason"])
+
+    def test_files(self):
+        """Table, Markdown and JUnit tell the counts of the JSON."""
+        def change(row, number):
+            return None if row["params"]["window"] == 20 else self.slowed(30, 1.1)(row, number)
+        markdown, junit = self.folder / "c.md", self.folder / "c.xml"
+        told = self.compare(self.make("base", 1), self.make("new", 2, change=change), "--markdown", markdown, "--junit", junit, code=1)
+        self.assertEqual((told["counts"]["slower"], told["counts"]["missing"], told["counts"]["same"]), (1, 1, 6))
+        self.assertIn("8 comparisons: 1 slower, 1 missing, 6 same", self.output)
+        self.assertTrue(self.output.splitlines()[1].startswith("slower"), self.output)
+        self.assertNotIn("\033", self.output)
+        suite = xml.parse(junit).getroot().find("testsuite")
+        self.assertEqual((suite.get("tests"), suite.get("failures")), ("8", "2"))
+        self.assertEqual(len(suite.findall("testcase/failure")), 2)
+        text = markdown.read_text()
+        self.assertIn("failed", text.splitlines()[0])
+        self.assertEqual(len(re.findall(r"^\| (?!verdict)\S", text, re.M)), 8)
+
+
+if __name__ == "__main__":
+    sys.exit(not unittest.main(exit=False, verbosity=2).result.wasSuccessful())
