@@ -33,15 +33,14 @@ struct EwmPlain {
 /* Weights are relative to that of the run's last observation, not to the present: after any number of NaN they are still there. */
 template <typename Bag> struct EwmDecayed {
     Bag bag;
-    double carried = 1;           /* factor of what came before the run, at its last observation */
+    double carried = 1;           /* factor of what came before the run, at its last observation; a cut where a segment began */
     double gap = 1;               /* decay since then */
     unsigned long long count = 0; /* observations */
-    int cut = 0;                  /* a segment begins in the run: what came before it does not count */
 
     __host__ __device__ void push(const EwmCase &rule, double x, bool first) {
         if (first) {
             *this = {};
-            cut = 1;
+            carried = affine_cut<double>();
         }
         const double decay = affine_product(gap, rule.q);
         const bool observed = !rule.nan_decays || x == x;
@@ -53,7 +52,7 @@ template <typename Bag> struct EwmDecayed {
         count++;
     }
     __host__ __device__ void merge(const EwmDecayed &right) {
-        if (right.cut) {
+        if (affine_is_cut(right.carried)) {
             *this = right;
             return;
         }
@@ -86,15 +85,15 @@ template <typename Bag> struct EwmDecayed {
 template <typename Bag> struct EwmRestarted {
     Bag rest;
     double first = 0, share = 0; /* the first observation and its weight */
-    double lead = 1, gap = 1;    /* decay from before the run to its first observation, and since its last */
+    double lead = 1;             /* decay from before the run to its first observation; a cut where a segment began */
+    double gap = 1;              /* decay since its last */
     double alpha = 0;            /* the case's, once there is an observation */
     unsigned long long count = 0;
-    int cut = 0;
 
     __host__ __device__ void push(const EwmCase &rule, double x, bool begins) {
         if (begins) {
             *this = {};
-            cut = 1;
+            lead = affine_cut<double>();
         }
         const double decay = affine_product(gap, rule.q);
         if (!(x == x)) {
@@ -104,7 +103,7 @@ template <typename Bag> struct EwmRestarted {
         gap = 1;
         alpha = rule.alpha;
         if (count++ == 0) {
-            lead = decay;
+            lead = affine_product(lead, decay);
             first = x;
             share = 1;
         } else {
@@ -112,7 +111,7 @@ template <typename Bag> struct EwmRestarted {
         }
     }
     __host__ __device__ void merge(const EwmRestarted &right) {
-        if (right.cut) {
+        if (affine_is_cut(right.lead)) {
             *this = right;
             return;
         }
@@ -122,10 +121,9 @@ template <typename Bag> struct EwmRestarted {
         }
         const double decay = affine_product(gap, right.lead);
         if (count == 0) {
-            const int was_cut = cut;
+            const double before = lead;
             *this = right;
-            lead = decay;
-            cut = was_cut;
+            lead = affine_product(before, decay);
             return;
         }
         append(decay, right.first, right.share);
@@ -133,9 +131,10 @@ template <typename Bag> struct EwmRestarted {
         gap = right.gap;
         count += right.count;
     }
-    /* There were observations before the first, which are forgotten. No run can then be merged before this one. */
+    /* If no segment has begun, there were observations before the first, which are forgotten. No run can then be merged before this
+     * one. */
     __host__ __device__ void forget_earlier() {
-        if (count != 1 || share == 0) return;
+        if (count != 1 || share == 0 || affine_is_cut(lead)) return;
         rest.add(first, alpha);
         share = 0;
     }

@@ -1,6 +1,6 @@
 /* Idea: three kernels. Each block puts its elements together into one state; one block scans the states of all blocks; then each
  *   block scans its elements again, from the state before it. A thread has K consecutive elements, staged in shared memory.
- * Traffic: 2n reads, n writes, and a state (16 to 104 bytes) for every block, thrice.
+ * Traffic: 2n reads, n writes, and a state (16 to 80 bytes) for every block, thrice.
  * Rounding: chains of K elements joined by trees; doubles for both dtypes.
  * Limits: none.
  * Origin: scan-then-propagate, Sengupta, Harris, Zhang and Owens 2007 ("Scan primitives for GPU computing"); the affine operator by

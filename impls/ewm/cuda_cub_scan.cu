@@ -3,7 +3,7 @@
  * Traffic: n reads, n writes; CUB's look-back beside it.
  * Rounding: trees whose shape CUB chooses, by the time when blocks finish: the last bits may differ from run to run; doubles for
  *   both dtypes.
- * Limits: none; states are large (16 to 104 bytes), so CUB takes few elements for a thread.
+ * Limits: none; states are large (16 to 80 bytes), so CUB takes few elements for a thread.
  * Origin: Merrill and Garland 2016 ("Single-pass parallel prefix scan with decoupled look-back"), in CUB; the affine operator by
  *   Blelloch 1990. */
 #include "common/ewm_kernels.cuh"

@@ -1,6 +1,6 @@
 /* Idea: Hillis and Steele. Every element starts as a state of its own; stage k joins each with the one 2^k before it, log2(n)
  * kernels in all, from one array into another and back.
- * Traffic: 2 reads and 1 write of a state (16 to 104 bytes) for every element and stage; n reads and n writes.
+ * Traffic: 2 reads and 1 write of a state (16 to 80 bytes) for every element and stage; n reads and n writes.
  * Rounding: trees of depth log2(n); doubles for both dtypes.
  * Limits: two states for every element must fit into memory: 32 n bytes in the cheapest mode.
  * Origin: Hillis and Steele 1986 ("Data parallel algorithms"), as the log-stage recurrences of PyTorch users do it; the affine

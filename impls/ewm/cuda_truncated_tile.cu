@@ -85,8 +85,7 @@ template <typename State, typename T> __device__ void update_state(const EwmView
     State state;
     for (unsigned j = 0; j < place.history + place.count; j++) {
         state.push(view.rule, (double)x[j], begin + j == 0 || (marks && marks[j]));
-        if constexpr (FORGETS<State>)
-            if (!state.cut) state.forget_earlier();
+        if constexpr (FORGETS<State>) state.forget_earlier();
         if (j >= place.history) view.y[begin + j] = (T)state.output(view.rule, begin + j);
     }
 }
