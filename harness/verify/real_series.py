@@ -30,6 +30,11 @@ def months(module):
     return module.load_pandas().data.drop(columns="YEAR").to_numpy().ravel()
 
 
+def table(loader):
+    """Row by row: an op that wants the table back asks for its number of columns."""
+    return lambda module: getattr(module, loader)().data.ravel()
+
+
 # families_real.c reads the names from these lines too: each entry begins with the word Series, a parenthesis and the quoted name.
 SERIES = [
     Series("co2", "statsmodels", "statsmodels.datasets.co2", "weekly CO2 at Mauna Loa, 1958-2001, ppm, with missing weeks", column("co2")),
@@ -38,8 +43,10 @@ SERIES = [
     Series("elnino", "statsmodels", "statsmodels.datasets.elnino", "monthly Pacific sea surface temperature, 1950-2010", months),
     Series("gdp", "statsmodels", "statsmodels.datasets.macrodata", "quarterly US real GDP, 1959-2009", column("realgdp")),
     Series("inflation", "statsmodels", "statsmodels.datasets.macrodata", "quarterly US inflation, 1959-2009", column("infl")),
-    Series("digits", "scikit-learn", "sklearn.datasets", "pixels of 1797 handwritten digits, row by row: small integers, many zeros",
-           lambda module: module.load_digits().data.ravel()),
+    Series("wine", "scikit-learn", "sklearn.datasets", "table of 178 wines x 13 measurements, row by row", table("load_wine")),
+    Series("breast_cancer", "scikit-learn", "sklearn.datasets", "table of 569 tumours x 30 measurements, row by row", table("load_breast_cancer")),
+    Series("digits", "scikit-learn", "sklearn.datasets", "table of 1797 handwritten digits x 64 pixels, row by row: small integers, many zeros",
+           table("load_digits")),
     Series("diabetes", "scikit-learn", "sklearn.datasets", "disease progression of 442 patients", lambda module: module.load_diabetes().target),
 ]
 
