@@ -1,9 +1,9 @@
 /* Idea: all cores, eight positions of a row at a time.
  *   long rows   blocks of up to 2^15 positions that threads take in turn: a block is read once to see what it carries out, waits
  * for what comes in, tells the next, and is written while it is still in the cache (dcs_stretch.h, cpu_chain.h). short rows  whole
- * rows for each thread; below 32 elements eight rows side by side (dcs_rows.inc). k <= 32     each window from its far end, k
- * steps; the compiler takes neighbouring windows side by side. k > 32      blocks of k, a window is the head of one and the tail of
- * another; threads share the blocks.
+ * rows for each thread; below 256 elements eight rows side by side, in the dtype (dcs_rows.inc). k <= 32     each window from its
+ * far end, k steps; the compiler takes neighbouring windows side by side. k > 32      blocks of k, a window is the head of one and
+ * the tail of another; threads share the blocks.
  * Traffic: each element once in and once out; long rows twice in, the second time from the cache.
  * Rounding: in double, to the dtype once, with at most 3 + n/8 steps in a chain and powers of gamma by squaring; what goes from block to
  *   block is double. Short rows and windows: in the dtype.
@@ -16,6 +16,9 @@
 
 #include <omp.h>
 
+/* Joining eight rows in vectors takes more gathering than it saves. */
+#pragma GCC push_options
+#pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
 #define DCS_LANES 8
 #define DCS_REAL double
 #define DCS_NAME(word) word##_eight_f64
@@ -25,6 +28,7 @@
 #define DCS_REAL float
 #define DCS_NAME(word) word##_eight_f32
 #include "common/dcs_rows.inc"
+#pragma GCC pop_options
 #undef DCS_LANES
 #undef DCS_REAL
 #undef DCS_NAME
@@ -43,7 +47,7 @@ static const ParamSpec TUNABLES[] = {
     {0},
 };
 
-enum { SHORT_ROW = 32, SHORT_WINDOW = 32, OUTPUTS = 64 };
+enum { SHORT_ROW = 256, SHORT_WINDOW = 32, OUTPUTS = 64 };
 
 static size_t scratch_bytes(const VariantArgs *args) {
     DcsJob job = dcs_job(args);
@@ -88,7 +92,7 @@ static void run_long_windows(const DcsJob *job) {
 
 /* Outputs [first, first + count) of a row, all of whose windows have k elements: each by its recurrence from its far end. */
 #define DEFINE_SHORT_WINDOWS(REAL)                                                                                                 \
-    static void horner_##REAL(const DcsJob *job, size_t row, size_t first, size_t count) {                                         \
+    static inline __attribute__((always_inline)) void horner_##REAL(const DcsJob *job, size_t row, size_t first, size_t count) {   \
         const ptrdiff_t away = job->right ? 1 : -1, scale = job->gamma_element ? 1 : 0;                                            \
         const REAL *x = (const REAL *)job->x + row * job->n + first;                                                               \
         const REAL *gamma = (const REAL *)job->gamma + row * job->gamma_row + first * job->gamma_element;                          \
@@ -108,6 +112,12 @@ static void run_long_windows(const DcsJob *job) {
                 for (size_t i = 0; i < count; i++) sum[i] = at[i] + sum[i];                                                        \
         }                                                                                                                          \
         for (size_t i = 0; i < count; i++) y[i] = sum[i];                                                                          \
+    }                                                                                                                              \
+    static void short_windows_##REAL(const DcsJob *job, size_t row, size_t first, size_t count) {                                  \
+        if (count == OUTPUTS)                                                                                                      \
+            horner_##REAL(job, row, first, OUTPUTS); /* a constant, so that sums stay in registers */                              \
+        else                                                                                                                       \
+            horner_##REAL(job, row, first, count);                                                                                 \
     }
 DEFINE_SHORT_WINDOWS(double)
 DEFINE_SHORT_WINDOWS(float)
@@ -123,9 +133,9 @@ static void run_short_windows(const DcsJob *job) {
             dcs_one_by_one(job, &at, job->k - 1, job->y, 0);
         }
         if (job->f32)
-            horner_float(job, row, start + first, count);
+            short_windows_float(job, row, start + first, count);
         else
-            horner_double(job, row, start + first, count);
+            short_windows_double(job, row, start + first, count);
     }
 }
 
