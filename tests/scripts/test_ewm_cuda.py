@@ -1,0 +1,84 @@
+"""The CUDA ladder of ewm in the emulator, where edges does not reach: gaps that outlive every weight, NaN across blocks, infinities
+behind weights that underflow; what the truncated tile forgets and the scans must not; the largest span that fits."""
+import math
+import pathlib
+import sys
+import tempfile
+
+from program import EMULATOR, call, expect, rows_of
+
+SCANS = ("cuda_log_stage", "cuda_block_scan", "cuda_cub_scan")
+TILE = "cuda_truncated_tile"
+
+
+def values(kind, n):
+    import numpy
+
+    x = numpy.random.default_rng(7).normal(size=n)
+    if kind == "gap":  # 0.5^6000 is no double
+        x[100:6100] = math.nan
+    elif kind == "leading":
+        x[:6000] = math.nan
+    elif kind == "one":
+        x[:] = math.nan
+        x[4000] = 3
+    elif kind == "inf":
+        x[50] = math.inf
+    elif kind == "sparse":
+        x[numpy.random.default_rng(8).random(n) < 0.95] = math.nan
+    return x
+
+
+def check_exact(folder):
+    import numpy
+
+    count = 0
+    for kind in ("gap", "leading", "one", "inf", "sparse"):
+        numpy.save(folder / "x.npy", values(kind, 8000))
+        for agg, adjust in (("mean", "yes"), ("mean", "no"), ("var", "yes"), ("var", "no")):
+            for variant in SCANS:
+                done = call("exec", f"ewm/{variant}", "--emulate", "--check", "--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy",
+                            "--set", "span=3", "--set", f"agg={agg}", "--set", f"adjust={adjust}")
+                if done.returncode != 0:
+                    expect(False, f"{variant} on {kind}, agg={agg} adjust={adjust}", done)
+                count += 1
+    expect(count == 60, "60 gaps and infinities")
+
+
+def run(folder, what, *variants):
+    out = folder / "rows.jsonl"
+    out.unlink(missing_ok=True)
+    done = call("run", what, "--variants", ",".join(variants), "--emulate", "--verify-only", "--out", out, cwd=folder)
+    return done, {row["variant"].split("/")[1]: row for row in rows_of(out)}
+
+
+def main():
+    if not EMULATOR:
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        check_exact(folder)
+
+        for mode in ("nan=decay", "nan=propagate"):
+            done, found = run(folder, f"ewm n=8000 span=30 input=naninf {mode}", TILE, *SCANS)
+            expect(all(found[variant]["verdict"] == "pass" for variant in SCANS), f"scans remember NaN and inf, {mode}", done)
+            expect(found[TILE]["verdict"] == "fail", f"the truncated tile forgets them, {mode}", done)
+
+        # The bound is what is left out: the tile fails the op's own and passes the declared one.
+        done, found = run(folder, "ewm n=8000 span=30 input=ramp", TILE, *SCANS)
+        expect(all(found[variant]["verdict"] == "pass" for variant in SCANS), "scans keep the op's own bound on a ramp", done)
+        expect(found[TILE]["verdict"] == "fail", "the truncated tile does not", done)
+
+        # 227 KiB: 64 x 48 + 25980 - 1 doubles, and one span more.
+        done, found = run(folder, "ewm n=30000 span=2598 input=ones", TILE)
+        expect(found[TILE]["verdict"] == "pass", "the largest span that fits", done)
+        done, found = run(folder, "ewm n=30000 span=2599 input=ones", TILE)
+        expect(found[TILE]["verdict"] == "skip" and "25990 elements" in (found[TILE]["reason"] or ""), "and the next", done)
+        done, found = run(folder, "ewm n=20000 span=1e12 input=ones", TILE)
+        expect(found[TILE]["verdict"] == "pass", "a window longer than the array is the array", done)
+        done, found = run(folder, "ewm n=30000 span=30 min_periods=301 input=ones", TILE)
+        expect(found[TILE]["verdict"] == "skip" and "min_periods" in (found[TILE]["reason"] or ""), "min_periods beyond the window", done)
+
+
+if __name__ == "__main__":
+    main()
