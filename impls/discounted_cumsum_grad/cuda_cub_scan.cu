@@ -1,0 +1,46 @@
+/* Idea: one cub::DeviceScan for the sums and one for dx, the other way (see discounted_cumsum's cuda_cub_scan). Then the products
+ * of dx and the sums, and their sum for each discount.
+ * Traffic: 4 reads and 2 writes of n, and CUB's look-back.
+ * Rounding: trees whose shape CUB chooses, by the time when blocks finish: the last bits may differ from run to run. Products and
+ *   their sums in double.
+ * Limits: no sums of k terms.
+ * Origin: Merrill and Garland 2016 (decoupled look-back), in CUB; Blelloch 1990 for the operator. */
+#include "common/discount_cub.cuh"
+#include "common/discount_gradient.cuh"
+
+static size_t cub_bytes(const VariantArgs *args) {
+    return args->problem->dtype == DTYPE_F64 ? cub_scratch_bytes<double>(args) : cub_scratch_bytes<float>(args);
+}
+
+/* The sums, partial sums of products, CUB's own. */
+static size_t scratch_bytes(const VariantArgs *args) {
+    return gradient_array_bytes(args) + gradient_partials_bytes(args) + cub_bytes(args);
+}
+
+namespace { /* every variant has its own Kernels */
+template <typename T, bool RIGHT> struct Kernels {
+    static Status launch_on(const VariantArgs *args, const DiscountView<T> &view) {
+        T *sums = (T *)args->scratch;
+        double *partials = (double *)((char *)args->scratch + gradient_array_bytes(args));
+        const size_t before = gradient_array_bytes(args) + gradient_partials_bytes(args);
+        void *temporary = (char *)args->scratch + before;
+        size_t bytes = args->scratch_bytes - before;
+        TRY_CUDA(cub_scan(gradient_sums_view(args, sums), RIGHT, false, temporary, &bytes, args->stream));
+        TRY_CUDA(cub_scan(gradient_adjoint_view<T>(args), !RIGHT, true, temporary, &bytes, args->stream));
+        return gradient_finish(args, view, (const T *)sums, partials);
+    }
+};
+} // namespace
+
+static Status run(const VariantArgs *args) {
+    return gradient_dispatch<Kernels>(args);
+}
+
+RUNGS_VARIANT(discounted_cumsum_grad, cuda_cub_scan) = {
+    .backend = BACKEND_CUDA,
+    .summary = "cub::DeviceScan both ways, then products and their sums",
+    .origin = "CUB; Blelloch 1990",
+    .supports = gradient_supports,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+};
