@@ -25,7 +25,7 @@ static const ParamSpec PARAMS[] = {
 };
 
 static const char *const FAMILIES[] = {
-    "uniform",   "normal",    "ones",   "ramp", "constant", "integers",  "offset1e3", "offset1e6",
+    "uniform",   "normal",    "ones",   "ramp", "constant", "integers",  "offset1",   "offset1e3", "offset1e6",
     "offset1e8", "spike1e16", "naninf", "huge", "sorted",   "heavytail", "real:NAME", NULL,
 };
 
