@@ -5,6 +5,7 @@ import math
 import os
 import pathlib
 import sys
+import types
 import unittest
 
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
@@ -230,6 +231,34 @@ class Ewm(unittest.TestCase):
         tunables = {"threads": 64, "tile": 48}
         self.assertIsInstance(play("ewm/peer_numba_cuda_tile", ewm_case(span=308.0), {}, {}, {}, tunables=tunables), str)
         self.assertIn("49152", play("ewm/peer_numba_cuda_tile", ewm_case(span=308.0), {}, {}, {}, tunables=tunables))
+
+
+@unittest.skipUnless(has("jax"), "JAX is not installed")
+class JaxClock(unittest.TestCase):
+    def test_a_sample_lasts_until_the_result_is_there(self):
+        """JAX returns before it is done: the modes that wait must see more than the one that does not."""
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        import jax
+        import peer_timing
+
+        clock, waited = peer_timing.JaxClock(), []
+        ready, result = jax.block_until_ready, jax.numpy.ones(3)
+        clock.jax = types.SimpleNamespace(block_until_ready=lambda kept: waited.append(kept is result) or ready(kept))
+        self.assertGreater(peer_timing.one_sample(clock, lambda: result, True, 0, 1), 0)
+        self.assertEqual(waited, [False, True, False])  # the flush, the result, the device
+
+    def test_modes(self):
+        os.environ.setdefault("JAX_PLATFORMS", "cpu")
+        import jax
+        import peer_timing
+
+        double, x = jax.jit(lambda array: array * 2), jax.numpy.ones(1000)
+        command = {"modes": ["cold", "hot", "graph", "enqueue"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
+        timing = peer_timing.time_modes("jax", lambda: double(x), command, 0.001)
+        for mode in ("cold", "hot", "enqueue"):
+            self.assertEqual((len(timing[mode]["samples"]), timing[mode]["clock"]), (3, "steady clock"))
+            self.assertTrue(all(0 < s < 60 for s in timing[mode]["samples"]), timing[mode])
+        self.assertIn("JAX", timing["graph"]["why_none"])
 
 
 if __name__ == "__main__":
