@@ -21,6 +21,8 @@ static const Verb VERBS[] = {
     {"list", command_list, "ops, variants, scenarios, claims"},
     {"report", command_report, "figures and REPORT.md from rows"},
     {"compare", command_compare, "rows of two builds: faster, slower, same, ambiguous, wrong; a gate by its exit code"},
+    {"ab", command_ab, "two builds, interleaved process by process, then compared"},
+    {"calibrate", command_calibrate, "the machine's noise floor: this build against itself"},
     {"doctor", command_doctor, "what this machine and this build can do"},
 };
 enum { VERB_COUNT = sizeof VERBS / sizeof *VERBS };

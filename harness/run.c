@@ -122,7 +122,7 @@ static Status record_circumstances(Run *run) {
     const Status status = rowfile_append(run->file, environment);
     json_decref(environment);
     TRY(status);
-    if (run->options->verify_only || strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return STATUS_OK;
+    if (run->options->verify_only || run->options->no_ceilings || strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return STATUS_OK;
     if (run->summary->has_gpu && (plan_uses(run->plan, BACKEND_CUDA) || plan_uses(run->plan, BACKEND_PEER)))
         TRY(record_ceilings(run, "cuda"));
     if (plan_uses(run->plan, BACKEND_CPU) || plan_uses(run->plan, BACKEND_PEER)) TRY(record_ceilings(run, "cpu"));

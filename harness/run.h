@@ -17,6 +17,7 @@ typedef struct RunOptions {
     const char *out; /* results file */
     int device;
     bool verify_only;
+    bool no_ceilings;          /* the limits of the machine are not measured: for runs that are only compared with one another */
     EmulatorKind emulator;     /* EMULATOR_IF_NO_GPU, or force one of the emulator's programs for CUDA variants */
     bool resume;               /* leave out what the results file already holds */
     double budget_seconds;     /* start no new row after it; 0: none */

@@ -13,6 +13,8 @@ int command_exec(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_report(int argc, char **argv);
 int command_compare(int argc, char **argv);
+int command_ab(int argc, char **argv);
+int command_calibrate(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 
 /* Prints "rungs: message" to stderr and gives the exit code that fits. */

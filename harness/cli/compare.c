@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <unistd.h>
 
-static Status add_words(PythonWords *words, const char *base, const char *new, const CompareOptions *o) {
+static Status add_words(Words *words, const char *base, const char *new, const CompareOptions *o) {
     const char *const options[][2] = {{"--min-effect", o->min_effect},
                                       {"--noise", o->noise},
                                       {"--allow-missing", o->allow_missing},
@@ -16,19 +16,19 @@ static Status add_words(PythonWords *words, const char *base, const char *new, c
                                       {"--json", o->json},
                                       {"--markdown", o->markdown},
                                       {"--junit", o->junit}};
-    TRY(python_word(words, base));
-    TRY(python_word(words, new));
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) TRY(python_option(words, options[i][0], options[i][1]));
-    return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") ? python_word(words, "--colour") : STATUS_OK;
+    TRY(words_add(words, base));
+    TRY(words_add(words, new));
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) TRY(words_option(words, options[i][0], options[i][1]));
+    return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") ? words_add(words, "--colour") : STATUS_OK;
 }
 
 int compare_files(const char *base, const char *new, const CompareOptions *options) {
-    PythonWords words = {0};
+    Words words = {0};
     Text output = {0};
     int code = 0;
     Status status = add_words(&words, base, new, options);
     if (status == STATUS_OK) status = python_run("compare/compare.py", &words, &output, &code);
-    python_words_free(&words);
+    words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);
     const bool judged = code == EXIT_GOOD || code == EXIT_CHECK || code == EXIT_NOTHING;
     fprintf(judged ? stdout : stderr, "%s%s", judged ? "" : "rungs compare: ", output.text ? output.text : "\n");

@@ -10,15 +10,15 @@
 #include <stdlib.h>
 
 static int make_report(const char *const *files, const char *markdown, const char *figures) {
-    PythonWords words = {0};
+    Words words = {0};
     Text output = {0};
     int code = 0;
     Status status = STATUS_OK;
-    for (int i = 0; files[i] && status == STATUS_OK; i++) status = python_word(&words, files[i]);
-    if (status == STATUS_OK) status = python_option(&words, "--out", markdown);
-    if (status == STATUS_OK) status = python_option(&words, "--figures", figures);
+    for (int i = 0; files[i] && status == STATUS_OK; i++) status = words_add(&words, files[i]);
+    if (status == STATUS_OK) status = words_option(&words, "--out", markdown);
+    if (status == STATUS_OK) status = words_option(&words, "--figures", figures);
     if (status == STATUS_OK) status = python_run("plots/report.py", &words, &output, &code);
-    python_words_free(&words);
+    words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);
     if (code != 0)
         fprintf(stderr, "rungs report: %s", output.text ? output.text : "the report could not be made\n");

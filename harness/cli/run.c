@@ -84,6 +84,7 @@ int command_run(int argc, char **argv) {
         {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)", NULL},
         {"resume", NULL, CLI_FLAG, &a.options.resume, "leave out rows that --out already holds", NULL},
         {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify, take no times", NULL},
+        {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the limits of the machine first", NULL},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
         {"emulator", "address|race", CLI_CALLBACK, &a.options.emulator, "which emulator: memory errors (default) or data races",
          parse_emulator},

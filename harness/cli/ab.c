@@ -1,0 +1,142 @@
+/* rungs ab: two builds, process by process in one random order, then compared. The order is drawn at random so that whatever drifts
+ * meanwhile - clocks, temperature, other users - falls on both alike. */
+#include "base/process.h"
+#include "base/rng.h"
+#include "cli/commands.h"
+#include "cli/compare.h"
+#include "cli/options.h"
+#include "cli/repeat.h"
+#include "cli/words.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { LEAST_REPETITIONS = 9, PATH_TEXT = 700 };
+
+typedef struct Ab {
+    const char *base_ref, *new_ref, *folder;
+    char binaries[2][PATH_TEXT], files[2][PATH_TEXT];
+    int repetitions, seed;
+    RepeatOptions run;
+    CompareOptions compare;
+} Ab;
+
+static const char *const SIDES[2] = {"base", "new"};
+
+/* Fisher and Yates: every order of `count` zeros and as many ones is as likely as any other. */
+static void draw_order(unsigned char *order, int count, int seed) {
+    for (int i = 0; i < 2 * count; i++) order[i] = i >= count;
+    for (int i = 2 * count - 1; i > 0; i--) {
+        const int k = (int)(rng_at((uint64_t)seed, (uint64_t)i) % (uint64_t)(i + 1));
+        const unsigned char kept = order[i];
+        order[i] = order[k], order[k] = kept;
+    }
+}
+
+static Status run_in_order(const Ab *ab, Repeat repeats[2]) {
+    const int total = 2 * ab->repetitions;
+    unsigned char *order = malloc((size_t)total);
+    if (!order) return status_fail(STATUS_MEMORY, "no memory for an order of %d processes", total);
+    draw_order(order, ab->repetitions, ab->seed);
+    Status status = STATUS_OK;
+    for (int i = 0; i < total && status == STATUS_OK; i++) {
+        char note[80];
+        snprintf(note, sizeof note, "%s, process %d of %d, seed %d", SIDES[order[i]], i + 1, total, ab->seed);
+        fprintf(stderr, "rungs ab: %s\n", note);
+        status = repeat_once(&repeats[order[i]], note);
+    }
+    free(order);
+    return status;
+}
+
+/* The program of a commit, built in a worktree of its own below the build folder; kept there for the next time. */
+static Status build_ref(const char *ref, char binary[PATH_TEXT]) {
+    const char *const argv[] = {RUNGS_SOURCE_DIR "/cmake/build_ref.sh", ref, RUNGS_BINARY_DIR "/ab/builds", RUNGS_BINARY_DIR, NULL};
+    Text output = {0};
+    int code = 0;
+    fprintf(stderr, "rungs ab: building %s\n", ref);
+    Status status = process_capture(argv, NULL, &output, &code);
+    if (status == STATUS_OK) {
+        if (output.length > 0 && output.text[output.length - 1] == '\n') output.text[output.length - 1] = '\0';
+        if (code != 0)
+            status = status_fail(code == EXIT_USAGE ? STATUS_INVALID : STATUS_IO, "%s", output.text ? output.text : "no build");
+        else
+            snprintf(binary, PATH_TEXT, "%s", output.text);
+    }
+    text_free(&output);
+    return status;
+}
+
+static Status build_refs(Ab *ab) {
+    static const char PYTHON[] = RUNGS_SOURCE_DIR "/build/python/bin/python";
+    if (access(PYTHON, X_OK) == 0) setenv("RUNGS_PYTHON", PYTHON, 0); /* a worktree has none of its own */
+    TRY(build_ref(ab->base_ref, ab->binaries[0]));
+    return build_ref(ab->new_ref, ab->binaries[1]);
+}
+
+static Status prepare_files(Ab *ab) {
+    char folder[PATH_TEXT];
+    const int length = ab->folder
+                           ? snprintf(folder, sizeof folder, "%s", ab->folder)
+                           : snprintf(folder, sizeof folder, RUNGS_BINARY_DIR "/ab/%lld-%d", (long long)time(NULL), (int)getpid());
+    if (length > PATH_TEXT - 20) return status_fail(STATUS_INVALID, "--out: too long a path");
+    for (int i = 0; i < 2; i++) snprintf(ab->files[i], PATH_TEXT, "%.*s/%s.jsonl", PATH_TEXT - 20, folder, SIDES[i]);
+    return repeat_folder(folder);
+}
+
+static Status ab_run(Ab *ab, char *const *words, int count) {
+    char **scenarios = NULL;
+    Repeat repeats[2] = {{0}};
+    TRY(prepare_files(ab));
+    if (ab->base_ref) TRY(build_refs(ab));
+    TRY(repeat_words(words, count, &scenarios));
+    Status status = STATUS_OK;
+    for (int i = 0; i < 2 && status == STATUS_OK; i++) {
+        repeats[i] =
+            (Repeat){.binary = ab->binaries[i], .what = SIDES[i], .out = ab->files[i], .words = scenarios, .options = &ab->run};
+        status = repeat_prepare(&repeats[i]);
+    }
+    if (status == STATUS_OK) status = run_in_order(ab, repeats);
+    repeat_words_free(scenarios);
+    if (status == STATUS_OK) printf("rows: %s %s\n", ab->files[0], ab->files[1]);
+    return status;
+}
+
+static int check_words(const Ab *ab, int count) {
+    if (ab->repetitions < LEAST_REPETITIONS)
+        return cli_usage("ab", "--repetitions %d: fewer than %d tell too little", ab->repetitions, LEAST_REPETITIONS);
+    if (ab->base_ref && count < 1) return cli_usage("ab", "a scenario or a case is expected");
+    if (!ab->base_ref && count < 3)
+        return cli_usage("ab", "two programs and a scenario are expected, or --base COMMIT and a scenario");
+    return EXIT_GOOD;
+}
+
+int command_ab(int argc, char **argv) {
+    Ab ab = {.new_ref = "HEAD", .repetitions = 10, .seed = (int)((unsigned)time(NULL) * 31u + (unsigned)getpid()) & 0xfffff};
+    const CliOption OPTIONS[] = {
+        {"base", "COMMIT", CLI_TEXT, &ab.base_ref, "build this commit for BASE, in a worktree", NULL},
+        {"new", "COMMIT", CLI_TEXT, &ab.new_ref, "with --base: build this commit for NEW (default HEAD)", NULL},
+        {"repetitions", "N", CLI_COUNT, &ab.repetitions, "processes of each build (default 10, at least 9)", NULL},
+        {"seed", "N", CLI_COUNT, &ab.seed, "of the order (default: from the clock; the rows tell it)", NULL},
+        {"out", "FOLDER", CLI_TEXT, &ab.folder, "base.jsonl and new.jsonl, appended to (default: in the build folder)", NULL},
+        REPEAT_OPTIONS(ab.run),
+        COMPARE_OPTIONS(ab.compare),
+        {0},
+    };
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    int count = 0;
+    int code = words ? cli_parse("ab", "[BASE_PROGRAM NEW_PROGRAM] SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count)
+                     : EXIT_MACHINE;
+    if (code == 0) code = check_words(&ab, count);
+    if (code == 0) {
+        const int programs = ab.base_ref ? 0 : 2;
+        for (int i = 0; i < programs; i++) snprintf(ab.binaries[i], PATH_TEXT, "%s", words[i]);
+        const Status status = ab_run(&ab, words + programs, count - programs);
+        code = status == STATUS_OK ? compare_files(ab.files[0], ab.files[1], &ab.compare) : cli_fail(status);
+    }
+    free(words);
+    return code == CLI_HELPED ? EXIT_GOOD : code;
+}

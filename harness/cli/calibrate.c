@@ -1,0 +1,74 @@
+/* rungs calibrate: this build against itself, process by process: how far apart equal builds come out on this machine. */
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/python.h"
+#include "cli/repeat.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <time.h>
+#include <unistd.h>
+
+static const char FOLDER[] = RUNGS_BINARY_DIR "/noise";
+
+static Status own_path(char path[700]) {
+    const ssize_t length = readlink("/proc/self/exe", path, 699);
+    if (length <= 0) return status_fail(STATUS_IO, "/proc/self/exe cannot be read");
+    path[length] = '\0';
+    return STATUS_OK;
+}
+
+static Status take_rows(Repeat *self, int repetitions) {
+    TRY(repeat_folder(FOLDER));
+    TRY(repeat_prepare(self));
+    for (int i = 0; i < repetitions; i++) {
+        char note[80];
+        snprintf(note, sizeof note, "calibrate, process %d of %d", i + 1, repetitions);
+        fprintf(stderr, "rungs calibrate: process %d of %d\n", i + 1, repetitions);
+        TRY(repeat_once(self, note));
+    }
+    return STATUS_OK;
+}
+
+static int write_noise(const char *rows, const char *out) {
+    Words words = {0};
+    Text output = {0};
+    int code = 0;
+    Status status = words_add(&words, rows);
+    if (status == STATUS_OK) status = words_option(&words, out ? "--out" : "--folder", out ? out : FOLDER);
+    if (status == STATUS_OK) status = python_run("compare/calibrate.py", &words, &output, &code);
+    words_free(&words);
+    if (status != STATUS_OK) return cli_fail(status);
+    fprintf(code == 0 ? stdout : stderr, "%s%s", code == 0 ? "" : "rungs calibrate: ", output.text ? output.text : "\n");
+    text_free(&output);
+    return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
+}
+
+int command_calibrate(int argc, char **argv) {
+    RepeatOptions run = {0};
+    const char *out = NULL;
+    int repetitions = 18;
+    const CliOption OPTIONS[] = {
+        {"repetitions", "N", CLI_COUNT, &repetitions, "processes (default 18, at least 3)", NULL},
+        {"out", "FILE", CLI_TEXT, &out, "the noise file (default: noise/ in the build folder, named for the device)", NULL},
+        REPEAT_OPTIONS(run),
+        {0},
+    };
+    char **words = calloc((size_t)argc + 1, sizeof *words), binary[700], rows[700];
+    int count = 0;
+    int code = words ? cli_parse("calibrate", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    if (code == 0 && count == 0) code = cli_usage("calibrate", "a scenario or a case is expected");
+    if (code == 0 && repetitions < 3) code = cli_usage("calibrate", "--repetitions %d: fewer than 3 tell nothing", repetitions);
+    if (code == 0) {
+        snprintf(rows, sizeof rows, "%s/rows-%lld-%d.jsonl", FOLDER, (long long)time(NULL), (int)getpid());
+        Repeat repeat = {.binary = binary, .what = "calibrate", .out = rows, .options = &run};
+        Status status = own_path(binary);
+        if (status == STATUS_OK) status = repeat_words(words, count, &repeat.words);
+        if (status == STATUS_OK) status = take_rows(&repeat, repetitions);
+        repeat_words_free(repeat.words);
+        code = status == STATUS_OK ? write_noise(rows, out) : cli_fail(status);
+    }
+    free(words);
+    return code == CLI_HELPED ? EXIT_GOOD : code;
+}

@@ -1,0 +1,46 @@
+/* repeat.h - one more process of a build: `rungs run` as a program, its rows appended to a file. For `ab` and `calibrate`, where
+ * what varies from process to process is what matters. */
+#ifndef RUNGS_CLI_REPEAT_H
+#define RUNGS_CLI_REPEAT_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+
+/* What is handed on to `run`, as given on the command line. */
+typedef struct RepeatOptions {
+    const char *variants, *device, *timeout, *memory_limit;
+    bool quick, full;
+} RepeatOptions;
+
+/* Entries of a CliOption table. */
+#define REPEAT_OPTIONS(o)                                                                                                          \
+    {"variants", "GLOBS", CLI_TEXT, &(o).variants, "only these, comma separated: cuda_*,rolling/cpu_best", NULL},                  \
+        {"quick", NULL, CLI_FLAG, &(o).quick, "few samples a process", NULL},                                                      \
+        {"full", NULL, CLI_FLAG, &(o).full, "many samples a process", NULL},                                                       \
+        {"timeout", "TIME", CLI_TEXT, &(o).timeout, "for one call of a variant (default 120s)", NULL},                             \
+        {"memory-limit", "SIZE", CLI_TEXT, &(o).memory_limit, "host memory of one worker (default: no limit)", NULL}, {            \
+        "device", "N", CLI_TEXT, &(o).device, "CUDA device", NULL                                                                  \
+    }
+
+typedef struct Repeat {
+    const char *binary; /* a rungs */
+    const char *what;   /* for messages: "base" */
+    const char *out;    /* appended to */
+    char **words;       /* scenarios and cases, NULL-terminated; see repeat_words */
+    const RepeatOptions *options;
+    bool knows_no_ceilings; /* set by repeat_prepare */
+} Repeat;
+
+/* Scenario names become paths of this checkout, so that all builds run the same scenario. Free with repeat_words_free. */
+Status repeat_words(char *const *words, int count, char ***out);
+void repeat_words_free(char **words);
+/* Asks the binary for what it can do. */
+Status repeat_prepare(Repeat *self);
+/* Runs it once. note: becomes the variable RUNGS_AB of its environment line. A row that failed is no error here: the row says so.
+ */
+Status repeat_once(const Repeat *self, const char *note);
+/* Creates a folder and those above it. */
+Status repeat_folder(const char *path);
+
+#endif

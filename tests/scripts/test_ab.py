@@ -1,0 +1,202 @@
+"""`rungs ab` and `rungs calibrate`: order, number and circumstances of the processes, with programs whose speed is known; and, with the
+program itself, that real rows get through. Nothing here depends on how fast this machine is."""
+import json
+import os
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from program import BUILD, RELEASE, SOURCE, call, rows_of
+
+try:
+    import scipy  # noqa: F401
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+# A program that takes `run SCENARIO... --out FILE` and appends rows as rungs does; it keeps a diary of its command lines.
+PROGRAM = """#!{python}
+import json, os, pathlib, random, sys
+sys.path.insert(0, {scripts!r})
+from compare_rows import Machine
+words = sys.argv[1:]
+if words == ["run", "--help"]:
+    sys.exit(print({help!r}))
+diary = pathlib.Path({diary!r})
+lines = diary.read_text().splitlines() if diary.exists() else []
+diary.write_text("\\n".join([*lines, json.dumps([{name!r}, *words])]) + "\\n")
+if {fails}:
+    print("a bad day")
+    sys.exit(4)
+out = pathlib.Path(words[words.index("--out") + 1])
+machine = Machine(len(lines))
+environment = machine.environment()
+environment["variables"] = {{k: v for k, v in os.environ.items() if k.startswith("RUNGS_AB")}}
+rows = [machine.row(environment["run"], window=w, seconds=1e-3 * ({factor} if w == 30 else 1)) for w in range(10, 60, 10)]
+with open(out, "a") as file:
+    file.write("".join(json.dumps(line) + "\\n" for line in [environment, *rows]))
+"""
+
+
+class Programs(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="rungs_ab_")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def program(self, name, factor=1.0, fails=False, help="--no-ceilings"):
+        path = self.folder / name
+        path.write_text(PROGRAM.format(python=sys.executable, scripts=str(SOURCE / "tests/scripts"), diary=str(self.folder / "diary"), name=name,
+                                       factor=factor, fails=fails, help=help))
+        path.chmod(0o755)
+        return path
+
+    def diary(self):
+        return [json.loads(line) for line in (self.folder / "diary").read_text().splitlines()]
+
+    def ab(self, *words, code):
+        done = call("ab", *words, "--out", self.folder / "out")
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        return done
+
+    def test_slower_build_is_found(self):
+        done = self.ab(self.program("base"), self.program("new", 1.05), "smoke/rolling", "--seed", 4, "--quick", "--variants", "cuda_*",
+                       "--json", self.folder / "c.json", code=1)
+        told = json.loads((self.folder / "c.json").read_text())
+        self.assertEqual((told["counts"]["slower"], told["counts"]["same"]), (1, 4), done.stdout)
+        self.assertIn("window=30 ", told["comparisons"][0]["case"])
+        self.assertIn("5 comparisons: 1 slower, 4 same", done.stdout)
+        for line in self.diary():
+            self.assertEqual(line[1:3], ["run", str(SOURCE / "scenarios/smoke/rolling.yaml")])
+            self.assertEqual(line[3:5], ["--out", str(self.folder / f"out/{line[0]}.jsonl")])
+            self.assertEqual(line[5:], ["--variants", "cuda_*", "--quick", "--no-ceilings"])
+
+    def test_equal_builds_pass_and_may_go_on(self):
+        same = self.program("same")
+        self.ab(same, same, "smoke/rolling", "--seed", 1, "--repetitions", 9, code=0)
+        for name in ("base", "new"):
+            self.assertEqual(len(rows_of(self.folder / f"out/{name}.jsonl", "environment")), 9)
+        self.ab(same, same, "smoke/rolling", "--seed", 2, "--repetitions", 9, code=0)
+        self.assertEqual(len(rows_of(self.folder / "out/new.jsonl", "environment")), 18)
+
+    def test_order_is_random_seeded_and_recorded(self):
+        orders = {}
+        for seed in (1, 1, 2, 3, 4):
+            shutil.rmtree(self.folder / "out", ignore_errors=True)
+            (self.folder / "diary").unlink(missing_ok=True)
+            self.ab(self.program("base"), self.program("new"), "x=1 y", "--seed", seed, code=0)
+            order = tuple(line[0] for line in self.diary())
+            self.assertEqual((order.count("base"), order.count("new")), (10, 10))
+            self.assertEqual(orders.setdefault(seed, order), order)
+            for name in ("base", "new"):
+                notes = [e["variables"]["RUNGS_AB"] for e in rows_of(self.folder / f"out/{name}.jsonl", "environment")]
+                self.assertEqual(notes, [f"{name}, process {i + 1} of 20, seed {seed}" for i, side in enumerate(order) if side == name])
+        self.assertEqual(len(set(orders.values())), 4)
+        self.assertTrue(all(order != ("base",) * 10 + ("new",) * 10 for order in orders.values()))
+
+    def test_an_older_build_does_not_know_the_options_of_today(self):
+        self.ab(self.program("base", help="--quick"), self.program("new"), "smoke/rolling", "--seed", 1, code=0)
+        for line in self.diary():
+            self.assertEqual("--no-ceilings" in line, line[0] == "new")
+
+    def test_bad_words_and_programs(self):
+        base, new = self.program("base"), self.program("new")
+        self.assertIn("fewer than 9", self.ab(base, new, "smoke/rolling", "--repetitions", 8, code=2).stderr)
+        self.assertIn("two programs", self.ab(base, "smoke/rolling", code=2).stderr)
+        self.assertIn("cannot be started", self.ab(base, self.folder / "none", "smoke/rolling", code=4).stderr)
+        self.assertIn("not a rungs?", self.ab(base, shutil.which("false"), "smoke/rolling", code=2).stderr)
+        self.assertFalse((self.folder / "diary").exists(), "nothing runs before all is known to be there")
+        self.assertIn("is no commit", self.ab("--base", "no-such-ref", "smoke/rolling", code=2).stderr)
+
+    def test_a_build_that_breaks_ends_it(self):
+        done = self.ab(self.program("base"), self.program("new", fails=True), "smoke/rolling", "--seed", 1, code=4)
+        self.assertIn("new: ", done.stderr)
+        self.assertIn("a bad day", done.stderr)
+        self.assertEqual(done.stdout, "")
+        self.assertEqual([line[0] for line in self.diary()].count("new"), 1)
+
+    def test_calibrate(self):
+        """This build against itself, on a case that takes no time; what it writes is what compare takes."""
+        if not RELEASE:
+            self.skipTest("only release builds take times")
+        noise = self.folder / "noise.json"
+        words = ("double n=1000", "--variants", "cpu_loop", "--quick")
+        done = call("calibrate", *words, "--repetitions", 4, "--out", noise)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = json.loads(noise.read_text())
+        self.assertIn("hot", {row["mode"] for row in told["rows"]})
+        self.assertTrue(all(row["processes"] == 4 and row["spread"] > 0 for row in told["rows"]), told)
+        self.assertNotIn(os.uname().nodename, noise.read_text())
+        rows = self.folder / "rows.jsonl"
+        call("run", *words, "--no-ceilings", "--out", rows)
+        self.assertEqual(rows_of(rows, "ceilings"), [])
+        done = call("compare", rows, rows, "--noise", noise)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        done = call("calibrate", *words, "--repetitions", 3)
+        default = pathlib.Path(done.stdout.splitlines()[-1].removeprefix("noise: "))
+        self.assertEqual(default.parent, BUILD / "noise")
+        self.assertIn("fewer than 3", call("calibrate", *words, "--repetitions", 2).stderr)
+
+    def test_ab_of_this_build(self):
+        """Real rows: every process is one run with its own environment, and the files are whole."""
+        if not RELEASE:
+            self.skipTest("only release builds take times")
+        rungs = os.environ["RUNGS"]
+        done = call("ab", rungs, rungs, "double n=1000", "--variants", "cpu_loop", "--quick", "--repetitions", 9, "--out", self.folder / "out",
+                    "--json", self.folder / "c.json")
+        self.assertIn(done.returncode, (0, 1), done.stderr)
+        told = json.loads((self.folder / "c.json").read_text())
+        self.assertGreaterEqual(len(told["comparisons"]), 2)
+        self.assertTrue(all(c["base_processes"] == c["new_processes"] == 9 and c["tested_on"] == "processes" for c in told["comparisons"]), told)
+
+
+class BuildOfACommit(unittest.TestCase):
+    """cmake/build_ref.sh in a small repository, with a cmake that only notes how it was called."""
+
+    def test_worktree(self):
+        with tempfile.TemporaryDirectory(prefix="rungs_ref_") as folder:
+            root = pathlib.Path(folder)
+            repository, tools, own = root / "repository", root / "tools", root / "own"
+            for path in (repository / "cmake", tools, own):
+                path.mkdir(parents=True)
+            shutil.copy(SOURCE / "cmake/build_ref.sh", repository / "cmake")
+            (own / "CMakeCache.txt").write_text("RUNGS_CUDA:BOOL=OFF\nCMAKE_C_COMPILER:FILEPATH=/usr/bin/my cc\n")
+            (tools / "cmake").write_text(f"""#!/bin/sh
+echo "$@" >> {root}/calls
+if [ -e {root}/broken ]; then echo "no rule to make rungs"; exit 1; fi
+if [ "$1" = --build ]; then mkdir -p "$2/bin" && cp "$2/../../version" "$2/bin/rungs"; fi
+""")
+            (tools / "cmake").chmod(0o755)
+
+            def git(*words):
+                return subprocess.run(["git", "-C", repository, "-c", "user.name=t", "-c", "user.email=t@t", *words], check=True, capture_output=True,
+                                      text=True).stdout.strip()
+
+            def build(ref):
+                return subprocess.run([repository / "cmake/build_ref.sh", ref, root / "builds", own], capture_output=True, text=True,
+                                      env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
+            git("init", "-q")
+            for version in ("one", "two"):
+                (repository / "version").write_text(version)
+                git("add", ".")
+                git("commit", "-q", "-m", version)
+            for ref, version in (("HEAD~1", "one"), ("HEAD", "two"), ("HEAD~1", "one")):
+                done = build(ref)
+                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+                self.assertEqual(pathlib.Path(done.stdout.strip()).read_text(), version)
+            calls = (root / "calls").read_text()
+            self.assertIn("-DRUNGS_CUDA=OFF -DCMAKE_C_COMPILER=/usr/bin/my cc", calls)
+            self.assertIn("--target rungs", calls)
+            self.assertEqual(len(git("worktree", "list").splitlines()), 3, "the worktree of a commit is kept")
+            self.assertEqual(build("nonsense").returncode, 2)
+            (root / "broken").touch()
+            done = build("HEAD")
+            self.assertEqual(done.returncode, 4)
+            self.assertIn("no rule to make rungs", done.stdout)
+
+
+if __name__ == "__main__":
+    sys.exit(not unittest.main(exit=False, verbosity=2).result.wasSuccessful())
