@@ -117,6 +117,7 @@ static Status run(const VariantArgs *args) {
     Job job = {.rule = ewm_case(args), .x = args->in[0].data, .y = args->out[0].data, .f32 = args->problem->dtype == DTYPE_F32};
     job.tables = ewm_tables(&job.rule);
     if (job.rule.segments) job.starts = args->in[1].data;
+    if (job.rule.n == 0) return STATUS_OK;
     share(&job, job.rule.n, params_int(args->tunables, "threads"));
     const size_t blocks = blocks_of(job.rule.n, job.block);
     Link *links = args->scratch;
