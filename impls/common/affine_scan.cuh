@@ -6,20 +6,26 @@
  * those compositions of a line, and the third is the walk with what the second says precedes the strip: every element is read
  * twice.
  *
- * To use it, write a Work, which is copied to every thread and may keep what it likes in itself:
+ * To use it, write a Work, which is copied to every thread and may keep what it likes in itself (// lines are what each is for):
  *
  *     struct Work {
- *         typedef Affine<double> Map;          identity when value-initialised; merge(later); shuffle() and shuffle_from() know it
- *         enum { ELEMENTS = 4, VECTORS = 4 };  elements of a vector, which is what a thread reads at once; vectors of a thread in a
- * tile struct Items { ... };                the ELEMENTS elements of a vector in registers void begin(size_t line); Items
- * load(size_t position) const;   elements position .. position + ELEMENTS - 1 of the line in the order of the scan, a multiple of
- * ELEMENTS; those past its end as identities Map map(const Items &items) const;   their composition Map scan_warp(Map own, Map
- * *total);  composition of the lanes before this one, and of all lanes: scan_warp_by_shuffles void store(const Items &items, size_t
- * position, const Map &before);  before: composition of all that precedes them void end(size_t line, size_t strip); after the last
- * tile of an output pass, by all threads
+ *         typedef Affine<double> Map;          // identity when value-initialised; merge(later); shuffle(), shuffle_from() know it
+ *         enum { ELEMENTS = 4, VECTORS = 4 };  // elements of a vector, which is what a thread reads at once; vectors of a thread
+ *         struct Items { ... };                // the ELEMENTS elements of a vector, in registers
+ *
+ *         void begin(size_t line);
+ *         // Elements position .. position + ELEMENTS - 1 of the line in the order of the scan, position a multiple of ELEMENTS;
+ *         // those past its end as identities.
+ *         Items load(size_t position) const;
+ *         Map map(const Items &items) const;   // their composition
+ *         // Composition of the lanes before this one, and of all lanes: scan_warp_by_shuffles is one.
+ *         Map scan_warp(Map own, Map *total);
+ *         // before: composition of all that precedes them.
+ *         void store(const Items &items, size_t position, const Map &before);
+ *         void end(size_t line, size_t strip); // after the last tile of an output pass, by all threads
  *     };
  *     const ScanShape shape = scan_shape<Work>(lines, length, threads, 0);
- *     TRY(scan_launch(work, shape, scratch, stream));   scratch: scan_scratch_bytes<Work>(shape)
+ *     TRY(scan_launch(work, shape, scratch, stream));   // scratch: scan_scratch_bytes<Work>(shape)
  *
  * Lanes read vectors side by side, so loads and stores are coalesced whatever the length. */
 #ifndef RUNGS_AFFINE_SCAN_CUH
@@ -49,7 +55,7 @@ template <class Work, unsigned VECTORS> struct ScanTile {
 
     static __device__ size_t position(size_t tile, unsigned vector) {
         const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-        return (tile * blockDim.x + (warp * VECTORS + vector) * WARP + lane) * Work::ELEMENTS;
+        return (tile * VECTORS * blockDim.x + (warp * VECTORS + vector) * WARP + lane) * Work::ELEMENTS;
     }
     __device__ void load(const Work &work, size_t tile) {
 #pragma unroll
