@@ -13,6 +13,6 @@ if printf '#!/bin/sh\nrm $1\n' | shellcheck - >/dev/null; then
     echo "FAIL: an unquoted variable was not noticed"
     exit 1
 fi
-mapfile -t scripts < <({ echo rungs .ci/run cmake/python | tr ' ' '\n'; find tests -name '*.sh'; } | sort)
+mapfile -t scripts < <({ echo rungs .ci/run cmake/python | tr ' ' '\n'; find tests cmake -name '*.sh'; } | sort)
 shellcheck "${scripts[@]}"
 echo "shell: ${#scripts[@]} scripts passed"
