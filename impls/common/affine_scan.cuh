@@ -24,7 +24,7 @@
  *         void store(const Items &items, size_t position, const Map &before);
  *         void end(size_t line, size_t strip); // after the last tile of an output pass, by all threads
  *     };
- *     const ScanShape shape = scan_shape<Work>(lines, length, threads, 0);
+ *     const ScanShape shape = scan_shape<Work>(lines, length, {256, 0, 0});
  *     TRY(scan_launch(work, shape, scratch, stream));   // scratch: scan_scratch_bytes<Work>(shape)
  *
  * Lanes read vectors side by side, so loads and stores are coalesced whatever the length. */
@@ -91,7 +91,8 @@ static __global__ void __launch_bounds__(SCAN_THREADS_MAX)
             before[v].merge(lanes);
             chain.merge(total);
         }
-        if (tile + 1 < end) next.load(work, tile + 1);
+        const bool more = tile + 1 < end;
+        if (more) next.load(work, tile + 1);
         if (threadIdx.x % WARP == 0) totals[turn][warp] = chain;
         __syncthreads();
         Map outer = carry;
@@ -107,7 +108,7 @@ static __global__ void __launch_bounds__(SCAN_THREADS_MAX)
                 work.store(now.items[v], now.position(tile, v), all);
             }
         }
-        now = next;
+        if (more) now = next;
     }
     if (!OUTPUT && threadIdx.x == 0) strip_maps[block] = carry;
     if (OUTPUT) work.end(line, strip);
@@ -134,22 +135,26 @@ template <class Work> static inline size_t scan_tile_length(unsigned threads, un
     return (size_t)threads * vectors * Work::ELEMENTS;
 }
 
-/* length: positions of the longest line; strips: 0 chooses, 1 is one walk, more is three kernels (as far as there are tiles). */
-template <class Work> static inline ScanShape scan_shape(size_t lines, size_t length, unsigned threads, size_t strips) {
-    ScanShape shape = {lines, 1, 1, 1, threads, Work::VECTORS};
-    shape.tiles = divide_up(length, scan_tile_length<Work>(threads, shape.vectors));
+/* What may be chosen; 0 leaves it to the shape. strips: of a line, 1 is one walk, more is three kernels (as far as there are
+ * tiles). vectors: 1 for small tiles, more for large ones. */
+struct ScanChoice {
+    unsigned threads, vectors;
+    size_t strips;
+};
+
+/* length: positions of the longest line. */
+template <class Work> static inline ScanShape scan_shape(size_t lines, size_t length, const ScanChoice &choice) {
+    const size_t small = scan_tile_length<Work>(choice.threads, 1), large = scan_tile_length<Work>(choice.threads, Work::VECTORS);
     /* Small tiles where one is enough, and where large ones are too few to fill the device. */
-    if (length <= scan_tile_length<Work>(threads, 1) || lines * shape.tiles < SCAN_BLOCKS_FULL) {
-        shape.vectors = 1;
-        shape.tiles = divide_up(length, scan_tile_length<Work>(threads, 1));
-    }
+    const bool is_small =
+        choice.vectors > 0 ? choice.vectors == 1 : length <= small || lines * divide_up(length, large) < SCAN_BLOCKS_FULL;
+    ScanShape shape = {lines, 1, 1, 1, choice.threads, is_small ? 1u : (unsigned)Work::VECTORS};
+    shape.tiles = divide_up(length, is_small ? small : large);
+    size_t strips = choice.strips;
     if (strips == 0) strips = lines >= SCAN_LINES_TO_WALK || lines == 0 ? 1 : divide_up(SCAN_STRIPS_GOAL, lines);
-    if (strips > shape.tiles) strips = shape.tiles;
-    if (strips > 1)
-        shape.tiles_per_strip = divide_up(shape.tiles, strips);
-    else
-        shape.tiles_per_strip = shape.tiles;
-    if (shape.tiles > 0) shape.strips = divide_up(shape.tiles, shape.tiles_per_strip);
+    if (shape.tiles == 0) return shape;
+    shape.tiles_per_strip = divide_up(shape.tiles, strips < shape.tiles ? strips : shape.tiles);
+    shape.strips = divide_up(shape.tiles, shape.tiles_per_strip);
     return shape;
 }
 

@@ -117,13 +117,30 @@ template <typename T> static inline DiscountLines discount_lines(const VariantAr
     return lines;
 }
 
-template <class Work> static inline ScanShape discount_shape(const DiscountLines &lines, unsigned threads, size_t strips) {
+template <class Work> static inline ScanShape discount_shape(const DiscountLines &lines, ScanChoice choice) {
     const bool aligned = lines.rows * lines.n % Work::ELEMENTS == 0 && lines.segment % Work::ELEMENTS == 0;
     const size_t length = line_positions(lines.longest(), Work::ELEMENTS, aligned), count = lines.count();
     /* Many short lines: no more threads than a line has vectors for. */
     const size_t enough = divide_up(divide_up(length, Work::ELEMENTS * Work::VECTORS), WARP) * WARP;
-    if (count >= SCAN_BLOCKS_FULL && enough < threads) threads = enough > WARP ? (unsigned)enough : (unsigned)WARP;
-    return scan_shape<Work>(count, length, threads, strips);
+    if (count >= SCAN_BLOCKS_FULL && enough < choice.threads) choice.threads = enough > WARP ? (unsigned)enough : (unsigned)WARP;
+    return scan_shape<Work>(count, length, choice);
+}
+
+/* Of both ops' cuda_block_scan. */
+static const char *const DISCOUNT_TILES[] = {"auto", "small", "large", NULL};
+#define DISCOUNT_TUNABLES                                                                                                          \
+    {"threads", "threads of a block, a multiple of 32", PARAM_INT, "256", 32, SCAN_THREADS_MAX, NULL},                             \
+        {"strips", "parts of a row, a block each; 0: by shape, 1: one block and one launch", PARAM_INT, "0", 0, 65536, NULL}, {    \
+        "tiles", "elements of a thread at a time: small: 16 bytes, large: several times that", PARAM_CHOICE, "auto", 0, 0,         \
+            DISCOUNT_TILES                                                                                                         \
+    }
+static inline ScanChoice discount_choice(const VariantArgs *args) {
+    return {(unsigned)params_int(args->tunables, "threads"), (unsigned)params_choice(args->tunables, "tiles"),
+            (size_t)params_int(args->tunables, "strips")};
+}
+static inline bool discount_choice_supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    const unsigned threads = discount_choice(args).threads;
+    return threads % WARP == 0 || variant_refuse(reason, "threads=%u is no multiple of 32", threads);
 }
 
 #endif

@@ -125,13 +125,13 @@ struct WindowPlan {
     size_t tails_bytes, bytes;
 };
 
-template <typename T> static inline WindowPlan window_plan(const VariantArgs *args, unsigned threads, size_t strips) {
+template <typename T> static inline WindowPlan window_plan(const VariantArgs *args, const ScanChoice &choice) {
     typedef WindowTails<T, false> Tails;
     typedef WindowSums<T, false> Sums;
     WindowPlan plan = {};
     plan.lines = {discount_batch(args), discount_n(args), 1, discount_terms(args), discount_is_right(args)};
-    plan.tails = discount_shape<Tails>(plan.lines, threads, strips);
-    plan.sums = discount_shape<Sums>(plan.lines, threads, strips);
+    plan.tails = discount_shape<Tails>(plan.lines, choice);
+    plan.sums = discount_shape<Sums>(plan.lines, choice);
     plan.tails_bytes = divide_up(plan.lines.batch * plan.lines.n * sizeof(T), 256) * 256;
     const size_t first = scan_scratch_bytes<Tails>(plan.tails), second = scan_scratch_bytes<Sums>(plan.sums);
     plan.bytes = plan.tails_bytes + (first > second ? first : second);
@@ -139,13 +139,13 @@ template <typename T> static inline WindowPlan window_plan(const VariantArgs *ar
 }
 
 template <typename T, bool RIGHT>
-static Status window_launch(const VariantArgs *args, const DiscountView<T> &view, unsigned threads, size_t strips) {
+static Status window_launch(const VariantArgs *args, const DiscountView<T> &view, const ScanChoice &choice) {
     const size_t terms = discount_terms(args);
     if (terms <= WINDOW_DIRECT_MAX) {
         const unsigned blocks = (unsigned)divide_up(view.batch * view.n, (size_t)WINDOW_THREADS);
         return launch(window_direct_kernel<T, RIGHT>, {dim3(blocks), dim3(WINDOW_THREADS), 0, args->stream}, view, (unsigned)terms);
     }
-    const WindowPlan plan = window_plan<T>(args, threads, strips);
+    const WindowPlan plan = window_plan<T>(args, choice);
     const bool packed = discount_is_packed(args);
     T *tails = (T *)args->scratch;
     void *maps = (char *)args->scratch + plan.tails_bytes;

@@ -9,19 +9,7 @@
  * Origin: Blelloch 1990, Prefix sums and their applications (recurrences as scans); k terms: van Herk 1992, Gil and Werman 1993. */
 #include "common/discount_window.cuh"
 
-static const ParamSpec TUNABLES[] = {
-    {"threads", "threads of a block, a multiple of 32", PARAM_INT, "256", 32, SCAN_THREADS_MAX, NULL},
-    {"strips", "parts of a row, a block each; 0: by shape, 1: one block and one launch", PARAM_INT, "0", 0, 65536, NULL},
-    {},
-};
-
-struct Plan {
-    unsigned threads;
-    size_t strips;
-};
-static Plan plan_of(const VariantArgs *args) {
-    return {(unsigned)params_int(args->tunables, "threads"), (size_t)params_int(args->tunables, "strips")};
-}
+static const ParamSpec TUNABLES[] = {DISCOUNT_TUNABLES, {}};
 
 static bool is_f64(const VariantArgs *args) {
     return args->problem->dtype == DTYPE_F64;
@@ -33,16 +21,16 @@ static bool takes_uniform(const VariantArgs *args, const DiscountLines &lines) {
 }
 
 template <typename T> static ScanShape shape_of(const VariantArgs *args, const DiscountLines &lines) {
-    const Plan plan = plan_of(args);
-    return takes_uniform(args, lines) ? discount_shape<DiscountUniform<T, false>>(lines, plan.threads, plan.strips)
-                                      : discount_shape<DiscountGeneral<T, false>>(lines, plan.threads, plan.strips);
+    const ScanChoice choice = discount_choice(args);
+    return takes_uniform(args, lines) ? discount_shape<DiscountUniform<T, false>>(lines, choice)
+                                      : discount_shape<DiscountGeneral<T, false>>(lines, choice);
 }
 
 template <typename T> static size_t scratch_bytes_typed(const VariantArgs *args) {
-    const Plan plan = plan_of(args);
+    const ScanChoice choice = discount_choice(args);
     const size_t terms = discount_terms(args);
-    if (terms > 0) return terms <= WINDOW_DIRECT_MAX ? 0 : window_plan<T>(args, plan.threads, plan.strips).bytes;
-    return scan_scratch_bytes<DiscountGeneral<T, false>>(shape_of<T>(args, discount_lines<T>(args, plan.threads)));
+    if (terms > 0) return terms <= WINDOW_DIRECT_MAX ? 0 : window_plan<T>(args, choice).bytes;
+    return scan_scratch_bytes<DiscountGeneral<T, false>>(shape_of<T>(args, discount_lines<T>(args, choice.threads)));
 }
 static size_t scratch_bytes(const VariantArgs *args) {
     if (discount_batch(args) == 0 || discount_n(args) == 0) return 0;
@@ -50,16 +38,16 @@ static size_t scratch_bytes(const VariantArgs *args) {
 }
 
 template <typename T> static size_t blocks_typed(const VariantArgs *args) {
-    const Plan plan = plan_of(args);
+    const ScanChoice choice = discount_choice(args);
     const size_t terms = discount_terms(args);
     if (terms > 0 && terms <= WINDOW_DIRECT_MAX) return divide_up(discount_batch(args) * discount_n(args), (size_t)WINDOW_THREADS);
     const ScanShape shape =
-        terms > 0 ? window_plan<T>(args, plan.threads, plan.strips).sums : shape_of<T>(args, discount_lines<T>(args, plan.threads));
+        terms > 0 ? window_plan<T>(args, choice).sums : shape_of<T>(args, discount_lines<T>(args, choice.threads));
     return shape.lines * shape.strips;
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    if (plan_of(args).threads % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of 32", plan_of(args).threads);
+    if (!discount_choice_supports(args, reason)) return false;
     if (discount_batch(args) == 0 || discount_n(args) == 0) return true;
     return discount_fits_grid(args, is_f64(args) ? blocks_typed<double>(args) : blocks_typed<float>(args), reason);
 }
@@ -67,9 +55,9 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 namespace { /* every variant has its own Kernels */
 template <typename T, bool RIGHT> struct Kernels {
     static Status launch_on(const VariantArgs *args, const DiscountView<T> &view) {
-        const Plan plan = plan_of(args);
-        if (discount_terms(args) > 0) return window_launch<T, RIGHT>(args, view, plan.threads, plan.strips);
-        const DiscountLines lines = discount_lines<T>(args, plan.threads);
+        const ScanChoice choice = discount_choice(args);
+        if (discount_terms(args) > 0) return window_launch<T, RIGHT>(args, view, choice);
+        const DiscountLines lines = discount_lines<T>(args, choice.threads);
         const ScanShape shape = shape_of<T>(args, lines);
         const bool packed = discount_is_packed(args);
         if (takes_uniform(args, lines)) {

@@ -9,11 +9,7 @@
  * Origin: Blelloch 1990; adjoint of a linear recurrence. */
 #include "common/discount_adjoint.cuh"
 
-static const ParamSpec TUNABLES[] = {
-    {"threads", "threads of a block, a multiple of 32", PARAM_INT, "256", 32, SCAN_THREADS_MAX, NULL},
-    {"strips", "parts of a row, a block each; 0: by shape, 1: one block", PARAM_INT, "0", 0, 65536, NULL},
-    {},
-};
+static const ParamSpec TUNABLES[] = {DISCOUNT_TUNABLES, {}};
 
 /* Scratch: carries, a number for each block, maps of strips. */
 struct GradientPlan {
@@ -26,14 +22,12 @@ struct GradientPlan {
 template <typename T> static GradientPlan plan_of(const VariantArgs *args) {
     typedef DiscountUniform<T, false> Uniform;
     typedef DiscountGeneral<T, false> General;
-    const unsigned threads = (unsigned)params_int(args->tunables, "threads");
-    const size_t strips = (size_t)params_int(args->tunables, "strips");
+    const ScanChoice choice = discount_choice(args);
     const DiscountGamma per = discount_gamma_per(args);
     GradientPlan plan = {};
-    plan.lines = discount_lines<T>(args, threads);
+    plan.lines = discount_lines<T>(args, choice.threads);
     plan.uniform = discount_is_uniform(args) && plan.lines.rows == 1;
-    plan.shape =
-        plan.uniform ? discount_shape<Uniform>(plan.lines, threads, strips) : discount_shape<General>(plan.lines, threads, strips);
+    plan.shape = plan.uniform ? discount_shape<Uniform>(plan.lines, choice) : discount_shape<General>(plan.lines, choice);
     plan.products = per == DISCOUNT_GAMMA_ELEMENT || (per == DISCOUNT_GAMMA_ROW && plan.lines.rows > 1);
     plan.blocks = plan.shape.lines * plan.shape.strips;
     plan.carries_bytes = gradient_array_bytes(args);
@@ -51,8 +45,7 @@ static size_t scratch_bytes(const VariantArgs *args) {
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    const long long threads = params_int(args->tunables, "threads");
-    if (threads % WARP != 0) return variant_refuse(reason, "threads=%lld is no multiple of 32", threads);
+    if (!discount_choice_supports(args, reason)) return false;
     if (discount_batch(args) == 0 || discount_n(args) == 0) return true;
     return gradient_supports(args, reason) && discount_fits_grid(args, plan_for(args).blocks, reason);
 }

@@ -1,0 +1,59 @@
+"""The CUDA ladder of discounted_cumsum in the emulator, where edges/discounted_cumsum.yaml does not reach: what must fail or be refused, and rows
+cut into more strips than a block of the carry kernel has threads."""
+import pathlib
+import sys
+import tempfile
+
+from program import BUILD, call, expect, rows_of
+
+STRIPS = """
+title: Many strips
+about: The carries of more strips than one block of the second kernel takes at once
+suites:
+  - op: discounted_cumsum
+    axes: {n: [70001], gamma: [0.9999], dtype: [f32], input: [uniform]}
+    tied:
+      - {direction: right, gamma_per: all}
+      - {direction: left, gamma_per: element}
+    variants: [cuda_block_scan threads=32 strips=547]
+  - op: discounted_cumsum_grad
+    axes: {n: [70001], gamma: [0.9999], dtype: [f32], input: [uniform], gamma_per: [all]}
+    variants: [cuda_block_scan threads=32 strips=547]
+  - op: discounted_cumsum
+    axes: {n: [100]}
+    variants: [cuda_block_scan threads=33]
+"""
+
+
+def run(folder, case, variants):
+    out = folder / "rows.jsonl"
+    out.unlink(missing_ok=True)
+    done = call("run", case, "--variants", ",".join(variants), "--emulate", "--verify-only", "--out", out, cwd=folder)
+    return done, {row["variant"].split("/")[1]: row for row in rows_of(out)} if out.exists() else {}
+
+
+def main():
+    if not (BUILD / "bin" / "rungs-emulator").exists():
+        sys.exit(77)
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        others = ("cuda_log_stage_fused", "cuda_block_scan", "cuda_cub_scan")
+        done, found = run(folder, "discounted_cumsum n=777 gamma=0.25 dtype=f32 input=naninf seed=3", ("cuda_log_stage",) + others)
+        expect(found["cuda_log_stage"]["verdict"] == "fail", "pow() underflows to 0, and 0 * inf is NaN", done)
+        expect({found[variant]["verdict"] for variant in others} == {"pass"}, "powers that stop short of 0 keep an infinity", done)
+
+        done, found = run(folder, "discounted_cumsum n=100 k=7", ("cuda_cub_scan", "cuda_block_scan"))
+        expect(found["cuda_cub_scan"]["verdict"] == "skip" and "k=7" in found["cuda_cub_scan"]["reason"], "CUB has no sums of k terms", done)
+        expect(found["cuda_block_scan"]["verdict"] == "pass", "the block scan does", done)
+        done, found = run(folder, "discounted_cumsum n=100 k=100", ("cuda_cub_scan",))
+        expect(found["cuda_cub_scan"]["verdict"] == "pass", "k = n is no k", done)
+        (folder / "strips.yaml").write_text(STRIPS)
+        out = folder / "strips.jsonl"
+        done = call("run", folder / "strips.yaml", "--emulate", "--verify-only", "--out", out)
+        rows = rows_of(out)
+        expect(done.returncode == 0 and [row["verdict"] for row in rows] == ["pass"] * 3 + ["skip"], "547 strips", done)
+        expect("multiple of 32" in rows[3]["reason"], "33 threads are no whole warps", done)
+
+
+if __name__ == "__main__":
+    main()
