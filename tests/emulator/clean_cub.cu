@@ -1,4 +1,6 @@
 /* Clean kernels with CUB: on a GPU the real one, in the emulator its stand-in. */
+#include "common/affine.cuh"
+#include "common/scan_iterator.cuh"
 #include "kernel.h"
 #include "selftest.h"
 
@@ -109,8 +111,46 @@ static Status run_device_scans(const Device *device) {
     return expect_equal(device, out, doubled, N, "DeviceScan over a transform_iterator");
 }
 
+/* Iterators of our own, an operator that does not commute, backwards through memory, and results that keep part of the scanned
+ * value: what scans of affine maps ask of DeviceScan. */
+struct Backwards : ScanIterator<Backwards, Affine<double>, Affine<double>> {
+    const double *x;
+    __host__ __device__ Affine<double> at(size_t i) const { return {i % 50 == 0 ? affine_cut<double>() : 0.5, x[N - 1 - i]}; }
+};
+struct KeepSum {
+    double *y;
+    __host__ __device__ void operator=(const Affine<double> &map) const { *y = map.b; }
+};
+struct Sums : ScanIterator<Sums, Affine<double>, KeepSum> {
+    double *y;
+    __host__ __device__ KeepSum at(size_t i) const { return {y + N - 1 - i}; }
+};
+
+static Status run_affine_device_scan(const Device *device) {
+    double x[N], expected[N];
+    Backwards in;
+    Sums out;
+    double *values, *sums;
+    /* Multiples of 2^50, so that halving them 49 times is exact, and 53 bits hold every sum. */
+    for (int i = 0; i < N; i++) x[i] = i % 50 == 7 ? 0x1p50 : 0;
+    for (int i = N - 1; i >= 0; i--) expected[i] = (N - 1 - i) % 50 == 0 ? x[i] : 0.5 * expected[i + 1] + x[i];
+    TRY(make_array(device, x, N, &values));
+    TRY(make_array<double>(device, NULL, N, &sums));
+    in.x = values;
+    out.y = sums;
+    const cudaStream_t stream = (cudaStream_t)device->stream();
+    const size_t n = N;
+    void *memory = NULL;
+    size_t bytes = 0;
+    TRY_CUDA(cub::DeviceScan::InclusiveScan(memory, bytes, in, out, ScanMerge(), n, stream));
+    TRY(device->allocate(bytes, &memory));
+    TRY_CUDA(cub::DeviceScan::InclusiveScan(memory, bytes, in, out, ScanMerge(), n, stream));
+    return expect_equal(device, sums, expected, N, "DeviceScan of affine maps, backwards");
+}
+
 extern "C" const SelfTest CLEAN_CUB[] = {
     {"CUB in a block", run_block_operations, {}},
     {"CUB over the device", run_device_scans, {}},
+    {"CUB over affine maps", run_affine_device_scan, {}},
     {NULL, NULL, {}},
 };
