@@ -36,6 +36,16 @@ function(rungs_registry target)
     endif()
 endfunction()
 
+# rungs_code(PROGRAM TARGET): the program knows the hash of each variant's machine code, from the objects of TARGET.
+function(rungs_code program target)
+    set(code ${CMAKE_BINARY_DIR}/${target}_code.c)
+    add_custom_command(OUTPUT ${code}
+        COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/code_hashes.py --out ${code} $<TARGET_OBJECTS:${target}>
+        DEPENDS ${PROJECT_SOURCE_DIR}/cmake/code_hashes.py $<TARGET_OBJECTS:${target}>
+        COMMAND_EXPAND_LISTS VERBATIM)
+    target_sources(${program} PRIVATE ${code})
+endfunction()
+
 if(RUNGS_CUDA)
     set(RUNGS_CUDA_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>")
     target_compile_options(rungs_measure PRIVATE ${RUNGS_CUDA_OPTIONS})

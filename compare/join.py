@@ -162,11 +162,12 @@ def other_clock(base, new):
 
 
 def has_same_code(pair):
-    """The SASS of the variant and what it launched, equal in every process of both sides."""
+    """The variant's machine code, device and host, and what it launched, equal in every process of both sides. Without the host's part
+    a kernel could be called twice, or be given more to do, and look the same."""
     rows = pair[0] + pair[1]
-    hashes = {(row.get("code") or {}).get("sass_hash") for row in rows}
-    launches = [row.get("launch") for row in rows]
-    return len(hashes) == 1 and None not in hashes and bool(launches[0]) and all(launch == launches[0] for launch in launches)
+    codes = [row.get("code") or {} for row in rows]
+    known = all(codes[0].get(name) for name in ("sass_hash", "host_hash")) and bool(rows[0].get("launch"))
+    return known and all(code == codes[0] for code in codes) and all(row.get("launch") == rows[0]["launch"] for row in rows)
 
 
 def pair_other_inputs(found, base, new):

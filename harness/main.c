@@ -31,8 +31,8 @@ static void usage(FILE *stream) {
     fprintf(stream, "usage: rungs VERB ...\n\n");
     for (int i = 0; i < VERB_COUNT; i++) fprintf(stream, "  %-10s %s\n", VERBS[i].name, VERBS[i].summary);
     fprintf(stream, "  %-10s %s\n\nrungs VERB --help says more.\n", "test", "build and run all tests (through the script ./rungs)");
-    fprintf(stream,
-            "Exit codes: 0 good; 1 a check failed; 2 usage or a bad file; 3 nothing was measured or compared; 4 the machine cannot do it.\n");
+    fprintf(stream, "Exit codes: 0 good; 1 a check failed; 2 usage or a bad file; 3 nothing was measured or compared; 4 the "
+                    "machine cannot do it.\n");
 }
 
 int main(int argc, char **argv) {

@@ -188,17 +188,20 @@ class Compare(unittest.TestCase):
         self.assertEqual(len(told["comparisons"]), 8)
 
     def test_equal_code_cannot_regress(self):
-        def coded(sass, threads, factor=1.0):
+        def coded(sass, threads, factor=1.0, host="c" * 16):
             def change(row, number):
-                row["code"], row["launch"] = {"sass_hash": sass, "reason": None}, {"device": "cuda", "threads": threads}
+                row["code"] = {"sass_hash": sass, "host_hash": host, "reason": None}
+                row["launch"] = {"device": "cuda", "threads": threads} if threads else None
                 return self.slowed(30, factor)(row, number)
             return change
         base = self.make("base", 1, change=coded("a" * 16, 128))
         told = self.compare(base, self.make("new", 2, change=coded("a" * 16, 128, 1.2)))
         self.assertEqual(told["counts"]["same"], 8)
         self.assertTrue(all("cannot regress" in c["reason"] for c in told["comparisons"]))
-        self.only(self.compare(base, self.make("new", 2, change=coded("b" * 16, 128, 1.2)), code=1), "slower")
-        self.only(self.compare(base, self.make("new", 2, change=coded("a" * 16, 256, 1.2)), code=1), "slower")
+        for other in (coded("b" * 16, 128, 1.2), coded("a" * 16, 256, 1.2), coded("a" * 16, 128, 1.2, "d" * 16)):
+            self.only(self.compare(base, self.make("new", 2, change=other), code=1), "slower")
+        untold = self.make("base", 1, change=coded("a" * 16, None)), self.make("new", 2, change=coded("a" * 16, None, 1.2))
+        self.only(self.compare(*untold, code=1), "slower")
         hosts = [{"window": 30, "modes": ("enqueue",)}]  # host time: equal kernels say nothing
         pair = self.make("base", 1, rows=hosts, change=coded("a" * 16, 128)), self.make("new", 2, rows=hosts, change=coded("a" * 16, 128, 1.2))
         self.only(self.compare(*pair, code=1), "slower")

@@ -96,6 +96,8 @@ def mutants(golden):
     yield "a decimal worst value", changed(timed(), errors__y__worst_truth="0.333")
     yield "a variant without a backend", changed(timed(), variant="rolling/shared")
     yield "a negative count", changed(timed(), errors__y__unwritten=-1)
+    yield "no hash, no reason", changed(timed(), code={"sass_hash": None, "host_hash": None, "reason": None})
+    yield "a hash and a reason", changed(timed(), code={"sass_hash": "0" * 16, "host_hash": "0" * 16, "reason": "none"})
     yield "an absolute path", changed(gpu(), argv=["rungs", "/home/somebody/x"])
     yield "a GPU and a reason why there is none", changed(gpu(), gpu_reason="none")
     yield "no GPU, no reason", changed(gpu(), gpu=None)
