@@ -5,6 +5,8 @@
 
 #include "base/rng.h"
 
+#include <string.h>
+
 static const char *const AGGREGATES[] = {"mean", "var", "std", NULL};
 static const char *const ANSWERS[] = {"yes", "no", NULL};
 static const char *const INCOMPLETE[] = {"nan", "inf", NULL};
@@ -46,6 +48,24 @@ static const Bound BOUNDS[] = {
 enum { IN_X, IN_STARTS };
 enum { SPAN_DEFAULT = 300 };
 
+/* "alpha=0" alone would quietly be span 300. All four at once are what a case prints. */
+static Status check_said(const Params *params) {
+    const char *first = NULL;
+    int said = 0;
+    for (int i = 0; i < params->count; i++) {
+        const ParamValue *value = &params->values[i];
+        const bool decays = strcmp(value->spec->name, "span") == 0 || strcmp(value->spec->name, "alpha") == 0 ||
+                            strcmp(value->spec->name, "com") == 0 || strcmp(value->spec->name, "halflife") == 0;
+        if (!decays || !value->given) continue;
+        if (!first) first = value->spec->name;
+        said++;
+    }
+    if (said == 0 || said == 4) return STATUS_OK;
+    return status_fail(STATUS_INVALID,
+                       "%s=%s stands for 'not given'; span >= 1, alpha in (0, 1], com >= 0 or halflife > 0 is expected", first,
+                       params_text(params, first));
+}
+
 static Status check_decay(const Case *problem) {
     const Params *params = &problem->params;
     const double span = params_real(params, "span"), com = params_real(params, "com");
@@ -53,7 +73,7 @@ static Status check_decay(const Case *problem) {
     if (given > 1) return status_fail(STATUS_INVALID, "span, alpha, com, halflife: at most one may be given, not %d", given);
     if (span > 0 && span < 1) return status_fail(STATUS_INVALID, "span=%.17g: at least 1 is expected", span);
     if (com < 0 && com != -1) return status_fail(STATUS_INVALID, "com=%.17g: at least 0 is expected", com);
-    return STATUS_OK;
+    return given == 0 ? check_said(params) : STATUS_OK;
 }
 
 static Status shapes(const Case *problem, Array *in, Array *out) {
