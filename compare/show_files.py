@@ -1,10 +1,13 @@
 """The same comparison for programs and pages: JSON, Markdown, JUnit XML."""
 import dataclasses
 import json
-import xml.etree.ElementTree as xml
+import pathlib
+import sys
 
-from outcome import ORDER, counts, fails, sort
-from phrases import change, interval, repetitions, seconds
+sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "export"))
+import junit  # noqa: E402
+from outcome import ORDER, counts, fails, sort  # noqa: E402
+from phrases import change, interval, repetitions, seconds  # noqa: E402
 
 SCHEMA = 1
 HIDDEN = ("series", "same_code")
@@ -44,25 +47,15 @@ def escape(cell):
 
 def as_junit(comparisons, result):
     """A case fails where it fails the gate; what is ambiguous, new or allowed is `skipped`, with its reason."""
-    failing = sum(map(fails, comparisons))
-    skipped = [c for c in comparisons if not fails(c) and (c.verdict in ("ambiguous", "new") or c.allowed)]
-    numbers = {"tests": str(len(comparisons)), "failures": str(failing), "errors": "0", "skipped": str(len(skipped))}
-    root = xml.Element("testsuites", {"name": "rungs compare", **{k: v for k, v in numbers.items() if k != "skipped"}})
-    suite = xml.SubElement(root, "testsuite", {"name": "rungs compare", **numbers, "time": "0"})
-    for c in sort(comparisons):
-        case = xml.SubElement(suite, "testcase", {"classname": printable(c.case), "name": printable(f"{c.spec} {c.mode or 'all'}"), "time": "0"})
-        text = printable(f"{c.verdict}: {change(c.ratio)} ({interval(c)}), {seconds(c.base_seconds)} -> {seconds(c.new_seconds)}"
-                         if c.ratio else f"{c.verdict}: {c.reason or ''}")
-        if fails(c):
-            xml.SubElement(case, "failure", {"message": text, "type": c.verdict}).text = printable(c.reason or text)
-        elif c in skipped:
-            xml.SubElement(case, "skipped", {"message": printable(f"{text}; {c.reason}" if c.ratio and c.reason else text)})
-        else:
-            xml.SubElement(case, "system-out").text = text
-    xml.indent(root)
-    return '<?xml version="1.0" encoding="utf-8"?>\n' + xml.tostring(root, encoding="unicode") + "\n"
+    return junit.document("rungs compare", {"rungs compare": [junit_case(c) for c in sort(comparisons)]})
 
 
-def printable(text):
-    """XML has no place for control characters, and a crashed variant may print any."""
-    return "".join(ch if ch in "\n\t" or ch >= " " and not 0xD800 <= ord(ch) <= 0xDFFF and ord(ch) not in (0xFFFE, 0xFFFF) else "?" for ch in text)
+def junit_case(c):
+    told = (f"{c.verdict}: {change(c.ratio)} ({interval(c)}), {seconds(c.base_seconds)} -> {seconds(c.new_seconds)}" if c.ratio
+            else f"{c.verdict}: {c.reason or ''}")
+    case = junit.Case(classname=c.case, name=f"{c.spec} {c.mode or 'all'}", message=told)
+    if fails(c):
+        case.outcome, case.kind, case.text = "failure", c.verdict, c.reason or told
+    elif c.verdict in ("ambiguous", "new") or c.allowed:
+        case.outcome, case.message = "skipped", f"{told}; {c.reason}" if c.ratio and c.reason else told
+    return case

@@ -20,6 +20,7 @@ static const Verb VERBS[] = {
     {"exec", command_exec, "run one variant on your own .npy files"},
     {"list", command_list, "ops, variants, scenarios, claims"},
     {"report", command_report, "figures and REPORT.md from rows"},
+    {"export", command_export, "rows as Google Benchmark JSON, CSV, JUnit XML, Bencher BMF, github-action-benchmark, Markdown"},
     {"compare", command_compare, "rows of two builds: faster, slower, same, ambiguous, wrong; a gate by its exit code"},
     {"ab", command_ab, "two builds, interleaved process by process, then compared"},
     {"calibrate", command_calibrate, "the machine's noise floor: this build against itself"},

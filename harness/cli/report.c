@@ -1,4 +1,4 @@
-/* rungs report: hands the rows to plots/report.py, which knows nothing but rows. */
+/* rungs report: hands the rows to plots/report.py or history/history.py, which know nothing but rows. */
 #include "cli/report.h"
 
 #include "cli/commands.h"
@@ -9,7 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static int make_report(const char *const *files, const char *markdown, const char *figures) {
+static int make_page(const char *script, const char *const *files, const char *markdown, const char *figures) {
     Words words = {0};
     Text output = {0};
     int code = 0;
@@ -17,7 +17,7 @@ static int make_report(const char *const *files, const char *markdown, const cha
     for (int i = 0; files[i] && status == STATUS_OK; i++) status = words_add(&words, files[i]);
     if (status == STATUS_OK) status = words_option(&words, "--out", markdown);
     if (status == STATUS_OK) status = words_option(&words, "--figures", figures);
-    if (status == STATUS_OK) status = python_run("plots/report.py", &words, &output, &code);
+    if (status == STATUS_OK) status = python_run(script, &words, &output, &code);
     words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);
     if (code != 0)
@@ -25,30 +25,39 @@ static int make_report(const char *const *files, const char *markdown, const cha
     else
         printf("report: %s\nfigures: %s\n", markdown, figures);
     text_free(&output);
-    return code == 0 ? EXIT_GOOD : code == 2 ? EXIT_USAGE : EXIT_MACHINE;
+    return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
 }
 
 int report_make(const char *const *files, const char *folder) {
     char markdown[700], figures[700];
     snprintf(markdown, sizeof markdown, "%s/REPORT.md", folder);
     snprintf(figures, sizeof figures, "%s/figures", folder);
-    return make_report(files, markdown, figures);
+    return make_page("plots/report.py", files, markdown, figures);
 }
 
 int command_report(int argc, char **argv) {
-    const char *markdown = RUNGS_SOURCE_DIR "/REPORT.md", *figures = RUNGS_SOURCE_DIR "/docs/figures";
+    const char *history = NULL, *markdown = NULL, *figures = RUNGS_SOURCE_DIR "/docs/figures";
     const CliOption OPTIONS[] = {
-        {"out", "FILE", CLI_TEXT, &markdown, "the report (default: REPORT.md of this checkout)", NULL},
+        {"out", "FILE", CLI_TEXT, &markdown, "the page (default: REPORT.md, or HISTORY.md, of this checkout)", NULL},
         {"figures", "FOLDER", CLI_TEXT, &figures, "where figures go (default: docs/figures)", NULL},
+        {"history", "FOLDER", CLI_TEXT, &history, "instead: each case over the commits of this folder's .jsonl files", NULL},
         {0},
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);
     glob_t committed = {0};
     int count = 0;
     int code = words ? cli_parse("report", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
-    if (code == 0 && count == 0 && glob(RUNGS_SOURCE_DIR "/results/*.jsonl", 0, NULL, &committed) != 0)
-        code = cli_usage("report", "results/ holds no .jsonl yet; name the files to report on");
-    if (code == 0) code = make_report((const char *const *)(count ? words : committed.gl_pathv), markdown, figures);
+    if (code == 0 && history) {
+        words[count++] = (char *)history; /* as one more place of rows; argv[0] left room for it */
+        code = make_page("history/history.py", (const char *const *)words, markdown ? markdown : RUNGS_SOURCE_DIR "/HISTORY.md",
+                         figures);
+    } else if (code == 0) {
+        if (count == 0 && glob(RUNGS_SOURCE_DIR "/results/*.jsonl", 0, NULL, &committed) != 0)
+            code = cli_usage("report", "results/ holds no .jsonl yet; name the files to report on");
+        else
+            code = make_page("plots/report.py", (const char *const *)(count ? words : committed.gl_pathv),
+                             markdown ? markdown : RUNGS_SOURCE_DIR "/REPORT.md", figures);
+    }
     globfree(&committed);
     free(words);
     return code == CLI_HELPED ? EXIT_GOOD : code;

@@ -1,4 +1,4 @@
-"""The layers of docs/DESIGN.md, checked: who includes whom, who prints and exits, who writes files, and that plots, comparisons and program
+"""The layers of docs/DESIGN.md, checked: who includes whom, who prints and exits, who writes files, and that readers of rows and program
 never run each other. Every rule is first shown to find a planted violation, so that a rule that finds nothing says something."""
 import ast
 import os
@@ -58,8 +58,10 @@ MAY_WRITE = {
 }
 # Python beside the program: which of our own modules it may import.
 MAY_IMPORT = {"harness/device/": ("harness/device/",), "harness/verify/": ("harness/verify/",), "impls/": ("harness/device/peer.py", "impls/common/"),
-              "plots/": ("plots/",), "cmake/": ("cmake/",), "compare/": ("compare/", "plots/rows.py")}
-MAY_START = {"plots/figures_gnuplot.py": "gnuplot"}
+              "plots/": ("plots/",), "cmake/": ("cmake/",), "compare/": ("compare/", "plots/rows.py", "export/junit.py"),
+              "export/": ("export/", "plots/rows.py", "plots/words.py", "plots/markdown.py"), "history/": ("history/", "plots/", "compare/lines.py")}
+MAY_START = {"plots/figures_gnuplot.py": "gnuplot", "history/commits.py": "git"}
+READERS = ("plots", "compare", "export", "history")  # they know rows and nothing else
 
 
 def governing(rules, path):
@@ -133,7 +135,7 @@ def imported_modules(tree):
 
 
 def python_faults(root):
-    sources = list(files(root, ("harness", "impls", "plots", "compare", "cmake"), {".py"}))
+    sources = list(files(root, ("harness", "impls", *READERS, "cmake"), {".py"}))
     ours = {}
     for path, _ in sources:
         ours.setdefault(pathlib.PurePosixPath(path).stem, []).append(path)
@@ -143,12 +145,12 @@ def python_faults(root):
         for line, name in imported_modules(tree):
             if name in ours and not any(layer and allowed(target, MAY_IMPORT[layer]) for target in ours[name]):
                 yield f"{path}:{line}: may not import {ours[name][0]}"
-        if path.startswith(("plots/", "compare/")):
+        if path.split("/")[0] in READERS:
             yield from start_faults(path, tree)
 
 
 def start_faults(path, tree):
-    """Plots and comparisons know rows and nothing else: they start no program but gnuplot."""
+    """They start no program but gnuplot, and git for the dates of commits."""
     for node in ast.walk(tree):
         if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Attribute):
             continue
@@ -164,7 +166,7 @@ def start_faults(path, tree):
 
 def plotting_faults(root):
     for path, text in files(root, ("harness", "impls", "reference"), CODE):
-        if not path.startswith("harness/cli/") and re.search(r'"[^"\n]*\b(plots|compare)/', without_comments(text)):
+        if not path.startswith("harness/cli/") and re.search(rf'"[^"\n]*\b({"|".join(READERS)})/', without_comments(text)):
             yield f"{path}: knows the plots"
 
 
@@ -244,7 +246,10 @@ class Planted(unittest.TestCase):
         self.expect("python", {**worker, "plots/a.py": "import subprocess\nsubprocess.run(['./rungs', 'list'])"}, "plots/a.py:2: starts ./rungs")
         self.expect("python", {**worker, "plots/a.py": "import os\nos.system(command)"}, "starts a program")
         self.expect("python", {**worker, "plots/report.py": "", "compare/a.py": "import rows\nimport report"}, "compare/a.py:2: may not import plots/report.py")
-        self.expect("python", {**worker, "compare/a.py": "import subprocess\nsubprocess.run(['./rungs'])"}, "starts ./rungs")
+        for reader in ("compare", "export", "history"):
+            self.expect("python", {**worker, f"{reader}/a.py": "import subprocess\nsubprocess.run(['./rungs'])"}, "starts ./rungs")
+        self.expect("python", {**worker, "plots/style.py": "", "export/a.py": "import rows\nimport style"}, "export/a.py:2: may not import plots/style.py")
+        self.expect("python", {**worker, "compare/judge.py": "", "history/a.py": "import rows, judge"}, "history/a.py:1: may not import compare/judge.py")
         self.expect("python", {**worker, "plots/figures_gnuplot.py": "import subprocess\nsubprocess.run(['gnuplot', 'x'])\nimport rows"}, None)
 
     def test_kernels(self):
@@ -253,7 +258,8 @@ class Planted(unittest.TestCase):
 
     def test_plotting(self):
         self.expect("plotting", {"harness/run.c": 'const char *p = "plots/report.py";'}, "knows the plots")
-        self.expect("plotting", {"harness/run.c": 'const char *p = "compare/compare.py";'}, "knows the plots")
+        for script in ("compare/compare.py", "export/export.py", "history/history.py"):
+            self.expect("plotting", {"harness/run.c": f'const char *p = "{script}";'}, "knows the plots")
         self.expect("plotting", {"harness/run.c": "/* see plots/report.py */", "harness/cli/report.c": '"plots/report.py"'}, None)
 
 

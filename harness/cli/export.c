@@ -1,0 +1,40 @@
+/* rungs export: hands the rows to export/export.py, which writes what other programs read. */
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/python.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+
+static int export_rows(char *const *words, int count, const char *out) {
+    Words script = {0};
+    Text output = {0};
+    int code = 0;
+    Status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = words_add(&script, words[i]);
+    if (status == STATUS_OK) status = words_option(&script, "--out", out);
+    if (status == STATUS_OK) status = python_run("export/export.py", &script, &output, &code);
+    words_free(&script);
+    if (status != STATUS_OK) return cli_fail(status);
+    fprintf(code == 0 ? stdout : stderr, "%s%s", code == 0 ? "" : "rungs export: ", output.text ? output.text : "\n");
+    text_free(&output);
+    return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
+}
+
+int command_export(int argc, char **argv) {
+    const char *out = NULL;
+    const CliOption OPTIONS[] = {
+        {"out", "FILE", CLI_TEXT, &out, "where to (default: stdout)", NULL},
+        {0},
+    };
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    int count = 0;
+    int code =
+        words ? cli_parse("export", "google-benchmark|csv|junit|bmf|github-action-benchmark|markdown RESULTS.jsonl... [options]",
+                          OPTIONS, argc, argv, words, &count)
+              : EXIT_MACHINE;
+    if (code == 0 && count < 2) code = cli_usage("export", "a format and files of rows are expected");
+    if (code == 0) code = export_rows(words, count, out);
+    free(words);
+    return code == CLI_HELPED ? EXIT_GOOD : code;
+}

@@ -1,0 +1,230 @@
+"""Every format of `rungs export` is read back by what reads it: Google Benchmark's own compare.py, pandas, the JUnit schema of Jenkins, the
+published schema of BMF, the action's declared type; and the numbers that come back are those of the rows."""
+import json
+import math
+import os
+import pathlib
+import re
+import statistics
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from compare_rows import Machine
+from program import SOURCE, call, rows_of
+
+try:
+    import pandas
+    import xmlschema
+    from jsonschema import Draft7Validator
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+GOLDEN = SOURCE / "tests/golden/rows.jsonl"
+GBENCH = pathlib.Path(os.environ.get("RUNGS_GBENCH", "/usr/share/benchmark")) / "compare.py"  # Debian: libbenchmark-tools
+MODES = ("cold", "hot", "graph", "enqueue", "first")
+# https://bencher.dev/docs/reference/bencher-metric-format/, "JSON Schema"; only the first level of names and their metrics matter.
+BMF = {"type": "object", "patternProperties": {".+": {"type": "object", "patternProperties": {".+": {
+    "type": "object", "required": ["value"], "properties": {key: {"type": "number"} for key in ("value", "lower_value", "upper_value")}}}}}}
+# BenchmarkResult of github-action-benchmark (src/extract.ts), which customSmallerIsBetter is an array of.
+GITHUB = {"type": "array", "items": {"type": "object", "required": ["name", "value", "unit"], "additionalProperties": False, "properties": {
+    "name": {"type": "string"}, "value": {"type": "number"}, "unit": {"type": "string"}, "range": {"type": "string"}, "extra": {"type": "string"}}}}
+
+
+def medians(path):
+    """(spec, case, mode) -> median, of the latest row of each that passed: what every format must tell."""
+    return {(row["spec"], row["case"], mode): row["timing"][mode]["median"] for row in rows_of(path) if row["verdict"] == "pass" and row["timing"]
+            for mode in MODES if (row["timing"].get(mode) or {}).get("median")}
+
+
+def key_of(name):
+    return tuple(name.split(" | "))
+
+
+class Export(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="rungs_export_")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def export(self, form, *files, code=0):
+        out = self.folder / f"out.{form}"
+        out.unlink(missing_ok=True)
+        done = call("export", form, *files, "--out", out)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+        self.assertEqual([p.name for p in self.folder.glob(".*")], [])
+        return out if code == 0 else done.stderr
+
+    def valid(self, schema, value):
+        self.assertEqual([e.message for e in Draft7Validator(schema).iter_errors(value)], [])
+
+    def same_times(self, told, expected):
+        self.assertEqual(told.keys(), expected.keys())
+        self.assertGreater(len(told), 20)
+        for key, value in told.items():
+            self.assertLess(abs(value - expected[key]), 1e-9 * expected[key], key)
+
+    def gbench(self, base, new):
+        told = self.folder / "difference.json"
+        done = subprocess.run([sys.executable, GBENCH, "--no-color", "-d", told, "benchmarks", base, new], capture_output=True, text=True,
+                              env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return json.loads(told.read_text())
+
+    @unittest.skipUnless(GBENCH.exists(), "libbenchmark-tools is not installed")
+    def test_google_benchmark(self):
+        """compare.py finds every row by its name, the change that was put in, and takes processes for repetitions."""
+        def slower(row, number):
+            if row["params"]["window"] == 30:
+                times = row["timing"]["cold"]
+                times["samples"] = [1.25 * x for x in times["samples"]]
+            return row
+        rows = [{"window": window} for window in (10, 20, 30)]
+        base = Machine(1).file(self.folder / "base.jsonl", 10, rows)
+        new = Machine(2).file(self.folder / "new.jsonl", 10, rows, slower)
+        outs = []
+        for path in (base, new):
+            outs.append(self.export("google-benchmark", path).rename(self.folder / f"{path.stem}.json"))
+        found = {key_of(entry["name"])[1].split()[3]: entry for entry in self.gbench(*outs) if entry["name"] != "OVERALL_GEOMEAN"}
+        self.assertEqual(sorted(found), ["window=10", "window=20", "window=30"])
+        for window, entry in found.items():
+            self.assertEqual(entry["utest"]["nr_of_repetitions"], 10)
+            self.assertTrue(entry["utest"]["have_optimal_repetitions"])
+            change = statistics.median(m["time"] for m in entry["measurements"])
+            self.assertAlmostEqual(change, 0.25 if window == "window=30" else 0, delta=0.02)
+            self.assertEqual(entry["utest"]["time_pvalue"] < 0.001, window == "window=30")
+
+    @unittest.skipUnless(GBENCH.exists(), "libbenchmark-tools is not installed")
+    def test_google_benchmark_of_one_run(self):
+        """One process: repetitions are its samples. No aggregates, no host, nothing of 0 seconds, nothing that failed."""
+        out = self.export("google-benchmark", GOLDEN)
+        told = json.loads(out.read_text())
+        self.assertNotIn("host_name", told["context"])
+        expected, seen = medians(GOLDEN), {}
+        for line in told["benchmarks"]:
+            self.assertEqual((line["run_type"], line["time_unit"], line["cpu_time"]), ("iteration", "ns", line["real_time"]))
+            self.assertGreater(line["real_time"], 0)
+            seen.setdefault(key_of(line["name"]), []).append(line["real_time"] / 1e9)
+        self.same_times({key: statistics.median(values) for key, values in seen.items()}, expected)
+        told = self.gbench(out, out)
+        self.assertEqual(len(told), len(expected) + 1)
+        self.assertTrue(all(abs(m["time"]) < 1e-12 for entry in told for m in entry["measurements"]))
+
+    def test_csv(self):
+        """pandas: the same rows, the same numbers to the last bit, and what has no times has none."""
+        frame = pandas.read_csv(self.export("csv", GOLDEN), float_precision="round_trip")
+        rows = rows_of(GOLDEN)
+        self.assertEqual(len(frame[["case", "spec", "backend"]].drop_duplicates()), len({(r["case"], r["spec"], r["backend"]) for r in rows}))
+        timed = frame[frame["mode"].notna()]
+        self.assertEqual({(r.spec, r.case, r.mode): r.median for r in timed.itertuples()}, medians(GOLDEN))
+        self.assertTrue((timed["verdict"] == "pass").all())
+        without = frame[frame["mode"].isna()]
+        self.assertTrue(without["median"].isna().all())
+        self.assertEqual(sorted(without["verdict"]), sorted(r["verdict"] for r in rows if r["verdict"] != "pass" or not r["timing"]))
+        self.assertEqual(set(frame.loc[frame["verdict"] != "pass", "reason"]), {r["reason"] for r in rows if r["verdict"] != "pass"})
+        self.assertEqual(timed["param.n"].dtype.kind, "i")
+        several = Machine(1).file(self.folder / "runs.jsonl", 3, [{"window": 10}, {"window": 20}])
+        self.assertEqual(len(pandas.read_csv(self.export("csv", several))), 6, "every process has its line")
+
+    def test_csv_of_awkward_text(self):
+        def awkward(row, number):
+            row.update(verdict="error", timing=None, reason='said "no",\nthen\r\nnothing; a,b')
+            return row
+        path = Machine(1).file(self.folder / "awkward.jsonl", 1, [{}], awkward)
+        self.assertEqual(pandas.read_csv(self.export("csv", path), lineterminator="\n")["reason"][0].split(), 'said "no", then nothing; a,b'.split())
+
+    def test_junit(self):
+        schema = xmlschema.XMLSchema(SOURCE / "tests/schemas/junit-10.xsd")
+        self.assertFalse(schema.is_valid("<testsuites><testsuite name='no counts'/></testsuites>"), "the check can fail")
+        out = self.export("junit", GOLDEN)
+        schema.validate(out)
+        root = xmlschema.XMLResource(out).root
+        rows = rows_of(GOLDEN)
+        counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("pass", "fail", "error", "skip")}
+        self.assertEqual((root.get("tests"), root.get("failures"), root.get("errors")), tuple(map(str, (len(rows), counts["fail"], counts["error"]))))
+        self.assertEqual(len(root.findall("testsuite/testcase/failure")), counts["fail"])
+        self.assertEqual(len(root.findall("testsuite/testcase/error")), counts["error"])
+        self.assertEqual(len(root.findall("testsuite/testcase/skipped")), counts["skip"])
+        for row in rows:
+            if row["verdict"] == "fail":
+                told = [case.find("failure") for case in root.iter("testcase") if case.get("name").startswith(f"{row['spec']} | {row['case']}")]
+                self.assertIn(row["reason"], [t.get("message") for t in told if t is not None])
+
+    def test_junit_of_what_a_crash_printed(self):
+        def crashed(row, number):
+            row.update(verdict="error", timing=None, reason="\x1b[31m<&>\"' \0 \ud800 \ufffe")
+            return row
+        out = self.export("junit", Machine(1).file(self.folder / "crash.jsonl", 1, [{}], crashed))
+        xmlschema.XMLSchema(SOURCE / "tests/schemas/junit-10.xsd").validate(out)
+        self.assertIn("?[31m<&>\"'", xmlschema.XMLResource(out).root.find("testsuite/testcase/error").get("message"))
+
+    def test_junit_of_compare(self):
+        """The other place that writes JUnit: the same writer, the same schema."""
+        base = Machine(1).file(self.folder / "base.jsonl", 10, [{"window": 10}, {"window": 20}])
+        out = self.folder / "compare.xml"
+        done = call("compare", base, Machine(2).file(self.folder / "new.jsonl", 10, [{"window": 10}]), "--junit", out)
+        self.assertEqual(done.returncode, 1, done.stderr)
+        xmlschema.XMLSchema(SOURCE / "tests/schemas/junit-10.xsd").validate(out)
+        self.assertEqual(xmlschema.XMLResource(out).root.get("failures"), "1")
+
+    def test_bmf(self):
+        told = json.loads(self.export("bmf", GOLDEN).read_text())
+        self.valid(BMF, told)
+        self.same_times({key_of(name): measures["latency"]["value"] / 1e9 for name, measures in told.items()}, medians(GOLDEN))
+        for name, measures in told.items():
+            self.assertEqual(list(measures), ["latency"])
+            self.assertLessEqual(measures["latency"]["lower_value"], measures["latency"]["value"], name)
+            self.assertGreaterEqual(measures["latency"]["upper_value"], measures["latency"]["value"], name)
+            self.assertLess(len(name), 1024, "Bencher's limit")
+
+    def test_github_action_benchmark(self):
+        told = json.loads(self.export("github-action-benchmark", GOLDEN).read_text())
+        self.valid(GITHUB, told)
+        self.same_times({key_of(bench["name"]): bench["value"] / 1e9 for bench in told}, medians(GOLDEN))
+        self.assertEqual({bench["unit"] for bench in told}, {"ns"})
+        self.assertTrue(all(math.isfinite(float(re.fullmatch(r"± (\S+)", bench["range"]).group(1))) for bench in told))
+
+    def test_markdown(self):
+        text = self.export("markdown", GOLDEN).read_text()
+        rows = rows_of(GOLDEN)
+        self.assertTrue(text.startswith(f"{sum(r['verdict'] == 'pass' for r in rows)} pass, "), text[:100])
+        tables = re.findall(r"`([^`\n]+)` on [^\n]+\n\n((?:\|[^\n]*\n)+)", text)
+        self.assertEqual({case for case, _ in tables}, {row["case"] for row in rows})
+        self.assertEqual(sum(body.count("\n") - 2 for _, body in tables), len(rows))
+        for _, body in tables:
+            widths = {len(re.findall(r"(?<!\\)\|", line)) for line in body.splitlines()}
+            self.assertEqual(len(widths), 1, body)
+
+    def test_stdout_is_the_export_alone(self):
+        done = call("export", "bmf", GOLDEN)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertEqual(done.stdout, self.export("bmf", GOLDEN).read_text())
+
+    def test_nothing_and_nonsense(self):
+        untimed = self.folder / "untimed.jsonl"
+        untimed.write_text("".join(json.dumps({**line, "timing": None, "why_not_timed": "verify only"} if line["kind"] == "row" else line) + "\n"
+                                   for line in map(json.loads, GOLDEN.read_text().splitlines())))
+        for form in ("google-benchmark", "bmf", "github-action-benchmark"):
+            self.assertIn("nothing in these rows was timed", self.export(form, untimed, code=3))
+        for form in ("csv", "junit", "markdown"):
+            self.export(form, untimed)
+        other = Machine(1).file(self.folder / "other.jsonl", 1, [{}], name="NVIDIA Other")
+        self.assertIn("several machines", self.export("bmf", GOLDEN, other, code=2))
+        self.export("csv", GOLDEN, other)
+        empty = self.folder / "empty.jsonl"
+        empty.write_text("")
+        self.assertIn("no rows", self.export("csv", empty, code=3))
+        bad = self.folder / "bad.jsonl"
+        bad.write_text("{oops\n")
+        self.assertIn(f"{bad}:1:", self.export("csv", bad, code=2))
+        self.assertIn("invalid choice", self.export("xlsx", GOLDEN, code=2))
+        done = call("export", "csv", GOLDEN, "--out", self.folder / "none/out.csv")
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        self.assertIn("none", done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(not unittest.main(exit=False, verbosity=2).result.wasSuccessful())
