@@ -1,4 +1,5 @@
 """When a commit was made: from git, where this checkout knows it."""
+import datetime
 import pathlib
 import subprocess
 
@@ -16,3 +17,11 @@ def dates(commits):
         if done.returncode == 0 and done.stdout.strip().isdigit():
             found[commit] = int(done.stdout)
     return found
+
+
+def seconds(date):
+    """Of an ISO date of a run; 0 where there is none."""
+    try:
+        return int(datetime.datetime.fromisoformat(date).timestamp())
+    except ValueError:
+        return 0
