@@ -91,7 +91,8 @@ def mark(axes, x, ratio, commit, at_right, row):
     colour = SLOWER if ratio > 1 else FASTER
     axes.axvline(x, color=colour, lw=1.0, ls=(0, (3, 2)))
     axes.annotate(f"{100 * (ratio - 1):+.1f}% {commit}", xy=(x, 1), xycoords=("data", "axes fraction"), xytext=(-3 if at_right else 3, -1 - 9.5 * row),
-                  textcoords="offset points", ha="right" if at_right else "left", va="top", fontsize=7.5, color=colour, weight="bold")
+                  textcoords="offset points", ha="right" if at_right else "left", va="top", fontsize=7.5, color=colour, weight="bold",
+                  bbox={"facecolor": "white", "edgecolor": "none", "alpha": 0.85, "pad": 0.6})
 
 
 __all__ = ["draw", "steps"]
