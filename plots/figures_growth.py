@@ -61,6 +61,9 @@ def draw_panel(axes, group, styles):
             axes.plot(*zip(*failed), marker="x", ls="", color=style.FAILED, markersize=7, markeredgewidth=1.6, zorder=4)
     axes.set_xscale("log")
     axes.set_yscale("log")
+    low, high = axes.get_ylim()
+    if high < 10 * low:  # no power of ten may lie in so little, and an axis without one tells nothing
+        axes.set_ylim(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)))
     sizes = sorted({size_of(row) for row in group})
     axes.set_xticks(sizes, [count(n) for n in sizes])
     axes.minorticks_off()

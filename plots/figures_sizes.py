@@ -61,6 +61,7 @@ def prepare(axes, parameter, values):
     ticks = values if len(values) <= 6 else values[:: -(-len(values) // 6)]
     axes.set_xticks(ticks, [count(v) for v in ticks])
     axes.set_xlabel(PARAMETERS[parameter])
+    axes.minorticks_off()
 
 
 def time_ticks(axes):
@@ -79,8 +80,8 @@ def draw_group(results, op, dtype, parameter, group, styles, out):
     mine = grid[0, -1]
     if printed:
         draw_lines(grid[0, 0], printed.lines, styles)
-        grid[0, 0].set_title(f"published: {printed.hardware}", fontsize=9.5)
-        mine.set_title(f"measured: {r.machine_of(results, group[0])}", fontsize=9.5)
+        grid[0, 0].set_title(f"published:\n{printed.hardware}", fontsize=8.5)
+        mine.set_title(f"measured:\n{r.machine_of(results, group[0])}", fontsize=8.5)
     draw_lines(mine, lines, styles)
     floor = copy_line(results, group, parameter)
     if len(floor) > 1:

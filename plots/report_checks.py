@@ -70,11 +70,16 @@ def each(rows, get):
     return ", ".join(sorted({str(get(row)) for row in rows} - {"", "None"}))
 
 
+def naming(results):
+    """Without the op where there is one only."""
+    return (lambda spec: spec) if len({row["op"] for row in results.rows}) > 1 else (lambda spec: spec.split("/", 1)[-1])
+
+
 def failed(results):
-    groups = collections.defaultdict(list)
+    groups, name = collections.defaultdict(list), naming(results)
     for row in results.rows:
         if row["verdict"] in ("fail", "error"):
-            groups[row["verdict"], r.spec_name(row), r.is_emulated(row), bound_name(row)].append(row)
+            groups[row["verdict"], name(row["spec"]), r.is_emulated(row), bound_name(row)].append(row)
     if not groups:
         return "Nothing failed."
     lines, reasons = [], []
@@ -96,7 +101,8 @@ def skipped(results):
             groups[row["variant"], row.get("reason") or "no reason recorded"].append(row)
     if not groups:
         return "Nothing was skipped."
-    return table(["variant", ">cases", "reason"], [(variant.split("/", 1)[-1], len(rows), reason) for (variant, reason), rows in sorted(groups.items())])
+    name = naming(results)
+    return table(["variant", ">cases", "reason"], [(name(variant), len(rows), reason) for (variant, reason), rows in sorted(groups.items())])
 
 
 def emulated(results):
@@ -106,12 +112,12 @@ def emulated(results):
             groups[row["spec"]].append(row)
     if not groups:
         return "Nothing was emulated."
-    lines = []
+    lines, name = [], naming(results)
     for spec, rows in sorted(groups.items()):
         verdicts = collections.Counter(row["verdict"] for row in rows)
         wrong = verdicts["fail"] + verdicts["error"]
         outcome = "verified (emulated), not timed" if verdicts["pass"] and not wrong else "right on some cases, not timed" if verdicts["pass"] else "not verified"
-        lines.append((spec.split("/", 1)[-1], *(verdicts[v] for v in ("pass", "fail", "error", "skip")), outcome))
+        lines.append((name(spec), *(verdicts[v] for v in ("pass", "fail", "error", "skip")), outcome))
     how = "CUDA kernels compiled for the CPU and run in an emulator, in randomised order. It tells whether their logic is right, and nothing about time."
     return how + "\n\n" + table(["variant", ">passed", ">failed", ">errors", ">skipped", ""], lines)
 
@@ -129,7 +135,8 @@ def startup(results):
     def extra(row):
         first, later = r.median(row, "first"), r.median(row)
         return max(first - later, 0) if first and later else None
-    lines = [(spec.split("/", 1)[-1], len(rows), span([extra(row) for row in rows]), span([row.get("prepare_seconds") for row in rows]),
+    name = naming(results)
+    lines = [(name(spec), len(rows), span([extra(row) for row in rows]), span([row.get("prepare_seconds") for row in rows]),
               span([r.median(row, "enqueue") for row in rows])) for spec, rows in sorted(groups.items())]
     how = ("Smallest and largest over the cases. *first call, extra*: host time of the first call in a process until it is done, less the cold median of later ones: loading, compiling, warming up; "
            "*preparation*: work done once per case before it, such as compiling a user's function; *enqueue*: host time until the call returns.")

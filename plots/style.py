@@ -78,17 +78,48 @@ def finish(figure, results, rows, out, name, layout=True):
     return png
 
 
+def width_of(text):
+    return text.get_window_extent(text.figure.canvas.get_renderer()).width
+
+
+def broken(figure, words, fontsize):
+    """The words as lines that fit into the figure."""
+    probe = figure.text(0, 0, "", fontsize=fontsize)
+    lines = [""]
+    for word in words.split(" "):
+        probe.set_text(f"{lines[-1]} {word}".strip())
+        if lines[-1] and width_of(probe) > 0.98 * figure.bbox.width:
+            lines.append(word)
+        else:
+            lines[-1] = probe.get_text()
+    probe.remove()
+    return lines
+
+
+def write_title(figure, title):
+    """What the figure shows, in bold; the case it shows it for, after the colon, goes below if both are too long. Returns the inches used."""
+    height = figure.get_size_inches()[1]
+    heading = figure.text(0.008, 1 - 0.08 / height, title, ha="left", va="top", weight="bold", fontsize=11)
+    if ": " not in title or width_of(heading) <= 0.98 * figure.bbox.width:
+        return 0.27
+    what, case = title.split(": ", 1)
+    heading.set_text(what)
+    lines = broken(figure, case, 8.5)
+    figure.text(0.008, 1 - 0.28 / height, "\n".join(lines), ha="left", va="top", fontsize=8.5, color="#222222")
+    return 0.29 + 0.14 * len(lines)
+
+
 def head(figure, title, handles=(), labels=None):
     """A title and, below it, one row or two of legend; the layout leaves that room at the top (see finish)."""
     height = figure.get_size_inches()[1]
-    figure.text(0.008, 1 - 0.08 / height, title, ha="left", va="top", weight="bold", fontsize=11)
-    room = 0.3
+    used = write_title(figure, title)
+    room = used + 0.03
     if handles:
         labels = labels or [h.get_label() for h in handles]
         columns = len(handles) if sum(map(len, labels)) < 90 else (len(handles) + 1) // 2
-        figure.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.0, 1 - 0.27 / height), ncols=columns, fontsize=8.5,
+        figure.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.0, 1 - used / height), ncols=columns, fontsize=8.5,
                       handletextpad=0.4, columnspacing=1.4, handlelength=1.3)
-        room = 0.55 if columns == len(handles) else 0.73
+        room = used + (0.28 if columns == len(handles) else 0.46)
     figure.rungs_room = room
 
 
