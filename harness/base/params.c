@@ -33,12 +33,8 @@ static Status unknown_name(const Params *params, const char *name) {
                              name);
 }
 
-/* With as few digits as give the number back: 0.5, 0.50 and 5e-1 are one value and one text; 300, not 3e+02. */
+/* With as few digits as give the number back: 0.5, 0.50 and 5e-1 are one value and one text. */
 static void print_shortest(double number, char *text, size_t size) {
-    if (number == floor(number) && fabs(number) < 1e6) {
-        snprintf(text, size, "%.0f", number);
-        return;
-    }
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, size, "%.*g", digits, number);
         if (strtod(text, NULL) == number) return;
