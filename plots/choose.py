@@ -1,5 +1,6 @@
 """Which rows a figure or table is about: groups of cases that differ in one thing only."""
 import collections
+import math
 
 import rows as r
 
@@ -22,6 +23,11 @@ def groups(rows, *left_out, input_too=True):
     return found
 
 
+def weight(row):
+    """How much a case tells of throughput: the decades of its bytes beyond what a launch takes to move."""
+    return max(0.1, math.log10(max(r.work_bytes(row) or 1, 1)) - 5)
+
+
 def fastest_per_variant(rows, mode="cold"):
     """variant -> its fastest row: one tuning per variant and case."""
     best = {}
@@ -32,9 +38,13 @@ def fastest_per_variant(rows, mode="cold"):
     return best
 
 
+USUAL = {"incomplete": "nan", "degenerate": "nan", "columns": "alike", "order": 4, "k": 0, "direction": "right", "gamma_per": "all", "reference": "received", "adjust": "yes",
+         "nan": "decay", "min_periods": 1, "alpha": 0, "com": -1, "halflife": 0, "batch": 1}
+
+
 def says_something(key, value):
     """Words that stand for "nothing special" are left out of titles."""
-    return value != "none" and (key, value) != ("incomplete", "nan")
+    return value != "none" and (key not in USUAL or USUAL[key] != value)
 
 
 def describe(row, *left_out):

@@ -4,7 +4,7 @@ import matplotlib.pyplot as plt
 import choose
 import rows as r
 import style
-from report_claims import modes_of, size_of
+from report_claims import hardware_of, modes_of, size_of
 from words import significant
 
 COLOURS = {"reproduced": "#009E73", "not reproduced": style.FAILED}
@@ -14,7 +14,7 @@ def groups_of(claims):
     """(hardware, value) -> claims, in the order of the file."""
     found = {}
     for c in claims:
-        found.setdefault((c.get("hardware") or "unknown hardware", c.get("value")), []).append(c)
+        found.setdefault((hardware_of(c), c.get("value")), []).append(c)
     return found
 
 
@@ -34,7 +34,7 @@ def draw_op(results, op, claims, out):
     figure, axes = plt.subplots(figsize=(7.6, 1.5 + 0.3 * slots))
     axes.set_xscale("log")
     values = [v for c in claims for v in (c["value"], c["ours"])]
-    low, high = min(1, *values) / 1.25, max(values) * 1.9
+    low, high = min(1, *values) / 1.25, max(values) * max(1.9, (max(values) / min(1, *values)) ** 0.16)
     y, ticks = 0.0, []
     for (hardware, value), some in groups.items():
         axes.barh(y, value - 1, 0.72, left=1, color=style.PUBLISHED)
@@ -52,7 +52,7 @@ def draw_op(results, op, claims, out):
             y -= 1.25
         y -= 0.5
     axes.set_xlim(low, high)
-    marks = [x for x in (1, 2, 3, 5, 10, 20, 50, 100, 200, 500, 1000) if low <= x <= high]
+    marks = [x for x in ((1, 2, 3, 5, 10, 20, 50, 100) if high < 100 else (1, 10, 100, 1000, 10000, 100000)) if low <= x <= high]
     axes.set_xticks(marks, [f"{x}x" for x in marks])
     axes.minorticks_off()
     axes.axvline(1, color="#222222", lw=1)
@@ -60,7 +60,7 @@ def draw_op(results, op, claims, out):
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_yticks([t for t, _ in ticks], [text for _, text in ticks], fontsize=7.8)
-    axes.set_xlabel("times faster (medians; cold calls unless another mode is named)")
+    axes.set_xlabel("times faster (medians; cold unless a mode is named)")
     machine = r.machine_of(results, claims[0])
     handles = [plt.Rectangle((0, 0), 1, 1, color=style.PUBLISHED, label="published")]
     handles += [plt.Rectangle((0, 0), 1, 1, color=colour, label=f"{machine}: {verdict}") for verdict, colour in COLOURS.items() if any(c.get("verdict") == verdict for c in claims)]

@@ -50,6 +50,13 @@ def panels_of(rows):
     return list(chosen.values())[:MOST_PANELS]
 
 
+def usual_apart(row):
+    """Which parameters of the panel say something, in words."""
+    words = choose.describe(row, "n", "rows").split(", ")[:-1]
+    words[0] = words[0].removeprefix(row["op"]).strip()
+    return "".join(f", {word}" for word in words if word)
+
+
 def draw_panel(axes, group, styles):
     lines = lines_of(group)
     smallest = min((e for points in lines.values() for _, e, _ in points if e > 0), default=1e-17)
@@ -65,9 +72,10 @@ def draw_panel(axes, group, styles):
     if high < 10 * low:  # no power of ten may lie in so little, and an axis without one tells nothing
         axes.set_ylim(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)))
     sizes = sorted({size_of(row) for row in group})
-    axes.set_xticks(sizes, [count(n) for n in sizes])
+    ticks = [n for n in sizes if math.log10(n) % 1 == 0] if len(sizes) > 5 else sizes
+    axes.set_xticks(ticks, [count(n) for n in ticks])
     axes.minorticks_off()
-    axes.set_title(f"input {group[0]['input']}: {choose.describe(group[0], 'n', 'rows')}", fontsize=8)
+    axes.set_title(f"input {group[0]['input']}{usual_apart(group[0])}", fontsize=8)
     axes.set_xlabel("rows" if r.number(group[0], "rows") else "n")
     return lines
 
@@ -93,8 +101,8 @@ def draw_op(results, op, dtype, panels, styles, out):
 
 def draw(results, out):
     pictures = []
-    styles = style.variant_styles({r.name_of(row) for row in results.rows})
     for op in sorted({row["op"] for row in results.rows}):
+        styles = style.variant_styles({r.name_of(row) for row in results.rows if row["op"] == op})
         for dtype in ("f64", "f32"):
             panels = panels_of(usable(results, op, dtype))
             if panels:

@@ -6,6 +6,7 @@ import matplotlib.pyplot as plt
 import choose
 import rows as r
 import style
+from report_claims import hardware_of
 from words import seconds, significant
 
 MOST_OTHERS = 12
@@ -22,7 +23,7 @@ def published_speedups(claims):
     for c in claims:
         if c.get("quantity") == "speedup" and c.get("value"):
             case, source, hardware = c.get("case"), c.get("source"), c.get("hardware")
-            series = found[case, c.get("baseline")][f"published: {hardware or source or 'unknown hardware'}"]
+            series = found[case, c.get("baseline")][f"published: {hardware_of(c)}"]
             base = times[case, source, hardware].get(c.get("baseline"))
             for spec, seconds in times[case, source, hardware].items():
                 if base:
@@ -116,7 +117,7 @@ def draw_group(results, baseline, series, measured, out, name):
 
 
 def draw(results, out):
-    """One figure per op: the case and baseline with most variants, then most published bars, then the first of the claims."""
+    """One figure per op: the case and baseline with most variants, large cases before small ones, then most published bars, then the first of the claims."""
     rows = choose.on_main_machine(results, results.rows)
     claims = [c for c in results.claims if r.machine_of(results, c) == choose.main_machine(results)]
     best = {}
@@ -125,7 +126,7 @@ def draw(results, out):
         if len(measured) < 2:
             continue
         op = measured[baseline][1]["op"]
-        rank = len(measured), sum(map(len, series.values()))
+        rank = len(measured) * choose.weight(measured[baseline][1]), sum(map(len, series.values()))
         if op not in best or rank > best[op][0]:
             best[op] = rank, baseline, series, measured
     pictures = []

@@ -11,6 +11,7 @@ from words import count, seconds
 
 PARAMETERS = {"n": "elements n", "rows": "rows", "cols": "columns"}
 LEAST_POINTS, MOST_LINES = 5, 18
+SHORTEST = 1e-6  # below it no launch ends: the line of the ceiling would only stretch the axis
 MODES = {"cold": "cold, median", "hot": "hot, median"}
 
 
@@ -40,13 +41,13 @@ def lines_of(group, parameter):
 
 
 def copy_line(results, group, parameter):
-    """[(value, seconds)] that copying or reading the problem's bytes takes at the ceiling of the same run."""
+    """[(value, seconds)] that copying (or reading) the problem's bytes takes at the ceiling of the same run."""
     points = {}
     for row in group:
         ceiling = r.ceiling(results, row)
         if r.device_of(row) == "cuda" and ceiling and r.work_bytes(row):
             points[r.number(row, parameter)] = r.work_bytes(row) / ceiling
-    return sorted(points.items())
+    return sorted((value, time) for value, time in points.items() if time > SHORTEST)
 
 
 def draw_lines(axes, lines, styles):
@@ -92,7 +93,7 @@ def draw_group(results, op, dtype, parameter, group, styles, out):
     grid[0, 0].set_ylabel("time per call (cold, median)")
     labels = [(points[-1][0], points[-1][1], name, styles[name]["color"]) for name, points in lines.items()]
     if len(floor) > 1:
-        labels.append((*floor[-1], "copy of the same bytes", "#222222"))
+        labels.append((*floor[-1], f"{r.ceiling_name(group[0])} of the same bytes", "#222222"))
     style.head(figure, f"Time against {PARAMETERS[parameter]}: {choose.describe(group[0], parameter)}")
     style.label_line_ends(mine, labels, fontsize=7.5)
     return style.finish(figure, results, group, out, f"sizes_{op}_{parameter}_{dtype}")
@@ -100,8 +101,8 @@ def draw_group(results, op, dtype, parameter, group, styles, out):
 
 def draw(results, out):
     pictures = []
-    styles = style.variant_styles({r.name_of(row) for row in results.rows})
     for op in sorted({row["op"] for row in results.rows}):
+        styles = style.variant_styles({r.name_of(row) for row in results.rows if row["op"] == op})
         for parameter in PARAMETERS:
             for dtype in ("f64", "f32"):
                 group = pick(results, op, dtype, parameter)

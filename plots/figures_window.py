@@ -77,8 +77,8 @@ def draw_dtype(results, op, dtype, group, styles, out):
 
 def draw(results, out):
     pictures = []
-    styles = style.variant_styles({r.name_of(row) for row in results.rows})
     for op in sorted({row["op"] for row in results.rows}):
+        styles = style.variant_styles({r.name_of(row) for row in results.rows if row["op"] == op})
         for dtype in ("f64", "f32"):
             group = pick(results, dtype, op)
             if group:

@@ -1,5 +1,6 @@
 """The published claims beside what was measured: one line each, then what to know, then the particulars folded."""
 import collections
+import re
 
 import rows as r
 from markdown import details, pictures_of, table, without_empty
@@ -34,6 +35,11 @@ def size_of(claim):
 def modes_of(claim):
     mine, other = claim.get("mode"), claim.get("baseline_mode")
     return (mine or "-") if other in (None, mine) else f"{mine} against {other}"
+
+
+def hardware_of(claim):
+    """Without what stands in brackets: for labels."""
+    return re.sub(r" \([^)]*\)", "", claim.get("hardware") or claim.get("source") or "unknown hardware")
 
 
 def published(claim):

@@ -52,7 +52,7 @@ def case_table(results, rows):
                       speedup_text(results, row), error_text(row), verdict))
     baseline = next((r.baseline_spec(results, row) or row["baseline"] for row in rows if row.get("baseline")), None)
     against = f">over {r.name_of(baseline)}" if baseline else ">speed-up"
-    text = table(*without_empty(["variant", ">cold (95% interval)", ">hot", ">graph", ">GB/s", ">of copy", against, ">error / bound", "verdict"], lines))
+    text = table(*without_empty(["variant", ">cold (95% interval)", ">hot", ">graph", ">GB/s", f">of {r.ceiling_name(rows[0])}", against, ">error / bound", "verdict"], lines))
     skipped = sorted({r.spec_name(row) for row in rows if row["verdict"] == "skip"})
     return text + (f"\n\nSkipped: {', '.join(skipped)}." if skipped else "")
 
@@ -71,7 +71,7 @@ def sweep_cell(results, row, mode):
 
 
 def sweep_table(results, rows, parameter, mode="cold"):
-    """Variant against the swept parameter: median and share of the copy ceiling; fastest at the largest value first."""
+    """Variant against the swept parameter: median and share of the ceiling; fastest at the largest value first."""
     values = sorted({r.number(row, parameter) for row in rows})
     cells = collections.defaultdict(dict)
     for row in rows:
@@ -160,7 +160,7 @@ def ladder_of_op(results, rows):
     if sweeps:
         sweeps.sort(key=lambda group: ("mean" not in str(group[0]["params"].get("agg")), group[0]["dtype"] != "f64", -len(group)))
         sweeps.sort(key=lambda group: -max(r.number(row, "n") or 0 for row in group) if parameter != "n" else 0)
-        parts.append(f"#### Time against {parameter}\n\nMedian of cold calls, and the share of the copy ceiling that it makes.")
+        parts.append(f"#### Time against {parameter}\n\nMedian of cold calls, and the share of the {r.ceiling_name(sweeps[0][0])} ceiling that it makes.")
         for k, group in enumerate(sweeps):
             text = sweep_text(results, group, parameter)
             parts.append(f"**{title(group[0], parameter)}**\n\n{text}" if k == 0 else details(title(group[0], parameter), text))
@@ -185,10 +185,10 @@ def ladder(results, pictures, why_none):
     if not parts:
         return "Nothing was timed."
     if any((r.fraction(results, row) or 0) > 1 for row in results.rows):
-        parts.append("**(!)** More than the copy ceiling: a wrong byte count, data that stayed in a cache, or a ceiling measured too low. Not a result to rely on.")
+        parts.append("**(!)** More than the ceiling: a wrong byte count, data that stayed in a cache, or a ceiling measured too low. Not a result to rely on.")
     how = ("How to read the tables:\n\n"
            "- *cold*: median over single calls, the caches flushed before each, with the 95% interval of the median; *hot*: calls back to back; *graph*: a CUDA graph replayed back to back\n"
-           "- *GB/s*: the input read once and the output written once, over the cold median, whatever the kernel really moved; *of copy*: the share of the copy ceiling of the same device in the same run\n"
+           "- *GB/s*: the input read once and the output written once, over the cold median, whatever the kernel really moved; *of copy*: the share of the copy ceiling of the same device in the same run (*of read*, where the outputs are a vanishing part of the bytes: of the read ceiling)\n"
            "- *over X*: how many times faster than X in the same case\n"
            "- *error / bound*: the largest error as a multiple of what is allowed; at most 1 passes. Where a variant is held to a looser bound of its own, that bound is named "
            "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula")

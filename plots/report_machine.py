@@ -60,7 +60,7 @@ def ceilings(results, run):
     short = [(name.replace("_", " "), *(unit(found[name])(found[name]["value"]) if name in found else "-" for found in by_device.values())) for name in names]
     long = [(device, name.replace("_", " "), f"{unit(c)(c['low'])} to {unit(c)(c['high'])}" if c.get("low") and c.get("high") else "-", known(c.get("method")))
             for device, found in by_device.items() for name, c in found.items()]
-    return ("Ceilings: limits measured on the same machine in the same run, which shares and *of copy* refer to (*fma*: fused multiply-adds; *empty launch*: the least that a cold sample can show).\n\n"
+    return ("Ceilings: limits measured on the same machine in the same run, which shares, *of copy* and *of read* refer to (*fma*: fused multiply-adds; *empty launch*: the least that a cold sample can show).\n\n"
             + table(["ceiling", *(f">{ {'cuda': 'GPU', 'cpu': 'CPU'}.get(d, d)}" for d in by_device)], short)
             + "\n\n" + details("quartiles and methods of the ceilings", table(["device", "ceiling", ">quartiles", "how"], long)))
 

@@ -27,7 +27,7 @@ plt.rcParams.update({
 
 
 def variant_styles(names):
-    """name -> how it is drawn, the same in every figure of a report: CUDA in colours and solid, CPU brown and dashed, peers grey and dotted."""
+    """name -> how it is drawn, the same in every figure of an op: CUDA in colours and solid, CPU brown and dashed, peers grey and dotted."""
     palettes = {"cuda": COLOURS, "cpu": BROWNS, "peer": GREYS}
     dashes = {"cpu": (0, (5, 2)), "peer": (0, (1, 1.4))}
     styles, used = {}, {}
@@ -36,7 +36,7 @@ def variant_styles(names):
         i = used.get(kind, 0)
         used[kind] = i + 1
         palette = palettes.get(kind, COLOURS)
-        styles[name] = {"color": palette[i % len(palette)], "marker": MARKERS[i % len(MARKERS)], "linestyle": dashes.get(kind, "solid")}
+        styles[name] = {"color": palette[i % len(palette)], "marker": MARKERS[(i + i // len(palette)) % len(MARKERS)], "linestyle": dashes.get(kind, "solid")}
     return styles
 
 
