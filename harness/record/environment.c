@@ -16,18 +16,16 @@
 /* git is asked about the folder that this program was built from, whoever owns it: a container's mount belongs to somebody else. */
 #define GIT "git", "-C", RUNGS_SOURCE_DIR, "-c", "safe.directory=*"
 
-static void from_variable(json_t *environment) {
+/* What somebody who built elsewhere says that this program was built from; false if nobody says. */
+static bool told_by_variable(json_t *environment) {
     const char *text = getenv("RUNGS_COMMIT");
     static const char SUFFIX[] = "-dirty";
-    if (!text || !*text) {
-        json_object_set_new(environment, "commit", json_null());
-        json_object_set_new(environment, "dirty", json_null());
-        return;
-    }
+    if (!text || !*text) return false;
     const size_t length = strlen(text), suffix = sizeof SUFFIX - 1;
     const bool dirty = length > suffix && strcmp(text + length - suffix, SUFFIX) == 0;
     json_object_set_new(environment, "commit", json_stringn(text, dirty ? length - suffix : length));
     json_object_set_new(environment, "dirty", json_boolean(dirty));
+    return true;
 }
 
 /* Results and what is generated from them do not change what is measured, so they do not make a commit dirty. */
@@ -35,14 +33,11 @@ static void add_commit(json_t *environment) {
     static const char *const HEAD[] = {GIT, "rev-parse", "HEAD", NULL};
     static const char *const CHANGES[] = {GIT,         "status",      "--porcelain",    "--", ".",
                                           ":!results", ":!REPORT.md", ":!docs/figures", NULL};
+    if (told_by_variable(environment)) return;
     char why[256];
     char *head = access(RUNGS_SOURCE_DIR "/.git", F_OK) == 0 ? facts_command(HEAD, 20, why, sizeof why) : NULL;
-    if (!head) {
-        from_variable(environment);
-        return;
-    }
-    char *changes = facts_command(CHANGES, 20, why, sizeof why);
-    json_object_set_new(environment, "commit", json_string(head));
+    char *changes = head ? facts_command(CHANGES, 20, why, sizeof why) : NULL;
+    json_object_set_new(environment, "commit", head ? json_string(head) : json_null());
     json_object_set_new(environment, "dirty", changes ? json_boolean(*changes != '\0') : json_null());
     free(head);
     free(changes);
