@@ -6,7 +6,7 @@
 #ifndef RUNGS_BLOCK_SCAN_CUH
 #define RUNGS_BLOCK_SCAN_CUH
 
-#include "common/rolling_accumulators.cuh"
+#include "common/rolling/accumulators.cuh"
 
 enum { WARP = 32, ALL_LANES = 0xffffffff };
 

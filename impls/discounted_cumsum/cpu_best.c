@@ -1,9 +1,11 @@
 /* Idea: all cores, eight positions of a row at a time.
- *   long rows   blocks of up to 2^15 positions that threads take in turn: a block is read once to see what it carries out, waits
- * for what comes in, tells the next, and is written while it is still in the cache (dcs_stretch.h, cpu_chain.h). short rows  whole
- * rows for each thread; below 256 elements eight rows side by side, in the dtype (dcs_rows.inc). k <= 32     each window from its
- * far end, k steps; the compiler takes neighbouring windows side by side. k > 32      blocks of k, a window is the head of one and
- * the tail of another; threads share the blocks.
+ *
+ *   - Long rows: blocks of up to 2^15 positions that threads take in turn. A block is read once to see what it carries out, waits
+ *     for what comes in, tells the next, and is written while it is still in the cache (stretch.h, cpu_chain.h).
+ *   - Short rows: whole rows for each thread; below 256 elements eight rows side by side, in the dtype (rows.inc).
+ *   - k <= 32: each window from its far end, k steps; the compiler takes neighbouring windows side by side.
+ *   - k > 32: blocks of k, a window is the head of one and the tail of another; threads share the blocks.
+ *
  * Traffic: each element once in and once out; long rows twice in, the second time from the cache.
  * Rounding: in double, to the dtype once, with at most 3 + n/8 steps in a chain and powers of gamma by squaring; what goes from block to
  *   block is double. Short rows and windows: in the dtype.
@@ -12,7 +14,7 @@
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif
-#include "common/dcs_chain.h"
+#include "common/discounted_cumsum/chain.h"
 
 #include <omp.h>
 
@@ -22,12 +24,12 @@
 #define DCS_LANES 8
 #define DCS_REAL double
 #define DCS_NAME(word) word##_eight_f64
-#include "common/dcs_rows.inc"
+#include "common/discounted_cumsum/rows.inc"
 #undef DCS_REAL
 #undef DCS_NAME
 #define DCS_REAL float
 #define DCS_NAME(word) word##_eight_f32
-#include "common/dcs_rows.inc"
+#include "common/discounted_cumsum/rows.inc"
 #pragma GCC pop_options
 #undef DCS_LANES
 #undef DCS_REAL
@@ -35,12 +37,12 @@
 #define DCS_LANES 1
 #define DCS_REAL double
 #define DCS_NAME(word) word##_one_f64
-#include "common/dcs_rows.inc"
+#include "common/discounted_cumsum/rows.inc"
 #undef DCS_REAL
 #undef DCS_NAME
 #define DCS_REAL float
 #define DCS_NAME(word) word##_one_f32
-#include "common/dcs_rows.inc"
+#include "common/discounted_cumsum/rows.inc"
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads; 0: all cores, fewer where there is little to do", PARAM_INT, "0", 0, 4096, NULL},

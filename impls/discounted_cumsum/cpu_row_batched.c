@@ -4,17 +4,17 @@
  * Rounding: the same operations on each row as cpu_sequential, so the same bits.
  * Limits: one thread; fewer than four rows gain nothing.
  * Origin: torch-discounted-cumsum 1.1.0, whose C++ takes the rows of a batch four at a time. */
-#include "common/dcs_rows.h"
+#include "common/discounted_cumsum/rows.h"
 
 #define DCS_LANES 4
 #define DCS_REAL double
 #define DCS_NAME(word) word##_four_f64
-#include "common/dcs_rows.inc"
+#include "common/discounted_cumsum/rows.inc"
 #undef DCS_REAL
 #undef DCS_NAME
 #define DCS_REAL float
 #define DCS_NAME(word) word##_four_f32
-#include "common/dcs_rows.inc"
+#include "common/discounted_cumsum/rows.inc"
 #undef DCS_LANES
 #undef DCS_REAL
 #undef DCS_NAME
@@ -22,12 +22,12 @@
 #define DCS_LANES 1
 #define DCS_REAL double
 #define DCS_NAME(word) word##_one_f64
-#include "common/dcs_rows.inc"
+#include "common/discounted_cumsum/rows.inc"
 #undef DCS_REAL
 #undef DCS_NAME
 #define DCS_REAL float
 #define DCS_NAME(word) word##_one_f32
-#include "common/dcs_rows.inc"
+#include "common/discounted_cumsum/rows.inc"
 
 typedef void (*Rows)(const DcsJob *job, size_t row);
 

@@ -4,17 +4,17 @@
  * Rounding: in the dtype, two roundings per step. k > 0: a tail is weighted by a product of at most k gammas; nothing is subtracted.
  * Limits: each step waits for the one before it.
  * Origin: the C++ of torch-discounted-cumsum 1.1.0, which is the recurrence; windows: van Herk (1992). */
-#include "common/dcs_rows.h"
+#include "common/discounted_cumsum/rows.h"
 
 #define DCS_LANES 1
 #define DCS_REAL double
 #define DCS_NAME(word) word##_f64
-#include "common/dcs_rows.inc"
+#include "common/discounted_cumsum/rows.inc"
 #undef DCS_REAL
 #undef DCS_NAME
 #define DCS_REAL float
 #define DCS_NAME(word) word##_f32
-#include "common/dcs_rows.inc"
+#include "common/discounted_cumsum/rows.inc"
 
 static Status run(const VariantArgs *args) {
     DcsJob job = dcs_job(args);

@@ -1,13 +1,13 @@
 /* Idea: scan of affine maps (common/affine_scan.cuh). A thread sums the elements of 16 bytes, lanes and warps compose what they
  * have, a block walks along its part of a row. Work is dealt by shape: rows that a warp reads at once are put together and cut
  * apart by the maps; many rows have a block each, and that is one launch; few long rows are cut into strips, which takes three:
- * compose the strips, scan the compositions, walk. Sums of k terms: common/discount_window.cuh.
+ * compose the strips, scan the compositions, walk. Sums of k terms: common/discounted_cumsum/window.cuh.
  * Traffic: 1 read and 1 write of n a row; 2 reads and 1 write where rows are cut into strips. k: 2 reads, 2 writes and one gather.
  * Rounding: float data within a thread in float, between threads in double; powers by squaring; depth about 4 + log2(n) and one for each
  *   tile of a strip.
  * Limits: 2^31 - 1 blocks.
  * Origin: Blelloch 1990, Prefix sums and their applications (recurrences as scans); k terms: van Herk 1992, Gil and Werman 1993. */
-#include "common/discount_window.cuh"
+#include "common/discounted_cumsum/window.cuh"
 
 static const ParamSpec TUNABLES[] = {DISCOUNT_TUNABLES, {}};
 

@@ -7,7 +7,7 @@
  * Limits: where gamma^distance underflows to 0, inf becomes NaN. The published code counts stages with a float log2 and loses one
  *   from n = 2097153 on; here they are counted in integers, and rows are not limited to 65535.
  * Origin: torch-discounted-cumsum 1.1.0. */
-#include "common/discount_stage.cuh"
+#include "common/discounted_cumsum/stage.cuh"
 
 enum { THREADS = 64 };
 

@@ -5,7 +5,7 @@
  * Rounding: a tree of depth log2(n), and that of the powers, of the same depth.
  * Limits: none on n; 2^31 - 1 blocks.
  * Origin: cuda_log_stage. */
-#include "common/discount_stage.cuh"
+#include "common/discounted_cumsum/stage.cuh"
 
 enum { THREADS = 256, TILE_STAGES = 11, TILE = 1 << TILE_STAGES };
 

@@ -9,8 +9,8 @@
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif
-#include "common/dcs_chain.h"
-#include "common/dcs_gradient.h"
+#include "common/discounted_cumsum/chain.h"
+#include "common/discounted_cumsum/gradient.h"
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads; 0: all cores, fewer where there is little to do", PARAM_INT, "0", 0, 4096, NULL},

@@ -4,7 +4,7 @@
  * Rounding: the recurrences in the dtype; the sum of dgamma over a row, or over all, in double. Sums of k terms in double.
  * Limits: each step waits for the one before it.
  * Origin: torch-discounted-cumsum 1.1.0 (backward); reverse mode of the recurrence. */
-#include "common/dcs_gradient.h"
+#include "common/discounted_cumsum/gradient.h"
 
 enum { PART = 1024 /* positions whose gradients are gathered at a time, k > 0 */ };
 

@@ -7,7 +7,7 @@
  * Rounding: dx as y in discounted_cumsum; products and their sums in double.
  * Limits: no sums of k terms; 2^31 - 1 blocks.
  * Origin: Blelloch 1990; adjoint of a linear recurrence. */
-#include "common/discount_adjoint.cuh"
+#include "common/discounted_cumsum/adjoint.cuh"
 
 static const ParamSpec TUNABLES[] = {DISCOUNT_TUNABLES, {}};
 

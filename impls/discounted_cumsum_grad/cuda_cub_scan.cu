@@ -5,8 +5,8 @@
  *   their sums in double.
  * Limits: no sums of k terms.
  * Origin: Merrill and Garland 2016 (decoupled look-back), in CUB; Blelloch 1990 for the operator. */
-#include "common/discount_cub.cuh"
-#include "common/discount_gradient.cuh"
+#include "common/discounted_cumsum/cub.cuh"
+#include "common/discounted_cumsum/gradient.cuh"
 
 static size_t cub_bytes(const VariantArgs *args) {
     return args->problem->dtype == DTYPE_F64 ? cub_scratch_bytes<double>(args) : cub_scratch_bytes<float>(args);

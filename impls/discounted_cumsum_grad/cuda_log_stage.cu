@@ -4,8 +4,8 @@
  * Rounding: trees of depth log2(n), and the error of pow(); products and their sums in double.
  * Limits: no sums of k terms; where gamma^distance underflows to 0, inf becomes NaN.
  * Origin: torch-discounted-cumsum 1.1.0. */
-#include "common/discount_gradient.cuh"
-#include "common/discount_stage.cuh"
+#include "common/discounted_cumsum/gradient.cuh"
+#include "common/discounted_cumsum/stage.cuh"
 
 enum { THREADS = 64 };
 

@@ -1,5 +1,5 @@
 /* Idea: all cores, eight elements at a time. Blocks of up to 2^15 elements, which threads take in turn: a block is read once to see
- * what it amounts to, waits for the state before it, tells the next, and is written while it is still in the cache (ewm_eight.h,
+ * what it amounts to, waits for the state before it, tells the next, and is written while it is still in the cache (ewm/eight.h,
  * cpu_chain.h). Where an element is NaN or infinite, or a series starts, eight are done one by one.
  * Traffic: each element once in and once out, the second reading is from the cache.
  * Rounding: in double, means and variances blended by shares of the weight, in 3 + n/8 steps; no difference of squares.
@@ -9,7 +9,7 @@
 #pragma GCC target("prefer-vector-width=512")
 #endif
 #include "common/cpu_chain.h"
-#include "common/ewm_eight.h"
+#include "common/ewm/eight.h"
 
 #include <omp.h>
 

@@ -4,7 +4,7 @@
  *   elements do. A variance is blended from variances, never a difference of squares.
  * Limits: each step waits for the one before it. The variance of elements so far apart that their squares overflow is inf.
  * Origin: pandas/_libs/window/aggregations.pyx (ewm, ewmcov), with the correction for bias in a form that has no cancellation. */
-#include "common/ewm_steps.h"
+#include "common/ewm/steps.h"
 
 static Status run(const VariantArgs *args) {
     const EwmCase rule = ewm_case(args);

@@ -5,7 +5,7 @@
  * Limits: none.
  * Origin: scan-then-propagate, Sengupta, Harris, Zhang and Owens 2007 ("Scan primitives for GPU computing"); the affine operator by
  *   Blelloch 1990 ("Prefix sums and their applications", 1.4.1); weighted moments by West 1979. */
-#include "common/ewm_kernels.cuh"
+#include "common/ewm/kernels.cuh"
 
 enum { THREADS_MAX = 512, TOP_THREADS = 512 };
 

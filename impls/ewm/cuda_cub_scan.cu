@@ -6,7 +6,7 @@
  * Limits: none; states are large (16 to 80 bytes), so CUB takes few elements for a thread.
  * Origin: Merrill and Garland 2016 ("Single-pass parallel prefix scan with decoupled look-back"), in CUB; the affine operator by
  *   Blelloch 1990. */
-#include "common/ewm_kernels.cuh"
+#include "common/ewm/kernels.cuh"
 
 #include <cub/device/device_scan.cuh>
 #include <iterator>

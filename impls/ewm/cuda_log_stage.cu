@@ -5,7 +5,7 @@
  * Limits: two states for every element must fit into memory: 32 n bytes in the cheapest mode.
  * Origin: Hillis and Steele 1986 ("Data parallel algorithms"), as the log-stage recurrences of PyTorch users do it; the affine
  *   operator by Blelloch 1990. */
-#include "common/ewm_kernels.cuh"
+#include "common/ewm/kernels.cuh"
 
 enum { THREADS_MAX = 1024 };
 

@@ -10,7 +10,7 @@
  * Limits: window + threads tile inputs must fit into 227 KiB: span <= 2598 in f64, 5504 in f32. min_periods <= 10 span. If all
  *   elements of a window are NaN, the value before is lost.
  * Origin: "Adding the rolling and ewm functions to cuDF" (class Ewm; segments as in its PEwm). There span = 1 ends in 0 / 0. */
-#include "common/ewm_kernels.cuh"
+#include "common/ewm/kernels.cuh"
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "64", 1, 1024, NULL},

@@ -7,7 +7,7 @@
  *   digits, so that mean / sigma does not matter: the op's own bound.
  * Limits: powers of deviations beyond the range of double.
  * Origin: Pebay, Terriberry, Kolla and Bennett 2016; Chan, Golub and LeVeque 1983; Dekker 1971 for the pairs. */
-#include "common/moments_blocks.h"
+#include "common/moments/blocks.h"
 
 #include <omp.h>
 

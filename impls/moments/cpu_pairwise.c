@@ -5,7 +5,7 @@
  *   u mean / sigma relatively: float64 data with a large mean need the bound `updating`.
  * Limits: powers of deviations beyond the range of double.
  * Origin: Pebay, Terriberry, Kolla and Bennett 2016; Chan, Golub and LeVeque 1979 for the tree. */
-#include "common/moments_cpu.h"
+#include "common/moments/cpu.h"
 
 enum { LEAF = 16, LANES = 64, LEVELS = 48 };
 

@@ -4,7 +4,7 @@
  * Rounding: as cpu_power_sums_row_order. Declares the bound `power_sums`. Unstable on purpose.
  * Limits: x^4 beyond the range of double.
  * Origin: the textbook's formulas, as in EgyipTomi425/statistics (loop order; no code). */
-#include "common/moments_power_sums.h"
+#include "common/moments/power_sums.h"
 
 ALWAYS_INLINE PowerSums add_column(const MomentsJob *job, size_t c, bool f32, int powers) {
     PowerSums sums = POWER_SUMS_EMPTY;

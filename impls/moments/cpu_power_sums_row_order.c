@@ -5,7 +5,7 @@
  *   (mean / sigma)^p. Declares the bound `power_sums`. Unstable on purpose.
  * Limits: x^4 beyond the range of double.
  * Origin: the textbook's formulas, as in EgyipTomi425/statistics (loop order; no code). */
-#include "common/moments_power_sums.h"
+#include "common/moments/power_sums.h"
 
 static size_t scratch_bytes(const VariantArgs *args) {
     return (size_t)params_int(&args->problem->params, "cols") * sizeof(PowerSums);

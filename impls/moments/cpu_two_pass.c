@@ -5,7 +5,7 @@
  *   mean / sigma is, a variance errs by a few units relatively.
  * Limits: powers of deviations beyond the range of double.
  * Origin: Chan, Golub and LeVeque 1983 (the corrected two-pass algorithm), here for powers up to 6. */
-#include "common/moments_cpu.h"
+#include "common/moments/cpu.h"
 
 enum { BLOCK = 256, LANES = 64 /* columns that share a block */ };
 

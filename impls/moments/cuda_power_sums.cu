@@ -5,7 +5,7 @@
  *   A variance may come out negative, and then all that is divided by it is NaN.
  * Limits: none.
  * Origin: textbooks; the source's CPU loops. */
-#include "common/moments_one_read.cuh"
+#include "common/moments/one_read.cuh"
 
 static const ParamSpec TUNABLES[] = {
     ACCUMULATE_TUNABLE("f64"),

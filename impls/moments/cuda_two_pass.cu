@@ -9,7 +9,7 @@
  *   one block. No weights, order 4, as published. Unlike the published kernel it counts in integers and reads no partial results of
  *   threads that had nothing to do.
  * Origin: EgyipTomi425/statistics, CUDA version; Pebay, Terriberry, Kolla and Bennett 2016. */
-#include "common/moments_case.cuh"
+#include "common/moments/case.cuh"
 
 enum { THREADS_MAX = 1024, ORDER = 4 };
 

@@ -4,7 +4,7 @@
  * Rounding: chains of `leaf` additions, then about log2(rows / leaf) more: in the precision of the data by default.
  * Limits: none.
  * Origin: the source's README, which discusses the tree and leaves it out; pairwise sums by Higham 1993. */
-#include "common/moments_two_pass.cuh"
+#include "common/moments/two_pass.cuh"
 
 static const ParamSpec TUNABLES[] = {
     ACCUMULATE_TUNABLE("data"),

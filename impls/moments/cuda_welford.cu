@@ -1,10 +1,10 @@
 /* Idea: one read. Every thread updates mean and central moments with one value at a time; threads, blocks and chunks are merged by
- * Pebay's formulas, as torch does for the variance (moments_columns.cuh has the grid, moments_central.cuh the formulas).
+ * Pebay's formulas, as torch does for the variance (moments/columns.cuh has the grid, moments/central.cuh the formulas).
  * Traffic: 1 read of the matrix; partial results beside it, 1% and less of a tall matrix.
  * Rounding: the mean of a thread's part is rounded at each value, so the error grows with |mean| / std, slowly: in double by default.
  * Limits: none. About 20 dependent operations per value and one division per line: double arithmetic, not memory, sets the pace.
  * Origin: Welford 1962; higher moments by Terriberry 2007, merging by Pebay 2008. */
-#include "common/moments_one_read.cuh"
+#include "common/moments/one_read.cuh"
 
 static const ParamSpec TUNABLES[] = {
     ACCUMULATE_TUNABLE("f64"),

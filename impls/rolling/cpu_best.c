@@ -1,8 +1,8 @@
 /* Idea: all cores, vector registers, cost independent of w, nothing ever subtracted from a sum.
  *   w <= 64  doubling. The sums of 2^k elements that end at j come from those of 2^(k-1); w's binary digits say which to join
- *            (rolling_best_small.inc).
+ *            (rolling/best_small.inc).
  *   w > 64   tiles of 64 to 256 elements. A window is the tail of one tile, whole tiles, and the head of another; heads and tails
- *            are scanned in registers, whole tiles kept in a queue of two stacks (rolling_best_tiles.inc). Each thread takes one
+ *            are scanned in registers, whole tiles kept in a queue of two stacks (rolling/best_tiles.inc). Each thread takes one
  *            stretch of outputs; what it needs of the tiles before its stretch is summed first.
  * Traffic: reads every element once, and once more as it leaves where w elements outgrow the cache; before that, w elements per
  *   thread (at most n in all); writes past the caches where the output outgrows them.
@@ -15,7 +15,7 @@
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif
-#include "common/rolling_best.h"
+#include "common/rolling/best.h"
 #include "variant.h"
 
 #include <omp.h>

@@ -4,11 +4,11 @@
  * Traffic: each input once, and again for the window - 1 elements between blocks; the function reads shared memory.
  * Rounding: the function's affair; state across a tile drifts for `tile` outputs, and that is what the bound `running` is for.
  * Limits: threads * tile + window - 1 elements must fit into a block's shared memory.
- * Origin: Rolling.apply of "Adding the rolling and ewm functions to cuDF"; the kernel is common/rolling_apply_kernel.cuh. */
-#include "common/rolling_apply.h"
-#include "common/rolling_case.cuh"
+ * Origin: Rolling.apply of "Adding the rolling and ewm functions to cuDF"; the kernel is common/rolling/apply_kernel.cuh. */
+#include "common/rolling/apply.h"
+#include "common/rolling/case.cuh"
 
-#include "common/rolling_apply_kernel.cuh"
+#include "common/rolling/apply_kernel.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Idea: van Herk / Gil-Werman. Every thread has K consecutive outputs; a window is a suffix of the K elements where the thread's
- * first window begins, a base that its K windows share, and a prefix of its own inputs (common/rolling_units.cuh). The base, by
+ * first window begins, a base that its K windows share, and a prefix of its own inputs (common/rolling/units.cuh). The base, by
  * window:
  *   w <= 3   no base: read the window;
  *   short    from aggregates of K elements in shared memory, doubled: those of 2^b units make up any length in log2(w) steps;
@@ -13,8 +13,8 @@
  * Limits: none on n and w.
  * Origin: van Herk 1992, Gil and Werman 1993; partial moments by Chan, Golub and LeVeque 1979. */
 #include "common/block_scan.cuh"
-#include "common/rolling_rows.cuh"
-#include "common/rolling_units.cuh"
+#include "common/rolling/rows.cuh"
+#include "common/rolling/units.cuh"
 
 enum { THREADS_MAX = 512, CHUNK_THREADS = 256, SHORT_BLOCKS = 2, FEW_BLOCKS = 31 };
 

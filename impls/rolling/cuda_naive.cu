@@ -3,8 +3,8 @@
  * Rounding: sums in order, error at most w u sum|x|; var by two corrected passes.
  * Limits: none but time, O(n w).
  * Origin: "Numba CUDA + cuDF" tutorial, kernel A (moving average, naive). */
-#include "common/rolling_accumulators.cuh"
-#include "common/rolling_rows.cuh"
+#include "common/rolling/accumulators.cuh"
+#include "common/rolling/rows.cuh"
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "128", 1, 1024, NULL},

@@ -5,8 +5,8 @@
  * Rounding: as cuda_naive.
  * Limits: mean, sum, min and max (one pass); time, O(n w).
  * Origin: "Numba CUDA + cuDF" tutorial, kernel A, as Numba translates it. */
-#include "common/rolling_accumulators.cuh"
-#include "common/rolling_rows.cuh"
+#include "common/rolling/accumulators.cuh"
+#include "common/rolling/rows.cuh"
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "128", 1, 1024, NULL},

@@ -5,7 +5,7 @@
  *   Hence the bound "prefix".
  * Limits: no min and max: they have no difference.
  * Origin: the "accumulation array" remark of the Numba CUDA + cuDF tutorial; the scan is CUB's. */
-#include "common/rolling_case.cuh"
+#include "common/rolling/case.cuh"
 
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/transform_iterator.h>

@@ -3,9 +3,9 @@
  * Rounding: as cuda_naive.
  * Limits: threads + w - 1 inputs must fit into shared memory. Unlike the published kernel it never reads outside the array.
  * Origin: "Numba CUDA + cuDF" tutorial, kernel B (shared memory). */
-#include "common/rolling_accumulators.cuh"
-#include "common/rolling_rows.cuh"
-#include "common/rolling_stage.cuh"
+#include "common/rolling/accumulators.cuh"
+#include "common/rolling/rows.cuh"
+#include "common/rolling/stage.cuh"
 
 #include <stdio.h>
 

@@ -8,7 +8,7 @@
  *   the array, which the published kernel does.
  * Origin: "Numba CUDA + cuDF" tutorial, kernel C (tile); generalised by its sequel, "Adding the rolling and ewm functions to
  *   cuDF". */
-#include "common/rolling_tile.cuh"
+#include "common/rolling/tile.cuh"
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "64", 1, 1024, NULL},

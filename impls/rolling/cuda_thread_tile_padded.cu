@@ -4,7 +4,7 @@
  * Rounding: as cuda_thread_tile: bound "textbook".
  * Limits: the padded rows must fit into shared memory (227 KiB hold those of 64 x 48 doubles for w <= 25392).
  * Origin: follows from the bank conflicts of the published kernel. */
-#include "common/rolling_tile.cuh"
+#include "common/rolling/tile.cuh"
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "64", 1, 1024, NULL},

@@ -7,7 +7,7 @@
  *   window.
  * Limits: the rows and one aggregate (two numbers for var and std) per output must fit into shared memory.
  * Origin: the two-stack queue, in the place of the published kernel's add and drop. */
-#include "common/rolling_tile.cuh"
+#include "common/rolling/tile.cuh"
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "64", 1, 1024, NULL},

@@ -36,7 +36,7 @@ declare -A parts=(
     [harness/device/emulator/cuda_launch.h]=harness/device/emulator/cuda.h
     [harness/device/emulator/cuda_math.h]=harness/device/emulator/cuda.h
     [harness/device/emulator/cuda_sync.h]=harness/device/emulator/cuda.h
-    [impls/common/rolling_apply_kernel.cuh]=impls/common/rolling_apply.c
+    [impls/common/rolling/apply_kernel.cuh]=impls/common/rolling/apply.c
 )
 is_part() {
     if [ -z "${parts[$1]:-}" ]; then return 1; fi

@@ -1,4 +1,4 @@
-#include "../../impls/common/rolling_apply.h"
+#include "../../impls/common/rolling/apply.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

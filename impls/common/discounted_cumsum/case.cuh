@@ -1,0 +1,84 @@
+/* case.cuh - what every CUDA variant of discounted_cumsum and of its gradient reads from the case. */
+#ifndef RUNGS_DISCOUNT_CASE_CUH
+#define RUNGS_DISCOUNT_CASE_CUH
+
+#include "kernel.h"
+#include "variant.h"
+
+#include <stdint.h>
+
+/* In the order of the op's choices. */
+enum DiscountGamma { DISCOUNT_GAMMA_ALL, DISCOUNT_GAMMA_ROW, DISCOUNT_GAMMA_ELEMENT };
+
+/* The case as kernels see it: y[row][i] = x[row][i] + g y[row][i +- 1]. */
+template <typename T> struct DiscountView {
+    const T *x, *gamma;
+    const unsigned char *reset; /* null: none */
+    T *y;
+    size_t batch, n;
+    DiscountGamma gamma_per;
+
+    /* The factor of what is carried into element `flat` of all rows. */
+    __host__ __device__ T factor(size_t row, size_t flat) const {
+        return gamma[gamma_per == DISCOUNT_GAMMA_ALL ? 0 : gamma_per == DISCOUNT_GAMMA_ROW ? row : flat];
+    }
+};
+
+static inline size_t discount_batch(const VariantArgs *args) {
+    return args->in[0].shape[0];
+}
+static inline size_t discount_n(const VariantArgs *args) {
+    return args->in[0].shape[1];
+}
+static inline bool discount_is_right(const VariantArgs *args) {
+    return params_choice(&args->problem->params, "direction") == 0;
+}
+static inline DiscountGamma discount_gamma_per(const VariantArgs *args) {
+    return (DiscountGamma)params_choice(&args->problem->params, "gamma_per");
+}
+static inline bool discount_has_reset(const VariantArgs *args) {
+    return params_choice(&args->problem->params, "reset") != 0;
+}
+/* One factor for a whole row, and nothing cut: powers of it are all there is to know. */
+static inline bool discount_is_uniform(const VariantArgs *args) {
+    return discount_gamma_per(args) != DISCOUNT_GAMMA_ELEMENT && !discount_has_reset(args);
+}
+/* Terms of a sum that is shorter than its row; 0: sums run through. */
+static inline size_t discount_terms(const VariantArgs *args) {
+    const size_t k = (size_t)params_int(&args->problem->params, "k");
+    return k < discount_n(args) ? k : 0;
+}
+
+/* x, gamma and reset are the op's first, second and last input, y or dx its first output. */
+template <typename T> static inline DiscountView<T> discount_view(const VariantArgs *args) {
+    const Array *reset = &args->in[args->in_count - 1];
+    return {(const T *)args->in[0].data,
+            (const T *)args->in[1].data,
+            discount_has_reset(args) ? (const unsigned char *)reset->data : nullptr,
+            (T *)args->out[0].data,
+            discount_batch(args),
+            discount_n(args),
+            discount_gamma_per(args)};
+}
+
+constexpr size_t DISCOUNT_GRID_MAX = 2147483647;
+
+static inline bool discount_fits_grid(const VariantArgs *args, size_t blocks, char reason[REASON_MAX]) {
+    if (blocks <= DISCOUNT_GRID_MAX) return true;
+    return variant_refuse(reason, "batch=%zu n=%zu needs %zu blocks; a grid holds %zu", discount_batch(args), discount_n(args),
+                          blocks, DISCOUNT_GRID_MAX);
+}
+
+/* Kernels<T, RIGHT>::launch_on(args, view); nothing is launched for nothing. */
+template <template <typename, bool> class Kernels> static Status discount_dispatch(const VariantArgs *args) {
+    if (discount_batch(args) == 0 || discount_n(args) == 0) return STATUS_OK;
+    const bool right = discount_is_right(args);
+    if (args->problem->dtype == DTYPE_F64) {
+        const DiscountView<double> view = discount_view<double>(args);
+        return right ? Kernels<double, true>::launch_on(args, view) : Kernels<double, false>::launch_on(args, view);
+    }
+    const DiscountView<float> view = discount_view<float>(args);
+    return right ? Kernels<float, true>::launch_on(args, view) : Kernels<float, false>::launch_on(args, view);
+}
+
+#endif

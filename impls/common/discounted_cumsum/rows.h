@@ -1,0 +1,65 @@
+/* rows.h - discounted_cumsum on the CPU: the case as loops over rows see it.
+ *
+ * Positions: a row is walked in reading order, in which the sum is carried: from the last element to the first for `right`, from
+ * the first to the last for `left`. Position p is the element `p * step` from the first one read; the carry into p comes from p
+ * - 1. */
+#ifndef RUNGS_IMPLS_DCS_ROWS_H
+#define RUNGS_IMPLS_DCS_ROWS_H
+
+#include "variant.h"
+
+#include <math.h>
+#include <stdint.h>
+
+enum { DCS_X, DCS_GAMMA, DCS_RESET }; /* the inputs, in the op's order */
+
+typedef struct DcsJob {
+    const void *x, *gamma;
+    const uint8_t *reset; /* NULL: none */
+    void *y;
+    size_t rows, n;
+    size_t k; /* terms of a sum; 0: all */
+    bool right, f32;
+    size_t gamma_row, gamma_element; /* strides of gamma: 0 where one value serves all */
+    size_t begin;                    /* cpu_best: the positions before this one have been written; 0 or 1 */
+    size_t block;                    /* cpu_best: rows longer than this are cut into blocks */
+    int threads;                     /* cpu_best */
+} DcsJob;
+
+/* One row, or several below each other, from the first element read. Offsets are in elements. */
+typedef struct DcsWalk {
+    size_t first; /* in x, y and reset */
+    size_t gamma_first;
+    ptrdiff_t step, gamma_step;
+} DcsWalk;
+
+/* Everything but reset, which is not in the same place in all ops. */
+static inline DcsJob dcs_job(const VariantArgs *args) {
+    const Array *x = &args->in[DCS_X], *gamma = &args->in[DCS_GAMMA];
+    const Params *params = &args->problem->params;
+    DcsJob job = {.x = x->data, .gamma = gamma->data, .rows = x->shape[0], .n = x->shape[1]};
+    job.y = args->out[0].data;
+    job.k = (size_t)params_int(params, "k");
+    if (job.k >= job.n) job.k = 0;
+    job.right = params_choice(params, "direction") == 0;
+    job.f32 = args->problem->dtype == DTYPE_F32;
+    const int per = params_choice(params, "gamma_per"); /* all, row, element */
+    job.gamma_row = per == 0 ? 0 : per == 1 ? 1 : job.n;
+    job.gamma_element = per == 2;
+    return job;
+}
+
+static inline const uint8_t *dcs_reset(const VariantArgs *args, int index) {
+    return params_choice(&args->problem->params, "reset") == 0 ? NULL : args->in[index].data;
+}
+
+/* From position `from` of a row. */
+static inline DcsWalk dcs_walk(const DcsJob *job, size_t row, size_t from) {
+    const size_t element = job->right ? job->n - 1 - from : from;
+    DcsWalk walk = {.first = row * job->n + element, .gamma_first = row * job->gamma_row + element * job->gamma_element};
+    walk.step = job->right ? -1 : 1;
+    walk.gamma_step = job->gamma_element ? walk.step : 0;
+    return walk;
+}
+
+#endif

@@ -1,0 +1,94 @@
+/* cpu.h - what the CPU variants of moments share: the case as they see it, and what comes last, one column's outputs. */
+#ifndef RUNGS_IMPLS_MOMENTS_CPU_H
+#define RUNGS_IMPLS_MOMENTS_CPU_H
+
+#include "variant.h"
+
+#include <math.h>
+
+#ifndef ALWAYS_INLINE
+#define ALWAYS_INLINE static inline __attribute__((always_inline))
+#endif
+
+enum { MOMENTS_MEAN, MOMENTS_VAR, MOMENTS_SKEWNESS, MOMENTS_KURTOSIS, MOMENTS_MIN, MOMENTS_MAX, MOMENTS_M5, MOMENTS_M6 };
+enum { POWERS_MAX = 6 };
+
+typedef struct MomentsJob {
+    const void *x;       /* [rows, cols] */
+    const void *weights; /* [rows]; NULL: all 1 */
+    bool f32;
+    size_t rows, cols;
+    int order;         /* of the outputs wanted: 4 to 6 */
+    int powers;        /* of the sums taken: 4 or 6 */
+    double degenerate; /* skewness and so on of a column whose elements are all the same */
+    Array *out;
+} MomentsJob;
+
+static inline MomentsJob moments_job(const VariantArgs *args) {
+    const Params *params = &args->problem->params;
+    const int order = (int)params_int(params, "order");
+    return (MomentsJob){.x = args->in[0].data,
+                        .weights = params_choice(params, "weights") == 1 ? args->in[1].data : NULL,
+                        .f32 = args->problem->dtype == DTYPE_F32,
+                        .rows = (size_t)params_int(params, "rows"),
+                        .cols = (size_t)params_int(params, "cols"),
+                        .order = order,
+                        .powers = order > 4 ? 6 : 4,
+                        .degenerate = params_choice(params, "degenerate") == 1 ? 0 : NAN,
+                        .out = args->out};
+}
+
+ALWAYS_INLINE double moments_element(const void *x, size_t i, bool f32) {
+    return f32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
+}
+
+/* From sums of powers about one point to those about that point - h, in place: s[0] is the weight, s[1] the sum of deviations.
+ * Written out, so that loops over columns become vectors. */
+ALWAYS_INLINE void moments_shift(double *s, double h, int powers) {
+    if (powers > 4) {
+        s[6] += h * (6 * s[5] + h * (15 * s[4] + h * (20 * s[3] + h * (15 * s[2] + h * (6 * s[1] + h * s[0])))));
+        s[5] += h * (5 * s[4] + h * (10 * s[3] + h * (10 * s[2] + h * (5 * s[1] + h * s[0]))));
+    }
+    s[4] += h * (4 * s[3] + h * (6 * s[2] + h * (4 * s[1] + h * s[0])));
+    s[3] += h * (3 * s[2] + h * (3 * s[1] + h * s[0]));
+    s[2] += h * (2 * s[1] + h * s[0]);
+    s[1] += h * s[0];
+}
+
+/* What a variant knows of one column. nan: it holds one; then the rest need not be anything. */
+typedef struct MomentsColumn {
+    double mean, min, max;
+    double central[POWERS_MAX + 1]; /* [2 .. powers]: mean of (x - mean)^p */
+    bool nan;
+} MomentsColumn;
+
+static inline void moments_put(const MomentsJob *job, int output, size_t c, double value) {
+    if (job->f32)
+        ((float *)job->out[output].data)[c] = (float)value;
+    else
+        ((double *)job->out[output].data)[c] = value;
+}
+
+/* The outputs of column c. NaN, infinities and columns whose elements are all the same are settled here. */
+static inline void moments_finish(const MomentsJob *job, size_t c, const MomentsColumn *column) {
+    static const int outputs[] = {[3] = MOMENTS_SKEWNESS, [4] = MOMENTS_KURTOSIS, [5] = MOMENTS_M5, [6] = MOMENTS_M6};
+    const bool nan = column->nan || job->rows == 0, low = column->min == -INFINITY, high = column->max == INFINITY;
+    const bool constant = column->min == column->max;
+    double mean = column->mean, var = column->central[2];
+    if (constant) mean = column->min, var = 0;
+    if (low || high) mean = low && high ? NAN : low ? -INFINITY : INFINITY, var = NAN;
+    if (nan) mean = var = NAN;
+    moments_put(job, MOMENTS_MEAN, c, mean);
+    moments_put(job, MOMENTS_VAR, c, var);
+    moments_put(job, MOMENTS_MIN, c, nan ? NAN : column->min);
+    moments_put(job, MOMENTS_MAX, c, nan ? NAN : column->max);
+    const double deviation = sqrt(var);
+    double divisor = deviation * deviation;
+    for (int p = 3; p <= job->order; p++) {
+        divisor *= deviation;
+        const double value = constant && !nan && !low && !high ? job->degenerate : column->central[p] / divisor;
+        moments_put(job, outputs[p], c, isnan(var) ? NAN : value);
+    }
+}
+
+#endif
