@@ -8,7 +8,9 @@ import pathlib
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 WORKER = SOURCE / "harness" / "device" / "peer_worker.py"
@@ -196,6 +198,41 @@ class CpuPeers(PeerTest):
         session.open("rolling/peer_pandas", make_case("mean", 50, 3), 50)
         reply = session.ask(do="time", modes=["hot"], min_samples=2, max_samples=4, seconds=1e6)
         self.assertEqual(len(reply["timing"]["hot"]["samples"]), 4)
+
+
+class Stalls(unittest.TestCase):
+    """A GPU is played: what counts is when the harness holds it, so that the host's time to launch stays out of the samples."""
+
+    def stalls(self, first, later):
+        """The stalls of a hot mode whose first call takes `first` seconds (it compiles) and whose later ones take `later`."""
+        sys.path[:0] = [str(SOURCE / "harness" / "device")]
+        import peer_timing
+
+        class PlayedClock(peer_timing.CpuClock):
+            enqueues = True
+            held = []
+
+            def flush(self):
+                pass
+
+            def stall(self, seconds):
+                self.held.append(seconds)
+
+        calls = iter([first])
+
+        def run():
+            time.sleep(next(calls, later))
+
+        with unittest.mock.patch.dict(peer_timing.CLOCKS, {"played": PlayedClock}):
+            timing = peer_timing.time_modes("played", run, {"modes": ["hot"], "min_samples": 2, "max_samples": 2, "seconds": 0.0})
+        self.assertEqual(len(timing["hot"]["samples"]), 2)
+        return PlayedClock.held[1:]  # the first one only makes the clock ready
+
+    def test_a_call_that_compiles_is_not_a_long_call(self):
+        self.assertTrue(all(seconds > 0 for seconds in self.stalls(first=0.1, later=0.0)))
+
+    def test_long_calls_need_no_stall(self):
+        self.assertTrue(all(seconds == 0 for seconds in self.stalls(first=0.1, later=0.06)))
 
 
 @unittest.skipUnless(has("numba"), "numba is not installed")

@@ -254,7 +254,7 @@ class JaxClock(unittest.TestCase):
 
         double, x = jax.jit(lambda array: array * 2), jax.numpy.ones(1000)
         command = {"modes": ["cold", "hot", "graph", "enqueue"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
-        timing = peer_timing.time_modes("jax", lambda: double(x), command, 0.001)
+        timing = peer_timing.time_modes("jax", lambda: double(x), command)
         for mode in ("cold", "hot", "enqueue"):
             self.assertEqual((len(timing[mode]["samples"]), timing[mode]["clock"]), (3, "steady clock"))
             self.assertTrue(all(0 < s < 60 for s in timing[mode]["samples"]), timing[mode])
