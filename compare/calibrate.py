@@ -4,7 +4,8 @@ import json
 import re
 import sys
 
-from lines import BadResults, Side
+import outcome
+from lines import BadResults, NoRows, Side
 from noise import calibrate
 
 
@@ -24,14 +25,14 @@ def main():
     place.add_argument("--folder", help="where to put it under the name of the machine")
     arguments = parser.parse_args()
     try:
-        content = calibrate(Side(arguments.rows))
+        content = calibrate(Side(arguments.rows).one_build())
         path = arguments.out or f"{arguments.folder}/{file_name(content['machines'])}"
         with open(path, "w", encoding="utf-8") as file:
             json.dump(content, file, indent=1)
             file.write("\n")
     except (BadResults, OSError) as error:
         print(error, file=sys.stderr)
-        return 2
+        return outcome.NOTHING if isinstance(error, NoRows) else outcome.USAGE
     for row in content["rows"]:
         print(f"{100 * row['spread']:6.2f}%  {row['mode']:8} {row['spec']} | {row['case']}")
     print(f"spread of process medians (standard deviation of their logarithm), {len(content['rows'])} series\nnoise: {path}")

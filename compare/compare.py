@@ -58,12 +58,12 @@ def arguments_of(words):
 
 def compare(arguments):
     """All comparisons, judged, and what is told of the whole."""
-    base, new = Side(arguments.base), Side(arguments.new)
+    base, new = Side(arguments.base).one_build(), Side(arguments.new).one_build()
     comparisons = join(base, new, arguments.modes)
     judge.judge(comparisons, arguments.min_effect, Noise(arguments.noise, new) if arguments.noise else None)
     outcome.allow(comparisons, [glob for glob in arguments.allow_missing.split(",") if glob])
     result = {"exit": outcome.exit_code(comparisons), "min_effect": arguments.min_effect, "alpha": decide.ALPHA, "base": told_of(base),
-              "new": told_of(new), "warnings": base.warnings + new.warnings + few_processes(comparisons)}
+              "new": told_of(new), "warnings": base.warnings + new.warnings + few_processes(comparisons) + disarmed(comparisons, arguments.min_effect)}
     return comparisons, result
 
 
@@ -78,6 +78,14 @@ def few_processes(comparisons):
         return []
     return [f"{len(few)} of {len(tested)} comparisons have too few processes to see what varies from process to process; so many "
             f"comparisons take {judge.processes_needed(len(tested))} a side (rungs ab)"]
+
+
+def disarmed(comparisons, min_effect):
+    tested = [c for c in comparisons if c.tested_on]
+    if not tested or not all(judge.held_back(c, min_effect) for c in tested):
+        return []
+    return [f"WARNING: the noise floor alone makes all {len(tested)} comparisons ambiguous, each of which has changed by the least effect or more: this "
+            "gate guards nothing; find out what disturbed the calibration and repeat it, or compare without --noise"]
 
 
 def main(words=None):

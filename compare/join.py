@@ -9,6 +9,7 @@ MODES = ("cold", "hot", "graph", "enqueue", "first")
 DEVICE_MODES = ("cold", "hot", "graph")  # where equal kernels with equal launches leave nothing that could differ
 LOCKED_APART = 0.1  # clocks that differ by more than this, and by far more than they vary, were set differently
 INPUT_KEYS = ("input", "seed")
+BAD = ("fail", "error")  # wrong; crashed or timed out
 
 
 @dataclass
@@ -35,6 +36,7 @@ class Comparison:
     time_ratio: float | None = None
     clock_ratio: float | None = None
     noise_floor: float | None = None
+    floor_set_aside: float | None = None  # a noise floor too high to be believed over the processes
     device: str | None = None
     same_code: bool = False
     series: tuple = field(default=(), repr=False)  # the two Series, until judged
@@ -75,18 +77,11 @@ def compare_rows(key, base_rows, new_rows, base, new, modes):
         return Comparison(case=key[0], spec=key[1], emulated=key[2], mode=mode, verdict=verdict, reason=reason)
 
     was, now = state_of(base_rows), state_of(new_rows)
-    if was == "pass" and now == "bad":
-        return [said("wrong", reason_of(new_rows))]
-    if was == "pass" and now != "pass":
-        return [said("missing", "skipped in NEW: " + reason_of(new_rows) if now == "skip" else "not in NEW")]
-    if was != "pass" and (now == "pass" or (was == "absent" and now == "bad")):
-        told = {"bad": "wrong in BASE: " + reason_of(base_rows), "skip": "skipped in BASE: " + reason_of(base_rows), "absent": "not in BASE"}[was]
-        return [said("new", told + (", and wrong in NEW: " + reason_of(new_rows) if now == "bad" else ""))]
-    if was != "pass":
-        return []  # wrong or skipped in both: nothing was lost
-    found = []
+    found = [said(*told) for told in compare_verified(base_rows, new_rows, was, now)]
+    if was != "pass" or now != "pass":
+        return found
     for mode in modes:
-        pair = [[row for row in rows if timed(row, mode)] for rows in (base_rows, new_rows)]
+        pair = [[row for row in rows if row["verdict"] == "pass" and timed(row, mode)] for rows in (base_rows, new_rows)]
         if pair[0] and pair[1]:
             found.append(compare_mode(said(None, None, mode), pair, base, new))
         elif pair[0]:
@@ -94,6 +89,27 @@ def compare_rows(key, base_rows, new_rows, base, new, modes):
         elif pair[1]:
             found.append(said("new", "not timed in BASE", mode))
     return found
+
+
+def compare_verified(base_rows, new_rows, was, now):
+    """What is said of a row as a whole, before its times: (verdict, reason), or nothing where both sides are right, or both never were."""
+    base_bad, new_bad = share(base_rows, BAD), share(new_rows, BAD)
+    base_right, new_right = share(base_rows, ("pass",)), share(new_rows, ("pass",))
+    if new_bad > base_bad:
+        told = {"absent": "not in BASE, and wrong in NEW: ", "skip": "skipped in BASE, and wrong in NEW: "}.get(was, "")
+        return [("wrong", told + reason_of(new_rows) + told_counts(base_rows, new_rows))]
+    if new_bad and (base_right or new_right):
+        return [("ambiguous", "wrong in processes of both: " + reason_of(new_rows) + told_counts(base_rows, new_rows))]
+    if now == "pass" and was != "pass":
+        told = {"bad": "wrong in BASE: " + reason_of(base_rows), "skip": "skipped in BASE: " + reason_of(base_rows), "absent": "not in BASE"}[was]
+        return [("new", told + told_counts(base_rows, new_rows))]
+    if base_right and now == "absent":
+        return [("missing", "not in NEW")]
+    if (was == "pass" and now != "pass") or base_right > new_right == 0:
+        return [("missing", "skipped in NEW: " + reason_of(new_rows) + told_counts(base_rows, new_rows))]
+    if base_right and now != "pass":
+        return [("ambiguous", "right in few processes of either: " + reason_of(new_rows) + told_counts(base_rows, new_rows))]
+    return []
 
 
 def compare_mode(c, pair, base, new):
@@ -116,10 +132,22 @@ def compare_mode(c, pair, base, new):
     return c
 
 
+def share(rows, verdicts):
+    return sum(row["verdict"] in verdicts for row in rows) / len(rows) if rows else 0.0
+
+
 def state_of(rows):
-    """pass: right in every process; bad: wrong, crashed or timed out in one of them; skip; absent."""
-    told = {row["verdict"] for row in rows}
-    return "absent" if not told else "bad" if told & {"fail", "error"} else "pass" if "pass" in told else "skip"
+    """pass: right in most processes; else bad: wrong, crashed or timed out in one of them; skip; absent."""
+    return "absent" if not rows else "pass" if share(rows, ("pass",)) > 0.5 else "bad" if share(rows, BAD) else "skip"
+
+
+def told_counts(base_rows, new_rows):
+    """Nothing where every process of a side says the same."""
+    if all(len({row["verdict"] for row in rows}) < 2 for rows in (base_rows, new_rows)):
+        return ""
+    told = (f"{sum(row['verdict'] == 'pass' for row in rows)} of {len(rows)} in {name}"
+            for rows, name in ((base_rows, "BASE"), (new_rows, "NEW")) if rows)
+    return f" (processes that were right: {', '.join(told)})"
 
 
 def reason_of(rows):

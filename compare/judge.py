@@ -5,6 +5,9 @@ import numpy as np
 
 import decide
 import evidence
+from noise import MIN_PROCESSES as MIN_CALIBRATED
+
+FLOOR_LIMIT = 3  # times the least effect: a floor above would hide what the processes themselves tell
 
 
 def judge(comparisons, min_effect=decide.MIN_EFFECT, noise=None):
@@ -18,7 +21,7 @@ def judge(comparisons, min_effect=decide.MIN_EFFECT, noise=None):
     for counts, group in groups.items():
         judge_processes(group) if counts else judge_samples(group, noise)
     for c in pending:
-        set_floor(c, noise, len(pending))
+        set_floor(c, noise, min_effect, len(pending))
     for c, p in zip(pending, decide.adjusted([c.p for c in pending])):
         c.p_adjusted = float(p)
         c.verdict = str(decide.verdicts(c.ratio, c.low, c.high, c.p_adjusted, min_effect, c.noise_floor))
@@ -68,11 +71,23 @@ def spread_of(c, noise):
     return known or (decide.ASSUMED_SPREAD, math.inf)
 
 
-def set_floor(c, noise, suite):
+def set_floor(c, noise, min_effect, suite):
     known = bool(noise and noise.spread(c))
     c.noise_floor = 0.0
     if known or c.tested_on == "samples":
-        c.noise_floor = decide.noise_floor(*spread_of(c, noise), c.base_processes, c.new_processes, suite)
+        floor = float(decide.noise_floor(*spread_of(c, noise), c.base_processes, c.new_processes, suite))
+        seen = c.tested_on == "processes" and min(c.base_processes, c.new_processes) >= MIN_CALIBRATED
+        if seen and floor > FLOOR_LIMIT * min_effect:
+            c.floor_set_aside = floor
+        else:
+            c.noise_floor = floor
+
+
+def held_back(c, min_effect):
+    """Ambiguous for no other reason than the noise floor."""
+    changed = c.ratio >= 1 + min_effect or c.ratio <= 1 / (1 + min_effect)
+    beyond = c.ratio >= 1 + c.noise_floor or c.ratio <= 1 / (1 + c.noise_floor)
+    return c.verdict == "ambiguous" and c.noise_floor > min_effect and changed and not beyond and c.p_adjusted <= decide.ALPHA
 
 
 def percent(ratio):
@@ -83,6 +98,9 @@ def explain(c, min_effect, suite):
     said = []
     if c.verdict == "ambiguous":
         said.append(why_ambiguous(c, min_effect, suite))
+    if c.floor_set_aside and c.verdict != "same":
+        said.append(f"the noise floor of {100 * c.floor_set_aside:.0f}% is set aside: over {FLOOR_LIMIT} times the least effect, where these "
+                    "processes show their spread themselves")
     if c.judged_by == "cycles":
         said.append(f"in cycles; time {percent(c.time_ratio)}, SM clock {percent(c.clock_ratio)}")
     return "; ".join(said) or None

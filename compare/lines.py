@@ -3,7 +3,7 @@ import pathlib
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "plots"))
-from rows import BadResults, device_of, is_declared, is_emulated, read_lines  # noqa: E402
+from rows import BadResults, NoRows, device_of, is_declared, is_emulated, read_lines  # noqa: E402
 
 
 class Side:
@@ -20,11 +20,23 @@ class Side:
             elif line["kind"] == "row":
                 self.rows.setdefault(key_of(line), {})[line.get("run")] = line  # the same row twice in a run: the later one
 
+    def one_build(self):
+        """Itself; processes of different builds are not repetitions of one another."""
+        runs = set(self.runs())
+        builds = sorted({build_of(e) for run, e in self.environments.items() if run in runs})
+        if len(builds) > 1:
+            raise BadResults(f"{self.path}: rows of different builds: {', '.join(builds)}; take the rows of each into a file of its own (another --out)")
+        return self
+
     def runs(self):
         return sorted({run for rows in self.rows.values() for run in rows}, key=str)
 
     def commits(self):
-        return sorted({str(e.get("commit") or "unknown")[:12] + ("+changes" if e.get("dirty") else "") for e in self.environments.values()})
+        return sorted({build_of(e) for e in self.environments.values()})
+
+
+def build_of(environment):
+    return str(environment.get("commit") or "unknown")[:12] + ("+changes" if environment.get("dirty") else "")
 
 
 def key_of(row):
@@ -53,4 +65,4 @@ def gpu_of(gpu):
             "clocks_sm_max": gpu.get("clocks_sm_max"), "clocks_memory_max": gpu.get("clocks_memory_max")}
 
 
-__all__ = ["BadResults", "Side", "device_of", "gpu_of", "key_of", "machine_of", "timed"]
+__all__ = ["BadResults", "NoRows", "Side", "device_of", "gpu_of", "key_of", "machine_of", "timed"]

@@ -5,9 +5,10 @@ import math
 import numpy as np
 
 from join import MODES, Series
-from lines import BadResults, machine_of, timed
+from lines import BadResults, NoRows, device_of, machine_of, timed
 
 SCHEMA = 1
+MIN_PROCESSES = 9  # a spread seen in fewer makes floors that hide what they should judge
 
 
 def calibrate(side):
@@ -17,18 +18,18 @@ def calibrate(side):
         rows = [row for row in by_run.values() if row["verdict"] == "pass"]
         for mode in MODES:
             with_times = [row for row in rows if timed(row, mode)]
-            if len(with_times) < 3 or emulated:
+            if len(with_times) < MIN_PROCESSES or emulated:
                 continue
             for row in with_times:
                 machine = machine_of(side.environments.get(row.get("run")), row)
                 if machine is None:
                     raise BadResults(f"{side.path}: a run without its environment line: nothing says where it ran")
-                kind = kind_of(row)
+                kind = device_of(row)
                 if machines.setdefault(kind, machine) != machine:
                     raise BadResults(f"{side.path}: runs on two kinds of machine: {machines[kind]} and {machine}")
             entries.append({"case": case, "spec": spec, "mode": mode, "machine": kind, **scatter(Series(with_times, mode))})
     if not entries:
-        raise BadResults(f"{side.path}: no row was timed in three processes or more")
+        raise NoRows(f"{side.path}: no row was timed in {MIN_PROCESSES} processes or more")
     return {"kind": "noise", "schema": SCHEMA, "machines": machines, "commits": side.commits(), "rows": entries}
 
 
@@ -39,10 +40,6 @@ def scatter(series):
 
     return {"processes": len(series), "median_seconds": float(np.median(series.seconds)), "spread": deviation(series.seconds),
             "spread_cycles": deviation(series.cycles)}
-
-
-def kind_of(row):
-    return "cpu" if row["backend"] == "cpu" else row["backend"]
 
 
 class Noise:
@@ -56,10 +53,13 @@ class Noise:
             raise BadResults(f"{path}: no noise file: {error}") from error
         if not isinstance(content, dict) or content.get("kind") != "noise" or content.get("schema") != SCHEMA:
             raise BadResults(f"{path}: not a noise file of schema {SCHEMA} (rungs calibrate writes them)")
+        few = [row["processes"] for row in content["rows"] if row["processes"] < MIN_PROCESSES]
+        if few:
+            raise BadResults(f"{path}: a spread from {min(few)} processes: {MIN_PROCESSES} or more are needed to believe it; calibrate again")
         self.known = {(row["case"], row["spec"], row["mode"]): row for row in content["rows"]}
         for rows in side.rows.values():
             for run, row in rows.items():
-                was, now = content["machines"].get(kind_of(row)), machine_of(side.environments.get(run), row)
+                was, now = content["machines"].get(device_of(row)), machine_of(side.environments.get(run), row)
                 if was and now and was != now and row.get("timing"):
                     raise BadResults(f"{path}: of another machine: {was}, where {side.path} ran on {now}; calibrate here")
 

@@ -26,7 +26,7 @@ def counts(comparisons):
 def exit_code(comparisons):
     if any(c.verdict in ("wrong", "slower") for c in comparisons):
         return CHECK
-    if not any(c.verdict in STATISTICAL for c in comparisons):
+    if not any(c.verdict in STATISTICAL and c.ratio is not None for c in comparisons):
         return NOTHING
     return CHECK if any(fails(c) for c in comparisons) else GOOD
 

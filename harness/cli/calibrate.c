@@ -50,7 +50,7 @@ int command_calibrate(int argc, char **argv) {
     const char *out = NULL;
     int repetitions = 18;
     const CliOption OPTIONS[] = {
-        {"repetitions", "N", CLI_COUNT, &repetitions, "processes (default 18, at least 3)", NULL},
+        {"repetitions", "N", CLI_COUNT, &repetitions, "processes (default 18, at least 9)", NULL},
         {"out", "FILE", CLI_TEXT, &out, "the noise file (default: noise/ in the build folder, named for the device)", NULL},
         REPEAT_OPTIONS(run),
         {0},
@@ -59,7 +59,8 @@ int command_calibrate(int argc, char **argv) {
     int count = 0;
     int code = words ? cli_parse("calibrate", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
     if (code == 0 && count == 0) code = cli_usage("calibrate", "a scenario or a case is expected");
-    if (code == 0 && repetitions < 3) code = cli_usage("calibrate", "--repetitions %d: fewer than 3 tell nothing", repetitions);
+    if (code == 0 && repetitions < 9)
+        code = cli_usage("calibrate", "--repetitions %d: fewer than 9 tell too little of the spread", repetitions);
     if (code == 0) {
         snprintf(rows, sizeof rows, "%s/rows-%lld-%d.jsonl", FOLDER, (long long)time(NULL), (int)getpid());
         Repeat repeat = {.binary = binary, .what = "calibrate", .out = rows, .options = &run};

@@ -124,21 +124,21 @@ class Programs(unittest.TestCase):
             self.skipTest("only release builds take times")
         noise = self.folder / "noise.json"
         words = ("double n=1000", "--variants", "cpu_loop", "--quick")
-        done = call("calibrate", *words, "--repetitions", 4, "--out", noise)
+        done = call("calibrate", *words, "--repetitions", 9, "--out", noise)
         self.assertEqual(done.returncode, 0, done.stderr)
         told = json.loads(noise.read_text())
         self.assertIn("hot", {row["mode"] for row in told["rows"]})
-        self.assertTrue(all(row["processes"] == 4 and row["spread"] > 0 for row in told["rows"]), told)
+        self.assertTrue(all(row["processes"] == 9 and row["spread"] > 0 for row in told["rows"]), told)
         self.assertNotIn(os.uname().nodename, noise.read_text())
         rows = self.folder / "rows.jsonl"
         call("run", *words, "--no-ceilings", "--out", rows)
         self.assertEqual(rows_of(rows, "ceilings"), [])
         done = call("compare", rows, rows, "--noise", noise)
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-        done = call("calibrate", *words, "--repetitions", 3)
+        done = call("calibrate", *words, "--repetitions", 9)
         default = pathlib.Path(done.stdout.splitlines()[-1].removeprefix("noise: "))
         self.assertEqual(default.parent, BUILD / "noise")
-        self.assertIn("fewer than 3", call("calibrate", *words, "--repetitions", 2).stderr)
+        self.assertIn("fewer than 9", call("calibrate", *words, "--repetitions", 8).stderr)
 
     def test_ab_of_this_build(self):
         """Real rows: every process is one run with its own environment, and the files are whole."""

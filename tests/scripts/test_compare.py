@@ -104,15 +104,68 @@ class Compare(unittest.TestCase):
         self.only(told, "slower")
         self.assertTrue(all(0.005 < c["noise_floor"] < 0.055 for c in told["comparisons"]), told["comparisons"])
         loud = self.folder / "loud.json"
-        call(calibrate[1], self.make("aa", 9, runs=18, process=0.08), "--out", loud, program=calibrate[0])
-        many = self.make("base", 1, process=0.001), self.make("new", 2, process=0.001, change=self.slowed(30, 1.1))
+        call(calibrate[1], self.make("aa", 9, runs=18, process=0.025), "--out", loud, program=calibrate[0])
+        many = self.make("base", 1, process=0.001), self.make("new", 2, process=0.001, change=self.slowed(30, 1.035))
         self.only(self.compare(*many, code=1), "slower")
         told = self.compare(*many, "--noise", loud)
         self.assertIn("noise floor", self.only(told, "ambiguous")["reason"])
+        self.assertNotIn("guards nothing", self.output)
+        slow = self.make("new", 2, process=0.001, rows=WINDOWS[2:3], change=self.slowed(30, 1.035))
+        self.compare(self.make("base", 1, process=0.001, rows=WINDOWS[2:3]), slow, "--noise", loud)
+        self.assertIn("guards nothing", self.output)
+
+    def test_noise_floor_too_high(self):
+        """Calibrated on a bad day: processes that show their own spread are believed over it, few of them are not."""
+        loud = self.folder / "loud.json"
+        call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=18, process=0.08), "--out", loud, program=sys.executable)
+        slower = self.only(self.compare(self.make("base", 1), self.make("new", 2, change=self.slowed(30, 1.1)), "--noise", loud, code=1), "slower")
+        self.assertIn("is set aside", slower["reason"])
+        self.assertEqual(slower["noise_floor"], 0)
+        self.assertGreater(slower["floor_set_aside"], 0.09)
+        few = self.make("base", 1, runs=8), self.make("new", 2, runs=8, change=self.slowed(30, 1.1))
+        self.assertIn("noise floor", self.only(self.compare(*few, "--noise", loud), "ambiguous")["reason"])
+
+    def test_noise_of_few_processes(self):
+        noise = self.folder / "noise.json"
+        for runs, code in ((8, 3), (9, 0)):
+            done = call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=runs), "--out", noise, program=sys.executable)
+            self.assertEqual((done.returncode, noise.exists()), (code, code == 0), done.stderr)
+        content = json.loads(noise.read_text())
+        content["rows"][3]["processes"] = 8
+        noise.write_text(json.dumps(content))
+        self.assertIn("a spread from 8 processes", self.compare(self.make("base", 1), self.make("new", 2), "--noise", noise, code=2))
+
+    def test_peers_on_both_devices(self):
+        """A peer belongs to the device that its clock says: one suite may have peers of both."""
+        def peers(row, number):
+            row["backend"] = "peer"
+            if row["params"]["window"] == 30:
+                row["timing"]["cold"].update(clock="CLOCK_MONOTONIC", sm_mhz=[])
+            return row
+        noise = self.folder / "noise.json"
+        done = call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=9, change=peers), "--out", noise, program=sys.executable)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(sorted(json.loads(noise.read_text())["machines"]), ["cpu", "cuda"])
+        told = self.compare(self.make("base", 1, change=peers), self.make("new", 2, change=peers), "--noise", noise)
+        self.assertTrue(all(c["noise_floor"] > 0 for c in told["comparisons"]), told["comparisons"])
+
+    def test_different_builds_of_one_side(self):
+        base = self.make("base", 1)
+        for change in ({"commit": "f" * 40}, {"dirty": True}):
+            pooled = self.folder / "pooled.jsonl"
+            lines = [json.loads(line) for line in base.read_text().splitlines()]
+            next(line for line in lines if line["kind"] == "environment").update(change)
+            pooled.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            for pair in ((base, pooled), (pooled, base)):
+                told = self.compare(*pair, code=2)
+                self.assertIn("0123456789ab, " + ("f" * 12 if "commit" in change else "0123456789ab+changes"), told)
+                self.assertIn("another --out", told)
+            done = call(SOURCE / "compare/calibrate.py", pooled, "--out", self.folder / "noise.json", program=sys.executable)
+            self.assertEqual(done.returncode, 2, done.stderr)
 
     def test_noise_of_another_machine(self):
         noise = self.folder / "noise.json"
-        call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=3, gpu={"name": "NVIDIA H100"}), "--out", noise, program=sys.executable)
+        call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=9, gpu={"name": "NVIDIA H100"}), "--out", noise, program=sys.executable)
         self.assertIn("another machine", self.compare(self.make("base", 1), self.make("new", 2), "--noise", noise, code=2))
         noise.write_text("{}")
         self.assertIn("not a noise file", self.compare(self.make("base", 1), self.make("new", 2), "--noise", noise, code=2))
@@ -148,6 +201,37 @@ class Compare(unittest.TestCase):
                 row = change(row, number) if change else row
                 return not_passed(row, "fail", "bad") if row["params"]["window"] == 30 else row
             self.assertEqual(len(self.compare(base, self.make("new", 2, change=both), code=code)["comparisons"]), 7)
+
+    def test_some_processes_lost(self):
+        """A side is right if most of its processes are; the others are counted, and never hide a change."""
+        def lost(count, verdict="error", factor=1.0):
+            def change(row, number):
+                row = self.slowed(30, factor)(row, number)
+                return not_passed(row, verdict, "a time-out") if number < count and row["params"]["window"] == 30 else row
+            return change
+
+        def pair(base, new, code):
+            told = self.compare(self.make("base", 1, change=base), self.make("new", 2, change=new), code=code)["comparisons"]
+            return {c["verdict"]: c for c in told if "window=30 " in c["case"]}
+        slower = pair(lost(1), lost(0, factor=3.0), 1)
+        self.assertEqual([(v, c["base_processes"], c["new_processes"]) for v, c in slower.items()], [("slower", 9, 10)])
+        wrong = pair(lost(1), lost(10, "fail"), 1)
+        self.assertEqual(list(wrong), ["wrong"])
+        self.assertIn("9 of 10 in BASE, 0 of 10 in NEW", wrong["wrong"]["reason"])
+        both = pair(lost(2), lost(1), 0)
+        self.assertEqual(sorted(both), ["ambiguous", "same"])
+        self.assertIn("8 of 10 in BASE, 9 of 10 in NEW", both["ambiguous"]["reason"])
+        self.assertEqual(list(pair(lost(8), lost(6), 0)), ["ambiguous"])
+        self.assertEqual(list(pair(lost(8), lost(9), 1)), ["wrong"])
+        self.assertEqual(list(pair(lost(8), lost(0), 0)), ["new"])
+        self.assertEqual(list(pair(lost(0), lost(9, "skip"), 1)), ["missing"])
+        self.assertEqual(list(pair(lost(9, "skip"), lost(9, "skip"), 0)), ["ambiguous"])
+        self.assertEqual(pair(lost(10), lost(10), 0), {})
+
+    def test_new_and_wrong(self):
+        rows = WINDOWS + [{"window": 500}]
+        new = self.make("new", 2, rows=rows, change=lambda row, k: not_passed(row, "fail", "bad") if row["params"]["window"] == 500 else row)
+        self.assertIn("not in BASE, and wrong in NEW: bad", self.only(self.compare(self.make("base", 1), new, code=1), "wrong")["reason"])
 
     def test_missing_and_new(self):
         base, new = self.make("base", 1), self.make("new", 2, rows=WINDOWS[1:] + [{"window": 500}])
