@@ -31,7 +31,9 @@ static double survey(const void *data, bool f32, size_t count, bool *integral) {
 static double choose_scale(const Discount *self, double most, double most_factor) {
     if (self->f32) return 1;
     const bool grows = most_factor > 1;
-    if (most < 0x1p-400) return grows ? 0x1p300 : 0x1p600;
+    if (most < 0x1p-400 && !grows) return 0x1p600;
+    if (most < 0x1p-400) /* from subnormal numbers to infinity no scale has room for both ends: none, then */
+        return (double)self->n * log2(most_factor) + log2((double)self->n + 1) < 1000 ? 0x1p300 : 1;
     return grows || most > 0x1p900 ? 0x1p-200 : 1;
 }
 
@@ -55,9 +57,9 @@ RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, c
         .n = self->n,
         .scale = facts->scale,
         /* What rounds to an infinity of the dtype. */
-        .limit = self->f32          ? 0x1.ffffffp127
-                 : facts->scale < 1 ? 0x1p1023 * facts->scale * 2
-                                    : RECURRENCE_SAFE,
+        .limit = self->f32           ? 0x1.ffffffp127
+                 : facts->scale <= 1 ? 0x1p1023 * facts->scale * 2
+                                     : RECURRENCE_SAFE,
     };
     if (self->gamma_per == GAMMA_ELEMENT) {
         line.factors = at(self, self->gamma, row * self->n);
@@ -93,8 +95,8 @@ double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *li
     if (!line->f32 && line->scale == 1 && rounding > 0x1p-200 && sum->most < 0x1p400)
         return rounding; /* what follows is nothing beside it, and subnormal numbers are slow */
     /* Products that lose bits among the subnormal numbers, and powers that do before they meet a large sum. */
-    const double power_tiny = line->f32 ? errors->tiny : 0x1p-1050;
-    return rounding + 2 * errors->tiny * line->scale * sum->weight + errors->depth * power_tiny * sum->most;
+    const double power_tiny = line->f32 ? errors->tiny : 0x1p-1050, met = sum->most < DBL_MAX ? sum->most : DBL_MAX;
+    return rounding + 2 * errors->tiny * line->scale * sum->weight + errors->depth * power_tiny * met;
 }
 
 typedef struct Row {

@@ -48,6 +48,8 @@ RecurrenceKind recurrence_kind(const RecurrenceStep *step, RecurrenceKind carrie
 void recurrence_advance(RecurrenceSum *sum, const RecurrenceStep *step, double limit) {
     const double factor = fabs(step->factor.hi);
     sum->kind = recurrence_kind(step, sum->kind);
+    if (factor == 0) *sum = (RecurrenceSum){.most = sum->most, .kind = sum->kind}; /* 0 times a magnitude that has overflown */
+    const double plain = sum->value.hi * step->factor.hi + step->x;                /* has a sign where double-double overflows */
     sum->value = dd_add_double(dd_multiply(sum->value, step->factor), step->x);
     sum->travelled = factor * (sum->travelled + sum->magnitude);
     sum->carried = factor * sum->magnitude;
@@ -55,7 +57,7 @@ void recurrence_advance(RecurrenceSum *sum, const RecurrenceStep *step, double l
     sum->weight = 1 + factor * sum->weight;
     sum->most = sum->magnitude > sum->most ? sum->magnitude : sum->most;
     if (!(fabs(sum->value.hi) < limit)) {
-        if (sum->kind == KIND_FINITE) sum->kind = sum->value.hi > 0 ? KIND_PLUS_INF : KIND_MINUS_INF;
+        if (sum->kind == KIND_FINITE) sum->kind = plain > 0 ? KIND_PLUS_INF : KIND_MINUS_INF;
         *sum = (RecurrenceSum){.most = sum->most, .kind = sum->kind};
     }
 }

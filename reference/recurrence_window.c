@@ -69,6 +69,9 @@ static RecurrenceSum join(const RecurrenceSum *tail, const Path *path, double le
     sum.weight += path->size * tail->weight;
     sum.most += tail->most + sum.magnitude;
     sum.kind = path->after[tail->kind];
+    if (sum.kind == KIND_FINITE) sum.kind = head->kind; /* a head that has overflown */
+    if (sum.kind == KIND_FINITE && !isfinite(sum.value.hi))
+        sum.kind = path->factor.hi * tail->value.hi + head->value.hi > 0 ? KIND_PLUS_INF : KIND_MINUS_INF;
     return sum;
 }
 

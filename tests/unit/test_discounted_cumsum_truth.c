@@ -171,6 +171,18 @@ static void long_rows_agree_with_the_recurrence(void **state) {
         }
 }
 
+/* No scale has room for both ends: from subnormal numbers to the last finite one, and infinite from there on. */
+static void subnormal_elements_grow_to_infinity(void **state) {
+    (void)state;
+    static const char *const modes[] = {"n=2200 gamma=2",   "n=2200 gamma=-2 direction=left", "n=600 gamma=-100",
+                                        "n=150 gamma=1e20", "n=2300 gamma=2 k=2250",          "n=3000 gamma=1024 reset=mask"};
+    for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
+        char text[512];
+        snprintf(text, sizeof text, "discounted_cumsum %s dtype=f64 input=denormal", modes[m]);
+        check_case(text);
+    }
+}
+
 static void a_lone_impulse_fades_to_nothing(void **state) {
     (void)state;
     Scan self = scan_open("discounted_cumsum direction=left n=400000 gamma=0.99 dtype=f64 input=ones");
@@ -212,6 +224,7 @@ int main(void) {
         cmocka_unit_test(every_family_agrees_with_brute_force),
         cmocka_unit_test(every_number_of_terms_and_discount_agrees_with_brute_force),
         cmocka_unit_test(long_rows_agree_with_the_recurrence),
+        cmocka_unit_test(subnormal_elements_grow_to_infinity),
         cmocka_unit_test(a_lone_impulse_fades_to_nothing),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
