@@ -6,6 +6,9 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "plots"))
 from rows import BadResults, NoRows, device_of, is_declared, is_emulated, read_lines  # noqa: E402
 
 
+CHANGED = "+changes"
+
+
 class Side:
     """BASE or NEW: environments by run, and rows[key][run]: a run is one process for each of its rows."""
 
@@ -21,10 +24,14 @@ class Side:
                 self.rows.setdefault(key_of(line), {})[line.get("run")] = line  # the same row twice in a run: the later one
 
     def one_build(self):
-        """Itself; processes of different builds are not repetitions of one another."""
+        """Itself; processes of different builds are not repetitions of one another. Changes beside one commit are only told of: the
+        rows themselves, written into the checkout, make it a changed one while they are taken."""
         runs = set(self.runs())
         builds = sorted({build_of(e) for run, e in self.environments.items() if run in runs})
-        if len(builds) > 1:
+        if len(builds) > 1 and len({build.removesuffix(CHANGED) for build in builds}) == 1:
+            self.warnings.append(f"{self.path}: some runs with and some without changes to the commit: {', '.join(builds)}; if they touched what is "
+                                 "measured, take the rows of each into a file of its own (another --out)")
+        elif len(builds) > 1:
             raise BadResults(f"{self.path}: rows of different builds: {', '.join(builds)}; take the rows of each into a file of its own (another --out)")
         return self
 
@@ -36,7 +43,7 @@ class Side:
 
 
 def build_of(environment):
-    return str(environment.get("commit") or "unknown")[:12] + ("+changes" if environment.get("dirty") else "")
+    return str(environment.get("commit") or "unknown")[:12] + (CHANGED if environment.get("dirty") else "")
 
 
 def key_of(row):

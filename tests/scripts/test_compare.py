@@ -157,11 +157,13 @@ class Compare(unittest.TestCase):
             next(line for line in lines if line["kind"] == "environment").update(change)
             pooled.write_text("".join(json.dumps(line) + "\n" for line in lines))
             for pair in ((base, pooled), (pooled, base)):
-                told = self.compare(*pair, code=2)
-                self.assertIn("0123456789ab, " + ("f" * 12 if "commit" in change else "0123456789ab+changes"), told)
+                other = "commit" in change
+                told = self.compare(*pair, code=2 if other else 0)
+                told = told if other else " ".join(told["warnings"])
+                self.assertIn("0123456789ab, " + ("f" * 12 if other else "0123456789ab+changes"), told)
                 self.assertIn("another --out", told)
             done = call(SOURCE / "compare/calibrate.py", pooled, "--out", self.folder / "noise.json", program=sys.executable)
-            self.assertEqual(done.returncode, 2, done.stderr)
+            self.assertEqual(done.returncode, 2 if other else 0, done.stderr)
 
     def test_noise_of_another_machine(self):
         noise = self.folder / "noise.json"
