@@ -45,9 +45,9 @@ static size_t scratch_bytes(const VariantArgs *args) {
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    if (!discount_choice_supports(args, reason)) return false;
+    if (!discount_choice_supports(args, reason) || !gradient_supports(args, reason)) return false;
     if (discount_batch(args) == 0 || discount_n(args) == 0) return true;
-    return gradient_supports(args, reason) && discount_fits_grid(args, plan_for(args).blocks, reason);
+    return discount_fits_grid(args, plan_for(args).blocks, reason);
 }
 
 namespace { /* every variant has its own Kernels */

@@ -3,7 +3,7 @@
  * Traffic: 4 reads and 2 writes of n, and CUB's look-back.
  * Rounding: trees whose shape CUB chooses, by the time when blocks finish: the last bits may differ from run to run. Products and
  *   their sums in double.
- * Limits: no sums of k terms.
+ * Limits: no sums of k terms; 2^31 - 1 blocks for the sums of the products.
  * Origin: Merrill and Garland 2016 (decoupled look-back), in CUB; Blelloch 1990 for the operator. */
 #include "common/discounted_cumsum/cub.cuh"
 #include "common/discounted_cumsum/gradient.cuh"

@@ -30,17 +30,24 @@ static inline size_t gradient_outputs(const VariantArgs *args) {
     return array_count(&args->out[OUT_DGAMMA]);
 }
 
-static inline bool gradient_supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    if (discount_terms(args) == 0) return true;
-    return variant_refuse(reason, "k=%zu: the gradient of sums of k terms is not in the published code", discount_terms(args));
-}
-
 constexpr unsigned GRADIENT_THREADS = 256, GRADIENT_SUM_THREADS = 512;
 constexpr size_t GRADIENT_PART = 8192;
 
 /* Parts of a row that a block sums. */
 static inline size_t gradient_parts(size_t n) {
     return divide_up(n, GRADIENT_PART);
+}
+
+/* Has the grid room for the sums: a block for each part of a row, and for each row's discount? */
+static inline bool gradient_fits_grid(const VariantArgs *args, char reason[REASON_MAX]) {
+    const size_t parts = discount_batch(args) * gradient_parts(discount_n(args));
+    const size_t outputs = discount_gamma_per(args) == DISCOUNT_GAMMA_ROW ? discount_batch(args) : 1;
+    return discount_fits_grid(args, parts > outputs ? parts : outputs, reason);
+}
+
+static inline bool gradient_supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    if (discount_terms(args) == 0) return gradient_fits_grid(args, reason);
+    return variant_refuse(reason, "k=%zu: the gradient of sums of k terms is not in the published code", discount_terms(args));
 }
 
 /* With one discount for each element, products go to dgamma; else their sum over each part of a row goes to partials. */
