@@ -2,6 +2,7 @@
 
 #include "base/rng.h"
 
+#include <math.h>
 #include <stdio.h>
 
 const char *const DISCOUNT_DIRECTIONS[] = {"right", "left", NULL};
@@ -88,12 +89,23 @@ static Status adopt_x(const Array *x, Case *problem) {
     return discount_check(problem);
 }
 
+/* The powers of an infinite factor are nothing that variants agree on. */
+static Status expect_finite(const Array *array, const char *name) {
+    const size_t count = array->data ? array_count(array) : 0; /* no data: shapes are all that is known */
+    for (size_t i = 0; i < count; i++) {
+        const double value = array->dtype == DTYPE_F32 ? (double)((const float *)array->data)[i] : ((const double *)array->data)[i];
+        if (!isfinite(value)) return status_fail(STATUS_INVALID, "%s[%zu] is %g: finite factors are expected", name, i, value);
+    }
+    return STATUS_OK;
+}
+
 static Status adopt_gamma(const Array *gamma, const Array *x, Case *problem) {
     if (gamma->rank < 0) return STATUS_OK; /* made from the parameters */
     TRY(expect_floats(gamma, "gamma", problem));
     const bool one = gamma->rank == 0 || (gamma->rank == 1 && gamma->shape[0] == 1);
     const bool row = gamma->rank == 1 && gamma->shape[0] == batch_of(problem) && x->rank == 2;
     if (!one && !row && !like_x(gamma, x)) return refuse_shape(gamma, "gamma", "[1], [batch] or the shape of x", x);
+    TRY(expect_finite(gamma, "gamma"));
     return params_set(&problem->params, "gamma_per", DISCOUNT_GAMMAS[one ? GAMMA_ALL : row ? GAMMA_ROW : GAMMA_ELEMENT]);
 }
 

@@ -129,6 +129,14 @@ static void arrays_decide_the_parameters(void **state) {
     assert_string_equal(params_text(&problem.params, "gamma_per"), "all");
     in[1] = matrix("gamma", DTYPE_F64, 70, 4);
     adopt_fails(in, "gamma: [1], [batch] or the shape of x");
+    double factors[70] = {[5] = NAN};
+    in[1] = array_1d("gamma", DTYPE_F64, 70);
+    in[1].data = factors;
+    adopt_fails(in, "gamma[5] is");
+    factors[5] = -INFINITY;
+    adopt_fails(in, "gamma[5] is -inf");
+    factors[5] = 1e300;
+    assert_int_equal(op->adopt(in, &problem), STATUS_OK);
     in[1] = array_1d("gamma", DTYPE_F32, 70);
     adopt_fails(in, "gamma: f64 is expected");
     in[1] = missing;
