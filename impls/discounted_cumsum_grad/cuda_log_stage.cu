@@ -2,7 +2,7 @@
  * way, which are dx. Then the products of dx and the sums, and their sum for each discount.
  * Traffic: twice a copy and log2(n) times half of the array read and written, then two reads; with factors twice that.
  * Rounding: trees of depth log2(n), and the error of pow(); products and their sums in double.
- * Limits: no sums of k terms; where gamma^distance underflows to 0, inf becomes NaN.
+ * Limits: no sums of k terms; where gamma^distance underflows to 0, inf becomes NaN; where it overflows (|gamma| > 1), 0 does.
  * Origin: torch-discounted-cumsum 1.1.0. */
 #include "common/discounted_cumsum/gradient.cuh"
 #include "common/discounted_cumsum/stage.cuh"

@@ -7,8 +7,8 @@
  *   tile apart an even tile makes them conflict.
  * Rounding: in the dtype of the case; what leaves is subtracted. Hence, and for what was forgotten, the bound "truncated". An inf or
  *   NaN is forgotten too, or leaves a NaN behind when it is dropped: where there is one, this fails.
- * Limits: window + threads tile inputs must fit into 227 KiB: span <= 2598 in f64, 5504 in f32. min_periods <= 10 span. If all
- *   elements of a window are NaN, the value before is lost.
+ * Limits: window + threads tile inputs must fit into 227 KiB: span <= 2598 in f64, 5504 in f32. min_periods <= 10 span, and counted
+ *   within the window: with NaN inputs it may not be reached. If all elements of a window are NaN, the value before is lost.
  * Origin: "Adding the rolling and ewm functions to cuDF" (class Ewm; segments as in its PEwm). There span = 1 ends in 0 / 0. */
 #include "common/ewm/kernels.cuh"
 
