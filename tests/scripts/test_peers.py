@@ -206,9 +206,10 @@ class Stalls(unittest.TestCase):
     def stalls(self, first, later):
         """The stalls of a hot mode whose first call takes `first` seconds (it compiles) and whose later ones take `later`."""
         sys.path[:0] = [str(SOURCE / "harness" / "device")]
+        import peer_clocks
         import peer_timing
 
-        class PlayedClock(peer_timing.CpuClock):
+        class PlayedClock(peer_clocks.CpuClock):
             enqueues = True
             held = []
 
@@ -223,7 +224,7 @@ class Stalls(unittest.TestCase):
         def run():
             time.sleep(next(calls, later))
 
-        with unittest.mock.patch.dict(peer_timing.CLOCKS, {"played": PlayedClock}):
+        with unittest.mock.patch.dict(peer_clocks.CLOCKS, {"played": PlayedClock}):
             timing = peer_timing.time_modes("played", run, {"modes": ["hot"], "min_samples": 2, "max_samples": 2, "seconds": 0.0})
         self.assertEqual(len(timing["hot"]["samples"]), 2)
         return PlayedClock.held[1:]  # the first one only makes the clock ready
