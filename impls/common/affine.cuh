@@ -11,7 +11,7 @@
  * What a recurrence does to NaN and inf, and 0 * inf = NaN is part of it, the composition does too:
  *   - Products of factors never underflow to 0 nor overflow to inf (affine_product stops at the smallest and the largest number),
  *     as inf * 0.99^100000 is inf and 0 * 1.01^100000 is 0. Limit: a small number times a product that has stopped at the largest
- * is finite, even if the recurrence overflows there.
+ *     is finite, even if the recurrence overflows there.
  *   - A factor that is 0 stays 0: inf behind it becomes NaN, step by step and composed.
  *   - A cut is the factor -0, so a factor that was read goes through affine_factor(), which makes -0 a 0. */
 #ifndef RUNGS_AFFINE_CUH

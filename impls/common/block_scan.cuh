@@ -6,22 +6,14 @@
 #ifndef RUNGS_BLOCK_SCAN_CUH
 #define RUNGS_BLOCK_SCAN_CUH
 
-#include "common/rolling/accumulators.cuh"
+#include "common/grid.cuh"
 
 enum { WARP = 32, ALL_LANES = 0xffffffff };
 
-/* Aggregates of the lane `distance` below (UP) or above; the caller's own at the warp's end, as shuffles do. */
+/* The value of the lane `distance` below (UP) or above; the caller's own at the warp's end, as shuffles do. An aggregate's
+ * shuffle<UP>(a, distance) does this for each of its members. */
 template <bool UP, typename T> __device__ T shuffle_value(T value, unsigned distance) {
     return UP ? __shfl_up_sync((unsigned)ALL_LANES, value, distance) : __shfl_down_sync((unsigned)ALL_LANES, value, distance);
-}
-template <bool UP, typename T> __device__ Sum<T> shuffle(const Sum<T> &a, unsigned distance) {
-    return {shuffle_value<UP>(a.sum, distance)};
-}
-template <bool UP, typename T, bool IS_MIN> __device__ Extreme<T, IS_MIN> shuffle(const Extreme<T, IS_MIN> &a, unsigned distance) {
-    return {shuffle_value<UP>(a.value, distance)};
-}
-template <bool UP, typename T> __device__ Moments<T> shuffle(const Moments<T> &a, unsigned distance) {
-    return {shuffle_value<UP>(a.count, distance), shuffle_value<UP>(a.mean, distance), shuffle_value<UP>(a.m2, distance)};
 }
 
 /* Lane 0 gets the aggregate of all lanes; the others get something. */

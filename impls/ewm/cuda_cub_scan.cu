@@ -7,38 +7,11 @@
  * Origin: Merrill and Garland 2016 ("Single-pass parallel prefix scan with decoupled look-back"), in CUB; the affine operator by
  *   Blelloch 1990. */
 #include "common/ewm/kernels.cuh"
+#include "common/scan_iterator.cuh"
 
 #include <cub/device/device_scan.cuh>
-#include <iterator>
 
-/* What random access iterators have in common. At: the iterator itself. */
-template <typename At, typename Value, typename Reference> struct Walk {
-    using value_type = Value;
-    using reference = Reference;
-    using pointer = void;
-    using difference_type = long long;
-    using iterator_category = std::random_access_iterator_tag;
-
-    size_t position = 0;
-
-    __host__ __device__ Reference operator[](difference_type k) const { return self().at(position + (size_t)k); }
-    __host__ __device__ Reference operator*() const { return self().at(position); }
-    __host__ __device__ At operator+(difference_type k) const {
-        At moved = self();
-        moved.position += (size_t)k;
-        return moved;
-    }
-    __host__ __device__ At &operator+=(difference_type k) {
-        position += (size_t)k;
-        return static_cast<At &>(*this);
-    }
-    __host__ __device__ At &operator++() { return *this += 1; }
-
-  private:
-    __host__ __device__ const At &self() const { return static_cast<const At &>(*this); }
-};
-
-template <typename T, typename State> struct ElementStates : Walk<ElementStates<T, State>, State, State> {
+template <typename T, typename State> struct ElementStates : ScanIterator<ElementStates<T, State>, State, State> {
     EwmView<T> view;
     __host__ __device__ State at(size_t i) const {
         State state;
@@ -53,16 +26,9 @@ template <typename T, typename State> struct Output {
     size_t i;
     __host__ __device__ void operator=(const State &state) const { view->y[i] = (T)state.output(view->rule, i); }
 };
-template <typename T, typename State> struct Outputs : Walk<Outputs<T, State>, State, Output<T, State>> {
+template <typename T, typename State> struct Outputs : ScanIterator<Outputs<T, State>, State, Output<T, State>> {
     EwmView<T> view;
     __host__ __device__ Output<T, State> at(size_t i) const { return {&view, i}; }
-};
-
-struct Join {
-    template <typename State> __host__ __device__ State operator()(State first, const State &later) const {
-        first.merge(later);
-        return first;
-    }
 };
 
 template <typename T, typename State>
@@ -70,7 +36,7 @@ static cudaError_t scan(const VariantArgs *args, const EwmView<T> &view, void *t
     ElementStates<T, State> in;
     Outputs<T, State> out;
     in.view = out.view = view;
-    return cub::DeviceScan::InclusiveScan(temporary, *bytes, in, out, Join(), view.rule.n, (cudaStream_t)args->stream);
+    return cub::DeviceScan::InclusiveScan(temporary, *bytes, in, out, ScanMerge(), view.rule.n, (cudaStream_t)args->stream);
 }
 
 namespace { /* every variant has its own Kernels */
@@ -81,19 +47,20 @@ template <typename T, typename State> struct Kernels {
         return STATUS_OK;
     }
 };
-/* The same call without memory says how much it needs; the arguments' scratch_bytes takes the answer. */
+/* The same call without memory says how much it needs; the answer goes where the arguments' scratch points. */
 template <typename T, typename State> struct Sizes {
     static Status launch_on(const VariantArgs *args, EwmView<T> view) {
-        TRY_CUDA((scan<T, State>(args, view, NULL, &const_cast<VariantArgs *>(args)->scratch_bytes)));
+        TRY_CUDA((scan<T, State>(args, view, NULL, (size_t *)args->scratch)));
         return STATUS_OK;
     }
 };
 } // namespace
 
 static size_t scratch_bytes(const VariantArgs *args) {
+    size_t bytes = 0;
     VariantArgs asked = *args;
-    asked.scratch_bytes = 0;
-    return ewm_dispatch<Sizes>(&asked) == STATUS_OK ? asked.scratch_bytes : 0;
+    asked.scratch = &bytes;
+    return ewm_dispatch<Sizes>(&asked) == STATUS_OK ? bytes : 0;
 }
 
 static Status run(const VariantArgs *args) {

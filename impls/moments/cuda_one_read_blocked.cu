@@ -17,40 +17,20 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-template <typename T> static MomentsPlan plan_of(const VariantArgs *args) {
-    return plan_make(args, Pack<T>::SIZE, 2, (size_t)params_int(args->tunables, "slab"),
-                     (size_t)params_int(args->tunables, "chunks"), (size_t)params_int(args->tunables, "rows"));
+static MomentsPlan plan_of(const VariantArgs *args, size_t pack) {
+    return plan_make(args, pack, 2, (size_t)params_int(args->tunables, "slab"), (size_t)params_int(args->tunables, "chunks"),
+                     (size_t)params_int(args->tunables, "rows"));
 }
 
-namespace { /* every variant has its own Kernels */
-template <typename T, typename A, int ORDER, bool WEIGHTED> struct Kernels {
-    using Pass = ShiftedPass<T, A, ORDER, WEIGHTED>;
-    static size_t scratch_bytes(const VariantArgs *args) { return pass_scratch_bytes<Pass>(plan_of<T>(args), moments_cols(args)); }
-    static Status launch_on(const VariantArgs *args) {
-        return pass_launch<Pass>(args, moments_view<T>(args), plan_of<T>(args), {}, args->scratch);
-    }
-    static Status configuration(const VariantArgs *args, LaunchNotes *out) { return pass_notes<Pass>(plan_of<T>(args), out); }
-};
-} // namespace
-
-static size_t scratch_bytes(const VariantArgs *args) {
-    return moments_scratch_bytes<Kernels>(args);
-}
-
-static Status run(const VariantArgs *args) {
-    return moments_run<Kernels>(args);
-}
-
-static Status configuration(const VariantArgs *args, LaunchNotes *out) {
-    return moments_configuration<Kernels>(args, out);
-}
+template <typename T, typename A, int ORDER, bool WEIGHTED> using Method = OnePass<ShiftedPass<T, A, ORDER, WEIGHTED>>;
+using Grid = GridVariant<Method, plan_of>;
 
 RUNGS_VARIANT(moments, cuda_one_read_blocked) = {
     .backend = BACKEND_CUDA,
     .summary = "one read: shifted power sums of blocks, corrected and merged",
     .origin = "Chan, Golub, LeVeque 1983; Pebay 2008",
     .tunables = TUNABLES,
-    .scratch_bytes = scratch_bytes,
-    .run = run,
-    .configuration = configuration,
+    .scratch_bytes = Grid::scratch_bytes,
+    .run = Grid::run,
+    .configuration = Grid::configuration,
 };

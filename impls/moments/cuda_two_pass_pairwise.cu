@@ -13,40 +13,18 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-template <typename T> static MomentsPlan plan_of(const VariantArgs *args) {
-    return plan_make(args, Pack<T>::SIZE, 2, (size_t)params_int(args->tunables, "slab"), 0,
-                     (size_t)params_int(args->tunables, "leaf"));
+static MomentsPlan plan_of(const VariantArgs *args, size_t pack) {
+    return plan_make(args, pack, 2, (size_t)params_int(args->tunables, "slab"), 0, (size_t)params_int(args->tunables, "leaf"));
 }
 
-namespace { /* every variant has its own Kernels */
-template <typename T, typename A, int ORDER, bool WEIGHTED> struct Kernels {
-    using Method = TwoPass<T, A, ORDER, WEIGHTED>;
-    static size_t scratch_bytes(const VariantArgs *args) { return Method::scratch_bytes(plan_of<T>(args), moments_cols(args)); }
-    static Status launch_on(const VariantArgs *args) { return Method::launch_on(args, plan_of<T>(args)); }
-    static Status configuration(const VariantArgs *args, LaunchNotes *out) {
-        return pass_notes<typename Method::Deviations>(plan_of<T>(args), out);
-    }
-};
-} // namespace
-
-static size_t scratch_bytes(const VariantArgs *args) {
-    return moments_scratch_bytes<Kernels>(args);
-}
-
-static Status run(const VariantArgs *args) {
-    return moments_run<Kernels>(args);
-}
-
-static Status configuration(const VariantArgs *args, LaunchNotes *out) {
-    return moments_configuration<Kernels>(args, out);
-}
+using Grid = GridVariant<TwoPass, plan_of>;
 
 RUNGS_VARIANT(moments, cuda_two_pass_pairwise) = {
     .backend = BACKEND_CUDA,
     .summary = "corrected two-pass, sums as trees of short chains",
     .origin = "Higham 1993; the tree that the source leaves out",
     .tunables = TUNABLES,
-    .scratch_bytes = scratch_bytes,
-    .run = run,
-    .configuration = configuration,
+    .scratch_bytes = Grid::scratch_bytes,
+    .run = Grid::run,
+    .configuration = Grid::configuration,
 };

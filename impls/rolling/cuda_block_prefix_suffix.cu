@@ -12,8 +12,8 @@
  *   |mean| / std.
  * Limits: none on n and w.
  * Origin: van Herk 1992, Gil and Werman 1993; partial moments by Chan, Golub and LeVeque 1979. */
-#include "common/block_scan.cuh"
 #include "common/rolling/rows.cuh"
+#include "common/rolling/shuffles.cuh"
 #include "common/rolling/units.cuh"
 
 enum { THREADS_MAX = 512, CHUNK_THREADS = 256, SHORT_BLOCKS = 2, FEW_BLOCKS = 31 };

@@ -2,7 +2,7 @@
 #ifndef RUNGS_DISCOUNT_CASE_CUH
 #define RUNGS_DISCOUNT_CASE_CUH
 
-#include "kernel.h"
+#include "common/grid.cuh"
 #include "variant.h"
 
 #include <stdint.h>
@@ -61,12 +61,10 @@ template <typename T> static inline DiscountView<T> discount_view(const VariantA
             discount_gamma_per(args)};
 }
 
-constexpr size_t DISCOUNT_GRID_MAX = 2147483647;
-
 static inline bool discount_fits_grid(const VariantArgs *args, size_t blocks, char reason[REASON_MAX]) {
-    if (blocks <= DISCOUNT_GRID_MAX) return true;
+    if (blocks <= GRID_BLOCKS_MAX) return true;
     return variant_refuse(reason, "batch=%zu n=%zu needs %zu blocks; a grid holds %zu", discount_batch(args), discount_n(args),
-                          blocks, DISCOUNT_GRID_MAX);
+                          blocks, GRID_BLOCKS_MAX);
 }
 
 /* Kernels<T, RIGHT>::launch_on(args, view); nothing is launched for nothing. */

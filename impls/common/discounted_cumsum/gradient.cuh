@@ -9,6 +9,7 @@
 
 #include "common/affine.cuh"
 #include "common/discounted_cumsum/case.cuh"
+#include "common/rolling/shuffles.cuh"
 
 enum { IN_X, IN_GAMMA, IN_DY, IN_RESET, OUT_DX = 0, OUT_DGAMMA };
 

@@ -5,7 +5,9 @@
 #ifndef RUNGS_EWM_KERNELS_CUH
 #define RUNGS_EWM_KERNELS_CUH
 
+#include "common/device_limits.cuh"
 #include "common/ewm/state.cuh"
+#include "common/grid.cuh"
 
 /* The case as kernels see it. */
 template <typename T> struct EwmView {

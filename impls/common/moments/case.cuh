@@ -4,12 +4,11 @@
 #define RUNGS_MOMENTS_CASE_CUH
 
 #include "common/device_limits.cuh"
+#include "common/grid.cuh"
 #include "common/moments/central.cuh"
 #include "variant.h"
 
 #include <string.h>
-
-constexpr size_t GRID_BLOCKS_MAX = 2147483647;
 
 enum MomentsOutput { OUT_MEAN, OUT_VAR, OUT_SKEWNESS, OUT_KURTOSIS, OUT_MIN, OUT_MAX, OUT_M5, OUT_M6, OUT_COUNT };
 __host__ __device__ constexpr int output_of_order(int p) {
@@ -25,9 +24,6 @@ template <typename T> struct MomentsView {
     bool zero_spread; /* skewness and so on of a column without variance: 0, not NaN */
 };
 
-static inline size_t divide_up(size_t a, size_t b) {
-    return (a + b - 1) / b;
-}
 static inline size_t moments_rows(const VariantArgs *args) {
     return (size_t)params_int(&args->problem->params, "rows");
 }
@@ -73,19 +69,6 @@ static auto moments_dispatch(const VariantArgs *args, Call call) {
     const bool in_double = strcmp(params_text(args->tunables, "accumulate"), "f64") == 0;
     return in_double ? moments_dispatch_order<Kernels, float, double>(args, call)
                      : moments_dispatch_order<Kernels, float, float>(args, call);
-}
-
-/* What a Kernels class does for its variant's functions. */
-template <template <typename, typename, int, bool> class Kernels> static Status moments_run(const VariantArgs *args) {
-    if (moments_cols(args) == 0) return STATUS_OK;
-    return moments_dispatch<Kernels>(args, [args]<class K>() { return K::launch_on(args); });
-}
-template <template <typename, typename, int, bool> class Kernels> static size_t moments_scratch_bytes(const VariantArgs *args) {
-    return moments_dispatch<Kernels>(args, [args]<class K>() { return K::scratch_bytes(args); });
-}
-template <template <typename, typename, int, bool> class Kernels>
-static Status moments_configuration(const VariantArgs *args, LaunchNotes *out) {
-    return moments_dispatch<Kernels>(args, [args, out]<class K>() { return K::configuration(args, out); });
 }
 
 /* All outputs of column c from its central sums, of distances in `unit`s. Extremes decide what arithmetic could not: a NaN shows

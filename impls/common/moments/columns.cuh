@@ -233,4 +233,37 @@ static Status pass_launch(const VariantArgs *args, const MomentsView<typename Pa
     return STATUS_OK;
 }
 
+/* A method of one pass; one of two is TwoPass. Noted: the pass whose configuration a row tells. */
+template <class Pass> struct OnePass {
+    using Element = typename Pass::Element;
+    using Noted = Pass;
+    static size_t scratch_bytes(const MomentsPlan &plan, size_t cols) { return pass_scratch_bytes<Pass>(plan, cols); }
+    static Status launch_on(const VariantArgs *args, const MomentsPlan &plan) {
+        return pass_launch<Pass>(args, moments_view<Element>(args), plan, {}, args->scratch);
+    }
+};
+
+/* The functions of a variant that uses this grid: its method, and its tunables as a plan for packs of so many elements. */
+template <template <typename, typename, int, bool> class Method, MomentsPlan (*plan_of)(const VariantArgs *args, size_t pack)>
+struct GridVariant {
+    template <typename T, typename A, int ORDER, bool WEIGHTED> struct Kernels {
+        using Own = Method<T, A, ORDER, WEIGHTED>;
+        static MomentsPlan plan(const VariantArgs *args) { return plan_of(args, Pack<T>::SIZE); }
+        static size_t scratch_bytes(const VariantArgs *args) { return Own::scratch_bytes(plan(args), moments_cols(args)); }
+        static Status launch_on(const VariantArgs *args) { return Own::launch_on(args, plan(args)); }
+        static Status configuration(const VariantArgs *args, LaunchNotes *out) {
+            return pass_notes<typename Own::Noted>(plan(args), out);
+        }
+    };
+    static Status run(const VariantArgs *args) {
+        return moments_dispatch<Kernels>(args, [args]<class K>() { return K::launch_on(args); });
+    }
+    static size_t scratch_bytes(const VariantArgs *args) {
+        return moments_dispatch<Kernels>(args, [args]<class K>() { return K::scratch_bytes(args); });
+    }
+    static Status configuration(const VariantArgs *args, LaunchNotes *out) {
+        return moments_dispatch<Kernels>(args, [args, out]<class K>() { return K::configuration(args, out); });
+    }
+};
+
 #endif

@@ -111,6 +111,7 @@ template <typename T, typename A, int ORDER, bool WEIGHTED> struct DeviationPass
 template <typename T, typename A, int ORDER, bool WEIGHTED> struct TwoPass {
     using Sums = SumPass<T, A, WEIGHTED>;
     using Deviations = DeviationPass<T, A, ORDER, WEIGHTED>;
+    using Noted = Deviations;
 
     /* Scratch: means, weights and scales, then the partial results of one pass after the other. */
     static size_t means_bytes(size_t cols) { return divide_up(3 * cols * sizeof(A), 256) * 256; }

@@ -7,6 +7,7 @@
 #define RUNGS_ROLLING_CASE_CUH
 
 #include "common/device_limits.cuh"
+#include "common/grid.cuh"
 #include "variant.h"
 
 #include <string.h>
@@ -19,8 +20,6 @@ __host__ __device__ constexpr bool aggregate_is_spread(Aggregate agg) {
 __host__ __device__ constexpr bool aggregate_is_extreme(Aggregate agg) {
     return agg == AGG_MIN || agg == AGG_MAX;
 }
-
-constexpr size_t GRID_BLOCKS_MAX = 2147483647;
 
 /* The case as kernels see it. */
 template <typename T> struct RollingView {
@@ -44,10 +43,6 @@ static inline int rolling_aggregate(const VariantArgs *args) {
     for (int i = 0; i < 6; i++)
         if (strcmp(name, NAMES[i]) == 0) return i;
     return -1;
-}
-
-static inline size_t divide_up(size_t a, size_t b) {
-    return (a + b - 1) / b;
 }
 
 /* What every variant of this ladder must refuse; outputs_per_block decides the grid. */
