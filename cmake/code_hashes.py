@@ -1,19 +1,22 @@
 """Writes code.c: for each CUDA variant the hashes of its machine code, device (SASS) and host, from its object file. Two builds whose
-hashes agree run the same instructions, wherever and whenever they were compiled: names, paths, line tables and PTX are left out.
-The host's part matters too: it decides what the kernels are given to do, and how often.
+hashes agree run the same instructions on the same constants, wherever and whenever they were compiled: names, paths, line tables and
+PTX are left out. The host's part matters too: it decides what the kernels are given to do, and how often. To it belong the objects
+that the variant shares with others (impls/common); what the harness itself does for every variant is no part of it.
+
+A variant that loads device code when it runs has no hash: what it will load is not in its object.
 """
 import argparse
 import ctypes
-import hashlib
 import pathlib
 import struct
 
-HOST = (".text",)
+from elf_code import Code, Elf, digest
+
 FATBIN, FATBIN_HEADER = struct.pack("<I", 0xBA55ED50), struct.Struct("<IHHQ")
 ENTRY, KIND_ELF = struct.Struct("<HHIQ"), 2
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
-CUBIN_MAGIC, MACHINE_CUDA, NO_BITS = b"\x7fELF\x02", 190, 8
-DEVICE = (".text.", ".nv.constant", ".nv.global", ".nv.shared.")  # instructions, constants, initialised and shared memory
+ELF_MAGIC, MACHINE_CUDA = b"\x7fELF\x02", 190
+LOADERS = ("cudaLibraryLoad", "cuLibraryLoad", "cuModuleLoad", "cuLinkCreate")  # of device code, at run time
 
 
 def unpacked(data):
@@ -45,53 +48,61 @@ def cubins(data):
             kind, _, skip, length = ENTRY.unpack_from(data, entry)
             if kind == KIND_ELF:
                 cubin = unpacked(data[entry + skip:entry + skip + length]) or b""
-                whole = cubin.startswith(CUBIN_MAGIC) and struct.unpack_from("<H", cubin, 18)[0] == MACHINE_CUDA
+                whole = cubin.startswith(ELF_MAGIC) and struct.unpack_from("<H", cubin, 18)[0] == MACHINE_CUDA
                 yield cubin if whole else None
             entry += skip + length
         at = data.find(FATBIN, max(end, at + 4))
 
 
-def section_hashes(elf, beginnings):
-    """Of the sections whose names begin so; sorted, for the order of functions means nothing."""
-    offset, = struct.unpack_from("<Q", elf, 40)
-    flags, = struct.unpack_from("<I", elf, 48)
-    size, count, names = struct.unpack_from("<HHH", elf, 58)
-    headers = [struct.unpack_from("<IIQQQQIIQQ", elf, offset + k * size) for k in range(count)]
-    names_at = headers[names][4]
-    found = []
-    for name, kind, _, _, start, length, _, info, _, _ in headers:
-        text = elf[names_at + name:elf.index(b"\0", names_at + name)].decode("ascii", "replace")
-        word = next((word for word in beginnings if text.startswith(word)), None)
-        if word and length:
-            content = b"" if kind == NO_BITS else elf[start:start + length]
-            registers = info >> 24 if word == ".text." else 0
-            found.append(hashlib.sha256(f"{word} {registers} {length} {flags}\n".encode() + content).hexdigest())
-    return sorted(found)
+class Object:
+    """An object file: `device` and `host`, what its code comes to; device is None where there is none or it cannot be read."""
+
+    def __init__(self, data, source=""):
+        kernels = [Code(Elf(cubin)) if cubin else None for cubin in cubins(data)]
+        self.device = digest(sorted(digest(code.everything()) for code in kernels)) if kernels and all(kernels) else None
+        known = [code.of_names() for code in kernels if code]
+
+        def of_string(text):
+            """The host asks for kernels and variables by name; sources are told by their paths."""
+            stands_for = [names[text] for names in known if text in names]
+            return stands_for or (text.removeprefix(source + "/") if source else text)
+
+        elf = Elf(data) if data.startswith(ELF_MAGIC) else None
+        self.host = digest(Code(elf, of_string).everything()) if elf else None
+        self.needs, self.offers = (elf.undefined(), elf.defined()) if elf else (set(), set())
 
 
-def short(texts):
-    return hashlib.sha256("\n".join(sorted(texts)).encode()).hexdigest()[:16]
+def reached(needs, objects):
+    """The objects that offer what is needed, and what these need."""
+    found, more = [], list(objects)
+    while chosen := [o for o in more if needs & o.offers]:
+        found, more = found + chosen, [o for o in more if o not in chosen]
+        needs = needs.union(*(o.needs for o in chosen))
+    return found
 
 
-def code_hashes(data):
-    """(device, host), 16 hexadecimal digits each, or None where there is no device code or it cannot be read."""
-    found = []
-    for cubin in cubins(data):
-        if cubin is None:
-            return None
-        found.append(" ".join(section_hashes(cubin, DEVICE)))
-    return (short(found), short(section_hashes(data, HOST))) if any(found) else None
+def code_hashes(data, source="", shared=()):
+    """(device, host), 16 hexadecimal digits each, or None where there is no device code, it cannot be read or is not all there.
+    source: the folder whose files' paths are told without it. shared: Objects that the variant may call."""
+    own = Object(data, source)
+    others = reached(own.needs, shared)
+    needs = own.needs.union(*(o.needs for o in others))
+    if own.device is None or any(name.startswith(LOADERS) for name in needs):
+        return None
+    return own.device[:16], digest(own.host, sorted(o.host for o in others))[:16]
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--source", type=pathlib.Path, required=True)
     parser.add_argument("objects", type=pathlib.Path, nargs="*")
     args = parser.parse_args()
     lines = ["/* Generated by cmake/code_hashes.py from the objects of the variants. */", '#include "code.h"', "", "const CodeHash CODE_HASHES[] = {"]
+    shared = [Object(path.read_bytes(), str(args.source)) for path in args.objects if "/impls/common/" in path.as_posix()]
     for path in sorted(args.objects):
         variant = path.name.split(".")[0]
-        hashes = code_hashes(path.read_bytes()) if ".cu." in path.name else None
+        hashes = code_hashes(path.read_bytes(), str(args.source), shared) if ".cu." in path.name else None
         if hashes:
             lines.append(f'    {{"{path.parent.name}/{variant}", "{hashes[0]}", "{hashes[1]}"}},')
     text = "\n".join([*lines, "    {NULL, NULL, NULL},", "};", ""])

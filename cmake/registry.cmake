@@ -40,8 +40,8 @@ endfunction()
 function(rungs_code program target)
     set(code ${CMAKE_BINARY_DIR}/${target}_code.c)
     add_custom_command(OUTPUT ${code}
-        COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/code_hashes.py --out ${code} $<TARGET_OBJECTS:${target}>
-        DEPENDS ${PROJECT_SOURCE_DIR}/cmake/code_hashes.py $<TARGET_OBJECTS:${target}>
+        COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/code_hashes.py --source ${PROJECT_SOURCE_DIR} --out ${code} $<TARGET_OBJECTS:${target}>
+        DEPENDS ${PROJECT_SOURCE_DIR}/cmake/code_hashes.py ${PROJECT_SOURCE_DIR}/cmake/elf_code.py $<TARGET_OBJECTS:${target}>
         COMMAND_EXPAND_LISTS VERBATIM)
     target_sources(${program} PRIVATE ${code})
 endfunction()
