@@ -23,10 +23,11 @@ step() { # quietly, but for the end of what went wrong
     }
 }
 : >"$log"
-if [ ! -e "$tree/.git" ]; then
-    rm -rf "$tree"
+if [ ! -e "$tree.whole" ] || [ ! -e "$tree/.git" ]; then # a checkout that was cut off is made anew
+    rm -rf "$tree" "$tree.whole"
     step git worktree prune
     step git worktree add --detach "$tree" "$commit"
+    touch "$tree.whole"
 fi
 options=(-DRUNGS_TESTS=OFF -DRUNGS_EMULATOR=OFF) # what is compared is times: no emulator, no tests
 for name in RUNGS_CUDA RUNGS_CUDA_ARCHITECTURES RUNGS_CPU_ARCHITECTURE CMAKE_C_COMPILER CMAKE_CXX_COMPILER CMAKE_CUDA_COMPILER; do

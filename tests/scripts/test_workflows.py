@@ -71,6 +71,32 @@ class Files(unittest.TestCase):
                 if "self-hosted" in job["runs-on"] and "pull_request" in workflow["on"]:
                     self.assertIn("head.repo.full_name == github.repository", job["if"])
 
+    def test_jobs_that_wait_are_not_lost(self):
+        """Of a concurrency group GitHub keeps one run that waits and cancels the others: so no two pull requests may share one, nor runs by
+        hand. That only one measures at a time is for the lock on the runner."""
+        def group(file, **github):
+            text = WORKFLOWS[file].get("concurrency", {"group": "${{ github.run_id }}"})["group"]
+            def evaluated(match):
+                found = [github.get(term.strip().removeprefix("github.")) for term in match.group(1).split("||")]
+                return str(next(value for value in found if value))
+            return re.sub(r"\$\{\{(.*?)\}\}", evaluated, text)
+
+        def pull(number, run):
+            return group("gpu-regression.yml", run_id=run, **{"event.pull_request.number": number})
+        self.assertEqual(pull(7, 1001), pull(7, 1002))
+        others = [pull(7, 1001), pull(8, 1003), pull(None, 1004), pull(None, 1005), group("publish.yml", run_id=1006), group("publish.yml", run_id=1007)]
+        self.assertEqual(len(set(others)), len(others), others)
+        self.assertIs(WORKFLOWS["gpu-regression.yml"]["concurrency"]["cancel-in-progress"], True)
+        locks = {WORKFLOWS[file]["env"]["LOCK"] for file in ("gpu-regression.yml", "publish.yml")}
+        self.assertEqual(len(locks), 1)
+        measuring = 0
+        for workflow in WORKFLOWS.values():
+            for name, job, step in steps_of(workflow):
+                for line in re.findall(r".*\./rungs (?:ab|reproduce|run|calibrate)\b", step.get("run", "")):
+                    self.assertRegex(line, r'^\s*flock "\$LOCK" \./rungs ')
+                    measuring += 1
+        self.assertEqual(measuring, 2)
+
     @unittest.skipUnless(shutil.which("shellcheck"), "shellcheck is not installed")
     def test_shell(self):
         for file, workflow in WORKFLOWS.items():
