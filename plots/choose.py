@@ -38,7 +38,7 @@ def fastest_per_variant(rows, mode="cold"):
     return best
 
 
-USUAL = {"incomplete": "nan", "degenerate": "nan", "columns": "alike", "order": 4, "k": 0, "direction": "right", "gamma_per": "all", "reference": "received", "adjust": "yes",
+USUAL = {"incomplete": "nan", "degenerate": "nan", "columns": "alike", "order": 4, "k": 0, "direction": "right", "gamma_per": "all", "reference": "received", "adjust": "true",
          "nan": "decay", "min_periods": 1, "alpha": 0, "com": -1, "halflife": 0, "batch": 1}
 
 

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char *const AGGREGATES[] = {"mean", "var", "std", NULL};
-static const char *const ANSWERS[] = {"yes", "no", NULL};
+static const char *const TRUTH_VALUES[] = {"true", "false", NULL};
 static const char *const INCOMPLETE[] = {"nan", "inf", NULL};
 static const char *const NANS[] = {"decay", "propagate", NULL};
 static const char *const SEGMENTS[] = {"none", "mask", NULL};
@@ -21,8 +21,8 @@ static const ParamSpec PARAMS[] = {
     {"alpha", "weight of a new element, in (0, 1]; 0: not given", PARAM_REAL, "0", 0, 1, NULL},
     {"com", "centre of mass, alpha = 1 / (1 + com); -1: not given", PARAM_REAL, "-1", -1, 0x1p52, NULL},
     {"halflife", "alpha = 1 - 2^(-1 / halflife); 0: not given", PARAM_REAL, "0", 0, 0x1p52, NULL},
-    {"adjust", "yes: divide by the sum of the weights; no: y[i] = (1 - alpha) y[i-1] + alpha x[i]", PARAM_CHOICE, "yes", 0, 0,
-     ANSWERS},
+    {"adjust", "true: divide by the sum of the weights; false: y[i] = (1 - alpha) y[i-1] + alpha x[i]", PARAM_CHOICE, "true", 0, 0,
+     TRUTH_VALUES},
     {"min_periods", "outputs before so many observations are incomplete; 0 is 1", PARAM_INT, "1", 0, 0x1p40, NULL},
     {"incomplete", "the output while there are fewer than min_periods observations", PARAM_CHOICE, "nan", 0, 0, INCOMPLETE},
     {"nan", "decay: a NaN is no observation, but time passes; propagate: it shows in every later output of its series",

@@ -29,7 +29,7 @@ typedef struct Ewm {
 typedef struct EwmState {
     size_t count;     /* observations */
     size_t gap;       /* steps since the latest */
-    Dd weight;        /* of them all, as the next observation finds it; 1 for the latest if adjust=no */
+    Dd weight;        /* of them all, as the next observation finds it; 1 for the latest if adjust=false */
     Dd mean, spread;  /* sum w x, sum w (x - mean)^2 */
     Dd pairs;         /* 1 - sum w^2: what corrects the bias */
     double special;   /* 0, or what NaN and inf make of a mean */

@@ -37,8 +37,9 @@ static Status unknown_name(const Params *params, const char *name) {
 static void print_shortest(double number, char *text, size_t size) {
     for (int digits = 1; digits <= 17; digits++) {
         snprintf(text, size, "%.*g", digits, number);
-        if (strtod(text, NULL) == number) return;
+        if (strtod(text, NULL) == number) break;
     }
+    if (strchr(text, 'e') && fabs(number) >= 1 && fabs(number) < 1e6) snprintf(text, size, "%.0f", number); /* 300, not 3e+02 */
 }
 
 static Status set_number(ParamValue *value, const char *text) {

@@ -35,7 +35,7 @@ def incomplete_of(case):
 
 
 def adjusted(case):
-    return case["params"]["adjust"] == "yes"
+    return case["params"]["adjust"] == "true"
 
 
 def put(case, complete, out):

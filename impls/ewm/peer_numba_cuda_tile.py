@@ -2,7 +2,7 @@
 consecutive outputs: the first from the newest 10 span elements, the following by decaying, adding the element that enters and
 dropping the one that leaves; the sum of the weights likewise. Traffic: about one global read per output, 2 + 10 span / 48 shared
 ones. Rounding: float64; what is older than 10 span elements is left out: hence the bound `truncated`.
-Limits: mean, adjust=yes; the staged elements in 48 KiB (span 307 in float64); a NaN stays to the end of its tile, so nan=decay is right
+Limits: mean, adjust=true; the staged elements in 48 KiB (span 307 in float64); a NaN stays to the end of its tile, so nan=decay is right
 for inputs without one. Incomplete outputs: in the kernel.
 Origin: the source's Ewm class, written anew with the bounds that any n and span needs."""
 import math
@@ -37,7 +37,7 @@ def staged(case, tunables):
 
 
 def supports(case, tunables):
-    return only(case, agg=("mean",), adjust=("yes",), segments=("none",)) or refuse_shared(case, staged(case, tunables))
+    return only(case, agg=("mean",), adjust=("true",), segments=("none",)) or refuse_shared(case, staged(case, tunables))
 
 
 def tile_outputs(cuda, case, tile):

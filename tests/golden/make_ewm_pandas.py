@@ -36,7 +36,7 @@ def cases():
                         ewm = pd.Series(x).ewm(**decay, adjust=adjust, ignore_na=False, min_periods=min_periods)
                         y = getattr(ewm, agg)().to_numpy()
                         (name, value), = decay.items()
-                        words = f"agg={agg} {name}={value!r} adjust={'yes' if adjust else 'no'} min_periods={min_periods} n={len(x)}"
+                        words = f"agg={agg} {name}={value!r} adjust={'true' if adjust else 'false'} min_periods={min_periods} n={len(x)}"
                         yield words, x, y
 
 

@@ -35,7 +35,7 @@ def check_exact(folder):
     count = 0
     for kind in ("gap", "leading", "one", "inf", "sparse"):
         numpy.save(folder / "x.npy", values(kind, 8000))
-        for agg, adjust in (("mean", "yes"), ("mean", "no"), ("var", "yes"), ("var", "no")):
+        for agg, adjust in (("mean", "true"), ("mean", "false"), ("var", "true"), ("var", "false")):
             for variant in SCANS:
                 done = call("exec", f"ewm/{variant}", "--emulate", "--check", "--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy",
                             "--set", "span=3", "--set", f"agg={agg}", "--set", f"adjust={adjust}")

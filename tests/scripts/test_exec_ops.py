@@ -63,7 +63,7 @@ def ewm(bench, rng):
     x = rng.standard_normal(700)
     x[[0, 7, 8, 300]] = np.nan
     for variant in variants_of("ewm", "cpu_sequential", "cpu_best", "cuda_block_scan", "cuda_cub_scan", "cuda_log_stage"):
-        for settings, how in ((("span=20",), {"span": 20}), (("alpha=0.3", "adjust=no"), {"alpha": 0.3, "adjust": False}),
+        for settings, how in ((("span=20",), {"span": 20}), (("alpha=0.3", "adjust=false"), {"alpha": 0.3, "adjust": False}),
                               (("com=4.5", "min_periods=12"), {"com": 4.5, "min_periods": 12}), (("halflife=3",), {"halflife": 3})):
             bench.agree(variant, {"x": x}, {"y": pandas_ewm(x, **how)}, *settings)
         bench.agree(variant, {"x": x}, {"y": pandas_ewm(x, "std", span=20)}, "span=20", "agg=std", rtol=1e-9)
@@ -87,7 +87,7 @@ def ewm_refuses(bench):
     variant = "ewm/cpu_best"
     for settings, words in {("span=10", "alpha=0.3"): ["at most one"], ("span=0.5",): ["span=0.5", "at least 1"], ("alpha=0",): ["alpha=0", "(0, 1]"],
                             ("alpha=1.5",): ["alpha=1.5", "range"], ("com=-2",): ["com=-2"], ("halflife=0",): ["halflife=0", "halflife > 0"],
-                            ("half_life=3",): ["did you mean 'halflife'"], ("adjust=true",): ["adjust='true'", "yes, no"],
+                            ("half_life=3",): ["did you mean 'halflife'"], ("adjust=yes",): ["adjust='yes'", "true, false"],
                             ("min_periods=-1",): ["min_periods=-1", "range"], ("nan=skip",): ["nan='skip'", "decay, propagate"],
                             ("segments=mask",): ["'starts' is missing", "--in starts=FILE.npy", "u8[40]"], ("n=41",): ["n=41", "n=40"]}.items():
         bench.refuse(variant, x, y, *settings, words=words)

@@ -140,7 +140,7 @@ class Sums(unittest.TestCase):
 
 
 def ewm_case(dtype="f64", **params):
-    known = {"agg": "mean", "n": 2000, "span": 0.0, "alpha": 0.0, "com": -1.0, "halflife": 0.0, "adjust": "yes", "min_periods": 1,
+    known = {"agg": "mean", "n": 2000, "span": 0.0, "alpha": 0.0, "com": -1.0, "halflife": 0.0, "adjust": "true", "min_periods": 1,
              "incomplete": "nan", "nan": "decay", "segments": "none"}
     return {"op": "ewm", "params": {**known, **params}, "dtype": dtype, "input": "normal", "seed": 7}
 
@@ -162,7 +162,7 @@ def define_ewm(case, inputs):
     y = numpy.full(x.size, incomplete)
     for i in range(x.size):
         w = q ** numpy.arange(i, -1, -1.0)
-        if p["adjust"] == "no":
+        if p["adjust"] == "false":
             w[1:] *= 1 - q
         seen = ~numpy.isnan(x[: i + 1])
         if seen.sum() < max(1, p["min_periods"]):
@@ -177,7 +177,7 @@ def define_ewm(case, inputs):
 
 class Ewm(unittest.TestCase):
     CASES = [ewm_case(n=400), ewm_case("f32", n=300, span=30.0), ewm_case(n=1), ewm_case(n=300, alpha=0.1), ewm_case(n=300, com=5.0),
-             ewm_case(n=300, halflife=4.0), ewm_case(n=300, span=1.0), ewm_case(n=300, span=20.0, adjust="no"),
+             ewm_case(n=300, halflife=4.0), ewm_case(n=300, span=1.0), ewm_case(n=300, span=20.0, adjust="false"),
              ewm_case(n=300, span=20.0, min_periods=20), ewm_case(n=300, span=20.0, min_periods=0, incomplete="inf"),
              ewm_case(n=300, span=20.0, min_periods=20, incomplete="inf"), ewm_case(n=0), ewm_case(n=3, min_periods=9)]
     VARIANCES = [ewm_case(n=300, span=20.0, agg=agg) for agg in ("var", "std")]

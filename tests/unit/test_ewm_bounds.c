@@ -11,7 +11,7 @@ static mpfr_t sum, weights, weight, squares, second, term, q_exact;
 static const char *const FINITE[] = {"uniform",   "normal",    "ones",        "ramp",  "constant", "integers", "offset1e3",
                                      "offset1e8", "spike1e16", "alternating", "mixed", "denormal", "sorted",   "heavytail"};
 
-/* Weighted mean (and variance, corrected) of x[first .. i] without NaN: weights q^j; adjust=no: the later ones times alpha. */
+/* Weighted mean (and variance, corrected) of x[first .. i] without NaN: weights q^j; adjust=false: the later ones times alpha. */
 static double by_definition(const Scan *self, size_t first, size_t i, int agg, bool adjust, double span) {
     mpfr_set_d(q_exact, span, MPFR_RNDN);
     mpfr_sub_ui(q_exact, q_exact, 1, MPFR_RNDN);
@@ -58,7 +58,7 @@ static void every_family_agrees_with_the_definition(void **state) {
             for (size_t s = 0; s < COUNT(spans); s++)
                 for (int mode = 0; mode < 4; mode++) {
                     Scan self = scan_open("ewm agg=%s n=130 span=%g adjust=%s segments=%s dtype=f64 input=%s seed=5", aggs[a],
-                                          spans[s], mode & 1 ? "no" : "yes", mode & 2 ? "mask" : "none", FINITE[f]);
+                                          spans[s], mode & 1 ? "false" : "true", mode & 2 ? "mask" : "none", FINITE[f]);
                     for (size_t i = 20; mode & 2 && i < 130; i += 37) array_set(&self.in[1], i, 1);
                     scan_truth(&self, 0);
                     size_t first = 0;
@@ -179,7 +179,7 @@ static void right_means_pass_and_near_misses_fail(void **state) {
     for (size_t f = 0; f < COUNT(FINITE); f++)
         for (size_t s = 0; s < COUNT(spans); s++)
             for (int mode = 0; mode < 4; mode++) {
-                Scan scan = scan_open("ewm n=5000 span=%g adjust=%s dtype=%s input=%s seed=2", spans[s], mode & 1 ? "no" : "yes",
+                Scan scan = scan_open("ewm n=5000 span=%g adjust=%s dtype=%s input=%s seed=2", spans[s], mode & 1 ? "false" : "true",
                                       mode & 2 ? "f32" : "f64", FINITE[f]);
                 const double alpha = 2 / (spans[s] + 1);
                 const Run run = {&scan, mode & 2, !(mode & 1), alpha, 1 - alpha};
@@ -217,7 +217,7 @@ static void right_variances_pass(void **state) {
         for (size_t s = 0; s < COUNT(spans); s++)
             for (int mode = 0; mode < 4; mode++) {
                 Scan scan = scan_open("ewm agg=var n=5000 span=%g adjust=%s dtype=%s input=%s seed=2", spans[s],
-                                      mode & 1 ? "no" : "yes", mode & 2 ? "f32" : "f64", FINITE[f]);
+                                      mode & 1 ? "false" : "true", mode & 2 ? "f32" : "f64", FINITE[f]);
                 const double alpha = 2 / (spans[s] + 1);
                 const Run run = {&scan, mode & 2, !(mode & 1), alpha, 1 - alpha};
                 scan_truth(&scan, EWM_BOUND_SCAN);

@@ -14,7 +14,7 @@ static const char *const AGGS[] = {"mean", "var", "std"};
 static void every_mode(size_t n, const char *decay, const char *input, const char *more, const char *threads) {
     for (size_t m = 0; m < 3 * 2 * 2 * 2 * 2; m++) {
         Scan self = scan_open("ewm agg=%s dtype=%s adjust=%s nan=%s segments=%s n=%zu %s input=%s seed=%zu %s", AGGS[m % 3],
-                              m / 3 % 2 ? "f32" : "f64", m / 6 % 2 ? "no" : "yes", m / 12 % 2 ? "propagate" : "decay",
+                              m / 3 % 2 ? "f32" : "f64", m / 6 % 2 ? "false" : "true", m / 12 % 2 ? "propagate" : "decay",
                               m / 24 ? "mask" : "none", n, decay, input, n + m, more);
         scan_truth(&self, 0);
         for (size_t v = 0; v < VARIANT_COUNT; v++) scan_check(&VARIANTS[v], &self, threads);
@@ -66,7 +66,7 @@ static void a_gap_outlives_its_weights(void **state) {
     for (size_t v = 0; v < VARIANT_COUNT; v++)
         for (int adjust = 0; adjust < 2; adjust++) {
             char reason[REASON_MAX];
-            Scan self = scan_open("ewm n=40000 span=3 adjust=%s dtype=f64", adjust ? "yes" : "no");
+            Scan self = scan_open("ewm n=40000 span=3 adjust=%s dtype=f64", adjust ? "true" : "false");
             for (size_t i = 0; i < self.n; i++) array_set(&self.in[0], i, i == 0 ? 5 : i == 39998 ? 7 : NAN);
             assert_true(scan_run(VARIANTS[v].variant, &self, "2", reason));
             for (size_t i = 0; i < self.n; i++) assert_true(array_get(&self.out[0], i) == (i < 39998 ? 5 : 7));

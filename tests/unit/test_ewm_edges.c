@@ -24,12 +24,12 @@ static void hand_computed_values(void **state) {
     (void)state;
     static const double x[] = {2, 4, NAN, 1};
     check("n=4 span=3", x, (double[]){2, 10. / 3, 10. / 3, (0.25 + 1 + 1) / (0.125 + 0.25 + 1)});
-    check("n=4 com=1 adjust=no", x, (double[]){2, 3, 3, (0.25 * 3 + 0.5) / 0.75});
+    check("n=4 com=1 adjust=false", x, (double[]){2, 3, 3, (0.25 * 3 + 0.5) / 0.75});
     check("n=4 halflife=1", x, (double[]){2, 10. / 3, 10. / 3, 2.25 / 1.375});
     check("n=4 alpha=0.5 nan=propagate", x, (double[]){2, 10. / 3, NAN, NAN});
     /* Two observations: weights 1/2 and 1, or 1/2 and 1/2: (4 - 2)^2 / 2 whatever they are. */
     check("n=4 span=3 agg=var", x, (double[]){NAN, 2, 2, 40. / 13});
-    check("n=3 span=3 agg=std adjust=no", x, (double[]){NAN, sqrt(2), sqrt(2)});
+    check("n=3 span=3 agg=std adjust=false", x, (double[]){NAN, sqrt(2), sqrt(2)});
     check("n=4 span=3 agg=var nan=propagate", x, (double[]){NAN, 2, NAN, NAN});
 }
 
@@ -47,10 +47,10 @@ static void infinities_stay_and_cancel(void **state) {
     (void)state;
     static const double x[] = {1, -INFINITY, 1, NAN, INFINITY, 1};
     check("n=6 span=3", x, (double[]){1, -INFINITY, -INFINITY, -INFINITY, NAN, NAN});
-    check("n=6 span=3 adjust=no agg=var", x, (double[]){NAN, NAN, NAN, NAN, NAN, NAN});
+    check("n=6 span=3 adjust=false agg=var", x, (double[]){NAN, NAN, NAN, NAN, NAN, NAN});
     /* Older elements have no weight at all. */
     check("n=6 span=1", x, (double[]){1, -INFINITY, 1, 1, INFINITY, 1});
-    check("n=6 com=0 nan=propagate adjust=no", x, x);
+    check("n=6 com=0 nan=propagate adjust=false", x, x);
 }
 
 static void nothing_leaks_into_another_series(void **state) {
