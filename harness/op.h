@@ -37,6 +37,9 @@ typedef struct Op {
     const char *const *families; /* meaningful input families, NULL-terminated; see verify/families.h */
     const Bound *bounds;
     int in_count, out_count;
+    /* The sizes of outputs depend on the data (strings): the first dimension that shapes() gives an output is the most it can need,
+     * and variants allocate their outputs through args->memory. */
+    bool sized_by_data;
     /* Names, dtypes and shapes of inputs and outputs for a case; data pointers stay NULL. */
     Status (*shapes)(const Case *problem, Array *in, Array *out);
     /* From arrays of the user's own (names, dtypes and shapes set; some may be missing: in[i].rank < 0) fill the parameters that
@@ -49,6 +52,9 @@ typedef struct Op {
     Status (*generate)(const Case *problem, int index, Array *in);
     /* Values and tolerances for every output, parameters taken as the variants receive them. bound: index into bounds. */
     Status (*truth)(const Case *problem, const Array *in, int bound, Truth *out);
+    /* Instead of truth(), for outputs that must be right to the byte: writes them into `out`, which has the room that shapes()
+     * gave, and sets the first dimension of outputs sized by data. bound: index into bounds; each is an oracle of its own here. */
+    Status (*exact)(const Case *problem, const Array *in, int bound, Array *out);
     Work (*work)(const Case *problem);
     /* Does truth() call code that the user brought for this case? Then it runs in a worker, where it can crash or hang at its own
      * cost. NULL: never. */

@@ -31,8 +31,19 @@ typedef enum Backend { BACKEND_CPU, BACKEND_CUDA, BACKEND_PEER } Backend;
 
 enum { REASON_MAX = 256 };
 
-/* Harness-owned allocator for ops whose output size depends on the data or whose subject is allocation itself: counted and timed.
- */
+/* Harness-owned allocator for ops whose output size depends on the data or whose subject is allocation itself: counted, and timed
+ * with the call. A CPU variant gets malloc; a CUDA variant the resource that its tunable `memory` names (MEMORY_TUNABLE; cuda
+ * without it). run() releases what it allocated, except what it hands over as an output sized by data: it sets out[i].data and
+ * out[i].shape[0], and the harness releases that after the call, outside its time. Null for 0 bytes. */
+#define MEMORY_TUNABLE                                                                                                             \
+    {                                                                                                                              \
+        "memory",                                                                                                                  \
+            "cuda: cudaMalloc and cudaFree; pool: a stream-ordered pool that keeps its memory; arena: one block taken before "     \
+            "the call, so that allocation costs nothing",                                                                          \
+            PARAM_CHOICE, "cuda", 0, 0, MEMORY_RESOURCES                                                                           \
+    }
+extern const char *const MEMORY_RESOURCES[]; /* harness/base/refuse.c */
+
 typedef struct VariantMemory {
     Status (*allocate)(struct VariantMemory *memory, size_t bytes, void *stream, void **out);
     void (*release)(struct VariantMemory *memory, void *pointer, void *stream);
