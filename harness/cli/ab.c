@@ -4,6 +4,7 @@
 #include "base/rng.h"
 #include "cli/commands.h"
 #include "cli/compare.h"
+#include "cli/narrow.h"
 #include "cli/options.h"
 #include "cli/repeat.h"
 #include "cli/words.h"
@@ -17,7 +18,8 @@
 enum { LEAST_REPETITIONS = 9, PATH_TEXT = 700 };
 
 typedef struct Ab {
-    const char *base_ref, *new_ref, *folder;
+    const char *base_ref, *new_ref, *out;
+    char folder[PATH_TEXT];
     char binaries[2][PATH_TEXT], files[2][PATH_TEXT];
     int repetitions, seed;
     RepeatOptions run;
@@ -40,6 +42,7 @@ static Status run_in_order(const Ab *ab, Repeat repeats[2]) {
     const int total = 2 * ab->repetitions;
     unsigned char *order = malloc((size_t)total);
     if (!order) return status_fail(STATUS_MEMORY, "no memory for an order of %d processes", total);
+    bool narrowed[2] = {false, false};
     draw_order(order, ab->repetitions, ab->seed);
     Status status = STATUS_OK;
     for (int i = 0; i < total && status == STATUS_OK; i++) {
@@ -47,6 +50,11 @@ static Status run_in_order(const Ab *ab, Repeat repeats[2]) {
         snprintf(note, sizeof note, "%s, process %d of %d, seed %d", SIDES[order[i]], i + 1, total, ab->seed);
         fprintf(stderr, "rungs ab: %s\n", note);
         status = repeat_once(&repeats[order[i]], note);
+        if (status == STATUS_INVALID && !narrowed[order[i]]) {
+            narrowed[order[i]] = true;
+            status = narrow_words(&repeats[order[i]], &repeats[!order[i]], ab->folder);
+            if (status == STATUS_OK) status = repeat_once(&repeats[order[i]], note);
+        }
     }
     free(order);
     return status;
@@ -78,10 +86,9 @@ static Status build_refs(Ab *ab) {
 }
 
 static Status prepare_files(Ab *ab) {
-    char folder[PATH_TEXT];
-    const int length = ab->folder
-                           ? snprintf(folder, sizeof folder, "%s", ab->folder)
-                           : snprintf(folder, sizeof folder, RUNGS_BINARY_DIR "/ab/%lld-%d", (long long)time(NULL), (int)getpid());
+    char *folder = ab->folder;
+    const int length = ab->out ? snprintf(folder, PATH_TEXT, "%s", ab->out)
+                               : snprintf(folder, PATH_TEXT, RUNGS_BINARY_DIR "/ab/%lld-%d", (long long)time(NULL), (int)getpid());
     if (length > PATH_TEXT - 20) return status_fail(STATUS_INVALID, "--out: too long a path");
     for (int i = 0; i < 2; i++) snprintf(ab->files[i], PATH_TEXT, "%.*s/%s.jsonl", PATH_TEXT - 20, folder, SIDES[i]);
     return repeat_folder(folder);
@@ -100,6 +107,8 @@ static Status ab_run(Ab *ab, char *const *words, int count) {
         status = repeat_prepare(&repeats[i]);
     }
     if (status == STATUS_OK) status = run_in_order(ab, repeats);
+    for (int i = 0; i < 2; i++)
+        if (repeats[i].words != scenarios) repeat_words_free(repeats[i].words);
     repeat_words_free(scenarios);
     if (status == STATUS_OK) printf("rows: %s %s\n", ab->files[0], ab->files[1]);
     return status;
@@ -121,7 +130,7 @@ int command_ab(int argc, char **argv) {
         {"new", "COMMIT", CLI_TEXT, &ab.new_ref, "with --base: build this commit for NEW (default HEAD)", NULL},
         {"repetitions", "N", CLI_COUNT, &ab.repetitions, "processes of each build (default 10, at least 9)", NULL},
         {"seed", "N", CLI_COUNT, &ab.seed, "of the order (default: from the clock; the rows tell it)", NULL},
-        {"out", "FOLDER", CLI_TEXT, &ab.folder, "base.jsonl and new.jsonl, appended to (default: in the build folder)", NULL},
+        {"out", "FOLDER", CLI_TEXT, &ab.out, "base.jsonl and new.jsonl, appended to (default: in the build folder)", NULL},
         REPEAT_OPTIONS(ab.run),
         COMPARE_OPTIONS(ab.compare),
         {0},

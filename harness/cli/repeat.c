@@ -3,6 +3,7 @@
 #include "base/process.h"
 #include "cli/commands.h"
 #include "cli/words.h"
+#include "plan/scenario.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -13,23 +14,51 @@
 
 enum { PATH_TEXT = 1024 };
 
-static char *resolve(const char *word) {
-    char path[PATH_TEXT];
-    const int length = snprintf(path, sizeof path, "%s/scenarios/%s.yaml", RUNGS_SOURCE_DIR, word);
-    const bool named = !strpbrk(word, " =") && length < PATH_TEXT && access(path, R_OK) == 0;
-    return strdup(named ? path : word);
+typedef struct List {
+    char **words;
+    int count;
+} List;
+
+static Status append(List *list, const char *word) {
+    char **grown = realloc(list->words, ((size_t)list->count + 2) * sizeof *grown);
+    if (!grown) return status_fail(STATUS_MEMORY, "no memory for the names of scenarios");
+    list->words = grown;
+    grown[list->count + 1] = NULL;
+    grown[list->count] = strdup(word);
+    return grown[list->count++] ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for the names of scenarios");
+}
+
+static Status append_folder(List *list, const char *path) {
+    char **files = NULL;
+    int count = 0;
+    TRY(scenario_files(path, &files, &count));
+    Status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = append(list, files[i]);
+    scenario_files_free(files, count);
+    return status;
+}
+
+static Status append_word(List *list, const char *word) {
+    char file[PATH_TEXT], folder[PATH_TEXT];
+    struct stat info;
+    const bool name = !strpbrk(word, " =") &&
+                      snprintf(file, sizeof file, "%s/scenarios/%s.yaml", RUNGS_SOURCE_DIR, word) < PATH_TEXT &&
+                      snprintf(folder, sizeof folder, "%s/scenarios/%s", RUNGS_SOURCE_DIR, word) < PATH_TEXT;
+    if (name && access(file, R_OK) == 0) return append(list, file);
+    if (name && *word && stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return append_folder(list, folder);
+    return append(list, word);
 }
 
 Status repeat_words(char *const *words, int count, char ***out) {
-    char **copy = calloc((size_t)count + 1, sizeof *copy);
-    bool good = copy != NULL;
-    for (int i = 0; i < count && good; i++) good = (copy[i] = resolve(words[i])) != NULL;
-    if (!good) {
-        repeat_words_free(copy);
-        return status_fail(STATUS_MEMORY, "no memory for the names of %d scenarios", count);
-    }
-    *out = copy;
-    return STATUS_OK;
+    List list = {0};
+    Status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = append_word(&list, words[i]);
+    if (status == STATUS_OK && list.count == 0) status = status_fail(STATUS_INVALID, "there is no scenario in what is named");
+    if (status == STATUS_OK)
+        *out = list.words;
+    else
+        repeat_words_free(list.words);
+    return status;
 }
 
 void repeat_words_free(char **words) {
@@ -60,6 +89,7 @@ static Status add_words(const Repeat *self, Words *argv) {
     TRY(words_option(argv, "--device", o->device));
     TRY(words_option(argv, "--timeout", o->timeout));
     TRY(words_option(argv, "--memory-limit", o->memory_limit));
+    TRY(words_option(argv, "--budget", self->budget));
     if (o->quick) TRY(words_add(argv, "--quick"));
     if (o->full) TRY(words_add(argv, "--full"));
     return self->knows_no_ceilings ? words_add(argv, "--no-ceilings") : STATUS_OK;

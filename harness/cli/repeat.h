@@ -29,16 +29,18 @@ typedef struct Repeat {
     const char *out;    /* appended to */
     char **words;       /* scenarios and cases, NULL-terminated; see repeat_words */
     const RepeatOptions *options;
+    const char *budget;     /* NULL: no limit */
     bool knows_no_ceilings; /* set by repeat_prepare */
 } Repeat;
 
-/* Scenario names become paths of this checkout, so that all builds run the same scenario. Free with repeat_words_free. */
+/* Scenario names become paths of this checkout, folders of scenarios the paths of their files: whatever checkout a build is of, it
+ * runs the same list. Free with repeat_words_free. */
 Status repeat_words(char *const *words, int count, char ***out);
 void repeat_words_free(char **words);
 /* Asks the binary for what it can do. */
 Status repeat_prepare(Repeat *self);
 /* Runs it once. note: becomes the variable RUNGS_AB of its environment line. A row that failed is no error here: the row says so.
- */
+ * STATUS_INVALID if the build does not know what it is to run; it has written nothing then. */
 Status repeat_once(const Repeat *self, const char *note);
 /* Creates a folder and those above it. */
 Status repeat_folder(const char *path);

@@ -54,6 +54,16 @@ class Programs(unittest.TestCase):
         path.chmod(0o755)
         return path
 
+    def choosy(self, name, *refused):
+        """A program that does not know the ops that scenarios or cases name so."""
+        path = self.program(name)
+        path.write_text(path.read_text().replace("out = pathlib", f"""texts = [pathlib.Path(w).read_text() if w.endswith(".yaml") else w for w in words]
+for word in {list(refused)!r}:
+    if any(word in text for text in texts):
+        sys.exit(print(f"no op {{word}}") or 2)
+out = pathlib""", 1))
+        return path
+
     def diary(self):
         return [json.loads(line) for line in (self.folder / "diary").read_text().splitlines()]
 
@@ -101,6 +111,39 @@ class Programs(unittest.TestCase):
         self.ab(self.program("base", help="--quick"), self.program("new"), "smoke/rolling", "--seed", 1, code=0)
         for line in self.diary():
             self.assertEqual("--no-ceilings" in line, line[0] == "new")
+
+    def test_a_folder_is_one_list_for_both(self):
+        """Its files, as they are in this checkout: a worktree of another commit may hold others below that name."""
+        self.ab(self.program("base"), self.program("new"), "smoke", "gate/kernels", "--seed", 1, code=0)
+        files = [str(path) for path in sorted((SOURCE / "scenarios/smoke").rglob("*.yaml"))] + [str(SOURCE / "scenarios/gate/kernels.yaml")]
+        for line in self.diary():
+            self.assertEqual(line[2:line.index("--out")], files)
+
+    def test_what_one_build_does_not_know_is_told_of(self):
+        """The other runs it; the rest of the scenario is run by both."""
+        scenario = self.folder / "mixed.yaml"
+        suites = {op: f"  - op: {op}\n    axes:\n      - x\n" for op in ("double", "novel", "ewm", "other")}
+        scenario.write_text("title: t\nsuites:\n" + "".join(suites.values()) + "claims:\n  - id: c\n")
+        done = self.ab(self.choosy("base", "novel", "strange"), self.program("new"), scenario, "strange n=3", "smoke/rolling", "--seed", 1, code=0)
+        self.assertRegex(done.stderr, r"left out of base, which does not know it; new runs it: \S+/base-0-mixed-suite2\.yaml\n.*no op novel")
+        self.assertIn("new runs it: strange n=3", done.stderr)
+        ran = {line[0]: line[2:line.index("--out")] for line in self.diary() if "--budget" not in line}
+        smoke = str(SOURCE / "scenarios/smoke/rolling.yaml")
+        self.assertEqual(ran["new"], [str(scenario), "strange n=3", smoke])
+        parts = [str(self.folder / f"out/base-0-mixed-suite{k}.yaml") for k in (1, 3, 4)]
+        self.assertEqual(ran["base"], [*parts, smoke])
+        lines = {op: number for number, line in enumerate(scenario.read_text().splitlines()) for op in suites if f"op: {op}" in line}
+        for part, op in zip(parts, ("double", "ewm", "other")):
+            text = pathlib.Path(part).read_text()
+            self.assertEqual(text.replace("\n\n", "\n").split("suites:")[1].strip("\n"), suites[op].strip("\n"))
+            self.assertIn(f"op: {op}", text.splitlines()[lines[op]])
+        for name in ("base", "new"):
+            self.assertEqual(len(rows_of(self.folder / f"out/{name}.jsonl", "environment")), 10, "probes leave no rows")
+
+    def test_what_no_build_knows_is_an_error(self):
+        base, new = self.choosy("base", "strange"), self.choosy("new", "strange", "novel")
+        self.assertIn("neither build runs strange n=3", self.ab(base, new, "strange n=3", "x=1 y", "--seed", 1, code=2).stderr)
+        self.assertIn("knows nothing of what is to be compared", self.ab(base, new, "novel n=3", "--seed", 1, code=2).stderr)
 
     def test_bad_words_and_programs(self):
         base, new = self.program("base"), self.program("new")
