@@ -1,0 +1,105 @@
+/* column.cuh - a column of strings as Arrow lays it out, on the device: offsets (rows + 1 of type O), bytes, validity bits (least
+ * significant first, 1 = valid; no bits: all rows are valid). Offsets of a slice do not begin at 0. */
+#ifndef RUNGS_STRINGS_COLUMN_CUH
+#define RUNGS_STRINGS_COLUMN_CUH
+
+#include "common/strings/row.h"
+#include "kernel.h"
+#include "variant.h"
+
+/* Borrowed. */
+template <typename O> struct StringsView {
+    const O *offsets;
+    const unsigned char *chars;
+    const unsigned char *validity; /* null: all rows are valid */
+    size_t rows;
+
+    __device__ bool valid(size_t i) const { return !validity || (validity[i / 8] >> i % 8 & 1); }
+    __device__ size_t size(size_t i) const { return (size_t)(offsets[i + 1] - offsets[i]); }
+    __device__ const unsigned char *data(size_t i) const { return chars + offsets[i]; }
+    __device__ StringSpan span(size_t i) const {
+        const O begin = offsets[i], end = offsets[i + 1];
+        return {chars + begin, (size_t)(end - begin)};
+    }
+};
+
+/* Owned: made from args->memory. Members that are not allocated are null. */
+template <typename O> struct StringsColumn {
+    O *offsets = nullptr;
+    unsigned char *chars = nullptr;
+    unsigned char *validity = nullptr;
+    size_t rows = 0, bytes = 0;
+
+    StringsView<O> view() const { return {offsets, chars, validity, rows}; }
+};
+
+/* Bytes of validity bits; Arrow counts bytes, warps write words. */
+constexpr size_t validity_bytes(size_t rows) {
+    return (rows + 7) / 8;
+}
+constexpr size_t validity_room(size_t rows) {
+    return (rows + 31) / 32 * 4;
+}
+
+/* n elements of device memory. */
+template <typename T> Status memory_allocate(const VariantArgs *args, size_t n, T **out) {
+    void *pointer = nullptr;
+    const Status status = args->memory->allocate(args->memory, n * sizeof(T), args->stream, &pointer);
+    *out = status == STATUS_OK ? (T *)pointer : nullptr;
+    return status;
+}
+
+/* Sets the pointer to null, so that releasing twice does no harm. */
+template <typename T> void memory_release(const VariantArgs *args, T **pointer) {
+    if (*pointer) args->memory->release(args->memory, (void *)*pointer, args->stream);
+    *pointer = nullptr;
+}
+
+/* Offsets and, if asked for, validity of a new column; its bytes follow when their number is known. On failure what was allocated
+ * stays in `out`, for strings_release(). */
+template <typename O> Status strings_allocate(const VariantArgs *args, size_t rows, bool with_validity, StringsColumn<O> *out) {
+    *out = StringsColumn<O>();
+    out->rows = rows;
+    TRY(memory_allocate(args, rows + 1, &out->offsets));
+    return with_validity ? memory_allocate(args, validity_room(rows), &out->validity) : STATUS_OK;
+}
+
+template <typename O> Status strings_allocate_chars(const VariantArgs *args, size_t bytes, StringsColumn<O> *out) {
+    out->bytes = bytes;
+    return memory_allocate(args, bytes, &out->chars);
+}
+
+template <typename O> void strings_release(const VariantArgs *args, StringsColumn<O> *column) {
+    memory_release(args, &column->offsets);
+    memory_release(args, &column->chars);
+    memory_release(args, &column->validity);
+    *column = StringsColumn<O>();
+}
+
+/* Inputs `first` to first + 2 of an op: offsets, bytes, validity, which may be empty. */
+template <typename O> StringsView<O> strings_input(const VariantArgs *args, int first) {
+    const Array *in = args->in + first;
+    return {(const O *)in[0].data, (const unsigned char *)in[1].data,
+            array_count(&in[2]) > 0 ? (const unsigned char *)in[2].data : nullptr, in[0].shape[0] - 1};
+}
+
+/* The column becomes outputs `first` to first + 2; it owns nothing any more. */
+template <typename O> void strings_hand_over(const VariantArgs *args, int first, StringsColumn<O> *column) {
+    Array *out = args->out + first;
+    out[0].data = column->offsets;
+    out[0].shape[0] = column->rows + 1;
+    out[1].data = column->chars;
+    out[1].shape[0] = column->bytes;
+    out[2].data = column->validity;
+    out[2].shape[0] = column->validity ? validity_bytes(column->rows) : 0;
+    *column = StringsColumn<O>();
+}
+
+/* A warp writes the validity of its 32 rows, beginning with a multiple of 32. All lanes take part; those past the last row say
+ * false. */
+static __device__ inline void validity_write(unsigned char *validity, size_t rows, size_t row, bool valid) {
+    const unsigned word = __ballot_sync(0xffffffffu, valid);
+    if (row % 32 == 0 && row < rows) ((unsigned *)validity)[row / 32] = word;
+}
+
+#endif
