@@ -11,9 +11,13 @@ ASSUMED_SPREAD = 0.03    # of log process medians, where it can neither be seen 
 MEDIAN_LOSS = math.sqrt(math.pi / 2)  # standard error of a median over that of a mean, normal noise
 
 
-def adjusted(p, axis=-1):
-    """Benjamini-Hochberg over a suite. Where nothing changed at all it keeps the chance of a single false alarm below ALPHA."""
-    return stats.false_discovery_control(p, axis=axis, method="bh") if np.size(p) else np.asarray(p, float)
+def adjusted(p, axis=-1, suite=None):
+    """Benjamini-Hochberg over a family: p of one kind of test. Where nothing changed at all it keeps the chance of a single false alarm
+    below ALPHA. suite: of how many comparisons, all kinds together; the family's share of them is its share of ALPHA."""
+    if not np.size(p):
+        return np.asarray(p, float)
+    count = np.shape(p)[axis]
+    return np.minimum(1, stats.false_discovery_control(p, axis=axis, method="bh") * ((suite or count) / count))
 
 
 def noise_floor(spread, degrees, base_count, new_count, suite):

@@ -22,11 +22,20 @@ def judge(comparisons, min_effect=decide.MIN_EFFECT, noise=None):
         judge_processes(group) if counts else judge_samples(group, noise)
     for c in pending:
         set_floor(c, noise, min_effect, len(pending))
-    for c, p in zip(pending, decide.adjusted([c.p for c in pending])):
-        c.p_adjusted = float(p)
+    correct(pending)
+    for c in pending:
         c.verdict = str(decide.verdicts(c.ratio, c.low, c.high, c.p_adjusted, min_effect, c.noise_floor))
         c.reason = explain(c, min_effect, len(pending))
         c.series = ()
+
+
+def correct(pending):
+    """Each kind of test is a family of its own. The p of samples says nothing of what varies from process to process (the floor does), so
+    it is small where nothing changed; among others it would make Benjamini and Hochberg's rule believe them more easily."""
+    for kind in ("processes", "samples"):
+        family = [c for c in pending if c.tested_on == kind]
+        for c, p in zip(family, decide.adjusted([c.p for c in family], suite=len(pending))):
+            c.p_adjusted = float(p)
 
 
 def can_decide(base_count, new_count, suite):

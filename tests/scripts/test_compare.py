@@ -91,6 +91,21 @@ class Compare(unittest.TestCase):
         self.assertIn("rungs ab", self.output)
         self.assertEqual(self.only(self.compare(base, self.make("new", 2, runs=1, change=self.slowed(30, 1.5)), code=1), "slower")["tested_on"], "samples")
 
+    def test_kinds_of_tests_are_families(self):
+        """7 rows of one process a side, all very different, and one of 10: its p is corrected for all eight, and not helped by the others."""
+        def rare(factor):
+            def change(row, number):
+                return self.slowed(row["params"]["window"], factor)(row, number) if row["params"]["window"] == 30 or number == 0 else None
+            return change
+        new = self.make("new", 2, change=lambda row, number: rare(1.1 if row["params"]["window"] != 30 else 1.05)(row, number))
+        told = self.compare(self.make("base", 1, change=rare(1.0)), new, code=1)
+        lone = self.only(told, "slower")
+        self.assertEqual((lone["case"].split()[3], lone["tested_on"]), ("window=30", "processes"))
+        self.assertAlmostEqual(lone["p_adjusted"], 8 * lone["p"])
+        others = [c for c in told["comparisons"] if c is not lone]
+        self.assertEqual({c["tested_on"] for c in others}, {"samples"})
+        self.assertLess(max(c["p"] for c in others), 0.005)
+
     def test_noise_floor(self):
         """Calibration lets one process a side be judged, and keeps a loud machine from crying wolf."""
         calibrate = [sys.executable, SOURCE / "compare/calibrate.py"]

@@ -188,6 +188,33 @@ class KnownTruth(unittest.TestCase):
             alarms = int((np.abs(np.log(sides[1] / sides[0])) >= np.log1p(np.maximum(floor, decide.MIN_EFFECT))).any(axis=1).sum())
             self.assertLessEqual(alarms, SUITES // 100, (count, spread))
 
+    def test_a_suite_of_both_kinds(self):
+        """Half of the rows from 10 processes a side, half from one, on a loud machine where nothing changed. The samples' p is next to 0 there;
+        what was tested on processes must not be believed more easily for it, and the floor keeps the others quiet."""
+        rng, half = np.random.default_rng(11), ROWS // 2
+        many, spread = np.exp(0.08 * rng.standard_normal((2, SUITES * half, PROCESSES))), 0.08
+        found = evidence.from_processes(*many)
+        p_many = found.p.reshape(SUITES, half)
+        levels = spread * rng.standard_normal((2, SUITES * half, 1))
+        sides = np.exp(levels + 0.01 * rng.standard_normal((2, SUITES * half, SAMPLES)))
+        p_few = evidence.u_test(*sides).reshape(SUITES, half)
+        ratio = evidence.medians(sides[1]) / evidence.medians(sides[0])
+        floor = decide.noise_floor(spread, np.inf, 1, 1, ROWS)
+
+        def alarms(p_processes, p_samples):
+            told = np.column_stack([decide.verdicts(found.ratio, found.low, found.high, p_processes.ravel(), decide.MIN_EFFECT, 0).reshape(SUITES, half),
+                                    decide.verdicts(ratio, ratio, ratio, p_samples.ravel(), decide.MIN_EFFECT, floor).reshape(SUITES, half)])
+            return int(np.isin(told, ["slower", "faster"]).any(axis=1).sum())
+        self.assertGreater((p_few < decide.ALPHA).mean(), 0.8)
+        self.assertLessEqual(alarms(*(decide.adjusted(p, axis=1, suite=ROWS) for p in (p_many, p_few))), SUITES // 100)
+        together = decide.adjusted(np.column_stack([p_many, p_few]), axis=1)
+        self.assertGreater(alarms(together[:, :half], together[:, half:]), SUITES // 20, "in one family they do alarm")
+
+    def test_a_family_in_a_suite(self):
+        """As if the rest of the suite had p = 1."""
+        p = np.random.default_rng(12).random(30) ** 4
+        self.assertTrue(np.allclose(decide.adjusted(p, suite=100), decide.adjusted(np.concatenate([p, np.ones(70)]))[:30]))
+
     def test_the_simulation_sees_a_bad_rule(self):
         """Without the correction for many tests and the least effect, noise of these kinds is a false alarm in most suites."""
         rng = np.random.default_rng(3)
