@@ -34,7 +34,10 @@ typedef struct Op {
     const char *name;
     const char *summary;
     const ParamSpec *params;
-    const char *const *families; /* meaningful input families, NULL-terminated; see verify/families.h */
+    const DType *dtypes; /* that its cases may have, the default first, DTYPE_COUNT last; NULL: f64 and f32 */
+    /* Meaningful input families, NULL-terminated; see verify/families.h. An op with dtypes of its own has families of its own too,
+     * made by generate(). */
+    const char *const *families;
     const Bound *bounds;
     int in_count, out_count;
     /* The sizes of outputs depend on the data (strings): the first dimension that shapes() gives an output is the most it can need,

@@ -12,7 +12,7 @@ enum { CASE_INPUT_MAX = 64, CASE_TEXT_MAX = 1024 };
 typedef struct Case {
     const char *op; /* the op's name; static storage */
     Params params;
-    DType dtype;                /* f32 or f64: of the floating-point inputs and outputs */
+    DType dtype;                /* one of the op's: f32 or f64, of the floating-point arrays; of strings, that of their offsets */
     char input[CASE_INPUT_MAX]; /* input family: "uniform", "offset1e8", "real:co2" */
     uint64_t seed;
 } Case;

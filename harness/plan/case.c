@@ -27,8 +27,13 @@ bool case_has(const Case *problem, const char *name) {
     return name_index(problem, name) >= 0;
 }
 
+const DType *case_dtypes(const Op *op) {
+    static const DType FLOATING[] = {DTYPE_F64, DTYPE_F32, DTYPE_COUNT};
+    return op->dtypes ? op->dtypes : FLOATING;
+}
+
 Status case_init(const Op *op, Case *out) {
-    *out = (Case){.op = op->name, .dtype = DTYPE_F64, .seed = 1};
+    *out = (Case){.op = op->name, .dtype = case_dtypes(op)[0], .seed = 1};
     TRY(params_init(op->params, &out->params));
     const char *family = op->families && op->families[0] ? op->families[0] : "uniform";
     snprintf(out->input, sizeof out->input, "%s", family);
@@ -65,17 +70,28 @@ static Status set_input(const Op *op, Case *problem, const char *text) {
                                  "input='%.80s' is not an input family of %s", text, op->name);
     if (strlen(text) >= sizeof problem->input)
         return status_fail(STATUS_INVALID, "input='%.80s': at most %zu characters are allowed", text, sizeof problem->input - 1);
-    TRY(family_check(text));
+    if (!op->dtypes) TRY(family_check(text));
     snprintf(problem->input, sizeof problem->input, "%s", text);
     return STATUS_OK;
 }
 
-static Status set_dtype(Case *problem, const char *text) {
+static bool dtype_allowed(const Op *op, DType dtype) {
+    for (const DType *allowed = case_dtypes(op); *allowed != DTYPE_COUNT; allowed++)
+        if (*allowed == dtype) return true;
+    return false;
+}
+
+static Status set_dtype(const Op *op, Case *problem, const char *text) {
     DType dtype;
-    if (!dtype_parse(text, &dtype) || (dtype != DTYPE_F32 && dtype != DTYPE_F64))
-        return status_fail(STATUS_INVALID, "dtype='%.80s' is not allowed (allowed: f32, f64)", text);
-    problem->dtype = dtype;
-    return STATUS_OK;
+    if (dtype_parse(text, &dtype) && dtype_allowed(op, dtype)) {
+        problem->dtype = dtype;
+        return STATUS_OK;
+    }
+    const char *names[DTYPE_COUNT];
+    int count = 0;
+    for (int d = 0; d < DTYPE_COUNT; d++)
+        if (dtype_allowed(op, (DType)d)) names[count++] = dtype_name((DType)d);
+    return text_fail_listing(NULL, "allowed", names, count, "dtype='%.80s' is not allowed", text);
 }
 
 static Status set_seed(Case *problem, const char *text) {
@@ -92,7 +108,7 @@ Status case_set(const Op *op, Case *problem, const char *name, const char *text)
     if (index < 0) return unknown_name(problem, name);
     switch (index - problem->params.count) {
     case COMMON_DTYPE:
-        return set_dtype(problem, text);
+        return set_dtype(op, problem, text);
     case COMMON_INPUT:
         return set_input(op, problem, text);
     case COMMON_SEED:

@@ -5,7 +5,9 @@
 #include "base/case.h"
 #include "op.h"
 
-/* Defaults of the op, dtype f64, its first input family, seed 1. */
+/* The dtypes that cases of the op may have: the default first, DTYPE_COUNT last. */
+const DType *case_dtypes(const Op *op);
+/* Defaults of the op, its first dtype, its first input family, seed 1. */
 Status case_init(const Op *op, Case *out);
 /* Is this a name that case_set knows? */
 bool case_has(const Case *problem, const char *name);

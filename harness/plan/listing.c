@@ -66,31 +66,41 @@ json_t *list_variants_json(void) {
     return out;
 }
 
-/* Names, ranks and dtypes of the arrays of an op's default case; an array whose dtype follows the case's has two. */
-static json_t *arrays_json(const Array *f64, const Array *f32, int count) {
+static void append_unique(json_t *list, const char *text) {
+    size_t i;
+    json_t *value;
+    json_array_foreach(list, i, value) {
+        if (strcmp(json_string_value(value), text) == 0) return;
+    }
+    json_array_append_new(list, json_string(text));
+}
+
+/* Names, ranks and dtypes of the arrays of an op's default case; an array whose dtype follows the case's has several. */
+static json_t *arrays_json(const Array (*of_dtype)[OP_MAX_ARRAYS], int dtype_count, int count) {
     json_t *out = json_array();
     for (int i = 0; i < count; i++) {
         json_t *dtypes = json_array();
-        json_array_append_new(dtypes, json_string(dtype_name(f64[i].dtype)));
-        if (f32[i].dtype != f64[i].dtype) json_array_append_new(dtypes, json_string(dtype_name(f32[i].dtype)));
-        json_array_append_new(out, json_pack("{s:s, s:i, s:o}", "name", f64[i].name, "rank", f64[i].rank, "dtypes", dtypes));
+        for (int d = 0; d < dtype_count; d++) append_unique(dtypes, dtype_name(of_dtype[d][i].dtype));
+        const Array *array = &of_dtype[0][i];
+        json_array_append_new(out, json_pack("{s:s, s:i, s:o}", "name", array->name, "rank", array->rank, "dtypes", dtypes));
     }
     return out;
 }
 
 static void add_arrays(const Op *op, json_t *item) {
-    Array in[2][OP_MAX_ARRAYS], out[2][OP_MAX_ARRAYS];
-    const DType dtypes[2] = {DTYPE_F64, DTYPE_F32};
+    Array in[DTYPE_COUNT][OP_MAX_ARRAYS], out[DTYPE_COUNT][OP_MAX_ARRAYS];
+    const DType *dtypes = case_dtypes(op);
     Status status = STATUS_OK;
-    for (int i = 0; i < 2 && status == STATUS_OK; i++) {
+    int count = 0;
+    for (; dtypes[count] != DTYPE_COUNT && status == STATUS_OK; count++) {
         Case problem;
         status = case_init(op, &problem);
-        problem.dtype = dtypes[i];
-        if (status == STATUS_OK) status = op->shapes(&problem, in[i], out[i]);
+        problem.dtype = dtypes[count];
+        if (status == STATUS_OK) status = op->shapes(&problem, in[count], out[count]);
     }
     const bool known = status == STATUS_OK;
-    json_object_set_new(item, "inputs", known ? arrays_json(in[0], in[1], op->in_count) : json_null());
-    json_object_set_new(item, "outputs", known ? arrays_json(out[0], out[1], op->out_count) : json_null());
+    json_object_set_new(item, "inputs", known ? arrays_json(in, count, op->in_count) : json_null());
+    json_object_set_new(item, "outputs", known ? arrays_json(out, count, op->out_count) : json_null());
 }
 
 json_t *list_ops_json(void) {
@@ -103,21 +113,16 @@ json_t *list_ops_json(void) {
         json_object_set_new(item, "name", json_string(op->name));
         json_object_set_new(item, "summary", text_or_null(op->summary));
         json_object_set_new(item, "params", specs_json(op->params));
+        json_t *dtypes = json_array();
+        for (const DType *dtype = case_dtypes(op); *dtype != DTYPE_COUNT; dtype++)
+            json_array_append_new(dtypes, json_string(dtype_name(*dtype)));
+        json_object_set_new(item, "dtypes", dtypes);
         json_object_set_new(item, "families", texts_json(op->families));
         json_object_set_new(item, "bounds", bounds);
         add_arrays(op, item);
         json_array_append_new(out, item);
     }
     return out;
-}
-
-static void append_unique(json_t *list, const char *text) {
-    size_t i;
-    json_t *value;
-    json_array_foreach(list, i, value) {
-        if (strcmp(json_string_value(value), text) == 0) return;
-    }
-    json_array_append_new(list, json_string(text));
 }
 
 static json_t *scenario_json(const Plan *plan, const ScenarioInfo *info) {
