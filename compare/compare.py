@@ -63,12 +63,20 @@ def compare(arguments):
     judge.judge(comparisons, arguments.min_effect, Noise(arguments.noise, new) if arguments.noise else None)
     outcome.allow(comparisons, [glob for glob in arguments.allow_missing.split(",") if glob])
     result = {"exit": outcome.exit_code(comparisons), "min_effect": arguments.min_effect, "alpha": decide.ALPHA, "base": told_of(base),
-              "new": told_of(new), "warnings": base.warnings + new.warnings + few_processes(comparisons) + disarmed(comparisons, arguments.min_effect)}
+              "new": told_of(new), "warnings": base.warnings + new.warnings + unknown(comparisons) + few_processes(comparisons) + disarmed(comparisons, arguments.min_effect)}
     return comparisons, result
 
 
 def told_of(side):
     return {"file": side.path.rsplit("/", 1)[-1], "runs": len(side.runs()), "commits": side.commits()}
+
+
+def unknown(comparisons):
+    """None of them is silently the same: the reader may know better."""
+    names = {name: sum(name in c.unknown for c in comparisons) for c in comparisons for name in c.unknown}
+    if not names:
+        return []
+    return ["unknown on both sides, and so only assumed to be equal: " + ", ".join(f"{name} ({count} of {len(comparisons)} comparisons)" for name, count in names.items())]
 
 
 def few_processes(comparisons):

@@ -38,6 +38,7 @@ class Comparison:
     noise_floor: float | None = None
     floor_set_aside: float | None = None  # a noise floor too high to be believed over the processes
     device: str | None = None
+    unknown: tuple = ()  # what neither side says of its machine, though it could decide whether they compare
     same_code: bool = False
     series: tuple = field(default=(), repr=False)  # the two Series, until judged
 
@@ -123,6 +124,7 @@ def compare_mode(c, pair, base, new):
     if reason:
         c.verdict, c.reason = "not comparable", reason
         return c
+    c.unknown = tuple(name.replace("_", " ") for name, value in machines[0][0].items() if value is None)
     c.same_code = c.mode in DEVICE_MODES and has_same_code(pair)
     if c.same_code:
         c.verdict, c.reason = "same", "same machine code, same launches: it cannot regress"
@@ -174,7 +176,7 @@ def other_machine(machines):
     for name, value in everything[0].items():
         others = [machine.get(name) for machine in everything if machine.get(name) != value]
         if others:
-            return f"{name.replace('_', ' ')} {value} and {others[0]}"
+            return f"{name.replace('_', ' ')} " + " and ".join("unknown" if v is None else str(v) for v in (value, others[0]))
     return None
 
 

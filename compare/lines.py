@@ -57,7 +57,7 @@ def timed(row, mode):
 
 
 def machine_of(environment, row):
-    """What decides whether two times may be compared; never a host's name. None: unknown."""
+    """What decides whether two times may be compared; never a host's name. A value of None: unknown."""
     if not environment:
         return None
     cpu, gpu = environment.get("cpu") or {}, environment.get("gpu")
@@ -69,7 +69,7 @@ def machine_of(environment, row):
 def gpu_of(gpu):
     driver = str(gpu.get("driver") or "").split(".")[0] or None
     return {"device": gpu.get("name"), "driver_major": driver, "power_cap_watts": gpu.get("power_cap_watts"), "mig": gpu.get("mig"),
-            "clocks_sm_max": gpu.get("clocks_sm_max"), "clocks_memory_max": gpu.get("clocks_memory_max")}
+            "sm_count": gpu.get("sm_count"), "clocks_sm_max": gpu.get("clocks_sm_max"), "clocks_memory_max": gpu.get("clocks_memory_max")}
 
 
 __all__ = ["BadResults", "NoRows", "Side", "device_of", "gpu_of", "key_of", "machine_of", "timed"]

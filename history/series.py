@@ -1,4 +1,5 @@
 """Rows of many runs -> for each machine, case, variant and mode its medians over commits."""
+import math
 import pathlib
 import statistics
 import sys
@@ -7,12 +8,12 @@ from dataclasses import dataclass, field
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT / "plots"), str(ROOT / "compare")]
 import rows as r  # noqa: E402
+from join import LOCKED_APART  # noqa: E402
 from lines import machine_of  # noqa: E402
 
 import commits  # noqa: E402
 
 MODES = ("cold", "hot", "graph")  # the first that a row has: one series for each variant on a case
-MACHINE_KEYS = ("device", "threads", "driver_major", "power_cap_watts")
 
 
 @dataclass
@@ -53,6 +54,7 @@ class History:
         if not rows:
             raise r.NoRows(f"{', '.join(map(str, paths))}: no rows")
         self.order = in_order(self.environments.values())
+        self.clocks = clock_groups(self.environments, rows)
         self.series = list(self.collect(rows))
 
     def collect(self, rows):
@@ -62,13 +64,37 @@ class History:
             machine = machine_of(e, row)
             mode = next((mode for mode in MODES if r.timing(row, mode)), None)
             if row["verdict"] == "pass" and not r.is_emulated(row) and machine and mode:
-                series = Series(tuple((key, machine[key]) for key in MACHINE_KEYS if machine.get(key) is not None), r.settle(row), mode)
+                series = Series(tuple({**machine, **self.clocks.get(row.get("run"), {})}.items()), r.settle(row), mode)
                 _, by_commit = groups.setdefault(series.key, (series, {}))
                 by_commit.setdefault(commit_of(e), {})[row["run"]] = row  # the same row twice in a run: the later one
         for series, by_commit in groups.values():
             series.row = next(row for commit in reversed(self.order) for row in by_commit.get(commit, {}).values())  # of the latest commit
             series.points = [point(commit, list(by_commit[commit].values()), series.mode) for commit in self.order if commit in by_commit]
             yield series
+
+
+def clock_groups(environments, rows):
+    """run -> {"sm_mhz": about what its clock was}, where runs on one kind of machine had clocks so far apart that they were set so:
+    locked differently, of which an environment says nothing."""
+    runs = {}
+    for row in rows:
+        clocks = [mhz for mode in MODES if (t := r.timing(row, mode)) for mhz in t.get("sm_mhz") or [] if mhz]
+        if clocks:
+            runs.setdefault(row.get("run"), (machine_of(environments.get(row.get("run")), row), []))[1].append(statistics.median(clocks))
+    machines = {}
+    for run, (machine, clocks) in runs.items():
+        machines.setdefault(repr(machine), []).append((statistics.median(clocks), run))
+    found = {}
+    for known in machines.values():
+        known.sort()
+        groups = [[known[0]]]
+        for before, one in zip(known, known[1:]):
+            if math.log(one[0] / before[0]) > LOCKED_APART:
+                groups.append([])
+            groups[-1].append(one)
+        if len(groups) > 1:
+            found |= {run: {"sm_mhz": round(statistics.median(mhz for mhz, _ in group), -1)} for group in groups for _, run in group}
+    return found
 
 
 def files(paths):
@@ -101,7 +127,10 @@ def point(commit, rows, mode):
 
 
 def machine_text(machine):
-    told = dict(machine)
-    words = [told.get("device") or "unknown machine", told.get("threads") and f"{told['threads']} threads",
-             told.get("driver_major") and f"driver {told['driver_major']}", told.get("power_cap_watts") and f"{told['power_cap_watts']:g} W"]
-    return ", ".join(word for word in words if word)
+    """In words; of a GPU that is whole and not held at a clock, nothing is said of either. What is unknown is said."""
+    told = {key: value for key, value in machine if value is not None}
+    words = [told.get("device", "unknown device"), "threads" in told and f"{told['threads']} threads", "driver_major" in told and f"driver {told['driver_major']}",
+             "power_cap_watts" in told and f"{told['power_cap_watts']:g} W", told.get("mig") and f"MIG, {told.get('sm_count', 'unknown')} SMs",
+             "sm_mhz" in told and f"SM clock about {told['sm_mhz']:g} MHz"]
+    unknown = [key.replace("_", " ") for key, value in machine if value is None and key != "device"]
+    return ", ".join(word for word in words if word) + (f" (unknown: {', '.join(unknown)})" if unknown else "")

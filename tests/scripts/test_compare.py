@@ -271,13 +271,26 @@ class Compare(unittest.TestCase):
     def test_not_comparable(self):
         base = self.make("base", 1)
         for gpu, words in (({"name": "NVIDIA H100"}, "device NVIDIA H200 and NVIDIA H100"), ({"driver": "999.1"}, "driver major"),
-                           ({"power_cap_watts": 500}, "power cap watts"), ({"clocks_sm_max": 1200}, "clocks sm max"), ({"mig": True}, "mig")):
+                           ({"power_cap_watts": 500}, "power cap watts"), ({"clocks_sm_max": 1200}, "clocks sm max"), ({"mig": True}, "mig"),
+                           ({"sm_count": 16}, "sm count")):
             told = self.compare(base, self.make("new", 2, gpu=gpu), code=3)
             self.assertEqual(told["counts"]["not comparable"], 8)
             self.assertIn(words, told["comparisons"][0]["reason"])
         self.compare(base, self.make("new", 2, gpu={"driver": "580.200.01", "uuid": "GPU-another"}))  # the same kind of machine
         told = self.compare(base, self.make("new", 2, rows=[{**w, "mhz": 1200.0} for w in WINDOWS]), code=3)
         self.assertIn("locked differently", told["comparisons"][0]["reason"])
+
+    def test_unknown_circumstances(self):
+        """Known on one side only: another machine, for all that is known. On neither: compared, and told of."""
+        base, blank = self.make("base", 1), self.make("blank", 3, gpu={"power_cap_watts": None, "mig": None})
+        self.assertEqual(self.compare(base, base)["warnings"], [])
+        for pair, words in (((base, blank), "power cap watts 700 and unknown"), ((blank, base), "power cap watts unknown and 700")):
+            self.assertIn(words, self.compare(*pair, code=3)["comparisons"][0]["reason"])
+        told = self.compare(blank, self.make("new", 2, gpu={"power_cap_watts": None, "mig": None}))
+        self.assertEqual(told["counts"]["same"], 8)
+        self.assertEqual(told["comparisons"][0]["unknown"], ["power cap watts", "mig"])
+        self.assertEqual(told["warnings"], ["unknown on both sides, and so only assumed to be equal: power cap watts (8 of 8 comparisons), mig (8 of 8 comparisons)"])
+        self.assertIn("note: unknown on both sides", self.output)
 
     def test_other_inputs(self):
         def seeded(row, number):

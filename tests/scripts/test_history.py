@@ -118,6 +118,24 @@ class History(unittest.TestCase):
         self.report()
         self.assertEqual([(m[1], m[4]) for m in self.marked()], [(commit(8)[:7], "NVIDIA H200, driver 580, 700 W")])
 
+    def test_parts_of_a_gpu_and_other_limits_are_kept_apart(self):
+        """MIG, the size of its part, and what the clocks may reach at most: never one series with the whole GPU's."""
+        for gpu, text in (({"mig": True, "sm_count": 16}, "NVIDIA H200, driver 580, 700 W, MIG, 16 SMs"), ({"clocks_sm_max": 1200}, "NVIDIA H200, driver 580, 700 W"),
+                          ({"power_cap_watts": None, "mig": None}, "NVIDIA H200, driver 580 (unknown: power cap watts, mig)")):
+            self.runs(8, lambda i, w: 1, name="a")
+            self.runs(8, lambda i, w: 1.5, name="b", seed=2, commit=lambda i: commit(8 + i), date=lambda i: f"2026-05-{i + 1:02d}T00:00:00Z", **gpu)
+            self.report()
+            self.assertEqual(self.marked(), [], gpu)
+            self.assertEqual(sorted(re.findall(r"^## (.*)", self.text, re.M)), sorted(["NVIDIA H200, driver 580, 700 W", text]))
+
+    def test_locked_clocks_are_kept_apart(self):
+        """No environment tells a lock; the clocks during the samples do. One that only sags is no other machine."""
+        self.runs(8, lambda i, w: 1, name="a", mhz=lambda i: 1980.0 - 10 * i)
+        self.runs(8, lambda i, w: 1.65, name="b", seed=2, mhz=lambda i: 1200.0, commit=lambda i: commit(8 + i), date=lambda i: f"2026-05-{i + 1:02d}T00:00:00Z")
+        self.report()
+        self.assertEqual(self.marked(), [])
+        self.assertEqual(sorted(re.findall(r"^## .*SM clock about (\d+) MHz", self.text, re.M)), ["1200", "1940"])
+
     def test_processes_of_a_commit_are_one_point(self):
         self.runs(16, lambda i, w: 1 + 0.1 * (i % 2), commit=lambda i: commit(i // 2))
         self.assertIn("over 8 commits", self.report())
