@@ -24,8 +24,8 @@ typedef struct SelfTest {
     const char *noticed[KIND_COUNT]; /* as what, in random order; NULL: this kind of build cannot be counted on to notice */
 } SelfTest;
 
-extern const SelfTest CLEAN_BLOCK[], CLEAN_WARP[], CLEAN_ATOMIC[], CLEAN_GRID[], CLEAN_CUB[], CLEAN_AFFINE[], BUGS_SYNC[],
-    BUGS_MEMORY[];
+extern const SelfTest CLEAN_BLOCK[], CLEAN_WARP[], CLEAN_ATOMIC[], CLEAN_GRID[], CLEAN_CUB[], CLEAN_AFFINE[], CLEAN_HEAP[],
+    BUGS_SYNC[], BUGS_MEMORY[], BUGS_HEAP[];
 
 #ifdef __cplusplus
 }

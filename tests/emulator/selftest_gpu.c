@@ -5,7 +5,7 @@
 #include <stdio.h>
 
 int main(void) {
-    static const SelfTest *const CLEAN[] = {CLEAN_BLOCK, CLEAN_WARP, CLEAN_ATOMIC, CLEAN_GRID, CLEAN_CUB, CLEAN_AFFINE};
+    static const SelfTest *const CLEAN[] = {CLEAN_BLOCK, CLEAN_WARP, CLEAN_ATOMIC, CLEAN_GRID, CLEAN_CUB, CLEAN_AFFINE, CLEAN_HEAP};
     enum { REPEATS = 20 };
     char why[256] = "";
     if (device_cuda_count(why, sizeof why) == 0) {

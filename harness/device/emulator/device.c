@@ -3,6 +3,7 @@
 
 #include "device/emulator/arena.h"
 #include "device/emulator/bytes.h"
+#include "device/emulator/heap.h"
 #include "device/emulator/race.h"
 #include "device/emulator/signals.h"
 #include "device/emulator/stream.h"
@@ -64,6 +65,11 @@ static Status emulator_wait(const char *what) {
     return STATUS_OK;
 }
 
+/* What kernels do not free leaks as well. */
+static size_t emulator_in_use(void) {
+    return arena_in_use() + heap_in_use();
+}
+
 const Device *device_emulator(void) {
     static const Device device = {
         .kind = "emulator",
@@ -77,7 +83,7 @@ const Device *device_emulator(void) {
         .fill = emulator_fill,
         .wait = emulator_wait,
         .stream = stream_given,
-        .in_use = arena_in_use,
+        .in_use = emulator_in_use,
         .forbid = arena_forbid,
     };
     return &device;

@@ -36,6 +36,7 @@ target_include_directories(rungs_emulator_host PRIVATE ${PROJECT_SOURCE_DIR}/imp
 
 file(GLOB emulator_variants CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/impls/*/cuda_*.cu)
 file(GLOB emulator_ops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/reference/*.c)
+file(GLOB emulator_worker CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/harness/worker*.c)
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/emulator)
 
 # emulator_worker(TARGET kernels...): the worker of an emulator program, with the registry of these kernels.
@@ -46,7 +47,7 @@ function(emulator_worker target)
                 --out ${registry} --emulated --variants ${ARGN} --references ${emulator_ops}
         DEPENDS ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py ${ARGN} ${emulator_ops}
         VERBATIM)
-    add_library(${target} OBJECT ${emulator_dir}/main.c ${PROJECT_SOURCE_DIR}/harness/worker.c ${registry})
+    add_library(${target} OBJECT ${emulator_dir}/main.c ${emulator_worker} ${registry})
     target_link_libraries(${target} PRIVATE rungs_emulator_options)
 endfunction()
 emulator_worker(rungs_emulator_main ${emulator_variants})
@@ -73,16 +74,15 @@ function(emulator_program name kind)
         get_filename_component(folder ${folder} NAME)
         get_filename_component(stem ${source} NAME_WE)
         set(object ${CMAKE_BINARY_DIR}/emulator/${kind}/${folder}__${stem}.o)
-        set(rename)
+        set(names --redefine-sym malloc=emulator_malloc --redefine-sym free=emulator_free) # in kernels, the device's heap
         if(kind STREQUAL "race") # copies of structures are calls of these: let the detector see them
-            set(rename COMMAND ${CMAKE_OBJCOPY} --redefine-sym memcpy=emulator_memcpy --redefine-sym memmove=emulator_memmove
-                --redefine-sym memset=emulator_memset ${object})
+            list(APPEND names --redefine-sym memcpy=emulator_memcpy --redefine-sym memmove=emulator_memmove --redefine-sym memset=emulator_memset)
         endif()
         add_custom_command(OUTPUT ${object}
             COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/emulator/${kind}
             COMMAND ${RUNGS_CLANGXX} ${emulator_flags} ${emulator_flags_${kind}} "-DRUNGS_UNIT=\"${folder}__${stem}\"" -MD -MF ${object}.d
                     -c ${source} -o ${object}
-            ${rename}
+            COMMAND ${CMAKE_OBJCOPY} ${names} ${object}
             DEPENDS ${source} DEPFILE ${object}.d
             COMMENT "Emulating ${folder}/${stem} (${kind})" VERBATIM)
         list(APPEND objects ${object})

@@ -2,6 +2,7 @@
 #include "device/emulator/arena.h"
 #include "device/emulator/fault.h"
 #include "device/emulator/fiber.h"
+#include "device/emulator/heap.h"
 #include "device/emulator/race.h"
 #include "device/emulator/shared.h"
 #include "device/emulator/signals.h"
@@ -61,6 +62,7 @@ Status emulator_launch(const EmulatorLaunch *launch) {
     arena_open();
     engine.launch = launch;
     shared_launch_start(launch);
+    heap_launch_start();
     race_launch_start();
     watchdog_start();
     schedule_run();

@@ -3,6 +3,7 @@
 #include "device/emulator/arena.h"
 #include "device/emulator/bytes.h"
 #include "device/emulator/fiber.h"
+#include "device/emulator/heap.h"
 #include "device/emulator/race.h"
 #include "device/emulator/shared.h"
 #include "device/emulator/stream.h"
@@ -40,6 +41,8 @@ const char *cudaGetErrorName(cudaError_t error) {
         return "cudaErrorMemoryAllocation";
     case cudaErrorInvalidResourceHandle:
         return "cudaErrorInvalidResourceHandle";
+    case cudaErrorUnsupportedLimit:
+        return "cudaErrorUnsupportedLimit";
     default:
         return "cudaErrorUnknown";
     }
@@ -55,6 +58,8 @@ const char *cudaGetErrorString(cudaError_t error) {
         return "out of memory";
     case cudaErrorInvalidResourceHandle:
         return "not the stream that the variant was given";
+    case cudaErrorUnsupportedLimit:
+        return "limit is not supported";
     default:
         return "unknown error";
     }
@@ -121,6 +126,18 @@ cudaError_t cudaFuncSetAttribute(const void *kernel, enum cudaFuncAttribute attr
     (void)kernel;
     if (attribute == cudaFuncAttributeMaxDynamicSharedMemorySize && (value < 0 || value > SHARED_MAX_BYTES))
         return fail(cudaErrorInvalidValue);
+    return cudaSuccess;
+}
+
+/* As on the device, the heap's size is settled by the first kernel that allocates. */
+cudaError_t cudaDeviceSetLimit(enum cudaLimit limit, size_t value) {
+    if (limit != cudaLimitMallocHeapSize) return fail(cudaErrorUnsupportedLimit);
+    return heap_set_limit(value) ? cudaSuccess : fail(cudaErrorInvalidValue);
+}
+
+cudaError_t cudaDeviceGetLimit(size_t *value, enum cudaLimit limit) {
+    if (limit != cudaLimitMallocHeapSize) return fail(cudaErrorUnsupportedLimit);
+    *value = heap_limit();
     return cudaSuccess;
 }
 
