@@ -42,7 +42,7 @@ constexpr size_t validity_room(size_t rows) {
 }
 
 /* n elements of device memory. */
-template <typename T> Status memory_allocate(const VariantArgs *args, size_t n, T **out) {
+template <typename T> static Status memory_allocate(const VariantArgs *args, size_t n, T **out) {
     void *pointer = nullptr;
     const Status status = args->memory->allocate(args->memory, n * sizeof(T), args->stream, &pointer);
     *out = status == STATUS_OK ? (T *)pointer : nullptr;
@@ -50,26 +50,27 @@ template <typename T> Status memory_allocate(const VariantArgs *args, size_t n, 
 }
 
 /* Sets the pointer to null, so that releasing twice does no harm. */
-template <typename T> void memory_release(const VariantArgs *args, T **pointer) {
+template <typename T> static void memory_release(const VariantArgs *args, T **pointer) {
     if (*pointer) args->memory->release(args->memory, (void *)*pointer, args->stream);
     *pointer = nullptr;
 }
 
 /* Offsets and, if asked for, validity of a new column; its bytes follow when their number is known. On failure what was allocated
  * stays in `out`, for strings_release(). */
-template <typename O> Status strings_allocate(const VariantArgs *args, size_t rows, bool with_validity, StringsColumn<O> *out) {
+template <typename O>
+static Status strings_allocate(const VariantArgs *args, size_t rows, bool with_validity, StringsColumn<O> *out) {
     *out = StringsColumn<O>();
     out->rows = rows;
     TRY(memory_allocate(args, rows + 1, &out->offsets));
     return with_validity ? memory_allocate(args, validity_room(rows), &out->validity) : STATUS_OK;
 }
 
-template <typename O> Status strings_allocate_chars(const VariantArgs *args, size_t bytes, StringsColumn<O> *out) {
+template <typename O> static Status strings_allocate_chars(const VariantArgs *args, size_t bytes, StringsColumn<O> *out) {
     out->bytes = bytes;
     return memory_allocate(args, bytes, &out->chars);
 }
 
-template <typename O> void strings_release(const VariantArgs *args, StringsColumn<O> *column) {
+template <typename O> static void strings_release(const VariantArgs *args, StringsColumn<O> *column) {
     memory_release(args, &column->offsets);
     memory_release(args, &column->chars);
     memory_release(args, &column->validity);
@@ -77,14 +78,14 @@ template <typename O> void strings_release(const VariantArgs *args, StringsColum
 }
 
 /* Inputs `first` to first + 2 of an op: offsets, bytes, validity, which may be empty. */
-template <typename O> StringsView<O> strings_input(const VariantArgs *args, int first) {
+template <typename O> static StringsView<O> strings_input(const VariantArgs *args, int first) {
     const Array *in = args->in + first;
     return {(const O *)in[0].data, (const unsigned char *)in[1].data,
             array_count(&in[2]) > 0 ? (const unsigned char *)in[2].data : nullptr, in[0].shape[0] - 1};
 }
 
 /* The column becomes outputs `first` to first + 2; it owns nothing any more. */
-template <typename O> void strings_hand_over(const VariantArgs *args, int first, StringsColumn<O> *column) {
+template <typename O> static void strings_hand_over(const VariantArgs *args, int first, StringsColumn<O> *column) {
     Array *out = args->out + first;
     out[0].data = column->offsets;
     out[0].shape[0] = column->rows + 1;

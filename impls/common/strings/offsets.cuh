@@ -7,7 +7,8 @@
  *     struct Sizes { __device__ size_t operator()(size_t row) const; };
  *
  * It is called by whole warps, for 32 rows from a multiple of 32, also for rows past the last, which have 0 bytes: so that it may
- * vote. What it computes on the way it may write; offsets_fill() calls it again, a kernel of the caller's need not. */
+ * vote. What it computes on the way it may write; the third kernel calls it again, unless it is one of the caller's own that knows
+ * better. All is static: two files may give different function objects the same name. */
 #ifndef RUNGS_STRINGS_OFFSETS_CUH
 #define RUNGS_STRINGS_OFFSETS_CUH
 
@@ -106,8 +107,8 @@ static __device__ inline unsigned long long offsets_before(unsigned long long si
 
 /* Where a row begins, and behind the last row where it ends. */
 template <typename O>
-__device__ void offsets_store(const OffsetsTiles &tiles, size_t row, unsigned long long begin, unsigned long long size,
-                              O *offsets) {
+static __device__ void offsets_store(const OffsetsTiles &tiles, size_t row, unsigned long long begin, unsigned long long size,
+                                     O *offsets) {
     if (row < tiles.rows) offsets[row] = (O)begin;
     if (row + 1 == tiles.rows || (tiles.rows == 0 && row == 0)) offsets[tiles.rows] = (O)(begin + size);
 }
@@ -124,7 +125,7 @@ static __global__ void __launch_bounds__(OFFSETS_THREADS) offsets_fill_kernel(Of
 }
 
 /* STATUS_INVALID if offsets of type O cannot count so many bytes. */
-template <typename O> Status offsets_check(unsigned long long bytes) {
+template <typename O> static Status offsets_check(unsigned long long bytes) {
     if (bytes <= (unsigned long long)std::numeric_limits<O>::max()) return STATUS_OK;
     return status_fail(STATUS_INVALID, "redacted.chars would have %llu bytes; int%d offsets hold %llu; use dtype=i64", bytes,
                        (int)sizeof(O) * 8, (unsigned long long)std::numeric_limits<O>::max());
@@ -137,7 +138,7 @@ static inline LaunchShape offsets_shape(const VariantArgs *args, const OffsetsTi
 
 /* The tiles' sums, scanned, and the result on the host, which waits for it. */
 template <typename Sizes>
-Status offsets_sum(const VariantArgs *args, const OffsetsTiles &tiles, Sizes sizes, OffsetsResult *result) {
+static Status offsets_sum(const VariantArgs *args, const OffsetsTiles &tiles, Sizes sizes, OffsetsResult *result) {
     if (tiles.tiles) TRY(launch(offsets_sums_kernel<Sizes>, offsets_shape(args, tiles), tiles, sizes));
     TRY(launch(offsets_scan_kernel, {dim3(1), dim3(OFFSETS_SCAN_THREADS), 0, args->stream}, tiles));
     const cudaStream_t stream = (cudaStream_t)args->stream;
@@ -149,7 +150,8 @@ Status offsets_sum(const VariantArgs *args, const OffsetsTiles &tiles, Sizes siz
 }
 
 /* All of it: `column` has rows and offsets; its offsets are filled and its bytes allocated. */
-template <typename O, typename Sizes> Status strings_offsets(const VariantArgs *args, Sizes sizes, StringsColumn<O> *column) {
+template <typename O, typename Sizes>
+static Status strings_offsets(const VariantArgs *args, Sizes sizes, StringsColumn<O> *column) {
     OffsetsTiles tiles;
     OffsetsResult result;
     TRY(offsets_tiles_create(args, column->rows, &tiles));
