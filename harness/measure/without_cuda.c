@@ -1,5 +1,6 @@
 /* What the GPU half of this module answers in a build without CUDA. */
 #include "measure/ceilings.h"
+#include "measure/counts.h"
 #include "measure/measure.h"
 #include "measure/strays.h"
 
@@ -20,6 +21,33 @@ Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX],
 Status strays_gpu(Status (*run)(void *), void *context, void *stream, const void *memory, size_t bytes, bool *stray) {
     (void)run, (void)context, (void)stream, (void)memory, (void)bytes;
     *stray = false;
+    return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
+}
+
+Status counts_activity(const MeasuredWork *work, void *stream, bool ranges, ActivityList *out) {
+    (void)work, (void)stream, (void)ranges;
+    *out = (ActivityList){0};
+    return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
+}
+
+Status counts_bytes(const MeasuredWork *work, void *stream, ByteCounts *out) {
+    (void)work, (void)stream;
+    *out = (ByteCounts){0};
+    return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
+}
+
+Status counts_try_activity(void *stream) {
+    (void)stream;
+    return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
+}
+
+Status counts_try_bytes(void *stream) {
+    (void)stream;
+    return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
+}
+
+Status counts_library(const char **path) {
+    *path = NULL;
     return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
 }
 

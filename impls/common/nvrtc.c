@@ -1,9 +1,9 @@
 #include "common/nvrtc.h"
 
 #include "base/text.h"
+#include "base/toolkit.h"
 
 #include <dlfcn.h>
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -31,48 +31,11 @@ static const char *const SYMBOLS[] = {
 enum { SYMBOL_COUNT = sizeof SYMBOLS / sizeof *SYMBOLS };
 _Static_assert(sizeof(Nvrtc) == SYMBOL_COUNT * sizeof(void *), "SYMBOLS are the members of Nvrtc, in order");
 
-/* %s: a folder that may be NULL; %d: the toolkit's major version. Globs. */
-static void *open_matching(const char *pattern) {
-    glob_t found;
-    void *library = NULL;
-    if (glob(pattern, 0, NULL, &found) == 0) {
-        for (size_t i = 0; i < found.gl_pathc && !library; i++) library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
-        globfree(&found);
-    }
-    return library;
-}
-
-static void *open_in(const char *folder, const char *below, int toolkit) {
-    char pattern[1024];
-    if (!folder || !*folder) return NULL;
-    snprintf(pattern, sizeof pattern, "%s/%s/libnvrtc.so.%d*", folder, below, toolkit);
-    return open_matching(pattern);
-}
-
-/* One major version: the loader's own path, the toolkit's folder, the wheels that ./rungs installs. */
-static void *open_version(int toolkit) {
-    char name[64];
-    snprintf(name, sizeof name, "libnvrtc.so.%d", toolkit);
-    void *library = dlopen(name, RTLD_NOW | RTLD_LOCAL);
-    static const char *const variables[] = {"CUDA_HOME", "CUDA_PATH"};
-    static const char *const below[] = {"lib64", "lib", "targets/*/lib"};
-    for (int v = 0; v < 2; v++)
-        for (int b = 0; b < 3 && !library; b++) library = open_in(getenv(variables[v]), below[b], toolkit);
-    for (int b = 0; b < 3 && !library; b++) library = open_in("/usr/local/cuda", below[b], toolkit);
-    static const char *const wheels[] = {"cu*/lib", "cuda_nvrtc/lib"};
-    for (int w = 0; w < 2 && !library; w++) {
-        char place[128];
-        snprintf(place, sizeof place, "lib/python3*/site-packages/nvidia/%s", wheels[w]);
-        library = open_in(RUNGS_SOURCE_DIR "/build/python", place, toolkit);
-    }
-    return library;
-}
-
 static Status load(int toolkit, Nvrtc *out) {
     const char *wanted = getenv("RUNGS_NVRTC");
-    void *library = wanted && *wanted ? dlopen(wanted, RTLD_NOW | RTLD_LOCAL) : open_version(toolkit);
+    void *library = wanted && *wanted ? dlopen(wanted, RTLD_NOW | RTLD_LOCAL) : toolkit_open("nvrtc", toolkit);
     const int others[] = {13, 12};
-    for (int i = 0; i < 2 && !library && !(wanted && *wanted); i++) library = open_version(others[i]);
+    for (int i = 0; i < 2 && !library && !(wanted && *wanted); i++) library = toolkit_open("nvrtc", others[i]);
     if (!library && !(wanted && *wanted)) library = dlopen("libnvrtc.so", RTLD_NOW | RTLD_LOCAL);
     if (!library)
         return status_fail(STATUS_UNSUPPORTED,

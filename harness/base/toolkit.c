@@ -1,0 +1,43 @@
+#include "base/toolkit.h"
+
+#include <dlfcn.h>
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+
+static void *open_matching(const char *pattern) {
+    glob_t found;
+    void *library = NULL;
+    if (glob(pattern, 0, NULL, &found) == 0) {
+        for (size_t i = 0; i < found.gl_pathc && !library; i++) library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+        globfree(&found);
+    }
+    return library;
+}
+
+/* root: the folder of a toolkit, maybe NULL; a glob. CUPTI has a folder of its own in toolkits from the installer. */
+static void *open_below(const char *root, const char *name, int major) {
+    static const char *const FOLDERS[] = {"lib64", "lib", "targets/*/lib", "extras/CUPTI/lib64"};
+    void *library = NULL;
+    if (!root || !*root) return NULL;
+    for (size_t i = 0; i < sizeof FOLDERS / sizeof *FOLDERS && !library; i++) {
+        char pattern[1024];
+        snprintf(pattern, sizeof pattern, "%s/%s/lib%s.so.%d*", root, FOLDERS[i], name, major);
+        library = open_matching(pattern);
+    }
+    return library;
+}
+
+void *toolkit_open(const char *name, int major) {
+    char text[256];
+    snprintf(text, sizeof text, "lib%s.so.%d", name, major);
+    void *library = dlopen(text, RTLD_NOW | RTLD_LOCAL);
+    snprintf(text, sizeof text, "/usr/local/cuda-%d*", major);
+    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", text, RUNGS_SOURCE_DIR "/build/cuda"};
+    for (size_t i = 0; i < sizeof roots / sizeof *roots && !library; i++) library = open_below(roots[i], name, major);
+    if (library) return library;
+    char pattern[1024];
+    snprintf(pattern, sizeof pattern, RUNGS_SOURCE_DIR "/build/python/lib/python3*/site-packages/nvidia/*/lib/lib%s.so.%d*", name,
+             major);
+    return open_matching(pattern);
+}

@@ -1,0 +1,229 @@
+/* Launches, copies and fills of one call by CUPTI's activity records, which need no permission. */
+#include "measure/counted_call.cuh"
+#include "measure/counts.h"
+#include "measure/cupti.cuh"
+
+#include <cuda_occupancy.h>
+
+#include <cxxabi.h>
+#include <math.h>
+#include <pthread.h>
+#include <stdlib.h>
+
+#if RUNGS_CUPTI_ACTIVITY
+/* Records grow at their ends from release to release; what is read here is in all of one major version. */
+#if CUPTI_API_VERSION >= 130000
+typedef CUpti_ActivityKernel10 KernelRecord;
+typedef CUpti_ActivityMemcpy6 CopyRecord;
+#else
+typedef CUpti_ActivityKernel9 KernelRecord;
+typedef CUpti_ActivityMemcpy5 CopyRecord;
+#endif
+typedef CUpti_ActivityMemset4 FillRecord;
+typedef CUpti_ActivityMarker2 MarkerRecord;
+
+enum { BUFFER_BYTES = 1 << 20, BUFFER_ALIGNMENT = 8 };
+
+/* What the callbacks of CUPTI, which come without a context and maybe on another thread, add to; NULL: nobody asks. */
+static pthread_mutex_t collecting = PTHREAD_MUTEX_INITIALIZER;
+static ActivityList *collected;
+static const Cupti *cupti_of_callbacks;
+static cudaDeviceProp properties; /* of the device that is counted */
+
+static double occupancy_of(const KernelRecord *record) {
+    const int threads = record->blockX * record->blockY * record->blockZ;
+    const cudaOccDeviceProp device(properties);
+    cudaOccFuncAttributes function;
+    function.maxThreadsPerBlock = threads;
+    function.numRegs = record->registersPerThread;
+    function.sharedSizeBytes = static_cast<size_t>(record->staticSharedMemory);
+    function.partitionedGCConfig = PARTITIONED_GC_OFF;
+    function.shmemLimitConfig = FUNC_SHMEM_LIMIT_OPTIN;
+    function.maxDynamicSharedSizeBytes = static_cast<size_t>(record->dynamicSharedMemory);
+    function.numBlockBarriers = 1;
+    const cudaOccDeviceState state;
+    cudaOccResult result = {};
+    if (threads <= 0 ||
+        cudaOccMaxActiveBlocksPerMultiprocessor(&result, &device, &function, &state, threads,
+                                                static_cast<size_t>(record->dynamicSharedMemory)) != CUDA_OCC_SUCCESS)
+        return NAN;
+    const int warps = (threads + properties.warpSize - 1) / properties.warpSize;
+    return static_cast<double>(result.activeBlocksPerMultiprocessor * warps) /
+           static_cast<double>(properties.maxThreadsPerMultiProcessor / properties.warpSize);
+}
+
+static void name_kernel(const char *mangled, char out[ACTIVITY_NAME_MAX]) {
+    int status = 0;
+    char *demangled = mangled ? abi::__cxa_demangle(mangled, nullptr, nullptr, &status) : nullptr;
+    activity_short_name(demangled ? demangled : mangled ? mangled : "?", out);
+    free(demangled);
+}
+
+static void add_kernel(const KernelRecord *record) {
+    Activity *item = activity_add(collected);
+    if (!item) return;
+    item->kind = ACTIVITY_KERNEL;
+    name_kernel(record->name, item->name);
+    item->begin = record->start;
+    item->end = record->end;
+    item->stream = record->streamId;
+    item->registers = record->registersPerThread;
+    item->shared_bytes = static_cast<size_t>(record->staticSharedMemory) + static_cast<size_t>(record->dynamicSharedMemory);
+    const int grid[] = {record->gridX, record->gridY, record->gridZ}, block[] = {record->blockX, record->blockY, record->blockZ};
+    for (int d = 0; d < 3; d++) item->grid[d] = grid[d], item->block[d] = block[d];
+    item->occupancy = occupancy_of(record);
+}
+
+static const char *copy_name(uint8_t kind) {
+    switch (kind) {
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOD:
+        return "host to device";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOH:
+        return "device to host";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_DTOD:
+        return "device to device";
+    case CUPTI_ACTIVITY_MEMCPY_KIND_HTOH:
+        return "host to host";
+    default:
+        return "copy";
+    }
+}
+
+static void add_transfer(ActivityKind kind, const char *name, uint64_t begin, uint64_t end, uint32_t stream, uint64_t bytes) {
+    Activity *item = activity_add(collected);
+    if (!item) return;
+    item->kind = kind;
+    snprintf(item->name, sizeof item->name, "%s", name);
+    item->begin = begin;
+    item->end = end;
+    item->stream = stream;
+    item->bytes = bytes;
+}
+
+static void add_marker(const MarkerRecord *record) {
+    if (record->flags & CUPTI_ACTIVITY_FLAG_MARKER_END) (void)activity_close_range(collected, record->id, record->timestamp);
+    if (!(record->flags & CUPTI_ACTIVITY_FLAG_MARKER_START)) return;
+    Activity *item = activity_add(collected);
+    if (!item) return;
+    item->kind = ACTIVITY_RANGE;
+    snprintf(item->name, sizeof item->name, "%s", record->name ? record->name : "?");
+    item->begin = record->timestamp;
+    item->marker = record->id;
+    if (record->objectKind == CUPTI_ACTIVITY_OBJECT_THREAD) item->stream = record->objectId.pt.threadId;
+}
+
+static void add_record(const CUpti_Activity *record) {
+    const CopyRecord *copy = reinterpret_cast<const CopyRecord *>(record);
+    const FillRecord *fill = reinterpret_cast<const FillRecord *>(record);
+    switch (record->kind) {
+    case CUPTI_ACTIVITY_KIND_KERNEL:
+    case CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL:
+        add_kernel(reinterpret_cast<const KernelRecord *>(record));
+        break;
+    case CUPTI_ACTIVITY_KIND_MEMCPY:
+        add_transfer(ACTIVITY_COPY, copy_name(copy->copyKind), copy->start, copy->end, copy->streamId, copy->bytes);
+        break;
+    case CUPTI_ACTIVITY_KIND_MEMSET:
+        add_transfer(ACTIVITY_FILL, "fill", fill->start, fill->end, fill->streamId, fill->bytes);
+        break;
+    case CUPTI_ACTIVITY_KIND_MARKER:
+        add_marker(reinterpret_cast<const MarkerRecord *>(record));
+        break;
+    default:
+        break;
+    }
+}
+
+static void CUPTIAPI give_buffer(uint8_t **buffer, size_t *bytes, size_t *records_max) {
+    void *memory = nullptr;
+    if (posix_memalign(&memory, BUFFER_ALIGNMENT, BUFFER_BYTES) != 0) memory = nullptr;
+    *buffer = static_cast<uint8_t *>(memory); /* NULL: CUPTI drops records, and counts them */
+    *bytes = memory ? BUFFER_BYTES : 0;
+    *records_max = 0;
+}
+
+static void CUPTIAPI take_buffer(CUcontext context, uint32_t stream, uint8_t *buffer, size_t, size_t valid_bytes) {
+    const Cupti *cupti = cupti_of_callbacks;
+    pthread_mutex_lock(&collecting);
+    CUpti_Activity *record = nullptr;
+    while (collected && valid_bytes > 0 && cupti->cuptiActivityGetNextRecord(buffer, valid_bytes, &record) == CUPTI_SUCCESS)
+        add_record(record);
+    size_t dropped = 0;
+    if (collected && cupti->cuptiActivityGetNumDroppedRecords(context, stream, &dropped) == CUPTI_SUCCESS)
+        collected->dropped += dropped;
+    pthread_mutex_unlock(&collecting);
+    free(buffer);
+}
+
+static void collect_into(ActivityList *list) {
+    pthread_mutex_lock(&collecting);
+    collected = list;
+    pthread_mutex_unlock(&collecting);
+}
+
+static const CUpti_ActivityKind KINDS[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
+                                           CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MARKER}; /* the last only for ranges */
+enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
+
+/* What CUPTI itself put between Enable and Disable, such as records of the flush before, is not there: the device was waited for.
+ */
+static Status record_call(const Cupti *cupti, CountedCall *call, bool ranges) {
+    const int kinds = ranges ? KIND_COUNT : KIND_COUNT - 1;
+    int enabled = 0;
+    Status status = STATUS_OK;
+    for (; enabled < kinds && status == STATUS_OK; enabled++) {
+        const CUptiResult result = cupti->cuptiActivityEnable(KINDS[enabled]);
+        if (result != CUPTI_SUCCESS) status = cupti_failed(cupti, result, "cuptiActivityEnable");
+    }
+    if (status == STATUS_OK) status = counted_run(call);
+    const CUptiResult flushed = cupti->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
+    for (int i = 0; i < enabled; i++) (void)cupti->cuptiActivityDisable(KINDS[i]);
+    if (status == STATUS_OK && flushed != CUPTI_SUCCESS) status = cupti_failed(cupti, flushed, "cuptiActivityFlushAll");
+    return status;
+}
+
+/* NVTX asks for its profiler at its first call in the process: it finds CUPTI, whose library is in this variable. */
+static void listen_to_ranges(const Cupti *cupti) {
+    (void)setenv("NVTX_INJECTION64_PATH", cupti->path, 1);
+}
+
+static Status collect(const Cupti *cupti, const MeasuredWork *work, void *stream, bool ranges, ActivityList *out) {
+    int device = 0;
+    TRY_CUDA(cudaGetDevice(&device));
+    TRY_CUDA(cudaGetDeviceProperties(&properties, device));
+    cupti_of_callbacks = cupti;
+    TRY_CUPTI(cupti, cuptiActivityRegisterCallbacks(give_buffer, take_buffer));
+    if (ranges) listen_to_ranges(cupti);
+    CountedCall call;
+    Status status = counted_open(&call, work, stream);
+    if (status == STATUS_OK) status = counted_flush(&call);
+    collect_into(out);
+    if (status == STATUS_OK) status = record_call(cupti, &call, ranges);
+    collect_into(nullptr);
+    if (status == STATUS_OK) status = counted_put_away(&call);
+    counted_close(&call);
+    return status;
+}
+
+Status counts_activity(const MeasuredWork *work, void *stream, bool ranges, ActivityList *out) {
+    *out = ActivityList{};
+    const Cupti *cupti = nullptr;
+    TRY(cupti_get(&cupti));
+    Status status = collect(cupti, work, stream, ranges, out);
+    if (status == STATUS_OK && out->no_memory) status = status_fail(STATUS_MEMORY, "no memory for the records of CUPTI");
+    if (status == STATUS_OK && out->dropped > 0)
+        status = status_fail(STATUS_UNSUPPORTED, "CUPTI dropped %zu records of the call", out->dropped);
+    if (status != STATUS_OK)
+        activity_free(out);
+    else
+        activity_sort(out);
+    return status;
+}
+#else
+Status counts_activity(const MeasuredWork *work, void *stream, bool ranges, ActivityList *out) {
+    (void)work, (void)stream, (void)ranges;
+    *out = ActivityList{};
+    const Cupti *cupti = nullptr;
+    return cupti_get(&cupti);
+}
+#endif
