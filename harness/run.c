@@ -252,7 +252,7 @@ static Status judge_claims(Run *run) {
         json_object_set_new(line, "run", json_string(run->id));
         json_object_set_new(line, "schema", json_integer(ROW_SCHEMA_VERSION));
         status = rowfile_append(run->file, line);
-        run->summary->claims++;
+        claim_count(line, run->summary->claims);
         if (status == STATUS_OK) tell(run, run->options->report, line);
         json_decref(line);
     }

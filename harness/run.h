@@ -42,8 +42,8 @@ struct RunEvent {
 typedef struct RunSummary {
     size_t total, passed, failed, skipped, errors, resumed, left_by_budget;
     size_t timed, emulated;
-    size_t repeated; /* emulated cases that several cases of the plan shrink to: run once */
-    size_t claims;
+    size_t repeated;                    /* emulated cases that several cases of the plan shrink to: run once */
+    size_t claims[CLAIM_VERDICT_COUNT]; /* judged, by verdict */
     bool has_gpu;
     char no_gpu_reason[256];
 } RunSummary;

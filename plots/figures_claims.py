@@ -4,17 +4,17 @@ import matplotlib.pyplot as plt
 import choose
 import rows as r
 import style
-from report_claims import hardware_of, modes_of, size_of
+from report_claims import hardware_of, modes_of, published, size_of
 from words import significant
 
-COLOURS = {"reproduced": "#009E73", "not reproduced": style.FAILED}
+COLOURS = {"reproduced": "#009E73", "exceeded": "#0072B2", "undecided": "#E69F00", "not reproduced": style.FAILED}
 
 
 def groups_of(claims):
-    """(hardware, value) -> claims, in the order of the file."""
+    """(hardware, what was published) -> claims, in the order of the file."""
     found = {}
     for c in claims:
-        found.setdefault((hardware_of(c), c.get("value")), []).append(c)
+        found.setdefault((hardware_of(c), published(c)), []).append(c)
     return found
 
 
@@ -33,21 +33,24 @@ def draw_op(results, op, claims, out):
     slots = len(groups) * 1.0 + len(claims) * 1.25
     figure, axes = plt.subplots(figsize=(7.6, 1.5 + 0.3 * slots))
     axes.set_xscale("log")
-    values = [v for c in claims for v in (c["value"], c["ours"])]
+    values = [v for c in claims for v in (c["value"], c["ours"], c.get("low"), c.get("high")) if v]
     low, high = min(1, *values) / 1.25, max(values) * max(1.9, (max(values) / min(1, *values)) ** 0.16)
     y, ticks = 0.0, []
-    for (hardware, value), some in groups.items():
-        axes.barh(y, value - 1, 0.72, left=1, color=style.PUBLISHED)
-        axes.annotate(f"{significant(value)}x", (value, y), (4, 0), textcoords="offset points", va="center", fontsize=8.5, color=style.MUTED)
+    for (hardware, text), some in groups.items():
+        begin, value = (some[0]["low"], some[0]["high"]) if some[0].get("rule") == "range" else (1, some[0]["value"])
+        axes.barh(y, value - begin, 0.72, left=begin, color=style.PUBLISHED)
+        axes.annotate(text, (max(value, 1), y), (4, 0), textcoords="offset points", va="center", fontsize=8.5, color=style.MUTED)
         ticks.append((y, f"published: {hardware}"))
         y -= 1.1
         for c in some:
             colour = COLOURS.get(c.get("verdict"), style.MUTED)
             axes.barh(y, c["ours"] - 1, 0.8, left=1, color=colour)
-            least, end = c.get("at_least") or 0, max(c["ours"], 1)
-            axes.annotate(f"{significant(c['ours'])}x", (least if end < least < 1.5 * end else end, y), (4, 0), textcoords="offset points", va="center", fontsize=8.5, color=colour, weight="bold")
-            if least > 0:
-                axes.plot([least] * 2, [y - 0.48, y + 0.48], color="#222222", lw=1.3)
+            end, limits = max(c["ours"], 1), [limit for limit in (c.get("low"), c.get("high")) if limit]
+            for limit in sorted(limits):  # the number stands clear of the marks
+                end = limit if end <= limit < 1.5 * end else end
+            axes.annotate(f"{significant(c['ours'])}x", (end, y), (4, 0), textcoords="offset points", va="center", fontsize=8.5, color=colour, weight="bold")
+            for limit in limits:
+                axes.plot([limit] * 2, [y - 0.48, y + 0.48], color="#222222", lw=1.3)
             ticks.append((y, label(c)))
             y -= 1.25
         y -= 0.5
@@ -64,8 +67,7 @@ def draw_op(results, op, claims, out):
     machine = r.machine_of(results, claims[0])
     handles = [plt.Rectangle((0, 0), 1, 1, color=style.PUBLISHED, label="published")]
     handles += [plt.Rectangle((0, 0), 1, 1, color=colour, label=f"{machine}: {verdict}") for verdict, colour in COLOURS.items() if any(c.get("verdict") == verdict for c in claims)]
-    if any(c.get("at_least") for c in claims):
-        handles.append(plt.Line2D([], [], color="#222222", lw=1.3, marker="|", ls="", markersize=10, label="least that reproduces it"))
+    handles.append(plt.Line2D([], [], color="#222222", lw=1.3, marker="|", ls="", markersize=10, label="limits of what reproduces it"))
     style.head(figure, f"Published speed-ups of {op}: do they hold?", handles)
     rows = [row for row in results.rows if row["case"] in {c.get("case") for c in claims} and r.machine_of(results, row) == machine]
     return style.finish(figure, results, rows, out, f"claims_{op}")
@@ -73,7 +75,7 @@ def draw_op(results, op, claims, out):
 
 def draw(results, out):
     machine = choose.main_machine(results)
-    claims = [c for c in results.claims if c.get("quantity") == "speedup" and c.get("value") and c.get("ours") and r.machine_of(results, c) == machine]
+    claims = [c for c in results.claims if c.get("quantity") == "speedup" and (c.get("value") or c.get("low")) and c.get("ours") and r.machine_of(results, c) == machine]
     by_op = {}
     for c in claims:
         by_op.setdefault(str(c.get("case")).split(" ")[0], []).append(c)

@@ -4,9 +4,10 @@ import re
 
 import rows as r
 from markdown import details, pictures_of, table, without_empty
-from words import count, percent, seconds, seconds_between, significant
+from words import count, seconds, seconds_between, significant
 
-VERDICT_WORDS = {"reproduced": "**reproduced**", "not reproduced": "**not reproduced**", "not testable here": "not testable here"}
+VERDICTS = ("reproduced", "exceeded", "not reproduced", "undecided", "not testable here")  # the program's words: it alone decides
+BOLD = VERDICTS[:3]
 
 
 def quantity(claim, value):
@@ -14,9 +15,9 @@ def quantity(claim, value):
         return "-"
     if claim.get("quantity") == "seconds":
         return seconds(value)
-    if claim.get("quantity") == "error":
-        return significant(value)
-    return percent(value) if claim.get("quantity") == "ratio_to_copy" else f"{significant(value)}x"
+    if claim.get("quantity") in ("error", "launches"):
+        return f"{value:g}" if value == int(value) else significant(value)
+    return f"{significant(value)}x"
 
 
 def sizes_in(case):
@@ -44,8 +45,21 @@ def hardware_of(claim):
 
 def published(claim):
     """As it was printed, up to five digits."""
+    if claim.get("rule") == "range" and None not in (claim.get("low"), claim.get("high")):
+        return f"{printed(claim, claim['low'])} to {printed(claim, claim['high'])}"
     value = claim.get("value")
-    return "-" if value is None else f"{value:.5g} s" if claim.get("quantity") == "seconds" else f"{value:.5g}" if claim.get("quantity") == "error" else quantity(claim, value)
+    words = {"at_least": "at least ", "at_most": "at most "}.get(claim.get("rule"), "")
+    return "-" if value is None else words + printed(claim, value)
+
+
+def printed(claim, value):
+    return f"{value:.5g} s" if claim.get("quantity") == "seconds" else f"{value:.5g}" if claim.get("quantity") in ("error", "launches") else quantity(claim, value)
+
+
+def verdict_counts(claims):
+    """29 reproduced, 3 exceeded, ...: those that occur."""
+    found = collections.Counter(str(c.get("verdict")) for c in claims)
+    return ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict])
 
 
 def ours(claim):
@@ -62,7 +76,7 @@ def lines_of(results, numbered, machines):
     lines = []
     for number, c in numbered:
         line = [number, c.get("statement"), c.get("hardware") or "unknown hardware", published(c), ours(c), size_of(c), modes_of(c),
-                VERDICT_WORDS.get(c.get("verdict"), str(c.get("verdict")))]
+                f"**{c['verdict']}**" if c.get("verdict") in BOLD else str(c.get("verdict"))]
         if machines > 1:
             line.insert(4, r.machine_of(results, c) if c.get("ours") is not None else "-")
         lines.append(line)
@@ -99,7 +113,9 @@ def particulars(numbered):
     return table(["#", "id", "case", "variant", "mode"], lines)
 
 
-KINDS = (("Speed-ups", ("speedup", "ratio_to_copy")), ("Times", ("seconds",)), ("Errors", ("error",)))
+KINDS = (("Speed-ups", ("speedup",)), ("Times", ("seconds",)), ("Errors", ("error",)), ("Counts", ("launches", "bytes_over_minimum")))
+HOW = ("**reproduced**: our value, with its whole 95% interval, lies within what the claim says, or within the factor that it declares. **exceeded**: faster than that. "
+       "**not reproduced**: not so. undecided: a limit lies inside our interval. \"at least\" and \"at most\" are claims of one side.")
 
 
 def op_of(claim):
@@ -116,9 +132,9 @@ def of_op(results, op, numbered, pictures, machines):
     known = sharing(numbered, lambda c: c.get("note"), split=True) + sharing(numbered, lambda c: c.get("reason") if c.get("ours") is None else None)
     if known:
         parts += ["#### What to know about them", "\n".join(f"- {text}" for text in known)]
-    how = [f"- {name}: {text}" for name, key in (("source", "source"), ("measured there by", "method"), ("rule", "rule"))
+    how = [f"- {name}: {text}" for name, key in (("source", "source"), ("measured there by", "method"), ("reproduced", "expected"), ("why that much", "rationale"))
            for text in sharing(numbered, lambda c: c.get(key))]
-    parts.append(details("sources, methods, rules, and the case and variants of each claim", "\n".join(how) + "\n\n" + particulars(numbered)))
+    parts.append(details("sources, methods, what reproduces them, and the case and variants of each claim", "\n".join(how) + "\n\n" + particulars(numbered)))
     return "\n\n".join(part for part in parts if part)
 
 
@@ -129,4 +145,4 @@ def claims(results, pictures):
     ordered = sorted(results.claims, key=lambda c: (op_of(c), place.get(c.get("quantity"), len(KINDS))))
     numbered = list(enumerate(ordered, 1))
     machines = len({r.machine_of(results, c) for c in ordered if c.get("ours") is not None})
-    return "\n\n".join(of_op(results, op, [(k, c) for k, c in numbered if op_of(c) == op], pictures, machines) for op in dict.fromkeys(map(op_of, ordered)))
+    return HOW + "\n\n" + "\n\n".join(of_op(results, op, [(k, c) for k, c in numbered if op_of(c) == op], pictures, machines) for op in dict.fromkeys(map(op_of, ordered)))

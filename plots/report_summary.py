@@ -3,7 +3,7 @@ import collections
 
 import choose
 import rows as r
-from report_claims import ours, quantity
+from report_claims import ours, quantity, verdict_counts
 from report_ladder import with_interval
 from words import many, percent, seconds, significant
 
@@ -20,14 +20,13 @@ def count_line(results):
 def claims_line(results):
     if not results.claims:
         return None
-    verdicts = collections.Counter(c.get("verdict") for c in results.claims)
     first = next((c for c in results.claims if c.get("quantity") == "speedup"), results.claims[0])
     told = f" The first of them: {first.get('statement')}, on {first.get('hardware')}."
     told += f" Here: {ours(first)}, {first.get('verdict')}." if first.get("ours") is not None else f" Here: {first.get('verdict')}."
     others = [f"{quantity(c, c['ours'])} for `{r.name_of(str(c.get('variant')))}` over `{r.name_of(str(c.get('baseline')))}`" for c in results.claims
               if c is not first and c.get("value") == first.get("value") and c.get("quantity") == first.get("quantity") and c.get("ours") is not None
               and (c.get("variant"), c.get("baseline")) != (first.get("variant"), first.get("baseline"))]
-    return (f"{many(len(results.claims), 'published number')} judged: {verdicts['reproduced']} reproduced, {verdicts['not reproduced']} not, {verdicts['not testable here']} not testable here."
+    return (f"{many(len(results.claims), 'published number')} judged: {verdict_counts(results.claims)}."
             + told + (f" Other kernels of that kind: {', '.join(others)}." if others else ""))
 
 

@@ -4,6 +4,7 @@ import math
 import pathlib
 
 SCHEMA = 1
+RULES = ("about", "at_least", "at_most", "range")  # of claims
 
 
 class BadResults(Exception):
@@ -34,15 +35,22 @@ class Results:
 
 
 def load(paths):
-    """Later files and later lines win. A last line that a crash cut off is left out, with a warning."""
-    environments, ceilings, latest_rows, latest_claims, warnings = {}, {}, {}, {}, []
-    everything = [line for path in paths for line in read_lines(pathlib.Path(path), warnings)]
+    """Later files and later lines win, but what was emulated never wins over what ran. A last line that a crash cut off is left out,
+    with a warning. A file of claims alone (rungs judge) judges anew all scenarios that it has."""
+    environments, ceilings, latest_rows, latest_claims, warnings, everything, judged = {}, {}, {}, {}, [], [], {}
+    for path in paths:
+        lines = list(read_lines(pathlib.Path(path), warnings))
+        if lines and all(line["kind"] == "claim" for line in lines):
+            judged.update({scenario: [c for c in lines if c.get("scenario") == scenario] for scenario in {c.get("scenario") for c in lines}})
+        else:
+            everything += lines
     dates = {line.get("run"): line.get("date") or "" for line in everything if line["kind"] == "environment"}
     everything.sort(key=lambda line: dates.get(line.get("run"), ""))  # stable: within a run, the order of the file
     for line in everything:
         if line["kind"] == "environment":
             environments[line.get("run")] = line
     machines = {run: machine_name(environment) for run, environment in environments.items()}
+    old_rules = 0
     for line in everything:
         machine = machines.get(line.get("run"), "unknown machine")
         if line["kind"] == "ceilings":
@@ -52,12 +60,24 @@ def load(paths):
             key = machine, line.get("case"), line.get("spec"), is_emulated(line), is_declared(line)
             if not only_verifies(line, latest_rows.get(key)):
                 latest_rows[key] = settle(line)
-        elif line["kind"] == "claim":
-            latest_claims[machine, line.get("id")] = line
+        elif line["kind"] == "claim" and line.get("scenario") not in judged:
+            if line.get("rule") in RULES:
+                latest_claims[machine, line.get("id")] = line
+            else:
+                old_rules += 1
     if not latest_rows:
         names = ", ".join(map(str, paths)) or "no file at all"
         raise NoRows(f"{names}: no rows; run 'rungs reproduce' first")
-    return Results(environments, ceilings, list(latest_rows.values()), list(latest_claims.values()), warnings)
+    if old_rules:
+        warnings.append(f"claims judged by rules of before, left out: {old_rules}; 'rungs judge' judges them anew")
+    claims = list(latest_claims.values()) + [c for _, lines in sorted(judged.items(), key=str) for c in lines]
+    return Results(environments, ceilings, without_stand_ins(latest_rows), claims, warnings)
+
+
+def without_stand_ins(latest):
+    """Emulated rows are left out where the same case and variant ran in earnest on the same machine."""
+    real = {key[:3] for key, row in latest.items() if not is_emulated(row) and row["verdict"] != "skip"}
+    return [row for key, row in latest.items() if not is_emulated(row) or key[:3] not in real]
 
 
 def only_verifies(row, earlier):

@@ -36,7 +36,7 @@ static const Listing LISTINGS[] = {
     {"ops", "name", NULL, "summary", ops},
     {"variants", "id", "backend", "summary", variants},
     {"scenarios", "name", NULL, "title", scenarios},
-    {"claims", "id", "hardware", "statement", claims},
+    {"claims", "id", "expected", "statement", claims},
 };
 
 static const char *text_of(const json_t *object, const char *key) {

@@ -73,12 +73,17 @@ static const char *colour_of(const Progress *progress, const char *verdict) {
     return "";
 }
 
-static void claim_line(const json_t *row) {
-    const json_t *ours = json_object_get(row, "ours");
-    char number[32] = "-";
-    if (json_is_number(ours)) snprintf(number, sizeof number, "%.4g", json_number_value(ours));
-    fprintf(stderr, "claim %-32s %-20s published %.4g, here %s%s%s\n", text_of(row, "id"), text_of(row, "verdict"),
-            json_number_value(json_object_get(row, "value")), number, *text_of(row, "reason") ? ": " : "", text_of(row, "reason"));
+void progress_claim(FILE *stream, const json_t *claim) {
+    fprintf(stream, "claim %-40s %-19s %s\n", text_of(claim, "id"), text_of(claim, "verdict"), text_of(claim, "reason"));
+}
+
+void progress_claims(const size_t counts[CLAIM_VERDICT_COUNT]) {
+    size_t all = 0;
+    for (int i = 0; i < CLAIM_VERDICT_COUNT; i++) all += counts[i];
+    if (all == 0) return;
+    printf("published claims:");
+    for (int i = 0; i < CLAIM_VERDICT_COUNT; i++) printf("%s %zu %s", i ? "," : "", counts[i], CLAIM_VERDICTS[i]);
+    printf("\n");
 }
 
 /* The line at the bottom of a terminal, never wider than it, for else it could not be wiped out. */
@@ -101,7 +106,7 @@ void progress_event(void *context, const RunEvent *event) {
     const Progress *progress = context;
     if (progress->terminal) fprintf(stderr, "\r\033[K");
     if (strcmp(text_of(event->row, "kind"), "claim") == 0) {
-        claim_line(event->row);
+        progress_claim(stderr, event->row);
         return;
     }
     const char *verdict = text_of(event->row, "verdict");
@@ -125,5 +130,6 @@ void progress_summary(const RunSummary *s, const char *out, const char *go_on) {
     if (s->resumed > 0) printf("%zu rows were there already (--resume)\n", s->resumed);
     if (s->left_by_budget > 0)
         printf("%zu rows did not fit the budget; go on with the same command and %s\n", s->left_by_budget, go_on);
+    progress_claims(s->claims);
     printf("rows: %s\n", out);
 }

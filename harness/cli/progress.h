@@ -4,6 +4,8 @@
 
 #include "run.h"
 
+#include <stdio.h>
+
 typedef struct Progress {
     bool terminal, colour;
     int width;
@@ -16,5 +18,8 @@ void progress_event(void *context, const RunEvent *event);
 void progress_notice(void *context, const char *text);
 /* The closing lines: counts, what was emulated, what the budget left and how to go on (options of the same command). */
 void progress_summary(const RunSummary *summary, const char *out, const char *go_on);
+/* One judged claim as a line, and how many have each verdict (nothing if there are none). */
+void progress_claim(FILE *stream, const json_t *claim);
+void progress_claims(const size_t counts[CLAIM_VERDICT_COUNT]);
 
 #endif

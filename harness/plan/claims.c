@@ -1,155 +1,20 @@
-/* Rows in, verdict out: nothing here knows how the rows came to be. */
 #include "plan/claims.h"
+
+#include "plan/claim_rows.h"
 
 #include <math.h>
 #include <stdbool.h>
-#include <stddef.h>
 #include <stdio.h>
 #include <string.h>
 
-enum { WHY_MAX = 1024 };
+const char *const CLAIM_QUANTITIES[] = {"speedup", "seconds", "error", "launches", "bytes_over_minimum", NULL};
+const char *const CLAIM_RULES[] = {"about", "at_least", "at_most", "range", NULL};
 
-/* A time with its interval; low and high NaN where the row has none. */
-typedef struct Measured {
-    double median, low, high;
-    const char *run;
-} Measured;
+enum { REPRODUCED, EXCEEDED, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE };
+const char *const CLAIM_VERDICTS[] = {"reproduced", "exceeded", "not reproduced", "undecided", "not testable here", NULL};
 
-static const char *text_of(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
-
-static bool is_row_of(const json_t *row, const char *spec) {
-    const json_t *kind = json_object_get(row, "kind");
-    return (!kind || strcmp(text_of(row, "kind"), "row") == 0) && strcmp(text_of(row, "spec"), spec) == 0;
-}
-
-static double number_or_nan(const json_t *object, const char *key) {
-    const json_t *value = json_object_get(object, key);
-    return json_is_number(value) ? json_number_value(value) : NAN;
-}
-
-/* One row that a claim is about: which variant, on what, and for speed-ups and seconds which of its times. */
-typedef struct Side {
-    const char *scenario, *problem, *spec, *mode;
-} Side;
-
-static Side variant_side(const Claim *claim) {
-    return (Side){claim->scenario, claim->problem, claim->variant, claim->mode};
-}
-
-static Side baseline_side(const Claim *claim) {
-    return (Side){claim->scenario, claim->baseline_problem ? claim->baseline_problem : claim->problem, claim->baseline,
-                  claim->baseline_mode ? claim->baseline_mode : claim->mode};
-}
-
-/* The row's time in the side's mode; false with the reason if it has none. */
-static bool read_time(const Side *side, const json_t *row, Measured *out, char why[WHY_MAX]) {
-    const char *verdict = text_of(row, "verdict"), *reason = text_of(row, "reason");
-    if (strcmp(text_of(row, "backend"), "emulator") == 0)
-        snprintf(why, WHY_MAX, "%s was emulated, not timed", side->spec);
-    else if (strcmp(verdict, "pass") != 0)
-        snprintf(why, WHY_MAX, "%s: %s%s%s", side->spec, *verdict ? verdict : "no verdict", *reason ? ": " : "", reason);
-    else {
-        const json_t *timing = json_object_get(row, "timing"), *mode = json_object_get(timing, side->mode);
-        out->median = number_or_nan(mode, "median");
-        out->low = number_or_nan(mode, "low");
-        out->high = number_or_nan(mode, "high");
-        out->run = text_of(row, "run");
-        if (out->median > 0) return true;
-        const char *none = text_of(mode, "why_none"), *untimed = text_of(row, "why_not_timed");
-        snprintf(why, WHY_MAX, "%s has no %s time%s%s", side->spec, side->mode, *none || *untimed ? ": " : "",
-                 *none ? none : untimed);
-    }
-    return false;
-}
-
-/* The last row of the side in this run (NULL: any); the latest word counts, whatever it says. Where there is none, an emulated row
- * of the scenario, whose case is the smaller one of without_gpu. NULL if there is neither. */
-static const json_t *find_row(const Side *side, const json_t *rows, const char *run) {
-    const json_t *emulated = NULL;
-    for (size_t i = json_array_size(rows); i-- > 0;) {
-        const json_t *row = json_array_get(rows, i);
-        if (!is_row_of(row, side->spec) || (run && strcmp(text_of(row, "run"), run) != 0)) continue;
-        if (strcmp(text_of(row, "case"), side->problem) == 0) return row;
-        const bool stand_in =
-            strcmp(text_of(row, "backend"), "emulator") == 0 && strcmp(text_of(row, "scenario"), side->scenario) == 0;
-        if (stand_in && !emulated) emulated = row;
-    }
-    return emulated;
-}
-
-static const json_t *require_row(const Side *side, const json_t *rows, const char *run, char why[WHY_MAX]) {
-    const json_t *row = find_row(side, rows, run);
-    if (!row) snprintf(why, WHY_MAX, "no row of '%s' on '%s'", side->spec, side->problem);
-    return row;
-}
-
-static bool find_time(const Side *side, const json_t *rows, const char *run, Measured *out, char why[WHY_MAX]) {
-    const json_t *row = require_row(side, rows, run, why);
-    return row && read_time(side, row, out, why);
-}
-
-/* The largest absolute error, also of a row that failed for it: it was measured. */
-static bool find_error(const Claim *claim, const json_t *rows, Measured *out, char why[WHY_MAX]) {
-    const Side side = variant_side(claim);
-    const json_t *row = require_row(&side, rows, NULL, why);
-    if (!row) return false;
-    if (strcmp(text_of(row, "backend"), "emulator") == 0) {
-        snprintf(why, WHY_MAX, "%s was emulated: a GPU's own arithmetic may round otherwise", side.spec);
-        return false;
-    }
-    const json_t *errors = json_object_get(json_object_get(row, "errors"), claim->output);
-    *out = (Measured){number_or_nan(errors, "max_absolute"), NAN, NAN, text_of(row, "run")};
-    if (isfinite(out->median)) return true;
-    const char *reason = text_of(row, "reason");
-    snprintf(why, WHY_MAX, "%s has no finite error of '%s'%s%s", side.spec, claim->output, *reason ? ": " : "", reason);
-    return false;
-}
-
-/* Identity of the machine and build of a run, from an environment line among the rows; "" if there is none. */
-static const char *environment_of(const json_t *rows, const char *run) {
-    size_t i;
-    json_t *line;
-    json_array_foreach(rows, i, line) {
-        if (strcmp(text_of(line, "kind"), "environment") == 0 && strcmp(text_of(line, "run"), run) == 0) return text_of(line, "id");
-    }
-    return "";
-}
-
-/* Both times from the latest run that has rows of both; a run that was cut off and resumed has them under two names, which count
- * together if their environments are not known to differ. */
-static bool find_pair(const Claim *claim, const json_t *rows, Measured *variant, Measured *baseline, char why[WHY_MAX]) {
-    const Side over = variant_side(claim), under = baseline_side(claim);
-    const char *run = NULL;
-    for (size_t i = json_array_size(rows); i-- > 0 && !run;) {
-        const json_t *row = json_array_get(rows, i);
-        const char *its = text_of(row, "run");
-        if (is_row_of(row, over.spec) && find_row(&over, rows, its) && find_row(&under, rows, its)) run = its;
-    }
-    if (!find_time(&over, rows, run, variant, why) || !find_time(&under, rows, run, baseline, why)) return false;
-    const char *ours = environment_of(rows, variant->run), *theirs = environment_of(rows, baseline->run);
-    if (!*ours || !*theirs || strcmp(ours, theirs) == 0) return true;
-    snprintf(why, WHY_MAX, "'%s' and '%s' were timed in different environments only (runs %.80s and %.80s)", over.spec, under.spec,
-             variant->run, baseline->run);
-    return false;
-}
-
-/* Our value as median, low, high. */
-static bool evaluate(const Claim *claim, const json_t *rows, Measured *ours, char why[WHY_MAX]) {
-    const Side side = variant_side(claim);
-    Measured variant, baseline;
-    if (strcmp(claim->quantity, "seconds") == 0) return find_time(&side, rows, NULL, ours, why);
-    if (strcmp(claim->quantity, "error") == 0) return find_error(claim, rows, ours, why);
-    if (strcmp(claim->quantity, "speedup") != 0 || !claim->baseline) {
-        snprintf(why, WHY_MAX, "quantity '%s' cannot be judged from rows", claim->quantity);
-        return false;
-    }
-    if (!find_pair(claim, rows, &variant, &baseline, why)) return false;
-    /* The widest that both intervals allow. */
-    *ours = (Measured){baseline.median / variant.median, baseline.low / variant.high, baseline.high / variant.low, variant.run};
-    return true;
+static bool is_quantity(const Claim *claim, const char *name) {
+    return strcmp(claim->quantity, name) == 0;
 }
 
 static json_t *finite_or_null(double value) {
@@ -158,6 +23,40 @@ static json_t *finite_or_null(double value) {
 
 static json_t *text_or_null(const char *text) {
     return text ? json_string(text) : json_null();
+}
+
+typedef struct Number {
+    char text[32];
+} Number;
+
+/* Four digits, and no exponent where people would not write one. */
+static Number number(double x) {
+    Number out;
+    const double size = x > 0 ? floor(log10(x)) : 0;
+    if (size < -3 || size > 6)
+        snprintf(out.text, sizeof out.text, "%.4g", x);
+    else
+        snprintf(out.text, sizeof out.text, "%.*f", size < 3 ? (int)(3 - size) : 0, x);
+    char *end = out.text + strlen(out.text) - 1;
+    if (strchr(out.text, '.') && !strchr(out.text, 'e')) {
+        while (*end == '0') *end-- = '\0';
+        if (*end == '.') *end = '\0';
+    }
+    return out;
+}
+
+/* "about 387x, within a factor of 1.33: 291x to 514.7x". */
+static json_t *expected(const Claim *claim) {
+    const char *unit = is_quantity(claim, "seconds")                                               ? " s"
+                       : is_quantity(claim, "speedup") || is_quantity(claim, "bytes_over_minimum") ? "x"
+                                                                                                   : "";
+    const Number low = number(claim->low), high = number(claim->high);
+    if (strcmp(claim->rule, "at_least") == 0) return json_sprintf("at least %s%s", low.text, unit);
+    if (strcmp(claim->rule, "at_most") == 0) return json_sprintf("at most %s%s", high.text, unit);
+    if (strcmp(claim->rule, "range") == 0) return json_sprintf("%s%s to %s%s", low.text, unit, high.text, unit);
+    if (claim->factor == 1) return json_sprintf("%.5g%s", claim->value, unit);
+    return json_sprintf("about %.5g%s, within a factor of %.4g: %s%s to %s%s", claim->value, unit, claim->factor, low.text, unit,
+                        high.text, unit);
 }
 
 json_t *claim_to_json(const Claim *claim) {
@@ -181,33 +80,69 @@ json_t *claim_to_json(const Claim *claim) {
         {"baseline_mode", claim->baseline_mode},
         {"output", claim->output},
         {"rule", claim->rule},
+        {"rationale", claim->rationale},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) json_object_set_new(out, texts[i].key, text_or_null(texts[i].text));
     json_object_set_new(out, "value", finite_or_null(claim->value));
-    json_object_set_new(out, "at_least", finite_or_null(claim->at_least));
-    json_object_set_new(out, "at_most", finite_or_null(claim->at_most));
+    json_object_set_new(out, "factor", finite_or_null(claim->factor));
+    json_object_set_new(out, "low", finite_or_null(claim->low));
+    json_object_set_new(out, "high", finite_or_null(claim->high));
+    json_object_set_new(out, "expected", expected(claim));
     return out;
+}
+
+/* Where a number lies: -1 below the limits, 0 inside, 1 above. */
+static int place_of(const Claim *claim, double x) {
+    return x < claim->low ? -1 : x > claim->high ? 1 : 0;
+}
+
+/* What lies outside a band on the fast side bears a claim of speed out, and more; an error or a count that differs does not. */
+static int verdict_at(const Claim *claim, int place) {
+    const bool band = isfinite(claim->low) && isfinite(claim->high);
+    const int faster = is_quantity(claim, "speedup") ? 1 : is_quantity(claim, "seconds") ? -1 : 2;
+    return place == 0 ? REPRODUCED : band && place == faster ? EXCEEDED : NOT_REPRODUCED;
+}
+
+static int decide(const Claim *claim, const Measured *ours) {
+    if (ours->exact) return verdict_at(claim, place_of(claim, ours->value));
+    if (!isfinite(ours->low) || !isfinite(ours->high)) return UNDECIDED;
+    const int low = place_of(claim, ours->low), high = place_of(claim, ours->high);
+    return low == high ? verdict_at(claim, low) : UNDECIDED;
+}
+
+static json_t *reason_of(const json_t *claim, const Measured *ours, int verdict) {
+    const char *what = json_string_value(json_object_get(claim, "expected"));
+    const Number value = number(ours->value), low = number(ours->low), high = number(ours->high);
+    if (ours->exact) return json_sprintf("expected %s; here %s", what, value.text);
+    if (!isfinite(ours->low) || !isfinite(ours->high))
+        return json_sprintf("expected %s; here %s, without an interval: too few samples to tell", what, value.text);
+    return json_sprintf("expected %s; here %s (%s to %s)%s", what, value.text, low.text, high.text,
+                        verdict == UNDECIDED ? ", with a limit inside this interval" : "");
 }
 
 json_t *claim_judge(const Claim *claim, const json_t *rows) {
     json_t *out = claim_to_json(claim);
     Measured ours;
-    char why[WHY_MAX];
+    char why[CLAIM_WHY_MAX];
     json_object_set_new(out, "kind", json_string("claim"));
-    if (!evaluate(claim, rows, &ours, why)) {
-        json_object_set_new(out, "verdict", json_string("not testable here"));
-        json_object_set_new(out, "ours", json_null());
-        json_object_set_new(out, "ours_interval", json_null());
+    json_object_set_new(out, "ours", json_null());
+    json_object_set_new(out, "ours_interval", json_null());
+    if (!claim_measure(claim, rows, &ours, why)) {
+        json_object_set_new(out, "verdict", json_string(CLAIM_VERDICTS[NOT_TESTABLE]));
         json_object_set_new(out, "reason", json_string(why));
         return out;
     }
-    const bool inside = ours.median >= claim->at_least && ours.median <= claim->at_most;
-    const char *side = inside ? "inside" : ours.median < claim->at_least ? "below" : "above";
-    snprintf(why, sizeof why, "ours %.6g is %s what reproduces it: %s", ours.median, side, claim->rule);
-    json_object_set_new(out, "verdict", json_string(inside ? "reproduced" : "not reproduced"));
-    json_object_set_new(out, "ours", json_real(ours.median));
-    const bool interval = isfinite(ours.low) && isfinite(ours.high);
-    json_object_set_new(out, "ours_interval", interval ? json_pack("[f,f]", ours.low, ours.high) : json_null());
-    json_object_set_new(out, "reason", json_string(why));
+    const int verdict = decide(claim, &ours);
+    json_object_set_new(out, "run", json_string(ours.run));
+    json_object_set_new(out, "verdict", json_string(CLAIM_VERDICTS[verdict]));
+    json_object_set_new(out, "ours", json_real(ours.value));
+    if (isfinite(ours.low) && isfinite(ours.high))
+        json_object_set_new(out, "ours_interval", json_pack("[f,f]", ours.low, ours.high));
+    json_object_set_new(out, "reason", reason_of(out, &ours, verdict));
     return out;
+}
+
+void claim_count(const json_t *judged, size_t counts[CLAIM_VERDICT_COUNT]) {
+    const char *verdict = json_string_value(json_object_get(judged, "verdict"));
+    for (int i = 0; i < CLAIM_VERDICT_COUNT; i++) counts[i] += verdict && strcmp(verdict, CLAIM_VERDICTS[i]) == 0;
 }

@@ -146,19 +146,9 @@ static json_t *scenario_json(const Plan *plan, const ScenarioInfo *info) {
     return out;
 }
 
-static Status load_all(const char *dir, Plan *plan) {
-    char **files;
-    int count;
-    TRY(scenario_files(dir, &files, &count));
-    Status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) status = plan_add_scenario(plan, files[i]);
-    scenario_files_free(files, count);
-    return status;
-}
-
 Status list_scenarios_json(const char *dir, json_t **out) {
     Plan plan = {0};
-    const Status status = load_all(dir, &plan);
+    const Status status = plan_add_all(&plan, dir);
     *out = status == STATUS_OK ? json_array() : NULL;
     for (int i = 0; *out && i < plan.scenario_count; i++) json_array_append_new(*out, scenario_json(&plan, &plan.scenarios[i]));
     plan_free(&plan);
@@ -167,7 +157,7 @@ Status list_scenarios_json(const char *dir, json_t **out) {
 
 Status list_claims_json(const char *dir, json_t **out) {
     Plan plan = {0};
-    const Status status = load_all(dir, &plan);
+    const Status status = plan_add_all(&plan, dir);
     *out = status == STATUS_OK ? json_array() : NULL;
     for (int i = 0; *out && i < plan.claim_count; i++) json_array_append_new(*out, claim_to_json(&plan.claims[i]));
     plan_free(&plan);

@@ -75,6 +75,8 @@ Status scenario_path(const char *dir, const char *name, char *out, size_t size);
 /* Appends what a word of the command line names: "published/rolling", a path that ends in .yaml, or a folder below dir with all its
  * scenarios ("edges"). Errors of scenario_path and plan_add_scenario; of a folder the scenarios before the bad one stay. */
 Status plan_add_named(Plan *plan, const char *dir, const char *name);
+/* Appends every scenario below dir. */
+Status plan_add_all(Plan *plan, const char *dir);
 /* Every .yaml below dir, sorted; free each and the array with scenario_files_free. */
 Status scenario_files(const char *dir, char ***out, int *count);
 void scenario_files_free(char **files, int count);

@@ -7,9 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const KEYS[] = {"id",       "statement",     "source",        "hardware", "method", "note",     "value",
-                                   "quantity", "case",          "variant",       "mode",     "output", "at_least", "at_most",
-                                   "baseline", "baseline_case", "baseline_mode", "rule",     NULL};
+static const char *const KEYS[] = {"id",       "statement",     "source",        "hardware", "method", "note",      "value",
+                                   "quantity", "case",          "variant",       "mode",     "output", "rule",      "factor",
+                                   "baseline", "baseline_case", "baseline_mode", "low",      "high",   "rationale", NULL};
 static const unsigned ANY_MODE = ~0U;
 
 typedef struct Reader {
@@ -28,10 +28,24 @@ static Status keep_text(const Reader *reader, const char *key, const char *what,
     return plan_keep(reader->plan, text, out);
 }
 
-static Status read_limit(const Reader *reader, const char *key, double missing, double *out) {
-    const YamlNode *node = yamlfile_get(reader->file, reader->map, key);
-    *out = missing;
-    return node ? yamlfile_number(reader->file, node, key, out) : STATUS_OK;
+/* A positive number. */
+static Status read_number(const Reader *reader, const char *key, const char *what, double *out) {
+    YamlNode *node;
+    TRY(yamlfile_require(reader->file, reader->map, key, what, &node));
+    TRY(yamlfile_number(reader->file, node, key, out));
+    return *out > 0 ? STATUS_OK : yamlfile_fail(reader->file, node, "%s: %g is not above 0", key, *out);
+}
+
+/* One of the words of a NULL-terminated list. */
+static Status read_word(const Reader *reader, const char *key, const char *const *words, const char **out) {
+    char allowed[200] = "";
+    for (size_t i = 0; words[i]; i++)
+        snprintf(allowed + strlen(allowed), sizeof allowed - strlen(allowed), "%s%s", i ? ", " : "", words[i]);
+    TRY(keep_text(reader, key, allowed, out));
+    for (size_t i = 0; words[i]; i++)
+        if (strcmp(*out, words[i]) == 0) return STATUS_OK;
+    return yamlfile_fail(reader->file, yamlfile_get(reader->file, reader->map, key), "%s '%.80s' is not allowed (allowed: %s)", key,
+                         *out, allowed);
 }
 
 /* "agg=mean n=1e9" or "rolling agg=mean n=1e9" -> the canonical case. */
@@ -94,19 +108,6 @@ static Status read_spec(const Reader *reader, const char *key, const Op *op, con
     return plan_keep(reader->plan, spec, out);
 }
 
-static Status read_rule(const Reader *reader, Claim *claim) {
-    YamlNode *node;
-    TRY(yamlfile_require(reader->file, reader->map, "value", "the published number", &node));
-    TRY(yamlfile_number(reader->file, node, "value", &claim->value));
-    TRY(read_limit(reader, "at_least", -INFINITY, &claim->at_least));
-    TRY(read_limit(reader, "at_most", INFINITY, &claim->at_most));
-    if (isinf(claim->at_least) && isinf(claim->at_most))
-        return yamlfile_fail(reader->file, reader->map, "at_least or at_most is missing: what reproduces the claim");
-    if (!(claim->at_least <= claim->at_most))
-        return yamlfile_fail(reader->file, reader->map, "at_least %g is above at_most %g", claim->at_least, claim->at_most);
-    return keep_text(reader, "rule", "at_least and at_most in words", &claim->rule);
-}
-
 static Status read_what(const Reader *reader, Claim *claim) {
     TRY(keep_text(reader, "id", "a short name, unique", &claim->id));
     for (int i = 0; i < reader->plan->claim_count; i++)
@@ -118,20 +119,50 @@ static Status read_what(const Reader *reader, Claim *claim) {
     TRY(keep_text(reader, "hardware", "on what it was measured", &claim->hardware));
     TRY(keep_text(reader, "method", "how it was measured", &claim->method));
     if (yamlfile_get(reader->file, reader->map, "note")) TRY(keep_text(reader, "note", "", &claim->note));
-    TRY(keep_text(reader, "quantity", "speedup, seconds or error", &claim->quantity));
-    static const char *const allowed[] = {"speedup", "seconds", "error"};
-    for (size_t i = 0; i < sizeof allowed / sizeof *allowed; i++)
-        if (strcmp(claim->quantity, allowed[i]) == 0) return STATUS_OK;
-    return yamlfile_fail(reader->file, yamlfile_get(reader->file, reader->map, "quantity"),
-                         "quantity '%.80s' is not allowed (allowed: speedup, seconds, error)", claim->quantity);
+    return read_word(reader, "quantity", CLAIM_QUANTITIES, &claim->quantity);
 }
 
-/* Keys that only claims of one quantity have. */
-static Status refuse_keys(const Reader *reader, const char *const *keys, const char *quantity) {
+/* Keys that only some claims have. */
+static Status refuse_keys(const Reader *reader, const char *const *keys, const char *whose) {
     for (; *keys; keys++) {
         const YamlNode *node = yamlfile_get(reader->file, reader->map, *keys);
-        if (node) return yamlfile_fail(reader->file, node, "%s: only claims of quantity %s have one", *keys, quantity);
+        if (node) return yamlfile_fail(reader->file, node, "%s: only claims of %s have one", *keys, whose);
     }
+    return STATUS_OK;
+}
+
+static Status read_range(const Reader *reader, Claim *claim) {
+    static const char *const single[] = {"value", NULL};
+    TRY(refuse_keys(reader, single, "rule about, at_least or at_most"));
+    TRY(read_number(reader, "low", "the lower end of the published range", &claim->low));
+    TRY(read_number(reader, "high", "the upper end of the published range", &claim->high));
+    if (claim->low < claim->high) return STATUS_OK;
+    return yamlfile_fail(reader->file, yamlfile_get(reader->file, reader->map, "high"), "high: %g is not above low, %g",
+                         claim->high, claim->low);
+}
+
+static Status read_about(const Reader *reader, Claim *claim) {
+    TRY(read_number(reader, "factor", "how far ours may be from the value, such as 1.33", &claim->factor));
+    claim->low = claim->value / claim->factor;
+    claim->high = claim->value * claim->factor;
+    if (claim->factor >= 1) return STATUS_OK;
+    return yamlfile_fail(reader->file, yamlfile_get(reader->file, reader->map, "factor"), "factor: %g is below 1", claim->factor);
+}
+
+/* The rule with its numbers -> [low, high]. */
+static Status read_rule(const Reader *reader, Claim *claim) {
+    static const char *const of_range[] = {"low", "high", NULL}, *const of_about[] = {"factor", NULL};
+    claim->value = claim->factor = NAN;
+    claim->low = -INFINITY, claim->high = INFINITY;
+    TRY(read_word(reader, "rule", CLAIM_RULES, &claim->rule));
+    if (yamlfile_get(reader->file, reader->map, "rationale")) TRY(keep_text(reader, "rationale", "", &claim->rationale));
+    const bool range = strcmp(claim->rule, "range") == 0, about = strcmp(claim->rule, "about") == 0;
+    TRY(about ? STATUS_OK : refuse_keys(reader, of_about, "rule about"));
+    if (range) return read_range(reader, claim);
+    TRY(refuse_keys(reader, of_range, "rule range"));
+    TRY(read_number(reader, "value", "the published number", &claim->value));
+    if (about) return read_about(reader, claim);
+    *(strcmp(claim->rule, "at_least") == 0 ? &claim->low : &claim->high) = claim->value;
     return STATUS_OK;
 }
 
@@ -175,12 +206,13 @@ static Status read_claim(const Reader *reader, Claim *claim) {
     TRY(read_what(reader, claim));
     TRY(read_rule(reader, claim));
     const bool error = strcmp(claim->quantity, "error") == 0, speedup = strcmp(claim->quantity, "speedup") == 0;
+    const bool timed = speedup || strcmp(claim->quantity, "seconds") == 0;
     unsigned modes = ANY_MODE;
     Case problem;
     const Op *op;
-    TRY(error ? refuse_keys(reader, of_times, "speedup or seconds") : read_mode(reader, "mode", &claim->mode, &modes));
-    TRY(error ? STATUS_OK : refuse_keys(reader, of_errors, "error"));
-    TRY(speedup ? STATUS_OK : refuse_keys(reader, of_speedups, "speedup"));
+    TRY(timed ? read_mode(reader, "mode", &claim->mode, &modes) : refuse_keys(reader, of_times, "quantity speedup or seconds"));
+    TRY(error ? STATUS_OK : refuse_keys(reader, of_errors, "quantity error"));
+    TRY(speedup ? STATUS_OK : refuse_keys(reader, of_speedups, "quantity speedup"));
     TRY(read_case(reader, "case", &problem, &op, &claim->problem));
     TRY(read_spec(reader, "variant", op, claim->problem, modes, &claim->variant));
     if (error) return read_output(reader, op, &problem, claim);

@@ -118,3 +118,13 @@ Status plan_add_named(Plan *plan, const char *dir, const char *name) {
     TRY(scenario_path(dir, name, path, sizeof path));
     return plan_add_scenario(plan, path);
 }
+
+Status plan_add_all(Plan *plan, const char *dir) {
+    char **files;
+    int count;
+    TRY(scenario_files(dir, &files, &count));
+    Status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = plan_add_scenario(plan, files[i]);
+    scenario_files_free(files, count);
+    return status;
+}

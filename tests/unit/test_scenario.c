@@ -60,8 +60,9 @@ static const char GOOD[] = "title: two suites\n"
                            "    case: n=1000 dtype=float32\n"
                            "    variant: cpu_loop\n"
                            "    mode: cold\n"
-                           "    at_most: 20\n"
-                           "    rule: r\n";
+                           "    rule: about\n"
+                           "    factor: 2\n"
+                           "    rationale: w\n";
 
 static void expansion_follows_the_file(void **state) {
     (void)state;
@@ -109,9 +110,9 @@ static void claims_are_canonical(void **state) {
     assert_string_equal(claim->scenario, "good");
     assert_string_equal(claim->note, "n");
     assert_null(claim->baseline);
-    assert_true(isinf(claim->at_least) && claim->at_least < 0);
-    assert_true(claim->at_most == 20);
-    assert_true(claim->value == 15.4);
+    assert_string_equal(claim->rule, "about");
+    assert_string_equal(claim->rationale, "w");
+    assert_true(claim->value == 15.4 && claim->factor == 2 && claim->low == 7.7 && claim->high == 30.8);
     plan_free(&plan);
 }
 
@@ -119,11 +120,15 @@ static void claims_may_compare_two_cases_and_modes_or_state_an_error(void **stat
     (void)state;
     static const char text[] =
         "title: t\nsuites:\n  - op: double\n    axes: {n: [10, 20]}\n    variants: [cpu_loop]\n    modes: [hot, first]\n"
-        "claims:\n  - {id: c, statement: s, source: s, hardware: h, method: m, rule: r, value: 1, quantity: speedup,\n"
-        "     at_most: 1, case: n=10, variant: cpu_loop, mode: first, baseline: cpu_loop, baseline_case: n=20,\n"
+        "claims:\n  - {id: c, statement: s, source: s, hardware: h, method: m, rule: at_least, value: 1, quantity: speedup,\n"
+        "     case: n=10, variant: cpu_loop, mode: first, baseline: cpu_loop, baseline_case: n=20,\n"
         "     baseline_mode: hot}\n"
-        "  - {id: e, statement: s, source: s, hardware: h, method: m, rule: r, value: 1, quantity: error,\n"
-        "     at_most: 1, case: n=10, variant: cpu_loop}\n";
+        "  - {id: e, statement: s, source: s, hardware: h, method: m, rule: range, low: 1, high: 2, quantity: error,\n"
+        "     case: n=10, variant: cpu_loop}\n"
+        "  - {id: l, statement: s, source: s, hardware: h, method: m, rule: at_most, value: 4, quantity: launches,\n"
+        "     case: n=10, variant: cpu_loop}\n"
+        "  - {id: b, statement: s, source: s, hardware: h, method: m, rule: about, value: 1.75, factor: 1,\n"
+        "     quantity: bytes_over_minimum, case: n=10, variant: cpu_loop}\n";
     Plan plan = {0};
     if (plan_add_scenario(&plan, file("two.yaml", text)) != STATUS_OK) fail_msg("%s", status_message());
     assert_string_equal(plan.claims[0].problem, "double n=10 dtype=f64 input=uniform seed=1");
@@ -133,12 +138,21 @@ static void claims_may_compare_two_cases_and_modes_or_state_an_error(void **stat
     assert_null(plan.claims[0].output);
     assert_string_equal(plan.claims[1].output, "y");
     assert_null(plan.claims[1].mode);
+    const double limits[][3] = {{1, 1, INFINITY}, {NAN, 1, 2}, {4, -INFINITY, 4}, {1.75, 1.75, 1.75}};
+    assert_int_equal(plan.claim_count, 4);
+    for (int i = 0; i < 4; i++) {
+        const Claim *claim = &plan.claims[i];
+        assert_true(claim->value == limits[i][0] || (isnan(claim->value) && isnan(limits[i][0])));
+        assert_true(claim->low == limits[i][1] && claim->high == limits[i][2]);
+        assert_int_equal(isnan(claim->factor) != 0, i < 3);
+    }
     plan_free(&plan);
 }
 
 #define HEAD "title: t\nsuites:\n  - op: double\n"
 #define SUITE HEAD "    variants: [cpu_loop]\n"
-#define CLAIM_TEXTS "  - {id: c, statement: s, source: s, hardware: h, method: m, rule: r, value: 1,\n"
+#define CLAIM_TEXTS "  - {id: c, statement: s, source: s, hardware: h, method: m, rule: at_most, value: 1,\n"
+#define RULED SUITE "claims:\n  - {id: c, statement: s, source: s, hardware: h, method: m, quantity: seconds,\n"
 #define CLAIM SUITE "claims:\n" CLAIM_TEXTS
 
 /* Every complaint: the file, what it begins with after the path, and what it must also say. */
@@ -203,36 +217,46 @@ static const char *const BAD[][3] = {
     {SUITE "    without_gpu: {n: x}\n", "5:22: n='x' is not an integer", ""},
     {SUITE "    without_gpu: {m: 1}\n", "5:19: unknown parameter 'm'", ""},
     {SUITE "claims: {}\n", "5:9: claims: a list is expected", ""},
+    {RULED "     mode: cold}\n", "6:5: 'rule' is missing: about, at_least, at_most, range", ""},
+    {RULED "     rule: roughly}\n", "7:12: rule 'roughly' is not allowed (allowed: about, at_least, at_most, range)", ""},
+    {RULED "     rule: about, factor: 2}\n", "6:5: 'value' is missing", ""},
+    {RULED "     rule: about, value: 2}\n", "6:5: 'factor' is missing", "1.33"},
+    {RULED "     rule: about, value: 2, factor: 0.5}\n", "7:37: factor: 0.5 is below 1", ""},
+    {RULED "     rule: about, value: fast, factor: 2}\n", "7:26: value: 'fast' is not a number", ""},
+    {RULED "     rule: about, value: 0, factor: 2}\n", "7:26: value: 0 is not above 0", ""},
+    {RULED "     rule: at_most, value: .nan}\n", "7:28: value: '.nan' is not a number", ""},
+    {RULED "     rule: at_least, value: 2, factor: 2}\n", "7:40: factor: only claims of rule about", ""},
+    {RULED "     rule: at_least, value: 2, low: 2}\n", "7:37: low: only claims of rule range", ""},
+    {RULED "     rule: about, value: 2, factor: 2, high: 2}\n", "7:46: high: only claims of rule range", ""},
+    {RULED "     rule: range, value: 2}\n", "7:26: value: only claims of rule about, at_least or at_most", ""},
+    {RULED "     rule: range, high: 2}\n", "6:5: 'low' is missing", ""},
+    {RULED "     rule: range, low: 2}\n", "6:5: 'high' is missing", ""},
+    {RULED "     rule: range, low: 2, high: 2}\n", "7:33: high: 2 is not above low, 2", ""},
+    {RULED "     at_least: 2}\n", "7:6: unknown key 'at_least'", ""},
     {CLAIM "     quantity: ratio}\n", "7:16: quantity 'ratio' is not allowed", "speedup, seconds"},
-    {CLAIM "     quantity: seconds}\n", "6:5: at_least or at_most is missing", ""},
-    {CLAIM "     quantity: seconds, at_least: 2, at_most: 1}\n", "6:5: at_least 2 is above at_most 1", ""},
-    {CLAIM "     quantity: seconds, at_most: fast}\n", "7:34: at_most: 'fast' is not a number", ""},
-    {CLAIM "     quantity: seconds, at_most: .nan}\n", "7:34: at_most: '.nan' is not a number", ""},
-    {CLAIM "     quantity: seconds, at_most: 1, mode: warm}\n", "7:43: mode 'warm' is not allowed", ""},
-    {CLAIM "     quantity: seconds, at_most: 1, mode: cold}\n", "6:5: 'case' is missing", ""},
-    {CLAIM "     quantity: seconds, at_most: 1, mode: cold, case: n=x}\n", "7:55: case: in 'double n=x', column 8: n='x'", ""},
-    {CLAIM "     quantity: seconds, at_most: 1, mode: cold, case: seed=1}\n", "6:5: 'variant' is missing", ""},
-    {CLAIM "     quantity: seconds, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_lop}\n",
+    {CLAIM "     quantity: seconds, mode: warm}\n", "7:31: mode 'warm' is not allowed", ""},
+    {CLAIM "     quantity: seconds, mode: cold}\n", "6:5: 'case' is missing", ""},
+    {CLAIM "     quantity: seconds, mode: cold, case: n=x}\n", "7:43: case: in 'double n=x', column 8: n='x'", ""},
+    {CLAIM "     quantity: seconds, mode: cold, case: seed=1}\n", "6:5: 'variant' is missing", ""},
+    {CLAIM "     quantity: seconds, mode: cold, case: seed=1,\n     variant: cpu_lop}\n",
      "8:15: variant: in 'cpu_lop', column 1: unknown", ""},
-    {CLAIM "     quantity: seconds, at_most: 1, mode: cold, case: seed=2,\n     variant: cpu_loop}\n",
+    {CLAIM "     quantity: seconds, mode: cold, case: seed=2,\n     variant: cpu_loop}\n",
      "8:15: variant: no suite of this scenario runs 'double/cpu_loop' on 'double n=1000003", "seed=2' in mode cold"},
-    {CLAIM "     quantity: seconds, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop, baseline: cpu_loop}\n",
+    {CLAIM "     quantity: seconds, mode: cold, case: seed=1,\n     variant: cpu_loop, baseline: cpu_loop}\n",
      "8:35: baseline: only claims of", ""},
-    {CLAIM "     quantity: speedup, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop}\n", "6:5: 'baseline' is missing",
-     ""},
-    {CLAIM "     quantity: speedup, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop, baseline: cpu_loop, "
+    {CLAIM "     quantity: speedup, mode: cold, case: seed=1,\n     variant: cpu_loop}\n", "6:5: 'baseline' is missing", ""},
+    {CLAIM "     quantity: speedup, mode: cold, case: seed=1,\n     variant: cpu_loop, baseline: cpu_loop, "
            "baseline_case: seed=3}\n",
      "8:35: baseline: no suite of this scenario runs 'double/cpu_loop' on 'double n=1000003", "seed=3' in mode cold"},
-    {CLAIM "     quantity: speedup, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop, baseline: cpu_loop, "
+    {CLAIM "     quantity: speedup, mode: cold, case: seed=1,\n     variant: cpu_loop, baseline: cpu_loop, "
            "baseline_mode: tepid}\n",
      "8:60: baseline_mode 'tepid' is not allowed", ""},
-    {CLAIM "     quantity: seconds, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop, baseline_mode: hot}\n",
+    {CLAIM "     quantity: seconds, mode: cold, case: seed=1,\n     variant: cpu_loop, baseline_mode: hot}\n",
      "8:40: baseline_mode: only claims of quantity speedup", ""},
-    {CLAIM "     quantity: seconds, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop, output: y}\n",
+    {CLAIM "     quantity: seconds, mode: cold, case: seed=1,\n     variant: cpu_loop, output: y}\n",
      "8:33: output: only claims of quantity error", ""},
-    {CLAIM "     quantity: error, at_most: 1, mode: cold, case: seed=1,\n     variant: cpu_loop}\n", "7:41: mode: only claims of",
-     ""},
-    {CLAIM "     quantity: error, at_most: 1, case: seed=1,\n     variant: cpu_loop, output: z}\n",
+    {CLAIM "     quantity: error, mode: cold, case: seed=1,\n     variant: cpu_loop}\n", "7:29: mode: only claims of", ""},
+    {CLAIM "     quantity: error, case: seed=1,\n     variant: cpu_loop, output: z}\n",
      "8:33: output 'z': double has no such output", ""},
 };
 

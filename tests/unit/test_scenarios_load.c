@@ -123,6 +123,7 @@ static void the_published_claims_are_there(void **state) {
         const char baseline[] = "rolling/cuda_naive threads=128"; /* a build with CUDA knows the other tunables, and adds them */
         assert_int_equal(strncmp(claim->baseline, baseline, sizeof baseline - 1), 0);
         assert_true(claim->value == 15.4);
+        assert_string_equal(claim->rule, "about"); /* a published ratio is two-sided */
     }
     assert_int_equal(found, 1);
     assert_int_equal(speedups, 9);
