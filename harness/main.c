@@ -19,6 +19,7 @@ static const Verb VERBS[] = {
     {"run", command_run, "run scenarios or cases: verify, then time, every variant"},
     {"exec", command_exec, "run one variant on your own .npy files"},
     {"list", command_list, "ops, variants, scenarios, claims"},
+    {"judge", command_judge, "published claims, judged anew from rows"},
     {"report", command_report, "figures and REPORT.md from rows"},
     {"export", command_export, "rows as Google Benchmark JSON, CSV, JUnit XML, Bencher BMF, github-action-benchmark, Markdown"},
     {"compare", command_compare, "rows of two builds: faster, slower, same, ambiguous, wrong; a gate by its exit code"},

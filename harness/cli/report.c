@@ -1,6 +1,7 @@
 /* rungs report: hands the rows to plots/report.py or history/history.py, which know nothing but rows. */
 #include "cli/report.h"
 
+#include "cli/claims.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/python.h"
@@ -8,6 +9,7 @@
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <unistd.h>
 
 static int make_page(const char *script, const char *const *files, const char *markdown, const char *figures) {
     Words words = {0};
@@ -28,11 +30,31 @@ static int make_page(const char *script, const char *const *files, const char *m
     return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
 }
 
+/* The report of these files, with the claims judged anew: rules may have changed since the runs. */
+static int make_report(const char *const *files, const char *markdown, const char *figures) {
+    char judged[700];
+    json_t *claims = NULL;
+    size_t count = 0;
+    while (files[count]) count++;
+    if (!claims_can_be_judged()) return make_page("plots/report.py", files, markdown, figures);
+    const char **all = calloc(count + 2, sizeof *all);
+    snprintf(judged, sizeof judged, "%s/judged-%d.jsonl", RUNGS_BINARY_DIR, (int)getpid());
+    Status status = all ? claims_judge(files, &claims) : status_fail(STATUS_MEMORY, "no memory for %zu names", count);
+    if (status == STATUS_OK) status = claims_write(claims, judged);
+    for (size_t i = 0; all && i < count; i++) all[i] = files[i];
+    if (all) all[count] = judged;
+    const int code = status == STATUS_OK ? make_page("plots/report.py", all, markdown, figures) : cli_fail(status);
+    unlink(judged);
+    json_decref(claims);
+    free(all);
+    return code;
+}
+
 int report_make(const char *const *files, const char *folder) {
     char markdown[700], figures[700];
     snprintf(markdown, sizeof markdown, "%s/REPORT.md", folder);
     snprintf(figures, sizeof figures, "%s/figures", folder);
-    return make_page("plots/report.py", files, markdown, figures);
+    return make_report(files, markdown, figures);
 }
 
 int command_report(int argc, char **argv) {
@@ -55,8 +77,8 @@ int command_report(int argc, char **argv) {
         if (count == 0 && glob(RUNGS_SOURCE_DIR "/results/*.jsonl", 0, NULL, &committed) != 0)
             code = cli_usage("report", "results/ holds no .jsonl yet; name the files to report on");
         else
-            code = make_page("plots/report.py", (const char *const *)(count ? words : committed.gl_pathv),
-                             markdown ? markdown : RUNGS_SOURCE_DIR "/REPORT.md", figures);
+            code = make_report((const char *const *)(count ? words : committed.gl_pathv),
+                               markdown ? markdown : RUNGS_SOURCE_DIR "/REPORT.md", figures);
     }
     globfree(&committed);
     free(words);

@@ -1,0 +1,80 @@
+/* rungs judge: what rows say of the published claims, by the rules that the scenarios have now. */
+#include "cli/claims.h"
+
+#include "claimfiles.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "plan/build.h"
+#include "record/row.h"
+
+#include <glob.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <unistd.h>
+
+bool claims_can_be_judged(void) {
+    return !variant_not_built("cuda_naive");
+}
+
+Status claims_judge(const char *const *files, json_t **out) {
+    Plan plan = {0};
+    *out = NULL;
+    Status status = plan_add_all(&plan, RUNGS_SOURCE_DIR "/scenarios");
+    if (status == STATUS_OK) status = claims_of_files(&plan, files, out);
+    plan_free(&plan);
+    return status;
+}
+
+Status claims_write(const json_t *claims, const char *path) {
+    RowFile *file;
+    bool cut;
+    size_t i;
+    json_t *claim;
+    unlink(path);
+    TRY(rowfile_open(path, &file, &cut));
+    Status status = STATUS_OK;
+    json_array_foreach(claims, i, claim) {
+        if (status == STATUS_OK) status = rowfile_append(file, claim);
+    }
+    rowfile_close(file);
+    return status;
+}
+
+static int judge(const char *const *files, const char *path) {
+    json_t *claims = NULL, *claim;
+    size_t i, counts[CLAIM_VERDICT_COUNT] = {0};
+    Status status = claims_judge(files, &claims);
+    if (status == STATUS_OK && path) status = claims_write(claims, path);
+    json_array_foreach(claims, i, claim) {
+        if (status == STATUS_OK) progress_claim(stdout, claim);
+        claim_count(claim, counts);
+    }
+    const size_t all = json_array_size(claims);
+    json_decref(claims);
+    if (status != STATUS_OK) return cli_fail(status);
+    progress_claims(counts);
+    if (path) printf("claims: %s\n", path);
+    return all > 0 ? EXIT_GOOD : EXIT_NOTHING;
+}
+
+int command_judge(int argc, char **argv) {
+    const char *out = NULL;
+    const CliOption OPTIONS[] = {
+        {"out", "FILE", CLI_TEXT, &out, "also as claim lines, in the place of this file", NULL},
+        {0},
+    };
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    glob_t committed = {0};
+    int count = 0;
+    int code = words ? cli_parse("judge", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    if (code == 0 && !claims_can_be_judged())
+        code = cli_fail(status_fail(STATUS_UNSUPPORTED, "this build has no CUDA variants, so it does not know what most claims are "
+                                                        "about; the claim lines of the files stand"));
+    if (code == 0 && count == 0 && glob(RUNGS_SOURCE_DIR "/results/*.jsonl", 0, NULL, &committed) != 0)
+        code = cli_usage("judge", "results/ holds no .jsonl yet; name the files to judge from");
+    if (code == 0) code = judge((const char *const *)(count ? words : committed.gl_pathv), out);
+    globfree(&committed);
+    free(words);
+    return code == CLI_HELPED ? EXIT_GOOD : code;
+}
