@@ -3,11 +3,10 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lines import machine_of, timed
+from lines import LOCKED_APART, machine_of, timed
 
 MODES = ("cold", "hot", "graph", "enqueue", "first")
 DEVICE_MODES = ("cold", "hot", "graph")  # where equal kernels with equal launches leave nothing that could differ
-LOCKED_APART = 0.1  # clocks that differ by more than this, and by far more than they vary, were set differently
 INPUT_KEYS = ("input", "seed")
 BAD = ("fail", "error")  # wrong; crashed or timed out
 

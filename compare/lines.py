@@ -7,6 +7,7 @@ from rows import BadResults, NoRows, device_of, is_declared, is_emulated, read_l
 
 
 CHANGED = "+changes"
+LOCKED_APART = 0.1  # logarithm: clocks that differ by more than this, and by far more than they vary, were set differently
 
 
 class Side:
@@ -72,4 +73,4 @@ def gpu_of(gpu):
             "sm_count": gpu.get("sm_count"), "clocks_sm_max": gpu.get("clocks_sm_max"), "clocks_memory_max": gpu.get("clocks_memory_max")}
 
 
-__all__ = ["BadResults", "NoRows", "Side", "device_of", "gpu_of", "key_of", "machine_of", "timed"]
+__all__ = ["BadResults", "LOCKED_APART", "NoRows", "Side", "device_of", "gpu_of", "key_of", "machine_of", "timed"]

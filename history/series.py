@@ -8,8 +8,7 @@ from dataclasses import dataclass, field
 ROOT = pathlib.Path(__file__).resolve().parents[1]
 sys.path += [str(ROOT / "plots"), str(ROOT / "compare")]
 import rows as r  # noqa: E402
-from join import LOCKED_APART  # noqa: E402
-from lines import machine_of  # noqa: E402
+from lines import LOCKED_APART, machine_of  # noqa: E402
 
 import commits  # noqa: E402
 

@@ -1,38 +1,93 @@
 #!/usr/bin/env bash
-# Does `rungs compare` find slow-downs of known size on this GPU, and nothing where nothing changed? Prints the table of docs/METHOD.md.
-# usage: tests/gpu/regression.sh BUILD_FOLDER OUT_FOLDER [SECONDS]     stops to start processes after SECONDS (default 420); called
-# again with the same OUT_FOLDER it goes on. OUT_FOLDER/aa.jsonl and OUT_FOLDER/<percent>/*.jsonl are the rows.
-# RUNGS_REGRESSION_SUITES (default 20) and RUNGS_REGRESSION_WORDS (more words for `run`) are for trying it out.
+# Does `rungs compare` find slow-downs of known size on this GPU, and nothing where nothing changed?
+# The usage is below. Rows are kept as they come; the table is that of docs/METHOD.md.
 set -euo pipefail
-build=$1 out=$2 seconds=${3:-420}
+
+usage() {
+    cat <<'TEXT'
+usage: tests/gpu/regression.sh [--cpu] BUILD_FOLDER OUT_FOLDER [SECONDS]
+
+Runs builds with 0, 3, 5 and 10% more work (rungs-regression-* in BUILD_FOLDER/tests) against each other, then equal ones
+until there are enough for the suites in which nothing changed, and prints the table. Starts no process after SECONDS
+(default 420) and ends those that last longer: what was not reached is missing in the table. Called again with the same
+OUT_FOLDER it goes on. All rows end up in OUT_FOLDER/rows.jsonl, in the order in which they were made.
+
+  --cpu   the CPU's variant on a small case: to try out this script where there is no GPU
+
+Exit codes: 0 all was found as it should be, 1 it was not, 2 usage, 3 not all was measured in time, 4 a process failed.
+RUNGS_REGRESSION_SUITES: suites in which nothing changed (default 20). RUNGS_REGRESSION_REPETITIONS: processes a side (default 9).
+TEXT
+}
+
 source=$(cd "$(dirname "$0")/../.." && pwd)
-scenario=$source/tests/regression/scenario.yaml
-suites=${RUNGS_REGRESSION_SUITES:-20}
-read -ra words <<<"${RUNGS_REGRESSION_WORDS:---quick}"
-repetitions=9
+words=("$source/tests/regression/scenario.yaml" --quick)
+while [ $# -gt 0 ]; do
+    case $1 in
+    --help | -h) usage && exit 0 ;;
+    --cpu) words=("double n=4096" --variants cpu_chain --quick) && shift ;;
+    --*) usage >&2 && exit 2 ;;
+    *) break ;;
+    esac
+done
+if [ $# -lt 2 ] || [ $# -gt 3 ]; then usage >&2 && exit 2; fi
+build=$1 out=$2 seconds=${3:-420}
+suites=${RUNGS_REGRESSION_SUITES:-20} repetitions=${RUNGS_REGRESSION_REPETITIONS:-9}
+wanted=$((2 * repetitions * suites))
+for percent in 0 3 5 10; do
+    if [ ! -x "$build/tests/rungs-regression-$percent" ]; then
+        echo "$build/tests/rungs-regression-$percent is not there: cmake --build $build --target rungs-regression-$percent" >&2
+        exit 4
+    fi
+done
 mkdir -p "$out"
+# All processes are of one build, whatever happens to the checkout meanwhile.
+if [ -z "${RUNGS_COMMIT:-}" ] && commit=$(git -C "$source" -c safe.directory='*' rev-parse --verify --quiet HEAD); then
+    if [ -n "$(git -C "$source" -c safe.directory='*' status --porcelain --untracked-files=no)" ]; then commit+=-dirty; fi
+    export RUNGS_COMMIT=$commit
+fi
+
+left() { echo $((seconds - SECONDS)); }
+count() { if [ -e "$1" ]; then grep -c '"kind":"environment"' "$1" || true; else echo 0; fi; }
+failed() { # the log says why
+    echo "a process failed; the end of $1:" >&2
+    tail -n 20 "$1" >&2
+    exit 4
+}
+
+# Slow-downs: `rungs ab` itself, in its random order. The seed tells the table which of them a process is part of.
+injected() {
+    local percent=$1 folder=$out/$1 code=0
+    if [ -e "$folder/done" ]; then return; fi
+    rm -rf "$folder" # a session that was cut off is made anew: its order was to be random as a whole
+    mkdir -p "$folder"
+    timeout --kill-after=5 "$(left)" "$build/bin/rungs" ab "$build/tests/rungs-regression-0" "$build/tests/rungs-regression-$percent" "${words[@]}" \
+        --repetitions "$repetitions" --seed "$percent" --out "$folder" >"$folder/ab.txt" 2> >(tee "$folder/ab.log" | grep --line-buffered process >&2) || code=$?
+    local made=$(($(count "$folder/base.jsonl") + $(count "$folder/new.jsonl")))
+    echo "$SECONDS s: $percent% more work: $made of $((2 * repetitions)) processes"
+    if [ "$made" = $((2 * repetitions)) ] && [ "$code" != 124 ]; then
+        touch "$folder/done" # whether or not ab could compare them: that takes Python, which may be elsewhere
+    elif [ "$code" != 124 ] && [ "$code" != 137 ]; then
+        failed "$folder/ab.log"
+    fi
+}
 
 for percent in 3 5 10; do
-    if [ -e "$out/$percent/done" ]; then continue; fi
-    rm -rf "${out:?}/$percent"
-    code=0
-    "$build/bin/rungs" ab "$build/tests/rungs-regression-0" "$build/tests/rungs-regression-$percent" "$scenario" "${words[@]}" \
-        --repetitions $repetitions --seed "$percent" --out "$out/$percent" >"$out/$percent.txt" 2>"$out/$percent.log" || code=$?
-    if [ "$code" -gt 1 ]; then
-        cat "$out/$percent.txt" "$out/$percent.log"
-        exit "$code"
-    fi
-    touch "$out/$percent/done"
-    echo "injected $percent%: $SECONDS s"
+    if [ "$(left)" -gt 0 ]; then injected "$percent"; fi
 done
 
-# The pool of equal processes that the suites in which nothing changed are drawn from: 2 x repetitions each, none used twice.
-count() { if [ -e "$out/aa.jsonl" ]; then grep -c '"kind":"environment"' "$out/aa.jsonl"; else echo 0; fi; }
-while [ "$(count)" -lt $((2 * repetitions * suites)) ] && [ "$SECONDS" -lt "$seconds" ]; do
-    "$build/tests/rungs-regression-0" run "$scenario" "${words[@]}" --no-ceilings --out "$out/aa.jsonl" >"$out/aa.log" 2>&1 || {
-        cat "$out/aa.log"
-        exit 1
-    }
+# The pool that the suites in which nothing changed are drawn from: none of its processes is part of two, if there are enough.
+pool=$out/equal.jsonl
+number=$(count "$pool")
+while [ "$number" -lt "$wanted" ] && [ "$(left)" -gt 0 ]; do
+    code=0
+    RUNGS_AB="equal, process $((number + 1)) of $wanted" timeout --kill-after=5 "$(left)" \
+        "$build/tests/rungs-regression-0" run "${words[@]}" --no-ceilings --out "$pool" >"$out/equal.log" 2>&1 || code=$?
+    if [ "$code" = 124 ] || [ "$code" = 137 ]; then break; fi
+    if [ "$code" != 0 ]; then failed "$out/equal.log"; fi
+    number=$((number + 1))
+    if [ $((number % 10)) = 0 ]; then echo "$SECONDS s: equal builds: $number of $wanted processes"; fi
 done
-echo "equal processes: $(count) of $((2 * repetitions * suites)), $SECONDS s"
-"$source/cmake/python" "$source/tests/gpu/regression_table.py" "$out" $repetitions "$suites"
+echo "$SECONDS s: equal builds: $number of $wanted processes"
+
+find "$out" -mindepth 1 -name '*.jsonl' ! -name rows.jsonl -print0 | sort -z | xargs -0 -r cat >"$out/rows.jsonl"
+"$source/cmake/python" "$source/tests/gpu/regression_table.py" "$out/rows.jsonl" --suites "$suites" --repetitions "$repetitions"

@@ -1,0 +1,217 @@
+"""tests/gpu/regression.sh and its table: what it says of rows whose truth is known, that it says what is missing, and that the table in
+docs/METHOD.md is what the committed rows give."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+import unittest
+
+from compare_rows import Machine
+from program import BUILD, SOURCE
+
+try:
+    import scipy  # noqa: F401
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+sys.path.append(str(SOURCE / "tests/gpu"))
+import regression_table  # noqa: E402
+
+SCRIPT = SOURCE / "tests/gpu/regression.sh"
+PAGE = "before\n<!-- rungs:begin regression -->\nold\n<!-- rungs:end regression -->\nafter\n"
+
+
+class Table(unittest.TestCase):
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="rungs_regression_")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+
+    def rows(self, equal=36, slowed=None, processes=9):
+        """Two variants; slowed: percent -> what it does to the times."""
+        machine, lines = Machine(3, process=0.001), []
+
+        def process(note, factor=1.0):
+            environment = machine.environment()
+            environment["variables"] = {"RUNGS_AB": note}
+            lines.extend([environment, *(machine.row(environment["run"], window=w, seconds=1e-3 * factor) for w in (10, 20))])
+        for percent, factor in (slowed or {3: 1.03, 5: 1.05, 10: 1.1}).items():
+            for i in range(processes):
+                process(f"base, process {2 * i + 1} of 18, seed {percent}")
+                process(f"new, process {2 * i + 2} of 18, seed {percent}", factor)
+        for i in range(equal):
+            process(f"equal, process {i + 1} of 36")
+        path = self.folder / "rows.jsonl"
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        return path
+
+    def report(self, path):
+        return regression_table.report(path, "results/rows.jsonl", 2, 9)
+
+    def test_all_is_found(self):
+        text, code = self.report(self.rows())
+        self.assertEqual(code, regression_table.FOUND, text)
+        self.assertIn("NVIDIA H200, driver 580.95.05, commit 0123456", text)
+        self.assertRegex(text, r"\| 36 \| 2 of 2 \| 4 \| 0 \| 4 \| 0 \| [+-]0\.\d% \|")
+        for percent in (3, 5, 10):
+            self.assertEqual(len(re.findall(rf"^\| {percent}% \| .* \| 9 and 9 \| \+{percent - 1}\.[5-9]%|^\| {percent}% \| .* \| 9 and 9 \| \+{percent}\.[0-5]%", text, re.M)), 2, text)
+        self.assertGreaterEqual(len(re.findall(r"\| slower \| slower \|$", text, re.M)), 4, text)
+        self.assertIn("0 false alarms, 0 slow-downs not found.", text)
+
+    def test_what_is_not_found_is_counted(self):
+        text, code = self.report(self.rows(slowed={3: 1.03, 5: 1.05, 10: 1.0}))
+        self.assertEqual(code, regression_table.LOST)
+        self.assertIn("2 slow-downs not found.", text)
+
+    def test_a_false_alarm_is_counted(self):
+        """One suite whose sides the draw happens to part: the processes that become NEW are slower."""
+        path = self.rows()
+        rows = regression_table.Rows(path)
+        order = list(range(18))
+        regression_table.random.Random(0).shuffle(order)
+        for k in order[9:]:
+            slow = [json.loads(text) for text in rows.equal[k]]
+            for line in slow[1:]:
+                for timed in line["timing"].values():
+                    timed["samples"] = [1.1 * x for x in timed["samples"]]
+            rows.equal[k] = [json.dumps(line) for line in slow]
+        lines, alarms, made = regression_table.equal_table(rows, 9, 2)
+        self.assertEqual((alarms, made), (1, 2), lines)
+
+    def test_what_is_missing_is_told(self):
+        text, code = self.report(self.rows(equal=20))
+        self.assertEqual(code, regression_table.INCOMPLETE)
+        self.assertIn("| 20 (neighbouring suites share some) | 2 of 2 |", text)
+        for rows in ({"equal": 10}, {"slowed": {3: 1.03, 5: 1.05}}, {"processes": 6}):
+            text, code = self.report(self.rows(**rows))
+            self.assertEqual(code, regression_table.INCOMPLETE, text)
+            self.assertIn("not all was measured", text)
+        empty = self.folder / "empty.jsonl"
+        empty.touch()
+        self.assertIn("Nothing was measured.", self.report(empty)[0])
+
+    def test_rows_of_two_builds(self):
+        path = self.rows()
+        lines = path.read_text().splitlines()
+        at = next(k for k, line in enumerate(lines) if '"environment"' in line[:40])
+        path.write_text("\n".join([*lines[:at], json.dumps({**json.loads(lines[at]), "commit": "f" * 40}), *lines[at + 1:]]) + "\n")
+        done = subprocess.run([sys.executable, SOURCE / "tests/gpu/regression_table.py", path], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stdout), (4, ""))
+        self.assertIn("rows of different builds", done.stderr)
+        self.assertNotIn("Traceback", done.stderr)
+
+    def test_page(self):
+        """Between the markers, nothing else; a second time changes nothing."""
+        path, page = self.rows(), self.folder / "page.md"
+        page.write_text(PAGE)
+        for _ in range(2):
+            done = subprocess.run([sys.executable, SOURCE / "tests/gpu/regression_table.py", path, "--suites", "2", "--update", page], capture_output=True, text=True)
+            self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
+            text = page.read_text()
+            self.assertEqual((text.split("<!--")[0], text.split("-->")[-1]), ("before\n", "\nafter\n"))
+            self.assertIn(self.report(path)[0].splitlines()[-1], text)
+        page.write_text("no markers")
+        done = subprocess.run([sys.executable, SOURCE / "tests/gpu/regression_table.py", path, "--suites", "2", "--update", page], capture_output=True, text=True)
+        self.assertNotEqual(done.returncode, 0)
+        self.assertEqual(page.read_text(), "no markers")
+
+    def test_the_page_is_what_the_rows_give(self):
+        page = SOURCE / "docs/METHOD.md"
+        told = page.read_text().split("<!-- rungs:begin regression -->")[1].split("<!-- rungs:end regression -->")[0].strip()
+        files = sorted((SOURCE / "results/regression").glob("*.jsonl"))
+        if not files:
+            self.assertEqual(told, "Not measured yet.")
+            return
+        name = re.search(r"rows: `(\S+)`\.", told).group(1)
+        self.assertEqual(SOURCE / name, files[-1], "the latest rows")
+        self.assertEqual(told, regression_table.report(SOURCE / name, name, 20, 9)[0].strip())
+
+
+class Script(unittest.TestCase):
+    """regression.sh as far as a machine without a GPU can; without a second of time it measures nothing and says so."""
+
+    def run_script(self, *words):
+        return subprocess.run(["bash", SCRIPT, *map(str, words)], capture_output=True, text=True, env={**os.environ, "RUNGS_REGRESSION_SUITES": "2"})
+
+    def test_words(self):
+        self.assertIn("usage: ", self.run_script("--help").stdout)
+        for words in ((), ("one",), ("--what", "one", "two"), ("1", "2", "3", "4")):
+            self.assertEqual(self.run_script(*words).returncode, 2, words)
+        with tempfile.TemporaryDirectory() as folder:
+            done = self.run_script("--cpu", folder, f"{folder}/out")
+            self.assertEqual((done.returncode, "rungs-regression-0 is not there" in done.stderr), (4, True))
+
+    def play(self, folder, fails=False):
+        """A build folder of programs that only take notes and write one environment a process."""
+        (folder / "bin").mkdir()
+        (folder / "tests").mkdir()
+        program = folder / "bin/rungs"
+        program.write_text(f"""#!{sys.executable}
+import json, os, pathlib, sys
+sys.path.insert(0, {str(SOURCE / "tests/scripts")!r})
+from compare_rows import Machine
+words = sys.argv[1:]
+if {fails}:
+    sys.exit(print("a bad day") or 4)
+def append(path, note, seed):
+    machine = Machine(seed)
+    environment = machine.environment()
+    environment["variables"] = {{"RUNGS_AB": note}}
+    with open(path, "a") as file:
+        for line in (environment, machine.row(environment["run"])):
+            file.write(json.dumps(line, separators=(",", ":")) + "\\n")
+out, here = pathlib.Path(words[words.index("--out") + 1]), os.getpid()
+if words[0] == "ab":
+    count, seed = (int(words[words.index(w) + 1]) for w in ("--repetitions", "--seed"))
+    for i in range(count):
+        for k, side in enumerate(("base", "new")):
+            append(out / (side + ".jsonl"), f"{{side}}, process {{2 * i + k + 1}} of {{2 * count}}, seed {{seed}}", 1000 * here + 2 * i + k)
+else:
+    append(out, os.environ["RUNGS_AB"], here)
+""")
+        program.chmod(0o755)
+        for percent in (0, 3, 5, 10):
+            shutil.copy(program, folder / f"tests/rungs-regression-{percent}")
+
+    def test_no_time(self):
+        with tempfile.TemporaryDirectory() as name:
+            self.play(pathlib.Path(name))
+            done = self.run_script("--cpu", name, f"{name}/out", 0)
+            self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+            self.assertEqual(done.stdout.count("not measured |"), 3)
+            self.assertIn("Nothing was measured.", done.stdout)
+
+    def test_whole_and_again(self):
+        """All rows, each once and in order; a second call makes none anew."""
+        with tempfile.TemporaryDirectory() as name:
+            self.play(pathlib.Path(name))
+            for _ in range(2):
+                done = self.run_script("--cpu", name, f"{name}/out", 600)
+                self.assertEqual(done.returncode, 1, done.stdout + done.stderr)  # nothing is slower there
+                rows = regression_table.Rows(f"{name}/out/rows.jsonl")
+                self.assertEqual((len(rows.equal), {(len(s["base"]), len(s["new"])) for s in rows.slowed.values()}), (36, {(9, 9)}))
+            self.assertIn("2 of 2", done.stdout)
+            self.assertIn("3 slow-downs not found", done.stdout)
+
+    def test_a_process_that_fails(self):
+        with tempfile.TemporaryDirectory() as name:
+            self.play(pathlib.Path(name), fails=True)
+            done = self.run_script("--cpu", name, f"{name}/out", 600)
+            self.assertEqual((done.returncode, "a process failed" in done.stderr), (4, True), done.stdout + done.stderr)
+
+    @unittest.skipUnless((BUILD / "tests/rungs-regression-3").exists(), "the programs are not built")
+    def test_programs(self):
+        """The real ones take the words that the script gives them."""
+        with tempfile.TemporaryDirectory() as name:
+            done = subprocess.run([BUILD / "tests/rungs-regression-3", "run", SOURCE / "tests/regression/scenario.yaml", "--quick", "--no-ceilings", "--budget", "0.000001",
+                                   "--out", f"{name}/rows.jsonl"], capture_output=True, text=True)
+            self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
+
+
+if __name__ == "__main__":
+    sys.exit(not unittest.main(exit=False, verbosity=2).result.wasSuccessful())
