@@ -7,40 +7,49 @@
 
 /* In a pattern: F, L: letters as many as first and last names have; W: 1 to 9; K: about 500; M: about 50000; 1 .. 4: a UTF-8
  * character of so many bytes; ?: one of any width. Everything else stands for itself. */
+typedef struct Table {
+    const char *const *texts; /* each as likely */
+    uint32_t count;
+} Table;
+
 typedef struct RedactFamily {
     const char *name;
-    const char *const *patterns, *const *visibilities; /* NULL-terminated, each as likely */
+    Table patterns, visibilities;
 } RedactFamily;
 
 #define SEVEN_TIMES(text) text, text, text, text, text, text, text
-static const char *const MIXED[] = {SEVEN_TIMES("public"), "private", "private", "private", NULL};
-static const char *const PUBLIC[] = {"public", NULL};
-static const char *const PRIVATE[] = {"private", NULL};
-static const char *const PUBLIC_OR_EMPTY[] = {SEVEN_TIMES("public"), "private", "private", "", NULL};
+static const char *const MIXED[] = {SEVEN_TIMES("public"), "private", "private", "private"};
+static const char *const PUBLIC[] = {"public"};
+static const char *const PRIVATE[] = {"private"};
+static const char *const PUBLIC_OR_EMPTY[] = {SEVEN_TIMES("public"), "private", "private", ""};
 static const char *const CONTAINING[] = {"public",  "public",  "publication", "not public", "Public", "public ",
-                                         " public", "private", "pub lic",     "publi",      "",       NULL};
+                                         " public", "private", "pub lic",     "publi",      ""};
 
-static const char *const PERSONS[] = {"F L", NULL};
-static const char *const LONG_1K[] = {"K K", NULL};
-static const char *const LONG_100K[] = {"M M", NULL};
-static const char *const UTF8[] = {"???? ?????", "?? ???", "?????? ????????", "? ?",       "?",      "??????",  "??? ??? ???",
-                                   "F ????",     "???? L", "111 1",           "222 22",    "33 333", "4444 44", "1234 4321",
-                                   "2341 3",     "4 1",    "???????? ?? ",    " ????? ??", NULL};
-static const char *const EMPTY[] = {"", "", "", "", "F L", "F L", "F L", "F", "F ", " ", NULL};
-static const char *const NO_SPACE[] = {"F", "L", "FL", "F-L", "?F", "W", "F L", NULL};
-static const char *const SPACES[] = {" F L",    "F  L",     "F L ",   "F ",    " F",    " ",           "  ",     "F W L",
-                                     "W W W W", "F\tL",     "F\nL W", "F\rL",  "\tF L", "F \tL",       "F\x01L", "F\x1f W",
-                                     "\v\f",    "F\x7fL W", "  F  L", "F L\n", "\nF\t", "F \xc2\xa0L", NULL};
-static const char *const INVALID[] = {"F \xc3",   "F \xe2\x82", "F \xf0\x9f\x98", "F \xe2",          "F \xf0",
-                                      "\xc3",     "\xe2\x82",   "\xf0\x9f\x98",   "\x80W L",         "F \x80W",
-                                      "F \xbf",   "F \xffW",    "\xfe\xff F",     "F \xc3 L",        "F \xe2 W L",
-                                      "F \xf0 L", "\xe2 F",     "\xf0 \xf0 L",    "F \xed\xa0\x80W", "\xc0\xaf W",
-                                      "\xf8W W",  "F \xc3\tL",  "\xf4 ",          "F\xe2\x82 L",     NULL};
+static const char *const PERSONS[] = {"F L"};
+static const char *const LONG_1K[] = {"K K"};
+static const char *const LONG_100K[] = {"M M"};
+static const char *const UTF8[] = {"???? ?????", "?? ???", "?????? ????????", "? ?",      "?",      "??????",  "??? ??? ???",
+                                   "F ????",     "???? L", "111 1",           "222 22",   "33 333", "4444 44", "1234 4321",
+                                   "2341 3",     "4 1",    "???????? ?? ",    " ????? ??"};
+static const char *const EMPTY[] = {"", "", "", "", "F L", "F L", "F L", "F", "F ", " "};
+static const char *const NO_SPACE[] = {"F", "L", "FL", "F-L", "?F", "W", "F L"};
+static const char *const SPACES[] = {" F L",    "F  L",     "F L ",   "F ",    " F",    " ",          "  ",     "F W L",
+                                     "W W W W", "F\tL",     "F\nL W", "F\rL",  "\tF L", "F \tL",      "F\x01L", "F\x1f W",
+                                     "\v\f",    "F\x7fL W", "  F  L", "F L\n", "\nF\t", "F \xc2\xa0L"};
+static const char *const INVALID[] = {"F \xc3",          "F \xe2\x82",   "F \xf0\x9f\x98", "F \xe2",    "F \xf0", "\xc3",
+                                      "\xe2\x82",        "\xf0\x9f\x98", "\x80W L",        "F \x80W",   "F \xbf", "F \xffW",
+                                      "\xfe\xff F",      "F \xc3 L",     "F \xe2 W L",     "F \xf0 L",  "\xe2 F", "\xf0 \xf0 L",
+                                      "F \xed\xa0\x80W", "\xc0\xaf W",   "\xf8W W",        "F \xc3\tL", "\xf4 ",  "F\xe2\x82 L"};
 
+#define TABLE(texts)                                                                                                               \
+    { texts, sizeof(texts) / sizeof *(texts) }
 static const RedactFamily FAMILIES[] = {
-    {"names", PERSONS, MIXED},      {"public", PERSONS, PUBLIC}, {"private", PERSONS, PRIVATE},     {"long1k", LONG_1K, MIXED},
-    {"long100k", LONG_100K, MIXED}, {"utf8", UTF8, MIXED},       {"empty", EMPTY, PUBLIC_OR_EMPTY}, {"nospace", NO_SPACE, MIXED},
-    {"spaces", SPACES, MIXED},      {"invalid", INVALID, MIXED}, {"contains", PERSONS, CONTAINING},
+    {"names", TABLE(PERSONS), TABLE(MIXED)},         {"public", TABLE(PERSONS), TABLE(PUBLIC)},
+    {"private", TABLE(PERSONS), TABLE(PRIVATE)},     {"long1k", TABLE(LONG_1K), TABLE(MIXED)},
+    {"long100k", TABLE(LONG_100K), TABLE(MIXED)},    {"utf8", TABLE(UTF8), TABLE(MIXED)},
+    {"empty", TABLE(EMPTY), TABLE(PUBLIC_OR_EMPTY)}, {"nospace", TABLE(NO_SPACE), TABLE(PUBLIC)},
+    {"spaces", TABLE(SPACES), TABLE(MIXED)},         {"invalid", TABLE(INVALID), TABLE(MIXED)},
+    {"contains", TABLE(PERSONS), TABLE(CONTAINING)},
 };
 enum { FAMILY_COUNT = sizeof FAMILIES / sizeof *FAMILIES };
 const char *const REDACT_FAMILY_NAMES[] = {"names", "public",  "private", "long1k",  "long100k", "utf8",
@@ -96,10 +105,8 @@ static RedactPiece piece_of(char pattern, Draw *draw) {
     }
 }
 
-static const char *draw_text(const char *const *table, uint64_t bits) {
-    size_t count = 0;
-    while (table[count]) count++;
-    return table[bits % count];
+static const char *draw_text(const Table *table, uint64_t bits) {
+    return table->texts[(uint32_t)bits % table->count];
 }
 
 /* The first number of a class is of its nulls. */
@@ -115,17 +122,29 @@ void redact_class_nulls(RedactNulls nulls, size_t k, bool *name_null, bool *visi
     draw_nulls(&draw, nulls, name_null, visibility_null);
 }
 
-void redact_class(int family, RedactNulls nulls, size_t k, RedactClass *out) {
-    Draw draw = draw_open(k);
-    const uint64_t drop = draw_nulls(&draw, nulls, &out->name_null, &out->visibility_null);
-    const char *pattern = draw_text(FAMILIES[family].patterns, draw_next(&draw));
-    out->visibility = draw_text(FAMILIES[family].visibilities, draw_next(&draw));
+/* All but the pieces, which *pattern is for. */
+static void draw_row(Draw *draw, int family, RedactNulls nulls, const char **pattern, RedactClass *out) {
+    const uint64_t drop = draw_nulls(draw, nulls, &out->name_null, &out->visibility_null);
+    *pattern = draw_text(&FAMILIES[family].patterns, draw_next(draw));
+    out->visibility = draw_text(&FAMILIES[family].visibilities, draw_next(draw));
     /* Every other null row owns nothing; the others keep their bytes, which must not matter. */
-    if (out->name_null && (drop & 1)) pattern = "";
+    if (out->name_null && (drop & 1)) *pattern = "";
     if (out->visibility_null && (drop & 2)) out->visibility = "";
     out->visibility_bytes = strlen(out->visibility);
-    out->pieces = 0;
     out->name_bytes = 0;
+    out->pieces = 0;
+}
+
+void redact_class_visibility(int family, RedactNulls nulls, size_t k, RedactClass *out) {
+    Draw draw = draw_open(k);
+    const char *pattern;
+    draw_row(&draw, family, nulls, &pattern, out);
+}
+
+void redact_class(int family, RedactNulls nulls, size_t k, RedactClass *out) {
+    Draw draw = draw_open(k);
+    const char *pattern;
+    draw_row(&draw, family, nulls, &pattern, out);
     for (; *pattern && out->pieces < REDACT_MAX_PIECES; pattern++) {
         const RedactPiece piece = piece_of(*pattern, &draw);
         out->piece[out->pieces++] = piece;

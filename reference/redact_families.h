@@ -41,7 +41,8 @@ typedef struct RedactSizes {
 /* -1 if there is none of that name. */
 int redact_family(const char *name);
 void redact_class(int family, RedactNulls nulls, size_t k, RedactClass *out);
-/* Of the class alone. */
+/* As far as the visibility goes: without the name's pieces and bytes. */
+void redact_class_visibility(int family, RedactNulls nulls, size_t k, RedactClass *out);
 void redact_class_nulls(RedactNulls nulls, size_t k, bool *name_null, bool *visibility_null);
 RedactSizes redact_class_sizes(const RedactClass *class);
 /* Of the classes 0 .. rows - 1. */

@@ -78,8 +78,13 @@ typedef struct Column {
     size_t prefix[REDACT_PERIOD + 1]; /* bytes of the classes 0 .. k - 1 */
 } Column;
 
+/* The class as far as its column needs it. */
+static void column_draw(const Column *self, size_t k, RedactClass *out) {
+    (self->names ? redact_class : redact_class_visibility)(self->family, self->nulls, k, out);
+}
+
 static Column *column_open(const Case *problem, bool names) {
-    Column *self = malloc(sizeof *self);
+    Column *self = calloc(1, sizeof *self);
     if (!self) return NULL;
     const bool slice = params_choice(&problem->params, "slice") != 0;
     const size_t rows = (size_t)params_int(&problem->params, "rows");
@@ -90,10 +95,9 @@ static Column *column_open(const Case *problem, bool names) {
     self->names = names;
     self->before = !slice ? 0 : names ? REDACT_NAMES_BEFORE : REDACT_VISIBILITIES_BEFORE;
     self->after = !slice ? 0 : names ? REDACT_NAMES_AFTER : REDACT_VISIBILITIES_AFTER;
-    self->prefix[0] = 0;
-    for (size_t k = 0; k < REDACT_PERIOD; k++) {
+    for (size_t k = 0; k < REDACT_PERIOD && k < rows; k++) {
         RedactClass class;
-        redact_class(self->family, self->nulls, k, &class);
+        column_draw(self, k, &class);
         self->prefix[k + 1] = self->prefix[k] + (names ? class.name_bytes : class.visibility_bytes);
     }
     return self;
@@ -136,7 +140,7 @@ static void fill_chars(const Column *column, uint64_t seed, Array *in) {
 #pragma omp parallel for schedule(static)
     for (size_t row = 0; row < column->rows; row++) {
         RedactClass class;
-        redact_class(column->family, column->nulls, column_class(column, row), &class);
+        column_draw(column, column_class(column, row), &class);
         unsigned char *to = chars + column_offset(column, row);
         if (column->names) {
             Letters letters = {.key = rng_at(key, row)};
