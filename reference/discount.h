@@ -65,13 +65,15 @@ Discount discount_of(const Case *problem, const Array *gamma, const Array *reset
 /* What the data is like, found by one pass over it. */
 typedef struct DiscountFacts {
     double scale;  /* for RecurrenceLine */
+    bool wide;     /* likewise */
     bool integral; /* every finite element and every factor is an integer: sums below 1/u are exact in any order */
 } DiscountFacts;
-DiscountFacts discount_facts(const Discount *self, const void *x);
+/* Of `rows` rows from row `first` on, for sums of so many terms. */
+DiscountFacts discount_facts(const Discount *self, const void *x, size_t first, size_t rows, size_t terms);
 /* One row as a recurrence. */
 RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, const void *x, size_t row);
 
-/* How far a sum may be from the truth, in the units of the line. */
+/* How far a sum may be from the truth. */
 typedef struct DiscountErrors {
     double u, tiny; /* of the dtype: unit round-off, smallest subnormal */
     double depth;   /* operations behind every term, beside those that grow with its distance */
@@ -79,6 +81,7 @@ typedef struct DiscountErrors {
     bool integral;
 } DiscountErrors;
 DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts);
+/* In units of x. */
 double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *line, const RecurrenceSum *sum);
 /* All sums of all rows: value (may be NULL) and tolerance (may be NULL), in units of x. bound: DISCOUNT_DIFFERENCE doubles the
  * tolerance. */

@@ -107,6 +107,15 @@ static Status run_row(const Gradient *g, size_t b, bool window, bool tolerance_o
     return status;
 }
 
+/* One scale for all rows, which are added up. */
+static void survey(Gradient *g, size_t terms) {
+    const Discount *self = g->self;
+    g->of_x = discount_facts(self, g->x, 0, self->batch, terms);
+    g->of_dy = discount_facts(self, g->dy, 0, self->batch, terms);
+    g->errors = discount_errors(self, &g->of_x);
+    g->errors.integral = g->of_x.integral && g->of_dy.integral;
+}
+
 static Status run_rows(const Gradient *g, bool window, bool tolerance_only, Truth *dgamma) {
     const Discount *self = g->self;
     Num *sums = calloc(self->batch + 1, sizeof *sums);
@@ -129,11 +138,11 @@ static Status run_rows(const Gradient *g, bool window, bool tolerance_only, Trut
 }
 
 Status discount_gradient(const Discount *self, const void *x, const void *dy, bool of_all_terms, Truth *dgamma) {
-    Gradient g = {.self = self, .x = x, .dy = dy, .of_x = discount_facts(self, x), .of_dy = discount_facts(self, dy), .times = 1};
-    g.errors = discount_errors(self, &g.of_x);
-    g.errors.integral = g.of_x.integral && g.of_dy.integral;
+    Gradient g = {.self = self, .x = x, .dy = dy, .times = 1};
+    survey(&g, self->terms);
     TRY(run_rows(&g, self->terms < self->n, false, dgamma));
     if (!of_all_terms) return STATUS_OK;
+    survey(&g, self->n);
     g.times = 4;
     return run_rows(&g, false, true, dgamma);
 }

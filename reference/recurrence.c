@@ -48,13 +48,13 @@ RecurrenceKind recurrence_kind(const RecurrenceStep *step, RecurrenceKind carrie
 void recurrence_advance(RecurrenceSum *sum, const RecurrenceStep *step, double limit) {
     const double factor = fabs(step->factor.hi);
     sum->kind = recurrence_kind(step, sum->kind);
-    if (factor == 0) *sum = (RecurrenceSum){.most = sum->most, .kind = sum->kind}; /* 0 times a magnitude that has overflown */
-    const double plain = sum->value.hi * step->factor.hi + step->x;                /* has a sign where double-double overflows */
+    if (factor == 0) *sum = (RecurrenceSum){.kind = sum->kind};     /* 0 times a magnitude that has overflown */
+    const double plain = sum->value.hi * step->factor.hi + step->x; /* has a sign where double-double overflows */
     sum->value = dd_add_double(dd_multiply(sum->value, step->factor), step->x);
     sum->travelled = factor * (sum->travelled + sum->magnitude);
     sum->carried = factor * sum->magnitude;
     sum->magnitude = fabs(step->x) + sum->carried;
-    sum->weight = 1 + factor * sum->weight;
+    sum->weight = (sum->magnitude > 0 ? RECURRENCE_WEIGHT_UNIT : 0) + factor * sum->weight;
     sum->most = sum->magnitude > sum->most ? sum->magnitude : sum->most;
     if (!(fabs(sum->value.hi) < limit)) {
         if (sum->kind == KIND_FINITE) sum->kind = plain > 0 ? KIND_PLUS_INF : KIND_MINUS_INF;
@@ -67,27 +67,42 @@ typedef struct Map {
     RecurrenceSum sum; /* from nothing */
     Dd factor;         /* of what is carried, and the absolute value of it, and its largest on the way */
     double size, most, length;
-    bool cut;
-    RecurrenceKind after[KIND_COUNT];
+    int below; /* factor and size are to be multiplied by SMALL so many times: products may sink far and rise again */
+    RecurrenceKinds kinds;
 } Map;
 
+#define SMALL 0x1p-30
+enum { BELOW_MAX = 80 /* SMALL so many times takes any finite sum below any other that matters */ };
+
+static Dd scaled(Dd a, double power_of_two) {
+    return (Dd){a.hi * power_of_two, a.lo * power_of_two};
+}
+
+static void map_scale(Map *map, Dd factor) {
+    for (; fabs(factor.hi) < 0x1p-300 && factor.hi != 0; map->below += 10) factor = scaled(factor, 0x1p300);
+    map->factor = dd_multiply(map->factor, factor);
+    map->size *= fabs(factor.hi);
+    for (; map->size < SMALL && map->size > 0; map->below++) {
+        map->size *= 1 / SMALL;
+        map->factor = scaled(map->factor, 1 / SMALL);
+    }
+    for (; map->below > 0 && map->size > 1; map->below--) {
+        map->size *= SMALL;
+        map->factor = scaled(map->factor, SMALL);
+    }
+    if (map->below == 0 && map->size > map->most) map->most = map->size;
+}
+
 static Map map_of(const RecurrenceLine *line, size_t first, size_t end) {
-    Map map = {.factor = {1, 0}, .size = 1, .most = 1, .length = (double)(end - first)};
-    for (RecurrenceKind k = 0; k < KIND_COUNT; k++) map.after[k] = k;
+    Map map = {.factor = {1, 0}, .size = 1, .most = 1, .length = (double)(end - first), .kinds = recurrence_kinds_unchanged()};
     for (size_t p = first; p < end; p++) {
         const RecurrenceStep step = recurrence_step(line, p);
         recurrence_advance(&map.sum, &step, INFINITY);
-        map.factor = dd_multiply(map.factor, step.factor);
-        if (!(fabs(map.factor.hi) > RECURRENCE_POWER_MIN)) map.factor = dd_from(0);
-        map.size *= fabs(step.factor.hi);
-        if (!(map.size > RECURRENCE_POWER_MIN)) map.size = 0;
-        map.most = map.size > map.most ? map.size : map.most;
-        if (step.cut || step.kind != KIND_FINITE || !(fabs(step.sign) > 0))
-            for (RecurrenceKind k = 0; k < KIND_COUNT; k++) map.after[k] = recurrence_kind(&step, map.after[k]);
-        else if (step.sign < 0)
-            for (RecurrenceKind k = KIND_PLUS_INF; k < KIND_COUNT; k++) map.after[k] = recurrence_kind(&step, map.after[k]);
+        map_scale(&map, step.factor);
+        if (step.cut || step.kind != KIND_FINITE || !(step.sign > 0 && step.sign < INFINITY))
+            recurrence_kinds_append(&map.kinds, &step);
     }
-    map.sum.kind = map.after[KIND_FINITE];
+    map.sum.kind = map.kinds.after[KIND_FINITE];
     return map;
 }
 
@@ -96,11 +111,17 @@ static bool map_apply(const Map *map, double limit, RecurrenceSum *state) {
     const double most = map->sum.most + map->most * state->magnitude;
     if (!(most < limit && most < RECURRENCE_SAFE)) return false;
     RecurrenceSum next = map->sum;
-    next.kind = map->after[state->kind];
-    next.value = dd_add(map->sum.value, dd_multiply(map->factor, state->value));
-    next.magnitude += map->size * state->magnitude;
-    next.travelled += map->size * (state->travelled + map->length * state->magnitude);
-    next.weight += map->size * state->weight;
+    Dd value = dd_multiply(map->factor, state->value);
+    double small = 1;
+    for (int b = 0; b < (map->below < BELOW_MAX ? map->below : BELOW_MAX); b++) {
+        value = scaled(value, SMALL);
+        small *= SMALL;
+    }
+    next.kind = map->kinds.after[state->kind];
+    next.value = dd_add(map->sum.value, value);
+    next.magnitude += map->size * state->magnitude * small;
+    next.travelled += map->size * (state->travelled + map->length * state->magnitude) * small;
+    next.weight += map->size * state->weight * small;
     next.most = most > state->most ? most : state->most;
     *state = next;
     return true;
@@ -155,6 +176,7 @@ bool recurrence_is_long(size_t n) {
 
 Status recurrence_run(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context) {
     if (terms < line->n) return recurrence_run_window(line, terms, emit, context);
+    if (line->wide) return recurrence_run_wide(line, emit, context);
     if (recurrence_is_long(line->n)) return run_blocks(line, emit, context);
     run_serial(line, 0, line->n, (RecurrenceSum){0}, emit, context);
     return STATUS_OK;

@@ -4,7 +4,7 @@
  * With the value come the magnitudes that errors are measured by. The weights of a sum are w_j = g[p] g[p-1] .. g[p-j+1]:
  *     magnitude  s = sum |w_j x[p-j]|        s[p] = |x[p]| + |g[p]| s[p-1]
  *     travelled  t = sum j |w_j x[p-j]|      t[p] = |g[p]| (t[p-1] + s[p-1])
- *     weight     c = sum |w_j|               c[p] = 1 + |g[p]| c[p-1]
+ *     weight     c = sum |w_j|               c[p] = 1 + |g[p]| c[p-1], from the first x on that is not 0
  * NaN and infinities are kept apart from the arithmetic, as one of four kinds that the recurrence maps to each other as IEEE
  * arithmetic does: inf carried over a factor 0 is a NaN, and a NaN stays. A reset drops what is carried, whatever it is.
  */
@@ -21,6 +21,8 @@
  * other leave no room for double-double products. */
 #define RECURRENCE_POWER_MIN 0x1p-1060
 #define RECURRENCE_SAFE 0x1p960
+/* Weights are counted in these: there is room above 2^1024. */
+#define RECURRENCE_WEIGHT_UNIT 0x1p-500
 
 typedef enum RecurrenceKind { KIND_FINITE, KIND_PLUS_INF, KIND_MINUS_INF, KIND_NAN, KIND_COUNT } RecurrenceKind;
 
@@ -33,6 +35,7 @@ typedef struct RecurrenceLine {
     bool backward;
     bool adjoint;  /* factor and reset of position p are those of the element at p - 1: the transposed recurrence */
     bool skip_nan; /* a NaN in x counts as 0 */
+    bool wide;     /* products of factors, or values on the way, may leave the range of doubles: slowly, by recurrence_wide.c */
     size_t n;
     Dd factor;
     double scale; /* x is taken times this power of two; results are in these units */
@@ -41,9 +44,10 @@ typedef struct RecurrenceLine {
 
 typedef struct RecurrenceSum {
     Dd value;
-    double magnitude, travelled, weight;
+    double magnitude, travelled;
+    double weight;  /* times RECURRENCE_WEIGHT_UNIT */
     double carried; /* the part of the magnitude that came from other elements */
-    double most;    /* no smaller than any magnitude met on the way */
+    double most;    /* no smaller than any magnitude met on the way, since the latest factor 0 */
     RecurrenceKind kind;
 } RecurrenceSum;
 
@@ -55,8 +59,10 @@ Status recurrence_run(const RecurrenceLine *line, size_t terms, RecurrenceEmit e
 /* NaN, inf or the value, unscaled and rounded once. */
 double recurrence_value(const RecurrenceLine *line, const RecurrenceSum *sum);
 
-/* recurrence_window.c: fewer terms than elements. */
+/* recurrence_window.c: fewer terms than elements. Each sum stands alone: only its own value passes the range. */
 Status recurrence_run_window(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context);
+/* recurrence_wide.c: all terms. */
+Status recurrence_run_wide(const RecurrenceLine *line, RecurrenceEmit emit, void *context);
 
 /* What an element does to what is carried into it: y -> x + factor y. */
 typedef struct RecurrenceStep {
@@ -75,6 +81,25 @@ RecurrenceStep recurrence_step(const RecurrenceLine *line, size_t position);
 RecurrenceKind recurrence_kind(const RecurrenceStep *step, RecurrenceKind carried);
 /* One element further. A value that reaches the limit becomes an infinity. */
 void recurrence_advance(RecurrenceSum *sum, const RecurrenceStep *step, double limit);
+
+/* What a run of elements makes of the kinds: `after[k]` behind it if k is carried into it. */
+typedef struct RecurrenceKinds {
+    RecurrenceKind after[KIND_COUNT];
+} RecurrenceKinds;
+
+RecurrenceKinds recurrence_kinds_unchanged(void);
+void recurrence_kinds_append(RecurrenceKinds *kinds, const RecurrenceStep *step);
+void recurrence_kinds_prepend(RecurrenceKinds *kinds, const RecurrenceStep *step);
+
+/* How the sums of a tile [first, end) of `terms` positions or, the last, fewer are found. tails: memory for `terms` sums. */
+typedef struct RecurrenceTiles {
+    void (*run)(const RecurrenceLine *line, size_t first, size_t end, size_t terms, void *tails, RecurrenceEmit emit,
+                void *context);
+    size_t sum_size;
+} RecurrenceTiles;
+typedef struct RecurrenceWideSum RecurrenceWideSum;
+extern const RecurrenceTiles RECURRENCE_TILES_WIDE;
+
 /* Is a row of n elements worth several threads of its own? */
 bool recurrence_is_long(size_t n);
 

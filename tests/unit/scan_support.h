@@ -99,4 +99,11 @@ static inline bool same_value(double a, double b) {
     return (isnan(a) && isnan(b)) || a == b;
 }
 
+/* Is a truth what it should be, but for some of its last places and a millionth of the tolerance? NaN and infinities: exactly, and
+ * without a tolerance. */
+static inline bool truth_agrees(double value, double expected, double relative, double tolerance) {
+    if (!isfinite(expected) || !isfinite(value)) return same_value(value, expected) && tolerance == 0;
+    return tolerance >= 0 && fabs(value - expected) <= relative * fabs(expected) + 0x1p-20 * tolerance + 0x1p-1074;
+}
+
 #endif
