@@ -111,7 +111,7 @@ def main():
     Draft202012Validator.check_schema(SCHEMA)
     golden_path = SOURCE / "tests/golden/rows.jsonl"
     bad = check_file(golden_path)
-    committed = sorted((SOURCE / "results").glob("*.jsonl")) + [pathlib.Path(word) for word in sys.argv[1:]]
+    committed = sorted((SOURCE / "results").rglob("*.jsonl")) + [pathlib.Path(word) for word in sys.argv[1:]]
     for path in committed:
         bad += check_file(path)
     golden = [line for _, line in lines_of(golden_path)]
