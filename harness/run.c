@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "contend.h"
+#include "counts_row.h"
 #include "device/child.h"
 #include "device/device.h"
 #include "plan/case.h"
@@ -177,8 +178,9 @@ static Status decide_row(Run *run, const PlanItem *item, const Case *c, const Va
         return STATUS_OK;
     }
     if (status == STATUS_OK && !problem->op) status = problem_create(op, c, problem);
-    if (status == STATUS_OK)
-        status = contend(problem, &(Contest){.choice = choice, .item = item, .options = run->options, .emulated = emulated}, row);
+    const Contest contest = {.choice = choice, .item = item, .options = run->options, .emulated = emulated};
+    if (status == STATUS_OK) status = contend(problem, &contest, row);
+    if (status == STATUS_OK) counts_take(problem, &contest, row);
     if (status == STATUS_MEMORY || status == STATUS_UNSUPPORTED) {
         row_verdict(row, "skip", status_message());
         return STATUS_OK;

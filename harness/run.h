@@ -18,6 +18,8 @@ typedef struct RunOptions {
     int device;
     bool verify_only;
     bool no_ceilings;          /* the limits of the machine are not measured: for runs that are only compared with one another */
+    bool no_counts;            /* nothing is counted after timing; no_ceilings says so too */
+    const char *timeline;      /* a trace of one call of each CUDA row goes into this file; NULL: none */
     EmulatorKind emulator;     /* EMULATOR_IF_NO_GPU, or force one of the emulator's programs for CUDA variants */
     bool resume;               /* leave out what the results file already holds */
     double budget_seconds;     /* start no new row after it; 0: none */

@@ -85,6 +85,9 @@ int command_run(int argc, char **argv) {
         {"resume", NULL, CLI_FLAG, &a.options.resume, "leave out rows that --out already holds", NULL},
         {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify, take no times", NULL},
         {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the limits of the machine first", NULL},
+        {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "count no launches and bytes (nor with --no-ceilings)", NULL},
+        {"timeline", "FILE", CLI_TEXT, &a.options.timeline,
+         "trace one call of each CUDA variant into a new file (JSON, see docs/METHOD.md)", NULL},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
         {"emulator", "address|race", CLI_CALLBACK, &a.options.emulator, "which emulator: memory errors (default) or data races",
          parse_emulator},
@@ -113,6 +116,7 @@ int command_run(int argc, char **argv) {
     RunSummary summary = {0};
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = add_word(&plan, words[i]);
+    if (status == STATUS_OK && a.options.timeline) unlink(a.options.timeline); /* calls are added to it one by one */
     if (status == STATUS_OK && a.variants) status = plan_filter(&plan, a.variants);
     if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
     if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);

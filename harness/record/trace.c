@@ -1,0 +1,81 @@
+#include "record/trace.h"
+
+#include <errno.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { RANGES_ROW = 0, TITLE_MAX = 64 }; /* ranges above the streams, whose numbers begin at 1 */
+
+static json_t *name_row(const char *what, json_int_t process, json_int_t row, const char *name) {
+    return json_pack("{s:s, s:s, s:I, s:I, s:{s:s}}", "ph", "M", "name", what, "pid", process, "tid", row, "args", "name", name);
+}
+
+/* A range that was never closed has no end: it is shown as a beginning only. */
+static json_t *event_of(const json_t *event, json_int_t process) {
+    static const char *const ARGUMENTS[] = {"registers", "shared_bytes", "grid", "block", "bytes", "stream"};
+    const char *kind = json_string_value(json_object_get(event, "kind"));
+    const bool range = kind && strcmp(kind, "range") == 0;
+    const double begin = json_number_value(json_object_get(event, "begin"));
+    const json_t *end = json_object_get(event, "end");
+    json_t *arguments = json_object();
+    for (size_t i = 0; i < sizeof ARGUMENTS / sizeof *ARGUMENTS; i++)
+        if (json_object_get(event, ARGUMENTS[i])) json_object_set(arguments, ARGUMENTS[i], json_object_get(event, ARGUMENTS[i]));
+    json_t *out =
+        json_pack("{s:O, s:s, s:s, s:f, s:I, s:I, s:o}", "name", json_object_get(event, "name"), "cat", kind ? kind : "", "ph",
+                  json_is_number(end) ? "X" : "B", "ts", begin, "pid", process, "tid",
+                  range ? (json_int_t)RANGES_ROW : json_integer_value(json_object_get(event, "stream")), "args", arguments);
+    if (json_is_number(end)) json_object_set_new(out, "dur", json_real(json_number_value(end) - begin));
+    return out;
+}
+
+static json_int_t processes_of(const json_t *all) {
+    json_int_t most = 0;
+    size_t i;
+    json_t *event;
+    json_array_foreach((json_t *)all, i, event) {
+        const json_int_t process = json_integer_value(json_object_get(event, "pid"));
+        if (process > most) most = process;
+    }
+    return most;
+}
+
+static void name_streams(json_t *all, json_int_t process, const json_t *events) {
+    json_int_t told[TITLE_MAX];
+    size_t count = 0, i;
+    json_t *event;
+    json_array_foreach((json_t *)events, i, event) {
+        const char *kind = json_string_value(json_object_get(event, "kind"));
+        const json_int_t stream = json_integer_value(json_object_get(event, "stream"));
+        size_t known = 0;
+        if (!kind || strcmp(kind, "range") == 0) continue;
+        while (known < count && told[known] != stream) known++;
+        if (known < count || count == TITLE_MAX) continue;
+        char name[64];
+        snprintf(name, sizeof name, "stream %lld", (long long)stream);
+        json_array_append_new(all, name_row("thread_name", process, stream, name));
+        told[count++] = stream;
+    }
+}
+
+Status trace_append(const char *path, const char *title, const json_t *events) {
+    json_error_t error;
+    json_t *trace = NULL;
+    if (access(path, F_OK) == 0) {
+        trace = json_load_file(path, 0, &error);
+        if (!trace) return status_fail(STATUS_INVALID, "%s:%d: no timeline to add to: %s", path, error.line, error.text);
+    } else {
+        trace = json_pack("{s:[], s:s}", "traceEvents", "displayTimeUnit", "ns");
+    }
+    json_t *all = json_object_get(trace, "traceEvents"), *event;
+    const json_int_t process = processes_of(all) + 1;
+    size_t i;
+    json_array_append_new(all, name_row("process_name", process, RANGES_ROW, title));
+    json_array_append_new(all, name_row("thread_name", process, RANGES_ROW, "ranges (host)"));
+    name_streams(all, process, events);
+    json_array_foreach((json_t *)events, i, event) json_array_append_new(all, event_of(event, process));
+    const bool written = json_is_array(all) && json_dump_file(trace, path, JSON_INDENT(1)) == 0;
+    json_decref(trace);
+    return written ? STATUS_OK : status_fail(STATUS_IO, "%s: the timeline cannot be written: %s", path, strerror(errno));
+}

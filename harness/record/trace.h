@@ -1,0 +1,14 @@
+/* trace.h - timelines of calls in the trace format of Chrome, which Perfetto and chrome://tracing show, and plots/timeline.py
+ * draws. */
+#ifndef RUNGS_RECORD_TRACE_H
+#define RUNGS_RECORD_TRACE_H
+
+#include "base/status.h"
+
+#include <jansson.h>
+
+/* Adds one call as a process of its own to the file, which is made if it is not there. events: of the reply to `count` with
+ * `timeline` (docs/PROTOCOL.md). */
+Status trace_append(const char *path, const char *title, const json_t *events);
+
+#endif

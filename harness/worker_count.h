@@ -1,0 +1,11 @@
+/* worker_count.h - the command `count`: what one call does, told after all times are taken and in a worker that takes none. */
+#ifndef RUNGS_WORKER_COUNT_H
+#define RUNGS_WORKER_COUNT_H
+
+#include "worker.h"
+#include "worker_state.h"
+
+/* The reply gets `counts` (docs/PROTOCOL.md), or null with `counts_reason`: what cannot be counted is no error. */
+Status worker_count(Worker *worker, const WorkerMeasure *measure, const json_t *command, json_t *reply);
+
+#endif
