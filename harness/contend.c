@@ -4,6 +4,7 @@
 #include "device/child.h"
 #include "measure/cache.h"
 #include "rows.h"
+#include "verdict.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -17,23 +18,21 @@ static double timeout_for(const Problem *problem, const RunOptions *options) {
     return options->timeout_seconds + SECONDS_PER_BYTE * (double)problem_bytes(problem);
 }
 
-/* Compares every output that the variant gives with the truth of the set; true if all are within the bound. Errors of the first set
- * go into the row. */
+/* Compares every output that the variant gives with the truth of the set; true if all are right. Errors of the first set go into
+ * the row. */
 static Status judge(Problem *problem, const Contest *contest, DataSet set, int bound, json_t *row, bool *pass) {
-    const Truth *truth;
-    TRY(problem_truth(problem, set, bound, &truth));
     json_t *errors = json_object();
     char reason[1024] = "";
     *pass = true;
     for (int i = 0; i < problem->op->out_count; i++) {
-        ErrorReport report;
+        Judgement judgement;
         if (!registry_gives(contest->choice->entry, problem->out[i].name)) continue;
-        norms_compare(&problem->out[i], truth[i].value, truth[i].tolerance, &report);
-        json_object_set_new(errors, problem->out[i].name, row_errors(&report));
-        if (report.pass) continue;
-        if (*pass)
-            norms_explain(&report, problem->out[i].name, problem->op->in_count == 1 ? &problem->in[0] : NULL, reason,
-                          sizeof reason);
+        const Status status = judge_output(problem, set, bound, i, &judgement);
+        if (status != STATUS_OK) json_decref(errors);
+        TRY(status);
+        json_object_set_new(errors, problem->out[i].name, judgement.errors);
+        if (judgement.pass) continue;
+        if (*pass) snprintf(reason, sizeof reason, "%s", judgement.words);
         *pass = false;
     }
     if (json_object_size(errors) == 0) { /* a peer whose "outputs" are none of the op's */
@@ -66,10 +65,12 @@ static Status run_and_judge(Problem *problem, const Contest *contest, Child *chi
     TRY(problem_load(problem, set));
     spoil_outputs(problem);
     json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
-    const Status status = child_ask(child, command, timeout_for(problem, contest->options), &reply);
+    Status status = child_ask(child, command, timeout_for(problem, contest->options), &reply);
     json_decref(command);
+    if (status == STATUS_OK) status = contest_take_counts(problem, reply);
     if (status != STATUS_OK) {
         row_verdict(row, status == STATUS_UNSUPPORTED ? "skip" : status == STATUS_CHECK ? "fail" : "error", status_message());
+        json_decref(reply);
         return STATUS_OK;
     }
     if (seconds) *seconds = json_number_value(json_object_get(reply, "seconds"));
@@ -96,7 +97,7 @@ static bool take_times(const Problem *problem, const Contest *contest, Child *ch
     const Status status = child_ask(child, command, timeout, &reply);
     json_decref(command);
     if (status != STATUS_OK) {
-        row_verdict(row, status == STATUS_CHECK ? "fail" : "error", status_message());
+        row_verdict(row, status == STATUS_UNSUPPORTED ? "skip" : status == STATUS_CHECK ? "fail" : "error", status_message());
         return false;
     }
     json_t *timing = json_object();

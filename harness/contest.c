@@ -60,12 +60,23 @@ Status contest_start(const Problem *problem, const Contest *contest, Child **chi
 }
 
 Status contest_open(const Problem *problem, const Contest *contest, Child *child, double timeout_seconds, json_t **reply) {
-    json_t *command = json_pack("{s:s, s:i, s:s, s:o, s:o, s:o, s:o}", "do", "open", "device", contest->options->device, "variant",
-                                contest->choice->entry->id, "tunables", row_params(&contest->choice->tunables), "case",
-                                row_case(&problem->cases[DATA_FIRST]), "inputs",
+    json_t *command = json_pack("{s:s, s:i, s:s, s:o, s:o, s:b, s:o, s:o}", "do", "open", "device", contest->options->device,
+                                "variant", contest->choice->entry->id, "tunables", row_params(&contest->choice->tunables), "case",
+                                row_case(&problem->cases[DATA_FIRST]), "sized_by_data", problem->op->sized_by_data, "inputs",
                                 shared_arrays_json(problem->in, problem->shared_in, problem->op->in_count), "outputs",
                                 shared_arrays_json(problem->out, problem->shared_out, problem->op->out_count));
     const Status status = child_ask(child, command, timeout_seconds, reply);
     json_decref(command);
     return status;
+}
+
+Status contest_take_counts(Problem *problem, const json_t *reply) {
+    const json_t *counts = json_object_get(reply, "counts");
+    for (int i = 0; i < problem->op->out_count && problem->op->sized_by_data; i++) {
+        const json_t *count = json_array_get(counts, (size_t)i); /* null: a peer that does not give this output */
+        if (!json_is_integer(count) && !json_is_null(count))
+            return status_fail(STATUS_INTERNAL, "the worker does not say how many elements %s has", problem->out[i].name);
+        TRY(problem_given(problem, i, (size_t)json_integer_value(count)));
+    }
+    return STATUS_OK;
 }

@@ -19,5 +19,7 @@ bool contest_refused(const Problem *problem, const VariantChoice *choice, bool e
 Status contest_start(const Problem *problem, const Contest *contest, Child **child);
 /* Sends `open` (docs/PROTOCOL.md) and waits for its reply. */
 Status contest_open(const Problem *problem, const Contest *contest, Child *child, double timeout_seconds, json_t **reply);
+/* Takes the sizes of the outputs from the reply to a `run`. */
+Status contest_take_counts(Problem *problem, const json_t *reply);
 
 #endif

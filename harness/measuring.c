@@ -23,11 +23,12 @@ static json_t *samples_json(const Samples *samples) {
                      samples->count ? NULL : samples->why_none);
 }
 
-static Status time_modes(const json_t *command, const Device *device, Status (*run)(void *), void *context, json_t **timing) {
+static Status time_modes(const json_t *command, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
+                         json_t **timing) {
     const MeasureLimits limits = {.min_samples = (size_t)json_integer_value(json_object_get(command, "min_samples")),
                                   .max_samples = (size_t)json_integer_value(json_object_get(command, "max_samples")),
                                   .seconds = json_number_value(json_object_get(command, "seconds"))};
-    const MeasuredWork work = {.run = run, .context = context};
+    const MeasuredWork work = {.run = run, .context = context, .after = after};
     json_t *result = json_object(), *name;
     size_t i;
     json_array_foreach(json_object_get(command, "modes"), i, name) {

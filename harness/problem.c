@@ -17,8 +17,11 @@ static const uint64_t SECOND_SEED_STEP = UINT64_C(0x5851f42d); /* any odd step: 
 size_t problem_bytes(const Problem *problem) {
     size_t bytes = 0;
     for (int i = 0; i < problem->op->in_count; i++) bytes += 2 * array_bytes(&problem->in[i]); /* ours and a CPU worker's copy */
-    for (int i = 0; i < problem->op->out_count; i++)
-        bytes += 2 * array_bytes(&problem->out[i]) + DATA_COUNT * 2 * sizeof(double) * array_count(&problem->out[i]);
+    for (int i = 0; i < problem->op->out_count; i++) {
+        const Array *out = &problem->out[i];
+        const size_t truth = problem->op->exact ? array_bytes(out) : 2 * sizeof(double) * array_count(out);
+        bytes += 2 * array_bytes(out) + DATA_COUNT * truth;
+    }
     return bytes;
 }
 
@@ -36,6 +39,7 @@ static Status create(Problem *out) {
     for (int i = 0; i < op->out_count; i++) {
         TRY(shared_create(out->out[i].name, array_bytes(&out->out[i]), &out->shared_out[i]));
         out->out[i].data = out->shared_out[i].data;
+        out->given[i] = out->out[i];
     }
     return STATUS_OK;
 }
@@ -57,13 +61,20 @@ static void forget_truth(Truth truth[OP_MAX_ARRAYS]) {
     }
 }
 
+static void forget_exact(Array exact[OP_MAX_ARRAYS]) {
+    for (int i = 0; i < OP_MAX_ARRAYS; i++) {
+        free(exact[i].data);
+        exact[i] = (Array){.data = NULL};
+    }
+}
+
 void problem_destroy(Problem *problem) {
     for (int i = 0; i < OP_MAX_ARRAYS; i++) {
         shared_destroy(&problem->shared_in[i]);
         shared_destroy(&problem->shared_out[i]);
     }
     for (int s = 0; s < DATA_COUNT; s++)
-        for (int b = 0; b < PROBLEM_MAX_BOUNDS; b++) forget_truth(problem->truth[s][b]);
+        for (int b = 0; b < PROBLEM_MAX_BOUNDS; b++) forget_truth(problem->truth[s][b]), forget_exact(problem->exact[s][b]);
     *problem = (Problem){.loaded = -1};
 }
 
@@ -141,4 +152,40 @@ Status problem_truth(Problem *problem, DataSet set, int bound, const Truth **out
     const Status status = make_truth(problem, set, bound, truth);
     if (status != STATUS_OK) forget_truth(truth); /* half a truth must not pass for one at the next variant */
     return status;
+}
+
+static Status make_exact(const Problem *problem, DataSet set, int bound, Array *exact) {
+    for (int i = 0; i < problem->op->out_count; i++) {
+        const size_t bytes = array_bytes(&problem->out[i]);
+        exact[i] = problem->out[i];
+        exact[i].data = malloc(bytes ? bytes : 1);
+        if (!exact[i].data) return status_fail(STATUS_MEMORY, "no memory for the truth of '%s': %zu bytes", exact[i].name, bytes);
+    }
+    TRY(problem->op->exact(&problem->cases[set], problem->in, bound, exact));
+    for (int i = 0; i < problem->op->out_count; i++) { /* what was too much room goes back */
+        void *fitting = realloc(exact[i].data, array_bytes(&exact[i]) + 1);
+        if (fitting) exact[i].data = fitting;
+    }
+    return STATUS_OK;
+}
+
+Status problem_exact(Problem *problem, DataSet set, int bound, const Array **out) {
+    TRY(problem_load(problem, set));
+    Array *exact = problem->exact[set][bound];
+    *out = exact;
+    if (problem->op->out_count == 0 || exact[0].data) return STATUS_OK;
+    const Status status = make_exact(problem, set, bound, exact);
+    if (status != STATUS_OK) forget_exact(exact);
+    return status;
+}
+
+Status problem_given(Problem *problem, int index, size_t count) {
+    const Array *out = &problem->out[index];
+    Array *given = &problem->given[index];
+    const size_t most = array_count(out), row = out->rank > 0 && out->shape[0] > 0 ? most / out->shape[0] : 1;
+    if (count > most || out->rank == 0 || row == 0 || count % row != 0)
+        return status_fail(STATUS_CHECK, "output %s of %zu elements: at most %zu are possible", out->name, count, most);
+    *given = *out;
+    given->shape[0] = count / row;
+    return STATUS_OK;
 }

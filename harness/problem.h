@@ -16,11 +16,13 @@ typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_COUNT } DataSet;
 typedef struct Problem {
     const Op *op;
     Case cases[DATA_COUNT];
-    Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS]; /* data points into the shared memory below */
+    Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS]; /* data points into the shared memory below; outputs at their largest */
+    Array given[OP_MAX_ARRAYS]; /* the outputs with the sizes that the last run gave them: out, unless they are sized by data */
     Shared shared_in[OP_MAX_ARRAYS], shared_out[OP_MAX_ARRAYS];
     int loaded;    /* which DataSet the inputs hold; -1: none */
     bool own_data; /* inputs came from the user: there is no second set */
     Truth truth[DATA_COUNT][PROBLEM_MAX_BOUNDS][OP_MAX_ARRAYS];
+    Array exact[DATA_COUNT][PROBLEM_MAX_BOUNDS][OP_MAX_ARRAYS]; /* the same for ops with exact() */
 } Problem;
 
 /* Shapes and memory; STATUS_MEMORY with GiB needed and available if the host has not enough for data and truth. On failure *out
@@ -34,6 +36,10 @@ Status problem_load(Problem *problem, DataSet set);
 /* Truth of the set under a bound, computed at its first use and kept; expensive ones also on disk, unless the user's own data or
  * code is in them. Loads the set. */
 Status problem_truth(Problem *problem, DataSet set, int bound, const Truth **out);
+/* As problem_truth() for an op with exact(): the outputs as they must be, in their true sizes; never on disk. */
+Status problem_exact(Problem *problem, DataSet set, int bound, const Array **out);
+/* Output i has so many elements: as a worker says it of outputs sized by data. STATUS_CHECK if it cannot have. */
+Status problem_given(Problem *problem, int index, size_t count);
 /* Index of the op's bound of that name; 0 (the op's own) for NULL, -1 if there is none. */
 int problem_bound(const Problem *problem, const char *name);
 

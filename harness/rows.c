@@ -87,6 +87,14 @@ json_t *row_errors(const ErrorReport *r) {
     return errors;
 }
 
+json_t *row_exact_errors(const ExactReport *r) {
+    json_t *errors =
+        json_pack("{s:I, s:I, s:I, s:I}", "count", (json_int_t)r->count, "expected_count", (json_int_t)r->expected_count,
+                  "mismatches", (json_int_t)r->mismatches, "unwritten", (json_int_t)r->unwritten);
+    json_object_set_new(errors, "first_mismatch", r->mismatches ? json_integer((json_int_t)r->first_mismatch) : json_null());
+    return errors;
+}
+
 json_t *row_timing(const json_t *mode) {
     const json_t *samples = json_object_get(mode, "samples");
     const size_t count = json_array_size(samples);

@@ -3,6 +3,7 @@
 #define RUNGS_ROWS_H
 
 #include "plan/scenario.h"
+#include "verify/exact.h"
 #include "verify/norms.h"
 
 #include <jansson.h>
@@ -15,6 +16,7 @@ json_t *row_params(const Params *params);
 /* The "case" of a command (docs/PROTOCOL.md). New reference. */
 json_t *row_case(const Case *problem);
 json_t *row_errors(const ErrorReport *report);
+json_t *row_exact_errors(const ExactReport *report);
 /* One mode of the worker's timing with its order statistics. New reference. */
 json_t *row_timing(const json_t *mode);
 /* The timing of a single sample. */

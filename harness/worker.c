@@ -12,69 +12,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Worker {
-    const Device *device;
-    const VariantEntry *entry;
-    Case problem;
-    Params tunables;
-    Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS]; /* descriptions; data on the device */
-    Shared host_in[OP_MAX_ARRAYS], host_out[OP_MAX_ARRAYS];
-    Buffer buffers_in[OP_MAX_ARRAYS], buffers_out[OP_MAX_ARRAYS], scratch;
-    int in_count, out_count;
-    VariantArgs args;
-    bool prepared;
-    int runs;
-} Worker;
-
 static const WorkerMeasure *measure;
 
 void worker_can_measure(const WorkerMeasure *with) {
     measure = with;
 }
 
-static Status read_params(const json_t *object, Params *params) {
-    const char *name;
-    json_t *value;
-    json_object_foreach((json_t *)object, name, value) {
-        char text[PARAM_TEXT_MAX];
-        if (json_is_integer(value))
-            snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
-        else if (json_is_real(value))
-            snprintf(text, sizeof text, "%.17g", json_real_value(value));
-        else
-            snprintf(text, sizeof text, "%s", json_is_string(value) ? json_string_value(value) : "?");
-        TRY(params_set(params, name, text));
-    }
-    return STATUS_OK;
-}
-
-static Status read_case(const json_t *object, Case *out) {
-    const char *name = json_string_value(json_object_get(object, "op"));
-    const char *dtype = json_string_value(json_object_get(object, "dtype"));
-    const char *input = json_string_value(json_object_get(object, "input"));
-    const Op *op = NULL;
-    TRY(registry_require_op(name ? name : "", &op));
-    *out = (Case){.op = op->name, .seed = (uint64_t)json_integer_value(json_object_get(object, "seed"))};
-    TRY(params_init(op->params, &out->params));
-    if (!dtype || !dtype_parse(dtype, &out->dtype)) return status_fail(STATUS_INTERNAL, "open: no dtype");
-    snprintf(out->input, sizeof out->input, "%s", input ? input : "");
-    return read_params(json_object_get(object, "params"), &out->params);
-}
-
-static Status read_array(const json_t *item, Array *array) {
-    const char *dtype = json_string_value(json_object_get(item, "dtype"));
-    const char *name = json_string_value(json_object_get(item, "name"));
-    const json_t *shape = json_object_get(item, "shape");
-    *array = (Array){.rank = (int)json_array_size(shape)};
-    if (!name || !json_is_string(json_object_get(item, "path")) || !dtype || !dtype_parse(dtype, &array->dtype) ||
-        array->rank > ARRAY_MAX_RANK)
-        return status_fail(STATUS_INTERNAL, "a malformed array in a command");
-    snprintf(array->name, sizeof array->name, "%s", name);
-    for (int d = 0; d < array->rank; d++) array->shape[d] = (size_t)json_integer_value(json_array_get(shape, (size_t)d));
-    return STATUS_OK;
-}
-
-/* Maps the arrays of the command and makes a guarded buffer for each. */
+/* Maps the arrays of the command and, unless buffers is NULL, makes a guarded buffer for each. */
 static Status open_arrays(const Device *device, const json_t *list, int writable, Array *arrays, Shared *shared, Buffer *buffers,
                           int *count) {
     size_t i;
@@ -82,9 +26,10 @@ static Status open_arrays(const Device *device, const json_t *list, int writable
     if (json_array_size(list) > OP_MAX_ARRAYS) return status_fail(STATUS_INTERNAL, "open: more than %d arrays", OP_MAX_ARRAYS);
     json_array_foreach((json_t *)list, i, item) {
         Array *array = &arrays[i];
-        TRY(read_array(item, array));
+        TRY(command_array(item, array));
         TRY(shared_open(json_string_value(json_object_get(item, "path")), array_bytes(array), writable, &shared[i]));
         *count = (int)i + 1;
+        if (!buffers) continue;
         TRY(buffer_create(device, array, &buffers[i]));
         *array = buffers[i].array;
     }
@@ -105,6 +50,19 @@ static Status tell_launch(const Worker *worker, json_t *reply) {
     return STATUS_OK;
 }
 
+/* Outputs sized by data come from the variant: only their descriptions are known, and room for them in the parent's memory. */
+static Status open_outputs(Worker *worker, const json_t *command) {
+    TRY(open_arrays(worker->device, json_object_get(command, "outputs"), 1, worker->out, worker->host_out,
+                    worker->op->sized_by_data ? NULL : worker->buffers_out, &worker->out_count));
+    for (int i = 0; i < worker->out_count; i++) {
+        worker->room[i] = worker->out[i];
+        worker->room[i].data = NULL;
+    }
+    return resource_create(worker->device,
+                           params_has(&worker->tunables, "memory") ? params_text(&worker->tunables, "memory") : NULL,
+                           &worker->resource);
+}
+
 static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
     const char *id = json_string_value(json_object_get(command, "variant"));
     TRY(registry_require_variant(id ? id : "", &worker->entry));
@@ -112,13 +70,13 @@ static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
     worker->device = variant->backend == BACKEND_CPU ? device_cpu() : device_emulator() ? device_emulator() : device_cuda();
     if (!worker->device) return status_fail(STATUS_UNSUPPORTED, "this build of rungs has no CUDA");
     TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
-    TRY(read_case(json_object_get(command, "case"), &worker->problem));
+    TRY(command_case(json_object_get(command, "case"), &worker->problem));
+    worker->op = registry_op(worker->problem.op);
     TRY(params_init(variant->tunables, &worker->tunables));
-    TRY(read_params(json_object_get(command, "tunables"), &worker->tunables));
+    TRY(command_params(json_object_get(command, "tunables"), &worker->tunables));
     TRY(open_arrays(worker->device, json_object_get(command, "inputs"), 0, worker->in, worker->host_in, worker->buffers_in,
                     &worker->in_count));
-    TRY(open_arrays(worker->device, json_object_get(command, "outputs"), 1, worker->out, worker->host_out, worker->buffers_out,
-                    &worker->out_count));
+    TRY(open_outputs(worker, command));
     VariantArgs *args = &worker->args;
     *args = (VariantArgs){.problem = &worker->problem,
                           .tunables = &worker->tunables,
@@ -126,7 +84,8 @@ static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
                           .in_count = worker->in_count,
                           .out = worker->out,
                           .out_count = worker->out_count,
-                          .stream = worker->device->stream()};
+                          .stream = worker->device->stream(),
+                          .memory = resource_memory(worker->resource)};
     char reason[REASON_MAX];
     if (variant->supports && !variant->supports(args, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
     if (variant->scratch_bytes) {
@@ -145,72 +104,36 @@ static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
     return STATUS_OK;
 }
 
-static Status run_once(void *context) {
-    Worker *worker = context;
-    return worker->entry->variant->run(&worker->args);
-}
-
-static Status check_buffers(const Worker *worker) {
-    for (int i = 0; i < worker->out_count; i++) TRY(buffer_check_guards(&worker->buffers_out[i]));
-    for (int i = 0; i < worker->in_count; i++) {
-        TRY(buffer_check_guards(&worker->buffers_in[i]));
-        TRY(buffer_check_unchanged(&worker->buffers_in[i], worker->host_in[i].data));
-    }
-    return worker->scratch.base ? buffer_check_guards(&worker->scratch) : STATUS_OK;
-}
-
-/* The first run may load modules and start thread pools; a later one that ends with more memory in use than before leaks. */
-static Status run_counting_memory(Worker *worker) {
-    const bool counted = worker->runs > 0 && worker->device->in_use;
-    const size_t before = counted ? worker->device->in_use() : 0;
-    TRY(run_once(worker));
-    TRY(worker->device->wait(worker->entry->id));
-    const size_t after = counted ? worker->device->in_use() : 0;
-    if (after > before) return status_fail(STATUS_CHECK, "leaks memory: one run ended with %zu more bytes in use", after - before);
-    return STATUS_OK;
-}
-
-static Status poison_outputs(Worker *worker) {
-    for (int i = 0; i < worker->out_count; i++) TRY(buffer_poison(&worker->buffers_out[i]));
-    if (worker->scratch.base) TRY(buffer_poison(&worker->scratch));
-    return STATUS_OK;
-}
-
 /* Is anything written while the stream that the variant was given stands still? Then it works on another. */
 static Status check_strays(Worker *worker) {
     enum { HEAD_BYTES = 1 << 20 };
     const Buffer *out = &worker->buffers_out[0];
     if (!measure || !measure->strays || worker->out_count == 0 || out->bytes == 0) return STATUS_OK;
     bool stray = false;
-    TRY(measure->strays(worker->device, run_once, worker, out->array.data, out->bytes < HEAD_BYTES ? out->bytes : HEAD_BYTES,
+    TRY(outputs_poison(worker)); /* what the last run left could be what this one writes */
+    TRY(measure->strays(worker->device, worker_call, worker, out->array.data, out->bytes < HEAD_BYTES ? out->bytes : HEAD_BYTES,
                         &stray));
     if (stray)
         return status_fail(STATUS_CHECK,
                            "works on another stream than the one it was given: outputs changed while that stream stood still");
-    return poison_outputs(worker);
+    return STATUS_OK;
 }
 
 static Status do_run(Worker *worker, json_t *reply) {
     for (int i = 0; i < worker->in_count; i++) TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[i].data));
-    TRY(poison_outputs(worker));
-    TRY(worker->device->wait("preparing the buffers"));
     if (worker->runs == 1) TRY(check_strays(worker)); /* the second run: the first is timed as `first` */
-    const double begin = clock_seconds();
-    TRY(run_counting_memory(worker));
-    json_object_set_new(reply, "seconds", json_real(clock_seconds() - begin));
-    worker->runs++;
-    TRY(check_buffers(worker));
-    for (int i = 0; i < worker->out_count; i++) TRY(buffer_download(&worker->buffers_out[i], worker->host_out[i].data));
-    return STATUS_OK;
+    return outputs_run(worker, reply);
 }
 
 static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     if (!measure || !worker->device->timed) return status_fail(STATUS_UNSUPPORTED, "emulated, not timed");
+    const bool allocates = worker->op->sized_by_data || worker->taken.allocations > 0;
     json_t *timing = NULL;
-    TRY(measure->time(command, worker->device, run_once, worker, &timing));
+    TRY(outputs_begin(worker, false));
+    TRY(measure->time(command, worker->device, worker_call, allocates ? outputs_after_sample : NULL, worker, &timing));
     json_object_set_new(reply, "timing", timing);
     TRY(worker->device->wait("timing"));
-    return check_buffers(worker);
+    return outputs_check(worker);
 }
 
 static Status do_ceilings(Worker *worker, const json_t *command, json_t *reply) {
@@ -240,9 +163,9 @@ static Status do_truth(const json_t *command) {
     Shared shared;
     size_t i;
     json_t *item;
-    TRY(read_case(json_object_get(command, "case"), &problem));
+    TRY(command_case(json_object_get(command, "case"), &problem));
     json_array_foreach(json_object_get(command, "inputs"), i, item) {
-        TRY(read_array(item, &in[i]));
+        TRY(command_array(item, &in[i]));
         TRY(shared_open(json_string_value(json_object_get(item, "path")), array_bytes(&in[i]), 0, &shared));
         in[i].data = shared.data;
     }
@@ -271,6 +194,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, "run") == 0) return do_run(worker, reply);
     if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
     if (strcmp(what, "ceilings") == 0) return do_ceilings(worker, command, reply);
+    resource_destroy(worker->resource);
     if (strcmp(what, "truth") == 0) return do_truth(command);
     if (strcmp(what, "facts") == 0) return do_facts(command, reply);
     if (strcmp(what, "close") != 0) return status_fail(STATUS_INTERNAL, "unknown command '%s'", what);

@@ -10,8 +10,9 @@
 
 /* How samples are taken; a worker without it (the emulator's) verifies only. */
 typedef struct WorkerMeasure {
-    /* The reply's "timing" object for the modes of the command. */
-    Status (*time)(const json_t *command, const Device *device, Status (*run)(void *), void *context, json_t **timing);
+    /* The reply's "timing" object for the modes of the command. after: MeasuredWork's (measure/measure.h). */
+    Status (*time)(const json_t *command, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
+                   json_t **timing);
     /* The reply's "ceilings" array. */
     Status (*ceilings)(const json_t *command, const Device *device, json_t **ceilings);
     /* What only the CUDA runtime knows of a GPU: the keys of "gpu" in docs/RESULTS.md. */

@@ -7,6 +7,7 @@
 #include "device/child.h"
 #include "device/device.h"
 #include "plan/case.h"
+#include "verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -53,14 +54,28 @@ static Status known_array(const char *option, const char *name, const Array *arr
                              name);
 }
 
-static bool is_floating(DType dtype) {
-    return dtype == DTYPE_F32 || dtype == DTYPE_F64;
+static bool is_one_of(DType dtype, const DType *dtypes) {
+    while (*dtypes != DTYPE_COUNT && *dtypes != dtype) dtypes++;
+    return *dtypes == dtype;
+}
+
+/* What an op's cases may be of, in NumPy's words: "float32 or float64". */
+static char *list_dtypes(const DType *dtypes, char text[64]) {
+    static const char *const WORDS[DTYPE_COUNT] = {
+        [DTYPE_F32] = "float32", [DTYPE_F64] = "float64", [DTYPE_I32] = "int32", [DTYPE_I64] = "int64", [DTYPE_U8] = "uint8"};
+    text[0] = '\0';
+    for (int dtype = 0; dtype < DTYPE_COUNT; dtype++)
+        if (is_one_of((DType)dtype, dtypes))
+            snprintf(text + strlen(text), 64 - strlen(text), "%s%s", text[0] ? " or " : "", WORDS[dtype]);
+    return text;
 }
 
 static Status read_inputs(Exec *e) {
     TRY(e->op->shapes(&e->problem, e->in_shapes, e->out_shapes)); /* for the names */
     for (int i = 0; i < OP_MAX_ARRAYS; i++) e->own[i].rank = -1;
     const char *decided_by = NULL;
+    const DType *dtypes = case_dtypes(e->op);
+    char expected[64];
     for (int k = 0; k < e->in.count; k++) {
         int i = 0;
         TRY(known_array("in", e->in.names[k], e->in_shapes, e->op->in_count, &i));
@@ -68,13 +83,14 @@ static Status read_inputs(Exec *e) {
         TRY(npy_read(e->in.values[k], &e->own[i]));
         memcpy(e->own[i].name, e->in_shapes[i].name, sizeof e->own[i].name);
         const DType dtype = e->own[i].dtype;
-        if (!is_floating(e->in_shapes[i].dtype)) { /* a mask, say */
+        if (e->in_shapes[i].dtype != dtypes[0]) { /* a mask or characters, say: of one dtype in every case */
             if (dtype == e->in_shapes[i].dtype) continue;
             return status_fail(STATUS_INVALID, "%s: dtype %s; %s is expected of '%s'", e->in.values[k], dtype_name(dtype),
                                dtype_name(e->in_shapes[i].dtype), e->in_shapes[i].name);
         }
-        if (!is_floating(dtype))
-            return status_fail(STATUS_INVALID, "%s: dtype %s; float32 or float64 is expected", e->in.values[k], dtype_name(dtype));
+        if (!is_one_of(dtype, dtypes))
+            return status_fail(STATUS_INVALID, "%s: dtype %s; %s is expected", e->in.values[k], dtype_name(dtype),
+                               list_dtypes(dtypes, expected));
         if (decided_by && dtype != e->problem.dtype)
             return status_fail(STATUS_INVALID, "%s: dtype %s, but %s is %s; all inputs must be of one dtype", e->in.values[k],
                                dtype_name(dtype), decided_by, dtype_name(e->problem.dtype));
@@ -139,25 +155,21 @@ static Status prepare(Exec *e, const char *id) {
 
 /* By the variant's own bound where it declares a looser one, as its rows say it too. */
 static Status check(const Exec *e, Problem *problem) {
-    const Truth *truth;
-    const int declared = problem_bound(problem, e->choice.entry->variant->bound);
-    const Bound *bound = &problem->op->bounds[declared > 0 ? declared : 0];
-    TRY(problem_truth(problem, DATA_FIRST, declared > 0 ? declared : 0, &truth));
+    const int declared = problem_bound(problem, e->choice.entry->variant->bound), index = declared > 0 ? declared : 0;
+    const Bound *bound = &problem->op->bounds[index];
     for (int i = 0; i < problem->op->out_count; i++) {
-        ErrorReport report;
-        char text[1024];
-        if (!registry_gives(e->choice.entry, problem->out[i].name)) continue;
-        if (array_count(&problem->out[i]) == 0) {
-            printf("check: %s has no elements\n", problem->out[i].name);
-            continue;
-        }
-        norms_compare(&problem->out[i], truth[i].value, truth[i].tolerance, &report);
-        if (!report.pass) {
-            norms_explain(&report, problem->out[i].name, problem->op->in_count == 1 ? &problem->in[0] : NULL, text, sizeof text);
-            return status_fail(STATUS_CHECK, "check failed: %s (bound '%s': %s); nothing was written", text, bound->name,
+        Judgement judgement;
+        const char *name = problem->out[i].name;
+        if (!registry_gives(e->choice.entry, name)) continue;
+        TRY(judge_output(problem, DATA_FIRST, index, i, &judgement));
+        json_decref(judgement.errors);
+        if (!judgement.pass)
+            return status_fail(STATUS_CHECK, "check failed: %s (bound '%s': %s); nothing was written", judgement.words, bound->name,
                                bound->formula);
-        }
-        printf("check: %s passes: largest error %.3g of the bound '%s'\n", problem->out[i].name, report.max_ratio, bound->name);
+        if (array_count(&problem->given[i]) == 0)
+            printf("check: %s has no elements\n", name);
+        else
+            printf("check: %s passes: %s\n", name, judgement.words);
     }
     printf("check: the bound '%s'%s: %s\n", bound->name, declared > 0 ? ", which this variant declares" : "", bound->formula);
     return STATUS_OK;
@@ -172,6 +184,7 @@ static Status ask_worker(Exec *e, Problem *problem, bool emulated) {
     json_decref(reply);
     if (status == STATUS_OK) {
         status = child_ask(child, run, e->options.timeout_seconds, &reply);
+        if (status == STATUS_OK) status = contest_take_counts(problem, reply);
         json_decref(reply);
     }
     json_decref(run);
@@ -233,7 +246,7 @@ static Status execute(Exec *e) {
     if (status == STATUS_OK) status = ask_worker(e, &problem, emulated);
     if (status == STATUS_OK && e->check) status = check(e, &problem);
     for (int k = 0; k < e->out.count && status == STATUS_OK; k++) {
-        const Array array = shaped_as_given(e, &problem, array_find(problem.out, e->op->out_count, e->out.names[k]));
+        const Array array = shaped_as_given(e, &problem, array_find(problem.given, e->op->out_count, e->out.names[k]));
         char shape[128];
         status = npy_write(e->out.values[k], &array);
         if (status == STATUS_OK)
@@ -248,7 +261,8 @@ int command_exec(int argc, char **argv) {
     e.options = run_options_default();
     e.options.timeout_seconds = 600;
     const CliOption OPTIONS[] = {
-        {"in", "NAME=FILE.npy", CLI_CALLBACK, &e.in, "an input, float32 or float64 in C order; once per input", add_pair},
+        {"in", "NAME=FILE.npy", CLI_CALLBACK, &e.in, "an input in C order, of the dtype that the op wants; once per input",
+         add_pair},
         {"set", "NAME=VALUE", CLI_CALLBACK, &e.set, "a parameter of the op or a tunable of the variant; may come several times",
          add_pair},
         {"out", "NAME=FILE.npy", CLI_CALLBACK, &e.out, "where an output goes", add_pair},

@@ -128,24 +128,31 @@ static size_t first_difference(const unsigned char *a, const unsigned char *b, s
     return at;
 }
 
-Status buffer_check_unchanged(const Buffer *buffer, const void *host) {
-    const size_t room = buffer->bytes < CHUNK_BYTES ? buffer->bytes : CHUNK_BYTES;
+Status device_first_difference(const Device *device, const void *data, const void *host, size_t bytes, size_t *at) {
+    const size_t room = bytes < CHUNK_BYTES ? bytes : CHUNK_BYTES;
+    *at = bytes;
     if (room == 0) return STATUS_OK;
     unsigned char *chunk = malloc(room);
-    if (!chunk) return status_fail(STATUS_MEMORY, "%s: no %zu bytes of host memory to compare it in", buffer->array.name, room);
+    if (!chunk) return status_fail(STATUS_MEMORY, "no %zu bytes of host memory to compare in", room);
     Status status = STATUS_OK;
-    for (size_t begin = 0; begin < buffer->bytes && status == STATUS_OK; begin += room) {
-        const size_t length = buffer->bytes - begin < room ? buffer->bytes - begin : room;
-        status = buffer->device->copy_out(chunk, (const unsigned char *)buffer->array.data + begin, length);
+    for (size_t begin = 0; begin < bytes && *at == bytes; begin += room) {
+        const size_t length = bytes - begin < room ? bytes - begin : room;
+        status = device->copy_out(chunk, (const unsigned char *)data + begin, length);
         if (status != STATUS_OK) break;
-        const size_t at = first_difference(chunk, (const unsigned char *)host + begin, length);
-        if (at == length) continue;
-        const size_t element = (begin + at) / dtype_size(buffer->array.dtype);
-        status =
-            status_fail(STATUS_CHECK, "input %s was changed: element %zu is the first that differs", buffer->array.name, element);
+        const size_t first = first_difference(chunk, (const unsigned char *)host + begin, length);
+        if (first < length) *at = begin + first;
     }
     free(chunk);
     return status;
+}
+
+Status buffer_check_unchanged(const Buffer *buffer, const void *host) {
+    size_t at;
+    const Status status = device_first_difference(buffer->device, buffer->array.data, host, buffer->bytes, &at);
+    if (status != STATUS_OK) return status_prefix(status, "%s: ", buffer->array.name);
+    if (at == buffer->bytes) return STATUS_OK;
+    return status_fail(STATUS_CHECK, "input %s was changed: element %zu is the first that differs", buffer->array.name,
+                       at / dtype_size(buffer->array.dtype));
 }
 
 bool poison_element(const void *host, DType dtype, size_t index) {

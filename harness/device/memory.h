@@ -30,6 +30,8 @@ Status buffer_download(const Buffer *buffer, void *host);
 Status buffer_check_guards(const Buffer *buffer);
 /* STATUS_CHECK naming the array and the first element if the payload differs from `host` bit by bit. */
 Status buffer_check_unchanged(const Buffer *buffer, const void *host);
+/* Offset of the first byte in which memory of the device and of the host differ; `bytes` if there is none. */
+Status device_first_difference(const Device *device, const void *data, const void *host, size_t bytes, size_t *at);
 /* Is every byte of element i of this host copy poison, i.e. never written? */
 bool poison_element(const void *host, DType dtype, size_t index);
 

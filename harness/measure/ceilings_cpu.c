@@ -176,22 +176,22 @@ static Status open_arrays(Arrays *arrays, size_t bytes) {
 #define COUNT_OF(table) ((int)(sizeof(table) / sizeof *(table)))
 
 static Status measure_all(Arrays *arrays, Ceiling *out, int *count) {
-    const CeilingTrial copies[] = {{"OpenMP, memcpy", {run_copy_library, arrays}},
-                                   {"OpenMP, ordinary stores", {run_copy_plain, arrays}},
+    const CeilingTrial copies[] = {{"OpenMP, memcpy", {run_copy_library, arrays, NULL}},
+                                   {"OpenMP, ordinary stores", {run_copy_plain, arrays, NULL}},
 #ifdef __SSE2__
-                                   {"OpenMP, non-temporal stores", {run_copy_streaming, arrays}}
+                                   {"OpenMP, non-temporal stores", {run_copy_streaming, arrays, NULL}}
 #endif
     };
-    const CeilingTrial writes[] = {{"OpenMP, memset", {run_write_library, arrays}},
-                                   {"OpenMP, ordinary stores", {run_write_plain, arrays}},
+    const CeilingTrial writes[] = {{"OpenMP, memset", {run_write_library, arrays, NULL}},
+                                   {"OpenMP, ordinary stores", {run_write_plain, arrays, NULL}},
 #ifdef __SSE2__
-                                   {"OpenMP, non-temporal stores", {run_write_streaming, arrays}}
+                                   {"OpenMP, non-temporal stores", {run_write_streaming, arrays, NULL}}
 #endif
     };
-    const CeilingTrial reads[] = {{"OpenMP, sum by vectors", {run_read_all, arrays}}};
-    const CeilingTrial f32[] = {{"OpenMP, 12 chains of 16 lanes per thread", {run_fma_f32, arrays}}};
-    const CeilingTrial f64[] = {{"OpenMP, 12 chains of 8 lanes per thread", {run_fma_f64, arrays}}};
-    const CeilingTrial nothing[] = {{"an empty function between two reads of the steady clock", {run_nothing, arrays}}};
+    const CeilingTrial reads[] = {{"OpenMP, sum by vectors", {run_read_all, arrays, NULL}}};
+    const CeilingTrial f32[] = {{"OpenMP, 12 chains of 16 lanes per thread", {run_fma_f32, arrays, NULL}}};
+    const CeilingTrial f64[] = {{"OpenMP, 12 chains of 8 lanes per thread", {run_fma_f64, arrays, NULL}}};
+    const CeilingTrial nothing[] = {{"an empty function between two reads of the steady clock", {run_nothing, arrays, NULL}}};
     const size_t bytes = arrays->count * sizeof(double);
     const double steps = 2.0 * FMA_CHAINS * FMA_STEPS * omp_get_max_threads();
     const CeilingTask tasks[] = {

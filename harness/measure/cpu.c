@@ -39,13 +39,13 @@ static Status take(void *context, Sample *sample) {
     const double begin = measure_now();
     for (size_t i = 0; i < session->calls; i++) TRY(session->work->run(session->work->context));
     sample->seconds = (measure_now() - begin) / (double)session->calls;
-    return STATUS_OK;
+    return session->work->after ? session->work->after(session->work->context) : STATUS_OK;
 }
 
 /* Leaves the number of calls that fill a sample in session->calls and a sample of that size in *pilot. */
 static Status pilot_hot(const SamplingSource *source, CpuSession *session, Sample *pilot) {
     TRY(sampling_take(source, pilot));
-    while (pilot->seconds * (double)session->calls < SAMPLING_SECONDS_MIN && session->calls < CALLS_MAX) {
+    while (!session->work->after && pilot->seconds * (double)session->calls < SAMPLING_SECONDS_MIN && session->calls < CALLS_MAX) {
         const double wanted = 1.2 * SAMPLING_SECONDS_MIN / fmax(pilot->seconds, 1e-10);
         const size_t more = wanted < (double)CALLS_MAX ? (size_t)wanted : CALLS_MAX;
         session->calls = more > session->calls ? more : session->calls + 1;

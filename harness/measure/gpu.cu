@@ -35,6 +35,10 @@ static Status call_once(GpuSession *session) {
     return STATUS_OK;
 }
 
+static Status put_away(const GpuSession *session) {
+    return session->work->after ? session->work->after(session->work->context) : STATUS_OK;
+}
+
 static Status enqueue_sample(GpuSession *session, double hold_seconds) {
     GpuQueue *queue = &session->queue;
     if (session->queued) TRY(gpu_queue_hold(queue, hold_seconds));
@@ -59,7 +63,7 @@ static Status take_once(GpuSession *session, double hold_seconds, Sample *sample
     TRY_CUDA(cudaEventElapsedTime(&milliseconds, session->begin, session->end));
     sample->seconds = 1e-3 * static_cast<double>(milliseconds) / static_cast<double>(session->calls);
     sample->sm_mhz = gpu_queue_mhz(&session->queue);
-    return STATUS_OK;
+    return put_away(session);
 }
 
 /* A sample whose hold timed out had waiting in it: it is taken again, and the rest of the series, without the hold. */
@@ -80,7 +84,7 @@ static Status take_enqueue(void *context, Sample *sample) {
     TRY(call_once(session));
     sample->seconds = measure_now() - begin;
     TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
-    return STATUS_OK;
+    return put_away(session);
 }
 
 /* Can this work be queued behind the blocking kernel? One sample tells, unless it has to be asked again. */
@@ -100,7 +104,7 @@ static Status pilot_queued(GpuSession *session, Sample *pilot) {
 static Status pilot_events(const SamplingSource *source, GpuSession *session, Sample *pilot) {
     TRY(pilot_queued(session, pilot));
     if (!session->queued) TRY(sampling_take(source, pilot));
-    if (session->mode == MEASURE_COLD) return STATUS_OK;
+    if (session->mode == MEASURE_COLD || session->work->after) return STATUS_OK;
     /* One call carries the events' own floor, so the first estimate asks for too few calls: ask again with more of them. */
     while (pilot->seconds * static_cast<double>(session->calls) < SAMPLING_SECONDS_MIN && session->calls < CALLS_MAX) {
         const double wanted = 1.2 * SAMPLING_SECONDS_MIN / fmax(pilot->seconds, 1e-9);
@@ -156,6 +160,7 @@ static Status take_series(GpuSession *session, const MeasureLimits *limits, Samp
     const bool enqueue = session->mode == MEASURE_ENQUEUE;
     const SamplingSource source = {MODE_NAMES[session->mode], enqueue ? take_enqueue : take_events, session, true};
     if (session->mode == MEASURE_GRAPH) {
+        if (session->work->after) return no_graph(out, "the call allocates memory", "a replay would write to where it was");
         TRY(capture(session, out));
         if (!session->graph) return STATUS_OK;
     }

@@ -16,6 +16,10 @@ typedef enum MeasureMode { MEASURE_COLD, MEASURE_HOT, MEASURE_GRAPH, MEASURE_ENQ
 typedef struct MeasuredWork {
     Status (*run)(void *context); /* enqueues (GPU) or does (CPU) the work once */
     void *context;
+    /* After every sample and outside its time: puts away what the call left, such as outputs that it allocated. A sample is one
+     * call then, and there is no graph, whose replays would all write to where the captured call's memory was. NULL: nothing is
+     * left. */
+    Status (*after)(void *context);
 } MeasuredWork;
 
 typedef struct MeasureLimits {
