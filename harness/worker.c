@@ -2,9 +2,8 @@
 #include "worker.h"
 
 #include "base/clock.h"
-#include "device/memory.h"
-#include "device/shared.h"
-#include "plan/registry.h"
+#include "worker_commands.h"
+#include "worker_outputs.h"
 
 #include <fcntl.h>
 #include <math.h>
