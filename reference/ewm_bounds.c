@@ -31,7 +31,8 @@ double ewm_mean_error(const EwmErrors *e, const EwmState *state) {
 
 double ewm_variance_error(const EwmErrors *e, EwmBound bound, const EwmState *state) {
     const double spread = state->spread.hi, pairs = state->pairs.hi;
-    double error = sum_error(e, state->spread_travelled, spread) + 4 * sqrt(spread * state->mean_error) + 4 * state->mean_error;
+    double error =
+        sum_error(e, state->spread_travelled, spread) + 4 * sqrt(spread) * sqrt(state->mean_error) + 4 * state->mean_error;
     /* The correction as a difference of sums of weights, each of an age. */
     error += spread * smaller(4 * sum_error(e, state->age, 1) / pairs, 0x1p-8);
     if (bound == EWM_TEXTBOOK) {

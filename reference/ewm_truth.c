@@ -60,22 +60,46 @@ static void state_observe(const Ewm *self, EwmState *state, double x, const EwmE
 }
 
 static void state_begin(const Ewm *self, EwmState *state, double x, const EwmErrors *errors) {
-    (void)self;
     state->weight = dd_from(1);
     state->mean = dd_from(x);
     state->magnitude = fabs(x);
-    state->square = x * x;
+    state->square = self->agg == EWM_MEAN ? 0 : x * x;
     state->gap = 0;
     state->count = 1;
     const double error = ewm_mean_error(errors, state);
     state->mean_error = error * error;
 }
 
+/* The power of two that numbers of this size are taken times, so that neither they nor their squares leave the range. */
+static double scale_for(double size) {
+    if (size < 0x1p-400) return 0x1p800;
+    return size >= 0x1p450 ? 0x1p-600 : 1;
+}
+
+static void scale_up(double *number, double power_of_two, int times) {
+    for (int i = 0; i < times; i++) *number *= power_of_two;
+}
+
+/* A scale for the next observation and what is left of those before it: a series of subnormal numbers has its digits, whatever
+ * came before, in it or in another series. */
+static void state_rescale(const Ewm *self, EwmState *state, double x, EwmErrors *errors) {
+    const double past = fmax(state->magnitude, sqrt(state->square)) / errors->scale;
+    const double scale = scale_for(fmax(fabs(x), past)), half = sqrt(scale) / sqrt(errors->scale); /* all of it may be no double */
+    if (half == 1) return;
+    *errors = ewm_errors(self, scale);
+    double *const sums[] = {&state->mean.hi, &state->mean.lo, &state->magnitude, &state->travelled};
+    double *const squares[] = {&state->spread.hi,        &state->spread.lo,        &state->square,
+                               &state->square_travelled, &state->spread_travelled, &state->mean_error};
+    for (int i = 0; i < 4; i++) scale_up(sums[i], half, 2);
+    for (int i = 0; i < 6; i++) scale_up(squares[i], half, 4);
+}
+
 /* Element i of the series. */
-static void state_take(const Ewm *self, EwmState *state, double x, const EwmErrors *errors) {
+static void state_take(const Ewm *self, EwmState *state, double x, EwmErrors *errors) {
     const bool observed = self->propagate || !isnan(x), old_count = self->q.hi > 0;
     if (state->count > 0) state_age(self, state);
     if (!observed) return;
+    if (isfinite(x)) state_rescale(self, state, x, errors);
     const double finite = isfinite(x) ? x * errors->scale : 0, special = isfinite(x) ? 0 : x;
     if (state->count == 0)
         state_begin(self, state, finite, errors);
@@ -117,46 +141,36 @@ static void settle(const Ewm *self, const EwmState *state, const EwmErrors *erro
 /* For the bound `truncated`: what was known some elements ago. */
 typedef struct EwmPast {
     size_t window, begin; /* terms that are kept; where the series began */
-    double *kept, *size;  /* of every element: EwmState.kept, and sum w |x| or sum w x^2 */
+    double *kept, *size;  /* of every element: EwmState.kept, and sum w |x| or the root of sum w x^2, not scaled */
 } EwmPast;
 
-static double past_dropped(const Ewm *self, const EwmPast *past, const EwmState *state, size_t i) {
+static double past_dropped(const Ewm *self, const EwmPast *past, const EwmState *state, double scale, size_t i) {
     const bool mean = self->agg == EWM_MEAN;
     past->kept[i] = state->kept;
-    past->size[i] = state->count == 0 ? 0 : mean ? state->magnitude : state->square;
+    past->size[i] = state->count == 0 ? 0 : (mean ? state->magnitude : sqrt(state->square)) / scale;
     if (i < past->window || i - past->window < past->begin || state->count == 0) return 0;
-    const double share = exp(state->kept - past->kept[i - past->window]), old = past->size[i - past->window];
+    const double share = exp(state->kept - past->kept[i - past->window]);
     if (!(share < 0.5)) return DBL_MAX;
-    if (mean) return 1.01 * share / (1 - share) * (old + fabs(state->mean.hi));
-    return 1.01 * share / (1 - share) * (3 * state->spread.hi + 2 * old + 2 * state->mean.hi * state->mean.hi);
+    const double old = (mean ? share : sqrt(share)) * past->size[i - past->window] * scale, about = state->mean.hi;
+    if (mean) return 1.01 / (1 - share) * (old + share * fabs(about));
+    return 1.01 / (1 - share) * (share * (3 * state->spread.hi + 2 * about * about) + 2 * old * old);
 }
 
-static double choose_scale(const Ewm *self) {
-    double most = 0;
-#pragma omp parallel for schedule(static) reduction(max : most)
-    for (size_t i = 0; i < self->n; i++) {
-        const double x = fabs(element(self, i));
-        if (x <= DBL_MAX && x > most) most = x;
-    }
-    if (most < 0x1p-400) return 0x1p800;
-    return most >= 0x1p450 ? 0x1p-600 : 1;
-}
-
-static void run(const Ewm *self, const EwmErrors *errors, EwmPast *past, Truth *out) {
+static void run(const Ewm *self, EwmPast *past, Truth *out) {
     EwmState state = {0};
+    EwmErrors errors = ewm_errors(self, 1);
     for (size_t i = 0; i < self->n; i++) {
         if (self->starts && self->starts[i]) {
             state = (EwmState){0};
             past->begin = i;
         }
-        state_take(self, &state, element(self, i), errors);
-        const double dropped = past->kept ? past_dropped(self, past, &state, i) : 0;
-        settle(self, &state, errors, dropped, &out->value[i], &out->tolerance[i]);
+        state_take(self, &state, element(self, i), &errors);
+        const double dropped = past->kept ? past_dropped(self, past, &state, errors.scale, i) : 0;
+        settle(self, &state, &errors, dropped, &out->value[i], &out->tolerance[i]);
     }
 }
 
 Status ewm_truth(const Ewm *self, Truth *out) {
-    const EwmErrors errors = ewm_errors(self, choose_scale(self));
     const double window = floor(EWM_TRUNCATED_SPANS * (2 / self->alpha.hi - 1));
     EwmPast past = {.window = window < 0x1p50 ? (size_t)window : (size_t)1 << 50};
     if (self->bound == EWM_TRUNCATED && self->n > 0) {
@@ -164,7 +178,7 @@ Status ewm_truth(const Ewm *self, Truth *out) {
         past.size = malloc(self->n * sizeof(double));
     }
     const bool starved = self->bound == EWM_TRUNCATED && self->n > 0 && (!past.kept || !past.size);
-    if (!starved) run(self, &errors, &past, out);
+    if (!starved) run(self, &past, out);
     free(past.kept);
     free(past.size);
     return starved ? status_fail(STATUS_MEMORY, "ewm truth: no memory for %zu elements", self->n) : STATUS_OK;
