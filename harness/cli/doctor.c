@@ -2,6 +2,7 @@
 #include "base/process.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "device/child.h"
 #include "device/device.h"
 #include "device/facts.h"
 #include "plan/case.h"
@@ -83,6 +84,35 @@ static void doctor_launches(bool has_gpu) {
     }
 }
 
+static void tell_counting(const char *what, const json_t *why, const char *good) {
+    const char *reason = json_string_value(why);
+    line("counts", !reason, "%s: %s", what, reason ? reason : good);
+}
+
+/* In a worker: it starts the GPU, and CUPTI leaves its traces in the process. */
+static void doctor_counts(bool has_gpu) {
+    if (!has_gpu) {
+        line("counts", false, "launches and bytes: no GPU");
+        return;
+    }
+    Child *child = NULL;
+    json_t *reply = NULL, *command = json_pack("{s:s, s:i}", "do", "counting", "device", 0);
+    const char *const argv[] = {"/proc/self/exe", "worker", NULL};
+    Status status = child_start(&(ChildOptions){.argv = argv}, &child);
+    if (status == STATUS_OK) status = child_ask(child, command, 120, &reply);
+    const json_t *told = json_object_get(reply, "counting");
+    const char *library = json_string_value(json_object_get(told, "library"));
+    if (status != STATUS_OK) {
+        line("counts", false, "launches and bytes: %s", status_message());
+    } else {
+        tell_counting("launches", json_object_get(told, "launches_reason"), library ? library : "CUPTI");
+        tell_counting("device memory", json_object_get(told, "bytes_reason"), "hardware counters may be read");
+    }
+    json_decref(command);
+    json_decref(reply);
+    child_stop(child);
+}
+
 static void doctor_emulator(void) {
     static const char *const PROGRAMS[] = {"rungs-emulator", "rungs-emulator-race"};
     for (size_t i = 0; i < sizeof PROGRAMS / sizeof *PROGRAMS; i++) {
@@ -138,6 +168,7 @@ int command_doctor(int argc, char **argv) {
     line("cpu", true, "%s", text_at(environment, "cpu", "model"));
     const bool has_gpu = doctor_gpu();
     doctor_launches(has_gpu);
+    doctor_counts(has_gpu);
     doctor_emulator();
     doctor_peers(has_gpu);
     json_decref(environment);
