@@ -53,7 +53,7 @@ def published(claim):
 
 
 def printed(claim, value):
-    return f"{value:.5g} s" if claim.get("quantity") == "seconds" else f"{value:.5g}" if claim.get("quantity") in ("error", "launches") else quantity(claim, value)
+    return f"{value:.5g}" + {"seconds": " s", "error": "", "launches": ""}.get(claim.get("quantity"), "x")
 
 
 def verdict_counts(claims):

@@ -70,7 +70,8 @@ def load(paths):
         raise NoRows(f"{names}: no rows; run 'rungs reproduce' first")
     if old_rules:
         warnings.append(f"claims judged by rules of before, left out: {old_rules}; 'rungs judge' judges them anew")
-    claims = list(latest_claims.values()) + [c for _, lines in sorted(judged.items(), key=str) for c in lines]
+    claims = list(latest_claims.values()) + [c for lines in judged.values() for c in lines]
+    claims.sort(key=lambda c: (dates.get(c.get("run"), ""), str(c.get("scenario"))))
     return Results(environments, ceilings, without_stand_ins(latest_rows), claims, warnings)
 
 
@@ -208,6 +209,9 @@ def worst_ratio(row):
         return None
     worst = 0.0
     for e in errors.values():
+        if "mismatches" in e:  # right to the byte, or wrong
+            worst = max(worst, math.inf if e["mismatches"] else 0.0)
+            continue
         if e.get("incomparable") or e.get("unwritten") or e.get("max_ratio") is None:
             return math.inf
         worst = max(worst, e["max_ratio"])
@@ -220,7 +224,7 @@ def worst_error(row, key="l2_relative"):
         return None
     if any(e.get("incomparable") or e.get("unwritten") for e in row["errors"].values()):
         return math.inf
-    values = [0.0 if e.get("max_absolute") == 0 else e.get(key) for e in row["errors"].values()]  # 0 of 0 is exact
+    values = [0.0 if e.get("max_absolute", e.get("mismatches")) == 0 else e.get(key) for e in row["errors"].values()]  # 0 of 0 is exact
     return math.inf if any(v is None for v in values) else max(values)
 
 
