@@ -32,7 +32,7 @@ def error_of(row, output):
         return None
     if e.get("incomparable") or e.get("unwritten"):
         return math.inf
-    return 0.0 if e.get("max_absolute") == 0 else e.get("l2_relative")
+    return 0.0 if e.get("max_absolute", e.get("mismatches")) == 0 else e.get("l2_relative")
 
 
 def line_of(group, variant, output):

@@ -53,7 +53,7 @@ def accuracy(results, pictures):
     parts = []
     for op in sorted({row["op"] for row in results.rows}):
         for emulated in (False, True):
-            for dtype in ("f64", "f32"):
+            for dtype in ("f64", "f32", "i32", "i64"):
                 rows = [row for row in results.rows if row["op"] == op and row.get("dtype") == dtype and r.is_emulated(row) == emulated and row.get("errors")]
                 for words, some in by_words(rows):
                     head = " ".join(word for word in (op, words) if word) + f", {dtype}" + (", emulated on the CPU" if emulated else "")
