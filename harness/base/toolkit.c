@@ -5,10 +5,15 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-static void *open_matching(const char *pattern) {
-    glob_t found;
+/* folder: a glob. The name may go on with the minor version: 1 is not the beginning of 13. */
+static void *open_in(const char *folder, const char *name, int major) {
+    static const char *const ENDINGS[] = {"", ".*"};
     void *library = NULL;
-    if (glob(pattern, 0, NULL, &found) == 0) {
+    for (size_t e = 0; e < sizeof ENDINGS / sizeof *ENDINGS && !library; e++) {
+        char pattern[1024];
+        glob_t found;
+        snprintf(pattern, sizeof pattern, "%s/lib%s.so.%d%s", folder, name, major, ENDINGS[e]);
+        if (glob(pattern, 0, NULL, &found) != 0) continue;
         for (size_t i = 0; i < found.gl_pathc && !library; i++) library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
         globfree(&found);
     }
@@ -21,9 +26,9 @@ static void *open_below(const char *root, const char *name, int major) {
     void *library = NULL;
     if (!root || !*root) return NULL;
     for (size_t i = 0; i < sizeof FOLDERS / sizeof *FOLDERS && !library; i++) {
-        char pattern[1024];
-        snprintf(pattern, sizeof pattern, "%s/%s/lib%s.so.%d*", root, FOLDERS[i], name, major);
-        library = open_matching(pattern);
+        char folder[1024];
+        snprintf(folder, sizeof folder, "%s/%s", root, FOLDERS[i]);
+        library = open_in(folder, name, major);
     }
     return library;
 }
@@ -32,12 +37,9 @@ void *toolkit_open(const char *name, int major) {
     char text[256];
     snprintf(text, sizeof text, "lib%s.so.%d", name, major);
     void *library = dlopen(text, RTLD_NOW | RTLD_LOCAL);
-    snprintf(text, sizeof text, "/usr/local/cuda-%d*", major);
+    snprintf(text, sizeof text, "/usr/local/cuda-%d.*", major);
     const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", text, RUNGS_SOURCE_DIR "/build/cuda"};
     for (size_t i = 0; i < sizeof roots / sizeof *roots && !library; i++) library = open_below(roots[i], name, major);
     if (library) return library;
-    char pattern[1024];
-    snprintf(pattern, sizeof pattern, RUNGS_SOURCE_DIR "/build/python/lib/python3*/site-packages/nvidia/*/lib/lib%s.so.%d*", name,
-             major);
-    return open_matching(pattern);
+    return open_in(RUNGS_SOURCE_DIR "/build/python/lib/python3*/site-packages/nvidia/*/lib", name, major);
 }

@@ -6,8 +6,9 @@
 extern "C" {
 #endif
 
-/* dlopen of lib<name>.so.<major>*: on the loader's path, then below CUDA_HOME, CUDA_PATH, /usr/local/cuda,
- * /usr/local/cuda-<major>*, the toolkit that ./rungs fetches (build/cuda) and the wheels of build/python. NULL if it is nowhere. */
+/* dlopen of lib<name>.so.<major> or lib<name>.so.<major>.*: on the loader's path, then below CUDA_HOME, CUDA_PATH, /usr/local/cuda,
+ * /usr/local/cuda-<major>.*, the toolkit that ./rungs fetches (build/cuda) and the wheels of build/python. NULL if it is nowhere.
+ */
 void *toolkit_open(const char *name, int major);
 
 #ifdef __cplusplus
