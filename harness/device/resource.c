@@ -12,6 +12,7 @@
 
 enum { BLOCKS_MAX = 4096 /* live at once */, FAILURE_MAX = 512 };
 static const size_t ARENA_ALIGNMENT = 256; /* as cudaMalloc's */
+static const size_t MALLOC_SLACK = 64;     /* a small overrun must not wreck the heap before the guarded call tells of it */
 
 typedef enum Kind { KIND_MALLOC, KIND_DEVICE, KIND_POOL, KIND_ARENA } Kind;
 typedef enum State { BLOCK_RELEASED, BLOCK_LIVE, BLOCK_HANDED_OVER } State;
@@ -89,7 +90,7 @@ static Status take(Resource *resource, size_t bytes, void *stream, Block *block)
     block->origin = resource->kind == KIND_POOL ? FROM_POOL : resource->kind == KIND_MALLOC ? FROM_MALLOC : FROM_DEVICE;
     if (block->origin == FROM_POOL) return pool_allocate(resource->pool, bytes, stream, &block->pointer);
     if (block->origin == FROM_DEVICE) return resource->device->allocate(bytes, &block->pointer);
-    block->pointer = malloc(bytes);
+    block->pointer = malloc(bytes + MALLOC_SLACK);
     return block->pointer ? STATUS_OK : status_fail(STATUS_MEMORY, "no host memory for %zu bytes", bytes);
 }
 
