@@ -15,7 +15,9 @@ and functions. `case` is the protocol's: case["params"]["window"], case["dtype"]
     prepare(case, tunables, inputs) -> state. Imports the library (an ImportError becomes a skip) and may raise Skip.
     load(state, inputs)             takes the inputs, numpy and read-only, to where the library computes. Not timed; before every run.
     run(state) -> outputs           the call that is timed: nothing but the library's work, outputs in the library's arrays
-    fetch(state, outputs, out)      copies them, when they are complete, into the numpy arrays of `out`. Not timed.
+    fetch(state, outputs, out)      copies them, when they are complete, into the numpy arrays of `out`. Not timed. Of an op whose
+                                    outputs are sized by data it returns them instead: {name: numpy array of the output's dtype},
+                                    each at most as long as the array in `out`, which has the most room that it can need.
 """
 import os
 

@@ -27,11 +27,13 @@ class Worker:
         self.impls = impls
         self.peer = self.state = None
         self.inputs, self.outputs = {}, {}
+        self.sized_by_data = False
 
     def open(self, command):
         os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get("device", 0))
         self.peer = import_peer(self.impls, command["variant"])
         case, tunables = command["case"], command.get("tunables", {})
+        self.sized_by_data = command.get("sized_by_data", False)
         reason = self.peer.supports(case, tunables)
         if reason:
             return {"skip": reason}
@@ -54,8 +56,10 @@ class Worker:
         outputs = self.peer.run(self.state)
         self.wait(outputs)
         seconds = time.perf_counter() - begin
-        self.peer.fetch(self.state, outputs, self.outputs)
-        return {"ok": True, "seconds": seconds}
+        given = self.peer.fetch(self.state, outputs, self.outputs)
+        if not self.sized_by_data:
+            return {"ok": True, "seconds": seconds}
+        return {"ok": True, "seconds": seconds, "counts": [put(given.get(name), out, name) for name, out in self.outputs.items()]}
 
     def wait(self, outputs):
         """Until the GPU is idle; JAX waits for given results. A CPU library is done when its call returns."""
@@ -104,6 +108,16 @@ def map_array(array, mode):
     return numpy.memmap(array["path"], dtype=dtype, mode=mode, shape=shape).view(numpy.ndarray)
 
 
+def put(given, room, name):
+    """Copies an output sized by data to the beginning of its room; its number of elements, None if the peer does not give it."""
+    if given is None:
+        return None
+    if given.dtype != room.dtype or given.shape[1:] != room.shape[1:] or len(given) > len(room):
+        raise Failure("check", f"output {name} is {given.dtype}{list(given.shape)}; at most {room.dtype}{list(room.shape)} is possible")
+    room[:len(given)] = given
+    return given.size
+
+
 def missing(framework, error):
     from peer import HOW_TO_GET
 
@@ -125,6 +139,10 @@ def kind_of(error):
     return "device" if "cuda" in words else "internal"
 
 
+def words_of(error):
+    return str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
+
+
 def answer(worker, command):
     from peer import Skip
 
@@ -137,7 +155,7 @@ def answer(worker, command):
         return {"skip": str(reason)}
     except Exception as error:  # whatever a library raises costs this row only
         traceback.print_exc()  # into the worker's log
-        return {"error": f"{type(error).__name__}: {error}"[:2000], "kind": kind_of(error)}
+        return {"error": words_of(error)[:2000], "kind": kind_of(error)}
 
 
 def main():
