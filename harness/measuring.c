@@ -1,5 +1,6 @@
 #include "measuring.h"
 
+#include "counting.h"
 #include "device/facts.h"
 #include "measure/ceilings.h"
 #include "measure/measure.h"
@@ -72,4 +73,9 @@ static Status strays(const Device *device, Status (*run)(void *), void *context,
     return strcmp(device->kind, "cuda") == 0 ? strays_gpu(run, context, device->stream(), memory, bytes, stray) : STATUS_OK;
 }
 
-const WorkerMeasure MEASURING = {.time = time_modes, .ceilings = ceilings, .facts = device_cuda_facts, .strays = strays};
+const WorkerMeasure MEASURING = {.time = time_modes,
+                                 .ceilings = ceilings,
+                                 .facts = device_cuda_facts,
+                                 .strays = strays,
+                                 .count = counting_count,
+                                 .can_count = counting_check};

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "worker_commands.h"
+#include "worker_count.h"
 #include "worker_outputs.h"
 
 #include <fcntl.h>
@@ -154,6 +155,16 @@ static Status do_facts(const json_t *command, json_t *reply) {
     return STATUS_OK;
 }
 
+static Status do_counting(Worker *worker, const json_t *command, json_t *reply) {
+    json_t *answer = NULL;
+    worker->device = device_cuda();
+    if (!measure || !measure->can_count || !worker->device) return status_fail(STATUS_UNSUPPORTED, "this program cannot count");
+    TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
+    TRY(measure->can_count(worker->device, &answer));
+    json_object_set_new(reply, "counting", answer);
+    return STATUS_OK;
+}
+
 /* The truth of a case whose op calls the user's code; values and tolerances go into shared memory. */
 static Status do_truth(const json_t *command) {
     Case problem;
@@ -183,6 +194,7 @@ static void do_close(Worker *worker) {
     for (int i = 0; i < worker->in_count; i++) buffer_destroy(&worker->buffers_in[i]), shared_destroy(&worker->host_in[i]);
     for (int i = 0; i < worker->out_count; i++) buffer_destroy(&worker->buffers_out[i]), shared_destroy(&worker->host_out[i]);
     if (worker->scratch.base) buffer_destroy(&worker->scratch);
+    resource_destroy(worker->resource);
     if (worker->device) worker->device->close();
 }
 
@@ -193,9 +205,10 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, "run") == 0) return do_run(worker, reply);
     if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
     if (strcmp(what, "ceilings") == 0) return do_ceilings(worker, command, reply);
-    resource_destroy(worker->resource);
     if (strcmp(what, "truth") == 0) return do_truth(command);
     if (strcmp(what, "facts") == 0) return do_facts(command, reply);
+    if (strcmp(what, "count") == 0) return worker_count(worker, measure, command, reply);
+    if (strcmp(what, "counting") == 0) return do_counting(worker, command, reply);
     if (strcmp(what, "close") != 0) return status_fail(STATUS_INTERNAL, "unknown command '%s'", what);
     do_close(worker);
     *last = true;

@@ -20,6 +20,11 @@ typedef struct WorkerMeasure {
     /* Runs `run` with the device's stream blocked and tells whether `head` of device memory changed all the same: work that went to
      * another stream. NULL: cannot be told on this device. */
     Status (*strays)(const Device *device, Status (*run)(void *), void *context, const void *memory, size_t bytes, bool *stray);
+    /* The reply's "counts" object for what a `count` asks (docs/PROTOCOL.md). */
+    Status (*count)(const char *what, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
+                    json_t **counts);
+    /* What can be counted on a device: the reply's "counting" object. */
+    Status (*can_count)(const Device *device, json_t **answer);
 } WorkerMeasure;
 
 void worker_can_measure(const WorkerMeasure *measure);
