@@ -66,6 +66,7 @@ Discount discount_of(const Case *problem, const Array *gamma, const Array *reset
 typedef struct DiscountFacts {
     double scale;  /* for RecurrenceLine */
     bool wide;     /* likewise */
+    bool unit;     /* every factor is 1 or -1: products are exact */
     bool integral; /* every finite element and every factor is an integer: sums below 1/u are exact in any order */
 } DiscountFacts;
 /* Of `rows` rows from row `first` on, for sums of so many terms. */
@@ -77,6 +78,7 @@ RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, c
 typedef struct DiscountErrors {
     double u, tiny; /* of the dtype: unit round-off, smallest subnormal */
     double depth;   /* operations behind every term, beside those that grow with its distance */
+    double steps;   /* roundings per factor between a term and its sum */
     double drift;   /* relative error of the discount itself */
     bool integral;
 } DiscountErrors;

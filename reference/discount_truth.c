@@ -53,6 +53,7 @@ DiscountFacts discount_facts(const Discount *self, const void *x, size_t first, 
     return (DiscountFacts){
         .scale = far || scale == 0 ? 1 : scale,
         .wide = far || scale == 0,
+        .unit = factors.least == 1 && factors.most == 1,
         .integral = of_x.whole && factors.whole,
     };
 }
@@ -85,6 +86,7 @@ DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts)
     DiscountErrors errors = {
         .u = self->f32 ? 0x1p-24 : 0x1p-53,
         .tiny = self->f32 ? 0x1p-149 : 0x1p-1074,
+        .steps = facts->unit ? 1 : 2,
         .depth = 2 * ceil(log2((double)self->n + 1)) + 48,
         .integral = facts->integral,
     };
@@ -100,7 +102,8 @@ double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *li
     if (sum->kind != KIND_FINITE || sum->carried == 0) return 0;
     if (errors->integral && errors->drift == 0 && magnitude <= line->scale / u) return 0;
     /* 1.01: terms of second order, while the bound is below 1/256 of the magnitude. */
-    const double first_order = 1.01 * (u * (2 * sum->travelled + errors->depth * magnitude) + errors->drift * sum->travelled);
+    const double first_order =
+        1.01 * (u * (errors->steps * sum->travelled + errors->depth * magnitude) + errors->drift * sum->travelled);
     const double most = 0x1p-8 * magnitude;
     const double rounding = first_order < most ? first_order : most;
     if (!line->f32 && line->scale == 1 && rounding > 0x1p-200 && sum->most < 0x1p400 && sum->weight < 1)

@@ -275,6 +275,26 @@ static void a_discount_as_written(void **state) {
     row_close(&row);
 }
 
+/* Products with 1 and -1 round nothing: one rounding per step, not two. */
+static void factors_of_one_leave_half_the_room(void **state) {
+    (void)state;
+    double tolerance[3];
+    static const char *const gammas[] = {"1", "-1", "0.99999999"}; /* the last far closer to 1 than n roundings */
+    for (int g = 0; g < 3; g++) {
+        Row row;
+        char text[256];
+        snprintf(text, sizeof text, "discounted_cumsum n=20000 gamma=%s dtype=f64 input=uniform seed=1", gammas[g]);
+        row_open(&row, text);
+        scan_truth(&row.scan, 0);
+        sequential(&row);
+        must(true, &row, "the recurrence");
+        tolerance[g] = row.scan.truth[0].tolerance[0];
+        row_close(&row);
+    }
+    assert_true(tolerance[0] > 0 && tolerance[0] == tolerance[1]);
+    assert_true(tolerance[0] < 0.51 * tolerance[2] && tolerance[0] > 0.49 * tolerance[2]);
+}
+
 static void exact_sums_leave_no_room(void **state) {
     (void)state;
     Row row;
@@ -298,6 +318,7 @@ int main(void) {
         cmocka_unit_test(near_misses_fail),
         cmocka_unit_test(ignored_resets_fail),
         cmocka_unit_test(a_discount_as_written),
+        cmocka_unit_test(factors_of_one_leave_half_the_room),
         cmocka_unit_test(exact_sums_leave_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
