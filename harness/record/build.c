@@ -70,7 +70,7 @@ json_t *facts_python(void) {
         "import json, platform\n"
         "from importlib.metadata import version\n"
         "packages = {}\n"
-        "for name in ('numpy', 'pandas', 'scipy', 'statsmodels', 'numba', 'numba-cuda', 'cupy-cuda12x', 'cupy-cuda13x', 'torch',\n"
+        "for name in ('numpy', 'pandas', 'pyarrow', 'scipy', 'statsmodels', 'numba', 'numba-cuda', 'cupy-cuda12x', 'cupy-cuda13x', 'torch',\n"
         "             'jax', 'jaxlib', 'polars', 'cudf-cu12', 'cudf-cu13', 'matplotlib'):\n"
         "    try: packages[name] = version(name)\n"
         "    except Exception: pass\n"
