@@ -70,8 +70,8 @@ json_t *facts_python(void) {
         "import json, platform\n"
         "from importlib.metadata import version\n"
         "packages = {}\n"
-        "for name in ('numpy', 'pandas', 'pyarrow', 'scipy', 'statsmodels', 'numba', 'numba-cuda', 'cupy-cuda12x', 'cupy-cuda13x', 'torch',\n"
-        "             'jax', 'jaxlib', 'polars', 'cudf-cu12', 'cudf-cu13', 'matplotlib'):\n"
+        "for name in ('numpy', 'pandas', 'scipy', 'statsmodels', 'numba', 'numba-cuda', 'cupy-cuda12x', 'cupy-cuda13x', 'torch',\n"
+        "             'jax', 'jaxlib', 'polars', 'pyarrow', 'cudf-cu12', 'cudf-cu13', 'matplotlib'):\n"
         "    try: packages[name] = version(name)\n"
         "    except Exception: pass\n"
         "print(json.dumps({'version': platform.python_version(), 'packages': packages}))\n";
