@@ -1,0 +1,90 @@
+"""What can be checked of counting without a GPU: rows say why they have none, the comparison with Nsight Compute reads what ncu prints,
+traces are drawn. What only a GPU can show is in tests/gpu/counts_selftest.cu."""
+import json
+import os
+import pathlib
+import subprocess
+import sys
+import tempfile
+
+from program import SOURCE, call, expect, expect_error, rows_of
+
+sys.path.insert(0, str(SOURCE / "tests" / "gpu"))
+import counts_against_ncu as against  # noqa: E402
+
+PYTHON = SOURCE / "cmake" / "python"
+NCU = '''==PROF== Connected to process 4711 (/build/tests/counts_selftest)
+==PROF== Profiling "copy_kernel" - 0: 0%....50%....100% - 1 pass
+==PROF== Disconnected from process 4711
+"ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value"
+"0","4711","counts_selftest","127.0.0.1","copy_kernel(const double *, double *, unsigned long)","1","13","(256, 1, 1)","(131072, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_read.sum","byte","268,436,096"
+"0","4711","counts_selftest","127.0.0.1","copy_kernel(const double *, double *, unsigned long)","1","13","(256, 1, 1)","(131072, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_write.sum","Mbyte","240.5"
+"1","4711","counts_selftest","127.0.0.1","sum_kernel(const double *, double *, unsigned long)","1","13","(256, 1, 1)","(1024, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_read.sum","Gbyte","0.25"
+"1","4711","counts_selftest","127.0.0.1","sum_kernel(const double *, double *, unsigned long)","1","13","(256, 1, 1)","(1024, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_write.sum","byte","0"
+'''
+OURS = '{"kernel": "copy_kernel", "read": 268436096, "written": 241000000, "written_behind": 27000000}\n' \
+       '{"kernel": "sum_kernel", "read": 255000000, "written": 10000, "written_behind": 64}\n'
+
+
+def check_comparison():
+    theirs, ours = against.parse_ncu(NCU), against.parse_ours(OURS)
+    expect(theirs == {"copy_kernel": {"read": 268436096.0, "written": 240.5e6}, "sum_kernel": {"read": 0.25e9, "written": 0.0}},
+           f"ncu's table is read with its units: {theirs}")
+    lines, worst = against.table(ours, theirs)
+    expect(abs(worst - 2.0) < 1e-9 and "+2.00%" in lines[3] and "+0.19%" in lines[2], f"differences in percent of what the kernel moves: {lines}")
+    runs = [{"k": {"read": value}} for value in (1.0, 9.0, 2.0)]
+    expect(against.medians(runs) == {"k": {"read": 2.0}}, "medians by kernel and key")
+    try:
+        against.parse_ncu("==ERROR== no permission")
+        expect(False, "text without a table is refused")
+    except ValueError as error:
+        expect("no permission" in str(error), "text without a table is refused with its end")
+
+
+def check_rows(folder):
+    rows = os.path.join(folder, "rows.jsonl")
+    trace = pathlib.Path(folder) / "trace.json"
+    trace.write_text("from another run")
+    done = call("run", "double n=1000", "--quick", "--variants", "cpu_*", "--out", rows, "--timeline", trace)
+    found = rows_of(rows)
+    expect(found and all(row["counts"] is None and row["counts_reason"] == "runs on the CPU" for row in found), "CPU rows say why they have no counts", done)
+    expect(not trace.exists(), "without a CUDA call there is no trace, also no old one")
+    doctor = call("doctor").stdout
+    lines = [line for line in doctor.splitlines() if " counts " in line]
+    expect(len(lines) in (1, 2) and (lines[0].startswith("ok") or len(lines[0]) > 25), f"doctor tells of counting: {lines}")
+
+
+def draw(*arguments):
+    return subprocess.run([str(PYTHON), str(SOURCE / "plots" / "timeline.py"), *map(str, arguments)], capture_output=True, text=True)
+
+
+def check_drawing(folder):
+    golden = SOURCE / "tests" / "golden" / "timeline.json"
+    out = pathlib.Path(folder) / "timeline.png"
+    done = draw(golden, out)
+    expect(done.returncode == 0 and out.read_bytes()[:4] == b"\x89PNG" and out.stat().st_size > 20000, "a trace is drawn", done)
+    sys.path.insert(0, str(SOURCE / "plots"))
+    import timeline
+    calls = timeline.load(golden)
+    ranges = timeline.with_depths([e for e in calls[0]["events"] if e["kind"] == "range"])
+    expect([(depth, one["name"]) for depth, one in ranges] == [(0, "redact"), (1, "sizes"), (1, "offsets"), (1, "allocate"), (1, "write")],
+           f"ranges by depth: {[(d, e['name']) for d, e in ranges]}")
+    expect([label for label, _ in timeline.rows_of(calls[0])] == ["ranges", "", "device", "copies, fills"], "rows of a panel")
+    name, kind, count, total = timeline.key_of(calls[1])[0]
+    expect((name, kind, count) == ("gather_kernel", "kernel", 2) and abs(total - 24.9) < 1e-9, "the key sums launches up, the longest first")
+    expect_error(draw(golden, out, "--only", "no such variant"), 3, "no call to draw")
+    broken = pathlib.Path(folder) / "broken.json"
+    broken.write_text(json.dumps({"traceEvents": [{"ph": "X"}]}))
+    expect_error(draw(broken, out), 2, "no timeline")
+    expect_error(draw(pathlib.Path(folder) / "missing.json", out), 2, "missing.json")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as folder:
+        check_comparison()
+        check_rows(folder)
+        check_drawing(folder)
+
+
+if __name__ == "__main__":
+    main()
