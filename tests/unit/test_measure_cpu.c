@@ -11,7 +11,7 @@
 #include <string.h>
 
 typedef struct Job {
-    size_t calls, fails_at;
+    size_t calls, fails_at, put_away;
     double busy_seconds;
 } Job;
 
@@ -31,7 +31,7 @@ static void counts_obey_the_limits(void **state) {
     static const MeasureMode modes[] = {MEASURE_COLD, MEASURE_HOT};
     for (size_t m = 0; m < 2; m++) {
         Job job = {.busy_seconds = 1e-4};
-        const MeasuredWork measured = {work, &job};
+        const MeasuredWork measured = {work, &job, NULL};
         Samples samples;
         assert_int_equal(measure_cpu(modes[m], &measured, &ENOUGH, &samples), STATUS_OK);
         assert_int_equal(samples.count, 4);
@@ -51,7 +51,7 @@ static void counts_obey_the_limits(void **state) {
 static void a_long_pilot_is_a_sample(void **state) {
     (void)state;
     Job job = {.busy_seconds = 0.11};
-    const MeasuredWork measured = {work, &job};
+    const MeasuredWork measured = {work, &job, NULL};
     const MeasureLimits limits = {.min_samples = 3, .max_samples = 100, .seconds = 0.2};
     Samples samples;
     assert_int_equal(measure_cpu(MEASURE_HOT, &measured, &limits, &samples), STATUS_OK);
@@ -64,7 +64,7 @@ static void a_long_pilot_is_a_sample(void **state) {
 static void short_work_is_repeated_within_a_hot_sample(void **state) {
     (void)state;
     Job job = {0};
-    const MeasuredWork measured = {work, &job};
+    const MeasuredWork measured = {work, &job, NULL};
     Samples samples;
     assert_int_equal(measure_cpu(MEASURE_HOT, &measured, &ENOUGH, &samples), STATUS_OK);
     assert_true(samples.calls_per_sample > 1);
@@ -75,10 +75,38 @@ static void short_work_is_repeated_within_a_hot_sample(void **state) {
     samples_free(&samples);
 }
 
+/* What a call leaves is put away before the next call, after every one and outside of its time. */
+static Status slowly_put_away(void *context) {
+    Job *job = context;
+    job->put_away++;
+    if (job->put_away != job->calls) return status_fail(STATUS_CHECK, "call %zu left something", job->calls);
+    for (const double begin = measure_now(); measure_now() - begin < 0.02;) continue;
+    return STATUS_OK;
+}
+
+static void what_a_call_leaves_is_put_away_after_each(void **state) {
+    (void)state;
+    static const MeasureMode modes[] = {MEASURE_COLD, MEASURE_HOT};
+    for (size_t m = 0; m < 2; m++) {
+        Job job = {0};
+        const MeasuredWork measured = {work, &job, slowly_put_away};
+        Samples samples;
+        assert_int_equal(measure_cpu(modes[m], &measured, &ENOUGH, &samples), STATUS_OK);
+        assert_int_equal(samples.calls_per_sample, 1); /* short as it is */
+        assert_true(job.calls > 0);
+        assert_int_equal(job.put_away, job.calls);
+        double least = 1;
+        for (size_t i = 0; i < samples.count; i++)
+            if (samples.seconds[i] < least) least = samples.seconds[i];
+        assert_true(least < 0.02);
+        samples_free(&samples);
+    }
+}
+
 static void modes_that_a_cpu_lacks_say_why(void **state) {
     (void)state;
     Job job = {0};
-    const MeasuredWork measured = {work, &job};
+    const MeasuredWork measured = {work, &job, NULL};
     static const MeasureMode modes[] = {MEASURE_GRAPH, MEASURE_ENQUEUE};
     for (size_t m = 0; m < 2; m++) {
         Samples samples;
@@ -95,7 +123,7 @@ static void failing_work_propagates_its_status(void **state) {
     (void)state;
     for (size_t fails_at = 1; fails_at <= 4; fails_at++) { /* in the pilot and in the series */
         Job job = {.fails_at = fails_at, .busy_seconds = 1e-4};
-        const MeasuredWork measured = {work, &job};
+        const MeasuredWork measured = {work, &job, NULL};
         Samples samples;
         assert_int_equal(measure_cpu(MEASURE_HOT, &measured, &ENOUGH, &samples), STATUS_CHECK);
         assert_int_equal(samples.count, 0);
@@ -123,6 +151,7 @@ int main(void) {
         cmocka_unit_test(counts_obey_the_limits),
         cmocka_unit_test(a_long_pilot_is_a_sample),
         cmocka_unit_test(short_work_is_repeated_within_a_hot_sample),
+        cmocka_unit_test(what_a_call_leaves_is_put_away_after_each),
         cmocka_unit_test(modes_that_a_cpu_lacks_say_why),
         cmocka_unit_test(failing_work_propagates_its_status),
         cmocka_unit_test(pilots_buy_samples),
