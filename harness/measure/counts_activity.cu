@@ -182,9 +182,12 @@ static Status record_call(const Cupti *cupti, CountedCall *call, bool ranges) {
     return status;
 }
 
-/* NVTX asks for its profiler at its first call in the process: it finds CUPTI, whose library is in this variable. */
-static void listen_to_ranges(const Cupti *cupti) {
+/* NVTX asks for its profiler at its first call in the process, which is in the warm-up call: it finds CUPTI, whose library is in
+ * this variable and which already listens. */
+static Status listen_to_ranges(const Cupti *cupti) {
     (void)setenv("NVTX_INJECTION64_PATH", cupti->path, 1);
+    TRY_CUPTI(cupti, cuptiActivityEnable(CUPTI_ACTIVITY_KIND_MARKER));
+    return STATUS_OK;
 }
 
 static Status collect(const Cupti *cupti, const MeasuredWork *work, void *stream, bool ranges, ActivityList *out) {
@@ -193,10 +196,11 @@ static Status collect(const Cupti *cupti, const MeasuredWork *work, void *stream
     TRY_CUDA(cudaGetDeviceProperties(&properties, device));
     cupti_of_callbacks = cupti;
     TRY_CUPTI(cupti, cuptiActivityRegisterCallbacks(give_buffer, take_buffer));
-    if (ranges) listen_to_ranges(cupti);
+    if (ranges) TRY(listen_to_ranges(cupti));
     CountedCall call;
     Status status = counted_open(&call, work, stream);
     if (status == STATUS_OK) status = counted_flush(&call);
+    (void)cupti->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* what the warm-up left, for nobody */
     collect_into(out);
     if (status == STATUS_OK) status = record_call(cupti, &call, ranges);
     collect_into(nullptr);
