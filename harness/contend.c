@@ -137,9 +137,10 @@ static Status verify_and_time(Problem *problem, const Contest *contest, Child *c
     return STATUS_OK;
 }
 
-/* By which bound: the op's own, or the looser one that the variant declares if the scenario admits it. */
+/* By which bound: the op's own, or the looser one that the variant declares if the scenario admits it. Oracles of exact() are not
+ * looser than each other: a variant is judged by the one whose definition it follows. */
 static int choose_bound(const Problem *problem, const Contest *contest, json_t *row) {
-    const char *declared = contest->item->declared_bounds ? contest->choice->entry->variant->bound : NULL;
+    const char *declared = contest->item->declared_bounds || problem->op->exact ? contest->choice->entry->variant->bound : NULL;
     int bound = problem_bound(problem, declared);
     if (bound < 0) bound = 0;
     json_object_set_new(row, "bound",
