@@ -8,6 +8,7 @@
 #include <cxxabi.h>
 #include <math.h>
 #include <pthread.h>
+#include <stdio.h>
 #include <stdlib.h>
 
 #if RUNGS_CUPTI_ACTIVITY

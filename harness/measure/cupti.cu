@@ -5,6 +5,7 @@
 
 #include <cuda_runtime_api.h>
 #include <dlfcn.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
