@@ -1,8 +1,10 @@
-/* rungs exec: one variant on the user's own .npy files, through the same worker, guards and truth as every other run. */
+/* rungs exec: one variant on the user's own files, through the same worker, guards and truth as every other run. */
 #include "base/npy.h"
 #include "base/text.h"
+#include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "cli/pairs.h"
 #include "contend.h"
 #include "device/child.h"
 #include "device/device.h"
@@ -13,26 +15,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MOST_PAIRS = 24 };
-
-/* "name=value" options, in the order given. */
-typedef struct Pairs {
-    int count;
-    char names[MOST_PAIRS][64];
-    const char *values[MOST_PAIRS];
-} Pairs;
-
-static bool add_pair(void *target, const char *text) {
-    Pairs *pairs = target;
-    const char *equals = strchr(text, '=');
-    if (!equals || equals == text || equals[1] == '\0' || equals - text >= 64 || pairs->count == MOST_PAIRS) return false;
-    snprintf(pairs->names[pairs->count], sizeof pairs->names[0], "%.*s", (int)(equals - text), text);
-    pairs->values[pairs->count++] = equals + 1;
-    return true;
-}
-
 typedef struct Exec {
     Pairs in, out, set;
+    Columns columns;
+    const char *dtype; /* --set dtype=..., or NULL */
     bool check, emulate;
     RunOptions options;
     const Op *op;
@@ -71,7 +57,6 @@ static char *list_dtypes(const DType *dtypes, char text[64]) {
 }
 
 static Status read_inputs(Exec *e) {
-    TRY(e->op->shapes(&e->problem, e->in_shapes, e->out_shapes)); /* for the names */
     for (int i = 0; i < OP_MAX_ARRAYS; i++) e->own[i].rank = -1;
     const char *decided_by = NULL;
     const DType *dtypes = case_dtypes(e->op);
@@ -97,6 +82,8 @@ static Status read_inputs(Exec *e) {
         e->problem.dtype = dtype;
         decided_by = e->in.values[k];
     }
+    if (e->dtype && decided_by && strcmp(e->dtype, dtype_name(e->problem.dtype)) != 0)
+        return status_fail(STATUS_INVALID, "--set dtype=%s, but %s is %s", e->dtype, decided_by, dtype_name(e->problem.dtype));
     return STATUS_OK;
 }
 
@@ -110,10 +97,23 @@ static Status check_outputs(const Exec *e) {
     return STATUS_OK;
 }
 
-/* A parameter of the op or a tunable of the variant. */
+static Status set_dtype(Exec *e, const char *word) {
+    DType dtype;
+    char expected[64];
+    if (!dtype_parse(word, &dtype) || !is_one_of(dtype, case_dtypes(e->op)))
+        return status_fail(STATUS_INVALID, "--set dtype=%s: %s is expected", word, list_dtypes(case_dtypes(e->op), expected));
+    e->dtype = dtype_name(dtype);
+    return STATUS_OK;
+}
+
+/* A parameter of the op, a tunable of the variant, or the dtype that the inputs are to have. */
 static Status set_parameters(Exec *e) {
     for (int k = 0; k < e->set.count; k++) {
         const char *name = e->set.names[k];
+        if (strcmp(name, "dtype") == 0) {
+            TRY(set_dtype(e, e->set.values[k]));
+            continue;
+        }
         const bool tunable = params_has(&e->choice.tunables, name) && !params_has(&e->problem.params, name);
         TRY(params_set(tunable ? &e->choice.tunables : &e->problem.params, name, e->set.values[k]));
     }
@@ -148,6 +148,8 @@ static Status prepare(Exec *e, const char *id) {
     TRY(case_init(e->op, &e->problem));
     snprintf(e->problem.input, sizeof e->problem.input, "own");
     TRY(set_parameters(e));
+    TRY(e->op->shapes(&e->problem, e->in_shapes, e->out_shapes)); /* for the names */
+    TRY(columns_open(&e->columns, e->in_shapes, e->op->in_count, e->out_shapes, e->op->out_count, e->dtype, &e->in, &e->out));
     TRY(read_inputs(e));
     TRY(check_outputs(e));
     return adopt(e);
@@ -249,11 +251,11 @@ static Status execute(Exec *e) {
         const Array array = shaped_as_given(e, &problem, array_find(problem.given, e->op->out_count, e->out.names[k]));
         char shape[128];
         status = npy_write(e->out.values[k], &array);
-        if (status == STATUS_OK)
+        if (status == STATUS_OK && !columns_own(&e->columns, e->out.values[k]))
             printf("%s: %s%s\n", e->out.values[k], array_describe(&array, shape, sizeof shape), emulated ? " (emulated)" : "");
     }
     problem_destroy(&problem);
-    return status;
+    return status == STATUS_OK ? columns_write(&e->columns) : status;
 }
 
 int command_exec(int argc, char **argv) {
@@ -261,11 +263,13 @@ int command_exec(int argc, char **argv) {
     e.options = run_options_default();
     e.options.timeout_seconds = 600;
     const CliOption OPTIONS[] = {
-        {"in", "NAME=FILE.npy", CLI_CALLBACK, &e.in, "an input in C order, of the dtype that the op wants; once per input",
-         add_pair},
-        {"set", "NAME=VALUE", CLI_CALLBACK, &e.set, "a parameter of the op or a tunable of the variant; may come several times",
-         add_pair},
-        {"out", "NAME=FILE.npy", CLI_CALLBACK, &e.out, "where an output goes", add_pair},
+        {"in", "NAME=FILE.npy", CLI_CALLBACK, &e.in,
+         "an input in C order, of the dtype that the op wants; once per input. A column of strings: FILE.arrow or FILE.csv, and "
+         ":COLUMN",
+         pairs_add},
+        {"set", "NAME=VALUE", CLI_CALLBACK, &e.set,
+         "a parameter of the op, a tunable of the variant, or dtype; may come several times", pairs_add},
+        {"out", "NAME=FILE.npy", CLI_CALLBACK, &e.out, "where an output goes; a column of strings: FILE.arrow", pairs_add},
         {"check", NULL, CLI_FLAG, &e.check, "compare with the reference first; a failed check writes nothing", NULL},
         {"emulate", NULL, CLI_FLAG, &e.emulate, "run a CUDA variant on the CPU, in the emulator", NULL},
         {"device", "N", CLI_COUNT, &e.options.device, "CUDA device", NULL},
@@ -274,12 +278,11 @@ int command_exec(int argc, char **argv) {
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
-    int code =
-        words ? cli_parse("exec", "OP/VARIANT --in NAME=FILE.npy --out NAME=FILE.npy [options]", OPTIONS, argc, argv, words, &count)
-              : EXIT_MACHINE;
+    int code = words ? cli_parse("exec", "OP/VARIANT --in NAME=FILE --out NAME=FILE [options]", OPTIONS, argc, argv, words, &count)
+                     : EXIT_MACHINE;
     if (code == 0 && count != 1) code = cli_usage("exec", "exactly one OP/VARIANT is expected, not %d words", count);
     if (code == 0 && e.out.count == 0 && !e.check)
-        code = cli_usage("exec", "--out NAME=FILE.npy (or --check) is expected: nothing would come of it");
+        code = cli_usage("exec", "--out NAME=FILE (or --check) is expected: nothing would come of it");
     if (code == 0) {
         Status status = prepare(&e, words[0]);
         if (status == STATUS_OK) status = execute(&e);
@@ -289,6 +292,7 @@ int command_exec(int argc, char **argv) {
         } else if (status != STATUS_OK) {
             code = cli_fail(status);
         }
+        columns_close(&e.columns);
         for (int i = 0; i < OP_MAX_ARRAYS; i++) free(e.own[i].data);
     }
     free(words);

@@ -1,0 +1,161 @@
+#include "cli/columns.h"
+
+#include "cli/python.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+static const char *const PARTS[COLUMN_PARTS] = {"offsets", "chars", "validity"};
+
+/* Has the op all parts of a column of this name? */
+static bool is_column(const char *name, const Array *arrays, int count) {
+    for (int p = 0; p < COLUMN_PARTS; p++) {
+        char part[PAIR_NAME_MAX + 16];
+        snprintf(part, sizeof part, "%s.%s", name, PARTS[p]);
+        if (!array_find(arrays, count, part)) return false;
+    }
+    return true;
+}
+
+static Status make_folder(Columns *self) {
+    if (self->folder[0]) return STATUS_OK;
+    const char *parent = getenv("TMPDIR");
+    char folder[COLUMN_FOLDER_MAX];
+    const int length = snprintf(folder, sizeof folder, "%s/rungs-columns-XXXXXX", parent && parent[0] ? parent : "/tmp");
+    if (length >= (int)sizeof folder || !mkdtemp(folder))
+        return status_fail(STATUS_IO, "a folder for columns could not be made in %s", parent && parent[0] ? parent : "/tmp");
+    memcpy(self->folder, folder, sizeof folder);
+    return STATUS_OK;
+}
+
+/* The column's parts, as files of ours, join the pairs. */
+static Status add_parts(Columns *self, const char *name, Pairs *pairs) {
+    for (int p = 0; p < COLUMN_PARTS; p++) {
+        if (pairs->count == PAIRS_MAX || self->path_count == 2 * OP_MAX_ARRAYS)
+            return status_fail(STATUS_INVALID, "%s: too many arrays are given", name);
+        char path[COLUMN_PATH_MAX];
+        snprintf(path, sizeof path, "%s/%.32s.%s.npy", self->folder, name, PARTS[p]);
+        memcpy(self->paths[self->path_count], path, sizeof path);
+        snprintf(pairs->names[pairs->count], PAIR_NAME_MAX, "%.32s.%s", name, PARTS[p]);
+        pairs->values[pairs->count++] = self->paths[self->path_count++];
+    }
+    return STATUS_OK;
+}
+
+/* Moves the columns among `pairs` to `columns`. */
+static void take_columns(const Array *arrays, int count, Pairs *pairs, Pairs *columns) {
+    Pairs rest = {0};
+    for (int k = 0; k < pairs->count; k++) {
+        Pairs *to = is_column(pairs->names[k], arrays, count) ? columns : &rest;
+        memcpy(to->names[to->count], pairs->names[k], PAIR_NAME_MAX);
+        to->values[to->count++] = pairs->values[k];
+    }
+    *pairs = rest;
+}
+
+static Status given_once(const char *option, const Pairs *columns) {
+    for (int k = 0; k < columns->count; k++)
+        for (int j = 0; j < k; j++)
+            if (strcmp(columns->names[j], columns->names[k]) == 0)
+                return status_fail(STATUS_INVALID, "--%s %s: given twice", option, columns->names[k]);
+    return STATUS_OK;
+}
+
+/* Said before anything is computed. */
+static Status arrow_expected(const Pairs *columns) {
+    static const char *const ENDINGS[] = {".arrow", ".ipc", ".feather"};
+    for (int k = 0; k < columns->count; k++) {
+        const char *ending = strrchr(columns->values[k], '.');
+        bool known = false;
+        for (int i = 0; i < 3 && ending; i++) known = known || strcmp(ending, ENDINGS[i]) == 0;
+        if (!known)
+            return status_fail(STATUS_INVALID, "--out %s=%s: a column of strings goes to a file named .arrow, .ipc or .feather",
+                               columns->names[k], columns->values[k]);
+    }
+    return STATUS_OK;
+}
+
+/* What the script says when it fails is the message. */
+static Status call_script(const Columns *self, const char *what, const char *dtype, const Pairs *columns, Text *output) {
+    Words words = {0};
+    char texts[PAIRS_MAX][PAIR_NAME_MAX + 4096];
+    int code = 0;
+    Status status = words_add(&words, what);
+    if (status == STATUS_OK) status = words_add(&words, self->folder);
+    if (status == STATUS_OK) status = words_option(&words, "--dtype", dtype);
+    for (int k = 0; k < columns->count && status == STATUS_OK; k++) {
+        const int length = snprintf(texts[k], sizeof texts[k], "%s=%s", columns->names[k], columns->values[k]);
+        status = length < (int)sizeof texts[k] ? words_add(&words, texts[k])
+                                               : status_fail(STATUS_INVALID, "%s: the path is too long", columns->names[k]);
+    }
+    if (status == STATUS_OK) status = python_run("harness/cli/columns.py", &words, output, &code);
+    words_free(&words);
+    if (status != STATUS_OK || code == 0) return status;
+    while (output->length > 0 && output->text[output->length - 1] == '\n') output->text[--output->length] = '\0';
+    return status_fail(code == 4   ? STATUS_UNSUPPORTED
+                       : code == 2 ? STATUS_INVALID
+                                   : STATUS_INTERNAL,
+                       "%s", output->text ? output->text : "columns.py said nothing");
+}
+
+/* A column without nulls has no file of its validity. */
+static void drop_missing(Pairs *pairs) {
+    Pairs there = {0};
+    for (int k = 0; k < pairs->count; k++) {
+        const char *dot = strrchr(pairs->names[k], '.');
+        if (dot && strcmp(dot + 1, PARTS[2]) == 0 && access(pairs->values[k], F_OK) != 0) continue;
+        memcpy(there.names[there.count], pairs->names[k], PAIR_NAME_MAX);
+        there.values[there.count++] = pairs->values[k];
+    }
+    *pairs = there;
+}
+
+Status columns_open(Columns *self, const Array *in, int in_count, const Array *out, int out_count, const char *dtype,
+                    Pairs *given_in, Pairs *given_out) {
+    Pairs inputs = {0};
+    take_columns(in, in_count, given_in, &inputs);
+    take_columns(out, out_count, given_out, &self->out);
+    TRY(given_once("in", &inputs));
+    TRY(given_once("out", &self->out));
+    TRY(arrow_expected(&self->out));
+    if (inputs.count + self->out.count == 0) return STATUS_OK;
+    TRY(make_folder(self));
+    Pairs parts = {0};
+    for (int k = 0; k < inputs.count; k++) TRY(add_parts(self, inputs.names[k], &parts));
+    for (int k = 0; k < self->out.count; k++) TRY(add_parts(self, self->out.names[k], given_out));
+    if (inputs.count > 0) {
+        Text output = {0};
+        const Status status = call_script(self, "read", dtype, &inputs, &output);
+        text_free(&output);
+        TRY(status);
+    }
+    drop_missing(&parts);
+    for (int k = 0; k < parts.count; k++) {
+        if (given_in->count == PAIRS_MAX) return status_fail(STATUS_INVALID, "%s: too many arrays are given", parts.names[k]);
+        memcpy(given_in->names[given_in->count], parts.names[k], PAIR_NAME_MAX);
+        given_in->values[given_in->count++] = parts.values[k];
+    }
+    return STATUS_OK;
+}
+
+bool columns_own(const Columns *self, const char *path) {
+    return self->folder[0] && strncmp(path, self->folder, strlen(self->folder)) == 0;
+}
+
+Status columns_write(Columns *self) {
+    if (self->out.count == 0) return STATUS_OK;
+    Text output = {0};
+    const Status status = call_script(self, "write", NULL, &self->out, &output);
+    if (status == STATUS_OK && output.text) fputs(output.text, stdout);
+    text_free(&output);
+    return status;
+}
+
+void columns_close(Columns *self) {
+    if (!self->folder[0]) return;
+    for (int i = 0; i < self->path_count; i++) unlink(self->paths[i]);
+    rmdir(self->folder);
+    self->folder[0] = '\0';
+}

@@ -1,0 +1,33 @@
+/* columns.h - columns of strings in `rungs exec`: where an op has arrays names.offsets, names.chars and names.validity, a user may
+ * give
+ * --in names=FILE.arrow or FILE.csv:COLUMN, and --out likewise. A Python program (columns.py) turns such files into .npy files in a
+ * folder of ours and back, so that everything else knows .npy alone. */
+#ifndef RUNGS_CLI_COLUMNS_H
+#define RUNGS_CLI_COLUMNS_H
+
+#include "base/array.h"
+#include "base/status.h"
+#include "cli/pairs.h"
+
+enum { COLUMN_PARTS = 3, COLUMN_FOLDER_MAX = 256, COLUMN_PATH_MAX = COLUMN_FOLDER_MAX + 64 };
+
+/* Zero-initialise. */
+typedef struct Columns {
+    char folder[COLUMN_FOLDER_MAX]; /* ours; empty: there are no columns */
+    Pairs out;                      /* as the user gave them: name and file */
+    int path_count;
+    char paths[2 * OP_MAX_ARRAYS][COLUMN_PATH_MAX]; /* of every .npy file in the folder */
+} Columns;
+
+/* The columns among --in and --out are replaced by their parts; those of inputs are read. dtype: that of the offsets, "i32" or
+ * "i64", or NULL: as the files have it. */
+Status columns_open(Columns *self, const Array *in, int in_count, const Array *out, int out_count, const char *dtype,
+                    Pairs *given_in, Pairs *given_out);
+/* Is this one of our own files, of which the user need not hear? */
+bool columns_own(const Columns *self, const char *path);
+/* Writes the files of the outputs, and says so on stdout. */
+Status columns_write(Columns *self);
+/* Removes the folder. */
+void columns_close(Columns *self);
+
+#endif

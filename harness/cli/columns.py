@@ -1,0 +1,181 @@
+"""columns.py - columns of strings between files that people have and the .npy files that `rungs exec` reads and writes.
+
+    columns.py read FOLDER [--dtype i32|i64] NAME=FILE[:COLUMN]...
+        makes NAME.offsets.npy, NAME.chars.npy and, where there are nulls, NAME.validity.npy
+    columns.py write FOLDER NAME=FILE.arrow...
+        makes the file from these three
+
+FILE is an Arrow IPC file or stream (.arrow, .ipc, .feather) or a CSV file with a header (.csv). The offsets of all columns are of one
+type: i64 where a column is large_string or too long for i32, or as --dtype says. Exit codes: 0, 2 for what is wrong in the input, 4
+without pyarrow."""
+import os
+import pathlib
+import sys
+import tempfile
+
+INT32_MAX = 2**31 - 1
+ARROW, CSV = (".arrow", ".ipc", ".feather"), (".csv",)
+
+
+class Wrong(Exception):
+    pass
+
+
+def file_and_column(text):
+    """"dir/a.csv:name" -> ("dir/a.csv", "name"); a colon before the ending is part of the path."""
+    if text.endswith(ARROW + CSV):
+        return text, None
+    path, colon, column = text.rpartition(":")
+    while colon and not path.endswith(ARROW + CSV):
+        path, colon, rest = path.rpartition(":")
+        column = f"{rest}:{column}"
+    if not colon:
+        raise Wrong(f"{text}: FILE.arrow or FILE.csv is expected, with or without :COLUMN behind it")
+    return path, column
+
+
+def choose(path, names, wanted, fallback):
+    """The column that was named, or the one that there is, or the one that is called like the input."""
+    if wanted is None:
+        wanted = names[0] if len(names) == 1 else fallback
+    if names.count(wanted) != 1:
+        how = "several columns" if wanted in names else "no column"
+        raise Wrong(f"{path}: {how} '{wanted}' (columns: {', '.join(names) or 'none'}); FILE:COLUMN names one")
+    return wanted
+
+
+def read_arrow(path, wanted, fallback):
+    from pyarrow import ipc
+
+    with open(path, "rb") as file:
+        begin = file.read(6)
+        file.seek(0)
+        reader = ipc.open_file(file) if begin == b"ARROW1" else ipc.open_stream(file)
+        return reader.read_all()[choose(path, reader.schema.names, wanted, fallback)]
+
+
+def read_csv(path, wanted, fallback):
+    """A field is text, whatever it looks like. An empty one is null, a quoted empty one is empty."""
+    import pyarrow
+    from pyarrow import csv
+
+    parse = csv.ParseOptions(newlines_in_values=True)
+    with csv.open_csv(path, parse_options=parse) as reader:
+        column = choose(path, reader.schema.names, wanted, fallback)
+    text = csv.ConvertOptions(column_types={column: pyarrow.large_string()}, include_columns=[column], null_values=[""],
+                              strings_can_be_null=True, quoted_strings_can_be_null=False)
+    return csv.read_csv(path, parse_options=parse, convert_options=text)[column]
+
+
+def as_strings(path, column):
+    """One array of large_string, and whether the column's offsets had 64 bits."""
+    import pyarrow
+    from pyarrow import types
+
+    kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
+        raise Wrong(f"{path}: the column is of type {column.type}; strings are expected")
+    strings = column.cast(kind).cast(pyarrow.large_string()).combine_chunks()
+    if isinstance(strings, pyarrow.ChunkedArray):
+        strings = pyarrow.concat_arrays(strings.chunks) if strings.num_chunks else pyarrow.array([], pyarrow.large_string())
+    return strings, types.is_large_string(kind)
+
+
+def load(name, text):
+    path, wanted = file_and_column(text)
+    try:
+        if path.endswith(CSV):
+            return as_strings(path, read_csv(path, wanted, name))[0], False
+        return as_strings(path, read_arrow(path, wanted, name))
+    except (OSError, ValueError, KeyError) as error:  # pyarrow's own errors are ValueErrors and KeyErrors
+        words = " ".join(str(error).split())
+        raise Wrong(words if path in words else f"{path}: {words}") from error
+
+
+def parts(strings):
+    """Offsets from 0 and the bytes that belong to rows, whatever the array is a slice of."""
+    import numpy
+
+    _, offsets, chars = strings.buffers()
+    if not len(strings):
+        return numpy.zeros(1, "<i8"), numpy.empty(0, "u1")
+    offsets = numpy.frombuffer(offsets, "<i8")[strings.offset :][: len(strings) + 1]
+    chars = numpy.frombuffer(chars, "u1")[offsets[0] : offsets[-1]] if chars is not None else numpy.empty(0, "u1")
+    return offsets - offsets[0], chars
+
+
+def read(folder, dtype, columns):
+    import numpy
+
+    loaded = {name: load(name, text) for name, text in columns.items()}
+    wide = any(is_wide for _, is_wide in loaded.values())
+    split = {name: parts(strings) for name, (strings, _) in loaded.items()}
+    longest = max(split, key=lambda name: len(split[name][1]))
+    if dtype == "i32" and len(split[longest][1]) > INT32_MAX:
+        raise Wrong(f"{columns[longest]}: {len(split[longest][1])} bytes; int32 offsets hold {INT32_MAX}; use dtype=i64")
+    wide = dtype == "i64" or (dtype is None and (wide or len(split[longest][1]) > INT32_MAX))
+    for name, (offsets, chars) in split.items():
+        strings = loaded[name][0]
+        numpy.save(folder / f"{name}.offsets.npy", offsets.astype("<i8" if wide else "<i4"))
+        numpy.save(folder / f"{name}.chars.npy", chars)
+        if strings.null_count:
+            valid = numpy.asarray(strings.is_valid())
+            numpy.save(folder / f"{name}.validity.npy", numpy.packbits(valid, bitorder="little"))
+
+
+def write(folder, columns):
+    """Through a file beside the one that is wanted, which appears whole or not at all."""
+    import numpy
+    import pyarrow
+
+    for name, path in columns.items():
+        if not path.endswith(ARROW):
+            raise Wrong(f"{path}: {' or '.join(ARROW)} is expected at its end")
+        offsets, chars, validity = (numpy.load(folder / f"{name}.{part}.npy") for part in ("offsets", "chars", "validity"))
+        buffers = [pyarrow.py_buffer(validity) if validity.size else None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(chars)]
+        kind = pyarrow.large_string() if offsets.itemsize == 8 else pyarrow.string()
+        table = pyarrow.table({name: pyarrow.Array.from_buffers(kind, len(offsets) - 1, buffers)})
+        try:
+            handle, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)))
+        except OSError as error:
+            raise Wrong(f"{path}: {error.strerror}") from error
+        try:
+            with os.fdopen(handle, "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
+                writer.write_table(table)
+            os.chmod(temporary, 0o666 & ~mask())
+            os.replace(temporary, path)
+        except BaseException:
+            os.unlink(temporary)
+            raise
+        print(f"{path}: {kind}[{table.num_rows}], {table[0].null_count} null")
+
+
+def mask():
+    """What the user's other files are made with."""
+    now = os.umask(0o22)
+    os.umask(now)
+    return now
+
+
+def main(words):
+    what, folder, *rest = words
+    dtype = None
+    if rest[:1] == ["--dtype"]:
+        dtype, rest = rest[1], rest[2:]
+    columns = dict(word.split("=", 1) for word in rest)
+    try:
+        if what == "read":
+            read(pathlib.Path(folder), dtype, columns)
+        else:
+            write(pathlib.Path(folder), columns)
+    except ImportError as error:
+        print(f"{(error.name or 'pyarrow').split('.')[0]} is not installed: ./rungs installs it (requirements.txt)")
+        return 4
+    except (Wrong, OSError) as error:
+        print(error)
+        return 2
+    return 0
+
+
+if __name__ == "__main__":
+    sys.exit(main(sys.argv[1:]))

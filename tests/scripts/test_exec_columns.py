@@ -1,0 +1,166 @@
+"""rungs exec on columns of strings in Arrow and CSV files: what comes back, by pyarrow and by the definition in plain Python; clear errors."""
+import os
+import pathlib
+import sys
+import tempfile
+
+try:
+    import pyarrow as pa
+    from pyarrow import ipc
+except ImportError:
+    print("SKIP: pyarrow is not installed")
+    sys.exit(77)
+
+from program import call, expect, expect_error
+
+VARIANT = "redact/cpu_sequential"
+NAMES = ["John Lee", "", None, "Madonna", " Lee", "José 漢字", "a b c", "X", "Zoë\nA \"B\", C", "😀 😀😀"]
+VISIBILITIES = ["public", "public", "public", "public", "public", "public", "private", None, "public", "public"]
+
+
+def define(name, visibility):
+    if name is None or visibility is None:
+        return None
+    before, space, after = name.partition(" ")
+    return (after if space else before)[:1] + " " + before if visibility == "public" else "X X"
+
+
+EXPECTED = [define(*row) for row in zip(NAMES, VISIBILITIES)]
+
+
+def save(path, stream=False, **columns):
+    table = pa.table(columns)
+    with open(path, "wb") as file, (ipc.new_stream if stream else ipc.new_file)(file, table.schema) as writer:
+        writer.write_table(table)
+    return path
+
+
+def redact(folder, names, visibilities, *more, out="out.arrow", check=True):
+    words = ["--check"] if check else []
+    return call("exec", VARIANT, "--in", f"names={names}", "--in", f"visibilities={visibilities}", "--out", f"redacted={folder}/{out}",
+                *words, *more, env={**os.environ, "TMPDIR": str(folder / "temporary")})
+
+
+def came_back(folder, done, what, kind=pa.string(), expected=None):
+    expect(done.returncode == 0, what, done)
+    with open(folder / "out.arrow", "rb") as file:
+        table = ipc.open_file(file).read_all()
+    table.validate(full=True)
+    expect(table.schema == pa.schema({"redacted": kind}), f"{what}: a column 'redacted' of {kind}")
+    column = table["redacted"].to_pylist()
+    expect(column == (EXPECTED if expected is None else expected), f"{what}: {column}")
+    expect(f"{folder}/out.arrow: {kind}[{len(column)}], {column.count(None)} null" in done.stdout and "npy" not in done.stdout,
+           f"{what}: says what it wrote", done)
+    (folder / "out.arrow").unlink()
+
+
+def kinds(folder):
+    path = folder / "in.arrow"
+    for what, kind, stream, result in (("a file", pa.string(), False, pa.string()), ("a stream", pa.string(), True, pa.string()),
+                                       ("large_string", pa.large_string(), False, pa.large_string()),
+                                       ("string_view", pa.string_view(), False, pa.string())):
+        save(path, stream, names=pa.array(NAMES, kind), visibilities=pa.array(VISIBILITIES))
+        came_back(folder, redact(folder, path, path), what, result)
+    save(path, names=pa.array(NAMES).dictionary_encode(), visibilities=pa.array(VISIBILITIES).dictionary_encode())
+    came_back(folder, redact(folder, path, path), "dictionaries are decoded")
+    save(path, who=NAMES, what=VISIBILITIES)
+    came_back(folder, redact(folder, f"{path}:who", f"{path}:what", "--set", "dtype=i64"), "columns of other names, dtype=i64", pa.large_string())
+    save(folder / "one.arrow", x=NAMES)
+    save(folder / "other.arrow", y=VISIBILITIES)
+    came_back(folder, redact(folder, folder / "one.arrow", folder / "other.arrow"), "the only column of a file")
+
+
+def slices_and_chunks(folder):
+    path = folder / "in.arrow"
+    names, visibilities = pa.array(["before"] * 3 + NAMES + ["after"]), pa.array([None] * 3 + VISIBILITIES + [None])
+    save(path, names=names.slice(3, 10), visibilities=visibilities.slice(3, 10))
+    came_back(folder, redact(folder, path, path), "slices")
+    chunks = [pa.chunked_array([pa.array(column[:7]), pa.array([], pa.string()), pa.array(column[7:])]) for column in (NAMES, VISIBILITIES)]
+    save(path, names=chunks[0], visibilities=chunks[1])
+    came_back(folder, redact(folder, path, path), "chunks")
+    save(path, names=pa.array([], pa.string()), visibilities=pa.array([], pa.string()))
+    came_back(folder, redact(folder, path, path), "no rows", expected=[])
+    save(path, names=["a b", ""], visibilities=["public", "private"])
+    came_back(folder, redact(folder, path, path), "no nulls", expected=["b a", "X X"])
+    came_back(folder, redact(folder, path, path, check=False), "no check", expected=["b a", "X X"])
+
+
+def as_csv(folder):
+    text = 'id,names,visibilities\n'
+    for row, (name, visibility) in enumerate(zip(NAMES, VISIBILITIES)):
+        quoted = ["" if field is None else '"' + field.replace('"', '""') + '"' for field in (name, visibility)]
+        text += f"{row},{quoted[0]},{quoted[1]}\n"
+    path = folder / "a:b.csv"
+    path.write_text(text)
+    came_back(folder, redact(folder, path, path), "CSV")
+    came_back(folder, redact(folder, f"{path}:names", f"{path}:visibilities"), "CSV, columns by name, a colon in the path")
+    path.write_text("names,visibilities\nNA null,public\n12 034,public\n1.50,public\ntrue,public\n,public\n\"\",public\n a,public\nnull,private\n")
+    came_back(folder, redact(folder, path, path), "CSV: text, whatever it looks like",
+              expected=["n NA", "0 12", "1 1.50", "t true", None, " ", "a ", "X X"])
+    path.write_text("names,visibilities\n")
+    came_back(folder, redact(folder, path, path), "CSV without rows", expected=[])
+
+
+def errors(folder):
+    path = save(folder / "in.arrow", names=NAMES, visibilities=VISIBILITIES, number=pa.array(range(10)), raw=pa.array([b"x"] * 10))
+    save(folder / "short.arrow", visibilities=VISIBILITIES[:9])
+    csv = folder / "in.csv"
+    csv.write_text("names,visibilities\na,b\n")
+    (folder / "broken.arrow").write_bytes(b"ARROW1" + b"x" * 100)
+    (folder / "ragged.csv").write_text("names,visibilities\na,b\nc\n")
+    (folder / "not.csv").write_bytes(b"names,visibilities\n\xff,b\n")
+
+    def refused(words, names=path, visibilities=path, **more):
+        extra = more.pop("settings", ())
+        expect_error(redact(folder, names, visibilities, *extra, **more), 2, *words)
+
+    refused([str(path), "no column 'nobody'", "names, visibilities"], names=f"{path}:nobody")
+    refused(["type int64", "strings are expected"], names=f"{path}:number")
+    refused(["type binary", "strings are expected"], names=f"{path}:raw")
+    refused(["no column 'nobody'", "names, visibilities"], names=f"{csv}:nobody")
+    refused(["nowhere.arrow"], names=folder / "nowhere.arrow")
+    refused(["nowhere.csv"], names=folder / "nowhere.csv")
+    refused(["broken.arrow"], names=folder / "broken.arrow")
+    refused(["ragged.csv"], names=folder / "ragged.csv")
+    refused(["not.csv", "UTF"], names=folder / "not.csv")
+    refused(["names.txt", "FILE.arrow or FILE.csv"], names="names.txt")
+    refused(["visibilities.offsets", "[11]", "[10]"], visibilities=folder / "short.arrow")
+    refused(["out.csv", ".arrow"], out="out.csv")
+    refused(["no/out.arrow", "No such file"], out="no/out.arrow")
+    refused(["dtype=f64", "int32 or int64"], settings=("--set", "dtype=f64"))
+    expect_error(call("exec", VARIANT, "--in", f"names={path}", "--in", f"names={path}", "--check"), 2, "names", "given twice")
+    expect_error(call("exec", VARIANT, "--in", f"names={path}", "--check"), 2, "visibilities.offsets", "missing")
+    expect_error(call("exec", "rolling/cpu_naive", "--in", f"x={path}", "--set", "window=3", "--check"), 2, str(path))
+    expect(not list(folder.glob("out.*")), "an error leaves no output")
+
+
+def too_long(folder):
+    """What int32 offsets cannot hold: without 2 GiB of strings, by the script's own limit."""
+    sys.path.insert(0, str(pathlib.Path(os.environ["RUNGS_SOURCE"]) / "harness" / "cli"))
+    import columns
+    import numpy
+
+    path = save(folder / "in.arrow", names=NAMES)
+    columns.INT32_MAX = 20
+    try:
+        columns.read(folder, "i32", {"names": str(path)})
+    except columns.Wrong as wrong:
+        expect("dtype=i64" in str(wrong) and "20" in str(wrong), f"too long: {wrong}")
+    else:
+        raise SystemExit("BAD  int32 offsets were taken")
+    columns.read(folder, None, {"names": str(path)})
+    expect(numpy.load(folder / "names.offsets.npy").dtype == numpy.int64, "too long for int32: int64 by itself")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+        (folder / "temporary").mkdir()
+        for part in (kinds, slices_and_chunks, as_csv, errors):
+            part(folder)
+            expect(not list((folder / "temporary").iterdir()), f"{part.__name__}: nothing is left behind")
+        too_long(folder)
+
+
+if __name__ == "__main__":
+    main()
