@@ -97,29 +97,9 @@ static Status leaks(size_t bytes) {
     return status_fail(STATUS_CHECK, "leaks memory: one run ended with %zu more bytes in use", bytes);
 }
 
-/* One call, what is done with its outputs, and their release. */
-static Status call(Worker *worker, bool guarded, Status (*take)(Worker *), double *seconds) {
-    /* The first run may load modules and start thread pools; a later one that ends with more memory in use than before leaks. */
-    const bool counted = worker->runs > 0 && worker->device->in_use && !worker->op->sized_by_data;
-    TRY(outputs_poison(worker));
-    TRY(outputs_begin(worker, guarded));
-    TRY(worker->device->wait("preparing the buffers"));
-    const size_t before = counted ? in_use(worker) : 0;
-    const double begin = clock_seconds();
-    TRY(worker_call(worker));
-    TRY(worker->device->wait(worker->entry->id));
-    *seconds = clock_seconds() - begin;
-    const size_t after = counted ? in_use(worker) : 0;
-    if (after > before) return leaks(after - before);
-    TRY(outputs_end(worker));
-    worker->taken = resource_counts(worker->resource);
-    TRY(outputs_check(worker));
-    TRY(take(worker));
-    return outputs_begin(worker, guarded);
-}
-
-/* Memory that a variant takes beside args->memory. Where it hands over outputs, these have to be released before anything can be
- * said, and malloc keeps released blocks of new sizes as if they were in use: only what grows with every call leaks. */
+/* Memory that a variant takes beside args->memory: only what grows with every call leaks. A device's driver, and whoever else uses
+ * the device, may take some once, and malloc keeps released blocks of new sizes as if they were in use. Outputs that the variant
+ * hands over have to be released before anything can be said. */
 static Status check_growth(Worker *worker) {
     enum { CALLS = 3 };
     size_t grown = 1;
@@ -136,6 +116,27 @@ static Status check_growth(Worker *worker) {
         grown = after > before ? after - before : 0;
     }
     return grown > 0 ? leaks(grown) : STATUS_OK;
+}
+
+/* One call, what is done with its outputs, and their release. */
+static Status call(Worker *worker, bool guarded, Status (*take)(Worker *), double *seconds) {
+    /* The first run may load modules and start thread pools; a later one that ends with more memory in use than before may leak. */
+    const bool counted = worker->runs > 0 && worker->device->in_use && !worker->op->sized_by_data;
+    TRY(outputs_poison(worker));
+    TRY(outputs_begin(worker, guarded));
+    TRY(worker->device->wait("preparing the buffers"));
+    const size_t before = counted ? in_use(worker) : 0;
+    const double begin = clock_seconds();
+    TRY(worker_call(worker));
+    TRY(worker->device->wait(worker->entry->id));
+    *seconds = clock_seconds() - begin;
+    const size_t after = counted ? in_use(worker) : 0;
+    TRY(outputs_end(worker));
+    worker->taken = resource_counts(worker->resource);
+    TRY(outputs_check(worker));
+    TRY(take(worker));
+    if (after > before) TRY(check_growth(worker));
+    return outputs_begin(worker, guarded);
 }
 
 static json_t *counts_json(const Worker *worker) {
