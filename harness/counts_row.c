@@ -11,6 +11,7 @@
 static const double STARTUP_SECONDS = 120; /* process start, CUDA context, a user's compile; the first use of CUPTI */
 static const double CALLS = 8;             /* a warm-up call and the counted ones, each as slow as a call may be */
 static const double SECONDS_PER_BYTE = 4e-9;
+static const size_t CUPTI_BYTES = (size_t)1 << 30; /* of host memory: not the variant's */
 
 typedef struct Reasons {
     char text[1024];
@@ -84,6 +85,7 @@ static void open_and_ask(Problem *problem, const Contest *contest, bool counted,
     if (status == STATUS_OK) status = contest_start(problem, contest, &child);
     if (status == STATUS_OK) status = contest_open(problem, contest, child, STARTUP_SECONDS + timeout, &reply);
     json_decref(reply);
+    if (child) child_allow(child, CUPTI_BYTES);
     if (status == STATUS_OK)
         ask_for_all(contest, child, timeout, counted, row, counts, reasons);
     else
@@ -105,15 +107,20 @@ static void set_counts(json_t *row, json_t *counts, const Reasons *reasons, doub
     json_object_set_new(row, "counts_reason", reasons->used ? facts_without_folders(reasons->text) : json_null());
 }
 
-void counts_take(Problem *problem, const Contest *contest, json_t *row) {
-    const char *why = why_not(contest, row), *verdict = json_string_value(json_object_get(row, "verdict"));
+void counts_take(Problem *problem, const Contest *contest, bool out_of_budget, json_t *row) {
+    const char *why = out_of_budget ? "the budget was spent" : why_not(contest, row),
+               *verdict = json_string_value(json_object_get(row, "verdict"));
     const bool timeline = contest->options->timeline && contest->choice->entry->backend == BACKEND_CUDA && !contest->emulated;
     if (why) json_object_set_new(row, "counts_reason", json_string(why));
-    if (!verdict || strcmp(verdict, "pass") != 0 || (why && !timeline)) return;
+    if (!verdict || strcmp(verdict, "pass") != 0 || out_of_budget || (why && !timeline)) return;
     const double begin = clock_seconds();
     Reasons reasons = {0};
     json_t *counts = json_object();
     open_and_ask(problem, contest, !why, row, counts, &reasons);
+    if (why && reasons.used) { /* of the timeline */
+        because(&reasons, "counts", why);
+        json_object_set_new(row, "counts_reason", facts_without_folders(reasons.text));
+    }
     if (!why) set_counts(row, counts, &reasons, clock_seconds() - begin);
     json_decref(counts);
 }

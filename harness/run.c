@@ -166,6 +166,10 @@ static Status describe(const Op *op, const Case *problem, Problem *out) {
     return op->shapes(problem, out->in, out->out);
 }
 
+static bool out_of_budget(const Run *run) {
+    return run->options->budget_seconds > 0 && clock_seconds() - run->begin > run->options->budget_seconds;
+}
+
 /* Fills in the row what becomes of it. Not STATUS_OK: rungs itself cannot go on. */
 static Status decide_row(Run *run, const PlanItem *item, const Case *c, const VariantChoice *choice, Problem *problem,
                          bool emulated, json_t *row) {
@@ -180,7 +184,7 @@ static Status decide_row(Run *run, const PlanItem *item, const Case *c, const Va
     if (status == STATUS_OK && !problem->op) status = problem_create(op, c, problem);
     const Contest contest = {.choice = choice, .item = item, .options = run->options, .emulated = emulated};
     if (status == STATUS_OK) status = contend(problem, &contest, row);
-    if (status == STATUS_OK) counts_take(problem, &contest, row);
+    if (status == STATUS_OK) counts_take(problem, &contest, out_of_budget(run), row);
     if (status == STATUS_MEMORY || status == STATUS_UNSUPPORTED) {
         row_verdict(row, "skip", status_message());
         return STATUS_OK;
@@ -218,7 +222,7 @@ static Status run_row(Run *run, const PlanItem *item, const Case *c, const Varia
         run->summary->resumed++;
     } else if (answer == RESUME_REPEATED) {
         run->summary->repeated++;
-    } else if (run->options->budget_seconds > 0 && clock_seconds() - run->begin > run->options->budget_seconds) {
+    } else if (out_of_budget(run)) {
         run->summary->left_by_budget++;
     } else {
         status = execute_row(run, item, c, choice, problem, emulated, row);

@@ -24,6 +24,7 @@ typedef struct Worker {
     ResourceCounts taken;         /* by the last run */
     VariantArgs args;
     bool prepared;
+    bool uploaded; /* for counting: the inputs are on the device and stay the same */
     int runs;
 } Worker;
 

@@ -120,6 +120,9 @@ int command_run(int argc, char **argv) {
     if (status == STATUS_OK && a.variants) status = plan_filter(&plan, a.variants);
     if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
     if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
+    if (status == STATUS_OK && a.options.timeline && access(a.options.timeline, F_OK) != 0)
+        progress_notice(&progress,
+                        "no timeline was written: no CUDA variant passed on a GPU, or counts_reason of its row says why");
     char go_on[700];
     snprintf(go_on, sizeof go_on, "--resume --out %s", a.options.out);
     code = finish(status, &summary, a.options.out, go_on);
