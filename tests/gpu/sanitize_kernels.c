@@ -6,6 +6,7 @@
  *
  * Exit: 0 all ran; 1 a variant failed; 2 a bad scenario; 77 no GPU. */
 #include "device/device.h"
+#include "device/resource.h"
 #include "plan/case.h"
 #include "plan/scenario.h"
 #include "verify/families.h"
@@ -17,6 +18,7 @@
 typedef struct Arrays {
     Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS];
     void *scratch, *state;
+    Resource *resource; /* args->memory; blocks of exact size too, but for those of a pool or an arena */
 } Arrays;
 
 static Status allocate(const Device *device, Array *arrays, int count) {
@@ -37,21 +39,34 @@ static Status upload_inputs(const Device *device, const Op *op, const Case *prob
     return STATUS_OK;
 }
 
+static const char *memory_of(const VariantChoice *choice) {
+    return params_has(&choice->tunables, "memory") ? params_text(&choice->tunables, "memory") : NULL;
+}
+
+/* Outputs that run() allocated, and nothing else, are left of it. */
+static Status check_blocks(const Op *op, const Arrays *a) {
+    for (int i = 0; i < op->out_count && op->sized_by_data; i++) TRY(resource_hand_over(a->resource, &a->out[i]));
+    return resource_end(a->resource);
+}
+
 static Status run_case(const Device *device, const Op *op, const Case *problem, const VariantChoice *choice, Arrays *a, bool *ran) {
     const Variant *variant = choice->entry->variant;
     char reason[REASON_MAX];
     TRY(op->shapes(problem, a->in, a->out));
+    TRY(resource_create(device, memory_of(choice), &a->resource));
+    TRY(resource_begin(a->resource, false));
     VariantArgs args = {.problem = problem,
                         .tunables = &choice->tunables,
                         .in = a->in,
                         .in_count = op->in_count,
                         .out = a->out,
                         .out_count = op->out_count,
-                        .stream = device->stream()};
+                        .stream = device->stream(),
+                        .memory = resource_memory(a->resource)};
     *ran = !variant->supports || variant->supports(&args, reason);
     if (!*ran) return STATUS_OK;
     TRY(allocate(device, a->in, op->in_count));
-    TRY(allocate(device, a->out, op->out_count));
+    if (!op->sized_by_data) TRY(allocate(device, a->out, op->out_count));
     TRY(upload_inputs(device, op, problem, a->in));
     if (variant->scratch_bytes) {
         args.scratch_bytes = variant->scratch_bytes(&args);
@@ -60,13 +75,18 @@ static Status run_case(const Device *device, const Op *op, const Case *problem, 
     }
     if (variant->prepare) TRY(variant->prepare(&args, &a->state));
     args.state = a->state;
-    TRY(variant->run(&args));
-    return device->wait(choice->entry->id);
+    const Status status = variant->run(&args);
+    *ran = status != STATUS_UNSUPPORTED; /* found out from the data */
+    if (!*ran) return STATUS_OK;
+    TRY(status);
+    TRY(device->wait(choice->entry->id));
+    return check_blocks(op, a);
 }
 
 static void release(const Device *device, const Op *op, const VariantChoice *choice, Arrays *a) {
     for (int i = 0; i < op->in_count; i++) device->release(a->in[i].data);
-    for (int i = 0; i < op->out_count; i++) device->release(a->out[i].data);
+    for (int i = 0; i < op->out_count && !op->sized_by_data; i++) device->release(a->out[i].data);
+    resource_destroy(a->resource);
     device->release(a->scratch);
     if (a->state && choice->entry->variant->release) choice->entry->variant->release(a->state);
 }
