@@ -12,8 +12,10 @@ step() {
 }
 step "$build/tests/measure_selftest"
 step "$build/tests/memory_selftest"
+step "$build/tests/counts_selftest"
 step "$source/cmake/python" "$source/tests/scripts/test_mutants.py"
 step "$RUNGS" doctor
+step "$source/cmake/python" "$source/tests/gpu/counts_rows.py" "$build" "$out/counts"
 step "$RUNGS" run smoke --quick --out "$out/smoke.jsonl"
 step "$RUNGS" run edges --verify-only --out "$out/edges.jsonl"
 exit $failed
