@@ -6,6 +6,7 @@ usage: counts_rows.py BUILD_FOLDER [OUT_FOLDER]
 Exit code 0: all good; 1: not; 77: no GPU."""
 import json
 import pathlib
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -72,7 +73,7 @@ def main():
         print(__doc__)
         return 2
     rungs = pathlib.Path(sys.argv[1]) / "bin" / "rungs"
-    if subprocess.run(["nvidia-smi", "-L"], capture_output=True).returncode != 0:
+    if not shutil.which("nvidia-smi") or subprocess.run(["nvidia-smi", "-L"], capture_output=True).returncode != 0:
         print("skipped: no GPU")
         return 77
     folder = pathlib.Path(sys.argv[2] if len(sys.argv) == 3 else tempfile.mkdtemp())
