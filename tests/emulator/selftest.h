@@ -25,7 +25,7 @@ typedef struct SelfTest {
 } SelfTest;
 
 extern const SelfTest CLEAN_BLOCK[], CLEAN_WARP[], CLEAN_ATOMIC[], CLEAN_GRID[], CLEAN_CUB[], CLEAN_AFFINE[], CLEAN_HEAP[],
-    CLEAN_STRINGS[], BUGS_SYNC[], BUGS_MEMORY[], BUGS_HEAP[];
+    CLEAN_OFFSETS[], CLEAN_STRINGS[], BUGS_SYNC[], BUGS_MEMORY[], BUGS_HEAP[];
 
 #ifdef __cplusplus
 }

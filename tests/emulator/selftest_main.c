@@ -114,8 +114,8 @@ static void run_bug(const SelfTest *test, int kind) {
 }
 
 int main(int argc, char **argv) {
-    static const SelfTest *const CLEAN[] = {CLEAN_BLOCK, CLEAN_WARP,   CLEAN_ATOMIC, CLEAN_GRID,
-                                            CLEAN_CUB,   CLEAN_AFFINE, CLEAN_HEAP,   CLEAN_STRINGS};
+    static const SelfTest *const CLEAN[] = {CLEAN_BLOCK,  CLEAN_WARP, CLEAN_ATOMIC,  CLEAN_GRID,   CLEAN_CUB,
+                                            CLEAN_AFFINE, CLEAN_HEAP, CLEAN_OFFSETS, CLEAN_STRINGS};
     static const SelfTest *const BUGS[] = {BUGS_SYNC, BUGS_MEMORY, BUGS_HEAP};
     int kind = 0;
     while (argc > 1 && kind < KIND_COUNT && strcmp(argv[1], KINDS[kind]) != 0) kind++;
