@@ -31,6 +31,8 @@ HOW_TO_GET = {
     "scipy": "./rungs installs it (requirements.txt)",
     "numba": "./rungs installs it (requirements.txt)",
     "pandas": "./rungs installs it (requirements.txt)",
+    "pyarrow": "./rungs installs it (requirements.txt)",
+    "polars": "./rungs installs it (requirements.txt)",
     "torch": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
     "cupy": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
     "jax": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",

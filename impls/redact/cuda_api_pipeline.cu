@@ -1,8 +1,8 @@
 /* Idea: no kernel of its own. A chain of a library's column functions, as one would write it without thinking of kernels:
  *     contains(visibilities, "public"), copy_if_else(names, "X X"), split, slice(second, 0, 1), concatenate(initials, first, " ").
  *   Each makes a whole new column: sizes and validity, offsets by a scan, a stop for the number of bytes, an allocation, the bytes.
- * Traffic: 22 launches, and 5 times the host waits. The chars of names are read twice and written five times over (redacted names, words, initials,
- *   the result); words also pass through memory as 16 bytes of pointer and size each.
+ * Traffic: 27 kernels and 5 numbers to the host, which waits for each. Bytes of names are written four times over: as redacted names,
+ *   words, initials and result. Words also pass through memory as 16 bytes of pointer and size each.
  * Rounding: none; bytes.
  * Limits: its functions say what is done, not the definition of the op: "public" anywhere in the visibility, words between runs of
  *   blanks, names of one word become null. So it is held to the truth `api`.

@@ -11,8 +11,8 @@ template <typename O> struct Gather {
     const long long *indices;
 
     __device__ bool valid(size_t row) const {
-        const long long i = indices[row];
-        return i >= 0 && (size_t)i < strings.rows && strings.valid((size_t)i);
+        const size_t i = (size_t)indices[row]; /* a negative one is huge */
+        return i < strings.rows && strings.valid(i);
     }
     __device__ StringSpan piece(size_t row, int) const { return strings.span((size_t)indices[row]); }
 };
