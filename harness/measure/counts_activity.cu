@@ -163,16 +163,14 @@ static void collect_into(ActivityList *list) {
 }
 
 static const CUpti_ActivityKind KINDS[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL, CUPTI_ACTIVITY_KIND_MEMCPY,
-                                           CUPTI_ACTIVITY_KIND_MEMSET, CUPTI_ACTIVITY_KIND_MARKER}; /* the last only for ranges */
+                                           CUPTI_ACTIVITY_KIND_MEMSET};
 enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
 
-/* What CUPTI itself put between Enable and Disable, such as records of the flush before, is not there: the device was waited for.
- */
-static Status record_call(const Cupti *cupti, CountedCall *call, bool ranges) {
-    const int kinds = ranges ? KIND_COUNT : KIND_COUNT - 1;
+/* The device was waited for before: nothing but the call is between Enable and Disable. */
+static Status record_call(const Cupti *cupti, CountedCall *call) {
     int enabled = 0;
     Status status = STATUS_OK;
-    for (; enabled < kinds && status == STATUS_OK; enabled++) {
+    for (; enabled < KIND_COUNT && status == STATUS_OK; enabled++) {
         const CUptiResult result = cupti->cuptiActivityEnable(KINDS[enabled]);
         if (result != CUPTI_SUCCESS) status = cupti_failed(cupti, result, "cuptiActivityEnable");
     }
@@ -195,16 +193,17 @@ static Status collect(const Cupti *cupti, const MeasuredWork *work, void *stream
     int device = 0;
     TRY_CUDA(cudaGetDevice(&device));
     TRY_CUDA(cudaGetDeviceProperties(&properties, device));
+    if (!cupti_of_callbacks) TRY_CUPTI(cupti, cuptiActivityRegisterCallbacks(give_buffer, take_buffer));
     cupti_of_callbacks = cupti;
-    TRY_CUPTI(cupti, cuptiActivityRegisterCallbacks(give_buffer, take_buffer));
     if (ranges) TRY(listen_to_ranges(cupti));
     CountedCall call;
     Status status = counted_open(&call, work, stream);
     if (status == STATUS_OK) status = counted_flush(&call);
     (void)cupti->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* what the warm-up left, for nobody */
     collect_into(out);
-    if (status == STATUS_OK) status = record_call(cupti, &call, ranges);
+    if (status == STATUS_OK) status = record_call(cupti, &call);
     collect_into(nullptr);
+    if (ranges) (void)cupti->cuptiActivityDisable(CUPTI_ACTIVITY_KIND_MARKER);
     if (status == STATUS_OK) status = counted_put_away(&call);
     counted_close(&call);
     return status;
