@@ -44,6 +44,8 @@ static Status enqueue_sample(GpuSession *session, double hold_seconds) {
     if (session->queued) TRY(gpu_queue_hold(queue, hold_seconds));
     if (session->mode == MEASURE_COLD) TRY(gpu_queue_flush(queue));
     TRY(gpu_queue_stamp(queue, GPU_STAMP_BEFORE));
+    /* What the host does in a call that is not queued ahead is part of its time: nothing of it may pass behind flush and stamp. */
+    if (!session->queued) TRY_CUDA(cudaStreamSynchronize(queue->stream));
     TRY_CUDA(cudaEventRecord(session->begin, queue->stream));
     for (size_t i = 0; i < session->calls; i++) TRY(call_once(session));
     TRY_CUDA(cudaEventRecord(session->end, queue->stream));
@@ -102,7 +104,7 @@ static Status pilot_queued(GpuSession *session, Sample *pilot) {
 }
 
 static Status pilot_events(const SamplingSource *source, GpuSession *session, Sample *pilot) {
-    TRY(pilot_queued(session, pilot));
+    if (!session->work->after) TRY(pilot_queued(session, pilot)); /* allocations wait for the device, and cost the host's time */
     if (!session->queued) TRY(sampling_take(source, pilot));
     if (session->mode == MEASURE_COLD || session->work->after) return STATUS_OK;
     /* One call carries the events' own floor, so the first estimate asks for too few calls: ask again with more of them. */

@@ -3,10 +3,11 @@
  *
  * Three of them, from the cheap case to the most general. Each has: the state of no element (a value-initialised object);
  * push(rule, x, first), where `first` says that a segment begins with x; merge(right), the state of this run and the one to its
- * right; output(rule, i), after all elements up to i. EwmPlain      nan=propagate, one segment, mean: the affine map y -> q y + x;
- * the sum of the weights has a closed form. EwmDecayed    weights decay with time: every mode but the next. EwmRestarted  nan=decay
- * with adjust=false: there pandas brings the sum of the weights back to 1 at every observation, so that what a run does depends on how
- * long ago the last observation before it was. */
+ * right; output(rule, i), after all elements up to i.
+ *   EwmPlain      nan=propagate, one segment, mean: the affine map y -> q y + x; the sum of the weights has a closed form.
+ *   EwmDecayed    weights decay with time: every mode but the next.
+ *   EwmRestarted  nan=decay with adjust=false: there pandas brings the sum of the weights back to 1 at every observation, so that
+ *                 what a run does depends on how long ago the last observation before it was. */
 #ifndef RUNGS_EWM_STATE_CUH
 #define RUNGS_EWM_STATE_CUH
 
