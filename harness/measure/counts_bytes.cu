@@ -8,6 +8,9 @@ enum { PASSES_MAX = 16 };
 
 /* The device is idle at each end of a range: what is in it is the call's, all of it. */
 static Status take_ranges(RangeSession *session, CountedCall *call) {
+    TRY(range_session_push(session, RANGE_SETTLE));
+    TRY(counted_flush(call));
+    TRY(range_session_pop(session));
     TRY(range_session_push(session, RANGE_CALL));
     TRY(counted_run(call));
     TRY(range_session_pop(session));
@@ -17,7 +20,6 @@ static Status take_ranges(RangeSession *session, CountedCall *call) {
 }
 
 static Status take_pass(RangeSession *session, CountedCall *call, bool *all) {
-    TRY(counted_flush(call));
     TRY(range_session_start(session));
     const Status taken = take_ranges(session, call);
     if (taken != STATUS_OK) return taken; /* closing the session ends the pass */

@@ -7,7 +7,7 @@
 
 #if RUNGS_CUPTI_RANGES
 static const char *METRICS[METRIC_COUNT] = {"dram__bytes_read.sum", "dram__bytes_write.sum"};
-static const char *const RANGE_NAMES[RANGE_COUNT] = {"call", "behind"};
+static const char *const RANGE_NAMES[RANGE_COUNT] = {"settle", "call", "behind"};
 
 /* CUPTI's structures carry their size in their first member. */
 #define PARAMS(type, name)                                                                                                         \

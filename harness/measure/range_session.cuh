@@ -1,4 +1,4 @@
-/* range_session.cuh - CUPTI's range profiler, set up to count device memory read and written in two ranges of one pass. For .cu
+/* range_session.cuh - CUPTI's range profiler, set up to count device memory read and written in three ranges of one pass. For .cu
  * files of this module. */
 #ifndef RUNGS_MEASURE_RANGE_SESSION_CUH
 #define RUNGS_MEASURE_RANGE_SESSION_CUH
@@ -10,8 +10,9 @@
 
 #if RUNGS_CUPTI_RANGES
 enum { METRIC_READ, METRIC_WRITTEN, METRIC_COUNT };
-/* The call, and the flush after it: that only reads, so that what is written during it are lines that the call left in L2. */
-enum { RANGE_CALL, RANGE_BEHIND, RANGE_COUNT };
+/* A flush, which writes back what the profiler itself wrote at the pass's start (4.5 MiB on an H200) and is not told; the call; and
+ * the flush after it: that only reads, so that what is written during it are lines that the call left in L2. */
+enum { RANGE_SETTLE, RANGE_CALL, RANGE_BEHIND, RANGE_COUNT };
 
 struct Image {
     uint8_t *bytes;

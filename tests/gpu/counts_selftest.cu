@@ -95,7 +95,9 @@ static void check_kernel(const ActivityList *list, size_t n) {
         return;
     }
     const double occupancy = static_cast<double>(blocks) * THREADS / device.maxThreadsPerMultiProcessor;
-    check(scan->registers == known.numRegs, "scan_kernel: registers", "%.0f", scan->registers, "as the runtime tells");
+    /* The record has what a thread is allocated, in steps of 8; the runtime what the compiler needed. */
+    check(scan->registers >= known.numRegs && scan->registers < known.numRegs + 8, "scan_kernel: registers", "%.0f",
+          scan->registers, "as the runtime tells, rounded up");
     check(scan->shared_bytes == known.sharedSizeBytes, "scan_kernel: shared memory", "%.0f",
           static_cast<double>(scan->shared_bytes), "as the runtime tells");
     check(scan->grid[0] == static_cast<int>(blocks_for(n)) && scan->grid[1] == 1 && scan->block[0] == THREADS &&
