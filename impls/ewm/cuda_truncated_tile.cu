@@ -41,9 +41,7 @@ template <typename T> struct Place {
     const unsigned char *starts; /* NULL: one series */
 };
 
-/* The sum of the last `terms` elements of one series: num = sum q^j x[i-j]; with adjust=false its first element weighs 1, not
- * alpha.
- */
+/* The sum of the last `terms` elements of one series: num = sum q^j x[i-j]; with adjust=false its first weighs 1, not alpha. */
 template <typename T> struct RunningSum {
     T num = 0, surplus = 0; /* surplus: q^(k+1) times the first element, k elements before; 0 once it is dropped */
     unsigned terms = 0;
