@@ -9,7 +9,7 @@
  * Traffic: each element once in and once out; long rows twice in, the second time from the cache.
  * Rounding: in double, to the dtype once, with at most 3 + n/8 steps in a chain and powers of gamma by squaring; what goes from block to
  *   block is double. Short rows and windows: in the dtype.
- * Limits: windows with n / k below the number of cores leave cores idle. A partial sum that passes the range is an
+ * Limits: windows with n / k below the number of cores leave cores idle. k > 32: |gamma|^(k-1) within the range of the dtype. A partial sum that passes the range is an
  *   infinity, even if the whole sum comes back.
  * Origin: Blelloch (1990) for the affine scan; a chain of blocks with the carry handed on: Yan et al., StreamScan (2013). */
 #ifdef __AVX512F__
@@ -56,6 +56,11 @@ static size_t scratch_bytes(const VariantArgs *args) {
     DcsJob job = dcs_job(args);
     dcs_share(&job, params_int(args->tunables, "threads"));
     return dcs_is_chained(&job) ? dcs_chain_bytes(&job) : 0;
+}
+
+/* Short windows are recurrences: no powers. */
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    return dcs_job(args).k <= SHORT_WINDOW || dcs_blocks_fit(args, reason);
 }
 
 static void run_rows(const DcsJob *job) {
@@ -165,6 +170,7 @@ RUNGS_VARIANT(discounted_cumsum, cpu_best) = {
     .summary = "affine scans of eight positions in double, blocks that hand their carry from thread to thread, all cores",
     .origin = "Blelloch 1990; the chain of blocks: Yan, Long and Zhang 2013 (StreamScan)",
     .tunables = TUNABLES,
+    .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,
 };

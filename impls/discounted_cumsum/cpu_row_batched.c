@@ -2,7 +2,7 @@
  * four goes row by row.
  * Traffic: as cpu_sequential: each element once in, once out.
  * Rounding: the same operations on each row as cpu_sequential, so the same bits.
- * Limits: one thread; fewer than four rows gain nothing.
+ * Limits: one thread; fewer than four rows gain nothing. Sums of k terms: as cpu_sequential.
  * Origin: torch-discounted-cumsum 1.1.0, whose C++ takes the rows of a batch four at a time. */
 #include "common/discounted_cumsum/rows.h"
 
@@ -46,5 +46,6 @@ RUNGS_VARIANT(discounted_cumsum, cpu_row_batched) = {
     .backend = BACKEND_CPU,
     .summary = "the recurrence over four rows at a time, one thread",
     .origin = "torch-discounted-cumsum's C++: the rows of a batch in fours",
+    .supports = dcs_blocks_fit,
     .run = run,
 };

@@ -4,7 +4,7 @@
  *   k > 0             each window forth and back by itself, O(n k); threads share the outputs.
  * Traffic: x, dy, gamma once in, dx once out; long rows: y once out and once in, dx once more in. dgamma once out if each element has its own.
  * Rounding: recurrences in double, y and z to the dtype once; sums of dgamma in double.
- * Limits: O(n k) operations for sums of k terms.
+ * Limits: O(n k) operations for sums of k terms. Sums of k terms: |gamma|^(k-1) within the range of double.
  * Origin: torch-discounted-cumsum 1.1.0 (backward); Blelloch (1990). */
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
@@ -166,6 +166,7 @@ RUNGS_VARIANT(discounted_cumsum_grad, cpu_best) = {
     .summary = "both recurrences by vectors and blocks, all cores",
     .origin = "torch-discounted-cumsum's backward; Blelloch 1990",
     .tunables = TUNABLES,
+    .supports = dcs_gradient_fits,
     .scratch_bytes = scratch_bytes,
     .run = run,
 };

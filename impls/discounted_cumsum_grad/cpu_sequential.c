@@ -2,7 +2,7 @@
  * was needed for dgamma. One thread. Sums of k terms: each window forth and back by itself, O(n k).
  * Traffic: x, dy, gamma once in, dx twice out and once in; dgamma once out if each element has its own.
  * Rounding: the recurrences in the dtype; the sum of dgamma over a row, or over all, in double. Sums of k terms in double.
- * Limits: each step waits for the one before it.
+ * Limits: each step waits for the one before it. Sums of k terms: |gamma|^(k-1) within the range of double.
  * Origin: torch-discounted-cumsum 1.1.0 (backward); reverse mode of the recurrence. */
 #include "common/discounted_cumsum/gradient.h"
 
@@ -70,6 +70,7 @@ RUNGS_VARIANT(discounted_cumsum_grad, cpu_sequential) = {
     .backend = BACKEND_CPU,
     .summary = "both recurrences, one after the other, one thread",
     .origin = "torch-discounted-cumsum's backward, on one core",
+    .supports = dcs_gradient_fits,
     .scratch_bytes = scratch_bytes,
     .run = run,
 };

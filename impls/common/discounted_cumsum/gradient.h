@@ -5,6 +5,7 @@
 #ifndef RUNGS_IMPLS_DCS_GRADIENT_H
 #define RUNGS_IMPLS_DCS_GRADIENT_H
 
+#include "common/discounted_cumsum/power.h"
 #include "common/discounted_cumsum/stretch.h"
 
 typedef struct DcsGradient {
@@ -40,6 +41,12 @@ static inline void dcs_put(void *array, size_t element, bool f32, double value) 
 static inline void dcs_adjoint_entry(const DcsGradient *self, size_t row) {
     const size_t element = dcs_walk(&self->adjoint, row, 0).first;
     dcs_put(self->dx, element, self->forward.f32, dcs_value(self->dy, element, self->forward.f32));
+}
+
+/* Beyond it what arrives over k - 1 factors is infinite, and times a sum of 0 or less another infinity a NaN. */
+static inline bool dcs_gradient_fits(const VariantArgs *args, char reason[REASON_MAX]) {
+    const DcsJob job = dcs_job(args);
+    return job.k == 0 || discount_power_fits(args, job.k - 1, DTYPE_F64, reason);
 }
 
 /* Sums of k terms: each window by its own forward and backward recurrence, k steps; what they add to positions [from, end) of a row

@@ -6,6 +6,7 @@
 #ifndef RUNGS_IMPLS_DCS_ROWS_H
 #define RUNGS_IMPLS_DCS_ROWS_H
 
+#include "common/discounted_cumsum/power.h"
 #include "variant.h"
 
 #include <math.h>
@@ -51,6 +52,12 @@ static inline DcsJob dcs_job(const VariantArgs *args) {
 
 static inline const uint8_t *dcs_reset(const VariantArgs *args, int index) {
     return params_choice(&args->problem->params, "reset") == 0 ? NULL : args->in[index].data;
+}
+
+/* Blocks of k positions (rows.inc) weight in the dtype. */
+static inline bool dcs_blocks_fit(const VariantArgs *args, char reason[REASON_MAX]) {
+    const DcsJob job = dcs_job(args);
+    return job.k == 0 || discount_power_fits(args, discount_block_exponent(job.n, job.k), args->problem->dtype, reason);
 }
 
 /* From position `from` of a row. */

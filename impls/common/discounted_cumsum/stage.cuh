@@ -9,6 +9,7 @@
 
 #include "common/affine.cuh"
 #include "common/discounted_cumsum/case.cuh"
+#include "common/discounted_cumsum/power.h"
 
 enum StagePowers { STAGE_POW, STAGE_SQUARING, STAGE_PRODUCTS };
 
@@ -154,11 +155,21 @@ static inline size_t stage_scratch_bytes(const VariantArgs *args) {
     return discount_terms(args) > 0 ? 6 * bytes : discount_is_uniform(args) ? 0 : bytes;
 }
 
+/* The largest power of gamma that sums of k terms are weighted by: the last stage puts a part of 2^s elements, itself joined of two
+ * halves, behind the terms of the lower bits of k. */
+static inline size_t stage_window_exponent(size_t terms) {
+    size_t largest = 1;
+    while (largest <= terms / 2) largest *= 2;
+    return terms - largest > largest / 2 ? terms - largest : largest / 2;
+}
+
 static inline bool stage_supports(const VariantArgs *args, unsigned threads, char reason[REASON_MAX]) {
     const size_t n = discount_n(args), pairs = n > 1 ? stage_pairs<true>(n, stage_count(n) - 1) : 1;
     const size_t most =
         divide_up(pairs, threads) > divide_up(n, STAGE_FLAT_THREADS) ? divide_up(pairs, threads) : divide_up(n, STAGE_FLAT_THREADS);
-    return discount_fits_grid(args, most * discount_batch(args), reason);
+    if (!discount_fits_grid(args, most * discount_batch(args), reason)) return false;
+    const size_t terms = discount_terms(args);
+    return terms == 0 || discount_power_fits(args, stage_window_exponent(terms), args->problem->dtype, reason);
 }
 
 #endif

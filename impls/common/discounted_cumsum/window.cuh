@@ -7,6 +7,7 @@
 #ifndef RUNGS_DISCOUNT_WINDOW_CUH
 #define RUNGS_DISCOUNT_WINDOW_CUH
 
+#include "common/discounted_cumsum/power.h"
 #include "common/discounted_cumsum/scan.cuh"
 
 constexpr size_t WINDOW_DIRECT_MAX = 128;
@@ -117,6 +118,13 @@ template <typename T, bool BACKWARD> struct WindowSums {
     }
     __device__ void end(size_t, size_t) const {}
 };
+
+/* Products of factors are double; a thread that sums its own needs none. */
+static inline bool window_supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    const size_t terms = discount_terms(args);
+    if (terms <= WINDOW_DIRECT_MAX) return true;
+    return discount_power_fits(args, discount_block_exponent(discount_n(args), terms), DTYPE_F64, reason);
+}
 
 /* Scratch: one T for each element, then the strips of either scan. */
 struct WindowPlan {
