@@ -23,8 +23,13 @@ typedef struct Products {
 } Products;
 
 static Num num_of(const RecurrenceLine *line, const RecurrenceSum *sum) {
-    const bool finite = sum->kind == KIND_FINITE;
-    return (Num){true, finite ? sum->value : dd_from(0), sum->magnitude, sum->travelled, recurrence_value(line, sum)};
+    const double plain = recurrence_value(line, sum);
+    if (!isfinite(plain)) return num_input(plain, 0);
+    return num_normalise((Num){.some = true,
+                               .value = sum->value,
+                               .magnitude = sum->magnitude,
+                               .travelled = sum->travelled,
+                               .exponent = -ilogb(line->scale)});
 }
 
 static void emit_y(void *context, size_t element, const RecurrenceSum *sum) {
@@ -65,16 +70,16 @@ static Num product_of(const Discount *self, bool in_neighbour, const Num *num, s
 
 static void settle(const Gradient *g, const Num *num, double *value, double *tolerance) {
     const DiscountErrors *e = &g->errors;
-    const double scale = g->of_x.scale * g->of_dy.scale, magnitude = num->magnitude;
+    const double magnitude = num->magnitude;
     const double chain = g->self->gamma_per == GAMMA_ELEMENT ? 0 : 1024;
-    *value = isfinite(num->plain) ? num->value.hi / g->of_x.scale / g->of_dy.scale : num->plain;
+    *value = num->kind == KIND_FINITE ? num_scaled(num->value.hi, num->exponent) : num_plain(num);
     if (g->self->f32 && fabs(*value) >= 0x1.ffffffp127) *value = copysign(INFINITY, *value);
     *tolerance = 0;
     if (!isfinite(*value) || magnitude == 0) return;
-    if (e->integral && magnitude <= scale / e->u) return;
+    if (e->integral && num_scaled(magnitude, num->exponent) <= 1 / e->u) return;
     const double first_order = 1.01 * e->u * (2 * num->travelled + (2 * e->depth + chain) * magnitude);
     const double most = 0x1p-8 * magnitude;
-    *tolerance = g->times * (first_order < most ? first_order : most) / g->of_x.scale / g->of_dy.scale + 256 * e->depth * e->tiny;
+    *tolerance = num_scaled(g->times * (first_order < most ? first_order : most), num->exponent) + 256 * e->depth * e->tiny;
     if (!(*tolerance < DBL_MAX)) *tolerance = DBL_MAX;
 }
 

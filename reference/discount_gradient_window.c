@@ -1,7 +1,8 @@
 /* dL/dg of sums of the last K terms: the cut of recurrence_window.c, differentiated backwards. A window that begins at `a` before a
  * border c and ends at e = a + K - 1 behind it is
  *     y[e] = H[e] + P[e] T[a],  H: sum of c .. e, P: product of g over c .. e, T: sum of a .. c - 1 as it stands at c - 1.
- * Nothing is divided by and nothing outside a window is touched, so a NaN reaches only what depends on it.
+ * Nothing is divided by and nothing outside a window is touched, so a NaN reaches only what depends on it; products of factors, of
+ * which only some meet elements that are not 0, have no range to leave.
  *
  * All below is by position of the reading order. For e in [c, c + K), with a = e - K + 1 < c:
  *     H[e] = x[e] + g[e] H[e-1], P[e] = g[e] P[e-1], P[c] = g[c];   T[a] = T[a+1] + Q[a+1] x[a], Q[a] = g[a] Q[a+1], Q[c] = 1. */
@@ -18,19 +19,19 @@ typedef struct Tile {
 } Tile;
 
 static Num one(void) {
-    return num_input(1, 1);
+    return num_input(1, 0);
 }
 
 static Num input_at(const RecurrenceLine *line, size_t p) {
     static const double special[] = {[KIND_PLUS_INF] = INFINITY, [KIND_MINUS_INF] = -INFINITY, [KIND_NAN] = NAN};
     const RecurrenceStep step = recurrence_step(line, p);
-    return num_input(step.kind == KIND_FINITE ? step.x / line->scale : special[step.kind], line->scale);
+    return num_input(step.kind == KIND_FINITE ? step.x / line->scale : special[step.kind], 0);
 }
 
 /* g[p]; empty where nothing is carried into p. */
 static Num factor_at(const GradientRow *row, size_t p) {
     const RecurrenceStep step = recurrence_step(&row->x, p);
-    return step.cut ? (Num){0} : num_factor(step.sign);
+    return step.cut ? (Num){0} : num_input(step.sign, 1);
 }
 
 static void forwards(const Tile *t) {

@@ -48,6 +48,14 @@ static bool reaches(const Grad *g, size_t row, size_t q, size_t p) {
     return true;
 }
 
+static void check_value(const Grad *g, int output, size_t i, mpfr_t exact) {
+    double expected = mpfr_get_d(exact, MPFR_RNDN);
+    if (g->x->dtype == DTYPE_F32 && fabs(expected) >= 0x1.ffffffp127) expected = copysign(INFINITY, expected);
+    const double value = g->scan.truth[output].value[i], tolerance = g->scan.truth[output].tolerance[i];
+    if (!truth_agrees(value, expected, 0x1p-52, tolerance))
+        fail_msg("%s: %s[%zu] = %a, not %a (tolerance %a)", g->scan.text, g->scan.out[output].name, i, value, expected, tolerance);
+}
+
 /* dL/dx[q] and dL/dgamma of every index, by the definition: all pairs, all factors of each. */
 static void check(Grad *g) {
     const size_t gammas = array_count(g->gamma);
@@ -74,16 +82,10 @@ static void check(Grad *g) {
                     mpfr_add(*into, *into, others, MPFR_RNDN);
                 }
             }
-            const size_t i = at(g, row, q);
-            const double expected = mpfr_get_d(dx_sum, MPFR_RNDN), value = g->scan.truth[0].value[i];
-            if (!(fabs(value - expected) <= 0x1p-52 * fabs(expected) + 0x1p-20 * g->scan.truth[0].tolerance[i] + 0x1p-1074))
-                fail_msg("%s: dx[%zu] = %a, not %a", g->scan.text, i, value, expected);
+            check_value(g, 0, at(g, row, q), dx_sum);
         }
     for (size_t i = 0; i < gammas; i++) {
-        const double expected = mpfr_get_d(dgamma[i], MPFR_RNDN), value = g->scan.truth[1].value[i];
-        const double tolerance = g->scan.truth[1].tolerance[i];
-        if (!(fabs(value - expected) <= 0x1p-52 * fabs(expected) + 0x1p-20 * tolerance + 0x1p-1074))
-            fail_msg("%s: dgamma[%zu] = %a, not %a (tolerance %a)", g->scan.text, i, value, expected, tolerance);
+        check_value(g, 1, i, dgamma[i]);
         mpfr_clear(dgamma[i]);
     }
     free(dgamma);
@@ -113,6 +115,48 @@ static void every_mode_agrees_with_the_definition(void **state) {
                 check(&self);
                 scan_close(&self.scan);
             }
+}
+
+/* Impulses among zeros: products of factors beyond the range of doubles that meet nothing, or what is small enough. */
+static void factors_leave_the_range_and_gradients_do_not(void **state) {
+    (void)state;
+    static const char *const gammas[] = {"1e30", "-1e29", "1e-30"};
+    for (int mode = 0; mode < 72; mode++) {
+        const bool f32 = mode & 4;
+        char text[512];
+        snprintf(text, sizeof text,
+                 "discounted_cumsum_grad batch=2 n=24 k=%d gamma=%s gamma_per=%s direction=%s reset=%s dtype=%s input=ones",
+                 mode % 24 < 12 ? 20 : 13, gammas[mode / 24], PER[mode % 3], mode & 1 ? "left" : "right",
+                 mode & 2 ? "mask" : "none", f32 ? "f32" : "f64");
+        Grad self;
+        grad_open(&self, text);
+        for (size_t i = 0; i < 48; i++) {
+            array_set(scan_array(&self.scan, "x"), i, i % 5 != 2 ? 0 : (i % 3 ? 3 : -5) * (f32 ? 0x1p-140 : 0x1p-1060));
+            array_set(scan_array(&self.scan, "dy"), i, i % 7 != 3 ? 0 : (i % 2 ? 3 : -1) * (f32 ? 0x1p-145 : 0x1p-900));
+            if (mode & 2) array_set(scan_array(&self.scan, "reset"), i, i == 9);
+        }
+        scan_truth(&self.scan, 0);
+        check(&self);
+        scan_close(&self.scan);
+    }
+}
+
+/* An infinity over factors whose product is below any double is one still, and a 0 over those above is 0. */
+static void infinities_survive_small_products(void **state) {
+    (void)state;
+    Grad g;
+    grad_open(&g, "discounted_cumsum_grad n=24 k=20 gamma=1e-30 gamma_per=element direction=left dtype=f64 input=ones");
+    for (size_t i = 0; i < 24; i++) {
+        array_set(scan_array(&g.scan, "gamma"), i, 1e-30);
+        array_set(scan_array(&g.scan, "x"), i, i == 2 ? INFINITY : 0);
+        array_set(scan_array(&g.scan, "dy"), i, i == 21);
+    }
+    scan_truth(&g.scan, 0);
+    for (size_t i = 0; i < 24; i++) { /* the one window that has both is [2, 21]; others have inf, and 0 of it is asked for */
+        const double value = g.scan.truth[1].value[i];
+        if (i < 3 || i > 21 ? value != 0 : i == 21 ? value != INFINITY : !isnan(value)) fail_msg("dgamma[%zu] = %a", i, value);
+    }
+    scan_close(&g.scan);
 }
 
 /* L = sum dy y by the truth of the op itself. */
@@ -242,8 +286,12 @@ static void long_rows_give_what_their_parts_do(void **state) {
 int main(void) {
     mpfr_inits2(BITS, dx_sum, dgamma_sum, product, others, (mpfr_ptr)0);
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_hand_computed_gradient),           cmocka_unit_test(every_mode_agrees_with_the_definition),
-        cmocka_unit_test(gradients_are_finite_differences),   cmocka_unit_test(a_nan_reaches_what_depends_on_it_and_nothing_else),
+        cmocka_unit_test(a_hand_computed_gradient),
+        cmocka_unit_test(every_mode_agrees_with_the_definition),
+        cmocka_unit_test(factors_leave_the_range_and_gradients_do_not),
+        cmocka_unit_test(infinities_survive_small_products),
+        cmocka_unit_test(gradients_are_finite_differences),
+        cmocka_unit_test(a_nan_reaches_what_depends_on_it_and_nothing_else),
         cmocka_unit_test(long_rows_give_what_their_parts_do),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
