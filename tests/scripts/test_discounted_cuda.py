@@ -24,6 +24,15 @@ suites:
     variants: [cuda_block_scan threads=33]
 """
 
+# Who has the powers of 2 that sums of k terms take: in the dtype, in double, of groups of powers of two, or without any.
+CPU, LOG, BLOCK = {"cpu_sequential", "cpu_row_batched", "cpu_best"}, {"cuda_log_stage", "cuda_log_stage_fused"}, {"cuda_block_scan"}
+POWERS = {
+    "n=2300 k=1024 dtype=f64": CPU | LOG | BLOCK,
+    "n=2300 k=1025 dtype=f64": LOG,
+    "n=2300 k=2250 dtype=f64": set(),
+    "n=300 k=129 dtype=f32": LOG | BLOCK,
+}
+
 
 def run(folder, case, variants):
     out = folder / "rows.jsonl"
@@ -47,6 +56,12 @@ def main():
         expect(found["cuda_block_scan"]["verdict"] == "pass", "the block scan does", done)
         done, found = run(folder, "discounted_cumsum n=100 k=100", ("cuda_cub_scan",))
         expect(found["cuda_cub_scan"]["verdict"] == "pass", "k = n is no k", done)
+        for case, passing in POWERS.items():
+            done, found = run(folder, f"discounted_cumsum gamma=2 input=denormal {case}", sorted(CPU | LOG | BLOCK))
+            passed = {variant for variant, row in found.items() if row["verdict"] == "pass"}
+            expect(len(found) == 6 and passed == passing, f"{case}: {passed} have the powers of gamma", done)
+            refused = [row for variant, row in found.items() if variant not in passing]
+            expect(all(row["verdict"] == "skip" and "beyond the range of" in row["reason"] for row in refused), f"{case}: others say so", done)
         (folder / "strips.yaml").write_text(STRIPS)
         out = folder / "strips.jsonl"
         done = call("run", folder / "strips.yaml", "--emulate", "--verify-only", "--out", out)
