@@ -39,7 +39,7 @@ def fastest_per_variant(rows, mode="cold"):
 
 
 USUAL = {"incomplete": "nan", "degenerate": "nan", "columns": "alike", "order": 4, "k": 0, "direction": "right", "gamma_per": "all", "reference": "received", "adjust": "true",
-         "nan": "decay", "min_periods": 1, "alpha": 0, "com": -1, "halflife": 0, "batch": 1}
+         "nan": "decay", "min_periods": 1, "alpha": 0, "com": -1, "halflife": 0, "batch": 1, "names_bytes": 0, "visibilities_bytes": 0, "redacted_bytes": 0}
 
 
 def says_something(key, value):
@@ -61,6 +61,15 @@ def describe(row, *left_out):
         else:
             numbers.append(f"{key} = {count(value)}")
     return ", ".join([" ".join(words), *numbers, str(row.get("dtype"))])
+
+
+def describe_text(case):
+    """The same of a case's canonical text: "redact, rows = 600000, i32, input names"."""
+    op, *words = case.split()
+    pairs = [word.partition("=")[::2] for word in words]
+    values = {key: int(value) if value.isdigit() else value for key, value in pairs}
+    row = {"op": op, "dtype": values.pop("dtype", "unknown dtype"), "params": {k: v for k, v in values.items() if k not in ("input", "seed")}}
+    return describe(row) + (f", input {values['input']}" if "input" in values else "") + (f", seed {values['seed']}" if values.get("seed", 1) != 1 else "")
 
 
 def main_machine(results):

@@ -6,16 +6,18 @@ import sys
 import figures_accuracy
 import figures_ceiling
 import figures_claims
+import figures_curves
 import figures_enqueue
 import figures_gnuplot
 import figures_growth
 import figures_ladder
 import figures_offset
 import figures_sizes
+import figures_timeline
 import figures_window
 import rows
 
-ALL = (figures_claims, figures_enqueue, figures_ladder, figures_sizes, figures_window, figures_ceiling, figures_accuracy, figures_growth, figures_offset, figures_gnuplot)
+ALL = (figures_claims, figures_enqueue, figures_ladder, figures_sizes, figures_curves, figures_timeline, figures_window, figures_ceiling, figures_accuracy, figures_growth, figures_offset, figures_gnuplot)
 
 
 def draw_all(results, out):

@@ -19,8 +19,10 @@ def groups_of(claims):
 
 
 def plain(spec):
-    """cuda_naive from rolling/cuda_naive threads=128."""
-    return r.name_of(str(spec)).split(" ")[0]
+    """cuda_naive from rolling/cuda_naive threads=128; of tunables only where memory came from, unless it is cudaMalloc."""
+    name, *tunables = r.name_of(str(spec)).split(" ")
+    memory = next((word[7:] for word in tunables if word.startswith("memory=") and word != "memory=cuda"), None)
+    return f"{name}, {memory}" if memory else name
 
 
 def label(c):
@@ -35,7 +37,7 @@ def draw_op(results, op, claims, out):
     axes.set_xscale("log")
     values = [v for c in claims for v in (c["value"], c["ours"], c.get("low"), c.get("high")) if v]
     low, high = min(1, *values) / 1.25, max(values) * max(1.9, (max(values) / min(1, *values)) ** 0.16)
-    y, ticks = 0.0, []
+    y, ticks, word = 0.0, [], max(1.5, (high / low) ** 0.1)  # word: the factor that a number covers on the axis
     for (hardware, text), some in groups.items():
         begin, value = (some[0]["low"], some[0]["high"]) if some[0].get("rule") == "range" else (1, some[0]["value"])
         axes.barh(y, value - begin, 0.72, left=begin, color=style.PUBLISHED)
@@ -47,7 +49,7 @@ def draw_op(results, op, claims, out):
             axes.barh(y, c["ours"] - 1, 0.8, left=1, color=colour)
             end, limits = max(c["ours"], 1), [limit for limit in (c.get("low"), c.get("high")) if limit]
             for limit in sorted(limits):  # the number stands clear of the marks
-                end = limit if end <= limit < 1.5 * end else end
+                end = limit if end <= limit < word * end else end
             axes.annotate(f"{significant(c['ours'])}x", (end, y), (4, 0), textcoords="offset points", va="center", fontsize=8.5, color=colour, weight="bold")
             for limit in limits:
                 axes.plot([limit] * 2, [y - 0.48, y + 0.48], color="#222222", lw=1.3)

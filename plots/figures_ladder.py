@@ -67,7 +67,7 @@ def scale_axis(axes, values):
     """Logarithmic where a linear axis would hide the smaller bars."""
     logarithmic = max(values) / min(values) > 60
     if logarithmic:
-        low, high = min(values) / 1.5, max(values) * 7
+        low, high = min(values) / 1.5, max(values) * max(7, (max(values) / min(values)) ** 0.35)  # room for the words at the ends
         axes.set_xscale("log")
         axes.set_xlim(low, high)
         ticks = [10.0**k for k in range(-4, 6) if low <= 10.0**k <= high]

@@ -1,7 +1,8 @@
-"""Tables of times that a source printed: scenarios/published/<op>.csv.
+"""Tables that a source printed: scenarios/published/<op>.csv.
 
 Lines that begin with '#' say `key: value` (source, hardware, unit, params of the cases such as `input: uniform`); then a header: parameters of the op,
-then variants that do what the source's columns did; then numbers.
+then variants that do what the source's columns did; then times. With `layout: points` a line is one variant at one size instead: where it was printed,
+parameters, variant, tunables, and whatever numbers are known of it.
 """
 import csv
 import dataclasses
@@ -18,23 +19,52 @@ class Series:
     lines: dict  # variant -> [(value of the parameter, seconds)]
 
 
+@dataclasses.dataclass
+class Points:
+    said: dict
+    lines: list  # {"variant": text, "rows": number, ...}: what is empty is left out
+
+
+def split(path):
+    """(lines of comments, lines of the table)."""
+    lines = [line for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+    return [line for line in lines if line.startswith("#")], [line for line in lines if not line.startswith("#")]
+
+
+def comments(path):
+    pairs = (line[1:].partition(":") for line in split(path)[0])
+    return {key.strip(): value.strip() for key, _, value in pairs}
+
+
 def read(path):
     """(what the comments say, the header, the lines as {column: number})."""
-    said, data = {}, []
-    for line in path.read_text(encoding="utf-8").splitlines():
-        if line.startswith("#"):
-            key, _, value = line[1:].partition(":")
-            said[key.strip()] = value.strip()
-        elif line.strip():
-            data.append(line)
+    data = split(path)[1]
     table = [{name: float(value) for name, value in line.items() if value} for line in csv.DictReader(data)]
-    return said, next(csv.reader(data)), table
+    return comments(path), next(csv.reader(data)), table
+
+
+def number_or_text(value):
+    try:
+        return float(value)
+    except ValueError:
+        return value
+
+
+def points(op):
+    """What was printed of single variants and sizes; None if that is not how the op's source printed it."""
+    path = FOLDER / f"{op}.csv"
+    if not path.exists() or comments(path).get("layout") != "points":
+        return None
+    lines = [{name: number_or_text(value) for name, value in line.items() if value} for line in csv.DictReader(split(path)[1])]
+    return Points(comments(path), lines)
 
 
 def series(op, parameter, row):
     """The published lines over this parameter, the others being as in the row; None if the source printed none."""
     path = FOLDER / f"{op}.csv"
     if not path.exists():
+        return None
+    if comments(path).get("layout") == "points":
         return None
     said, header, table = read(path)
     params = row.get("params") or {}

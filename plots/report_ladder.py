@@ -3,6 +3,7 @@ import collections
 import math
 
 import choose
+import report_counts
 import rows as r
 from markdown import details, pictures_of, table, without_empty
 from words import count, percent, rate, seconds, seconds_between, significant
@@ -165,6 +166,8 @@ def ladder_of_op(results, rows):
             text = sweep_text(results, group, parameter)
             parts.append(f"**{title(group[0], parameter)}**\n\n{text}" if k == 0 else details(title(group[0], parameter), text))
             shown |= {row["case"] for row in group}
+    counted = report_counts.counts_of_op(rows[0]["op"], rows, title)
+    parts += [counted] if counted else []
     groups = [[row for row in group if row["case"] not in shown] for group in by_input(rows)]
     if groups:
         parts.append("#### Time on many inputs\n\nMedian of cold calls; the errors of the same rows are under Accuracy. **fail**: wrong, so without a time.")
@@ -192,5 +195,5 @@ def ladder(results, pictures, why_none):
            "- *over X*: how many times faster than X in the same case\n"
            "- *error / bound*: the largest error as a multiple of what is allowed; at most 1 passes. Where a variant is held to a looser bound of its own, that bound is named "
            "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula")
-    drawn = pictures_of(pictures, "ladder_", "sizes_", "window_", "throughput_", "ceiling_") or why_none
+    drawn = pictures_of(pictures, "ladder_", "sizes_", "curves_", "timeline_", "window_", "throughput_", "ceiling_") or why_none
     return "\n\n".join([drawn, how, *parts])

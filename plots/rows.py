@@ -18,12 +18,13 @@ class NoRows(BadResults):
 class Results:
     """Everything read, the latest row for each machine, case and variant with its tunables."""
 
-    def __init__(self, environments, ceilings, rows, claims, warnings):
+    def __init__(self, environments, ceilings, rows, claims, warnings, traces=()):
         self.environments = environments  # run -> environment
         self.ceilings = ceilings          # run -> device -> name -> ceiling
         self.rows = rows
         self.claims = claims
         self.warnings = warnings
+        self.traces = list(traces)        # timelines beside the files
         self.times = {}                   # (machine, case, spec, mode) -> median, for speed-ups
         for row in rows:
             for mode, timed in (row.get("timing") or {}).items():
@@ -72,7 +73,12 @@ def load(paths):
         warnings.append(f"claims judged by rules of before, left out: {old_rules}; 'rungs judge' judges them anew")
     claims = list(latest_claims.values()) + [c for lines in judged.values() for c in lines]
     claims.sort(key=lambda c: (dates.get(c.get("run"), ""), str(c.get("scenario"))))
-    return Results(environments, ceilings, without_stand_ins(latest_rows), claims, warnings)
+    return Results(environments, ceilings, without_stand_ins(latest_rows), claims, warnings, traces_beside(paths))
+
+
+def traces_beside(paths):
+    """NAME-timeline.json in the folders of these files; of two of one op the later name is drawn last, over the other."""
+    return sorted({trace for folder in {pathlib.Path(path).resolve().parent for path in paths} for trace in folder.glob("*-timeline.json")})
 
 
 def without_stand_ins(latest):

@@ -11,6 +11,7 @@ import sys
 
 import matplotlib.pyplot as plt
 
+import choose
 import style
 
 KIND_COLOURS = {"copy": "#E69F00", "fill": "#8C8C8C"}
@@ -49,7 +50,7 @@ def rows_of(call):
     """[(label, [event])], from the top down."""
     ranges = with_depths([e for e in call["events"] if e["kind"] == "range"])
     device = [e for e in call["events"] if e["kind"] != "range"]
-    rows = [("ranges" if depth == 0 else "", [e for d, e in ranges if d == depth]) for depth in range(max((d for d, _ in ranges), default=-1) + 1)]
+    rows = [("steps (host)" if depth == 0 else "", [e for d, e in ranges if d == depth]) for depth in range(max((d for d, _ in ranges), default=-1) + 1)]
     streams = sorted({e["stream"] for e in device})
     for stream in streams:
         name = "device" if len(streams) == 1 else f"stream {stream}"
@@ -113,6 +114,12 @@ def texts_of(event, numbers):
     return [name, name[:7] + ".."] if event["kind"] == "range" else [f"{numbers[name]} {name}", str(numbers[name])] if event["kind"] == "kernel" else [name]
 
 
+def title_of(call):
+    """"cuda_two_pass memory=cuda: redact, rows = 600000, i32, input names": what is as always is left out."""
+    variant, found, case = call["title"].partition(": ")
+    return f"{variant.split('/', 1)[-1]}: {choose.describe_text(case)}" if found and case else call["title"]
+
+
 def draw_call(axes, call, numbers):
     rows = rows_of(call)
     last = max((event["end"] for event in call["events"]), default=1.0)
@@ -128,7 +135,7 @@ def draw_call(axes, call, numbers):
             width = event["end"] - event["begin"]
             axes.barh(y, width, left=event["begin"], height=BAR, color=colour, edgecolor="#7F9DB9" if is_range else "white", linewidth=0.5)
             write_inside(axes, event["begin"] + width / 2, y, width, texts_of(event, numbers), "#222222" if is_range else "white")
-    axes.set_title(call["title"], fontsize=9.5)
+    axes.set_title(f"{title_of(call)}: {microseconds(last)}", fontsize=9.5)
     axes.set_xlabel("microseconds since the call's first event")
 
 
@@ -159,7 +166,7 @@ def draw(calls, path):
         top -= BETWEEN + key
         draw_key(figure.add_axes([0.11, top / total, 0.87, max(key, 0.01) / total]), call, numbers)
         top -= BELOW
-    figure.savefig(path)
+    figure.savefig(path, metadata={"Date": None, "Creator": None} if str(path).endswith(".svg") else {"Software": None})
     plt.close(figure)
 
 

@@ -69,7 +69,7 @@ def check_drawing(folder):
     ranges = timeline.with_depths([e for e in calls[0]["events"] if e["kind"] == "range"])
     expect([(depth, one["name"]) for depth, one in ranges] == [(0, "redact"), (1, "sizes"), (1, "offsets"), (1, "allocate"), (1, "write")],
            f"ranges by depth: {[(d, e['name']) for d, e in ranges]}")
-    expect([label for label, _ in timeline.rows_of(calls[0])] == ["ranges", "", "device", "copies, fills"], "rows of a panel")
+    expect([label for label, _ in timeline.rows_of(calls[0])] == ["steps (host)", "", "device", "copies, fills"], "rows of a panel")
     name, kind, count, total = timeline.key_of(calls[1])[0]
     expect((name, kind, count) == ("gather_kernel", "kernel", 2) and abs(total - 24.9) < 1e-9, "the key sums launches up, the longest first")
     expect_error(draw(golden, out, "--only", "no such variant"), 3, "no call to draw")
