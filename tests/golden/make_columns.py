@@ -9,7 +9,7 @@ import sys
 from make_rows import ceilings, environment, mode, no_mode
 
 RUN = "20260102T030405Z-00000003"
-SIZES = (600_000, 1_000_000, 2_000_000, 5_000_000, 6_000_000, 8_000_000, 10_000_000, 20_000_000)
+SIZES = (600_000, 1_000_000, 2_000_000, 5_000_000, 6_000_000, 8_000_000, 10_000_000, 20_000_000, 50_000_000)
 BYTES_PER_ROW = 37.7
 # variant: (microseconds of a call, of an allocation by cudaMalloc, of a million rows), allocations, launches, bytes over minimum, peak bytes a row
 VARIANTS = {
