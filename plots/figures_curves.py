@@ -79,11 +79,16 @@ def marks(lines, lines_too=()):
 
 
 def legend_of(both, colours):
-    handles = [plt.Line2D([], [], color=colours[name][0], marker=colours[name][1], linestyle="", label=name.removeprefix("cuda_")) for name in colours if any(name == v for v, _ in both)]
-    for memory, (text, dashes, face) in MEMORY.items():
-        if any(memory == m for _, m in both):
-            handles.append(plt.Line2D([], [], color="#444444", marker="o", markersize=4.5, linestyle=dashes, markerfacecolor=face or "#444444", label=text))
-    return handles
+    """Variants, then memory: two rows, where it takes two (see style.head), which are filled column by column."""
+    variants = [plt.Line2D([], [], color=colours[name][0], marker=colours[name][1], linestyle="", label=name.removeprefix("cuda_")) for name in colours if any(name == v for v, _ in both)]
+    memory = [plt.Line2D([], [], color="#444444", marker="o", markersize=4.5, linestyle=dashes, markerfacecolor=face or "#444444", label=text)
+              for key, (text, dashes, face) in MEMORY.items() if any(key == m for _, m in both)]
+    if sum(len(handle.get_label()) for handle in variants + memory) < 90:
+        return variants + memory
+    nothing = [plt.Line2D([], [], linestyle="", label=" ")]
+    longer = max(len(variants), len(memory))
+    pairs = zip(variants + nothing * (longer - len(variants)), memory + nothing * (longer - len(memory)))
+    return [handle for pair in pairs for handle in pair]
 
 
 def draw_pair(results, rows, printed, mine, colours, what, out, name, limits=(None, None)):
