@@ -1,6 +1,7 @@
-/* Idea: one read. A thread takes the first value of its part of a column as provisional mean and adds powers of the distances from
- * it, which needs no division and no chain; the part's sums become central moments once, at its end, and parts are merged by
- * Pebay's formulas as trees (moments/columns.cuh has the grid, moments/central.cuh the formulas).
+/* Idea: one read. A thread takes the first value of its part of a column (for orders 5 and 6 the mean of the first eight) as
+ * provisional mean and adds powers of the distances from it, which needs no division and no chain; the part's sums become central
+ * moments once, at its end, and parts are merged by Pebay's formulas as trees (moments/columns.cuh has the grid,
+ * moments/central.cuh the formulas).
  * Traffic: 1 read of the matrix; partial results beside it, 1% and less of a tall matrix.
  * Rounding: in double by default. A part keeps its mean as a distance from its first value, so a mean far from zero costs nothing; a
  *   conversion loses about (rows of a part) u. An outlier as first value costs its own part only, whose moments it makes anyway.

@@ -7,10 +7,11 @@
  *
  * A Pass<T, A, ORDER, WEIGHTED> says what is computed (moments/two_pass.cuh, moments/one_read.cuh):
  *     LINES               that a thread loads at once, as registers allow: 64 KiB per SM in flight are enough to fill the bus
+ *     OPENING             values of a thread's column that start() looks at
  *     Given               what it knows of the columns beforehand
  *     Step                what all columns of a thread share while it walks over lines: step.next() before each line
- *     Column              the state of one column: init(given, c), start(x) with the first value that will be pushed, push(x, w,
- *                         step), partial(step)
+ *     Column              the state of one column: init(given, c), start(first, n) with the first OPENING values that will be
+ *                         pushed, or as many as there are, push(x, w, step), partial(step)
  *     Partial             default: of nothing; merge(other)
  *     finish(view, given, c, partial)
  */
@@ -99,7 +100,7 @@ __device__ typename Pass::Partial rest_partial(const Walk<Pass> &walk, typename 
     typename Pass::Column column;
     typename Pass::Step step;
     column.init(given, (offset + j) % walk.view.cols);
-    column.start(x);
+    column.start(&x, 1);
     step.next();
     column.push(x, walk.weight(plan.lines, j), step);
     return column.partial(step);
@@ -125,7 +126,14 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, Pass::BLOCKS_PER_SM)
         for (unsigned j = 0; j < SIZE; j++) {
             walk.row_in_line[j] = plan.fold == 1 ? 0 : (unsigned)((offset + j) / view.cols);
             walk.column[j].init(given, plan.fold == 1 ? offset + j : (offset + j) % view.cols);
-            if (begin < end) walk.column[j].start(view.x[begin * plan.line + offset + j]);
+            T opening[Pass::OPENING];
+            int values = 0;
+#pragma unroll
+            for (int k = 0; k < Pass::OPENING; k++) {
+                const size_t line = begin + (size_t)k * plan.ty;
+                if (line < end) opening[values++] = view.x[line * plan.line + offset + j];
+            }
+            if (values > 0) walk.column[j].start(opening, values);
         }
         walk.lines(begin, end, offset);
 #pragma unroll

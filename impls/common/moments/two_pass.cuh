@@ -22,7 +22,7 @@ template <typename T, typename A, bool WEIGHTED> struct SumPass {
     using Given = Means<A>; /* to be filled */
     using Step = CountStep;
     static constexpr bool IS_WEIGHTED = WEIGHTED;
-    static constexpr int BLOCKS_PER_SM = 2, LINES = WEIGHTED ? 4 : 8;
+    static constexpr int BLOCKS_PER_SM = 2, LINES = WEIGHTED ? 4 : 8, OPENING = 1;
 
     struct Partial {
         A sum = 0, weight = 0;
@@ -37,7 +37,7 @@ template <typename T, typename A, bool WEIGHTED> struct SumPass {
         Partial all;
         Extremes<T> extremes;
         __device__ void init(const Given &, size_t) {}
-        __device__ void start(T) {}
+        __device__ void start(const T *, int) {}
         __device__ void push(T x, T w, const Step &) {
             all.sum += WEIGHTED ? (A)w * (A)x : (A)x;
             if (WEIGHTED) all.weight += (A)w;
@@ -65,7 +65,7 @@ template <typename T, typename A, int ORDER, bool WEIGHTED> struct DeviationPass
     using Given = Means<A>;
     using Step = CountStep;
     static constexpr bool IS_WEIGHTED = WEIGHTED;
-    static constexpr int BLOCKS_PER_SM = 2, LINES = ORDER > 4 && WEIGHTED ? 4 : 8;
+    static constexpr int BLOCKS_PER_SM = 2, LINES = ORDER > 4 && WEIGHTED ? 4 : 8, OPENING = 1;
 
     static constexpr bool SCALED = sizeof(T) == sizeof(A);
 
@@ -83,7 +83,7 @@ template <typename T, typename A, int ORDER, bool WEIGHTED> struct DeviationPass
             center = means.mean[c];
             if (SCALED) scale = means.scale[c];
         }
-        __device__ void start(T) {}
+        __device__ void start(const T *, int) {}
         __device__ void push(T x, T w, const Step &) {
             const A distance = (A)x - center, d = SCALED ? distance * scale : distance;
             A term = WEIGHTED ? (A)w * d : d;
