@@ -57,6 +57,12 @@ static size_t in_use(const Worker *worker) {
     return bytes > held ? bytes - held : 0;
 }
 
+/* By how much more is in use than before; 0 if that is too little to be a block that somebody keeps. */
+static size_t growth(const Worker *worker, size_t before) {
+    const size_t after = in_use(worker);
+    return after > before && after - before >= worker->device->in_use_step ? after - before : 0;
+}
+
 /* Output i once a call is over: as run() set it, or as we gave it. */
 static const Array *output(const Worker *worker, int i) {
     return worker->op->sized_by_data ? &worker->out[i] : &worker->buffers_out[i].array;
@@ -112,8 +118,7 @@ static Status check_growth(Worker *worker) {
         TRY(outputs_end(worker));
         TRY(outputs_begin(worker, false));
         TRY(worker->device->wait("releasing the outputs"));
-        const size_t after = in_use(worker);
-        grown = after > before ? after - before : 0;
+        grown = growth(worker, before);
     }
     return grown > 0 ? leaks(grown) : STATUS_OK;
 }
@@ -130,12 +135,12 @@ static Status call(Worker *worker, bool guarded, Status (*take)(Worker *), doubl
     TRY(worker_call(worker));
     TRY(worker->device->wait(worker->entry->id));
     *seconds = clock_seconds() - begin;
-    const size_t after = counted ? in_use(worker) : 0;
+    const bool grown = counted && growth(worker, before) > 0;
     TRY(outputs_end(worker));
     worker->taken = resource_counts(worker->resource);
     TRY(outputs_check(worker));
     TRY(take(worker));
-    if (after > before) TRY(check_growth(worker));
+    if (grown) TRY(check_growth(worker));
     return outputs_begin(worker, guarded);
 }
 

@@ -195,6 +195,7 @@ const Device *device_cuda(void) {
         .wait = cuda_wait,
         .stream = cuda_stream,
         .in_use = cuda_in_use,
+        .in_use_step = (size_t)2 << 20,
     };
     return &device;
 }

@@ -28,6 +28,9 @@ typedef struct Device {
     void *(*stream)(void);
     /* Bytes in use on the device (CUDA: used device memory; CPU: malloc's). To find leaks by difference. NULL: cannot be told. */
     size_t (*in_use)(void);
+    /* What grows by less is not an allocation that was kept: CUDA takes memory from the device 2 MiB at a time, and its driver some
+     * 64 KiB now and then for itself. 0: every byte tells. */
+    size_t in_use_step;
     /* From now on variants may neither read nor write these bytes, the beginning or the end of an allocation; copy_in, copy_out and
      * fill still may. NULL: the device cannot watch. */
     void (*forbid)(void *from, size_t bytes);
