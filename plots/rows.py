@@ -2,6 +2,7 @@
 import json
 import math
 import pathlib
+import re
 
 SCHEMA = 1
 RULES = ("about", "at_least", "at_most", "range")  # of claims
@@ -58,9 +59,10 @@ def load(paths):
             by_name = {c["name"]: c for c in line.get("ceilings") or [] if c.get("name") and c.get("value")}
             ceilings.setdefault(line.get("run"), {})[line.get("device") or "unknown device"] = by_name
         elif line["kind"] == "row":
+            settle(line)
             key = machine, line.get("case"), line.get("spec"), is_emulated(line), is_declared(line)
             if not only_verifies(line, latest_rows.get(key)):
-                latest_rows[key] = settle(line)
+                latest_rows[key] = line
         elif line["kind"] == "claim" and line.get("scenario") not in judged:
             if line.get("rule") in RULES:
                 latest_claims[machine, line.get("id")] = line
@@ -92,9 +94,26 @@ def only_verifies(row, earlier):
     return bool(earlier and earlier.get("timing") and row["verdict"] == "pass" and not row.get("timing"))
 
 
+# (op, parameter) -> how a value was spelt in rows of before: spelt, now.
+SPELT = {("ewm", "adjust"): {"yes": "true", "no": "false"}}
+WHOLE = re.compile(r"(?<==)\d(?:\.\d+)?e\+0\d(?= )")  # 3e+02, in texts of cases
+
+
+def respell(row):
+    """Older rows join newer ones of the same case."""
+    case = row.get("case") or ""
+    for (op, name), now in SPELT.items():
+        value = row["params"].get(name)
+        if row.get("op") == op and value in now:
+            row["params"][name] = now[value]
+            case = case.replace(f" {name}={value} ", f" {name}={now[value]} ")
+    row["case"] = WHOLE.sub(lambda number: f"{float(number.group()):.0f}", case)
+
+
 def settle(row):
     """What is null or absent where the readers need something to ask; all else is asked for with care."""
     row["params"] = row.get("params") or {}
+    respell(row)
     row["dtype"] = row.get("dtype") or "unknown dtype"
     row["input"] = row.get("input") or "unknown input"
     if row.get("errors"):

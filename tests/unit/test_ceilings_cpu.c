@@ -56,9 +56,9 @@ static Status told_timer(void *context, const MeasuredWork *work, const MeasureL
 }
 
 static const int INDEX[] = {0, 1, 2};
-static const CeilingTrial TRIALS[] = {{"slow", {NULL, (void *)(uintptr_t)&INDEX[0]}},
-                                      {"fast", {NULL, (void *)(uintptr_t)&INDEX[1]}},
-                                      {"slower", {NULL, (void *)(uintptr_t)&INDEX[2]}}};
+static const CeilingTrial TRIALS[] = {{"slow", {.context = (void *)(uintptr_t)&INDEX[0]}},
+                                      {"fast", {.context = (void *)(uintptr_t)&INDEX[1]}},
+                                      {"slower", {.context = (void *)(uintptr_t)&INDEX[2]}}};
 
 static void the_fastest_way_wins_and_is_measured_again(void **state) {
     (void)state;
