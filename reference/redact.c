@@ -123,12 +123,12 @@ static Status adopt_column(const Array *column, const char *word, size_t rows, b
     return redact_check_bytes(column[0].dtype, what, column[1].shape[0]);
 }
 
-/* What the output can need: counted where the data is there, and bounded where only its shape is. */
+/* What the output can need by either oracle: counted where the data is there, and bounded where only its shape is. */
 static Status most_redacted(const Array *in, size_t rows, bool names_null, bool visibilities_null, size_t *most) {
     Array present[REDACT_INPUT_COUNT];
     memcpy(present, in, sizeof present);
-    if (!names_null) present[REDACT_NAMES_VALIDITY].shape[0] = 0;
-    if (!visibilities_null) present[REDACT_VISIBILITIES_VALIDITY].shape[0] = 0;
+    if (!names_null) present[REDACT_NAMES_VALIDITY] = array_1d("names.validity", DTYPE_U8, 0);
+    if (!visibilities_null) present[REDACT_VISIBILITIES_VALIDITY] = array_1d("visibilities.validity", DTYPE_U8, 0);
     *most = in[REDACT_NAMES_CHARS].shape[0] + 5 * rows; /* a first character of four bytes, a space, the whole name */
     for (int i = 0; i < REDACT_INPUT_COUNT; i++)
         if (!present[i].data && array_count(&present[i]) > 0) {

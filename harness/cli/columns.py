@@ -87,7 +87,7 @@ def load(name, text):
         if path.endswith(CSV):
             return as_strings(path, read_csv(path, wanted, name))[0], False
         return as_strings(path, read_arrow(path, wanted, name))
-    except (OSError, ValueError, KeyError) as error:  # pyarrow's own errors are ValueErrors and KeyErrors
+    except (OSError, ValueError, KeyError, NotImplementedError) as error:  # what pyarrow's own errors are as well
         words = " ".join(str(error).split())
         raise Wrong(words if path in words else f"{path}: {words}") from error
 

@@ -33,6 +33,7 @@ size_t pool_held_bytes(void *pool) {
 #include <stdint.h>
 
 static Status failed(cudaError_t error, const char *what) {
+    (void)cudaGetLastError(); /* the runtime remembers: the next launch would be blamed */
     return status_fail(STATUS_DEVICE, "%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error));
 }
 

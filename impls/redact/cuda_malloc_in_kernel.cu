@@ -28,7 +28,7 @@ static size_t heap_mib(const VariantArgs *args) {
 }
 
 /* A row's size; its bytes in memory of their own and its validity on the way. */
-template <typename O> struct Transform {
+template <typename O> struct MallocTransform {
     RedactView<O> view;
     unsigned char *validity, **pieces;
     O *sizes;
@@ -91,7 +91,7 @@ template <typename O> struct Redaction {
 
     Status transform(const VariantArgs *args, const RedactView<O> &view, OffsetsResult *result) {
         StepRange step("redact");
-        TRY(offsets_sum(args, tiles, Transform<O>{view, out.validity, pieces, sizes, tiles.result}, result));
+        TRY(offsets_sum(args, tiles, MallocTransform<O>{view, out.validity, pieces, sizes, tiles.result}, result));
         if (result->notes[MISSED])
             return status_fail(STATUS_MEMORY, "%llu of %zu rows did not fit the device heap of %zu MiB; set heap_mib",
                                result->notes[MISSED], view.rows(), *(const size_t *)args->state / MIB);

@@ -9,6 +9,8 @@
  * Origin: Wendt and Kimball, "Mastering String Transformations in RAPIDS libcudf" (2022), the custom kernel with preallocated memory. */
 #include "common/redact/gather.cuh"
 
+#include <type_traits>
+
 static const ParamSpec TUNABLES[] = {MEMORY_TUNABLE, {}};
 
 /* notes[UNSAFE]: NO_ROW minus the first row that does not fit; 0 if all do. */
@@ -16,7 +18,7 @@ enum { UNSAFE };
 static constexpr unsigned long long NO_ROW = ~0ull;
 
 /* A row's size; its bytes and its validity on the way. */
-template <typename O> struct Transform {
+template <typename O> struct PreallocatedTransform {
     RedactView<O> view;
     unsigned char *validity, *work;
     O *sizes;
@@ -63,12 +65,12 @@ template <typename O> struct Redaction {
 
     Status refuse(const VariantArgs *args, const RedactView<O> &view, size_t row) const {
         const cudaStream_t stream = (cudaStream_t)args->stream;
-        O size, offsets[2];
+        O size, offsets[2]; /* a size can be more than O's largest number: it is what does not wrap in as many bits */
         TRY_CUDA(cudaMemcpyAsync(&size, sizes + row, sizeof size, cudaMemcpyDeviceToHost, stream));
         TRY_CUDA(cudaMemcpyAsync(offsets, view.names.offsets + row, sizeof offsets, cudaMemcpyDeviceToHost, stream));
         TRY_CUDA(cudaStreamSynchronize(stream));
-        return status_fail(STATUS_UNSUPPORTED, "row %zu needs %lld bytes, its input has %lld; a preallocated row has no more", row,
-                           (long long)size, (long long)(offsets[1] - offsets[0]));
+        return status_fail(STATUS_UNSUPPORTED, "row %zu needs %llu bytes, its input has %lld; a preallocated row has no more", row,
+                           (unsigned long long)(std::make_unsigned_t<O>)size, (long long)(offsets[1] - offsets[0]));
     }
 
     Status transform(const VariantArgs *args, const RedactView<O> &view, OffsetsResult *result) {
@@ -78,7 +80,7 @@ template <typename O> struct Redaction {
         TRY(strings_allocate(args, view.rows(), view.nullable(), &out));
         TRY(offsets_tiles_create(args, view.rows(), &tiles));
         TRY(offsets_notes_clear(args, &tiles));
-        TRY(offsets_sum(args, tiles, Transform<O>{view, out.validity, work, sizes, tiles.result}, result));
+        TRY(offsets_sum(args, tiles, PreallocatedTransform<O>{view, out.validity, work, sizes, tiles.result}, result));
         if (result->notes[UNSAFE]) return refuse(args, view, (size_t)(NO_ROW - result->notes[UNSAFE]));
         return offsets_check<O>(result->bytes);
     }

@@ -36,6 +36,11 @@ def own_columns(folder):
         offsets, chars = numpy.load(folder / "offsets.npy"), numpy.load(folder / "chars.npy").tobytes()
         expect(offsets.dtype == dtype and [chars[a:b].decode() for a, b in zip(offsets, offsets[1:])] == REDACTED, f"exec: {dtype}: the column")
         expect(numpy.load(folder / "validity.npy").shape == (0,), f"exec: {dtype}: outputs have their true sizes, not the largest possible")
+    offsets = numpy.load(folder / "names.offsets.npy")
+    for at, value in ((3, 0), (len(NAMES), 1000000)):
+        numpy.save(folder / "names.offsets.npy", numpy.where(numpy.arange(len(offsets)) == at, value, offsets))
+        done = call("exec", "redact/cpu_sequential", *columns(folder, "names", "visibilities"), *outs)
+        expect(done.returncode == 2 and "names.offsets: row" in done.stderr, f"exec: offset {at} lies: refused before anything runs", done)
     save(folder, "names", NAMES, "int32")
     done = call("exec", "redact/cpu_sequential", *columns(folder, "names", "visibilities"), "--check")
     expect(done.returncode == 2 and "all inputs must be of one dtype" in done.stderr, "exec: offsets of two dtypes", done)

@@ -177,6 +177,9 @@ static void offsets_that_lie_are_refused(void **state) {
         assert_int_equal(rungs_op_redact.exact(&self.problem, self.in, EXACT, self.out), STATUS_INVALID);
         if (!strstr(status_message(), wrong[k / 2].message)) fail_msg("%s", status_message());
         assert_int_equal(rungs_op_redact.adopt(self.in, &self.problem), STATUS_INVALID);
+        /* As exec hands over what the user did not bring. */
+        self.in[NAMES + VALIDITY].rank = self.in[VISIBILITIES + VALIDITY].rank = -1;
+        assert_int_equal(rungs_op_redact.adopt(self.in, &self.problem), STATUS_INVALID);
         redact_close(&self);
     }
 }

@@ -8,7 +8,7 @@
  *
  * It is called by whole warps, for 32 rows from a multiple of 32, also for rows past the last, which have 0 bytes: so that it may
  * vote. What it computes on the way it may write; the third kernel calls it again, unless it is one of the caller's own that knows
- * better. All is static: two files may give different function objects the same name. */
+ * better. Function objects need names that no other file gives to one: launches of the emulator are linked across files. */
 #ifndef RUNGS_STRINGS_OFFSETS_CUH
 #define RUNGS_STRINGS_OFFSETS_CUH
 
