@@ -195,5 +195,7 @@ def ladder(results, pictures, why_none):
            "- *over X*: how many times faster than X in the same case\n"
            "- *error / bound*: the largest error as a multiple of what is allowed; at most 1 passes. Where a variant is held to a looser bound of its own, that bound is named "
            "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula")
+    if any(report_counts.HEADING in part for part in parts):
+        how += "\n" + report_counts.HOW
     drawn = pictures_of(pictures, "ladder_", "sizes_", "curves_", "timeline_", "window_", "throughput_", "ceiling_") or why_none
     return "\n\n".join([drawn, how, *parts])

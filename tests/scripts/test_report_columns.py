@@ -81,7 +81,8 @@ def check_report(path, lines):
     table = text[text.index("#### Launches, bytes and memory of a call"):]
     cells = [cell.strip() for cell in next(line for line in table.splitlines() if line.startswith("| cuda_two_pass memory=cuda")).strip("|").split(" | ")]
     time = row_of(lines, "cuda_two_pass memory=cuda", 5000000)["timing"]["cold"]["median"]
-    assert cells[1] == f"{1e6 * time:.0f} us (760 us)" and cells[3:6] == ["3 (4)", "1.60 (1.75)", "3"], cells
+    assert cells[1] == f"{1e6 * time:.0f} us (760 us)" and cells[3:5] == ["3 (4)", "1.60 (1.75)"], cells
+    assert cells[5:9] == [f"{1e-4 / time:.0%}", "32", "100%", "3"], cells
     assert cells[2] == f"{37.7 * 5 / time / 1e3:.0f} (248)", cells
     assert "In brackets: Wendt and Kimball" in table
     before = (folder / "timeline_redact.svg").read_text()
