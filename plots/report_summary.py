@@ -63,7 +63,9 @@ def processors_line(results):
     if not case:
         return None
     a, b = gpu[case], cpu[case]
-    cores = ((results.environment(b).get("cpu") or {}).get("cores"))
+    environment = results.environment(b)
+    given = str((environment.get("variables") or {}).get("OMP_NUM_THREADS") or "")
+    cores = given if given.isdigit() else (environment.get("cpu") or {}).get("cores")
     return (f"GPU against CPU, {choose.describe(a)}: `{r.name_of(a)}` {seconds(r.median(a))}, the best on {cores or 'all'} CPU cores, `{r.name_of(b)}`, {seconds(r.median(b))}: "
             f"{significant(r.median(b) / r.median(a))}x. Data already where they are needed; no transfer is counted.")
 
