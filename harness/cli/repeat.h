@@ -15,7 +15,9 @@ typedef struct RepeatOptions {
 
 /* Entries of a CliOption table. */
 #define REPEAT_OPTIONS(o)                                                                                                          \
-    {"variants", "GLOBS", CLI_TEXT, &(o).variants, "only these, comma separated: cuda_*,rolling/cpu_best", NULL},                  \
+    {                                                                                                                              \
+        "variants", "GLOBS", CLI_TEXT, &(o).variants, "only these; commas end patterns and values: 'cuda_*,cpu_best threads=4'",   \
+        NULL},                                                                                                                     \
         {"quick", NULL, CLI_FLAG, &(o).quick, "few samples a process", NULL},                                                      \
         {"full", NULL, CLI_FLAG, &(o).full, "many samples a process", NULL},                                                       \
         {"timeout", "TIME", CLI_TEXT, &(o).timeout, "for one call of a variant (default 120s)", NULL},                             \

@@ -74,7 +74,8 @@ int command_run(int argc, char **argv) {
     RunArguments a = {.options = run_options_default(), .shard = {0, 1}};
     Progress progress = progress_make();
     const CliOption OPTIONS[] = {
-        {"variants", "GLOBS", CLI_TEXT, &a.variants, "only these, comma separated: cuda_*,rolling/cpu_best", NULL},
+        {"variants", "GLOBS", CLI_TEXT, &a.variants, "only these; commas end patterns and values: 'cuda_*,cpu_best threads=4'",
+         NULL},
         {"quick", NULL, CLI_FLAG, &a.quick, "few samples: a first look", NULL},
         {"full", NULL, CLI_FLAG, &a.full, "many samples: for publication", NULL},
         {"budget", "TIME", CLI_DURATION, &a.options.budget_seconds, "start no new row after this long", NULL},
@@ -117,7 +118,7 @@ int command_run(int argc, char **argv) {
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = add_word(&plan, words[i]);
     if (status == STATUS_OK && a.options.timeline) unlink(a.options.timeline); /* calls are added to it one by one */
-    if (status == STATUS_OK && a.variants) status = plan_filter(&plan, a.variants);
+    if (status == STATUS_OK && a.variants) status = status_prefix(plan_filter(&plan, a.variants), "--variants: ");
     if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
     if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
     if (status == STATUS_OK && a.options.timeline && access(a.options.timeline, F_OK) != 0)

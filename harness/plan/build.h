@@ -14,6 +14,24 @@ Status plan_append_scenario(Plan *plan, const ScenarioInfo *info);
 /* Forgets what was appended since the plan had these counts. */
 void plan_rewind(Plan *plan, const Plan *before);
 
+/* "threads=64,128": a tunable and its values, still with their commas. */
+typedef struct Assignment {
+    const char *name, *values;
+    size_t column;
+} Assignment;
+
+/* "cuda_* threads=64,128": variants, and what their tunables are set to. Points into the text it was read from. */
+typedef struct Request {
+    const char *pattern;
+    size_t column;
+    Assignment assignments[PARAMS_MAX];
+    int count;
+} Request;
+
+/* Takes `line` apart in place; errors count columns from `begin`, where the text it is a part of begins. */
+Status request_read(const char *begin, char *line, Request *out);
+bool request_names(const Request *request, const VariantEntry *entry);
+
 /* Does the text name CUDA variants in a build that has none? */
 bool variant_not_built(const char *text);
 

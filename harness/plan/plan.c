@@ -1,4 +1,3 @@
-#include "base/text.h"
 #include "plan/build.h"
 #include "plan/case.h"
 
@@ -97,70 +96,6 @@ Status plan_add_case(Plan *plan, const char *text, const char *variants) {
     const Status status = plan_append_item(plan, &item);
     free(item.variants);
     return status;
-}
-
-/* One glob of "cuda_*,rolling/cpu_naive", at `at`; returns what follows it. */
-static const char *next_glob(const char *at, char glob[SPEC_TEXT_MAX]) {
-    at += strspn(at, ", \t");
-    const size_t length = strcspn(at, ", \t");
-    snprintf(glob, SPEC_TEXT_MAX, "%.*s", (int)length, at);
-    return at + length;
-}
-
-static bool entry_matches(const VariantEntry *entry, const char *glob) {
-    return text_glob(glob, entry->id) || text_glob(glob, strchr(entry->id, '/') + 1);
-}
-
-static bool any_matches(const VariantEntry *entry, const char *globs) {
-    char glob[SPEC_TEXT_MAX];
-    for (const char *at = next_glob(globs, glob); *glob; at = next_glob(at, glob))
-        if (entry_matches(entry, glob)) return true;
-    return false;
-}
-
-/* A glob that matches nothing in the plan is refused with the names that are there. */
-static Status require_match(const Plan *plan, const char *glob) {
-    const char *names[64];
-    int count = 0;
-    Text known = {0};
-    for (int i = 0; i < plan->item_count; i++)
-        for (int v = 0; v < plan->items[i].variant_count; v++) {
-            const VariantEntry *entry = plan->items[i].variants[v].entry;
-            if (entry_matches(entry, glob)) {
-                text_free(&known);
-                return STATUS_OK;
-            }
-            int k = 0;
-            while (k < count && strcmp(names[k], entry->id) != 0) k++;
-            if (k < count || count == 64) continue;
-            names[count++] = entry->id;
-            TRY(text_append(&known, "%s%s", k ? ", " : "", entry->id));
-        }
-    const Status status = status_fail(STATUS_INVALID, "'%.200s' matches no variant of this plan (there are: %s)", glob,
-                                      known.text ? known.text : "none");
-    text_free(&known);
-    return status;
-}
-
-Status plan_filter(Plan *plan, const char *globs) {
-    char glob[SPEC_TEXT_MAX];
-    const char *at = next_glob(globs, glob);
-    if (!*glob) return status_fail(STATUS_INVALID, "an empty list of variants; globs such as cuda_*,cpu_naive are expected");
-    for (; *glob; at = next_glob(at, glob)) TRY(require_match(plan, glob));
-    int kept_items = 0;
-    for (int i = 0; i < plan->item_count; i++) {
-        PlanItem *item = &plan->items[i];
-        int kept = 0;
-        for (int v = 0; v < item->variant_count; v++)
-            if (any_matches(item->variants[v].entry, globs)) item->variants[kept++] = item->variants[v];
-        item->variant_count = kept;
-        if (kept)
-            plan->items[kept_items++] = *item;
-        else
-            free(item->variants);
-    }
-    plan->item_count = kept_items;
-    return STATUS_OK;
 }
 
 Status plan_shard(Plan *plan, int index, int count) {

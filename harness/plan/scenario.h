@@ -58,9 +58,10 @@ typedef struct Plan {
 Status plan_add_scenario(Plan *plan, const char *path);
 /* Appends one case given as text, for all variants of its op that match the glob (NULL: all), all modes, strict bounds. */
 Status plan_add_case(Plan *plan, const char *text, const char *variants);
-/* Keeps only the variants whose id or name matches the comma-separated globs; STATUS_INVALID if one of them matches nothing, so
- * that a misspelt name is not a silently shorter run. */
-Status plan_filter(Plan *plan, const char *globs);
+/* Keeps only the variants that the comma-separated list names: globs over ids or names, each with tunables behind it if need be,
+ * one value each ("cuda_*,cpu_best threads=4"). Of a variant that the plan has with several values those that agree stay; if none
+ * does, the tunables are set. STATUS_INVALID if a glob matches nothing, so that a misspelt name is not a silently shorter run. */
+Status plan_filter(Plan *plan, const char *list);
 /* Keeps shard i of n (0 <= i < n), by item, round robin. */
 Status plan_shard(Plan *plan, int index, int count);
 void plan_free(Plan *plan);

@@ -1,6 +1,6 @@
 /* A variant pattern with tunables -> the variants it names, each with one value per tunable. */
 #include "base/text.h"
-#include "plan/scenario.h"
+#include "plan/build.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -8,19 +8,6 @@
 
 enum { CHOICES_LIMIT = 4096 };
 static const char BLANKS[] = " \t\r\n";
-
-/* "threads=64,128": taken apart in place, values still with their commas. */
-typedef struct Assignment {
-    const char *name, *values;
-    size_t column;
-} Assignment;
-
-typedef struct Request {
-    const char *pattern;
-    size_t column;
-    Assignment assignments[PARAMS_MAX];
-    int count;
-} Request;
 
 typedef struct Choices {
     VariantChoice *items;
@@ -64,8 +51,7 @@ static Status expand(const VariantEntry *entry, const Request *request, int leve
 static Status read_assignment(Request *request, char *word, size_t column) {
     char *equals = strchr(word, '=');
     if (!equals || equals == word)
-        return status_fail(STATUS_INVALID,
-                           "column %zu: '%.80s' is not allowed here; name=value[,value...] is expected, such as threads=64,128",
+        return status_fail(STATUS_INVALID, "column %zu: '%.80s' is not allowed here; name=value is expected, such as threads=64",
                            column, word);
     *equals = '\0';
     if (request->count == PARAMS_MAX) return status_fail(STATUS_INVALID, "column %zu: more than %d tunables", column, PARAMS_MAX);
@@ -76,11 +62,10 @@ static Status read_assignment(Request *request, char *word, size_t column) {
     return STATUS_OK;
 }
 
-/* Takes `line` apart in place. */
-static Status read_request(char *line, Request *out) {
+Status request_read(const char *begin, char *line, Request *out) {
     *out = (Request){0};
     for (char *word = line + strspn(line, BLANKS); *word;) {
-        const size_t column = (size_t)(word - line) + 1;
+        const size_t column = (size_t)(word - begin) + 1;
         char *end = word + strcspn(word, BLANKS);
         char *next = end + strspn(end, BLANKS);
         *end = '\0';
@@ -91,6 +76,10 @@ static Status read_request(char *line, Request *out) {
         word = next;
     }
     return out->pattern ? STATUS_OK : status_fail(STATUS_INVALID, "column 1: a variant is expected, such as cuda_* or cpu_naive");
+}
+
+bool request_names(const Request *request, const VariantEntry *entry) {
+    return text_glob(request->pattern, entry->id) || text_glob(request->pattern, strchr(entry->id, '/') + 1);
 }
 
 static Status no_match(const Op *op, const Request *request) {
@@ -107,7 +96,7 @@ static Status find(const Op *op, const Request *request, Choices *list) {
     for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++) {
         const VariantEntry *entry = &REGISTRY_VARIANTS[i];
         if (strcmp(entry->op, op->name) != 0) continue;
-        if (!text_glob(request->pattern, entry->id) && !text_glob(request->pattern, strchr(entry->id, '/') + 1)) continue;
+        if (!request_names(request, entry)) continue;
         Params defaults;
         TRY(params_init(entry->variant->tunables, &defaults));
         const int first = list->count;
@@ -128,7 +117,7 @@ Status variant_choices_parse(const Op *op, const char *text, VariantChoice **out
     snprintf(line, sizeof line, "%s", text);
     Request request;
     Choices list = {0};
-    TRY(read_request(line, &request));
+    TRY(request_read(line, line, &request));
     const Status status = find(op, &request, &list);
     if (status != STATUS_OK) {
         free(list.items);
