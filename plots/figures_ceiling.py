@@ -52,8 +52,8 @@ def draw_case(results, op, group, out):
         rows = choose.fastest_per_variant([row for row in group if row["dtype"] == dtype])
         if rows:
             best[dtype] = {r.name_of(v): row for v, row in rows.items()}
-    first = next(iter(best.values()))
-    names = sorted({n for d in best.values() for n in d}, key=lambda n: r.fraction(results, first[n]) if n in first else -1.0)
+    shares = {n: [r.fraction(results, d[n]) if n in d else -1.0 for d in best.values()] for d in best.values() for n in d}
+    names = sorted(shares, key=lambda n: (shares[n], n))
     figure, panels = plt.subplots(1, len(best), figsize=(7.6, 1.6 + 0.29 * len(names)), sharey=True, squeeze=False)
     for axes, (dtype, rows) in zip(panels[0], best.items()):
         draw_panel(axes, results, rows, names)
