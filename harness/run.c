@@ -222,7 +222,7 @@ static Status run_row(Run *run, const PlanItem *item, const Case *c, const Varia
         run->summary->resumed++;
     } else if (answer == RESUME_REPEATED) {
         run->summary->repeated++;
-    } else if (out_of_budget(run)) {
+    } else if (out_of_budget(run) && run->executed >= run->options->least_rows) {
         run->summary->left_by_budget++;
     } else {
         status = execute_row(run, item, c, choice, problem, emulated, row);

@@ -23,6 +23,7 @@ typedef struct RunOptions {
     EmulatorKind emulator;     /* EMULATOR_IF_NO_GPU, or force one of the emulator's programs for CUDA variants */
     bool resume;               /* leave out what the results file already holds */
     double budget_seconds;     /* start no new row after it; 0: none */
+    size_t least_rows;         /* that are made even so */
     double timeout_seconds;    /* for one call of a variant */
     double memory_limit_bytes; /* a worker's host memory; 0: what the machine has */
     size_t min_samples, max_samples;

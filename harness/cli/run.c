@@ -138,8 +138,10 @@ int command_reproduce(int argc, char **argv) {
     Progress progress = progress_make();
     const char *folder = RUNGS_BINARY_DIR "/reproduce";
     options.budget_seconds = 600;
+    options.least_rows = 1; /* ceilings alone are no result */
     const CliOption OPTIONS[] = {
-        {"budget", "TIME", CLI_DURATION, &options.budget_seconds, "start no new row after this long (default 10m)", NULL},
+        {"budget", "TIME", CLI_DURATION, &options.budget_seconds, "start no new row, but the first, after this long (default 10m)",
+         NULL},
         {"device", "N", CLI_COUNT, &options.device, "CUDA device", NULL},
         {"resume", NULL, CLI_FLAG, &options.resume, "go on where the last reproduce stopped", NULL},
         {"out", "FOLDER", CLI_TEXT, &folder, "where rows, figures and REPORT.md go (default: reproduce/ in the build folder)",
