@@ -202,6 +202,8 @@ class Steps(unittest.TestCase):
         self.assertIn("Nothing was compared", self.page.read_text())
 
     def test_publish(self):
+        for rows in sorted((self.clone / "results").glob("2*.jsonl"), key=lambda path: path.stat().st_size)[2:]:
+            rows.unlink()  # a history of all of them takes a minute
         codes = self.execute("publish.yml", "reproduce", {"budget": "20s"})
         self.assertEqual(set(codes.values()), {0}, (codes, self.output))
         self.assertIn("reproduce --budget 20s --out published", self.called())
