@@ -43,8 +43,7 @@ static inline Num num_input(double x, double travelled) {
 
 /* In IEEE arithmetic: an infinity, NaN, or a number of the right sign. */
 static inline double num_plain(const Num *a) {
-    static const double special[] = {[KIND_PLUS_INF] = INFINITY, [KIND_MINUS_INF] = -INFINITY, [KIND_NAN] = NAN};
-    return a->kind != KIND_FINITE ? special[a->kind] : (a->value.hi > 0) - (a->value.hi < 0);
+    return a->kind != KIND_FINITE ? recurrence_special(a->kind) : (a->value.hi > 0) - (a->value.hi < 0);
 }
 
 static inline Num num_add(Num a, Num b) {

@@ -23,9 +23,8 @@ static Num one(void) {
 }
 
 static Num input_at(const RecurrenceLine *line, size_t p) {
-    static const double special[] = {[KIND_PLUS_INF] = INFINITY, [KIND_MINUS_INF] = -INFINITY, [KIND_NAN] = NAN};
     const RecurrenceStep step = recurrence_step(line, p);
-    return num_input(step.kind == KIND_FINITE ? step.x / line->scale : special[step.kind], 0);
+    return num_input(step.kind == KIND_FINITE ? step.x / line->scale : recurrence_special(step.kind), 0);
 }
 
 /* g[p]; empty where nothing is carried into p. */

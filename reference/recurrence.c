@@ -183,8 +183,7 @@ Status recurrence_run(const RecurrenceLine *line, size_t terms, RecurrenceEmit e
 }
 
 double recurrence_value(const RecurrenceLine *line, const RecurrenceSum *sum) {
-    static const double special[] = {[KIND_PLUS_INF] = INFINITY, [KIND_MINUS_INF] = -INFINITY, [KIND_NAN] = NAN};
-    if (sum->kind != KIND_FINITE) return special[sum->kind];
+    if (sum->kind != KIND_FINITE) return recurrence_special(sum->kind);
     const double value = sum->value.hi;
     return fabs(value) < line->limit ? value / line->scale : copysign(INFINITY, value);
 }

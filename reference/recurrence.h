@@ -26,6 +26,12 @@
 
 typedef enum RecurrenceKind { KIND_FINITE, KIND_PLUS_INF, KIND_MINUS_INF, KIND_NAN, KIND_COUNT } RecurrenceKind;
 
+/* What a kind is in IEEE arithmetic; not for KIND_FINITE. */
+static inline double recurrence_special(RecurrenceKind kind) {
+    static const double special[] = {[KIND_PLUS_INF] = INFINITY, [KIND_MINUS_INF] = -INFINITY, [KIND_NAN] = NAN};
+    return special[kind];
+}
+
 /* One row. Position p in reading order is element p, or n - 1 - p if backward. */
 typedef struct RecurrenceLine {
     const void *x;

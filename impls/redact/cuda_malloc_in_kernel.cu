@@ -36,7 +36,7 @@ template <typename O> struct MallocTransform {
 
     __device__ size_t operator()(size_t row) const {
         const bool valid = view.valid(row);
-        if (validity) validity_write(validity, view.rows(), row, valid);
+        validity_write(validity, view.rows(), row, valid);
         if (row >= view.rows()) return 0;
         sizes[row] = 0;
         pieces[row] = nullptr;

@@ -26,7 +26,7 @@ template <typename O> struct PreallocatedTransform {
 
     __device__ size_t operator()(size_t row) const {
         const bool valid = view.valid(row);
-        if (validity) validity_write(validity, view.rows(), row, valid);
+        validity_write(validity, view.rows(), row, valid);
         if (row >= view.rows()) return 0;
         if (!valid) {
             sizes[row] = 0;

@@ -18,7 +18,7 @@ template <typename O> struct RedactSizes {
 
     __device__ size_t operator()(size_t row) const {
         const bool valid = view.valid(row);
-        if (validity) validity_write(validity, view.rows(), row, valid);
+        validity_write(validity, view.rows(), row, valid);
         if (!valid) return 0;
         const RedactedRow redacted = view.row(row);
         return redacted_size(&redacted);

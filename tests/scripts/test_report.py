@@ -11,6 +11,8 @@ import subprocess
 import sys
 import tempfile
 
+from every_test import run_every
+
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).parents[2]))
 GOLDEN = SOURCE / "tests/golden/rows.jsonl"
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="rungs_test_report_"))
@@ -251,16 +253,8 @@ def test_sweeps_are_those_of_the_rows():
     assert checked >= 4, checked
 
 
-failures = 0
 try:
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            try:
-                test()
-                print(f"ok   {name}")
-            except Exception as error:  # a test that breaks has failed
-                failures += 1
-                print(f"FAIL {name}: {error!r}")
+    failures = run_every(globals())
 finally:
     shutil.rmtree(WORK)
 sys.exit(1 if failures else 0)

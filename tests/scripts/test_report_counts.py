@@ -8,6 +8,8 @@ import subprocess
 import sys
 import tempfile
 
+from every_test import run_every
+
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).parents[2]))
 WORK = pathlib.Path(tempfile.mkdtemp(prefix="rungs_test_counts_"))
 LINES = [json.loads(text) for text in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
@@ -121,16 +123,8 @@ def test_whole_report():
     assert "| cuda_block_prefix_suffix threads=256 | n 1e8, f32, input normal | 1 | 1.25 | 50% | 40 | 43.8% | 5.00 GiB |" in table
 
 
-failures = 0
 try:
-    for name, test in list(globals().items()):
-        if name.startswith("test_"):
-            try:
-                test()
-                print(f"ok   {name}")
-            except Exception as error:  # a test that breaks has failed
-                failures += 1
-                print(f"FAIL {name}: {error!r}")
+    failures = run_every(globals())
 finally:
     shutil.rmtree(WORK)
 sys.exit(1 if failures else 0)

@@ -97,8 +97,9 @@ template <typename O> static void strings_hand_over(const VariantArgs *args, int
 }
 
 /* A warp writes the validity of its 32 rows, beginning with a multiple of 32. All lanes take part; those past the last row say
- * false. */
+ * false. Null: the column has no bits. */
 static __device__ inline void validity_write(unsigned char *validity, size_t rows, size_t row, bool valid) {
+    if (!validity) return;
     const unsigned word = __ballot_sync(0xffffffffu, valid);
     if (row % 32 == 0 && row < rows) ((unsigned *)validity)[row / 32] = word;
 }

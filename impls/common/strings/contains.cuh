@@ -42,7 +42,7 @@ static __global__ void __launch_bounds__(MAKE_THREADS)
     const size_t row = (size_t)blockIdx.x * MAKE_THREADS + threadIdx.x;
     const bool valid = row < strings.rows && strings.valid(row);
     if (row < strings.rows) out.values[row] = valid && string_contains(strings.span(row), needle.span());
-    if (out.validity) validity_write(out.validity, strings.rows, row, valid);
+    validity_write(out.validity, strings.rows, row, valid);
 }
 
 /* Null rows give null; every row contains "". On failure nothing stays allocated. */

@@ -59,7 +59,7 @@ static __global__ void __launch_bounds__(MAKE_THREADS) make_sizes_kernel(Maker m
         const size_t size = make_size(maker, row);
         column.offsets[row] = (O)(Size)(size < largest ? size : largest);
     }
-    if (column.validity) validity_write(column.validity, column.rows, row, row < column.rows && maker.valid(row));
+    validity_write(column.validity, column.rows, row, row < column.rows && maker.valid(row));
 }
 
 template <typename O> struct MakeSizes {
