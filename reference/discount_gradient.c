@@ -5,18 +5,33 @@
 #include <float.h>
 #include <stdlib.h>
 
+/* How tolerances are found: by those of dx and y (sums of all terms), or by the terms of the products and a length of chains. */
+typedef enum Rule { RULE_OF_FACTORS, RULE_OF_TERMS, RULE_OF_CHAINS } Rule;
+
 typedef struct Gradient {
     const Discount *self;
     const void *x, *dy;
     DiscountFacts of_x, of_dy;
-    DiscountErrors errors;
+    DiscountErrors y_errors, dx_errors;
+    bool integral;
+    Rule rule;
     double times; /* the tolerance */
 } Gradient;
 
-/* Context of the two recurrences of a row. num[i]: first y[i], then the product that it is part of. */
+/* What a discount's gradient adds up. */
+typedef struct GradientTotal {
+    Num value;
+    double slack, size; /* sum of what products may be off by, and of |products| */
+    double count;
+} GradientTotal;
+
+/* Context of the two recurrences of a row. num[i] and slack[i]: first y[i] and its tolerance, then those of the product that it is
+ * part of. */
 typedef struct Products {
     const RecurrenceLine *line;
+    const DiscountErrors *errors;
     Num *num;
+    double *slack;
     size_t n;
     bool left;
     const unsigned char *reset;
@@ -35,6 +50,20 @@ static Num num_of(const RecurrenceLine *line, const RecurrenceSum *sum) {
 static void emit_y(void *context, size_t element, const RecurrenceSum *sum) {
     const Products *products = context;
     products->num[element] = num_of(products->line, sum);
+    products->slack[element] = discount_tolerance(products->errors, products->line, sum);
+}
+
+static double size_of(const Num *a) {
+    return num_scaled(fabs(a->value.hi), a->exponent);
+}
+
+/* How far a product is off when its factors are off by e and f. No more than 1/256 of its magnitudes if theirs is so; what
+ * underflow costs may be more. */
+static double product_slack(const Num *a, double e, const Num *b, double f) {
+    const double slack = size_of(a) * f + size_of(b) * e + e * f;
+    const double of_a = num_scaled(a->magnitude, a->exponent), of_b = num_scaled(b->magnitude, b->exponent);
+    const double most = e <= of_a / 255 && f <= of_b / 255 ? 0x1p-8 * of_a * of_b : DBL_MAX;
+    return slack < most ? slack : most;
 }
 
 /* Into the slot of the neighbour, which nobody else reads. */
@@ -42,66 +71,98 @@ static void emit_product(void *context, size_t element, const RecurrenceSum *sum
     const Products *products = context;
     const size_t last = products->left ? 0 : products->n - 1;
     if (element == last) return;
-    Num *slot = &products->num[products->left ? element - 1 : element + 1];
+    const size_t slot = products->left ? element - 1 : element + 1;
     const bool cut = products->reset && products->reset[element];
-    *slot = cut ? (Num){0} : num_multiply(num_of(products->line, sum), *slot);
+    const Num dx = num_of(products->line, sum), y = products->num[slot];
+    const double tolerance = discount_tolerance(products->errors, products->line, sum);
+    products->slack[slot] = cut ? 0 : product_slack(&dx, tolerance, &y, products->slack[slot]);
+    products->num[slot] = cut ? (Num){0} : num_multiply(dx, y);
 }
 
-/* num: of n + 1; products by position of the reading order, from num[0]. */
-static Status all_terms(const Gradient *g, size_t b, Num *num) {
+/* num, slack: of n; products by position of the reading order, from [0]. */
+static Status all_terms(const Gradient *g, size_t b, Num *num, double *slack) {
     const Discount *self = g->self;
     Discount transposed = *self;
     transposed.adjoint = true;
     const RecurrenceLine y = discount_line(self, &g->of_x, g->x, b), dx = discount_line(&transposed, &g->of_dy, g->dy, b);
-    Products products = {&y, num, self->n, self->left, y.reset};
+    Products products = {&y, &g->y_errors, num, slack, self->n, self->left, y.reset};
     TRY(recurrence_run(&y, self->n, emit_y, &products));
     products.line = &dx;
+    products.errors = &g->dx_errors;
     TRY(recurrence_run(&dx, self->n, emit_product, &products));
     num[self->left ? self->n - 1 : 0] = (Num){0}; /* nobody's neighbour */
+    slack[self->left ? self->n - 1 : 0] = 0;
     return STATUS_OK;
 }
 
-/* The element's own product: with sums of all terms it lies in the slot of the neighbour. */
-static Num product_of(const Discount *self, bool in_neighbour, const Num *num, size_t i) {
-    if (!in_neighbour) return num[self->left ? i : self->n - 1 - i];
-    if (i == (self->left ? 0 : self->n - 1)) return (Num){0};
-    return num[self->left ? i - 1 : i + 1];
+/* Where the element's own product is: with sums of all terms in the slot of the neighbour. The first has none, and that slot is
+ * empty. */
+static size_t slot_of(const Discount *self, bool in_neighbour, size_t i) {
+    const size_t last = self->n - 1;
+    if (!in_neighbour) return self->left ? i : last - i;
+    return self->left ? (i == 0 ? last : i - 1) : (i == last ? 0 : i + 1);
 }
 
-static void settle(const Gradient *g, const Num *num, double *value, double *tolerance) {
-    const DiscountErrors *e = &g->errors;
-    const double magnitude = num->magnitude;
-    const double chain = g->self->gamma_per == GAMMA_ELEMENT ? 0 : 1024;
+/* Products and their sums in double: each product by its factors, a rounding for each in the chain, and the result's own. */
+static double by_factors(const Gradient *g, const GradientTotal *total, double value) {
+    const bool exact = g->integral && total->slack == 0 && total->size <= 0x1p53, f32 = g->self->f32;
+    if (exact && (!f32 || fabs(value) <= 0x1p24)) return 0;
+    const double chain = exact ? 0 : 1.01 * 0x1p-53 * total->count * (total->size + total->slack);
+    const double result = f32 ? 0x1p-24 * (fabs(value) + total->slack + chain) : 0;
+    return total->slack + chain + result + g->y_errors.tiny * (f32 ? 1 : total->count);
+}
+
+/* Every product of w, x and dy by its roundings, and chains of the dtype or wider ones. */
+static double by_terms(const Gradient *g, const GradientTotal *total) {
+    const Num *num = &total->value;
+    const DiscountErrors *e = &g->y_errors;
+    const double magnitude = num->magnitude, adds = total->count + (double)g->self->terms;
+    if (g->integral && num_scaled(magnitude, num->exponent) <= 1 / e->u) return 0;
+    const double in_dtype = g->self->gamma_per == GAMMA_ELEMENT ? 0 : 1024;
+    const double chain = g->rule == RULE_OF_CHAINS ? in_dtype : adds * 0x1p-53 / e->u;
+    const double first_order = 1.01 * e->u * (2 * num->travelled + (2 * e->depth + chain) * magnitude);
+    const double most = 0x1p-8 * magnitude;
+    return num_scaled(g->times * (first_order < most ? first_order : most), num->exponent) + 256 * e->depth * e->tiny;
+}
+
+static void settle(const Gradient *g, const GradientTotal *total, double *value, double *tolerance) {
+    const Num *num = &total->value;
     *value = num->kind == KIND_FINITE ? num_scaled(num->value.hi, num->exponent) : num_plain(num);
     if (g->self->f32 && fabs(*value) >= 0x1.ffffffp127) *value = copysign(INFINITY, *value);
     *tolerance = 0;
-    if (!isfinite(*value) || magnitude == 0) return;
-    if (e->integral && num_scaled(magnitude, num->exponent) <= 1 / e->u) return;
-    const double first_order = 1.01 * e->u * (2 * num->travelled + (2 * e->depth + chain) * magnitude);
-    const double most = 0x1p-8 * magnitude;
-    *tolerance = num_scaled(g->times * (first_order < most ? first_order : most), num->exponent) + 256 * e->depth * e->tiny;
+    if (!isfinite(*value) || (num->magnitude == 0 && total->slack == 0)) return;
+    *tolerance = g->rule == RULE_OF_FACTORS ? by_factors(g, total, *value) : by_terms(g, total);
     if (!(*tolerance < DBL_MAX)) *tolerance = DBL_MAX;
 }
 
-static Status products_of(const Gradient *g, size_t b, bool window, Num *num) {
-    if (!window) return all_terms(g, b, num);
+static Status products_of(const Gradient *g, size_t b, bool window, Num *num, double *slack) {
+    if (!window) return all_terms(g, b, num, slack);
     const Discount *self = g->self;
     GradientRow row = {discount_line(self, &g->of_x, g->x, b), discount_line(self, &g->of_dy, g->dy, b), self->terms};
-    for (size_t p = 0; p < self->n; p++) num[p] = (Num){0};
+    for (size_t p = 0; p < self->n; p++) {
+        num[p] = (Num){0};
+        slack[p] = 0;
+    }
     return gradient_window(&row, num);
 }
 
+static GradientTotal total_add(GradientTotal a, const GradientTotal *b) {
+    return (GradientTotal){num_add(a.value, b->value), a.slack + b->slack, a.size + b->size, a.count + b->count};
+}
+
 /* One row: its products into dgamma (per element), or their sum. */
-static Status run_row(const Gradient *g, size_t b, bool window, bool tolerance_only, Truth *dgamma, Num *sum) {
+static Status run_row(const Gradient *g, size_t b, bool window, bool tolerance_only, Truth *dgamma, GradientTotal *sum) {
     const Discount *self = g->self;
     if (self->n == 0) return STATUS_OK;
     Num *num = malloc(self->n * sizeof *num);
-    if (!num) return status_fail(STATUS_MEMORY, "truth of dgamma: no memory for %zu products", self->n);
-    const Status status = products_of(g, b, window, num);
+    double *slack = malloc(self->n * sizeof *slack);
+    const bool room = num && slack;
+    Status status = room ? products_of(g, b, window, num, slack) : STATUS_MEMORY;
     for (size_t i = 0; i < self->n && status == STATUS_OK; i++) {
-        const Num product = product_of(self, !window, num, i);
+        const size_t slot = slot_of(self, !window, i);
+        const GradientTotal product = {num[slot], slack[slot], size_of(&num[slot]), 1};
         if (self->gamma_per != GAMMA_ELEMENT) {
-            *sum = num_add(*sum, product);
+            *sum = total_add(*sum, &product);
             continue;
         }
         double value;
@@ -109,7 +170,8 @@ static Status run_row(const Gradient *g, size_t b, bool window, bool tolerance_o
         if (!tolerance_only) dgamma->value[b * self->n + i] = value;
     }
     free(num);
-    return status;
+    free(slack);
+    return room ? status : status_fail(STATUS_MEMORY, "truth of dgamma: no memory for %zu products", self->n);
 }
 
 /* One scale for all rows, which are added up. */
@@ -117,13 +179,14 @@ static void survey(Gradient *g, size_t terms) {
     const Discount *self = g->self;
     g->of_x = discount_facts(self, g->x, 0, self->batch, terms);
     g->of_dy = discount_facts(self, g->dy, 0, self->batch, terms);
-    g->errors = discount_errors(self, &g->of_x);
-    g->errors.integral = g->of_x.integral && g->of_dy.integral;
+    g->y_errors = discount_errors(self, &g->of_x);
+    g->dx_errors = discount_errors(self, &g->of_dy);
+    g->integral = g->of_x.integral && g->of_dy.integral;
 }
 
 static Status run_rows(const Gradient *g, bool window, bool tolerance_only, Truth *dgamma) {
     const Discount *self = g->self;
-    Num *sums = calloc(self->batch + 1, sizeof *sums);
+    GradientTotal *sums = calloc(self->batch + 1, sizeof *sums);
     if (!sums) return status_fail(STATUS_MEMORY, "truth of dgamma: no memory for %zu rows", self->batch);
     Status status = STATUS_OK;
 #pragma omp parallel for schedule(dynamic) if (!recurrence_is_long(self->n))
@@ -135,19 +198,22 @@ static Status run_rows(const Gradient *g, bool window, bool tolerance_only, Trut
         }
     }
     double ignored;
-    for (size_t b = 1; b < self->batch && self->gamma_per == GAMMA_ALL; b++) sums[0] = num_add(sums[0], sums[b]);
+    for (size_t b = 1; b < self->batch && self->gamma_per == GAMMA_ALL; b++) sums[0] = total_add(sums[0], &sums[b]);
     const size_t count = self->gamma_per == GAMMA_ALL ? 1 : self->gamma_per == GAMMA_ROW ? self->batch : 0;
     for (size_t i = 0; i < count; i++) settle(g, &sums[i], tolerance_only ? &ignored : &dgamma->value[i], &dgamma->tolerance[i]);
     free(sums);
     return status == STATUS_OK ? status : status_fail(status, "truth of dgamma: no memory for rows of %zu", self->n);
 }
 
-Status discount_gradient(const Discount *self, const void *x, const void *dy, bool of_all_terms, Truth *dgamma) {
+Status discount_gradient(const Discount *self, const void *x, const void *dy, int bound, Truth *dgamma) {
+    const bool window = self->terms < self->n;
     Gradient g = {.self = self, .x = x, .dy = dy, .times = 1};
+    g.rule = bound == GRADIENT_DTYPE_SUMS ? RULE_OF_CHAINS : window ? RULE_OF_TERMS : RULE_OF_FACTORS;
     survey(&g, self->terms);
-    TRY(run_rows(&g, self->terms < self->n, false, dgamma));
-    if (!of_all_terms) return STATUS_OK;
+    TRY(run_rows(&g, window, false, dgamma));
+    if (bound != DISCOUNT_DIFFERENCE || !window) return STATUS_OK;
     survey(&g, self->n);
+    g.rule = RULE_OF_CHAINS;
     g.times = 4;
     return run_rows(&g, false, true, dgamma);
 }

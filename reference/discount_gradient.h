@@ -86,7 +86,10 @@ typedef struct GradientRow {
 /* Adds dL/dg[p] to products[p], which begin empty, for terms < n. discount_gradient_window.c */
 Status gradient_window(const GradientRow *row, Num *products);
 
-/* dgamma and its tolerance, in the shape of gamma. all_terms: the tolerance is four times that of the sums of all terms. */
-Status discount_gradient(const Discount *self, const void *x, const void *dy, bool all_terms, Truth *dgamma);
+/* Behind those of DiscountBound: dgamma added up in the dtype. */
+enum { GRADIENT_DTYPE_SUMS = DISCOUNT_DIFFERENCE + 1 };
+
+/* dgamma and its tolerance by a bound of the op, in the shape of gamma. */
+Status discount_gradient(const Discount *self, const void *x, const void *dy, int bound, Truth *dgamma);
 
 #endif

@@ -10,10 +10,14 @@ static const char *const FAMILIES[] = {
 };
 
 static const Bound BOUNDS[] = {
-    [DISCOUNT_SCAN] = {"scan", "dx: as y of discounted_cumsum; dgamma: u sum (2 j + d) |dy w x| over all products that it sums, "
-                               "j apart, d = 4 ceil(log2 n) + 96, and 1024 more where elements or rows are added up; at most "
-                               "1/256 of the sum of magnitudes"},
-    [DISCOUNT_DIFFERENCE] = {"difference", "twice 'scan' of the sums of all terms (dgamma: four times), for k > 0"},
+    [DISCOUNT_SCAN] = {"scan",
+                       "dx: as y of discounted_cumsum. dgamma: sum (|dx| e(y) + |y| e(dx) + e(y) e(dx)) with the bounds e of "
+                       "y and dx, 2^-53 N sum |dx y| for N products added up in double, and u |dgamma|; for k > 0 "
+                       "u sum (2 j + d) |dy w x| over all products that it sums, j apart, d = 4 ceil(log2 n) + 96, and "
+                       "2^-53 (N + k) sum |dy w x|. At most 1/256 of the sum of magnitudes, beside u |dgamma| and 2^-53 N"},
+    [DISCOUNT_DIFFERENCE] = {"difference", "twice 'scan' of the sums of all terms (dgamma: four times 'dtype_sums'), for k > 0"},
+    [GRADIENT_DTYPE_SUMS] = {"dtype_sums", "dx: as 'scan'; dgamma: u sum (2 j + d) |dy w x|, and d is 1024 more where elements or "
+                                           "rows are added up; at most 1/256 of the sum of magnitudes"},
     {NULL, NULL},
 };
 
@@ -49,7 +53,7 @@ static Status truth(const Case *problem, const Array *in, int bound, Truth *out)
     Truth *dx = &out[OUT_DX];
     TRY(discount_sums(&transposed, dy, self.terms, DISCOUNT_SCAN, dx->value, dx->tolerance));
     if (difference) TRY(discount_sums(&transposed, dy, self.n, DISCOUNT_DIFFERENCE, NULL, dx->tolerance));
-    return discount_gradient(&self, x, dy, difference, &out[OUT_DGAMMA]);
+    return discount_gradient(&self, x, dy, bound, &out[OUT_DGAMMA]);
 }
 
 /* Two recurrences of two operations per element, a product and a sum. */

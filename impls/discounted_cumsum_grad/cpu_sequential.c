@@ -1,7 +1,7 @@
 /* Idea: y by its recurrence, kept where dx will be; then z = dy + gamma z the other way, which overwrites each y one step after it
  * was needed for dgamma. One thread. Sums of k terms: each window forth and back by itself, O(n k).
  * Traffic: x, dy, gamma once in, dx twice out and once in; dgamma once out if each element has its own.
- * Rounding: the recurrences in the dtype; the sum of dgamma over a row, or over all, in double. Sums of k terms in double.
+ * Rounding: the recurrences in the dtype; products, and the sum of dgamma over a row, or over all, in double. Sums of k terms in double.
  * Limits: each step waits for the one before it. Sums of k terms: |gamma|^(k-1) within the range of double.
  * Origin: torch-discounted-cumsum 1.1.0 (backward); reverse mode of the recurrence. */
 #include "common/discounted_cumsum/gradient.h"
@@ -26,11 +26,12 @@ enum { PART = 1024 /* positions whose gradients are gathered at a time, k > 0 */
         carry = 0;                                                                                                                 \
         for (ptrdiff_t p = n; p-- > 0;) {                                                                                          \
             const bool cut = p == 0 || (reset && reset[p * step] != 0);                                                            \
-            const REAL z = dy[p * step] + carry, product = cut ? 0 : z * dx[(p - 1) * step];                                       \
+            const REAL z = dy[p * step] + carry;                                                                                   \
+            const double product = cut ? 0 : (double)z * (double)dx[(p - 1) * step];                                               \
             dx[p * step] = z;                                                                                                      \
             carry = cut ? 0 : gamma[p * gamma_step] * z;                                                                           \
-            if (gamma_step != 0) dgamma[p * gamma_step] = product;                                                                 \
-            sum += (double)product;                                                                                                \
+            if (gamma_step != 0) dgamma[p * gamma_step] = (REAL)product;                                                           \
+            sum += product;                                                                                                        \
         }                                                                                                                          \
         return sum;                                                                                                                \
     }

@@ -1,9 +1,10 @@
 /* Idea: two scans of affine maps (common/affine_scan.cuh), dealt to blocks as in discounted_cumsum's cuda_block_scan: the sums, of
  * which each element keeps what was carried into it, then the adjoint the other way, which yields dx and on the way multiplies it
  * by what the first has kept: the gradient of that element's discount. Where a line has one discount, blocks add these up; then one
- * block adds up theirs, always in the same order.
+ * block adds up theirs, always in the same order. Short rows that share a line and have a discount each are multiplied and added up
+ * by a block each, from both scans' outputs.
  * Traffic: 3 reads and 2 writes of n (x; carries, dy, dx, carries), 1 read more of x and dy each where rows are cut into strips; factors
- *   and masks twice. One discount for each of many short rows: 1 write and 1 read more.
+ *   and masks twice. One discount for each of many short rows: 1 read more, and of masks.
  * Rounding: dx as y in discounted_cumsum; products and their sums in double.
  * Limits: no sums of k terms; 2^31 - 1 blocks.
  * Origin: Blelloch 1990; adjoint of a linear recurrence. */
@@ -15,7 +16,7 @@ static const ParamSpec TUNABLES[] = {DISCOUNT_TUNABLES, {}};
 struct GradientPlan {
     DiscountLines lines;
     ScanShape shape;
-    bool uniform, products; /* products: dgamma, or the terms of a row's, one for each element */
+    bool uniform, by_block; /* by_block: blocks add up the gradients of their lines */
     size_t blocks, carries_bytes, partials_bytes, bytes;
 };
 
@@ -28,10 +29,10 @@ template <typename T> static GradientPlan plan_of(const VariantArgs *args) {
     plan.lines = discount_lines<T>(args, choice.threads);
     plan.uniform = discount_is_uniform(args) && plan.lines.rows == 1;
     plan.shape = plan.uniform ? discount_shape<Uniform>(plan.lines, choice) : discount_shape<General>(plan.lines, choice);
-    plan.products = per == DISCOUNT_GAMMA_ELEMENT || (per == DISCOUNT_GAMMA_ROW && plan.lines.rows > 1);
+    plan.by_block = per == DISCOUNT_GAMMA_ALL || (per == DISCOUNT_GAMMA_ROW && plan.lines.rows == 1);
     plan.blocks = plan.shape.lines * plan.shape.strips;
     plan.carries_bytes = gradient_array_bytes(args);
-    plan.partials_bytes = plan.products ? 0 : gradient_align(plan.blocks * sizeof(double));
+    plan.partials_bytes = plan.by_block ? gradient_align(plan.blocks * sizeof(double)) : 0;
     plan.bytes = plan.carries_bytes + plan.partials_bytes + scan_scratch_bytes<General>(plan.shape);
     return plan;
 }
@@ -59,7 +60,7 @@ template <typename T, bool RIGHT> struct Kernels {
         double *partials = (double *)((char *)args->scratch + plan.carries_bytes);
         void *maps = (char *)partials + plan.partials_bytes, *stream = args->stream;
         const DiscountView<T> sums = gradient_sums_view(args, carries), adjoint = gradient_adjoint_view<T>(args);
-        const GradientSum gradient = {plan.products ? nullptr : partials, 0};
+        const GradientSum gradient = {plan.by_block ? partials : nullptr, 0};
         const bool each = sums.gamma_per == DISCOUNT_GAMMA_ELEMENT;
         if (plan.uniform) {
             const CarriesUniform<T, RIGHT> first = {{sums, plan.lines, packed, {}, 0, {}, 0}};
@@ -70,13 +71,17 @@ template <typename T, bool RIGHT> struct Kernels {
         } else {
             const CarriesGeneral<T, RIGHT> first = {{{sums, plan.lines, packed, {}, 0, 0}}};
             const AdjointGeneral<T, !RIGHT> second = {
-                {{adjoint, plan.lines, packed, {}, 0, 0}}, carries, each ? dgamma : carries, gradient, plan.shape.strips};
+                {{adjoint, plan.lines, packed, {}, 0, 0}}, carries, each ? dgamma : nullptr, gradient, plan.shape.strips};
             TRY(scan_launch(first, plan.shape, maps, stream));
             TRY(scan_launch(second, plan.shape, maps, stream));
         }
         if (each) return STATUS_OK;
         const size_t outputs = gradient_outputs(args);
-        if (plan.products) return gradient_sum((const T *)carries, outputs, sums.n, dgamma, stream);
+        const LaunchShape rows = {dim3((unsigned)outputs), dim3(gradient_threads(divide_up(sums.n, 2), GRADIENT_THREADS)), 0,
+                                  stream};
+        if (!plan.by_block)
+            return launch(gradient_rows_kernel<T>, rows, sums, discount_is_right(args), (const T *)carries, (const T *)adjoint.y,
+                          dgamma);
         return gradient_sum((const double *)partials, outputs, plan.blocks / outputs, dgamma, stream);
     }
 };

@@ -9,6 +9,7 @@ VARIANT = {
     "summary": "PyTorch autograd through a matrix of powers",
     "origin": "PyTorch, torch.autograd.grad",
     "framework": "torch",
+    "bound": "dtype_sums",  # the gradient of gamma is added up in the dtype, through a tree or a matrix
     "needs_gpu": True,
     "clock": "torch",
 }

@@ -1,6 +1,7 @@
 /* adjoint.cuh - the two scans of discounted_cumsum_grad as Works of affine_scan.cuh: the sums, of which each element keeps
  * what was carried into it, and the adjoint, which multiplies by that as it goes. The discount's gradients are added up within the
- * block where a line has one discount, else left as products in an array. */
+ * block where a line has one discount, and are the products where each element has its own; those of several rows in a line are
+ * left to a kernel that reads what both have written. */
 #ifndef RUNGS_DISCOUNT_ADJOINT_CUH
 #define RUNGS_DISCOUNT_ADJOINT_CUH
 
@@ -71,11 +72,28 @@ template <typename T, bool BACKWARD> struct AdjointUniform : DiscountUniform<T, 
     }
 };
 
-/* What is carried on from an element is its factor times its dx, or nothing. */
+/* dgamma of each row from its dx and carries: block b has row b. Products are doubles from the start, for those of floats may pass
+ * the range of floats and their sum come back. */
+template <typename T>
+static __global__ void __launch_bounds__(GRADIENT_THREADS)
+    gradient_rows_kernel(DiscountView<T> view, bool right, const T *carries, const T *dx, T *dgamma) {
+    __shared__ Sum<double> totals[WARP];
+    const size_t row = blockIdx.x * view.n, first = right ? view.n - 1 : 0;
+    Sum<double> sum;
+    for (size_t i = threadIdx.x; i < view.n; i += blockDim.x) {
+        const bool cut = i == first || (view.reset && view.reset[row + i]);
+        if (!cut) sum.push((double)dx[row + i] * (double)carries[row + i]);
+    }
+    sum = block_reduce(sum, totals);
+    if (threadIdx.x == 0) dgamma[blockIdx.x] = (T)sum.sum;
+}
+
+/* What is carried on from an element is its factor times its dx, or nothing. Both null, gradient.partials and products: dx alone.
+ */
 template <typename T, bool BACKWARD> struct AdjointGeneral : DiscountGeneral<T, BACKWARD> {
     typedef DiscountGeneral<T, BACKWARD> Base;
     const T *carries;
-    T *products; /* may be `carries`, element by element; used if gradient.partials is null */
+    T *products; /* of each element, which has a discount of its own */
     GradientSum gradient;
     size_t strips;
 
@@ -91,8 +109,8 @@ template <typename T, bool BACKWARD> struct AdjointGeneral : DiscountGeneral<T, 
     __device__ void store(const DiscountItems<T> &items, size_t position, const typename Base::Map &before) {
         const auto &reader = this->reader;
         const long long low = reader.line.first(position);
-        T carry = (T)before.b, out[Base::ELEMENTS], carried[Base::ELEMENTS], product[Base::ELEMENTS];
-        reader.line.load(carries, low, reader.packed, (T)0, carried);
+        T carry = (T)before.b, out[Base::ELEMENTS], carried[Base::ELEMENTS] = {}, product[Base::ELEMENTS];
+        if (gradient.partials || products) reader.line.load(carries, low, reader.packed, (T)0, carried);
 #pragma unroll
         for (unsigned k = 0; k < Base::ELEMENTS; k++) {
             const T factor = items.factor[k];
@@ -104,7 +122,7 @@ template <typename T, bool BACKWARD> struct AdjointGeneral : DiscountGeneral<T, 
             gradient.sum += both;
         }
         reader.line.store(reader.view.y, low, reader.packed, out);
-        if (!gradient.partials) reader.line.store(products, low, reader.packed, product);
+        if (products) reader.line.store(products, low, reader.packed, product);
     }
     __device__ void end(size_t line, size_t strip) {
         if (gradient.partials) gradient.end(line * strips + strip);
