@@ -78,6 +78,7 @@ RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, c
 typedef struct DiscountErrors {
     double u, tiny; /* of the dtype: unit round-off, smallest subnormal */
     double depth;   /* operations behind every term, beside those that grow with its distance */
+    double border;  /* additions that a term of a window meets before it leaves its block */
     double steps;   /* roundings per factor between a term and its sum */
     double drift;   /* relative error of the discount itself */
     bool integral;

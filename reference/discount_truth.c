@@ -102,8 +102,8 @@ double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *li
     if (sum->kind != KIND_FINITE || sum->carried == 0) return 0;
     if (errors->integral && errors->drift == 0 && magnitude <= line->scale / u) return 0;
     /* 1.01: terms of second order, while the bound is below 1/256 of the magnitude. */
-    const double first_order =
-        1.01 * (u * (errors->steps * sum->travelled + errors->depth * magnitude) + errors->drift * sum->travelled);
+    const double first_order = 1.01 * (u * (errors->steps * sum->travelled + (errors->depth + errors->border) * magnitude) +
+                                       errors->drift * sum->travelled);
     const double most = 0x1p-8 * magnitude;
     const double rounding = first_order < most ? first_order : most;
     if (!line->f32 && line->scale == 1 && rounding > 0x1p-200 && sum->most < 0x1p400 && sum->weight < 1)
@@ -136,6 +136,9 @@ Status discount_sums(const Discount *self, const void *x, size_t terms, Discount
         const DiscountFacts facts = discount_facts(self, x, b, 1, terms); /* a row of small numbers beside one of large ones */
         Row row = {discount_line(self, &facts, x, b), discount_errors(self, &facts), bound == DISCOUNT_DIFFERENCE ? 2 : 1,
                    value ? value + first : NULL, tolerance ? tolerance + first : NULL};
+        /* The end of a block is summed from its border outwards: a term near the border meets all that come after it. Floats have
+         * doubles for that. */
+        if (terms < self->n && !self->f32) row.errors.border = (double)terms;
         const Status of_row = recurrence_run(&row.line, terms, emit, &row);
         if (of_row != STATUS_OK) {
 #pragma omp atomic write

@@ -1,7 +1,8 @@
 /* Idea: y[i] = x[i] + gamma y[i+1] (left: y[i-1]), one row after the other, one thread, one loop. Sums of k terms: blocks of k, a
  * window is the head of one and the tail of another.
  * Traffic: each element is read and written once; k > 0 reads it twice and writes it twice, a block apart.
- * Rounding: in the dtype, two roundings per step. k > 0: a tail is weighted by a product of at most k gammas; nothing is subtracted.
+ * Rounding: in the dtype, two roundings per step. k > 0: a tail is weighted by a product of at most k gammas, and added up in double;
+ *   nothing is subtracted.
  * Limits: each step waits for the one before it. Sums of k terms: |gamma|^(k-1) within the range of the dtype.
  * Origin: the C++ of torch-discounted-cumsum 1.1.0, which is the recurrence; windows: van Herk (1992). */
 #include "common/discounted_cumsum/rows.h"
