@@ -1,20 +1,26 @@
 #!/usr/bin/env bash
 # Builds the program at a commit, in a worktree of its own, and prints the program's path; for `rungs ab --base`.
 # usage: cmake/build_ref.sh COMMIT FOLDER BUILD     compilers and architectures are those of the build folder BUILD
+# FOLDER keeps the last $RUNGS_AB_BUILDS (4) builds by use; one whose program somebody holds a lock on (flock) is in use and stays.
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-ref=$1 folder=$2 own=$3
+ref=$1 folder=$2 own=$3 kept=${RUNGS_AB_BUILDS:-4}
 git() { command git -C "$root" -c safe.directory='*' "$@"; }
 
+[[ $kept =~ ^[1-9][0-9]*$ ]] || {
+    echo "RUNGS_AB_BUILDS=$kept: a number from 1 is expected"
+    exit 2
+}
 commit=$(git rev-parse --verify --quiet --end-of-options "$ref^{commit}") || {
     echo "'$ref' is no commit of this repository"
     exit 2
 }
 tree=$folder/${commit:0:12}
 log=$tree.log
+program=build/release/bin/rungs
 mkdir -p "$folder"
-exec 9>"$tree.lock"
-flock 9 # two of us at once would build into the same folder
+while exec 9>"$tree.lock" && flock 9 && [ ! "$tree.lock" -ef /proc/self/fd/9 ]; do :; done # again if it was removed while we waited
+touch "$tree.lock"                                                                          # its time is that of the last use
 step() { # quietly, but for the end of what went wrong
     "$@" >>"$log" 2>&1 || {
         echo "$ref (${commit:0:12}) cannot be built: $1 $2 ... failed; the end of $log:"
@@ -22,7 +28,26 @@ step() { # quietly, but for the end of what went wrong
         exit 4
     }
 }
+
+# Commits of pull requests are met once, and a build with CUDA is large.
+remove_old() {
+    local lock old
+    find "$folder" -maxdepth 1 -name '*.lock' -printf '%T@ %p\n' | sort -rn | tail -n +$((kept + 1)) | cut -d' ' -f2- | while IFS= read -r lock; do
+        old=${lock%.lock}
+        (
+            flock -n 8 || exit 0 # it is being built
+            if [ -e "$old/$program" ]; then
+                exec 7<"$old/$program"
+                flock -n 7 || exit 0 # it is being measured
+            fi
+            rm -rf "$old" "$old".{whole,log,lock}
+        ) 8>>"$lock"
+    done
+    git worktree prune
+}
+
 : >"$log"
+remove_old >>"$log" 2>&1 || true # what cannot be removed is no reason not to build
 if [ ! -e "$tree.whole" ] || [ ! -e "$tree/.git" ]; then # a checkout that was cut off is made anew
     rm -rf "$tree" "$tree.whole"
     step git worktree prune
@@ -36,4 +61,4 @@ for name in RUNGS_CUDA RUNGS_CUDA_ARCHITECTURES RUNGS_CPU_ARCHITECTURE CMAKE_C_C
 done
 step cmake --preset release -S "$tree" -B "$tree/build/release" "${options[@]}"
 step cmake --build "$tree/build/release" --target rungs
-echo "$tree/build/release/bin/rungs"
+echo "$tree/$program"

@@ -1,11 +1,11 @@
 /* rungs ab: two builds, process by process in one random order, then compared. The order is drawn at random so that whatever drifts
  * meanwhile - clocks, temperature, other users - falls on both alike. */
-#include "base/process.h"
 #include "base/rng.h"
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/narrow.h"
 #include "cli/options.h"
+#include "cli/refs.h"
 #include "cli/repeat.h"
 #include "cli/words.h"
 
@@ -60,29 +60,11 @@ static Status run_in_order(const Ab *ab, Repeat repeats[2]) {
     return status;
 }
 
-/* The program of a commit, built in a worktree of its own below the build folder; kept there for the next time. */
-static Status build_ref(const char *ref, char binary[PATH_TEXT]) {
-    const char *const argv[] = {RUNGS_SOURCE_DIR "/cmake/build_ref.sh", ref, RUNGS_BINARY_DIR "/ab/builds", RUNGS_BINARY_DIR, NULL};
-    Text output = {0};
-    int code = 0;
-    fprintf(stderr, "rungs ab: building %s\n", ref);
-    Status status = process_capture(argv, NULL, &output, &code);
-    if (status == STATUS_OK) {
-        if (output.length > 0 && output.text[output.length - 1] == '\n') output.text[output.length - 1] = '\0';
-        if (code != 0)
-            status = status_fail(code == EXIT_USAGE ? STATUS_INVALID : STATUS_IO, "%s", output.text ? output.text : "no build");
-        else
-            snprintf(binary, PATH_TEXT, "%s", output.text);
-    }
-    text_free(&output);
-    return status;
-}
-
 static Status build_refs(Ab *ab) {
-    static const char PYTHON[] = RUNGS_SOURCE_DIR "/build/python/bin/python";
-    if (access(PYTHON, X_OK) == 0) setenv("RUNGS_PYTHON", PYTHON, 0); /* a worktree has none of its own */
-    TRY(build_ref(ab->base_ref, ab->binaries[0]));
-    return build_ref(ab->new_ref, ab->binaries[1]);
+    TRY(refs_build(ab->base_ref, ab->binaries[0], sizeof ab->binaries[0]));
+    TRY(refs_build(ab->new_ref, ab->binaries[1], sizeof ab->binaries[1]));
+    refs_tell(ab->new_ref, ab->binaries[0], ab->binaries[1]);
+    return STATUS_OK;
 }
 
 static Status prepare_files(Ab *ab) {
@@ -106,6 +88,8 @@ static Status ab_run(Ab *ab, char *const *words, int count) {
             (Repeat){.binary = ab->binaries[i], .what = SIDES[i], .out = ab->files[i], .words = scenarios, .options = &ab->run};
         status = repeat_prepare(&repeats[i]);
     }
+    if (status == STATUS_OK) status = repeat_lock(ab->run.lock);
+    for (int i = 0; i < 2 && status == STATUS_OK; i++) status = repeat_same_build(&repeats[i], ab->folder);
     if (status == STATUS_OK) status = run_in_order(ab, repeats);
     for (int i = 0; i < 2; i++)
         if (repeats[i].words != scenarios) repeat_words_free(repeats[i].words);

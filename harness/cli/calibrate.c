@@ -22,6 +22,7 @@ static Status own_path(char path[700]) {
 static Status take_rows(Repeat *self, int repetitions) {
     TRY(repeat_folder(FOLDER));
     TRY(repeat_prepare(self));
+    TRY(repeat_lock(self->options->lock));
     for (int i = 0; i < repetitions; i++) {
         char note[80];
         snprintf(note, sizeof note, "calibrate, process %d of %d", i + 1, repetitions);

@@ -20,14 +20,10 @@ typedef struct Narrow {
     int count, parts;
 } Narrow;
 
-/* Would the build take the word? It plans it, and starts no row. */
 static Status probe(const Repeat *side, char *word, const char *folder) {
     char out[PATH_TEXT];
     snprintf(out, sizeof out, "%s/probe-%d.jsonl", folder, (int)getpid());
-    char *words[] = {word, NULL};
-    Repeat once = *side;
-    once.words = words, once.out = out, once.budget = "0.000001";
-    const Status status = repeat_once(&once, "probe");
+    const Status status = repeat_probe(side, word, out);
     unlink(out);
     return status;
 }

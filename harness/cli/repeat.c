@@ -6,9 +6,12 @@
 #include "plan/scenario.h"
 
 #include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -108,6 +111,59 @@ Status repeat_once(const Repeat *self, const char *note) {
                              self->binary, code, output.text ? output.text : "");
     text_free(&output);
     return status;
+}
+
+Status repeat_probe(const Repeat *self, char *word, const char *out) {
+    char *words[] = {word, NULL};
+    Repeat once = *self;
+    once.words = words, once.out = out, once.budget = "0.000001";
+    return repeat_once(&once, "probe");
+}
+
+/* Of the last run in a file of rows, cut to what people read; "" if there is none or it does not say. */
+static void last_commit(const char *path, char commit[13]) {
+    commit[0] = '\0';
+    FILE *file = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    while (file && getline(&line, &room, file) > 0) {
+        if (!strstr(line, "\"environment\"")) continue; /* rows are long, and of no interest */
+        json_t *parsed = json_loads(line, 0, NULL);
+        const char *kind = json_string_value(json_object_get(parsed, "kind"));
+        const char *found = json_string_value(json_object_get(parsed, "commit"));
+        if (kind && strcmp(kind, "environment") == 0) snprintf(commit, 13, "%.12s", found ? found : "");
+        json_decref(parsed);
+    }
+    free(line);
+    if (file) fclose(file);
+}
+
+Status repeat_same_build(const Repeat *self, const char *folder) {
+    char probe[PATH_TEXT], there[13], own[13];
+    last_commit(self->out, there);
+    if (!*there) return STATUS_OK;
+    if (snprintf(probe, sizeof probe, "%s/probe-%d.jsonl", folder, (int)getpid()) >= PATH_TEXT)
+        return status_fail(STATUS_INVALID, "%s: too long a path", folder);
+    const Status status = repeat_probe(self, self->words[0], probe);
+    last_commit(probe, own);
+    unlink(probe);
+    if (status != STATUS_OK && status != STATUS_INVALID) return status; /* what it does not know is told of later */
+    if (!*own || strcmp(own, there) == 0) return STATUS_OK;
+    return status_fail(STATUS_INVALID, "%s holds rows of %s, and %s is %s: name another folder, or remove that one", self->out,
+                       there, self->what, own);
+}
+
+Status repeat_lock(const char *path) {
+    if (!path) return STATUS_OK;
+    int file = open(path, O_RDONLY | O_CLOEXEC); /* in /tmp one may not open another user's file for creation */
+    if (file < 0) file = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
+    if (file < 0) return status_fail(STATUS_IO, "--lock %s: %s", path, strerror(errno));
+    if (flock(file, LOCK_EX | LOCK_NB) != 0) {
+        fprintf(stderr, "rungs: waiting for %s\n", path);
+        while (flock(file, LOCK_EX) != 0)
+            if (errno != EINTR) return status_fail(STATUS_IO, "--lock %s: %s", path, strerror(errno));
+    }
+    return STATUS_OK;
 }
 
 Status repeat_folder(const char *path) {

@@ -7,9 +7,9 @@
 
 #include <stdbool.h>
 
-/* What is handed on to `run`, as given on the command line. */
+/* What is handed on to `run`, as given on the command line; and the lock, which is not. */
 typedef struct RepeatOptions {
-    const char *variants, *device, *timeout, *memory_limit;
+    const char *variants, *device, *timeout, *memory_limit, *lock;
     bool quick, full;
 } RepeatOptions;
 
@@ -20,6 +20,7 @@ typedef struct RepeatOptions {
         NULL},                                                                                                                     \
         {"quick", NULL, CLI_FLAG, &(o).quick, "few samples a process", NULL},                                                      \
         {"full", NULL, CLI_FLAG, &(o).full, "many samples a process", NULL},                                                       \
+        {"lock", "FILE", CLI_TEXT, &(o).lock, "measure only while holding this lock, as flock(1) does; builds do not wait", NULL}, \
         {"timeout", "TIME", CLI_TEXT, &(o).timeout, "for one call of a variant (default 120s)", NULL},                             \
         {"memory-limit", "SIZE", CLI_TEXT, &(o).memory_limit, "host memory of one worker (default: no limit)", NULL}, {            \
         "device", "N", CLI_TEXT, &(o).device, "CUDA device", NULL                                                                  \
@@ -44,6 +45,13 @@ Status repeat_prepare(Repeat *self);
 /* Runs it once. note: becomes the variable RUNGS_AB of its environment line. A row that failed is no error here: the row says so.
  * STATUS_INVALID if the build does not know what it is to run; it has written nothing then. */
 Status repeat_once(const Repeat *self, const char *note);
+/* As repeat_once with one word of its own, but starts no row: would the build take the word? Rows file `out` gets its environment.
+ */
+Status repeat_probe(const Repeat *self, char *word, const char *out);
+/* Rows of another commit are no repetitions of this build's: STATUS_INVALID if `self->out` holds some already. */
+Status repeat_same_build(const Repeat *self, const char *folder);
+/* Waits for the lock and holds it as long as this process lives. path NULL: nothing. */
+Status repeat_lock(const char *path);
 /* Creates a folder and those above it. */
 Status repeat_folder(const char *path);
 

@@ -1,6 +1,7 @@
 #include "record/environment.h"
 
 #include "base/hash.h"
+#include "record/checkout.h"
 #include "record/facts.h"
 #include "record/row.h"
 
@@ -12,9 +13,6 @@
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
-
-/* git is asked about the folder that this program was built from, whoever owns it: a container's mount belongs to somebody else. */
-#define GIT "git", "-C", RUNGS_SOURCE_DIR, "-c", "safe.directory=*"
 
 /* What somebody who built elsewhere says that this program was built from; false if nobody says. */
 static bool told_by_variable(json_t *environment) {
@@ -28,15 +26,10 @@ static bool told_by_variable(json_t *environment) {
     return true;
 }
 
-/* Results and what is generated from them do not change what is measured, so they do not make a commit dirty. */
 static void add_commit(json_t *environment) {
-    static const char *const HEAD[] = {GIT, "rev-parse", "HEAD", NULL};
-    static const char *const CHANGES[] = {GIT,         "status",      "--porcelain",    "--", ".",
-                                          ":!results", ":!REPORT.md", ":!docs/figures", NULL};
     if (told_by_variable(environment)) return;
-    char why[256];
-    char *head = access(RUNGS_SOURCE_DIR "/.git", F_OK) == 0 ? facts_command(HEAD, 20, why, sizeof why) : NULL;
-    char *changes = head ? facts_command(CHANGES, 20, why, sizeof why) : NULL;
+    char *head = checkout_commit(RUNGS_SOURCE_DIR);
+    char *changes = head ? checkout_changes(RUNGS_SOURCE_DIR) : NULL;
     json_object_set_new(environment, "commit", head ? json_string(head) : json_null());
     json_object_set_new(environment, "dirty", changes ? json_boolean(*changes != '\0') : json_null());
     free(head);

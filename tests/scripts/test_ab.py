@@ -1,5 +1,6 @@
 """`rungs ab` and `rungs calibrate`: order, number and circumstances of the processes, with programs whose speed is known; and, with the
 program itself, that real rows get through. Nothing here depends on how fast this machine is."""
+import fcntl
 import json
 import os
 import pathlib
@@ -8,6 +9,7 @@ import subprocess
 import sys
 import tempfile
 import unittest
+import uuid
 
 from program import BUILD, RELEASE, SOURCE, call, rows_of
 
@@ -91,6 +93,19 @@ out = pathlib""", 1))
             self.assertEqual(len(rows_of(self.folder / f"out/{name}.jsonl", "environment")), 9)
         self.ab(same, same, "smoke/rolling", "--seed", 2, "--repetitions", 9, code=0)
         self.assertEqual(len(rows_of(self.folder / "out/new.jsonl", "environment")), 18)
+
+    def test_rows_of_another_commit_are_noticed_first(self):
+        """Not after an hour of measuring, and they stay what they were."""
+        base, new = self.program("base"), self.program("new")
+        self.ab(base, new, "smoke/rolling", "--seed", 1, "--repetitions", 9, code=0)
+        before = (self.folder / "out/new.jsonl").read_text()
+        (self.folder / "diary").unlink()
+        new.write_text(new.read_text().replace('environment["variables"]', f'environment["commit"] = "{"b" * 40}"\nenvironment["variables"]'))
+        done = self.ab(base, new, "smoke/rolling", "--seed", 1, "--repetitions", 9, code=2)
+        self.assertRegex(done.stderr, r"out/new\.jsonl holds rows of [0-9a-f]{12}, and new is b{12}")
+        self.assertTrue(all("--budget" in line for line in self.diary()), "only asked for their commits")
+        self.assertEqual((self.folder / "out/new.jsonl").read_text(), before)
+        self.assertEqual({path.name for path in (self.folder / "out").iterdir()}, {"base.jsonl", "new.jsonl"})
 
     def test_order_is_random_seeded_and_recorded(self):
         orders = {}
@@ -199,50 +214,161 @@ out = pathlib""", 1))
 class BuildOfACommit(unittest.TestCase):
     """cmake/build_ref.sh in a small repository, with a cmake that only notes how it was called."""
 
-    def test_worktree(self):
-        with tempfile.TemporaryDirectory(prefix="rungs_ref_") as folder:
-            root = pathlib.Path(folder)
-            repository, tools, own = root / "repository", root / "tools", root / "own"
-            for path in (repository / "cmake", tools, own):
-                path.mkdir(parents=True)
-            shutil.copy(SOURCE / "cmake/build_ref.sh", repository / "cmake")
-            (own / "CMakeCache.txt").write_text("RUNGS_CUDA:BOOL=OFF\nCMAKE_C_COMPILER:FILEPATH=/usr/bin/my cc\n")
-            (tools / "cmake").write_text(f"""#!/bin/sh
-echo "$@" >> {root}/calls
-if [ -e {root}/broken ]; then echo "no rule to make rungs"; exit 1; fi
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="rungs_ref_")
+        self.addCleanup(folder.cleanup)
+        self.root = pathlib.Path(folder.name)
+        self.repository, self.tools, self.own = (self.root / name for name in ("repository", "tools", "own"))
+        for path in (self.repository / "cmake", self.tools, self.own):
+            path.mkdir(parents=True)
+        shutil.copy(SOURCE / "cmake/build_ref.sh", self.repository / "cmake")
+        (self.own / "CMakeCache.txt").write_text("RUNGS_CUDA:BOOL=OFF\nCMAKE_C_COMPILER:FILEPATH=/usr/bin/my cc\n")
+        (self.tools / "cmake").write_text(f"""#!/bin/sh
+echo "$@" >> {self.root}/calls
+if [ -e {self.root}/broken ]; then echo "no rule to make rungs"; exit 1; fi
 if [ "$1" = --build ]; then mkdir -p "$2/bin" && cp "$2/../../version" "$2/bin/rungs"; fi
 """)
-            (tools / "cmake").chmod(0o755)
+        (self.tools / "cmake").chmod(0o755)
+        self.git("init", "-q")
 
-            def git(*words):
-                return subprocess.run(["git", "-C", repository, "-c", "user.name=t", "-c", "user.email=t@t", *words], check=True, capture_output=True,
-                                      text=True).stdout.strip()
+    def git(self, *words):
+        return subprocess.run(["git", "-C", self.repository, "-c", "user.name=t", "-c", "user.email=t@t", *words], check=True, capture_output=True,
+                              text=True).stdout.strip()
 
-            def build(ref):
-                return subprocess.run([repository / "cmake/build_ref.sh", ref, root / "builds", own], capture_output=True, text=True,
-                                      env={**os.environ, "PATH": f"{tools}:{os.environ['PATH']}"})
-            git("init", "-q")
-            for version in ("one", "two"):
-                (repository / "version").write_text(version)
-                git("add", ".")
-                git("commit", "-q", "-m", version)
-            for ref, version in (("HEAD~1", "one"), ("HEAD", "two"), ("HEAD~1", "one")):
-                done = build(ref)
-                self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
-                self.assertEqual(pathlib.Path(done.stdout.strip()).read_text(), version)
-            calls = (root / "calls").read_text()
-            self.assertIn("-DRUNGS_CUDA=OFF -DCMAKE_C_COMPILER=/usr/bin/my cc", calls)
-            self.assertIn("--target rungs", calls)
-            self.assertEqual(len(git("worktree", "list").splitlines()), 3, "the worktree of a commit is kept")
-            tree = next(path for path in (root / "builds").iterdir() if (path / "version").exists() and (path / "version").read_text() == "two")
-            (tree / "version").unlink()
-            pathlib.Path(f"{tree}.whole").unlink()
-            self.assertEqual((build("HEAD").returncode, (tree / "version").read_text()), (0, "two"), "a checkout that was cut off is made anew")
-            self.assertEqual(build("nonsense").returncode, 2)
-            (root / "broken").touch()
-            done = build("HEAD")
-            self.assertEqual(done.returncode, 4)
-            self.assertIn("no rule to make rungs", done.stdout)
+    def commit(self, *versions):
+        for version in versions:
+            (self.repository / "version").write_text(version)
+            self.git("add", ".")
+            self.git("commit", "-q", "-m", version)
+
+    def build(self, ref, **variables):
+        return subprocess.run([self.repository / "cmake/build_ref.sh", ref, self.root / "builds", self.own], capture_output=True, text=True,
+                              env={**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}", **variables})
+
+    def built(self, ref, **variables):
+        done = self.build(ref, **variables)
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return pathlib.Path(done.stdout.strip())
+
+    def there(self):
+        """What the programs say that are there, however the files beside them are called."""
+        return sorted(path.read_text() for path in (self.root / "builds").glob("*/build/release/bin/rungs"))
+
+    def test_worktree(self):
+        self.commit("one", "two")
+        for ref, version in (("HEAD~1", "one"), ("HEAD", "two"), ("HEAD~1", "one")):
+            self.assertEqual(self.built(ref).read_text(), version)
+        calls = (self.root / "calls").read_text()
+        self.assertIn("-DRUNGS_CUDA=OFF -DCMAKE_C_COMPILER=/usr/bin/my cc", calls)
+        self.assertIn("--target rungs", calls)
+        self.assertEqual(len(self.git("worktree", "list").splitlines()), 3, "the worktree of a commit is kept")
+        tree = next(path for path in (self.root / "builds").iterdir() if (path / "version").exists() and (path / "version").read_text() == "two")
+        (tree / "version").unlink()
+        pathlib.Path(f"{tree}.whole").unlink()
+        self.assertEqual((self.build("HEAD").returncode, (tree / "version").read_text()), (0, "two"), "a checkout that was cut off is made anew")
+        self.assertEqual(self.build("nonsense").returncode, 2)
+        (self.root / "broken").touch()
+        done = self.build("HEAD")
+        self.assertEqual(done.returncode, 4)
+        self.assertIn("no rule to make rungs", done.stdout)
+
+    def test_only_the_last_used_are_kept(self):
+        """Of seven commits, as many pushes make them: the disk does not fill. What git and the folder hold of the others goes, too."""
+        self.commit(*"abcdefg")
+        for back in (6, 5, 4, 3):
+            self.built(f"HEAD~{back}")
+        self.built("HEAD~6")  # the oldest has been used again
+        self.built("HEAD~2")
+        self.assertEqual(self.there(), ["a", "c", "d", "e"])
+        self.assertEqual(len(self.git("worktree", "list").splitlines()), 5)
+        self.assertEqual(len([path for path in (self.root / "builds").iterdir() if path.suffix == ".lock"]), 4)
+        self.assertEqual(self.built("HEAD~5").read_text(), "b", "what was removed can be built again")
+        self.built("HEAD", RUNGS_AB_BUILDS="2")
+        self.assertEqual(self.there(), ["b", "g"])
+        self.assertIn("a number from 1", self.build("HEAD", RUNGS_AB_BUILDS="none").stdout)
+
+    def test_what_is_in_use_is_not_removed(self):
+        self.commit(*"abc")
+        with open(self.built("HEAD~2")) as measured:
+            fcntl.flock(measured, fcntl.LOCK_SH)  # as rungs ab does until it ends
+            self.built("HEAD~1", RUNGS_AB_BUILDS="1")
+            self.assertEqual(self.there(), ["a", "b"])
+            with open(f"{self.built('HEAD~1').parents[3]}.lock") as building:
+                fcntl.flock(building, fcntl.LOCK_EX)
+                self.built("HEAD", RUNGS_AB_BUILDS="1")
+                self.assertEqual(self.there(), ["a", "b", "c"])
+        self.built("HEAD", RUNGS_AB_BUILDS="1")
+        self.assertEqual(self.there(), ["c"])
+
+
+@unittest.skipUnless((SOURCE / ".git").exists(), "takes commits: a repository")
+class Commits(Programs):
+    """`rungs ab --base`, with a git that knows two commits and a cmake that makes programs of known speed."""
+
+    def setUp(self):
+        super().setUp()
+        self.commits = {"before": uuid.uuid4().hex + "0" * 8, "HEAD": uuid.uuid4().hex + "0" * 8}
+        self.addCleanup(self.remove_builds)
+        (self.folder / "changes").write_text("")
+        self.tools = self.folder / "tools"
+        self.tools.mkdir()
+        self.tool("git", f"""words="$*"
+case $words in
+*"rev-parse --verify"*) case $words in *"before^{{commit}}") echo {self.commits["before"]} ;; *) echo {self.commits["HEAD"]} ;; esac ;;
+*"worktree add"*) for word; do before=$tree tree=$word; done; mkdir -p "$before" && touch "$before/.git" ;;
+*" status "*) cat {self.folder}/changes ;;
+esac""")
+        self.tool("cmake", f"""if [ "$1" = --build ]; then
+    case $2 in *{self.commits["HEAD"][:12]}*) name=new ;; *) name=base ;; esac
+    echo "$name" >>{self.folder}/built
+    mkdir -p "$2/bin" && cp {self.folder}/$name "$2/bin/rungs"
+fi""")
+        self.program("base")
+        self.program("new")
+
+    def tool(self, name, text):
+        (self.tools / name).write_text(f"#!/bin/sh\n{text}\n")
+        (self.tools / name).chmod(0o755)
+
+    def remove_builds(self):
+        for commit in self.commits.values():
+            for path in (BUILD / "ab/builds").glob(commit[:12] + "*"):
+                shutil.rmtree(path) if path.is_dir() else path.unlink()
+
+    def words(self, *words):
+        return [os.environ["RUNGS"], "ab", *words, "smoke/rolling", "--seed", "1", "--repetitions", "9", "--out", self.folder / "out"]
+
+    def variables(self):
+        return {**os.environ, "PATH": f"{self.tools}:{os.environ['PATH']}", "RUNGS_AB_BUILDS": "100"}  # the builds of others stay
+
+    def commits_compared(self, *words):
+        done = subprocess.run(self.words(*words), capture_output=True, text=True, env=self.variables())
+        self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        return done.stderr
+
+    def test_what_is_not_measured_is_told_of(self):
+        self.assertNotIn("warning", self.commits_compared("--base", "before"))
+        self.assertEqual({line[0] for line in self.diary()}, {"base", "new"})
+        (self.folder / "changes").write_text(" M impls/op/cuda_a.cu\n M impls/op/cuda_b.cu\n")
+        self.assertIn("not committed ( M impls/op/cuda_a.cu, ...) are in neither build", self.commits_compared("--base", "before"))
+        self.assertNotIn("warning", self.commits_compared("--base", "before", "--new", self.commits["HEAD"]))
+
+    def test_a_commit_against_itself_is_told_of(self):
+        self.assertIn("BASE and NEW are the same commit", self.commits_compared("--base", "HEAD"))
+
+    def test_builds_do_not_wait_for_the_lock(self):
+        lock = self.folder / "lock"
+        with open(lock, "w") as held:
+            fcntl.flock(held, fcntl.LOCK_EX)
+            ab = subprocess.Popen(self.words("--base", "before", "--lock", lock), stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True, env=self.variables())
+            for line in ab.stderr:
+                if "waiting for" in line:
+                    break
+            self.assertEqual((self.folder / "built").read_text().split(), ["base", "new"])
+            self.assertFalse((self.folder / "diary").exists(), "somebody else measures")
+        out, errors = ab.communicate(timeout=120)
+        self.assertEqual(ab.returncode, 0, out + errors)
+        self.assertEqual(len(self.diary()), 18)
 
 
 if __name__ == "__main__":

@@ -1,0 +1,52 @@
+#include "cli/refs.h"
+
+#include "base/process.h"
+#include "cli/commands.h"
+#include "record/checkout.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/file.h>
+#include <unistd.h>
+
+/* cmake/build_ref.sh removes no build whose program is locked. The descriptor stays open until the process ends. */
+static Status hold(const char *program) {
+    const int file = open(program, O_RDONLY | O_CLOEXEC);
+    if (file >= 0 && flock(file, LOCK_SH | LOCK_NB) == 0) return STATUS_OK;
+    if (file >= 0) close(file);
+    return status_fail(STATUS_IO, "%s has been removed by another process: try again", program);
+}
+
+Status refs_build(const char *ref, char *program, size_t size) {
+    static const char PYTHON[] = RUNGS_SOURCE_DIR "/build/python/bin/python";
+    const char *const argv[] = {RUNGS_SOURCE_DIR "/cmake/build_ref.sh", ref, RUNGS_BINARY_DIR "/ab/builds", RUNGS_BINARY_DIR, NULL};
+    Text output = {0};
+    int code = 0;
+    if (access(PYTHON, X_OK) == 0) setenv("RUNGS_PYTHON", PYTHON, 0); /* a worktree has none of its own */
+    fprintf(stderr, "rungs ab: building %s\n", ref);
+    Status status = process_capture(argv, NULL, &output, &code);
+    if (status == STATUS_OK) {
+        if (output.length > 0 && output.text[output.length - 1] == '\n') output.text[output.length - 1] = '\0';
+        if (code != 0)
+            status = status_fail(code == EXIT_USAGE ? STATUS_INVALID : STATUS_IO, "%s", output.text ? output.text : "no build");
+        else
+            snprintf(program, size, "%s", output.text);
+    }
+    text_free(&output);
+    return status == STATUS_OK ? hold(program) : status;
+}
+
+void refs_tell(const char *new_ref, const char *base_program, const char *new_program) {
+    char *changes = strcmp(new_ref, "HEAD") == 0 ? checkout_changes(RUNGS_SOURCE_DIR) : NULL;
+    if (changes && *changes)
+        fprintf(
+            stderr,
+            "rungs ab: warning: NEW is the commit HEAD: the changes that are not committed (%.*s%s) are in neither build. Commit "
+            "them, or build both sides and name the programs\n",
+            (int)strcspn(changes, "\n"), changes, strchr(changes, '\n') ? ", ..." : "");
+    free(changes);
+    if (strcmp(base_program, new_program) == 0)
+        fprintf(stderr, "rungs ab: warning: BASE and NEW are the same commit: what differs is this machine's noise\n");
+}

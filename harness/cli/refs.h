@@ -1,0 +1,16 @@
+/* refs.h - commits of this checkout as programs, for `rungs ab --base`. */
+#ifndef RUNGS_CLI_REFS_H
+#define RUNGS_CLI_REFS_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+/* The program of a commit, built in a worktree of its own below the build folder, where it is kept for the next time. As long as
+ * this process lives, no other removes it to make room. */
+Status refs_build(const char *ref, char *program, size_t size);
+
+/* Says on stderr what may not be meant: changes of the checkout that are in neither build, one commit on both sides. */
+void refs_tell(const char *new_ref, const char *base_program, const char *new_program);
+
+#endif
