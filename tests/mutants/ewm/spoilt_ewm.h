@@ -1,0 +1,31 @@
+/* spoilt_ewm.h - ewm as impls/ewm/cpu_sequential.c computes it, with what its mutants change. */
+#ifndef SPOILT_EWM_H
+#define SPOILT_EWM_H
+
+#include "common/ewm/steps.h"
+
+typedef struct Spoilt {
+    bool late_series; /* a series begins one element late */
+    bool still_time;  /* a NaN takes no time: pandas' ignore_na=True */
+    bool biased;      /* variances are not corrected: pandas' bias=True */
+} Spoilt;
+
+static inline Status spoilt_ewm(const VariantArgs *args, Spoilt how) {
+    const EwmCase rule = ewm_case(args);
+    const uint8_t *starts = rule.segments ? args->in[1].data : NULL;
+    const bool f32 = args->problem->dtype == DTYPE_F32;
+    EwmState state = {0};
+    for (size_t i = 0; i < rule.n; i++) {
+        const size_t asked = how.late_series && i > 0 ? i - 1 : i;
+        if (starts && starts[asked] != 0) state = (EwmState){0};
+        const double gap = state.gap, x = ewm_load(args->in[0].data, i, f32);
+        ewm_step(&rule, &state, x);
+        if (how.still_time && rule.nan_decays && isnan(x)) state.gap = gap;
+        EwmState seen = state;
+        if (how.biased && seen.pairs > 0) seen.pairs = 1;
+        ewm_store(args->out[0].data, i, f32, ewm_output(&rule, &seen));
+    }
+    return STATUS_OK;
+}
+
+#endif
