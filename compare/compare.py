@@ -50,6 +50,7 @@ def arguments_of(words):
     parser.add_argument("--noise")
     parser.add_argument("--allow-missing", default="")
     parser.add_argument("--modes", type=modes, default=list(MODES))
+    parser.add_argument("--strict", action="store_true")
     for name in WRITERS:
         parser.add_argument(f"--{name}")
     parser.add_argument("--colour", action="store_true")
@@ -60,10 +61,14 @@ def compare(arguments):
     """All comparisons, judged, and what is told of the whole."""
     base, new = Side(arguments.base).one_build(), Side(arguments.new).one_build()
     comparisons = join(base, new, arguments.modes)
-    judge.judge(comparisons, arguments.min_effect, Noise(arguments.noise, new) if arguments.noise else None)
+    noise = Noise(arguments.noise, new) if arguments.noise else None
+    judge.judge(comparisons, arguments.min_effect, noise)
     outcome.allow(comparisons, [glob for glob in arguments.allow_missing.split(",") if glob])
+    outcome.be_strict(comparisons, arguments.strict)
+    warnings = (base.warnings + new.warnings + unknown(comparisons) + few_processes(comparisons) + (noise.warnings(comparisons) if noise else []) +
+                disarmed(comparisons, arguments.min_effect))
     result = {"exit": outcome.exit_code(comparisons), "min_effect": arguments.min_effect, "alpha": decide.ALPHA, "base": told_of(base),
-              "new": told_of(new), "warnings": base.warnings + new.warnings + unknown(comparisons) + few_processes(comparisons) + disarmed(comparisons, arguments.min_effect)}
+              "new": told_of(new), "warnings": warnings}
     return comparisons, result
 
 
@@ -81,11 +86,16 @@ def unknown(comparisons):
 
 def few_processes(comparisons):
     tested = [c for c in comparisons if c.tested_on]
-    few = [c for c in tested if c.tested_on == "samples"]
-    if not few:
-        return []
-    return [f"{len(few)} of {len(tested)} comparisons have too few processes to see what varies from process to process; so many "
-            f"comparisons take {judge.processes_needed(len(tested))} a side (rungs ab)"]
+    few = sum(c.tested_on == "samples" or judge.needs_known_spread(c) for c in tested)
+    normal = sum(c.tested_on == "spread" for c in tested) - sum(map(judge.needs_known_spread, tested))
+    told = []
+    if few:
+        told.append(f"{few} of {len(tested)} comparisons have too few processes to see what varies from process to process; so many "
+                    f"comparisons take {judge.processes_needed(len(tested))} a side (rungs ab)")
+    if normal:
+        told.append(f"{normal} of {len(tested)} comparisons have too few processes to be told apart by rank among so many, and are judged as if "
+                    f"noise were normal; {judge.processes_needed(len(tested))} a side (rungs ab) need no such assumption")
+    return told
 
 
 def disarmed(comparisons, min_effect):

@@ -6,8 +6,10 @@ from scipy import stats
 
 ALPHA = 0.005            # chance that a suite in which nothing changed has a verdict `slower` or `faster`
 MIN_EFFECT = 0.03
-MIN_PROCESSES = 5        # with fewer on a side the spread from process to process cannot be seen
-ASSUMED_SPREAD = 0.03    # of log process medians, where it can neither be seen nor was calibrated
+MIN_PROCESSES = 5        # on each side, to be judged by processes rather than samples
+MIN_SPREAD_PROCESSES = 9  # a spread seen in fewer is not believed alone
+MIN_DEGREES = 4          # of freedom, for a spread seen to raise the floor; Student's t of fewer would hide everything
+ASSUMED_SPREAD = 0.03    # of log process medians, where too few processes show it and it was not calibrated
 MEDIAN_LOSS = math.sqrt(math.pi / 2)  # standard error of a median over that of a mean, normal noise
 
 
@@ -23,8 +25,16 @@ def adjusted(p, axis=-1, suite=None):
 def noise_floor(spread, degrees, base_count, new_count, suite):
     """The least effect to believe: what `suite` comparisons of equal builds exceed once with probability ALPHA, for normal log medians
     of the given standard deviation, itself known from `degrees` + 1 processes (inf: assumed)."""
-    quantile = stats.t.ppf(1 - ALPHA / (2 * max(suite, 1)), degrees) if math.isfinite(degrees) else stats.norm.ppf(1 - ALPHA / (2 * max(suite, 1)))
-    return np.expm1(quantile * MEDIAN_LOSS * spread * math.sqrt(1 / base_count + 1 / new_count))
+    return np.expm1(quantile(1 - ALPHA / (2 * max(suite, 1)), degrees) * MEDIAN_LOSS * spread * math.sqrt(1 / base_count + 1 / new_count))
+
+
+def half_width(spread, degrees, base_count, new_count):
+    """Of the 95% interval of a log ratio, for spread from process to process alone."""
+    return quantile(0.975, degrees) * spread * math.sqrt(1 / base_count + 1 / new_count)
+
+
+def quantile(chance, degrees):
+    return stats.t.ppf(chance, degrees) if math.isfinite(degrees) else stats.norm.ppf(chance)
 
 
 def verdicts(ratio, low, high, p_adjusted, min_effect, floor):

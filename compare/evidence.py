@@ -21,8 +21,8 @@ class Evidence:
         self.__dict__.update(arrays)
 
 
-def from_processes(base, new, base_mhz=None, new_mhz=None, base_cycles=None, new_cycles=None):
-    """base, new: seconds, (rows, processes). Clocks and cycles in the same shape, NaN where unknown.
+def from_processes(base, new, base_mhz=None, new_mhz=None, base_cycles=None, new_cycles=None, by_spread=False, intervals=True):
+    """base, new: seconds, (rows, processes). Clocks and cycles in the same shape, NaN where unknown. by_spread: too few for ranks alone.
 
     Judged in time or in cycles: a kernel bound by the SM clock is steady in cycles, one bound by memory in seconds.
     """
@@ -33,10 +33,11 @@ def from_processes(base, new, base_mhz=None, new_mhz=None, base_cycles=None, new
         judged_base, judged_new = np.where(chosen, base_cycles, base), np.where(chosen, new_cycles, new)
     else:
         judged_base, judged_new = base, new
-    low, high = ratio_interval(judged_base, judged_new)
+    low, high = ratio_interval(judged_base, judged_new) if intervals else np.full((2, len(base)), np.nan)
+    test = spread_test if by_spread else u_test
     clock = medians(new_mhz) / medians(base_mhz) if base_mhz is not None else np.full(len(base), np.nan)
-    return Evidence(in_cycles=in_cycles, ratio=medians(judged_new) / medians(judged_base), low=low, high=high, p=u_test(judged_base, judged_new),
-                    time_ratio=medians(new) / medians(base), time_p=u_test(base, new), clock_ratio=clock)
+    return Evidence(in_cycles=in_cycles, ratio=medians(judged_new) / medians(judged_base), low=low, high=high, p=test(judged_base, judged_new),
+                    time_ratio=medians(new) / medians(base), clock_ratio=clock)
 
 
 def medians(values):
@@ -64,6 +65,28 @@ def u_test(base, new):
     """Mann-Whitney U, two-sided. Exact where small: processes taken in a random order are exchangeable if nothing changed, whatever drifts."""
     exact = base.shape[-1] * new.shape[-1] <= 1000
     return stats.mannwhitneyu(new, base, axis=-1, method="exact" if exact else "asymptotic").pvalue
+
+
+def spread_test(base, new):
+    """Where no ranking is rare enough for so many comparisons: of sides that are fully apart, how far, in units of the spread within them
+    (Student's t of the log medians). Of others the ranks, so that it is never easier to pass than those."""
+    apart = (new.min(axis=-1) > base.max(axis=-1)) | (new.max(axis=-1) < base.min(axis=-1))
+    p = u_test(base, new)
+    p[apart] = t_test(np.log(base[apart]), np.log(new[apart]))
+    return p
+
+
+def t_test(base, new):
+    count, other = base.shape[-1], new.shape[-1]
+    with np.errstate(divide="ignore"):  # sides without any spread
+        t = (new.mean(axis=-1) - base.mean(axis=-1)) / (pooled_spread(base, new) * math.sqrt(1 / count + 1 / other))
+    return 2 * stats.t.sf(np.abs(t), count + other - 2)
+
+
+def pooled_spread(*sides):
+    """Standard deviation within the sides, of sum of counts - 2 degrees of freedom."""
+    squares = sum(np.square(side - side.mean(axis=-1, keepdims=True)).sum(axis=-1) for side in sides)
+    return np.sqrt(squares / (sum(side.shape[-1] for side in sides) - len(sides)))
 
 
 def least_p(base_count, new_count):
@@ -96,17 +119,13 @@ def pick(ordered, ranks):
     return (ordered[:, ranks[0]] + ordered[:, ranks[1]]) / 2
 
 
-def from_samples(base, new, spread):
-    """One row of few processes: base and new are lists of samples, one array a process; spread: of log process medians, from elsewhere.
-
-    The samples are resampled in blocks within each process, for neighbours are alike; what varies from process to process cannot
-    be seen and comes in by `spread`.
-    """
+def from_samples(base, new, unseen):
+    """One row of few processes: base and new are lists of samples, one array a process; unseen: half the width of the 95% interval, in
+    logarithms, for what varies from process to process. The samples are resampled in blocks within each process, for neighbours are alike."""
     rng = np.random.default_rng(SEED)
     draws = np.log(side_draws(new, rng)) - np.log(side_draws(base, rng))
     ratio = float(np.median([np.median(s) for s in new]) / np.median([np.median(s) for s in base]))
     low, high = np.percentile(draws, [2.5, 97.5]) - math.log(ratio)
-    unseen = stats.norm.ppf(0.975) * spread * math.sqrt(1 / len(base) + 1 / len(new))
     p = stats.mannwhitneyu(np.concatenate(new), np.concatenate(base)).pvalue
     return ratio, ratio * math.exp(-math.hypot(low, unseen)), ratio * math.exp(math.hypot(high, unseen)), float(p)
 

@@ -5,10 +5,11 @@ import numpy as np
 
 from lines import LOCKED_APART, machine_of, timed
 
-MODES = ("cold", "hot", "graph", "enqueue", "first")
+MODES = ("cold", "hot", "graph", "enqueue", "complete", "first")
 DEVICE_MODES = ("cold", "hot", "graph")  # where equal kernels with equal launches leave nothing that could differ
 INPUT_KEYS = ("input", "seed")
 BAD = ("fail", "error")  # wrong; crashed or timed out
+VERIFIED_ONLY = "verify only"  # why_not_timed of runs that were to take no times
 
 
 @dataclass
@@ -26,7 +27,7 @@ class Comparison:
     base_processes: int = 0
     new_processes: int = 0
     judged_by: str | None = None   # "time", "cycles"
-    tested_on: str | None = None   # "processes", "samples"
+    tested_on: str | None = None   # "processes", "spread", "samples"
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
@@ -35,7 +36,9 @@ class Comparison:
     time_ratio: float | None = None
     clock_ratio: float | None = None
     noise_floor: float | None = None
-    floor_set_aside: float | None = None  # a noise floor too high to be believed over the processes
+    floor_capped_from: float | None = None  # a noise floor too high to be believed over the processes
+    fails_strict: bool = False
+    beyond: bool = False           # ambiguous, though the whole interval lies beyond the least effect, on the slow side
     device: str | None = None
     unknown: tuple = ()  # what neither side says of its machine, though it could decide whether they compare
     same_code: bool = False
@@ -67,49 +70,79 @@ def join(base, new, modes=MODES):
     """All comparisons, in the order of case, variant, mode; those still to be judged have a `series` and no verdict."""
     found = []
     for key in sorted(base.rows.keys() | new.rows.keys(), key=str):
-        sides = [list(side.rows.get(key, {}).values()) for side in (base, new)]
-        found += compare_rows(key, *sides, base, new, modes)
+        found += compare_rows(key, base, new, modes)
     return pair_other_inputs(found, base, new)
 
 
-def compare_rows(key, base_rows, new_rows, base, new, modes):
+class Rows(list):
+    """Of one side, one a process; expected: how many processes could have made it."""
+
+    def __init__(self, side, key, asked):
+        super().__init__(side.rows.get(key, {}).values())
+        self.expected = max(len(self), sum(side.attempts.get(words, 0) for words in asked))
+
+    def lost(self):
+        """The share of processes that have no such row, or skipped it."""
+        return 1 - sum(row["verdict"] != "skip" for row in self) / self.expected if self.expected else 1.0
+
+    def with_times(self, mode):
+        """Those timed, and how many could have been."""
+        right = [row for row in self if row["verdict"] == "pass" and row.get("why_not_timed") != VERIFIED_ONLY]
+        return [row for row in right if timed(row, mode)], len(right)
+
+
+def compare_rows(key, base, new, modes):
     def said(verdict, reason, mode=None):
         return Comparison(case=key[0], spec=key[1], emulated=key[2], mode=mode, verdict=verdict, reason=reason)
 
+    asked = {side.asked(run) for side in (base, new) for run in side.rows.get(key, {})}
+    base_rows, new_rows = (Rows(side, key, asked) for side in (base, new))
     was, now = state_of(base_rows), state_of(new_rows)
     found = [said(*told) for told in compare_verified(base_rows, new_rows, was, now)]
     if was != "pass" or now != "pass":
         return found
     for mode in modes:
-        pair = [[row for row in rows if row["verdict"] == "pass" and timed(row, mode)] for rows in (base_rows, new_rows)]
-        if pair[0] and pair[1]:
-            found.append(compare_mode(said(None, None, mode), pair, base, new))
-        elif pair[0]:
-            found.append(said("missing", why_untimed(new_rows, mode), mode))
-        elif pair[1]:
+        (base_timed, base_count), (new_timed, new_count) = (rows.with_times(mode) for rows in (base_rows, new_rows))
+        if base_timed and len(new_timed) * base_count < len(base_timed) * new_count or base_timed and not new_timed:
+            counts = f" (timed: {len(base_timed)} of {base_count} processes in BASE, {len(new_timed)} of {new_count} in NEW)" if new_timed else ""
+            found.append(said("missing", why_untimed(new_rows, mode) + counts, mode))
+        if base_timed and new_timed:
+            found.append(compare_mode(said(None, None, mode), [base_timed, new_timed], base, new))
+        elif new_timed:
             found.append(said("new", "not timed in BASE", mode))
     return found
 
 
 def compare_verified(base_rows, new_rows, was, now):
-    """What is said of a row as a whole, before its times: (verdict, reason), or nothing where both sides are right, or both never were."""
+    """What is said of a row as a whole, before its times: [(verdict, reason)], empty where both sides are right, or both never were."""
+    told = compare_right(base_rows, new_rows, was, now)
+    if told and told[0] != "ambiguous":
+        return [told]
+    lost = share(base_rows, ("pass",)) and new_rows.lost() > base_rows.lost()
+    counts = ", ".join(f"{len(rows) - skips(rows)} of {rows.expected} in {name}" for rows, name in ((base_rows, "BASE"), (new_rows, "NEW")))
+    reason = f"{'skipped' if skips(new_rows) else 'not there'} in processes of NEW: {reason_of(new_rows, ('skip',))} (processes that have it: {counts})"
+    return ([told] if told else []) + ([("missing", reason.replace(":  (", " ("))] if lost else [])
+
+
+def compare_right(base_rows, new_rows, was, now):
     base_bad, new_bad = share(base_rows, BAD), share(new_rows, BAD)
     base_right, new_right = share(base_rows, ("pass",)), share(new_rows, ("pass",))
+    counts = told_counts(base_rows, new_rows)
     if new_bad > base_bad:
         told = {"absent": "not in BASE, and wrong in NEW: ", "skip": "skipped in BASE, and wrong in NEW: "}.get(was, "")
-        return [("wrong", told + reason_of(new_rows) + told_counts(base_rows, new_rows))]
+        return "wrong", told + reason_of(new_rows) + counts
     if new_bad and (base_right or new_right):
-        return [("ambiguous", "wrong in processes of both: " + reason_of(new_rows) + told_counts(base_rows, new_rows))]
+        return "ambiguous", "wrong in processes of both: " + reason_of(new_rows) + counts
     if now == "pass" and was != "pass":
         told = {"bad": "wrong in BASE: " + reason_of(base_rows), "skip": "skipped in BASE: " + reason_of(base_rows), "absent": "not in BASE"}[was]
-        return [("new", told + told_counts(base_rows, new_rows))]
+        return "new", told + counts
     if base_right and now == "absent":
-        return [("missing", "not in NEW")]
+        return "missing", "not in NEW"
     if (was == "pass" and now != "pass") or base_right > new_right == 0:
-        return [("missing", "skipped in NEW: " + reason_of(new_rows) + told_counts(base_rows, new_rows))]
+        return "missing", "skipped in NEW: " + reason_of(new_rows) + counts
     if base_right and now != "pass":
-        return [("ambiguous", "right in few processes of either: " + reason_of(new_rows) + told_counts(base_rows, new_rows))]
-    return []
+        return "ambiguous", "right in few processes of either: " + reason_of(new_rows) + counts
+    return None
 
 
 def compare_mode(c, pair, base, new):
@@ -126,9 +159,8 @@ def compare_mode(c, pair, base, new):
     c.unknown = tuple(name.replace("_", " ") for name, value in machines[0][0].items() if value is None)
     c.same_code = c.mode in DEVICE_MODES and has_same_code(pair)
     if c.same_code:
-        c.verdict, c.reason = "same", "same machine code, same launches: it cannot regress"
+        c.verdict, c.reason = "same", "same machine code, same launches: the variant's code cannot regress"
         c.ratio, c.judged_by = c.time_ratio, "code"
-        return c
     c.series = series
     return c
 
@@ -151,8 +183,12 @@ def told_counts(base_rows, new_rows):
     return f" (processes that were right: {', '.join(told)})"
 
 
-def reason_of(rows):
-    for verdict in ("fail", "error", "skip"):
+def skips(rows):
+    return sum(row["verdict"] == "skip" for row in rows)
+
+
+def reason_of(rows, verdicts=("fail", "error", "skip")):
+    for verdict in verdicts:
         for row in rows:
             if row["verdict"] == verdict:
                 return row.get("reason") or verdict
@@ -194,9 +230,16 @@ def has_same_code(pair):
     """The variant's machine code, device and host, and what it launched, equal in every process of both sides. Without the host's part
     a kernel could be called twice, or be given more to do, and look the same."""
     rows = pair[0] + pair[1]
+    if any(takes_memory(row) for row in rows):
+        return False
     codes = [row.get("code") or {} for row in rows]
     known = all(codes[0].get(name) for name in ("sass_hash", "host_hash")) and bool(rows[0].get("launch"))
     return known and all(code == codes[0] for code in codes) and all(row.get("launch") == rows[0]["launch"] for row in rows)
+
+
+def takes_memory(row):
+    """In its calls, from the harness: whose own code is then in the times."""
+    return bool((row.get("tunables") or {}).get("memory") or (row.get("counts") or {}).get("resource"))
 
 
 def pair_other_inputs(found, base, new):

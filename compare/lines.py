@@ -1,12 +1,14 @@
 """Reads results files (docs/RESULTS.md) with the report's reader: every row of every process, none of them dropped for a later one."""
+import functools
 import pathlib
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "plots"))
-from rows import BadResults, NoRows, device_of, is_declared, is_emulated, read_lines  # noqa: E402
+from rows import BadResults, NoRows, device_of, is_declared, is_emulated, read_lines, settle  # noqa: E402
 
 
 CHANGED = "+changes"
+WITH_VALUE = ("--out", "--budget", "--timeline")  # options that say nothing of which rows are asked for
 LOCKED_APART = 0.1  # logarithm: clocks that differ by more than this, and by far more than they vary, were set differently
 
 
@@ -22,7 +24,7 @@ class Side:
             if line["kind"] == "environment":
                 self.environments[line.get("run")] = line
             elif line["kind"] == "row":
-                self.rows.setdefault(key_of(line), {})[line.get("run")] = line  # the same row twice in a run: the later one
+                self.rows.setdefault(key_of(settle(line)), {})[line.get("run")] = line  # the same row twice in a run: the later one
 
     def one_build(self):
         """Itself; processes of different builds are not repetitions of one another. Changes beside one commit are only told of: the
@@ -35,6 +37,26 @@ class Side:
         elif len(builds) > 1:
             raise BadResults(f"{self.path}: rows of different builds: {', '.join(builds)}; take the rows of each into a file of its own (another --out)")
         return self
+
+    def asked(self, run):
+        """What the run was told to do, as far as it decides which rows it makes: a run resumed was asked what the one before it was."""
+        words = [str(word) for word in (self.environments.get(run) or {}).get("argv") or []]
+        left, skip = [], False
+        for word in words[1:]:
+            if not skip and word not in (*WITH_VALUE, "--resume"):
+                left.append(word)
+            skip = not skip and word in WITH_VALUE
+        return tuple(left)
+
+    @functools.cached_property
+    def attempts(self):
+        """asked() -> how many runs were, of which each could hold every row that one of them holds. One that resumes is no attempt of its
+        own; one that was cut off is."""
+        found = {}
+        for run in {*self.environments, *self.runs()}:
+            resumes = "--resume" in ((self.environments.get(run) or {}).get("argv") or [])
+            found[self.asked(run)] = found.get(self.asked(run), 0) + (not resumes)
+        return found
 
     def runs(self):
         return sorted({run for rows in self.rows.values() for run in rows}, key=str)

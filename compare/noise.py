@@ -4,11 +4,12 @@ import math
 
 import numpy as np
 
+from decide import MIN_SPREAD_PROCESSES as MIN_PROCESSES
 from join import MODES, Series
-from lines import BadResults, NoRows, device_of, machine_of, timed
+from lines import LOCKED_APART, BadResults, NoRows, device_of, machine_of, timed
 
 SCHEMA = 1
-MIN_PROCESSES = 9  # a spread seen in fewer makes floors that hide what they should judge
+
 
 
 def calibrate(side):
@@ -34,12 +35,18 @@ def calibrate(side):
 
 
 def scatter(series):
-    """Standard deviations of log process medians; degrees of freedom."""
+    """Standard deviations of log process medians, from how many; and at which clock."""
     def deviation(values):
         return None if np.isnan(values).any() else float(np.std(np.log(values), ddof=1))
 
     return {"processes": len(series), "median_seconds": float(np.median(series.seconds)), "spread": deviation(series.seconds),
-            "spread_cycles": deviation(series.cycles)}
+            "spread_cycles": deviation(series.cycles), "sm_mhz": clock_of(series)}
+
+
+def clock_of(*sides):
+    """The median of all processes, None where one of them does not know."""
+    mhz = np.concatenate([s.mhz for s in sides])
+    return None if np.isnan(mhz).any() else float(np.median(mhz))
 
 
 class Noise:
@@ -56,7 +63,9 @@ class Noise:
         few = [row["processes"] for row in content["rows"] if row["processes"] < MIN_PROCESSES]
         if few:
             raise BadResults(f"{path}: a spread from {min(few)} processes: {MIN_PROCESSES} or more are needed to believe it; calibrate again")
+        self.path = path
         self.known = {(row["case"], row["spec"], row["mode"]): row for row in content["rows"]}
+        self.used, self.other_clock = set(), {}
         for rows in side.rows.values():
             for run, row in rows.items():
                 was, now = content["machines"].get(device_of(row)), machine_of(side.environments.get(run), row)
@@ -65,6 +74,31 @@ class Noise:
 
     def spread(self, c):
         """(standard deviation, degrees of freedom) or None."""
-        row = self.known.get((c.case, c.spec, c.mode))
+        key = c.case, c.spec, c.mode
+        row = self.known.get(key)
         value = row and (row["spread_cycles"] if c.judged_by == "cycles" and row["spread_cycles"] is not None else row["spread"])
-        return (value, row["processes"] - 1) if value is not None and math.isfinite(value) else None
+        if value is None or not math.isfinite(value) or self.is_apart(key, row, c):
+            return None
+        self.used.add(key)
+        return value, row["processes"] - 1
+
+    def is_apart(self, key, row, c):
+        """Made with clocks set otherwise: what scatters at one clock says little of another."""
+        was, now = row.get("sm_mhz"), clock_of(*c.series)
+        if was and now and abs(math.log(now / was)) > LOCKED_APART:
+            self.other_clock[key] = was, now
+            return True
+        return False
+
+    def warnings(self, comparisons):
+        """Of what is not covered: a gate must not seem to know its machine."""
+        keys = {(c.case, c.spec, c.mode) for c in comparisons if c.tested_on}
+        told = []
+        if keys - self.used:
+            told.append(f"{self.path} covers {len(keys & self.used)} of {len(keys)} comparisons; calibrate with what is compared")
+        apart = [self.other_clock[key] for key in keys if key in self.other_clock]
+        if apart:
+            was, now = (np.median([pair[i] for pair in apart]) for i in (0, 1))
+            told.append(f"{self.path} was made at another SM clock for {len(apart)} of them (about {was:.0f} MHz, now {now:.0f} MHz), and says "
+                        "nothing of these; calibrate again")
+        return told

@@ -15,8 +15,14 @@ def allow(comparisons, globs):
             c.allowed = any(fnmatchcase(name, glob) for glob in globs for name in names)
 
 
+def be_strict(comparisons, strict):
+    """With --strict what is ambiguous fails where its whole interval lies beyond the least effect."""
+    for c in comparisons:
+        c.fails_strict = strict and c.beyond
+
+
 def fails(c):
-    return c.verdict in FAILING and not c.allowed
+    return (c.verdict in FAILING or c.fails_strict) and not c.allowed
 
 
 def counts(comparisons):

@@ -10,7 +10,7 @@ from outcome import ORDER, counts, fails, sort  # noqa: E402
 from phrases import change, interval, repetitions, seconds  # noqa: E402
 
 SCHEMA = 1
-HIDDEN = ("series", "same_code")
+HIDDEN = ("series", "same_code", "fails_strict")
 MARKS = {"wrong": "**wrong**", "slower": "**slower**", "missing": "**missing**", "not comparable": "**not comparable**"}
 
 

@@ -7,7 +7,7 @@ sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "plots"))
 import rows as r  # noqa: E402
 from rows import BadResults, NoRows  # noqa: E402
 
-MODES = ("cold", "hot", "graph", "enqueue", "first")
+MODES = ("cold", "hot", "graph", "enqueue", "complete", "first")
 NANO = 1e9  # what most consumers count in
 
 
@@ -30,7 +30,7 @@ class Source:
     def __init__(self, paths):
         self.latest = r.load(paths)
         self.environments, self.warnings = self.latest.environments, self.latest.warnings
-        found = [line for path in paths for line in r.read_lines(pathlib.Path(path), []) if line["kind"] == "row"]
+        found = [r.settle(line) for path in paths for line in r.read_lines(pathlib.Path(path), []) if line["kind"] == "row"]
         self.rows = sorted(found, key=lambda row: self.environment(row).get("date") or "")
 
     def environment(self, row):
