@@ -104,7 +104,9 @@ static Status adopt_column(const Array *column, const char *word, size_t rows, b
     *has_nulls = column[2].rank >= 0 && column[2].shape[0] > 0;
     for (int i = 0; i < 3; i++) {
         if (i == 2 && column[2].rank < 0) continue;
-        if (column[i].rank < 0) return status_fail(STATUS_INVALID, "%s.%s: missing; an Arrow column has one", word, parts[i]);
+        if (column[i].rank < 0)
+            return status_fail(STATUS_INVALID, "%s.%s: missing; an Arrow column has one: give --in %s=FILE, or its arrays", word,
+                               parts[i], word);
         if (column[i].rank != 1)
             return status_fail(STATUS_INVALID, "%s.%s: one dimension is expected, not %d", word, parts[i], column[i].rank);
         const DType dtype = column[i].dtype;

@@ -50,21 +50,41 @@ def read_arrow(path, wanted, fallback):
     with open(path, "rb") as file:
         begin = file.read(6)
         file.seek(0)
-        reader = ipc.open_file(file) if begin == b"ARROW1" else ipc.open_stream(file)
+        try:
+            reader = ipc.open_file(file) if begin == b"ARROW1" else ipc.open_stream(file)
+        except (OSError, ValueError) as error:
+            raise Wrong(f"{path}: not an Arrow IPC file or stream, or not all of one ({one_line(error)})") from error
         return reader.read_all()[choose(path, reader.schema.names, wanted, fallback)]
 
 
 def read_csv(path, wanted, fallback):
-    """A field is text, whatever it looks like. An empty one is null, a quoted empty one is empty."""
+    """A field is text, whatever it looks like. An empty one is null, a quoted empty one is empty.
+
+    So a blank line is a null where the file has one column. Where it has several, nobody can say whether it is a row; to guess wrong
+    would pair all rows after it with the wrong ones of another file, so that it is refused."""
     import pyarrow
     from pyarrow import csv
 
-    parse = csv.ParseOptions(newlines_in_values=True)
-    with csv.open_csv(path, parse_options=parse) as reader:
-        column = choose(path, reader.schema.names, wanted, fallback)
-    text = csv.ConvertOptions(column_types={column: pyarrow.large_string()}, include_columns=[column], null_values=[""],
-                              strings_can_be_null=True, quoted_strings_can_be_null=False)
-    return csv.read_csv(path, parse_options=parse, convert_options=text)[column]
+    def parse(blank_lines):
+        return csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=not blank_lines)
+
+    def read_rows(blank_lines):
+        text = csv.ConvertOptions(column_types={column: pyarrow.large_string()}, include_columns=[column], null_values=[""],
+                                  strings_can_be_null=True, quoted_strings_can_be_null=False)
+        return csv.read_csv(path, parse_options=parse(blank_lines), convert_options=text)[column]
+
+    with open(path, "rb") as file:
+        if file.read(1) in (b"\n", b"\r"):
+            raise Wrong(f"{path}: the first line is blank; the names of the columns are expected there")
+    with csv.open_csv(path, parse_options=parse(True)) as reader:
+        names = reader.schema.names
+    column = choose(path, names, wanted, fallback)
+    rows = read_rows(True)
+    blank = len(rows) - len(read_rows(False)) if len(names) > 1 else 0
+    if blank:
+        lines = "a blank line" if blank == 1 else f"{blank} blank lines"
+        raise Wrong(f"{path}: {lines} in a file of {len(names)} columns; remove them, or write '{',' * (len(names) - 1)}' for a row of nulls")
+    return rows
 
 
 def as_strings(path, column):
@@ -73,6 +93,8 @@ def as_strings(path, column):
     from pyarrow import types
 
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
+    if types.is_null(kind):  # what a writer makes of a column that is null throughout
+        kind = pyarrow.string()
     if not (types.is_string(kind) or types.is_large_string(kind) or types.is_string_view(kind)):
         raise Wrong(f"{path}: the column is of type {column.type}; strings are expected")
     strings = column.cast(kind).cast(pyarrow.large_string()).combine_chunks()
@@ -81,14 +103,23 @@ def as_strings(path, column):
     return strings, types.is_large_string(kind)
 
 
+def one_line(error):
+    return " ".join(str(error).split())
+
+
 def load(name, text):
     path, wanted = file_and_column(text)
+    try:
+        with open(path, "rb"):
+            pass
+    except OSError as error:
+        raise Wrong(f"{path}: {error.strerror}") from error
     try:
         if path.endswith(CSV):
             return as_strings(path, read_csv(path, wanted, name))[0], False
         return as_strings(path, read_arrow(path, wanted, name))
     except (OSError, ValueError, KeyError, NotImplementedError) as error:  # what pyarrow's own errors are as well
-        words = " ".join(str(error).split())
+        words = one_line(error)
         raise Wrong(words if path in words else f"{path}: {words}") from error
 
 
@@ -108,6 +139,9 @@ def read(folder, dtype, columns):
     import numpy
 
     loaded = {name: load(name, text) for name, text in columns.items()}
+    if len({len(strings) for strings, _ in loaded.values()}) > 1:
+        told = (f"{name} has {len(strings)} rows ({columns[name]})" for name, (strings, _) in loaded.items())
+        raise Wrong(f"columns of one length are expected: {', '.join(told)}")
     wide = any(is_wide for _, is_wide in loaded.values())
     split = {name: parts(strings) for name, (strings, _) in loaded.items()}
     longest = max(split, key=lambda name: len(split[name][1]))
