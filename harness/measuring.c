@@ -10,8 +10,11 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const MODES[MEASURE_MODE_COUNT] = {
-    [MEASURE_COLD] = "cold", [MEASURE_HOT] = "hot", [MEASURE_GRAPH] = "graph", [MEASURE_ENQUEUE] = "enqueue"};
+static const char *const MODES[MEASURE_MODE_COUNT] = {[MEASURE_COLD] = "cold",
+                                                      [MEASURE_HOT] = "hot",
+                                                      [MEASURE_GRAPH] = "graph",
+                                                      [MEASURE_ENQUEUE] = "enqueue",
+                                                      [MEASURE_COMPLETE] = "complete"};
 
 static json_t *samples_json(const Samples *samples) {
     json_t *seconds = json_array(), *clocks = samples->sm_mhz ? json_array() : json_null();

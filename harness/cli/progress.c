@@ -44,7 +44,7 @@ static void duration(double seconds, char text[32]) {
 /* "cold 27.1 ms" or why there is no time. */
 static void outcome(const json_t *row, char text[400]) {
     const json_t *timing = json_object_get(row, "timing");
-    static const char *const MODES[] = {"cold", "hot", "graph", "first"};
+    static const char *const MODES[] = {"cold", "hot", "graph", "complete", "enqueue", "first"};
     text[0] = '\0';
     for (size_t i = 0; i < sizeof MODES / sizeof *MODES && json_is_object(timing); i++) {
         const json_t *median = json_object_get(json_object_get(timing, MODES[i]), "median");

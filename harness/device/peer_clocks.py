@@ -1,5 +1,6 @@
 """peer_clocks.py - how each library queues, marks and waits:
     wait()            until the device is done
+    finish(kept)      until the call is done whose result is `kept`, the device having been idle before, and nothing else
     stall(seconds)    queue that much idling, so that what is queued behind it does not wait for the host
     flush()           queue (or do) a write of at least twice the last cache
     mark() -> event   a point in the queue;   seconds(a, b) between two of them, once reached
@@ -13,6 +14,10 @@ MIN_FLUSH_BYTES = 256 << 20
 
 
 class Clock:
+    def finish(self, kept):
+        del kept
+        self.wait()
+
     def end(self, kept):
         del kept
         return self.mark()
@@ -189,6 +194,9 @@ class JaxClock(Clock):
 
     def wait(self):  # a device does one program after the other: when this one is done, so are those before it
         self.little = self.jax.block_until_ready(self.increment(self.little))
+
+    def finish(self, kept):
+        self.jax.block_until_ready(kept)
 
     def stall(self, seconds):
         pass

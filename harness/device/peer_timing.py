@@ -1,5 +1,5 @@
-"""peer_timing.py - samples of a peer's run() in the modes cold, hot, graph and enqueue, by the library's own events on a GPU
-(peer_clocks.py)."""
+"""peer_timing.py - samples of a peer's run() in the modes cold, hot and graph by the library's own events on a GPU (peer_clocks.py), enqueue and
+complete by the host's clock."""
 import time
 
 from peer_clocks import CLOCKS
@@ -23,10 +23,13 @@ def one_sample(clock, run, cold, stall, calls):
     return clock.seconds(begin, end) / calls
 
 
-def host_seconds(clock, run):
+def host_seconds(clock, run, done=False):
+    """One call, until it returns or until it is done."""
     clock.wait()
     begin = time.perf_counter()
     kept = run()
+    if done:
+        clock.finish(kept)
     seconds = time.perf_counter() - begin
     clock.end(kept)
     clock.wait()
@@ -49,10 +52,10 @@ def nothing(why):
 
 def time_mode(mode, clock, run, limits, long_call):
     calls, stall = 1, 0
-    if mode == "enqueue":
+    if mode in ("enqueue", "complete"):
         if not clock.enqueues:
-            return nothing("a call on the CPU returns when it is done")
-        samples, name = collect(lambda: host_seconds(clock, run), limits), "steady clock"
+            return nothing("a call on the CPU is done when it returns: see hot")
+        samples, name = collect(lambda: host_seconds(clock, run, mode == "complete"), limits), "steady clock"
     else:
         if mode == "graph":
             try:
@@ -73,21 +76,10 @@ def time_mode(mode, clock, run, limits, long_call):
     return {"samples": samples, "sm_mhz": None, "calls_per_sample": calls, "clock": name, "why_none": None}
 
 
-def whole_seconds(clock, run):
-    """One call, until it is done."""
-    clock.wait()
-    begin = time.perf_counter()
-    kept = run()
-    clock.end(kept)
-    clock.wait()
-    del kept
-    return time.perf_counter() - begin
-
-
 def time_modes(clock_name, run, command):
     clock = CLOCKS[clock_name]()
     # Calls before may have compiled and loaded modules; so may this one, unless it is short.
-    long_call = whole_seconds(clock, run) > LONG_CALL and whole_seconds(clock, run) > LONG_CALL
+    long_call = all(host_seconds(clock, run, done=True) > LONG_CALL for _ in range(2))
     clock.flush()  # the first one allocates and compiles
     clock.stall(1e-5)
     clock.wait()

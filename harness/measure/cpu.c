@@ -62,7 +62,8 @@ static Status none(Samples *out, const char *why) {
 Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out) {
     *out = (Samples){.calls_per_sample = 1, .clock = "steady clock"};
     if (mode == MEASURE_GRAPH) return none(out, "a CPU variant has no CUDA graph");
-    if (mode == MEASURE_ENQUEUE) return none(out, "a CPU variant is done when its call returns: see hot");
+    if (mode == MEASURE_ENQUEUE || mode == MEASURE_COMPLETE)
+        return none(out, "a CPU variant is done when its call returns: see hot");
     CpuSession session = {.work = work, .calls = 1};
     const SamplingSource source = {mode == MEASURE_COLD ? "cold" : "hot", take, &session, false};
     if (mode == MEASURE_COLD) {

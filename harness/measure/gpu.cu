@@ -1,5 +1,5 @@
-/* Timing on a GPU: CUDA events around the work, everything queued behind a blocking kernel so that the host's latency is not in it.
- */
+/* Timing on a GPU: CUDA events around the work, everything queued behind a blocking kernel so that the host's latency is not in it;
+ * and, for enqueue and complete, the host's clock around a call on an idle stream. */
 #include "kernel.h"
 #include "measure/gpu_queue.h"
 #include "measure/measure.h"
@@ -17,7 +17,7 @@ static const double PILOT_HOLD_SECONDS[] = {0.1, 1.0};
 static const char CLOCK_QUEUED[] = "cuda events";
 static const char CLOCK_NOT_QUEUED[] = "cuda events, not queued ahead: the call waits for the device";
 static const char CLOCK_HOST[] = "steady clock";
-static const char *const MODE_NAMES[MEASURE_MODE_COUNT] = {"cold", "hot", "graph", "enqueue"};
+static const char *const MODE_NAMES[MEASURE_MODE_COUNT] = {"cold", "hot", "graph", "enqueue", "complete"};
 
 struct GpuSession {
     const MeasuredWork *work;
@@ -78,12 +78,17 @@ static Status take_events(void *context, Sample *sample) {
     return take_once(session, 0, sample, &timed_out);
 }
 
-/* Host time until the call returns, the queue being empty when it is made. */
-static Status take_enqueue(void *context, Sample *sample) {
+static bool by_host(MeasureMode mode) {
+    return mode == MEASURE_ENQUEUE || mode == MEASURE_COMPLETE;
+}
+
+/* Host time until the call returns, or until its work is done; the queue is empty when the call is made. */
+static Status take_host(void *context, Sample *sample) {
     GpuSession *session = static_cast<GpuSession *>(context);
     TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
     const double begin = measure_now();
     TRY(call_once(session));
+    if (session->mode == MEASURE_COMPLETE) TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
     sample->seconds = measure_now() - begin;
     TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
     return put_away(session);
@@ -159,8 +164,8 @@ static Status replay_refused(GpuSession *session, Status status, Samples *out) {
 }
 
 static Status take_series(GpuSession *session, const MeasureLimits *limits, Samples *out) {
-    const bool enqueue = session->mode == MEASURE_ENQUEUE;
-    const SamplingSource source = {MODE_NAMES[session->mode], enqueue ? take_enqueue : take_events, session, true};
+    const bool host = by_host(session->mode);
+    const SamplingSource source = {MODE_NAMES[session->mode], host ? take_host : take_events, session, true};
     if (session->mode == MEASURE_GRAPH) {
         if (session->work->after) return no_graph(out, "the call allocates memory", "a replay would write to where it was");
         TRY(capture(session, out));
@@ -169,19 +174,19 @@ static Status take_series(GpuSession *session, const MeasureLimits *limits, Samp
     TRY_CUDA(cudaEventCreate(&session->begin));
     TRY_CUDA(cudaEventCreate(&session->end));
     Sample pilot;
-    const Status piloted = enqueue ? sampling_take(&source, &pilot) : pilot_events(&source, session, &pilot);
+    const Status piloted = host ? sampling_take(&source, &pilot) : pilot_events(&source, session, &pilot);
     if (piloted != STATUS_OK && session->mode == MEASURE_GRAPH) return replay_refused(session, piloted, out);
     TRY(piloted);
     TRY(sampling_run(&source, limits, &pilot, out));
     out->calls_per_sample = session->calls;
-    out->clock = enqueue ? CLOCK_HOST : session->queued ? CLOCK_QUEUED : CLOCK_NOT_QUEUED;
+    out->clock = host ? CLOCK_HOST : session->queued ? CLOCK_QUEUED : CLOCK_NOT_QUEUED;
     return STATUS_OK;
 }
 
 Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out) {
     *out = Samples{};
     out->calls_per_sample = 1;
-    out->clock = mode == MEASURE_ENQUEUE ? CLOCK_HOST : CLOCK_QUEUED;
+    out->clock = by_host(mode) ? CLOCK_HOST : CLOCK_QUEUED;
     GpuSession session = {};
     session.work = work;
     session.mode = mode;

@@ -1,4 +1,4 @@
-/* measure.h - time one piece of work in the modes cold, hot, graph, enqueue; every sample is kept. */
+/* measure.h - time one piece of work in the modes cold, hot, graph, enqueue, complete; every sample is kept. */
 #ifndef RUNGS_MEASURE_MEASURE_H
 #define RUNGS_MEASURE_MEASURE_H
 
@@ -11,7 +11,14 @@
 extern "C" {
 #endif
 
-typedef enum MeasureMode { MEASURE_COLD, MEASURE_HOT, MEASURE_GRAPH, MEASURE_ENQUEUE, MEASURE_MODE_COUNT } MeasureMode;
+typedef enum MeasureMode {
+    MEASURE_COLD,
+    MEASURE_HOT,
+    MEASURE_GRAPH,
+    MEASURE_ENQUEUE,  /* host time of a call until it returns */
+    MEASURE_COMPLETE, /* host time of a call until its stream is idle again */
+    MEASURE_MODE_COUNT
+} MeasureMode;
 
 typedef struct MeasuredWork {
     Status (*run)(void *context); /* enqueues (GPU) or does (CPU) the work once */
@@ -37,9 +44,11 @@ typedef struct Samples {
 } Samples;
 
 /* GPU: by CUDA events, launches queued behind a blocking kernel with a time-out; cold flushes L2 (>= 2x its size) before
- * every sample and outside the events. stream: cudaStream_t. A mode that cannot be had gives count 0 and a reason, STATUS_OK. */
+ * every sample and outside the events; enqueue and complete by the steady clock. stream: cudaStream_t. A mode that cannot be had
+ * gives count 0 and a reason, STATUS_OK. */
 Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out);
-/* CPU: steady clock; cold sweeps a buffer of >= 2x the last-level cache before every sample. MEASURE_GRAPH gives a reason. */
+/* CPU: steady clock; cold sweeps a buffer of >= 2x the last-level cache before every sample. The modes of
+ * a stream (graph, enqueue, complete) give a reason. */
 Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out);
 void samples_free(Samples *samples);
 

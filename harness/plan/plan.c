@@ -5,15 +5,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const MODE_NAMES[MODE_COUNT] = {"cold", "hot", "graph", "enqueue", "first"};
+static const char *const NAMES_OF_MODES[MODE_COUNT] = {"cold", "hot", "graph", "enqueue", "complete", "first"};
 
 const char *mode_name(Mode mode) {
-    return mode < MODE_COUNT ? MODE_NAMES[mode] : "unknown";
+    return mode < MODE_COUNT ? NAMES_OF_MODES[mode] : "unknown";
 }
 
 bool mode_parse(const char *word, Mode *out) {
     for (int i = 0; i < MODE_COUNT; i++)
-        if (strcmp(MODE_NAMES[i], word) == 0) {
+        if (strcmp(NAMES_OF_MODES[i], word) == 0) {
             *out = (Mode)i;
             return true;
         }

@@ -10,7 +10,8 @@
 
 enum { SPEC_TEXT_MAX = 1024 };
 
-typedef enum Mode { MODE_COLD, MODE_HOT, MODE_GRAPH, MODE_ENQUEUE, MODE_FIRST, MODE_COUNT } Mode;
+typedef enum Mode { MODE_COLD, MODE_HOT, MODE_GRAPH, MODE_ENQUEUE, MODE_COMPLETE, MODE_FIRST, MODE_COUNT } Mode;
+#define MODE_NAMES "cold, hot, graph, enqueue, complete, first" /* for messages */
 
 const char *mode_name(Mode mode);
 bool mode_parse(const char *word, Mode *out);

@@ -168,10 +168,10 @@ static Status read_rule(const Reader *reader, Claim *claim) {
 
 static Status read_mode(const Reader *reader, const char *key, const char **name, unsigned *modes) {
     Mode mode;
-    TRY(keep_text(reader, key, "cold, hot, graph, enqueue or first", name));
+    TRY(keep_text(reader, key, "one of " MODE_NAMES, name));
     if (!mode_parse(*name, &mode))
         return yamlfile_fail(reader->file, yamlfile_get(reader->file, reader->map, key),
-                             "%s '%.80s' is not allowed (allowed: cold, hot, graph, enqueue, first)", key, *name);
+                             "%s '%.80s' is not allowed (allowed: " MODE_NAMES ")", key, *name);
     *modes = 1U << mode;
     return STATUS_OK;
 }

@@ -76,12 +76,13 @@ def no_mode(why):
 
 def timing(rng, seconds, backend, device_clock):
     if device_clock:
-        times = {"cold": mode(rng, seconds), "hot": mode(rng, 0.985 * seconds), "graph": mode(rng, 0.98 * seconds), "enqueue": mode(rng, 6e-6, clock="steady clock", mhz=False)}
+        times = {"cold": mode(rng, seconds), "hot": mode(rng, 0.985 * seconds), "graph": mode(rng, 0.98 * seconds), "enqueue": mode(rng, 6e-6, clock="steady clock", mhz=False),
+                 "complete": mode(random.Random(3), seconds + 9e-6, clock="steady clock", mhz=False)}
         if backend == "peer":
             times["graph"] = no_mode("the library's call cannot be captured")
     else:
         times = {"cold": mode(rng, seconds, 9, "steady clock", False), "hot": mode(rng, 0.9 * seconds, 9, "steady clock", False),
-                 "graph": no_mode("runs on the CPU"), "enqueue": no_mode("runs on the CPU")}
+                 "graph": no_mode("runs on the CPU"), "enqueue": no_mode("runs on the CPU"), "complete": no_mode("runs on the CPU")}
     times["first"] = mode(rng, seconds + 0.01, 1, "steady clock", False)
     return times
 

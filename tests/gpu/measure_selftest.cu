@@ -106,12 +106,18 @@ static void known_durations() {
     }
 }
 
-static void enqueue_does_not_wait() {
+static void enqueue_does_not_wait_and_complete_does() {
     Job job = {};
     job.spin_ns = 5000000;
     Samples samples;
     Stats stats = measure(MEASURE_ENQUEUE, &job, &samples, STATUS_OK, "enqueue");
     check(stats.median < 1e-3, "enqueue, spin of 5 ms: host time [us]", "%.2f", 1e6 * stats.median, "far below 5000");
+    samples_free(&samples);
+    stats = measure(MEASURE_COMPLETE, &job, &samples, STATUS_OK, "complete");
+    check(stats.median > 4.9e-3 && stats.median < 5.5e-3, "complete, spin of 5 ms: host time [us]", "%.2f", 1e6 * stats.median,
+          "5000 and what launching and waiting take");
+    check(samples.calls_per_sample == 1 && strcmp(samples.clock ? samples.clock : "", "steady clock") == 0,
+          "    by the host's clock", "%.0f", (double)samples.calls_per_sample, "1 call a sample");
     samples_free(&samples);
     job.waits = true;
     stats = measure(MEASURE_ENQUEUE, &job, &samples, STATUS_OK, "enqueue, waiting");
@@ -252,7 +258,7 @@ int main() {
     stream = static_cast<cudaStream_t>(device_cuda()->stream());
     blocking_kernel();
     known_durations();
-    enqueue_does_not_wait();
+    enqueue_does_not_wait_and_complete_does();
     waiting_work_is_noticed(false, "waits in its call");
     waiting_work_is_noticed(true, "cudaMalloc and cudaFree");
     odd_work();

@@ -75,7 +75,7 @@ static void what_is_kept(Call *call, const char *name) {
 static void samples(Call *call) {
     const MeasuredWork work = {run, call, put_away};
     const MeasureLimits limits = {5, 20, 0.2};
-    static const MeasureMode MODES[] = {MEASURE_COLD, MEASURE_HOT, MEASURE_ENQUEUE, MEASURE_GRAPH};
+    static const MeasureMode MODES[] = {MEASURE_COLD, MEASURE_HOT, MEASURE_ENQUEUE, MEASURE_COMPLETE, MEASURE_GRAPH};
     for (size_t m = 0; m < sizeof MODES / sizeof *MODES; m++) {
         Samples taken;
         check_status(measure_gpu(MODES[m], &work, device_cuda()->stream(), &limits, &taken), STATUS_OK, "samples of a mode");

@@ -25,7 +25,7 @@ except ImportError as error:
 
 GOLDEN = SOURCE / "tests/golden/rows.jsonl"
 GBENCH = pathlib.Path(os.environ.get("RUNGS_GBENCH", "/usr/share/benchmark")) / "compare.py"  # Debian: libbenchmark-tools
-MODES = ("cold", "hot", "graph", "enqueue", "first")
+MODES = ("cold", "hot", "graph", "enqueue", "complete", "first")
 # https://bencher.dev/docs/reference/bencher-metric-format/, "JSON Schema"; only the first level of names and their metrics matter.
 BMF = {"type": "object", "patternProperties": {".+": {"type": "object", "patternProperties": {".+": {
     "type": "object", "required": ["value"], "properties": {key: {"type": "number"} for key in ("value", "lower_value", "upper_value")}}}}}}

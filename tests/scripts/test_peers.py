@@ -179,15 +179,15 @@ class CpuPeers(PeerTest):
         session = self.session()
         session.write(self.normal(5000))
         session.open("rolling/peer_pandas", make_case("mean", 5000, 30), 5000)
-        reply = session.ask(do="time", modes=["cold", "hot", "graph", "enqueue"], min_samples=3, max_samples=5, seconds=0.0)
+        reply = session.ask(do="time", modes=["cold", "hot", "graph", "enqueue", "complete"], min_samples=3, max_samples=5, seconds=0.0)
         timing = reply["timing"]
-        self.assertEqual(sorted(timing), ["cold", "enqueue", "graph", "hot"])
+        self.assertEqual(sorted(timing), ["cold", "complete", "enqueue", "graph", "hot"])
         for mode in ("cold", "hot"):
             self.assertEqual(len(timing[mode]["samples"]), 3)
             self.assertTrue(all(0 < s < 60 for s in timing[mode]["samples"]), timing[mode])
             self.assertIsNone(timing[mode]["why_none"])
             self.assertEqual(timing[mode]["clock"], "steady clock")
-        for mode in ("graph", "enqueue"):
+        for mode in ("graph", "enqueue", "complete"):
             self.assertEqual(timing[mode]["samples"], [])
             self.assertIn("CPU", timing[mode]["why_none"])
 
@@ -234,6 +234,32 @@ class Stalls(unittest.TestCase):
 
     def test_long_calls_need_no_stall(self):
         self.assertTrue(all(seconds == 0 for seconds in self.stalls(first=0.1, later=0.06)))
+
+
+class HostModes(unittest.TestCase):
+    def test_enqueue_ends_with_the_call_and_complete_with_its_work(self):
+        """A GPU and a clock are played: a call takes 3 s of the host and leaves 20 s of work, and both begin when nothing is left."""
+        sys.path[:0] = [str(SOURCE / "harness" / "device")]
+        import peer_clocks
+        import peer_timing
+
+        class PlayedClock(peer_clocks.CpuClock):
+            enqueues, now, left = True, 0, 0
+
+            def wait(self):
+                self.now, self.left = self.now + self.left, 0
+
+        clock = PlayedClock()
+
+        def run():
+            self.assertEqual(clock.left, 0)
+            clock.now, clock.left = clock.now + 3, 20
+
+        limits = {"min_samples": 3, "max_samples": 3, "seconds": 0.0}
+        for mode, seconds in (("enqueue", 3), ("complete", 23)):
+            with unittest.mock.patch("time.perf_counter", lambda: clock.now):
+                timed = peer_timing.time_mode(mode, clock, run, limits, False)
+            self.assertEqual((timed["samples"], timed["calls_per_sample"], timed["clock"]), ([seconds] * 3, 1, "steady clock"))
 
 
 @unittest.skipUnless(has("numba"), "numba is not installed")

@@ -247,6 +247,9 @@ class JaxClock(unittest.TestCase):
         clock.jax = types.SimpleNamespace(block_until_ready=lambda kept: waited.append(kept is result) or ready(kept))
         self.assertGreater(peer_timing.one_sample(clock, lambda: result, True, 0, 1), 0)
         self.assertEqual(waited, [False, True, False])  # the flush, the result, the device
+        waited.clear()
+        self.assertGreater(peer_timing.host_seconds(clock, lambda: result, done=True), 0)
+        self.assertEqual(waited[:2], [False, True])  # the device before the call; then the result, and no program of the clock's own
 
     def test_modes(self):
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -254,9 +257,9 @@ class JaxClock(unittest.TestCase):
         import peer_timing
 
         double, x = jax.jit(lambda array: array * 2), jax.numpy.ones(1000)
-        command = {"modes": ["cold", "hot", "graph", "enqueue"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
+        command = {"modes": ["cold", "hot", "graph", "enqueue", "complete"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
         timing = peer_timing.time_modes("jax", lambda: double(x), command)
-        for mode in ("cold", "hot", "enqueue"):
+        for mode in ("cold", "hot", "enqueue", "complete"):
             self.assertEqual((len(timing[mode]["samples"]), timing[mode]["clock"]), (3, "steady clock"))
             self.assertTrue(all(0 < s < 60 for s in timing[mode]["samples"]), timing[mode])
         self.assertIn("JAX", timing["graph"]["why_none"])

@@ -107,8 +107,8 @@ static void modes_that_a_cpu_lacks_say_why(void **state) {
     (void)state;
     Job job = {0};
     const MeasuredWork measured = {work, &job, NULL};
-    static const MeasureMode modes[] = {MEASURE_GRAPH, MEASURE_ENQUEUE};
-    for (size_t m = 0; m < 2; m++) {
+    static const MeasureMode modes[] = {MEASURE_GRAPH, MEASURE_ENQUEUE, MEASURE_COMPLETE};
+    for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
         Samples samples;
         assert_int_equal(measure_cpu(modes[m], &measured, &ENOUGH, &samples), STATUS_OK);
         assert_int_equal(samples.count, 0);

@@ -206,7 +206,7 @@ static const char *const BAD[][3] = {
     {SUITE "    tied: [{}]\n", "5:12: tied: every tuple must set", "at least one"},
     {SUITE "    tied: [{n: 2}, {m: 3}]\n", "5:21: tied: 'm' is not in the first tuple", ""},
     {SUITE "    tied: [{m: 3}]\n", "5:13: unknown parameter 'm'", ""},
-    {SUITE "    modes: [cold, warm]\n", "5:19: mode 'warm' is not allowed", "cold, hot, graph, enqueue, first"},
+    {SUITE "    modes: [cold, warm]\n", "5:19: mode 'warm' is not allowed", "cold, hot, graph, enqueue, complete, first"},
     {SUITE "    modes: [cold, cold]\n", "5:19: mode 'cold' is given twice", ""},
     {SUITE "    modes: []\n", "5:12: modes: the list is empty", ""},
     {SUITE "    bounds: loose\n", "5:13: bounds 'loose' is not allowed", "strict, declared"},
