@@ -66,7 +66,7 @@ def compare(arguments):
     outcome.allow(comparisons, [glob for glob in arguments.allow_missing.split(",") if glob])
     outcome.be_strict(comparisons, arguments.strict)
     warnings = (base.warnings + new.warnings + unknown(comparisons) + few_processes(comparisons) + (noise.warnings(comparisons) if noise else []) +
-                disarmed(comparisons, arguments.min_effect))
+                (disarmed(comparisons, arguments.min_effect) if noise else []))
     result = {"exit": outcome.exit_code(comparisons), "min_effect": arguments.min_effect, "alpha": decide.ALPHA, "base": told_of(base),
               "new": told_of(new), "warnings": warnings}
     return comparisons, result

@@ -105,13 +105,16 @@ def known_spread(c, noise):
     return (noise.spread(c) if noise else None) or (decide.ASSUMED_SPREAD, math.inf)
 
 
-def spreads_of(c, noise):
-    """The same, and what these processes show, if enough of them do: where that is more, they are believed."""
+def seen_spread(c):
+    """The same of these processes themselves; None where they are too few."""
     degrees = c.base_processes + c.new_processes - 2
-    if degrees < decide.MIN_DEGREES:
-        return [known_spread(c, noise)]
     sides = [s.cycles if c.judged_by == "cycles" else s.seconds for s in c.series]
-    return [known_spread(c, noise), (float(evidence.pooled_spread(*map(np.log, sides))), degrees)]
+    return (float(evidence.pooled_spread(*map(np.log, sides))), degrees) if degrees >= decide.MIN_DEGREES else None
+
+
+def spreads_of(c, noise):
+    """What is known, and what is seen: where that is more, it is believed."""
+    return [spread for spread in (known_spread(c, noise), seen_spread(c)) if spread]
 
 
 def shows_spread(c):
@@ -124,14 +127,14 @@ def needs_known_spread(c):
 
 
 def set_floor(c, noise, min_effect, suite):
-    spreads = []
-    if c.tested_on == "samples":
-        spreads = spreads_of(c, noise)
-    elif needs_known_spread(c) or noise and noise.spread(c):
-        spreads = [known_spread(c, noise)]
-    c.noise_floor = max((float(decide.noise_floor(*spread, c.base_processes, c.new_processes, suite)) for spread in spreads), default=0.0)
-    if c.tested_on != "samples" and shows_spread(c) and c.noise_floor > FLOOR_LIMIT * min_effect:
-        c.floor_capped_from, c.noise_floor = c.noise_floor, FLOOR_LIMIT * min_effect
+    def floor(spread):
+        return float(decide.noise_floor(*spread, c.base_processes, c.new_processes, suite)) if spread else 0.0
+
+    needed = c.tested_on == "samples" or needs_known_spread(c)
+    known = floor(known_spread(c, noise)) if needed or noise and noise.spread(c) else 0.0
+    if not needed and shows_spread(c) and known > FLOOR_LIMIT * min_effect:
+        c.floor_capped_from, known = known, FLOOR_LIMIT * min_effect
+    c.noise_floor = max(known, 0.0 if c.tested_on == "processes" else floor(seen_spread(c)))
 
 
 def held_back(c, min_effect):
@@ -166,5 +169,6 @@ def why_ambiguous(c, min_effect, suite):
     if c.p_adjusted > decide.ALPHA:
         return f"anything from {percent(c.low)} to {percent(c.high)}: repeat, or quieten the machine"
     if c.noise_floor > min_effect and not beyond:
-        return f"below the machine's noise floor of {100 * c.noise_floor:.1f}%"
+        whose = "what the spread of these processes lets one believe" if c.tested_on == "spread" else "the machine's noise floor"
+        return f"below {whose}: {100 * c.noise_floor:.1f}%"
     return f"a change, but not clearly by {100 * min_effect:.3g}% or more"

@@ -19,6 +19,7 @@ static Status add_words(Words *words, const char *base, const char *new, const C
     TRY(words_add(words, base));
     TRY(words_add(words, new));
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) TRY(words_option(words, options[i][0], options[i][1]));
+    if (o->strict) TRY(words_add(words, "--strict"));
     return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") ? words_add(words, "--colour") : STATUS_OK;
 }
 

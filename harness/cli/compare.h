@@ -2,9 +2,12 @@
 #ifndef RUNGS_CLI_COMPARE_H
 #define RUNGS_CLI_COMPARE_H
 
+#include <stdbool.h>
+
 /* Texts as given on the command line; NULL: not given. */
 typedef struct CompareOptions {
     const char *min_effect, *noise, *allow_missing, *modes, *json, *markdown, *junit;
+    bool strict;
 } CompareOptions;
 
 /* Entries of a CliOption table. */
@@ -12,7 +15,8 @@ typedef struct CompareOptions {
     {"min-effect", "PERCENT", CLI_TEXT, &(o).min_effect, "smaller changes are of no interest (default 3%)", NULL},                 \
         {"noise", "FILE", CLI_TEXT, &(o).noise, "the machine's noise floor, from rungs calibrate", NULL},                          \
         {"allow-missing", "GLOBS", CLI_TEXT, &(o).allow_missing, "variants or cases that may be missing, comma separated", NULL},  \
-        {"modes", "LIST", CLI_TEXT, &(o).modes, "only these: cold,hot,graph,enqueue,first", NULL},                                 \
+        {"modes", "LIST", CLI_TEXT, &(o).modes, "only these: cold,hot,graph,enqueue,complete,first", NULL},                        \
+        {"strict", NULL, CLI_FLAG, &(o).strict, "ambiguous fails too if all of its interval is slower by --min-effect", NULL},     \
         {"json", "FILE", CLI_TEXT, &(o).json, "the comparison as JSON", NULL},                                                     \
         {"markdown", "FILE", CLI_TEXT, &(o).markdown, "the comparison as Markdown, for a summary page", NULL}, {                   \
         "junit", "FILE", CLI_TEXT, &(o).junit, "the comparison as JUnit XML", NULL                                                 \
