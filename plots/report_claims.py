@@ -4,6 +4,7 @@ import re
 
 import rows as r
 from markdown import details, pictures_of, table, without_empty
+from openings import opening_of
 from words import count, seconds, seconds_between, significant
 
 VERDICTS = ("reproduced", "exceeded", "not reproduced", "undecided", "not testable here")  # the program's words: it alone decides
@@ -123,8 +124,8 @@ def op_of(claim):
 
 
 def of_op(results, op, numbered, pictures, machines):
-    """The tables of one op, then what to know about its claims, then the particulars folded."""
-    parts = [f"### {op}", pictures_of(pictures, f"claims_{op}", f"enqueue_{op}")]
+    """How its scenarios begin, beside the figures; the tables of one op, then what to know about its claims, then the particulars folded."""
+    parts = [f"### {op}", *filter(None, map(opening_of, dict.fromkeys(c.get("scenario") for _, c in numbered))), pictures_of(pictures, f"claims_{op}", f"enqueue_{op}")]
     for heading, quantities in KINDS:
         some = [(k, c) for k, c in numbered if c.get("quantity") in quantities]
         if some:
