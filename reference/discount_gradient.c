@@ -22,7 +22,6 @@ typedef struct Gradient {
 typedef struct GradientTotal {
     Num value;
     double slack, size; /* sum of what products may be off by, and of |products| */
-    double count;
 } GradientTotal;
 
 /* Context of the two recurrences of a row. num[i] and slack[i]: first y[i] and its tolerance, then those of the product that it is
@@ -103,20 +102,25 @@ static size_t slot_of(const Discount *self, bool in_neighbour, size_t i) {
     return self->left ? (i == 0 ? last : i - 1) : (i == last ? 0 : i + 1);
 }
 
-/* Products and their sums in double: each product by its factors, a rounding for each in the chain, and the result's own. */
+/* Roundings of a product and of the additions that it meets: along its row, then along the rows, or fewer. */
+static double chain_of(const Discount *self) {
+    return self->gamma_per == GAMMA_ELEMENT ? 1 : (double)self->n + (self->gamma_per == GAMMA_ALL ? (double)self->batch : 0);
+}
+
+/* Products and their sums in double: each product by its factors, the chain, and the result's own rounding. */
 static double by_factors(const Gradient *g, const GradientTotal *total, double value) {
     const bool exact = g->integral && total->slack == 0 && total->size <= 0x1p53, f32 = g->self->f32;
     if (exact && (!f32 || fabs(value) <= 0x1p24)) return 0;
-    const double chain = exact ? 0 : 1.01 * 0x1p-53 * total->count * (total->size + total->slack);
+    const double chain = exact ? 0 : 1.01 * 0x1p-53 * chain_of(g->self) * (total->size + total->slack);
     const double result = f32 ? 0x1p-24 * (fabs(value) + total->slack + chain) : 0;
-    return total->slack + chain + result + g->y_errors.tiny * (f32 ? 1 : total->count);
+    return total->slack + chain + result + g->y_errors.tiny * (f32 ? 1 : (double)g->self->n * (double)g->self->batch);
 }
 
 /* Every product of w, x and dy by its roundings, and chains of the dtype or wider ones. */
 static double by_terms(const Gradient *g, const GradientTotal *total) {
     const Num *num = &total->value;
     const DiscountErrors *e = &g->y_errors;
-    const double magnitude = num->magnitude, adds = total->count + (double)g->self->terms;
+    const double magnitude = num->magnitude, adds = chain_of(g->self) + (double)g->self->terms;
     if (g->integral && num_scaled(magnitude, num->exponent) <= 1 / e->u) return 0;
     const double in_dtype = g->self->gamma_per == GAMMA_ELEMENT ? 0 : 1024;
     const double chain = g->rule == RULE_OF_CHAINS ? in_dtype : adds * 0x1p-53 / e->u;
@@ -147,7 +151,7 @@ static Status products_of(const Gradient *g, size_t b, bool window, Num *num, do
 }
 
 static GradientTotal total_add(GradientTotal a, const GradientTotal *b) {
-    return (GradientTotal){num_add(a.value, b->value), a.slack + b->slack, a.size + b->size, a.count + b->count};
+    return (GradientTotal){num_add(a.value, b->value), a.slack + b->slack, a.size + b->size};
 }
 
 /* One row: its products into dgamma (per element), or their sum. */
@@ -160,7 +164,7 @@ static Status run_row(const Gradient *g, size_t b, bool window, bool tolerance_o
     Status status = room ? products_of(g, b, window, num, slack) : STATUS_MEMORY;
     for (size_t i = 0; i < self->n && status == STATUS_OK; i++) {
         const size_t slot = slot_of(self, !window, i);
-        const GradientTotal product = {num[slot], slack[slot], size_of(&num[slot]), 1};
+        const GradientTotal product = {num[slot], slack[slot], size_of(&num[slot])};
         if (self->gamma_per != GAMMA_ELEMENT) {
             *sum = total_add(*sum, &product);
             continue;

@@ -12,9 +12,10 @@ static const char *const FAMILIES[] = {
 static const Bound BOUNDS[] = {
     [DISCOUNT_SCAN] = {"scan",
                        "dx: as y of discounted_cumsum. dgamma: sum (|dx| e(y) + |y| e(dx) + e(y) e(dx)) with the bounds e of "
-                       "y and dx, 2^-53 N sum |dx y| for N products added up in double, and u |dgamma|; for k > 0 "
+                       "y and dx, 2^-53 c sum |dx y| for products and sums in double, c = n + batch (n for a row's, "
+                       "1 for an element's), and u |dgamma|; for k > 0 "
                        "u sum (2 j + d) |dy w x| over all products that it sums, j apart, d = 4 ceil(log2 n) + 96, and "
-                       "2^-53 (N + k) sum |dy w x|. At most 1/256 of the sum of magnitudes, beside u |dgamma| and 2^-53 N"},
+                       "2^-53 (c + k) sum |dy w x|; no term is off by more than 1/256 of its magnitude"},
     [DISCOUNT_DIFFERENCE] = {"difference", "twice 'scan' of the sums of all terms (dgamma: four times 'dtype_sums'), for k > 0"},
     [GRADIENT_DTYPE_SUMS] = {"dtype_sums", "dx: as 'scan'; dgamma: u sum (2 j + d) |dy w x|, and d is 1024 more where elements or "
                                            "rows are added up; at most 1/256 of the sum of magnitudes"},

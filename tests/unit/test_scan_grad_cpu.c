@@ -60,10 +60,32 @@ static void long_rows(void **state) {
     for (size_t s = 0; s < COUNT(sizes); s++) every_mode(2, sizes[s], 0, "0.999", "normal", threads[s % 3]);
 }
 
+/* Products of floats beyond the range of floats, whose sum comes back: 1e20 (1e20 - 1e20). */
+static void products_pass_the_range_of_floats(void **state) {
+    (void)state;
+    for (size_t p = 0; p < COUNT(PER) - 1; p++) {
+        Scan self = scan_open("discounted_cumsum_grad batch=300 n=4 gamma=1 gamma_per=%s dtype=f32 input=integers", PER[p]);
+        static const double x[] = {0, 2e20, -1e20, 0}, dy[] = {1e20, 0, 0, 0};
+        Array *gamma = scan_array(&self, "gamma");
+        for (size_t i = 0; i < array_count(gamma); i++) array_set(gamma, i, 1);
+        for (size_t i = 0; i < 4; i++) {
+            array_set(scan_array(&self, "x"), i, x[i]);
+            array_set(scan_array(&self, "dy"), i, dy[i]);
+        }
+        scan_truth(&self, 0);
+        if (p == 1) assert_true(self.truth[1].value[0] == 0);
+        for (size_t v = 0; v < VARIANT_COUNT; v++) {
+            scan_check(&VARIANTS[v], &self, "2");
+            if (p == 1) assert_true(array_get(&self.out[1], 0) == 0);
+        }
+        scan_close(&self);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(shapes),       cmocka_unit_test(windows),   cmocka_unit_test(every_gamma),
-        cmocka_unit_test(every_family), cmocka_unit_test(long_rows),
+        cmocka_unit_test(every_family), cmocka_unit_test(long_rows), cmocka_unit_test(products_pass_the_range_of_floats),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
