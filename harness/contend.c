@@ -58,6 +58,15 @@ static void spoil_outputs(Problem *problem) {
     }
 }
 
+/* Adds to the row's `launch` what the worker told of it; nothing is fine. */
+static void tell_launch(json_t *row, json_t *told) {
+    json_t *launch = json_object_get(row, "launch");
+    if (json_is_object(told) && json_is_object(launch))
+        json_object_update(launch, told);
+    else if (json_is_object(told))
+        json_object_set(row, "launch", told);
+}
+
 /* Runs the set's inputs through the worker and judges; what the worker got wrong is in the row. */
 static Status run_and_judge(Problem *problem, const Contest *contest, Child *child, DataSet set, int bound, json_t *row,
                             double *seconds, bool *pass) {
@@ -74,6 +83,7 @@ static Status run_and_judge(Problem *problem, const Contest *contest, Child *chi
         return STATUS_OK;
     }
     if (seconds) *seconds = json_number_value(json_object_get(reply, "seconds"));
+    tell_launch(row, json_object_get(reply, "launched"));
     json_decref(reply);
     return judge(problem, contest, set, bound, row, pass);
 }
@@ -160,7 +170,7 @@ Status contend(Problem *problem, const Contest *contest, json_t *row) {
         status = contest_open(problem, contest, child, STARTUP_SECONDS + timeout_for(problem, contest->options), &reply);
     if (status == STATUS_OK) {
         json_object_set(row, "prepare_seconds", json_object_get(reply, "prepare_seconds"));
-        if (json_is_object(json_object_get(reply, "launch"))) json_object_set(row, "launch", json_object_get(reply, "launch"));
+        tell_launch(row, json_object_get(reply, "launch"));
         json_decref(reply);
         status = verify_and_time(problem, contest, child, bound, row);
     } else {

@@ -9,6 +9,7 @@
 #ifndef RUNGS_KERNEL_H
 #define RUNGS_KERNEL_H
 
+#include "base/launches.h"
 #include "base/status.h"
 
 #ifdef RUNGS_EMULATED
@@ -49,6 +50,8 @@ static inline Status launch(void (*kernel)(Params...), LaunchShape shape, Args..
     config.dynamicSmemBytes = shape.shared_bytes;
     config.stream = static_cast<cudaStream_t>(shape.stream);
     TRY_CUDA(cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...));
+    const unsigned grid[3] = {shape.grid.x, shape.grid.y, shape.grid.z}, block[3] = {shape.block.x, shape.block.y, shape.block.z};
+    launches_add(grid, block, shape.shared_bytes);
     return STATUS_OK;
 }
 #endif

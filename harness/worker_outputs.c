@@ -131,10 +131,12 @@ static Status call(Worker *worker, bool guarded, Status (*take)(Worker *), doubl
     TRY(outputs_begin(worker, guarded));
     TRY(worker->device->wait("preparing the buffers"));
     const size_t before = counted ? in_use(worker) : 0;
+    (void)launches_take();
     const double begin = clock_seconds();
     TRY(worker_call(worker));
     TRY(worker->device->wait(worker->entry->id));
     *seconds = clock_seconds() - begin;
+    worker->launched = launches_take();
     const bool grown = counted && growth(worker, before) > 0;
     TRY(outputs_end(worker));
     worker->taken = resource_counts(worker->resource);
@@ -150,6 +152,16 @@ static json_t *counts_json(const Worker *worker) {
     return counts;
 }
 
+/* {"device": "cuda", "launches": 3, ...} of the call; nothing is told of a call that launched nothing through launch(). */
+static void tell_launched(const Worker *worker, json_t *reply) {
+    const Launches *sums = &worker->launched;
+    if (sums->launches == 0) return;
+    json_object_set_new(reply, "launched",
+                        json_pack("{s:s, s:I, s:I, s:I, s:I}", "device", worker->device->kind, "launches",
+                                  (json_int_t)sums->launches, "launched_blocks", (json_int_t)sums->blocks, "launched_threads",
+                                  (json_int_t)sums->threads, "launched_shared_bytes", (json_int_t)sums->shared_bytes));
+}
+
 /* Outputs that a run allocates: once as it is timed, which is what the parent judges, and once between guards, from poison, which
  * has to give the same. Guards cost time and waits of their own, so that one run cannot be both. */
 Status outputs_run(Worker *worker, json_t *reply) {
@@ -157,6 +169,7 @@ Status outputs_run(Worker *worker, json_t *reply) {
     double seconds = 0, again = 0;
     TRY(call(worker, !twice, download, &seconds));
     const ResourceCounts taken = worker->taken;
+    if (worker->runs == 0) tell_launched(worker, reply);
     if (twice) TRY(call(worker, true, same_again, &again));
     if (twice && worker->runs > 0 && worker->device->in_use) TRY(check_growth(worker));
     worker->taken = taken;

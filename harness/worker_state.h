@@ -2,6 +2,7 @@
 #ifndef RUNGS_WORKER_STATE_H
 #define RUNGS_WORKER_STATE_H
 
+#include "base/launches.h"
 #include "device/memory.h"
 #include "device/resource.h"
 #include "device/shared.h"
@@ -22,6 +23,7 @@ typedef struct Worker {
     size_t counts[OP_MAX_ARRAYS]; /* elements of the outputs that the last run gave */
     Resource *resource;           /* behind args.memory */
     ResourceCounts taken;         /* by the last run */
+    Launches launched;            /* by the last run */
     VariantArgs args;
     bool prepared;
     bool uploaded; /* for counting: the inputs are on the device and stay the same */

@@ -35,6 +35,8 @@ def main():
             verdicts = collections.Counter(row["verdict"] for row in rows)
             wrong = [f"{row['spec']} on {row['case']}: {row['reason']}" for row in rows if row["verdict"] not in ("pass", "skip")]
             variants = {row["variant"] for row in rows if row["verdict"] == "pass"}
+            silent = variants - {row["variant"] for row in rows if row["verdict"] == "pass" and (row["launch"] or {}).get("launched_threads")}
+            expect(not silent, f"every variant's launches are in its rows (not: {sorted(silent)})", done)
             expect(done.returncode == 0 and not wrong and verdicts["pass"] > 500 and len(variants) >= 10 and
                    all(row["backend"] == "emulator" and row["timing"] is None for row in rows),
                    f"{' '.join(map(str, setting))}: {dict(verdicts)}, {len(variants)} variants" + "".join(f"\n  {line}" for line in wrong[:5]), done)

@@ -1,4 +1,5 @@
 /* A launch: the limits of the hardware, the order of the blocks, the run. */
+#include "base/launches.h"
 #include "device/emulator/arena.h"
 #include "device/emulator/fault.h"
 #include "device/emulator/fiber.h"
@@ -53,6 +54,7 @@ Status emulator_launch(const EmulatorLaunch *launch) {
     if (engine.launch)
         fault_at("launch from a kernel", (EmulatorSite){0}, __builtin_return_address(0), "dynamic parallelism is not emulated");
     TRY(check_shape(launch));
+    launches_add(launch->grid, launch->block, launch->shared_bytes);
     engine.block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     engine.block_threads = launch->block[0] * launch->block[1] * launch->block[2];
     engine.blocks_started = 0;

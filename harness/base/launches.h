@@ -1,0 +1,25 @@
+/* launches.h - every kernel that launch() (kernel.h) has launched since somebody last asked, added up: a variant's launch
+ * configuration as it came about. What a library launches by itself (CUB) is not seen. One thread launches. */
+#ifndef RUNGS_BASE_LAUNCHES_H
+#define RUNGS_BASE_LAUNCHES_H
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* Sums over launches; shared_bytes: dynamic shared memory of a block, added up over launches. */
+typedef struct Launches {
+    double launches, blocks, threads, shared_bytes;
+} Launches;
+
+void launches_add(const unsigned grid[3], const unsigned block[3], size_t shared_bytes);
+/* The sums so far; they begin anew. */
+Launches launches_take(void);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
