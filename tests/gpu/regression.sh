@@ -20,11 +20,11 @@ TEXT
 }
 
 source=$(cd "$(dirname "$0")/../.." && pwd)
-words=("$source/tests/regression/scenario.yaml" --quick)
+words=("$source/tests/regression/scenario.yaml" --quick) expect=()
 while [ $# -gt 0 ]; do
     case $1 in
     --help | -h) usage && exit 0 ;;
-    --cpu) words=("double n=4096" --variants cpu_chain --quick) && shift ;;
+    --cpu) words=("double n=4096" --variants cpu_chain --quick) && expect=(--expect cpu_chain:cold,cpu_chain:hot) && shift ;;
     --*) usage >&2 && exit 2 ;;
     *) break ;;
     esac
@@ -90,4 +90,4 @@ done
 echo "$SECONDS s: equal builds: $number of $wanted processes"
 
 find "$out" -mindepth 1 -name '*.jsonl' ! -name rows.jsonl -print0 | sort -z | xargs -0 -r cat >"$out/rows.jsonl"
-"$source/cmake/python" "$source/tests/gpu/regression_table.py" "$out/rows.jsonl" --suites "$suites" --repetitions "$repetitions"
+"$source/cmake/python" "$source/tests/gpu/regression_table.py" "$out/rows.jsonl" --suites "$suites" --repetitions "$repetitions" "${expect[@]}"

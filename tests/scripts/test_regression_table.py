@@ -23,6 +23,7 @@ sys.path.append(str(SOURCE / "tests/gpu"))
 import regression_table  # noqa: E402
 
 SCRIPT = SOURCE / "tests/gpu/regression.sh"
+EXPECTED = {("cuda_shared", "cold")}
 PAGE = "before\n<!-- rungs:begin regression -->\nold\n<!-- rungs:end regression -->\nafter\n"
 
 
@@ -50,8 +51,8 @@ class Table(unittest.TestCase):
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         return path
 
-    def report(self, path):
-        return regression_table.report(path, "results/rows.jsonl", 2, 9)
+    def report(self, path, expected=EXPECTED):
+        return regression_table.report(path, "results/rows.jsonl", 2, 9, expected)
 
     def test_all_is_found(self):
         text, code = self.report(self.rows())
@@ -72,15 +73,16 @@ class Table(unittest.TestCase):
         """One suite whose sides the draw happens to part: the processes that become NEW are slower."""
         path = self.rows()
         rows = regression_table.Rows(path)
+        (equal,) = rows.equal.values()
         order = list(range(18))
         regression_table.random.Random(0).shuffle(order)
         for k in order[9:]:
-            slow = [json.loads(text) for text in rows.equal[k]]
+            slow = [json.loads(text) for text in equal[k]]
             for line in slow[1:]:
                 for timed in line["timing"].values():
                     timed["samples"] = [1.1 * x for x in timed["samples"]]
-            rows.equal[k] = [json.dumps(line) for line in slow]
-        lines, alarms, made = regression_table.equal_table(rows, 9, 2)
+            equal[k] = [json.dumps(line) for line in slow]
+        lines, alarms, made = regression_table.equal_table(rows, 9, 2, EXPECTED)
         self.assertEqual((alarms, made), (1, 2), lines)
 
     def test_what_is_missing_is_told(self):
@@ -94,6 +96,43 @@ class Table(unittest.TestCase):
         empty = self.folder / "empty.jsonl"
         empty.touch()
         self.assertIn("Nothing was measured.", self.report(empty)[0])
+
+    def test_what_is_absent_is_told(self):
+        """Rows of a variant that are nowhere at all, and suites in which nothing could be compared, are no success."""
+        text, code = self.report(self.rows(), EXPECTED | {("cuda_shared", "hot")})
+        self.assertEqual(code, regression_table.INCOMPLETE, text)
+        self.assertIn("| 36 | 0 of 2 |", text)
+        self.assertEqual(text.count("not all measured: `cuda_shared` hot"), 3, text)
+        path = self.rows()
+        lines = [json.loads(text) for text in path.read_text().splitlines()]
+        equal = {line["run"] for line in lines if line["kind"] == "environment" and line["variables"]["RUNGS_AB"].startswith("equal")}
+        for line in lines:
+            if line["kind"] == "row" and line["run"] in equal:
+                line["timing"] = None
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        text, code = self.report(path)
+        self.assertEqual(code, regression_table.INCOMPLETE, text)
+
+    def test_equal_code_is_judged_by_its_times(self):
+        """The rows of a build tell launch and code, by which the gate would call them `same` unseen."""
+        path = self.rows(slowed={3: 1.0, 5: 1.0, 10: 1.0})
+        lines = [json.loads(text) for text in path.read_text().splitlines()]
+        for line in lines:
+            if line["kind"] == "row":
+                line["launch"] = {"device": "cuda", "launches": 1}
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        rows = regression_table.Rows(path)
+        self.assertEqual({json.loads(text).get("launch") for runs in rows.equal.values() for run in runs for text in run}, {None})
+        self.assertEqual(self.report(path)[1], regression_table.LOST)
+
+    def test_suites_are_of_one_build(self):
+        """18 equal processes of each of two builds are two suites; 36 of which 9 are of another are one."""
+        for first, made in ((18, 2), (9, 1)):
+            path = self.rows()
+            rows = regression_table.Rows(path)
+            (runs,) = rows.equal.values()
+            rows.equal = {"a": runs[:first], "b": runs[first:]}
+            self.assertEqual(regression_table.equal_table(rows, 9, 2, EXPECTED)[2], made)
 
     def test_rows_of_two_builds(self):
         path = self.rows()
@@ -110,13 +149,13 @@ class Table(unittest.TestCase):
         path, page = self.rows(), self.folder / "page.md"
         page.write_text(PAGE)
         for _ in range(2):
-            done = subprocess.run([sys.executable, SOURCE / "tests/gpu/regression_table.py", path, "--suites", "2", "--update", page], capture_output=True, text=True)
+            done = subprocess.run([sys.executable, SOURCE / "tests/gpu/regression_table.py", path, "--suites", "2", "--expect", "cuda_shared:cold", "--update", page], capture_output=True, text=True)
             self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
             text = page.read_text()
             self.assertEqual((text.split("<!--")[0], text.split("-->")[-1]), ("before\n", "\nafter\n"))
             self.assertIn(self.report(path)[0].splitlines()[-1], text)
         page.write_text("no markers")
-        done = subprocess.run([sys.executable, SOURCE / "tests/gpu/regression_table.py", path, "--suites", "2", "--update", page], capture_output=True, text=True)
+        done = subprocess.run([sys.executable, SOURCE / "tests/gpu/regression_table.py", path, "--suites", "2", "--expect", "cuda_shared:cold", "--update", page], capture_output=True, text=True)
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(page.read_text(), "no markers")
 
@@ -163,7 +202,7 @@ def append(path, note, seed):
     environment = machine.environment()
     environment["variables"] = {{"RUNGS_AB": note}}
     with open(path, "a") as file:
-        for line in (environment, machine.row(environment["run"])):
+        for line in (environment, machine.row(environment["run"], variant="double/cpu_chain", modes=("cold", "hot"))):
             file.write(json.dumps(line, separators=(",", ":")) + "\\n")
 out, here = pathlib.Path(words[words.index("--out") + 1]), os.getpid()
 if words[0] == "ab":
@@ -194,9 +233,9 @@ else:
                 done = self.run_script("--cpu", name, f"{name}/out", 600)
                 self.assertEqual(done.returncode, 1, done.stdout + done.stderr)  # nothing is slower there
                 rows = regression_table.Rows(f"{name}/out/rows.jsonl")
-                self.assertEqual((len(rows.equal), {(len(s["base"]), len(s["new"])) for s in rows.slowed.values()}), (36, {(9, 9)}))
+                self.assertEqual((sum(map(len, rows.equal.values())), {(len(s["base"]), len(s["new"])) for s in rows.slowed.values()}), (36, {(9, 9)}))
             self.assertIn("2 of 2", done.stdout)
-            self.assertIn("3 slow-downs not found", done.stdout)
+            self.assertIn("6 slow-downs not found", done.stdout)
 
     def test_a_process_that_fails(self):
         with tempfile.TemporaryDirectory() as name:
