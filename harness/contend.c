@@ -100,7 +100,8 @@ static json_t *time_command(const Contest *contest) {
 /* Takes the samples. False if the worker failed at it (then the row says how). */
 static bool take_times(const Problem *problem, const Contest *contest, Child *child, double first_seconds, json_t *row) {
     json_t *command = time_command(contest), *reply = NULL;
-    const double calls = 4.0 * (double)contest->options->min_samples; /* modes x least samples, each at most as slow as the first */
+    /* modes x least samples, each at most as slow as the first */
+    const double calls = (MODE_COUNT - 1) * (double)contest->options->min_samples;
     const double timeout = SAMPLING_SECONDS + timeout_for(problem, contest->options) +
                            MODE_COUNT * 4 * contest->options->seconds_per_mode + calls * first_seconds;
     child_allow(child, cache_sweep_bytes() + SAMPLING_BYTES); /* a limit is for the variant, not for what empties the caches */
