@@ -3,6 +3,7 @@
 #include "base/rng.h"
 #include "cli/commands.h"
 #include "cli/compare.h"
+#include "cli/lock.h"
 #include "cli/narrow.h"
 #include "cli/options.h"
 #include "cli/refs.h"
@@ -88,7 +89,7 @@ static Status ab_run(Ab *ab, char *const *words, int count) {
             (Repeat){.binary = ab->binaries[i], .what = SIDES[i], .out = ab->files[i], .words = scenarios, .options = &ab->run};
         status = repeat_prepare(&repeats[i]);
     }
-    if (status == STATUS_OK) status = repeat_lock(ab->run.lock);
+    if (status == STATUS_OK) status = lock_wait(ab->run.lock);
     for (int i = 0; i < 2 && status == STATUS_OK; i++) status = repeat_same_build(&repeats[i], ab->folder);
     if (status == STATUS_OK) status = run_in_order(ab, repeats);
     for (int i = 0; i < 2; i++)

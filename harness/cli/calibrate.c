@@ -1,5 +1,6 @@
 /* rungs calibrate: this build against itself, process by process: how far apart equal builds come out on this machine. */
 #include "cli/commands.h"
+#include "cli/lock.h"
 #include "cli/options.h"
 #include "cli/python.h"
 #include "cli/repeat.h"
@@ -22,7 +23,7 @@ static Status own_path(char path[700]) {
 static Status take_rows(Repeat *self, int repetitions) {
     TRY(repeat_folder(FOLDER));
     TRY(repeat_prepare(self));
-    TRY(repeat_lock(self->options->lock));
+    TRY(lock_wait(self->options->lock));
     for (int i = 0; i < repetitions; i++) {
         char note[80];
         snprintf(note, sizeof note, "calibrate, process %d of %d", i + 1, repetitions);

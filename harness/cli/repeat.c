@@ -6,12 +6,10 @@
 #include "plan/scenario.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -151,19 +149,6 @@ Status repeat_same_build(const Repeat *self, const char *folder) {
     if (!*own || strcmp(own, there) == 0) return STATUS_OK;
     return status_fail(STATUS_INVALID, "%s holds rows of %s, and %s is %s: name another folder, or remove that one", self->out,
                        there, self->what, own);
-}
-
-Status repeat_lock(const char *path) {
-    if (!path) return STATUS_OK;
-    int file = open(path, O_RDONLY | O_CLOEXEC); /* in /tmp one may not open another user's file for creation */
-    if (file < 0) file = open(path, O_RDONLY | O_CREAT | O_CLOEXEC, 0666);
-    if (file < 0) return status_fail(STATUS_IO, "--lock %s: %s", path, strerror(errno));
-    if (flock(file, LOCK_EX | LOCK_NB) != 0) {
-        fprintf(stderr, "rungs: waiting for %s\n", path);
-        while (flock(file, LOCK_EX) != 0)
-            if (errno != EINTR) return status_fail(STATUS_IO, "--lock %s: %s", path, strerror(errno));
-    }
-    return STATUS_OK;
 }
 
 Status repeat_folder(const char *path) {

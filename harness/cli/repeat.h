@@ -50,8 +50,6 @@ Status repeat_once(const Repeat *self, const char *note);
 Status repeat_probe(const Repeat *self, char *word, const char *out);
 /* Rows of another commit are no repetitions of this build's: STATUS_INVALID if `self->out` holds some already. */
 Status repeat_same_build(const Repeat *self, const char *folder);
-/* Waits for the lock and holds it as long as this process lives. path NULL: nothing. */
-Status repeat_lock(const char *path);
 /* Creates a folder and those above it. */
 Status repeat_folder(const char *path);
 

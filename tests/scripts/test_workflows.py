@@ -11,6 +11,7 @@ import sys
 import tempfile
 import unittest
 
+import expressions
 from program import RELEASE, RUNGS, SOURCE
 from test_ab import PROGRAM
 
@@ -44,6 +45,23 @@ def steps_of(workflow):
             yield name, job, step
 
 
+def texts_of(workflow, job):
+    """(text, is it a guard) wherever an expression may stand: of the workflow, or of a job and its steps."""
+    def inner(value):
+        if isinstance(value, dict):
+            for key, held in value.items():
+                if key == "if":
+                    yield held, True
+                else:
+                    yield from inner(held)
+        elif isinstance(value, list):
+            for held in value:
+                yield from inner(held)
+        else:
+            yield str(value), False
+    yield from inner(workflow["jobs"][job] if job else {key: value for key, value in workflow.items() if key != "jobs"})
+
+
 def check(schema, *paths):
     return subprocess.run([sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *map(str, paths)], capture_output=True, text=True)
 
@@ -71,31 +89,108 @@ class Files(unittest.TestCase):
                 if "self-hosted" in job["runs-on"] and "pull_request" in workflow["on"]:
                     self.assertIn("head.repo.full_name == github.repository", job["if"])
 
+    def test_expressions(self):
+        """Every one can be evaluated for every event, and names what an event has; and a typo is noticed wherever it is."""
+        def check(workflow):
+            count = 0
+            for job in (None, *workflow["jobs"]):
+                contexts = expressions.contexts_of(workflow, job)
+                for text, guard in texts_of(workflow, job):
+                    for context in contexts:
+                        expressions.holds(text, context, contexts) if guard else expressions.substitute(text, context, contexts)
+                    count += len(expressions.of(text))
+            return count
+        for file, workflow in WORKFLOWS.items():
+            self.assertEqual(check(workflow), (FOLDER / file).read_text().count("${{"), "none is overlooked")
+        text = (FOLDER / "gpu-regression.yml").read_text()
+        names = {name for e in [*expressions.of(text), WORKFLOWS["gpu-regression.yml"]["jobs"]["compare"]["if"]] for name in re.findall(r"[a-z_]+(?:\.[a-z_]+)+", e)}
+        self.assertGreaterEqual(len(names), 7)
+        for name in names:
+            for part in name.split("."):
+                planted = text.replace(name, name.replace(part, part[:-2] + part[-1]))
+                with self.assertRaises(expressions.Unknown, msg=f"{name}: {part}"):
+                    check(ruamel.yaml.YAML(typ="safe").load(planted))
+
+    @unittest.skipUnless(shutil.which("actionlint"), "actionlint is not installed")
+    def test_actionlint(self):
+        with tempfile.TemporaryDirectory() as folder:
+            config = pathlib.Path(folder) / "actionlint.yaml"
+            config.write_text("self-hosted-runner:\n  labels: [gpu]\n")
+            done = subprocess.run(["actionlint", "-no-color", "-config-file", config, *FOLDER.glob("*.yml")], capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+
+    def test_strangers_are_not_run_and_do_not_pass(self):
+        """On the GPU runner: a pull request of our own and runs by hand, never a fork. The required check passes for what was compared and good,
+        and for nothing else."""
+        workflow = WORKFLOWS["gpu-regression.yml"]
+        compare, gate = workflow["jobs"]["compare"], workflow["jobs"]["gate"]
+        contexts = expressions.contexts_of(workflow, "compare")
+        ran = {(c["github"]["event_name"], c["github"] is expressions.FORK): expressions.holds(compare["if"], c, contexts) for c in contexts}
+        self.assertEqual(ran, {("pull_request", False): True, ("pull_request", True): False, ("workflow_dispatch", False): True})
+        self.assertEqual(gate["needs"], "compare")
+        self.assertNotIn("self-hosted", gate["runs-on"])
+        self.assertFalse([step for step in gate["steps"] if "uses" in step], "it runs nothing of the change")
+        for result in expressions.STATES:
+            for context in expressions.contexts_of(workflow, "gate", needs={"compare": result}):
+                self.assertTrue(expressions.holds(gate["if"], context, [context], result), "it is never skipped itself")
+                env = {k: expressions.substitute(v, context, [context]) for k, v in gate["steps"][0]["env"].items()}
+                with tempfile.TemporaryDirectory() as folder:
+                    page = pathlib.Path(folder) / "page.md"
+                    done = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", gate["steps"][0]["run"]], capture_output=True,
+                                          text=True, env={**os.environ, **env, "GITHUB_STEP_SUMMARY": str(page)})
+                    self.assertEqual(done.returncode == 0, result == "success", (result, done.stdout))
+                    self.assertEqual(page.exists(), result == "skipped")
+
     def test_jobs_that_wait_are_not_lost(self):
         """Of a concurrency group GitHub keeps one run that waits and cancels the others: so no two pull requests may share one, nor runs by
         hand. That only one measures at a time is for the lock on the runner."""
-        def group(file, **github):
-            text = WORKFLOWS[file].get("concurrency", {"group": "${{ github.run_id }}"})["group"]
-            def evaluated(match):
-                found = [github.get(term.strip().removeprefix("github.")) for term in match.group(1).split("||")]
-                return str(next(value for value in found if value))
-            return re.sub(r"\$\{\{(.*?)\}\}", evaluated, text)
+        def group(file, github, **more):
+            workflow = WORKFLOWS[file]
+            text = workflow.get("concurrency", {"group": "${{ github.run_id }}"})["group"]
+            return expressions.substitute(text, {"github": {**github, **more}}, expressions.contexts_of(workflow))
 
         def pull(number, run):
-            return group("gpu-regression.yml", run_id=run, **{"event.pull_request.number": number})
-        self.assertEqual(pull(7, 1001), pull(7, 1002))
-        others = [pull(7, 1001), pull(8, 1003), pull(None, 1004), pull(None, 1005), group("publish.yml", run_id=1006), group("publish.yml", run_id=1007)]
+            event = {**expressions.OWN["event"], "pull_request": {"number": number}}
+            return group("gpu-regression.yml", expressions.OWN, event=event, run_id=run)
+
+        def by_hand(file, run):
+            return group(file, expressions.BY_HAND, run_id=run)
+        self.assertEqual(pull(7, "1001"), pull(7, "1002"))
+        others = [pull(7, "1001"), pull(8, "1003"), *(by_hand(file, run) for file, run in (("gpu-regression.yml", "1004"), ("gpu-regression.yml", "1005"),
+                                                                                          ("publish.yml", "1006"), ("publish.yml", "1007")))]
         self.assertEqual(len(set(others)), len(others), others)
         self.assertIs(WORKFLOWS["gpu-regression.yml"]["concurrency"]["cancel-in-progress"], True)
+
+    def test_one_measures_at_a_time(self):
+        """And who builds does not wait: every job that measures has built before it takes the lock, or lets `ab` take it."""
         locks = {WORKFLOWS[file]["env"]["LOCK"] for file in ("gpu-regression.yml", "publish.yml")}
         self.assertEqual(len(locks), 1)
         measuring = 0
         for workflow in WORKFLOWS.values():
+            built = set()
             for name, job, step in steps_of(workflow):
-                for line in re.findall(r".*\./rungs (?:ab|reproduce|run|calibrate)\b", step.get("run", "")):
-                    self.assertRegex(line, r'^\s*flock "\$LOCK" \./rungs ')
+                text = step.get("run", "")
+                for line in re.findall(r".*\./rungs (?:ab|reproduce|run|calibrate)\b.*", text):
+                    self.assertIn(name, built)
+                    if "./rungs ab" in line:
+                        self.assertIn('--lock "$LOCK"', text)
+                        self.assertNotIn("flock", text)
+                    else:
+                        self.assertRegex(line, r'^\s*flock "\$LOCK" \./rungs ')
                     measuring += 1
+                if "./rungs doctor" in text:
+                    built.add(name)
         self.assertEqual(measuring, 2)
+
+    def test_nothing_is_left_among_the_sources(self):
+        """What steps write lies in build/: rows beside the sources would be taken for changes, and stay there with `clean: false`."""
+        for file in ("gpu-regression.yml", "publish.yml"):
+            for _, _, step in steps_of(WORKFLOWS[file]):
+                for path in re.findall(r"--(?:out|figures|markdown|json|junit) \"?(\S+)", step.get("run", "")):
+                    self.assertTrue(path.startswith("build/"), path)
+                if "upload-artifact" in step.get("uses", ""):
+                    self.assertTrue(step["with"]["path"].startswith("build/"))
+        self.assertIn("/build/", (SOURCE / ".gitignore").read_text().split())
 
     @unittest.skipUnless(shutil.which("shellcheck"), "shellcheck is not installed")
     def test_shell(self):
@@ -131,36 +226,37 @@ class Steps(unittest.TestCase):
         self.script(self.folder / name, PROGRAM.format(python=sys.executable, scripts=str(SOURCE / "tests/scripts"), diary=str(self.folder / "programs"),
                                                        name=name, factor=factor, fails=False, help="--no-ceilings"))
 
-    @staticmethod
-    def value(text, inputs):
-        """`${{ inputs.base || 'HEAD^1' }}`, and nothing else that would need GitHub to be evaluated."""
-        def evaluated(match):
-            terms = [term.strip() for term in match.group(1).split("||")]
-            known = [term[1:-1] if term.startswith("'") else inputs.get(re.fullmatch(r"inputs\.(\w+)", term).group(1), "") for term in terms]
-            return next((word for word in known if word), "")
-        return re.sub(r"\$\{\{(.*?)\}\}", evaluated, str(text))
-
-    def execute(self, file, job, inputs=None):
+    def execute(self, file, job, inputs=None, event=expressions.BY_HAND):
         """Steps that are executed -> exit codes by name, as a runner would: after a failure only those that ask for it."""
-        workflow, codes, failed = WORKFLOWS[file], {}, False
+        workflow, codes, state = WORKFLOWS[file], {}, "success"
+        contexts = expressions.contexts_of(workflow, job, inputs)
+        context = next(c for c in contexts if c["github"] is event)
         for step in workflow["jobs"][job]["steps"]:
-            wanted = step.get("if", "")
-            if "run" not in step or "failure()" in wanted or failed and not re.search(r"always\(\)|!cancelled\(\)", wanted):
+            if "run" not in step or not expressions.holds(step.get("if"), context, contexts, state):
                 continue
-            own = {k: self.value(v, inputs or {}) for holder in (workflow, workflow["jobs"][job], step) for k, v in (holder.get("env") or {}).items()}
+            own = {k: expressions.substitute(v, context, contexts) for holder in (workflow, workflow["jobs"][job], step) for k, v in (holder.get("env") or {}).items()}
+            own = {**own, "LOCK": str(self.folder / "lock")} if "LOCK" in own else own
             done = subprocess.run(["bash", "--noprofile", "--norc", "-eo", "pipefail", "-c", step["run"]], cwd=self.clone, env={**self.environment, **own},
                                   capture_output=True, text=True, timeout=300)
             self.output = done.stdout + done.stderr
-            codes[step["name"]], failed = done.returncode, failed or done.returncode != 0
+            codes[step["name"]] = done.returncode
+            state = "failure" if done.returncode != 0 else state
         return codes
 
     def called(self):
         return self.diary.read_text().splitlines()
 
+    def git(self, *words):
+        return subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=self.clone, capture_output=True, text=True, check=True).stdout.strip()
+
+    def clean(self):
+        """Nothing of the job is seen by git: what it measured was a commit without changes."""
+        self.assertEqual(self.git("status", "--porcelain", "--", ":!rungs", ":!.github", ":!results"), "")
+
     def test_ci(self):
         for job in WORKFLOWS["ci.yml"]["jobs"]:
             self.diary.unlink(missing_ok=True)
-            codes = self.execute("ci.yml", job)
+            codes = self.execute("ci.yml", job, event=expressions.PUSH)
             self.assertTrue(codes and not any(codes.values()), (codes, self.output))
             self.assertEqual(self.called()[-1], "test", ".ci/run ends in the tests")
             self.assertEqual(any("shellcheck" in line for line in self.called()), job == "debian")
@@ -170,15 +266,33 @@ class Steps(unittest.TestCase):
     def test_gate_passes(self):
         self.program("base", 1.0)
         self.program("new", 1.0)
-        codes = self.execute("gpu-regression.yml", "compare")
+        codes = self.execute("gpu-regression.yml", "compare", event=expressions.OWN)
         self.assertEqual(codes, {"What this machine can do": 0, "Compare": 0, "Summary": 0}, self.output)
-        parent = subprocess.run(["git", "rev-parse", "HEAD^1"], cwd=self.clone, capture_output=True, text=True).stdout.strip()
-        self.assertIn(parent, self.called())
+        self.assertIn(self.git("rev-parse", "HEAD^1"), self.called())
         self.assertIn("regression gate: passed", self.page.read_text())
-        self.assertEqual({p.name for p in (self.clone / "ab").iterdir()}, {"base.jsonl", "new.jsonl", "summary.md", "junit.xml", "comparison.json"})
+        self.assertEqual({p.name for p in (self.clone / "build/gate").iterdir()}, {"base.jsonl", "new.jsonl", "summary.md", "junit.xml", "comparison.json"})
         words = json.loads((self.folder / "programs").read_text().splitlines()[0])
         for scenario in WORKFLOWS["gpu-regression.yml"]["env"]["SCENARIOS"].split():
             self.assertIn(str(SOURCE / f"scenarios/{scenario}.yaml"), words, "a scenario that is there")
+        self.clean()
+
+    def test_base_by_hand(self):
+        """A branch of three commits is judged as a whole; the default branch by its last commit; and what is asked for is taken."""
+        script = next(step["run"] for step in WORKFLOWS["gpu-regression.yml"]["jobs"]["compare"]["steps"] if step.get("name") == "Compare")
+        start = self.git("rev-parse", "HEAD")
+        self.git("update-ref", "refs/remotes/origin/main", start)
+        self.script(self.clone / "rungs", '#!/bin/sh\ngit rev-parse "$3" >"$TEST_DIARY"\n')
+        def base(**variables):
+            env = {**self.environment, **WORKFLOWS["gpu-regression.yml"]["env"], "EVENT": "workflow_dispatch", "BASE": "", "DEFAULT_BRANCH": "main", **variables}
+            done = subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=self.clone, env=env, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stderr)
+            return self.diary.read_text().strip()
+        self.assertEqual(base(), self.git("rev-parse", "HEAD^1"))
+        for number in range(3):
+            self.git("commit", "-q", "--allow-empty", "-m", f"change {number}")
+        self.assertEqual(base(), start)
+        self.assertEqual(base(BASE="HEAD~2"), self.git("rev-parse", "HEAD~2"))
+        self.assertEqual(base(EVENT="pull_request"), self.git("rev-parse", "HEAD^1"))
 
     def test_gate_fails(self):
         """A slow-down: the step fails, and the page still says what it was. The second job does not see the rows of the first."""
@@ -191,7 +305,7 @@ class Steps(unittest.TestCase):
         text = self.page.read_text()
         self.assertIn("regression gate: failed", text)
         self.assertIn("**slower**", text)
-        told = json.loads((self.clone / "ab/comparison.json").read_text())
+        told = json.loads((self.clone / "build/gate/comparison.json").read_text())
         self.assertEqual((told["counts"]["slower"], told["base"]["runs"]), (1, 10))
 
     def test_gate_that_compares_nothing_fails(self):
@@ -202,15 +316,20 @@ class Steps(unittest.TestCase):
         self.assertIn("Nothing was compared", self.page.read_text())
 
     def test_publish(self):
-        for rows in sorted((self.clone / "results").glob("2*.jsonl"), key=lambda path: path.stat().st_size)[2:]:
+        kept, earlier, *others = sorted((self.clone / "results").glob("2*.jsonl"), key=lambda path: path.stat().st_size)
+        for rows in others:
             rows.unlink()  # a history of all of them takes a minute
+        (self.clone / "build/history").mkdir(parents=True)
+        earlier.rename(self.clone / "build/history/999.jsonl")  # as if an earlier run of this machine had left it
         codes = self.execute("publish.yml", "reproduce", {"budget": "20s"})
         self.assertEqual(set(codes.values()), {0}, (codes, self.output))
-        self.assertIn("reproduce --budget 20s --out published", self.called())
-        there = {p.name for p in (self.clone / "published").iterdir()}
+        self.assertIn("reproduce --budget 20s --out build/published", self.called())
+        self.assertIn("report --history build/history results", "\n".join(self.called()))
+        there = {p.name for p in (self.clone / "build/published").iterdir()}
         self.assertLessEqual({"REPORT.md", "rows.jsonl", "rows.csv", "rows.md", "junit.xml", "google-benchmark.json", "bmf.json", "github-action-benchmark.json"}, there)
-        self.assertNotIn("all", there)
+        self.assertEqual({p.name for p in (self.clone / "build/history").iterdir()}, {"999.jsonl", f"{expressions.BY_HAND['run_id']}.jsonl"})
         self.assertIn("1 row", self.page.read_text())
+        self.clean()
 
 
 if __name__ == "__main__":
