@@ -152,6 +152,29 @@ static void factors_of_one_leave_half_the_room(void **state) {
     assert_true(tolerance[0] < 0.51 * tolerance[2] && tolerance[0] > 0.49 * tolerance[2]);
 }
 
+/* What the bound allows at most, 1/256, is less than what a plain float loop may lose; docs/ops/discounted_cumsum.md says why. */
+static void float_loops_over_a_million_like_terms_fail(void **state) {
+    (void)state;
+    static const struct {
+        const char *input;
+        bool passes;
+    } cases[] = {{"uniform", true}, {"ramp", true}, {"offset1e3", false}, {"constant", false}};
+    for (size_t c = 0; c < COUNT(cases); c++)
+        for (int f32 = 0; f32 < 2; f32++) {
+            char text[256];
+            snprintf(text, sizeof text, "discounted_cumsum n=1000000 gamma=1 dtype=%s input=%s seed=1", f32 ? "f32" : "f64",
+                     cases[c].input);
+            Row row;
+            row_open(&row, text);
+            scan_truth(&row.scan, 0);
+            sequential(&row);
+            must(!f32 || cases[c].passes, &row, "the recurrence");
+            tree(&row, 0);
+            must(true, &row, "the tree");
+            row_close(&row);
+        }
+}
+
 static void exact_sums_leave_no_room(void **state) {
     (void)state;
     Row row;
@@ -173,6 +196,7 @@ int main(void) {
         cmocka_unit_test(ignored_resets_fail),
         cmocka_unit_test(a_discount_as_written),
         cmocka_unit_test(factors_of_one_leave_half_the_room),
+        cmocka_unit_test(float_loops_over_a_million_like_terms_fail),
         cmocka_unit_test(exact_sums_leave_no_room),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

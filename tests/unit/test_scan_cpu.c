@@ -93,6 +93,21 @@ static void long_rows(void **state) {
     every_mode(1, 100001, 70000, "0.9999", "mixed", "3");
 }
 
+/* A number at each border of blocks of k that every further one is rounded up against. */
+static void hard_borders(void **state) {
+    (void)state;
+    for (int m = 0; m < 4; m++) {
+        const bool left = m & 1, f32 = m & 2;
+        Scan self = scan_open("discounted_cumsum direction=%s dtype=%s batch=5 n=20000 k=5000 gamma=1 input=ones",
+                              left ? "left" : "right", f32 ? "f32" : "f64");
+        for (size_t i = 0; i < self.batch * self.n; i++) {
+            const size_t column = i % self.n, position = left ? column : self.n - 1 - column;
+            array_set(&self.in[0], i, position % 5000 == 4999 ? (f32 ? 0x1p24 : 0x1p53) : 1.25);
+        }
+        check_all(&self, "2");
+    }
+}
+
 /* The published example, worked out by hand. */
 static void eight_ones(void **state) {
     (void)state;
@@ -114,8 +129,8 @@ static void eight_ones(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(eight_ones),   cmocka_unit_test(shapes),      cmocka_unit_test(windows),
-        cmocka_unit_test(every_family), cmocka_unit_test(every_gamma), cmocka_unit_test(long_rows),
+        cmocka_unit_test(eight_ones),  cmocka_unit_test(shapes),    cmocka_unit_test(windows),      cmocka_unit_test(every_family),
+        cmocka_unit_test(every_gamma), cmocka_unit_test(long_rows), cmocka_unit_test(hard_borders),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
