@@ -4,8 +4,9 @@
  * Traffic: 27 kernels and 5 numbers to the host, which waits for each. Bytes of names are written four times over: as redacted names,
  *   words, initials and result. Words also pass through memory as 16 bytes of pointer and size each.
  * Rounding: none; bytes.
- * Limits: its functions say what is done, not the definition of the op: "public" anywhere in the visibility, words between runs of
- *   blanks, names of one word become null. So it is held to the truth `api`.
+ * Limits: a column between two functions can have more bytes than its offsets count, although input and output fit; the function's
+ *   name is in the error. Its functions say what is done, not the definition of the op: "public" anywhere in the visibility, words
+ * between runs of blanks, names of one word become null. So it is held to the truth `api`.
  * Origin: Wendt and Kimball, "Mastering String Transformations in RAPIDS libcudf" (2022), the variant of libcudf's public functions. */
 #include "common/strings/concatenate.cuh"
 #include "common/strings/copy_if_else.cuh"
@@ -18,15 +19,25 @@ template <typename O> struct Columns {
     StringsColumn<O> redacted, words[2], initials, result;
 };
 
+static void drop(const VariantArgs *args, BoolsColumn *column) {
+    const StepRange step("release");
+    bools_release(args, column);
+}
+
+template <typename O> static void drop(const VariantArgs *args, StringsColumn<O> *column) {
+    const StepRange step("release");
+    strings_release(args, column);
+}
+
 template <typename O> static Status chain(const VariantArgs *args, Columns<O> *made) {
     const StringsView<O> names = strings_input<O>(args, 0), visibilities = strings_input<O>(args, 3);
     TRY(strings_contains(args, visibilities, "public", &made->visible));
     TRY(strings_copy_if_else(args, names, "X X", made->visible.view(), &made->redacted));
-    bools_release(args, &made->visible);
+    drop(args, &made->visible);
     TRY(strings_split(args, made->redacted.view(), 2, made->words));
-    strings_release(args, &made->redacted);
+    drop(args, &made->redacted);
     TRY(strings_slice(args, made->words[1].view(), 0, 1, &made->initials));
-    strings_release(args, &made->words[1]);
+    drop(args, &made->words[1]);
     TRY(strings_concatenate(args, made->initials.view(), made->words[0].view(), " ", &made->result));
     strings_hand_over(args, 0, &made->result);
     return STATUS_OK;
@@ -35,6 +46,7 @@ template <typename O> static Status chain(const VariantArgs *args, Columns<O> *m
 template <typename O> static Status run_typed(const VariantArgs *args) {
     Columns<O> made;
     const Status status = chain(args, &made);
+    const StepRange step("release");
     bools_release(args, &made.visible);
     strings_release(args, &made.redacted);
     for (int c = 0; c < 2; c++) strings_release(args, &made.words[c]);

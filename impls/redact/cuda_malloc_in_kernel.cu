@@ -10,8 +10,8 @@
 
 static const ParamSpec TUNABLES[] = {
     MEMORY_TUNABLE,
-    {"heap_mib", "MiB of the device's heap; 0: 128 bytes a row, twice the output's bytes, and 16 MiB", PARAM_INT, "0", 0, 1 << 20,
-     NULL},
+    {"heap_mib", "MiB of the device's heap; 0: 128 bytes a row, twice the output's bytes, and 16 MiB; 64 at least", PARAM_INT, "0",
+     0, 1 << 20, NULL},
     {},
 };
 
@@ -19,12 +19,15 @@ enum { MISSED /* notes[MISSED]: rows that got no memory */ };
 
 /* What the device's allocator takes for a short row, by guess from above: it documents neither its granularity nor its own needs. A
  * piece is aligned to 16 bytes. Long rows get twice their size, for what its bins leave over. */
-static constexpr size_t HEAP_ROW_BYTES = 128, HEAP_SPARE_BYTES = (size_t)16 << 20, MIB = (size_t)1 << 20;
+static constexpr size_t MIB = (size_t)1 << 20, HEAP_ROW_BYTES = 128, HEAP_SPARE_BYTES = 16 * MIB;
+/* Small cases take turns in one process, in any order; the first one's heap is to be large enough for all. */
+static constexpr size_t HEAP_LEAST_MIB = 64;
 
 static size_t heap_mib(const VariantArgs *args) {
     const size_t asked = (size_t)params_int(args->tunables, "heap_mib");
     const size_t rows = args->in[0].shape[0] - 1, bytes = array_count(&args->out[1]);
-    return asked ? asked : divide_up(rows * HEAP_ROW_BYTES + 2 * bytes + HEAP_SPARE_BYTES, MIB);
+    const size_t needed = divide_up(rows * HEAP_ROW_BYTES + 2 * bytes + HEAP_SPARE_BYTES, MIB);
+    return asked ? asked : needed > HEAP_LEAST_MIB ? needed : HEAP_LEAST_MIB;
 }
 
 /* A row's size; its bytes in memory of their own and its validity on the way. */
@@ -82,31 +85,32 @@ template <typename O> struct Redaction {
     }
 
     Status allocate(const VariantArgs *args, const RedactView<O> &view) {
+        const StepRange step("allocate");
         TRY(memory_allocate(args, view.rows(), &pieces));
         TRY(memory_allocate(args, view.rows(), &sizes));
         TRY(strings_allocate(args, view.rows(), view.nullable(), &out));
-        TRY(offsets_tiles_create(args, view.rows(), &tiles));
-        return offsets_notes_clear(args, &tiles);
+        return offsets_tiles_create(args, view.rows(), &tiles);
     }
 
     Status transform(const VariantArgs *args, const RedactView<O> &view, OffsetsResult *result) {
-        StepRange step("redact");
+        const StepRange step("redact");
+        TRY(offsets_notes_clear(args, &tiles));
         TRY(offsets_sum(args, tiles, MallocTransform<O>{view, out.validity, pieces, sizes, tiles.result}, result));
         if (result->notes[MISSED])
             return status_fail(STATUS_MEMORY, "%llu of %zu rows did not fit the device heap of %zu MiB; set heap_mib",
                                result->notes[MISSED], view.rows(), *(const size_t *)args->state / MIB);
-        return offsets_check<O>(result->bytes);
+        return STATUS_OK;
     }
 
     /* From pieces to a column. */
-    Status gather(const VariantArgs *args, size_t bytes) {
-        StepRange step("column");
-        TRY(strings_allocate_chars(args, bytes, &out));
+    Status gather(const VariantArgs *args, const OffsetsResult &result) {
+        TRY(redact_allocate_chars(args, result, &out));
+        const StepRange step("column");
         return redact_gather(args, tiles, sizes, PieceRow{pieces}, &out);
     }
 
     Status free_pieces(const VariantArgs *args) {
-        StepRange step("free");
+        const StepRange step("free");
         return launch(free_kernel, offsets_shape(args, tiles), tiles, (unsigned char *const *)pieces);
     }
 
@@ -115,7 +119,7 @@ template <typename O> struct Redaction {
         OffsetsResult result;
         TRY(allocate(args, view));
         Status status = transform(args, view, &result);
-        if (status == STATUS_OK) status = gather(args, (size_t)result.bytes);
+        if (status == STATUS_OK) status = gather(args, result);
         /* After a failure too; if a kernel did not run, the device is lost and this fails as well. */
         const Status freed = status == STATUS_DEVICE ? status : free_pieces(args);
         TRY(status);
@@ -126,19 +130,29 @@ template <typename O> struct Redaction {
 };
 } // namespace
 
-/* The heap's size can be set until a kernel has used the heap; then it must be large enough as it is. */
+/* One heap, one size in a process; `asked` is what it was last set to, of which the driver may have made a little more. */
+struct Heap {
+    size_t bytes, asked;
+};
+
+/* The heap's size can be set until a kernel has used the heap, and trying it later is an error that tools count. So it is left
+ * alone where it will do: a size that the user gave must be that size, another is large enough or not. */
 static Status prepare(const VariantArgs *args, void **state) {
-    static size_t bytes; /* one heap, one size in a process */
-    size_t found = 0;
+    static Heap heap;
+    const bool given = params_int(args->tunables, "heap_mib") > 0;
     const size_t wanted = heap_mib(args) * MIB;
-    const cudaError_t set = cudaDeviceSetLimit(cudaLimitMallocHeapSize, wanted);
-    if (set != cudaSuccess) (void)cudaGetLastError();
-    TRY_CUDA(cudaDeviceGetLimit(&found, cudaLimitMallocHeapSize));
-    if (found < wanted)
-        return status_fail(STATUS_DEVICE, "the device heap has %zu MiB and could not be given %zu (heap_mib): %s", found / MIB,
+    cudaError_t set = cudaSuccess;
+    TRY_CUDA(cudaDeviceGetLimit(&heap.bytes, cudaLimitMallocHeapSize));
+    if (given ? heap.bytes != wanted && heap.asked != wanted : heap.bytes < wanted) {
+        set = cudaDeviceSetLimit(cudaLimitMallocHeapSize, wanted);
+        if (set != cudaSuccess) (void)cudaGetLastError();
+        if (set == cudaSuccess) heap.asked = wanted;
+        TRY_CUDA(cudaDeviceGetLimit(&heap.bytes, cudaLimitMallocHeapSize));
+    }
+    if (set != cudaSuccess || heap.bytes < wanted)
+        return status_fail(STATUS_DEVICE, "the device heap has %zu MiB and could not be given %zu (heap_mib): %s", heap.bytes / MIB,
                            wanted / MIB, cudaGetErrorString(set));
-    bytes = found;
-    *state = &bytes;
+    *state = &heap.bytes;
     return STATUS_OK;
 }
 

@@ -73,24 +73,28 @@ template <typename O> struct Redaction {
                            (unsigned long long)(std::make_unsigned_t<O>)size, (long long)(offsets[1] - offsets[0]));
     }
 
-    Status transform(const VariantArgs *args, const RedactView<O> &view, OffsetsResult *result) {
-        StepRange step("redact");
+    Status allocate(const VariantArgs *args, const RedactView<O> &view) {
+        const StepRange step("allocate");
         TRY(memory_allocate(args, array_count(&args->in[1]), &work));
         TRY(memory_allocate(args, view.rows(), &sizes));
         TRY(strings_allocate(args, view.rows(), view.nullable(), &out));
-        TRY(offsets_tiles_create(args, view.rows(), &tiles));
+        return offsets_tiles_create(args, view.rows(), &tiles);
+    }
+
+    Status transform(const VariantArgs *args, const RedactView<O> &view, OffsetsResult *result) {
+        const StepRange step("redact");
         TRY(offsets_notes_clear(args, &tiles));
         TRY(offsets_sum(args, tiles, PreallocatedTransform<O>{view, out.validity, work, sizes, tiles.result}, result));
-        if (result->notes[UNSAFE]) return refuse(args, view, (size_t)(NO_ROW - result->notes[UNSAFE]));
-        return offsets_check<O>(result->bytes);
+        return result->notes[UNSAFE] ? refuse(args, view, (size_t)(NO_ROW - result->notes[UNSAFE])) : STATUS_OK;
     }
 
     Status run(const VariantArgs *args) {
         const RedactView<O> view = redact_view<O>(args);
         OffsetsResult result;
+        TRY(allocate(args, view));
         TRY(transform(args, view, &result));
-        StepRange step("column");
-        TRY(strings_allocate_chars(args, (size_t)result.bytes, &out));
+        TRY(redact_allocate_chars(args, result, &out));
+        const StepRange step("column");
         TRY(redact_gather(args, tiles, sizes, WorkRow<O>{work, view.names.offsets}, &out));
         strings_hand_over(args, 0, &out);
         return STATUS_OK;

@@ -56,14 +56,16 @@ template <typename O> struct Redaction {
         const RedactView<O> view = redact_view<O>(args);
         OffsetsResult result;
         {
-            StepRange step("sizes");
+            const StepRange step("allocate");
             TRY(strings_allocate(args, view.rows(), view.nullable(), &out));
             TRY(offsets_tiles_create(args, view.rows(), &tiles));
-            TRY(offsets_sum(args, tiles, RedactSizes<O>{view, out.validity}, &result));
-            TRY(offsets_check<O>(result.bytes));
         }
-        StepRange step("write");
-        TRY(strings_allocate_chars(args, (size_t)result.bytes, &out));
+        {
+            const StepRange step("sizes");
+            TRY(offsets_sum(args, tiles, RedactSizes<O>{view, out.validity}, &result));
+        }
+        TRY(redact_allocate_chars(args, result, &out));
+        const StepRange step("write");
         TRY(launch(write_kernel<O>, offsets_shape(args, tiles), tiles, view, out));
         strings_hand_over(args, 0, &out);
         return STATUS_OK;

@@ -45,7 +45,7 @@ template <typename O> static Status column_of(const Device *device, size_t rows)
     expected[0] = 0;
     for (size_t row = 0; row < rows; row++) expected[row + 1] = (O)((size_t)expected[row] + size_of(row));
     TRY(strings_allocate(&args, rows, false, &column));
-    TRY(strings_offsets(&args, FakeSizes{rows}, &column));
+    TRY(strings_offsets(&args, "these", FakeSizes{rows}, &column));
     TRY(expect_equal(device, (const O *)column.offsets, (const O *)expected, rows + 1, "offsets"));
     if (column.bytes != (size_t)expected[rows])
         return status_fail(STATUS_CHECK, "%zu bytes, expected %zu", column.bytes, (size_t)expected[rows]);
@@ -72,13 +72,16 @@ static Status run_refused(const Device *device) {
     for (int i = 0; i < 2; i++) {
         StringsColumn<int32_t> column;
         TRY(strings_allocate(&args, rows[i], false, &column));
-        const Status status = strings_offsets(&args, FakeSizes{rows[i]}, &column);
-        if (status != STATUS_INVALID || !strstr(status_message(), "int32 offsets hold 2147483647; use dtype=i64") ||
-            column.bytes != 0)
+        const Status status = strings_offsets(&args, "these", FakeSizes{rows[i]}, &column);
+        if (status != STATUS_INVALID || strncmp(status_message(), "these would have ", 17) != 0 ||
+            !strstr(status_message(), " bytes; int32 offsets hold 2147483647; use dtype=i64") || column.bytes != 0)
             return status_fail(STATUS_CHECK, "%zu rows were not refused", rows[i]);
         strings_release(&args, &column);
     }
-    return STATUS_OK;
+    /* Offsets of 64 bits have no wider ones to be advised. */
+    if (offsets_check<int64_t>("these", 1ull << 63) != STATUS_INVALID || strstr(status_message(), "dtype"))
+        return status_fail(STATUS_CHECK, "2^63 bytes: %s", status_message());
+    return offsets_check<int64_t>("these", (1ull << 63) - 1);
 }
 
 /* As of 4 194 305 rows on: several rounds in a tile. */

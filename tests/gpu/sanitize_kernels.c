@@ -99,8 +99,6 @@ static Status run_plan_items(const Device *device, const Plan *plan, size_t *ran
             Arrays arrays = {0};
             bool did = false;
             if (item->variants[v].entry->backend != BACKEND_CUDA) continue;
-            /* One heap for all: its size is settled at the first use in a process. */
-            if (params_has(&item->variants[v].tunables, "heap_mib")) TRY(params_set(&item->variants[v].tunables, "heap_mib", "64"));
             const Status status = run_case(device, op, &item->problem, &item->variants[v], &arrays, &did);
             release(device, op, &item->variants[v], &arrays);
             *ran += did;

@@ -11,6 +11,14 @@ from program import BUILD, EMULATOR, call, expect, rows_of
 LISTENER = BUILD / "tests" / "libranges_listener.so"
 PROGRAM = BUILD / "tests" / "steps_program"
 VARIANTS = "cuda_*"
+# In the order of their first openings. Allocations and releases have their own everywhere, so that variants can be compared.
+STEPS = {
+    "redact/cuda_api_pipeline": ["contains", "allocate", "copy_if_else", "release", "split", "gather", "slice", "concatenate"],
+    "redact/cuda_malloc_in_kernel": ["allocate", "redact", "column", "free", "release"],
+    "redact/cuda_preallocated": ["allocate", "redact", "column", "release"],
+    "redact/cuda_two_pass": ["allocate", "sizes", "write", "release"],
+}
+REFUSED = ["allocate", "redact", "release"]  # by cuda_preallocated, after a look at the rows
 
 
 def told(path):
@@ -40,13 +48,18 @@ def check_program(folder):
 
 def check_variants(folder):
     path, rows = os.path.join(folder, "variants"), os.path.join(folder, "rows.jsonl")
-    done = call("run", "redact rows=1000", "--variants", VARIANTS, "--emulate", "--verify-only", "--no-ceilings", "--out", rows, env=listening(path))
+    done = call("run", "redact rows=1000", "redact rows=100 input=nospace", "--variants", VARIANTS, "--emulate", "--verify-only", "--no-ceilings", "--out", rows, env=listening(path))
     passed = [row["variant"] for row in rows_of(rows) if row["verdict"] == "pass"]
-    expect(len(passed) >= 1, f"variants of redact pass in the emulator: {passed}", done)
+    expect(set(STEPS) <= set(passed), f"variants of redact pass in the emulator: {passed}", done)
     processes = told(path)
+    found = [process["names"] for process in processes]
+    for variant, steps in STEPS.items():
+        expect(steps in found, f"{variant}: {', '.join(steps)}; {found}")
+    expect(REFUSED in found, f"a call that ends early: {', '.join(REFUSED)}; {found}")
     for process in processes:
         expect(process["opened"] > 0 and process["opened"] == process["closed"] and process["left_open"] == 0 and process["unopened"] == 0,
                f"{process['opened']} ranges, all closed: {', '.join(process['names'])}")
+        expect({"allocate", "release"} <= set(process["names"]), f"allocations and releases among them: {', '.join(process['names'])}")
     expect(len(processes) >= len(passed), f"every variant that passed has ranges: {len(processes)} processes told of some, {len(passed)} passed")
 
 

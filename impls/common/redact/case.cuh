@@ -25,8 +25,16 @@ template <typename O> RedactView<O> redact_view(const VariantArgs *args) {
 template <template <typename> class Redaction, typename O> Status redact_run(const VariantArgs *args) {
     Redaction<O> redaction;
     const Status status = redaction.run(args);
+    const StepRange step("release");
     redaction.release(args); /* after success: what was not handed over */
     return status;
+}
+
+/* The bytes of the output, of which offsets of this type may not be able to tell. */
+template <typename O> Status redact_allocate_chars(const VariantArgs *args, const OffsetsResult &result, StringsColumn<O> *out) {
+    TRY(offsets_check<O>("redacted.chars", result.bytes));
+    const StepRange step("allocate");
+    return strings_allocate_chars(args, (size_t)result.bytes, out);
 }
 
 /* Runs Redaction<O> for the case's offsets: run(args), then release(args). */

@@ -23,7 +23,7 @@ Status strings_concatenate(const VariantArgs *args, StringsView<O> left, Strings
     const StepRange step("concatenate");
     Concatenate<O> maker = {left, right, {}};
     TRY(strings_scalar(separator, &maker.separator));
-    return strings_make(args, maker, left.rows, left.validity || right.validity, out);
+    return strings_make(args, "concatenate", maker, left.rows, left.validity || right.validity, out);
 }
 
 #endif

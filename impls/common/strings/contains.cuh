@@ -20,6 +20,15 @@ struct BoolsColumn {
     BoolsView view() const { return {values, validity, rows}; }
 };
 
+/* On failure what was allocated stays in `out`, for bools_release(). */
+static inline Status bools_allocate(const VariantArgs *args, size_t rows, bool with_validity, BoolsColumn *out) {
+    const StepRange step("allocate");
+    *out = BoolsColumn();
+    out->rows = rows;
+    TRY(memory_allocate(args, rows, &out->values));
+    return with_validity ? memory_allocate(args, validity_room(rows), &out->validity) : STATUS_OK;
+}
+
 static inline void bools_release(const VariantArgs *args, BoolsColumn *column) {
     memory_release(args, &column->values);
     memory_release(args, &column->validity);
@@ -50,11 +59,9 @@ template <typename O>
 Status strings_contains(const VariantArgs *args, StringsView<O> strings, const char *needle, BoolsColumn *out) {
     const StepRange step("contains");
     *out = BoolsColumn();
-    out->rows = strings.rows;
     StringsScalar scalar;
     TRY(strings_scalar(needle, &scalar));
-    Status status = memory_allocate(args, strings.rows, &out->values);
-    if (status == STATUS_OK && strings.validity) status = memory_allocate(args, validity_room(strings.rows), &out->validity);
+    Status status = bools_allocate(args, strings.rows, strings.validity, out);
     if (status == STATUS_OK && strings.rows > 0)
         status = launch(contains_kernel<O>, make_shape(args, strings.rows), strings, scalar, *out);
     if (status != STATUS_OK) bools_release(args, out);

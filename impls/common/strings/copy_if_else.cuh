@@ -22,7 +22,7 @@ Status strings_copy_if_else(const VariantArgs *args, StringsView<O> strings, con
     const StepRange step("copy_if_else");
     CopyIfElse<O> maker = {strings, {}, mask};
     TRY(strings_scalar(otherwise, &maker.otherwise));
-    return strings_make(args, maker, strings.rows, strings.validity, out);
+    return strings_make(args, "copy_if_else", maker, strings.rows, strings.validity, out);
 }
 
 #endif

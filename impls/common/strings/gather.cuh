@@ -21,7 +21,7 @@ template <typename O> struct Gather {
 template <typename O>
 Status strings_gather(const VariantArgs *args, StringsView<O> strings, const long long *indices, size_t n, StringsColumn<O> *out) {
     const StepRange step("gather");
-    return strings_make(args, Gather<O>{strings, indices}, n, true, out);
+    return strings_make(args, "gather", Gather<O>{strings, indices}, n, true, out);
 }
 
 struct GatherSpans {
@@ -36,7 +36,7 @@ struct GatherSpans {
 template <typename O>
 Status strings_gather_spans(const VariantArgs *args, const StringSpan *spans, size_t n, StringsColumn<O> *out) {
     const StepRange step("gather");
-    return strings_make(args, GatherSpans{spans}, n, true, out);
+    return strings_make(args, "gather", GatherSpans{spans}, n, true, out);
 }
 
 #endif

@@ -14,6 +14,7 @@
 
 #include "common/strings/offsets.cuh"
 
+#include <stdio.h>
 #include <type_traits>
 
 enum { MAKE_THREADS = 256, MAKE_LONG_BYTES = 64 /* rows that are longer on average are copied by warps */ };
@@ -100,13 +101,26 @@ Status make_chars(const VariantArgs *args, const Maker &maker, const StringsColu
     return launch(make_long_chars_kernel<O, Maker>, make_shape(args, column.rows * WARP), maker, column);
 }
 
-/* A new column of `rows` rows. nullable: whether valid() may say no. On failure nothing stays allocated. */
 template <typename O, typename Maker>
-Status strings_make(const VariantArgs *args, const Maker &maker, size_t rows, bool nullable, StringsColumn<O> *out) {
-    Status status = strings_allocate(args, rows, nullable, out);
-    if (status == STATUS_OK && rows > 0) status = launch(make_sizes_kernel<O, Maker>, make_shape(args, rows), maker, *out);
-    if (status == STATUS_OK) status = strings_offsets(args, MakeSizes<O>{out->offsets, rows}, out);
-    if (status == STATUS_OK) status = make_chars(args, maker, *out);
+Status make_column(const VariantArgs *args, const char *function, const Maker &maker, size_t rows, bool nullable,
+                   StringsColumn<O> *out) {
+    {
+        const StepRange step("allocate");
+        TRY(strings_allocate(args, rows, nullable, out));
+    }
+    if (rows > 0) TRY(launch(make_sizes_kernel<O, Maker>, make_shape(args, rows), maker, *out));
+    char what[64];
+    snprintf(what, sizeof what, "%s: its column", function);
+    TRY(strings_offsets(args, what, MakeSizes<O>{out->offsets, rows}, out));
+    return make_chars(args, maker, *out);
+}
+
+/* A new column of `rows` rows. function: whose it is, for messages. nullable: whether valid() may say no. On failure nothing stays
+ * allocated. */
+template <typename O, typename Maker>
+Status strings_make(const VariantArgs *args, const char *function, const Maker &maker, size_t rows, bool nullable,
+                    StringsColumn<O> *out) {
+    const Status status = make_column(args, function, maker, rows, nullable, out);
     if (status != STATUS_OK) strings_release(args, out);
     return status;
 }

@@ -13,6 +13,7 @@
 #define RUNGS_STRINGS_OFFSETS_CUH
 
 #include "common/block_scan.cuh"
+#include "common/steps.cuh"
 #include "common/strings/column.cuh"
 
 #include <limits>
@@ -124,11 +125,11 @@ static __global__ void __launch_bounds__(OFFSETS_THREADS) offsets_fill_kernel(Of
     }
 }
 
-/* STATUS_INVALID if offsets of type O cannot count so many bytes. */
-template <typename O> static Status offsets_check(unsigned long long bytes) {
+/* STATUS_INVALID if offsets of type O cannot count so many bytes. what: whose they are, as in "redacted.chars would have ...". */
+template <typename O> static Status offsets_check(const char *what, unsigned long long bytes) {
     if (bytes <= (unsigned long long)std::numeric_limits<O>::max()) return STATUS_OK;
-    return status_fail(STATUS_INVALID, "redacted.chars would have %llu bytes; int%d offsets hold %llu; use dtype=i64", bytes,
-                       (int)sizeof(O) * 8, (unsigned long long)std::numeric_limits<O>::max());
+    return status_fail(STATUS_INVALID, "%s would have %llu bytes; int%d offsets hold %llu%s", what, bytes, (int)sizeof(O) * 8,
+                       (unsigned long long)std::numeric_limits<O>::max(), sizeof(O) < 8 ? "; use dtype=i64" : "");
 }
 
 /* Grid of a kernel whose blocks are tiles: one block for no rows, which has the last offset to write. */
@@ -149,17 +150,29 @@ static Status offsets_sum(const VariantArgs *args, const OffsetsTiles &tiles, Si
     return STATUS_OK;
 }
 
-/* All of it: `column` has rows and offsets; its offsets are filled and its bytes allocated. */
 template <typename O, typename Sizes>
-static Status strings_offsets(const VariantArgs *args, Sizes sizes, StringsColumn<O> *column) {
-    OffsetsTiles tiles;
+static Status offsets_fill(const VariantArgs *args, const OffsetsTiles &tiles, const char *what, Sizes sizes,
+                           StringsColumn<O> *column) {
     OffsetsResult result;
-    TRY(offsets_tiles_create(args, column->rows, &tiles));
-    Status status = offsets_sum(args, tiles, sizes, &result);
-    if (status == STATUS_OK) status = offsets_check<O>(result.bytes);
-    if (status == STATUS_OK) status = strings_allocate_chars(args, (size_t)result.bytes, column);
-    if (status == STATUS_OK)
-        status = launch(offsets_fill_kernel<O, Sizes>, offsets_shape(args, tiles), tiles, sizes, column->offsets);
+    TRY(offsets_sum(args, tiles, sizes, &result));
+    TRY(offsets_check<O>(what, result.bytes));
+    {
+        const StepRange step("allocate");
+        TRY(strings_allocate_chars(args, (size_t)result.bytes, column));
+    }
+    return launch(offsets_fill_kernel<O, Sizes>, offsets_shape(args, tiles), tiles, sizes, column->offsets);
+}
+
+/* All of it: `column` has rows and offsets; its offsets are filled and its bytes allocated. what: as of offsets_check(). */
+template <typename O, typename Sizes>
+static Status strings_offsets(const VariantArgs *args, const char *what, Sizes sizes, StringsColumn<O> *column) {
+    OffsetsTiles tiles;
+    {
+        const StepRange step("allocate");
+        TRY(offsets_tiles_create(args, column->rows, &tiles));
+    }
+    const Status status = offsets_fill(args, tiles, what, sizes, column);
+    const StepRange step("release");
     offsets_tiles_release(args, &tiles);
     return status;
 }

@@ -25,7 +25,7 @@ template <typename O> struct Slice {
 template <typename O>
 Status strings_slice(const VariantArgs *args, StringsView<O> strings, size_t start, size_t stop, StringsColumn<O> *out) {
     const StepRange step("slice");
-    return strings_make(args, Slice<O>{strings, start, stop}, strings.rows, strings.validity, out);
+    return strings_make(args, "slice", Slice<O>{strings, start, stop}, strings.rows, strings.validity, out);
 }
 
 #endif

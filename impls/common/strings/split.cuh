@@ -36,11 +36,15 @@ template <typename O> Status strings_split(const VariantArgs *args, StringsView<
     const StepRange step("split");
     for (int c = 0; c < columns; c++) out[c] = StringsColumn<O>();
     StringSpan *words = nullptr;
-    TRY(memory_allocate(args, strings.rows * (size_t)columns, &words));
+    {
+        const StepRange allocation("allocate");
+        TRY(memory_allocate(args, strings.rows * (size_t)columns, &words));
+    }
     Status status = STATUS_OK;
     if (strings.rows > 0) status = launch(split_kernel<O>, make_shape(args, strings.rows), strings, columns, words);
     for (int c = 0; c < columns && status == STATUS_OK; c++)
         status = strings_gather_spans(args, words + (size_t)c * strings.rows, strings.rows, &out[c]);
+    const StepRange end("release");
     memory_release(args, &words);
     for (int c = 0; c < columns && status != STATUS_OK; c++) strings_release(args, &out[c]);
     return status;
