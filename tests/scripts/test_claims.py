@@ -73,6 +73,11 @@ def shipped_claims(folder):
     expect(all(c["rule"] in reader.RULES and c["expected"] for c in claims), "every shipped claim has a rule and says what reproduces it", done)
     lines = call("list", "claims").stdout
     expect(all(c["expected"] in lines for c in claims), "rungs list claims shows it")
+    modes = {c["id"]: (c["mode"], c["baseline_mode"]) for c in claims if c["id"].startswith("dcs-p100") and "cuda" in c["id"]}
+    expect({mode for name, mode in modes.items() if name.endswith("-completed")} == {("complete", "cold")}, "until the sums are there is the mode complete")
+    expect({mode for name, mode in modes.items() if name.endswith("-enqueued")} == {("enqueue", "cold")}, "until the call returns is the mode enqueue")
+    corrected = [c["statement"] for c in claims if c["id"].endswith("-equal-gamma")]
+    expect(len(corrected) == 4 and all("the published" in text and "if gamma were the same" in text for text in corrected), "what nobody published is not told as published")
     expect(not any("peer_pandas" in c["variant"] and c["quantity"] == "error" for c in claims), "that pandas is right is a row, no claim")
     committed = SOURCE / "results/claims.jsonl"
     done = call("judge", "--out", folder / "claims.jsonl")
