@@ -4,7 +4,8 @@
 usage: timeline.py TRACE.json OUT.png|OUT.svg [--only TEXT]
 
 One panel per call: the ranges of the host by depth, then each stream of the device with its kernels, copies and fills. Every kernel
-has a number and a colour, the same in all panels; how often it ran and how long in all is said below the panel."""
+has a number and a colour, the same in all panels; how often it ran and how long in all is said below the panel, as it is of the ranges
+"allocate" and "release"."""
 import argparse
 import json
 import sys
@@ -15,6 +16,8 @@ import choose
 import style
 
 KIND_COLOURS = {"copy": "#E69F00", "fill": "#8C8C8C"}
+STEP_COLOUR = "#DCE6F0"
+MEMORY_COLOURS = {"allocate": "#F3C5A5", "release": "#CDB9DD"}  # steps that are many and too short for their names
 ROW_HEIGHT, BAR, LINE_HEIGHT = 0.34, 0.78, 0.19  # inches a row; share of a row; inches a line of the key
 ABOVE, BETWEEN, BELOW = 0.35, 0.58, 0.2  # inches: the title, the axis, the next panel
 
@@ -78,6 +81,8 @@ def numbers_of(calls):
 
 
 def colour_of(name, kind, numbers):
+    if kind == "range":
+        return MEMORY_COLOURS.get(name, STEP_COLOUR)
     return KIND_COLOURS.get(kind) or style.COLOURS[(numbers[name] - 1) % len(style.COLOURS)]
 
 
@@ -89,7 +94,7 @@ def key_of(call):
     """What the panel's colours stand for: (name, kind, how often, microseconds), the longest first."""
     totals = {}
     for event in call["events"]:
-        if event["kind"] == "range":
+        if event["kind"] == "range" and event["name"] not in MEMORY_COLOURS:
             continue
         name = short(event["name"]) if event["kind"] == "kernel" else event["name"]
         entry = totals.setdefault((name, event["kind"]), [0, 0.0])
@@ -131,7 +136,7 @@ def draw_call(axes, call, numbers):
     for y, (_, events) in enumerate(rows):
         for event in events:
             is_range = event["kind"] == "range"
-            colour = "#DCE6F0" if is_range else colour_of(short(event["name"]), event["kind"], numbers)
+            colour = colour_of(event["name"] if is_range else short(event["name"]), event["kind"], numbers)
             width = event["end"] - event["begin"]
             axes.barh(y, width, left=event["begin"], height=BAR, color=colour, edgecolor="#7F9DB9" if is_range else "white", linewidth=0.5)
             write_inside(axes, event["begin"] + width / 2, y, width, texts_of(event, numbers), "#222222" if is_range else "white")
@@ -150,7 +155,8 @@ def draw_key(axes, call, numbers):
         x, y = 0.52 * (i % 2), 1 - (i // 2 + 0.5) / lines
         axes.plot([x + 0.006], [y], marker="s", markersize=7, color=colour_of(name, kind, numbers), transform=axes.transAxes, clip_on=False)
         number = f"{numbers[name]}  " if kind == "kernel" else ""
-        axes.text(x + 0.02, y, f"{number}{name}: {count} x, {microseconds(total)} in all", va="center", fontsize=8, transform=axes.transAxes)
+        where = " (host)" if kind == "range" else ""
+        axes.text(x + 0.02, y, f"{number}{name}{where}: {count} x, {microseconds(total)} in all", va="center", fontsize=8, transform=axes.transAxes)
 
 
 def draw(calls, path):

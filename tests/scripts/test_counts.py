@@ -72,6 +72,8 @@ def check_drawing(folder):
     expect([label for label, _ in timeline.rows_of(calls[0])] == ["steps (host)", "", "device", "copies, fills"], "rows of a panel")
     name, kind, count, total = timeline.key_of(calls[1])[0]
     expect((name, kind, count) == ("gather_kernel", "kernel", 2) and abs(total - 24.9) < 1e-9, "the key sums launches up, the longest first")
+    memory = [(name, count, round(total, 6)) for name, kind, count, total in timeline.key_of(calls[0]) if kind == "range"]
+    expect(memory == [("allocate", 1, 2.7)], f"of the ranges, those of memory are in the key: {memory}")
     expect_error(draw(golden, out, "--only", "no such variant"), 3, "no call to draw")
     broken = pathlib.Path(folder) / "broken.json"
     broken.write_text(json.dumps({"traceEvents": [{"ph": "X"}]}))
