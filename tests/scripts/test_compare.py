@@ -1,4 +1,6 @@
 """`rungs compare` on rows whose truth is known: every verdict with its reason, exit codes, files; and that order means nothing."""
+import contextlib
+import io
 import json
 import pathlib
 import random
@@ -14,6 +16,9 @@ from program import SOURCE, call
 try:
     import scipy  # noqa: F401
     from jsonschema import Draft202012Validator
+
+    sys.path.append(str(SOURCE / "compare"))
+    import compare as comparing
 except ImportError as error:
     print(error)
     sys.exit(77)
@@ -30,14 +35,25 @@ class Compare(unittest.TestCase):
     def make(self, name, seed, runs=10, rows=WINDOWS, change=None, gpu=None, **machine):
         return Machine(seed, **machine).file(self.folder / f"{name}.jsonl", runs, rows, change, **(gpu or {}))
 
-    def compare(self, base, new, *words, code=0):
+    def compare(self, base, new, *words, code=0, program=False):
+        """What the program calls, without the seconds that it takes to start; or the program."""
         told = self.folder / "told.json"
         told.unlink(missing_ok=True)
-        done = call("compare", base, new, "--json", told, *words)
-        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-        self.assertNotIn("Traceback", done.stderr)
-        self.output = done.stdout
-        return json.loads(told.read_text()) if told.exists() else done.stderr
+        words = [str(word) for word in (base, new, "--json", told, *words)]
+        if program:
+            done = call("compare", *words)
+            returned, self.output, errors = done.returncode, done.stdout, done.stderr
+        else:
+            out, err = io.StringIO(), io.StringIO()
+            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+                try:
+                    returned = comparing.main(words)
+                except SystemExit as stopped:
+                    returned = stopped.code
+            self.output, errors = out.getvalue(), err.getvalue()
+        self.assertEqual(returned, code, self.output + errors)
+        self.assertNotIn("Traceback", errors)
+        return json.loads(told.read_text()) if told.exists() else errors
 
     def only(self, told, verdict):
         found = [c for c in told["comparisons"] if c["verdict"] == verdict]
@@ -134,9 +150,10 @@ class Compare(unittest.TestCase):
         loud = self.folder / "loud.json"
         call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=18, process=0.08), "--out", loud, program=sys.executable)
         slower = self.only(self.compare(self.make("base", 1), self.make("new", 2, change=self.slowed(30, 1.1)), "--noise", loud, code=1), "slower")
-        self.assertIn("is set aside", slower["reason"])
-        self.assertEqual(slower["noise_floor"], 0)
-        self.assertGreater(slower["floor_set_aside"], 0.09)
+        self.assertIn("taken as 3 times the least effect", slower["reason"])
+        self.assertAlmostEqual(slower["noise_floor"], 0.09)
+        self.assertGreater(slower["floor_capped_from"], 0.09)
+        self.assertIn("noise floor", self.only(self.compare(self.make("base", 1), self.make("new", 2, change=self.slowed(30, 1.08)), "--noise", loud), "ambiguous")["reason"])
         few = self.make("base", 1, runs=8), self.make("new", 2, runs=8, change=self.slowed(30, 1.1))
         self.assertIn("noise floor", self.only(self.compare(*few, "--noise", loud), "ambiguous")["reason"])
 
@@ -245,6 +262,89 @@ class Compare(unittest.TestCase):
         self.assertEqual(list(pair(lost(9, "skip"), lost(9, "skip"), 0)), ["ambiguous"])
         self.assertEqual(pair(lost(10), lost(10), 0), {})
 
+    def test_rows_lost_in_some_processes(self):
+        """Not there, skipped or not timed in more of NEW's processes than of BASE's: told beside what the times say."""
+        def lost(count, how="absent"):
+            def change(row, number):
+                if number >= count or row["params"]["window"] != 30:
+                    return row
+                if how == "absent":
+                    return None
+                if how == "skip":
+                    return not_passed(row, "skip", "no room")
+                row.update(timing=None, why_not_timed=how)
+                return row
+            return change
+
+        def pair(base, new, code, new_runs=10, rows=WINDOWS[1:4]):
+            told = self.compare(self.make("base", 1, rows=rows, change=base), self.make("new", 2, new_runs, rows=rows, change=new), code=code)
+            return {c["verdict"]: c["reason"] for c in told["comparisons"] if "window=30 " in c["case"]}
+        skipped = pair(None, lost(4, "skip"), 1)
+        self.assertEqual(sorted(skipped), ["missing", "same"])
+        self.assertIn("no room (processes that have it: 10 of 10 in BASE, 6 of 10 in NEW)", skipped["missing"])
+        self.assertIn("1 of 10 in NEW", pair(None, lost(9), 1)["missing"])
+        self.assertIn("1 of 10 in NEW", pair(None, lost(9), 1, rows=[{"window": 30}])["missing"], "the run is there, if only by its environment")
+        self.assertIn("a budget (timed: 10 of 10 processes in BASE, 1 of 10 in NEW)", pair(None, lost(9, "a budget"), 1)["missing"])
+        self.assertEqual(list(pair(None, lost(1, "verify only"), 0)), ["same"], "was to take no times")
+        for base, new, runs in ((lost(4), lost(4), 10), (lost(4), lost(8), 20), (lost(4), None, 10)):
+            self.assertNotIn("missing", pair(base, new, 0, runs))
+
+    def test_runs_that_could_hold_a_row(self):
+        """Those asked for other rows could not; one that resumes another is none of its own."""
+        base = self.make("base", 1, rows=WINDOWS[1:4])
+        new = self.make("new", 2, rows=WINDOWS[1:4])
+        lines = [json.loads(line) for line in new.read_text().splitlines()]
+        runs = list(dict.fromkeys(line["run"] for line in lines))
+        split = [line for line in lines if not (line["run"] == runs[0] and "window=30 " in line.get("case", ""))]
+        asked = next(line for line in lines if line["kind"] == "environment")["argv"]
+        rest = [{**line, "run": "20270102T000000Z-00000000"} for line in lines if line["run"] == runs[0] and (line["kind"] == "environment" or "window=30 " in line["case"])]
+        for words, code in ((["--resume"], 0), (["--resume", "--out", "elsewhere.jsonl"], 0), ([], 1)):
+            rest[0]["argv"] = [*asked, *words]
+            new.write_text("".join(json.dumps(line) + "\n" for line in split + rest))
+            told = self.compare(base, new, code=code)
+            self.assertEqual(told["counts"]["missing"], 3 if code else 0)
+        other = [{**line, "run": "20270102T000000Z-00000001"} for line in rest if "window=30 " not in line.get("case", "")]
+        other[0]["argv"] = [*asked, "--variants", "another"]
+        new.write_text("".join(json.dumps(line) + "\n" for line in lines + other))
+        self.assertEqual(self.compare(base, new)["counts"]["missing"], 0)
+
+    def test_rows_of_before_join(self):
+        """What an older program spelt otherwise is the same case."""
+        def spelt(adjust, span):
+            def change(row, number):
+                row.update(op="ewm", params={"n": 10, "span": 300, "adjust": adjust}, case=f"ewm n=10 span={span} adjust={adjust} dtype=f64 input=uniform seed=1")
+                return row
+            return change
+        rows = WINDOWS[:1]
+        told = self.compare(self.make("base", 1, rows=rows, change=spelt("yes", "3e+02")), self.make("new", 2, rows=rows, change=spelt("true", "300")))
+        self.assertEqual(self.only(told, "same")["case"], "ewm n=10 span=300 adjust=true dtype=f64 input=uniform seed=1")
+
+    def test_strict(self):
+        """One process slow throughout makes any change ambiguous for 9 processes; --strict fails where the whole interval is slower."""
+        def change(row, number):
+            return self.slowed(row["params"]["window"], 1.3 if number == 0 else 1.0)(row, number)
+        rows = [{"window": w} for w in range(10, 50)]
+        base, new = self.make("base", 1, 9, rows, change=change), self.make("new", 2, 9, rows, change=self.slowed(30, 1.1))
+        told = self.compare(base, new)
+        self.assertEqual([c["case"].split()[3] for c in told["comparisons"] if c["beyond"]], ["window=30"])
+        told = self.compare(base, new, "--strict", code=1, program=True)
+        self.assertEqual(told["counts"]["slower"], 0)
+        self.assertIn("FAILED: 1 comparison of 40", self.output)
+
+    def test_noise_that_covers_little(self):
+        """A noise file of other rows, or made at another clock, is told of."""
+        noise = self.folder / "noise.json"
+        calibrate = SOURCE / "compare/calibrate.py"
+        base, new = self.make("base", 1, rows=WINDOWS[:4]), self.make("new", 2, rows=WINDOWS[:4])
+        call(calibrate, self.make("aa", 9, 9, WINDOWS[:3]), "--out", noise, program=sys.executable)
+        told = self.compare(base, new, "--noise", noise)
+        self.assertIn("noise.json covers 3 of 4 comparisons", told["warnings"][0])
+        self.assertEqual(sorted(c["noise_floor"] > 0 for c in told["comparisons"]), [False, True, True, True])
+        call(calibrate, self.make("aa", 9, 9, [{**w, "mhz": 1500.0} for w in WINDOWS[:4]]), "--out", noise, program=sys.executable)
+        told = self.compare(base, new, "--noise", noise)
+        self.assertIn("covers 0 of 4", told["warnings"][0])
+        self.assertIn("about 1500 MHz, now 1980 MHz", told["warnings"][1])
+
     def test_new_and_wrong(self):
         rows = WINDOWS + [{"window": 500}]
         new = self.make("new", 2, rows=rows, change=lambda row, k: not_passed(row, "fail", "bad") if row["params"]["window"] == 500 else row)
@@ -312,6 +412,15 @@ class Compare(unittest.TestCase):
         told = self.compare(base, self.make("new", 2, change=coded("a" * 16, 128, 1.2)))
         self.assertEqual(told["counts"]["same"], 8)
         self.assertTrue(all("cannot regress" in c["reason"] for c in told["comparisons"]))
+        self.assertEqual([c["case"].split()[3] for c in told["comparisons"] if "times differ by +" in c["reason"]], ["window=30"])
+
+        def with_memory(factor):
+            def change(row, number):
+                row["tunables"], row["spec"] = {"memory": "pool"}, row["spec"] + " memory=pool"
+                return coded("a" * 16, 128, factor)(row, number)
+            return change
+        harness = self.make("pooled", 1, change=with_memory(1)), self.make("slow", 2, change=with_memory(1.2))
+        self.only(self.compare(*harness, code=1), "slower")  # what it allocates from is the harness's code
         for other in (coded("b" * 16, 128, 1.2), coded("a" * 16, 256, 1.2), coded("a" * 16, 128, 1.2, "d" * 16)):
             self.only(self.compare(base, self.make("new", 2, change=other), code=1), "slower")
         untold = self.make("base", 1, change=coded("a" * 16, None)), self.make("new", 2, change=coded("a" * 16, None, 1.2))
@@ -334,13 +443,13 @@ class Compare(unittest.TestCase):
         base = self.make("base", 1)
         empty = self.folder / "empty.jsonl"
         empty.write_text("")
-        self.compare(empty, empty, code=3)
+        self.compare(empty, empty, code=3, program=True)
         self.assertIn("nothing was compared", self.output)
         self.compare(base, empty, code=3)
-        self.assertIn("cannot be read", self.compare(base, self.folder / "none.jsonl", code=2))
+        self.assertIn("cannot be read", self.compare(base, self.folder / "none.jsonl", code=2, program=True))
         empty.write_text("{oops\n")
         self.assertIn("empty.jsonl:1:", self.compare(base, empty, code=2))
-        self.assertIn("percent", self.compare(base, base, "--min-effect", "much", code=2))
+        self.assertIn("percent", self.compare(base, base, "--min-effect", "much", code=2, program=True))
         self.assertEqual(call("compare", base).returncode, 2)
         orphan = self.folder / "orphan.jsonl"
         orphan.write_text("\n".join(line for line in base.read_text().splitlines() if '"environment"' not in line[:40]) + "\n")
@@ -351,7 +460,7 @@ class Compare(unittest.TestCase):
         def change(row, number):
             return None if row["params"]["window"] == 20 else self.slowed(30, 1.1)(row, number)
         markdown, junit = self.folder / "c.md", self.folder / "c.xml"
-        told = self.compare(self.make("base", 1), self.make("new", 2, change=change), "--markdown", markdown, "--junit", junit, code=1)
+        told = self.compare(self.make("base", 1), self.make("new", 2, change=change), "--markdown", markdown, "--junit", junit, code=1, program=True)
         self.assertEqual((told["counts"]["slower"], told["counts"]["missing"], told["counts"]["same"]), (1, 1, 6))
         self.assertIn("8 comparisons: 1 slower, 1 missing, 6 same", self.output)
         self.assertTrue(self.output.splitlines()[1].startswith("slower"), self.output)
