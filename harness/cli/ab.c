@@ -62,8 +62,10 @@ static Status run_in_order(const Ab *ab, Repeat repeats[2]) {
 }
 
 static Status build_refs(Ab *ab) {
-    TRY(refs_build(ab->base_ref, ab->binaries[0], sizeof ab->binaries[0]));
-    TRY(refs_build(ab->new_ref, ab->binaries[1], sizeof ab->binaries[1]));
+    char commits[2][REFS_TEXT];
+    TRY(refs_resolve(ab->base_ref, commits[0]));
+    TRY(refs_resolve(ab->new_ref, commits[1]));
+    for (int i = 0; i < 2; i++) TRY(refs_build(commits[i], ab->binaries[i], sizeof ab->binaries[i]));
     refs_tell(ab->new_ref, ab->binaries[0], ab->binaries[1]);
     return STATUS_OK;
 }

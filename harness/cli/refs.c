@@ -11,6 +11,25 @@
 #include <sys/file.h>
 #include <unistd.h>
 
+Status refs_resolve(const char *ref, char commit[REFS_TEXT]) {
+    char name[512];
+    const char *const argv[] = {
+        "git", "-C", RUNGS_SOURCE_DIR, "-c", "safe.directory=*", "rev-parse", "--verify", "--quiet", "--end-of-options",
+        name,  NULL};
+    const ProcessLimits limits = {.quiet_errors = true};
+    Text output = {0};
+    int code = 0;
+    Status status = STATUS_OK;
+    if (snprintf(name, sizeof name, "%s^{commit}", ref) >= (int)sizeof name)
+        status = status_fail(STATUS_INVALID, "too long a name of a commit");
+    if (status == STATUS_OK) status = process_capture(argv, &limits, &output, &code);
+    if (status == STATUS_OK && (code != 0 || !output.text))
+        status = status_fail(STATUS_INVALID, "'%s' is no commit of this repository", ref);
+    if (status == STATUS_OK) snprintf(commit, REFS_TEXT, "%.*s", (int)strcspn(output.text, "\n"), output.text);
+    text_free(&output);
+    return status;
+}
+
 /* cmake/build_ref.sh removes no build whose program is locked. The descriptor stays open until the process ends. */
 static Status hold(const char *program) {
     const int file = open(program, O_RDONLY | O_CLOEXEC);
@@ -19,13 +38,14 @@ static Status hold(const char *program) {
     return status_fail(STATUS_IO, "%s has been removed by another process: try again", program);
 }
 
-Status refs_build(const char *ref, char *program, size_t size) {
+Status refs_build(const char *commit, char *program, size_t size) {
     static const char PYTHON[] = RUNGS_SOURCE_DIR "/build/python/bin/python";
-    const char *const argv[] = {RUNGS_SOURCE_DIR "/cmake/build_ref.sh", ref, RUNGS_BINARY_DIR "/ab/builds", RUNGS_BINARY_DIR, NULL};
+    const char *const argv[] = {RUNGS_SOURCE_DIR "/cmake/build_ref.sh", commit, RUNGS_BINARY_DIR "/ab/builds", RUNGS_BINARY_DIR,
+                                NULL};
     Text output = {0};
     int code = 0;
     if (access(PYTHON, X_OK) == 0) setenv("RUNGS_PYTHON", PYTHON, 0); /* a worktree has none of its own */
-    fprintf(stderr, "rungs ab: building %s\n", ref);
+    fprintf(stderr, "rungs ab: building %.12s\n", commit);
     Status status = process_capture(argv, NULL, &output, &code);
     if (status == STATUS_OK) {
         if (output.length > 0 && output.text[output.length - 1] == '\n') output.text[output.length - 1] = '\0';

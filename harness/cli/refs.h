@@ -6,9 +6,14 @@
 
 #include <stddef.h>
 
+enum { REFS_TEXT = 48 };
+
+/* The commit that a name means now. STATUS_INVALID if there is none: all names before the first build, which takes minutes. */
+Status refs_resolve(const char *ref, char commit[REFS_TEXT]);
+
 /* The program of a commit, built in a worktree of its own below the build folder, where it is kept for the next time. As long as
  * this process lives, no other removes it to make room. */
-Status refs_build(const char *ref, char *program, size_t size);
+Status refs_build(const char *commit, char *program, size_t size);
 
 /* Says on stderr what may not be meant: changes of the checkout that are in neither build, one commit on both sides. */
 void refs_tell(const char *new_ref, const char *base_program, const char *new_program);

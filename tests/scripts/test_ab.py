@@ -314,13 +314,16 @@ class Commits(Programs):
         self.tools.mkdir()
         self.tool("git", f"""words="$*"
 case $words in
-*"rev-parse --verify"*) case $words in *"before^{{commit}}") echo {self.commits["before"]} ;; *) echo {self.commits["HEAD"]} ;; esac ;;
+*"before^{{commit}}" | *{self.commits["before"]}"^{{commit}}") echo {self.commits["before"]} ;;
+*{self.commits["HEAD"]}"^{{commit}}") echo {self.commits["HEAD"]} ;;
+*"rev-parse --verify"*) if [ -e {self.folder}/moved ]; then echo {"c" * 40}; else echo {self.commits["HEAD"]}; fi ;;
 *"worktree add"*) for word; do before=$tree tree=$word; done; mkdir -p "$before" && touch "$before/.git" ;;
 *" status "*) cat {self.folder}/changes ;;
 esac""")
         self.tool("cmake", f"""if [ "$1" = --build ]; then
     case $2 in *{self.commits["HEAD"][:12]}*) name=new ;; *) name=base ;; esac
     echo "$name" >>{self.folder}/built
+    if [ -e {self.folder}/moves ]; then touch {self.folder}/moved; fi
     mkdir -p "$2/bin" && cp {self.folder}/$name "$2/bin/rungs"
 fi""")
         self.program("base")
@@ -354,6 +357,8 @@ fi""")
         self.assertNotIn("warning", self.commits_compared("--base", "before", "--new", self.commits["HEAD"]))
 
     def test_a_commit_against_itself_is_told_of(self):
+        """Also where somebody commits while the first is being built."""
+        (self.folder / "moves").touch()
         self.assertIn("BASE and NEW are the same commit", self.commits_compared("--base", "HEAD"))
 
     def test_builds_do_not_wait_for_the_lock(self):
