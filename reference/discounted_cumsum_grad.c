@@ -17,8 +17,9 @@ static const Bound BOUNDS[] = {
                        "u sum (2 j + d) |dy w x| over all products that it sums, j apart, d = 4 ceil(log2 n) + 96, and "
                        "2^-53 (c + k) sum |dy w x|; no term is off by more than 1/256 of its magnitude"},
     [DISCOUNT_DIFFERENCE] = {"difference", "twice 'scan' of the sums of all terms (dgamma: four times 'dtype_sums'), for k > 0"},
-    [GRADIENT_DTYPE_SUMS] = {"dtype_sums", "dx: as 'scan'; dgamma: u sum (2 j + d) |dy w x|, and d is 1024 more where elements or "
-                                           "rows are added up; at most 1/256 of the sum of magnitudes"},
+    [GRADIENT_DTYPE_SUMS] = {"dtype_sums",
+                             "dx: as 'scan'; dgamma: u sum (2 j + d) |dy w x|, and d is 1024 more where elements or "
+                             "rows are added up, or 2^-53 (c + k) / u if that is more; at most 1/256 of the sum of magnitudes"},
     {NULL, NULL},
 };
 
