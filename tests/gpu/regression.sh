@@ -24,7 +24,7 @@ words=("$source/tests/regression/scenario.yaml" --quick) expect=()
 while [ $# -gt 0 ]; do
     case $1 in
     --help | -h) usage && exit 0 ;;
-    --cpu) words=("double n=4096" --variants cpu_chain --quick) && expect=(--expect cpu_chain:cold,cpu_chain:hot) && shift ;;
+    --cpu) words=("double n=4096" --variants cpu_chain --quick) && expect=(--expect "cpu_chain:cold,cpu_chain:hot") && shift ;;
     --*) usage >&2 && exit 2 ;;
     *) break ;;
     esac
@@ -75,18 +75,22 @@ for percent in 3 5 10; do
     if [ "$(left)" -gt 0 ]; then injected "$percent"; fi
 done
 
-# The pool that the suites in which nothing changed are drawn from: none of its processes is part of two, if there are enough.
-pool=$out/equal.jsonl
+# The pool that the suites in which nothing changed are drawn from: none of its processes is part of two, if there are enough. One
+# that was ended before it was done is no part of it.
+pool=$out/equal.jsonl part=$out/equal.part
 number=$(count "$pool")
 while [ "$number" -lt "$wanted" ] && [ "$(left)" -gt 0 ]; do
     code=0
+    rm -f "$part"
     RUNGS_AB="equal, process $((number + 1)) of $wanted" timeout --kill-after=5 "$(left)" \
-        "$build/tests/rungs-regression-0" run "${words[@]}" --no-ceilings --out "$pool" >"$out/equal.log" 2>&1 || code=$?
+        "$build/tests/rungs-regression-0" run "${words[@]}" --no-ceilings --out "$part" >"$out/equal.log" 2>&1 || code=$?
     if [ "$code" = 124 ] || [ "$code" = 137 ]; then break; fi
     if [ "$code" != 0 ]; then failed "$out/equal.log"; fi
+    cat "$part" >>"$pool"
     number=$((number + 1))
     if [ $((number % 10)) = 0 ]; then echo "$SECONDS s: equal builds: $number of $wanted processes"; fi
 done
+rm -f "$part"
 echo "$SECONDS s: equal builds: $number of $wanted processes"
 
 find "$out" -mindepth 1 -name '*.jsonl' ! -name rows.jsonl -print0 | sort -z | xargs -0 -r cat >"$out/rows.jsonl"

@@ -29,7 +29,7 @@ ALARMS = ("slower", "faster", "wrong", "missing")
 
 
 class Rows:
-    """equal[commit]: the lines of each run, in order; slowed[percent][side]: the same of `rungs ab` with that seed; environments: of all
+    """equal[commit]: the lines of each run of the build without extra work, in order; slowed[percent][side]: the same of `rungs ab` with that seed; environments: of all
     runs. Rows come without `launch`: where it is known, equal code is `same` whatever the times, and it is times that this is about."""
 
     def __init__(self, path):
@@ -49,7 +49,7 @@ class Rows:
             side = re.fullmatch(r"(base|new), process \d+ of \d+, seed (\d+)", told)
             if side:
                 self.slowed[int(side.group(2))][side.group(1)].append(lines)
-            elif told.startswith("equal"):
+            if told.startswith(("equal", "base")):
                 self.equal.setdefault(commit[run], []).append(lines)
 
 
