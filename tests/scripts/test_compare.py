@@ -1,80 +1,15 @@
-"""`rungs compare` on rows whose truth is known: every verdict with its reason, exit codes, files; and that order means nothing."""
-import contextlib
-import io
+"""`rungs compare` on times whose truth is known: verdicts with their reasons, noise floors, clocks; exit codes and files."""
 import json
-import pathlib
-import random
 import re
 import sys
-import tempfile
 import unittest
 import xml.etree.ElementTree as xml
 
-from compare_rows import Machine, not_passed
+from compare_case import WINDOWS, CompareCase
 from program import SOURCE, call
 
-try:
-    import scipy  # noqa: F401
-    from jsonschema import Draft202012Validator
 
-    sys.path.append(str(SOURCE / "compare"))
-    import compare as comparing
-except ImportError as error:
-    print(error)
-    sys.exit(77)
-
-WINDOWS = [{"window": 10 * k} for k in range(1, 9)]
-
-
-class Compare(unittest.TestCase):
-    def setUp(self):
-        folder = tempfile.TemporaryDirectory(prefix="rungs_compare_")
-        self.addCleanup(folder.cleanup)
-        self.folder = pathlib.Path(folder.name)
-
-    def make(self, name, seed, runs=10, rows=WINDOWS, change=None, gpu=None, **machine):
-        return Machine(seed, **machine).file(self.folder / f"{name}.jsonl", runs, rows, change, **(gpu or {}))
-
-    def compare(self, base, new, *words, code=0, program=False):
-        """What the program calls, without the seconds that it takes to start; or the program."""
-        told = self.folder / "told.json"
-        told.unlink(missing_ok=True)
-        words = [str(word) for word in (base, new, "--json", told, *words)]
-        if program:
-            done = call("compare", *words)
-            returned, self.output, errors = done.returncode, done.stdout, done.stderr
-        else:
-            out, err = io.StringIO(), io.StringIO()
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                try:
-                    returned = comparing.main(words)
-                except SystemExit as stopped:
-                    returned = stopped.code
-            self.output, errors = out.getvalue(), err.getvalue()
-        self.assertEqual(returned, code, self.output + errors)
-        self.assertNotIn("Traceback", errors)
-        return json.loads(told.read_text()) if told.exists() else errors
-
-    def only(self, told, verdict):
-        found = [c for c in told["comparisons"] if c["verdict"] == verdict]
-        self.assertEqual(len(found), 1, (verdict, told["counts"]))
-        return found[0]
-
-    @staticmethod
-    def slowed(window, factor):
-        def change(row, number):
-            if row["params"]["window"] == window:
-                for timed in row["timing"].values():
-                    timed["samples"] = [factor * x for x in timed["samples"]]
-            return row
-        return change
-
-    def test_rows_are_valid(self):
-        """What these tests compare are rows as the program writes them."""
-        validator = Draft202012Validator(json.loads((SOURCE / "harness/record/row.schema.json").read_text()))
-        for line in map(json.loads, self.make("base", 1, runs=1).read_text().splitlines()):
-            self.assertEqual([e.message for e in validator.iter_errors(line)], [])
-
+class Times(CompareCase):
     def test_nothing_changed(self):
         told = self.compare(self.make("base", 1), self.make("new", 2))
         self.assertEqual({v: n for v, n in told["counts"].items() if n}, {"same": 8})
@@ -167,36 +102,6 @@ class Compare(unittest.TestCase):
         noise.write_text(json.dumps(content))
         self.assertIn("a spread from 8 processes", self.compare(self.make("base", 1), self.make("new", 2), "--noise", noise, code=2))
 
-    def test_peers_on_both_devices(self):
-        """A peer belongs to the device that its clock says: one suite may have peers of both."""
-        def peers(row, number):
-            row["backend"] = "peer"
-            if row["params"]["window"] == 30:
-                row["timing"]["cold"].update(clock="CLOCK_MONOTONIC", sm_mhz=[])
-            return row
-        noise = self.folder / "noise.json"
-        done = call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=9, change=peers), "--out", noise, program=sys.executable)
-        self.assertEqual(done.returncode, 0, done.stderr)
-        self.assertEqual(sorted(json.loads(noise.read_text())["machines"]), ["cpu", "cuda"])
-        told = self.compare(self.make("base", 1, change=peers), self.make("new", 2, change=peers), "--noise", noise)
-        self.assertTrue(all(c["noise_floor"] > 0 for c in told["comparisons"]), told["comparisons"])
-
-    def test_different_builds_of_one_side(self):
-        base = self.make("base", 1)
-        for change in ({"commit": "f" * 40}, {"dirty": True}):
-            pooled = self.folder / "pooled.jsonl"
-            lines = [json.loads(line) for line in base.read_text().splitlines()]
-            next(line for line in lines if line["kind"] == "environment").update(change)
-            pooled.write_text("".join(json.dumps(line) + "\n" for line in lines))
-            for pair in ((base, pooled), (pooled, base)):
-                other = "commit" in change
-                told = self.compare(*pair, code=2 if other else 0)
-                told = told if other else " ".join(told["warnings"])
-                self.assertIn("0123456789ab, " + ("f" * 12 if other else "0123456789ab+changes"), told)
-                self.assertIn("another --out", told)
-            done = call(SOURCE / "compare/calibrate.py", pooled, "--out", self.folder / "noise.json", program=sys.executable)
-            self.assertEqual(done.returncode, 2 if other else 0, done.stderr)
-
     def test_noise_of_another_machine(self):
         noise = self.folder / "noise.json"
         call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=9, gpu={"name": "NVIDIA H100"}), "--out", noise, program=sys.executable)
@@ -221,103 +126,6 @@ class Compare(unittest.TestCase):
             rows = [{"window": 30, "follows_clock": follows, "mhz": [1980.0, 1755.0]}]
             new = self.make("new", 2, rows=rows, change=self.slowed(30, 1.05))
             self.assertEqual(self.only(self.compare(self.make("base", 1, rows=rows), new, code=1), "slower")["judged_by"], judged_by)
-
-    def test_verification_lost(self):
-        def wrong(row, number):
-            return not_passed(row, "fail", "y[3] is nan\x07") if number == 7 and row["params"]["window"] == 30 else row
-        told = self.compare(self.make("base", 1), self.make("new", 2, change=wrong), "--junit", self.folder / "j.xml", code=1)
-        self.assertIn("y[3] is nan", self.only(told, "wrong")["reason"])
-        xml.parse(self.folder / "j.xml")  # what a variant prints must not break the file
-        for code, change in ((1, self.slowed(20, 1.2)), (0, None)):  # wrong in both: nothing lost
-            base = self.make("base", 1, change=lambda row, k: not_passed(row, "fail", "bad") if row["params"]["window"] == 30 else row)
-
-            def both(row, number, change=change):
-                row = change(row, number) if change else row
-                return not_passed(row, "fail", "bad") if row["params"]["window"] == 30 else row
-            self.assertEqual(len(self.compare(base, self.make("new", 2, change=both), code=code)["comparisons"]), 7)
-
-    def test_some_processes_lost(self):
-        """A side is right if most of its processes are; the others are counted, and never hide a change."""
-        def lost(count, verdict="error", factor=1.0):
-            def change(row, number):
-                row = self.slowed(30, factor)(row, number)
-                return not_passed(row, verdict, "a time-out") if number < count and row["params"]["window"] == 30 else row
-            return change
-
-        def pair(base, new, code):
-            told = self.compare(self.make("base", 1, change=base), self.make("new", 2, change=new), code=code)["comparisons"]
-            return {c["verdict"]: c for c in told if "window=30 " in c["case"]}
-        slower = pair(lost(1), lost(0, factor=3.0), 1)
-        self.assertEqual([(v, c["base_processes"], c["new_processes"]) for v, c in slower.items()], [("slower", 9, 10)])
-        wrong = pair(lost(1), lost(10, "fail"), 1)
-        self.assertEqual(list(wrong), ["wrong"])
-        self.assertIn("9 of 10 in BASE, 0 of 10 in NEW", wrong["wrong"]["reason"])
-        both = pair(lost(2), lost(1), 0)
-        self.assertEqual(sorted(both), ["ambiguous", "same"])
-        self.assertIn("8 of 10 in BASE, 9 of 10 in NEW", both["ambiguous"]["reason"])
-        self.assertEqual(list(pair(lost(8), lost(6), 0)), ["ambiguous"])
-        self.assertEqual(list(pair(lost(8), lost(9), 1)), ["wrong"])
-        self.assertEqual(list(pair(lost(8), lost(0), 0)), ["new"])
-        self.assertEqual(list(pair(lost(0), lost(9, "skip"), 1)), ["missing"])
-        self.assertEqual(list(pair(lost(9, "skip"), lost(9, "skip"), 0)), ["ambiguous"])
-        self.assertEqual(pair(lost(10), lost(10), 0), {})
-
-    def test_rows_lost_in_some_processes(self):
-        """Not there, skipped or not timed in more of NEW's processes than of BASE's: told beside what the times say."""
-        def lost(count, how="absent"):
-            def change(row, number):
-                if number >= count or row["params"]["window"] != 30:
-                    return row
-                if how == "absent":
-                    return None
-                if how == "skip":
-                    return not_passed(row, "skip", "no room")
-                row.update(timing=None, why_not_timed=how)
-                return row
-            return change
-
-        def pair(base, new, code, new_runs=10, rows=WINDOWS[1:4]):
-            told = self.compare(self.make("base", 1, rows=rows, change=base), self.make("new", 2, new_runs, rows=rows, change=new), code=code)
-            return {c["verdict"]: c["reason"] for c in told["comparisons"] if "window=30 " in c["case"]}
-        skipped = pair(None, lost(4, "skip"), 1)
-        self.assertEqual(sorted(skipped), ["missing", "same"])
-        self.assertIn("no room (processes that have it: 10 of 10 in BASE, 6 of 10 in NEW)", skipped["missing"])
-        self.assertIn("1 of 10 in NEW", pair(None, lost(9), 1)["missing"])
-        self.assertIn("1 of 10 in NEW", pair(None, lost(9), 1, rows=[{"window": 30}])["missing"], "the run is there, if only by its environment")
-        self.assertIn("a budget (timed: 10 of 10 processes in BASE, 1 of 10 in NEW)", pair(None, lost(9, "a budget"), 1)["missing"])
-        self.assertEqual(list(pair(None, lost(1, "verify only"), 0)), ["same"], "was to take no times")
-        for base, new, runs in ((lost(4), lost(4), 10), (lost(4), lost(8), 20), (lost(4), None, 10)):
-            self.assertNotIn("missing", pair(base, new, 0, runs))
-
-    def test_runs_that_could_hold_a_row(self):
-        """Those asked for other rows could not; one that resumes another is none of its own."""
-        base = self.make("base", 1, rows=WINDOWS[1:4])
-        new = self.make("new", 2, rows=WINDOWS[1:4])
-        lines = [json.loads(line) for line in new.read_text().splitlines()]
-        runs = list(dict.fromkeys(line["run"] for line in lines))
-        split = [line for line in lines if not (line["run"] == runs[0] and "window=30 " in line.get("case", ""))]
-        asked = next(line for line in lines if line["kind"] == "environment")["argv"]
-        rest = [{**line, "run": "20270102T000000Z-00000000"} for line in lines if line["run"] == runs[0] and (line["kind"] == "environment" or "window=30 " in line["case"])]
-        for words, code in ((["--resume"], 0), (["--resume", "--out", "elsewhere.jsonl"], 0), ([], 1)):
-            rest[0]["argv"] = [*asked, *words]
-            new.write_text("".join(json.dumps(line) + "\n" for line in split + rest))
-            told = self.compare(base, new, code=code)
-            self.assertEqual(told["counts"]["missing"], 3 if code else 0)
-        other = [{**line, "run": "20270102T000000Z-00000001"} for line in rest if "window=30 " not in line.get("case", "")]
-        other[0]["argv"] = [*asked, "--variants", "another"]
-        new.write_text("".join(json.dumps(line) + "\n" for line in lines + other))
-        self.assertEqual(self.compare(base, new)["counts"]["missing"], 0)
-
-    def test_rows_of_before_join(self):
-        """What an older program spelt otherwise is the same case."""
-        def spelt(adjust, span):
-            def change(row, number):
-                row.update(op="ewm", params={"n": 10, "span": 300, "adjust": adjust}, case=f"ewm n=10 span={span} adjust={adjust} dtype=f64 input=uniform seed=1")
-                return row
-            return change
-        rows = WINDOWS[:1]
-        told = self.compare(self.make("base", 1, rows=rows, change=spelt("yes", "3e+02")), self.make("new", 2, rows=rows, change=spelt("true", "300")))
-        self.assertEqual(self.only(told, "same")["case"], "ewm n=10 span=300 adjust=true dtype=f64 input=uniform seed=1")
 
     def test_strict(self):
         """One process slow throughout makes any change ambiguous for 9 processes; --strict fails where the whole interval is slower."""
@@ -344,100 +152,6 @@ class Compare(unittest.TestCase):
         told = self.compare(base, new, "--noise", noise)
         self.assertIn("covers 0 of 4", told["warnings"][0])
         self.assertIn("about 1500 MHz, now 1980 MHz", told["warnings"][1])
-
-    def test_new_and_wrong(self):
-        rows = WINDOWS + [{"window": 500}]
-        new = self.make("new", 2, rows=rows, change=lambda row, k: not_passed(row, "fail", "bad") if row["params"]["window"] == 500 else row)
-        self.assertIn("not in BASE, and wrong in NEW: bad", self.only(self.compare(self.make("base", 1), new, code=1), "wrong")["reason"])
-
-    def test_missing_and_new(self):
-        base, new = self.make("base", 1), self.make("new", 2, rows=WINDOWS[1:] + [{"window": 500}])
-        told = self.compare(base, new, code=1)
-        self.assertIn("window=10 ", self.only(told, "missing")["case"])
-        self.assertIn("window=500", self.only(told, "new")["case"])
-        self.assertTrue(self.only(self.compare(base, new, "--allow-missing", "*window=10 *"), "missing")["allowed"])
-        self.compare(base, new, "--allow-missing", "cuda_sh*,x")
-        self.compare(base, new, "--allow-missing", "cpu_*", code=1)
-        skipped = self.make("new", 2, change=lambda row, k: not_passed(row, "skip", "window too wide") if row["params"]["window"] == 30 else row)
-        self.assertIn("window too wide", self.only(self.compare(base, skipped, code=1), "missing")["reason"])
-
-    def test_a_mode_missing(self):
-        rows = [{"window": 30, "modes": ("cold", "hot")}]
-        told = self.compare(self.make("base", 1, rows=rows), self.make("new", 2, rows=[{"window": 30}]), code=1)
-        self.assertEqual(self.only(told, "missing")["mode"], "hot")
-        told = self.compare(self.make("base", 1, rows=rows), self.make("new", 2, rows=[{"window": 30}]), "--modes", "cold")
-        self.assertEqual(len(told["comparisons"]), 1)
-
-    def test_not_comparable(self):
-        base = self.make("base", 1)
-        for gpu, words in (({"name": "NVIDIA H100"}, "device NVIDIA H200 and NVIDIA H100"), ({"driver": "999.1"}, "driver major"),
-                           ({"power_cap_watts": 500}, "power cap watts"), ({"clocks_sm_max": 1200}, "clocks sm max"), ({"mig": True}, "mig"),
-                           ({"sm_count": 16}, "sm count")):
-            told = self.compare(base, self.make("new", 2, gpu=gpu), code=3)
-            self.assertEqual(told["counts"]["not comparable"], 8)
-            self.assertIn(words, told["comparisons"][0]["reason"])
-        self.compare(base, self.make("new", 2, gpu={"driver": "580.200.01", "uuid": "GPU-another"}))  # the same kind of machine
-        told = self.compare(base, self.make("new", 2, rows=[{**w, "mhz": 1200.0} for w in WINDOWS]), code=3)
-        self.assertIn("locked differently", told["comparisons"][0]["reason"])
-
-    def test_unknown_circumstances(self):
-        """Known on one side only: another machine, for all that is known. On neither: compared, and told of."""
-        base, blank = self.make("base", 1), self.make("blank", 3, gpu={"power_cap_watts": None, "mig": None})
-        self.assertEqual(self.compare(base, base)["warnings"], [])
-        for pair, words in (((base, blank), "power cap watts 700 and unknown"), ((blank, base), "power cap watts unknown and 700")):
-            self.assertIn(words, self.compare(*pair, code=3)["comparisons"][0]["reason"])
-        told = self.compare(blank, self.make("new", 2, gpu={"power_cap_watts": None, "mig": None}))
-        self.assertEqual(told["counts"]["same"], 8)
-        self.assertEqual(told["comparisons"][0]["unknown"], ["power cap watts", "mig"])
-        self.assertEqual(told["warnings"], ["unknown on both sides, and so only assumed to be equal: power cap watts (8 of 8 comparisons), mig (8 of 8 comparisons)"])
-        self.assertIn("note: unknown on both sides", self.output)
-
-    def test_other_inputs(self):
-        def seeded(row, number):
-            if row["params"]["window"] == 30:
-                row["seed"], row["case"] = 2, row["case"].replace("seed=1", "seed=2")
-            return row
-        told = self.compare(self.make("base", 1), self.make("new", 2, change=seeded), code=1)
-        self.assertIn("seed 1 in BASE, input uniform, seed 2 in NEW", self.only(told, "not comparable")["reason"])
-        self.assertEqual(len(told["comparisons"]), 8)
-
-    def test_equal_code_cannot_regress(self):
-        def coded(sass, threads, factor=1.0, host="c" * 16):
-            def change(row, number):
-                row["code"] = {"sass_hash": sass, "host_hash": host, "reason": None}
-                row["launch"] = {"device": "cuda", "threads": threads} if threads else None
-                return self.slowed(30, factor)(row, number)
-            return change
-        base = self.make("base", 1, change=coded("a" * 16, 128))
-        told = self.compare(base, self.make("new", 2, change=coded("a" * 16, 128, 1.2)))
-        self.assertEqual(told["counts"]["same"], 8)
-        self.assertTrue(all("cannot regress" in c["reason"] for c in told["comparisons"]))
-        self.assertEqual([c["case"].split()[3] for c in told["comparisons"] if "times differ by +" in c["reason"]], ["window=30"])
-
-        def with_memory(factor):
-            def change(row, number):
-                row["tunables"], row["spec"] = {"memory": "pool"}, row["spec"] + " memory=pool"
-                return coded("a" * 16, 128, factor)(row, number)
-            return change
-        harness = self.make("pooled", 1, change=with_memory(1)), self.make("slow", 2, change=with_memory(1.2))
-        self.only(self.compare(*harness, code=1), "slower")  # what it allocates from is the harness's code
-        for other in (coded("b" * 16, 128, 1.2), coded("a" * 16, 256, 1.2), coded("a" * 16, 128, 1.2, "d" * 16)):
-            self.only(self.compare(base, self.make("new", 2, change=other), code=1), "slower")
-        untold = self.make("base", 1, change=coded("a" * 16, None)), self.make("new", 2, change=coded("a" * 16, None, 1.2))
-        self.only(self.compare(*untold, code=1), "slower")
-        hosts = [{"window": 30, "modes": ("enqueue",)}]  # host time: equal kernels say nothing
-        pair = self.make("base", 1, rows=hosts, change=coded("a" * 16, 128)), self.make("new", 2, rows=hosts, change=coded("a" * 16, 128, 1.2))
-        self.only(self.compare(*pair, code=1), "slower")
-
-    def test_order_means_nothing(self):
-        base, new = self.make("base", 1), self.make("new", 2, change=self.slowed(30, 1.05))
-        told = self.compare(base, new, code=1)["comparisons"]
-        for path in (base, new):
-            lines = path.read_text().splitlines()
-            random.Random(4).shuffle(lines)
-            path.write_text("\n".join(lines) + "\n")
-        again = self.compare(base, new, code=1)["comparisons"]
-        self.assertEqual([(c["case"], c["verdict"]) for c in told], [(c["case"], c["verdict"]) for c in again])
 
     def test_nothing_and_bad_files(self):
         base = self.make("base", 1)
