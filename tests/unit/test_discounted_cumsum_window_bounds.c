@@ -85,16 +85,21 @@ static void blocks_of_k_terms_pass(void **state) {
             }
 }
 
+/* Ends of blocks in double pass, in float they do not. */
+static void judge_ends(Row *row) {
+    scan_truth(&row->scan, 0);
+    van_herk(row, row->terms, TAILS_RIGHT);
+    must(true, row, "blocks of k");
+    van_herk(row, row->terms, TAILS_IN_FLOAT);
+    must(false, row, "blocks of k with ends in float");
+    row_close(row);
+}
+
 static void a_million_in_blocks_of_k_terms(void **state) {
     (void)state;
     Row row;
     row_open(&row, "discounted_cumsum n=1000000 gamma=1 k=3000 dtype=f64 input=spike1e16 seed=1");
-    scan_truth(&row.scan, 0);
-    van_herk(&row, row.terms, TAILS_RIGHT);
-    must(true, &row, "blocks of k");
-    van_herk(&row, row.terms, TAILS_IN_FLOAT);
-    must(false, &row, "blocks of k with ends in float");
-    row_close(&row);
+    judge_ends(&row);
 }
 
 /* A number at each border that every further one is rounded up against: float ends lose what double ones keep. */
@@ -108,12 +113,7 @@ static void the_worst_for_borders(void **state) {
             row.x[p] = p % row.terms + 1 == row.terms ? (f32 ? 0x1p24 : 0x1p53) : 1.25;
             array_set(&row.scan.in[0], at(&row, p), row.x[p]);
         }
-        scan_truth(&row.scan, 0);
-        van_herk(&row, row.terms, TAILS_RIGHT);
-        must(true, &row, "blocks of k");
-        van_herk(&row, row.terms, TAILS_IN_FLOAT);
-        must(false, &row, "blocks of k with ends in float");
-        row_close(&row);
+        judge_ends(&row);
     }
 }
 
