@@ -136,7 +136,7 @@ def cumsum(bench, rng):
 def gradient(bench, rng):
     x, dy = rng.standard_normal((2, 2, 40))
     step = 1e-5
-    for variant in variants_of("discounted_cumsum_grad", "cpu_sequential", "cpu_best", "cuda_block_scan", "cuda_cub_scan", "cuda_log_stage"):
+    for variant in variants_of("discounted_cumsum_grad", "cpu_sequential", "cpu_best", "cuda_block_scan", "cuda_cub_scan", "cuda_log_stage", "cuda_log_stage_fused"):
         for gamma in (np.array([0.9]), np.array([0.9, 0.7]), rng.uniform(0.8, 1, x.shape)):
             slopes = np.zeros_like(gamma)  # the loss is a polynomial: central differences err by step^2
             for at in np.ndindex(gamma.shape):

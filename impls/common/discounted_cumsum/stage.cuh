@@ -65,25 +65,26 @@ static Status stage_launches(const DiscountView<T> &view, T *factors, unsigned f
     return STATUS_OK;
 }
 
-/* The factor of what is carried into element `flat`, a cut at resets and where the row begins (in the direction of the sums). */
-template <typename T> __device__ T stage_factor(const DiscountView<T> &view, bool right, size_t row, size_t column) {
+/* The factor of what the sums carry into an element, a cut at resets and where the row begins (in the direction of the sums). */
+template <typename T> __device__ T stage_sums_factor(const DiscountView<T> &view, bool right, size_t row, size_t column) {
     const size_t flat = row * view.n + column;
     const bool cut = column == (right ? view.n - 1 : 0) || (view.reset && view.reset[flat]);
     return cut ? affine_cut<T>() : affine_factor(view.factor(row, flat));
 }
 
-/* `right` is the direction of the sums, `backward` that of this scan: against it, as gradients go, an element takes from its
- * neighbour what the sums took into the neighbour, so the factor is the neighbour's. */
+/* The factor of what a scan carries into an element. `right` is the direction of the sums, `backward` that of the scan: against it,
+ * as gradients go, an element takes from its neighbour what the sums took into the neighbour, so the factor is the neighbour's. */
+template <typename T> __device__ T stage_factor(const DiscountView<T> &view, bool right, bool backward, size_t row, size_t column) {
+    if (right == backward) return stage_sums_factor(view, right, row, column);
+    if (column == (backward ? view.n - 1 : 0)) return affine_cut<T>();
+    return stage_sums_factor(view, right, row, backward ? column + 1 : column - 1);
+}
+
 template <typename T> static __global__ void stage_factors_kernel(DiscountView<T> view, bool right, bool backward, T *factors) {
     const size_t flat = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (flat >= view.batch * view.n) return;
-    const size_t row = flat / view.n, column = flat - row * view.n;
-    if (right == backward)
-        factors[flat] = stage_factor(view, right, row, column);
-    else if (column == (backward ? view.n - 1 : 0))
-        factors[flat] = affine_cut<T>();
-    else
-        factors[flat] = stage_factor(view, right, row, backward ? column + 1 : column - 1);
+    const size_t row = flat / view.n;
+    factors[flat] = stage_factor(view, right, backward, row, flat - row * view.n);
 }
 
 enum { STAGE_FLAT_THREADS = 256 };
@@ -126,7 +127,7 @@ template <typename T> static __global__ void stage_window_begin_kernel(DiscountV
     const size_t flat = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     if (flat >= view.batch * view.n) return;
     const size_t row = flat / view.n;
-    part[flat] = {stage_factor(view, right, row, flat - row * view.n), view.x[flat]};
+    part[flat] = {stage_sums_factor(view, right, row, flat - row * view.n), view.x[flat]};
 }
 
 /* Scratch: three maps for each element. */
