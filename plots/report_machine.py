@@ -67,7 +67,8 @@ def ceilings(results, run):
 
 def machine(results):
     known_runs, unknown_runs = runs_with_rows(results)
-    latest = {r.machine_name(e): e for e in known_runs}
+    by_ceilings = sorted(known_runs, key=lambda e: bool(results.ceilings.get(e.get("run"))))  # of runs alike the order stays
+    latest = {r.machine_name(e): e for e in by_ceilings}
     parts = []
     for e in latest.values():
         first, rest = card(results, e)
@@ -78,7 +79,7 @@ def machine(results):
             c = results.ceilings.get(e.get("run"), {}).get("cuda" if e.get("gpu") else "cpu", {}).get("copy")
             held = sum(row.get("run") == e.get("run") for row in results.rows)
             rows.append((e.get("run"), " ".join(e.get("argv") or []) or "-", r.machine_name(e), known(e.get("commit"))[:7] + (" + changes" if e.get("dirty") else ""), held, rate(c["value"]) if c else "-"))
-        parts.append("The rows come from several runs; the card above is of the latest. Each row is held against the ceilings of its own run.\n\n"
+        parts.append("The rows come from several runs; the card above is of the latest that measured ceilings, if one did. Each row is held against the ceilings of its own run.\n\n"
                      + table(["run", "command", "machine", "commit", ">rows", ">copy ceiling"], rows))
     if unknown_runs:
         parts.append(f"The environment of {many(len(unknown_runs), 'run')} is missing from the files: {', '.join(map(str, unknown_runs))}.")

@@ -123,6 +123,17 @@ def test_what_was_not_timed_is_said():
         assert word in section(text, "machine"), word
 
 
+def test_the_card_is_of_a_run_with_ceilings():
+    """A later run that only verified does not take its place."""
+    environment = next(line for line in LINES if line["kind"] == "environment" and line["gpu"])
+    row = next(row for row in ROWS if row["run"] == environment["run"] and row["verdict"] == "pass")
+    later = [{**environment, "run": "later", "date": "2099-01-01T00:00:00Z", "commit": "f" * 40}, {**row, "run": "later", "case": row["case"] + "0"}]
+    out = WORK / "verified.md"
+    report(write("verified.jsonl", LINES + later), "--out", out, "--figures", WORK / "figures_verified")
+    card = section(out.read_text(), "machine").split("The rows come from several runs")[0]
+    assert environment["commit"] in card and "f" * 40 not in card and "empty launch" in card, card
+
+
 def test_without_a_gpu():
     laptop = [line for line in LINES if line["run"].endswith("2")]
     out = WORK / "laptop.md"
