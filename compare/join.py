@@ -3,9 +3,8 @@ from dataclasses import dataclass, field
 
 import numpy as np
 
-from lines import LOCKED_APART, machine_of, timed
+from lines import LOCKED_APART, MODES, machine_of, timed
 
-MODES = ("cold", "hot", "graph", "enqueue", "complete", "first")
 DEVICE_MODES = ("cold", "hot", "graph")  # where equal kernels with equal launches leave nothing that could differ
 INPUT_KEYS = ("input", "seed")
 BAD = ("fail", "error")  # wrong; crashed or timed out
@@ -120,8 +119,8 @@ def compare_verified(base_rows, new_rows, was, now):
         return [told]
     lost = share(base_rows, ("pass",)) and new_rows.lost() > base_rows.lost()
     counts = ", ".join(f"{len(rows) - skips(rows)} of {rows.expected} in {name}" for rows, name in ((base_rows, "BASE"), (new_rows, "NEW")))
-    reason = f"{'skipped' if skips(new_rows) else 'not there'} in processes of NEW: {reason_of(new_rows, ('skip',))} (processes that have it: {counts})"
-    return ([told] if told else []) + ([("missing", reason.replace(":  (", " ("))] if lost else [])
+    how = f"skipped in processes of NEW: {reason_of(new_rows, ('skip',))}" if skips(new_rows) else "not there in processes of NEW"
+    return ([told] if told else []) + ([("missing", f"{how} (processes that have it: {counts})")] if lost else [])
 
 
 def compare_right(base_rows, new_rows, was, now):

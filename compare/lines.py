@@ -4,7 +4,7 @@ import pathlib
 import sys
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "plots"))
-from rows import BadResults, NoRows, device_of, is_declared, is_emulated, read_lines, settle  # noqa: E402
+from rows import MODES, BadResults, NoRows, device_of, is_declared, is_emulated, read_lines, settle  # noqa: E402
 
 
 CHANGED = "+changes"

@@ -11,7 +11,6 @@ from lines import LOCKED_APART, BadResults, NoRows, device_of, machine_of, timed
 SCHEMA = 1
 
 
-
 def calibrate(side):
     """A/A runs of one build -> the noise file's content."""
     machines, entries = {}, []

@@ -5,9 +5,8 @@ from dataclasses import dataclass
 
 sys.path.append(str(pathlib.Path(__file__).resolve().parents[1] / "plots"))
 import rows as r  # noqa: E402
-from rows import BadResults, NoRows  # noqa: E402
+from rows import MODES, BadResults, NoRows  # noqa: E402
 
-MODES = ("cold", "hot", "graph", "enqueue", "complete", "first")
 NANO = 1e9  # what most consumers count in
 
 

@@ -5,6 +5,7 @@ import pathlib
 import re
 
 SCHEMA = 1
+MODES = ("cold", "hot", "graph", "enqueue", "complete", "first")
 RULES = ("about", "at_least", "at_most", "range")  # of claims
 
 
