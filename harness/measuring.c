@@ -10,12 +10,6 @@
 #include <math.h>
 #include <string.h>
 
-static const char *const MODES[MEASURE_MODE_COUNT] = {[MEASURE_COLD] = "cold",
-                                                      [MEASURE_HOT] = "hot",
-                                                      [MEASURE_GRAPH] = "graph",
-                                                      [MEASURE_ENQUEUE] = "enqueue",
-                                                      [MEASURE_COMPLETE] = "complete"};
-
 static json_t *samples_json(const Samples *samples) {
     json_t *seconds = json_array(), *clocks = samples->sm_mhz ? json_array() : json_null();
     for (size_t i = 0; i < samples->count; i++) {
@@ -37,12 +31,12 @@ static Status time_modes(const json_t *command, const Device *device, Status (*r
     size_t i;
     json_array_foreach(json_object_get(command, "modes"), i, name) {
         for (int mode = 0; mode < MEASURE_MODE_COUNT; mode++) {
-            if (strcmp(json_string_value(name), MODES[mode]) != 0) continue;
+            if (strcmp(json_string_value(name), measure_mode_name((MeasureMode)mode)) != 0) continue;
             Samples samples = {0};
             const Status status = strcmp(device->kind, "cuda") == 0
                                       ? measure_gpu((MeasureMode)mode, &work, device->stream(), &limits, &samples)
                                       : measure_cpu((MeasureMode)mode, &work, &limits, &samples);
-            if (status == STATUS_OK) json_object_set_new(result, MODES[mode], samples_json(&samples));
+            if (status == STATUS_OK) json_object_set_new(result, measure_mode_name((MeasureMode)mode), samples_json(&samples));
             samples_free(&samples);
             if (status == STATUS_OK) continue;
             json_decref(result);

@@ -65,7 +65,7 @@ Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimi
     if (mode == MEASURE_ENQUEUE || mode == MEASURE_COMPLETE)
         return none(out, "a CPU variant is done when its call returns: see hot");
     CpuSession session = {.work = work, .calls = 1};
-    const SamplingSource source = {mode == MEASURE_COLD ? "cold" : "hot", take, &session, false};
+    const SamplingSource source = {measure_mode_name(mode), take, &session, false};
     if (mode == MEASURE_COLD) {
         const size_t bytes = cache_sweep_bytes();
         session.sweep_words = bytes / sizeof *session.sweep;

@@ -17,7 +17,6 @@ static const double PILOT_HOLD_SECONDS[] = {0.1, 1.0};
 static const char CLOCK_QUEUED[] = "cuda events";
 static const char CLOCK_NOT_QUEUED[] = "cuda events, not queued ahead: the call waits for the device";
 static const char CLOCK_HOST[] = "steady clock";
-static const char *const MODE_NAMES[MEASURE_MODE_COUNT] = {"cold", "hot", "graph", "enqueue", "complete"};
 
 struct GpuSession {
     const MeasuredWork *work;
@@ -58,7 +57,7 @@ static Status take_once(GpuSession *session, double hold_seconds, Sample *sample
     const cudaError_t waited = cudaStreamSynchronize(session->queue.stream);
     if (enqueued != STATUS_OK) return enqueued;
     if (waited != cudaSuccess)
-        return status_fail(STATUS_DEVICE, "%s sample: %s (%s)", MODE_NAMES[session->mode], cudaGetErrorString(waited),
+        return status_fail(STATUS_DEVICE, "%s sample: %s (%s)", measure_mode_name(session->mode), cudaGetErrorString(waited),
                            cudaGetErrorName(waited));
     *timed_out = session->queued && gpu_queue_timed_out(&session->queue);
     float milliseconds = 0;
@@ -165,7 +164,7 @@ static Status replay_refused(GpuSession *session, Status status, Samples *out) {
 
 static Status take_series(GpuSession *session, const MeasureLimits *limits, Samples *out) {
     const bool host = by_host(session->mode);
-    const SamplingSource source = {MODE_NAMES[session->mode], host ? take_host : take_events, session, true};
+    const SamplingSource source = {measure_mode_name(session->mode), host ? take_host : take_events, session, true};
     if (session->mode == MEASURE_GRAPH) {
         if (session->work->after) return no_graph(out, "the call allocates memory", "a replay would write to where it was");
         TRY(capture(session, out));

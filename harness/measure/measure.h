@@ -20,6 +20,9 @@ typedef enum MeasureMode {
     MEASURE_MODE_COUNT
 } MeasureMode;
 
+/* As in scenarios and rows. */
+const char *measure_mode_name(MeasureMode mode);
+
 typedef struct MeasuredWork {
     Status (*run)(void *context); /* enqueues (GPU) or does (CPU) the work once */
     void *context;

@@ -12,6 +12,15 @@ double measure_now(void) {
     return clock_seconds();
 }
 
+const char *measure_mode_name(MeasureMode mode) {
+    static const char *const NAMES[MEASURE_MODE_COUNT] = {[MEASURE_COLD] = "cold",
+                                                          [MEASURE_HOT] = "hot",
+                                                          [MEASURE_GRAPH] = "graph",
+                                                          [MEASURE_ENQUEUE] = "enqueue",
+                                                          [MEASURE_COMPLETE] = "complete"};
+    return NAMES[mode];
+}
+
 void samples_free(Samples *samples) {
     free(samples->seconds);
     free(samples->sm_mhz);
