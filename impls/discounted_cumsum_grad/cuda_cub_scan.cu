@@ -12,22 +12,19 @@ static size_t cub_bytes(const VariantArgs *args) {
     return args->problem->dtype == DTYPE_F64 ? cub_scratch_bytes<double>(args) : cub_scratch_bytes<float>(args);
 }
 
-/* The sums, partial sums of products, CUB's own. */
+/* The rest: CUB's own. */
 static size_t scratch_bytes(const VariantArgs *args) {
-    return gradient_array_bytes(args) + gradient_partials_bytes(args) + cub_bytes(args);
+    return gradient_scratch_bytes(args, cub_bytes(args));
 }
 
 namespace { /* every variant has its own Kernels */
 template <typename T, bool RIGHT> struct Kernels {
     static Status launch_on(const VariantArgs *args, const DiscountView<T> &view) {
-        T *sums = (T *)args->scratch;
-        double *partials = (double *)((char *)args->scratch + gradient_array_bytes(args));
-        const size_t before = gradient_array_bytes(args) + gradient_partials_bytes(args);
-        void *temporary = (char *)args->scratch + before;
-        size_t bytes = args->scratch_bytes - before;
-        TRY_CUDA(cub_scan(gradient_sums_view(args, sums), RIGHT, false, temporary, &bytes, args->stream));
-        TRY_CUDA(cub_scan(gradient_adjoint_view<T>(args), !RIGHT, true, temporary, &bytes, args->stream));
-        return gradient_finish(args, view, (const T *)sums, partials);
+        const GradientScratch<T> scratch = gradient_scratch<T>(args);
+        size_t bytes = args->scratch_bytes - gradient_scratch_bytes(args, 0);
+        TRY_CUDA(cub_scan(gradient_sums_view(args, scratch.sums), RIGHT, false, scratch.rest, &bytes, args->stream));
+        TRY_CUDA(cub_scan(gradient_adjoint_view<T>(args), !RIGHT, true, scratch.rest, &bytes, args->stream));
+        return gradient_finish(args, view, (const T *)scratch.sums, scratch.partials);
     }
 };
 } // namespace

@@ -13,10 +13,9 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     return gradient_supports(args, reason) && stage_supports(args, THREADS, reason);
 }
 
-/* The sums, partial sums of products, factors. */
+/* The rest: factors. */
 static size_t scratch_bytes(const VariantArgs *args) {
-    const size_t array = gradient_array_bytes(args);
-    return array + gradient_partials_bytes(args) + (discount_is_uniform(args) ? 0 : array);
+    return gradient_scratch_bytes(args, discount_is_uniform(args) ? 0 : gradient_array_bytes(args));
 }
 
 namespace { /* every variant has its own Kernels */
@@ -30,12 +29,10 @@ template <typename T, bool RIGHT> struct Kernels {
         return stage_launches<T, BACKWARD, STAGE_PRODUCTS>(view, factors, 0, THREADS, args->stream);
     }
     static Status launch_on(const VariantArgs *args, const DiscountView<T> &view) {
-        T *sums = (T *)args->scratch;
-        double *partials = (double *)((char *)args->scratch + gradient_array_bytes(args));
-        T *factors = (T *)((char *)partials + gradient_partials_bytes(args));
-        TRY(scan<RIGHT>(args, gradient_sums_view(args, sums), factors));
-        TRY(scan<!RIGHT>(args, gradient_adjoint_view<T>(args), factors));
-        return gradient_finish(args, view, (const T *)sums, partials);
+        const GradientScratch<T> scratch = gradient_scratch<T>(args);
+        TRY(scan<RIGHT>(args, gradient_sums_view(args, scratch.sums), (T *)scratch.rest));
+        TRY(scan<!RIGHT>(args, gradient_adjoint_view<T>(args), (T *)scratch.rest));
+        return gradient_finish(args, view, (const T *)scratch.sums, scratch.partials);
     }
 };
 } // namespace

@@ -11,21 +11,18 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     return gradient_supports(args, reason) && stage_tile_supports(args, reason);
 }
 
-/* The sums, partial sums of products, factors. */
+/* The rest: factors. */
 static size_t scratch_bytes(const VariantArgs *args) {
-    const size_t array = gradient_array_bytes(args);
-    return array + gradient_partials_bytes(args) + (stage_tile_stores_factors(args) ? array : 0);
+    return gradient_scratch_bytes(args, stage_tile_stores_factors(args) ? gradient_array_bytes(args) : 0);
 }
 
 namespace { /* every variant has its own Kernels */
 template <typename T, bool RIGHT> struct Kernels {
     static Status launch_on(const VariantArgs *args, const DiscountView<T> &view) {
-        T *sums = (T *)args->scratch;
-        double *partials = (double *)((char *)args->scratch + gradient_array_bytes(args));
-        T *factors = (T *)((char *)partials + gradient_partials_bytes(args));
-        TRY((stage_tile_scan<T, RIGHT, RIGHT>(args, gradient_sums_view(args, sums), factors)));
-        TRY((stage_tile_scan<T, RIGHT, !RIGHT>(args, gradient_adjoint_view<T>(args), factors)));
-        return gradient_finish(args, view, (const T *)sums, partials);
+        const GradientScratch<T> scratch = gradient_scratch<T>(args);
+        TRY((stage_tile_scan<T, RIGHT, RIGHT>(args, gradient_sums_view(args, scratch.sums), (T *)scratch.rest)));
+        TRY((stage_tile_scan<T, RIGHT, !RIGHT>(args, gradient_adjoint_view<T>(args), (T *)scratch.rest)));
+        return gradient_finish(args, view, (const T *)scratch.sums, scratch.partials);
     }
 };
 } // namespace

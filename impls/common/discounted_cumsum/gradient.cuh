@@ -127,6 +127,20 @@ static inline size_t gradient_array_bytes(const VariantArgs *args) {
     return gradient_align(array_bytes(&args->out[OUT_DX]));
 }
 
+/* Scratch where the sums have an array of their own: sums, partial sums of products, and what the scans need. */
+template <typename T> struct GradientScratch {
+    T *sums;
+    double *partials;
+    void *rest;
+};
+static inline size_t gradient_scratch_bytes(const VariantArgs *args, size_t rest) {
+    return gradient_array_bytes(args) + gradient_partials_bytes(args) + rest;
+}
+template <typename T> static inline GradientScratch<T> gradient_scratch(const VariantArgs *args) {
+    char *const sums = (char *)args->scratch, *const partials = sums + gradient_array_bytes(args);
+    return {(T *)sums, (double *)partials, partials + gradient_partials_bytes(args)};
+}
+
 template <template <typename, bool> class Kernels> static Status gradient_dispatch(const VariantArgs *args) {
     if (discount_batch(args) > 0 && discount_n(args) > 0) return discount_dispatch<Kernels>(args);
     return args->problem->dtype == DTYPE_F64 ? gradient_of_nothing<double>(args) : gradient_of_nothing<float>(args);
