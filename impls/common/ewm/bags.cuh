@@ -34,24 +34,21 @@ struct WeightedSum {
  * two bags; delta - delta is 0, or NaN once there is an inf. One observation has no pair: 0 / 0. */
 struct WeightedMoments {
     double weight = 0, pairs = 0, mean = 0, squares = 0;
-    __host__ __device__ void add(double x, double w) {
-        const double total = weight + w, delta = x - mean, share = w / total;
-        mean += delta * share;
-        squares += weight * share * delta * delta + (delta - delta);
-        pairs += weight * w;
-        weight = total;
-    }
+    __host__ __device__ void add(double x, double w) { join({w, 0, x, 0}); }
     __host__ __device__ void scale(double factor) {
         weight *= factor;
         pairs *= factor * factor;
         squares *= factor;
         if (!(weight > NEGLIGIBLE) && isfinite(mean)) *this = {}; /* its pairs, were they alone, would be 0 / 0 */
     }
+    /* The mean starts from that of the heavier bag. From the other's it would keep the rounding of a step as large as that mean is:
+     * of 1e16 that has all but decayed, 2. */
     __host__ __device__ void join(const WeightedMoments &other) {
-        const double total = weight + other.weight, delta = other.mean - mean;
-        const double share = total > 0 ? other.weight / total : 0;
-        mean += delta * share;
-        squares += other.squares + weight * share * delta * delta + (delta - delta);
+        const bool heavier = weight >= other.weight;
+        const double heavy = heavier ? weight : other.weight, light = heavier ? other.weight : weight;
+        const double total = weight + other.weight, delta = other.mean - mean, share = total > 0 ? light / total : 0;
+        mean = heavier ? mean + delta * share : other.mean - delta * share;
+        squares += other.squares + heavy * share * delta * delta + (delta - delta);
         pairs += other.pairs + weight * other.weight;
         weight = total;
     }
