@@ -9,7 +9,7 @@ import rows as r
 import style
 from words import count
 
-LEAST_POINTS, MOST_PANELS, MOST_LINES = 4, 4, 14
+LEAST_POINTS, MOST_PANELS, MOST_LINES = 4, 4, 14  # a panel needs two lines of so many points; beside them, two points are a line
 
 
 def size_of(row):
@@ -27,7 +27,7 @@ def usable(results, op, dtype):
             and absolute(row) is not None and math.isfinite(absolute(row))]
 
 
-def lines_of(group):
+def lines_of(group, least=LEAST_POINTS):
     """variant -> [(n, error, failed)]."""
     lines = collections.defaultdict(dict)
     for row in group:
@@ -36,14 +36,18 @@ def lines_of(group):
         if old is None or absolute(row) < absolute(old):
             lines[name][size_of(row)] = row
     lines = {name: [(n, absolute(row), row["verdict"] == "fail") for n, row in sorted(points.items())] for name, points in lines.items()}
-    return {name: points for name, points in lines.items() if len(points) >= LEAST_POINTS}
+    return {name: points for name, points in lines.items() if len(points) >= least}
+
+
+def decades(sizes):
+    return round(math.log10(max(sizes) / min(sizes)), 1)
 
 
 def panels_of(rows):
-    """Groups that differ in n only, those with most variants and sizes first, at most one per input."""
+    """Groups that differ in n only, those with most variants over the widest range of sizes first, at most one per input."""
     groups = [(key, group) for key, group in choose.groups(rows, "n", "rows").items() if len(lines_of(group)) > 1 and any(absolute(row) > 0 for row in group)]
     groups = [(key, group) for key, group in groups if max(absolute(row) for row in group) > 1e-17]  # more than a rounding of the truth itself
-    groups.sort(key=lambda item: (-len({size_of(row) for row in item[1]}) * len(lines_of(item[1])), str(item[0])))
+    groups.sort(key=lambda item: (-decades([size_of(row) for row in item[1]]) * len(lines_of(item[1])), str(item[0])))
     chosen = {}
     for key, group in groups:
         chosen.setdefault(key[2], group)
@@ -57,8 +61,17 @@ def usual_apart(row):
     return "".join(f", {word}" for word in words if word)
 
 
+def apart(sizes):
+    """Those that leave room for a label beside the one before; the largest is always one of them."""
+    chosen, step = [], max(5, (sizes[-1] / sizes[0]) ** (1 / 4))
+    for n in reversed(sizes):
+        if not chosen or chosen[-1] >= step * n:
+            chosen.append(n)
+    return chosen[::-1]
+
+
 def draw_panel(axes, group, styles):
-    lines = lines_of(group)
+    lines = lines_of(group, 2)
     smallest = min((e for points in lines.values() for _, e, _ in points if e > 0), default=1e-17)
     for name, points in sorted(lines.items(), key=lambda item: -item[1][-1][1])[:MOST_LINES]:
         xs, ys = [n for n, _, _ in points], [max(e, smallest / 3) for _, e, _ in points]
@@ -72,7 +85,8 @@ def draw_panel(axes, group, styles):
     if high < 10 * low:  # no power of ten may lie in so little, and an axis without one tells nothing
         axes.set_ylim(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)))
     sizes = sorted({size_of(row) for row in group})
-    ticks = [n for n in sizes if math.log10(n) % 1 == 0] if len(sizes) > 5 else sizes
+    powers = [n for n in sizes if math.log10(n) % 1 == 0]
+    ticks = powers if len(powers) > 2 else apart(sizes)
     axes.set_xticks(ticks, [count(n) for n in ticks])
     axes.minorticks_off()
     axes.set_title(f"input {group[0]['input']}{usual_apart(group[0])}", fontsize=8)
@@ -92,7 +106,7 @@ def draw_op(results, op, dtype, panels, styles, out):
     for axes in grid[:, 0]:
         axes.set_ylabel("relative error (L2 norm)")
     handles = [plt.Line2D([], [], **styles[name], markeredgewidth=0, label=name) for name in sorted(names)]
-    if any(wrong for group in panels for points in lines_of(group).values() for _, _, wrong in points):
+    if any(wrong for group in panels for points in lines_of(group, 2).values() for _, _, wrong in points):
         handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.6, label="over its bound"))
     style.head(figure, f"Error against size: {op}, {dtype}")
     style.legend_right(figure, handles)

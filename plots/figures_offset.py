@@ -1,4 +1,4 @@
-"""Error against mean/sigma, one line per variant with its time beside its name: which formulas survive data that lie far from zero?"""
+"""Error against mean/sigma, one line per variant, with its time, if it has one, beside its name: which formulas survive data that lie far from zero?"""
 import math
 
 import matplotlib.pyplot as plt
@@ -14,13 +14,13 @@ FIRST = ("mean", "var", "skewness", "kurtosis", "y")
 
 
 def pick(results, op, dtype):
-    """The group with most levels, then the one where most fail, then the one with most variants."""
+    """The group with most levels, then one of spreads, where an offset hurts, then the one where most fail, then the one with most variants."""
     rows = [row for row in choose.on_main_machine(results, results.rows) if row["op"] == op and row.get("dtype") == dtype and row.get("input") in LEVELS
             and row["verdict"] in ("pass", "fail") and row.get("errors") and not r.is_emulated(row)]
     best, best_rank = None, None
     for group in choose.groups(rows, input_too=False).values():
         levels = {row["input"] for row in group}
-        rank = len(levels), sum(row["verdict"] == "fail" for row in group), len({row["variant"] for row in group}), r.number(group[0], "n") or r.number(group[0], "rows") or 0
+        rank = len(levels), group[0]["params"].get("agg") in ("var", "std"), sum(row["verdict"] == "fail" for row in group), len({row["variant"] for row in group}), r.number(group[0], "n") or r.number(group[0], "rows") or 0
         if len(levels) >= LEAST_LEVELS and (best is None or rank > best_rank):
             best, best_rank = group, rank
     return best
@@ -78,7 +78,8 @@ def time_of(group, variant):
 
 def draw_group(results, op, dtype, group, styles, out):
     outputs = outputs_of(group)
-    variants = sorted({row["variant"] for row in group}, key=lambda v: (time_of(group, v) or math.inf, v))
+    times = {row["variant"]: time_of(group, row["variant"]) for row in group}
+    variants = sorted(times, key=lambda v: (times[v] or math.inf, v))
     columns = min(2, len(outputs))
     high = -(-len(outputs) // columns)
     figure, grid = plt.subplots(high, columns, figsize=(max(7.6, 3.6 * columns + 2.7), 1.2 + 2.7 * high), squeeze=False, sharex=True)
@@ -90,11 +91,12 @@ def draw_group(results, op, dtype, group, styles, out):
         axes.set_ylabel("relative error (L2 norm)")
     for axes in grid[-1]:
         axes.set_xlabel("mean / sigma of the input")
-    handles = [plt.Line2D([], [], **styles[r.name_of(v)], markeredgewidth=0, label=f"{r.name_of(v)}  {seconds(time_of(group, v), 3) if time_of(group, v) else '(not timed)'}") for v in variants]
+    words = {v: "" if not any(times.values()) else f"  {seconds(times[v], 3)}" if times[v] else "  (not timed)" for v in variants}
+    handles = [plt.Line2D([], [], **styles[r.name_of(v)], markeredgewidth=0, label=r.name_of(v) + words[v]) for v in variants]
     if any(row["verdict"] == "fail" for row in group):
         handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.6, label="failed verification"))
     style.head(figure, f"Error against mean/sigma: {choose.describe(group[0])}")
-    style.legend_right(figure, handles, "cold median, fastest first")
+    style.legend_right(figure, handles, "cold median, fastest first" if any(times.values()) else None)
     return style.finish(figure, results, group, out, f"offset_{op}_{dtype}", layout=False)
 
 
@@ -105,5 +107,5 @@ def draw(results, out):
         for dtype in ("f64", "f32"):
             group = pick(results, op, dtype)
             if group and outputs_of(group):
-                pictures.append((draw_group(results, op, dtype, group, styles, out), f"Error against mean/sigma for every variant of {op}, {dtype}, with its time"))
+                pictures.append((draw_group(results, op, dtype, group, styles, out), f"Error against mean/sigma for every variant of {op}, {dtype}"))
     return pictures

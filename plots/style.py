@@ -123,9 +123,10 @@ def head(figure, title, handles=(), labels=None):
     figure.rungs_room = room
 
 
-def legend_right(figure, handles, title=None, inches=2.6):
+def legend_right(figure, handles, title=None):
     """A legend in a column of its own at the right; to be called when everything else is drawn, instead of a layout by finish()."""
     lay_out(figure)
+    inches = max(2.6, 0.6 + 0.06 * max(len(handle.get_label()) for handle in handles))  # 8 point letters
     width = figure.get_size_inches()[0]
     figure.subplots_adjust(right=1 - (inches + 0.1) / width)
     figure.legend(handles=handles, loc="center left", bbox_to_anchor=(1 - inches / width, 0.5), fontsize=8, handlelength=2.6, title=title, title_fontsize=8, alignment="left")
