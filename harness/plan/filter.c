@@ -1,4 +1,5 @@
-/* --variants: a list of patterns with tunables -> the choices of a plan that it names. */
+/* --variants: a list of patterns with tunables -> the choices of a plan that it names. "-cuda_apply" takes away what those before
+ * it name, or of everything, if none is before it. */
 #include "base/text.h"
 #include "plan/build.h"
 
@@ -8,6 +9,7 @@
 typedef struct Filter {
     char *text; /* what the requests point into */
     Request *requests;
+    bool *removes; /* of each request: does it take away? */
     int count;
     bool has_tunables;
 } Filter;
@@ -15,20 +17,33 @@ typedef struct Filter {
 static void filter_free(Filter *filter) {
     free(filter->text);
     free(filter->requests);
+    free(filter->removes);
+}
+
+static Status filter_add(Filter *filter, char *piece) {
+    piece += strspn(piece, " \t\r\n");
+    if (!*piece) return STATUS_OK;
+    Request *request = &filter->requests[filter->count];
+    bool *removes = &filter->removes[filter->count++];
+    *removes = *piece == '-';
+    TRY(request_read(filter->text, piece + *removes, request));
+    filter->has_tunables |= request->count > 0;
+    return !*removes || request->count == 0
+               ? STATUS_OK
+               : status_fail(STATUS_INVALID, "'-%.200s' takes whole variants away; tunables are not expected", request->pattern);
 }
 
 static Status filter_read(const char *list, Filter *out) {
     size_t pieces = 1;
     for (const char *at = list; *at; at++) pieces += *at == ',';
-    *out = (Filter){.text = strdup(list), .requests = calloc(pieces, sizeof *out->requests)};
-    if (!out->text || !out->requests) return status_fail(STATUS_MEMORY, "no memory for a list of %zu variants", pieces);
+    *out = (Filter){
+        .text = strdup(list), .requests = calloc(pieces, sizeof *out->requests), .removes = calloc(pieces, sizeof *out->removes)};
+    if (!out->text || !out->requests || !out->removes)
+        return status_fail(STATUS_MEMORY, "no memory for a list of %zu variants", pieces);
     for (char *at = out->text; at;) {
         char *comma = strchr(at, ',');
         if (comma) *comma = '\0';
-        if (at[strspn(at, " \t\r\n")]) {
-            TRY(request_read(out->text, at, &out->requests[out->count]));
-            out->has_tunables |= out->requests[out->count++].count > 0;
-        }
+        TRY(filter_add(out, at));
         at = comma ? comma + 1 : NULL;
     }
     return out->count ? STATUS_OK
@@ -98,11 +113,18 @@ static bool is_among(const VariantChoice *choices, int count, const VariantChoic
 static Status choose(const Filter *filter, const PlanItem *item, VariantChoice *out, int *count) {
     for (int v = 0; v < item->variant_count; v++) {
         const VariantChoice *choice = &item->variants[v];
-        bool taken = false;
+        const int before = *count;
+        bool taken = filter->removes[0];
+        if (taken) out[(*count)++] = *choice;
         for (int r = 0; r < filter->count; r++) {
             const Request *request = &filter->requests[r];
             bool same, listed = true;
             if (!request_names(request, choice->entry)) continue;
+            if (filter->removes[r]) {
+                *count = before;
+                taken = false;
+                continue;
+            }
             TRY(apply(request, choice, &out[*count], &same));
             if (!same) TRY(any_agrees(item, choice->entry, request, &listed));
             if (same ? !taken : !listed && !is_among(out, *count, &out[*count])) ++*count;
@@ -114,7 +136,7 @@ static Status choose(const Filter *filter, const PlanItem *item, VariantChoice *
 
 static Status filter_item(const Filter *filter, PlanItem *item) {
     int count = 0;
-    const size_t room = (size_t)item->variant_count * (size_t)filter->count + 1; /* one to try in */
+    const size_t room = (size_t)item->variant_count * (size_t)(filter->count + 1) + 1; /* one to try in */
     VariantChoice *chosen = malloc(room * sizeof *chosen);
     if (!chosen) return status_fail(STATUS_MEMORY, "no memory for %zu variants", room);
     const Status status = choose(filter, item, chosen, &count);

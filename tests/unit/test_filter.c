@@ -53,6 +53,11 @@ static void tunables_choose_among_those_of_a_scenario_or_are_set(void **state) {
         {"cpu_apply tile=16,cpu_apply tile=8,cpu_apply tile=2", "cpu_apply tile=16; cpu_apply tile=8; cpu_apply tile=2"},
         {"cpu_apply tile=2,cpu_apply", "cpu_apply tile=1; cpu_apply tile=2; cpu_apply tile=4"},
         {"cpu_online,cpu_*y tile=2,cpu_on*", "cpu_apply tile=2; cpu_online"},
+        {"cpu_*,-cpu_apply", "cpu_naive; cpu_online"},
+        {"-rolling/cpu_apply", "cpu_naive; cpu_online"}, /* of everything */
+        {" -cpu_naive , -cpu_apply", "cpu_online"},
+        {"cpu_apply tile=8, cpu_naive,-cpu_a*", "cpu_naive"},
+        {"cpu_*,-cpu_apply,cpu_apply tile=2", "cpu_apply tile=2; cpu_naive; cpu_online"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Plan plan = {0};
@@ -82,6 +87,9 @@ static void errors_name_the_place_and_what_is_near(void **state) {
         {" , \t,", "an empty list of variants"},
         {"cpu_aply", "'cpu_aply' matches no variant of this plan (there are: rolling/cpu_apply, rolling/cpu_naive, "},
         {"cpu_naive,cpu_apply tiles=2", "column 21: rolling/cpu_apply: unknown parameter 'tiles'; did you mean 'tile'?"},
+        {"cpu_*,-cpu_aply", "'cpu_aply' matches no variant of this plan (there are: "},
+        {"cpu_*,-cpu_apply tile=2", "'-cpu_apply' takes whole variants away; tunables are not expected"},
+        {"-", "column 1: a variant is expected"},
         {"cpu_apply tile=0", "column 11: rolling/cpu_apply: tile=0 is out of range"},
         {"cpu_apply tile=", "column 11: rolling/cpu_apply: tile=''"},
         {"cpu_* tile=2", "column 7: rolling/cpu_naive: "}, /* it has no tunables */
