@@ -75,7 +75,10 @@ def load(paths):
     if old_rules:
         warnings.append(f"claims judged by rules of before, left out: {old_rules}; 'rungs judge' judges them anew")
     claims = list(latest_claims.values()) + [c for lines in judged.values() for c in lines]
-    claims.sort(key=lambda c: (dates.get(c.get("run"), ""), str(c.get("scenario"))))
+    newest = {}
+    for claim in claims:  # those of a scenario stay together, in its order, though their rows be of several runs
+        newest[claim.get("scenario")] = max(newest.get(claim.get("scenario"), ""), dates.get(claim.get("run"), ""))
+    claims.sort(key=lambda c: (newest[c.get("scenario")], str(c.get("scenario"))))
     return Results(environments, ceilings, without_stand_ins(latest_rows), claims, warnings, traces_beside(paths))
 
 
