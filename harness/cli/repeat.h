@@ -15,12 +15,7 @@ typedef struct RepeatOptions {
 
 /* Entries of a CliOption table. */
 #define REPEAT_OPTIONS(o)                                                                                                          \
-    {"variants",                                                                                                                   \
-     "GLOBS",                                                                                                                      \
-     CLI_TEXT,                                                                                                                     \
-     &(o).variants,                                                                                                                \
-     "only these; commas end patterns and values: 'cuda_*,cpu_best threads=4'; -GLOB: not these",                                  \
-     NULL},                                                                                                                        \
+    {"variants", "GLOBS", CLI_TEXT, &(o).variants, "only these: 'cuda_*,-cuda_apply,cpu_best threads=4'", NULL},                   \
         {"quick", NULL, CLI_FLAG, &(o).quick, "few samples a process", NULL},                                                      \
         {"full", NULL, CLI_FLAG, &(o).full, "many samples a process", NULL},                                                       \
         {"lock", "FILE", CLI_TEXT, &(o).lock, "measure only while holding this lock, as flock(1) does; builds do not wait", NULL}, \

@@ -74,8 +74,7 @@ int command_run(int argc, char **argv) {
     RunArguments a = {.options = run_options_default(), .shard = {0, 1}};
     Progress progress = progress_make();
     const CliOption OPTIONS[] = {
-        {"variants", "GLOBS", CLI_TEXT, &a.variants,
-         "only these; commas end patterns and values: 'cuda_*,cpu_best threads=4'; -GLOB: not these", NULL},
+        {"variants", "GLOBS", CLI_TEXT, &a.variants, "only these: 'cuda_*,-cuda_apply,cpu_best threads=4'", NULL},
         {"quick", NULL, CLI_FLAG, &a.quick, "few samples: a first look", NULL},
         {"full", NULL, CLI_FLAG, &a.full, "many samples: for publication", NULL},
         {"budget", "TIME", CLI_DURATION, &a.options.budget_seconds, "start no new row after this long", NULL},
