@@ -12,12 +12,13 @@ import figures_gnuplot
 import figures_growth
 import figures_ladder
 import figures_offset
+import figures_shapes
 import figures_sizes
 import figures_timeline
 import figures_window
 import rows
 
-ALL = (figures_claims, figures_enqueue, figures_ladder, figures_sizes, figures_curves, figures_timeline, figures_window, figures_ceiling, figures_accuracy, figures_growth, figures_offset, figures_gnuplot)
+ALL = (figures_claims, figures_enqueue, figures_ladder, figures_sizes, figures_shapes, figures_curves, figures_timeline, figures_window, figures_ceiling, figures_accuracy, figures_growth, figures_offset, figures_gnuplot)
 
 
 def draw_all(results, out):

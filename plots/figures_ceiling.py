@@ -58,7 +58,7 @@ def draw_case(results, op, group, out):
     for axes, (dtype, rows) in zip(panels[0], best.items()):
         draw_panel(axes, results, rows, names)
         axes.set_title({"f64": "float64", "f32": "float32"}[dtype], fontsize=9.5)
-        axes.set_xlabel(f"share of the {r.ceiling_name(group[0])} ceiling")
+        axes.set_xlabel(f"share of its device's {r.ceiling_name(group[0])} ceiling")
     panels[0][0].set_yticks(range(len(names)), names)
     backends = sorted({row["backend"] for row in group})
     handles = [plt.Rectangle((0, 0), 1, 1, color=style.BACKEND_COLOURS.get(b, style.MUTED)) for b in backends]

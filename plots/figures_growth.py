@@ -27,13 +27,18 @@ def usable(results, op, dtype):
             and absolute(row) is not None and math.isfinite(absolute(row))]
 
 
+def rank(row):
+    """Of two rows of a variant and size: the one that was held to the op's own bound, then the worse."""
+    return not r.is_declared(row), absolute(row)
+
+
 def lines_of(group, least=LEAST_POINTS):
     """variant -> [(n, error, failed)]."""
     lines = collections.defaultdict(dict)
     for row in group:
         name = r.name_of(row)
         old = lines[name].get(size_of(row))
-        if old is None or absolute(row) < absolute(old):
+        if old is None or rank(row) > rank(old):
             lines[name][size_of(row)] = row
     lines = {name: [(n, absolute(row), row["verdict"] == "fail") for n, row in sorted(points.items())] for name, points in lines.items()}
     return {name: points for name, points in lines.items() if len(points) >= least}
@@ -51,7 +56,14 @@ def panels_of(rows):
     chosen = {}
     for key, group in groups:
         chosen.setdefault(key[2], group)
-    return list(chosen.values())[:MOST_PANELS]
+    others = [group for _, group in groups if all(group is not one for one in chosen.values())]
+    others.sort(key=growth, reverse=True)
+    return (list(chosen.values()) + others[:2])[:MOST_PANELS]  # and two more, where errors grow most
+
+
+def growth(group):
+    """By how much the error of the worst line grows from its smallest size to its largest."""
+    return max(points[-1][1] / points[0][1] for points in lines_of(group).values() if points[0][1] > 0) if any(points[0][1] > 0 for points in lines_of(group).values()) else 0
 
 
 def usual_apart(row):
@@ -82,7 +94,7 @@ def draw_panel(axes, group, styles):
     axes.set_xscale("log")
     axes.set_yscale("log")
     low, high = axes.get_ylim()
-    if high < 10 * low:  # no power of ten may lie in so little, and an axis without one tells nothing
+    if math.floor(math.log10(high)) <= math.ceil(math.log10(low)):  # fewer than two powers of ten: nothing could be read off
         axes.set_ylim(10 ** math.floor(math.log10(low)), 10 ** math.ceil(math.log10(high)))
     sizes = sorted({size_of(row) for row in group})
     powers = [n for n in sizes if math.log10(n) % 1 == 0]
@@ -107,7 +119,7 @@ def draw_op(results, op, dtype, panels, styles, out):
         axes.set_ylabel("relative error (L2 norm)")
     handles = [plt.Line2D([], [], **styles[name], markeredgewidth=0, label=name) for name in sorted(names)]
     if any(wrong for group in panels for points in lines_of(group, 2).values() for _, _, wrong in points):
-        handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.6, label="over its bound"))
+        handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.6, label="over the op's bound"))
     style.head(figure, f"Error against size: {op}, {dtype}")
     style.legend_right(figure, handles)
     return style.finish(figure, results, [row for group in panels for row in group], out, f"growth_{op}_{dtype}", layout=False)

@@ -28,14 +28,11 @@ def pick(results, op, dtype, parameter):
 
 
 def lines_of(group, parameter):
-    """variant name -> [(value, seconds)], the fastest tuning at each value; at least three points make a line."""
-    at = collections.defaultdict(list)
+    """variant name -> [(value, seconds)]; of a variant's tunings the one with most points; at least three make a line."""
+    tunings = collections.defaultdict(lambda: collections.defaultdict(dict))
     for row in group:
-        at[r.number(row, parameter)].append(row)
-    lines = collections.defaultdict(list)
-    for value in sorted(at):
-        for variant, row in choose.fastest_per_variant(at[value]).items():
-            lines[r.name_of(variant)].append((value, r.median(row)))
+        tunings[r.name_of(row)][row["spec"]][r.number(row, parameter)] = r.median(row)
+    lines = {name: sorted(min(specs.values(), key=lambda points: (-len(points), sum(points.values()))).items()) for name, specs in tunings.items()}
     lines = {name: points for name, points in lines.items() if len(points) >= 3}
     return dict(sorted(lines.items(), key=lambda item: item[1][-1][1])[:MOST_LINES])
 

@@ -63,10 +63,23 @@ def verdict_counts(claims):
     return ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict])
 
 
-def ours(claim):
+def fewest_samples(results, claim):
+    """Of the times that it is made of; None if it is not made of times."""
+    machine, mode = r.machine_of(results, claim), claim.get("mode") or "cold"
+    keys = ((machine, claim.get("case"), claim.get("variant"), mode),
+            (machine, claim.get("baseline_case") or claim.get("case"), claim.get("baseline"), claim.get("baseline_mode") or mode))
+    return min((results.times[key]["count"] for key in keys if key in results.times and results.times[key].get("count")), default=None)
+
+
+def ours(results, claim):
     value, (low, high) = claim.get("ours"), claim.get("ours_interval") or (None, None)
     if value is None:
         return "-"
+    few = fewest_samples(results, claim) if claim.get("quantity") in ("speedup", "seconds") else None
+    return interval_of(claim, value, low, high) + (f", {few} samples" if few and few < LEAST_SAMPLES else "")
+
+
+def interval_of(claim, value, low, high):
     if claim.get("quantity") == "seconds":
         return seconds_between(value, low, high)
     between = f" ({significant(low, 4)} to {significant(high, 4)})" if None not in (low, high) else ""
@@ -76,7 +89,7 @@ def ours(claim):
 def lines_of(results, numbered, machines):
     lines = []
     for number, c in numbered:
-        line = [number, c.get("statement"), c.get("hardware") or "unknown hardware", published(c), ours(c), size_of(c), modes_of(c),
+        line = [number, c.get("statement"), c.get("hardware") or "unknown hardware", published(c), ours(results, c), size_of(c), modes_of(c),
                 f"**{c['verdict']}**" if c.get("verdict") in BOLD else str(c.get("verdict"))]
         if machines > 1:
             line.insert(4, r.machine_of(results, c) if c.get("ours") is not None else "-")
@@ -115,8 +128,10 @@ def particulars(numbered):
 
 
 KINDS = (("Speed-ups", ("speedup",)), ("Times", ("seconds",)), ("Errors", ("error",)), ("Counts", ("launches", "bytes_over_minimum")))
+LEAST_SAMPLES = 6  # below it no order statistics bound a median with 95%
 HOW = ("**reproduced**: our value, with its whole 95% interval, lies within what the claim says, or within the factor that it declares. **exceeded**: faster than that. "
-       "**not reproduced**: not so. undecided: a limit lies inside our interval. \"at least\" and \"at most\" are claims of one side.")
+       "**not reproduced**: not so. undecided: a limit lies inside our interval. \"at least\" and \"at most\" are claims of one side. \"3 samples\": the interval "
+       "is from the least of them to the largest, which is less than 95%.")
 
 
 def op_of(claim):

@@ -10,6 +10,7 @@ from words import count, percent, rate, seconds, seconds_between, significant
 
 VERDICT_ORDER = {"pass": 0, "fail": 1, "error": 2, "skip": 3}
 LEAST_POINTS = 3  # values of a parameter that make a sweep
+SHAPE = ("batch", "n")  # swept together: many short rows to few long ones
 
 
 def ratio(value):
@@ -58,6 +59,20 @@ def case_table(results, rows):
     return text + (f"\n\nSkipped: {', '.join(skipped)}." if skipped else "")
 
 
+def value_of(row, swept):
+    """Of one parameter, or of several that are swept together; None if the row lacks one."""
+    values = tuple(r.number(row, name) for name in swept)
+    return None if None in values else values
+
+
+def heading(swept):
+    return " x ".join(swept)
+
+
+def value_words(values):
+    return " x ".join(count(v) for v in values)
+
+
 def sweep_label(row):
     return r.spec_name(row) + (f" (`{row['bound']['name']}`)" if r.is_declared(row) else "")
 
@@ -71,44 +86,45 @@ def sweep_cell(results, row, mode):
     return seconds(r.median(row, mode)) + (f", {percent(share, 2)}" if share else "") + (" **(!)**" if share and share > 1 else "")
 
 
-def sweep_table(results, rows, parameter, mode="cold"):
-    """Variant against the swept parameter: median and share of the ceiling; fastest at the largest value first."""
-    values = sorted({r.number(row, parameter) for row in rows})
+def sweep_table(results, rows, swept, mode="cold"):
+    """Variant against what is swept: median and share of the ceiling; fastest at the largest value first. A row that only verified takes no
+    time's place, and a value at which nothing was timed no column."""
+    values = sorted({value_of(row, swept) for row in rows if r.median(row, mode)})
     cells = collections.defaultdict(dict)
-    for row in rows:
-        cells[sweep_label(row)][r.number(row, parameter)] = row
+    for row in sorted(rows, key=lambda row: bool(r.median(row, mode))):
+        cells[sweep_label(row)][value_of(row, swept)] = row
     def order(label):
         return [r.median(cells[label][v], mode) or math.inf if v in cells[label] else math.inf for v in reversed(values)]
     lines = [[label, *(sweep_cell(results, cells[label].get(v), mode) for v in values)] for label in sorted(cells, key=lambda label: (order(label), label))]
-    short = {"window": "w"}.get(parameter, parameter)
-    return table(["variant", *(f">{short} = {count(v)}" for v in values)], [line for line in lines if any(cell not in ("-", "skip") for cell in line[1:])])
+    short = {"window": "w = "}.get(swept[0], f"{swept[0]} = ") if len(swept) == 1 else ""
+    return table(["variant", *(f">{short}{value_words(v)}" for v in values)], [line for line in lines if any(cell not in ("-", "skip") for cell in line[1:])])
 
 
-def widest_interval(rows, parameter, mode="cold"):
+def widest_interval(rows, swept, mode="cold"):
     found = []
     for row in rows:
         timed = r.timing(row, mode)
         if timed and timed.get("low") and timed.get("high"):
-            found.append((max(timed["high"] / timed["median"] - 1, 1 - timed["low"] / timed["median"]), r.spec_name(row), r.number(row, parameter)))
+            found.append((max(timed["high"] / timed["median"] - 1, 1 - timed["low"] / timed["median"]), r.spec_name(row), value_of(row, swept)))
     if not found:
         return ""
     found.sort(key=lambda item: item[0])
     widest, spec, value = found[-1]
     return (f"95% intervals of these {len(found)} medians: half of them within ±{percent(found[len(found) // 2][0])}, "
-            f"the widest ±{percent(widest)} ({spec}, {parameter} = {count(value)}).")
+            f"the widest ±{percent(widest)} ({spec}, {heading(swept)} = {value_words(value)}).")
 
 
-def sweep_text(results, rows, parameter):
-    text = sweep_table(results, rows, parameter) + "\n\n" + widest_interval(rows, parameter)
+def sweep_text(results, rows, swept):
+    text = sweep_table(results, rows, swept) + "\n\n" + widest_interval(rows, swept)
     if any(r.median(row, "hot") for row in rows):
-        text += "\n\n" + details("the same, hot", sweep_table(results, [row for row in rows if r.median(row, "hot") or row["verdict"] != "pass"], parameter, "hot"))
+        text += "\n\n" + details("the same, hot", sweep_table(results, [row for row in rows if r.median(row, "hot") or row["verdict"] != "pass"], swept, "hot"))
     return text
 
 
-def sweeps_by(rows, parameter):
-    """Groups that differ in this parameter and hold times at enough of its values."""
-    groups = choose.groups([row for row in rows if r.number(row, parameter) is not None], parameter).values()
-    return [group for group in groups if len({r.number(row, parameter) for row in group if r.median(row)}) >= LEAST_POINTS]
+def sweeps_by(rows, *swept):
+    """Groups that differ in these parameters and hold times at enough of their values."""
+    groups = choose.groups([row for row in rows if value_of(row, swept)], *swept).values()
+    return [group for group in groups if len({value_of(row, swept) for row in group if r.median(row)}) >= LEAST_POINTS]
 
 
 def find_sweeps(rows):
@@ -117,6 +133,22 @@ def find_sweeps(rows):
     found = {name: sweeps_by(rows, name) for name in names}
     best = max(names, key=lambda name: sum(bool(r.median(row)) for group in found[name] for row in group), default=None)
     return (best, found[best]) if best and found[best] else (None, [])
+
+
+def find_shapes(rows, shown):
+    """Groups that differ in shape, of the shapes with more than one row, and of those of one row that no table has yet."""
+    some = [row for row in rows if (r.number(row, "batch") or 0) > 1 or (r.number(row, "batch") == 1 and row["case"] not in shown)]
+    return [group for group in sweeps_by(some, *SHAPE) if len({r.number(row, "batch") for row in group if r.median(row)}) >= LEAST_POINTS]
+
+
+def sweeps_part(results, sweeps, swept, shown):
+    """A heading, the first table open, the others folded; their cases are shown then."""
+    parts = [f"#### Time against {heading(swept)}\n\nMedian of cold calls, and the share of the {r.ceiling_name(sweeps[0][0])} ceiling that it makes."]
+    for k, group in enumerate(sweeps):
+        text = sweep_text(results, group, swept)
+        parts.append(f"**{title(group[0], *swept)}**\n\n{text}" if k == 0 else details(title(group[0], *swept), text))
+        shown |= {row["case"] for row in group if r.median(row)}
+    return parts
 
 
 def title(row, *left_out):
@@ -161,11 +193,11 @@ def ladder_of_op(results, rows):
     if sweeps:
         sweeps.sort(key=lambda group: ("mean" not in str(group[0]["params"].get("agg")), group[0]["dtype"] != "f64", -len(group)))
         sweeps.sort(key=lambda group: -max(r.number(row, "n") or 0 for row in group) if parameter != "n" else 0)
-        parts.append(f"#### Time against {parameter}\n\nMedian of cold calls, and the share of the {r.ceiling_name(sweeps[0][0])} ceiling that it makes.")
-        for k, group in enumerate(sweeps):
-            text = sweep_text(results, group, parameter)
-            parts.append(f"**{title(group[0], parameter)}**\n\n{text}" if k == 0 else details(title(group[0], parameter), text))
-            shown |= {row["case"] for row in group}
+        parts += sweeps_part(results, sweeps, (parameter,), shown)
+    shapes = find_shapes(rows, shown)
+    if shapes:
+        shapes.sort(key=lambda group: -sum(bool(r.median(row)) for row in group))
+        parts += sweeps_part(results, shapes, SHAPE, shown)
     counted = report_counts.counts_of_op(rows[0]["op"], rows, title)
     parts += [counted] if counted else []
     groups = [[row for row in group if row["case"] not in shown] for group in by_input(rows)]
@@ -190,12 +222,12 @@ def ladder(results, pictures, why_none):
     if any((r.fraction(results, row) or 0) > 1 for row in results.rows):
         parts.append("**(!)** More than the ceiling: a wrong byte count, data that stayed in a cache, or a ceiling measured too low. Not a result to rely on.")
     how = ("How to read the tables:\n\n"
-           "- *cold*: median over single calls, the caches flushed before each, with the 95% interval of the median; *hot*: calls back to back; *graph*: a CUDA graph replayed back to back\n"
+           "- *cold*: median over single calls, the caches flushed before each, with the 95% interval of the median (of fewer than 6 samples: from the least to the largest, which is less); *hot*: calls back to back; *graph*: a CUDA graph replayed back to back\n"
            "- *GB/s*: the input read once and the output written once, over the cold median, whatever the kernel really moved; *of copy*: the share of the copy ceiling of the same device in the same run (*of read*, where the outputs are a vanishing part of the bytes: of the read ceiling)\n"
            "- *over X*: how many times faster than X in the same case\n"
            "- *error / bound*: the largest error as a multiple of what is allowed; at most 1 passes. Where a variant is held to a looser bound of its own, that bound is named "
            "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula")
     if any(report_counts.HEADING in part for part in parts):
         how += "\n" + report_counts.HOW
-    drawn = pictures_of(pictures, "ladder_", "sizes_", "curves_", "timeline_", "window_", "throughput_", "ceiling_") or why_none
+    drawn = pictures_of(pictures, "ladder_", "sizes_", "shapes_", "curves_", "timeline_", "window_", "throughput_", "ceiling_") or why_none
     return "\n\n".join([drawn, how, *parts])

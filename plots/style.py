@@ -41,20 +41,18 @@ def variant_styles(names):
 
 
 def footer_text(results, rows):
-    """Machine, driver, commit and date of the runs that the rows come from."""
-    parts = []
-    for run in sorted({row.get("run") for row in rows}, key=str):
+    """Machine, driver, commits and last day of the runs that the rows come from; a line for each machine and driver, the last two."""
+    commits = {}
+    for run in sorted({row.get("run") for row in rows}, key=lambda run: ((results.environments.get(run) or {}).get("date") or "", str(run))):
         e = results.environments.get(run) or {}
-        gpu = e.get("gpu") or {}
         words = [r.machine_name(e)]
-        if gpu.get("driver"):
-            words.append(f"driver {gpu['driver']}")
-        words.append(f"commit {(e.get('commit') or 'unknown')[:7]}{' + changes' if e.get('dirty') else ''}")
-        words.append((e.get("date") or "unknown date")[:10])
-        text = "  ·  ".join(words)
-        if text not in parts:
-            parts.append(text)
-    return "\n".join(parts[-2:])
+        if (e.get("gpu") or {}).get("driver"):
+            words.append(f"driver {e['gpu']['driver']}")
+        commit = f"{(e.get('commit') or 'unknown')[:7]}{' + changes' if e.get('dirty') else ''}"
+        found, _ = commits.get(tuple(words), ({}, None))
+        commits[tuple(words)] = {**found, commit: None}, (e.get("date") or "unknown date")[:10]
+    lines = ["  ·  ".join([*words, f"commit{'s' if len(found) > 1 else ''} {', '.join(found)}", day]) for words, (found, day) in commits.items()]
+    return "\n".join(lines[-2:])
 
 
 def lay_out(figure, footer_lines=2):

@@ -1,0 +1,114 @@
+"""Time against rows x elements of a row: table and figure; rows that only verified take no place there, a variant keeps one tuning to a line."""
+import copy
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from every_test import run_every
+
+SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).parents[2]))
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="rungs_test_shapes_"))
+LINES = [json.loads(text) for text in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
+sys.path.insert(0, str(SOURCE / "plots"))
+
+try:
+    import matplotlib
+except ImportError:
+    print("matplotlib is not installed")
+    sys.exit(77)
+
+import figures_shapes
+import figures_sizes
+import rows as r
+
+PATTERN = next(line for line in LINES if line["kind"] == "row" and line["backend"] == "cuda" and line["verdict"] == "pass" and line.get("timing"))
+SINGLE = [(1, 10**k) for k in range(3, 8)]
+MANY = [(64, 1000), (4096, 1024), (65536, 128), (100000, 64)]
+
+
+def row(variant, shape, seconds, seed=1, tunables=""):
+    line = copy.deepcopy(PATTERN)
+    batch, n = shape
+    line |= {"op": "discounted_cumsum", "variant": f"discounted_cumsum/{variant}", "spec": f"discounted_cumsum/{variant}{tunables}", "baseline": None, "seed": seed,
+             "params": {"batch": batch, "n": n, "gamma": 0.99}, "case": f"discounted_cumsum batch={batch} n={n} gamma=0.99 dtype=f32 input=normal seed={seed}", "dtype": "f32", "input": "normal"}
+    if seconds is None:
+        line |= {"timing": None, "why_not_timed": "verify only"}
+    else:
+        cold = {**PATTERN["timing"]["cold"], **dict.fromkeys(("median", "min", "max", "q1", "q3", "low", "high"), seconds), "samples": [seconds]}
+        line["timing"] = {"cold": cold}
+    return line
+
+
+def times(variant, shapes, of, **how):
+    return [row(variant, shape, of * shape[0] * shape[1], **how) for shape in shapes]
+
+
+def written(rows):
+    path = WORK / "rows.jsonl"
+    path.write_text("".join(json.dumps(line) + "\n" for line in [line for line in LINES if line["kind"] in ("environment", "ceilings")] + rows))
+    return path
+
+
+def tables_of(rows):
+    """Heading of a sweep -> [column names, {variant: cells}]."""
+    out = WORK / "REPORT.md"
+    done = subprocess.run([sys.executable, str(SOURCE / "plots/report.py"), str(written(rows)), "--out", str(out), "--figures", str(WORK / "drawn")], capture_output=True, text=True)
+    assert done.returncode == 0 and "Traceback" not in done.stderr, done.stderr
+    found = {}
+    for name, table in re.findall(r"#### Time against ([^\n]+)\n.*?\n(\|.*?)\n\n", out.read_text(), re.S):
+        head, _, *lines = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in table.splitlines()]
+        found[name] = head[1:], {line[0]: line[1:] for line in lines}
+    return found
+
+
+ROWS = times("cuda_a", SINGLE + MANY, 1e-12) + times("cuda_b", SINGLE + MANY, 3e-12)
+
+
+def test_two_tables():
+    found = tables_of(ROWS)
+    columns, lines = found["n"]
+    assert columns == ["n = 1000", "n = 10000", "n = 100000", "n = 1e6", "n = 1e7"], columns
+    columns, lines = found["batch x n"]
+    assert columns == ["64 x 1000", "4096 x 1024", "65536 x 128", "100000 x 64"], columns
+    assert list(lines) == ["cuda_a", "cuda_b"], "the fastest first"
+    assert lines["cuda_b"][1].startswith("12.6 us"), lines
+
+
+def test_what_was_only_verified_takes_no_place():
+    found = tables_of(ROWS + [row("cuda_a", SINGLE[1], None, seed=2), row("cuda_b", (1, 2049), None), row("cuda_a", (300, 7), None)])
+    columns, lines = found["n"]
+    assert "n = 2049" not in columns, columns
+    assert lines["cuda_a"][1].startswith("10.0 ns"), "the time of seed 1 stays"
+    assert "300 x 7" not in found["batch x n"][0]
+
+
+def test_few_shapes_make_no_table():
+    assert "batch x n" not in tables_of(times("cuda_a", SINGLE + MANY[:2], 1e-12))
+
+
+def test_a_line_has_one_tuning():
+    results = r.load([written(ROWS + times("cuda_a", SINGLE[-1:], 1e-13, tunables=" threads=512"))])
+    lines = figures_sizes.lines_of(figures_sizes.pick(results, "discounted_cumsum", "f32", "n"), "n")
+    assert lines["cuda_a"][-1] == (1e7, 1e-12 * 1e7), "not the other tuning's, which has one point"
+
+
+def test_the_figure():
+    results = r.load([written(ROWS)])
+    drawn = figures_shapes.draw(results, WORK / "figures")
+    assert [path.name for path, _ in drawn] == ["shapes_discounted_cumsum_f32.png"], drawn
+    group = figures_shapes.pick(results, "discounted_cumsum", "f32")
+    shapes = sorted({(line["params"]["batch"], line["params"]["n"]) for line in group})
+    assert shapes == SINGLE + MANY, "four shapes without those of one row are few"
+    assert figures_shapes.lines_of(group, shapes)["cuda_b"][-1] == (len(shapes) - 1, 3e-12 * 6400000)
+
+
+try:
+    failures = run_every(globals())
+finally:
+    shutil.rmtree(WORK)
+sys.exit(1 if failures else 0)
