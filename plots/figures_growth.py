@@ -21,10 +21,18 @@ def absolute(row):
     return r.worst_error(row, "l2_relative")
 
 
+def by_output(row):
+    """A row of two outputs, such as two gradients, as two rows, each with a parameter that names its output; else the row as it is."""
+    errors = row.get("errors") or {}
+    if len(errors) != 2:
+        return [row]
+    wrong = {name: row["verdict"] == "fail" and not (e.get("max_ratio") or 0) <= 1 or bool(e.get("incomparable")) for name, e in errors.items()}
+    return [{**row, "errors": {name: e}, "params": {**row["params"], "output": name}, "verdict": "fail" if wrong[name] else "pass"} for name, e in errors.items()]
+
+
 def usable(results, op, dtype):
-    rows = choose.on_main_machine(results, results.rows)
-    return [row for row in rows if row["op"] == op and row.get("dtype") == dtype and size_of(row) and row["verdict"] in ("pass", "fail")
-            and absolute(row) is not None and math.isfinite(absolute(row))]
+    rows = [row for row in choose.on_main_machine(results, results.rows) if row["op"] == op and row.get("dtype") == dtype and size_of(row) and row["verdict"] in ("pass", "fail")]
+    return [part for row in rows for part in by_output(row) if absolute(part) is not None and math.isfinite(absolute(part))]
 
 
 def rank(row):
@@ -49,13 +57,13 @@ def decades(sizes):
 
 
 def panels_of(rows):
-    """Groups that differ in n only, those with most variants over the widest range of sizes first, at most one per input."""
+    """Groups that differ in n only, those with most variants over the widest range of sizes first, at most one per input and output."""
     groups = [(key, group) for key, group in choose.groups(rows, "n", "rows").items() if len(lines_of(group)) > 1 and any(absolute(row) > 0 for row in group)]
     groups = [(key, group) for key, group in groups if max(absolute(row) for row in group) > 1e-17]  # more than a rounding of the truth itself
     groups.sort(key=lambda item: (-decades([size_of(row) for row in item[1]]) * len(lines_of(item[1])), str(item[0])))
     chosen = {}
     for key, group in groups:
-        chosen.setdefault(key[2], group)
+        chosen.setdefault((key[2], group[0]["params"].get("output")), group)
     others = [group for _, group in groups if all(group is not one for one in chosen.values())]
     others.sort(key=growth, reverse=True)
     return (list(chosen.values()) + others[:2])[:MOST_PANELS]  # and two more, where errors grow most
@@ -63,7 +71,7 @@ def panels_of(rows):
 
 def growth(group):
     """By how much the error of the worst line grows from its smallest size to its largest."""
-    return max(points[-1][1] / points[0][1] for points in lines_of(group).values() if points[0][1] > 0) if any(points[0][1] > 0 for points in lines_of(group).values()) else 0
+    return max((points[-1][1] / points[0][1] for points in lines_of(group).values() if points[0][1] > 0), default=0)
 
 
 def usual_apart(row):
