@@ -22,17 +22,17 @@ def absolute(row):
 
 
 def by_output(row):
-    """A row of two outputs, such as two gradients, as two rows, each with a parameter that names its output; else the row as it is."""
+    """A row as one for each output, with a parameter that names it."""
     errors = row.get("errors") or {}
-    if len(errors) != 2:
-        return [row]
     wrong = {name: row["verdict"] == "fail" and not (e.get("max_ratio") or 0) <= 1 or bool(e.get("incomparable")) for name, e in errors.items()}
     return [{**row, "errors": {name: e}, "params": {**row["params"], "output": name}, "verdict": "fail" if wrong[name] else "pass"} for name, e in errors.items()]
 
 
 def usable(results, op, dtype):
     rows = [row for row in choose.on_main_machine(results, results.rows) if row["op"] == op and row.get("dtype") == dtype and size_of(row) and row["verdict"] in ("pass", "fail")]
-    return [part for row in rows for part in by_output(row) if absolute(part) is not None and math.isfinite(absolute(part))]
+    if len({name for row in rows for name in row.get("errors") or {}}) == 2:  # such as two gradients
+        rows = [part for row in rows for part in by_output(row)]
+    return [row for row in rows if absolute(row) is not None and math.isfinite(absolute(row))]
 
 
 def rank(row):
