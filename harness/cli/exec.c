@@ -93,6 +93,10 @@ static Status check_outputs(const Exec *e) {
         TRY(known_array("out", e->out.names[k], e->out_shapes, e->op->out_count, &i));
         if (!registry_gives(e->choice.entry, e->out.names[k]))
             return status_fail(STATUS_INVALID, "--out %s=...: %s does not give it", e->out.names[k], e->choice.entry->id);
+        for (int j = 0; j < k; j++)
+            if (strcmp(e->out.values[j], e->out.values[k]) == 0)
+                return status_fail(STATUS_INVALID, "--out %s=%s and --out %s=%s: a file for each is expected", e->out.names[j],
+                                   e->out.values[j], e->out.names[k], e->out.values[k]);
     }
     return STATUS_OK;
 }
