@@ -23,9 +23,9 @@ def absolute(row):
 
 def by_output(row):
     """A row as one for each output, with a parameter that names it."""
-    errors = row.get("errors") or {}
-    wrong = {name: row["verdict"] == "fail" and not (e.get("max_ratio") or 0) <= 1 or bool(e.get("incomparable")) for name, e in errors.items()}
-    return [{**row, "errors": {name: e}, "params": {**row["params"], "output": name}, "verdict": "fail" if wrong[name] else "pass"} for name, e in errors.items()]
+    def verdict(e):
+        return "fail" if (e.get("max_ratio") or 0) > 1 or e.get("incomparable") else "pass"
+    return [{**row, "errors": {name: e}, "params": {**row["params"], "output": name}, "verdict": verdict(e)} for name, e in (row.get("errors") or {}).items()]
 
 
 def usable(results, op, dtype):
@@ -61,10 +61,10 @@ def panels_of(rows):
     groups = [(key, group) for key, group in choose.groups(rows, "n", "rows").items() if len(lines_of(group)) > 1 and any(absolute(row) > 0 for row in group)]
     groups = [(key, group) for key, group in groups if max(absolute(row) for row in group) > 1e-17]  # more than a rounding of the truth itself
     groups.sort(key=lambda item: (-decades([size_of(row) for row in item[1]]) * len(lines_of(item[1])), str(item[0])))
-    chosen = {}
+    chosen, others = {}, []
     for key, group in groups:
-        chosen.setdefault((key[2], group[0]["params"].get("output")), group)
-    others = [group for _, group in groups if all(group is not one for one in chosen.values())]
+        if chosen.setdefault((key[2], group[0]["params"].get("output")), group) is not group:
+            others.append(group)
     others.sort(key=growth, reverse=True)
     return (list(chosen.values()) + others[:2])[:MOST_PANELS]  # and two more, where errors grow most
 

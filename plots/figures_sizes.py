@@ -1,5 +1,6 @@
 """Time against a size of the problem, one line per variant, on logarithmic axes; the published curves beside ours where the source printed a table."""
 import collections
+import functools
 
 import matplotlib.pyplot as plt
 
@@ -27,23 +28,23 @@ def pick(results, op, dtype, parameter):
     return best
 
 
-def lines_of(group, parameter):
-    """variant name -> [(value, seconds)]; of a variant's tunings the one with most points; at least three make a line."""
+def lines_of(group, place_of):
+    """variant name -> [(place_of(row), seconds)]; of a variant's tunings the one with most points; at least three make a line."""
     tunings = collections.defaultdict(lambda: collections.defaultdict(dict))
     for row in group:
-        tunings[r.name_of(row)][row["spec"]][r.number(row, parameter)] = r.median(row)
+        tunings[r.name_of(row)][row["spec"]][place_of(row)] = r.median(row)
     lines = {name: sorted(min(specs.values(), key=lambda points: (-len(points), sum(points.values()))).items()) for name, specs in tunings.items()}
     lines = {name: points for name, points in lines.items() if len(points) >= 3}
     return dict(sorted(lines.items(), key=lambda item: item[1][-1][1])[:MOST_LINES])
 
 
-def copy_line(results, group, parameter):
-    """[(value, seconds)] that copying (or reading) the problem's bytes takes at the ceiling of the same run."""
+def copy_line(results, group, place_of):
+    """[(place_of(row), seconds)] that copying (or reading) the problem's bytes takes at the ceiling of the same run."""
     points = {}
     for row in group:
         ceiling = r.ceiling(results, row)
         if r.device_of(row) == "cuda" and ceiling and r.work_bytes(row):
-            points[r.number(row, parameter)] = r.work_bytes(row) / ceiling
+            points[place_of(row)] = r.work_bytes(row) / ceiling
     return sorted((value, time) for value, time in points.items() if time > SHORTEST)
 
 
@@ -70,7 +71,8 @@ def time_ticks(axes):
 
 
 def draw_group(results, op, dtype, parameter, group, styles, out):
-    lines = lines_of(group, parameter)
+    place_of = functools.partial(r.number, name=parameter)
+    lines = lines_of(group, place_of)
     values = sorted({r.number(row, parameter) for row in group})
     printed = published.series(op, parameter, group[0])
     panels = 2 if printed else 1
@@ -81,7 +83,7 @@ def draw_group(results, op, dtype, parameter, group, styles, out):
         grid[0, 0].set_title(f"published:\n{printed.hardware}", fontsize=8.5)
         mine.set_title(f"measured:\n{r.machine_of(results, group[0])}", fontsize=8.5)
     draw_lines(mine, lines, styles)
-    floor = copy_line(results, group, parameter)
+    floor = copy_line(results, group, place_of)
     if len(floor) > 1:
         mine.plot(*zip(*floor), color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
     for axes in grid[0]:
@@ -105,5 +107,5 @@ def draw(results, out):
                 group = pick(results, op, dtype, parameter)
                 if group:
                     png = draw_group(results, op, dtype, parameter, group, styles, out)
-                    pictures.append((png, f"Time against {PARAMETERS[parameter]} for {op}, {dtype}, {len(lines_of(group, parameter))} variants"))
+                    pictures.append((png, f"Time against {PARAMETERS[parameter]} for {op}, {dtype}, {len(lines_of(group, functools.partial(r.number, name=parameter)))} variants"))
     return pictures

@@ -93,7 +93,7 @@ def test_few_shapes_make_no_table():
 
 def test_a_line_has_one_tuning():
     results = r.load([written(ROWS + times("cuda_a", SINGLE[-1:], 1e-13, tunables=" threads=512"))])
-    lines = figures_sizes.lines_of(figures_sizes.pick(results, "discounted_cumsum", "f32", "n"), "n")
+    lines = figures_sizes.lines_of(figures_sizes.pick(results, "discounted_cumsum", "f32", "n"), lambda line: line["params"]["n"])
     assert lines["cuda_a"][-1] == (1e7, 1e-12 * 1e7), "not the other tuning's, which has one point"
 
 
@@ -104,7 +104,8 @@ def test_the_figure():
     group = figures_shapes.pick(results, "discounted_cumsum", "f32")
     shapes = sorted({(line["params"]["batch"], line["params"]["n"]) for line in group})
     assert shapes == SINGLE + MANY, "four shapes without those of one row are few"
-    assert figures_shapes.lines_of(group, shapes)["cuda_b"][-1] == (len(shapes) - 1, 3e-12 * 6400000)
+    lines = figures_sizes.lines_of(group, lambda line: shapes.index((line["params"]["batch"], line["params"]["n"])))
+    assert lines["cuda_b"][-1] == (len(shapes) - 1, 3e-12 * 6400000)
 
 
 try:
