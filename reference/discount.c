@@ -44,7 +44,14 @@ Array discount_reset(const Case *problem) {
     return array;
 }
 
+static bool is_unrounded(const Case *problem) {
+    return params_has(&problem->params, "reference") && params_choice(&problem->params, "reference") == 1;
+}
+
 Status discount_check(const Case *problem) {
+    if (is_unrounded(problem) && params_choice(&problem->params, "gamma_per") != GAMMA_ALL)
+        return status_fail(STATUS_INVALID, "reference=unrounded gamma_per=%s: only the gamma of gamma_per=all is written anywhere",
+                           params_text(&problem->params, "gamma_per"));
     if ((double)batch_of(problem) * (double)n_of(problem) <= ELEMENTS_MAX) return STATUS_OK;
     return status_fail(STATUS_INVALID, "batch=%zu n=%zu: more than 2^46 elements", batch_of(problem), n_of(problem));
 }
@@ -99,6 +106,15 @@ static Status expect_finite(const Array *array, const char *name) {
     return STATUS_OK;
 }
 
+/* Variants ask the parameter whether powers of a discount fit; where all share the one of an array, that is the parameter. */
+static Status set_discount(const Array *gamma, Case *problem) {
+    if (!gamma->data) return STATUS_OK;
+    char text[32];
+    const double value = gamma->dtype == DTYPE_F32 ? (double)*(const float *)gamma->data : *(const double *)gamma->data;
+    snprintf(text, sizeof text, "%.17g", value);
+    return params_set(&problem->params, "gamma", text);
+}
+
 static Status adopt_gamma(const Array *gamma, const Array *x, Case *problem) {
     if (gamma->rank < 0) return STATUS_OK; /* made from the parameters */
     TRY(expect_floats(gamma, "gamma", problem));
@@ -106,6 +122,7 @@ static Status adopt_gamma(const Array *gamma, const Array *x, Case *problem) {
     const bool row = gamma->rank == 1 && gamma->shape[0] == batch_of(problem) && x->rank == 2;
     if (!one && !row && !like_x(gamma, x)) return refuse_shape(gamma, "gamma", "[1], [batch] or the shape of x", x);
     TRY(expect_finite(gamma, "gamma"));
+    if (one) TRY(set_discount(gamma, problem));
     return params_set(&problem->params, "gamma_per", DISCOUNT_GAMMAS[one ? GAMMA_ALL : row ? GAMMA_ROW : GAMMA_ELEMENT]);
 }
 
@@ -161,7 +178,7 @@ Discount discount_of(const Case *problem, const Array *gamma, const Array *reset
     return (Discount){
         .left = params_choice(&problem->params, "direction") == 1,
         .f32 = problem->dtype == DTYPE_F32,
-        .unrounded = params_has(&problem->params, "reference") && params_choice(&problem->params, "reference") == 1,
+        .unrounded = is_unrounded(problem),
         .gamma_per = (DiscountGamma)params_choice(&problem->params, "gamma_per"),
         .batch = batch_of(problem),
         .n = n,

@@ -13,6 +13,9 @@ typedef enum EwmBound { EWM_SCAN, EWM_TRUNCATED, EWM_TEXTBOOK } EwmBound;
 
 enum { EWM_TRUNCATED_SPANS = 10 /* terms that the bound `truncated` keeps, in spans */ };
 
+/* A weight that is none beside that of the latest observation: the truth forgets it, variants may. */
+#define EWM_FADED 0x1p-1000
+
 /* The case as the truth uses it. */
 typedef struct Ewm {
     EwmAgg agg;
@@ -40,6 +43,7 @@ typedef struct EwmState {
     double square_travelled;
     double spread_travelled;
     double mean_error; /* sum w e^2 of the errors e of the means on the way */
+    double largest;    /* max |x|, not scaled */
     double kept;       /* share of the older observations' weight that the latest left, as a logarithm, summed up */
 } EwmState;
 

@@ -36,7 +36,7 @@ static void observe_spread(EwmState *state, Dd old_share, Dd new_share, Dd befor
 /* A step of time, before its observation if there is one: everything is older. */
 static void state_age(const Ewm *self, EwmState *state) {
     state->weight = dd_multiply(state->weight, self->q);
-    if (!(state->weight.hi > 0x1p-1000)) state->weight = dd_from(0);
+    if (!(state->weight.hi > EWM_FADED)) state->weight = dd_from(0);
     state->gap++;
     state->travelled += state->magnitude;
     state->age += 1;
@@ -101,6 +101,7 @@ static void state_take(const Ewm *self, EwmState *state, double x, EwmErrors *er
     if (!observed) return;
     if (isfinite(x)) state_rescale(self, state, x, errors);
     const double finite = isfinite(x) ? x * errors->scale : 0, special = isfinite(x) ? 0 : x;
+    if (isfinite(x)) state->largest = fmax(state->largest, fabs(x));
     if (state->count == 0)
         state_begin(self, state, finite, errors);
     else
@@ -111,6 +112,12 @@ static void state_take(const Ewm *self, EwmState *state, double x, EwmErrors *er
 /* A value beyond the dtype's range is the infinity that rounding to the dtype gives. */
 static double in_range(const Ewm *self, double value) {
     return self->f32 && fabs(value) >= 0x1.ffffffp127 ? copysign(INFINITY, value) : value;
+}
+
+/* What weights that have faded may leave behind or take away: a weight is in units of the latest, which is alpha or 1. */
+static double faded(const Ewm *self, const EwmState *state, double scale) {
+    const double share = 4 * EWM_FADED / self->alpha.hi, root = sqrt(share) * state->largest * scale;
+    return self->agg == EWM_MEAN ? share * state->largest : root * root / state->pairs.hi;
 }
 
 /* dropped: the error by what `truncated` leaves out, of a mean or an uncorrected variance. */
@@ -124,12 +131,13 @@ static void settle(const Ewm *self, const EwmState *state, const EwmErrors *erro
     }
     if (self->agg == EWM_MEAN) {
         *value = state->special != 0 ? state->special : in_range(self, state->mean.hi / scale);
-        if (isfinite(*value) && self->q.hi > 0) *tolerance = (ewm_mean_error(errors, state) + dropped) / scale;
+        if (isfinite(*value) && self->q.hi > 0)
+            *tolerance = (ewm_mean_error(errors, state) + dropped) / scale + faded(self, state, scale);
     } else if (state->special != 0 || state->count < 2 || !(state->pairs.hi > 0)) {
         *value = NAN;
     } else {
         const Dd variance = dd_divide(state->spread, state->pairs);
-        const double error = ewm_variance_error(errors, self->bound, state) + dropped / state->pairs.hi;
+        const double error = ewm_variance_error(errors, self->bound, state) + dropped / state->pairs.hi + faded(self, state, scale);
         const bool root = self->agg == EWM_STD;
         *value = in_range(self, root ? dd_sqrt(variance).hi / scale : variance.hi / scale / scale);
         if (isfinite(*value))
@@ -153,7 +161,12 @@ static double past_dropped(const Ewm *self, const EwmPast *past, const EwmState 
     if (!(share < 0.5)) return DBL_MAX;
     const double old = (mean ? share : sqrt(share)) * past->size[i - past->window] * scale, about = state->mean.hi;
     if (mean) return 1.01 / (1 - share) * (old + share * fabs(about));
-    return 1.01 / (1 - share) * (share * (3 * state->spread.hi + 2 * about * about) + 2 * old * old);
+    /* What the shares that are left grow by, 1 / (1 - share), the bias correction has twice: 1 - pairs is a sum of their squares.
+     */
+    const double pairs = state->pairs.hi, corrected = pairs > 0 ? 2 * share * (1 - pairs) / pairs : 0;
+    if (!(corrected < 0.5)) return DBL_MAX;
+    return 1.01 / (1 - share) / (1 - corrected) *
+           ((3 * share + corrected) * state->spread.hi + 2 * share * about * about + 2 * old * old);
 }
 
 static void run(const Ewm *self, EwmPast *past, Truth *out) {

@@ -23,11 +23,17 @@
     F(mixed, "both signs, magnitudes from 2^-40 to 2^40")                                                                          \
     F(denormal, "subnormal numbers of the dtype, both signs")                                                                      \
     F(naninf, "U(0,1) with a NaN, a +inf and a -inf near each other in every 100000 elements")                                     \
+    F(gaps, "N(0,1) with runs of NaN: up to 64 in every 128 elements, 128 at most")                                                \
     F(sorted, "ascending, in (0,1)")                                                                                               \
     F(heavytail, "Cauchy: no mean, no variance")                                                                                   \
     F(huge, "U(-1,1) times 2^34 in f32, 2^258 in f64: fourth powers overflow")
 
-enum { KEYS = 4, PERIOD = 100000 /* elements per planted event */, CLUSTER = 512 /* elements that hold one of each, naninf */ };
+enum {
+    KEYS = 4,
+    PERIOD = 100000 /* elements per planted event */,
+    CLUSTER = 512 /* elements that hold one of each, naninf */,
+    GAP_MAX = 64 /* NaN in every 2 GAP_MAX elements */
+};
 
 /* What the elements of one array have in common. */
 typedef struct Draw {
@@ -102,6 +108,12 @@ static double naninf_at(const Draw *d, size_t i) {
         if ((at - start) % third == (bits >> 8) % third) return planted[(which + rng_at(d->key[3], period)) % 3];
     }
     return uniform_at(d, i);
+}
+
+static double gaps_at(const Draw *d, size_t i) {
+    const size_t block = i / (2 * GAP_MAX), at = i % (2 * GAP_MAX);
+    const size_t start = rng_at(d->key[2], block) % (GAP_MAX + 1), length = rng_at(d->key[3], block) % (GAP_MAX + 1);
+    return at >= start && at < start + length ? NAN : normal_at(d, i);
 }
 
 static double sorted_at(const Draw *d, size_t i) {

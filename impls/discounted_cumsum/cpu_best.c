@@ -9,8 +9,9 @@
  * Traffic: each element once in and once out; long rows twice in, the second time from the cache.
  * Rounding: in double, to the dtype once, with at most 3 + n/8 steps in a chain and powers of gamma by squaring; what goes from block to
  *   block is double. Short rows and windows: in the dtype.
- * Limits: windows with n / k below the number of cores leave cores idle. k > 32: |gamma|^(k-1) within the range of the dtype. A partial sum that passes the range is an
- *   infinity, even if the whole sum comes back.
+ * Limits: windows with n / k below the number of cores leave cores idle. k > 32: |gamma|^(k-1) within the range of
+ *   the dtype. A partial sum that passes the range is an infinity, even if the whole sum comes back; in long rows, and with more
+ *   than one thread, what follows a whole sum that did may come back.
  * Origin: Blelloch (1990) for the affine scan; a chain of blocks with the carry handed on: Yan et al., StreamScan (2013). */
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")

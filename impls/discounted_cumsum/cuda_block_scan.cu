@@ -5,7 +5,8 @@
  * Traffic: 1 read and 1 write of n a row; 2 reads and 1 write where rows are cut into strips. k: 2 reads, 2 writes and one gather.
  * Rounding: float data within a thread in float, between threads in double; powers by squaring; depth about 4 + log2(n) and one for each
  *   tile of a strip.
- * Limits: 2^31 - 1 blocks. k > 128: |gamma|^(k-1) within the range of double. A partial sum that passes the range is an infinity, even if the whole sum comes back.
+ * Limits: 2^31 - 1 blocks. k > 128: |gamma|^(k-1) within the range of double. A partial sum that passes the range is an infinity,
+ *   even if the whole sum comes back; what follows a whole sum that did may come back.
  * Origin: Blelloch 1990, Prefix sums and their applications (recurrences as scans); k terms: van Herk 1992, Gil and Werman 1993. */
 #include "common/discounted_cumsum/window.cuh"
 

@@ -4,7 +4,7 @@
  * Traffic: 1 read and 1 write of n, and CUB's look-back.
  * Rounding: trees whose shape CUB chooses, by the time when blocks finish: the last bits may differ from run to run. Maps are of the
  *   dtype.
- * Limits: no sums of k terms.
+ * Limits: no sums of k terms. What follows a sum that passed the range may come back.
  * Origin: Merrill and Garland 2016 (decoupled look-back), in CUB; Blelloch 1990 for the operator. */
 #include "common/discounted_cumsum/cub.cuh"
 

@@ -3,7 +3,7 @@
  * groups (gamma^(h+j) = gamma^h gamma^j), and by squaring later on.
  * Traffic: 1 read and 1 write of n, then log2(n / 2048) times half of y read and written; with factors twice that.
  * Rounding: a tree of depth log2(n), and that of the powers, of the same depth.
- * Limits: none on n; 2^31 - 1 blocks. Sums of k terms: as cuda_log_stage.
+ * Limits: none on n; 2^31 - 1 blocks. Sums of k terms, and sums after one that passed the range: as cuda_log_stage.
  * Origin: cuda_log_stage. */
 #include "common/discounted_cumsum/stage_tile.cuh"
 

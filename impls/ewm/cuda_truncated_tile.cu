@@ -29,7 +29,7 @@ template <typename State> constexpr bool IS_MEAN = true;
 template <> constexpr bool IS_MEAN<EwmDecayed<WeightedMoments>> = false;
 template <> constexpr bool IS_MEAN<EwmRestarted<WeightedMoments>> = false;
 
-/* Is the first observation of a window to be told that it is not that of its series? */
+/* Is the first observation of a window weighted by how long before it another one was? */
 template <typename State> constexpr bool FORGETS = false;
 template <typename Bag> constexpr bool FORGETS<EwmRestarted<Bag>> = true;
 
@@ -78,11 +78,27 @@ template <typename T> __device__ void update_running(const EwmView<T> &view, con
     }
 }
 
+/* A factor of the weights below which nothing of them is seen. */
+constexpr double FADED = 0x1p-64;
+
+/* The decay from the last observation before element `begin` up to the element before it: 1 if that is the observation; a cut if
+ * its series has none, or none that is still seen. */
+template <typename T> __device__ double decay_before(const EwmView<T> &view, size_t begin) {
+    double decay = 1;
+    for (size_t j = begin; j > 0 && !(view.starts && view.starts[j]); j--) {
+        if (view.x[j - 1] == view.x[j - 1]) return decay;
+        decay *= view.rule.q;
+        if (!(decay > FADED * view.rule.alpha)) break;
+    }
+    return affine_cut<double>();
+}
+
 template <typename State, typename T> __device__ void update_state(const EwmView<T> &view, const Place<T> &place) {
     const size_t begin = place.first - place.history;
     const T *x = place.x - place.history;
     const unsigned char *marks = place.starts ? place.starts - place.history : NULL;
     State state;
+    if constexpr (FORGETS<State>) state.lead = decay_before(view, begin);
     for (unsigned j = 0; j < place.history + place.count; j++) {
         state.push(view.rule, (double)x[j], begin + j == 0 || (marks && marks[j]));
         if constexpr (FORGETS<State>) state.forget_earlier();

@@ -45,6 +45,52 @@ def check_exact(folder):
     expect(count == 60, "60 gaps and infinities")
 
 
+def check_tile(folder):
+    """Gaps that begin before a thread's window of 80 elements and end within it, and scattered observations."""
+    import numpy
+
+    rng, cases = numpy.random.default_rng(9), 0
+    for begin, length in ((90, 60), (70, 20), (20, 75), (0, 40), (100, 79)):
+        x = rng.normal(size=400) + 5
+        x[begin : begin + length] = math.nan
+        x[begin + length + 1 : begin + length + 40 : 3] = math.nan
+        numpy.save(folder / "x.npy", x)
+        for agg, adjust in (("mean", "true"), ("mean", "false"), ("var", "true"), ("std", "false")):
+            for segments in (False, True):
+                given = []
+                if segments:
+                    numpy.save(folder / "s.npy", (numpy.arange(400) % 131 == 130).astype("u1"))
+                    given = ["--in", f"starts={folder}/s.npy"]
+                done = call("exec", f"ewm/{TILE}", "--emulate", "--check", "--in", f"x={folder}/x.npy", *given, "--out", f"y={folder}/y.npy",
+                            "--set", "span=8", "--set", f"agg={agg}", "--set", f"adjust={adjust}")
+                if done.returncode != 0:
+                    expect(False, f"{TILE} over {length} NaN from {begin}, agg={agg} adjust={adjust}, {'' if segments else 'no '}segments", done)
+                cases += 1
+    expect(cases == 40, "40 gaps that the window of the truncated tile sees the end of")
+    impulse = numpy.zeros(2000)
+    impulse[1000] = 1
+    numpy.save(folder / "x.npy", impulse)
+    for agg in ("var", "std"):  # what the window drops counts in the correction, where few observations make up most of the weight
+        done = call("exec", f"ewm/{TILE}", "--emulate", "--check", "--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy", "--set", "span=1.5",
+                    "--set", f"agg={agg}")
+        expect(done.returncode == 0, f"{TILE} forgets an impulse at span 1.5, {agg}", done)
+
+
+def check_large(folder):
+    """The largest double fades to what its weight is, or to nothing, from each state."""
+    import numpy
+
+    x = numpy.random.default_rng(10).normal(size=6000) * 1e-12
+    x[[10, 3999]] = 1.7e308
+    x[4000:5000] = math.nan
+    numpy.save(folder / "x.npy", x)
+    for adjust in ("true", "false"):
+        for variant in ("cpu_sequential", "cpu_best", *SCANS):
+            done = call("exec", f"ewm/{variant}", *(["--emulate"] if variant in SCANS else []), "--check", "--in", f"x={folder}/x.npy",
+                        "--out", f"y={folder}/y.npy", "--set", "span=3", "--set", f"adjust={adjust}")
+            expect(done.returncode == 0, f"{variant} forgets 1.7e308, adjust={adjust}", done)
+
+
 def run(folder, what, *variants):
     out = folder / "rows.jsonl"
     out.unlink(missing_ok=True)
@@ -58,6 +104,8 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         check_exact(folder)
+        check_tile(folder)
+        check_large(folder)
 
         for mode in ("nan=decay", "nan=propagate"):
             done, found = run(folder, f"ewm n=8000 span=30 input=naninf {mode}", TILE, *SCANS)

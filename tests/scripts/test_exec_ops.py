@@ -126,7 +126,15 @@ def cumsum(bench, rng):
         bench.agree(variant, {"x": x}, {"y": discounted(x, factors["one"], terms=7)}, "gamma=0.9", "k=7")
     bench.agree("discounted_cumsum/cpu_best", {"x": x[0]}, {"y": discounted(x[:1], factors["one"])[0]}, "gamma=0.9")  # [n] in, [n] out
     bench.agree("discounted_cumsum/cpu_best", {"x": x, "gamma": np.array(0.9)}, {"y": discounted(x, factors["one"])})
+    # What a variant makes of the discount it makes of the array's: 2^128 is no float, and 2^1024 no double.
+    large = np.array([2.0])
+    for name, dtype, terms, words in (("cpu_best", "f4", 130, ["gamma=2", "^129", "f32"]), ("cuda_log_stage", "f8", 2250, ["gamma=2", "^1024", "f64"])):
+        for variant in variants_of("discounted_cumsum", name):
+            ones = np.ones((1, 2300), dtype)
+            bench.refuse(variant, {"x": ones, "gamma": large.astype(dtype)}, ["y"], f"k={terms}", words=words, code=4)
     narrow = x.astype("f4")
+    bench.agree("discounted_cumsum/cpu_best", {"x": narrow, "gamma": np.array([0.9], "f4")}, {"y": discounted(x, np.array([0.9]))},
+                "reference=unrounded", rtol=1e-6)
     bench.agree("discounted_cumsum/cpu_best", {"x": narrow, "reset": reset}, {"y": discounted(x, factors["one"], reset=reset)}, "gamma=0.9", rtol=1e-6)
     for variant in variants_of("discounted_cumsum", "cuda_cub_scan"):
         bench.agree(variant, {"x": x, "gamma": factors["row"]}, {"y": discounted(x, factors["row"])})
@@ -165,6 +173,7 @@ def cumsum_refuses(bench):
     bench.refuse(variant, {**x, **one}, y, "gamma_per=row", words=["gamma_per=row", "gamma_per=all"])
     bench.refuse(variant, x, y, "gamma_per=row", words=["'gamma' is missing", "f64[3]"])
     bench.refuse(variant, x, y, "reset=mask", words=["'reset' is missing", "u8[3, 8]"])
+    bench.refuse(variant, {**x, "gamma": np.ones(3)}, y, "reference=unrounded", words=["reference=unrounded", "gamma_per=row", "gamma_per=all"])
     bench.refuse(variant, x, y, "direction=up", words=["direction='up'", "right, left"])
     bench.refuse(variant, x, y, "k=-1", words=["k=-1", "range"])
     bench.refuse(variant, x, ["dx"], words=["dx", "known: y"])

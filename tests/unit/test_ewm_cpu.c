@@ -33,9 +33,9 @@ static void shapes(void **state) {
 
 static void every_family(void **state) {
     (void)state;
-    static const char *const families[] = {"uniform",   "ones",      "ramp",      "constant",  "integers",
-                                           "offset1e3", "offset1e6", "offset1e8", "spike1e16", "alternating",
-                                           "mixed",     "denormal",  "naninf",    "sorted",    "heavytail"};
+    static const char *const families[] = {"uniform",   "ones",      "ramp",      "constant",    "integers", "offset1e3",
+                                           "offset1e6", "offset1e8", "spike1e16", "alternating", "mixed",    "denormal",
+                                           "naninf",    "gaps",      "sorted",    "heavytail"};
     for (size_t f = 0; f < COUNT(families); f++) every_mode(3003, "", families[f], "", "2");
 }
 

@@ -81,7 +81,8 @@ static void bits_are_pinned(void **state) {
         {"spike1e16", UINT64_C(0xc574faefca527899)}, {"alternating", UINT64_C(0x18f944ea209ea4de)},
         {"mixed", UINT64_C(0x27ed15dc3a8219bb)},     {"denormal", UINT64_C(0xab1c85cfa7898115)},
         {"naninf", UINT64_C(0x2c74a994df2a9507)},    {"sorted", UINT64_C(0x19a99634eff6b626)},
-        {"heavytail", UINT64_C(0x0d7528be770c6328)}, {"constant", UINT64_C(0xa74ce6215bc2dbe5)},
+        {"gaps", UINT64_C(0x51d953bb85a1aded)},      {"heavytail", UINT64_C(0x0d7528be770c6328)},
+        {"constant", UINT64_C(0xa74ce6215bc2dbe5)},
     };
     int wrong = 0;
     for (size_t k = 0; k < sizeof pinned / sizeof *pinned; k++) {
@@ -121,6 +122,21 @@ static Moments moments(const double *x, size_t n) {
 
 static void assert_near(double actual, double expected, double within) {
     if (!(fabs(actual - expected) <= within)) fail_msg("%.17g is not within %g of %.17g", actual, within, expected);
+}
+
+static void gaps_are_runs(void **state) {
+    (void)state;
+    double *x = draw("gaps", 3, 0, MANY);
+    size_t run = 0, longest = 0, all = 0;
+    for (size_t i = 0; i < MANY; i++) {
+        assert_true(!isinf(x[i]));
+        run = isnan(x[i]) ? run + 1 : 0;
+        longest = run > longest ? run : longest;
+        all += run > 0;
+    }
+    assert_true(longest >= 64 && longest <= 128);
+    assert_near((double)all / MANY, 0.25, 0.01); /* 32 of 128 */
+    free(x);
 }
 
 static void uniform_and_normal_have_their_moments(void **state) {
@@ -300,6 +316,7 @@ int main(void) {
         cmocka_unit_test(any_number_of_threads_gives_the_same),
         cmocka_unit_test(seeds_and_streams_differ),
         cmocka_unit_test(bits_are_pinned),
+        cmocka_unit_test(gaps_are_runs),
         cmocka_unit_test(uniform_and_normal_have_their_moments),
         cmocka_unit_test(simple_families_hold_what_they_say),
         cmocka_unit_test(extreme_families_reach_their_extremes),

@@ -22,6 +22,11 @@ template <bool RIGHT> __device__ StagePair stage_pair(size_t t, unsigned stage) 
     if (RIGHT) return {begin + within, begin + half, half - within};
     return {begin + half + within, begin + half - 1, within + 1};
 }
+/* The exponent as it is published, a T: past 2^24 a float is even, so the sign is that of the exponent itself. */
+template <typename T> __device__ T stage_pow(T gamma, size_t exponent) {
+    const T size = pow(fabs(gamma), (T)exponent);
+    return gamma < 0 && exponent % 2 ? -size : size;
+}
 /* Threads with work in a row of n. */
 template <bool RIGHT> static inline size_t stage_pairs(size_t n, unsigned stage) {
     const size_t half = (size_t)1 << stage, rest = n % (2 * half);
@@ -50,7 +55,7 @@ static __global__ void stage_kernel(DiscountView<T> view, T *factors, unsigned s
         factors[pair.to] = affine_product(factors[pair.from], factor);
     } else {
         const T gamma = affine_factor(view.factor(row, 0));
-        y[pair.to] += y[pair.from] * (POWERS == STAGE_POW ? pow(gamma, (T)pair.power) : affine_power(gamma, pair.power));
+        y[pair.to] += y[pair.from] * (POWERS == STAGE_POW ? stage_pow(gamma, pair.power) : affine_power(gamma, pair.power));
     }
 }
 

@@ -132,11 +132,11 @@ template <typename Bag> struct EwmRestarted {
         gap = right.gap;
         count += right.count;
     }
-    /* If no segment has begun, there were observations before the first, which are forgotten. No run can then be merged before this
-     * one. */
+    /* If no segment has begun, there was an observation before the first, and `lead` is the decay since: the first is weighted
+     * accordingly, and what was before is forgotten. No run can then be merged before this one. */
     __host__ __device__ void forget_earlier() {
         if (count != 1 || share == 0 || affine_is_cut(lead)) return;
-        rest.add(first, alpha);
+        rest.add(first, alpha / (lead + alpha));
         share = 0;
     }
     __host__ __device__ double output(const EwmCase &rule, size_t) const {
