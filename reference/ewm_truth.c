@@ -161,8 +161,7 @@ static double past_dropped(const Ewm *self, const EwmPast *past, const EwmState 
     if (!(share < 0.5)) return DBL_MAX;
     const double old = (mean ? share : sqrt(share)) * past->size[i - past->window] * scale, about = state->mean.hi;
     if (mean) return 1.01 / (1 - share) * (old + share * fabs(about));
-    /* What the shares that are left grow by, 1 / (1 - share), the bias correction has twice: 1 - pairs is a sum of their squares.
-     */
+    /* The shares that are left grow by 1 / (1 - share); the bias correction has that twice, as 1 - pairs is a sum of squares. */
     const double pairs = state->pairs.hi, corrected = pairs > 0 ? 2 * share * (1 - pairs) / pairs : 0;
     if (!(corrected < 0.5)) return DBL_MAX;
     return 1.01 / (1 - share) / (1 - corrected) *
