@@ -62,7 +62,8 @@ def load(paths):
         elif line["kind"] == "row":
             settle(line)
             key = machine, line.get("case"), line.get("spec"), is_emulated(line), is_declared(line)
-            if not only_verifies(line, latest_rows.get(key)):
+            earlier = latest_rows.get(key)
+            if not only_verifies(line, earlier) and not times_less(line, earlier, environments):
                 latest_rows[key] = line
         elif line["kind"] == "claim" and line.get("scenario") not in judged:
             if line.get("rule") in RULES:
@@ -96,6 +97,15 @@ def without_stand_ins(latest):
 def only_verifies(row, earlier):
     """A run that took no times has nothing to say about a row that was right and timed before, unless it finds it wrong."""
     return bool(earlier and earlier.get("timing") and row["verdict"] == "pass" and not row.get("timing"))
+
+
+def times_less(row, earlier, environments):
+    """Two scenarios of one build may time a case in more modes and in fewer: the row with more of them stays."""
+    if not earlier or row["verdict"] != "pass" or earlier["verdict"] != "pass":
+        return False
+    builds = [(e.get("commit"), e.get("build")) for e in (environments.get(line.get("run")) or {} for line in (row, earlier))]
+    modes = [{mode for mode, timed in (line.get("timing") or {}).items() if timed} for line in (row, earlier)]
+    return builds[0] == builds[1] and modes[0] < modes[1]
 
 
 # (op, parameter) -> how a value was spelt in rows of before: spelt, now.

@@ -87,6 +87,18 @@ def test_what_was_only_verified_takes_no_place():
     assert "300 x 7" not in found["batch x n"][0]
 
 
+def test_of_one_build_the_row_with_more_modes_stays():
+    more = row("cuda_a", SINGLE[0], 1e-9)
+    more["timing"]["hot"] = more["timing"]["cold"]
+    fewer, wrong, other = row("cuda_a", SINGLE[0], 2e-9), {**row("cuda_a", SINGLE[0], 2e-9), "verdict": "fail"}, {**row("cuda_a", SINGLE[0], 3e-9), "run": "later"}
+    latest = lambda *rows: r.load([written(list(rows))]).rows[0]
+    assert set(latest(more, fewer)["timing"]) == {"cold", "hot"}, "fewer modes replace nothing"
+    assert latest(fewer, more)["timing"]["cold"]["median"] == 1e-9, "more modes do"
+    assert latest(more, {**more, "seed": 7})["seed"] == 7, "as many do"
+    assert latest(more, wrong)["verdict"] == "fail", "what is found wrong is said"
+    assert set(latest(more, other)["timing"]) == {"cold"}, "another build is another measurement"
+
+
 def test_few_shapes_make_no_table():
     assert "batch x n" not in tables_of(times("cuda_a", SINGLE + MANY[:2], 1e-12))
 
