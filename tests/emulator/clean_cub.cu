@@ -111,6 +111,37 @@ static Status run_device_scans(const Device *device) {
     return expect_equal(device, out, doubled, N, "DeviceScan over a transform_iterator");
 }
 
+/* Runs of elements, and whether any was put behind another as a whole: an operator that could only append single ones would be
+ * wrong. */
+struct Run {
+    int elements;
+    bool wholes;
+};
+struct Join {
+    __host__ __device__ Run operator()(const Run &a, const Run &b) const {
+        return {a.elements + b.elements, a.wholes || b.wholes || b.elements > 1};
+    }
+};
+
+static Status run_grouped_device_scan(const Device *device) {
+    Run x[N], found[N], *in, *out;
+    for (int i = 0; i < N; i++) x[i] = {1, false};
+    TRY(make_array(device, x, N, &in));
+    TRY(make_array<Run>(device, NULL, N, &out));
+    const cudaStream_t stream = (cudaStream_t)device->stream();
+    void *memory = NULL;
+    size_t bytes = 0;
+    TRY_CUDA(cub::DeviceScan::InclusiveScan(memory, bytes, (const Run *)in, out, Join(), N, stream));
+    TRY(device->allocate(bytes, &memory));
+    TRY_CUDA(cub::DeviceScan::InclusiveScan(memory, bytes, (const Run *)in, out, Join(), N, stream));
+    TRY(device->wait("a scan of runs"));
+    TRY(device->copy_out(found, out, sizeof found));
+    for (int i = 0; i < N; i++)
+        if (found[i].elements != i + 1)
+            return status_fail(STATUS_CHECK, "DeviceScan put %d elements together of %d", found[i].elements, i + 1);
+    return found[N - 1].wholes ? STATUS_OK : status_fail(STATUS_CHECK, "DeviceScan appended elements one by one");
+}
+
 /* Iterators of our own, an operator that does not commute, backwards through memory, and results that keep part of the scanned
  * value: what scans of affine maps ask of DeviceScan. */
 struct Backwards : ScanIterator<Backwards, Affine<double>, Affine<double>> {
@@ -151,6 +182,7 @@ static Status run_affine_device_scan(const Device *device) {
 extern "C" const SelfTest CLEAN_CUB[] = {
     {"CUB in a block", run_block_operations, {}},
     {"CUB over the device", run_device_scans, {}},
+    {"CUB puts wholes together", run_grouped_device_scan, {}},
     {"CUB over affine maps", run_affine_device_scan, {}},
     {NULL, NULL, {}},
 };
