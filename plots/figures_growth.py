@@ -135,10 +135,8 @@ def draw_op(results, op, dtype, panels, styles, out):
 
 def draw(results, out):
     pictures = []
-    for op in sorted({row["op"] for row in results.rows}):
-        styles = style.variant_styles({r.name_of(row) for row in results.rows if row["op"] == op})
-        for dtype in ("f64", "f32"):
-            panels = panels_of(usable(results, op, dtype))
-            if panels:
-                pictures.append((draw_op(results, op, dtype, panels, styles, out), f"Error against size for every variant of {op}, {dtype}"))
+    for op, dtype, styles in style.ops_and_dtypes(results):
+        panels = panels_of(usable(results, op, dtype))
+        if panels:
+            pictures.append((draw_op(results, op, dtype, panels, styles, out), f"Error against size for every variant of {op}, {dtype}"))
     return pictures

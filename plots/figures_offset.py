@@ -102,10 +102,8 @@ def draw_group(results, op, dtype, group, styles, out):
 
 def draw(results, out):
     pictures = []
-    for op in sorted({row["op"] for row in results.rows}):
-        styles = style.variant_styles({r.name_of(row) for row in results.rows if row["op"] == op})
-        for dtype in ("f64", "f32"):
-            group = pick(results, op, dtype)
-            if group and outputs_of(group):
-                pictures.append((draw_group(results, op, dtype, group, styles, out), f"Error against mean/sigma for every variant of {op}, {dtype}"))
+    for op, dtype, styles in style.ops_and_dtypes(results):
+        group = pick(results, op, dtype)
+        if group and outputs_of(group):
+            pictures.append((draw_group(results, op, dtype, group, styles, out), f"Error against mean/sigma for every variant of {op}, {dtype}"))
     return pictures

@@ -44,10 +44,8 @@ def draw_group(results, op, dtype, group, styles, out):
 
 def draw(results, out):
     pictures = []
-    for op in sorted({row["op"] for row in results.rows}):
-        styles = style.variant_styles({r.name_of(row) for row in results.rows if row["op"] == op})
-        for dtype in ("f64", "f32"):
-            group = pick(results, op, dtype)
-            if group:
-                pictures.append((draw_group(results, op, dtype, group, styles, out), f"Time against rows x elements of a row for {op}, {dtype}"))
+    for op, dtype, styles in style.ops_and_dtypes(results):
+        group = pick(results, op, dtype)
+        if group:
+            pictures.append((draw_group(results, op, dtype, group, styles, out), f"Time against rows x elements of a row for {op}, {dtype}"))
     return pictures

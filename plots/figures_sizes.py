@@ -100,12 +100,10 @@ def draw_group(results, op, dtype, parameter, group, styles, out):
 
 def draw(results, out):
     pictures = []
-    for op in sorted({row["op"] for row in results.rows}):
-        styles = style.variant_styles({r.name_of(row) for row in results.rows if row["op"] == op})
+    for op, dtype, styles in style.ops_and_dtypes(results):
         for parameter in PARAMETERS:
-            for dtype in ("f64", "f32"):
-                group = pick(results, op, dtype, parameter)
-                if group:
-                    png = draw_group(results, op, dtype, parameter, group, styles, out)
-                    pictures.append((png, f"Time against {PARAMETERS[parameter]} for {op}, {dtype}, {len(lines_of(group, functools.partial(r.number, name=parameter)))} variants"))
+            group = pick(results, op, dtype, parameter)
+            if group:
+                png = draw_group(results, op, dtype, parameter, group, styles, out)
+                pictures.append((png, f"Time against {PARAMETERS[parameter]} for {op}, {dtype}, {len(lines_of(group, functools.partial(r.number, name=parameter)))} variants"))
     return pictures

@@ -77,11 +77,9 @@ def draw_dtype(results, op, dtype, group, styles, out):
 
 def draw(results, out):
     pictures = []
-    for op in sorted({row["op"] for row in results.rows}):
-        styles = style.variant_styles({r.name_of(row) for row in results.rows if row["op"] == op})
-        for dtype in ("f64", "f32"):
-            group = pick(results, dtype, op)
-            if group:
-                png = draw_dtype(results, op, dtype, group, styles, out)
-                pictures.append((png, f"Time against window for every variant of {op}, {dtype}"))
+    for op, dtype, styles in style.ops_and_dtypes(results):
+        group = pick(results, dtype, op)
+        if group:
+            png = draw_dtype(results, op, dtype, group, styles, out)
+            pictures.append((png, f"Time against window for every variant of {op}, {dtype}"))
     return pictures

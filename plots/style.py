@@ -40,6 +40,14 @@ def variant_styles(names):
     return styles
 
 
+def ops_and_dtypes(results):
+    """(op, dtype, styles of the op's variants), for figures of one op and dtype each."""
+    for op in sorted({row["op"] for row in results.rows}):
+        styles = variant_styles({r.name_of(row) for row in results.rows if row["op"] == op})
+        for dtype in ("f64", "f32"):
+            yield op, dtype, styles
+
+
 def footer_text(results, rows):
     """Machine, driver, commits and last day of the runs that the rows come from; a line for each machine and driver, the last two."""
     commits = {}
