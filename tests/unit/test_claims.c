@@ -1,67 +1,5 @@
-#include "plan/case.h"
-#include "plan/claims.h"
-
-#include <setjmp.h>
-#include <stdarg.h>
-#include <stddef.h>
-#include <stdint.h>
-
-#include <cmocka.h>
-#include <math.h>
-#include <stdbool.h>
-#include <string.h>
-
-#define CASE_LINE "rolling agg=mean n=1000 dtype=f64 input=ramp seed=1"
-#define FAST "rolling/cuda_thread_tile threads=64 tile=48"
-#define SLOW "rolling/cuda_naive threads=128"
-
-static const Claim SPEEDUP = {.id = "naive-to-tile",
-                              .statement = "s",
-                              .source = "s",
-                              .hardware = "h",
-                              .method = "m",
-                              .scenario = "published/rolling",
-                              .value = 15.4,
-                              .quantity = "speedup",
-                              .problem = CASE_LINE,
-                              .variant = FAST,
-                              .baseline = SLOW,
-                              .mode = "cold",
-                              .rule = "about",
-                              .factor = 1.25,
-                              .low = 12.32,
-                              .high = 19.25};
-
-/* One row; median <= 0: not timed. */
-static void add_row(json_t *rows, const char *run, const char *spec, const char *verdict, double median, double low, double high) {
-    json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "kind", "row", "run", run, "scenario", "published/rolling",
-                            "case", CASE_LINE, "spec", spec, "backend", "cuda", "verdict", verdict, "reason", "as the test says");
-    if (median > 0)
-        json_object_set_new(row, "timing", json_pack("{s:{s:f, s:f, s:f}}", "cold", "median", median, "low", low, "high", high));
-    else
-        json_object_set_new(row, "timing", json_null());
-    json_array_append_new(rows, row);
-}
-
-static void expect(const Claim *claim, json_t *rows, const char *verdict, const char *reason) {
-    json_t *judged = claim_judge(claim, rows);
-    const char *why = json_string_value(json_object_get(judged, "reason"));
-    assert_string_equal(json_string_value(json_object_get(judged, "kind")), "claim");
-    assert_string_equal(json_string_value(json_object_get(judged, "id")), claim->id);
-    assert_string_equal(json_string_value(json_object_get(judged, "verdict")), verdict);
-    if (!strstr(why, reason)) fail_msg("reason '%s' lacks '%s'", why, reason);
-    const bool testable = strcmp(verdict, "not testable here") != 0;
-    assert_int_equal(json_is_real(json_object_get(judged, "ours")), testable);
-    if (!testable) assert_true(json_is_null(json_object_get(judged, "ours_interval")));
-    json_decref(judged);
-}
-
-static double ours(const Claim *claim, json_t *rows) {
-    json_t *judged = claim_judge(claim, rows);
-    const double value = json_real_value(json_object_get(judged, "ours"));
-    json_decref(judged);
-    return value;
-}
+/* How a claim is judged: by its rule and the interval of what was measured. */
+#include "claims_support.h"
 
 static void speedup_and_its_interval(void **state) {
     (void)state;
@@ -77,19 +15,6 @@ static void speedup_and_its_interval(void **state) {
     assert_true(json_real_value(json_array_get(interval, 1)) == 8.0 / 0.4375); /* 18.3 */
     json_decref(judged);
     json_decref(rows);
-}
-
-/* A claim whose only numbers are its limits. */
-static Claim limited(const char *quantity, const char *rule, double low, double high) {
-    Claim claim = SPEEDUP;
-    claim.quantity = quantity;
-    claim.rule = rule;
-    claim.value = strcmp(rule, "range") == 0 ? NAN : strcmp(rule, "at_least") == 0 ? low : high;
-    claim.factor = strcmp(rule, "about") == 0 ? 1.25 : NAN;
-    claim.low = low;
-    claim.high = high;
-    if (strcmp(quantity, "speedup") != 0) claim.baseline = NULL;
-    return claim;
 }
 
 /* Ours with its interval, the rule, and the verdict: the ends belong to the limits. */
@@ -174,66 +99,6 @@ static void what_cannot_be_judged_says_why(void **state) {
     json_decref(rows);
 }
 
-static void a_passing_row_without_this_mode_is_no_time(void **state) {
-    (void)state;
-    Claim claim = SPEEDUP;
-    claim.mode = "graph";
-    json_t *rows = json_array();
-    add_row(rows, "a", SLOW, "pass", 15, 15, 15);
-    add_row(rows, "a", FAST, "pass", 1, 1, 1);
-    json_t *timing = json_object_get(json_array_get(rows, 1), "timing");
-    json_object_set_new(timing, "graph", json_pack("{s:n, s:s}", "median", "why_none", "it cannot be captured"));
-    expect(&claim, rows, "not testable here", FAST " has no graph time: it cannot be captured");
-    json_decref(rows);
-}
-
-static void emulated_rows_never_count(void **state) {
-    (void)state;
-    json_t *rows = json_array();
-    add_row(rows, "a", SLOW, "pass", 15, 15, 15);
-    add_row(rows, "a", FAST, "pass", 1, 1, 1);
-    json_t *row = json_array_get(rows, 1);
-    json_object_set_new(row, "backend", json_string("emulator"));
-    expect(&SPEEDUP, rows, "not testable here", FAST " was emulated, not timed");
-    json_object_set_new(row, "case",
-                        json_string("rolling agg=mean n=20 dtype=f64 input=ramp seed=1")); /* what without_gpu made of it */
-    expect(&SPEEDUP, rows, "not testable here", FAST " was emulated, not timed");
-    json_decref(rows);
-}
-
-static void set(json_t *rows, size_t index, const char *key, json_t *value) {
-    json_object_set_new(json_array_get(rows, index), key, value);
-}
-
-static void a_timed_row_beats_emulated_and_untimed_ones_wherever_they_stand(void **state) {
-    (void)state;
-    const Claim time = limited("seconds", "at_most", -INFINITY, 1.5);
-    for (int at = 0; at < 3; at++) { /* where the timed row stands */
-        json_t *rows = json_array();
-        for (int i = 0; i < 3; i++) add_row(rows, i == at ? "real" : "other", FAST, "pass", i == at ? 1 : 0, 1, 1);
-        set(rows, (size_t)(at + 1) % 3, "backend", json_string("emulator"));
-        set(rows, (size_t)(at + 2) % 3, "why_not_timed", json_string("verify only"));
-        expect(&time, rows, "reproduced", "here 1 (1 to 1)");
-        assert_true(ours(&time, rows) == 1);
-        add_row(rows, "a", SLOW, "pass", 15, 15, 15);
-        assert_true(ours(&SPEEDUP, rows) == 15);
-        json_decref(rows);
-    }
-    json_t *rows = json_array(); /* a whole emulated run after a timed one */
-    const char *const runs[] = {"real", "emulated"};
-    for (int i = 0; i < 2; i++) {
-        add_row(rows, runs[i], SLOW, "pass", i == 0 ? 15 : 0, 15, 15);
-        add_row(rows, runs[i], FAST, "pass", i == 0 ? 1 : 0, 1, 1);
-    }
-    set(rows, 2, "backend", json_string("emulator"));
-    set(rows, 3, "backend", json_string("emulator"));
-    expect(&SPEEDUP, rows, "reproduced", "here 15");
-    add_row(rows, "later", FAST, "fail", 0, 0, 0); /* but what ran in earnest and was wrong is the latest word */
-    add_row(rows, "later", SLOW, "pass", 15, 15, 15);
-    expect(&SPEEDUP, rows, "not testable here", FAST ": fail");
-    json_decref(rows);
-}
-
 static void counts_are_exact_and_may_be_missing(void **state) {
     (void)state;
     Claim launches = limited("launches", "about", 4, 4), bytes = limited("bytes_over_minimum", "about", 1.4, 2.1875);
@@ -280,51 +145,6 @@ static void a_time_without_an_interval_decides_nothing(void **state) {
     json_decref(rows);
 }
 
-static void cases_are_compared_as_cases(void **state) {
-    (void)state;
-    const Claim time = limited("seconds", "at_most", -INFINITY, 1.5);
-    json_t *rows = json_array();
-    add_row(rows, "a", FAST, "pass", 1, 1, 1);
-    set(rows, 0, "case", json_string("rolling n=1e3 agg=mean")); /* as a row from before a parameter was added might say */
-    Claim claim = time;
-    char again[CASE_TEXT_MAX];
-    Case problem;
-    assert_int_equal(case_parse("rolling n=1e3 agg=mean", &problem), STATUS_OK);
-    claim.problem = case_format(&problem, again, sizeof again);
-    expect(&claim, rows, "reproduced", "here 1");
-    set(rows, 0, "case", json_string("rolling n=1e3 agg=sum"));
-    expect(&claim, rows, "not testable here", "no row of");
-    set(rows, 0, "case", json_string("rolling of something"));
-    expect(&claim, rows, "not testable here", "no row of");
-    json_decref(rows);
-}
-
-static void the_latest_run_is_preferred_and_runs_are_not_mixed(void **state) {
-    (void)state;
-    json_t *rows = json_array();
-    add_row(rows, "old", SLOW, "pass", 15, 15, 15);
-    add_row(rows, "old", FAST, "pass", 1, 1, 1);
-    add_row(rows, "new", SLOW, "pass", 12, 12, 12);
-    assert_true(ours(&SPEEDUP, rows) == 15); /* the new run has not come to the other one */
-    add_row(rows, "new", FAST, "pass", 2, 2, 2);
-    assert_true(ours(&SPEEDUP, rows) == 6);
-    json_decref(rows);
-}
-
-static void a_resumed_run_counts_as_one_on_the_same_machine_only(void **state) {
-    (void)state;
-    json_t *rows = json_array();
-    add_row(rows, "first", SLOW, "pass", 15, 15, 15);
-    add_row(rows, "second", FAST, "pass", 1, 1, 1);
-    assert_true(ours(&SPEEDUP, rows) == 15);
-    json_array_append_new(rows, json_pack("{s:s, s:s, s:s}", "kind", "environment", "run", "first", "id", "machine 1"));
-    json_array_append_new(rows, json_pack("{s:s, s:s, s:s}", "kind", "environment", "run", "second", "id", "machine 2"));
-    expect(&SPEEDUP, rows, "not testable here", "different environments");
-    json_object_set_new(json_array_get(rows, 3), "id", json_string("machine 1"));
-    assert_true(ours(&SPEEDUP, rows) == 15);
-    json_decref(rows);
-}
-
 static void missing_intervals_leave_the_value(void **state) {
     (void)state;
     json_t *rows = json_array();
@@ -336,25 +156,6 @@ static void missing_intervals_leave_the_value(void **state) {
     assert_true(json_real_value(json_object_get(judged, "ours")) == 15);
     assert_true(json_is_null(json_object_get(judged, "ours_interval")));
     json_decref(judged);
-    json_decref(rows);
-}
-
-static void the_baseline_may_be_of_another_case_and_mode(void **state) {
-    (void)state;
-    Claim claim = SPEEDUP;
-    claim.variant = claim.baseline = FAST;
-    claim.baseline_problem = "rolling agg=mean n=2000 dtype=f64 input=ramp seed=1";
-    claim.baseline_mode = "hot";
-    json_t *rows = json_array();
-    add_row(rows, "a", FAST, "pass", 0.5, 0.25, 1.0);
-    expect(&claim, rows, "not testable here", "no row of '" FAST "' on 'rolling agg=mean n=2000");
-    add_row(rows, "a", FAST, "pass", 99, 99, 99);
-    json_t *other = json_array_get(rows, 1);
-    json_object_set_new(other, "case", json_string(claim.baseline_problem));
-    expect(&claim, rows, "not testable here", FAST " has no hot time");
-    json_object_set_new(json_object_get(other, "timing"), "hot",
-                        json_pack("{s:f, s:f, s:f}", "median", 6.0, "low", 5.0, "high", 8.0));
-    assert_true(ours(&claim, rows) == 12.0);
     json_decref(rows);
 }
 
@@ -391,16 +192,9 @@ int main(void) {
         cmocka_unit_test(each_rule_decides_by_the_interval),
         cmocka_unit_test(what_is_expected_is_said_in_words),
         cmocka_unit_test(what_cannot_be_judged_says_why),
-        cmocka_unit_test(a_passing_row_without_this_mode_is_no_time),
-        cmocka_unit_test(emulated_rows_never_count),
-        cmocka_unit_test(a_timed_row_beats_emulated_and_untimed_ones_wherever_they_stand),
         cmocka_unit_test(counts_are_exact_and_may_be_missing),
         cmocka_unit_test(a_time_without_an_interval_decides_nothing),
-        cmocka_unit_test(cases_are_compared_as_cases),
-        cmocka_unit_test(the_latest_run_is_preferred_and_runs_are_not_mixed),
-        cmocka_unit_test(a_resumed_run_counts_as_one_on_the_same_machine_only),
         cmocka_unit_test(missing_intervals_leave_the_value),
-        cmocka_unit_test(the_baseline_may_be_of_another_case_and_mode),
         cmocka_unit_test(errors_are_read_from_rows_that_failed_too),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
