@@ -50,8 +50,12 @@ static bool is_unrounded(const Case *problem) {
 
 Status discount_check(const Case *problem) {
     if (is_unrounded(problem) && params_choice(&problem->params, "gamma_per") != GAMMA_ALL)
-        return status_fail(STATUS_INVALID, "reference=unrounded gamma_per=%s: only the gamma of gamma_per=all is written anywhere",
+        return status_fail(STATUS_INVALID,
+                           "reference=unrounded is for gamma_per=all, not gamma_per=%s: there gamma is not one number",
                            params_text(&problem->params, "gamma_per"));
+    const double gamma = params_real(&problem->params, "gamma");
+    if (problem->dtype == DTYPE_F32 && fabs(gamma) > (double)FLT_MAX)
+        return status_fail(STATUS_INVALID, "gamma=%g is no f32: at most %g is expected", gamma, (double)FLT_MAX);
     if ((double)batch_of(problem) * (double)n_of(problem) <= ELEMENTS_MAX) return STATUS_OK;
     return status_fail(STATUS_INVALID, "batch=%zu n=%zu: more than 2^46 elements", batch_of(problem), n_of(problem));
 }

@@ -5,6 +5,8 @@
 #include "op.h"
 #include "recurrence.h"
 
+#include <float.h>
+
 /* In the order of the choices. */
 typedef enum DiscountGamma { GAMMA_ALL, GAMMA_ROW, GAMMA_ELEMENT } DiscountGamma;
 
@@ -33,7 +35,7 @@ extern const char *const DISCOUNT_DIRECTIONS[], *const DISCOUNT_GAMMAS[], *const
      0,                                                                                                                            \
      DISCOUNT_DIRECTIONS},                                                                                                         \
         {"batch", "rows", PARAM_INT, "1", 0, 0x1p40, NULL}, {"n", "elements of a row", PARAM_INT, "1000003", 0, 0x1p40, NULL},     \
-        {"gamma", "the discount", PARAM_REAL, "0.99", -1e30, 1e30, NULL},                                                          \
+        {"gamma", "the discount", PARAM_REAL, "0.99", -DBL_MAX, DBL_MAX, NULL},                                                    \
         {"gamma_per",                                                                                                              \
          "whose own discount there is; a row's or an element's are gamma times U(0.9, 1)",                                         \
          PARAM_CHOICE,                                                                                                             \
@@ -51,7 +53,8 @@ Array discount_matrix(const Case *problem, const char *name);
 Array discount_gamma(const Case *problem, const char *name);
 /* u8 [batch, n], or [0, 0] if there is none. */
 Array discount_reset(const Case *problem);
-/* STATUS_INVALID if batch * n elements cannot be, or the truth is to take a gamma as written that is not. */
+/* STATUS_INVALID if batch * n elements cannot be, gamma is none of the dtype, or the truth is to take
+ * one as written where there are several. */
 Status discount_check(const Case *problem);
 
 /* Op.adopt: batch, n, gamma_per, gamma if it is one number, reset and dtype. dy: NULL, or the array that must have the shape of x.

@@ -36,7 +36,7 @@ static void observe_spread(EwmState *state, Dd old_share, Dd new_share, Dd befor
 /* A step of time, before its observation if there is one: everything is older. */
 static void state_age(const Ewm *self, EwmState *state) {
     state->weight = dd_multiply(state->weight, self->q);
-    if (!(state->weight.hi > EWM_FADED)) state->weight = dd_from(0);
+    if (!(state->weight.hi > EWM_FADED * new_weight(self).hi)) state->weight = dd_from(0);
     state->gap++;
     state->travelled += state->magnitude;
     state->age += 1;
@@ -80,9 +80,10 @@ static void scale_up(double *number, double power_of_two, int times) {
     for (int i = 0; i < times; i++) *number *= power_of_two;
 }
 
-/* A scale for the next observation and what is left of those before it: a series of subnormal numbers has its digits, whatever
- * came before, in it or in another series. */
+/* A scale for the next observation and what is left of those before it: a series of subnormal doubles has its digits, whatever
+ * came before, in it or in another series. Floats and their squares are doubles as they are. */
 static void state_rescale(const Ewm *self, EwmState *state, double x, EwmErrors *errors) {
+    if (self->f32) return;
     const double past = fmax(state->magnitude, sqrt(state->square)) / errors->scale;
     const double scale = scale_for(fmax(fabs(x), past)), half = sqrt(scale) / sqrt(errors->scale); /* all of it may be no double */
     if (half == 1) return;
@@ -114,9 +115,9 @@ static double in_range(const Ewm *self, double value) {
     return self->f32 && fabs(value) >= 0x1.ffffffp127 ? copysign(INFINITY, value) : value;
 }
 
-/* What weights that have faded may leave behind or take away: a weight is in units of the latest, which is alpha or 1. */
+/* What weights that have faded may leave behind or take away. */
 static double faded(const Ewm *self, const EwmState *state, double scale) {
-    const double share = 4 * EWM_FADED / self->alpha.hi, root = sqrt(share) * state->largest * scale;
+    const double share = 4 * EWM_FADED, root = sqrt(share) * state->largest * scale;
     return self->agg == EWM_MEAN ? share * state->largest : root * root / state->pairs.hi;
 }
 
@@ -149,23 +150,24 @@ static void settle(const Ewm *self, const EwmState *state, const EwmErrors *erro
 /* For the bound `truncated`: what was known some elements ago. */
 typedef struct EwmPast {
     size_t window, begin; /* terms that are kept; where the series began */
-    double *kept, *size;  /* of every element: EwmState.kept, and sum w |x| or the root of sum w x^2, not scaled */
+    double *kept, *size;  /* of every element: EwmState.kept, NaN before the first observation; sum w |x| or the root of sum w x^2,
+                             not scaled */
 } EwmPast;
 
 static double past_dropped(const Ewm *self, const EwmPast *past, const EwmState *state, double scale, size_t i) {
     const bool mean = self->agg == EWM_MEAN;
-    past->kept[i] = state->kept;
+    past->kept[i] = state->count == 0 ? NAN : state->kept;
     past->size[i] = state->count == 0 ? 0 : (mean ? state->magnitude : sqrt(state->square)) / scale;
-    if (i < past->window || i - past->window < past->begin || state->count == 0) return 0;
+    if (i < past->window || i - past->window < past->begin || isnan(past->kept[i - past->window])) return 0;
     const double share = exp(state->kept - past->kept[i - past->window]);
     if (!(share < 0.5)) return DBL_MAX;
     const double old = (mean ? share : sqrt(share)) * past->size[i - past->window] * scale, about = state->mean.hi;
     if (mean) return 1.01 / (1 - share) * (old + share * fabs(about));
-    /* The shares that are left grow by 1 / (1 - share); the bias correction has that twice, as 1 - pairs is a sum of squares. */
-    const double pairs = state->pairs.hi, corrected = pairs > 0 ? 2 * share * (1 - pairs) / pairs : 0;
+    /* The shares that are left grow by 1 / (1 - share). The bias correction has that twice, as 1 - pairs is a sum of squares. */
+    const double left = 1 - share, pairs = state->pairs.hi;
+    const double corrected = pairs > 0 ? share * (2 - share) / (left * left) * (1 - pairs) / pairs : 0;
     if (!(corrected < 0.5)) return DBL_MAX;
-    return 1.01 / (1 - share) / (1 - corrected) *
-           ((3 * share + corrected) * state->spread.hi + 2 * share * about * about + 2 * old * old);
+    return 1.01 / left / (1 - corrected) * ((3 * share + corrected) * state->spread.hi + 2 * share * about * about + 2 * old * old);
 }
 
 static void run(const Ewm *self, EwmPast *past, Truth *out) {

@@ -4,9 +4,10 @@
  * k terms: maps of 2^s elements, doubled; those that the bits of k ask for are composed.
  * Traffic: a copy, then log2(n) times half of y read and written; with factors twice that.
  * Rounding: a tree of depth log2(n), and the error of pow().
- * Limits: what follows a sum that passed the range may come back. Where gamma^distance underflows to 0, inf becomes NaN; where it overflows (|gamma| > 1), 0 does. Sums of k terms: the
- *   powers that join groups are within the range of the dtype. The published code counts stages with a float log2 and loses one
- *   from n = 2097153 on; here they are counted in integers, and rows are not limited to 65535.
+ * Limits: what follows a sum that passed the range may come back. Where gamma^distance underflows to 0, inf becomes NaN; where it
+ *   overflows (|gamma| > 1), 0 does. Sums of k terms: the powers that join groups are within the range of the dtype. The published
+ *   code counts stages with a float log2 and loses one from n = 2097153 on; here they are counted in integers, and rows are not
+ *   limited to 65535.
  * Origin: torch-discounted-cumsum 1.1.0. */
 #include "common/discounted_cumsum/stage.cuh"
 

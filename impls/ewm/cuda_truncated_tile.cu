@@ -8,7 +8,8 @@
  * Rounding: in the dtype of the case; what leaves is subtracted. Hence, and for what was forgotten, the bound "truncated". An inf or
  *   NaN is forgotten too, or leaves a NaN behind when it is dropped: where there is one, this fails.
  * Limits: window + threads tile inputs must fit into 227 KiB: span <= 2598 in f64, 5504 in f32. min_periods <= 10 span, and counted
- *   within the window: with NaN inputs it may not be reached. If all elements of a window are NaN, the value before is lost.
+ *   within the window: with NaN inputs it may not be reached. If all elements of a window are NaN, the value before is lost; if all
+ *   but one are, a variance is. Sums pass the range of the dtype where |x| / alpha does: in f32 above 3.4e38.
  * Origin: "Adding the rolling and ewm functions to cuDF" (class Ewm; segments as in its PEwm). There span = 1 ends in 0 / 0. */
 #include "common/ewm/kernels.cuh"
 

@@ -132,6 +132,8 @@ def cumsum(bench, rng):
         for variant in variants_of("discounted_cumsum", name):
             ones = np.ones((1, 2300), dtype)
             bench.refuse(variant, {"x": ones, "gamma": large.astype(dtype)}, ["y"], f"k={terms}", words=words, code=4)
+    huge = np.array([1e200])  # any finite number is a discount
+    bench.agree("discounted_cumsum/cpu_best", {"x": np.ones((1, 2)), "gamma": huge}, {"y": np.array([[1e200, 1]])})
     narrow = x.astype("f4")
     bench.agree("discounted_cumsum/cpu_best", {"x": narrow, "gamma": np.array([0.9], "f4")}, {"y": discounted(x, np.array([0.9]))},
                 "reference=unrounded", rtol=1e-6)
@@ -174,6 +176,7 @@ def cumsum_refuses(bench):
     bench.refuse(variant, x, y, "gamma_per=row", words=["'gamma' is missing", "f64[3]"])
     bench.refuse(variant, x, y, "reset=mask", words=["'reset' is missing", "u8[3, 8]"])
     bench.refuse(variant, {**x, "gamma": np.ones(3)}, y, "reference=unrounded", words=["reference=unrounded", "gamma_per=row", "gamma_per=all"])
+    bench.refuse(variant, {"x": np.ones((3, 8), "f4")}, y, "gamma=1e39", words=["gamma=1e+39 is no f32"])
     bench.refuse(variant, x, y, "direction=up", words=["direction='up'", "right, left"])
     bench.refuse(variant, x, y, "k=-1", words=["k=-1", "range"])
     bench.refuse(variant, x, ["dx"], words=["dx", "known: y"])

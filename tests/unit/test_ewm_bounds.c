@@ -132,6 +132,77 @@ static void windows_pass_as_truncated_only(void **state) {
     }
 }
 
+/* Variances of the last `window` terms, by the definition. */
+static void variance_by_window(const Run *run, size_t window) {
+    const Array *x = &run->scan->in[0];
+    for (size_t i = 0; i < run->scan->n; i++) {
+        double weights = 0, squares = 0, mean = 0, spread = 0, w = 1;
+        const size_t count = i + 1 < window ? i + 1 : window;
+        for (size_t j = 0; j < count; j++, w *= run->q) {
+            weights += w;
+            squares += w * w;
+            mean += w * array_get(x, i - j);
+        }
+        mean /= weights;
+        w = 1;
+        for (size_t j = 0; j < count; j++, w *= run->q) spread += w * (array_get(x, i - j) - mean) * (array_get(x, i - j) - mean);
+        const double pairs = weights * weights - squares;
+        array_set(&run->scan->out[0], i, pairs > 0 ? spread / weights * (weights * weights / pairs) : (double)NAN);
+    }
+}
+
+static void windows_of_variances_pass_as_truncated_only(void **state) {
+    (void)state;
+    static const char *const families[] = {"uniform", "normal", "integers", "heavytail"};
+    static const double spans[] = {1.5, 3, 20};
+    for (size_t f = 0; f < COUNT(families); f++)
+        for (size_t s = 0; s < COUNT(spans); s++) {
+            Scan scan = scan_open("ewm agg=var n=1500 span=%g dtype=f64 input=%s seed=2", spans[s], families[f]);
+            const double alpha = 2 / (spans[s] + 1);
+            const Run run = {&scan, false, true, alpha, 1 - alpha};
+            scan_truth(&scan, EWM_BOUND_TRUNCATED);
+            variance_by_window(&run, (size_t)(10 * spans[s]));
+            must(true, &run, "a variance of 10 span");
+            variance_by_window(&run, (size_t)(7 * spans[s]));
+            must(false, &run, "a variance of 7 span");
+            scan_close(&scan);
+        }
+}
+
+/* A window that reaches back to nothing but NaN drops nothing. */
+static void leading_gaps_are_no_weight(void **state) {
+    (void)state;
+    enum { GAP = 100, SPAN = 8 };
+    double scan_bound[2 * GAP];
+    Scan scan = scan_open("ewm n=%d span=%d nan=decay dtype=f64 input=normal seed=2", 2 * GAP, SPAN);
+    for (size_t i = 0; i < GAP; i++) array_set(&scan.in[0], i, (double)NAN);
+    scan_truth(&scan, EWM_BOUND_SCAN);
+    memcpy(scan_bound, scan.truth[0].tolerance, sizeof scan_bound);
+    scan_truth(&scan, EWM_BOUND_TRUNCATED);
+    for (size_t i = GAP; i < 2 * GAP; i++) {
+        const bool dropped = i >= GAP + 10 * SPAN;
+        if ((scan.truth[0].tolerance[i] > scan_bound[i]) != dropped)
+            fail_msg("element %zu: %g, %g without what is dropped", i, scan.truth[0].tolerance[i], scan_bound[i]);
+    }
+    scan_close(&scan);
+}
+
+/* A first element of 0, which once made every bound of the series infinite in float32. */
+static void bounds_of_variances_see_something(void **state) {
+    (void)state;
+    for (int f32 = 0; f32 < 2; f32++) {
+        Scan scan = scan_open("ewm agg=var n=3000 span=20 dtype=%s input=ramp seed=1", f32 ? "f32" : "f64");
+        scan_truth(&scan, EWM_BOUND_SCAN);
+        for (size_t i = 1; i < scan.n; i++)
+            if (!(scan.truth[0].tolerance[i] < 0.1 * scan.truth[0].value[i]))
+                fail_msg("element %zu: bound %g of %g", i, scan.truth[0].tolerance[i], scan.truth[0].value[i]);
+        const Run run = {&scan, f32, true, 2. / 21, 19. / 21};
+        variance(&run, SPREAD_BIASED);
+        must(false, &run, "a variance that is not corrected, of a ramp,");
+        scan_close(&scan);
+    }
+}
+
 static void right_variances_pass(void **state) {
     (void)state;
     static const double spans[] = {2, 30, 300};
@@ -191,6 +262,9 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_means_pass_and_near_misses_fail),
         cmocka_unit_test(windows_pass_as_truncated_only),
+        cmocka_unit_test(windows_of_variances_pass_as_truncated_only),
+        cmocka_unit_test(leading_gaps_are_no_weight),
+        cmocka_unit_test(bounds_of_variances_see_something),
         cmocka_unit_test(right_variances_pass),
         cmocka_unit_test(nearly_right_variances_fail),
     };
