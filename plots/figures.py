@@ -6,6 +6,7 @@ import sys
 import figures_accuracy
 import figures_ceiling
 import figures_claims
+import figures_errors
 import figures_curves
 import figures_enqueue
 import figures_gnuplot
@@ -18,7 +19,7 @@ import figures_timeline
 import figures_window
 import rows
 
-ALL = (figures_claims, figures_enqueue, figures_ladder, figures_sizes, figures_shapes, figures_curves, figures_timeline, figures_window, figures_ceiling, figures_accuracy, figures_growth, figures_offset, figures_gnuplot)
+ALL = (figures_claims, figures_errors, figures_enqueue, figures_ladder, figures_sizes, figures_shapes, figures_curves, figures_timeline, figures_window, figures_ceiling, figures_accuracy, figures_growth, figures_offset, figures_gnuplot)
 
 
 def draw_all(results, out):

@@ -125,19 +125,19 @@ def emulated(results):
 def startup(results):
     groups = collections.defaultdict(list)
     for row in results.rows:
-        if r.timing(row, "first") or row.get("prepare_seconds") is not None:
+        if r.timing(row, "first") or row.get("prepare_seconds") is not None or r.median(row, "enqueue"):
             groups[row["spec"]].append(row)
     if not groups:
         return "No first call was timed."
     def span(values):
         values = sorted(v for v in values if v is not None)
-        return "-" if not values else seconds(values[0]) if values[0] == values[-1] else f"{seconds(values[0])} to {seconds(values[-1])}"
+        return "-" if not values else seconds(values[0]) if len(values) == 1 else f"{seconds(values[0])} to {seconds(values[-1])} ({len(values)})"
     def extra(row):
         first, later = r.median(row, "first"), r.median(row)
         return max(first - later, 0) if first and later else None
     name = naming(results)
-    lines = [(name(spec), len(rows), span([extra(row) for row in rows]), span([row.get("prepare_seconds") for row in rows]),
+    lines = [(name(spec), span([extra(row) for row in rows]), span([row.get("prepare_seconds") for row in rows]),
               span([r.median(row, "enqueue") for row in rows])) for spec, rows in sorted(groups.items())]
-    how = ("Smallest and largest over the cases. *first call, extra*: host time of the first call in a process until it is done, less the cold median of later ones: loading, compiling, warming up; "
+    how = ("Smallest and largest over the cases, and in brackets how many there are. *first call, extra*: host time of the first call in a process until it is done, less the cold median of later ones: loading, compiling, warming up; "
            "*preparation*: work done once per case before it, such as compiling a user's function; *enqueue*: host time until the call returns.")
-    return how + "\n\n" + table(["variant", ">cases", ">first call, extra", ">preparation", ">enqueue"], lines)
+    return how + "\n\n" + table(["variant", ">first call, extra", ">preparation", ">enqueue"], lines)

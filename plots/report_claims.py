@@ -140,7 +140,7 @@ def op_of(claim):
 
 def of_op(results, op, numbered, pictures, machines):
     """How its scenarios begin, beside the figures; the tables of one op, then what to know about its claims, then the particulars folded."""
-    parts = [f"### {op}", *filter(None, map(opening_of, dict.fromkeys(c.get("scenario") for _, c in numbered))), pictures_of(pictures, f"claims_{op}", f"enqueue_{op}")]
+    parts = [f"### {op}", *filter(None, map(opening_of, dict.fromkeys(c.get("scenario") for _, c in numbered))), pictures_of(pictures, f"claims_{op}", f"enqueue_{op}", f"errors_{op}.")]
     for heading, quantities in KINDS:
         some = [(k, c) for k, c in numbered if c.get("quantity") in quantities]
         if some:

@@ -24,9 +24,15 @@ def with_interval(row, mode):
     return seconds_between(timed["median"], timed.get("low"), timed.get("high")) if timed else "-"
 
 
-def speedup_text(results, row):
+def baseline_of(results, rows):
+    """Of a table, whose rows may come from suites with a baseline each: the one that most of them have."""
+    found = collections.Counter(spec for spec in (r.baseline_spec(results, row) or row.get("baseline") for row in rows) if spec)
+    return min(found, key=lambda spec: (-found[spec], spec), default=None)
+
+
+def speedup_text(results, row, spec):
     """With the widest interval that the two medians' intervals allow."""
-    value, spec = r.speedup(results, row), r.baseline_spec(results, row)
+    value = r.speedup(results, row, over=spec) if spec else None
     if value is None:
         return "-"
     if spec == row["spec"]:
@@ -39,11 +45,11 @@ def speedup_text(results, row):
 
 def error_text(row):
     found = ratio(r.worst_ratio(row))
-    return f"{found} of `{row['bound']['name']}`" if r.is_declared(row) and found != "-" else found
+    return f"{found} of `{row['bound']['name']}`" if found != "-" and row.get("bound") and (r.is_declared(row) or row["verdict"] == "fail") else found
 
 
 def case_table(results, rows):
-    lines = []
+    lines, baseline = [], baseline_of(results, rows)
     for row in sorted(rows, key=lambda row: (VERDICT_ORDER.get(row["verdict"], 9), r.median(row) or math.inf, row["spec"])):
         if row["verdict"] == "skip":
             continue
@@ -51,8 +57,7 @@ def case_table(results, rows):
         verdict = row["verdict"] if row["verdict"] != "pass" or cold else f"pass, not timed: {row.get('why_not_timed') or 'reason unknown'}"
         lines.append((r.spec_name(row), with_interval(row, "cold"), seconds(r.median(row, "hot"), 4), seconds(r.median(row, "graph"), 4),
                       rate(size / cold).replace(" GB/s", "") if size and cold else "-", percent(share) + (" **(!)**" if share and share > 1 else ""),
-                      speedup_text(results, row), error_text(row), verdict))
-    baseline = next((r.baseline_spec(results, row) or row["baseline"] for row in rows if row.get("baseline")), None)
+                      speedup_text(results, row, baseline), error_text(row), verdict))
     against = f">over {r.name_of(baseline)}" if baseline else ">speed-up"
     text = table(*without_empty(["variant", ">cold (95% interval)", ">hot", ">graph", ">GB/s", f">of {r.ceiling_name(rows[0])}", against, ">error / bound", "verdict"], lines))
     skipped = sorted({r.spec_name(row) for row in rows if row["verdict"] == "skip"})

@@ -71,10 +71,16 @@ def processors_line(results):
 
 
 def failures_line(results):
-    bad = collections.Counter(r.name_of(row) for row in results.rows if row["verdict"] in ("fail", "error"))
-    if not bad:
-        return None
-    return "Wrong or not finished somewhere, so without a time there: " + ", ".join(f"`{name}` ({many(n, 'case')})" for name, n in bad.most_common()) + "."
+    timed = {(r.machine_of(results, row), row["case"], row["spec"]) for row in results.rows if row["verdict"] == "pass" and r.median(row)}
+    wrong, looser = collections.Counter(), collections.Counter()
+    for row in results.rows:
+        if row["verdict"] in ("fail", "error"):
+            (looser if (r.machine_of(results, row), row["case"], row["spec"]) in timed else wrong)[r.name_of(row)] += 1
+    def told(bad):
+        return ", ".join(f"`{name}` ({many(n, 'case')})" for name, n in bad.most_common())
+    parts = (["Wrong or not finished somewhere, so without a time there: " + told(wrong) + "."] if wrong else []) + (
+        ["Outside the op's own bound, and timed there under a looser one that they declare: " + told(looser) + "."] if looser else [])
+    return " ".join(parts) or None
 
 
 def gpu_line(results):

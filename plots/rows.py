@@ -1,4 +1,5 @@
 """Reads results files (docs/RESULTS.md): what figures and the report are made from. Standard library only."""
+import collections
 import json
 import math
 import pathlib
@@ -28,6 +29,7 @@ class Results:
         self.warnings = warnings
         self.traces = list(traces)        # timelines beside the files
         self.times = {}                   # (machine, case, spec, mode) -> median, for speed-ups
+        self.held = collections.Counter(row["spec"] for row in rows)
         for row in rows:
             for mode, timed in (row.get("timing") or {}).items():
                 if timed and timed.get("median"):
@@ -224,18 +226,19 @@ def fraction(results, row, mode="cold"):
 
 
 def baseline_spec(results, row):
-    """The spec of the row's baseline: the id as it is, else the one with tunables of that id in the same case."""
+    """The spec of the row's baseline: the id as it is, else of those with tunables of that id in the same case the one that most rows
+    have: the default."""
     baseline = row.get("baseline")
     if not baseline:
         return None
     machine = machine_of(results, row)
-    specs = sorted({r["spec"] for r in results.rows if r["case"] == row["case"] and baseline in (r["spec"], r["variant"]) and machine_of(results, r) == machine})
-    return specs[0] if specs else None
+    specs = {r["spec"] for r in results.rows if r["case"] == row["case"] and baseline in (r["spec"], r["variant"]) and machine_of(results, r) == machine}
+    return min(specs, key=lambda spec: (-results.held[spec], spec), default=None)
 
 
-def speedup(results, row, mode="cold"):
-    """Time of the baseline over ours on the same machine and case."""
-    spec = baseline_spec(results, row)
+def speedup(results, row, mode="cold", over=None):
+    """Time of the row's baseline, or of the spec `over`, over ours on the same machine and case."""
+    spec = over or baseline_spec(results, row)
     base = results.times.get((machine_of(results, row), row["case"], spec, mode)) if spec else None
     seconds = median(row, mode)
     return base["median"] / seconds if base and seconds else None

@@ -24,6 +24,7 @@ except ImportError:
 
 import figures_shapes
 import figures_sizes
+import report_ladder
 import rows as r
 
 PATTERN = next(line for line in LINES if line["kind"] == "row" and line["backend"] == "cuda" and line["verdict"] == "pass" and line.get("timing"))
@@ -97,6 +98,19 @@ def test_of_one_build_the_row_with_more_modes_stays():
     assert latest(more, {**more, "seed": 7})["seed"] == 7, "as many do"
     assert latest(more, wrong)["verdict"] == "fail", "what is found wrong is said"
     assert set(latest(more, other)["timing"]) == {"cold"}, "another build is another measurement"
+
+
+def test_one_baseline_to_a_table():
+    slow, other = row("cuda_a", SINGLE[0], 8e-9), row("cuda_a", SINGLE[0], 1e-9, tunables=" threads=1")
+    default = [row("cuda_a", shape, 1e-9) for shape in SINGLE[1:]]  # what most rows have
+    fast, cpu = {**row("cuda_b", SINGLE[0], 2e-9), "baseline": "discounted_cumsum/cuda_a"}, {**row("cpu_c", SINGLE[0], 4e-9), "baseline": "discounted_cumsum/cpu_c"}
+    slow["baseline"] = other["baseline"] = "discounted_cumsum/cuda_a"
+    results = r.load([written([slow, other, fast, cpu, *default])])
+    assert r.baseline_spec(results, fast) == "discounted_cumsum/cuda_a", "not another tuning of it"
+    text = report_ladder.case_table(results, [line for line in results.rows if line["case"] == slow["case"]])
+    head, _, *lines = [[cell.strip() for cell in line.strip("| ").split(" | ")] for line in text.splitlines() if line]
+    found = {line[0]: line[head.index("over cuda_a")].split(" ")[0] for line in lines}
+    assert found == {"cuda_a": "1", "cuda_a threads=1": "8.00x", "cuda_b": "4.00x", "cpu_c": "2.00x"}, found
 
 
 def test_few_shapes_make_no_table():
