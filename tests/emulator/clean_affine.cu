@@ -1,6 +1,7 @@
 /* The affine map of all scans: its laws, on the host and in kernels, and scans of it against the recurrence itself. Numbers are
  * small integers and powers of two, so that every grouping gives the same bits. */
 #include "common/affine.cuh"
+#include "common/discounted_cumsum/stage.cuh"
 #include "kernel.h"
 #include "selftest.h"
 
@@ -126,9 +127,41 @@ static Status run_scans(const Device *device) {
     return expect_equal(device, reverse, backwards, N, "block_scan_exclusive backwards");
 }
 
+/* Of exponents that no float has, and of both signs. */
+static const size_t EXPONENTS[] = {0, 1, 2, 3, 16777215, 16777216, 16777217, 16777219, 33554433, 4294967297};
+enum { POWERS = sizeof EXPONENTS / sizeof *EXPONENTS };
+
+static __global__ void powers(const size_t *exponents, float *minus_one, float *half, double *doubles) {
+    const unsigned i = threadIdx.x;
+    if (i >= POWERS) return;
+    minus_one[i] = stage_pow(-1.0f, exponents[i]);
+    half[i] = stage_pow(-0.5f, exponents[i]);
+    doubles[i] = stage_pow(-1.0, exponents[i]);
+}
+
+static Status run_powers(const Device *device) {
+    size_t *exponents;
+    float minus_one[POWERS], half[POWERS], *ones, *halves;
+    double doubles[POWERS], *wide;
+    for (int i = 0; i < POWERS; i++) {
+        doubles[i] = EXPONENTS[i] % 2 ? -1 : 1;
+        minus_one[i] = (float)doubles[i];
+        half[i] = minus_one[i] * (i < 4 ? 1 / (float)(1 << EXPONENTS[i]) : 0);
+    }
+    TRY(make_array(device, EXPONENTS, POWERS, &exponents));
+    TRY(make_array<float>(device, NULL, POWERS, &ones));
+    TRY(make_array<float>(device, NULL, POWERS, &halves));
+    TRY(make_array<double>(device, NULL, POWERS, &wide));
+    TRY(launch(powers, {1, 32, 0, device->stream()}, (const size_t *)exponents, ones, halves, wide));
+    TRY(expect_equal(device, ones, minus_one, POWERS, "powers of -1 in float"));
+    TRY(expect_equal(device, halves, half, POWERS, "powers of -0.5 in float"));
+    return expect_equal(device, wide, doubles, POWERS, "powers of -1");
+}
+
 extern "C" const SelfTest CLEAN_AFFINE[] = {
     {"affine laws", run_laws, {}},
     {"affine associativity", run_associativity, {}},
     {"affine scans", run_scans, {}},
+    {"powers by pow()", run_powers, {}},
     {NULL, NULL, {}},
 };

@@ -131,9 +131,9 @@ static Status run_grouped_device_scan(const Device *device) {
     const cudaStream_t stream = (cudaStream_t)device->stream();
     void *memory = NULL;
     size_t bytes = 0;
-    TRY_CUDA(cub::DeviceScan::InclusiveScan(memory, bytes, (const Run *)in, out, Join(), N, stream));
+    TRY_CUDA(cub::DeviceScan::InclusiveScan(memory, bytes, (const Run *)in, out, Join(), (int)N, stream));
     TRY(device->allocate(bytes, &memory));
-    TRY_CUDA(cub::DeviceScan::InclusiveScan(memory, bytes, (const Run *)in, out, Join(), N, stream));
+    TRY_CUDA(cub::DeviceScan::InclusiveScan(memory, bytes, (const Run *)in, out, Join(), (int)N, stream));
     TRY(device->wait("a scan of runs"));
     TRY(device->copy_out(found, out, sizeof found));
     for (int i = 0; i < N; i++)
