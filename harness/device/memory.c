@@ -11,10 +11,13 @@
 /* Guard word i. The upper half makes every f32 and every f64 of a guard a quiet NaN, so a result that depends on what was read out
  * of bounds shows; the lower half is the position mixed with the buffer's address, so that a guard copied onto the guard of another
  * buffer shows too: y[i] = 2 * x[i] past both ends writes x's guard over y's, NaN for NaN (seen on an H200). It differs from the
- * canonical NaN (0x7ff8...) that a variant may write. */
+ * canonical NaN (0x7ff8...) that a variant may write, and no byte of it is 0, which is what a single byte too many mostly is. */
 static uint32_t guard_word(const void *base, size_t i) {
     const uint32_t salt = (uint32_t)((uintptr_t)base >> 8) * UINT32_C(0x9e3779b1);
-    return UINT32_C(0xfffd0000) | ((salt >> 16) ^ (uint32_t)i);
+    uint32_t low = (salt >> 16) ^ (uint32_t)i;
+    if ((low & 0xff) == 0) low |= 0x5a;
+    if ((low & 0xff00) == 0) low |= 0x5a00;
+    return UINT32_C(0xfffd0000) | low;
 }
 
 static const size_t CHUNK_BYTES = (size_t)64 << 20; /* of host memory for comparing with the device */

@@ -48,6 +48,20 @@ static void guards_catch_a_byte_on_each_side(void **state) {
     }
 }
 
+/* The byte that an overrun writes most often, past buffers at many addresses: no guard may happen to hold it. */
+static void guards_catch_a_zero_byte(void **state) {
+    (void)state;
+    enum { BUFFERS = 1000 };
+    static Buffer buffers[BUFFERS];
+    for (int i = 0; i < BUFFERS; i++) {
+        buffers[i] = make(DTYPE_U8, 100);
+        unsigned char *const end = (unsigned char *)buffers[i].array.data + 100;
+        *end = 0;
+        assert_int_equal(buffer_check_guards(&buffers[i]), STATUS_CHECK);
+    }
+    for (int i = 0; i < BUFFERS; i++) buffer_destroy(&buffers[i]);
+}
+
 static void guards_catch_the_off_by_one_element(void **state) {
     (void)state;
     Buffer buffer = make(DTYPE_F64, 1000);
@@ -209,6 +223,7 @@ static void a_leap_over_the_guard_dies(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(guards_catch_a_byte_on_each_side),
+        cmocka_unit_test(guards_catch_a_zero_byte),
         cmocka_unit_test(guards_catch_the_off_by_one_element),
         cmocka_unit_test(reading_a_guard_gives_nan),
         cmocka_unit_test(poison_is_seen_element_by_element),
