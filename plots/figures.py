@@ -6,9 +6,9 @@ import sys
 import figures_accuracy
 import figures_ceiling
 import figures_claims
-import figures_errors
 import figures_curves
 import figures_enqueue
+import figures_errors
 import figures_gnuplot
 import figures_growth
 import figures_ladder

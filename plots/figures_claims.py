@@ -4,10 +4,15 @@ import matplotlib.pyplot as plt
 import choose
 import rows as r
 import style
-from report_claims import hardware_of, modes_of, published, size_of
+from report_claims import hardware_of, modes_of, op_of, published, size_of
 from words import significant
 
 COLOURS = {"reproduced": "#009E73", "exceeded": "#0072B2", "undecided": "#E69F00", "not reproduced": style.FAILED}
+
+
+def colours_of(claims):
+    """(verdict, colour) of the verdicts that occur, for a legend."""
+    return [(verdict, colour) for verdict, colour in COLOURS.items() if any(c.get("verdict") == verdict for c in claims)]
 
 
 def groups_of(claims):
@@ -68,16 +73,21 @@ def draw_op(results, op, claims, out):
     axes.set_xlabel("times faster (medians; cold unless a mode is named)")
     machine = r.machine_of(results, claims[0])
     handles = [plt.Rectangle((0, 0), 1, 1, color=style.PUBLISHED, label="published")]
-    handles += [plt.Rectangle((0, 0), 1, 1, color=colour, label=f"{machine}: {verdict}") for verdict, colour in COLOURS.items() if any(c.get("verdict") == verdict for c in claims)]
+    handles += [plt.Rectangle((0, 0), 1, 1, color=colour, label=f"{machine}: {verdict}") for verdict, colour in colours_of(claims)]
     handles.append(plt.Line2D([], [], color="#222222", lw=1.3, marker="|", ls="", markersize=10, label="limits of what reproduces it"))
     style.head(figure, f"Published speed-ups of {op}: do they hold?", handles)
     return style.finish(figure, results, claims, out, f"claims_{op}")
 
 
+def claims_by_op(results, wanted):
+    """op -> those of its claims that are wanted and have a number of ours, on the main machine."""
+    machine, found = choose.main_machine(results), {}
+    for c in results.claims:
+        if wanted(c) and c.get("ours") and r.machine_of(results, c) == machine:
+            found.setdefault(op_of(c), []).append(c)
+    return found
+
+
 def draw(results, out):
-    machine = choose.main_machine(results)
-    claims = [c for c in results.claims if c.get("quantity") == "speedup" and (c.get("value") or c.get("low")) and c.get("ours") and r.machine_of(results, c) == machine]
-    by_op = {}
-    for c in claims:
-        by_op.setdefault(str(c.get("case")).split(" ")[0], []).append(c)
+    by_op = claims_by_op(results, lambda c: c.get("quantity") == "speedup" and (c.get("value") or c.get("low")))
     return [(draw_op(results, op, some, out), f"Published speed-ups of {op} and ours, with what is needed to reproduce them") for op, some in sorted(by_op.items())]

@@ -1,36 +1,31 @@
 """Every published error as a mark within the limits of what reproduces it, and ours as a point: does it hold, and under which protocol?"""
 import matplotlib.pyplot as plt
 
-import choose
 import rows as r
 import style
-from figures_claims import COLOURS, plain
+from figures_claims import COLOURS, claims_by_op, colours_of, plain
+from report_claims import words_of
 from words import significant
-
-
-def words_of(claim):
-    """name -> value, of the case."""
-    return dict(word.split("=", 1) for word in str(claim.get("case")).split(" ")[1:])
 
 
 def labels_of(claims):
     """Of each claim its variant and what its case has that another of these has otherwise."""
-    cases = [words_of(c) for c in claims]
+    cases = [words_of(c.get("case")) for c in claims]
     differ = [name for name in cases[0] if len({case.get(name) for case in cases}) > 1]
     return [f"{plain(c.get('variant'))}\n{', '.join(f'{name}={case.get(name)}' for name in differ)}".rstrip() for c, case in zip(claims, cases)]
 
 
 def slots_of(claims):
     """y of each claim, from the top; those about one published number and variant stand together."""
-    first = {}
+    together = {}
     for k, c in enumerate(claims):
-        first.setdefault((c.get("variant"), c["value"]), k)
-    order = sorted(range(len(claims)), key=lambda k: (first[claims[k].get("variant"), claims[k]["value"]], k))
+        together.setdefault((c.get("variant"), c["value"]), []).append(k)
     y, places = 0.0, {}
-    for before, k in zip([None, *order], order):
-        key = (claims[k].get("variant"), claims[k]["value"])
-        y -= 0 if before is None else 1.0 if key == (claims[before].get("variant"), claims[before]["value"]) else 1.45
-        places[k] = y
+    for group in together.values():
+        for k in group:
+            places[k] = y
+            y -= 1.0
+        y -= 0.45
     return places
 
 
@@ -44,7 +39,7 @@ def draw_claim(axes, y, claim, left):
 
 
 def draw_op(results, op, claims, out):
-    places = slots_of(claims)
+    places, labels = slots_of(claims), labels_of(claims)
     figure, axes = plt.subplots(figsize=(7.6, 1.5 + 0.42 * -min(places.values()) + 0.4))
     axes.set_xscale("log")
     values = [v for c in claims for v in (c["value"], c["ours"], c.get("low"), c.get("high")) if v]
@@ -53,22 +48,18 @@ def draw_op(results, op, claims, out):
         draw_claim(axes, places[k], c, left)
     axes.set_xlim(left, right)
     axes.set_ylim(min(places.values()) - 0.7, 0.7)
-    axes.set_yticks(list(places.values()), [labels_of(claims)[k] for k in places], fontsize=7.8)
+    axes.set_yticks(list(places.values()), [labels[k] for k in places], fontsize=7.8)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("largest error of an output")
     machine = r.machine_of(results, claims[0])
     handles = [plt.Line2D([], [], color=style.MUTED, lw=2, marker="|", ls="", markersize=10, label="published"),
                plt.Rectangle((0, 0), 1, 1, color="#E4E4E4", label="reproduces it")]
-    handles += [plt.Line2D([], [], marker="o", ms=7, ls="", color=colour, label=f"{machine}: {verdict}") for verdict, colour in COLOURS.items() if any(c.get("verdict") == verdict for c in claims)]
+    handles += [plt.Line2D([], [], marker="o", ms=7, ls="", color=colour, label=f"{machine}: {verdict}") for verdict, colour in colours_of(claims)]
     style.head(figure, f"Published errors of {op}: do they hold?", handles)
     return style.finish(figure, results, claims, out, f"errors_{op}")
 
 
 def draw(results, out):
-    machine = choose.main_machine(results)
-    by_op = {}
-    for c in results.claims:
-        if c.get("quantity") == "error" and c.get("value") and c.get("ours") and r.machine_of(results, c) == machine:
-            by_op.setdefault(str(c.get("case")).split(" ")[0], []).append(c)
+    by_op = claims_by_op(results, lambda c: c.get("quantity") == "error" and c.get("value"))
     return [(draw_op(results, op, some, out), f"Published errors of {op} and ours, with what is needed to reproduce them") for op, some in sorted(by_op.items())]

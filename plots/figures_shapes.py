@@ -23,15 +23,9 @@ def draw_group(results, op, dtype, group, styles, out):
     shapes = sorted({report_ladder.value_of(row, SHAPE) for row in group})
     def place_of(row):
         return shapes.index(report_ladder.value_of(row, SHAPE))
-    lines = figures_sizes.lines_of(group, place_of)
     figure, axes = plt.subplots(figsize=(7.6, 5.2))
-    figures_sizes.draw_lines(axes, lines, styles)
-    floor = figures_sizes.copy_line(results, group, place_of)
+    labels = figures_sizes.draw_measured(axes, results, group, place_of, styles)
     axes.set_yscale("log")
-    labels = [(points[-1][0], points[-1][1], name, styles[name]["color"]) for name, points in lines.items()]
-    if len(floor) > 1:
-        axes.plot(*zip(*floor), color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
-        labels.append((*floor[-1], f"{r.ceiling_name(group[0])} of the same bytes", "#222222"))
     axes.set_xlim(-0.3, len(shapes) - 0.7)
     axes.set_xticks(range(len(shapes)), [" x\n".join(count(v) for v in shape) for shape in shapes])
     axes.set_xlabel("rows x elements of a row")

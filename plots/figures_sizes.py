@@ -70,9 +70,19 @@ def time_ticks(axes):
     axes.set_yticks(decades, [seconds(d, 1) for d in decades])
 
 
+def draw_measured(axes, results, group, place_of, styles):
+    """A line for each variant, and what a copy would take; returns what to label their ends with: (x, y, text, colour)."""
+    lines, floor = lines_of(group, place_of), copy_line(results, group, place_of)
+    draw_lines(axes, lines, styles)
+    labels = [(*points[-1], name, styles[name]["color"]) for name, points in lines.items()]
+    if len(floor) > 1:
+        axes.plot(*zip(*floor), color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
+        labels.append((*floor[-1], f"{r.ceiling_name(group[0])} of the same bytes", "#222222"))
+    return labels
+
+
 def draw_group(results, op, dtype, parameter, group, styles, out):
     place_of = functools.partial(r.number, name=parameter)
-    lines = lines_of(group, place_of)
     values = sorted({r.number(row, parameter) for row in group})
     printed = published.series(op, parameter, group[0])
     panels = 2 if printed else 1
@@ -82,17 +92,11 @@ def draw_group(results, op, dtype, parameter, group, styles, out):
         draw_lines(grid[0, 0], printed.lines, styles)
         grid[0, 0].set_title(f"published:\n{printed.hardware}", fontsize=8.5)
         mine.set_title(f"measured:\n{r.machine_of(results, group[0])}", fontsize=8.5)
-    draw_lines(mine, lines, styles)
-    floor = copy_line(results, group, place_of)
-    if len(floor) > 1:
-        mine.plot(*zip(*floor), color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
+    labels = draw_measured(mine, results, group, place_of, styles)
     for axes in grid[0]:
         prepare(axes, parameter, values)
     time_ticks(grid[0, 0])
     grid[0, 0].set_ylabel("time per call (cold, median)")
-    labels = [(points[-1][0], points[-1][1], name, styles[name]["color"]) for name, points in lines.items()]
-    if len(floor) > 1:
-        labels.append((*floor[-1], f"{r.ceiling_name(group[0])} of the same bytes", "#222222"))
     style.head(figure, f"Time against {PARAMETERS[parameter]}: {choose.describe(group[0], parameter)}")
     style.label_line_ends(mine, labels, fontsize=7.5)
     return style.finish(figure, results, group, out, f"sizes_{op}_{parameter}_{dtype}")

@@ -4,6 +4,7 @@ import collections
 import matplotlib.pyplot as plt
 
 import choose
+import figures_sizes
 import rows as r
 import style
 from words import seconds
@@ -62,10 +63,7 @@ def draw_dtype(results, op, dtype, group, styles, out):
         axes.set_ylim(bottom=floor / 2)
     axes.set_xlim(windows[0] / 1.25, windows[-1] * 1.25)
     axes.set_xticks(windows, [f"{w:g}" for w in windows])
-    axes.minorticks_off()
-    low, high = axes.get_ylim()
-    decades = [10.0**k for k in range(-8, 4) if low <= 10.0**k <= high]
-    axes.set_yticks(decades, [seconds(d, 1) for d in decades])
+    figures_sizes.time_ticks(axes)
     if early:
         axes.legend(handles=early, loc="upper left", fontsize=8, handlelength=2.6)
     axes.set_xlabel("window w (elements)")

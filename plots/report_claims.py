@@ -21,9 +21,14 @@ def quantity(claim, value):
     return f"{significant(value)}x"
 
 
+def words_of(case):
+    """name -> value, as the text of a case has them."""
+    return dict(word.split("=", 1) for word in str(case or "").split() if "=" in word)
+
+
 def sizes_in(case):
     """"1e8", "64 x 100000": the sizes in a case's canonical text, rows before columns; a single row is not mentioned."""
-    words = dict(word.split("=", 1) for word in str(case or "").split() if "=" in word)
+    words = words_of(case)
     found = [words[key] for key in ("batch", "rows", "n", "cols") if words.get(key, "").isdigit() and (key, words[key]) != ("batch", "1")]
     return " x ".join(count(int(n)) for n in found) or "-"
 

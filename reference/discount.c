@@ -100,11 +100,15 @@ static Status adopt_x(const Array *x, Case *problem) {
     return discount_check(problem);
 }
 
+static double number_at(const Array *array, size_t i) {
+    return array->dtype == DTYPE_F32 ? (double)((const float *)array->data)[i] : ((const double *)array->data)[i];
+}
+
 /* The powers of an infinite factor are nothing that variants agree on. */
 static Status expect_finite(const Array *array, const char *name) {
     const size_t count = array->data ? array_count(array) : 0; /* no data: shapes are all that is known */
     for (size_t i = 0; i < count; i++) {
-        const double value = array->dtype == DTYPE_F32 ? (double)((const float *)array->data)[i] : ((const double *)array->data)[i];
+        const double value = number_at(array, i);
         if (!isfinite(value)) return status_fail(STATUS_INVALID, "%s[%zu] is %g: finite factors are expected", name, i, value);
     }
     return STATUS_OK;
@@ -114,8 +118,7 @@ static Status expect_finite(const Array *array, const char *name) {
 static Status set_discount(const Array *gamma, Case *problem) {
     if (!gamma->data) return STATUS_OK;
     char text[32];
-    const double value = gamma->dtype == DTYPE_F32 ? (double)*(const float *)gamma->data : *(const double *)gamma->data;
-    snprintf(text, sizeof text, "%.17g", value);
+    snprintf(text, sizeof text, "%.17g", number_at(gamma, 0));
     return params_set(&problem->params, "gamma", text);
 }
 

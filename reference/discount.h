@@ -53,12 +53,11 @@ Array discount_matrix(const Case *problem, const char *name);
 Array discount_gamma(const Case *problem, const char *name);
 /* u8 [batch, n], or [0, 0] if there is none. */
 Array discount_reset(const Case *problem);
-/* STATUS_INVALID if batch * n elements cannot be, gamma is none of the dtype, or the truth is to take
- * one as written where there are several. */
+/* STATUS_INVALID if batch * n elements cannot be, gamma is none of the dtype, or is to be taken as written where there are several.
+ */
 Status discount_check(const Case *problem);
 
-/* Op.adopt: batch, n, gamma_per, gamma if it is one number, reset and dtype. dy: NULL, or the array that must have the shape of x.
- */
+/* Op.adopt: batch, n, gamma_per, gamma if it is one, reset and dtype. dy: NULL, or the array that must have the shape of x. */
 Status discount_adopt(const Array *x, const Array *gamma, const Array *reset, const Array *dy, Case *problem);
 Status discount_generate_gamma(const Case *problem, Array *gamma);
 Status discount_generate_reset(const Case *problem, Array *reset);

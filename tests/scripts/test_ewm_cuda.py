@@ -29,6 +29,14 @@ def values(kind, n):
     return x
 
 
+def check(folder, variant, *settings, starts=None):
+    """On folder/x.npy, in the emulator if need be; the program's answer is right if it says so."""
+    words = ["exec", f"ewm/{variant}", "--check", "--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy"]
+    words += ["--emulate"] if variant.startswith("cuda_") else []
+    words += ["--in", f"starts={starts}"] if starts else []
+    return call(*words, *(word for setting in settings for word in ("--set", setting)))
+
+
 def check_exact(folder):
     import numpy
 
@@ -37,8 +45,7 @@ def check_exact(folder):
         numpy.save(folder / "x.npy", values(kind, 8000))
         for agg, adjust in (("mean", "true"), ("mean", "false"), ("var", "true"), ("var", "false")):
             for variant in SCANS:
-                done = call("exec", f"ewm/{variant}", "--emulate", "--check", "--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy",
-                            "--set", "span=3", "--set", f"agg={agg}", "--set", f"adjust={adjust}")
+                done = check(folder, variant, "span=3", f"agg={agg}", f"adjust={adjust}")
                 if done.returncode != 0:
                     expect(False, f"{variant} on {kind}, agg={agg} adjust={adjust}", done)
                 count += 1
@@ -50,29 +57,24 @@ def check_tile(folder):
     import numpy
 
     rng, cases = numpy.random.default_rng(9), 0
+    numpy.save(folder / "s.npy", (numpy.arange(400) % 131 == 130).astype("u1"))
     for begin, length in ((90, 60), (70, 20), (20, 75), (0, 40), (100, 79)):
         x = rng.normal(size=400) + 5
         x[begin : begin + length] = math.nan
         x[begin + length + 1 : begin + length + 40 : 3] = math.nan
         numpy.save(folder / "x.npy", x)
         for agg, adjust in (("mean", "true"), ("mean", "false"), ("var", "true"), ("std", "false")):
-            for segments in (False, True):
-                given = []
-                if segments:
-                    numpy.save(folder / "s.npy", (numpy.arange(400) % 131 == 130).astype("u1"))
-                    given = ["--in", f"starts={folder}/s.npy"]
-                done = call("exec", f"ewm/{TILE}", "--emulate", "--check", "--in", f"x={folder}/x.npy", *given, "--out", f"y={folder}/y.npy",
-                            "--set", "span=8", "--set", f"agg={agg}", "--set", f"adjust={adjust}")
+            for starts in (None, folder / "s.npy"):
+                done = check(folder, TILE, "span=8", f"agg={agg}", f"adjust={adjust}", starts=starts)
                 if done.returncode != 0:
-                    expect(False, f"{TILE} over {length} NaN from {begin}, agg={agg} adjust={adjust}, {'' if segments else 'no '}segments", done)
+                    expect(False, f"{TILE} over {length} NaN from {begin}, agg={agg} adjust={adjust}, {'' if starts else 'no '}segments", done)
                 cases += 1
     expect(cases == 40, "40 gaps that the window of the truncated tile sees the end of")
     impulse = numpy.zeros(2000)
     impulse[1000] = 1
     numpy.save(folder / "x.npy", impulse)
     for agg in ("var", "std"):  # what the window drops counts in the correction, where few observations make up most of the weight
-        done = call("exec", f"ewm/{TILE}", "--emulate", "--check", "--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy", "--set", "span=1.5",
-                    "--set", f"agg={agg}")
+        done = check(folder, TILE, "span=1.5", f"agg={agg}")
         expect(done.returncode == 0, f"{TILE} forgets an impulse at span 1.5, {agg}", done)
 
 
@@ -86,8 +88,7 @@ def check_large(folder):
     numpy.save(folder / "x.npy", x)
     for adjust in ("true", "false"):
         for variant in ("cpu_sequential", "cpu_best", *SCANS):
-            done = call("exec", f"ewm/{variant}", *(["--emulate"] if variant in SCANS else []), "--check", "--in", f"x={folder}/x.npy",
-                        "--out", f"y={folder}/y.npy", "--set", "span=3", "--set", f"adjust={adjust}")
+            done = check(folder, variant, "span=3", f"adjust={adjust}")
             expect(done.returncode == 0, f"{variant} forgets 1.7e308, adjust={adjust}", done)
 
 

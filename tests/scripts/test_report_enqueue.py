@@ -1,25 +1,17 @@
 """Beside the claims of an op the report says how their scenario begins, and draws when a call returns, when it is done, and the GPU's own time."""
 import copy
-import json
-import os
 import pathlib
 import subprocess
 import sys
 import tempfile
 
 from every_test import run_every
+from golden_rows import GOLDEN, SOURCE, written
 
-SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).parents[2]))
-sys.path.insert(0, str(SOURCE / "plots"))
-try:
-    import figures_enqueue
-except ImportError:
-    print("matplotlib is not installed")
-    sys.exit(77)
-import openings  # noqa: E402
-import rows as reader  # noqa: E402
+import figures_enqueue
+import openings
+import rows as reader
 
-GOLDEN = [json.loads(text) for text in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
 FOLDER = tempfile.TemporaryDirectory(prefix="rungs_test_enqueue_")
 WORK = pathlib.Path(FOLDER.name)
 
@@ -32,9 +24,7 @@ def as_timed_by_enqueue(keep=lambda row: True):
             line.update(mode="enqueue", baseline_mode="cold")
         elif line["kind"] == "row" and line["timing"] and not keep(line):
             del line["timing"]["complete"]
-    path = WORK / "rows.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
+    return written(WORK, lines)
 
 
 def drawn(path):

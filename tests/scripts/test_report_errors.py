@@ -1,32 +1,18 @@
 """Published errors: claims about one number and variant stand together, named by what their cases differ in; and what the summary says of rows that fail."""
 import copy
-import json
-import os
 import pathlib
 import sys
 import tempfile
 
 from every_test import run_every
+from golden_rows import GOLDEN, written
 
-SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).parents[2]))
-sys.path.insert(0, str(SOURCE / "plots"))
-try:
-    import figures_errors
-except ImportError:
-    print("matplotlib is not installed")
-    sys.exit(77)
-import report_summary  # noqa: E402
-import rows as reader  # noqa: E402
+import figures_errors
+import report_summary
+import rows as reader
 
-GOLDEN = [json.loads(text) for text in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
 FOLDER = tempfile.TemporaryDirectory(prefix="rungs_test_errors_")
 WORK = pathlib.Path(FOLDER.name)
-
-
-def written(lines):
-    path = WORK / "rows.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return path
 
 
 def claim(id_, window, value, ours, verdict):
@@ -49,11 +35,11 @@ def test_one_number_stands_together():
 
 
 def test_the_figure():
-    drawn = figures_errors.draw(reader.load([written(GOLDEN + CLAIMS)]), WORK)
+    drawn = figures_errors.draw(reader.load([written(WORK, GOLDEN + CLAIMS)]), WORK)
     assert [path.name for path, _ in drawn] == ["errors_rolling.png"], drawn
     text = (WORK / "errors_rolling.svg").read_text()
     assert text.count("#009e73") >= 2 and text.count("#d55e00") >= 2, "points in the colours of their verdicts"
-    assert not figures_errors.draw(reader.load([written(GOLDEN)]), WORK), "no errors were published"
+    assert not figures_errors.draw(reader.load([written(WORK, GOLDEN)]), WORK), "no errors were published"
 
 
 def test_failing_rows_that_are_timed_under_a_bound_of_their_own_are_told_apart():
@@ -62,7 +48,7 @@ def test_failing_rows_that_are_timed_under_a_bound_of_their_own_are_told_apart()
     strict |= {"verdict": "fail", "timing": None, "bound": {**good["bound"], "declared": not good["bound"]["declared"]}}
     alone |= {"verdict": "fail", "timing": None, "case": good["case"].replace("seed=", "seed=9"), "variant": "rolling/cuda_other", "spec": "rolling/cuda_other"}
     rest = [line for line in GOLDEN if line["kind"] == "environment"]
-    text = report_summary.failures_line(reader.load([written([*rest, good, strict, alone])]))
+    text = report_summary.failures_line(reader.load([written(WORK, [*rest, good, strict, alone])]))
     without, looser = text.split("Outside the op's own bound")
     assert "cuda_other" in without and reader.name_of(good) not in without, text
     assert reader.name_of(good) in looser and "1 case" in looser, text

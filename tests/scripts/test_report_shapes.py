@@ -1,7 +1,5 @@
 """Time against rows x elements of a row: table and figure; rows that only verified take no place there, a variant keeps one tuning to a line."""
 import copy
-import json
-import os
 import pathlib
 import re
 import shutil
@@ -9,25 +7,17 @@ import subprocess
 import sys
 import tempfile
 
+import golden_rows
 from every_test import run_every
-
-SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).parents[2]))
-WORK = pathlib.Path(tempfile.mkdtemp(prefix="rungs_test_shapes_"))
-LINES = [json.loads(text) for text in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
-sys.path.insert(0, str(SOURCE / "plots"))
-
-try:
-    import matplotlib
-except ImportError:
-    print("matplotlib is not installed")
-    sys.exit(77)
+from golden_rows import GOLDEN, SOURCE
 
 import figures_shapes
 import figures_sizes
 import report_ladder
 import rows as r
 
-PATTERN = next(line for line in LINES if line["kind"] == "row" and line["backend"] == "cuda" and line["verdict"] == "pass" and line.get("timing"))
+WORK = pathlib.Path(tempfile.mkdtemp(prefix="rungs_test_shapes_"))
+PATTERN = next(line for line in GOLDEN if line["kind"] == "row" and line["backend"] == "cuda" and line["verdict"] == "pass" and line.get("timing"))
 SINGLE = [(1, 10**k) for k in range(3, 8)]
 MANY = [(64, 1000), (4096, 1024), (65536, 128), (100000, 64)]
 
@@ -50,9 +40,7 @@ def times(variant, shapes, of, **how):
 
 
 def written(rows):
-    path = WORK / "rows.jsonl"
-    path.write_text("".join(json.dumps(line) + "\n" for line in [line for line in LINES if line["kind"] in ("environment", "ceilings")] + rows))
-    return path
+    return golden_rows.written(WORK, [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")] + rows)
 
 
 def tables_of(rows):
