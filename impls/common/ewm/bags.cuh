@@ -6,10 +6,8 @@
 #ifndef RUNGS_EWM_BAGS_CUH
 #define RUNGS_EWM_BAGS_CUH
 
+#include "common/ewm/case.h"
 #include "kernel.h"
-
-/* A weight, relative to that of a new observation, which is none. */
-constexpr double NEGLIGIBLE = 0x1p-1000;
 
 /* For means: sum of w x, sum of w. */
 struct WeightedSum {
@@ -39,7 +37,7 @@ struct WeightedMoments {
         weight *= factor;
         pairs *= factor * factor;
         squares *= factor;
-        if (!(weight > NEGLIGIBLE) && isfinite(mean)) *this = {}; /* its pairs, were they alone, would be 0 / 0 */
+        if (!(weight > EWM_NEGLIGIBLE) && isfinite(mean)) *this = {}; /* its pairs, were they alone, would be 0 / 0 */
     }
     /* The mean starts from that of the heavier bag. From the other's it would keep the rounding of a step as large as that mean is:
      * of 1e16 that has all but decayed, 2. */

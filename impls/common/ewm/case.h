@@ -9,6 +9,9 @@
 
 typedef enum EwmAgg { EWM_MEAN, EWM_VAR, EWM_STD } EwmAgg;
 
+/* A weight, relative to that of a new observation, which is none. */
+#define EWM_NEGLIGIBLE 0x1p-1000
+
 typedef struct EwmCase {
     size_t n;
     EwmAgg agg;

@@ -142,7 +142,7 @@ template <typename Bag> struct EwmRestarted {
     __host__ __device__ double output(const EwmCase &rule, size_t) const {
         if (count < rule.min_periods) return rule.incomplete;
         Bag all = rest;
-        if (share > NEGLIGIBLE || (share > 0 && !isfinite(first))) all.add(first, share);
+        if (share > EWM_NEGLIGIBLE || (share > 0 && !isfinite(first))) all.add(first, share);
         return all.finish(rule.agg == EWM_STD);
     }
 

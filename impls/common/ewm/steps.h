@@ -37,7 +37,8 @@ static inline void ewm_begin(EwmState *self, double x) {
 }
 
 static inline void ewm_blend(const EwmCase *rule, EwmState *self, double x) {
-    const double aged = self->weight * self->gap, own = rule->adjust ? 1 : rule->alpha, old = aged > 0x1p-1000 * own ? aged : 0;
+    const double aged = self->weight * self->gap, own = rule->adjust ? 1 : rule->alpha,
+                 old = aged > EWM_NEGLIGIBLE * own ? aged : 0;
     const double total = old + own, keep = old / total, share = own / total, delta = x - self->mean;
     self->mean = keep * self->mean + share * x;
     self->spread = keep * (self->spread + share * (delta * delta));
