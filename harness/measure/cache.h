@@ -1,13 +1,18 @@
-/* cache.h - how much the CPU's caches hold, all together. */
+/* cache.h - how much the CPU's caches hold, all together, and how to empty them. */
 #ifndef RUNGS_MEASURE_CACHE_H
 #define RUNGS_MEASURE_CACHE_H
 
 #include <stddef.h>
+#include <stdint.h>
 
 /* Bytes of all second- and last-level caches of this machine, each instance counted once. A guess of 32 MiB where the system does
  * not say (some virtual machines). */
 size_t cache_bytes_total(void);
 /* Bytes that a sweep must touch to leave nothing of what was cached before: twice that. */
 size_t cache_sweep_bytes(void);
+/* Reads and writes the words on every core that OpenMP would use, so that private caches are turned over as well as the shared
+ * ones. The threads are the sweep's own and end with it. A team of OpenMP's would stay, and the next call, if it wants fewer
+ * threads, would begin by ending the rest of it: microseconds on 16 cores, milliseconds on 32. */
+void cache_sweep(uint64_t *words, size_t count);
 
 #endif

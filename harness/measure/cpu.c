@@ -25,17 +25,9 @@ typedef struct CpuSession {
     size_t sweep_words;
 } CpuSession;
 
-/* Every core reads and writes its share, so that private caches are turned over as well as the shared ones. */
-static void sweep_caches(CpuSession *session) {
-    uint64_t *words = session->sweep;
-    const size_t count = session->sweep_words;
-#pragma omp parallel for schedule(static)
-    for (size_t i = 0; i < count; i++) words[i] = words[i] * 5 + 1;
-}
-
 static Status take(void *context, Sample *sample) {
     CpuSession *session = context;
-    if (session->sweep) sweep_caches(session);
+    if (session->sweep) cache_sweep(session->sweep, session->sweep_words);
     const double begin = measure_now();
     for (size_t i = 0; i < session->calls; i++) TRY(session->work->run(session->work->context));
     sample->seconds = (measure_now() - begin) / (double)session->calls;

@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 
+#include <dirent.h>
 #include <string.h>
 
 typedef struct Job {
@@ -119,6 +120,34 @@ static void modes_that_a_cpu_lacks_say_why(void **state) {
     assert_int_equal(job.calls, 0);
 }
 
+static int threads_of_this_process(void) {
+    int threads = -2; /* . and .. */
+    DIR *tasks = opendir("/proc/self/task");
+    assert_non_null(tasks);
+    while (readdir(tasks)) threads++;
+    closedir(tasks);
+    return threads;
+}
+
+/* A thread that has been joined may be listed for a moment longer. */
+static Status work_alone(void *context) {
+    int *most = context;
+    for (const double begin = measure_now(); measure_now() - begin < 0.5 && threads_of_this_process() > 1;) continue;
+    const int threads = threads_of_this_process();
+    if (threads > *most) *most = threads;
+    return STATUS_OK;
+}
+
+static void emptying_caches_leaves_no_threads_behind(void **state) {
+    (void)state;
+    int most = 0;
+    const MeasuredWork measured = {work_alone, &most, NULL};
+    Samples samples;
+    assert_int_equal(measure_cpu(MEASURE_COLD, &measured, &HURRIED, &samples), STATUS_OK);
+    samples_free(&samples);
+    assert_int_equal(most, 1);
+}
+
 static void failing_work_propagates_its_status(void **state) {
     (void)state;
     for (size_t fails_at = 1; fails_at <= 4; fails_at++) { /* in the pilot and in the series */
@@ -153,6 +182,7 @@ int main(void) {
         cmocka_unit_test(short_work_is_repeated_within_a_hot_sample),
         cmocka_unit_test(what_a_call_leaves_is_put_away_after_each),
         cmocka_unit_test(modes_that_a_cpu_lacks_say_why),
+        cmocka_unit_test(emptying_caches_leaves_no_threads_behind),
         cmocka_unit_test(failing_work_propagates_its_status),
         cmocka_unit_test(pilots_buy_samples),
     };
