@@ -225,7 +225,7 @@ class Stalls(unittest.TestCase):
             time.sleep(next(calls, later))
 
         with unittest.mock.patch.dict(peer_clocks.CLOCKS, {"played": PlayedClock}):
-            timing = peer_timing.time_modes("played", run, {"modes": ["hot"], "min_samples": 2, "max_samples": 2, "seconds": 0.0})
+            timing = peer_timing.time_modes("played", run, {"modes": ["hot"], "min_samples": 2, "max_samples": 2, "seconds": 0.0}, fetch=None)
         self.assertEqual(len(timing["hot"]["samples"]), 2)
         return PlayedClock.held[1:]  # the first one only makes the clock ready
 
@@ -260,6 +260,50 @@ class HostModes(unittest.TestCase):
             with unittest.mock.patch("time.perf_counter", lambda: clock.now):
                 timed = peer_timing.time_mode(mode, clock, run, limits, False)
             self.assertEqual((timed["samples"], timed["calls_per_sample"], timed["clock"]), ([seconds] * 3, 1, "steady clock"))
+
+
+class Graphs(unittest.TestCase):
+    """A library is played that doubles an array in two launches, of which a capture sees those on its stream."""
+
+    def graph(self, seen, drift=0.0):
+        sys.path[:0] = [str(SOURCE / "harness" / "device")]
+        import peer_clocks
+        import peer_timing
+
+        x, replays = numpy.arange(1.0, 9.0), []
+
+        class PlayedClock(peer_clocks.CpuClock):
+            def graph(self, run):
+                kept = run()
+
+                def replay():
+                    replays.append(1)
+                    kept[0][:] = x
+                    if seen == 2:
+                        kept[0][:] += x + drift
+
+                return replay, kept
+
+            def spoil(self, array):
+                array.fill(numpy.nan)
+
+        limits = {"min_samples": 3, "max_samples": 3, "seconds": 0.0}
+        fetch = lambda kept: {"y": kept[0].copy()}
+        timed = peer_timing.time_mode("graph", PlayedClock(), lambda: (x + x,), limits, True, fetch)
+        return timed, len(replays)
+
+    def test_a_replay_that_gives_the_result_is_timed(self):
+        for drift in (0.0, 1e-9):  # sums in another order
+            timed, replays = self.graph(seen=2, drift=drift)
+            self.assertIsNone(timed["why_none"])
+            self.assertEqual(len(timed["samples"]), 3)
+            self.assertEqual(replays, 4)  # one is looked at
+
+    def test_a_replay_without_all_the_work_is_not(self):
+        timed, replays = self.graph(seen=1)
+        self.assertEqual(timed["samples"], [])
+        self.assertIn("does not give y", timed["why_none"])
+        self.assertEqual(replays, 1)
 
 
 @unittest.skipUnless(has("numba"), "numba is not installed")

@@ -118,6 +118,10 @@ class Sums(unittest.TestCase):
     def test_the_published_loop(self):
         self.check("peer_pytorch_loop_cpu", {}, 9)
 
+    @unittest.skipUnless(has("torch_discounted_cumsum"), "torch-discounted-cumsum is not installed")
+    def test_the_published_package(self):
+        self.check("peer_torch_discounted_cumsum_cpu", {}, 27)
+
     @unittest.skipUnless(has("torch"), "PyTorch is not installed")
     def test_gradients_by_autograd(self):
         self.check("peer_torch_autograd", {"torch"}, 11 + 2, "discounted_cumsum_grad", define_gradients)
@@ -258,7 +262,7 @@ class JaxClock(unittest.TestCase):
 
         double, x = jax.jit(lambda array: array * 2), jax.numpy.ones(1000)
         command = {"modes": ["cold", "hot", "graph", "enqueue", "complete"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
-        timing = peer_timing.time_modes("jax", lambda: double(x), command)
+        timing = peer_timing.time_modes("jax", lambda: double(x), command, fetch=None)
         for mode in ("cold", "hot", "enqueue", "complete"):
             self.assertEqual((len(timing[mode]["samples"]), timing[mode]["clock"]), (3, "steady clock"))
             self.assertTrue(all(0 < s < 60 for s in timing[mode]["samples"]), timing[mode])
