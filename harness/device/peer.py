@@ -36,7 +36,7 @@ HOW_TO_GET = {
     "torch": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
     "cupy": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
     "jax": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
-    "torch_discounted_cumsum": "pip install --no-build-isolation torch-discounted-cumsum, beside torch and nvcc, compiles it",
+    "torch_discounted_cumsum": "./rungs compiles it where nvidia-smi finds a GPU (requirements-compiled.txt)",
 }
 
 

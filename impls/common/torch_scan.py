@@ -3,7 +3,20 @@ of the powers of gamma gives its sums, and what a chunk hands to the next is the
 gamma^128. Traffic: each of the ceil(log128 n) levels reads and writes its sums twice; rows whose length is no multiple of 128 are
 copied first. Rounding: powers in double, then the case's precision; products without TF32, PyTorch's default.
 Limits: one gamma. The matrix has zeros, and a zero times infinity is NaN: an infinity or NaN spoils its whole chunk."""
+from peer import Skip
+
 CHUNK = 128
+
+
+def published_sums(case):
+    """The function of the package torch-discounted-cumsum for the direction."""
+    try:
+        import torch_discounted_cumsum as package
+    except ImportError:
+        raise
+    except Exception as error:  # where its installation did not compile it, its first import does, and says in many ways that it cannot
+        raise Skip(f"torch-discounted-cumsum could not be compiled: {type(error).__name__}: {error}"[:240]) from error
+    return getattr(package, f"discounted_cumsum_{case['params']['direction']}")
 
 
 def to_device(torch, array, device):
