@@ -45,7 +45,7 @@ def pick(results, op, dtype):
         wrong = {name: [r.worst_error(row) for row in some if row["verdict"] == "fail" and math.isfinite(r.worst_error(row))] for name, some in points.items()}
         worst = max(points, key=lambda name: (max(wrong[name], default=0), fails[name]))
         calm = min(points, key=lambda name: (fails[name], -len(points[name])))
-        rank = calm != worst, min(len(points[calm]), len(points[worst]), ENOUGH_POINTS), max(wrong[worst], default=0), fails[worst]
+        rank = calm != worst, min(len(points[calm]), len(points[worst]), ENOUGH_POINTS), max(wrong[worst], default=0), fails[worst], len(points[calm]), choose.weight(group[0])
         if best is None or rank > best_rank:
             best, best_rank = [points[name] for name in dict.fromkeys((calm, worst))], rank
     return best

@@ -7,7 +7,7 @@ import matplotlib.pyplot as plt
 import choose
 import rows as r
 import style
-from words import count
+from words import count, significant
 
 LEAST_POINTS, MOST_PANELS, MOST_LINES = 4, 4, 14  # a panel needs two lines of so many points; beside them, two points are a line
 
@@ -107,7 +107,7 @@ def draw_panel(axes, group, styles):
     sizes = sorted({size_of(row) for row in group})
     powers = [n for n in sizes if math.log10(n) % 1 == 0]
     ticks = powers if len(powers) > 2 else apart(sizes)
-    axes.set_xticks(ticks, [count(n) for n in ticks])
+    axes.set_xticks(ticks, [count(n) if len(count(n)) < 8 else significant(n, 2).replace("+", "") for n in ticks])
     axes.minorticks_off()
     axes.set_title(f"input {group[0]['input']}{usual_apart(group[0])}", fontsize=8)
     axes.set_xlabel("rows" if r.number(group[0], "rows") else "n")

@@ -40,7 +40,7 @@ class Results:
 
 
 def load(paths):
-    """Later files and later lines win, but what was emulated never wins over what ran. A last line that a crash cut off is left out,
+    """Later runs win, but what was emulated never wins over what ran. A last line that a crash cut off is left out,
     with a warning. A file of claims alone (rungs judge) judges anew all scenarios that it has."""
     environments, ceilings, latest_rows, latest_claims, warnings, everything, judged = {}, {}, {}, {}, [], [], {}
     for path in paths:
