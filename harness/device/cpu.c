@@ -6,6 +6,7 @@
 #include "device/device.h"
 
 #include "base/hostmemory.h"
+#include "base/shares.h"
 
 #include <malloc.h>
 #include <stdint.h>
@@ -69,25 +70,29 @@ static void cpu_release(void *pointer) {
 
 /* Copies and fills by all cores, in contiguous shares: large arrays do not wait for one core, and on machines with several memory
  * nodes the pages lie as a statically scheduled loop over them will want them. */
-enum { SHARE_BYTES = 1 << 22 };
+static const size_t SHARE_LEAST = (size_t)4 << 20;
+
+typedef struct Bytes {
+    unsigned char *to;
+    const unsigned char *from; /* NULL: filled with `byte` */
+    unsigned char byte;
+} Bytes;
+
+static void write_share(void *context, size_t begin, size_t end) {
+    const Bytes *bytes = context;
+    if (bytes->from)
+        memcpy(bytes->to + begin, bytes->from + begin, end - begin);
+    else
+        memset(bytes->to + begin, bytes->byte, end - begin);
+}
 
 static Status cpu_copy(void *to, const void *from, size_t bytes) {
-    const long shares = (long)((bytes + SHARE_BYTES - 1) / SHARE_BYTES);
-#pragma omp parallel for schedule(static) if (shares > 1)
-    for (long i = 0; i < shares; i++) {
-        const size_t begin = (size_t)i * SHARE_BYTES, length = bytes - begin < SHARE_BYTES ? bytes - begin : SHARE_BYTES;
-        memcpy((unsigned char *)to + begin, (const unsigned char *)from + begin, length);
-    }
+    shares_run(bytes, SHARE_LEAST, write_share, &(Bytes){.to = to, .from = from});
     return STATUS_OK;
 }
 
 static Status cpu_fill(void *device, unsigned char byte, size_t bytes) {
-    const long shares = (long)((bytes + SHARE_BYTES - 1) / SHARE_BYTES);
-#pragma omp parallel for schedule(static) if (shares > 1)
-    for (long i = 0; i < shares; i++) {
-        const size_t begin = (size_t)i * SHARE_BYTES, length = bytes - begin < SHARE_BYTES ? bytes - begin : SHARE_BYTES;
-        memset((unsigned char *)device + begin, byte, length);
-    }
+    shares_run(bytes, SHARE_LEAST, write_share, &(Bytes){.to = device, .byte = byte});
     return STATUS_OK;
 }
 

@@ -11,8 +11,7 @@ size_t cache_bytes_total(void);
 /* Bytes that a sweep must touch to leave nothing of what was cached before: twice that. */
 size_t cache_sweep_bytes(void);
 /* Reads and writes the words on every core that OpenMP would use, so that private caches are turned over as well as the shared
- * ones. The threads are the sweep's own and end with it. A team of OpenMP's would stay, and the next call, if it wants fewer
- * threads, would begin by ending the rest of it: microseconds on 16 cores, milliseconds on 32. */
+ * ones, on threads that end with it (base/shares.h). */
 void cache_sweep(uint64_t *words, size_t count);
 
 #endif

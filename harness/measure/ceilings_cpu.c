@@ -69,20 +69,23 @@ static void write_streaming(Arrays *arrays, size_t begin, size_t end) {
 }
 #endif
 
-typedef double Vector __attribute__((vector_size(64)));
-typedef float VectorF32 __attribute__((vector_size(64)));
+/* As wide as this machine's registers: of wider ones the compiler keeps the sums in memory. */
+enum { VECTOR_BYTES = __BIGGEST_ALIGNMENT__ < 64 ? __BIGGEST_ALIGNMENT__ : 64, SUMS = 8 };
+typedef double Vector __attribute__((vector_size(VECTOR_BYTES)));
+typedef float VectorF32 __attribute__((vector_size(VECTOR_BYTES)));
+enum { LANES = VECTOR_BYTES / sizeof(double), LANES_F32 = VECTOR_BYTES / sizeof(float) };
 
 static void read_all(Arrays *arrays, size_t begin, size_t end) {
-    Vector sums[4] = {{0}};
+    Vector sums[SUMS] = {{0}};
     const Vector *words = (const Vector *)(const void *)(arrays->from + begin);
-    const size_t vectors = (end - begin) / SHARE_WORDS;
+    const size_t vectors = (end - begin) / LANES;
     size_t i = 0;
-    for (; i + 4 <= vectors; i += 4)
-        for (size_t j = 0; j < 4; j++) sums[j] += words[i + j];
+    for (; i + SUMS <= vectors; i += SUMS)
+        for (size_t j = 0; j < SUMS; j++) sums[j] += words[i + j];
     for (; i < vectors; i++) sums[0] += words[i];
-    const Vector sum = sums[0] + sums[1] + sums[2] + sums[3];
     double total = 0;
-    for (int j = 0; j < SHARE_WORDS; j++) total += sum[j];
+    for (int j = 0; j < SUMS; j++)
+        for (int lane = 0; lane < LANES; lane++) total += sums[j][lane];
 #pragma omp atomic
     arrays->kept += total;
 }
@@ -120,8 +123,8 @@ enum { FMA_CHAINS = 12, FMA_STEPS = 1 << 16 }; /* chains enough to hide the late
         ((Arrays *)context)->kept += kept;                                                                                         \
         return STATUS_OK;                                                                                                          \
     }
-FMA_CEILING(run_fma_f64, double, Vector, 8)
-FMA_CEILING(run_fma_f32, float, VectorF32, 16)
+FMA_CEILING(run_fma_f64, double, Vector, LANES)
+FMA_CEILING(run_fma_f32, float, VectorF32, LANES_F32)
 
 __attribute__((noinline)) static Status run_nothing(void *context) {
     __asm__ volatile("" ::"r"(context) : "memory");
@@ -189,8 +192,8 @@ static Status measure_all(Arrays *arrays, Ceiling *out, int *count) {
 #endif
     };
     const CeilingTrial reads[] = {{"OpenMP, sum by vectors", {run_read_all, arrays, NULL}}};
-    const CeilingTrial f32[] = {{"OpenMP, 12 chains of 16 lanes per thread", {run_fma_f32, arrays, NULL}}};
-    const CeilingTrial f64[] = {{"OpenMP, 12 chains of 8 lanes per thread", {run_fma_f64, arrays, NULL}}};
+    const CeilingTrial f32[] = {{"OpenMP, 12 chains of whole registers per thread", {run_fma_f32, arrays, NULL}}};
+    const CeilingTrial f64[] = {{"OpenMP, 12 chains of whole registers per thread", {run_fma_f64, arrays, NULL}}};
     const CeilingTrial nothing[] = {{"an empty function between two reads of the steady clock", {run_nothing, arrays, NULL}}};
     const size_t bytes = arrays->count * sizeof(double);
     const double steps = 2.0 * FMA_CHAINS * FMA_STEPS * omp_get_max_threads();
@@ -198,8 +201,8 @@ static Status measure_all(Arrays *arrays, Ceiling *out, int *count) {
         {"copy", "B/s", 2 * (double)bytes, 2 * bytes, time_hot, NULL, copies, COUNT_OF(copies)},
         {"read", "B/s", (double)bytes, bytes, time_hot, NULL, reads, COUNT_OF(reads)},
         {"write", "B/s", (double)bytes, bytes, time_hot, NULL, writes, COUNT_OF(writes)},
-        {"fma_f32", "flop/s", 16 * steps, 0, time_hot, NULL, f32, COUNT_OF(f32)},
-        {"fma_f64", "flop/s", 8 * steps, 0, time_hot, NULL, f64, COUNT_OF(f64)},
+        {"fma_f32", "flop/s", LANES_F32 * steps, 0, time_hot, NULL, f32, COUNT_OF(f32)},
+        {"fma_f64", "flop/s", LANES * steps, 0, time_hot, NULL, f64, COUNT_OF(f64)},
         {"empty_launch", "s", 0, 0, time_single, NULL, nothing, COUNT_OF(nothing)},
     };
     for (int i = 0; i < COUNT_OF(tasks); i++, (*count)++) TRY(ceiling_pick(&tasks[i], &out[*count]));
