@@ -37,8 +37,9 @@ static const char *const FAMILIES[] = {
 };
 
 static const Bound BOUNDS[] = {
-    [EWM_SCAN] = {"scan", "mean: u sum_j w_j (3 j + d) |x_j| / sum_j w_j and |y| u (3 mean age + d), w_j = q^j, "
-                          "d = 2 ceil(log2 n) + 64; var: the same over (x - mean)^2, what errors of the means add, and of the "
+    [EWM_SCAN] = {"scan", "mean: u sum_j w_j (c j + d) |x_j| / sum_j w_j and |y| u (c mean age + d), w_j = q^j, "
+                          "d = 2 ceil(log2 n) + 64, c = 3 (float32) or 5 + 4 alpha / q (float64); var: the same over (x - mean)^2, "
+                          "what errors of the means add, and of the "
                           "correction; std: its root; each part at most 1/256"},
     [EWM_TRUNCATED] = {"truncated", "'scan' and all that terms more than 10 span back can add, element by element"},
     [EWM_TEXTBOOK] = {"textbook", "var: 'scan' and the error of E[x^2] - E[x]^2, which does not shrink with the variance"},

@@ -13,8 +13,9 @@ typedef enum EwmBound { EWM_SCAN, EWM_TRUNCATED, EWM_TEXTBOOK } EwmBound;
 
 enum { EWM_TRUNCATED_SPANS = 10 /* terms that the bound `truncated` keeps, in spans */ };
 
-/* A weight that is none beside that of the latest observation: the truth forgets it, variants may. */
-#define EWM_FADED 0x1p-1000
+/* A weight that is none beside that of the latest observation: the truth forgets it, variants may. No power of two: those are the
+ * weights that round half-lives meet, and which side they are on must not hang on the last bit. */
+#define EWM_FADED 0x1.8p-1000
 
 /* The case as the truth uses it. */
 typedef struct Ewm {

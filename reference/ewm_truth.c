@@ -4,6 +4,9 @@
 #include <float.h>
 #include <stdlib.h>
 
+/* A sum of squares, scaled, which counts as 0, since subnormal numbers are slow; the tolerance has it. */
+static const double SPREAD_LEAST = 0x1p-1000;
+
 static double element(const Ewm *self, size_t i) {
     return self->f32 ? (double)((const float *)self->x)[i] : ((const double *)self->x)[i];
 }
@@ -22,7 +25,7 @@ static void observe_spread(EwmState *state, Dd old_share, Dd new_share, Dd befor
     const Dd moved = dd_square(dd_subtract(before, state->mean)), beside = dd_square(dd_add_double(dd_negate(state->mean), x));
     const Dd old = dd_add(state->spread, moved);
     state->spread = blend(old_share, old, new_share, beside);
-    if (!(state->spread.hi > 0x1p-1000)) state->spread = dd_from(0); /* far below the bound; subnormal numbers are slow */
+    if (!(state->spread.hi > SPREAD_LEAST)) state->spread = dd_from(0);
     state->spread_travelled =
         f * (state->spread_travelled + gap * (moved.hi + b * beside.hi)); /* the gap's steps have been added */
     state->pairs =
@@ -65,9 +68,15 @@ static void state_begin(const Ewm *self, EwmState *state, double x, const EwmErr
     state->magnitude = fabs(x);
     state->square = self->agg == EWM_MEAN ? 0 : x * x;
     state->gap = 0;
-    state->count = 1;
+    state->count++;
     const double error = ewm_mean_error(errors, state);
     state->mean_error = error * error;
+}
+
+/* What is left of observations that have faded: how many they were, and what no weight takes away. */
+static EwmState forgotten(const EwmState *state) {
+    return (EwmState){
+        .count = state->count, .special = state->special, .largest = state->largest, .kept = state->kept + log(EWM_FADED)};
 }
 
 /* The power of two that numbers of this size are taken times, so that neither they nor their squares leave the range. */
@@ -100,10 +109,12 @@ static void state_take(const Ewm *self, EwmState *state, double x, EwmErrors *er
     const bool observed = self->propagate || !isnan(x), old_count = self->q.hi > 0;
     if (state->count > 0) state_age(self, state);
     if (!observed) return;
+    const bool first = !(state->weight.hi > 0);
+    if (first && state->count > 0) *state = forgotten(state);
     if (isfinite(x)) state_rescale(self, state, x, errors);
     const double finite = isfinite(x) ? x * errors->scale : 0, special = isfinite(x) ? 0 : x;
     if (isfinite(x)) state->largest = fmax(state->largest, fabs(x));
-    if (state->count == 0)
+    if (first)
         state_begin(self, state, finite, errors);
     else
         state_observe(self, state, finite, errors);
@@ -138,7 +149,8 @@ static void settle(const Ewm *self, const EwmState *state, const EwmErrors *erro
         *value = NAN;
     } else {
         const Dd variance = dd_divide(state->spread, state->pairs);
-        const double error = ewm_variance_error(errors, self->bound, state) + dropped / state->pairs.hi + faded(self, state, scale);
+        const double error =
+            ewm_variance_error(errors, self->bound, state) + (dropped + SPREAD_LEAST) / state->pairs.hi + faded(self, state, scale);
         const bool root = self->agg == EWM_STD;
         *value = in_range(self, root ? dd_sqrt(variance).hi / scale : variance.hi / scale / scale);
         if (isfinite(*value))

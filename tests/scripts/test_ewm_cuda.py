@@ -17,6 +17,8 @@ def values(kind, n):
     x = numpy.random.default_rng(7).normal(size=n)
     if kind == "gap":  # 0.5^6000 is no double
         x[100:6100] = math.nan
+    elif kind == "late":  # what comes after the gap is in a run with what was before it, whose weight is none
+        x[2000:7997] = math.nan
     elif kind == "leading":
         x[:6000] = math.nan
     elif kind == "one":
@@ -41,7 +43,7 @@ def check_exact(folder):
     import numpy
 
     count = 0
-    for kind in ("gap", "leading", "one", "inf", "sparse"):
+    for kind in ("gap", "late", "leading", "one", "inf", "sparse"):
         numpy.save(folder / "x.npy", values(kind, 8000))
         for agg, adjust in (("mean", "true"), ("mean", "false"), ("var", "true"), ("var", "false")):
             for variant in SCANS:
@@ -49,7 +51,7 @@ def check_exact(folder):
                 if done.returncode != 0:
                     expect(False, f"{variant} on {kind}, agg={agg} adjust={adjust}", done)
                 count += 1
-    expect(count == 60, "60 gaps and infinities")
+    expect(count == 72, "72 gaps and infinities")
 
 
 def check_tile(folder):
@@ -92,6 +94,28 @@ def check_large(folder):
             expect(done.returncode == 0, f"{variant} forgets 1.7e308, adjust={adjust}", done)
 
 
+def check_faded(folder):
+    """Weights around 2^-1000, which count as none: of half-lives that meet it, and behind scattered observations."""
+    import numpy
+
+    rng = numpy.random.default_rng(11)
+    gappy = rng.normal(size=2000)
+    gappy[rng.random(2000) < 0.9] = math.nan
+    small = numpy.concatenate([1e-10 * rng.normal(size=30), numpy.full(960, math.nan), [0.0]])
+    cases = ((rng.normal(size=40), "halflife=0.001"), (gappy, "halflife=0.01"), (gappy, "halflife=0.0103"), (gappy, "halflife=0.0513"), (small, "span=3"))
+    for number, (x, setting) in enumerate(cases):
+        numpy.save(folder / "x.npy", x)
+        for agg, adjust in (("var", "true"), ("std", "false"), ("mean", "false")):
+            for variant in ("cpu_sequential", "cpu_best", *SCANS):
+                done = check(folder, variant, setting, f"agg={agg}", f"adjust={adjust}")
+                expect(done.returncode == 0, f"{variant} on faded weights, case {number}, {setting} agg={agg} adjust={adjust}", done)
+    numpy.save(folder / "x.npy", numpy.array([1e300, 1e-150, 2, math.nan, 1e-160, -1e300, 1e-300]))
+    for setting in ("span=1", "alpha=1", "com=0"):
+        for variant in ("cpu_sequential", "cpu_best", *SCANS):
+            done = check(folder, variant, setting)
+            expect(done.returncode == 0, f"{variant} forgets 1e300 at once, {setting}", done)
+
+
 def run(folder, what, *variants):
     out = folder / "rows.jsonl"
     out.unlink(missing_ok=True)
@@ -107,6 +131,7 @@ def main():
         check_exact(folder)
         check_tile(folder)
         check_large(folder)
+        check_faded(folder)
 
         for mode in ("nan=decay", "nan=propagate"):
             done, found = run(folder, f"ewm n=8000 span=30 input=naninf {mode}", TILE, *SCANS)

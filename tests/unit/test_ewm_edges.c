@@ -90,6 +90,9 @@ static void the_ends_of_the_range(void **state) {
         assert_true(fabs(self.truth[0].value[1] - expected) <= 0x1p-52 * expected + 0x1p-1074);
         scan_close(&self);
     }
+    /* What has no weight lends no scale either. */
+    const double latest[] = {1e300, 1e-150, 2};
+    check("n=3 span=1", latest, latest);
 }
 
 static void refuses(const char *words, const char *message) {

@@ -9,8 +9,9 @@
 
 typedef enum EwmAgg { EWM_MEAN, EWM_VAR, EWM_STD } EwmAgg;
 
-/* A weight, relative to that of a new observation, which is none. */
-#define EWM_NEGLIGIBLE 0x1p-1000
+/* A weight, relative to that of a new observation, which is none. No power of two: those are the weights that round half-lives
+ * meet, and which side they are on must not hang on the last bit. */
+#define EWM_NEGLIGIBLE 0x1.8p-1000
 
 typedef struct EwmCase {
     size_t n;

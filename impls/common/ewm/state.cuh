@@ -155,7 +155,7 @@ template <typename Bag> struct EwmRestarted {
             rest.scale(old);
         else
             rest = {};
-        if (own > 0) rest.add(x, own);
+        if (own > EWM_NEGLIGIBLE || (own > 0 && !isfinite(x))) rest.add(x, own);
     }
 };
 
