@@ -11,6 +11,10 @@ from words import count, significant
 
 LEAST_POINTS, MOST_PANELS, MOST_LINES = 4, 4, 14  # a panel needs two lines of so many points; beside them, two points are a line
 
+FAILED, LOOSELY = "failed verification", "right under a looser, declared bound"
+MARKS = {FAILED: {"marker": "x", "color": style.FAILED, "markeredgewidth": 1.6},
+         LOOSELY: {"marker": "o", "markerfacecolor": "none", "markeredgecolor": "0.25", "markeredgewidth": 0.9}}
+
 
 def size_of(row):
     return r.number(row, "n") or r.number(row, "rows")
@@ -41,14 +45,14 @@ def rank(row):
 
 
 def lines_of(group, least=LEAST_POINTS):
-    """variant -> [(n, error, failed)]."""
+    """variant -> [(n, error, how judged: FAILED, LOOSELY or None)]."""
     lines = collections.defaultdict(dict)
     for row in group:
         name = r.name_of(row)
         old = lines[name].get(size_of(row))
         if old is None or rank(row) > rank(old):
             lines[name][size_of(row)] = row
-    lines = {name: [(n, absolute(row), row["verdict"] == "fail") for n, row in sorted(points.items())] for name, points in lines.items()}
+    lines = {name: [(n, absolute(row), FAILED if row["verdict"] == "fail" else LOOSELY if r.is_declared(row) else None) for n, row in sorted(points.items())] for name, points in lines.items()}
     return {name: points for name, points in lines.items() if len(points) >= least}
 
 
@@ -96,9 +100,10 @@ def draw_panel(axes, group, styles):
     for name, points in sorted(lines.items(), key=lambda item: -item[1][-1][1])[:MOST_LINES]:
         xs, ys = [n for n, _, _ in points], [max(e, smallest / 3) for _, e, _ in points]
         axes.plot(xs, ys, **styles[name], markeredgewidth=0, markersize=4)
-        failed = [(n, e) for n, e, wrong in points if wrong]
-        if failed:
-            axes.plot(*zip(*failed), marker="x", ls="", color=style.FAILED, markersize=7, markeredgewidth=1.6, zorder=4)
+        for judged, marker in MARKS.items():
+            marked = [(n, e) for n, e, how in points if how == judged]
+            if marked:
+                axes.plot(*zip(*marked), ls="", markersize=7 if judged == FAILED else 6, zorder=4, **marker)
     axes.set_xscale("log")
     axes.set_yscale("log")
     low, high = axes.get_ylim()
@@ -126,8 +131,8 @@ def draw_op(results, op, dtype, panels, styles, out):
     for axes in grid[:, 0]:
         axes.set_ylabel("relative error (L2 norm)")
     handles = [plt.Line2D([], [], **styles[name], markeredgewidth=0, label=name) for name in sorted(names)]
-    if any(wrong for group in panels for points in lines_of(group, 2).values() for _, _, wrong in points):
-        handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.6, label="over the op's bound"))
+    judgements = {how for group in panels for points in lines_of(group, 2).values() for _, _, how in points}
+    handles += [plt.Line2D([], [], ls="", label=how, **marker) for how, marker in MARKS.items() if how in judgements]
     style.head(figure, f"Error against size: {op}, {dtype}")
     style.legend_right(figure, handles)
     return style.finish(figure, results, [row for group in panels for row in group], out, f"growth_{op}_{dtype}", layout=False)

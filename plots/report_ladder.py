@@ -229,6 +229,7 @@ def ladder(results, pictures, why_none):
     how = ("How to read the tables:\n\n"
            "- *cold*: median over single calls, the caches flushed before each, with the 95% interval of the median (of fewer than 6 samples: from the least to the largest, which is less); *hot*: calls back to back; *graph*: a CUDA graph replayed back to back\n"
            "- *GB/s*: the input read once and the output written once, over the cold median, whatever the kernel really moved; *of copy*: the share of the copy ceiling of the same device in the same run (*of read*, where the outputs are a vanishing part of the bytes: of the read ceiling)\n"
+           "- whose clock: *cold*, *hot* and *graph* of CUDA variants, PyTorch, CuPy and Numba on CUDA are the GPU's time, the launch taken out; of CPU variants, libraries on the CPU and JAX they are the host's, the call and (JAX) the launch in it; *complete*, in the figure of published speed-ups, is one clock for all\n"
            "- *over X*: how many times faster than X in the same case\n"
            "- *error / bound*: the largest error as a multiple of what is allowed; at most 1 passes. Where a variant is held to a looser bound of its own, that bound is named "
            "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula")

@@ -26,7 +26,8 @@ def claims_line(results):
     others = [f"{quantity(c, c['ours'])} for `{r.name_of(str(c.get('variant')))}` over `{r.name_of(str(c.get('baseline')))}`" for c in results.claims
               if c is not first and c.get("value") == first.get("value") and c.get("quantity") == first.get("quantity") and c.get("ours") is not None
               and (c.get("variant"), c.get("baseline")) != (first.get("variant"), first.get("baseline"))]
-    return (f"{many(len(results.claims), 'published number')} judged: {verdict_counts(results.claims)}."
+    published = len({(c.get("source"), c.get("quantity"), c.get("value") or (c.get("low"), c.get("high"))) for c in results.claims})
+    return (f"{many(published, 'published number')} judged, some in several ways, {many(len(results.claims), 'verdict')}: {verdict_counts(results.claims)}."
             + told + (f" Other kernels of that kind: {', '.join(others)}." if others else ""))
 
 
@@ -54,7 +55,7 @@ def fastest_line(results):
     row = best[case]
     share, gain, base = r.fraction(results, row), r.speedup(results, row), r.baseline_spec(results, row)
     return (f"Fastest on the GPU within the op's own error bound, {choose.describe(row)}: `{r.spec_name(row)}`, {with_interval(row, 'cold')} (cold, median and its 95% interval)"
-            + (f", {percent(share)} of the speed of a copy" if share else "") + (f", {significant(gain)}x faster than `{r.name_of(base)}`." if gain and base != row["spec"] else "."))
+            + (f", {percent(share)} of the speed of a {r.ceiling_name(row)}" if share else "") + (f", {significant(gain)}x faster than `{r.name_of(base)}`." if gain and base != row["spec"] else "."))
 
 
 def processors_line(results):

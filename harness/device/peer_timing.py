@@ -70,7 +70,8 @@ def alike(given, expected):
     if given.dtype.kind != "f":
         return False
     finite = numpy.abs(expected[numpy.isfinite(expected)])
-    return bool(numpy.allclose(given, expected, rtol=0, atol=1e-3 * float(finite.max(initial=0)), equal_nan=True))
+    half_the_digits = float(numpy.finfo(given.dtype).eps) ** 0.5
+    return bool(numpy.allclose(given, expected, rtol=0, atol=half_the_digits * float(finite.max(initial=0)), equal_nan=True))
 
 
 def captured(clock, run, fetch):

@@ -1,12 +1,12 @@
 /* Idea: all cores, eight positions of a row at a time.
  *
- *   - Long rows: blocks of up to 2^15 positions that threads take in turn. A block is read once to see what it carries out, waits
- *     for what comes in, tells the next, and is written while it is still in the cache (stretch.h, cpu_chain.h).
- *   - Short rows: whole rows for each thread; below 256 elements eight rows side by side, in the dtype (rows.inc).
+ *   - Rows for at least half the threads: whole rows for each; below 256 elements eight rows side by side, in the dtype (rows.inc).
+ *   - Fewer, long ones: blocks of up to 2^15 positions that threads take in turn. A block is read once to see what it carries out,
+ *     waits for what comes in, tells the next, and is written while it is still in the cache (stretch.h, cpu_chain.h).
  *   - k <= 32: each window from its far end, k steps; the compiler takes neighbouring windows side by side.
  *   - k > 32: blocks of k, a window is the head of one and the tail of another; threads share the blocks.
  *
- * Traffic: each element once in and once out; long rows twice in, the second time from the cache.
+ * Traffic: each element once in and once out; in blocks twice in, the second time from the cache.
  * Rounding: in double, to the dtype once, with at most 3 + n/8 steps in a chain and powers of gamma by squaring; what goes from block to
  *   block is double. Short rows and windows: in the dtype.
  * Limits: windows with n / k below the number of cores leave cores idle. k > 32: |gamma|^(k-1) within the range of

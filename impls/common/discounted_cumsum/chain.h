@@ -17,14 +17,26 @@ static inline size_t dcs_blocks(size_t count, size_t block) {
     return count / block + (count % block != 0);
 }
 
-/* How the job is shared: by rows if there are enough of them. */
+enum { READ_TWICE = 4 };
+
+/* Whole rows to each thread, unless more than half the threads would have none: the blocks of a chain are read twice. */
+static inline bool dcs_by_rows(const DcsJob *job) {
+    return 2 * job->rows >= (size_t)job->threads;
+}
+
+/* How the job is shared. In a chain each thread has to have more to do than on rows of its own. */
 static inline void dcs_share(DcsJob *job, long long threads) {
-    job->threads = chain_threads(threads, omp_get_max_threads(), job->rows * job->n);
-    job->block = job->rows >= (size_t)job->threads ? CHAIN_BLOCK : chain_block_size(job->rows * job->n, job->threads);
+    const size_t elements = job->rows * job->n;
+    job->threads = chain_threads(threads, omp_get_max_threads(), elements);
+    if (threads <= 0 && job->k == 0 && !dcs_by_rows(job)) {
+        job->threads = chain_threads(0, job->threads, elements / READ_TWICE);
+        if (dcs_by_rows(job)) job->threads = job->rows > 1 ? (int)job->rows : 1;
+    }
+    job->block = dcs_by_rows(job) ? CHAIN_BLOCK : chain_block_size(elements, job->threads);
 }
 
 static inline bool dcs_is_chained(const DcsJob *job) {
-    return job->k == 0 && job->n > job->block;
+    return job->k == 0 && !dcs_by_rows(job) && job->n > job->block;
 }
 
 static inline size_t dcs_chain_bytes(const DcsJob *job) {
