@@ -1,8 +1,8 @@
 /* Idea: all cores; both recurrences as in discounted_cumsum/cpu_best, eight positions at a time, then dgamma by vectors.
- *   short rows        a row at a time for each thread, which keeps y in a row of scratch, so in its cache.
- *   longer rows       y to scratch, z to dx, dgamma from both: three passes, each shared by all threads.
+ *   many rows         for half the threads at least: a row at a time for each, which keeps y in a row of scratch, so in its cache.
+ *   few long rows     y to scratch, z to dx, dgamma from both: three passes, each shared by all threads.
  *   k > 0             each window forth and back by itself, O(n k); threads share the outputs.
- * Traffic: x, dy, gamma once in, dx once out; long rows: y once out and once in, dx once more in. dgamma once out if each element has its own.
+ * Traffic: x, dy, gamma once in, dx once out; few long rows: y once out and once in, dx once more in. dgamma once out if each element has its own.
  * Rounding: recurrences in double, y and z to the dtype once; sums of dgamma in double.
  * Limits: O(n k) operations for sums of k terms. Sums of k terms: |gamma|^(k-1) within the range of double.
  * Origin: torch-discounted-cumsum 1.1.0 (backward); Blelloch (1990). */

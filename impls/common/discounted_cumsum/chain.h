@@ -28,10 +28,8 @@ static inline bool dcs_by_rows(const DcsJob *job) {
 static inline void dcs_share(DcsJob *job, long long threads) {
     const size_t elements = job->rows * job->n;
     job->threads = chain_threads(threads, omp_get_max_threads(), elements);
-    if (threads <= 0 && job->k == 0 && !dcs_by_rows(job)) {
-        job->threads = chain_threads(0, job->threads, elements / READ_TWICE);
-        if (dcs_by_rows(job)) job->threads = job->rows > 1 ? (int)job->rows : 1;
-    }
+    if (threads <= 0 && job->k == 0 && !dcs_by_rows(job)) job->threads = chain_threads(0, job->threads, elements / READ_TWICE);
+    if (job->k == 0 && dcs_by_rows(job) && job->rows < (size_t)job->threads) job->threads = job->rows > 1 ? (int)job->rows : 1;
     job->block = dcs_by_rows(job) ? CHAIN_BLOCK : chain_block_size(elements, job->threads);
 }
 
