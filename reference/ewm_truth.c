@@ -56,7 +56,7 @@ static void state_observe(const Ewm *self, EwmState *state, double x, const EwmE
     state->travelled = f * (state->travelled + b * gap * fabs(x)); /* the shares are as old as the gap */
     state->age = f * (state->age + b * gap);
     if (self->agg != EWM_MEAN) observe_spread(state, old_share, new_share, before, x, errors);
-    if (self->bound == EWM_TRUNCATED) state->kept += log(f > 0x1p-1000 ? f : 0x1p-1000);
+    if (self->bound == EWM_TRUNCATED) state->kept += log(f); /* a weight that is left is above EWM_FADED */
     state->weight = self->adjust ? total : dd_from(1);
     state->gap = 0;
     state->count++;
@@ -67,13 +67,12 @@ static void state_begin(const Ewm *self, EwmState *state, double x, const EwmErr
     state->mean = dd_from(x);
     state->magnitude = fabs(x);
     state->square = self->agg == EWM_MEAN ? 0 : x * x;
-    state->gap = 0;
     state->count++;
     const double error = ewm_mean_error(errors, state);
     state->mean_error = error * error;
 }
 
-/* What is left of observations that have faded: how many they were, and what no weight takes away. */
+/* What is left of observations that have faded, if there were any: how many they were, and what no weight takes away. */
 static EwmState forgotten(const EwmState *state) {
     return (EwmState){
         .count = state->count, .special = state->special, .largest = state->largest, .kept = state->kept + log(EWM_FADED)};
@@ -110,7 +109,7 @@ static void state_take(const Ewm *self, EwmState *state, double x, EwmErrors *er
     if (state->count > 0) state_age(self, state);
     if (!observed) return;
     const bool first = !(state->weight.hi > 0);
-    if (first && state->count > 0) *state = forgotten(state);
+    if (first) *state = forgotten(state);
     if (isfinite(x)) state_rescale(self, state, x, errors);
     const double finite = isfinite(x) ? x * errors->scale : 0, special = isfinite(x) ? 0 : x;
     if (isfinite(x)) state->largest = fmax(state->largest, fabs(x));
