@@ -1,7 +1,7 @@
 /* shares.h - work by all cores on threads that end with it.
  *
  * Not OpenMP's: a team of its threads would stay, and the variant's next call, if it wants fewer threads, would begin by ending the
- * rest of it. That is microseconds on 16 cores and milliseconds on 32, in a time that is the variant's. */
+ * rest of it, which grows with the cores and would be in a time that is the variant's. */
 #ifndef RUNGS_BASE_SHARES_H
 #define RUNGS_BASE_SHARES_H
 

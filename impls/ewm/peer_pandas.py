@@ -1,6 +1,6 @@
 """Series.ewm, the definition of this op. Idea: pandas' own recurrence, one thread, always in float64.
 Limits: a NaN decays, it cannot be made to propagate; an infinity counts as NaN, which the op does not want; one series;
-variances after gaps of some 40 half-lives lose their digits, after 54 they are NaN, for weights that are nearly alike are subtracted.
+variances lose a bit with each half-life of a gap, and all after 53, for weights that are then nearly alike are subtracted.
 Incomplete outputs: in the timed call (NaN); fetch writes infinity over them where the case wants that."""
 from ewm_peers import adjusted, given, incomplete_of, min_periods
 from scan_peers import only
