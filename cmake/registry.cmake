@@ -17,7 +17,7 @@ function(rungs_registry target)
     if(NOT RUNGS_CUDA)
         set(cuda "")
     endif()
-    file(GLOB common CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/impls/common/*.c ${PROJECT_SOURCE_DIR}/impls/common/*/*.c)
+    file(GLOB common CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/impls/common/*.c ${PROJECT_SOURCE_DIR}/impls/common/*/*.c ${PROJECT_SOURCE_DIR}/impls/*/_*.c)
     file(GLOB references CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/reference/*.c)
     set(registry ${CMAKE_BINARY_DIR}/${target}_registry.c)
     add_custom_command(OUTPUT ${registry}

@@ -73,7 +73,7 @@ def governing(rules, path):
 
 
 def allowed(path, patterns):
-    return any(path == p or p.endswith("/") and path.startswith(p) for p in patterns)
+    return any(path == p or p.endswith(("/", "/_")) and path.startswith(p) for p in patterns)
 
 
 def without_comments(text):
@@ -107,6 +107,8 @@ def include_faults(root):
         layer = governing(MAY_INCLUDE, path)
         rights = MAY_INCLUDE[layer] if path not in CONTRACTS else ()
         rights += MAY_ALSO_INCLUDE.get(path, ())
+        if layer == "impls/":  # what the variants of one op share
+            rights += (f"{pathlib.PurePosixPath(path).parent.as_posix()}/_",)
         for i, line in enumerate(without_comments(text).splitlines(), 1):
             match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
             if not match:
@@ -226,6 +228,8 @@ class Planted(unittest.TestCase):
         self.expect("includes", {"impls/rolling/a.c": '#include "op.h"\n'}, "impls/ may not include harness/op.h")
         self.expect("includes", {"reference/a.c": '#include <variant.h>\n'}, "reference/ may not include harness/variant.h")
         self.expect("includes", {"impls/rolling/a.h": "", "impls/double/a.c": '#include "../rolling/a.h"\n'}, "may not include impls/rolling/a.h")
+        self.expect("includes", {"impls/rolling/_shared.h": "", "impls/rolling/a.c": '#include "_shared.h"\n'}, None)
+        self.expect("includes", {"impls/rolling/_shared.h": "", "impls/double/a.c": '#include "rolling/_shared.h"\n'}, "may not include impls/rolling/_shared.h")
         self.expect("includes", {"harness/base/a.c": '#include "op.h"\n'}, "harness/base/ may not include harness/op.h")
         self.expect("includes", {"harness/run.c": '#include "nowhere.h"\n'}, "is no file of the repository")
         self.expect("includes", {**record, "harness/op.h": '#include "record/row.h"\n'}, "may not include harness/record/row.h")

@@ -28,7 +28,8 @@ target_compile_options(rungs_emulator_engine PRIVATE -O2)
 target_link_libraries(rungs_emulator_engine PRIVATE rungs_emulator_options)
 
 file(GLOB emulator_host CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/harness/device/*.c ${PROJECT_SOURCE_DIR}/harness/plan/registry.c
-                                          ${PROJECT_SOURCE_DIR}/impls/common/*.c ${PROJECT_SOURCE_DIR}/impls/common/*/*.c)
+                                          ${PROJECT_SOURCE_DIR}/impls/common/*.c ${PROJECT_SOURCE_DIR}/impls/common/*/*.c
+                                          ${PROJECT_SOURCE_DIR}/impls/*/_*.c)
 list(FILTER emulator_host EXCLUDE REGEX "/no_emulator.c$")
 add_library(rungs_emulator_host STATIC ${emulator_host})
 target_link_libraries(rungs_emulator_host PRIVATE rungs_emulator_options)
