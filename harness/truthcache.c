@@ -5,6 +5,7 @@
 #include <dirent.h>
 #include <inttypes.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
@@ -23,8 +24,13 @@ static uint64_t key_of(const char *case_text, int bound) {
     return hash_bytes(hash, &bound, sizeof bound);
 }
 
-static void path_of(uint64_t key, const char *ending, char *path, size_t size) {
-    snprintf(path, size, "%s/cache/%016" PRIx64 "%s", RUNGS_BINARY_DIR, key, ending);
+static const char *folder_of_cache(void) {
+    const char *named = getenv("RUNGS_CACHE");
+    return named && *named ? named : RUNGS_BINARY_DIR "/cache";
+}
+
+static void path_of(uint64_t key, char *path, size_t size) {
+    snprintf(path, size, "%s/%016" PRIx64, folder_of_cache(), key);
 }
 
 static uint64_t payload_bytes(const Op *op, const Array *out) {
@@ -36,7 +42,7 @@ static uint64_t payload_bytes(const Op *op, const Array *out) {
 bool truthcache_load(const char *case_text, const Op *op, int bound, const Array *out, Truth *truth) {
     char path[512];
     const uint64_t key = key_of(case_text, bound);
-    path_of(key, "", path, sizeof path);
+    path_of(key, path, sizeof path);
     FILE *file = fopen(path, "rb");
     if (!file) return false;
     uint64_t head[3] = {0};
@@ -67,14 +73,14 @@ static uint64_t bytes_in(const char *folder) {
 }
 
 void truthcache_save(const char *case_text, const Op *op, int bound, const Array *out, const Truth *truth, double seconds) {
-    const char *folder = RUNGS_BINARY_DIR "/cache";
+    const char *folder = folder_of_cache();
     const uint64_t bytes = payload_bytes(op, out);
     if (seconds < WORTH_SECONDS || bytes > FULL_BYTES / 4) return;
     mkdir(folder, 0777);
     if (bytes_in(folder) + bytes > FULL_BYTES) return;
     char path[512], partial[540];
     const uint64_t key = key_of(case_text, bound);
-    path_of(key, "", path, sizeof path);
+    path_of(key, path, sizeof path);
     snprintf(partial, sizeof partial, "%s.%d", path, (int)getpid());
     FILE *file = fopen(partial, "wb");
     if (!file) return;

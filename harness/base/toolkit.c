@@ -5,17 +5,27 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* folder: a glob. The name may go on with the minor version: 1 is not the beginning of 13. */
+/* The first file that matches the glob and loads. */
+static void *open_matching(const char *pattern) {
+    void *library = NULL;
+    glob_t found;
+    if (glob(pattern, 0, NULL, &found) != 0) return NULL;
+    for (size_t i = 0; i < found.gl_pathc && !library; i++) library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
+    globfree(&found);
+    return library;
+}
+
+/* folder: a glob. The name may go on with the minor version: 1 is not the beginning of 13. NVRTC loads lib<name>-builtins by its
+ * bare name, which the loader finds only on its own path or if it is loaded already: so that one is opened first. */
 static void *open_in(const char *folder, const char *name, int major) {
     static const char *const ENDINGS[] = {"", ".*"};
+    char pattern[1024];
     void *library = NULL;
     for (size_t e = 0; e < sizeof ENDINGS / sizeof *ENDINGS && !library; e++) {
-        char pattern[1024];
-        glob_t found;
+        snprintf(pattern, sizeof pattern, "%s/lib%s-builtins.so.%d%s", folder, name, major, ENDINGS[e]);
+        (void)open_matching(pattern);
         snprintf(pattern, sizeof pattern, "%s/lib%s.so.%d%s", folder, name, major, ENDINGS[e]);
-        if (glob(pattern, 0, NULL, &found) != 0) continue;
-        for (size_t i = 0; i < found.gl_pathc && !library; i++) library = dlopen(found.gl_pathv[i], RTLD_NOW | RTLD_LOCAL);
-        globfree(&found);
+        library = open_matching(pattern);
     }
     return library;
 }
