@@ -12,5 +12,7 @@
  * nvidia-smi says; its "uuid" also tells nvidia-smi which GPU is meant. RUNGS_COMMIT names the commit of a program built elsewhere
  * ("-dirty" at its end is understood). New reference; NULL if there is no memory. */
 json_t *environment_json(int argc, char **argv, int device, const json_t *gpu_facts);
+/* Of the program alone: commit, dirty, build. New reference; NULL if there is no memory. */
+json_t *environment_program(void);
 
 #endif

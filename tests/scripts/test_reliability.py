@@ -2,6 +2,9 @@
 import json
 import os
 import pathlib
+import pty
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -11,7 +14,7 @@ import time
 
 import numpy as np
 
-from program import MUTANTS, RUNGS, call, expect, expect_error, rows_of
+from program import MUTANTS, RUNGS, SOURCE, call, expect, expect_error, rows_of
 
 CASE = "double n=1003 input=normal dtype=f64"
 
@@ -158,6 +161,24 @@ def bad_words():
     expect(call("--help").returncode == 0 and call().returncode == 2, "help is good, nothing is not")
 
 
+def about():
+    """What the program says of itself, and the help of every verb by either way to ask for it."""
+    version = re.search(r"^project\(rungs VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text(), re.M).group(1)
+    done = call("--version")
+    expect(done.returncode == 0 and done.stdout.splitlines()[0].split(" (")[0] == f"rungs {version}", "the version is the project's", done)
+    expect(all(word in done.stdout for word in ("\nbuild: ", "\ncompiler: ", "\nCUDA compiler: ")), "--version names the compilers", done)
+    commit = "c" * 40
+    told = call("-V", env={**os.environ, "RUNGS_COMMIT": commit})
+    expect(f"(commit {commit[:12]})" in told.stdout, "and the commit", told)
+    expect(call("help").stdout == call("--help").stdout, "help is --help")
+    verbs = re.findall(r"^  (\w+) ", call("--help").stdout, re.M)
+    expect({"run", "reproduce", "report", "compare"} <= set(verbs), f"the usage lists the verbs: {verbs}")
+    for verb in set(verbs) - {"test"}:
+        one, other = call("help", verb), call(verb, "--help")
+        expect(one.returncode == other.returncode == 0 and one.stdout == other.stdout and f"usage: rungs {verb}" in one.stdout, f"help {verb}", one)
+    expect_error(call("help", "rn"), 2, "did you mean 'run'")
+
+
 def listing():
     for what, keys in {"variants": {"id", "backend", "summary", "origin", "tunables"}, "ops": {"name", "summary", "params", "inputs", "outputs"},
                        "scenarios": {"name", "title"}, "claims": {"id", "statement", "source", "hardware"}}.items():
@@ -179,6 +200,7 @@ def main():
     cases_that_cannot_be()
     resume_knows_rows_apart()
     bad_words()
+    about()
     listing()
     print(f"all with {RUNGS}")
 
