@@ -10,6 +10,7 @@
 #include "problem.h"
 #include "record/environment.h"
 #include "record/row.h"
+#include "record/steadiness.h"
 #include "resume.h"
 #include "rows.h"
 
@@ -96,6 +97,8 @@ static Status record_ceilings(Run *run, const char *kind) {
         return STATUS_OK;
     }
     tell_floor(run, kind, json_object_get(reply, "ceilings"));
+    char warning[300];
+    if (steadiness_ceilings(kind, json_object_get(reply, "ceilings"), warning, sizeof warning)) notice(run, "%s", warning);
     json_t *line = json_pack("{s:s, s:i, s:s, s:s, s:O}", "kind", "ceilings", "schema", ROW_SCHEMA_VERSION, "run", run->id,
                              "device", kind, "ceilings", json_object_get(reply, "ceilings"));
     const Status written = rowfile_append(run->file, line);
@@ -120,10 +123,14 @@ static Status record_circumstances(Run *run) {
     json_decref(facts);
     if (!environment) return status_fail(STATUS_MEMORY, "no memory for the environment");
     json_object_set_new(environment, "run", json_string(run->id));
+    char warning[300];
+    const bool busy = steadiness_load(environment, warning, sizeof warning),
+               timed = !run->options->verify_only && strcmp(RUNGS_BUILD_TYPE, "Release") == 0;
+    if (busy && timed) notice(run, "%s", warning);
     const Status status = rowfile_append(run->file, environment);
     json_decref(environment);
     TRY(status);
-    if (run->options->verify_only || run->options->no_ceilings || strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return STATUS_OK;
+    if (!timed || run->options->no_ceilings) return STATUS_OK;
     if (run->summary->has_gpu && (plan_uses(run->plan, BACKEND_CUDA) || plan_uses(run->plan, BACKEND_PEER)))
         TRY(record_ceilings(run, "cuda"));
     if (plan_uses(run->plan, BACKEND_CPU) || plan_uses(run->plan, BACKEND_PEER)) TRY(record_ceilings(run, "cpu"));
