@@ -83,9 +83,8 @@ static Status ab_run(Ab *ab, char *const *words, int count) {
     char **scenarios = NULL;
     Repeat repeats[2] = {{0}};
     TRY(prepare_files(ab));
-    if (ab->base_ref) TRY(build_refs(ab));
-    TRY(repeat_words(words, count, &scenarios));
-    Status status = STATUS_OK;
+    TRY(repeat_words("rungs ab ...", words, count, &scenarios));
+    Status status = ab->base_ref ? build_refs(ab) : STATUS_OK;
     for (int i = 0; i < 2 && status == STATUS_OK; i++) {
         repeats[i] =
             (Repeat){.binary = ab->binaries[i], .what = SIDES[i], .out = ab->files[i], .words = scenarios, .options = &ab->run};

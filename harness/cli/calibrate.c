@@ -67,7 +67,7 @@ int command_calibrate(int argc, char **argv) {
         snprintf(rows, sizeof rows, "%s/rows-%lld-%d.jsonl", FOLDER, (long long)time(NULL), (int)getpid());
         Repeat repeat = {.binary = binary, .what = "calibrate", .out = rows, .options = &run};
         Status status = own_path(binary);
-        if (status == STATUS_OK) status = repeat_words(words, count, &repeat.words);
+        if (status == STATUS_OK) status = repeat_words("rungs calibrate", words, count, &repeat.words);
         if (status == STATUS_OK) status = take_rows(&repeat, repetitions);
         repeat_words_free(repeat.words);
         code = status == STATUS_OK ? write_noise(rows, out) : cli_fail(status);

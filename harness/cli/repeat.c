@@ -1,6 +1,7 @@
 #include "cli/repeat.h"
 
 #include "base/process.h"
+#include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/words.h"
 #include "plan/scenario.h"
@@ -50,8 +51,9 @@ static Status append_word(List *list, const char *word) {
     return append(list, word);
 }
 
-Status repeat_words(char *const *words, int count, char ***out) {
+Status repeat_words(const char *command, char *const *words, int count, char ***out) {
     List list = {0};
+    TRY(cases_check(command, words, count));
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = append_word(&list, words[i]);
     if (status == STATUS_OK && list.count == 0) status = status_fail(STATUS_INVALID, "there is no scenario in what is named");

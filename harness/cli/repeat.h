@@ -34,9 +34,9 @@ typedef struct Repeat {
     bool knows_no_ceilings; /* set by repeat_prepare */
 } Repeat;
 
-/* Scenario names become paths of this checkout, folders of scenarios the paths of their files: whatever checkout a build is of, it
- * runs the same list. Free with repeat_words_free. */
-Status repeat_words(char *const *words, int count, char ***out);
+/* command: as in cases_check. Scenario names become paths of this checkout, folders of scenarios the paths of their files: whatever
+ * checkout a build is of, it runs the same list. Free with repeat_words_free. */
+Status repeat_words(const char *command, char *const *words, int count, char ***out);
 void repeat_words_free(char **words);
 /* Asks the binary for what it can do. */
 Status repeat_prepare(Repeat *self);

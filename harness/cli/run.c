@@ -1,4 +1,5 @@
 /* rungs run and rungs reproduce. */
+#include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/progress.h"
@@ -38,12 +39,6 @@ typedef struct RunArguments {
     Shard shard;
     bool quick, full, emulate;
 } RunArguments;
-
-/* A word is a case if it holds a blank or an '=', else a scenario: a path, or a name or folder below scenarios/. */
-static Status add_word(Plan *plan, const char *word) {
-    if (strpbrk(word, " =")) return plan_add_case(plan, word, NULL);
-    return plan_add_named(plan, RUNGS_SOURCE_DIR "/scenarios", word);
-}
 
 static void default_out(char *path, size_t size, const char *stem) {
     mkdir(RUNGS_BINARY_DIR "/results", 0777);
@@ -114,8 +109,7 @@ int command_run(int argc, char **argv) {
     a.options.argc = argc, a.options.argv = argv;
     Plan plan = {0};
     RunSummary summary = {0};
-    Status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) status = add_word(&plan, words[i]);
+    Status status = cases_plan(&plan, "rungs run", words, count);
     if (status == STATUS_OK && a.options.timeline) unlink(a.options.timeline); /* calls are added to it one by one */
     if (status == STATUS_OK && a.variants) status = status_prefix(plan_filter(&plan, a.variants), "--variants: ");
     if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
@@ -160,9 +154,8 @@ int command_reproduce(int argc, char **argv) {
     options.begin = progress_begin, options.report = progress_event, options.notice = progress_notice, options.context = &progress;
     Plan plan = {0};
     RunSummary summary = {0};
-    Status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) status = add_word(&plan, words[i]);
-    if (count == 0) status = add_word(&plan, "published");
+    Status status = cases_plan(&plan, "rungs reproduce", words, count);
+    if (count == 0) status = plan_add_named(&plan, RUNGS_SOURCE_DIR "/scenarios", "published");
     if (status == STATUS_OK) { /* not before the words are known to be right: an earlier result is lost by this */
         mkdir(folder, 0777);
         if (!options.resume) unlink(rows);
