@@ -5,7 +5,7 @@
 #include "contend.h"
 #include "counts_row.h"
 #include "device/child.h"
-#include "device/device.h"
+#include "foresee.h"
 #include "plan/case.h"
 #include "problem.h"
 #include "record/environment.h"
@@ -29,6 +29,7 @@ typedef struct Run {
     Resume done;
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the ceilings before that tell nothing of the rows' pace */
+    bool refused;            /* the present row was, by what is known of variant and machine alone */
     size_t index, executed;  /* rows passed by; rows run in this process */
 } Run;
 
@@ -57,8 +58,12 @@ static void tell(const Run *run, void (*listener)(void *context, const RunEvent 
     double eta = run->executed ? (present - run->first_row) / (double)run->executed * left : 0;
     const double budget_left = run->begin + run->options->budget_seconds - present;
     if (run->options->budget_seconds > 0 && eta > budget_left) eta = budget_left > 0 ? budget_left : 0;
-    const RunEvent event = {
-        .index = run->index, .total = run->summary->total, .row = row, .elapsed_seconds = present - run->begin, .eta_seconds = eta};
+    const RunEvent event = {.index = run->index,
+                            .total = run->summary->total,
+                            .row = row,
+                            .refused = run->refused,
+                            .elapsed_seconds = present - run->begin,
+                            .eta_seconds = eta};
     listener(run->options->context, &event);
 }
 
@@ -151,26 +156,8 @@ static void count(RunSummary *summary, const json_t *row) {
     if (strcmp(verdict, "pass") == 0 && strcmp(text_of(row, "backend"), "emulator") == 0) summary->emulated++;
 }
 
-/* Reasons to skip that need neither data nor a worker. */
-static bool refused(const Run *run, const PlanItem *item, const Problem *problem, const VariantChoice *choice, bool emulated,
-                    char reason[REASON_MAX]) {
-    if (item->gpu_only && (emulated || !run->summary->has_gpu))
-        return !variant_refuse(reason, "this suite is for machines with a GPU%s%s", run->summary->has_gpu ? "" : ": ",
-                               run->summary->has_gpu ? "" : run->summary->no_gpu_reason);
-    if (choice->entry->backend == BACKEND_PEER && choice->entry->needs_gpu && !run->summary->has_gpu)
-        return !variant_refuse(reason, "needs a GPU: %s", run->summary->no_gpu_reason);
-    return contest_refused(problem, choice, emulated, reason);
-}
-
 static bool is_emulated(const Run *run, const VariantChoice *choice) {
-    return choice->entry->backend == BACKEND_CUDA && (run->options->emulator != EMULATOR_IF_NO_GPU || !run->summary->has_gpu);
-}
-
-/* Shapes only, for supports(): no memory is taken. */
-static Status describe(const Op *op, const Case *problem, Problem *out) {
-    *out = (Problem){.op = op, .loaded = -1};
-    out->cases[DATA_FIRST] = *problem;
-    return op->shapes(problem, out->in, out->out);
+    return foresee_emulated(choice, run->options->emulator, run->summary->has_gpu);
 }
 
 static bool out_of_budget(const Run *run) {
@@ -183,8 +170,10 @@ static Status decide_row(Run *run, const PlanItem *item, const Case *c, const Va
     const Op *op = registry_op(c->op);
     char reason[REASON_MAX];
     Problem shapes;
-    Status status = describe(op, c, &shapes);
-    if (status == STATUS_OK && refused(run, item, &shapes, choice, emulated, reason)) {
+    Status status = foresee_shapes(c, &shapes);
+    run->refused = status == STATUS_OK &&
+                   foresee_refused(item, &shapes, choice, emulated, run->summary->has_gpu, run->summary->no_gpu_reason, reason);
+    if (run->refused) {
         row_verdict(row, "skip", reason);
         return STATUS_OK;
     }
@@ -282,11 +271,7 @@ static Status run_items(Run *run) {
 Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary) {
     *summary = (RunSummary){0};
     Run run = {.plan = plan, .options = options, .summary = summary, .begin = clock_seconds()};
-    const int gpus = device_cuda_count(summary->no_gpu_reason, sizeof summary->no_gpu_reason);
-    summary->has_gpu = gpus > options->device;
-    if (gpus > 0 && !summary->has_gpu)
-        snprintf(summary->no_gpu_reason, sizeof summary->no_gpu_reason, "--device %d: this machine has devices 0 to %d",
-                 options->device, gpus - 1);
+    summary->has_gpu = foresee_gpu(options->device, summary->no_gpu_reason, sizeof summary->no_gpu_reason);
     for (int i = 0; i < plan->item_count; i++) summary->total += (size_t)plan->items[i].variant_count;
     const time_t wall = time(NULL);
     struct tm utc;
