@@ -51,9 +51,9 @@ static void default_out(char *path, size_t size, const char *stem) {
              (int)getpid()); /* two may start in one second */
 }
 
-static int finish(Status status, const RunSummary *summary, const char *out, const char *go_on) {
+static int finish(Status status, const Progress *progress, const RunSummary *summary, const char *out, const char *go_on) {
     if (status != STATUS_OK) return cli_fail(status);
-    progress_summary(summary, out, go_on);
+    progress_summary(progress, summary, out, go_on);
     if (summary->failed + summary->errors > 0) return EXIT_CHECK;
     if (summary->passed + summary->resumed == 0) return EXIT_NOTHING;
     return EXIT_GOOD;
@@ -81,6 +81,7 @@ int command_run(int argc, char **argv) {
         {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify, take no times", NULL},
         {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the limits of the machine first", NULL},
         {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "count no launches and bytes (nor with --no-ceilings)", NULL},
+        {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too", NULL},
         {"timeline", "FILE", CLI_TEXT, &a.options.timeline,
          "trace one call of each CUDA variant into a new file (JSON, see docs/METHOD.md)", NULL},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
@@ -119,7 +120,7 @@ int command_run(int argc, char **argv) {
                         "no timeline was written: no CUDA variant passed on a GPU, or counts_reason of its row says why");
     char go_on[700];
     snprintf(go_on, sizeof go_on, "--resume --out %s", a.options.out);
-    code = finish(status, &summary, a.options.out, go_on);
+    code = finish(status, &progress, &summary, a.options.out, go_on);
     plan_free(&plan);
     free(words);
     return code;
@@ -137,6 +138,7 @@ int command_reproduce(int argc, char **argv) {
          NULL},
         {"device", "N", CLI_COUNT, &options.device, "CUDA device", NULL},
         {"resume", NULL, CLI_FLAG, &options.resume, "go on where the last reproduce stopped", NULL},
+        {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too", NULL},
         {"out", "FOLDER", CLI_TEXT, &folder, "where rows, figures and REPORT.md go (default: reproduce/ in the build folder)",
          NULL},
         {0},
@@ -163,7 +165,7 @@ int command_reproduce(int argc, char **argv) {
     if (status == STATUS_OK) status = run_plan(&plan, &options, &summary);
     plan_free(&plan);
     free(words);
-    code = finish(status, &summary, rows, "--resume");
+    code = finish(status, &progress, &summary, rows, "--resume");
     if (status != STATUS_OK) return code;
     const int reported = report_make((const char *const[]){rows, NULL}, folder);
     /* A variant that fails where a claim's own hazard says it must is a finding, not a failure of reproduce. */
