@@ -2,6 +2,7 @@
 #include "run.h"
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "contend.h"
 #include "counts_row.h"
 #include "device/child.h"
@@ -97,6 +98,7 @@ static Status record_ceilings(Run *run, const char *kind) {
     tell(run, run->options->begin, coming);
     json_decref(coming);
     const Status status = ask_about_device(run, "ceilings", kind, &reply);
+    TRY(interrupt_check());
     if (status != STATUS_OK) {
         notice(run, "no ceilings for the %s: %s", kind, status_message());
         return STATUS_OK;
@@ -127,6 +129,10 @@ static Status record_circumstances(Run *run) {
                                            run->summary->has_gpu ? run->options->device : -1, json_object_get(facts, "gpu"));
     json_decref(facts);
     if (!environment) return status_fail(STATUS_MEMORY, "no memory for the environment");
+    if (interrupt_pending()) { /* programs that were asked for facts ended early */
+        json_decref(environment);
+        return interrupt_check();
+    }
     json_object_set_new(environment, "run", json_string(run->id));
     char warning[300];
     const bool busy = steadiness_load(environment, warning, sizeof warning),
@@ -197,7 +203,9 @@ static Status execute_row(Run *run, const PlanItem *item, const Case *c, const V
     const double begin = clock_seconds();
     if (run->executed == 0) run->first_row = begin;
     tell(run, run->options->begin, row);
+    TRY(interrupt_check());
     TRY(decide_row(run, item, c, choice, problem, emulated, row));
+    TRY(interrupt_check()); /* what became of the row is the interruption's doing */
     json_object_set_new(row, "seconds_spent", json_real(clock_seconds() - begin));
     TRY(rowfile_append(run->file, row));
     run->executed++;

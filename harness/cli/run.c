@@ -1,8 +1,12 @@
 /* rungs run and rungs reproduce. */
+#include "base/interrupt.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/keep.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "cli/repeat.h"
 #include "cli/report.h"
 
 #include <stdio.h>
@@ -51,7 +55,8 @@ static void default_out(char *path, size_t size, const char *stem) {
              (int)getpid()); /* two may start in one second */
 }
 
-static int finish(Status status, const Progress *progress, const RunSummary *summary, const char *out, const char *go_on) {
+static int finish(Status status, Progress *progress, const RunSummary *summary, const char *out, const char *go_on) {
+    if (interrupt_pending()) return interrupt_end(progress, summary);
     if (status != STATUS_OK) return cli_fail(status);
     progress_summary(progress, summary, out, go_on);
     if (summary->failed + summary->errors > 0) return EXIT_CHECK;
@@ -114,6 +119,7 @@ int command_run(int argc, char **argv) {
     if (status == STATUS_OK && a.options.timeline) unlink(a.options.timeline); /* calls are added to it one by one */
     if (status == STATUS_OK && a.variants) status = status_prefix(plan_filter(&plan, a.variants), "--variants: ");
     if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
+    if (status == STATUS_OK) status = interrupt_catch(argv, a.options.out, a.options.out == out);
     if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
     if (status == STATUS_OK && a.options.timeline && access(a.options.timeline, F_OK) != 0)
         progress_notice(&progress,
@@ -150,7 +156,7 @@ int command_reproduce(int argc, char **argv) {
         free(words);
         return code == CLI_HELPED ? EXIT_GOOD : code;
     }
-    char rows[700];
+    char rows[700], kept[700] = "";
     snprintf(rows, sizeof rows, "%s/rows.jsonl", folder);
     options.out = rows, options.argc = argc, options.argv = argv;
     options.begin = progress_begin, options.report = progress_event, options.notice = progress_notice, options.context = &progress;
@@ -158,16 +164,18 @@ int command_reproduce(int argc, char **argv) {
     RunSummary summary = {0};
     Status status = cases_plan(&plan, "rungs reproduce", words, count);
     if (count == 0) status = plan_add_named(&plan, RUNGS_SOURCE_DIR "/scenarios", "published");
-    if (status == STATUS_OK) { /* not before the words are known to be right: an earlier result is lost by this */
-        mkdir(folder, 0777);
-        if (!options.resume) unlink(rows);
-    }
+    /* Not before the words are known to be right. */
+    if (status == STATUS_OK) status = repeat_folder(folder);
+    if (status == STATUS_OK && !options.resume) status = keep_earlier(folder, kept, sizeof kept);
+    if (*kept) fprintf(stderr, "rungs: the earlier rows, report and figures are kept in %s\n", kept);
+    if (status == STATUS_OK) status = interrupt_catch(argv, rows, false);
     if (status == STATUS_OK) status = run_plan(&plan, &options, &summary);
     plan_free(&plan);
     free(words);
     code = finish(status, &progress, &summary, rows, "--resume");
-    if (status != STATUS_OK) return code;
+    if (status != STATUS_OK || interrupt_pending()) return code;
     const int reported = report_make((const char *const[]){rows, NULL}, folder);
+    if (interrupt_pending()) return interrupt_end(&progress, &summary);
     /* A variant that fails where a claim's own hazard says it must is a finding, not a failure of reproduce. */
     return reported != EXIT_GOOD ? reported : summary.errors > 0 ? EXIT_CHECK : code == EXIT_CHECK ? EXIT_GOOD : code;
 }

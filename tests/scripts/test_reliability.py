@@ -78,6 +78,82 @@ def kill_and_resume():
         expect(f"{len(before)} rows were there already" in done.stdout, "what was left out is counted", done)
 
 
+def interrupted(number):
+    """A signal in the middle: the program says where the rows are, and a command that finishes the rest. No worker is left."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name).resolve()
+        out, program = folder / "rows of today.jsonl", folder / "rungs-mutants"
+        shutil.copy2(MUTANTS, program)
+        arguments = ["run", CASE, "--variants", "cpu_does_nothing,cpu_hangs,cpu_right,cpu_zeros", "--verify-only", "--timeout", "4s", "--out", str(out)]
+        parent = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        busy = wait_until(lambda: rows_written(out) >= 1 and len(processes_of(program)) >= 2)
+        parent.send_signal(number)
+        told = parent.communicate(timeout=30)[1]
+        expect(busy and parent.returncode == 128 + number, f"exit code {parent.returncode} for signal {number}: {told}")
+        before = [row["variant"] for row in rows_of(out)]  # every line is whole
+        expect(1 <= len(before) < 4 and not processes_of(program), f"{len(before)} rows are kept, and no worker is left: {told}")
+        expect(f"the rows are in {out}\n" in told and f"{len(before)} rows of this run were written" in told, f"it says where: {told}")
+        command = shlex.split(told.split("go on with: ")[1])
+        expect(command == [str(program), *arguments, "--resume"], f"the command to go on: {command}")
+        done = subprocess.run(command, capture_output=True, text=True)
+        after = [row["variant"] for row in rows_of(out)]
+        expect(after[:len(before)] == before and len(set(after)) == len(after) == 4, f"which finishes the rest: {after}", done)
+
+
+def interrupted_on_a_terminal():
+    """Ctrl-C typed: the line of progress is gone, and what is said begins at the beginning of a line. The default rows file is named."""
+    program = [MUTANTS, "run", CASE, "--variants", "cpu_hangs", "--verify-only"]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ["TERM"] = "xterm"
+        os.execv(program[0], list(map(str, program)))
+    seen = b""
+    while b"cpu_hangs" not in seen:
+        seen += os.read(terminal, 4096)
+    os.write(terminal, b"\3")
+    try:
+        while True:
+            seen += os.read(terminal, 4096)
+    except OSError:  # EIO: it has ended
+        pass
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.close(terminal)
+    told = seen.decode().split("\r\033[K")[-1]
+    expect(code == 130 and told.startswith("rungs: 0 rows"), f"Ctrl-C wipes the line of progress: {code}, {seen.decode()!r}")
+    rows = re.search(r"the rows are in (\S+)", told).group(1)
+    expect(pathlib.Path(rows).exists() and f"--resume --out {rows}" in told, f"the default file is part of the command: {told!r}")
+    pathlib.Path(rows).unlink()
+
+
+def an_earlier_reproduce_is_kept():
+    """Under the date of its rows, with its report and figures; not where the command is refused, and not with --resume."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name).resolve() / "out"
+        (folder / "figures").mkdir(parents=True)
+        there = {"rows.jsonl": '{"kind": "claim"}\n', "REPORT.md": "mine", "figures/a.png": "drawn"}
+        for path, text in there.items():
+            (folder / path).write_text(text)
+            os.utime(folder / path, (1.7e9, 1.7e9))
+        os.utime(folder / "figures", (1.7e9, 1.7e9))
+        expect_error(call("reproduce", "double", "n=100", "--out", folder), 2, "quote the case: rungs reproduce 'double n=100'")
+        expect((folder / "rows.jsonl").read_text() == there["rows.jsonl"], "a refused command moves nothing")
+        program = folder.parent / "rungs-mutants"
+        shutil.copy2(MUTANTS, program)
+        parent = subprocess.Popen([program, "reproduce", CASE, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: rows_written(folder / "rows.jsonl") >= 1)
+        parent.send_signal(signal.SIGTERM)
+        told = parent.communicate(timeout=30)[1]
+        kept = folder / "earlier/20231114-221320"
+        expect(f"are kept in {kept}\n" in told, f"it says where: {told}")
+        expect({path: (kept / path).read_text() for path in there} == there and not (folder / "REPORT.md").exists(), "all of it is there")
+        command = shlex.split(told.split("go on with: ")[1])
+        expect(command == [str(program), "reproduce", CASE, "--out", str(folder), "--resume"], f"the command to go on: {command}")
+        before = (folder / "rows.jsonl").read_text()
+        done = call("reproduce", CASE, "--out", folder, "--resume", "--device", "x")
+        expect_error(done, 2, "--device")
+        expect((folder / "rows.jsonl").read_text() == before and [p.name for p in (folder / "earlier").iterdir()] == [kept.name], "one earlier result is kept")
+
+
 def full_disk():
     """/dev/full refuses every byte: an error that names the file, not a silent loss."""
     done = call("run", CASE, "--variants", "cpu_right", "--quick", "--out", "/dev/full", program=MUTANTS)
@@ -201,6 +277,10 @@ def listing():
 def main():
     neighbours()
     kill_and_resume()
+    interrupted(signal.SIGINT)
+    interrupted(signal.SIGTERM)
+    interrupted_on_a_terminal()
+    an_earlier_reproduce_is_kept()
     full_disk()
     disk_fills_up()
     cases_that_cannot_be()
