@@ -129,21 +129,21 @@ void progress_begin(void *context, const RunEvent *event) {
     show(progress, line);
 }
 
-/* One line: on a terminal cut to its width, unless it says why something went wrong. */
+/* One line. On a terminal it does not wrap: the case is left out where it does not fit. Failures and errors are told in full. */
 static void print_row(const Progress *progress, const RunEvent *event) {
-    const char *verdict = text_of(event->row, "verdict");
-    char what[400], line[3000];
+    const char *verdict = text_of(event->row, "verdict"), *place = text_of(event->row, "case");
+    char before[64], what[400], line[3000];
     outcome(event->row, what);
-    snprintf(line, sizeof line, "%-44s %s | %s", text_of(event->row, "spec"), what, text_of(event->row, "case"));
-    int bytes = (int)strlen(line);
+    const int used = snprintf(line, sizeof line, "%-44s %s", text_of(event->row, "spec"), what);
+    if (used > 0 && (size_t)used < sizeof line) snprintf(line + used, sizeof line - (size_t)used, " | %s", place);
     if (progress->terminal && strcmp(verdict, "pass") == 0) {
-        char before[64];
-        const int columns =
-            terminal_width(STDERR_FILENO) - snprintf(before, sizeof before, "%4zu/%zu %-5s ", event->index, event->total, verdict);
-        bytes = fitting_bytes(line, columns > 0 ? columns : 0);
+        const int begin = snprintf(before, sizeof before, "%4zu/%zu %-5s ", event->index, event->total, verdict),
+                  columns = terminal_width(STDERR_FILENO) - begin;
+        if (line[fitting_bytes(line, columns > 0 ? columns : 0)] != '\0') line[used] = '\0';
+        line[fitting_bytes(line, columns > 0 ? columns : 0)] = '\0';
     }
-    fprintf(stderr, "%4zu/%zu %s%-5s%s %.*s\n", event->index, event->total, colour_of(progress, verdict), verdict,
-            progress->colour ? "\033[0m" : "", bytes, line);
+    fprintf(stderr, "%4zu/%zu %s%-5s%s %s\n", event->index, event->total, colour_of(progress, verdict), verdict,
+            progress->colour ? "\033[0m" : "", line);
 }
 
 void progress_event(void *context, const RunEvent *event) {
