@@ -97,11 +97,9 @@ int repeat_foresee(const char *verb, char *const *words, int count, const Repeat
         fprintf(stderr, "rungs %s: %zu of %zu rows need a GPU and will have no times: %s\n", verb, f.need_gpu, f.total,
                 f.no_gpu_reason);
     if (f.timed > 0) return EXIT_GOOD;
-    if (f.total > 0 && f.need_gpu == f.total)
-        fprintf(stderr, "rungs %s: nothing would be timed: all %zu rows need a GPU: %s\n", verb, f.total, f.no_gpu_reason);
-    else if (f.need_gpu > 0)
-        fprintf(stderr, "rungs %s: nothing would be timed: %zu of %zu rows need a GPU, and the others do not apply here: %s\n",
-                verb, f.need_gpu, f.total, f.no_gpu_reason);
+    if (f.need_gpu > 0)
+        fprintf(stderr, "rungs %s: nothing would be timed: %zu of %zu rows need a GPU%s: %s\n", verb, f.need_gpu, f.total,
+                f.need_gpu < f.total ? ", and the others do not apply here" : "", f.no_gpu_reason);
     else
         fprintf(stderr, "rungs %s: nothing would be timed: none of %zu rows applies here\n", verb, f.total);
     return EXIT_NOTHING;
