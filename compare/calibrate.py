@@ -1,5 +1,4 @@
 """rungs calibrate: rows of a build against itself -> the noise file that `rungs compare --noise` believes."""
-import argparse
 import json
 import re
 import sys
@@ -7,6 +6,8 @@ import sys
 import outcome
 from lines import BadResults, NoRows, Side
 from noise import calibrate
+
+from arguments import Parser
 
 
 def file_name(machines):
@@ -18,7 +19,7 @@ def file_name(machines):
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="rungs calibrate")
+    parser = Parser(prog="rungs calibrate")
     parser.add_argument("rows")
     place = parser.add_mutually_exclusive_group(required=True)
     place.add_argument("--out", help="the noise file")

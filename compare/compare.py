@@ -9,6 +9,7 @@ try:
     import outcome
     from join import MODES, join
     from lines import BadResults, Side
+    from arguments import Parser
     from noise import Noise
     from show_files import as_json, as_junit, as_markdown
     from show_table import table
@@ -17,12 +18,6 @@ except ImportError as missing:  # 1 would be a regression
     sys.exit(4)
 
 WRITERS = {"json": as_json, "markdown": as_markdown, "junit": as_junit}
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message):
-        print(message, file=sys.stderr)
-        sys.exit(outcome.USAGE)
 
 
 def effect(text):

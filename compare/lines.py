@@ -9,6 +9,7 @@ from rows import MODES, BadResults, NoRows, device_of, is_declared, is_emulated,
 
 CHANGED = "+changes"
 WITH_VALUE = ("--out", "--budget", "--timeline")  # options that say nothing of which rows are asked for
+FLAGS = ("--resume", "--verbose")  # nor do these
 LOCKED_APART = 0.1  # logarithm: clocks that differ by more than this, and by far more than they vary, were set differently
 
 
@@ -43,7 +44,7 @@ class Side:
         words = [str(word) for word in (self.environments.get(run) or {}).get("argv") or []]
         left, skip = [], False
         for word in words[1:]:
-            if not skip and word not in (*WITH_VALUE, "--resume"):
+            if not skip and word not in (*WITH_VALUE, *FLAGS):
                 left.append(word)
             skip = not skip and word in WITH_VALUE
         return tuple(left)

@@ -1,5 +1,4 @@
 """rungs export: rows -> what other programs read. Exit codes: 0 written, 2 usage or unusable results, 3 nothing in them for this format, 4 no place to write."""
-import argparse
 import os
 import pathlib
 import sys
@@ -12,13 +11,15 @@ import as_junit
 import as_markdown
 from entries import BadResults, NoRows, Source
 
+from arguments import Parser, one_of  # plots/, which entries has put on the path
+
 FORMATS = {"google-benchmark": as_google_benchmark, "csv": as_csv, "junit": as_junit, "bmf": as_bmf, "github-action-benchmark": as_github,
            "markdown": as_markdown}
 
 
 def main(words=None):
-    parser = argparse.ArgumentParser(prog="rungs export")
-    parser.add_argument("format", choices=FORMATS)
+    parser = Parser(prog="rungs export")
+    parser.add_argument("format", type=one_of("format", FORMATS))
     parser.add_argument("results", nargs="+", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, help="else on stdout, and nothing but that")
     args = parser.parse_args(words)

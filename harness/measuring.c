@@ -58,6 +58,7 @@ static Status ceilings(const json_t *command, const Device *device, json_t **out
         json_t *ceiling = json_pack("{s:s, s:s, s:s, s:I}", "name", found[i].name, "unit", found[i].unit, "method", found[i].method,
                                     "bytes", (json_int_t)found[i].bytes);
         json_object_set_new(ceiling, "value", json_number_or_null(found[i].value));
+        if (found[i].again > 0) json_object_set_new(ceiling, "again", json_number_or_null(found[i].again));
         json_object_set_new(ceiling, "low", json_number_or_null(found[i].low));
         json_object_set_new(ceiling, "high", json_number_or_null(found[i].high));
         json_array_append_new(*out, ceiling);

@@ -2,14 +2,16 @@
 #include "run.h"
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "contend.h"
 #include "counts_row.h"
 #include "device/child.h"
-#include "device/device.h"
+#include "foresee.h"
 #include "plan/case.h"
 #include "problem.h"
 #include "record/environment.h"
 #include "record/row.h"
+#include "record/steadiness.h"
 #include "resume.h"
 #include "rows.h"
 
@@ -28,6 +30,7 @@ typedef struct Run {
     Resume done;
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the ceilings before that tell nothing of the rows' pace */
+    bool refused;            /* the present row was, by what is known of variant and machine alone */
     size_t index, executed;  /* rows passed by; rows run in this process */
 } Run;
 
@@ -56,8 +59,12 @@ static void tell(const Run *run, void (*listener)(void *context, const RunEvent 
     double eta = run->executed ? (present - run->first_row) / (double)run->executed * left : 0;
     const double budget_left = run->begin + run->options->budget_seconds - present;
     if (run->options->budget_seconds > 0 && eta > budget_left) eta = budget_left > 0 ? budget_left : 0;
-    const RunEvent event = {
-        .index = run->index, .total = run->summary->total, .row = row, .elapsed_seconds = present - run->begin, .eta_seconds = eta};
+    const RunEvent event = {.index = run->index,
+                            .total = run->summary->total,
+                            .row = row,
+                            .refused = run->refused,
+                            .elapsed_seconds = present - run->begin,
+                            .eta_seconds = eta};
     listener(run->options->context, &event);
 }
 
@@ -91,11 +98,14 @@ static Status record_ceilings(Run *run, const char *kind) {
     tell(run, run->options->begin, coming);
     json_decref(coming);
     const Status status = ask_about_device(run, "ceilings", kind, &reply);
+    TRY(interrupt_check());
     if (status != STATUS_OK) {
         notice(run, "no ceilings for the %s: %s", kind, status_message());
         return STATUS_OK;
     }
     tell_floor(run, kind, json_object_get(reply, "ceilings"));
+    char warning[300];
+    if (steadiness_ceilings(kind, json_object_get(reply, "ceilings"), warning, sizeof warning)) notice(run, "%s", warning);
     json_t *line = json_pack("{s:s, s:i, s:s, s:s, s:O}", "kind", "ceilings", "schema", ROW_SCHEMA_VERSION, "run", run->id,
                              "device", kind, "ceilings", json_object_get(reply, "ceilings"));
     const Status written = rowfile_append(run->file, line);
@@ -119,11 +129,19 @@ static Status record_circumstances(Run *run) {
                                            run->summary->has_gpu ? run->options->device : -1, json_object_get(facts, "gpu"));
     json_decref(facts);
     if (!environment) return status_fail(STATUS_MEMORY, "no memory for the environment");
+    if (interrupt_pending()) { /* programs that were asked for facts ended early */
+        json_decref(environment);
+        return interrupt_check();
+    }
     json_object_set_new(environment, "run", json_string(run->id));
+    char warning[300];
+    const bool busy = steadiness_load(environment, warning, sizeof warning),
+               timed = !run->options->verify_only && strcmp(RUNGS_BUILD_TYPE, "Release") == 0;
+    if (busy && timed) notice(run, "%s", warning);
     const Status status = rowfile_append(run->file, environment);
     json_decref(environment);
     TRY(status);
-    if (run->options->verify_only || run->options->no_ceilings || strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return STATUS_OK;
+    if (!timed || run->options->no_ceilings) return STATUS_OK;
     if (run->summary->has_gpu && (plan_uses(run->plan, BACKEND_CUDA) || plan_uses(run->plan, BACKEND_PEER)))
         TRY(record_ceilings(run, "cuda"));
     if (plan_uses(run->plan, BACKEND_CPU) || plan_uses(run->plan, BACKEND_PEER)) TRY(record_ceilings(run, "cpu"));
@@ -144,26 +162,8 @@ static void count(RunSummary *summary, const json_t *row) {
     if (strcmp(verdict, "pass") == 0 && strcmp(text_of(row, "backend"), "emulator") == 0) summary->emulated++;
 }
 
-/* Reasons to skip that need neither data nor a worker. */
-static bool refused(const Run *run, const PlanItem *item, const Problem *problem, const VariantChoice *choice, bool emulated,
-                    char reason[REASON_MAX]) {
-    if (item->gpu_only && (emulated || !run->summary->has_gpu))
-        return !variant_refuse(reason, "this suite is for machines with a GPU%s%s", run->summary->has_gpu ? "" : ": ",
-                               run->summary->has_gpu ? "" : run->summary->no_gpu_reason);
-    if (choice->entry->backend == BACKEND_PEER && choice->entry->needs_gpu && !run->summary->has_gpu)
-        return !variant_refuse(reason, "needs a GPU: %s", run->summary->no_gpu_reason);
-    return contest_refused(problem, choice, emulated, reason);
-}
-
 static bool is_emulated(const Run *run, const VariantChoice *choice) {
-    return choice->entry->backend == BACKEND_CUDA && (run->options->emulator != EMULATOR_IF_NO_GPU || !run->summary->has_gpu);
-}
-
-/* Shapes only, for supports(): no memory is taken. */
-static Status describe(const Op *op, const Case *problem, Problem *out) {
-    *out = (Problem){.op = op, .loaded = -1};
-    out->cases[DATA_FIRST] = *problem;
-    return op->shapes(problem, out->in, out->out);
+    return foresee_emulated(choice, run->options->emulator, run->summary->has_gpu);
 }
 
 static bool out_of_budget(const Run *run) {
@@ -176,8 +176,10 @@ static Status decide_row(Run *run, const PlanItem *item, const Case *c, const Va
     const Op *op = registry_op(c->op);
     char reason[REASON_MAX];
     Problem shapes;
-    Status status = describe(op, c, &shapes);
-    if (status == STATUS_OK && refused(run, item, &shapes, choice, emulated, reason)) {
+    Status status = foresee_shapes(c, &shapes);
+    run->refused = status == STATUS_OK &&
+                   foresee_refused(item, &shapes, choice, emulated, run->summary->has_gpu, run->summary->no_gpu_reason, reason);
+    if (run->refused) {
         row_verdict(row, "skip", reason);
         return STATUS_OK;
     }
@@ -201,7 +203,9 @@ static Status execute_row(Run *run, const PlanItem *item, const Case *c, const V
     const double begin = clock_seconds();
     if (run->executed == 0) run->first_row = begin;
     tell(run, run->options->begin, row);
+    TRY(interrupt_check());
     TRY(decide_row(run, item, c, choice, problem, emulated, row));
+    TRY(interrupt_check()); /* what became of the row is the interruption's doing */
     json_object_set_new(row, "seconds_spent", json_real(clock_seconds() - begin));
     TRY(rowfile_append(run->file, row));
     run->executed++;
@@ -275,11 +279,7 @@ static Status run_items(Run *run) {
 Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary) {
     *summary = (RunSummary){0};
     Run run = {.plan = plan, .options = options, .summary = summary, .begin = clock_seconds()};
-    const int gpus = device_cuda_count(summary->no_gpu_reason, sizeof summary->no_gpu_reason);
-    summary->has_gpu = gpus > options->device;
-    if (gpus > 0 && !summary->has_gpu)
-        snprintf(summary->no_gpu_reason, sizeof summary->no_gpu_reason, "--device %d: this machine has devices 0 to %d",
-                 options->device, gpus - 1);
+    summary->has_gpu = foresee_gpu(options->device, summary->no_gpu_reason, sizeof summary->no_gpu_reason);
     for (int i = 0; i < plan->item_count; i++) summary->total += (size_t)plan->items[i].variant_count;
     const time_t wall = time(NULL);
     struct tm utc;

@@ -39,6 +39,7 @@ typedef struct RunOptions {
 struct RunEvent {
     size_t index, total; /* row index of total */
     const json_t *row;   /* the line just written, or begun */
+    bool refused;        /* a skip for what the variant or the machine cannot do, known before anything ran */
     double elapsed_seconds, eta_seconds;
 };
 

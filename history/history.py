@@ -2,7 +2,6 @@
 
 Exit codes: 0 written, 2 unusable results, 3 nothing was measured at two commits.
 """
-import argparse
 import math
 import os
 import pathlib
@@ -12,12 +11,13 @@ import changes
 from series import History, machine_text
 
 import rows as r
+from arguments import Parser
 from markdown import details, table
 from words import many, seconds
 
 
 def main():
-    parser = argparse.ArgumentParser(prog="rungs report --history")
+    parser = Parser(prog="rungs report")
     parser.add_argument("results", nargs="+", help="files of rows, or folders of them")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--figures", type=pathlib.Path, required=True)

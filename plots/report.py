@@ -1,13 +1,14 @@
-"""Results files -> figures and a report: python plots/report.py RESULTS... [--out REPORT.md] [--figures docs/figures]
+"""Results files -> figures and a report: python plots/report.py RESULTS... --out FILE [--figures FOLDER]
 
 What lies between `<!-- rungs:begin NAME -->` and `<!-- rungs:end NAME -->` is replaced, everything else is kept; a missing file is
 made from template.md. Exit codes: 0 written, 2 unusable results or markers, 3 no rows.
 """
-import argparse
 import os
 import pathlib
 import sys
 import tempfile
+
+from arguments import Parser
 
 HERE = pathlib.Path(__file__).resolve().parent
 
@@ -55,12 +56,13 @@ def contents(results, drawn, why_none, out):
 
 
 def main():
-    parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="rungs report")
     parser.add_argument("results", nargs="*", type=pathlib.Path, help="default: results/*.jsonl")
-    parser.add_argument("--out", type=pathlib.Path, default=HERE.parent / "REPORT.md")
-    parser.add_argument("--figures", type=pathlib.Path, default=HERE.parent / "docs/figures", help="folder of the figures")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--figures", type=pathlib.Path, help="folder of the figures (default: figures beside the page)")
     parser.add_argument("--no-figures", action="store_true")
     args = parser.parse_args()
+    args.figures = args.figures or args.out.parent / "figures"
     import rows
     from markdown import BadMarkers, fill, sections
     paths = args.results or default_results()

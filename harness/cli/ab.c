@@ -79,25 +79,39 @@ static Status prepare_files(Ab *ab) {
     return repeat_folder(folder);
 }
 
-static Status ab_run(Ab *ab, char *const *words, int count) {
-    char **scenarios = NULL;
-    Repeat repeats[2] = {{0}};
+static Status prepare(Ab *ab, char **scenarios, Repeat repeats[2]) {
     TRY(prepare_files(ab));
     if (ab->base_ref) TRY(build_refs(ab));
-    TRY(repeat_words(words, count, &scenarios));
-    Status status = STATUS_OK;
-    for (int i = 0; i < 2 && status == STATUS_OK; i++) {
+    for (int i = 0; i < 2; i++) {
         repeats[i] =
             (Repeat){.binary = ab->binaries[i], .what = SIDES[i], .out = ab->files[i], .words = scenarios, .options = &ab->run};
-        status = repeat_prepare(&repeats[i]);
+        TRY(repeat_prepare(&repeats[i]));
     }
-    if (status == STATUS_OK) status = lock_wait(ab->run.lock);
-    for (int i = 0; i < 2 && status == STATUS_OK; i++) status = repeat_same_build(&repeats[i], ab->folder);
-    if (status == STATUS_OK) status = run_in_order(ab, repeats);
+    return STATUS_OK;
+}
+
+static Status measure(const Ab *ab, Repeat repeats[2]) {
+    TRY(lock_wait(ab->run.lock));
+    for (int i = 0; i < 2; i++) TRY(repeat_same_build(&repeats[i], ab->folder));
+    TRY(run_in_order(ab, repeats));
+    printf("rows: %s %s\n", ab->files[0], ab->files[1]);
+    return STATUS_OK;
+}
+
+/* *nothing: nothing would be timed here, and that has been said. Commits are builds of this program, which can tell before they are
+ * built; of given programs only those that are a rungs follow its rules of what runs where. */
+static Status ab_run(Ab *ab, char *const *words, int count, bool *nothing) {
+    char **scenarios = NULL;
+    Repeat repeats[2] = {{0}};
+    TRY(repeat_words("rungs ab ...", words, count, &scenarios));
+    *nothing = ab->base_ref && repeat_foresee("ab", words, count, &ab->run) == EXIT_NOTHING;
+    Status status = *nothing ? STATUS_OK : prepare(ab, scenarios, repeats);
+    if (status == STATUS_OK && !ab->base_ref && repeats[0].is_rungs && repeats[1].is_rungs)
+        *nothing = repeat_foresee("ab", words, count, &ab->run) == EXIT_NOTHING;
+    if (status == STATUS_OK && !*nothing) status = measure(ab, repeats);
     for (int i = 0; i < 2; i++)
         if (repeats[i].words != scenarios) repeat_words_free(repeats[i].words);
     repeat_words_free(scenarios);
-    if (status == STATUS_OK) printf("rows: %s %s\n", ab->files[0], ab->files[1]);
     return status;
 }
 
@@ -130,8 +144,11 @@ int command_ab(int argc, char **argv) {
     if (code == 0) {
         const int programs = ab.base_ref ? 0 : 2;
         for (int i = 0; i < programs; i++) snprintf(ab.binaries[i], PATH_TEXT, "%s", words[i]);
-        const Status status = ab_run(&ab, words + programs, count - programs);
-        code = status == STATUS_OK ? compare_files(ab.files[0], ab.files[1], &ab.compare) : cli_fail(status);
+        bool nothing = false;
+        const Status status = ab_run(&ab, words + programs, count - programs, &nothing);
+        code = status == STATUS_OK && nothing ? EXIT_NOTHING
+               : status == STATUS_OK          ? compare_files(ab.files[0], ab.files[1], &ab.compare)
+                                              : cli_fail(status);
     }
     free(words);
     return code == CLI_HELPED ? EXIT_GOOD : code;

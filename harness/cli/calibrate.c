@@ -63,11 +63,12 @@ int command_calibrate(int argc, char **argv) {
     if (code == 0 && count == 0) code = cli_usage("calibrate", "a scenario or a case is expected");
     if (code == 0 && repetitions < 9)
         code = cli_usage("calibrate", "--repetitions %d: fewer than 9 tell too little of the spread", repetitions);
+    if (code == 0) code = repeat_foresee("calibrate", words, count, &run);
     if (code == 0) {
         snprintf(rows, sizeof rows, "%s/rows-%lld-%d.jsonl", FOLDER, (long long)time(NULL), (int)getpid());
         Repeat repeat = {.binary = binary, .what = "calibrate", .out = rows, .options = &run};
         Status status = own_path(binary);
-        if (status == STATUS_OK) status = repeat_words(words, count, &repeat.words);
+        if (status == STATUS_OK) status = repeat_words("rungs calibrate", words, count, &repeat.words);
         if (status == STATUS_OK) status = take_rows(&repeat, repetitions);
         repeat_words_free(repeat.words);
         code = status == STATUS_OK ? write_noise(rows, out) : cli_fail(status);

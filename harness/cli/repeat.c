@@ -1,8 +1,10 @@
 #include "cli/repeat.h"
 
 #include "base/process.h"
+#include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/words.h"
+#include "foresee.h"
 #include "plan/scenario.h"
 
 #include <errno.h>
@@ -50,8 +52,9 @@ static Status append_word(List *list, const char *word) {
     return append(list, word);
 }
 
-Status repeat_words(char *const *words, int count, char ***out) {
+Status repeat_words(const char *command, char *const *words, int count, char ***out) {
     List list = {0};
+    TRY(cases_check(command, words, count));
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = append_word(&list, words[i]);
     if (status == STATUS_OK && list.count == 0) status = status_fail(STATUS_INVALID, "there is no scenario in what is named");
@@ -76,8 +79,30 @@ Status repeat_prepare(Repeat *self) {
         status =
             status_fail(STATUS_INVALID, "%s: '%s run --help' ends with exit code %d: not a rungs?", self->what, self->binary, code);
     self->knows_no_ceilings = output.text && strstr(output.text, "--no-ceilings"); /* a build of an older commit may not */
+    self->is_rungs = output.text && strstr(output.text, "usage: rungs run ");
     text_free(&output);
     return status;
+}
+
+int repeat_foresee(const char *verb, char *const *words, int count, const RepeatOptions *options) {
+    Plan plan = {0};
+    long long device = 0;
+    if (options->device && !text_integer(options->device, &device)) return EXIT_GOOD; /* for `run` to refuse */
+    Status status = cases_plan(&plan, verb, words, count);
+    if (status == STATUS_OK && options->variants) status = plan_filter(&plan, options->variants);
+    const Foresight f = foresee(&plan, (int)device);
+    plan_free(&plan);
+    if (status != STATUS_OK) return EXIT_GOOD;
+    if (f.timed > 0 && f.need_gpu > 0)
+        fprintf(stderr, "rungs %s: %zu of %zu rows need a GPU and will have no times: %s\n", verb, f.need_gpu, f.total,
+                f.no_gpu_reason);
+    if (f.timed > 0) return EXIT_GOOD;
+    if (f.need_gpu > 0)
+        fprintf(stderr, "rungs %s: nothing would be timed: %zu of %zu rows need a GPU%s: %s\n", verb, f.need_gpu, f.total,
+                f.need_gpu < f.total ? ", and the others do not apply here" : "", f.no_gpu_reason);
+    else
+        fprintf(stderr, "rungs %s: nothing would be timed: none of %zu rows applies here\n", verb, f.total);
+    return EXIT_NOTHING;
 }
 
 static Status add_words(const Repeat *self, Words *argv) {

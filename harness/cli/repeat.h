@@ -32,11 +32,12 @@ typedef struct Repeat {
     const RepeatOptions *options;
     const char *budget;     /* NULL: no limit */
     bool knows_no_ceilings; /* set by repeat_prepare */
+    bool is_rungs;          /* likewise: its help is that of this program, and so are its rules of what runs where */
 } Repeat;
 
-/* Scenario names become paths of this checkout, folders of scenarios the paths of their files: whatever checkout a build is of, it
- * runs the same list. Free with repeat_words_free. */
-Status repeat_words(char *const *words, int count, char ***out);
+/* command: as in cases_check. Scenario names become paths of this checkout, folders of scenarios the paths of their files: whatever
+ * checkout a build is of, it runs the same list. Free with repeat_words_free. */
+Status repeat_words(const char *command, char *const *words, int count, char ***out);
 void repeat_words_free(char **words);
 /* Asks the binary for what it can do. */
 Status repeat_prepare(Repeat *self);
@@ -48,6 +49,9 @@ Status repeat_once(const Repeat *self, const char *note);
 Status repeat_probe(const Repeat *self, char *word, const char *out);
 /* Rows of another commit are no repetitions of this build's: STATUS_INVALID if `self->out` holds some already. */
 Status repeat_same_build(const Repeat *self, const char *folder);
+/* Says which of the rows will have no times on this machine, by plan and device alone. EXIT_NOTHING: none would have any. What this
+ * build cannot plan is left for the builds to judge. verb: "ab". */
+int repeat_foresee(const char *verb, char *const *words, int count, const RepeatOptions *options);
 /* Creates a folder and those above it. */
 Status repeat_folder(const char *path);
 

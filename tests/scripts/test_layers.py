@@ -60,8 +60,8 @@ MAY_WRITE = {
 }
 # Python beside the program: which of our own modules it may import.
 MAY_IMPORT = {"harness/device/": ("harness/device/",), "harness/verify/": ("harness/verify/",), "impls/": ("harness/device/peer.py", "impls/common/"),
-              "plots/": ("plots/",), "cmake/": ("cmake/",), "compare/": ("compare/", "plots/rows.py", "export/junit.py"),
-              "export/": ("export/", "plots/rows.py", "plots/words.py", "plots/markdown.py"), "history/": ("history/", "plots/", "compare/lines.py")}
+              "plots/": ("plots/",), "cmake/": ("cmake/",), "compare/": ("compare/", "plots/rows.py", "plots/arguments.py", "export/junit.py"),
+              "export/": ("export/", "plots/rows.py", "plots/words.py", "plots/markdown.py", "plots/arguments.py"), "history/": ("history/", "plots/", "compare/lines.py")}
 MAY_START = {"plots/figures_gnuplot.py": "gnuplot", "history/commits.py": "git"}
 READERS = ("plots", "compare", "export", "history")  # they know rows and nothing else
 
