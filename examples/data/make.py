@@ -31,7 +31,7 @@ def arrays():
     yield "gamma", 0.9 + 0.1 * spread(n, 0.5698402909980532)
     yield "starts", (np.arange(n) % 250 == 0).astype(np.uint8)  # 4 series of 250
     yield "table", spread(n, 0.6180339887498949).reshape(250, 4) * [1, 10, 100, 1000]
-    yield "weights", spread(250, 0.7548776662466927)
+    yield "weights", 0.5 + spread(250, 0.7548776662466927)
     for name, words in (("names", NAMES), ("visibilities", VISIBLE)):
         offsets, chars = column(words)
         yield f"{name}_offsets", offsets
