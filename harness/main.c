@@ -1,8 +1,8 @@
 /* main.c - the command line: finds the verb and hands over. What a verb prints is under cli/. */
 #include "base/text.h"
 #include "cli/commands.h"
-#include "measuring.h"
-#include "worker.h"
+#include "worker/timing.h"
+#include "worker/worker.h"
 
 #include <signal.h>
 #include <stdbool.h>
@@ -69,7 +69,7 @@ int main(int argc, char **argv) {
     static const char *const HELP[] = {"--help", "-h", "help", NULL}, *const VERSION[] = {"--version", "-V", NULL};
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of the write that met it, with the file's name */
     if (argc > 1 && strcmp(argv[1], "worker") == 0) {
-        worker_can_measure(&MEASURING);
+        worker_can_measure(&TIMING);
         return worker_main(argc - 1, argv + 1);
     }
     if (argc < 2) {

@@ -2,7 +2,7 @@
 #ifndef RUNGS_CLI_PROGRESS_H
 #define RUNGS_CLI_PROGRESS_H
 
-#include "run.h"
+#include "pipeline/run.h"
 
 #include <stdio.h>
 

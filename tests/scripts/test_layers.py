@@ -29,9 +29,9 @@ MAY_INCLUDE = {
 MAY_ALSO_INCLUDE = {
     "harness/op.h": ("harness/base/",),
     "harness/variant.h": ("harness/base/",),
-    "harness/kernel.h": ("harness/base/", "harness/device/emulator/cuda.h"),
+    "harness/kernel.h": ("harness/base/", "emulator/cuda.h"),
     "harness/base/refuse.c": ("harness/variant.h",),  # variant_refuse(), declared in the contract
-    "harness/device/emulator/main.c": ("harness/worker.h",),  # the main of another program with the same worker
+    "emulator/main.c": ("harness/worker/worker.h",),  # the main of another program with the same worker
 }
 INCLUDE_FOLDERS = ("harness", "impls")
 
@@ -39,10 +39,10 @@ PRINTS = re.compile(r"(?<![\w.>])(printf|puts|putchar|vprintf|fprintf|vfprintf|f
 MAY_PRINT = {
     "harness/main.c": "the program",
     "harness/cli/": "the program's words for people",
-    "harness/worker.c": "started by hand it says how it is meant to be started",
+    "harness/worker/worker.c": "started by hand it says how it is meant to be started",
     "harness/base/params.c": "a parameter that was never declared is a bug of ours: abort",
     "harness/device/child.c": "_exit after a failed exec in the child",
-    "harness/device/emulator/": "a program of its own; a fault ends its process at once",
+    "emulator/": "a program of its own; a fault ends its process at once",
 }
 WRITES = re.compile(r'fopen\s*\([^;]*"[wa]|O_CREAT|\bmkstemp\w*\s*\(|\bcreat\s*\(|fdopen\s*\([^;]*"[wa]')
 MAY_WRITE = {
@@ -51,12 +51,12 @@ MAY_WRITE = {
     "harness/base/usercode.c": "what it hands to the compiler",
     "harness/base/process.c": "what a process printed",
     "harness/cli/lock.c": "an empty file to lock",
-    "harness/cli/narrow.c": "suites of a scenario, for a build that does not know all of it",
-    "harness/truthcache.c": "a cache of truths, not a result",
-    "harness/worker.c": "the pipe of its replies",
+    "harness/cli/ab_subset.c": "suites of a scenario, for a build that does not know all of it",
+    "harness/pipeline/reference_cache.c": "a cache of truths, not a result",
+    "harness/worker/worker.c": "the pipe of its replies",
     "harness/device/child.c": "the log of a worker",
     "harness/device/shared.c": "shared memory",
-    "harness/device/emulator/": "a program of its own, for its own process",
+    "emulator/": "a program of its own, for its own process",
 }
 # Python beside the program: which of our own modules it may import.
 MAY_IMPORT = {"harness/device/": ("harness/device/",), "harness/verify/": ("harness/verify/",), "impls/": ("harness/device/peer.py", "impls/common/"),
@@ -231,7 +231,7 @@ class Planted(unittest.TestCase):
         self.expect("includes", {"impls/rolling/_shared.h": "", "impls/rolling/a.c": '#include "_shared.h"\n'}, None)
         self.expect("includes", {"impls/rolling/_shared.h": "", "impls/double/a.c": '#include "rolling/_shared.h"\n'}, "may not include impls/rolling/_shared.h")
         self.expect("includes", {"harness/base/a.c": '#include "op.h"\n'}, "harness/base/ may not include harness/op.h")
-        self.expect("includes", {"harness/run.c": '#include "nowhere.h"\n'}, "is no file of the repository")
+        self.expect("includes", {"harness/pipeline/run.c": '#include "nowhere.h"\n'}, "is no file of the repository")
         self.expect("includes", {**record, "harness/op.h": '#include "record/row.h"\n'}, "may not include harness/record/row.h")
 
     def test_printing(self):
@@ -241,9 +241,9 @@ class Planted(unittest.TestCase):
                                  "harness/cli/a.c": "puts(x);"}, None)
 
     def test_writing(self):
-        self.expect("writing", {"harness/run.c": 'FILE *f = fopen(path, "w");'}, "only record/ writes results")
+        self.expect("writing", {"harness/pipeline/run.c": 'FILE *f = fopen(path, "w");'}, "only record/ writes results")
         self.expect("writing", {"harness/verify/a.c": "open(path, O_WRONLY | O_CREAT, 0666);"}, "harness/verify/a.c:1")
-        self.expect("writing", {"harness/run.c": 'fopen(path, "rb"); // fopen(path, "w")', "harness/record/row.c": "O_CREAT"}, None)
+        self.expect("writing", {"harness/pipeline/run.c": 'fopen(path, "rb"); // fopen(path, "w")', "harness/record/row.c": "O_CREAT"}, None)
 
     def test_python(self):
         worker = {"harness/device/peer.py": "", "harness/device/peer_worker.py": "import peer", "plots/rows.py": ""}
@@ -263,10 +263,10 @@ class Planted(unittest.TestCase):
         self.expect("kernels", {"impls/op/cuda_a.cu": "// __global__\nstatic __global__ void scan_kernel();"}, None)
 
     def test_plotting(self):
-        self.expect("plotting", {"harness/run.c": 'const char *p = "plots/report.py";'}, "knows the plots")
+        self.expect("plotting", {"harness/pipeline/run.c": 'const char *p = "plots/report.py";'}, "knows the plots")
         for script in ("compare/compare.py", "export/export.py", "history/history.py"):
-            self.expect("plotting", {"harness/run.c": f'const char *p = "{script}";'}, "knows the plots")
-        self.expect("plotting", {"harness/run.c": "/* see plots/report.py */", "harness/cli/report.c": '"plots/report.py"'}, None)
+            self.expect("plotting", {"harness/pipeline/run.c": f'const char *p = "{script}";'}, "knows the plots")
+        self.expect("plotting", {"harness/pipeline/run.c": "/* see plots/report.py */", "harness/cli/report.c": '"plots/report.py"'}, None)
 
 
 if __name__ == "__main__":
