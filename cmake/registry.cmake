@@ -27,13 +27,12 @@ function(rungs_registry target)
         set(cuda "")
     endif()
     file(GLOB common CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/impls/common/*.c ${PROJECT_SOURCE_DIR}/impls/common/*/*.c ${PROJECT_SOURCE_DIR}/impls/*/_*.c)
-    file(GLOB references CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/reference/*.c)
     set(registry ${CMAKE_BINARY_DIR}/${target}_registry.c)
     add_custom_command(OUTPUT ${registry}
         COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py --source ${PROJECT_SOURCE_DIR} --out ${registry}
-                --variants ${c} ${cuda} --peers ${peers} --references ${references}
+                --variants ${c} ${cuda} --peers ${peers} --references ${RUNGS_REFERENCES}
                 --others ${others} --misplaced ${misplaced}
-        DEPENDS ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py ${c} ${cuda} ${peers} ${references}
+        DEPENDS ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py ${c} ${cuda} ${peers} ${RUNGS_REFERENCES}
         VERBATIM)
     add_library(${target} OBJECT ${c} ${cuda} ${common} ${registry})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/impls)

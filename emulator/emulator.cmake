@@ -15,7 +15,7 @@ endif()
 
 # rungs_options without RUNGS_WITH_CUDA: the emulator stands in for the CUDA runtime.
 add_library(rungs_emulator_options INTERFACE)
-target_include_directories(rungs_emulator_options INTERFACE ${PROJECT_SOURCE_DIR}/harness)
+target_include_directories(rungs_emulator_options INTERFACE ${PROJECT_SOURCE_DIR}/harness ${PROJECT_SOURCE_DIR})
 target_include_directories(rungs_emulator_options SYSTEM INTERFACE ${RUNGS_CUDA_HEADERS})
 target_compile_definitions(rungs_emulator_options INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE
                                                             RUNGS_SOURCE_DIR="${PROJECT_SOURCE_DIR}" RUNGS_BINARY_DIR="${CMAKE_BINARY_DIR}")
@@ -36,8 +36,9 @@ target_link_libraries(rungs_emulator_host PRIVATE rungs_emulator_options)
 target_include_directories(rungs_emulator_host PRIVATE ${PROJECT_SOURCE_DIR}/impls)
 
 file(GLOB emulator_variants CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/impls/*/cuda_*.cu)
-file(GLOB emulator_ops CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/reference/*.c)
-file(GLOB emulator_worker CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/harness/worker*.c)
+# It verifies and takes no times: a worker without the measure module.
+file(GLOB emulator_worker CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/harness/worker/*.c)
+list(FILTER emulator_worker EXCLUDE REGEX "/(timing|counters).c$")
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/emulator)
 
 # emulator_worker(TARGET kernels...): the worker of an emulator program, with the registry of these kernels.
@@ -45,8 +46,8 @@ function(emulator_worker target)
     set(registry ${CMAKE_BINARY_DIR}/emulator/${target}_registry.c)
     add_custom_command(OUTPUT ${registry}
         COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py --source ${PROJECT_SOURCE_DIR}
-                --out ${registry} --emulated --variants ${ARGN} --references ${emulator_ops}
-        DEPENDS ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py ${ARGN} ${emulator_ops}
+                --out ${registry} --emulated --variants ${ARGN} --references ${RUNGS_REFERENCES}
+        DEPENDS ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py ${ARGN} ${RUNGS_REFERENCES}
         VERBATIM)
     add_library(${target} OBJECT ${emulator_dir}/main.c ${emulator_worker} ${registry})
     target_link_libraries(${target} PRIVATE rungs_emulator_options)
@@ -56,7 +57,7 @@ emulator_worker(rungs_emulator_main ${emulator_variants})
 # How kernels are compiled. Nothing is contracted or vectorised: the device's compiler decides for itself.
 set(emulator_flags -x c++ -std=c++20 -O1 -g -gdwarf-4 -fno-omit-frame-pointer -ffp-contract=off -fno-vectorize -fno-slp-vectorize
     -Wall -Wextra -Wno-unused-function -Wno-missing-field-initializers -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE
-    -DRUNGS_EMULATED -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -I${emulator_dir}/include -I${PROJECT_SOURCE_DIR}/harness
+    -DRUNGS_EMULATED -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -I${emulator_dir}/include -I${PROJECT_SOURCE_DIR}/harness -I${PROJECT_SOURCE_DIR}
     -I${PROJECT_SOURCE_DIR}/impls -isystem ${RUNGS_CUDA_HEADERS})
 set(emulator_flags_plain -fsanitize-coverage=trace-pc,edge,no-prune) # calls the engine at every basic block
 set(emulator_flags_asan -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=function,vptr ${emulator_flags_plain})

@@ -181,12 +181,11 @@ static Status check(const Exec *e, Instance *instance) {
     return STATUS_OK;
 }
 
-static Status ask_worker(Exec *e, Instance *instance, bool emulated) {
-    const Session session = {.choice = &e->choice, .options = &e->options, .emulated = emulated};
+static Status ask_worker(const Exec *e, const Session *session, Instance *instance) {
     Child *child = NULL;
-    TRY(session_start(instance, &session, &child));
+    TRY(session_start(instance, session, &child));
     json_t *run = json_pack("{s:s}", "do", "run"), *reply = NULL;
-    Status status = session_open(instance, &session, child, e->options.timeout_seconds, &reply);
+    Status status = session_open(instance, session, child, e->options.timeout_seconds, &reply);
     json_decref(reply);
     if (status == STATUS_OK) {
         status = child_ask(child, run, e->options.timeout_seconds, &reply);
@@ -244,12 +243,12 @@ static Status execute(Exec *e) {
     instance.own_data = true;
     char reason[REASON_MAX];
     const bool cuda = e->choice.entry->backend == BACKEND_CUDA, emulated = cuda && e->emulate;
+    const Session session = {.choice = &e->choice, .problem = &e->problem, .options = &e->options, .emulated = emulated};
     Status status = fill_inputs(e, &instance);
-    if (status == STATUS_OK && session_refused(&instance, &e->choice, emulated, reason))
-        status = status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    if (status == STATUS_OK && session_refused(&instance, &session, reason)) status = status_fail(STATUS_UNSUPPORTED, "%s", reason);
     if (status == STATUS_OK && cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)
         status = status_fail(STATUS_UNSUPPORTED, "no GPU: %s; --emulate runs the kernel on the CPU", reason);
-    if (status == STATUS_OK) status = ask_worker(e, &instance, emulated);
+    if (status == STATUS_OK) status = ask_worker(e, &session, &instance);
     if (status == STATUS_OK && e->check) status = check(e, &instance);
     for (int k = 0; k < e->out.count && status == STATUS_OK; k++) {
         const Array array = shaped_as_given(e, &instance, array_find(instance.given, e->op->out_count, e->out.names[k]));

@@ -10,12 +10,6 @@
 bool foresee_gpu(int device, char *no_gpu_reason, size_t size);
 /* Would the emulator run this choice? */
 bool foresee_emulated(const VariantChoice *choice, EmulatorKind emulator, bool has_gpu);
-/* Reasons to skip that need neither data nor a worker. shapes: a problem without memory, from foresee_shapes. */
-bool foresee_refused(const PlanItem *item, const Instance *shapes, const VariantChoice *choice, bool emulated, bool has_gpu,
-                     const char *no_gpu_reason, char reason[REASON_MAX]);
-/* Shapes only, for supports(): no memory is taken. */
-Status foresee_shapes(const Case *problem, Instance *out);
-
 typedef struct Foresight {
     size_t total, timed; /* rows; those that would be timed, if they pass */
     size_t need_gpu;     /* rows that would be timed if there were a GPU */

@@ -6,6 +6,7 @@
 #include "pipeline/reference_cache.h"
 #include "pipeline/reference_worker.h"
 #include "plan/case.h"
+#include "plan/registry.h"
 #include "verify/families.h"
 
 #include <stdio.h>
@@ -23,6 +24,13 @@ size_t instance_bytes(const Instance *instance) {
         bytes += 2 * array_bytes(out) + DATA_COUNT * reference;
     }
     return bytes;
+}
+
+Status instance_shapes(const Case *problem, Instance *out) {
+    const Op *op = registry_op(problem->op);
+    *out = (Instance){.op = op, .loaded = -1};
+    out->cases[DATA_FIRST] = *problem;
+    return op->shapes(problem, out->in, out->out);
 }
 
 static Status create(Instance *out) {

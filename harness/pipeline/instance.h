@@ -25,6 +25,8 @@ typedef struct Instance {
     Array exact[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS]; /* the same for ops with exact() */
 } Instance;
 
+/* Shapes only, for supports(): no memory is taken and nothing has to be destroyed. */
+Status instance_shapes(const Case *problem, Instance *out);
 /* Shapes and memory; STATUS_MEMORY with GiB needed and available if the host has not enough for data and reference. On failure *out
  * holds nothing (op is NULL). */
 Status instance_create(const Op *op, const Case *problem, Instance *out);

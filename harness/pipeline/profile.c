@@ -107,7 +107,8 @@ static void set_counts(json_t *row, json_t *counts, const Reasons *reasons, doub
     json_object_set_new(row, "counts_reason", reasons->used ? facts_without_folders(reasons->text) : json_null());
 }
 
-void profile_take(Instance *instance, const Session *session, bool out_of_budget, json_t *row) {
+void profile_take(Instance *instance, const Session *session, json_t *row) {
+    const bool out_of_budget = clock_seconds() > session->deadline;
     const char *why = out_of_budget ? "the budget was spent" : why_not(session, row),
                *verdict = json_string_value(json_object_get(row, "verdict"));
     const bool timeline = session->options->timeline && session->choice->entry->backend == BACKEND_CUDA && !session->emulated;

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 /* Fills in `counts`, or `counts_reason`, of a row whose verdict is known, and writes its timeline if one was asked for. Nothing
- * that goes wrong here changes the rest of the row: it is the reason. out_of_budget: nothing is started any more. */
-void profile_take(Instance *instance, const Session *session, bool out_of_budget, json_t *row);
+ * that goes wrong here changes the rest of the row: it is the reason. Nothing is started after the deadline. */
+void profile_take(Instance *instance, const Session *session, json_t *row);
 
 #endif

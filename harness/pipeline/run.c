@@ -15,6 +15,7 @@
 #include "record/row.h"
 #include "record/steadiness.h"
 
+#include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -30,7 +31,7 @@ typedef struct Run {
     Resume done;
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the ceilings before that tell nothing of the rows' pace */
-    bool refused;            /* the present row was, by what is known of variant and machine alone */
+    bool refused;            /* the present row, by what is known of variant and machine alone */
     size_t index, executed;  /* rows passed by; rows run in this process */
 } Run;
 
@@ -166,45 +167,16 @@ static bool is_emulated(const Run *run, const VariantChoice *choice) {
     return foresee_emulated(choice, run->options->emulator, run->summary->has_gpu);
 }
 
-static bool out_of_budget(const Run *run) {
-    return run->options->budget_seconds > 0 && clock_seconds() - run->begin > run->options->budget_seconds;
+static double deadline(const Run *run) {
+    return run->options->budget_seconds > 0 ? run->begin + run->options->budget_seconds : INFINITY;
 }
 
-/* Fills in the row what becomes of it. Not STATUS_OK: rungs itself cannot go on. */
-static Status decide_row(Run *run, const PlanItem *item, const Case *c, const VariantChoice *choice, Instance *instance,
-                         bool emulated, json_t *row) {
-    const Op *op = registry_op(c->op);
-    char reason[REASON_MAX];
-    Instance shapes;
-    Status status = foresee_shapes(c, &shapes);
-    run->refused = status == STATUS_OK &&
-                   foresee_refused(item, &shapes, choice, emulated, run->summary->has_gpu, run->summary->no_gpu_reason, reason);
-    if (run->refused) {
-        row_verdict(row, "skip", reason);
-        return STATUS_OK;
-    }
-    if (status == STATUS_OK && !instance->op) status = instance_create(op, c, instance);
-    const Session session = {.choice = choice, .item = item, .options = run->options, .emulated = emulated};
-    if (status == STATUS_OK) status = evaluate(instance, &session, row);
-    if (status == STATUS_OK) profile_take(instance, &session, out_of_budget(run), row);
-    if (status == STATUS_MEMORY || status == STATUS_UNSUPPORTED) {
-        row_verdict(row, "skip", status_message());
-        return STATUS_OK;
-    }
-    if (status == STATUS_DEVICE || status == STATUS_INVALID || status == STATUS_CHECK) { /* the user's code in the reference */
-        row_verdict(row, "error", status_message());
-        return STATUS_OK;
-    }
-    return status;
-}
-
-static Status execute_row(Run *run, const PlanItem *item, const Case *c, const VariantChoice *choice, Instance *instance,
-                          bool emulated, json_t *row) {
+static Status execute_row(Run *run, const Session *session, Instance *instance, json_t *row) {
     const double begin = clock_seconds();
     if (run->executed == 0) run->first_row = begin;
     tell(run, run->options->begin, row);
     TRY(interrupt_check());
-    TRY(decide_row(run, item, c, choice, instance, emulated, row));
+    TRY(evaluate(instance, session, row, &run->refused));
     TRY(interrupt_check()); /* what became of the row is the interruption's doing */
     json_object_set_new(row, "seconds_spent", json_real(clock_seconds() - begin));
     TRY(rowfile_append(run->file, row));
@@ -215,10 +187,17 @@ static Status execute_row(Run *run, const PlanItem *item, const Case *c, const V
 }
 
 /* One variant: from nothing to a written row. *instance is created when the first variant needs it. */
-static Status run_row(Run *run, const PlanItem *item, const Case *c, const VariantChoice *choice, Instance *instance) {
-    const bool emulated = is_emulated(run, choice);
-    json_t *row = row_begin(run->id, item, c, choice, emulated);
-    if (!row) return status_fail(STATUS_INVALID, "a case of %s that cannot be written as JSON: text that is not UTF-8", c->op);
+static Status run_row(Run *run, const PlanItem *item, const VariantChoice *choice, Instance *instance) {
+    const Session session = {.choice = choice,
+                             .item = item,
+                             .problem = is_emulated(run, choice) ? &item->emulated : &item->problem,
+                             .options = run->options,
+                             .emulated = is_emulated(run, choice),
+                             .no_gpu_reason = run->summary->has_gpu ? NULL : run->summary->no_gpu_reason,
+                             .deadline = deadline(run)};
+    json_t *row = row_begin(run->id, item, session.problem, choice, session.emulated);
+    if (!row)
+        return status_fail(STATUS_INVALID, "a case of %s cannot be written as JSON: its text is not UTF-8", session.problem->op);
     run->index++;
     const ResumeAnswer answer = resume_ask(&run->done, row);
     Status status = STATUS_OK;
@@ -226,10 +205,10 @@ static Status run_row(Run *run, const PlanItem *item, const Case *c, const Varia
         run->summary->resumed++;
     } else if (answer == RESUME_REPEATED) {
         run->summary->repeated++;
-    } else if (out_of_budget(run) && run->executed >= run->options->least_rows) {
+    } else if (clock_seconds() > deadline(run) && run->executed >= run->options->least_rows) {
         run->summary->left_by_budget++;
     } else {
-        status = execute_row(run, item, c, choice, instance, emulated, row);
+        status = execute_row(run, &session, instance, row);
         if (status == STATUS_OK) resume_ran(&run->done, row);
     }
     json_decref(row);
@@ -243,7 +222,7 @@ static Status run_item(Run *run, const PlanItem *item) {
         Status status = STATUS_OK;
         for (int v = 0; v < item->variant_count && status == STATUS_OK; v++) {
             if (is_emulated(run, &item->variants[v]) != (bool)emulated) continue;
-            status = run_row(run, item, emulated ? &item->emulated : &item->problem, &item->variants[v], &instance);
+            status = run_row(run, item, &item->variants[v], &instance);
         }
         if (instance.op) instance_destroy(&instance);
         TRY(status);

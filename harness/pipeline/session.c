@@ -7,11 +7,21 @@
 #include <string.h>
 #include <unistd.h>
 
-bool session_refused(const Instance *instance, const VariantChoice *choice, bool emulated, char reason[REASON_MAX]) {
-    const Variant *variant = choice->entry->variant;
-    if (emulated && variant->not_emulated) return !variant_refuse(reason, "not emulated: %s", variant->not_emulated);
+static bool needs_a_gpu(const Session *session, char reason[REASON_MAX]) {
+    const VariantEntry *entry = session->choice->entry;
+    const char *why = session->no_gpu_reason;
+    if (session->item && session->item->gpu_only && (session->emulated || why))
+        return !variant_refuse(reason, "this suite is for machines with a GPU%s%s", why ? ": " : "", why ? why : "");
+    if (entry->backend == BACKEND_PEER && entry->needs_gpu && why) return !variant_refuse(reason, "needs a GPU: %s", why);
+    return false;
+}
+
+bool session_refused(const Instance *instance, const Session *session, char reason[REASON_MAX]) {
+    if (needs_a_gpu(session, reason)) return true;
+    const Variant *variant = session->choice->entry->variant;
+    if (session->emulated && variant->not_emulated) return !variant_refuse(reason, "not emulated: %s", variant->not_emulated);
     const VariantArgs args = {.problem = &instance->cases[DATA_FIRST],
-                              .tunables = &choice->tunables,
+                              .tunables = &session->choice->tunables,
                               .in = instance->in,
                               .in_count = instance->op->in_count,
                               .out = (Array *)instance->out,

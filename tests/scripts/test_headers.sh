@@ -7,14 +7,14 @@ cd "${RUNGS_SOURCE:?}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 common=(-D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE "-DRUNGS_SOURCE_DIR=\"x\"" "-DRUNGS_BINARY_DIR=\"x\"" "-DRUNGS_BUILD_TYPE=\"x\"" -fopenmp
-    -fsyntax-only -Iharness -Iimpls)
+    -fsyntax-only -Iharness -Iimpls -I.)
 as_c=("${CC:-cc}" -x c -std=c17 -Wall -Wextra -Wconversion -Wshadow -Werror "${common[@]}")
 as_cpp=("${CXX:-c++}" -x c++ -std=c++20 -Wall -Wextra -Wshadow -Werror "${common[@]}")
 # The CUDA toolkit's headers, for the types of its runtime; found as CMake found them.
 cuda=$(sed -n 's/^RUNGS_CUDA_HEADERS:PATH=//p' "${RUNGS_BUILD:-build/release}/CMakeCache.txt" 2>/dev/null || true)
 as_variant=("${as_c[@]}" -march=native) # as CPU variants are compiled
 as_kernel=("${CXX:-c++}" -x c++ -std=c++20 -Wall -Wextra -Wno-unused-function -Wno-missing-field-initializers -Wno-unknown-pragmas -DRUNGS_EMULATED
-    "${common[@]}" -Iharness/emulator/include -isystem "${cuda:-/usr/local/cuda/include}")
+    "${common[@]}" -Iemulator/include -isystem "${cuda:-/usr/local/cuda/include}")
 
 passed=0 failed=0 skipped=0
 check() { # HOW HEADER COMMAND...
@@ -75,7 +75,7 @@ printf 'size_t incomplete(void);\n' >"$work/harness/planted.h"
     exit 1
 }
 
-mapfile -t headers < <(find harness impls reference \( -name '*.h' -o -name '*.cuh' \) | sort)
+mapfile -t headers < <(find harness emulator impls reference \( -name '*.h' -o -name '*.cuh' \) | sort)
 check_all "${headers[@]}"
 echo "headers: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]
