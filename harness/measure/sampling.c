@@ -21,6 +21,10 @@ const char *measure_mode_name(MeasureMode mode) {
     return NAMES[mode];
 }
 
+int measure_mode_count(void) {
+    return MEASURE_MODE_COUNT;
+}
+
 void samples_free(Samples *samples) {
     free(samples->seconds);
     free(samples->sm_mhz);

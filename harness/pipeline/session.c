@@ -42,11 +42,12 @@ static const char *sibling(const char *name) {
 }
 
 static const char *const *worker_of(const Session *session) {
-    static const char *argv[4];
+    static const char *argv[5];
     memset(argv, 0, sizeof argv);
     if (session->choice->entry->backend == BACKEND_PEER) {
         argv[0] = RUNGS_SOURCE_DIR "/cmake/python";
         argv[1] = RUNGS_SOURCE_DIR "/harness/device/peer_worker.py";
+        argv[2] = "--measure=" RUNGS_BINARY_DIR "/lib/librungs_measure.so";
     } else if (session->emulated) {
         argv[0] = sibling(session->options->emulator == EMULATOR_RACE ? "rungs-emulator-race" : "rungs-emulator");
     } else {
