@@ -21,7 +21,7 @@ static const ParamSpec TUNABLES[] = {
 };
 
 /* One column of a thread while values arrive. */
-template <typename T, typename A, int ORDER, bool WEIGHTED> struct Column {
+template <typename T, typename A, int ORDER, bool WEIGHTED> struct ShiftedColumn {
     T center = 0;
     A s[ORDER + 1] = {}; /* s[p] = sum w (x - center)^p; s[0] only if there are weights */
     Extremes<T> extremes;
@@ -61,7 +61,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     DYN_SHARED(Partial, shared);               /* [SIZE][256] */
     const MomentsPart part = part_of_thread<T>(plan);
     if (part.works) {
-        Column<T, A, ORDER, WEIGHTED> column[SIZE];
+        ShiftedColumn<T, A, ORDER, WEIGHTED> column[SIZE];
         unsigned row[SIZE]; /* of each element, within the line */
         size_t count = 0;   /* lines taken. An integer: a float counts exactly only to 2^24 */
 #pragma unroll
@@ -109,7 +109,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         for (unsigned j = 0; j < SIZE; j++) {
             Partial own = column[j].partial(count);
             if (part.has_rest && part.offset + j < plan.rest) {
-                Column<T, A, ORDER, WEIGHTED> last;
+                ShiftedColumn<T, A, ORDER, WEIGHTED> last;
                 const T x = view.x[plan.lines * plan.line + part.offset + j];
                 last.start(&x, 1);
                 last.push(x, line_weight<WEIGHTED>(view, plan, plan.lines, row[j]));

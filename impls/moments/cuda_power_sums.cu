@@ -29,7 +29,7 @@ template <typename T, typename A, int ORDER> struct PowerSums {
 };
 
 /* One column of a thread while values arrive. */
-template <typename T, typename A, int ORDER, bool WEIGHTED> struct Column {
+template <typename T, typename A, int ORDER, bool WEIGHTED> struct RawColumn {
     A s[ORDER + 1] = {};
     Extremes<T> extremes;
 
@@ -70,7 +70,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     DYN_SHARED(Partial, shared); /* [SIZE][256] */
     const MomentsPart part = part_of_thread<T>(plan);
     if (part.works) {
-        Column<T, A, ORDER, WEIGHTED> column[SIZE];
+        RawColumn<T, A, ORDER, WEIGHTED> column[SIZE];
         unsigned row[SIZE]; /* of each element, within the line */
 #pragma unroll
         for (unsigned j = 0; j < SIZE; j++) row[j] = line_row(plan, view.cols, part.offset + j);
@@ -105,7 +105,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         for (unsigned j = 0; j < SIZE; j++) {
             Partial own = column[j].partial();
             if (part.has_rest && part.offset + j < plan.rest) {
-                Column<T, A, ORDER, WEIGHTED> last;
+                RawColumn<T, A, ORDER, WEIGHTED> last;
                 last.push(view.x[plan.lines * plan.line + part.offset + j], line_weight<WEIGHTED>(view, plan, plan.lines, row[j]));
                 own.merge(last.partial());
             }

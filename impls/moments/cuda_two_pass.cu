@@ -8,8 +8,8 @@
  *   and 20 KiB of static shared memory per block, 1024 slots whatever the number of threads. 4 launches, and inside the call 2
  *   allocations, 2 releases and 4 waits for the device: after each kernel.
  * Rounding: all in the precision of the data, counts too; chains of rows cols / stride, threads / cols and `blocks` additions.
- *   Sums of powers are corrected for the error of the mean; the mean itself is not. A constant column whose mean is rounded gets a
- *   variance that is not 0. Fourth powers of |x| about 1e10 overflow a float.
+ *   BlockSums of powers are corrected for the error of the mean; the mean itself is not. A constant column whose mean is rounded
+ * gets a variance that is not 0. Fourth powers of |x| about 1e10 overflow a float.
  * Limits: cols <= threads of a block (384 on an H100 or H200, 512 on the published card): the original writes no more columns
  *   than that. rows cols + stride < 2^31, the original's 32-bit indices. No weights, order 4, at least one row. min and max drop a
  *   NaN, where the op wants NaN. Two forced differences from the original: blocks and threads without an element write results of
@@ -26,14 +26,16 @@ static const ParamSpec TUNABLES[] = {MEMORY_TUNABLE, {}};
 
 /* What pass 1 leaves of a column in one block: 16 bytes of floats. The count is a number of the data's type, as published: exact up
  * to 2^24 in float. */
-template <typename T> struct Sums { T sum, count, low, high; };
+template <typename T> struct BlockSums { T sum, count, low, high; };
 
 /* What pass 2 leaves: 20 bytes of floats. */
-template <typename T> struct Powers { T s1, s2, s3, s4, count; /* sums of d, d^2, d^3, d^4, d being the distance from the mean */ };
+template <typename T> struct BlockPowers {
+    T s1, s2, s3, s4, count; /* sums of d, d^2, d^3, d^4, d being the distance from the mean */
+};
 
 /* Kernel 1: sums, counts and extremes. cache: [blocks, cols]. */
 template <typename T>
-static __global__ void __launch_bounds__(THREADS_MAX) sums_kernel(const T *x, int rows, int cols, int stride, Sums<T> *cache) {
+static __global__ void __launch_bounds__(THREADS_MAX) sums_kernel(const T *x, int rows, int cols, int stride, BlockSums<T> *cache) {
     __shared__ T sums[THREADS_MAX], counts[THREADS_MAX], lows[THREADS_MAX], highs[THREADS_MAX];
     const int slot = (int)threadIdx.x, threads = (int)blockDim.x, id = (int)blockIdx.x * threads + slot, total = rows * cols;
     T sum = 0, low = (T)__builtin_huge_val(), high = -(T)__builtin_huge_val();
@@ -66,12 +68,12 @@ static __global__ void __launch_bounds__(THREADS_MAX) sums_kernel(const T *x, in
 /* Kernel 2, one block: thread c walks through what the blocks left of column c. */
 template <typename T>
 static __global__ void __launch_bounds__(THREADS_MAX)
-    means_kernel(const Sums<T> *cache, int blocks, int cols, T *mean, T *min_out, T *max_out) {
+    means_kernel(const BlockSums<T> *cache, int blocks, int cols, T *mean, T *min_out, T *max_out) {
     const int c = (int)threadIdx.x;
     if (c >= cols) return;
     T sum = 0, count = 0, low = (T)__builtin_huge_val(), high = -(T)__builtin_huge_val();
     for (int block = 0; block < blocks; block++) {
-        const Sums<T> part = cache[block * cols + c];
+        const BlockSums<T> part = cache[block * cols + c];
         if (part.count == 0) continue;
         sum += part.sum;
         count += part.count;
@@ -86,7 +88,7 @@ static __global__ void __launch_bounds__(THREADS_MAX)
 /* Kernel 3: powers of the distances from the mean. Threads, shared memory and cache as in kernel 1. */
 template <typename T>
 static __global__ void __launch_bounds__(THREADS_MAX)
-    powers_kernel(const T *x, const T *mean, int rows, int cols, int stride, Powers<T> *cache) {
+    powers_kernel(const T *x, const T *mean, int rows, int cols, int stride, BlockPowers<T> *cache) {
     __shared__ T s1s[THREADS_MAX], s2s[THREADS_MAX], s3s[THREADS_MAX], s4s[THREADS_MAX], counts[THREADS_MAX];
     const int slot = (int)threadIdx.x, threads = (int)blockDim.x, id = (int)blockIdx.x * threads + slot, total = rows * cols;
     const int c = id % cols;
@@ -123,12 +125,12 @@ static __global__ void __launch_bounds__(THREADS_MAX)
 /* Kernel 4, one block: thread c adds what the blocks left of column c and makes its moments. delta = S1 / n is the error of the
  * mean; it corrects S2, S3 and S4, but not the mean itself, as published. */
 template <typename T>
-static __global__ void __launch_bounds__(THREADS_MAX) moments_kernel(const Powers<T> *cache, int blocks, MomentsView<T> view) {
+static __global__ void __launch_bounds__(THREADS_MAX) moments_kernel(const BlockPowers<T> *cache, int blocks, MomentsView<T> view) {
     const int c = (int)threadIdx.x, cols = (int)view.cols;
     if (c >= cols) return;
     T s1 = 0, s2 = 0, s3 = 0, s4 = 0, n = 0;
     for (int block = 0; block < blocks; block++) {
-        const Powers<T> part = cache[block * cols + c];
+        const BlockPowers<T> part = cache[block * cols + c];
         if (part.count == 0) continue;
         s1 += part.s1;
         s2 += part.s2;
@@ -167,22 +169,23 @@ static Status wait_for_device(void) {
     return STATUS_OK;
 }
 
-template <typename T> static Status launch_means(const VariantArgs *args, const Geometry &g, Sums<T> *cache) {
+template <typename T> static Status launch_means(const VariantArgs *args, const Geometry &g, BlockSums<T> *cache) {
     const MomentsView<T> view = moments_view<T>(args);
     TRY(launch(sums_kernel<T>, {dim3((unsigned)g.blocks), dim3((unsigned)g.threads), 0, args->stream}, view.x, (int)view.rows,
                (int)view.cols, g.stride, cache));
     TRY(wait_for_device());
-    TRY(launch(means_kernel<T>, {dim3(1), dim3((unsigned)g.threads), 0, args->stream}, (const Sums<T> *)cache, g.blocks,
+    TRY(launch(means_kernel<T>, {dim3(1), dim3((unsigned)g.threads), 0, args->stream}, (const BlockSums<T> *)cache, g.blocks,
                (int)view.cols, view.out[OUT_MEAN], view.out[OUT_MIN], view.out[OUT_MAX]));
     return wait_for_device();
 }
 
-template <typename T> static Status launch_moments(const VariantArgs *args, const Geometry &g, Powers<T> *cache) {
+template <typename T> static Status launch_moments(const VariantArgs *args, const Geometry &g, BlockPowers<T> *cache) {
     const MomentsView<T> view = moments_view<T>(args);
     TRY(launch(powers_kernel<T>, {dim3((unsigned)g.blocks), dim3((unsigned)g.threads), 0, args->stream}, view.x,
                (const T *)view.out[OUT_MEAN], (int)view.rows, (int)view.cols, g.stride, cache));
     TRY(wait_for_device());
-    TRY(launch(moments_kernel<T>, {dim3(1), dim3((unsigned)g.threads), 0, args->stream}, (const Powers<T> *)cache, g.blocks, view));
+    TRY(launch(moments_kernel<T>, {dim3(1), dim3((unsigned)g.threads), 0, args->stream}, (const BlockPowers<T> *)cache, g.blocks,
+               view));
     return wait_for_device();
 }
 
@@ -192,12 +195,12 @@ template <typename T> static Status launch_all(const VariantArgs *args) {
     const size_t columns = (size_t)g.blocks * moments_cols(args);
     VariantMemory *const memory = args->memory;
     void *cache = NULL;
-    TRY(memory->allocate(memory, columns * sizeof(Sums<T>), args->stream, &cache));
-    const Status means = launch_means(args, g, (Sums<T> *)cache);
+    TRY(memory->allocate(memory, columns * sizeof(BlockSums<T>), args->stream, &cache));
+    const Status means = launch_means(args, g, (BlockSums<T> *)cache);
     memory->release(memory, cache, args->stream);
     TRY(means);
-    TRY(memory->allocate(memory, columns * sizeof(Powers<T>), args->stream, &cache));
-    const Status moments = launch_moments(args, g, (Powers<T> *)cache);
+    TRY(memory->allocate(memory, columns * sizeof(BlockPowers<T>), args->stream, &cache));
+    const Status moments = launch_moments(args, g, (BlockPowers<T> *)cache);
     memory->release(memory, cache, args->stream);
     return moments;
 }

@@ -23,10 +23,10 @@ static const ParamSpec TUNABLES[] = {
 template <typename A> struct Means { A *mean, *weight, *scale; };
 
 /* First pass: of a part of a column. */
-template <typename T, typename A> struct Sums {
+template <typename T, typename A> struct SumPart {
     A sum = 0, weight = 0; /* weight only if there are weights */
     Range<T> range;
-    __device__ void merge(const Sums &b) {
+    __device__ void merge(const SumPart &b) {
         sum += b.sum;
         weight += b.weight;
         range.merge(b.range);
@@ -34,16 +34,16 @@ template <typename T, typename A> struct Sums {
 };
 
 /* Second pass: of a part of a column. */
-template <typename A, int ORDER> struct Powers {
+template <typename A, int ORDER> struct PowerPart {
     A s[ORDER] = {}; /* s[p-1] = sum w d^p */
-    __device__ void merge(const Powers &b) {
+    __device__ void merge(const PowerPart &b) {
 #pragma unroll
         for (int p = 0; p < ORDER; p++) s[p] += b.s[p];
     }
 };
 
 template <typename T, typename A, bool WEIGHTED> struct SumColumn {
-    Sums<T, A> all;
+    SumPart<T, A> all;
     Extremes<T> extremes;
 
     __device__ void push(T x, T w) {
@@ -51,7 +51,7 @@ template <typename T, typename A, bool WEIGHTED> struct SumColumn {
         if (WEIGHTED) all.weight += (A)w;
         extremes.push(x);
     }
-    __device__ Sums<T, A> partial() {
+    __device__ SumPart<T, A> partial() {
         all.range = extremes.done();
         return all;
     }
@@ -62,9 +62,9 @@ template <typename T, typename A> __host__ __device__ constexpr bool is_scaled()
     return sizeof(T) == sizeof(A);
 }
 
-template <typename T, typename A, int ORDER, bool WEIGHTED> struct PowerColumn {
+template <typename T, typename A, int ORDER, bool WEIGHTED> struct DeviationColumn {
     A center, scale;
-    Powers<A, ORDER> all;
+    PowerPart<A, ORDER> all;
 
     __device__ void init(const Means<A> &means, size_t c) {
         center = means.mean[c];
@@ -80,7 +80,7 @@ template <typename T, typename A, int ORDER, bool WEIGHTED> struct PowerColumn {
 };
 
 template <typename T, typename A, bool WEIGHTED>
-static __device__ void write_means(const MomentsView<T> &view, const Means<A> &means, size_t c, const Sums<T, A> &all) {
+static __device__ void write_means(const MomentsView<T> &view, const Means<A> &means, size_t c, const SumPart<T, A> &all) {
     const double weight = WEIGHTED ? (double)all.weight : (double)view.rows;
     means.mean[c] = (A)((double)all.sum / weight);
     means.weight[c] = (A)weight;
@@ -91,7 +91,7 @@ static __device__ void write_means(const MomentsView<T> &view, const Means<A> &m
 
 /* S1 corrects for the error of the mean. */
 template <typename T, typename A, int ORDER, bool WEIGHTED>
-static __device__ void write_column(const MomentsView<T> &view, const Means<A> &means, size_t c, const Powers<A, ORDER> &all) {
+static __device__ void write_column(const MomentsView<T> &view, const Means<A> &means, size_t c, const PowerPart<A, ORDER> &all) {
     const double weight = WEIGHTED ? (double)means.weight[c] : (double)view.rows;
     double sums[ORDER + 1];
 #pragma unroll
@@ -105,8 +105,8 @@ static __device__ void write_column(const MomentsView<T> &view, const Means<A> &
 /* First pass. partials: [chunks * fold, cols]. If that is one row, the means are written at once. */
 template <typename T, typename A, bool WEIGHTED>
 static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
-    sums_kernel(MomentsView<T> view, MomentsPlan plan, Means<A> means, Sums<T, A> *partials) {
-    using Partial = Sums<T, A>;
+    sums_kernel(MomentsView<T> view, MomentsPlan plan, Means<A> means, SumPart<T, A> *partials) {
+    using Partial = SumPart<T, A>;
     constexpr unsigned SIZE = Pack<T>::SIZE, LINES = WEIGHTED ? 4 : 8;
     DYN_SHARED(Partial, shared); /* [SIZE][256] */
     const MomentsPart part = part_of_thread<T>(plan);
@@ -170,9 +170,10 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
 
 /* in: [rows, cols]. Blocks: groups of tx columns x segments of rows. out: [segments, cols]; NULL: one segment, write the means. */
 template <typename T, typename A, bool WEIGHTED>
-static __global__ void __launch_bounds__(REDUCE_THREADS) means_kernel(MomentsView<T> view, Means<A> means, const Sums<T, A> *in,
-                                                                      size_t rows, size_t segment, unsigned tx, Sums<T, A> *out) {
-    using Partial = Sums<T, A>;
+static __global__ void __launch_bounds__(REDUCE_THREADS)
+    means_kernel(MomentsView<T> view, Means<A> means, const SumPart<T, A> *in, size_t rows, size_t segment, unsigned tx,
+                 SumPart<T, A> *out) {
+    using Partial = SumPart<T, A>;
     DYN_SHARED(Partial, shared); /* [256] */
     const size_t groups = (view.cols + tx - 1) / tx, at = blockIdx.x / groups;
     const size_t c = blockIdx.x % groups * tx + threadIdx.x % tx;
@@ -195,13 +196,13 @@ static __global__ void __launch_bounds__(REDUCE_THREADS) means_kernel(MomentsVie
 /* Second pass. As sums_kernel, with powers of the deviations. */
 template <typename T, typename A, int ORDER, bool WEIGHTED>
 static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
-    powers_kernel(MomentsView<T> view, MomentsPlan plan, Means<A> means, Powers<A, ORDER> *partials) {
-    using Partial = Powers<A, ORDER>;
+    powers_kernel(MomentsView<T> view, MomentsPlan plan, Means<A> means, PowerPart<A, ORDER> *partials) {
+    using Partial = PowerPart<A, ORDER>;
     constexpr unsigned SIZE = Pack<T>::SIZE, LINES = ORDER > 4 && WEIGHTED ? 4 : 8;
     DYN_SHARED(Partial, shared); /* [SIZE][256] */
     const MomentsPart part = part_of_thread<T>(plan);
     if (part.works) {
-        PowerColumn<T, A, ORDER, WEIGHTED> column[SIZE];
+        DeviationColumn<T, A, ORDER, WEIGHTED> column[SIZE];
         unsigned row[SIZE];
 #pragma unroll
         for (unsigned j = 0; j < SIZE; j++) {
@@ -239,7 +240,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         for (unsigned j = 0; j < SIZE; j++) {
             Partial own = column[j].all;
             if (part.has_rest && part.offset + j < plan.rest) {
-                PowerColumn<T, A, ORDER, WEIGHTED> last;
+                DeviationColumn<T, A, ORDER, WEIGHTED> last;
                 last.init(means, (part.offset + j) % view.cols);
                 last.push(view.x[plan.lines * plan.line + part.offset + j], line_weight<WEIGHTED>(view, plan, plan.lines, row[j]));
                 own.merge(last.all);
@@ -265,9 +266,9 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
 /* As means_kernel; the last launch writes the outputs. */
 template <typename T, typename A, int ORDER, bool WEIGHTED>
 static __global__ void __launch_bounds__(REDUCE_THREADS)
-    moments_kernel(MomentsView<T> view, Means<A> means, const Powers<A, ORDER> *in, size_t rows, size_t segment, unsigned tx,
-                   Powers<A, ORDER> *out) {
-    using Partial = Powers<A, ORDER>;
+    moments_kernel(MomentsView<T> view, Means<A> means, const PowerPart<A, ORDER> *in, size_t rows, size_t segment, unsigned tx,
+                   PowerPart<A, ORDER> *out) {
+    using Partial = PowerPart<A, ORDER>;
     DYN_SHARED(Partial, shared); /* [256] */
     const size_t groups = (view.cols + tx - 1) / tx, at = blockIdx.x / groups;
     const size_t c = blockIdx.x % groups * tx + threadIdx.x % tx;
@@ -298,7 +299,7 @@ static size_t means_bytes(const VariantArgs *args, size_t element) {
 
 template <typename T, typename A, bool WEIGHTED>
 static Status launch_means(const VariantArgs *args, const MomentsView<T> &view, const MomentsPlan &plan, const Means<A> &means) {
-    using Partial = Sums<T, A>;
+    using Partial = SumPart<T, A>;
     size_t rows = plan_partial_rows(plan);
     Partial *in = (Partial *)((char *)args->scratch + means_bytes(args, sizeof(A))), *out = in + rows * view.cols;
     TRY(launch(
@@ -322,7 +323,7 @@ static Status launch_means(const VariantArgs *args, const MomentsView<T> &view, 
 
 template <typename T, typename A, int ORDER, bool WEIGHTED>
 static Status launch_moments(const VariantArgs *args, const MomentsView<T> &view, const MomentsPlan &plan, const Means<A> &means) {
-    using Partial = Powers<A, ORDER>;
+    using Partial = PowerPart<A, ORDER>;
     size_t rows = plan_partial_rows(plan);
     Partial *in = (Partial *)((char *)args->scratch + means_bytes(args, sizeof(A))), *out = in + rows * view.cols;
     TRY(launch(
@@ -366,12 +367,12 @@ static Status run(const VariantArgs *args) {
 
 /* Of the second pass; those of the first are smaller. */
 static size_t partial_bytes(const VariantArgs *args) {
-    if (moments_in_double(args)) return moments_order(args) > 4 ? sizeof(Powers<double, 6>) : sizeof(Powers<double, 4>);
-    return moments_order(args) > 4 ? sizeof(Powers<float, 6>) : sizeof(Powers<float, 4>);
+    if (moments_in_double(args)) return moments_order(args) > 4 ? sizeof(PowerPart<double, 6>) : sizeof(PowerPart<double, 4>);
+    return moments_order(args) > 4 ? sizeof(PowerPart<float, 6>) : sizeof(PowerPart<float, 4>);
 }
-static_assert(sizeof(Sums<double, double>) <= sizeof(Powers<double, 4>) &&
-                  sizeof(Sums<float, double>) <= sizeof(Powers<double, 4>) &&
-                  sizeof(Sums<float, float>) <= sizeof(Powers<float, 4>),
+static_assert(sizeof(SumPart<double, double>) <= sizeof(PowerPart<double, 4>) &&
+                  sizeof(SumPart<float, double>) <= sizeof(PowerPart<double, 4>) &&
+                  sizeof(SumPart<float, float>) <= sizeof(PowerPart<float, 4>),
               "scratch for the second pass is enough for the first");
 
 static size_t scratch_bytes(const VariantArgs *args) {

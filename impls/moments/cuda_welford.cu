@@ -17,7 +17,7 @@ static const ParamSpec TUNABLES[] = {
 };
 
 /* One column of a thread while values arrive. */
-template <typename T, typename A, int ORDER, bool WEIGHTED> struct Column {
+template <typename T, typename A, int ORDER, bool WEIGHTED> struct WelfordColumn {
     Central<A, ORDER> moments;
     Extremes<T> extremes;
 
@@ -47,7 +47,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     DYN_SHARED(Partial, shared); /* [SIZE][256] */
     const MomentsPart part = part_of_thread<T>(plan);
     if (part.works) {
-        Column<T, A, ORDER, WEIGHTED> column[SIZE];
+        WelfordColumn<T, A, ORDER, WEIGHTED> column[SIZE];
         unsigned row[SIZE]; /* of each element, within the line */
         size_t count = 0;   /* lines taken. An integer: a float counts exactly only to 2^24 */
 #pragma unroll
@@ -87,7 +87,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         for (unsigned j = 0; j < SIZE; j++) {
             Partial own = column[j].partial(count);
             if (part.has_rest && part.offset + j < plan.rest) {
-                Column<T, A, ORDER, WEIGHTED> last;
+                WelfordColumn<T, A, ORDER, WEIGHTED> last;
                 last.push(view.x[plan.lines * plan.line + part.offset + j], line_weight<WEIGHTED>(view, plan, plan.lines, row[j]),
                           1);
                 own.merge(last.partial(1));
