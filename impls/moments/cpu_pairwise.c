@@ -1,11 +1,11 @@
 /* Idea: a binary tree over the rows. A leaf is 16 rows: their mean, then sums about it. Two parts of equal length are joined by
  *   Pebay's merge until one is left. Vectors across columns, one thread.
- * Traffic: x once (a leaf's second pass finds it in the cache).
- * Rounding: double for either dtype; no chain is longer than 16 + log2(n). But every merge rounds a mean, which costs
- *   u mean / sigma relatively: float64 data with a large mean need the bound `updating`.
+ * Traffic: x once: the second pass over a leaf, 16 rows of 64 columns (4 or 8 KiB), finds it in the cache.
+ * Rounding: double for either dtype; no chain is longer than 16 + log2(n). But every merge rounds a mean, a relative error of u
+ *   mean / sigma: float64 data with a large mean need the bound `updating`.
  * Limits: powers of deviations beyond the range of double.
  * Origin: Pebay, Terriberry, Kolla and Bennett 2016; Chan, Golub and LeVeque 1979 for the tree. */
-#include "common/moments/cpu.h"
+#include "_shared.h"
 
 enum { LEAF = 16, LANES = 64, LEVELS = 48 };
 
@@ -63,7 +63,7 @@ ALWAYS_INLINE void leaf(const MomentsJob *job, Part *restrict out, size_t begin,
     }
 }
 
-/* Leaves come in order; those of the stack stand for 2^k leaves each, like the ones of a binary counter. */
+/* Leaves come in order. An entry of the stack stands for 2^k leaves, like the ones of a binary counter. */
 ALWAYS_INLINE void tree(const MomentsJob *job, Part *stack, size_t first, size_t count, bool f32, int powers) {
     int depth = 0;
     size_t leaves = 0;

@@ -1,14 +1,29 @@
-/* Idea: one pass of one thread over the rows; for every column the sums of x, x^2, x^3, x^4 and the extremes; from the sums the
- *   central moments. The published program's first CPU loop.
- * Traffic: x once, in the order it lies in memory; the accumulators of all columns for every row.
- * Rounding: one chain of n additions in double for either dtype; E[x^2] - E[x]^2 and its like cancel, so errors grow as
- *   (mean / sigma)^p. Declares the bound `power_sums`. Unstable on purpose.
+/* Idea: the published program's first CPU loop. One thread passes over the matrix row by row and keeps, for every column, the
+ *   sums of x, x^2, x^3, x^4 and the extremes; the central moments come from the sums at the end.
+ * Traffic: x once, in memory order; for every row the accumulators of all columns, 80 bytes each, read and written: 40 KiB at
+ *   512 columns, more than most L1 caches.
+ * Rounding: one chain of n additions in double for either dtype. E[x^2] - E[x]^2 and the higher moments cancel, so errors grow
+ *   as (mean / sigma)^p: declares the bound `power_sums`. Unstable on purpose.
  * Limits: x^4 beyond the range of double.
  * Origin: the textbook's formulas, as in EgyipTomi425/statistics (loop order; no code). */
-#include "common/moments/power_sums.h"
+#include "_shared.h"
 
-static size_t scratch_bytes(const VariantArgs *args) {
-    return (size_t)params_int(&args->problem->params, "cols") * sizeof(PowerSums);
+/* One column's accumulators. */
+typedef struct PowerSums {
+    double sum[POWERS_MAX + 1]; /* of w x^p; [0]: of w */
+    double min, max;
+    bool nan;
+} PowerSums;
+
+static const PowerSums POWER_SUMS_EMPTY = {.min = INFINITY, .max = -INFINITY};
+
+ALWAYS_INLINE void power_sums_add(PowerSums *self, double x, double w, int powers) {
+    double product = w;
+    self->sum[0] += w;
+    for (int p = 1; p <= powers; p++) self->sum[p] += product *= x;
+    self->min = x < self->min ? x : self->min;
+    self->max = x > self->max ? x : self->max;
+    self->nan |= x != x;
 }
 
 ALWAYS_INLINE void add_rows(const MomentsJob *job, PowerSums *sums, bool f32, int powers) {
@@ -16,6 +31,15 @@ ALWAYS_INLINE void add_rows(const MomentsJob *job, PowerSums *sums, bool f32, in
         const double w = job->weights ? moments_element(job->weights, r, f32) : 1;
         for (size_t c = 0; c < job->cols; c++) power_sums_add(&sums[c], moments_element(job->x, r * job->cols + c, f32), w, powers);
     }
+}
+
+/* From E[x^p] to E[(x - mean)^p]: here the digits are lost. */
+static void power_sums_finish(const MomentsJob *job, size_t c, const PowerSums *self) {
+    MomentsColumn column = {.mean = self->sum[1] / self->sum[0], .min = self->min, .max = self->max, .nan = self->nan};
+    column.central[0] = 1;
+    for (int p = 1; p <= job->powers; p++) column.central[p] = self->sum[p] / self->sum[0];
+    moments_shift(column.central, -column.mean, job->powers);
+    moments_finish(job, c, &column);
 }
 
 static Status run(const VariantArgs *args) {
@@ -28,6 +52,10 @@ static Status run(const VariantArgs *args) {
         job.f32 ? add_rows(&job, sums, true, 6) : add_rows(&job, sums, false, 6);
     for (size_t c = 0; c < job.cols; c++) power_sums_finish(&job, c, &sums[c]);
     return STATUS_OK;
+}
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    return (size_t)params_int(&args->problem->params, "cols") * sizeof(PowerSums);
 }
 
 RUNGS_VARIANT(moments, cpu_power_sums_row_order) = {

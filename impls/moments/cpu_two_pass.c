@@ -1,15 +1,15 @@
-/* Idea: a first pass for the means, a second for sums of (x - mean)^p, corrected by what the deviations themselves sum up to: the
- *   mean was rounded. Rows in order, a vector of columns at a time, one thread.
- * Traffic: x twice.
- * Rounding: double for either dtype; sums of 256 rows are added up apart, so that no chain is longer than 256 + n / 256. Whatever
- *   mean / sigma is, a variance errs by a few units relatively.
+/* Idea: a first pass for the means, a second for sums of (x - mean)^p, corrected by the sum of the deviations: it is not 0, for
+ *   the mean was rounded. Strips of 64 columns, rows in order, a vector of columns at a time, one thread.
+ * Traffic: x twice, 64 columns wide: once where all rows of a strip (256 or 512 bytes each) stay cached between the passes.
+ * Rounding: double for either dtype; sums of 256 rows are made separately, so that no chain is longer than 256 + n / 256. The
+ *   relative error of a variance is a few units in the last place, whatever mean / sigma is.
  * Limits: powers of deviations beyond the range of double.
  * Origin: Chan, Golub and LeVeque 1983 (the corrected two-pass algorithm), here for powers up to 6. */
-#include "common/moments/cpu.h"
+#include "_shared.h"
 
 enum { BLOCK = 256, LANES = 64 /* columns that share a block */ };
 
-/* Of a strip of columns: sums over the whole of it, and over the block at hand. */
+/* Of a strip of columns: sums over all rows so far, and over the present block of 256. */
 typedef struct Strip {
     double total[POWERS_MAX + 1][LANES], block[POWERS_MAX + 1][LANES];
     double mean[LANES], min[LANES], max[LANES], nans[LANES];
@@ -75,7 +75,7 @@ static void finish(const MomentsJob *job, const Strip *strip, size_t first, size
         MomentsColumn column = {.min = strip->min[l], .max = strip->max[l], .nan = strip->nans[l] > 0};
         column.central[0] = 1;
         for (int p = 1; p <= job->powers; p++) column.central[p] = strip->total[p][l] / strip->total[0][l];
-        const double left = column.central[1]; /* what the mean was off by */
+        const double left = column.central[1]; /* the error of the mean */
         column.mean = strip->mean[l] + left;
         moments_shift(column.central, -left, job->powers);
         moments_finish(job, first + l, &column);

@@ -1,14 +1,16 @@
-/* Idea: one read. A thread takes the first value of its part of a column (for orders 5 and 6 the mean of the first eight) as
- * provisional mean and adds powers of the distances from it, which needs no division and no chain; the part's sums become central
- * moments once, at its end, and parts are merged by Pebay's formulas as trees (moments/columns.cuh has the grid,
- * moments/central.cuh the formulas).
- * Traffic: 1 read of the matrix; partial results beside it, 1% and less of a tall matrix.
- * Rounding: in double by default. A part keeps its mean as a distance from its first value, so a mean far from zero costs nothing; a
- *   conversion loses about (rows of a part) u. An outlier as first value costs its own part only, whose moments it makes anyway.
- *   accumulate=data wants short parts: rows=256.
+/* Idea: one read, without Welford's division and chain per value. A thread takes the first value of its part of a column (for
+ *   orders 5 and 6 the mean of the first eight) as provisional mean and sums powers of the distances from it. At the end of the
+ *   part the sums become central moments, once; parts are merged by Pebay's formulas as trees (Central in _shared.cuh). Blocks
+ *   take slabs of columns x chunks of rows (_lines.cuh); a thread has 4 (float) or 2 (double) columns in registers, a block merges
+ *   its threads in shared memory, and a second kernel merges the chunks.
+ * Traffic: 1 read of the matrix in loads of 16 bytes, 8 in flight per thread; partial results of 56 bytes (float data, order 4)
+ *   per column and chunk, 1% or less of a tall matrix. 2 launches; 1 if there is a single chunk of whole rows.
+ * Rounding: in double by default. A part keeps its mean as a distance from one of its values, so a mean far from zero costs
+ *   nothing; the conversion loses about (rows of a part) u. If the first value is an outlier, only its own part loses digits, and
+ *   that part's moments are dominated by the outlier anyway. accumulate=data wants short parts: rows=256.
  * Limits: none.
  * Origin: shifted sums by Chan, Golub and LeVeque 1983; merging by Pebay 2008. */
-#include "common/moments/one_read.cuh"
+#include "_lines.cuh"
 
 static const ParamSpec TUNABLES[] = {
     ACCUMULATE_TUNABLE("f64"),
@@ -18,20 +20,207 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-static MomentsPlan plan_of(const VariantArgs *args, size_t pack) {
-    return plan_make(args, pack, 2, (size_t)params_int(args->tunables, "slab"), (size_t)params_int(args->tunables, "chunks"),
-                     (size_t)params_int(args->tunables, "rows"));
+/* One column of a thread while values arrive. */
+template <typename T, typename A, int ORDER, bool WEIGHTED> struct ShiftedColumn {
+    T center = 0;
+    A s[ORDER + 1] = {}; /* s[p] = sum w (x - center)^p; s[0] only if there are weights */
+    Extremes<T> extremes;
+
+    /* The provisional mean, from the first n values of the part. For order 4 the first one. For orders 5 and 6 the mean of up to
+     * eight: a first value 4 sigma away, as one column of ten thousand has, makes sums of d^6 that are hundreds of times the
+     * moment. Never an infinity: every distance from it would be infinite or NaN. */
+    __device__ void start(const T *first, int n) {
+        A sum = 0;
+        for (int k = 0; k < n; k++) sum += (A)first[k];
+        const T mean = ORDER > 4 ? (T)(sum / (A)n) : *first, near = mean - mean == 0 ? mean : *first;
+        if (near - near == 0) center = near;
+    }
+    __device__ void push(T x, T w) {
+        const A d = (A)x - (A)center;
+        A term = WEIGHTED ? (A)w * d : d;
+        if (WEIGHTED) s[0] += (A)w;
+        s[1] += term;
+#pragma unroll
+        for (int p = 2; p <= ORDER; p++) s[p] += term *= d;
+        extremes.push(x);
+    }
+    /* Overwrites s. */
+    __device__ CentralPartial<T, A, ORDER> partial(size_t count) {
+        const A weight = WEIGHTED ? s[0] : (A)count;
+        return {center, Central<A, ORDER>::about(0, weight, s), extremes.done()};
+    }
+};
+
+/* partials: [chunks * fold, cols]. If that is one row, the outputs are written at once. */
+template <typename T, typename A, int ORDER, bool WEIGHTED>
+static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
+    rows_kernel(MomentsView<T> view, MomentsPlan plan, CentralPartial<T, A, ORDER> *partials) {
+    using Partial = CentralPartial<T, A, ORDER>;
+    constexpr unsigned SIZE = Pack<T>::SIZE, LINES = (ORDER > 4 ? 4 : 8) / (WEIGHTED ? 2 : 1);
+    constexpr int OPENING = ORDER > 4 ? 8 : 1; /* values that make the provisional mean */
+    DYN_SHARED(Partial, shared);               /* [SIZE][256] */
+    const MomentsPart part = part_of_thread<T>(plan);
+    if (part.works) {
+        ShiftedColumn<T, A, ORDER, WEIGHTED> column[SIZE];
+        unsigned row[SIZE]; /* of each element, within the line */
+        size_t count = 0;   /* lines taken. An integer: a float counts exactly only to 2^24 */
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) {
+            row[j] = line_row(plan, view.cols, part.offset + j);
+            T opening[OPENING];
+            int values = 0;
+#pragma unroll
+            for (int k = 0; k < OPENING; k++) {
+                const size_t line = part.begin + (size_t)k * plan.ty;
+                if (line < part.end) opening[values++] = view.x[line * plan.line + part.offset + j];
+            }
+            if (values > 0) column[j].start(opening, values);
+        }
+
+        size_t line = part.begin;
+        const size_t turn = plan.ty, stride = turn * plan.line;
+        const T *at = view.x + line * plan.line + part.offset;
+        Pack<T> batch[LINES];
+        for (; line + (LINES - 1) * turn < part.end; line += LINES * turn) {
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++, at += stride) batch[u] = pack_load(at);
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++) {
+                count++;
+#pragma unroll
+                for (unsigned j = 0; j < SIZE; j++)
+                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+            }
+        }
+        if (line < part.end) { /* the last few lines, fewer than LINES */
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++, at += stride)
+                if (line + u * turn < part.end) batch[u] = pack_load(at);
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++) {
+                if (line + u * turn >= part.end) continue;
+                count++;
+#pragma unroll
+                for (unsigned j = 0; j < SIZE; j++)
+                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+            }
+        }
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) {
+            Partial own = column[j].partial(count);
+            if (part.has_rest && part.offset + j < plan.rest) {
+                ShiftedColumn<T, A, ORDER, WEIGHTED> last;
+                const T x = view.x[plan.lines * plan.line + part.offset + j];
+                last.start(&x, 1);
+                last.push(x, line_weight<WEIGHTED>(view, plan, plan.lines, row[j]));
+                own.merge(last.partial(1));
+            }
+            shared[j * MOMENTS_THREADS + threadIdx.x] = own;
+        }
+    } else {
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) shared[j * MOMENTS_THREADS + threadIdx.x] = Partial();
+    }
+    merge_lanes<SIZE>(shared, plan.tx, plan.ty);
+    if (!part.works || part.y > 0) return;
+#pragma unroll
+    for (unsigned j = 0; j < SIZE; j++) {
+        const Partial &all = shared[j * MOMENTS_THREADS + threadIdx.x];
+        if (plan.chunks * plan.fold == 1)
+            central_write(view, part.offset + j, all);
+        else
+            partials[part.chunk * plan.line + part.offset + j] = all;
+    }
 }
 
-template <typename T, typename A, int ORDER, bool WEIGHTED> using Method = OnePass<ShiftedPass<T, A, ORDER, WEIGHTED>>;
-using Grid = GridVariant<Method, plan_of>;
+/* in: [rows, cols]. Blocks: groups of tx columns x segments of rows. out: [segments, cols]; NULL: one segment, write the outputs.
+ */
+template <typename T, typename A, int ORDER>
+static __global__ void __launch_bounds__(REDUCE_THREADS)
+    reduce_kernel(MomentsView<T> view, const CentralPartial<T, A, ORDER> *in, size_t rows, size_t segment, unsigned tx,
+                  CentralPartial<T, A, ORDER> *out) {
+    using Partial = CentralPartial<T, A, ORDER>;
+    DYN_SHARED(Partial, shared); /* [256] */
+    const size_t groups = (view.cols + tx - 1) / tx, at = blockIdx.x / groups;
+    const size_t c = blockIdx.x % groups * tx + threadIdx.x % tx;
+    const size_t segment_end = (at + 1) * segment, end = segment_end < rows ? segment_end : rows;
+    const unsigned y = threadIdx.x / tx, ty = REDUCE_THREADS / tx;
+    Partial all;
+    if (c < view.cols) {
+#pragma unroll 4
+        for (size_t row = at * segment + y; row < end; row += ty) all.merge(in[row * view.cols + c]);
+    }
+    shared[threadIdx.x] = all;
+    merge_lanes<1>(shared, tx, ty);
+    if (c >= view.cols || y > 0) return;
+    if (out)
+        out[at * view.cols + c] = shared[threadIdx.x];
+    else
+        central_write(view, c, shared[threadIdx.x]);
+}
+
+static MomentsPlan plan_of(const VariantArgs *args) {
+    return plan_make(args, (size_t)params_int(args->tunables, "chunks"), (size_t)params_int(args->tunables, "rows"));
+}
+
+template <typename T, typename A, int ORDER, bool WEIGHTED> static Status launch_all(const VariantArgs *args) {
+    using Partial = CentralPartial<T, A, ORDER>;
+    const MomentsView<T> view = moments_view<T>(args);
+    const MomentsPlan plan = plan_of(args);
+    size_t rows = plan_partial_rows(plan);
+    Partial *in = (Partial *)args->scratch, *out = in + rows * view.cols;
+    TRY(launch(
+        rows_kernel<T, A, ORDER, WEIGHTED>,
+        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), plan_shared_bytes(args, sizeof(Partial)), args->stream},
+        view, plan, in));
+    const unsigned tx = reduce_columns(view.cols);
+    const size_t segment = reduce_segment(view.cols), groups = divide_up(view.cols, tx);
+    while (rows > 1) {
+        const size_t segments = divide_up(rows, segment);
+        TRY(launch(reduce_kernel<T, A, ORDER>,
+                   {dim3((unsigned)(groups * segments)), dim3(REDUCE_THREADS), REDUCE_THREADS * sizeof(Partial), args->stream},
+                   view, (const Partial *)in, rows, segment, tx, segments > 1 ? out : (Partial *)NULL));
+        Partial *const swap = in;
+        in = out;
+        out = swap;
+        rows = segments;
+    }
+    return STATUS_OK;
+}
+
+/* Order 5 is computed as 6. */
+template <typename T, typename A> static Status run_order(const VariantArgs *args) {
+    if (moments_order(args) > 4) return moments_weighted(args) ? launch_all<T, A, 6, true>(args) : launch_all<T, A, 6, false>(args);
+    return moments_weighted(args) ? launch_all<T, A, 4, true>(args) : launch_all<T, A, 4, false>(args);
+}
+
+static Status run(const VariantArgs *args) {
+    if (args->problem->dtype == DTYPE_F64) return run_order<double, double>(args);
+    return moments_in_double(args) ? run_order<float, double>(args) : run_order<float, float>(args);
+}
+
+static size_t partial_bytes(const VariantArgs *args) {
+    const bool high = moments_order(args) > 4;
+    if (args->problem->dtype == DTYPE_F64)
+        return high ? sizeof(CentralPartial<double, double, 6>) : sizeof(CentralPartial<double, double, 4>);
+    if (moments_in_double(args)) return high ? sizeof(CentralPartial<float, double, 6>) : sizeof(CentralPartial<float, double, 4>);
+    return high ? sizeof(CentralPartial<float, float, 6>) : sizeof(CentralPartial<float, float, 4>);
+}
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    return plan_scratch_bytes(plan_of(args), moments_cols(args), partial_bytes(args));
+}
+
+static Status configuration(const VariantArgs *args, LaunchNotes *out) {
+    return plan_notes(plan_of(args), plan_shared_bytes(args, partial_bytes(args)), out);
+}
 
 RUNGS_VARIANT(moments, cuda_one_read_blocked) = {
     .backend = BACKEND_CUDA,
     .summary = "one read: shifted power sums of blocks, corrected and merged",
     .origin = "Chan, Golub, LeVeque 1983; Pebay 2008",
     .tunables = TUNABLES,
-    .scratch_bytes = Grid::scratch_bytes,
-    .run = Grid::run,
-    .configuration = Grid::configuration,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+    .configuration = configuration,
 };

@@ -1,11 +1,14 @@
-/* Idea: the textbook: sums of x, x^2, x^3, x^4 in one read, central moments from them at the end. On the ladder to be seen failing:
- * the sums are as large as mean^p, what is wanted as std^p.
- * Traffic: 1 read of the matrix; partial results beside it, 1% and less of a tall matrix.
- * Rounding: error about n u (|mean| / std)^p, so nothing is left of a variance at |mean| / std = 1e8 in double (1e4 in float).
- *   A variance may come out negative, and then all that is divided by it is NaN.
+/* Idea: the textbook. One read sums x, x^2, x^3, x^4 of every column; the central moments come from the sums at the end. It is
+ *   on the ladder to be seen failing: the sums are as large as mean^p, the result is as small as std^p. Blocks take slabs of
+ *   columns x chunks of rows (_lines.cuh); each thread keeps the sums of its 4 (float) or 2 (double) columns in registers, its
+ *   block adds them as a tree in shared memory, and a second kernel adds the chunks.
+ * Traffic: 1 read of the matrix in loads of 16 bytes, 8 in flight per thread; partial results of 48 bytes (float data, order 4)
+ *   per column and chunk, 1% or less of a tall matrix. 2 launches; 1 if there is a single chunk of whole rows.
+ * Rounding: in double by default. Error about n u (|mean| / std)^p: nothing is left of a variance at |mean| / std = 1e8 in
+ *   double (1e4 in float). A variance may come out negative; what is divided by it is then NaN.
  * Limits: none.
- * Origin: textbooks; the source's CPU loops. */
-#include "common/moments/one_read.cuh"
+ * Origin: textbooks; the CPU loops of EgyipTomi425/statistics. */
+#include "_lines.cuh"
 
 static const ParamSpec TUNABLES[] = {
     ACCUMULATE_TUNABLE("f64"),
@@ -14,12 +17,197 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-static MomentsPlan plan_of(const VariantArgs *args, size_t pack) {
-    return plan_make(args, pack, 2, (size_t)params_int(args->tunables, "slab"), (size_t)params_int(args->tunables, "chunks"), 0);
+/* Of a part of a column. */
+template <typename T, typename A, int ORDER> struct PowerSums {
+    A s[ORDER + 1] = {}; /* s[p] = sum w x^p; s[0] only if there are weights */
+    Range<T> range;
+    __device__ void merge(const PowerSums &b) {
+#pragma unroll
+        for (int p = 0; p <= ORDER; p++) s[p] += b.s[p];
+        range.merge(b.range);
+    }
+};
+
+/* One column of a thread while values arrive. */
+template <typename T, typename A, int ORDER, bool WEIGHTED> struct RawColumn {
+    A s[ORDER + 1] = {};
+    Extremes<T> extremes;
+
+    __device__ void push(T x, T w) {
+        const A value = (A)x;
+        A term = WEIGHTED ? (A)w * value : value;
+        if (WEIGHTED) s[0] += (A)w;
+        s[1] += term;
+#pragma unroll
+        for (int p = 2; p <= ORDER; p++) s[p] += term *= value;
+        extremes.push(x);
+    }
+    __device__ PowerSums<T, A, ORDER> partial() const {
+        PowerSums<T, A, ORDER> all;
+#pragma unroll
+        for (int p = 0; p <= ORDER; p++) all.s[p] = s[p];
+        all.range = extremes.done();
+        return all;
+    }
+};
+
+/* From sums about 0 to central moments: here the digits are lost. */
+template <typename T, typename A, int ORDER, bool WEIGHTED>
+static __device__ void write_column(const MomentsView<T> &view, size_t c, const PowerSums<T, A, ORDER> &all) {
+    const double weight = WEIGHTED ? (double)all.s[0] : (double)view.rows;
+    double sums[ORDER + 1];
+#pragma unroll
+    for (int p = 1; p <= ORDER; p++) sums[p] = (double)all.s[p];
+    moments_write(view, c, Central<double, ORDER>::about(0, weight, sums), all.range);
 }
 
-template <typename T, typename A, int ORDER, bool WEIGHTED> using Method = OnePass<RawPass<T, A, ORDER, WEIGHTED>>;
-using Grid = GridVariant<Method, plan_of>;
+/* partials: [chunks * fold, cols]. If that is one row, the outputs are written at once. */
+template <typename T, typename A, int ORDER, bool WEIGHTED>
+static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
+    rows_kernel(MomentsView<T> view, MomentsPlan plan, PowerSums<T, A, ORDER> *partials) {
+    using Partial = PowerSums<T, A, ORDER>;
+    constexpr unsigned SIZE = Pack<T>::SIZE, LINES = (ORDER > 4 ? 4 : 8) / (WEIGHTED ? 2 : 1);
+    DYN_SHARED(Partial, shared); /* [SIZE][256] */
+    const MomentsPart part = part_of_thread<T>(plan);
+    if (part.works) {
+        RawColumn<T, A, ORDER, WEIGHTED> column[SIZE];
+        unsigned row[SIZE]; /* of each element, within the line */
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) row[j] = line_row(plan, view.cols, part.offset + j);
+
+        size_t line = part.begin;
+        const size_t turn = plan.ty, stride = turn * plan.line;
+        const T *at = view.x + line * plan.line + part.offset;
+        Pack<T> batch[LINES];
+        for (; line + (LINES - 1) * turn < part.end; line += LINES * turn) {
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++, at += stride) batch[u] = pack_load(at);
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++) {
+#pragma unroll
+                for (unsigned j = 0; j < SIZE; j++)
+                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+            }
+        }
+        if (line < part.end) { /* the last few lines, fewer than LINES */
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++, at += stride)
+                if (line + u * turn < part.end) batch[u] = pack_load(at);
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++) {
+                if (line + u * turn >= part.end) continue;
+#pragma unroll
+                for (unsigned j = 0; j < SIZE; j++)
+                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+            }
+        }
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) {
+            Partial own = column[j].partial();
+            if (part.has_rest && part.offset + j < plan.rest) {
+                RawColumn<T, A, ORDER, WEIGHTED> last;
+                last.push(view.x[plan.lines * plan.line + part.offset + j], line_weight<WEIGHTED>(view, plan, plan.lines, row[j]));
+                own.merge(last.partial());
+            }
+            shared[j * MOMENTS_THREADS + threadIdx.x] = own;
+        }
+    } else {
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) shared[j * MOMENTS_THREADS + threadIdx.x] = Partial();
+    }
+    merge_lanes<SIZE>(shared, plan.tx, plan.ty);
+    if (!part.works || part.y > 0) return;
+#pragma unroll
+    for (unsigned j = 0; j < SIZE; j++) {
+        const Partial &all = shared[j * MOMENTS_THREADS + threadIdx.x];
+        if (plan.chunks * plan.fold == 1)
+            write_column<T, A, ORDER, WEIGHTED>(view, part.offset + j, all);
+        else
+            partials[part.chunk * plan.line + part.offset + j] = all;
+    }
+}
+
+/* in: [rows, cols]. Blocks: groups of tx columns x segments of rows. out: [segments, cols]; NULL: one segment, write the outputs.
+ */
+template <typename T, typename A, int ORDER, bool WEIGHTED>
+static __global__ void __launch_bounds__(REDUCE_THREADS)
+    reduce_kernel(MomentsView<T> view, const PowerSums<T, A, ORDER> *in, size_t rows, size_t segment, unsigned tx,
+                  PowerSums<T, A, ORDER> *out) {
+    using Partial = PowerSums<T, A, ORDER>;
+    DYN_SHARED(Partial, shared); /* [256] */
+    const size_t groups = (view.cols + tx - 1) / tx, at = blockIdx.x / groups;
+    const size_t c = blockIdx.x % groups * tx + threadIdx.x % tx;
+    const size_t segment_end = (at + 1) * segment, end = segment_end < rows ? segment_end : rows;
+    const unsigned y = threadIdx.x / tx, ty = REDUCE_THREADS / tx;
+    Partial all;
+    if (c < view.cols) {
+#pragma unroll 4
+        for (size_t row = at * segment + y; row < end; row += ty) all.merge(in[row * view.cols + c]);
+    }
+    shared[threadIdx.x] = all;
+    merge_lanes<1>(shared, tx, ty);
+    if (c >= view.cols || y > 0) return;
+    if (out)
+        out[at * view.cols + c] = shared[threadIdx.x];
+    else
+        write_column<T, A, ORDER, WEIGHTED>(view, c, shared[threadIdx.x]);
+}
+
+static MomentsPlan plan_of(const VariantArgs *args) {
+    return plan_make(args, (size_t)params_int(args->tunables, "chunks"), 0);
+}
+
+template <typename T, typename A, int ORDER, bool WEIGHTED> static Status launch_all(const VariantArgs *args) {
+    using Partial = PowerSums<T, A, ORDER>;
+    const MomentsView<T> view = moments_view<T>(args);
+    const MomentsPlan plan = plan_of(args);
+    size_t rows = plan_partial_rows(plan);
+    Partial *in = (Partial *)args->scratch, *out = in + rows * view.cols;
+    TRY(launch(
+        rows_kernel<T, A, ORDER, WEIGHTED>,
+        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), plan_shared_bytes(args, sizeof(Partial)), args->stream},
+        view, plan, in));
+    const unsigned tx = reduce_columns(view.cols);
+    const size_t segment = reduce_segment(view.cols), groups = divide_up(view.cols, tx);
+    while (rows > 1) {
+        const size_t segments = divide_up(rows, segment);
+        TRY(launch(reduce_kernel<T, A, ORDER, WEIGHTED>,
+                   {dim3((unsigned)(groups * segments)), dim3(REDUCE_THREADS), REDUCE_THREADS * sizeof(Partial), args->stream},
+                   view, (const Partial *)in, rows, segment, tx, segments > 1 ? out : (Partial *)NULL));
+        Partial *const swap = in;
+        in = out;
+        out = swap;
+        rows = segments;
+    }
+    return STATUS_OK;
+}
+
+/* Order 5 is computed as 6. */
+template <typename T, typename A> static Status run_order(const VariantArgs *args) {
+    if (moments_order(args) > 4) return moments_weighted(args) ? launch_all<T, A, 6, true>(args) : launch_all<T, A, 6, false>(args);
+    return moments_weighted(args) ? launch_all<T, A, 4, true>(args) : launch_all<T, A, 4, false>(args);
+}
+
+static Status run(const VariantArgs *args) {
+    if (args->problem->dtype == DTYPE_F64) return run_order<double, double>(args);
+    return moments_in_double(args) ? run_order<float, double>(args) : run_order<float, float>(args);
+}
+
+static size_t partial_bytes(const VariantArgs *args) {
+    const bool high = moments_order(args) > 4;
+    if (args->problem->dtype == DTYPE_F64)
+        return high ? sizeof(PowerSums<double, double, 6>) : sizeof(PowerSums<double, double, 4>);
+    if (moments_in_double(args)) return high ? sizeof(PowerSums<float, double, 6>) : sizeof(PowerSums<float, double, 4>);
+    return high ? sizeof(PowerSums<float, float, 6>) : sizeof(PowerSums<float, float, 4>);
+}
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    return plan_scratch_bytes(plan_of(args), moments_cols(args), partial_bytes(args));
+}
+
+static Status configuration(const VariantArgs *args, LaunchNotes *out) {
+    return plan_notes(plan_of(args), plan_shared_bytes(args, partial_bytes(args)), out);
+}
 
 RUNGS_VARIANT(moments, cuda_power_sums) = {
     .backend = BACKEND_CUDA,
@@ -27,7 +215,7 @@ RUNGS_VARIANT(moments, cuda_power_sums) = {
     .origin = "textbook formulas",
     .tunables = TUNABLES,
     .bound = "power_sums",
-    .scratch_bytes = Grid::scratch_bytes,
-    .run = Grid::run,
-    .configuration = Grid::configuration,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+    .configuration = configuration,
 };

@@ -1,212 +1,248 @@
-/* Idea: the published two-pass, four kernels: sums, their reduction to means, power sums of deviations, their reduction to moments.
- * The grid is what the device holds at once. Of its threads the first stride = floor(threads / cols) cols take part: each begins at
- * the element of its own number and goes on by the stride, so it stays in its column and a warp reads neighbouring elements.
- * A block adds its threads of the same column in shared memory; one block adds the blocks.
- * Traffic: 2 reads of the matrix (the second an L2 hit where it fits), 4 bytes per load; few partial results.
- * Rounding: chains of rows cols / threads additions in the precision of the data (accumulate=f64: in double); the first deviation sum
- *   corrects the others. Outputs are made in double.
- * Limits: cols <= threads of a block, for a block has a thread for every column of a reduction and its partial results are reduced by
- *   one block. No weights, order 4, as published. Unlike the published kernel it counts in integers and reads no partial results of
- *   threads that had nothing to do.
+/* Idea: the published two-pass as its program runs it. Kernel 1 sums every column, kernel 2 makes the means; kernel 3 sums the
+ *   powers of the distances from the means, kernel 4 makes the moments. The grid is 5 blocks of 384 threads per SM on an H100 or
+ *   H200, 660 blocks. Of its threads the first stride = floor(threads / cols) cols take part: thread id takes elements id, id +
+ *   stride, ... of the matrix, all of column id mod cols, and a warp reads neighbouring elements. In a block, thread t < cols adds
+ *   the threads t, t + cols, ...; kernels 2 and 4 are one block, whose thread c adds the results of all blocks for column c, one
+ *   after another.
+ * Traffic: 2 reads of the matrix, 4 bytes per load; per pass 16 and 20 bytes per block and column, written and read (float). 16
+ *   and 20 KiB of static shared memory per block, 1024 slots whatever the number of threads. 4 launches, and inside the call 2
+ *   allocations, 2 releases and 4 waits for the device: after each kernel.
+ * Rounding: all in the precision of the data, counts too; chains of rows cols / stride, threads / cols and `blocks` additions.
+ *   BlockSums of powers are corrected for the error of the mean; the mean itself is not. A constant column whose mean is rounded
+ * gets a variance that is not 0. Fourth powers of |x| about 1e10 overflow a float.
+ * Limits: cols <= threads of a block (384 on an H100 or H200, 512 on the published card): the original writes no more columns
+ *   than that. rows cols + stride < 2^31, the original's 32-bit indices. No weights, order 4, at least one row. min and max drop a
+ *   NaN, where the op wants NaN. Two forced differences from the original: blocks and threads without an element write results of
+ *   count 0, where the original returns early and reads memory that nobody wrote (fewer elements than threads; cols = 300); and
+ *   degenerate=nan is obeyed, where the original always gives 0.
  * Origin: EgyipTomi425/statistics, CUDA version; Pebay, Terriberry, Kolla and Bennett 2016. */
-#include "common/moments/case.cuh"
+#include "_shared.cuh"
 
-enum { THREADS_MAX = 1024, ORDER = 4 };
+#include <limits.h>
 
-static const ParamSpec TUNABLES[] = {
-    ACCUMULATE_TUNABLE("data"),
-    {"threads", "threads of a block; 0: as many as the device allows", PARAM_INT, "0", 0, THREADS_MAX, NULL},
-    {},
+enum { THREADS_MAX = 1024 /* slots of shared memory, one per thread */, ORDER_MAX = 4 };
+
+static const ParamSpec TUNABLES[] = {MEMORY_TUNABLE, {}};
+
+/* What pass 1 leaves of a column in one block: 16 bytes of floats. The count is a number of the data's type, as published: exact up
+ * to 2^24 in float. */
+template <typename T> struct BlockSums { T sum, count, low, high; };
+
+/* What pass 2 leaves: 20 bytes of floats. */
+template <typename T> struct BlockPowers {
+    T s1, s2, s3, s4, count; /* sums of d, d^2, d^3, d^4, d being the distance from the mean */
 };
 
-/* What the published program derives from the device. */
-struct Configuration {
-    unsigned blocks, threads;
-    size_t stride;                                        /* threads that take part */
-    double shared_bytes_per_thread, registers_per_thread; /* the SM's, divided among the threads that it holds */
-};
-
-static Configuration configure(const VariantArgs *args) {
-    const size_t asked = (size_t)params_int(args->tunables, "threads"), most = device_block_threads_max();
-    Configuration c = {};
-    c.threads = (unsigned)(asked > 0 ? asked : most < THREADS_MAX ? most : (size_t)THREADS_MAX);
-    const size_t held = device_sm_threads_max() / c.threads, blocks_per_sm = held > 0 ? held : 1;
-    const size_t sm_threads = blocks_per_sm * c.threads, cols = moments_cols(args);
-    c.blocks = (unsigned)(device_sm_count() * blocks_per_sm);
-    c.stride = cols > 0 ? (size_t)c.blocks * c.threads / cols * cols : 0;
-    c.shared_bytes_per_thread = (double)device_sm_shared_bytes() / (double)sm_threads;
-    c.registers_per_thread = (double)device_sm_registers() / (double)sm_threads;
-    return c;
-}
-
-/* What a thread has of its column. */
-template <typename T, typename A> struct Sums {
-    A sum = 0;
-    Range<T> range;
-    __device__ void merge(const Sums &b) {
-        sum += b.sum;
-        range.merge(b.range);
+/* Kernel 1: sums, counts and extremes. cache: [blocks, cols]. */
+template <typename T>
+static __global__ void __launch_bounds__(THREADS_MAX) sums_kernel(const T *x, int rows, int cols, int stride, BlockSums<T> *cache) {
+    __shared__ T sums[THREADS_MAX], counts[THREADS_MAX], lows[THREADS_MAX], highs[THREADS_MAX];
+    const int slot = (int)threadIdx.x, threads = (int)blockDim.x, id = (int)blockIdx.x * threads + slot, total = rows * cols;
+    T sum = 0, low = (T)__builtin_huge_val(), high = -(T)__builtin_huge_val();
+    int taken = 0;
+    if (id < stride) {
+        for (int i = id; i < total; i += stride) {
+            const T value = x[i];
+            sum += value;
+            low = min(low, value);
+            high = max(high, value);
+            taken++;
+        }
     }
-};
-template <typename A> struct Deviations {
-    A s[ORDER] = {}; /* s[p-1] = sum d^p */
-    __device__ void merge(const Deviations &b) {
-#pragma unroll
-        for (int p = 0; p < ORDER; p++) s[p] += b.s[p];
-    }
-};
-
-/* Threads whose numbers differ by cols have the same column: threads 0 to cols-1 get the sum over theirs. A thread that had no work
- * brings nothing, but brings it. */
-template <typename P> __device__ P add_columns(P own, size_t cols) {
-    DYN_SHARED(P, shared);
-    shared[threadIdx.x] = own;
+    T count = (T)taken;
+    sums[slot] = sum;
+    counts[slot] = count;
+    lows[slot] = low;
+    highs[slot] = high;
     __syncthreads();
-    if (threadIdx.x < cols)
-        for (size_t other = threadIdx.x + cols; other < blockDim.x; other += cols) own.merge(shared[other]);
-    return own;
+    if (slot >= cols) return;
+    for (int other = slot + cols; other < threads; other += cols) { /* those of the same column */
+        sum += sums[other];
+        count += counts[other];
+        low = min(low, lows[other]);
+        high = max(high, highs[other]);
+    }
+    cache[(int)blockIdx.x * cols + id % cols] = {sum, count, low, high};
 }
 
-template <typename T, typename A>
-static __global__ void __launch_bounds__(THREADS_MAX) sums_kernel(MomentsView<T> view, size_t stride, Sums<T, A> *partials) {
-    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, total = view.rows * view.cols;
-    A sum = 0;
-    Extremes<T> extremes;
-    if (i < stride) {
-#pragma unroll 4
-        for (size_t at = i; at < total; at += stride) {
-            const T x = view.x[at];
-            sum += (A)x;
-            extremes.push(x);
+/* Kernel 2, one block: thread c walks through what the blocks left of column c. */
+template <typename T>
+static __global__ void __launch_bounds__(THREADS_MAX)
+    means_kernel(const BlockSums<T> *cache, int blocks, int cols, T *mean, T *min_out, T *max_out) {
+    const int c = (int)threadIdx.x;
+    if (c >= cols) return;
+    T sum = 0, count = 0, low = (T)__builtin_huge_val(), high = -(T)__builtin_huge_val();
+    for (int block = 0; block < blocks; block++) {
+        const BlockSums<T> part = cache[block * cols + c];
+        if (part.count == 0) continue;
+        sum += part.sum;
+        count += part.count;
+        low = min(low, part.low);
+        high = max(high, part.high);
+    }
+    mean[c] = sum / count;
+    min_out[c] = low;
+    max_out[c] = high;
+}
+
+/* Kernel 3: powers of the distances from the mean. Threads, shared memory and cache as in kernel 1. */
+template <typename T>
+static __global__ void __launch_bounds__(THREADS_MAX)
+    powers_kernel(const T *x, const T *mean, int rows, int cols, int stride, BlockPowers<T> *cache) {
+    __shared__ T s1s[THREADS_MAX], s2s[THREADS_MAX], s3s[THREADS_MAX], s4s[THREADS_MAX], counts[THREADS_MAX];
+    const int slot = (int)threadIdx.x, threads = (int)blockDim.x, id = (int)blockIdx.x * threads + slot, total = rows * cols;
+    const int c = id % cols;
+    T s1 = 0, s2 = 0, s3 = 0, s4 = 0;
+    int taken = 0;
+    if (id < stride) {
+        for (int i = id; i < total; i += stride) {
+            const T d = x[i] - mean[c], d2 = d * d;
+            s1 += d;
+            s2 += d2;
+            s3 += d2 * d;
+            s4 += d2 * d2;
+            taken++;
         }
     }
-    const Sums<T, A> all = add_columns(Sums<T, A>{sum, extremes.done()}, view.cols);
-    if (threadIdx.x < view.cols) partials[blockIdx.x * view.cols + i % view.cols] = all;
-}
-
-template <typename T, typename A>
-static __global__ void __launch_bounds__(THREADS_MAX)
-    deviations_kernel(MomentsView<T> view, size_t stride, const A *means, Deviations<A> *partials) {
-    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, total = view.rows * view.cols;
-    Deviations<A> own;
-    if (i < stride) {
-        const A mean = means[i % view.cols];
-#pragma unroll 4
-        for (size_t at = i; at < total; at += stride) {
-            const A d = (A)view.x[at] - mean, d2 = d * d;
-            own.s[0] += d;
-            own.s[1] += d2;
-            own.s[2] += d2 * d;
-            own.s[3] += d2 * d2;
-        }
+    T count = (T)taken;
+    s1s[slot] = s1;
+    s2s[slot] = s2;
+    s3s[slot] = s3;
+    s4s[slot] = s4;
+    counts[slot] = count;
+    __syncthreads();
+    if (slot >= cols) return;
+    for (int other = slot + cols; other < threads; other += cols) {
+        s1 += s1s[other];
+        s2 += s2s[other];
+        s3 += s3s[other];
+        s4 += s4s[other];
+        count += counts[other];
     }
-    own = add_columns(own, view.cols);
-    if (threadIdx.x < view.cols) partials[blockIdx.x * view.cols + i % view.cols] = own;
+    cache[(int)blockIdx.x * cols + c] = {s1, s2, s3, s4, count};
 }
 
-/* One block: floor(threads / cols) threads share the partial results of a column. */
-template <typename P> __device__ P reduce_partials(const P *partials, size_t blocks, size_t cols) {
-    const size_t lanes = blockDim.x / cols, lane = threadIdx.x / cols;
-    P own;
-    if (lane < lanes)
-        for (size_t block = lane; block < blocks; block += lanes) own.merge(partials[block * cols + threadIdx.x % cols]);
-    return add_columns(own, cols);
+/* Kernel 4, one block: thread c adds what the blocks left of column c and makes its moments. delta = S1 / n is the error of the
+ * mean; it corrects S2, S3 and S4, but not the mean itself, as published. */
+template <typename T>
+static __global__ void __launch_bounds__(THREADS_MAX) moments_kernel(const BlockPowers<T> *cache, int blocks, MomentsView<T> view) {
+    const int c = (int)threadIdx.x, cols = (int)view.cols;
+    if (c >= cols) return;
+    T s1 = 0, s2 = 0, s3 = 0, s4 = 0, n = 0;
+    for (int block = 0; block < blocks; block++) {
+        const BlockPowers<T> part = cache[block * cols + c];
+        if (part.count == 0) continue;
+        s1 += part.s1;
+        s2 += part.s2;
+        s3 += part.s3;
+        s4 += part.s4;
+        n += part.count;
+    }
+    const T delta = s1 / n, delta2 = delta * delta;
+    const T m2 = s2 - n * delta2;
+    const T m3 = s3 - 3 * delta * s2 + 2 * n * delta2 * delta;
+    const T m4 = s4 - 4 * delta * s3 + 6 * delta2 * s2 - 3 * n * delta2 * delta2;
+    const T var = m2 / n, degenerate = view.zero_spread ? (T)0 : (T)__builtin_nan("");
+    view.out[OUT_VAR][c] = var;
+    view.out[OUT_SKEWNESS][c] = var <= 0 ? degenerate : m3 / n / (var * sqrt(var));
+    view.out[OUT_KURTOSIS][c] = var <= 0 ? degenerate : m4 / n / (var * var);
 }
 
-template <typename T, typename A>
-static __global__ void __launch_bounds__(THREADS_MAX)
-    means_kernel(MomentsView<T> view, const Sums<T, A> *partials, size_t blocks, A *means) {
-    const Sums<T, A> all = reduce_partials(partials, blocks, view.cols);
-    const size_t c = threadIdx.x;
-    if (c >= view.cols) return;
-    means[c] = (A)((double)all.sum / (double)view.rows);
-    view.out[OUT_MIN][c] = all.range.low;
-    view.out[OUT_MAX][c] = all.range.high;
+/* The launch that the published program derives from the device: enough blocks per SM for its threads and for its shared memory, if
+ * every block took all that a block may have; then the threads that an SM has for each of so many blocks, in whole warps. */
+struct Geometry {
+    int blocks_per_sm, blocks, threads;
+    int stride; /* threads that take part */
+};
+
+static Geometry geometry(const VariantArgs *args) {
+    const size_t warp = 32, cols = moments_cols(args);
+    const size_t by_threads = divide_up(device_sm_threads_max(), device_block_threads_max());
+    const size_t by_shared = divide_up(device_sm_shared_bytes(), device_attribute(cudaDevAttrMaxSharedMemoryPerBlock, 48 * 1024));
+    const size_t blocks_per_sm = by_threads > by_shared ? by_threads : by_shared;
+    const size_t threads = device_sm_threads_max() / blocks_per_sm / warp * warp, blocks = device_sm_count() * blocks_per_sm;
+    return {(int)blocks_per_sm, (int)blocks, (int)threads, (int)(blocks * threads / cols * cols)};
 }
 
-template <typename T, typename A>
-static __global__ void __launch_bounds__(THREADS_MAX)
-    moments_kernel(MomentsView<T> view, const Deviations<A> *partials, size_t blocks, const A *means) {
-    const Deviations<A> all = reduce_partials(partials, blocks, view.cols);
-    const size_t c = threadIdx.x;
-    if (c >= view.cols) return;
-    double sums[ORDER + 1];
-    for (int p = 1; p <= ORDER; p++) sums[p] = (double)all.s[p - 1];
-    moments_write(view, c, Central<double, ORDER>::about((double)means[c], (double)view.rows, sums),
-                  Range<T>{view.out[OUT_MIN][c], view.out[OUT_MAX][c]});
+static Status wait_for_device(void) {
+    TRY_CUDA(cudaDeviceSynchronize());
+    return STATUS_OK;
 }
 
-/* Scratch: means, then partial results [blocks, cols] of one pass after the other. */
-static size_t means_bytes(const VariantArgs *args) {
-    return divide_up(moments_cols(args) * sizeof(double), 256) * 256;
-}
-
-template <typename T, typename A> static Status launch_all(const VariantArgs *args) {
-    const Configuration c = configure(args);
+template <typename T> static Status launch_means(const VariantArgs *args, const Geometry &g, BlockSums<T> *cache) {
     const MomentsView<T> view = moments_view<T>(args);
-    const dim3 grid(c.blocks), block(c.threads);
-    const size_t sums_bytes = c.threads * sizeof(Sums<T, A>), deviations_bytes = c.threads * sizeof(Deviations<A>);
-    A *means = (A *)args->scratch;
-    Sums<T, A> *sums = (Sums<T, A> *)((char *)args->scratch + means_bytes(args));
-    Deviations<A> *deviations = (Deviations<A> *)sums;
-    const size_t blocks = c.blocks;
-    TRY(launch(sums_kernel<T, A>, {grid, block, sums_bytes, args->stream}, view, c.stride, sums));
-    TRY(launch(means_kernel<T, A>, {dim3(1), block, sums_bytes, args->stream}, view, (const Sums<T, A> *)sums, blocks, means));
-    TRY(launch(deviations_kernel<T, A>, {grid, block, deviations_bytes, args->stream}, view, c.stride, (const A *)means,
-               deviations));
-    return launch(moments_kernel<T, A>, {dim3(1), block, deviations_bytes, args->stream}, view, (const Deviations<A> *)deviations,
-                  blocks, (const A *)means);
+    TRY(launch(sums_kernel<T>, {dim3((unsigned)g.blocks), dim3((unsigned)g.threads), 0, args->stream}, view.x, (int)view.rows,
+               (int)view.cols, g.stride, cache));
+    TRY(wait_for_device());
+    TRY(launch(means_kernel<T>, {dim3(1), dim3((unsigned)g.threads), 0, args->stream}, (const BlockSums<T> *)cache, g.blocks,
+               (int)view.cols, view.out[OUT_MEAN], view.out[OUT_MIN], view.out[OUT_MAX]));
+    return wait_for_device();
 }
 
-static bool sums_in_double(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 || strcmp(params_text(args->tunables, "accumulate"), "f64") == 0;
+template <typename T> static Status launch_moments(const VariantArgs *args, const Geometry &g, BlockPowers<T> *cache) {
+    const MomentsView<T> view = moments_view<T>(args);
+    TRY(launch(powers_kernel<T>, {dim3((unsigned)g.blocks), dim3((unsigned)g.threads), 0, args->stream}, view.x,
+               (const T *)view.out[OUT_MEAN], (int)view.rows, (int)view.cols, g.stride, cache));
+    TRY(wait_for_device());
+    TRY(launch(moments_kernel<T>, {dim3(1), dim3((unsigned)g.threads), 0, args->stream}, (const BlockPowers<T> *)cache, g.blocks,
+               view));
+    return wait_for_device();
 }
 
-static size_t shared_bytes(const VariantArgs *args) {
-    return configure(args).threads * (sums_in_double(args) ? sizeof(Deviations<double>) : sizeof(Deviations<float>));
-}
-
-static size_t scratch_bytes(const VariantArgs *args) {
-    return means_bytes(args) + configure(args).blocks * moments_cols(args) * sizeof(Deviations<double>);
-}
-
-static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    const Configuration c = configure(args);
-    if (moments_cols(args) > c.threads)
-        return variant_refuse(reason, "cols=%zu: a block of %u threads has one for each column, and one block reduces all",
-                              moments_cols(args), c.threads);
-    if (moments_weighted(args)) return variant_refuse(reason, "weights: the published kernels have none");
-    if (moments_order(args) > ORDER) return variant_refuse(reason, "order=%d: the published kernels end at 4", moments_order(args));
-    if (c.threads > device_block_threads_max() || shared_bytes(args) > device_block_shared_max())
-        return variant_refuse(reason, "blocks of %u threads and %zu bytes of shared memory are more than the device allows",
-                              c.threads, shared_bytes(args));
-    return true;
+/* Allocate, two kernels with a wait after each, free; twice. */
+template <typename T> static Status launch_all(const VariantArgs *args) {
+    const Geometry g = geometry(args);
+    const size_t columns = (size_t)g.blocks * moments_cols(args);
+    VariantMemory *const memory = args->memory;
+    void *cache = NULL;
+    TRY(memory->allocate(memory, columns * sizeof(BlockSums<T>), args->stream, &cache));
+    const Status means = launch_means(args, g, (BlockSums<T> *)cache);
+    memory->release(memory, cache, args->stream);
+    TRY(means);
+    TRY(memory->allocate(memory, columns * sizeof(BlockPowers<T>), args->stream, &cache));
+    const Status moments = launch_moments(args, g, (BlockPowers<T> *)cache);
+    memory->release(memory, cache, args->stream);
+    return moments;
 }
 
 static Status run(const VariantArgs *args) {
-    if (args->problem->dtype == DTYPE_F64) return launch_all<double, double>(args);
-    return sums_in_double(args) ? launch_all<float, double>(args) : launch_all<float, float>(args);
+    return args->problem->dtype == DTYPE_F64 ? launch_all<double>(args) : launch_all<float>(args);
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    const Geometry g = geometry(args);
+    const size_t rows = moments_rows(args), cols = moments_cols(args);
+    if (cols > (size_t)g.threads)
+        return variant_refuse(reason, "cols=%zu: the published launch has %d threads per block here, and writes no more columns",
+                              cols, g.threads);
+    if (rows == 0) return variant_refuse(reason, "rows=0: the published kernels leave no statistics of no rows");
+    if (moments_weighted(args)) return variant_refuse(reason, "weights: the published kernels have none");
+    if (moments_order(args) > ORDER_MAX)
+        return variant_refuse(reason, "order=%d: the published kernels end at %d", moments_order(args), ORDER_MAX);
+    if (rows > ((size_t)INT_MAX - (size_t)g.stride) / cols)
+        return variant_refuse(reason, "rows=%zu cols=%zu: the published kernels count elements in 32 bits", rows, cols);
+    return true;
 }
 
 static Status configuration(const VariantArgs *args, LaunchNotes *out) {
-    const Configuration c = configure(args);
-    launch_note(out, "threads", c.threads);
-    launch_note(out, "blocks", c.blocks);
-    launch_note(out, "stride", (double)c.stride);
-    launch_note(out, "shared_bytes", (double)shared_bytes(args));
-    launch_note(out, "shared_bytes_per_thread", c.shared_bytes_per_thread);
-    launch_note(out, "registers_per_thread", c.registers_per_thread);
+    const Geometry g = geometry(args);
+    const size_t element = dtype_size(args->problem->dtype), shared = device_sm_shared_bytes() / (size_t)g.blocks_per_sm;
+    launch_note(out, "threads", g.threads);
+    launch_note(out, "blocks", g.blocks);
+    launch_note(out, "stride", g.stride);
+    launch_note(out, "shared_bytes", (double)(5 * THREADS_MAX * element)); /* of kernel 3, the larger */
+    launch_note(out, "shared_bytes_per_thread", (double)(shared / (size_t)g.threads));
+    launch_note(out, "registers_per_thread", (double)(device_sm_registers() / (size_t)g.threads));
     launch_note(out, "sm_count", (double)device_sm_count());
     return STATUS_OK;
 }
 
 RUNGS_VARIANT(moments, cuda_two_pass) = {
     .backend = BACKEND_CUDA,
-    .summary = "the published two-pass: four kernels, threads that stay on their column",
+    .summary = "as published: four kernels with allocations and waits between them, threads that stay on their column",
     .origin = "EgyipTomi425/statistics",
     .tunables = TUNABLES,
     .supports = supports,
-    .scratch_bytes = scratch_bytes,
     .run = run,
     .configuration = configuration,
 };

@@ -1,10 +1,16 @@
-/* Idea: cuda_two_pass_grid with sums as trees all the way: a thread adds no more than `leaf` rows, its block's threads make a tree,
- * so do the blocks: 8 results per thread and a tree, again and again. So float32 sums are nearly as good as double ones.
- * Traffic: as cuda_two_pass_grid, and one partial result per `leaf` ty rows and column, written and read once.
- * Rounding: chains of `leaf` additions, then about log2(rows / leaf) more: in the precision of the data by default.
+/* Idea: cuda_two_pass_grid with its sums as trees all the way: a thread adds no more than `leaf` rows, so a tall matrix has far
+ *   more chunks; the threads of a block make a tree, and so do the blocks: 8 results per thread and a tree, launch after launch,
+ *   until one row is left. Float32 sums are then nearly as good as double ones. The kernels are those of cuda_two_pass_grid; the
+ *   cut is another.
+ * Traffic: 2 reads of the matrix in loads of 16 bytes, 8 in flight per thread (the second an L2 hit where the matrix fits); a
+ *   partial result of 16 bytes (float data and sums, order 4) per column and leaf * ty rows, written and read once per pass. A
+ *   pass is 1 launch and 1 for every level of the tree over the blocks, which merges 256 rows of partial results into one (2048 of
+ *   a single column).
+ * Rounding: chains of `leaf` additions, then about log2(rows / leaf) more: in the precision of the data by default. Deviations
+ *   are scaled by a power of two per column where sums are in the precision of the data.
  * Limits: none.
- * Origin: the source's README, which discusses the tree and leaves it out; pairwise sums by Higham 1993. */
-#include "common/moments/two_pass.cuh"
+ * Origin: the README of EgyipTomi425/statistics, which discusses the tree and leaves it out; pairwise sums by Higham 1993. */
+#include "_lines.cuh"
 
 static const ParamSpec TUNABLES[] = {
     ACCUMULATE_TUNABLE("data"),
@@ -13,18 +19,377 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-static MomentsPlan plan_of(const VariantArgs *args, size_t pack) {
-    return plan_make(args, pack, 2, (size_t)params_int(args->tunables, "slab"), 0, (size_t)params_int(args->tunables, "leaf"));
+/* What the first pass leaves of every column. Arrays [cols]. */
+template <typename A> struct Means { A *mean, *weight, *scale; };
+
+/* First pass: of a part of a column. */
+template <typename T, typename A> struct SumPart {
+    A sum = 0, weight = 0; /* weight only if there are weights */
+    Range<T> range;
+    __device__ void merge(const SumPart &b) {
+        sum += b.sum;
+        weight += b.weight;
+        range.merge(b.range);
+    }
+};
+
+/* Second pass: of a part of a column. */
+template <typename A, int ORDER> struct PowerPart {
+    A s[ORDER] = {}; /* s[p-1] = sum w d^p */
+    __device__ void merge(const PowerPart &b) {
+#pragma unroll
+        for (int p = 0; p < ORDER; p++) s[p] += b.s[p];
+    }
+};
+
+template <typename T, typename A, bool WEIGHTED> struct SumColumn {
+    SumPart<T, A> all;
+    Extremes<T> extremes;
+
+    __device__ void push(T x, T w) {
+        all.sum += WEIGHTED ? (A)w * (A)x : (A)x;
+        if (WEIGHTED) all.weight += (A)w;
+        extremes.push(x);
+    }
+    __device__ SumPart<T, A> partial() {
+        all.range = extremes.done();
+        return all;
+    }
+};
+
+/* Deviations are scaled by a power of two where powers of the data could leave the range of A: not those of floats in double. */
+template <typename T, typename A> __host__ __device__ constexpr bool is_scaled() {
+    return sizeof(T) == sizeof(A);
 }
 
-using Grid = GridVariant<TwoPass, plan_of>;
+template <typename T, typename A, int ORDER, bool WEIGHTED> struct DeviationColumn {
+    A center, scale;
+    PowerPart<A, ORDER> all;
+
+    __device__ void init(const Means<A> &means, size_t c) {
+        center = means.mean[c];
+        if (is_scaled<T, A>()) scale = means.scale[c];
+    }
+    __device__ void push(T x, T w) {
+        const A distance = (A)x - center, d = is_scaled<T, A>() ? distance * scale : distance;
+        A term = WEIGHTED ? (A)w * d : d;
+        all.s[0] += term;
+#pragma unroll
+        for (int p = 1; p < ORDER; p++) all.s[p] += term *= d;
+    }
+};
+
+template <typename T, typename A, bool WEIGHTED>
+static __device__ void write_means(const MomentsView<T> &view, const Means<A> &means, size_t c, const SumPart<T, A> &all) {
+    const double weight = WEIGHTED ? (double)all.weight : (double)view.rows;
+    means.mean[c] = (A)((double)all.sum / weight);
+    means.weight[c] = (A)weight;
+    means.scale[c] = distance_scale<A>(all.range);
+    view.out[OUT_MIN][c] = all.range.low;
+    view.out[OUT_MAX][c] = all.range.high;
+}
+
+/* S1 corrects for the error of the mean. */
+template <typename T, typename A, int ORDER, bool WEIGHTED>
+static __device__ void write_column(const MomentsView<T> &view, const Means<A> &means, size_t c, const PowerPart<A, ORDER> &all) {
+    const double weight = WEIGHTED ? (double)means.weight[c] : (double)view.rows;
+    double sums[ORDER + 1];
+#pragma unroll
+    for (int p = 1; p <= ORDER; p++) sums[p] = (double)all.s[p - 1];
+    const double unit = is_scaled<T, A>() ? 1 / (double)means.scale[c] : 1;
+    Central<double, ORDER> exact = Central<double, ORDER>::about(0, weight, sums);
+    exact.mean = (double)means.mean[c] + exact.mean * unit;
+    moments_write(view, c, exact, Range<T>{view.out[OUT_MIN][c], view.out[OUT_MAX][c]}, unit);
+}
+
+/* First pass. partials: [chunks * fold, cols]. If that is one row, the means are written at once. */
+template <typename T, typename A, bool WEIGHTED>
+static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
+    sums_kernel(MomentsView<T> view, MomentsPlan plan, Means<A> means, SumPart<T, A> *partials) {
+    using Partial = SumPart<T, A>;
+    constexpr unsigned SIZE = Pack<T>::SIZE, LINES = WEIGHTED ? 4 : 8;
+    DYN_SHARED(Partial, shared); /* [SIZE][256] */
+    const MomentsPart part = part_of_thread<T>(plan);
+    if (part.works) {
+        SumColumn<T, A, WEIGHTED> column[SIZE];
+        unsigned row[SIZE]; /* of each element, within the line */
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) row[j] = line_row(plan, view.cols, part.offset + j);
+
+        size_t line = part.begin;
+        const size_t turn = plan.ty, stride = turn * plan.line;
+        const T *at = view.x + line * plan.line + part.offset;
+        Pack<T> batch[LINES];
+        for (; line + (LINES - 1) * turn < part.end; line += LINES * turn) {
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++, at += stride) batch[u] = pack_load(at);
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++) {
+#pragma unroll
+                for (unsigned j = 0; j < SIZE; j++)
+                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+            }
+        }
+        if (line < part.end) { /* the last few lines, fewer than LINES */
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++, at += stride)
+                if (line + u * turn < part.end) batch[u] = pack_load(at);
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++) {
+                if (line + u * turn >= part.end) continue;
+#pragma unroll
+                for (unsigned j = 0; j < SIZE; j++)
+                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+            }
+        }
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) {
+            Partial own = column[j].partial();
+            if (part.has_rest && part.offset + j < plan.rest) {
+                SumColumn<T, A, WEIGHTED> last;
+                last.push(view.x[plan.lines * plan.line + part.offset + j], line_weight<WEIGHTED>(view, plan, plan.lines, row[j]));
+                own.merge(last.partial());
+            }
+            shared[j * MOMENTS_THREADS + threadIdx.x] = own;
+        }
+    } else {
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) shared[j * MOMENTS_THREADS + threadIdx.x] = Partial();
+    }
+    merge_lanes<SIZE>(shared, plan.tx, plan.ty);
+    if (!part.works || part.y > 0) return;
+#pragma unroll
+    for (unsigned j = 0; j < SIZE; j++) {
+        const Partial &all = shared[j * MOMENTS_THREADS + threadIdx.x];
+        if (plan.chunks * plan.fold == 1)
+            write_means<T, A, WEIGHTED>(view, means, part.offset + j, all);
+        else
+            partials[part.chunk * plan.line + part.offset + j] = all;
+    }
+}
+
+/* in: [rows, cols]. Blocks: groups of tx columns x segments of rows. out: [segments, cols]; NULL: one segment, write the means. */
+template <typename T, typename A, bool WEIGHTED>
+static __global__ void __launch_bounds__(REDUCE_THREADS)
+    means_kernel(MomentsView<T> view, Means<A> means, const SumPart<T, A> *in, size_t rows, size_t segment, unsigned tx,
+                 SumPart<T, A> *out) {
+    using Partial = SumPart<T, A>;
+    DYN_SHARED(Partial, shared); /* [256] */
+    const size_t groups = (view.cols + tx - 1) / tx, at = blockIdx.x / groups;
+    const size_t c = blockIdx.x % groups * tx + threadIdx.x % tx;
+    const size_t segment_end = (at + 1) * segment, end = segment_end < rows ? segment_end : rows;
+    const unsigned y = threadIdx.x / tx, ty = REDUCE_THREADS / tx;
+    Partial all;
+    if (c < view.cols) {
+#pragma unroll 4
+        for (size_t row = at * segment + y; row < end; row += ty) all.merge(in[row * view.cols + c]);
+    }
+    shared[threadIdx.x] = all;
+    merge_lanes<1>(shared, tx, ty);
+    if (c >= view.cols || y > 0) return;
+    if (out)
+        out[at * view.cols + c] = shared[threadIdx.x];
+    else
+        write_means<T, A, WEIGHTED>(view, means, c, shared[threadIdx.x]);
+}
+
+/* Second pass. As sums_kernel, with powers of the deviations. */
+template <typename T, typename A, int ORDER, bool WEIGHTED>
+static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
+    powers_kernel(MomentsView<T> view, MomentsPlan plan, Means<A> means, PowerPart<A, ORDER> *partials) {
+    using Partial = PowerPart<A, ORDER>;
+    constexpr unsigned SIZE = Pack<T>::SIZE, LINES = ORDER > 4 && WEIGHTED ? 4 : 8;
+    DYN_SHARED(Partial, shared); /* [SIZE][256] */
+    const MomentsPart part = part_of_thread<T>(plan);
+    if (part.works) {
+        DeviationColumn<T, A, ORDER, WEIGHTED> column[SIZE];
+        unsigned row[SIZE];
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) {
+            row[j] = line_row(plan, view.cols, part.offset + j);
+            column[j].init(means, line_column(plan, view.cols, part.offset + j));
+        }
+
+        size_t line = part.begin;
+        const size_t turn = plan.ty, stride = turn * plan.line;
+        const T *at = view.x + line * plan.line + part.offset;
+        Pack<T> batch[LINES];
+        for (; line + (LINES - 1) * turn < part.end; line += LINES * turn) {
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++, at += stride) batch[u] = pack_load(at);
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++) {
+#pragma unroll
+                for (unsigned j = 0; j < SIZE; j++)
+                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+            }
+        }
+        if (line < part.end) {
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++, at += stride)
+                if (line + u * turn < part.end) batch[u] = pack_load(at);
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++) {
+                if (line + u * turn >= part.end) continue;
+#pragma unroll
+                for (unsigned j = 0; j < SIZE; j++)
+                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]));
+            }
+        }
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) {
+            Partial own = column[j].all;
+            if (part.has_rest && part.offset + j < plan.rest) {
+                DeviationColumn<T, A, ORDER, WEIGHTED> last;
+                last.init(means, (part.offset + j) % view.cols);
+                last.push(view.x[plan.lines * plan.line + part.offset + j], line_weight<WEIGHTED>(view, plan, plan.lines, row[j]));
+                own.merge(last.all);
+            }
+            shared[j * MOMENTS_THREADS + threadIdx.x] = own;
+        }
+    } else {
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) shared[j * MOMENTS_THREADS + threadIdx.x] = Partial();
+    }
+    merge_lanes<SIZE>(shared, plan.tx, plan.ty);
+    if (!part.works || part.y > 0) return;
+#pragma unroll
+    for (unsigned j = 0; j < SIZE; j++) {
+        const Partial &all = shared[j * MOMENTS_THREADS + threadIdx.x];
+        if (plan.chunks * plan.fold == 1)
+            write_column<T, A, ORDER, WEIGHTED>(view, means, part.offset + j, all);
+        else
+            partials[part.chunk * plan.line + part.offset + j] = all;
+    }
+}
+
+/* As means_kernel; the last launch writes the outputs. */
+template <typename T, typename A, int ORDER, bool WEIGHTED>
+static __global__ void __launch_bounds__(REDUCE_THREADS)
+    moments_kernel(MomentsView<T> view, Means<A> means, const PowerPart<A, ORDER> *in, size_t rows, size_t segment, unsigned tx,
+                   PowerPart<A, ORDER> *out) {
+    using Partial = PowerPart<A, ORDER>;
+    DYN_SHARED(Partial, shared); /* [256] */
+    const size_t groups = (view.cols + tx - 1) / tx, at = blockIdx.x / groups;
+    const size_t c = blockIdx.x % groups * tx + threadIdx.x % tx;
+    const size_t segment_end = (at + 1) * segment, end = segment_end < rows ? segment_end : rows;
+    const unsigned y = threadIdx.x / tx, ty = REDUCE_THREADS / tx;
+    Partial all;
+    if (c < view.cols) {
+#pragma unroll 4
+        for (size_t row = at * segment + y; row < end; row += ty) all.merge(in[row * view.cols + c]);
+    }
+    shared[threadIdx.x] = all;
+    merge_lanes<1>(shared, tx, ty);
+    if (c >= view.cols || y > 0) return;
+    if (out)
+        out[at * view.cols + c] = shared[threadIdx.x];
+    else
+        write_column<T, A, ORDER, WEIGHTED>(view, means, c, shared[threadIdx.x]);
+}
+
+static MomentsPlan plan_of(const VariantArgs *args) {
+    return plan_make(args, 0, (size_t)params_int(args->tunables, "leaf"));
+}
+
+/* Scratch: means, weights and scales, then the partial results of one pass after the other. */
+static size_t means_bytes(const VariantArgs *args, size_t element) {
+    return divide_up(3 * moments_cols(args) * element, 256) * 256;
+}
+
+template <typename T, typename A, bool WEIGHTED>
+static Status launch_means(const VariantArgs *args, const MomentsView<T> &view, const MomentsPlan &plan, const Means<A> &means) {
+    using Partial = SumPart<T, A>;
+    size_t rows = plan_partial_rows(plan);
+    Partial *in = (Partial *)((char *)args->scratch + means_bytes(args, sizeof(A))), *out = in + rows * view.cols;
+    TRY(launch(
+        sums_kernel<T, A, WEIGHTED>,
+        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), plan_shared_bytes(args, sizeof(Partial)), args->stream},
+        view, plan, means, in));
+    const unsigned tx = reduce_columns(view.cols);
+    const size_t segment = reduce_segment(view.cols), groups = divide_up(view.cols, tx);
+    while (rows > 1) {
+        const size_t segments = divide_up(rows, segment);
+        TRY(launch(means_kernel<T, A, WEIGHTED>,
+                   {dim3((unsigned)(groups * segments)), dim3(REDUCE_THREADS), REDUCE_THREADS * sizeof(Partial), args->stream},
+                   view, means, (const Partial *)in, rows, segment, tx, segments > 1 ? out : (Partial *)NULL));
+        Partial *const swap = in;
+        in = out;
+        out = swap;
+        rows = segments;
+    }
+    return STATUS_OK;
+}
+
+template <typename T, typename A, int ORDER, bool WEIGHTED>
+static Status launch_moments(const VariantArgs *args, const MomentsView<T> &view, const MomentsPlan &plan, const Means<A> &means) {
+    using Partial = PowerPart<A, ORDER>;
+    size_t rows = plan_partial_rows(plan);
+    Partial *in = (Partial *)((char *)args->scratch + means_bytes(args, sizeof(A))), *out = in + rows * view.cols;
+    TRY(launch(
+        powers_kernel<T, A, ORDER, WEIGHTED>,
+        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), plan_shared_bytes(args, sizeof(Partial)), args->stream},
+        view, plan, means, in));
+    const unsigned tx = reduce_columns(view.cols);
+    const size_t segment = reduce_segment(view.cols), groups = divide_up(view.cols, tx);
+    while (rows > 1) {
+        const size_t segments = divide_up(rows, segment);
+        TRY(launch(moments_kernel<T, A, ORDER, WEIGHTED>,
+                   {dim3((unsigned)(groups * segments)), dim3(REDUCE_THREADS), REDUCE_THREADS * sizeof(Partial), args->stream},
+                   view, means, (const Partial *)in, rows, segment, tx, segments > 1 ? out : (Partial *)NULL));
+        Partial *const swap = in;
+        in = out;
+        out = swap;
+        rows = segments;
+    }
+    return STATUS_OK;
+}
+
+template <typename T, typename A, int ORDER, bool WEIGHTED> static Status launch_all(const VariantArgs *args) {
+    const MomentsView<T> view = moments_view<T>(args);
+    const MomentsPlan plan = plan_of(args);
+    A *const mean = (A *)args->scratch;
+    const Means<A> means = {mean, mean + view.cols, mean + 2 * view.cols};
+    TRY((launch_means<T, A, WEIGHTED>(args, view, plan, means)));
+    return launch_moments<T, A, ORDER, WEIGHTED>(args, view, plan, means);
+}
+
+/* Order 5 is computed as 6. */
+template <typename T, typename A> static Status run_order(const VariantArgs *args) {
+    if (moments_order(args) > 4) return moments_weighted(args) ? launch_all<T, A, 6, true>(args) : launch_all<T, A, 6, false>(args);
+    return moments_weighted(args) ? launch_all<T, A, 4, true>(args) : launch_all<T, A, 4, false>(args);
+}
+
+static Status run(const VariantArgs *args) {
+    if (args->problem->dtype == DTYPE_F64) return run_order<double, double>(args);
+    return moments_in_double(args) ? run_order<float, double>(args) : run_order<float, float>(args);
+}
+
+/* Of the second pass; those of the first are smaller. */
+static size_t partial_bytes(const VariantArgs *args) {
+    if (moments_in_double(args)) return moments_order(args) > 4 ? sizeof(PowerPart<double, 6>) : sizeof(PowerPart<double, 4>);
+    return moments_order(args) > 4 ? sizeof(PowerPart<float, 6>) : sizeof(PowerPart<float, 4>);
+}
+static_assert(sizeof(SumPart<double, double>) <= sizeof(PowerPart<double, 4>) &&
+                  sizeof(SumPart<float, double>) <= sizeof(PowerPart<double, 4>) &&
+                  sizeof(SumPart<float, float>) <= sizeof(PowerPart<float, 4>),
+              "scratch for the second pass is enough for the first");
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    return means_bytes(args, moments_in_double(args) ? sizeof(double) : sizeof(float)) +
+           plan_scratch_bytes(plan_of(args), moments_cols(args), partial_bytes(args));
+}
+
+static Status configuration(const VariantArgs *args, LaunchNotes *out) {
+    return plan_notes(plan_of(args), plan_shared_bytes(args, partial_bytes(args)), out);
+}
 
 RUNGS_VARIANT(moments, cuda_two_pass_pairwise) = {
     .backend = BACKEND_CUDA,
     .summary = "corrected two-pass, sums as trees of short chains",
     .origin = "Higham 1993; the tree that the source leaves out",
     .tunables = TUNABLES,
-    .scratch_bytes = Grid::scratch_bytes,
-    .run = Grid::run,
-    .configuration = Grid::configuration,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+    .configuration = configuration,
 };

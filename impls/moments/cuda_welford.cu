@@ -1,10 +1,13 @@
-/* Idea: one read. Every thread updates mean and central moments with one value at a time; threads, blocks and chunks are merged by
- * Pebay's formulas, as torch does for the variance (moments/columns.cuh has the grid, moments/central.cuh the formulas).
- * Traffic: 1 read of the matrix; partial results beside it, 1% and less of a tall matrix.
- * Rounding: the mean of a thread's part is rounded at each value, so the error grows with |mean| / std, slowly: in double by default.
- * Limits: none. About 20 dependent operations per value and one division per line: double arithmetic, not memory, sets the pace.
+/* Idea: one read. Every thread updates mean and central moments of its columns with one value at a time (Welford), then threads,
+ *   blocks and chunks of rows are merged by Pebay's formulas (Central in _shared.cuh), as PyTorch does for the variance. Blocks
+ *   take slabs of columns x chunks of rows (_lines.cuh); a thread has 4 (float) or 2 (double) columns in registers, a block merges
+ *   its threads as a tree in shared memory, and a second kernel merges the chunks.
+ * Traffic: 1 read of the matrix in loads of 16 bytes, 8 in flight per thread; partial results of 56 bytes (float data, order 4)
+ *   per column and chunk, 1% or less of a tall matrix. 2 launches; 1 if there is a single chunk of whole rows.
+ * Rounding: the mean of a thread's part is rounded at each value, so errors grow slowly with |mean| / std: in double by default.
+ * Limits: none. About 20 dependent operations per value and one division per line: double arithmetic is the limit, not memory.
  * Origin: Welford 1962; higher moments by Terriberry 2007, merging by Pebay 2008. */
-#include "common/moments/one_read.cuh"
+#include "_lines.cuh"
 
 static const ParamSpec TUNABLES[] = {
     ACCUMULATE_TUNABLE("f64"),
@@ -13,12 +16,181 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-static MomentsPlan plan_of(const VariantArgs *args, size_t pack) {
-    return plan_make(args, pack, 2, (size_t)params_int(args->tunables, "slab"), (size_t)params_int(args->tunables, "chunks"), 0);
+/* One column of a thread while values arrive. */
+template <typename T, typename A, int ORDER, bool WEIGHTED> struct WelfordColumn {
+    Central<A, ORDER> moments;
+    Extremes<T> extremes;
+
+    /* inverse: 1 / number of values, this one included; with weights it is not used. */
+    __device__ void push(T x, T w, A inverse) {
+        if (WEIGHTED) moments.weight += (A)w;
+        const A share = WEIGHTED ? (A)w / moments.weight : inverse;
+        moments.template join<true>((A)x - moments.mean, (A)w, 0, share, NULL);
+        extremes.push(x);
+    }
+    /* Its center stays 0. */
+    __device__ CentralPartial<T, A, ORDER> partial(size_t count) const {
+        CentralPartial<T, A, ORDER> all;
+        all.moments = moments;
+        all.range = extremes.done();
+        if (!WEIGHTED) all.moments.weight = (A)count;
+        return all;
+    }
+};
+
+/* partials: [chunks * fold, cols]. If that is one row, the outputs are written at once. */
+template <typename T, typename A, int ORDER, bool WEIGHTED>
+static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
+    rows_kernel(MomentsView<T> view, MomentsPlan plan, CentralPartial<T, A, ORDER> *partials) {
+    using Partial = CentralPartial<T, A, ORDER>;
+    constexpr unsigned SIZE = Pack<T>::SIZE, LINES = (ORDER > 4 ? 4 : 8) / (WEIGHTED ? 2 : 1);
+    DYN_SHARED(Partial, shared); /* [SIZE][256] */
+    const MomentsPart part = part_of_thread<T>(plan);
+    if (part.works) {
+        WelfordColumn<T, A, ORDER, WEIGHTED> column[SIZE];
+        unsigned row[SIZE]; /* of each element, within the line */
+        size_t count = 0;   /* lines taken. An integer: a float counts exactly only to 2^24 */
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) row[j] = line_row(plan, view.cols, part.offset + j);
+
+        size_t line = part.begin;
+        const size_t turn = plan.ty, stride = turn * plan.line;
+        const T *at = view.x + line * plan.line + part.offset;
+        Pack<T> batch[LINES];
+        for (; line + (LINES - 1) * turn < part.end; line += LINES * turn) {
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++, at += stride) batch[u] = pack_load(at);
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++) {
+                count++;
+                const A inverse = WEIGHTED ? 0 : 1 / (A)count; /* one division serves all columns of the thread */
+#pragma unroll
+                for (unsigned j = 0; j < SIZE; j++)
+                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]), inverse);
+            }
+        }
+        if (line < part.end) { /* the last few lines, fewer than LINES */
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++, at += stride)
+                if (line + u * turn < part.end) batch[u] = pack_load(at);
+#pragma unroll
+            for (unsigned u = 0; u < LINES; u++) {
+                if (line + u * turn >= part.end) continue;
+                count++;
+                const A inverse = WEIGHTED ? 0 : 1 / (A)count;
+#pragma unroll
+                for (unsigned j = 0; j < SIZE; j++)
+                    column[j].push(batch[u].v[j], line_weight<WEIGHTED>(view, plan, line + u * turn, row[j]), inverse);
+            }
+        }
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) {
+            Partial own = column[j].partial(count);
+            if (part.has_rest && part.offset + j < plan.rest) {
+                WelfordColumn<T, A, ORDER, WEIGHTED> last;
+                last.push(view.x[plan.lines * plan.line + part.offset + j], line_weight<WEIGHTED>(view, plan, plan.lines, row[j]),
+                          1);
+                own.merge(last.partial(1));
+            }
+            shared[j * MOMENTS_THREADS + threadIdx.x] = own;
+        }
+    } else {
+#pragma unroll
+        for (unsigned j = 0; j < SIZE; j++) shared[j * MOMENTS_THREADS + threadIdx.x] = Partial();
+    }
+    merge_lanes<SIZE>(shared, plan.tx, plan.ty);
+    if (!part.works || part.y > 0) return;
+#pragma unroll
+    for (unsigned j = 0; j < SIZE; j++) {
+        const Partial &all = shared[j * MOMENTS_THREADS + threadIdx.x];
+        if (plan.chunks * plan.fold == 1)
+            central_write(view, part.offset + j, all);
+        else
+            partials[part.chunk * plan.line + part.offset + j] = all;
+    }
 }
 
-template <typename T, typename A, int ORDER, bool WEIGHTED> using Method = OnePass<WelfordPass<T, A, ORDER, WEIGHTED>>;
-using Grid = GridVariant<Method, plan_of>;
+/* in: [rows, cols]. Blocks: groups of tx columns x segments of rows. out: [segments, cols]; NULL: one segment, write the outputs.
+ */
+template <typename T, typename A, int ORDER>
+static __global__ void __launch_bounds__(REDUCE_THREADS)
+    reduce_kernel(MomentsView<T> view, const CentralPartial<T, A, ORDER> *in, size_t rows, size_t segment, unsigned tx,
+                  CentralPartial<T, A, ORDER> *out) {
+    using Partial = CentralPartial<T, A, ORDER>;
+    DYN_SHARED(Partial, shared); /* [256] */
+    const size_t groups = (view.cols + tx - 1) / tx, at = blockIdx.x / groups;
+    const size_t c = blockIdx.x % groups * tx + threadIdx.x % tx;
+    const size_t segment_end = (at + 1) * segment, end = segment_end < rows ? segment_end : rows;
+    const unsigned y = threadIdx.x / tx, ty = REDUCE_THREADS / tx;
+    Partial all;
+    if (c < view.cols) {
+#pragma unroll 4
+        for (size_t row = at * segment + y; row < end; row += ty) all.merge(in[row * view.cols + c]);
+    }
+    shared[threadIdx.x] = all;
+    merge_lanes<1>(shared, tx, ty);
+    if (c >= view.cols || y > 0) return;
+    if (out)
+        out[at * view.cols + c] = shared[threadIdx.x];
+    else
+        central_write(view, c, shared[threadIdx.x]);
+}
+
+static MomentsPlan plan_of(const VariantArgs *args) {
+    return plan_make(args, (size_t)params_int(args->tunables, "chunks"), 0);
+}
+
+template <typename T, typename A, int ORDER, bool WEIGHTED> static Status launch_all(const VariantArgs *args) {
+    using Partial = CentralPartial<T, A, ORDER>;
+    const MomentsView<T> view = moments_view<T>(args);
+    const MomentsPlan plan = plan_of(args);
+    size_t rows = plan_partial_rows(plan);
+    Partial *in = (Partial *)args->scratch, *out = in + rows * view.cols;
+    TRY(launch(
+        rows_kernel<T, A, ORDER, WEIGHTED>,
+        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), plan_shared_bytes(args, sizeof(Partial)), args->stream},
+        view, plan, in));
+    const unsigned tx = reduce_columns(view.cols);
+    const size_t segment = reduce_segment(view.cols), groups = divide_up(view.cols, tx);
+    while (rows > 1) {
+        const size_t segments = divide_up(rows, segment);
+        TRY(launch(reduce_kernel<T, A, ORDER>,
+                   {dim3((unsigned)(groups * segments)), dim3(REDUCE_THREADS), REDUCE_THREADS * sizeof(Partial), args->stream},
+                   view, (const Partial *)in, rows, segment, tx, segments > 1 ? out : (Partial *)NULL));
+        Partial *const swap = in;
+        in = out;
+        out = swap;
+        rows = segments;
+    }
+    return STATUS_OK;
+}
+
+/* Order 5 is computed as 6. */
+template <typename T, typename A> static Status run_order(const VariantArgs *args) {
+    if (moments_order(args) > 4) return moments_weighted(args) ? launch_all<T, A, 6, true>(args) : launch_all<T, A, 6, false>(args);
+    return moments_weighted(args) ? launch_all<T, A, 4, true>(args) : launch_all<T, A, 4, false>(args);
+}
+
+static Status run(const VariantArgs *args) {
+    if (args->problem->dtype == DTYPE_F64) return run_order<double, double>(args);
+    return moments_in_double(args) ? run_order<float, double>(args) : run_order<float, float>(args);
+}
+
+static size_t partial_bytes(const VariantArgs *args) {
+    const bool high = moments_order(args) > 4;
+    if (args->problem->dtype == DTYPE_F64)
+        return high ? sizeof(CentralPartial<double, double, 6>) : sizeof(CentralPartial<double, double, 4>);
+    if (moments_in_double(args)) return high ? sizeof(CentralPartial<float, double, 6>) : sizeof(CentralPartial<float, double, 4>);
+    return high ? sizeof(CentralPartial<float, float, 6>) : sizeof(CentralPartial<float, float, 4>);
+}
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    return plan_scratch_bytes(plan_of(args), moments_cols(args), partial_bytes(args));
+}
+
+static Status configuration(const VariantArgs *args, LaunchNotes *out) {
+    return plan_notes(plan_of(args), plan_shared_bytes(args, partial_bytes(args)), out);
+}
 
 RUNGS_VARIANT(moments, cuda_welford) = {
     .backend = BACKEND_CUDA,
@@ -26,7 +198,7 @@ RUNGS_VARIANT(moments, cuda_welford) = {
     .origin = "Welford 1962; Terriberry 2007; Pebay 2008",
     .tunables = TUNABLES,
     .bound = "updating",
-    .scratch_bytes = Grid::scratch_bytes,
-    .run = Grid::run,
-    .configuration = Grid::configuration,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+    .configuration = configuration,
 };

@@ -1,6 +1,6 @@
-/* cpu.h - what the CPU variants of moments share: the case as they see it, and what comes last, one column's outputs. */
-#ifndef RUNGS_IMPLS_MOMENTS_CPU_H
-#define RUNGS_IMPLS_MOMENTS_CPU_H
+/* _shared.h - what the CPU variants of moments share: the case as they see it, and the outputs of a finished column. */
+#ifndef RUNGS_IMPLS_MOMENTS_SHARED_H
+#define RUNGS_IMPLS_MOMENTS_SHARED_H
 
 #include "variant.h"
 
@@ -18,9 +18,9 @@ typedef struct MomentsJob {
     const void *weights; /* [rows]; NULL: all 1 */
     bool f32;
     size_t rows, cols;
-    int order;         /* of the outputs wanted: 4 to 6 */
-    int powers;        /* of the sums taken: 4 or 6 */
-    double degenerate; /* skewness and so on of a column whose elements are all the same */
+    int order;         /* highest order among the outputs: 4 to 6 */
+    int powers;        /* powers that are summed: 4 or 6 */
+    double degenerate; /* skewness and higher of a constant column */
     Array *out;
 } MomentsJob;
 
@@ -43,7 +43,7 @@ ALWAYS_INLINE double moments_element(const void *x, size_t i, bool f32) {
 }
 
 /* From sums of powers about one point to those about that point - h, in place: s[0] is the weight, s[1] the sum of deviations.
- * Written out, so that loops over columns become vectors. */
+ * Written out, so that the compiler vectorises loops over columns. */
 ALWAYS_INLINE void moments_shift(double *s, double h, int powers) {
     if (powers > 4) {
         s[6] += h * (6 * s[5] + h * (15 * s[4] + h * (20 * s[3] + h * (15 * s[2] + h * (6 * s[1] + h * s[0])))));
@@ -55,7 +55,7 @@ ALWAYS_INLINE void moments_shift(double *s, double h, int powers) {
     s[1] += h * s[0];
 }
 
-/* What a variant knows of one column. nan: it holds one; then the rest need not be anything. */
+/* The result for one column. nan: the column holds a NaN; then the other fields are not used. */
 typedef struct MomentsColumn {
     double mean, min, max;
     double central[POWERS_MAX + 1]; /* [2 .. powers]: mean of (x - mean)^p */
@@ -69,7 +69,7 @@ static inline void moments_put(const MomentsJob *job, int output, size_t c, doub
         ((double *)job->out[output].data)[c] = value;
 }
 
-/* The outputs of column c. NaN, infinities and columns whose elements are all the same are settled here. */
+/* Writes the outputs of column c, with the special cases: NaN, infinities, constant columns. */
 static inline void moments_finish(const MomentsJob *job, size_t c, const MomentsColumn *column) {
     static const int outputs[] = {[3] = MOMENTS_SKEWNESS, [4] = MOMENTS_KURTOSIS, [5] = MOMENTS_M5, [6] = MOMENTS_M6};
     const bool nan = column->nan || job->rows == 0, low = column->min == -INFINITY, high = column->max == INFINITY;
