@@ -1,10 +1,10 @@
-/* Idea: one element after the other. The old mean keeps its share of the total weight, the new element takes the rest; the spread
- *   and the bias correction of a variance are blended likewise (ewm_step in _steps.h).
+/* Idea: one element after the other. The old mean keeps its share of the total weight, the new element takes the rest; the
+ *   spread and the bias correction of a variance are blended likewise (ewm_step in _steps.h).
  * Traffic: each element is read once, each output written once; one thread.
- * Rounding: in double for both dtypes. A step adds an error of a few units in the last place of its mean or spread, and that error
- *   decays as fast as the elements do. A variance is blended from variances, it is no difference of squares.
- * Limits: each step waits for the one before it: one division and about four dependent operations per element. The variance of
- *   elements so far apart that their squares overflow is inf.
+ * Rounding: in double for both dtypes. A step adds an error of a few units in the last place of its mean or spread, and that
+ *   error decays as fast as the elements do. A variance is blended from variances, it is no difference of squares.
+ * Limits: each step waits for the one before it: two divisions, and a chain of about five operations from one mean to the next.
+ *   The variance of elements so far apart that their squares overflow is inf.
  * Origin: pandas/_libs/window/aggregations.pyx (ewm, ewmcov), with the bias correction in a form without cancellation. */
 #include "_steps.h"
 

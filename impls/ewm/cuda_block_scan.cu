@@ -1,13 +1,13 @@
-/* Idea: three kernels. aggregate: each block puts its elements together into one state. scan_aggregates: one block scans the states
- * of all blocks. output: each block scans its elements again, starting from the state before it. A thread owns 15 consecutive
- * elements, which the block stages in shared memory, so that global reads and writes are coalesced. The log-stage rung moves two
- * states of every element per stage; here a state leaves the block once per 3840 elements.
- * Traffic: 2n reads, n writes, and one state (16 to 80 bytes) for every block: written by the first kernel, read and written by the second,
- *   read by the third. Shared memory: 30 KiB in f64, 15 KiB in f32 at 256 threads, and a state for each of 32 warps.
+/* Idea: three kernels. aggregate: each block puts its elements together into one state. scan_aggregates: one block scans the
+ *   states of all blocks. output: each block scans its elements again, starting from the state before it. A thread owns 15
+ *   consecutive elements, which the block stages in shared memory, so that global reads and writes are coalesced. The log-stage
+ *   rung moves two states of every element per stage; here a state leaves the block once per 3840 elements.
+ * Traffic: 2n reads, n writes, and one state (16 to 80 bytes) for every block: written by the first kernel, read and written by
+ *   the second, read by the third. Shared memory: 30 KiB in f64, 15 KiB in f32 at 256 threads, and a state for each of 32 warps.
  * Rounding: chains of 15 elements, joined by trees over lanes, warps and blocks; doubles for both dtypes.
  * Limits: none.
- * Origin: scan-then-propagate, Sengupta, Harris, Zhang and Owens 2007 ("Scan primitives for GPU computing"); the affine operator by
- *   Blelloch 1990 ("Prefix sums and their applications", 1.4.1); weighted moments by West 1979. */
+ * Origin: scan-then-propagate, Sengupta, Harris, Zhang and Owens 2007 ("Scan primitives for GPU computing"); the affine operator
+ *   by Blelloch 1990 ("Prefix sums and their applications", 1.4.1); weighted moments by West 1979. */
 #include "_shared.cuh"
 
 enum { THREADS_MAX = 512, TOP_THREADS = 512 };

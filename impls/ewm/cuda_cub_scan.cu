@@ -1,9 +1,9 @@
 /* Idea: one call of cub::DeviceScan. Its input iterator makes a state of each element, its operator merges states, its output
- *   iterator makes an output of each state. So no state of an element is ever in memory, and CUB's decoupled look-back reads each
- *   element once where the block scan reads it twice.
+ *   iterator makes an output of each state. So no state of an element is ever in memory, and CUB's decoupled look-back reads
+ *   each element once where the block scan reads it twice.
  * Traffic: n reads, n writes, and CUB's tile descriptors (a state and a flag per tile).
- * Rounding: trees whose shape CUB chooses at run time, by the order in which blocks finish: the last bits may differ from run to run.
- *   Doubles for both dtypes.
+ * Rounding: trees whose shape CUB chooses at run time, by the order in which blocks finish: the last bits may differ from run to
+ *   run. Doubles for both dtypes.
  * Limits: none. States are large (16 to 80 bytes), so CUB gives few elements to a thread.
  * Origin: Merrill and Garland 2016 ("Single-pass parallel prefix scan with decoupled look-back"), in CUB; the affine operator by
  *   Blelloch 1990. */

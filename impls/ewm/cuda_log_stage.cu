@@ -1,8 +1,9 @@
-/* Idea: Hillis and Steele. A begin kernel makes every element a state of its own. Stage k merges each state with the one 2^k before
- * it, from one array into another and back, for k = 0 .. ceil(log2 n) - 1. An end kernel turns states into outputs. One thread per
- *   element in every kernel, ceil(log2 n) + 2 kernels in all. Its work is n log2 n merges, where the block scan needs about 2n.
- * Traffic: n reads and one state written (begin); 2 reads and 1 write of a state (16 to 80 bytes) per element and stage; one state read
- *   and n writes (end). At n = 1e8 in the cheapest mode: 27 stages of 4.8 GB.
+/* Idea: Hillis and Steele. A begin kernel makes every element a state of its own. Stage k merges each state with the one 2^k
+ *   before it, from one array into another and back, for k = 0 .. ceil(log2 n) - 1. An end kernel turns states into outputs. One
+ *   thread per element in every kernel, ceil(log2 n) + 2 kernels in all. Its work is n log2 n merges, where the block scan needs
+ *   about 3n.
+ * Traffic: n reads and one state written (begin); 2 reads and 1 write of a state (16 to 80 bytes) per element and stage; one
+ *   state read and n writes (end). At n = 1e8 in the cheapest mode: 27 stages of 4.8 GB.
  * Rounding: trees of depth log2(n); doubles for both dtypes.
  * Limits: two states for every element must fit into memory: 32 n bytes in the cheapest mode, 160 n in the most general.
  * Origin: Hillis and Steele 1986 ("Data parallel algorithms"), as the log-stage recurrences of PyTorch users do it; the affine

@@ -1,25 +1,28 @@
-/* Idea: as published. The mean leaves out everything older than a window of 10 spans, which has q^(10 span) = 2e-9 of the weight.
- *   A block of 64 threads makes 64 x 48 consecutive outputs. It stages their inputs, and the window - 1 inputs before them, in
- * shared memory as doubles; then each thread makes 48 consecutive outputs by itself. The first one sums its whole window, newest
- * element first: sum of q^j x[i-j] and, as a second independent accumulation, sum of q^j. Each further output drops the element
- * that leaves the window (with weight q^(window-1) = lam / q, a division), decays the sum, adds the new element and divides by the
- * sum of weights. One output thus costs window / 48 + 2 multiply-adds instead of the window's length, and two divisions. The next
- * rungs: cuda_truncated_tile_closed_form saves a division and the second accumulation; the scans need no window at all.
- * Traffic: 1 + window / 3072 reads and 1 write per output, 1.98 reads at span 300. Shared memory: (3072 + window - 1) x 8 bytes per block,
- *   48,568 at span 300, 4 blocks of 64 threads per SM of 228 KiB; window / 48 + 2 shared reads per output. The lanes of a warp read
- *   and store 48 elements apart: 384 bytes, so all 16 lanes of a half-warp read from the same pair of banks, and stores are not
- *   coalesced.
- * Rounding: in double for both dtypes, chains of window + 48 steps; what leaves is subtracted. Hence, and for what is left out, the bound
- *   "truncated". A NaN or inf stays in the thread's sum to the end of its 48 outputs and is forgotten by the threads whose window
- * is past it: where there is one, this fails, and nan=decay is right only for inputs without one.
- * Limits: means with adjust=true of one series. The staged elements must fit into 48 KiB, which is what a launch gets that does not ask
- *   for more: span <= 307 at 64 x 48. span = 1 (alpha = 1, q = 0) makes lam / q = 0 / 0 once the window of 10 is full. min_periods
- * <= 10 span, counted within the window. The original also stages all 48 KiB for an array shorter than the window.
- * Origin: "Adding the rolling and ewm functions to cuDF" (class Ewm). Ours: alpha, com and halflife as well as span, min_periods from 1, NaN
- *   as well as inf before it, sizes checked before the launch instead of failing in it. */
+/* Idea: as published. The mean leaves out everything older than a window of 10 spans, which has q^(10 span) = 2e-9 of the
+ *   weight. A block of 64 threads makes 64 x 48 consecutive outputs. It stages their inputs, and the window - 1 inputs before
+ *   them, in shared memory as doubles; then each thread makes 48 consecutive outputs by itself. The first one sums its whole
+ *   window, newest element first: sum of q^j x[i-j] and, as a second independent accumulation, sum of q^j. Each further output
+ *   drops the element that leaves the window (with weight q^(window-1) = lam / q, a division), decays the sum, adds the new
+ *   element and divides by the sum of weights. One output thus costs window / 48 + 2 multiply-adds instead of the window's
+ *   length, and two divisions. The next rungs: cuda_truncated_tile_closed_form saves a division and the second accumulation; the
+ *   scans need no window at all.
+ * Traffic: 1 + window / 3072 reads and 1 write per output, 1.98 reads at span 300. Shared memory: (3072 + window - 1) x 8 bytes
+ *   per block, 48,568 at span 300, 4 blocks of 64 threads per SM of 228 KiB; window / 48 + 2 shared reads per output. The lanes
+ *   of a warp read and store 48 elements apart: 384 bytes, so all 16 lanes of a half-warp read from the same pair of banks, and
+ *   stores are not coalesced.
+ * Rounding: in double for both dtypes, chains of window + 48 steps; what leaves is subtracted. Hence, and for what is left out,
+ *   the bound "truncated". A NaN or inf stays in the thread's sum to the end of its 48 outputs and is forgotten by the threads
+ *   whose window is past it: where there is one, this fails, and nan=decay is right only for inputs without one.
+ * Limits: means with adjust=true of one series. The staged elements must fit into 48 KiB, which is what a launch gets that does
+ *   not ask for more: span <= 307 at 64 x 48. span = 1 (alpha = 1, q = 0) makes lam / q = 0 / 0 once the window of 10 is full.
+ *   min_periods <= 10 span, counted within the window. Shared memory depends on the window, not on n: span 308 is refused for a
+ *   short array, too.
+ * Origin: "Adding the rolling and ewm functions to cuDF" (class Ewm). Ours: alpha, com and halflife as well as span, min_periods
+ *   from 1, NaN as well as inf before it, sizes checked before the launch instead of failing in it. */
 #include "_shared.cuh"
 
-enum { THREADS_MAX = 1024, SHARED_BYTES_MAX = 48 * 1024 };
+enum { THREADS_MAX = 1024 };
+constexpr int SHARED_BYTES_MAX = 48 * 1024;
 
 struct Window {
     unsigned length; /* elements, the present one included */
@@ -35,7 +38,7 @@ static __global__ void __launch_bounds__(THREADS_MAX) truncated_tile_kernel(cons
     const size_t block_first = (size_t)blockIdx.x * blockDim.x * tile;
     DYN_SHARED(double, staged); /* staged[k] = x[block_first + k - before], where the array has that element */
 
-    /* The block's own elements, `tile` coalesced loads. The barrier in the loop is the original's; none is needed before the last.
+    /* The block's own elements in `tile` coalesced loads. The barrier in the loop is the original's; only the last one is needed.
      */
     for (unsigned j = 0; j < tile; j++) {
         const unsigned k = j * blockDim.x + threadIdx.x;

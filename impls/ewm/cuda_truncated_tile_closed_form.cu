@@ -1,21 +1,23 @@
-/* Idea: the published tile (cuda_truncated_tile) for every mode. Four things differ from it:
- *   - the sum of the weights has a closed form: it is not accumulated, and an output costs one division where the published update
- * has two. What leaves the window is dropped with the constant factor q^window.
+/* Idea: the published tile (cuda_truncated_tile) for every mode. As published, a block stages the inputs of 64 threads x 48
+ *   outputs and the window of 10 spans before them: what is older has q^(10 span) = 2e-9 of the weight. A thread sums the window
+ *   of its first output; every further output decays the sum, adds one element and drops the one that leaves. Four things
+ *   differ:
+ *   - the sum of the weights has a closed form: it is not accumulated, and an output costs one division where the published
+ *     update has two. What leaves the window is dropped with the constant factor q^window.
  *   - elements are staged and summed in the dtype of the case: half the shared memory in f32.
- *   - the staging loop has one barrier, not one for each of its `tile` turns, and the block may have all 227 KiB of shared memory.
- *   - variances, and means of blocks that hold a NaN if nan=decay, come from the state of the scans (_shared.cuh): a thread pushes
- * the window of its first output and goes on from there. Segments and adjust=false are part of the running sum. As published, a
- * block stages the inputs of 64 threads x 48 outputs and the window of 10 spans before them: what is older has q^(10 span) = 2e-9
- * of the weight. A thread sums the window of its first output; every further output decays the sum, adds one element and drops the
- * one that leaves.
- * Traffic: 1 + window / (threads tile) reads and 1 write per output. Shared memory: window / tile + 2 reads per output; the lanes of a
- *   warp read one tile apart, so an even tile makes their banks conflict (tile=47 does not) and stores are not coalesced.
- * Rounding: in the dtype of the case; what leaves is subtracted. Hence, and for what is left out, the bound "truncated". An inf or NaN
- *   is forgotten when it leaves the window, or leaves a NaN behind when it is dropped: where there is one, this fails.
- * Limits: window + threads tile inputs must fit into 227 KiB: span <= 2598 in f64, 5504 in f32. min_periods <= 10 span, and counted
- *   within the window: with NaN inputs it may not be reached. If all elements of a window are NaN, the value before is lost; if all
- *   but one are, a variance is. Sums overflow where |x| / alpha is beyond the dtype: in f32 above 3.4e38.
- * Origin: "Adding the rolling and ewm functions to cuDF" (class Ewm; segments as in the later PEwm); closed form and modes are ours. */
+ *   - the staging loop has one barrier, not one for each of its `tile` turns, and the block may have 227 KiB of shared memory.
+ *   - variances, and means of blocks that hold a NaN if nan=decay, come from the state of the scans (_shared.cuh): a thread
+ *     pushes the window of its first output and goes on from there. Segments and adjust=false are part of the running sum.
+ * Traffic: 1 + window / (threads tile) reads and 1 write per output. Shared memory: window / tile + 2 reads per output; the
+ *   lanes of a warp read one tile apart, so an even tile makes their banks conflict (tile=47 does not) and stores are not
+ *   coalesced.
+ * Rounding: in the dtype of the case; what leaves is subtracted. Hence, and for what is left out, the bound "truncated". An inf
+ *   or NaN is forgotten when it leaves the window, or leaves a NaN behind when it is dropped: where there is one, this fails.
+ * Limits: window + threads tile inputs must fit into 227 KiB: span <= 2598 in f64, 5504 in f32. min_periods <= 10 span, and
+ *   counted within the window: with NaN inputs it may not be reached. If all elements of a window are NaN, the value before is
+ *   lost; if all but one are, a variance is. Sums overflow where |x| / alpha is beyond the dtype: in f32 above 3.4e38.
+ * Origin: "Adding the rolling and ewm functions to cuDF" (class Ewm; segments as in the later PEwm); closed form and modes are
+ *   ours. */
 #include "_shared.cuh"
 #include "common/device_limits.cuh"
 
