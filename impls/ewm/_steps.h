@@ -8,7 +8,6 @@
 
 #include "_shared.h"
 
-#include <float.h>
 #include <stdint.h>
 
 typedef struct EwmState {
