@@ -7,9 +7,9 @@
  *   length, and two divisions. The next rungs: cuda_truncated_tile_closed_form saves a division and the second accumulation; the
  *   scans need no window at all.
  * Traffic: 1 + window / 3072 reads and 1 write per output, 1.98 reads at span 300. Shared memory: (3072 + window - 1) x 8 bytes
- *   per block, 48,568 at span 300, 4 blocks of 64 threads per SM of 228 KiB; window / 48 + 2 shared reads per output. The lanes
- *   of a warp read and store 48 elements apart: 384 bytes, so all 16 lanes of a half-warp read from the same pair of banks, and
- *   stores are not coalesced.
+ *   per block, 48,568 at span 300, 39 registers per thread; 4 blocks of 64 threads per SM of 228 KiB. window / 48 + 2 shared
+ *   reads per output. The lanes of a warp read and store 48 elements apart: 384 bytes, so all 16 lanes of a half-warp read from
+ *   the same pair of banks, and stores are not coalesced.
  * Rounding: in double for both dtypes, chains of window + 48 steps; what leaves is subtracted. Hence, and for what is left out,
  *   the bound "truncated". A NaN or inf stays in the thread's sum to the end of its 48 outputs and is forgotten by the threads
  *   whose window is past it: where there is one, this fails, and nan=decay is right only for inputs without one.
