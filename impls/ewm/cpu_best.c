@@ -1,22 +1,38 @@
-/* Idea: all cores, eight elements at a time. Blocks of up to 2^15 elements, which threads take in turn: a block is read once to see
- * what it amounts to, waits for the state before it, tells the next, and is written while it is still in the cache (ewm/eight.h,
- * cpu_chain.h). Where an element is NaN or infinite, or a series starts, eight are done one by one.
- * Traffic: each element once in and once out, the second reading is from the cache.
- * Rounding: in double, means and variances blended by shares of the weight, in 3 + n/8 steps; no difference of squares.
- * Limits: a block with a NaN, an infinity or a start cannot be summed up before what comes in is known: such blocks wait for each other.
+/* Idea: all cores, eight elements at a time. Threads take blocks of up to 2^15 elements in turn. A block is read once to compute
+ *   its own state (measure), waits for the state before it, publishes the joined state for the next block, and is written while
+ *   it is still in the cache. So blocks wait for one join each, not for each other's outputs. Eight elements are blended as
+ *   vectors: three steps blend each lane with the lane 1, 2, 4 before it, one more with the state. The shares of eight elements
+ *   among themselves are the same everywhere, so they are tables; once the weight of the state has stopped growing, its shares
+ *   are constants too, and no division is left.
+ * Traffic: each element is read once from memory (and a second time from the cache), each output written once.
+ * Rounding: in double for both dtypes, means and variances blended by shares of the weight, in 3 + n/8 steps; no difference of
+ *   squares.
+ * Limits: a block with a NaN, an infinity or a segment start has no state of its own before the state that comes in is known:
+ *   such blocks wait for each other, and their groups of eight with such an element go one by one.
  * Origin: Chan, Golub and LeVeque (1979) for joining; the chain of blocks: Yan, Long and Zhang (2013), StreamScan. */
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif
+#include "_steps.h"
 #include "common/cpu_chain.h"
-#include "common/ewm/eight.h"
+#include "common/cpu_eight.h"
 
 #include <omp.h>
 
-static const ParamSpec TUNABLES[] = {
-    {"threads", "threads; 0: all cores, fewer where there is little to do", PARAM_INT, "0", 0, 4096, NULL},
-    {0},
-};
+/* Lane l stands for elements 0 to l of the eight. */
+typedef struct Tables {
+    Eight decay;         /* q^(l+1) */
+    Eight weight, pairs; /* of the lane's elements: sum of their weights at the last of them; 1 - sum w^2 / (sum w)^2 */
+    Eight keep[3];       /* share of the earlier lane in each of the three steps; 0 where there is none */
+    double limit;        /* larger elements go one by one: their squares, or differences, may overflow */
+    bool usable;
+} Tables;
+
+/* How the state and the eight share the weight, lane by lane. */
+typedef struct Shares {
+    Eight keep, share, both, unbias; /* both: keep * share; unbias: 1 / pairs */
+    bool steady;                     /* the same for the next eight */
+} Shares;
 
 typedef struct Link {
     ChainSlot slot;
@@ -25,7 +41,7 @@ typedef struct Link {
 
 typedef struct Job {
     EwmCase rule;
-    EwmTables tables;
+    Tables tables;
     const void *x;
     const uint8_t *starts; /* NULL: one series */
     void *y;
@@ -34,65 +50,176 @@ typedef struct Job {
     size_t block; /* elements */
 } Job;
 
-static size_t blocks_of(size_t n, size_t block) {
-    return n / block + (n % block != 0);
+/* Sum of the weights of `count` elements at the last of them. */
+static double weight_of(const EwmCase *rule, int count) {
+    double sum = 0;
+    for (int j = 0; j < count; j++) sum = sum * rule->q + 1;
+    return rule->adjust ? sum : rule->alpha * sum;
 }
 
-static void share(Job *job, size_t n, long long threads) {
-    job->threads = chain_threads(threads, omp_get_max_threads(), n);
-    job->block = chain_block_size(n, job->threads);
+static Tables make_tables(const EwmCase *rule) {
+    Tables self = {.limit = rule->agg == EWM_MEAN ? 0x1p900 : 0x1p450, .usable = rule->q == 0 || rule->q > 0x1p-100};
+    double decay = 1, pairs = 0;
+    for (int l = 0; l < EIGHT; l++) {
+        self.decay[l] = decay *= rule->q;
+        self.weight[l] = weight_of(rule, l + 1);
+        const double share = weight_of(rule, 1) / self.weight[l], keep = l == 0 ? 0 : rule->q * self.weight[l - 1] / self.weight[l];
+        self.pairs[l] = pairs = keep * (keep * pairs + 2 * share);
+        for (int s = 0; s < 3; s++) {
+            const int steps = 1 << s, own = l + 1 < steps ? l + 1 : steps, before = l + 1 - own < steps ? l + 1 - own : steps;
+            const double old = pow(rule->q, own) * weight_of(rule, before);
+            self.keep[s][l] = before == 0 ? 0 : old / (old + weight_of(rule, own));
+        }
+    }
+    return self;
 }
 
-static size_t scratch_bytes(const VariantArgs *args) {
-    const size_t n = array_count(&args->in[0]);
-    Job job = {0};
-    share(&job, n, params_int(args->tunables, "threads"));
-    return blocks_of(n, job.block) * sizeof(Link);
+EIGHT_INLINE void update_shares(const Tables *tables, bool spread, EwmState *state, Shares *self) {
+    const Eight old = tables->decay * state->weight, total = old + tables->weight, per_total = 1 / total;
+    const double weight = total[EIGHT - 1];
+    self->keep = old * per_total;
+    self->share = tables->weight * per_total;
+    self->both = self->keep * self->share;
+    self->steady = fabs(weight - state->weight) <= 0x1p-52 * weight;
+    state->weight = weight;
+    if (!spread) return;
+    const Eight pairs = self->keep * self->keep * state->pairs + self->share * self->share * tables->pairs + 2 * self->both;
+    self->steady = self->steady && fabs(pairs[EIGHT - 1] - state->pairs) <= 0x1p-52 * pairs[EIGHT - 1];
+    self->unbias = 1 / pairs;
+    state->pairs = pairs[EIGHT - 1];
+}
+
+EIGHT_INLINE Eight root_of(Eight v) {
+#if defined __AVX512F__
+    return (Eight)_mm512_sqrt_pd((__m512d)v);
+#else
+    for (int l = 0; l < EIGHT; l++) v[l] = sqrt(v[l]);
+    return v;
+#endif
+}
+
+/* Eight elements into the state; returns the eight outputs. */
+EIGHT_INLINE Eight take(const Tables *tables, EwmAgg agg, EwmState *state, const Shares *shares, Eight x) {
+    const bool spread = agg != EWM_MEAN;
+    Eight mean = x, squares = eight_of(0);
+    for (int s = 0; s < 3; s++) {
+        const Eight keep = tables->keep[s], apart = eight_earlier(mean, mean, 1 << s, false) - mean;
+        if (spread) {
+            const Eight older = eight_earlier(squares, squares, 1 << s, false);
+            squares = keep * older + (1 - keep) * (squares + keep * apart * apart);
+        }
+        mean += keep * apart;
+    }
+    const Eight apart = mean - state->mean, blended = shares->keep * state->mean + shares->share * mean;
+    const Eight spreads = shares->keep * state->spread + shares->share * squares + shares->both * apart * apart;
+    state->mean = shares->keep[EIGHT - 1] * state->mean + shares->share[EIGHT - 1] * mean[EIGHT - 1];
+    if (!spread) return blended;
+    state->spread = spreads[EIGHT - 1];
+    return agg == EWM_STD ? root_of(spreads * shares->unbias) : spreads * shares->unbias;
+}
+
+EIGHT_INLINE bool starts_here(const uint8_t *starts, size_t i) {
+    uint64_t eight = 0;
+    if (starts) memcpy(&eight, starts + i, sizeof eight);
+    return eight != 0;
+}
+
+/* One by one: elements [first, end) of x to y. */
+static void walk(const Job *job, EwmState *state, bool f32, size_t first, size_t end) {
+    for (size_t i = first; i < end; i++) {
+        if (job->starts && job->starts[i] != 0) *state = (EwmState){0};
+        ewm_step(&job->rule, state, ewm_load(job->x, i, f32));
+        ewm_store(job->y, i, f32, ewm_output(&job->rule, state));
+    }
+}
+
+/* By eights, where all are numbers of one series. */
+EIGHT_INLINE void write_eights(const Job *job, EwmState *state, EwmAgg agg, bool f32, size_t first, size_t end) {
+    const Tables *tables = &job->tables;
+    const size_t min_periods = job->rule.min_periods;
+    const uint8_t *starts = job->starts;
+    const void *x = job->x;
+    void *y = job->y;
+    Shares shares = {.steady = false};
+    size_t i = first;
+    for (; i + EIGHT <= end; i += EIGHT) {
+        const Eight v = eight_load(x, i, f32);
+        const bool steps = !(state->count > 0 && state->gap == 1 && state->special == 0);
+        if (__builtin_expect(steps || starts_here(starts, i) || !eight_within(v, tables->limit), 0)) {
+            walk(job, state, f32, i, i + EIGHT);
+            shares.steady = false;
+            continue;
+        }
+        if (!shares.steady) update_shares(tables, agg != EWM_MEAN, state, &shares);
+        eight_store(y, i, f32, take(tables, agg, state, &shares, v));
+        if (__builtin_expect(state->count + 1 < min_periods, 0))
+            for (size_t l = 0; l < EIGHT && state->count + l + 1 < min_periods; l++) ewm_store(y, i + l, f32, job->rule.incomplete);
+        state->count += EIGHT;
+    }
+    walk(job, state, f32, i, end);
+}
+
+/* One copy of the loop for each aggregate. */
+EIGHT_INLINE void write_block_as(const Job *job, EwmState *state, bool f32, size_t first, size_t end) {
+    switch (job->rule.agg) {
+    case EWM_MEAN:
+        write_eights(job, state, EWM_MEAN, f32, first, end);
+        return;
+    case EWM_VAR:
+        write_eights(job, state, EWM_VAR, f32, first, end);
+        return;
+    case EWM_STD:
+        write_eights(job, state, EWM_STD, f32, first, end);
+        return;
+    }
 }
 
 static void write_block(const Job *job, EwmState *state, size_t first, size_t end) {
-    const EwmCase *rule = &job->rule;
-    if (!job->tables.usable) {
-        ewm_walk(rule, state, job->x, job->starts, job->y, job->f32, first, end);
-        return;
+    if (!job->tables.usable)
+        walk(job, state, job->f32, first, end);
+    else if (job->f32)
+        write_block_as(job, state, true, first, end);
+    else
+        write_block_as(job, state, false, first, end);
+}
+
+/* The state of elements [first, end), a multiple of eight, by themselves, all with the weight of a later element. False if they are
+ * not all numbers of one series. */
+EIGHT_INLINE bool measure_eights(const Job *job, EwmState *state, bool spread, bool f32, size_t first, size_t end) {
+    const Tables *tables = &job->tables;
+    const uint8_t *starts = job->starts;
+    const void *x = job->x;
+    Shares shares = {.steady = false};
+    *state = (EwmState){.gap = 1, .count = end - first};
+    for (size_t i = first; i < end; i += EIGHT) {
+        const Eight v = eight_load(x, i, f32);
+        if (starts_here(starts, i) || !eight_within(v, tables->limit)) return false;
+        if (!shares.steady) update_shares(tables, spread, state, &shares);
+        take(tables, spread ? EWM_VAR : EWM_MEAN, state, &shares, v);
     }
-    switch (rule->agg * 2 + (job->f32 ? 1 : 0)) {
-    case 0:
-        ewm_write_as(rule, &job->tables, EWM_MEAN, false, state, job->x, job->starts, job->y, first, end);
-        return;
-    case 1:
-        ewm_write_as(rule, &job->tables, EWM_MEAN, true, state, job->x, job->starts, job->y, first, end);
-        return;
-    case 2:
-        ewm_write_as(rule, &job->tables, EWM_VAR, false, state, job->x, job->starts, job->y, first, end);
-        return;
-    case 3:
-        ewm_write_as(rule, &job->tables, EWM_VAR, true, state, job->x, job->starts, job->y, first, end);
-        return;
-    case 4:
-        ewm_write_as(rule, &job->tables, EWM_STD, false, state, job->x, job->starts, job->y, first, end);
-        return;
-    default:
-        ewm_write_as(rule, &job->tables, EWM_STD, true, state, job->x, job->starts, job->y, first, end);
-        return;
-    }
+    return true;
 }
 
 static bool measure_block(const Job *job, EwmState *state, size_t first, size_t end) {
     if (!job->tables.usable) return false;
-    switch ((job->rule.agg == EWM_MEAN ? 0 : 2) + (job->f32 ? 1 : 0)) {
-    case 0:
-        return ewm_measure_as(&job->tables, false, false, state, job->x, job->starts, first, end);
-    case 1:
-        return ewm_measure_as(&job->tables, false, true, state, job->x, job->starts, first, end);
-    case 2:
-        return ewm_measure_as(&job->tables, true, false, state, job->x, job->starts, first, end);
-    default:
-        return ewm_measure_as(&job->tables, true, true, state, job->x, job->starts, first, end);
-    }
+    if (job->rule.agg == EWM_MEAN)
+        return job->f32 ? measure_eights(job, state, false, true, first, end)
+                        : measure_eights(job, state, false, false, first, end);
+    return job->f32 ? measure_eights(job, state, true, true, first, end) : measure_eights(job, state, true, false, first, end);
 }
 
-/* alone: there is one thread, so that the state before a block is always there. */
+/* The state `before`, then a measured block. */
+static EwmState join(const EwmCase *rule, const EwmState *before, const EwmState *after) {
+    const double old = before->weight * exp(rule->log_q * (double)after->count), total = old + after->weight;
+    const double keep = old / total, share = after->weight / total, apart = after->mean - before->mean;
+    EwmState self = {.gap = 1, .weight = total, .count = before->count + after->count};
+    self.mean = keep * before->mean + share * after->mean;
+    self.spread = keep * before->spread + share * after->spread + keep * share * apart * apart;
+    self.pairs = keep * keep * before->pairs + share * share * after->pairs + 2 * keep * share;
+    return self;
+}
+
+/* alone: there is one thread, so the state before a block is always there and measuring would be wasted. */
 static void chain_block(const Job *job, size_t block, bool alone, Link *link) {
     const size_t n = job->rule.n, first = block * job->block, end = n - first < job->block ? n : first + job->block;
     EwmState state = {0}, own;
@@ -103,7 +230,7 @@ static void chain_block(const Job *job, size_t block, bool alone, Link *link) {
     }
     known = known && state.count > 0 && state.gap == 1 && state.special == 0;
     if (known) {
-        link->state = ewm_join(&job->rule, &state, &own);
+        link->state = join(&job->rule, &state, &own);
         chain_publish(&link->slot);
     }
     write_block(job, &state, first, end);
@@ -113,12 +240,21 @@ static void chain_block(const Job *job, size_t block, bool alone, Link *link) {
     }
 }
 
+static size_t blocks_of(size_t n, size_t block) {
+    return n / block + (n % block != 0);
+}
+
+static void divide_work(Job *job, size_t n, long long threads) {
+    job->threads = chain_threads(threads, omp_get_max_threads(), n);
+    job->block = chain_block_size(n, job->threads);
+}
+
 static Status run(const VariantArgs *args) {
     Job job = {.rule = ewm_case(args), .x = args->in[0].data, .y = args->out[0].data, .f32 = args->problem->dtype == DTYPE_F32};
-    job.tables = ewm_tables(&job.rule);
+    job.tables = make_tables(&job.rule);
     if (job.rule.segments) job.starts = args->in[1].data;
     if (job.rule.n == 0) return STATUS_OK;
-    share(&job, job.rule.n, params_int(args->tunables, "threads"));
+    divide_work(&job, job.rule.n, params_int(args->tunables, "threads"));
     const size_t blocks = blocks_of(job.rule.n, job.block);
     Link *links = args->scratch;
     for (size_t b = 0; b < blocks; b++) atomic_init(&links[b].slot.ready, 0);
@@ -129,6 +265,18 @@ static Status run(const VariantArgs *args) {
     }
     return STATUS_OK;
 }
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    const size_t n = array_count(&args->in[0]);
+    Job job = {0};
+    divide_work(&job, n, params_int(args->tunables, "threads"));
+    return blocks_of(n, job.block) * sizeof(Link);
+}
+
+static const ParamSpec TUNABLES[] = {
+    {"threads", "threads; 0: all cores, fewer where there is little to do", PARAM_INT, "0", 0, 4096, NULL},
+    {0},
+};
 
 RUNGS_VARIANT(ewm, cpu_best) = {
     .backend = BACKEND_CPU,

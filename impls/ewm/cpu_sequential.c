@@ -1,16 +1,25 @@
-/* Idea: one element after the other: the old mean keeps its share of all weight, the new element takes the rest.
- * Traffic: each element once in, once out; one thread.
- * Rounding: in double for both dtypes; a step errs by a few units of its mean, or of its spread, and what a step has lost fades as its
- *   elements do. A variance is blended from variances, never a difference of squares.
- * Limits: each step waits for the one before it. The variance of elements so far apart that their squares overflow is inf.
- * Origin: pandas/_libs/window/aggregations.pyx (ewm, ewmcov), with the correction for bias in a form that has no cancellation. */
-#include "common/ewm/steps.h"
+/* Idea: one element after the other. The old mean keeps its share of the total weight, the new element takes the rest; the
+ *   spread and the bias correction of a variance are blended likewise (ewm_step in _steps.h).
+ * Traffic: each element is read once, each output written once; one thread.
+ * Rounding: in double for both dtypes. A step adds an error of a few units in the last place of its mean or spread, and that
+ *   error decays as fast as the elements do. A variance is blended from variances, it is no difference of squares.
+ * Limits: each step waits for the one before it: two divisions, and a chain of about five operations from one mean to the next.
+ *   The variance of elements so far apart that their squares overflow is inf.
+ * Origin: pandas/_libs/window/aggregations.pyx (ewm, ewmcov), with the bias correction in a form without cancellation. */
+#include "_steps.h"
 
 static Status run(const VariantArgs *args) {
     const EwmCase rule = ewm_case(args);
-    EwmState state = {0};
+    const bool f32 = args->problem->dtype == DTYPE_F32;
+    const void *x = args->in[0].data;
     const uint8_t *starts = rule.segments ? args->in[1].data : NULL;
-    ewm_walk(&rule, &state, args->in[0].data, starts, args->out[0].data, args->problem->dtype == DTYPE_F32, 0, rule.n);
+    void *y = args->out[0].data;
+    EwmState state = {0};
+    for (size_t i = 0; i < rule.n; i++) {
+        if (starts && starts[i] != 0) state = (EwmState){0};
+        ewm_step(&rule, &state, ewm_load(x, i, f32));
+        ewm_store(y, i, f32, ewm_output(&rule, &state));
+    }
     return STATUS_OK;
 }
 

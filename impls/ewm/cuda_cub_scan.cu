@@ -1,16 +1,18 @@
-/* Idea: one call of cub::DeviceScan. Its input iterator makes a state of each element, its operator joins states, its output
- * iterator makes an output of each state, so that no state of an element is ever in memory.
- * Traffic: n reads, n writes; CUB's look-back beside it.
- * Rounding: trees whose shape CUB chooses, by the time when blocks finish: the last bits may differ from run to run; doubles for
- *   both dtypes.
- * Limits: none; states are large (16 to 80 bytes), so CUB takes few elements for a thread.
+/* Idea: one call of cub::DeviceScan. Its input iterator makes a state of each element, its operator merges states, its output
+ *   iterator makes an output of each state. So no state of an element is ever in memory, and CUB's decoupled look-back reads
+ *   each element once where the block scan reads it twice.
+ * Traffic: n reads, n writes, and CUB's tile descriptors (a state and a flag per tile).
+ * Rounding: trees whose shape CUB chooses at run time, by the order in which blocks finish: the last bits may differ from run to
+ *   run. Doubles for both dtypes.
+ * Limits: none. States are large (16 to 80 bytes), so CUB gives few elements to a thread.
  * Origin: Merrill and Garland 2016 ("Single-pass parallel prefix scan with decoupled look-back"), in CUB; the affine operator by
  *   Blelloch 1990. */
-#include "common/ewm/kernels.cuh"
+#include "_shared.cuh"
 #include "common/scan_iterator.cuh"
 
 #include <cub/device/device_scan.cuh>
 
+/* Element i as a state of its own: what the scan reads. */
 template <typename T, typename State> struct ElementStates : ScanIterator<ElementStates<T, State>, State, State> {
     EwmView<T> view;
     __host__ __device__ State at(size_t i) const {
@@ -20,7 +22,7 @@ template <typename T, typename State> struct ElementStates : ScanIterator<Elemen
     }
 };
 
-/* Assigned a state, this writes the output. */
+/* What the scan writes to: assigning state i writes output i. */
 template <typename T, typename State> struct Output {
     const EwmView<T> *view;
     size_t i;
@@ -31,40 +33,45 @@ template <typename T, typename State> struct Outputs : ScanIterator<Outputs<T, S
     __host__ __device__ Output<T, State> at(size_t i) const { return {&view, i}; }
 };
 
-template <typename T, typename State>
-static cudaError_t scan(const VariantArgs *args, const EwmView<T> &view, void *temporary, size_t *bytes) {
+/* CUB's call: enqueues the scan, or, if temporary is NULL, only sets *bytes to the size of the temporary memory that it needs. */
+template <typename T, typename State> static Status scan(const VariantArgs *args, void *temporary, size_t *bytes) {
+    const EwmView<T> view = ewm_view<T>(args);
     ElementStates<T, State> in;
     Outputs<T, State> out;
     in.view = out.view = view;
-    return cub::DeviceScan::InclusiveScan(temporary, *bytes, in, out, ScanMerge(), view.rule.n, (cudaStream_t)args->stream);
+    TRY_CUDA(cub::DeviceScan::InclusiveScan(temporary, *bytes, in, out, ScanMerge(), view.rule.n, (cudaStream_t)args->stream));
+    return STATUS_OK;
 }
 
-namespace { /* every variant has its own Kernels */
-template <typename T, typename State> struct Kernels {
-    static Status launch_on(const VariantArgs *args, EwmView<T> view) {
-        size_t bytes = args->scratch_bytes;
-        TRY_CUDA((scan<T, State>(args, view, args->scratch, &bytes)));
-        return STATUS_OK;
+template <typename T> static Status scan_as(const VariantArgs *args, void *temporary, size_t *bytes) {
+    const EwmCase rule = ewm_case(args);
+    switch (ewm_state_kind(&rule)) {
+    case EWM_PLAIN:
+        return scan<T, EwmPlain>(args, temporary, bytes);
+    case EWM_DECAYED_SUM:
+        return scan<T, EwmDecayed<WeightedSum>>(args, temporary, bytes);
+    case EWM_DECAYED_MOMENTS:
+        return scan<T, EwmDecayed<WeightedMoments>>(args, temporary, bytes);
+    case EWM_RESTARTED_SUM:
+        return scan<T, EwmRestarted<WeightedSum>>(args, temporary, bytes);
+    default:
+        return scan<T, EwmRestarted<WeightedMoments>>(args, temporary, bytes);
     }
-};
-/* The same call without memory says how much it needs; the answer goes where the arguments' scratch points. */
-template <typename T, typename State> struct Sizes {
-    static Status launch_on(const VariantArgs *args, EwmView<T> view) {
-        TRY_CUDA((scan<T, State>(args, view, NULL, (size_t *)args->scratch)));
-        return STATUS_OK;
-    }
-};
-} // namespace
+}
 
-static size_t scratch_bytes(const VariantArgs *args) {
-    size_t bytes = 0;
-    VariantArgs asked = *args;
-    asked.scratch = &bytes;
-    return ewm_dispatch<Sizes>(&asked) == STATUS_OK ? bytes : 0;
+static Status scan_any(const VariantArgs *args, void *temporary, size_t *bytes) {
+    if (array_count(&args->in[0]) == 0) return STATUS_OK;
+    return args->problem->dtype == DTYPE_F64 ? scan_as<double>(args, temporary, bytes) : scan_as<float>(args, temporary, bytes);
 }
 
 static Status run(const VariantArgs *args) {
-    return ewm_dispatch<Kernels>(args);
+    size_t bytes = args->scratch_bytes;
+    return scan_any(args, args->scratch, &bytes);
+}
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    size_t bytes = 0;
+    return scan_any(args, NULL, &bytes) == STATUS_OK ? bytes : 0;
 }
 
 RUNGS_VARIANT(ewm, cuda_cub_scan) = {

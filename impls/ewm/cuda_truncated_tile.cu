@@ -1,146 +1,88 @@
-/* Idea: forget what is further back than 10 spans, q^(10 span) = 2e-9 of the weight. A block stages the inputs of 64 threads x 48
- *   outputs and of the window before them. A thread sums the window of its first output; every further output decays the sum, adds
- *   one element and drops the one that leaves. The sum of the weights has a closed form.
- *   What this cannot do is done by the state of the scans, over the window of the first output and on from there: variances, and
- *   means of blocks that hold a NaN if nan=decay.
- * Traffic: 1 + window / (threads tile) reads and 1 write per output; window / tile + 2 shared reads, and as the lanes of a warp lie one
- *   tile apart an even tile makes them conflict.
- * Rounding: in the dtype of the case; what leaves is subtracted. Hence, and for what was forgotten, the bound "truncated". An inf or
- *   NaN is forgotten too, or leaves a NaN behind when it is dropped: where there is one, this fails.
- * Limits: window + threads tile inputs must fit into 227 KiB: span <= 2598 in f64, 5504 in f32. min_periods <= 10 span, and counted
- *   within the window: with NaN inputs it may not be reached. If all elements of a window are NaN, the value before is lost; if all
- *   but one are, a variance is. Sums pass the range of the dtype where |x| / alpha does: in f32 above 3.4e38.
- * Origin: "Adding the rolling and ewm functions to cuDF" (class Ewm; segments as in its PEwm). There span = 1 ends in 0 / 0. */
-#include "common/ewm/kernels.cuh"
+/* Idea: as published. The mean leaves out everything older than a window of 10 spans, which has q^(10 span) = 2e-9 of the
+ *   weight. A block of 64 threads makes 64 x 48 consecutive outputs. It stages their inputs, and the window - 1 inputs before
+ *   them, in shared memory as doubles; then each thread makes 48 consecutive outputs by itself. The first one sums its whole
+ *   window, newest element first: sum of q^j x[i-j] and, as a second independent accumulation, sum of q^j. Each further output
+ *   drops the element that leaves the window (with weight q^(window-1) = lam / q, a division), decays the sum, adds the new
+ *   element and divides by the sum of weights. One output thus costs window / 48 + 2 multiply-adds instead of the window's
+ *   length, and two divisions. The next rungs: cuda_truncated_tile_closed_form saves a division and the second accumulation; the
+ *   scans need no window at all.
+ * Traffic: 1 + window / 3072 reads and 1 write per output, 1.98 reads at span 300. Shared memory: (3072 + window - 1) x 8 bytes
+ *   per block, 48,568 at span 300, 39 registers per thread; 4 blocks of 64 threads per SM of 228 KiB. window / 48 + 2 shared
+ *   reads per output. The lanes of a warp read and store 48 elements apart: 384 bytes, so all 16 lanes of a half-warp read from
+ *   the same pair of banks, and stores are not coalesced.
+ * Rounding: in double for both dtypes, chains of window + 48 steps; what leaves is subtracted. Hence, and for what is left out,
+ *   the bound "truncated". A NaN or inf stays in the thread's sum to the end of its 48 outputs and is forgotten by the threads
+ *   whose window is past it: where there is one, this fails, and nan=decay is right only for inputs without one.
+ * Limits: means with adjust=true of one series. The staged elements must fit into 48 KiB, which is what a launch gets that does
+ *   not ask for more: span <= 307 at 64 x 48. span = 1 (alpha = 1, q = 0) makes lam / q = 0 / 0 once the window of 10 is full.
+ *   min_periods <= 10 span, counted within the window. Shared memory depends on the window, not on n: span 308 is refused for a
+ *   short array, too.
+ * Origin: "Adding the rolling and ewm functions to cuDF" (class Ewm). Ours: alpha, com and halflife as well as span, min_periods
+ *   from 1, NaN as well as inf before it, sizes checked before the launch instead of failing in it. */
+#include "_shared.cuh"
 
-static const ParamSpec TUNABLES[] = {
-    {"threads", "threads of a block", PARAM_INT, "64", 1, 1024, NULL},
-    {"tile", "consecutive outputs of a thread", PARAM_INT, "48", 1, 64, NULL},
-    {},
-};
+enum { THREADS_MAX = 1024 };
+constexpr int SHARED_BYTES_MAX = 48 * 1024;
 
 struct Window {
     unsigned length; /* elements, the present one included */
-    unsigned tile;
-    double dropped; /* q^length */
-    double sum;     /* of the weights, times alpha */
+    unsigned tile;   /* outputs of a thread */
+    double q;
+    size_t min_periods;
+    double incomplete;
 };
 
-template <typename State> constexpr bool IS_MEAN = true;
-template <> constexpr bool IS_MEAN<EwmDecayed<WeightedMoments>> = false;
-template <> constexpr bool IS_MEAN<EwmRestarted<WeightedMoments>> = false;
-
-/* Is the first observation of a window weighted by how long before it another one was? */
-template <typename State> constexpr bool FORGETS = false;
-template <typename Bag> constexpr bool FORGETS<EwmRestarted<Bag>> = true;
-
-/* Where a thread's outputs are: the first, and its element and mark in shared memory. */
-template <typename T> struct Place {
-    size_t first;
-    unsigned count, history; /* outputs; elements of the array before the first, at most length - 1 */
-    const T *x;
-    const unsigned char *starts; /* NULL: one series */
-};
-
-/* The sum of the last `terms` elements of one series: num = sum q^j x[i-j]; with adjust=false its first weighs 1, not alpha. */
-template <typename T> struct RunningSum {
-    T num = 0, surplus = 0; /* surplus: q^(k+1) times the first element, k elements before; 0 once it is dropped */
-    unsigned terms = 0;
-    __device__ void enter(T q, T x, bool first) {
-        num = first || q == 0 ? x : num * q + x;
-        surplus = first ? x * q : surplus * q;
-        terms = first ? 1 : terms + 1;
-    }
-    __device__ void drop(T dropped, T x) {
-        if (dropped > 0) num -= dropped * x;
-        surplus = 0;
-        terms--;
-    }
-    __device__ T output(const EwmCase &rule, const Window &window) const {
-        if (terms < rule.min_periods) return (T)rule.incomplete;
-        if (!rule.adjust) return (T)rule.alpha * num + (rule.q > 0 ? surplus : 0);
-        const double sum = terms == window.length ? window.sum : -expm1(terms * rule.log_q);
-        return num * (T)(rule.alpha / sum);
-    }
-};
-
-template <typename T> __device__ void update_running(const EwmView<T> &view, const Window &window, const Place<T> &place) {
-    const T q = (T)view.rule.q, dropped = (T)window.dropped;
-    const size_t begin = place.first - place.history;
-    const T *entering = place.x - place.history;
-    const unsigned char *marks = place.starts ? place.starts - place.history : NULL;
-    RunningSum<T> sum;
-    for (unsigned j = 0; j <= place.history; j++) sum.enter(q, entering[j], marks ? begin + j == 0 || marks[j] : begin + j == 0);
-    view.y[place.first] = sum.output(view.rule, window);
-    for (unsigned k = 1; k < place.count; k++) {
-        sum.enter(q, place.x[k], place.starts && place.starts[k]);
-        if (sum.terms > window.length) sum.drop(dropped, *(place.x + k - window.length));
-        view.y[place.first + k] = sum.output(view.rule, window);
-    }
-}
-
-/* A factor of the weights below which nothing of them is seen. */
-constexpr double FADED = 0x1p-64;
-
-/* The decay from the last observation before element `begin` up to the element before it: 1 if that is the observation; a cut if
- * its series has none, or none that is still seen. */
-template <typename T> __device__ double decay_before(const EwmView<T> &view, size_t begin) {
-    double decay = 1;
-    for (size_t j = begin; j > 0 && !(view.starts && view.starts[j]); j--) {
-        if (view.x[j - 1] == view.x[j - 1]) return decay;
-        decay *= view.rule.q;
-        if (!(decay > FADED * view.rule.alpha)) break;
-    }
-    return affine_cut<double>();
-}
-
-template <typename State, typename T> __device__ void update_state(const EwmView<T> &view, const Place<T> &place) {
-    const size_t begin = place.first - place.history;
-    const T *x = place.x - place.history;
-    const unsigned char *marks = place.starts ? place.starts - place.history : NULL;
-    State state;
-    if constexpr (FORGETS<State>) state.lead = decay_before(view, begin);
-    for (unsigned j = 0; j < place.history + place.count; j++) {
-        state.push(view.rule, (double)x[j], begin + j == 0 || (marks && marks[j]));
-        if constexpr (FORGETS<State>) state.forget_earlier();
-        if (j >= place.history) view.y[begin + j] = (T)state.output(view.rule, begin + j);
-    }
-}
-
-/* elements[j] = x[first + j - (length - 1)], and the marks likewise; what lies outside the array stays unset. Does the block see a
- * NaN? */
 template <typename T>
-__device__ bool stage(const EwmView<T> &view, size_t first, unsigned before, unsigned outputs, T *elements, unsigned char *marks) {
-    bool nan = false;
-    for (unsigned j = threadIdx.x; j < before + outputs; j += blockDim.x) {
-        const size_t shifted = first + j;
-        if (shifted < before || shifted - before >= view.rule.n) continue;
-        const T x = view.x[shifted - before];
-        elements[j] = x;
-        if (view.starts) marks[j] = view.starts[shifted - before];
-        nan |= !(x == x);
-    }
-    return __syncthreads_or(nan) != 0;
-}
+static __global__ void __launch_bounds__(THREADS_MAX) truncated_tile_kernel(const T *x, T *y, size_t n, Window window) {
+    const unsigned length = window.length, before = length - 1, tile = window.tile;
+    const size_t block_first = (size_t)blockIdx.x * blockDim.x * tile;
+    DYN_SHARED(double, staged); /* staged[k] = x[block_first + k - before], where the array has that element */
 
-template <typename T, typename State>
-static __global__ void __launch_bounds__(1024) truncated_tile_kernel(EwmView<T> view, Window window) {
-    const unsigned before = window.length - 1, outputs = blockDim.x * window.tile, own = threadIdx.x * window.tile;
-    const size_t block_first = (size_t)blockIdx.x * outputs, first = block_first + own;
-    DYN_SHARED(T, elements);
-    unsigned char *const marks = (unsigned char *)(elements + before + outputs);
-    const bool nan = stage(view, block_first, before, outputs, elements, marks);
-    if (first >= view.rule.n) return;
-    const unsigned count = view.rule.n - first < window.tile ? (unsigned)(view.rule.n - first) : window.tile;
-    const unsigned history = first < before ? (unsigned)first : before;
-    const Place<T> place = {first, count, history, elements + before + own, view.starts ? marks + before + own : NULL};
-    if constexpr (IS_MEAN<State>) {
-        if (!nan || !view.rule.nan_decays) {
-            update_running(view, window, place);
-            return;
-        }
+    /* The block's own elements in `tile` coalesced loads. The barrier in the loop is the original's; only the last one is needed.
+     */
+    for (unsigned j = 0; j < tile; j++) {
+        const unsigned k = j * blockDim.x + threadIdx.x;
+        if (block_first + k < n) staged[before + k] = (double)x[block_first + k];
+        __syncthreads();
     }
-    update_state<State>(view, place);
+    /* The window before them. */
+    for (unsigned k = threadIdx.x; k < before; k += blockDim.x)
+        if (block_first + k >= before) staged[k] = (double)x[block_first + k - before];
+    __syncthreads();
+
+    const size_t first = block_first + threadIdx.x * tile;
+    if (first >= n) return;
+    const unsigned count = n - first < tile ? (unsigned)(n - first) : tile;
+    const unsigned history = first < before ? (unsigned)first : before;
+    const double *own = staged + before + threadIdx.x * tile; /* own[0] is the element of the first output */
+    y += first;
+
+    unsigned i = 0;
+    for (; i < count && history + i + 1 < window.min_periods; i++) y[i] = (T)window.incomplete;
+    if (i == count) return;
+
+    /* The first complete output: its window from the newest element to the oldest. lam = q^terms. */
+    double sum = 0, weights = 0, lam = 1;
+    unsigned terms = 0;
+    for (; terms < length && terms <= history + i; terms++) {
+        sum += *(own + i - terms) * lam;
+        weights += lam;
+        lam *= window.q;
+    }
+    y[i] = (T)(sum / weights);
+
+    /* Each further output from the one before it. */
+    for (i++; i < count; i++) {
+        if (terms == length) {
+            sum -= *(own + i - length) * lam / window.q;
+        } else {
+            terms++;
+            weights += lam;
+            lam *= window.q;
+        }
+        sum = sum * window.q + own[i];
+        y[i] = (T)(sum / weights);
+    }
 }
 
 static unsigned threads_of(const VariantArgs *args) {
@@ -151,51 +93,54 @@ static unsigned tile_of(const VariantArgs *args) {
     return (unsigned)params_int(args->tunables, "tile");
 }
 
-/* 10 spans, but no more than there are elements; span is 2 / alpha - 1. Rounding must not make 10 * 300 one more than 3000. */
-static size_t window_of(const EwmCase *rule) {
-    const double length = ceil(10 * (1 + rule->q) / rule->alpha * (1 - 0x1p-40));
-    return length < (double)rule->n ? (size_t)length : rule->n;
+/* A double: spans have no upper limit, and supports() compares before anything is cast. */
+static double shared_bytes(const VariantArgs *args, const EwmCase *rule) {
+    return ((double)threads_of(args) * tile_of(args) + ewm_window_length(rule) - 1) * sizeof(double);
 }
 
-static size_t shared_bytes(const VariantArgs *args, const EwmCase *rule) {
-    const size_t count = (size_t)threads_of(args) * tile_of(args) + window_of(rule) - 1;
-    return count * (dtype_size(args->problem->dtype) + (rule->segments ? 1 : 0));
-}
-
-namespace { /* every variant has its own Kernels */
-template <typename T, typename State> struct Kernels {
-    static Status launch_on(const VariantArgs *args, EwmView<T> view) {
-        const EwmCase &rule = view.rule;
-        const size_t length = window_of(&rule), blocks = divide_up(rule.n, (size_t)threads_of(args) * tile_of(args));
-        const double log_dropped = (double)length * rule.log_q;
-        const Window window = {(unsigned)length, tile_of(args), exp(log_dropped), -expm1(log_dropped)};
-        return launch(truncated_tile_kernel<T, State>,
-                      {dim3((unsigned)blocks), dim3(threads_of(args)), shared_bytes(args, &rule), args->stream}, view, window);
-    }
-};
-} // namespace
-
-static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    const EwmCase rule = ewm_case(args);
-    if (rule.n == 0) return true;
-    const size_t bytes = shared_bytes(args, &rule), window = window_of(&rule);
-    if (bytes > device_block_shared_max())
-        return variant_refuse(
-            reason,
-            "a window of 10 spans, %zu elements, with %u threads x %u outputs needs %zu bytes of shared memory, a block has %zu",
-            window, threads_of(args), tile_of(args), bytes, device_block_shared_max());
-    if (window < rule.n && rule.min_periods > window)
-        return variant_refuse(reason, "min_periods=%zu: a window of 10 spans sees only %zu elements", rule.min_periods, window);
-    return ewm_fits_grid(args, (size_t)threads_of(args) * tile_of(args), reason);
+template <typename T> static Status launch_tile(const VariantArgs *args, const EwmCase *rule) {
+    const Window window = {(unsigned)ewm_window_length(rule), tile_of(args), 1 - rule->alpha, rule->min_periods, rule->incomplete};
+    const size_t blocks = divide_up(rule->n, (size_t)threads_of(args) * tile_of(args));
+    const LaunchShape shape = {dim3((unsigned)blocks), dim3(threads_of(args)), (size_t)shared_bytes(args, rule), args->stream};
+    return launch(truncated_tile_kernel<T>, shape, (const T *)args->in[0].data, (T *)args->out[0].data, rule->n, window);
 }
 
 static Status run(const VariantArgs *args) {
-    return ewm_dispatch<Kernels>(args);
+    const EwmCase rule = ewm_case(args);
+    if (rule.n == 0) return STATUS_OK;
+    return args->problem->dtype == DTYPE_F64 ? launch_tile<double>(args, &rule) : launch_tile<float>(args, &rule);
 }
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    const EwmCase rule = ewm_case(args);
+    const double length = ewm_window_length(&rule), bytes = shared_bytes(args, &rule), n = (double)rule.n;
+    if (rule.agg != EWM_MEAN) return variant_refuse(reason, "the published kernel computes means, no variances");
+    if (!rule.adjust) return variant_refuse(reason, "adjust=false: the published kernel divides by the sum of the weights");
+    if (rule.segments) return variant_refuse(reason, "segments=mask: the published kernel computes one series");
+    if (rule.n == 0) return true;
+    if (bytes > SHARED_BYTES_MAX)
+        return variant_refuse(
+            reason,
+            "a window of 10 spans, %.0f elements, with %u threads x %u outputs needs %.0f bytes of shared memory; "
+            "the published launch gets %d",
+            length, threads_of(args), tile_of(args), bytes, SHARED_BYTES_MAX);
+    if (1 - rule.alpha == 0 && n > length && tile_of(args) > 1)
+        return variant_refuse(reason, "alpha=1: the published update divides 0 by 0 once the window of %.0f elements is full",
+                              length);
+    if (n > length && (double)rule.min_periods > length)
+        return variant_refuse(reason, "min_periods=%zu: a window of 10 spans sees only %.0f elements", rule.min_periods, length);
+    return ewm_fits_grid(args, (size_t)threads_of(args) * tile_of(args), reason);
+}
+
+static const ParamSpec TUNABLES[] = {
+    {"threads", "threads of a block", PARAM_INT, "64", 1, THREADS_MAX, NULL},
+    {"tile", "consecutive outputs of a thread", PARAM_INT, "48", 1, 64, NULL},
+    {},
+};
 
 RUNGS_VARIANT(ewm, cuda_truncated_tile) = {
     .backend = BACKEND_CUDA,
-    .summary = "a window of 10 spans in shared memory; a thread updates 48 outputs: decay, add one, drop one",
+    .summary = "as published: a window of 10 spans in shared memory; a thread updates 48 outputs: drop one, decay, add one, divide",
     .origin = "Adding the rolling and ewm functions to cuDF (Ewm)",
     .tunables = TUNABLES,
     .bound = "truncated",

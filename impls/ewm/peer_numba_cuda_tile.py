@@ -1,19 +1,23 @@
-"""Numba, the truncated tile of the source. Idea: 64 threads stage 64 * 48 + 10 span - 1 inputs in shared memory; each thread makes 48
-consecutive outputs: the first from the newest 10 span elements, the following by decaying, adding the element that enters and
-dropping the one that leaves; the sum of the weights likewise. Traffic: about one global read per output, 2 + 10 span / 48 shared
-ones. Rounding: float64; what is older than 10 span elements is left out: hence the bound `truncated`.
-Limits: mean, adjust=true; the staged elements in 48 KiB (span 307 in float64); a NaN stays to the end of its tile, so nan=decay is right
-for inputs without one. Incomplete outputs: in the kernel.
-Origin: the source's Ewm class, written anew with the bounds that any n and span needs."""
+"""Numba, the truncated tile of the source. Idea: as published, written anew. 64 threads stage the inputs of 64 * 48 outputs, and the
+10 span - 1 inputs before them, in shared memory as float64. A device function that sees one thread's slice of the output makes 48
+consecutive outputs: the first complete one from its whole window, newest element first; each further one drops the element that
+leaves (weight lam / q), decays the sum, adds the new element and divides by the sum of the weights, which is accumulated beside it.
+Window, span, tile and length are run-time arguments; the loop that stages has a barrier in each turn. cuda_truncated_tile is the same
+in CUDA C.
+Traffic: 1 + 10 span / 3072 reads and one write per output, 2 + 10 span / 48 shared reads. Rounding: float64; older elements than 10
+span are left out: hence the bound `truncated`.
+Limits: mean, adjust=true, one series; the staged elements in 48 KiB (span 307); span = 1 divides 0 by 0; a NaN stays to the end of its
+tile, so nan=decay is right for inputs without one. Incomplete outputs: in the kernel. The output array is made before the timed call
+(the source's apply() makes one; it prints no times).
+Origin: the source's Ewm class; ours are alpha, com and halflife, min_periods from 1, and NaN as well as infinity before it."""
 import math
 
 from ewm_peers import decay, incomplete_of, min_periods, span_of
 from peer import import_numba_cuda
-from rolling_numba import Launch, fetch, item_bytes, load, refuse_shared, run
 from scan_peers import only
 
 VARIANT = {
-    "summary": "Numba CUDA: a tile of outputs per thread, window of 10 span",
+    "summary": "Numba CUDA, as published: a tile of outputs per thread, window of 10 span",
     "origin": "Adding the rolling and ewm functions to cuDF, its Ewm class",
     "framework": "numba",
     "needs_gpu": True,
@@ -25,6 +29,8 @@ VARIANT = {
     ],
 }
 
+SHARED_BYTES = 48 * 1024  # of dynamic shared memory: Numba does not ask the driver for more
+
 cuda = None  # numba.cuda, once prepare has it; a global because that is where Numba's simulator looks for it
 
 
@@ -32,62 +38,100 @@ def window_of(case):
     return max(1, math.ceil(10 * span_of(case) - 1e-6))
 
 
-def staged(case, tunables):
-    return int(tunables["threads"]) * int(tunables["tile"]) + window_of(case) - 1
+def shared_bytes(case, tunables):
+    return 8 * (int(tunables["threads"]) * int(tunables["tile"]) + window_of(case) - 1)
 
 
 def supports(case, tunables):
-    return only(case, agg=("mean",), adjust=("true",), segments=("none",)) or refuse_shared(case, staged(case, tunables))
+    refused = only(case, agg=("mean",), adjust=("true",), segments=("none",))
+    if refused:
+        return refused
+    if shared_bytes(case, tunables) > SHARED_BYTES:
+        return f"the staged elements are {shared_bytes(case, tunables)} bytes of shared memory; Numba's limit is {SHARED_BYTES}"
+    n, w = case["params"]["n"], window_of(case)
+    if decay(case)[0] == 1 and n > w and int(tunables["tile"]) > 1:
+        return f"alpha=1: the published update divides 0 by 0 once the window of {w} elements is full"
+    if n > w and min_periods(case) > w:
+        return f"min_periods={min_periods(case)}: a window of 10 spans sees only {w} elements"
+    return None
 
 
-def tile_outputs(cuda, case, tile):
-    """A device function: the tile of one thread. shared[at] is the first element of the first output's window."""
-    w, periods, incomplete = window_of(case), min_periods(case), incomplete_of(case)
-    _, q = decay(case)
-    dropped = q**w
+def make_kernel():
+    from numba import float64
 
     @cuda.jit(device=True)
-    def outputs(shared, at, y, begin, n):
-        total, weights = 0.0, 0.0
-        for k in range(max(0, w - 1 - begin), w - 1):  # what comes before the first output, as far as there is any
-            total = total * q + shared[at + k]
-            weights = weights * q + 1.0
-        for j in range(tile):
-            i = begin + j
-            if i >= n:
-                break
-            total = total * q + shared[at + j + w - 1]
-            weights = weights * q + 1.0
-            if i >= w and j > 0:
-                total -= dropped * shared[at + j - 1]
-                weights -= dropped
-            y[i] = total / weights if i >= periods - 1 else incomplete
+    def mean_window(shared, history, out, w, span, count, offset, periods, incomplete):
+        """out[i], i < count, for a thread whose first element is shared[offset], with `history` elements of the array before it."""
+        q = 1.0 - 2.0 / (span + 1.0)
+        total, weights, lam = 0.0, 0.0, 1.0
+        terms = 0
+        first = True
+        for i in range(count):
+            if i + history < periods - 1:
+                out[i] = incomplete
+            elif first:
+                for j in range(min(i + history + 1, w)):
+                    total += shared[offset + i - j] * lam
+                    weights += lam
+                    lam *= q
+                    terms += 1
+                out[i] = total / weights
+                first = False
+            else:
+                if terms >= w:
+                    total -= shared[offset + i - w] * lam / q
+                else:
+                    terms += 1
+                    weights += lam
+                    lam *= q
+                total = total * q + shared[offset + i]
+                out[i] = total / weights
 
-    return outputs
+    @cuda.jit
+    def kernel(x, y, w, span, n, tile, periods, incomplete):
+        shared = cuda.shared.array(0, float64)
+        threads, thread = cuda.blockDim.x, cuda.threadIdx.x
+        block = cuda.blockIdx.x * threads * tile  # the block's first output
+        for j in range(tile):
+            k = thread + j * threads
+            if block + k < n:
+                shared[k + w - 1] = x[block + k]
+            cuda.syncthreads()
+        for j in range(0, w - 1, threads):
+            k = thread + j
+            if k < w - 1 and block - w + 1 + k >= 0:
+                shared[k] = x[block - w + 1 + k]
+        cuda.syncthreads()
+        first = block + thread * tile
+        history = min(w - 1, first)
+        mean_window(shared, history, y[first : first + tile], w, span, min(tile, n - first), w - 1 + thread * tile, periods, incomplete)
+
+    return kernel
 
 
 def prepare(case, tunables, inputs):
     global cuda
     cuda = import_numba_cuda()
-    import numba
+    n, threads, tile = inputs["x"].size, int(tunables["threads"]), int(tunables["tile"])
+    return {"kernel": make_kernel(), "blocks": (n + threads * tile - 1) // (threads * tile), "threads": threads,
+            "shared": shared_bytes(case, tunables), "x": None, "y": cuda.device_array(max(n, 1), inputs["x"].dtype),
+            "scalars": (window_of(case), span_of(case), n, tile, min_periods(case), incomplete_of(case))}
 
-    dtype = numba.float64 if case["dtype"] == "f64" else numba.float32
-    w, elements = window_of(case), staged(case, tunables)
-    threads, tile = int(tunables["threads"]), int(tunables["tile"])
-    outputs = tile_outputs(cuda, case, tile)
 
-    @cuda.jit
-    def kernel(x, y):
-        shared = cuda.shared.array(0, dtype)
-        block = cuda.blockIdx.x * threads * tile  # the block's first output
-        k = cuda.threadIdx.x
-        while k < elements:
-            e = block - (w - 1) + k
-            if 0 <= e < x.size:
-                shared[k] = x[e]
-            k += threads
-        cuda.syncthreads()
-        at = cuda.threadIdx.x * tile
-        outputs(shared, at, y, block + at, x.size)
+def load(state, inputs):
+    if state["x"] is not None:
+        state["x"].copy_to_device(inputs["x"])
+    elif inputs["x"].size:
+        state["x"] = cuda.to_device(inputs["x"])
 
-    return Launch(cuda, case, inputs, kernel, threads, threads * tile, elements * item_bytes(case))
+
+def run(state):
+    if state["blocks"]:
+        state["kernel"][state["blocks"], state["threads"], 0, state["shared"]](state["x"], state["y"], *state["scalars"])
+    return state["y"]
+
+
+def fetch(state, outputs, out):
+    del outputs
+    if out["y"].size:
+        state["y"].copy_to_host(out["y"])

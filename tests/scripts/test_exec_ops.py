@@ -77,7 +77,7 @@ def ewm(bench, rng):
     for variant in variants_of("ewm", "cpu_best", "cuda_block_scan"):
         bench.agree(variant, {"x": x, "starts": starts}, {"y": pieces}, "span=9")
         bench.agree(variant, {"x": x.astype("f4"), "starts": starts.astype(bool)}, {"y": pieces}, "span=9", rtol=3e-6)
-    for variant in variants_of("ewm", "cuda_truncated_tile"):
+    for variant in variants_of("ewm", "cuda_truncated_tile", "cuda_truncated_tile_closed_form"):
         finite = np.nan_to_num(x)
         bench.agree(variant, {"x": finite}, {"y": pandas_ewm(finite, span=12)}, "span=12", rtol=1e-7, bound="truncated")
 

@@ -227,8 +227,15 @@ class Ewm(unittest.TestCase):
     def test_numba_tile_in_the_simulator(self):
         tunables = {"threads": 32, "tile": 3}
         cases = [ewm_case(n=n, span=span, **more) for n, span, more in
-                 ((203, 3.0, {}), (203, 1.0, {}), (97, 9.0, {"min_periods": 9}), (20, 12.0, {"incomplete": "inf", "min_periods": 3}))]
+                 ((203, 3.0, {}), (10, 1.0, {}), (203, 1.5, {}), (97, 9.0, {"min_periods": 9}), (20, 12.0, {"incomplete": "inf", "min_periods": 3}))]
         self.check("peer_numba_cuda_tile", {}, cases, tolerance=2e-7, tunables=tunables)
+
+    @unittest.skipUnless(has("numba"), "Numba is not installed")
+    def test_numba_tile_refuses(self):
+        """Where the published update divides 0 by 0, and where a window never has so many elements."""
+        for span, tile, words in ((1.0, 3, "divides 0 by 0"), (3.0, 3, "min_periods=31")):
+            case = ewm_case(n=203, span=span, min_periods=31)
+            self.assertIn(words, play("ewm/peer_numba_cuda_tile", case, {}, {}, {}, tunables={"threads": 32, "tile": tile}))
 
     @unittest.skipUnless(has("numba"), "Numba is not installed")
     def test_too_much_shared_memory(self):

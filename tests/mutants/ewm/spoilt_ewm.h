@@ -2,7 +2,7 @@
 #ifndef SPOILT_EWM_H
 #define SPOILT_EWM_H
 
-#include "common/ewm/steps.h"
+#include "ewm/_steps.h"
 
 typedef struct Spoilt {
     bool late_series; /* a series begins one element late */

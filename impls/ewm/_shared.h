@@ -1,7 +1,7 @@
-/* case.h - what every variant of ewm reads of its case: the decay, from whichever of span, alpha, com and halflife was given,
- * and the modes. Host code, for .c and .cu alike. */
-#ifndef RUNGS_IMPLS_EWM_CASE_H
-#define RUNGS_IMPLS_EWM_CASE_H
+/* _shared.h - the case of ewm as every variant reads it: the decay, from whichever of span, alpha, com and halflife is given, and
+ * the modes. Host code for .c and .cu files. */
+#ifndef RUNGS_IMPLS_EWM_SHARED_H
+#define RUNGS_IMPLS_EWM_SHARED_H
 
 #include "variant.h"
 
@@ -9,26 +9,26 @@
 
 typedef enum EwmAgg { EWM_MEAN, EWM_VAR, EWM_STD } EwmAgg;
 
-/* A weight, relative to that of a new observation, which is none. No power of two: those are the weights that round half-lives
- * meet, and which side they are on must not hang on the last bit. */
+/* Weights below this, relative to the weight of a new observation, count as zero. It is not a power of two: weights of integer
+ * half-lives are powers of two, and the last bit must not decide on which side of the border they fall. */
 #define EWM_NEGLIGIBLE 0x1.8p-1000
 
 typedef struct EwmCase {
     size_t n;
     EwmAgg agg;
     double alpha;       /* weight of a new element, in (0, 1] */
-    double q;           /* 1 - alpha, computed without cancellation: what a step leaves of the older weights, in [0, 1) */
+    double q;           /* 1 - alpha without cancellation: the factor by which one step decays all older weights, in [0, 1) */
     double log_q;       /* ln q, -inf for q = 0: q^k = exp(k log_q), 1 - q^k = -expm1(k log_q) */
     bool adjust;        /* divide by the sum of the weights; otherwise y = q y + alpha x */
     size_t min_periods; /* at least 1 */
     double incomplete;  /* the output before min_periods: NaN or inf */
-    bool nan_decays;    /* a NaN is no element but time passes; otherwise it shows in all later outputs of its segment */
-    bool segments;      /* starts[i] = 1: a new series begins at i */
+    bool nan_decays; /* a NaN is no observation, but older weights decay; otherwise it shows in all later outputs of its segment */
+    bool segments;   /* starts[i] = 1: a new series begins at i */
 } EwmCase;
 
 static const double EWM_SPAN_DEFAULT = 300;
 
-/* At most one of the four is given: the op has checked that. */
+/* At most one of the four is given; the op has checked that. */
 static inline void ewm_decay(const Params *params, double *alpha, double *q) {
     const double given_alpha = params_real(params, "alpha"), com = params_real(params, "com");
     const double halflife = params_real(params, "halflife"), given_span = params_real(params, "span");
