@@ -49,6 +49,8 @@ static inline void apply_release_host(void *state) {
 extern "C" {
 #endif
 
+/* The kernel's name in what apply_compile() makes; its one argument is an ApplyView<real>, see cuda_apply.cu. */
+#define APPLY_ENTRY "rungs_apply"
 /* The kernel of cuda_apply.cu around the user's file, as machine code for "sm_90" or the like; free *cubin with free(). As
  * usercode_open() in base/usercode.h, with NVRTC for the compiler. toolkit: the major version of NVRTC that is looked for first. */
 Status apply_compile(const char *path, UsercodeReal real, const char *architecture, int toolkit, void **cubin);

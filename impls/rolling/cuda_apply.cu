@@ -22,9 +22,10 @@ template <typename Real> struct ApplyView {
     Real incomplete, nothing; /* the output of an incomplete window; what is staged where there is no element */
 };
 
-/* A block stages the inputs of threads x tile consecutive outputs and the window - 1 elements before them. Each thread hands its
- * tile to the function, which writes to global memory, and then overwrites the outputs of incomplete windows. Before the array's
- * beginning NaN is staged: no function can read what is not there. */
+/* The kernel's body, which _apply.c wraps in an entry of its own for NVRTC. A block stages the inputs of threads x tile consecutive
+ * outputs and the window - 1 elements before them. Each thread hands its tile to the function, which writes to global memory, and
+ * then overwrites the outputs of incomplete windows. Before the array's beginning NaN is staged: no function can read what is not
+ * there. */
 template <typename Real, typename Function>
 __device__ __forceinline__ void apply_block(ApplyView<Real> view, Real *staged, Function function) {
     const int history = view.window - 1, outputs = (int)blockDim.x * view.tile;
@@ -46,15 +47,7 @@ __device__ __forceinline__ void apply_block(ApplyView<Real> view, Real *staged, 
         view.y[first + i] = view.incomplete;
 }
 
-#ifdef __CUDACC_RTC__ /* behind the user's file, which defines window_function; `real` is its element type */
-
-extern "C" __global__ void rungs_apply(ApplyView<real> view) {
-    extern __shared__ __align__(16) unsigned char shared_memory[];
-    void (*const function)(const real *, int, real *, int, int, int) = window_function; /* of all overloads this one */
-    apply_block(view, reinterpret_cast<real *>(shared_memory), function);
-}
-
-#else
+#ifndef __CUDACC_RTC__
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads per block", PARAM_INT, "64", 32, 1024, NULL},
@@ -120,7 +113,7 @@ static Status compile(const VariantArgs *args, void **cubin) {
 static Status load(const VariantArgs *args, const void *cubin, Compiled *out) {
     const size_t shared = shared_bytes(args, rolling_window(args));
     TRY_CUDA(cudaLibraryLoadData(&out->library, cubin, NULL, NULL, 0, NULL, NULL, 0));
-    TRY_CUDA(cudaLibraryGetKernel(&out->kernel, out->library, "rungs_apply"));
+    TRY_CUDA(cudaLibraryGetKernel(&out->kernel, out->library, APPLY_ENTRY));
     if (shared > 48 * 1024 && rolling_window(args) <= rolling_length(args)) /* else it is not launched */
         TRY_CUDA(cudaFuncSetAttribute((const void *)out->kernel, cudaFuncAttributeMaxDynamicSharedMemorySize, (int)shared));
     return STATUS_OK;
