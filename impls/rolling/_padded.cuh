@@ -45,7 +45,9 @@ template <typename T> __device__ PaddedWalk<T> padded_walk(const T *staged, unsi
     return {staged + padded_place(index, tile), index % tile, tile, padded_gap(tile)};
 }
 
-/* rolling_stage() into padded rows. */
+/* A block copies the inputs of its windows into padded rows: staged input j is x[first + j - (window - 1)], j < outputs + window -
+ * 1, where first is the block's first output. What lies outside the array is neither read nor set: no complete window reaches it.
+ */
 template <typename T>
 __device__ void padded_stage(const RollingView<T> &view, size_t first, unsigned outputs, unsigned tile, T *staged) {
     const size_t before = view.window - 1;

@@ -85,19 +85,6 @@ template <typename T> static Status rolling_fill(const VariantArgs *args, Rollin
                   view.n, view.incomplete);
 }
 
-/* A block copies the inputs of its windows into shared memory: staged[j] = x[first + j - (window - 1)] for
- * j < outputs + window - 1, where first is the block's first output. What lies outside the array is neither read nor set: no
- * complete window reaches it. */
-template <typename T> __device__ void rolling_stage(const RollingView<T> &view, size_t first, unsigned outputs, T *staged) {
-    const size_t before = view.window - 1;
-    const unsigned count = outputs + (unsigned)before;
-    for (unsigned j = threadIdx.x; j < count; j += blockDim.x) {
-        const size_t shifted = first + j;
-        if (shifted >= before && shifted - before < view.n) staged[j] = view.x[shifted - before];
-    }
-    __syncthreads();
-}
-
 /* The aggregates. A value-initialised object is that of no elements. None subtracts what it has added, so an inf or NaN shows in
  * the result exactly if it is in the run. collect() takes a run that is in memory; finish() makes the output of a whole window. */
 template <typename T> struct Sum {

@@ -1,7 +1,8 @@
 /* Idea: a block stages the threads + w - 1 inputs of its windows in shared memory; every thread then reads its window there.
  * Traffic: (threads + w - 1) / threads global reads per output, w shared reads (2w for var and std), n writes.
  * Rounding: as cuda_naive.
- * Limits: threads + w - 1 inputs must fit into shared memory. Unlike the published kernel it never reads outside the array.
+ * Limits: threads + w - 1 inputs must fit into shared memory. Unlike the published kernel it never reads outside the array. The
+ *   first of its two waits is the source's and not needed.
  * Origin: "Numba CUDA + cuDF" tutorial, kernel B (shared memory). */
 #include "_shared.cuh"
 
@@ -18,17 +19,23 @@ template <typename T, Aggregate AGG, bool ROLLED>
 static __global__ void __launch_bounds__(1024) shared_kernel(RollingView<T> view) {
     DYN_SHARED(T, staged);
     const size_t first = (size_t)blockIdx.x * blockDim.x, i = first + threadIdx.x, w = view.window;
-    rolling_stage(view, first, blockDim.x, staged);
+    if (i < view.n) staged[w - 1 + threadIdx.x] = view.x[i]; /* the block's own inputs */
+    __syncthreads();
+    for (size_t k = threadIdx.x; k < w - 1; k += blockDim.x) /* and the w - 1 before them */
+        if (first + k >= w - 1) staged[k] = view.x[first + k - (w - 1)];
+    __syncthreads();
     if (i >= view.n) return;
     T output = view.incomplete;
     if (i + 1 >= w) {
-        const T *window = staged + threadIdx.x;
+        const T *newest = staged + (w - 1) + threadIdx.x;
         Accumulator<T, AGG> all;
-        if constexpr (ROLLED) {
+        if constexpr (aggregate_is_spread(AGG)) {
+            all = Accumulator<T, AGG>::collect(staged + threadIdx.x, w);
+        } else if constexpr (ROLLED) {
 #pragma unroll 1
-            for (size_t k = 0; k < w; k++) all.push(*window++);
+            for (size_t j = 0; j < w; j++) all.push(*newest--);
         } else {
-            all = Accumulator<T, AGG>::collect(window, w);
+            for (size_t j = 0; j < w; j++) all.push(*newest--);
         }
         output = all.template finish<AGG>((T)w);
     }

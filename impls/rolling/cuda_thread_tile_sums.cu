@@ -15,6 +15,19 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
+/* A block copies the inputs of its windows into shared memory: staged[j] = x[first + j - (window - 1)] for
+ * j < outputs + window - 1, where first is the block's first output. What lies outside the array is neither read nor set: no
+ * complete window reaches it. */
+template <typename T> __device__ void stage_inputs(const RollingView<T> &view, size_t first, unsigned outputs, T *staged) {
+    const size_t before = view.window - 1;
+    const unsigned count = outputs + (unsigned)before;
+    for (unsigned j = threadIdx.x; j < count; j += blockDim.x) {
+        const size_t shifted = first + j;
+        if (shifted >= before && shifted - before < view.n) staged[j] = view.x[shifted - before];
+    }
+    __syncthreads();
+}
+
 template <typename T, Aggregate AGG> __device__ T output_of_sums(T sum, T squares, T width) {
     if (AGG == AGG_SUM) return sum;
     const T mean = sum / width;
@@ -28,7 +41,7 @@ template <typename T, Aggregate AGG>
 static __global__ void __launch_bounds__(1024) sums_kernel(RollingView<T> view, unsigned tile) {
     DYN_SHARED(T, staged);
     const size_t block_first = (size_t)blockIdx.x * blockDim.x * tile;
-    rolling_stage(view, block_first, blockDim.x * tile, staged);
+    stage_inputs(view, block_first, blockDim.x * tile, staged);
 
     const unsigned begin = threadIdx.x * tile; /* the window of output first + k begins at staged[begin + k] */
     const size_t first = block_first + begin, w = view.window;
