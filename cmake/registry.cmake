@@ -26,7 +26,8 @@ function(rungs_registry target)
     if(NOT RUNGS_CUDA)
         set(cuda "")
     endif()
-    file(GLOB common CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/impls/common/*.c ${PROJECT_SOURCE_DIR}/impls/common/*/*.c ${PROJECT_SOURCE_DIR}/impls/*/_*.c)
+    file(GLOB common CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/impls/common/*.c ${PROJECT_SOURCE_DIR}/impls/common/*/*.c)
+    file(GLOB own CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/impls/*/_*.c)
     set(registry ${CMAKE_BINARY_DIR}/${target}_registry.c)
     add_custom_command(OUTPUT ${registry}
         COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py --source ${PROJECT_SOURCE_DIR} --out ${registry}
@@ -34,11 +35,11 @@ function(rungs_registry target)
                 --others ${others} --misplaced ${misplaced}
         DEPENDS ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py ${c} ${cuda} ${peers} ${RUNGS_REFERENCES}
         VERBATIM)
-    add_library(${target} OBJECT ${c} ${cuda} ${common} ${registry})
+    add_library(${target} OBJECT ${c} ${cuda} ${common} ${own} ${registry})
     target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/impls)
     target_link_libraries(${target} PUBLIC rungs_options rungs_reference rungs_base)
     # CPU variants may use everything this machine has; contraction is theirs to choose.
-    set_source_files_properties(${c} PROPERTIES COMPILE_OPTIONS "-march=${RUNGS_CPU_ARCHITECTURE}")
+    set_source_files_properties(${c} ${own} PROPERTIES COMPILE_OPTIONS "-march=${RUNGS_CPU_ARCHITECTURE}")
     if(RUNGS_CUDA)
         target_link_libraries(${target} PUBLIC CUDA::cudart_static)
         target_compile_options(${target} PRIVATE ${RUNGS_CUDA_OPTIONS})

@@ -1,6 +1,6 @@
 /* usercode.h - window functions that users write: from a source file to something that can be called. docs/APPLY.md is for them.
  *
- * The same file is compiled by the host compiler (here) and by NVRTC (impls/common/nvrtc.h). Both see it between a prelude, which
+ * The same file is compiled by the host compiler (here) and by NVRTC (impls/rolling/_nvrtc.h). Both see it between a prelude, which
  * defines `real`, and #line, so that messages show the user's own file and lines.
  */
 #ifndef RUNGS_BASE_USERCODE_H

@@ -1,11 +1,14 @@
-"""What the Numba CUDA peers of rolling share: device arrays, and window aggregates as device functions. A kernel is made for one
-aggregate, window and dtype, all constants to the compiler, as the tutorial's are."""
+"""What Numba's tile kernels share: device arrays and launches (rolling, ewm), and rolling's windows as device functions. As in the
+tutorial, window, tile and length are arguments of a kernel, threads are its blockDim; only the aggregate is a constant."""
 import math
 
-from rolling_peers import incomplete_of, window_of
+from peer import import_numba_cuda
+from rolling_peers import incomplete_of
 
 AGGREGATES = ("mean", "sum", "var", "std", "min", "max")
 SHARED_BYTES = 48 * 1024  # of dynamic shared memory: Numba does not ask the driver for more
+
+cuda = None  # numba.cuda, once reducer() has it; a global because that is where Numba's simulator looks for it
 
 
 def item_bytes(case):
@@ -19,56 +22,62 @@ def refuse_shared(case, elements):
     return f"{elements} elements are {elements * item_bytes(case)} bytes of shared memory; Numba's limit is {SHARED_BYTES}"
 
 
-def reducer(cuda, aggregate, w):
-    """A device function (array, first) -> aggregate of the w elements from `first`. Two passes for var: it is the honest one."""
+def reducer(aggregate):
+    """A device function (array, newest, w) -> aggregate of the w elements that end at `newest`, read backwards. The sum is an array of
+    one element, as in the tutorial. The tutorial has the mean alone; var takes two passes."""
+    global cuda
+    cuda = import_numba_cuda()
+    import numba
+
     if aggregate in ("min", "max"):
         smallest = aggregate == "min"
 
         @cuda.jit(device=True)
-        def reduce(array, first):
-            best = array[first]
-            for k in range(1, w):
-                v = array[first + k]
+        def reduce(array, newest, w):
+            best = array[newest]
+            for j in range(1, w):
+                v = array[newest - j]
                 if v != v or (v < best if smallest else v > best):
                     best = v
             return best
 
     elif aggregate in ("mean", "sum"):
-        scale = 1.0 / w if aggregate == "mean" else 1.0
         divide = aggregate == "mean"
 
         @cuda.jit(device=True)
-        def reduce(array, first):
-            total = 0.0
-            for k in range(w):
-                total += array[first + k]
-            return total / w if divide else total * scale
+        def reduce(array, newest, w):
+            total = cuda.local.array(1, numba.float64)
+            total[0] = 0.0
+            for j in range(w):
+                total[0] += array[newest - j]
+            return total[0] / w if divide else total[0]
 
     else:
         root = aggregate == "std"
 
         @cuda.jit(device=True)
-        def reduce(array, first):
-            total = 0.0
-            for k in range(w):
-                total += array[first + k]
-            mean = total / w
-            squares = 0.0
-            for k in range(w):
-                d = array[first + k] - mean
-                squares += d * d
+        def reduce(array, newest, w):
+            total = cuda.local.array(1, numba.float64)
+            total[0] = 0.0
+            for j in range(w):
+                total[0] += array[newest - j]
+            mean = total[0] / w
+            total[0] = 0.0
+            for j in range(w):
+                d = array[newest - j] - mean
+                total[0] += d * d
             if w == 1:
                 return math.nan
-            return math.sqrt(squares / (w - 1)) if root else squares / (w - 1)
+            return math.sqrt(total[0] / (w - 1)) if root else total[0] / (w - 1)
 
     return reduce
 
 
 class Launch:
-    """The state of such a peer: kernel, launch shape and device arrays."""
+    """The state of such a peer: kernel, launch shape, device arrays, and the kernel's arguments behind x and y."""
 
-    def __init__(self, cuda, case, inputs, kernel, threads, outputs_per_block, shared_bytes=0):
-        self.cuda, self.kernel, self.threads, self.shared_bytes = cuda, kernel, threads, shared_bytes
+    def __init__(self, cuda, case, inputs, kernel, threads, outputs_per_block, shared_bytes=0, arguments=()):
+        self.cuda, self.kernel, self.threads, self.shared_bytes, self.arguments = cuda, kernel, threads, shared_bytes, arguments
         n = inputs["x"].size
         self.blocks = (n + outputs_per_block - 1) // outputs_per_block
         self.y = cuda.device_array(max(n, 1), inputs["x"].dtype)
@@ -82,7 +91,7 @@ class Launch:
 
     def run(self):
         if self.blocks:
-            self.kernel[self.blocks, self.threads, 0, self.shared_bytes](self.x, self.y)
+            self.kernel[self.blocks, self.threads, 0, self.shared_bytes](self.x, self.y, *self.arguments)
         return self.y
 
     def fetch(self, out):
@@ -105,7 +114,7 @@ def fetch(state, outputs, out):
 
 
 def constants(case):
-    """Window, incomplete value and Numba's type of an element: what a kernel closes over."""
+    """Incomplete value and Numba's type of an element: what a kernel closes over."""
     import numba
 
-    return window_of(case), incomplete_of(case), numba.float64 if case["dtype"] == "f64" else numba.float32
+    return incomplete_of(case), numba.float64 if case["dtype"] == "f64" else numba.float32

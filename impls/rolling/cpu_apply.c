@@ -5,7 +5,7 @@
  * `running` is for those.
  * Limits: window below 2^30 (window_size is an int). A function that crashes takes the worker with it.
  * Origin: Rolling.apply of "Adding the rolling and ewm functions to cuDF". */
-#include "common/rolling/apply.h"
+#include "_apply.h"
 
 #include <math.h>
 

@@ -9,45 +9,79 @@
 
 enum { MEAN, SUM, VAR, STD, MIN, MAX, APPLY };
 
-/* A minimum that is NaN stays NaN, because no comparison with it is true. */
-#define DEFINE_NAIVE(REAL)                                                                                                         \
-    static REAL sum_##REAL(const REAL *x, size_t w) {                                                                              \
-        REAL sum = 0;                                                                                                              \
-        for (size_t j = 0; j < w; j++) sum += x[j];                                                                                \
-        return sum;                                                                                                                \
-    }                                                                                                                              \
-    static REAL mean_##REAL(const REAL *x, size_t w) {                                                                             \
-        return (REAL)(sum_##REAL(x, w) / (double)w);                                                                               \
-    }                                                                                                                              \
-    static REAL var_##REAL(const REAL *x, size_t w) {                                                                              \
-        const REAL mean = mean_##REAL(x, w);                                                                                       \
-        REAL squares = 0;                                                                                                          \
-        for (size_t j = 0; j < w; j++) squares += (x[j] - mean) * (x[j] - mean);                                                   \
-        return (REAL)(squares / ((double)w - 1));                                                                                  \
-    }                                                                                                                              \
-    static REAL std_##REAL(const REAL *x, size_t w) {                                                                              \
-        return (REAL)sqrt((double)var_##REAL(x, w));                                                                               \
-    }                                                                                                                              \
-    static REAL min_##REAL(const REAL *x, size_t w) {                                                                              \
-        REAL least = x[0];                                                                                                         \
-        for (size_t j = 1; j < w; j++)                                                                                             \
-            if (x[j] < least || isnan(x[j])) least = x[j];                                                                         \
-        return least;                                                                                                              \
-    }                                                                                                                              \
-    static REAL max_##REAL(const REAL *x, size_t w) {                                                                              \
-        REAL most = x[0];                                                                                                          \
-        for (size_t j = 1; j < w; j++)                                                                                             \
-            if (x[j] > most || isnan(x[j])) most = x[j];                                                                           \
-        return most;                                                                                                               \
-    }                                                                                                                              \
-    static void roll_##REAL(const REAL *x, size_t n, size_t w, int agg, REAL incomplete, REAL *y) {                                \
-        static REAL (*const aggregates[])(const REAL *, size_t) = {[MEAN] = mean_##REAL, [SUM] = sum_##REAL, [VAR] = var_##REAL,   \
-                                                                   [STD] = std_##REAL,   [MIN] = min_##REAL, [MAX] = max_##REAL};  \
-        for (size_t i = 0; i < n; i++) y[i] = i + 1 < w ? incomplete : aggregates[agg](x + (i + 1 - w), w);                        \
-    }
+static double sum_f64(const double *x, size_t w) {
+    double sum = 0;
+    for (size_t j = 0; j < w; j++) sum += x[j];
+    return sum;
+}
 
-DEFINE_NAIVE(float)
-DEFINE_NAIVE(double)
+static double squares_f64(const double *x, size_t w, double mean) {
+    double squares = 0;
+    for (size_t j = 0; j < w; j++) squares += (x[j] - mean) * (x[j] - mean);
+    return squares;
+}
+
+/* A minimum or maximum that is NaN stays NaN, because no comparison with it is true. */
+static double min_f64(const double *x, size_t w) {
+    double least = x[0];
+    for (size_t j = 1; j < w; j++)
+        if (x[j] < least || isnan(x[j])) least = x[j];
+    return least;
+}
+
+static double max_f64(const double *x, size_t w) {
+    double most = x[0];
+    for (size_t j = 1; j < w; j++)
+        if (x[j] > most || isnan(x[j])) most = x[j];
+    return most;
+}
+
+static double window_f64(const double *x, size_t w, int agg) {
+    if (agg == MIN) return min_f64(x, w);
+    if (agg == MAX) return max_f64(x, w);
+    const double sum = sum_f64(x, w), mean = sum / (double)w;
+    if (agg == SUM) return sum;
+    if (agg == MEAN) return mean;
+    const double var = squares_f64(x, w, mean) / ((double)w - 1);
+    return agg == VAR ? var : sqrt(var);
+}
+
+/* The same in float; quotients and roots are taken in double and rounded once. */
+static float sum_f32(const float *x, size_t w) {
+    float sum = 0;
+    for (size_t j = 0; j < w; j++) sum += x[j];
+    return sum;
+}
+
+static float squares_f32(const float *x, size_t w, float mean) {
+    float squares = 0;
+    for (size_t j = 0; j < w; j++) squares += (x[j] - mean) * (x[j] - mean);
+    return squares;
+}
+
+static float min_f32(const float *x, size_t w) {
+    float least = x[0];
+    for (size_t j = 1; j < w; j++)
+        if (x[j] < least || isnan(x[j])) least = x[j];
+    return least;
+}
+
+static float max_f32(const float *x, size_t w) {
+    float most = x[0];
+    for (size_t j = 1; j < w; j++)
+        if (x[j] > most || isnan(x[j])) most = x[j];
+    return most;
+}
+
+static float window_f32(const float *x, size_t w, int agg) {
+    if (agg == MIN) return min_f32(x, w);
+    if (agg == MAX) return max_f32(x, w);
+    const float sum = sum_f32(x, w), mean = (float)(sum / (double)w);
+    if (agg == SUM) return sum;
+    if (agg == MEAN) return mean;
+    const float var = (float)(squares_f32(x, w, mean) / ((double)w - 1));
+    return agg == VAR ? var : (float)sqrt((double)var);
+}
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     return params_choice(&args->problem->params, "agg") == APPLY ? variant_refuse(reason, "apply has its own variants") : true;
@@ -57,11 +91,16 @@ static Status run(const VariantArgs *args) {
     const Params *params = &args->problem->params;
     const size_t n = array_count(&args->in[0]), w = (size_t)params_int(params, "window");
     const int agg = params_choice(params, "agg");
-    const bool nan = params_choice(params, "incomplete") == 0;
-    if (args->problem->dtype == DTYPE_F64)
-        roll_double(args->in[0].data, n, w, agg, nan ? NAN : INFINITY, args->out[0].data);
-    else
-        roll_float(args->in[0].data, n, w, agg, nan ? NAN : INFINITY, args->out[0].data);
+    const float incomplete = params_choice(params, "incomplete") == 0 ? NAN : INFINITY;
+    if (args->problem->dtype == DTYPE_F64) {
+        const double *x = args->in[0].data;
+        double *y = args->out[0].data;
+        for (size_t i = 0; i < n; i++) y[i] = i + 1 < w ? (double)incomplete : window_f64(x + (i + 1 - w), w, agg);
+    } else {
+        const float *x = args->in[0].data;
+        float *y = args->out[0].data;
+        for (size_t i = 0; i < n; i++) y[i] = i + 1 < w ? incomplete : window_f32(x + (i + 1 - w), w, agg);
+    }
     return STATUS_OK;
 }
 

@@ -1,17 +1,53 @@
 /* Idea: the published tile kernel around a window function of the user's own: a block stages its inputs in shared memory, each
- * thread calls the function once for `tile` consecutive outputs. Compiled by NVRTC for the GPU present (in the emulator: by the
- * host compiler), before anything is timed.
+ *   thread calls the function once for `tile` consecutive outputs. This file is compiled twice: as a variant, and at run time, its
+ *   first part alone, behind the user's file by NVRTC for the GPU present (in the emulator the host compiler makes the function,
+ *   and the kernel calls it). Compiling happens before anything is timed.
  * Traffic: each input once, and again for the window - 1 elements between blocks; the function reads shared memory.
  * Rounding: the function's affair; state across a tile drifts for `tile` outputs, and that is what the bound `running` is for.
  * Limits: threads * tile + window - 1 elements must fit into a block's shared memory.
- * Origin: Rolling.apply of "Adding the rolling and ewm functions to cuDF"; the kernel is common/rolling/apply_kernel.cuh. */
-#include "common/rolling/apply.h"
-#include "common/rolling/case.cuh"
-
-#include "common/rolling/apply_kernel.cuh"
+ * Origin: Rolling.apply of "Adding the rolling and ewm functions to cuDF". */
+#ifndef __CUDACC_RTC__ /* NVRTC has no headers */
+#include "_apply.h"
+#include "_shared.cuh"
 
 #include <stdio.h>
 #include <stdlib.h>
+#endif
+
+template <typename Real> struct ApplyView {
+    const Real *x;
+    Real *y;
+    unsigned long long n;
+    int window, tile;
+    Real incomplete, nothing; /* the output of an incomplete window; what is staged where there is no element */
+};
+
+/* The kernel's body, which _apply.c wraps in an entry of its own for NVRTC. A block stages the inputs of threads x tile consecutive
+ * outputs and the window - 1 elements before them. Each thread hands its tile to the function, which writes to global memory, and
+ * then overwrites the outputs of incomplete windows. Before the array's beginning NaN is staged: no function can read what is not
+ * there. */
+template <typename Real, typename Function>
+__device__ __forceinline__ void apply_block(ApplyView<Real> view, Real *staged, Function function) {
+    const int history = view.window - 1, outputs = (int)blockDim.x * view.tile;
+    const unsigned long long base = (unsigned long long)blockIdx.x * (unsigned long long)outputs;
+    for (int k = (int)threadIdx.x; k < history + outputs; k += (int)blockDim.x) {
+        const unsigned long long at = base + (unsigned long long)k; /* in an array that begins `history` elements earlier */
+        const bool inside = at >= (unsigned long long)history && at - (unsigned long long)history < view.n;
+        staged[k] = inside ? view.x[at - (unsigned long long)history] : view.nothing;
+    }
+    __syncthreads();
+
+    const int offset = history + (int)threadIdx.x * view.tile;
+    const unsigned long long first = base + (unsigned long long)threadIdx.x * (unsigned long long)view.tile;
+    if (first >= view.n) return;
+    const int available = first < (unsigned long long)offset ? (int)first : offset;
+    const int count = view.n - first < (unsigned long long)view.tile ? (int)(view.n - first) : view.tile;
+    function(staged, available, view.y + first, view.window, count, offset);
+    for (int i = 0; i < count && first + (unsigned long long)i < (unsigned long long)history; i++)
+        view.y[first + i] = view.incomplete;
+}
+
+#ifndef __CUDACC_RTC__
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads per block", PARAM_INT, "64", 32, 1024, NULL},
@@ -27,26 +63,10 @@ static size_t shared_bytes(const VariantArgs *args, size_t window) {
     return (outputs_per_block(args) + window - 1) * dtype_size(args->problem->dtype);
 }
 
-static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    if (!apply_supports(args, reason)) return false;
-    const size_t blocks = divide_up(rolling_length(args), outputs_per_block(args));
-    if (blocks > GRID_BLOCKS_MAX) return variant_refuse(reason, "n=%zu needs more blocks than a grid holds", rolling_length(args));
-    char shape[64];
-    snprintf(shape, sizeof shape, "threads=%lld tile=%lld", params_int(args->tunables, "threads"),
-             params_int(args->tunables, "tile"));
-    return rolling_fits_shared(args, shared_bytes, shape, reason);
-}
-
-template <typename T> static ApplyView<T> view_of(const VariantArgs *args) {
-    const bool infinity = strcmp(params_text(&args->problem->params, "incomplete"), "inf") == 0;
-    const T nan = (T)__builtin_nan("");
-    return {(const T *)args->in[0].data,
-            (T *)args->out[0].data,
-            rolling_length(args),
-            (int)rolling_window(args),
-            (int)params_int(args->tunables, "tile"),
-            infinity ? (T)__builtin_huge_val() : nan,
-            nan};
+template <typename T> static ApplyView<T> apply_view(const VariantArgs *args) {
+    const RollingView<T> view = rolling_view<T>(args);
+    return {
+        view.x, view.y, view.n, (int)view.window, (int)params_int(args->tunables, "tile"), view.incomplete, (T)__builtin_nan("")};
 }
 
 static LaunchShape shape_of(const VariantArgs *args) {
@@ -65,11 +85,11 @@ template <typename T, typename Function> static __global__ void apply_kernel(App
 static constexpr auto prepare = apply_prepare_host;
 static constexpr auto release = apply_release_host;
 
-static Status launch_apply(const VariantArgs *args) {
-    const WindowFunction function = ((const Usercode *)args->state)->function;
-    if (args->problem->dtype == DTYPE_F64)
-        return launch(apply_kernel<double, WindowFunctionF64>, shape_of(args), view_of<double>(args), function.f64);
-    return launch(apply_kernel<float, WindowFunctionF32>, shape_of(args), view_of<float>(args), function.f32);
+static Status launch_function(const VariantArgs *args, ApplyView<double> view) {
+    return launch(apply_kernel<double, WindowFunctionF64>, shape_of(args), view, ((const Usercode *)args->state)->function.f64);
+}
+static Status launch_function(const VariantArgs *args, ApplyView<float> view) {
+    return launch(apply_kernel<float, WindowFunctionF32>, shape_of(args), view, ((const Usercode *)args->state)->function.f32);
 }
 
 #else
@@ -118,37 +138,35 @@ static Status prepare(const VariantArgs *args, void **state) {
     return status;
 }
 
-static Status launch_with(const VariantArgs *args, void *view) {
-    const void *kernel =
-        (const void *)((const Compiled *)args->state)->kernel; /* the runtime takes a cudaKernel_t for a function */
+template <typename T> static Status launch_function(const VariantArgs *args, ApplyView<T> view) {
+    /* the runtime takes a cudaKernel_t for a function */
+    const void *kernel = (const void *)((const Compiled *)args->state)->kernel;
     const LaunchShape shape = shape_of(args);
-    void *arguments[] = {view};
+    void *arguments[] = {&view};
     TRY_CUDA(cudaLaunchKernel(kernel, shape.grid, shape.block, arguments, shape.shared_bytes, (cudaStream_t)shape.stream));
     return STATUS_OK;
 }
 
-static Status launch_apply(const VariantArgs *args) {
-    if (args->problem->dtype == DTYPE_F64) {
-        ApplyView<double> view = view_of<double>(args);
-        return launch_with(args, &view);
-    }
-    ApplyView<float> view = view_of<float>(args);
-    return launch_with(args, &view);
-}
-
 #endif
 
-template <typename T> static Status fill_incomplete(const VariantArgs *args) {
-    const ApplyView<T> view = view_of<T>(args);
-    const unsigned threads = 256;
-    const LaunchShape shape = {dim3((unsigned)divide_up(rolling_length(args), threads)), dim3(threads), 0, args->stream};
-    return launch(rolling_fill_kernel<T>, shape, view.y, rolling_length(args), view.incomplete);
+template <typename T> static Status run_typed(const VariantArgs *args) {
+    const RollingView<T> view = rolling_view<T>(args);
+    if (view.window > view.n) return rolling_fill(args, view);
+    return launch_function(args, apply_view<T>(args));
 }
 
 static Status run(const VariantArgs *args) {
-    if (rolling_length(args) == 0) return STATUS_OK;
-    if (rolling_window(args) <= rolling_length(args)) return launch_apply(args);
-    return args->problem->dtype == DTYPE_F64 ? fill_incomplete<double>(args) : fill_incomplete<float>(args);
+    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    if (!apply_supports(args, reason)) return false;
+    const size_t blocks = divide_up(rolling_length(args), outputs_per_block(args));
+    if (blocks > GRID_BLOCKS_MAX) return variant_refuse(reason, "n=%zu needs more blocks than a grid holds", rolling_length(args));
+    char shape[64];
+    snprintf(shape, sizeof shape, "threads=%lld tile=%lld", params_int(args->tunables, "threads"),
+             params_int(args->tunables, "tile"));
+    return rolling_fits_shared(args, shared_bytes, shape, reason);
 }
 
 RUNGS_VARIANT(rolling, cuda_apply) = {
@@ -162,3 +180,5 @@ RUNGS_VARIANT(rolling, cuda_apply) = {
     .release = release,
     .run = run,
 };
+
+#endif

@@ -1,6 +1,8 @@
-/* Idea: van Herk / Gil-Werman. Every thread has K consecutive outputs; a window is a suffix of the K elements where the thread's
- * first window begins, a base that its K windows share, and a prefix of its own inputs (common/rolling/units.cuh). The base, by
- * window:
+/* Idea: van Herk / Gil-Werman. A unit is K consecutive outputs i0 .. i0+K-1 of one thread. The window of output r of a unit is
+ *     left[r..K-1]   a suffix of the K elements from i0-w+1,
+ *     the base       i0-w+1+K .. i0-1, which the K windows share: w-1-K elements, so w > K is needed,
+ *     own[0..r]      a prefix of the unit's own inputs,
+ * one step of suffix, one of prefix and two merges per output. Nothing is subtracted. Where the base comes from depends on w:
  *   w <= 3   no base: read the window;
  *   short    from aggregates of K elements in shared memory, doubled: those of 2^b units make up any length in log2(w) steps;
  *   long     the same cut once more, at whole blocks: suffix of the left block, middle, prefix of the own block. The middle is a
@@ -12,17 +14,84 @@
  *   |mean| / std.
  * Limits: none on n and w.
  * Origin: van Herk 1992, Gil and Werman 1993; partial moments by Chan, Golub and LeVeque 1979. */
-#include "common/rolling/rows.cuh"
-#include "common/rolling/shuffles.cuh"
-#include "common/rolling/units.cuh"
+#include "_shared.cuh"
+#include "common/block_scan.cuh"
 
 enum { THREADS_MAX = 512, CHUNK_THREADS = 256, SHORT_BLOCKS = 2, FEW_BLOCKS = 31 };
+
+/* K: elements of a unit; odd, so that lanes K elements apart read from different banks. Suffixes of moments are two numbers, hence
+ * fewer. */
+template <Aggregate AGG> constexpr unsigned UNIT = aggregate_is_spread(AGG) ? 9 : 15;
+enum { SMALL_UNIT = 3 };
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block, a multiple of 32", PARAM_INT, "256", 32, THREADS_MAX, NULL},
     {},
 };
 
+/* The aggregates in the scans and reductions of block_scan.cuh. */
+template <bool UP, typename T> __device__ Sum<T> shuffle(const Sum<T> &a, unsigned distance) {
+    return {shuffle_value<UP>(a.sum, distance)};
+}
+template <bool UP, typename T, bool IS_MIN> __device__ Extreme<T, IS_MIN> shuffle(const Extreme<T, IS_MIN> &a, unsigned distance) {
+    return {shuffle_value<UP>(a.value, distance)};
+}
+template <bool UP, typename T> __device__ Moments<T> shuffle(const Moments<T> &a, unsigned distance) {
+    return {shuffle_value<UP>(a.count, distance), shuffle_value<UP>(a.mean, distance), shuffle_value<UP>(a.m2, distance)};
+}
+
+template <typename A, unsigned K, typename T> __device__ A unit_aggregate(const T *elements) {
+    A all;
+#pragma unroll
+    for (unsigned r = 0; r < K; r++) all.push(elements[r]);
+    return all;
+}
+
+/* Overwrites own[0..K-1] with its outputs. Called by the whole block: others' left elements may be this thread's own, so everyone
+ * reads before anyone writes. */
+template <typename A, Aggregate AGG, unsigned K, typename T>
+__device__ void unit_outputs(const T *left, const A &base, T *own, T window) {
+    A suffix[K];
+    A all;
+#pragma unroll
+    for (unsigned r = K; r-- > 0;) {
+        all.push(left[r]);
+        suffix[r] = all;
+    }
+    __syncthreads();
+    A prefix;
+#pragma unroll
+    for (unsigned r = 0; r < K; r++) {
+        prefix.push(own[r]);
+        A output = prefix;
+        output.merge(suffix[r]); /* always K + 1 elements: for moments the shares are constants */
+        output.merge(base);
+        own[r] = output.template finish<AGG>(window);
+    }
+}
+
+/* to[j] = x[first - before + j] for j < count; 0, which no complete window sees, where that is outside the array. */
+template <typename T> __device__ void unit_stage(const RollingView<T> &view, size_t first, size_t before, unsigned count, T *to) {
+    if (first >= before && first - before + count <= view.n) {
+        const T *from = view.x + (first - before);
+#pragma unroll 4
+        for (unsigned j = threadIdx.x; j < count; j += blockDim.x) to[j] = from[j];
+        return;
+    }
+    for (unsigned j = threadIdx.x; j < count; j += blockDim.x) {
+        const size_t shifted = first + j;
+        to[j] = shifted >= before && shifted - before < view.n ? view.x[shifted - before] : 0;
+    }
+}
+
+/* The block's outputs from shared memory, incomplete ones replaced. */
+template <typename T> __device__ void unit_write(const RollingView<T> &view, size_t first, unsigned count, const T *outputs) {
+    __syncthreads();
+    for (unsigned j = threadIdx.x; j < count && first + j < view.n; j += blockDim.x)
+        view.y[first + j] = first + j + 1 < view.window ? view.incomplete : outputs[j];
+}
+
+/* w <= 3. */
 template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(THREADS_MAX) tiny_kernel(RollingView<T> view) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, w = view.window;
     if (i >= view.n) return;
@@ -30,8 +99,7 @@ template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(TH
         view.y[i] = view.incomplete;
         return;
     }
-    const FlatCursor<T> begin = {view.x + (i + 1 - w)};
-    view.y[i] = Accumulator<T, AGG>::collect(begin, w).template finish<AGG>((T)w);
+    view.y[i] = Accumulator<T, AGG>::collect(view.x + (i + 1 - w), w).template finish<AGG>((T)w);
 }
 
 /* Units of K elements in shared memory: halo_units before the block's own; elements and two arrays of aggregates. */
@@ -215,18 +283,36 @@ template <typename T, Aggregate AGG> static Status launch_long(const VariantArgs
                   middle, (const A *)whole, (const A *)rest, (const A *)prefix, (const A *)suffix);
 }
 
-namespace { /* every variant has its own Kernels */
-template <typename T, Aggregate AGG> struct Kernels {
-    static Status launch_on(const VariantArgs *args, RollingView<T> view) {
-        const unsigned threads = threads_of(args);
-        if (is_long(args)) return launch_long<T, AGG>(args, view);
-        if (view.window > UNIT<AGG>) return launch_short<T, AGG, UNIT<AGG>>(args, view);
-        if (view.window > SMALL_UNIT) return launch_short<T, AGG, SMALL_UNIT>(args, view);
-        const unsigned blocks = (unsigned)divide_up(view.n, threads);
-        return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
+template <typename T, Aggregate AGG> static Status launch_for_window(const VariantArgs *args, RollingView<T> view) {
+    if (is_long(args)) return launch_long<T, AGG>(args, view);
+    if (view.window > UNIT<AGG>) return launch_short<T, AGG, UNIT<AGG>>(args, view);
+    if (view.window > SMALL_UNIT) return launch_short<T, AGG, SMALL_UNIT>(args, view);
+    const unsigned threads = threads_of(args), blocks = (unsigned)divide_up(view.n, threads);
+    return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
+}
+
+template <typename T> static Status run_typed(const VariantArgs *args) {
+    const RollingView<T> view = rolling_view<T>(args);
+    if (view.window > view.n) return rolling_fill(args, view);
+    switch (rolling_aggregate(args)) {
+    case AGG_MEAN:
+        return launch_for_window<T, AGG_MEAN>(args, view);
+    case AGG_SUM:
+        return launch_for_window<T, AGG_SUM>(args, view);
+    case AGG_VAR:
+        return launch_for_window<T, AGG_VAR>(args, view);
+    case AGG_STD:
+        return launch_for_window<T, AGG_STD>(args, view);
+    case AGG_MIN:
+        return launch_for_window<T, AGG_MIN>(args, view);
+    default:
+        return launch_for_window<T, AGG_MAX>(args, view);
     }
-};
-} // namespace
+}
+
+static Status run(const VariantArgs *args) {
+    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+}
 
 /* Two aggregates and their two scans for every block of x. */
 static size_t scratch_bytes(const VariantArgs *args) {
@@ -238,10 +324,6 @@ static size_t scratch_bytes(const VariantArgs *args) {
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (threads_of(args) % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of %d", threads_of(args), WARP);
     return rolling_supports(args, threads_of(args), reason);
-}
-
-static Status run(const VariantArgs *args) {
-    return rolling_dispatch<Kernels>(args);
 }
 
 RUNGS_VARIANT(rolling, cuda_block_prefix_suffix) = {

@@ -1,12 +1,11 @@
 /* Idea: cuda_naive with Python's indices: each one may be negative and then counts from the end of the array, so every read is
- * preceded by a comparison and a select. That is what Numba compiles from x[i - j], and why its naive kernel is slower than the
- * same loop in C.
+ * preceded by a comparison and a select, as Numba compiles x[i - j]. This is most of the reason why Numba's naive kernel is slower
+ * than the same loop in C.
  * Traffic: as cuda_naive.
  * Rounding: as cuda_naive.
  * Limits: mean, sum, min and max (one pass); time, O(n w).
  * Origin: "Numba CUDA + cuDF" tutorial, kernel A, as Numba translates it. */
-#include "common/rolling/accumulators.cuh"
-#include "common/rolling/rows.cuh"
+#include "_shared.cuh"
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "128", 1, 1024, NULL},
@@ -33,14 +32,29 @@ static unsigned threads_of(const VariantArgs *args) {
     return (unsigned)params_int(args->tunables, "threads");
 }
 
-namespace { /* every variant has its own Kernels */
-template <typename T, Aggregate AGG> struct Kernels {
-    static Status launch_on(const VariantArgs *args, RollingView<T> view) {
-        const dim3 blocks((unsigned)divide_up(view.n, threads_of(args)));
-        return launch(wraparound_kernel<T, AGG>, {blocks, dim3(threads_of(args)), 0, args->stream}, view);
+template <typename T, Aggregate AGG> static Status launch_wraparound(const VariantArgs *args, RollingView<T> view) {
+    const dim3 blocks((unsigned)divide_up(view.n, threads_of(args)));
+    return launch(wraparound_kernel<T, AGG>, {blocks, dim3(threads_of(args)), 0, args->stream}, view);
+}
+
+template <typename T> static Status run_typed(const VariantArgs *args) {
+    const RollingView<T> view = rolling_view<T>(args);
+    if (view.window > view.n) return rolling_fill(args, view);
+    switch (rolling_aggregate(args)) {
+    case AGG_MEAN:
+        return launch_wraparound<T, AGG_MEAN>(args, view);
+    case AGG_SUM:
+        return launch_wraparound<T, AGG_SUM>(args, view);
+    case AGG_MIN:
+        return launch_wraparound<T, AGG_MIN>(args, view);
+    default:
+        return launch_wraparound<T, AGG_MAX>(args, view);
     }
-};
-} // namespace
+}
+
+static Status run(const VariantArgs *args) {
+    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+}
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     const int agg = rolling_aggregate(args);
@@ -48,10 +62,6 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
         return variant_refuse(reason, "agg=%s takes two passes: this variant is for mean, sum, min and max",
                               params_text(&args->problem->params, "agg"));
     return rolling_supports(args, threads_of(args), reason);
-}
-
-static Status run(const VariantArgs *args) {
-    return rolling_dispatch<Kernels>(args);
 }
 
 RUNGS_VARIANT(rolling, cuda_naive_wraparound) = {

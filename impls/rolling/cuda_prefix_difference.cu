@@ -5,7 +5,7 @@
  *   Hence the bound "prefix".
  * Limits: no min and max: they have no difference.
  * Origin: the "accumulation array" remark of the Numba CUDA + cuDF tutorial; the scan is CUB's. */
-#include "common/rolling/case.cuh"
+#include "_shared.cuh"
 
 #include <cub/device/device_scan.cuh>
 #include <thrust/iterator/transform_iterator.h>
@@ -34,15 +34,7 @@ static __global__ void __launch_bounds__(THREADS) difference_kernel(RollingView<
     view.y[i] = result;
 }
 
-/* Scratch: prefix sums of x, those of x^2 for var and std, CUB's own; each part begins at a multiple of 256 bytes. */
-static size_t part_bytes(const VariantArgs *args) {
-    return divide_up(array_bytes(&args->in[0]), 256) * 256;
-}
-
-static size_t parts(const VariantArgs *args) {
-    return aggregate_is_spread((Aggregate)rolling_aggregate(args)) ? 2 : 1;
-}
-
+/* Prefix sums of x, or of x^2. With temporary = NULL it only says how many bytes CUB needs. */
 template <typename T>
 static cudaError_t scan(void *temporary, size_t *bytes, const VariantArgs *args, const T *x, T *sums, bool squared) {
     const size_t n = rolling_length(args);
@@ -50,6 +42,15 @@ static cudaError_t scan(void *temporary, size_t *bytes, const VariantArgs *args,
     if (squared)
         return cub::DeviceScan::InclusiveSum(temporary, *bytes, thrust::make_transform_iterator(x, Square()), sums, n, stream);
     return cub::DeviceScan::InclusiveSum(temporary, *bytes, x, sums, n, stream);
+}
+
+/* Scratch: prefix sums of x, those of x^2 for var and std, CUB's own; each part begins at a multiple of 256 bytes. */
+static size_t part_bytes(const VariantArgs *args) {
+    return divide_up(array_bytes(&args->in[0]), 256) * 256;
+}
+
+static size_t parts(const VariantArgs *args) {
+    return aggregate_is_spread((Aggregate)rolling_aggregate(args)) ? 2 : 1;
 }
 
 template <typename T> static size_t temporary_bytes(const VariantArgs *args) {
@@ -64,35 +65,42 @@ static size_t scratch_bytes(const VariantArgs *args) {
            (args->problem->dtype == DTYPE_F64 ? temporary_bytes<double>(args) : temporary_bytes<float>(args));
 }
 
-namespace { /* every variant has its own Kernels */
-template <typename T, Aggregate AGG> struct Kernels {
-    static Status launch_on(const VariantArgs *args, RollingView<T> view) {
-        if constexpr (aggregate_is_extreme(AGG)) {
-            return status_fail(STATUS_UNSUPPORTED, "min and max have no difference of prefixes");
-        } else {
-            unsigned char *memory = (unsigned char *)args->scratch;
-            T *sums = (T *)memory, *squares = aggregate_is_spread(AGG) ? (T *)(memory + part_bytes(args)) : NULL;
-            void *temporary = memory + parts(args) * part_bytes(args);
-            size_t bytes = args->scratch_bytes - parts(args) * part_bytes(args);
-            TRY_CUDA(scan(temporary, &bytes, args, view.x, sums, false));
-            if (squares) TRY_CUDA(scan(temporary, &bytes, args, view.x, squares, true));
-            const unsigned blocks = (unsigned)divide_up(view.n, THREADS);
-            return launch(difference_kernel<T, AGG>, {dim3(blocks), dim3(THREADS), 0, args->stream}, view, (const T *)sums,
-                          (const T *)squares);
-        }
+template <typename T, Aggregate AGG> static Status scan_and_subtract(const VariantArgs *args, RollingView<T> view) {
+    unsigned char *memory = (unsigned char *)args->scratch;
+    T *sums = (T *)memory, *squares = aggregate_is_spread(AGG) ? (T *)(memory + part_bytes(args)) : NULL;
+    void *temporary = memory + parts(args) * part_bytes(args);
+    size_t bytes = args->scratch_bytes - parts(args) * part_bytes(args);
+    TRY_CUDA(scan(temporary, &bytes, args, view.x, sums, false));
+    if (squares) TRY_CUDA(scan(temporary, &bytes, args, view.x, squares, true));
+    const unsigned blocks = (unsigned)divide_up(view.n, THREADS);
+    return launch(difference_kernel<T, AGG>, {dim3(blocks), dim3(THREADS), 0, args->stream}, view, (const T *)sums,
+                  (const T *)squares);
+}
+
+template <typename T> static Status run_typed(const VariantArgs *args) {
+    const RollingView<T> view = rolling_view<T>(args);
+    if (view.window > view.n) return rolling_fill(args, view);
+    switch (rolling_aggregate(args)) {
+    case AGG_MEAN:
+        return scan_and_subtract<T, AGG_MEAN>(args, view);
+    case AGG_SUM:
+        return scan_and_subtract<T, AGG_SUM>(args, view);
+    case AGG_VAR:
+        return scan_and_subtract<T, AGG_VAR>(args, view);
+    default:
+        return scan_and_subtract<T, AGG_STD>(args, view);
     }
-};
-} // namespace
+}
+
+static Status run(const VariantArgs *args) {
+    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+}
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     const int agg = rolling_aggregate(args);
     if (agg == AGG_MIN || agg == AGG_MAX)
         return variant_refuse(reason, "agg=%s has no inverse: prefixes cannot be subtracted", agg == AGG_MIN ? "min" : "max");
     return rolling_supports(args, THREADS, reason);
-}
-
-static Status run(const VariantArgs *args) {
-    return rolling_dispatch<Kernels>(args);
 }
 
 RUNGS_VARIANT(rolling, cuda_prefix_difference) = {

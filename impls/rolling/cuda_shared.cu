@@ -1,29 +1,45 @@
 /* Idea: a block stages the threads + w - 1 inputs of its windows in shared memory; every thread then reads its window there.
  * Traffic: (threads + w - 1) / threads global reads per output, w shared reads (2w for var and std), n writes.
  * Rounding: as cuda_naive.
- * Limits: threads + w - 1 inputs must fit into shared memory. Unlike the published kernel it never reads outside the array.
+ * Limits: threads + w - 1 inputs must fit into shared memory. Unlike the published kernel it never reads outside the array. The
+ *   first of its two waits is the source's and not needed.
  * Origin: "Numba CUDA + cuDF" tutorial, kernel B (shared memory). */
-#include "common/rolling/accumulators.cuh"
-#include "common/rolling/rows.cuh"
-#include "common/rolling/stage.cuh"
+#include "_shared.cuh"
 
 #include <stdio.h>
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "128", 1, 1024, NULL},
-    ROLLED_TUNABLE,
+    {"rolled", "1: one element a loop step; 0: the compiler unrolls", PARAM_INT, "0", 0, 1, NULL},
     {},
 };
 
+/* ROLLED: as in cuda_naive. */
 template <typename T, Aggregate AGG, bool ROLLED>
 static __global__ void __launch_bounds__(1024) shared_kernel(RollingView<T> view) {
-    DYN_SHARED(T, memory);
-    FlatRows<T> rows(memory, 1);
+    DYN_SHARED(T, staged);
     const size_t first = (size_t)blockIdx.x * blockDim.x, i = first + threadIdx.x, w = view.window;
-    rolling_stage(view, first, blockDim.x, rows);
+    if (i < view.n) staged[w - 1 + threadIdx.x] = view.x[i]; /* the block's own inputs */
+    __syncthreads();
+    for (size_t k = threadIdx.x; k < w - 1; k += blockDim.x) /* and the w - 1 before them */
+        if (first + k >= w - 1) staged[k] = view.x[first + k - (w - 1)];
+    __syncthreads();
     if (i >= view.n) return;
-    view.y[i] = i + 1 < w ? view.incomplete
-                          : collect_window<Accumulator<T, AGG>, ROLLED>(rows.from(threadIdx.x), w).template finish<AGG>((T)w);
+    T output = view.incomplete;
+    if (i + 1 >= w) {
+        const T *newest = staged + (w - 1) + threadIdx.x;
+        Accumulator<T, AGG> all;
+        if constexpr (aggregate_is_spread(AGG)) {
+            all = Accumulator<T, AGG>::collect(staged + threadIdx.x, w);
+        } else if constexpr (ROLLED) {
+#pragma unroll 1
+            for (size_t j = 0; j < w; j++) all.push(*newest--);
+        } else {
+            for (size_t j = 0; j < w; j++) all.push(*newest--);
+        }
+        output = all.template finish<AGG>((T)w);
+    }
+    view.y[i] = output;
 }
 
 static unsigned threads_of(const VariantArgs *args) {
@@ -34,26 +50,44 @@ static size_t shared_bytes(const VariantArgs *args, size_t window) {
     return (threads_of(args) + window - 1) * dtype_size(args->problem->dtype);
 }
 
-namespace { /* every variant has its own Kernels */
-template <typename T, Aggregate AGG> struct Kernels {
-    static Status launch_on(const VariantArgs *args, RollingView<T> view) {
-        const unsigned blocks = (unsigned)divide_up(view.n, threads_of(args));
-        const bool rolled = params_int(args->tunables, "rolled") && !aggregate_is_spread(AGG);
-        return launch(rolled ? shared_kernel<T, AGG, !aggregate_is_spread(AGG)> : shared_kernel<T, AGG, false>,
-                      {dim3(blocks), dim3(threads_of(args)), shared_bytes(args, view.window), args->stream}, view);
-    }
-};
-} // namespace
+template <typename T, Aggregate AGG> static Status launch_shared(const VariantArgs *args, RollingView<T> view) {
+    const dim3 blocks((unsigned)divide_up(view.n, threads_of(args))), threads(threads_of(args));
+    const LaunchShape shape = {blocks, threads, shared_bytes(args, view.window), args->stream};
+    if constexpr (!aggregate_is_spread(AGG))
+        if (params_int(args->tunables, "rolled")) return launch(shared_kernel<T, AGG, true>, shape, view);
+    return launch(shared_kernel<T, AGG, false>, shape, view);
+}
 
-static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    char shape[32];
-    snprintf(shape, sizeof shape, "%u threads", threads_of(args));
-    return rolled_supports(args, reason) && rolling_supports(args, threads_of(args), reason) &&
-           rolling_fits_shared(args, shared_bytes, shape, reason);
+template <typename T> static Status run_typed(const VariantArgs *args) {
+    const RollingView<T> view = rolling_view<T>(args);
+    if (view.window > view.n) return rolling_fill(args, view);
+    switch (rolling_aggregate(args)) {
+    case AGG_MEAN:
+        return launch_shared<T, AGG_MEAN>(args, view);
+    case AGG_SUM:
+        return launch_shared<T, AGG_SUM>(args, view);
+    case AGG_VAR:
+        return launch_shared<T, AGG_VAR>(args, view);
+    case AGG_STD:
+        return launch_shared<T, AGG_STD>(args, view);
+    case AGG_MIN:
+        return launch_shared<T, AGG_MIN>(args, view);
+    default:
+        return launch_shared<T, AGG_MAX>(args, view);
+    }
 }
 
 static Status run(const VariantArgs *args) {
-    return rolling_dispatch<Kernels>(args);
+    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    const int agg = rolling_aggregate(args);
+    if (params_int(args->tunables, "rolled") && agg >= 0 && aggregate_is_spread((Aggregate)agg))
+        return variant_refuse(reason, "rolled=1 is for mean, sum, min and max: var and std take two passes");
+    char shape[32];
+    snprintf(shape, sizeof shape, "%u threads", threads_of(args));
+    return rolling_supports(args, threads_of(args), reason) && rolling_fits_shared(args, shared_bytes, shape, reason);
 }
 
 RUNGS_VARIANT(rolling, cuda_shared) = {

@@ -1,14 +1,21 @@
-/* Idea: 64 threads x 48 consecutive outputs. A thread sums w values for its first output, then adds one and drops one; var from
- * running sums of x and x^2; min and max scan every window again.
- * Traffic: (threads tile + w - 1) / (threads tile) global reads per output, w / tile + 2 shared reads (w for min and max); the
- *   lanes of a warp lie one tile apart, so an even tile makes their shared reads conflict and their writes to y are not coalesced.
- * Rounding: a running update keeps the error of everything that passed through the tile, and inf or NaN until its end;
- *   E[x^2] - E[x]^2 cancels when the mean is large beside the spread. Hence the bound "textbook".
- * Limits: threads tile + w - 1 inputs must fit into shared memory (227 KiB hold 64 x 48 doubles for w <= 25985). Never reads outside
- *   the array, which the published kernel does.
+/* Idea: 64 threads x 48 consecutive outputs. A thread sums the w inputs of its first window; from there each output adds what
+ * entered and drops what left. The published program keeps the mean, not the sum: s += (new - old) / w, so a division lies on the
+ * chain from one output to the next. var from the running means of x and x^2; min and max read every window again.
+ * Traffic: (threads tile + w - 1) / (threads tile) global reads per output, w / tile + 2 shared reads (w for min and max). The
+ *   lanes of a warp lie one tile apart: with an even tile their shared reads meet in the same banks, and their writes to y are not
+ *   coalesced (8 bytes of each 32-byte sector per store). The block waits after each of the `tile` steps that stage its own inputs,
+ *   as published; one wait would do.
+ * Rounding: an update keeps the error of everything that passed through the tile, and inf or NaN until its end; the quotients are
+ *   rounded, so that means of integers are not exact. E[x^2] - E[x]^2 cancels where the mean is large beside the spread. Hence the
+ *   bound "textbook".
+ * Limits: threads tile + w - 1 inputs must fit into shared memory (227 KiB hold 64 x 48 doubles for w <= 25985). Three deviations
+ *   from the source: it never reads outside the array, var of a window of one is NaN, and float32 stays float32 (the source stages
+ *   float64 always).
  * Origin: "Numba CUDA + cuDF" tutorial, kernel C (tile); generalised by its sequel, "Adding the rolling and ewm functions to
  *   cuDF". */
-#include "common/rolling/tile.cuh"
+#include "_shared.cuh"
+
+#include <stdio.h>
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "64", 1, 1024, NULL},
@@ -16,19 +23,119 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-template <typename T, Aggregate AGG> using Kernels = TileKernels<FlatRows>::For<T, AGG>;
+/* staged[w - 1 + k] = x[first + k] for the block's own inputs, then the w - 1 before them. What lies outside the array is neither
+ * read nor set. */
+template <typename T> __device__ void stage_as_published(const RollingView<T> &view, size_t first, unsigned tile, T *staged) {
+    const size_t history = view.window - 1;
+    for (unsigned j = 0; j < tile; j++) {
+        const size_t k = threadIdx.x + (size_t)j * blockDim.x;
+        if (first + k < view.n) staged[history + k] = view.x[first + k];
+        __syncthreads();
+    }
+    for (size_t k = threadIdx.x; k < history; k += blockDim.x)
+        if (first + k >= history) staged[k] = view.x[first + k - history];
+    __syncthreads();
+}
 
-static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    return tile_supports(args, tile_shared_bytes<FlatRows>, reason);
+template <typename T, Aggregate AGG>
+static __global__ void __launch_bounds__(1024) tile_kernel(RollingView<T> view, unsigned tile) {
+    DYN_SHARED(T, staged);
+    const size_t w = view.window, block_first = (size_t)blockIdx.x * blockDim.x * tile;
+    stage_as_published(view, block_first, tile, staged);
+
+    const size_t begin = (size_t)threadIdx.x * tile, first = block_first + begin; /* this thread's outputs: first + k, k < tile */
+    unsigned k = 0;
+    for (; k < tile && first + k < view.n && first + k + 1 < w; k++) view.y[first + k] = view.incomplete;
+    if (k == tile || first + k >= view.n) return;
+
+    if constexpr (aggregate_is_extreme(AGG)) {
+        for (; k < tile && first + k < view.n; k++) {
+            Accumulator<T, AGG> all;
+            for (size_t j = 0; j < w; j++) all.push(staged[begin + k + (w - 1 - j)]);
+            view.y[first + k] = all.value;
+        }
+    } else {
+        const T width = (T)w;
+        const T *newest = staged + (w - 1) + begin + k; /* the window of output first + k ends here */
+        T s = 0, squares = 0;                           /* the window's mean (agg=sum: its sum) and mean of squares */
+        for (size_t j = 0; j < w; j++) {
+            const T x = *(newest - j);
+            s += x;
+            if (aggregate_is_spread(AGG)) squares += x * x;
+        }
+        if (AGG != AGG_SUM) s /= width;
+        if (aggregate_is_spread(AGG)) squares /= width;
+        for (;;) {
+            T output = s;
+            if (aggregate_is_spread(AGG)) {
+                const T variance = w == 1 ? (T)__builtin_nan("") : (squares - s * s) * width / (width - 1);
+                output = AGG == AGG_VAR ? variance : sqrt(variance);
+            }
+            view.y[first + k] = output;
+            if (++k == tile || first + k >= view.n) return;
+            newest++;
+            const T entering = *newest, leaving = *(newest - w);
+            if (AGG == AGG_SUM) {
+                s += entering;
+                s -= leaving;
+            } else {
+                s += (entering - leaving) / width;
+            }
+            if (aggregate_is_spread(AGG)) squares += (entering * entering - leaving * leaving) / width;
+        }
+    }
+}
+
+static unsigned threads_of(const VariantArgs *args) {
+    return (unsigned)params_int(args->tunables, "threads");
+}
+static unsigned tile_of(const VariantArgs *args) {
+    return (unsigned)params_int(args->tunables, "tile");
+}
+static size_t outputs_per_block(const VariantArgs *args) {
+    return (size_t)threads_of(args) * tile_of(args);
+}
+static size_t shared_bytes(const VariantArgs *args, size_t window) {
+    return (outputs_per_block(args) + window - 1) * dtype_size(args->problem->dtype);
+}
+
+template <typename T, Aggregate AGG> static Status launch_tile(const VariantArgs *args, RollingView<T> view) {
+    const dim3 blocks((unsigned)divide_up(view.n, outputs_per_block(args))), threads(threads_of(args));
+    return launch(tile_kernel<T, AGG>, {blocks, threads, shared_bytes(args, view.window), args->stream}, view, tile_of(args));
+}
+
+template <typename T> static Status run_typed(const VariantArgs *args) {
+    const RollingView<T> view = rolling_view<T>(args);
+    if (view.window > view.n) return rolling_fill(args, view);
+    switch (rolling_aggregate(args)) {
+    case AGG_MEAN:
+        return launch_tile<T, AGG_MEAN>(args, view);
+    case AGG_SUM:
+        return launch_tile<T, AGG_SUM>(args, view);
+    case AGG_VAR:
+        return launch_tile<T, AGG_VAR>(args, view);
+    case AGG_STD:
+        return launch_tile<T, AGG_STD>(args, view);
+    case AGG_MIN:
+        return launch_tile<T, AGG_MIN>(args, view);
+    default:
+        return launch_tile<T, AGG_MAX>(args, view);
+    }
 }
 
 static Status run(const VariantArgs *args) {
-    return rolling_dispatch<Kernels>(args);
+    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    char shape[64];
+    snprintf(shape, sizeof shape, "%u threads x %u outputs", threads_of(args), tile_of(args));
+    return rolling_supports(args, outputs_per_block(args), reason) && rolling_fits_shared(args, shared_bytes, shape, reason);
 }
 
 RUNGS_VARIANT(rolling, cuda_thread_tile) = {
     .backend = BACKEND_CUDA,
-    .summary = "a thread updates tile outputs: add one, drop one; var as E[x^2]-E[x]^2",
+    .summary = "a thread updates tile outputs, as published: s += (new - old) / w; var as E[x^2]-E[x]^2",
     .origin = "Numba CUDA + cuDF tutorial, kernel C",
     .tunables = TUNABLES,
     .bound = "textbook",

@@ -1,13 +1,15 @@
 /* Idea: a tile kernel that never subtracts. A window is a front (from its beginning to a split) and a tail (from the split to its
- * end). The thread stores the aggregates of all fronts that end at the split, by one walk backwards; the tail grows by the entering
- * element; an output merges the two. When the front is used up, the split moves behind the present window: once per tile if
- * w >= tile, every w outputs otherwise. Works alike for all aggregates.
+ *   end). The thread stores the aggregates of all fronts that end at the split, by one walk backwards; the tail grows by the
+ *   entering element; an output merges the two. When the front is used up, the split moves behind the present window: once per tile
+ *   if w >= tile, every w outputs otherwise. Works alike for all aggregates.
  * Traffic: global as cuda_thread_tile; shared about w / tile + 4 accesses per output, rows of odd stride.
  * Rounding: sums of w terms in order; var by two passes for the first tail, Welford and Chan from there. Nothing outlives its
  *   window.
  * Limits: the rows and one aggregate (two numbers for var and std) per output must fit into shared memory.
  * Origin: the two-stack queue, in the place of the published kernel's add and drop. */
-#include "common/rolling/tile.cuh"
+#include "_padded.cuh"
+
+#include <stdio.h>
 
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "64", 1, 1024, NULL},
@@ -15,36 +17,59 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-/* A thread's fronts in shared memory, one column per thread; the count of a front follows from its place. */
-template <typename T> struct Fronts {
-    T *column;
-    __device__ explicit Fronts(T *memory) : column(memory + threadIdx.x) {}
-    __device__ T &at(unsigned k, unsigned part) { return column[(2 * k + part) * blockDim.x]; }
-    __device__ void store(unsigned k, const Moments<T> &front) {
-        at(k, 0) = front.mean;
-        at(k, 1) = front.m2;
-    }
-    __device__ void load(unsigned k, unsigned count, Moments<T> *front) { *front = {(T)count, at(k, 0), at(k, 1)}; }
-    __device__ void store(unsigned k, const Sum<T> &front) { column[k * blockDim.x] = front.sum; }
-    __device__ void load(unsigned k, unsigned, Sum<T> *front) { front->sum = column[k * blockDim.x]; }
-    template <bool IS_MIN> __device__ void store(unsigned k, const Extreme<T, IS_MIN> &front) {
-        column[k * blockDim.x] = front.value;
-    }
-    template <bool IS_MIN> __device__ void load(unsigned k, unsigned, Extreme<T, IS_MIN> *front) {
-        front->value = column[k * blockDim.x];
-    }
-};
+/* Stored fronts, one column of shared memory per thread: front k lies blockDim.x elements behind front k - 1. The count of a front
+ * follows from its place and is not stored; moments take two numbers. */
+template <typename T> __device__ void store_front(T *column, unsigned k, const Sum<T> &front) {
+    column[k * blockDim.x] = front.sum;
+}
+template <typename T> __device__ void load_front(T *column, unsigned k, unsigned, Sum<T> *front) {
+    front->sum = column[k * blockDim.x];
+}
+template <typename T, bool IS_MIN> __device__ void store_front(T *column, unsigned k, const Extreme<T, IS_MIN> &front) {
+    column[k * blockDim.x] = front.value;
+}
+template <typename T, bool IS_MIN> __device__ void load_front(T *column, unsigned k, unsigned, Extreme<T, IS_MIN> *front) {
+    front->value = column[k * blockDim.x];
+}
+template <typename T> __device__ void store_front(T *column, unsigned k, const Moments<T> &front) {
+    column[2 * k * blockDim.x] = front.mean;
+    column[(2 * k + 1) * blockDim.x] = front.m2;
+}
+template <typename T> __device__ void load_front(T *column, unsigned k, unsigned count, Moments<T> *front) {
+    *front = {(T)count, column[2 * k * blockDim.x], column[(2 * k + 1) * blockDim.x]};
+}
 
+/* The first tail: `count` staged inputs. Moments take two passes (see Moments::collect), the others one. */
+template <typename A, typename T> __device__ void collect_tail(PaddedWalk<T> inputs, size_t count, A *tail) {
+    *tail = A();
+    for (size_t k = 0; k < count; k++) tail->push(inputs.next());
+}
+template <typename T> __device__ void collect_tail(PaddedWalk<T> inputs, size_t count, Moments<T> *tail) {
+    *tail = {};
+    if (count == 0) return;
+    PaddedWalk<T> again = inputs;
+    T sum = 0, squares = 0, rest = 0;
+    for (size_t k = 0; k < count; k++) sum += inputs.next();
+    const T total = (T)count, mean = sum / total;
+    for (size_t k = 0; k < count; k++) {
+        const T delta = again.next() - mean;
+        squares += delta * delta;
+        rest += delta;
+    }
+    const T m2 = squares - rest * (rest / total);
+    *tail = {total, mean + rest / total, m2 < 0 ? 0 : m2};
+}
+
+/* Shared memory: the staged inputs in `staged` elements, then the fronts. */
 template <typename T, Aggregate AGG>
 static __global__ void __launch_bounds__(1024) stable_kernel(RollingView<T> view, unsigned tile, unsigned staged) {
     using A = Accumulator<T, AGG>;
     DYN_SHARED(T, memory);
-    PaddedRows<T> rows(memory, tile);
-    Fronts<T> fronts(memory + staged);
+    T *const fronts = memory + staged + threadIdx.x;
     const size_t block_first = (size_t)blockIdx.x * blockDim.x * tile;
-    rolling_stage(view, block_first, blockDim.x * tile, rows);
+    padded_stage(view, block_first, blockDim.x * tile, tile, memory);
 
-    const unsigned begin = threadIdx.x * tile; /* the window of output k is rows[begin + k] to rows[begin + k + w - 1] */
+    const unsigned begin = threadIdx.x * tile; /* the window of output k is staged inputs begin + k to begin + k + w - 1 */
     const size_t first = block_first + begin;
     const unsigned w = (unsigned)view.window;
     unsigned k = 0;
@@ -53,7 +78,7 @@ static __global__ void __launch_bounds__(1024) stable_kernel(RollingView<T> view
 
     const unsigned end = view.n - first < tile ? (unsigned)(view.n - first) : tile;
     A tail;
-    auto entering = rows.from(begin + k + w - 1);
+    PaddedWalk<T> entering = padded_walk(memory, begin + k + w - 1, tile);
     unsigned fronts_made = 0, left = 0; /* fronts behind the present split, and how many of them are still to be used */
     for (; k < end; k++, left--) {
         const T x = entering.next();
@@ -61,49 +86,71 @@ static __global__ void __launch_bounds__(1024) stable_kernel(RollingView<T> view
             tail.push(x);
         } else { /* split behind the beginnings of as many windows as are still to come, w at most */
             fronts_made = left = end - k < w ? end - k : w;
-            const auto split = rows.from(begin + k + left);
-            tail = A::collect(split, w - left);
-            auto back = split;
+            PaddedWalk<T> back = padded_walk(memory, begin + k + left, tile);
+            collect_tail(back, w - left, &tail);
             A front;
             for (unsigned m = left; m-- > 0;) {
                 front.push(back.previous());
-                fronts.store(m, front);
+                store_front(fronts, m, front);
             }
         }
         A all;
-        fronts.load(fronts_made - left, left, &all);
+        load_front(fronts, fronts_made - left, left, &all);
         all.merge(tail);
         view.y[first + k] = all.template finish<AGG>((T)w);
     }
 }
 
-/* Staged inputs, in elements of T. */
-static size_t staged_elements(const VariantArgs *args, size_t window) {
-    return tile_shared_bytes<PaddedRows>(args, window) / dtype_size(args->problem->dtype);
+static unsigned threads_of(const VariantArgs *args) {
+    return (unsigned)params_int(args->tunables, "threads");
 }
-
+static unsigned tile_of(const VariantArgs *args) {
+    return (unsigned)params_int(args->tunables, "tile");
+}
+static size_t outputs_per_block(const VariantArgs *args) {
+    return (size_t)threads_of(args) * tile_of(args);
+}
+static size_t staged_elements(const VariantArgs *args, size_t window) {
+    return padded_elements(outputs_per_block(args) + window - 1, tile_of(args));
+}
 static size_t shared_bytes(const VariantArgs *args, size_t window) {
-    const bool moments = aggregate_is_spread((Aggregate)rolling_aggregate(args));
-    const size_t fronts = (size_t)tile_threads(args) * tile_outputs(args) * (moments ? 2 : 1);
+    const size_t fronts = outputs_per_block(args) * (aggregate_is_spread((Aggregate)rolling_aggregate(args)) ? 2 : 1);
     return (staged_elements(args, window) + fronts) * dtype_size(args->problem->dtype);
 }
 
-namespace { /* every variant has its own Kernels */
-template <typename T, Aggregate AGG> struct Kernels {
-    static Status launch_on(const VariantArgs *args, RollingView<T> view) {
-        return launch(stable_kernel<T, AGG>,
-                      {dim3((unsigned)tile_grid(args)), dim3(tile_threads(args)), shared_bytes(args, view.window), args->stream},
-                      view, tile_outputs(args), (unsigned)staged_elements(args, view.window));
-    }
-};
-} // namespace
+template <typename T, Aggregate AGG> static Status launch_stable(const VariantArgs *args, RollingView<T> view) {
+    const dim3 blocks((unsigned)divide_up(view.n, outputs_per_block(args))), threads(threads_of(args));
+    return launch(stable_kernel<T, AGG>, {blocks, threads, shared_bytes(args, view.window), args->stream}, view, tile_of(args),
+                  (unsigned)staged_elements(args, view.window));
+}
 
-static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    return tile_supports(args, shared_bytes, reason);
+template <typename T> static Status run_typed(const VariantArgs *args) {
+    const RollingView<T> view = rolling_view<T>(args);
+    if (view.window > view.n) return rolling_fill(args, view);
+    switch (rolling_aggregate(args)) {
+    case AGG_MEAN:
+        return launch_stable<T, AGG_MEAN>(args, view);
+    case AGG_SUM:
+        return launch_stable<T, AGG_SUM>(args, view);
+    case AGG_VAR:
+        return launch_stable<T, AGG_VAR>(args, view);
+    case AGG_STD:
+        return launch_stable<T, AGG_STD>(args, view);
+    case AGG_MIN:
+        return launch_stable<T, AGG_MIN>(args, view);
+    default:
+        return launch_stable<T, AGG_MAX>(args, view);
+    }
 }
 
 static Status run(const VariantArgs *args) {
-    return rolling_dispatch<Kernels>(args);
+    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    char shape[64];
+    snprintf(shape, sizeof shape, "%u threads x %u outputs", threads_of(args), tile_of(args));
+    return rolling_supports(args, outputs_per_block(args), reason) && rolling_fits_shared(args, shared_bytes, shape, reason);
 }
 
 RUNGS_VARIANT(rolling, cuda_thread_tile_stable) = {

@@ -1,9 +1,10 @@
-"""Numba, one output per thread. Idea: 128 threads per block; each reads the w elements of its window from global memory.
+"""Numba, one output per thread. Idea: 128 threads per block; each reads the w elements of its window from global memory, the newest
+first. Window and length are arguments of the kernel and the sum is an array of one element, as in the source.
 Traffic: w reads per output, most of them from cache. Rounding: one sum per window, in float64. Incomplete windows: in the kernel.
-Origin: source 1's first kernel, written anew with the bounds that any n needs."""
+Origin: the tutorial's first kernel, written anew. The source has the mean; the other aggregates take the same loop."""
 from peer import import_numba_cuda
 from rolling_numba import AGGREGATES, Launch, constants, fetch, load, reducer, run
-from rolling_peers import only
+from rolling_peers import only, window_of
 
 VARIANT = {
     "summary": "Numba CUDA: one output per thread, global memory",
@@ -25,14 +26,17 @@ def supports(case, tunables):
 def prepare(case, tunables, inputs):
     global cuda
     cuda = import_numba_cuda()
-    w, incomplete, _ = constants(case)
-    reduce = reducer(cuda, case["params"]["agg"], w)
+    incomplete, _ = constants(case)
+    reduce = reducer(case["params"]["agg"])
 
     @cuda.jit
-    def kernel(x, y):
+    def kernel(x, y, w, n):
         i = cuda.grid(1)
-        if i < x.size:
-            y[i] = reduce(x, i - (w - 1)) if i >= w - 1 else incomplete
+        if i < n:
+            if i < w - 1:
+                y[i] = incomplete
+            else:
+                y[i] = reduce(x, i, w)
 
     threads = int(tunables["threads"])
-    return Launch(cuda, case, inputs, kernel, threads, threads)
+    return Launch(cuda, case, inputs, kernel, threads, threads, arguments=(window_of(case), inputs["x"].size))

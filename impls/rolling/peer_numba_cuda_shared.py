@@ -1,7 +1,9 @@
-"""Numba, windows from shared memory. Idea: the 128 threads of a block stage its 128 + w - 1 inputs in shared memory, wait for each
-other, and each reads its window there. Traffic: about one global and w shared reads per output. Rounding: one sum per window, in
-float64. Limits: 128 + w - 1 elements in 48 KiB. Incomplete windows: in the kernel.
-Origin: source 1's second kernel, written anew with the bounds that any n needs."""
+"""Numba, windows from shared memory. Idea: the 128 threads of a block stage its 128 inputs and the w - 1 before them in shared memory,
+wait for each other, and each reads its window there, the newest first. Window and length are arguments of the kernel, the sum is an
+array of one element and the block waits twice, as in the source.
+Traffic: about one global and w shared reads per output. Rounding: one sum per window, in float64. Limits: 128 + w - 1 elements in
+48 KiB. Incomplete windows: in the kernel. Origin: the tutorial's second kernel, written anew with checks where it reads outside the
+array, and with dynamic shared memory of the case's type. The source has the mean; the other aggregates take the same loop."""
 from peer import import_numba_cuda
 from rolling_numba import AGGREGATES, Launch, constants, fetch, item_bytes, load, reducer, refuse_shared, run
 from rolling_peers import only, window_of
@@ -29,22 +31,28 @@ def supports(case, tunables):
 def prepare(case, tunables, inputs):
     global cuda
     cuda = import_numba_cuda()
-    w, incomplete, dtype = constants(case)
-    threads, elements = int(tunables["threads"]), staged(case, tunables)
-    reduce = reducer(cuda, case["params"]["agg"], w)
+    incomplete, dtype = constants(case)
+    reduce = reducer(case["params"]["agg"])
 
     @cuda.jit
-    def kernel(x, y):
-        tile = cuda.shared.array(0, dtype)
-        first = cuda.blockIdx.x * threads - (w - 1)  # of the elements staged; negative in the first blocks
-        k = cuda.threadIdx.x
-        while k < elements:
-            if 0 <= first + k < x.size:
-                tile[k] = x[first + k]
-            k += threads
+    def kernel(x, y, w, n):
+        shared = cuda.shared.array(0, dtype)
+        threads, t = cuda.blockDim.x, cuda.threadIdx.x
+        first = cuda.blockIdx.x * threads  # the block's first output
+        i = first + t
+        if i < n:
+            shared[t + w - 1] = x[i]
         cuda.syncthreads()
-        i = cuda.grid(1)
-        if i < x.size:
-            y[i] = reduce(tile, cuda.threadIdx.x) if i >= w - 1 else incomplete
+        for j in range(0, w - 1, threads):
+            if t + j < w - 1 and first - (w - 1) + t + j >= 0:
+                shared[t + j] = x[first - (w - 1) + t + j]
+        cuda.syncthreads()
+        if i < n:
+            if i < w - 1:
+                y[i] = incomplete
+            else:
+                y[i] = reduce(shared, t + w - 1, w)
 
-    return Launch(cuda, case, inputs, kernel, threads, threads, elements * item_bytes(case))
+    threads = int(tunables["threads"])
+    return Launch(cuda, case, inputs, kernel, threads, threads, staged(case, tunables) * item_bytes(case),
+                  (window_of(case), inputs["x"].size))

@@ -1,9 +1,11 @@
-"""Numba, a tile of outputs per thread. Idea: 64 threads stage 64 * 48 + w - 1 inputs in shared memory; each thread makes 48 consecutive
-outputs: the first from its whole window, the following by adding the element that enters and dropping the one that leaves. min and max
-cannot drop and read the whole window for each output. Traffic: about one global read per output, 2 + w / 48 shared ones.
-Rounding: a running sum keeps what a large element left behind in it; var as E[x^2] - E[x]^2: hence the bound `textbook`.
-Limits: the staged elements in 48 KiB. Incomplete windows: in the kernel.
-Origin: source 1's third kernel and source 2's, written anew with the bounds that any n needs."""
+"""Numba, a tile of outputs per thread. Idea: 64 threads stage 64 * 48 inputs and the w - 1 before them in shared memory; each thread
+makes 48 consecutive outputs: the first from its whole window, the following by s += (new - old) / w, where s is the mean; var from
+the running means of x and x^2. min and max cannot drop and read the whole window for each output. Window and length are arguments
+of the kernel, as in the tutorial, the tile too, as in its sequel; the block waits after each step of staging.
+Traffic: about one global read per output, 2 + w / 48 shared ones. Rounding: a running mean keeps what a large element left behind in
+it, and of integers it is not exact; var as E[x^2] - E[x]^2: hence the bound `textbook`. Limits: the staged elements in 48 KiB.
+Incomplete windows: in the kernel. Origin: the tutorial's third kernel and its sequel's Rolling class, written anew with checks where
+they read outside the array, and with dynamic shared memory of the case's type."""
 import math
 
 from peer import import_numba_cuda
@@ -34,62 +36,61 @@ def supports(case, tunables):
     return only(case, *AGGREGATES) or refuse_shared(case, staged(case, tunables))
 
 
-def finisher(cuda, aggregate, w):
-    """A device function (sum, sum of squares) -> the aggregate."""
-    kind = ("mean", "sum", "var", "std").index(aggregate)
+def means(aggregate, incomplete):
+    """A device function that writes one thread's outputs: their newest elements are shared[newest], shared[newest + 1], ...;
+    `history` elements of the array come before the first."""
+    import numba
+
+    divide, spread, root = aggregate != "sum", aggregate in ("var", "std"), aggregate == "std"
 
     @cuda.jit(device=True)
-    def finish(total, squares):
-        if kind == 0:
-            return total / w
-        if kind == 1:
-            return total
-        if w == 1:
-            return math.nan
-        variance = (squares - total * total / w) / (w - 1)
-        return variance if kind == 2 else math.sqrt(variance)
-
-    return finish
-
-
-def running_outputs(cuda, aggregate, w, incomplete, tile):
-    """A device function: the tile of one thread by add and drop. `at` is the place of the first window's first element."""
-    finish = finisher(cuda, aggregate, w)
-
-    @cuda.jit(device=True)
-    def outputs(shared, at, y, begin, n):
-        total, squares, started = 0.0, 0.0, False
-        for j in range(tile):
-            i = begin + j
-            if i >= n:
-                break
-            if i < w - 1:
-                y[i] = incomplete
+    def outputs(shared, newest, history, out, w):
+        state = cuda.local.array(2, numba.float64)  # the window's mean (or sum) and its mean of squares
+        state[0], state[1] = 0.0, 0.0
+        started = False
+        for i in range(out.size):
+            at = newest + i
+            if i + history < w - 1:
+                out[i] = incomplete
                 continue
-            if started:
-                came, went = shared[at + j + w - 1], shared[at + j - 1]
-                total += came - went
-                squares += came * came - went * went
-            else:
-                for k in range(w):
-                    v = shared[at + j + k]
-                    total += v
-                    squares += v * v
+            if not started:
                 started = True
-            y[i] = finish(total, squares)
+                for j in range(w):
+                    state[0] += shared[at - j]
+                    if spread:
+                        state[1] += shared[at - j] * shared[at - j]
+                if divide:
+                    state[0] /= w
+                    state[1] /= w
+            else:
+                came, went = shared[at], shared[at - w]
+                if divide:
+                    state[0] += (came - went) / w
+                else:
+                    state[0] = state[0] + came - went
+                if spread:
+                    state[1] += (came * came - went * went) / w
+            if not spread:
+                out[i] = state[0]
+            elif w == 1:
+                out[i] = math.nan
+            else:
+                variance = (state[1] - state[0] * state[0]) * w / (w - 1)
+                out[i] = math.sqrt(variance) if root else variance
 
     return outputs
 
 
-def whole_outputs(cuda, aggregate, w, incomplete, tile):
-    reduce = reducer(cuda, aggregate, w)
+def extremes(aggregate, incomplete):
+    reduce = reducer(aggregate)
 
     @cuda.jit(device=True)
-    def outputs(shared, at, y, begin, n):
-        for j in range(tile):
-            i = begin + j
-            if i < n:
-                y[i] = reduce(shared, at + j) if i >= w - 1 else incomplete
+    def outputs(shared, newest, history, out, w):
+        for i in range(out.size):
+            if i + history < w - 1:
+                out[i] = incomplete
+            else:
+                out[i] = reduce(shared, newest + i, w)
 
     return outputs
 
@@ -97,23 +98,28 @@ def whole_outputs(cuda, aggregate, w, incomplete, tile):
 def prepare(case, tunables, inputs):
     global cuda
     cuda = import_numba_cuda()
-    w, incomplete, dtype = constants(case)
-    threads, tile, elements = int(tunables["threads"]), int(tunables["tile"]), staged(case, tunables)
-    make = whole_outputs if case["params"]["agg"] in ("min", "max") else running_outputs
-    outputs = make(cuda, case["params"]["agg"], w, incomplete, tile)
+    incomplete, dtype = constants(case)
+    make = extremes if case["params"]["agg"] in ("min", "max") else means
+    outputs = make(case["params"]["agg"], incomplete)
 
     @cuda.jit
-    def kernel(x, y):
+    def kernel(x, y, w, tile, n):
         shared = cuda.shared.array(0, dtype)
-        block = cuda.blockIdx.x * threads * tile  # the block's first output
-        k = cuda.threadIdx.x
-        while k < elements:
-            e = block - (w - 1) + k
-            if 0 <= e < x.size:
-                shared[k] = x[e]
-            k += threads
+        threads, t = cuda.blockDim.x, cuda.threadIdx.x
+        first = cuda.blockIdx.x * threads * tile  # the block's first output
+        for j in range(tile):
+            k = t + j * threads
+            if first + k < n:
+                shared[k + w - 1] = x[first + k]
+            cuda.syncthreads()
+        for j in range(0, w - 1, threads):
+            if t + j < w - 1 and first - (w - 1) + t + j >= 0:
+                shared[t + j] = x[first - (w - 1) + t + j]
         cuda.syncthreads()
-        at = cuda.threadIdx.x * tile
-        outputs(shared, at, y, block + at, x.size)
+        begin = first + t * tile
+        if begin < n:
+            outputs(shared, w - 1 + t * tile, min(w - 1, begin), y[begin:min(begin + tile, n)], w)
 
-    return Launch(cuda, case, inputs, kernel, threads, threads * tile, elements * item_bytes(case))
+    threads, tile = int(tunables["threads"]), int(tunables["tile"])
+    return Launch(cuda, case, inputs, kernel, threads, threads * tile, staged(case, tunables) * item_bytes(case),
+                  (window_of(case), tile, inputs["x"].size))

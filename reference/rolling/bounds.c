@@ -65,8 +65,9 @@ static double window_terms(const RollingProblem *problem) {
 }
 
 static double sum_error(const RollingProblem *problem, size_t i, double sum_abs) {
-    const bool weighted = problem->bound == ROLLING_WEIGHTED; /* products with 1/w round, whatever the data */
-    if (problem->integral && !weighted && sum_abs <= (problem->input.f32 ? 0x1p24 : 0x1p53))
+    /* Products with 1/w round, whatever the data; so do the quotients of the published update, s += (new - old) / w. */
+    const bool divides = problem->bound == ROLLING_WEIGHTED || (problem->bound == ROLLING_TEXTBOOK && problem->agg == ROLLING_MEAN);
+    if (problem->integral && !divides && sum_abs <= (problem->input.f32 ? 0x1p24 : 0x1p53))
         return 0; /* every partial sum is exact */
     if (problem->bound == ROLLING_PREFIX) return 4 * scan_depth(i) * unit_roundoff(problem) * sum_abs;
     return 2 * growth(problem, window_terms(problem)) * sum_abs;

@@ -29,8 +29,8 @@ static const Bound BOUNDS[] = {
                         "min, max: 0"},
     [ROLLING_RUNNING] = {"running",
                          "as 'window', with w + 144 and over [i - w - 63, i + 64]: a running update over up to 64 steps"},
-    [ROLLING_TEXTBOOK] = {"textbook",
-                          "var: 4 (w + 144) u mean(x^2) over [i - w - 63, i + 64]: E[x^2] - E[x]^2; mean, sum: as 'running'"},
+    [ROLLING_TEXTBOOK] = {"textbook", "var: 4 (w + 144) u mean(x^2) over [i - w - 63, i + 64]: E[x^2] - E[x]^2; mean, sum: as "
+                                      "'running', but means of integers round"},
     [ROLLING_PREFIX] = {"prefix",
                         "mean: 4 d u sum_{j<=i}|x_j| / w, d = 64 + i/512; var: 4 d u sum_{j<=i} x_j^2 / w and what the error "
                         "of the mean adds: differences of prefix sums"},

@@ -30,13 +30,14 @@ check() { # HOW HEADER COMMAND...
     fi
 }
 
-# No headers of their own but parts of what includes them: the emulator's cuda.h, text for NVRTC. (Templates end in .inc.)
+# No headers of their own but parts of what includes them: the emulator's cuda.h, loops compiled once per precision.
 declare -A parts=(
     [emulator/cuda_atomic.h]=emulator/cuda.h
     [emulator/cuda_launch.h]=emulator/cuda.h
     [emulator/cuda_math.h]=emulator/cuda.h
     [emulator/cuda_sync.h]=emulator/cuda.h
-    [impls/common/rolling/apply_kernel.cuh]=impls/common/rolling/apply.c
+    [impls/rolling/_best_long.h]=impls/rolling/_best_f64.c
+    [impls/rolling/_best_short.h]=impls/rolling/_best_f64.c
 )
 is_part() {
     if [ -z "${parts[$1]:-}" ]; then return 1; fi

@@ -1,4 +1,4 @@
-#include "../../impls/common/rolling/apply.h"
+#include "../../impls/rolling/_apply.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

@@ -176,6 +176,33 @@ static void running_updates_need_their_own_bound(void **state) {
     rolling_close(&self);
 }
 
+/* The published update, mean += (new - old) / w, on integers: sums of them are exact, quotients are not. */
+static void divided_updates_of_integers_need_their_own_bound(void **state) {
+    (void)state;
+    Rolling self = rolling_open("rolling agg=mean n=5000 window=7 dtype=f64 input=integers seed=8");
+    double *y = self.y.data, mean = 0;
+    for (size_t i = 0; i < self.n; i++) {
+        if (i % 48 == 0 || i == 6) {
+            double sum = 0;
+            for (size_t j = i < 6 ? 0 : i - 6; j <= i; j++) sum += rolling_x(&self, j);
+            mean = sum / 7;
+        } else if (i > 6) {
+            mean += (rolling_x(&self, i) - rolling_x(&self, i - 7)) / 7;
+        }
+        y[i] = i < 6 ? NAN : mean;
+    }
+    char why[512];
+    for (int bound = 0; bound < 2; bound++) {
+        rolling_truth_of(&self, bound);
+        assert_false(rolling_passes(&self, why, sizeof why));
+    }
+    rolling_truth_of(&self, 2);
+    if (!rolling_passes(&self, why, sizeof why)) fail_msg("textbook: %s", why);
+    y[2500] += 0.125; /* one integer more, or one in its place */
+    assert_false(rolling_passes(&self, why, sizeof why));
+    rolling_close(&self);
+}
+
 static void prefix_differences_need_their_own_bound(void **state) {
     (void)state;
     Rolling self = rolling_open("rolling agg=mean n=50000 window=5 dtype=f32 input=offset1e3 seed=8");
@@ -248,6 +275,7 @@ int main(void) {
         cmocka_unit_test(apply_is_refused),
         cmocka_unit_test(textbook_variance_needs_its_own_bound),
         cmocka_unit_test(running_updates_need_their_own_bound),
+        cmocka_unit_test(divided_updates_of_integers_need_their_own_bound),
         cmocka_unit_test(prefix_differences_need_their_own_bound),
         cmocka_unit_test(windows_off_by_one_are_seen),
     };

@@ -1,4 +1,4 @@
-#include "common/nvrtc.h"
+#include "_nvrtc.h"
 
 #include "base/text.h"
 #include "base/toolkit.h"

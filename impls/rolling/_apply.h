@@ -1,5 +1,5 @@
-/* apply.h - what the variants for agg=apply share: which cases they take, and how a tile is described to the user's
- * function. C and CUDA C. */
+/* _apply.h - what the variants for agg=apply share: which cases they take, and how the user's function is compiled. C and CUDA C.
+ */
 #ifndef RUNGS_ROLLING_APPLY_H
 #define RUNGS_ROLLING_APPLY_H
 
@@ -49,10 +49,10 @@ static inline void apply_release_host(void *state) {
 extern "C" {
 #endif
 
-/* The kernel's name in what apply_compile() makes; its one argument is an ApplyView<real>, see rolling/apply_kernel.cuh. */
+/* The kernel's name in what apply_compile() makes; its one argument is an ApplyView<real>, see cuda_apply.cu. */
 #define APPLY_ENTRY "rungs_apply"
-/* The user's file and the kernel around it as machine code for "sm_90" or the like; free *cubin with free(). As usercode_open() in
- * base/usercode.h, with NVRTC for the compiler. toolkit: the major version of NVRTC that is looked for first. */
+/* The kernel of cuda_apply.cu around the user's file, as machine code for "sm_90" or the like; free *cubin with free(). As
+ * usercode_open() in base/usercode.h, with NVRTC for the compiler. toolkit: the major version of NVRTC that is looked for first. */
 Status apply_compile(const char *path, UsercodeReal real, const char *architecture, int toolkit, void **cubin);
 
 #ifdef __cplusplus

@@ -1,6 +1,6 @@
-/* nvrtc.h - compiles CUDA C at run time. The library is loaded when it is first needed, so that nothing links against it. */
-#ifndef RUNGS_IMPLS_NVRTC_H
-#define RUNGS_IMPLS_NVRTC_H
+/* _nvrtc.h - compiles CUDA C at run time. The library is loaded when it is first needed, so that nothing links against it. */
+#ifndef RUNGS_ROLLING_NVRTC_H
+#define RUNGS_ROLLING_NVRTC_H
 
 #include "base/status.h"
 

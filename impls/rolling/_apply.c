@@ -1,6 +1,5 @@
-#include "common/rolling/apply.h"
-
-#include "common/nvrtc.h"
+#include "_apply.h"
+#include "_nvrtc.h"
 
 #include <stdlib.h>
 
@@ -8,7 +7,9 @@
 static const char PRELUDE[] = "#ifndef NAN\n#define NAN __int_as_float(0x7fffffff)\n#endif\n"
                               "#ifndef INFINITY\n#define INFINITY __int_as_float(0x7f800000)\n#endif\n";
 
-static const char KERNEL_FILE[] = RUNGS_SOURCE_DIR "/impls/common/rolling/apply_kernel.cuh";
+/* NVRTC gets the user's file between the prelude and cuda_apply.cu, of which it sees the kernel's body (__CUDACC_RTC__), and an
+ * entry. */
+static const char KERNEL_FILE[] = RUNGS_SOURCE_DIR "/impls/rolling/cuda_apply.cu";
 
 static const char ENTRY[] =
     "\nextern \"C\" __global__ void " APPLY_ENTRY "(ApplyView<real> view) {\n"
@@ -17,12 +18,11 @@ static const char ENTRY[] =
     "    apply_block(view, reinterpret_cast<real *>(rungs_shared), function);\n"
     "}\n";
 
-/* The user's file between prelude and kernel. */
 static Status assemble(const char *path, UsercodeReal real, Text *out) {
     char *kernel = NULL;
     TRY(text_read_file(KERNEL_FILE, &kernel, NULL));
     Text tail = {0};
-    Status status = text_append(&tail, "#line 1 \"rolling/apply_kernel.cuh\"\n%s%s", kernel, ENTRY);
+    Status status = text_append(&tail, "#line 1 \"rolling/cuda_apply.cu\"\n%s%s", kernel, ENTRY);
     if (status == STATUS_OK) status = usercode_source(path, PRELUDE, real, tail.text, out);
     free(kernel);
     text_free(&tail);

@@ -1,0 +1,44 @@
+/* _best.h - what cpu_best.c hands to its loops. The loops (_best_short.h, _best_long.h) are compiled twice, for double in
+ * _best_f64.c and for float in _best_f32.c. */
+#ifndef RUNGS_ROLLING_BEST_H
+#define RUNGS_ROLLING_BEST_H
+
+/* The work per element is small enough for full vectors to pay. */
+#ifdef __AVX512F__
+#pragma GCC target("prefer-vector-width=512")
+#endif
+#include "common/cpu_vector.h"
+
+enum { BEST_TILE_MAX = 256, BEST_BLOCK_BYTES = 4096, BEST_SMALL = 64 /* windows up to here are doubled, longer ones tiled */ };
+
+typedef enum BestAgg { BEST_MEAN, BEST_SUM, BEST_VAR, BEST_STD, BEST_MIN, BEST_MAX, BEST_APPLY } BestAgg;
+
+/* A whole tile, or several: a sum or an extreme in a; of moments the mean in a, the sum of squares about it in b. */
+typedef struct TileSum {
+    double a, b;
+} TileSum;
+
+typedef struct BestJob {
+    const void *x;
+    void *y;
+    size_t n, w;
+    BestAgg agg;
+    ScanKind kind; /* which loops compute agg */
+    double incomplete;
+    bool past_caches; /* the output is too large to stay in a cache */
+    int threads;
+    size_t tile, tiles; /* elements per tile; tiles, the last perhaps not full */
+    size_t back, rest;  /* w - 1 = back * tile + rest: a window that ends at place j of a tile begins back tiles before it
+                           (j >= rest), or back + 1 */
+    TileSum *sums;      /* per tile */
+    TileSum *fronts;    /* front_room per thread */
+    size_t front_room;
+} BestJob;
+
+/* One thread's share of the outputs n >= w - 1, called by every thread of a team: for w <= BEST_SMALL, and for longer windows. */
+void best_short_f32(const BestJob *job);
+void best_short_f64(const BestJob *job);
+void best_long_f32(const BestJob *job);
+void best_long_f64(const BestJob *job);
+
+#endif
