@@ -193,10 +193,10 @@ static void divided_updates_of_integers_need_their_own_bound(void **state) {
     }
     char why[512];
     for (int bound = 0; bound < 2; bound++) {
-        rolling_truth_of(&self, bound);
+        rolling_reference_of(&self, bound);
         assert_false(rolling_passes(&self, why, sizeof why));
     }
-    rolling_truth_of(&self, 2);
+    rolling_reference_of(&self, 2);
     if (!rolling_passes(&self, why, sizeof why)) fail_msg("textbook: %s", why);
     y[2500] += 0.125; /* one integer more, or one in its place */
     assert_false(rolling_passes(&self, why, sizeof why));
