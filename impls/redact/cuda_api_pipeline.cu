@@ -61,7 +61,7 @@ static LaunchShape threads_shape(const VariantArgs *args, size_t n) {
 /* Sizes stand where the offsets will be, as unsigned numbers: a row that does not even fit into those is cut to the largest, which
  * is too large for the offsets all the same, so that it is refused. Null rows have no bytes. Called by whole warps. */
 template <typename O> static __device__ void store_size(const StringsColumn<O> &column, size_t row, bool valid, size_t size) {
-    constexpr size_t largest = std::numeric_limits<std::make_unsigned_t<O>>::max();
+    constexpr size_t largest = (std::make_unsigned_t<O>)-1;
     if (row < column.rows) column.offsets[row] = !valid ? 0 : (O)(std::make_unsigned_t<O>)(size < largest ? size : largest);
     validity_write(column.validity, column.rows, row, valid);
 }
@@ -134,9 +134,12 @@ template <typename O> static bool rows_are_long(const StringsColumn<O> &column) 
 
 /* LANES threads copy together; returns the end. */
 template <unsigned LANES> static __device__ unsigned char *lanes_copy(unsigned char *to, StringSpan from) {
-    if (LANES == 1) return string_copy(to, from);
-    for (size_t i = threadIdx.x % LANES; i < from.size; i += LANES) to[i] = from.bytes[i];
-    return to + from.size;
+    if constexpr (LANES == 1) {
+        return string_copy(to, from);
+    } else {
+        for (size_t i = threadIdx.x % LANES; i < from.size; i += LANES) to[i] = from.bytes[i];
+        return to + from.size;
+    }
 }
 
 /* --- contains: which rows contain a string. Byte by byte: in UTF-8 no character is part of another. */

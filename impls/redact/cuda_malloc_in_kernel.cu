@@ -194,13 +194,13 @@ template <typename O> static Status find_nulls(const VariantArgs *args, Memory<O
 template <typename O> static Status copy_rows(const VariantArgs *args, Memory<O> *memory, size_t valid_count) {
     StringsColumn<O> *const out = &memory->out;
     const StringSpan *const views = memory->views;
-    const size_t blocks = divide_up(out->rows, COPY_THREADS * COPY_ROWS), warps = divide_up(out->rows, CUDF_THREADS / 32);
+    const unsigned blocks = (unsigned)divide_up(out->rows, COPY_THREADS * COPY_ROWS);
+    const size_t warps = divide_up(out->rows, CUDF_THREADS / 32);
+    const unsigned long_blocks = (unsigned)(warps < LONG_BLOCKS_MAX ? warps : (size_t)LONG_BLOCKS_MAX);
     if (out->bytes / (valid_count ? valid_count : 1) > LONG_BYTES)
-        TRY(launch(copy_long_kernel<O>,
-                   {dim3((unsigned)(warps < LONG_BLOCKS_MAX ? warps : LONG_BLOCKS_MAX)), dim3(CUDF_THREADS), 0, args->stream},
-                   views, *out));
+        TRY(launch(copy_long_kernel<O>, {dim3(long_blocks), dim3(CUDF_THREADS), 0, args->stream}, views, *out));
     else
-        TRY(launch(copy_kernel<O>, {dim3((unsigned)blocks), dim3(COPY_THREADS), 0, args->stream}, views, *out));
+        TRY(launch(copy_kernel<O>, {dim3(blocks), dim3(COPY_THREADS), 0, args->stream}, views, *out));
     TRY_CUDA(cudaStreamSynchronize((cudaStream_t)args->stream)); /* as thrust::for_each_n does */
     return STATUS_OK;
 }
