@@ -17,7 +17,6 @@
 #include <type_traits>
 
 static const ParamSpec TUNABLES[] = {MEMORY_TUNABLE, {}};
-
 enum { THREADS = 256, LONG_BYTES = 64 /* rows that are longer on average are copied by warps */, SCALAR_MAX = 63, WORDS = 2 };
 
 /* A string that is the same for all rows; travels with the launch. */
@@ -134,12 +133,11 @@ template <typename O> static bool rows_are_long(const StringsColumn<O> &column) 
 
 /* LANES threads copy together; returns the end. */
 template <unsigned LANES> static __device__ unsigned char *lanes_copy(unsigned char *to, StringSpan from) {
-    if constexpr (LANES == 1) {
-        return string_copy(to, from);
-    } else {
+    if constexpr (LANES == 1)
+        string_copy(to, from);
+    else
         for (size_t i = threadIdx.x % LANES; i < from.size; i += LANES) to[i] = from.bytes[i];
-        return to + from.size;
-    }
+    return to + from.size;
 }
 
 /* --- contains: which rows contain a string. Byte by byte: in UTF-8 no character is part of another. */
