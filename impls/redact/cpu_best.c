@@ -6,7 +6,7 @@
  * Rounding: none; exact.
  * Limits: parts have equal numbers of rows; one row of all the bytes has one core.
  * Origin: ours; the vector comparison for a byte is folklore. */
-#include "common/redact/cpu.h"
+#include "_cpu.h"
 
 #include <omp.h>
 #ifdef __SSE2__

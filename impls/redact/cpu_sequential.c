@@ -3,7 +3,7 @@
  * Rounding: none; exact.
  * Limits: one core.
  * Origin: the definition. */
-#include "common/redact/cpu.h"
+#include "_cpu.h"
 
 REDACT_INLINE size_t count(const RedactJob *job, bool wide) {
     size_t bytes = 0;

@@ -1,115 +1,266 @@
-/* Idea: redacted names are mostly no longer than names. So a buffer of the input's size has room for each row where its name lies
- * in the input; one kernel transforms all rows into it, without knowing sizes beforehand, and a second moves them together.
- * Traffic: names, visibilities and offsets once; the output three times: written to the buffer, read from it, written. 3 kernels, one
- *   memory fill, and 1 copy of a number to the host, which waits for it.
+/* Idea: redacted names are mostly no longer than names. So a buffer of the input's size has room for each public row where
+ *   its name lies in the input: one kernel transforms all rows without knowing sizes beforehand, and leaves a pointer and a
+ *   size of each (a string view, 16 bytes). Hidden rows all point at one "X X". libcudf's factory for string views then makes
+ *   a column of them. A thread has a row, in blocks of 128, and searches and copies byte by byte.
+ * Traffic: offsets, visibilities and public names once; public rows three times (written to the buffer, read, written), views
+ *   written once and read 4 times, 64 + 16 bytes a row; offsets written and read. 7 kernels: transform, 2 of a reduction, 2
+ *   of a scan, the bitmap, the bytes. 12 allocations. The host waits 7 times.
  * Rounding: none; exact.
- * Limits: a row longer than its name would run into the next one's room. A public name without a space gets longer, and so does a
- *   hidden one of less than 3 bytes. Every row is checked before it is written, inside the call; the first that does not fit ends
- * the call as unsupported. A thread has a row, as in cuda_two_pass.
- * Origin: Wendt and Kimball, "Mastering String Transformations in RAPIDS libcudf" (2022), the custom kernel with preallocated memory. */
-#include "common/redact/gather.cuh"
+ * Limits: a public row longer than its name (no space, or nothing behind it) would run into the next one's room. The source
+ *   does not check; here the kernel leaves such a row out and the call ends as unsupported with the first of them. At most
+ *   2^31 - 2 rows. Added to the source: that check, null rows, 64-bit offsets. Positions in a name are bytes: the source
+ *   counts characters, with one more pass over the name. Long rows are copied by warps as there, but a byte a lane where
+ *   libcudf copies 16.
+ * Origin: Wendt and Kimball, "Mastering String Transformations in RAPIDS libcudf" (2022), the custom kernel with preallocated
+ *   memory, as published. */
+#include "_cudf.cuh"
 
-#include <type_traits>
+#include <cub/device/device_reduce.cuh>
+#include <cub/device/device_scan.cuh>
+#include <thrust/iterator/transform_iterator.h>
 
 static const ParamSpec TUNABLES[] = {MEMORY_TUNABLE, {}};
 
-/* notes[UNSAFE]: NO_ROW minus the first row that does not fit; 0 if all do. */
-enum { UNSAFE };
+/* What the host must know of the rows; 0 before the first kernel. */
+struct Found {
+    unsigned long long misfit; /* NO_ROW minus the first row that does not fit; 0 if all do */
+    unsigned long long bytes;  /* of all rows that fit */
+};
 static constexpr unsigned long long NO_ROW = ~0ull;
 
-/* A row's size; its bytes and its validity on the way. */
-template <typename O> struct PreallocatedTransform {
-    RedactView<O> view;
-    unsigned char *validity, *work;
-    O *sizes;
-    OffsetsResult *result;
-
-    __device__ size_t operator()(size_t row) const {
-        const bool valid = view.valid(row);
-        validity_write(validity, view.rows(), row, valid);
-        if (row >= view.rows()) return 0;
-        if (!valid) {
-            sizes[row] = 0;
-            return 0;
-        }
-        const RedactedRow redacted = view.row(row);
-        const size_t size = redacted_size(&redacted);
-        sizes[row] = (O)size;
-        if (size > view.names.size(row))
-            atomicMax(&result->notes[UNSAFE], NO_ROW - row);
-        else
-            redacted_write(&redacted, work + view.names.offsets[row]);
-        return size;
+/* Kernel 1: a row's bytes where its name lies, and its view: of "X X" if hidden, without a pointer if null. */
+template <typename O>
+static __global__ void __launch_bounds__(CUDF_THREADS)
+    redact_kernel(CudfColumn<O> names, CudfColumn<O> visibilities, StringSpan hidden, unsigned char *work, const O *offsets,
+                  StringSpan *views, Found *found) {
+    const unsigned row = threadIdx.x + blockIdx.x * CUDF_THREADS;
+    if (row >= names.rows) return;
+    if (!names.valid(row) || !visibilities.valid(row)) {
+        views[row] = {nullptr, 0};
+        return;
     }
-};
+    const StringSpan name = names.element(row), visibility = visibilities.element(row);
+    if (!string_is_public(visibility)) {
+        views[row] = hidden;
+        return;
+    }
+    const RedactedRow redacted = redacted_public(name, cudf_find_space(name));
+    const size_t size = redacted_size(&redacted);
+    if (size > name.size) {
+        views[row] = {nullptr, size};
+        atomicMax(&found->misfit, NO_ROW - row);
+        return;
+    }
+    unsigned char *to = work + offsets[row];
+    views[row] = {to, size};
+    cudf_write_public(redacted, to);
+}
 
-template <typename O> struct WorkRow {
-    const unsigned char *work;
-    const O *offsets;
-    __device__ const unsigned char *operator()(size_t row) const { return work + offsets[row]; }
-};
+/* libcudf's factory, from string views to a column: kernels 2 to 7 of a call. */
+enum { VALID_THREADS = 256, COPY_THREADS = 256, COPY_ROWS = 2 /* a thread */, LONG_BYTES = 64, LONG_BLOCKS_MAX = 65536 };
 
-namespace { /* every variant has its own Redaction */
-template <typename O> struct Redaction {
-    OffsetsTiles tiles = {};
+/* A thread has a row: a warp's vote is a word of the bitmap, a block's number of valid rows one atomic addition. */
+static __global__ void __launch_bounds__(VALID_THREADS)
+    valid_kernel(const StringSpan *views, size_t rows, unsigned char *validity, unsigned *valid_count) {
+    __shared__ unsigned counts[VALID_THREADS / 32];
+    const size_t row = (size_t)blockIdx.x * VALID_THREADS + threadIdx.x;
+    const bool valid = row < rows && views[row].bytes;
+    validity_write(validity, rows, row, valid);
+    const unsigned word = __ballot_sync(0xffffffffu, valid);
+    if (threadIdx.x % 32 == 0) counts[threadIdx.x / 32] = (unsigned)__popc(word);
+    __syncthreads();
+    if (threadIdx.x > 0) return;
+    unsigned count = 0;
+    for (int warp = 0; warp < VALID_THREADS / 32; warp++) count += counts[warp];
+    atomicAdd(valid_count, count);
+}
+
+/* A thread has two rows, 256 apart, and copies byte by byte. */
+template <typename O>
+static __global__ void __launch_bounds__(COPY_THREADS) copy_kernel(const StringSpan *views, StringsColumn<O> out) {
+    for (int k = 0; k < COPY_ROWS; k++) {
+        const size_t row = ((size_t)blockIdx.x * COPY_ROWS + k) * COPY_THREADS + threadIdx.x;
+        if (row < out.rows && views[row].bytes) cudf_copy(out.chars + out.offsets[row], views[row]);
+    }
+}
+
+/* For rows of more than 64 bytes on average: a warp has a row, then the one behind those of all warps; a lane every 32nd byte. */
+template <typename O>
+static __global__ void __launch_bounds__(CUDF_THREADS) copy_long_kernel(const StringSpan *views, StringsColumn<O> out) {
+    const size_t warps = (size_t)gridDim.x * (CUDF_THREADS / 32);
+    for (size_t row = ((size_t)blockIdx.x * CUDF_THREADS + threadIdx.x) / 32; row < out.rows; row += warps) {
+        const StringSpan view = views[row];
+        if (!view.bytes) continue;
+        for (size_t i = threadIdx.x % 32; i < view.size; i += 32) out.chars[out.offsets[row] + i] = view.bytes[i];
+    }
+}
+
+/* What a call allocates; null: not yet, or released. */
+template <typename O> struct Memory {
+    CudfChildren<O> *names, *visibilities;
+    unsigned char *hidden; /* "X X" */
+    Found *found;
+    unsigned char *work;    /* room for each row where its name lies */
+    StringSpan *views;      /* of all rows */
+    unsigned char *library; /* of a reduction or scan, while it runs */
+    unsigned *valid_count;  /* while the bitmap is made */
     StringsColumn<O> out;
-    unsigned char *work = nullptr;
-    O *sizes = nullptr;
-
-    void release(const VariantArgs *args) {
-        offsets_tiles_release(args, &tiles);
-        memory_release(args, &sizes);
-        memory_release(args, &work);
-        strings_release(args, &out);
-    }
-
-    Status refuse(const VariantArgs *args, const RedactView<O> &view, size_t row) const {
-        const cudaStream_t stream = (cudaStream_t)args->stream;
-        O size, offsets[2]; /* a size can be more than O's largest number: it is what does not wrap in as many bits */
-        TRY_CUDA(cudaMemcpyAsync(&size, sizes + row, sizeof size, cudaMemcpyDeviceToHost, stream));
-        TRY_CUDA(cudaMemcpyAsync(offsets, view.names.offsets + row, sizeof offsets, cudaMemcpyDeviceToHost, stream));
-        TRY_CUDA(cudaStreamSynchronize(stream));
-        return status_fail(STATUS_UNSUPPORTED, "row %zu needs %llu bytes, its input has %lld; a preallocated row has no more", row,
-                           (unsigned long long)(std::make_unsigned_t<O>)size, (long long)(offsets[1] - offsets[0]));
-    }
-
-    Status allocate(const VariantArgs *args, const RedactView<O> &view) {
-        const StepRange step("allocate");
-        TRY(memory_allocate(args, array_count(&args->in[1]), &work));
-        TRY(memory_allocate(args, view.rows(), &sizes));
-        TRY(strings_allocate(args, view.rows(), view.nullable(), &out));
-        return offsets_tiles_create(args, view.rows(), &tiles);
-    }
-
-    Status transform(const VariantArgs *args, const RedactView<O> &view, OffsetsResult *result) {
-        const StepRange step("redact");
-        TRY(offsets_notes_clear(args, &tiles));
-        TRY(offsets_sum(args, tiles, PreallocatedTransform<O>{view, out.validity, work, sizes, tiles.result}, result));
-        return result->notes[UNSAFE] ? refuse(args, view, (size_t)(NO_ROW - result->notes[UNSAFE])) : STATUS_OK;
-    }
-
-    Status run(const VariantArgs *args) {
-        const RedactView<O> view = redact_view<O>(args);
-        OffsetsResult result;
-        TRY(allocate(args, view));
-        TRY(transform(args, view, &result));
-        TRY(redact_allocate_chars(args, result, &out));
-        const StepRange step("column");
-        TRY(redact_gather(args, tiles, sizes, WorkRow<O>{work, view.names.offsets}, &out));
-        strings_hand_over(args, 0, &out);
-        return STATUS_OK;
-    }
 };
-} // namespace
+
+/* The columns as kernels see them, and what they need beside the rows' memory. */
+template <typename O>
+static Status prepare_inputs(const VariantArgs *args, const StringsView<O> in[2], Memory<O> *memory, CudfColumn<O> *names,
+                             CudfColumn<O> *visibilities) {
+    const cudaStream_t stream = (cudaStream_t)args->stream;
+    TRY(cudf_column(args, in[0], &memory->names, names));
+    TRY(cudf_column(args, in[1], &memory->visibilities, visibilities));
+    TRY(memory_allocate(args, REDACTED_HIDDEN_BYTES, &memory->hidden));
+    TRY_CUDA(cudaMemcpyAsync(memory->hidden, "X X", REDACTED_HIDDEN_BYTES, cudaMemcpyHostToDevice, stream));
+    TRY(memory_allocate(args, 1, &memory->found));
+    TRY_CUDA(cudaMemsetAsync(memory->found, 0, sizeof *memory->found, stream));
+    return STATUS_OK;
+}
+
+/* Kernels 2 and 3: the views' bytes, as a number on the host, and with it what the first kernel found. */
+template <typename O> static Status sum_bytes(const VariantArgs *args, Memory<O> *memory, Found *found) {
+    const cudaStream_t stream = (cudaStream_t)args->stream;
+    const auto sizes = thrust::make_transform_iterator((const StringSpan *)memory->views, CudfViewSize<unsigned long long>());
+    unsigned long long *const total = &memory->found->bytes;
+    const int rows = (int)memory->out.rows;
+    size_t room = 0;
+    TRY_CUDA(cub::DeviceReduce::Sum(nullptr, room, sizes, total, rows, stream));
+    TRY(memory_allocate(args, room, &memory->library));
+    TRY_CUDA(cub::DeviceReduce::Sum(memory->library, room, sizes, total, rows, stream));
+    TRY_CUDA(cudaMemcpyAsync(found, memory->found, sizeof *found, cudaMemcpyDeviceToHost, stream));
+    TRY_CUDA(cudaStreamSynchronize(stream));
+    memory_release(args, &memory->library);
+    return STATUS_OK;
+}
+
+/* Kernels 4 and 5: the views' sizes, added up, are the offsets behind the first. */
+template <typename O> static Status scan_offsets(const VariantArgs *args, Memory<O> *memory) {
+    const cudaStream_t stream = (cudaStream_t)args->stream;
+    const auto sizes = thrust::make_transform_iterator((const StringSpan *)memory->views, CudfViewSize<O>());
+    O *const ends = memory->out.offsets + 1;
+    const int rows = (int)memory->out.rows;
+    size_t room = 0;
+    TRY_CUDA(cub::DeviceScan::InclusiveSum(nullptr, room, sizes, ends, rows, stream));
+    TRY(memory_allocate(args, room, &memory->library));
+    TRY_CUDA(cub::DeviceScan::InclusiveSum(memory->library, room, sizes, ends, rows, stream));
+    TRY_CUDA(cudaStreamSynchronize(stream)); /* as thrust::inclusive_scan does */
+    memory_release(args, &memory->library);
+    TRY_CUDA(cudaMemsetAsync(memory->out.offsets, 0, sizeof(O), stream));
+    return STATUS_OK;
+}
+
+/* Kernel 6: the bitmap, always made, and how many rows are valid. */
+template <typename O> static Status find_nulls(const VariantArgs *args, Memory<O> *memory, unsigned *valid_count) {
+    const cudaStream_t stream = (cudaStream_t)args->stream;
+    const size_t rows = memory->out.rows;
+    TRY(memory_allocate(args, validity_room(rows), &memory->out.validity));
+    TRY(memory_allocate(args, 1, &memory->valid_count));
+    TRY_CUDA(cudaMemsetAsync(memory->valid_count, 0, sizeof *memory->valid_count, stream));
+    TRY(launch(valid_kernel, {dim3((unsigned)divide_up(rows, VALID_THREADS)), dim3(VALID_THREADS), 0, args->stream},
+               (const StringSpan *)memory->views, rows, memory->out.validity, memory->valid_count));
+    TRY_CUDA(cudaMemcpyAsync(valid_count, memory->valid_count, sizeof *valid_count, cudaMemcpyDeviceToHost, stream));
+    TRY_CUDA(cudaStreamSynchronize(stream));
+    memory_release(args, &memory->valid_count);
+    return STATUS_OK;
+}
+
+/* Kernel 7: the bytes. */
+template <typename O> static Status copy_rows(const VariantArgs *args, Memory<O> *memory, size_t valid_count) {
+    StringsColumn<O> *const out = &memory->out;
+    const StringSpan *const views = memory->views;
+    const unsigned blocks = (unsigned)divide_up(out->rows, COPY_THREADS * COPY_ROWS);
+    const size_t warps = divide_up(out->rows, CUDF_THREADS / 32);
+    const unsigned long_blocks = (unsigned)(warps < LONG_BLOCKS_MAX ? warps : (size_t)LONG_BLOCKS_MAX);
+    if (out->bytes / (valid_count ? valid_count : 1) > LONG_BYTES)
+        TRY(launch(copy_long_kernel<O>, {dim3(long_blocks), dim3(CUDF_THREADS), 0, args->stream}, views, *out));
+    else
+        TRY(launch(copy_kernel<O>, {dim3(blocks), dim3(COPY_THREADS), 0, args->stream}, views, *out));
+    TRY_CUDA(cudaStreamSynchronize((cudaStream_t)args->stream)); /* as thrust::for_each_n does */
+    return STATUS_OK;
+}
+
+/* The first row that does not fit, in words. */
+template <typename O> static Status refuse(const VariantArgs *args, const Memory<O> *memory, size_t row) {
+    const cudaStream_t stream = (cudaStream_t)args->stream;
+    const O *const names = strings_input<O>(args, 0).offsets;
+    StringSpan view;
+    O offsets[2];
+    TRY_CUDA(cudaMemcpyAsync(&view, memory->views + row, sizeof view, cudaMemcpyDeviceToHost, stream));
+    TRY_CUDA(cudaMemcpyAsync(offsets, names + row, sizeof offsets, cudaMemcpyDeviceToHost, stream));
+    TRY_CUDA(cudaStreamSynchronize(stream));
+    return status_fail(STATUS_UNSUPPORTED, "row %zu needs %zu bytes, its input has %lld; a preallocated row has no more", row,
+                       view.size, (long long)(offsets[1] - offsets[0]));
+}
+
+/* Views become a column. */
+template <typename O> static Status make_column(const VariantArgs *args, bool nullable, Memory<O> *memory) {
+    const StepRange step("column");
+    Found found;
+    unsigned valid_count;
+    TRY(sum_bytes(args, memory, &found));
+    if (found.misfit) return refuse(args, memory, (size_t)(NO_ROW - found.misfit));
+    TRY(offsets_check<O>("redacted.chars", found.bytes));
+    TRY(memory_allocate(args, memory->out.rows + 1, &memory->out.offsets));
+    TRY(scan_offsets(args, memory));
+    TRY(find_nulls(args, memory, &valid_count));
+    if (!nullable) memory_release(args, &memory->out.validity);
+    TRY(strings_allocate_chars(args, (size_t)found.bytes, &memory->out));
+    return copy_rows(args, memory, valid_count);
+}
+
+template <typename O> static Status redact(const VariantArgs *args, Memory<O> *memory) {
+    const StringsView<O> in[2] = {strings_input<O>(args, 0), strings_input<O>(args, 3)};
+    const size_t rows = in[0].rows;
+    CudfColumn<O> names, visibilities;
+    {
+        const StepRange step("allocate");
+        if (rows == 0) return cudf_no_rows(args, &memory->out);
+        TRY(prepare_inputs(args, in, memory, &names, &visibilities));
+        TRY(memory_allocate(args, array_count(&args->in[1]), &memory->work));
+        TRY(memory_allocate(args, rows, &memory->views));
+        memory->out.rows = rows;
+    }
+    {
+        const StepRange step("redact");
+        TRY(launch(redact_kernel<O>, cudf_shape(args, rows), names, visibilities, StringSpan{memory->hidden, REDACTED_HIDDEN_BYTES},
+                   memory->work, in[0].offsets, memory->views, memory->found));
+    }
+    TRY(make_column(args, in[0].validity || in[1].validity, memory));
+    TRY_CUDA(cudaStreamSynchronize((cudaStream_t)args->stream));
+    strings_hand_over(args, 0, &memory->out);
+    return STATUS_OK;
+}
+
+template <typename O> static Status run_typed(const VariantArgs *args) {
+    Memory<O> memory = {};
+    const Status status = redact(args, &memory);
+    const StepRange step("release");
+    memory_release(args, &memory.valid_count);
+    memory_release(args, &memory.library);
+    memory_release(args, &memory.views);
+    memory_release(args, &memory.work);
+    memory_release(args, &memory.found);
+    memory_release(args, &memory.hidden);
+    memory_release(args, &memory.visibilities);
+    memory_release(args, &memory.names);
+    strings_release(args, &memory.out); /* after success it has nothing any more */
+    return status;
+}
 
 static Status run(const VariantArgs *args) {
-    return redact_dispatch<Redaction>(args);
+    return args->problem->dtype == DTYPE_I64 ? run_typed<int64_t>(args) : run_typed<int32_t>(args);
 }
 
 RUNGS_VARIANT(redact, cuda_preallocated) = {
     .backend = BACKEND_CUDA,
-    .summary = "rows transformed in a buffer of the input's size, then moved together; checks that each row fits",
-    .origin = "Wendt and Kimball 2022, the custom kernel with preallocated memory",
+    .summary = "public rows written where their names lie in a buffer of the input's size, then string views to a column; checks "
+               "that each fits",
+    .origin = "Wendt and Kimball 2022, the custom kernel with preallocated memory, as published",
     .tunables = TUNABLES,
+    .supports = cudf_supports,
     .run = run,
 };

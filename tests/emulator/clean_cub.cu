@@ -111,6 +111,32 @@ static Status run_device_scans(const Device *device) {
     return expect_equal(device, out, doubled, N, "DeviceScan over a transform_iterator");
 }
 
+static Status run_device_sums(const Device *device) {
+    int x[N], *in;
+    long long sums[2] = {0, 0}, *out;
+    for (int i = 0; i < N; i++) {
+        x[i] = element(i);
+        sums[0] += x[i];
+        sums[1] += 2 * x[i];
+    }
+    TRY(make_array(device, x, N, &in));
+    TRY(make_array<long long>(device, NULL, 2, &out));
+    const cudaStream_t stream = (cudaStream_t)device->stream();
+    const int *const from = in;
+    const auto twice = thrust::make_transform_iterator(from, Twice());
+    void *memory = NULL;
+    size_t bytes = 0, most = 0;
+    const int n = N;
+    TRY_CUDA(cub::DeviceReduce::Sum(memory, bytes, from, out, n, stream));
+    most = bytes;
+    TRY_CUDA(cub::DeviceReduce::Sum(memory, bytes, twice, out, n, stream));
+    most = bytes > most ? bytes : most;
+    TRY(device->allocate(most, &memory));
+    TRY_CUDA(cub::DeviceReduce::Sum(memory, most, from, out, n, stream));
+    TRY_CUDA(cub::DeviceReduce::Sum(memory, most, twice, out + 1, n, stream));
+    return expect_equal(device, (const long long *)out, (const long long *)sums, 2, "DeviceReduce::Sum");
+}
+
 /* Runs of elements, and whether any was put behind another as a whole: an operator that could only append single ones would be
  * wrong. */
 struct Run {
@@ -180,9 +206,7 @@ static Status run_affine_device_scan(const Device *device) {
 }
 
 extern "C" const SelfTest CLEAN_CUB[] = {
-    {"CUB in a block", run_block_operations, {}},
-    {"CUB over the device", run_device_scans, {}},
-    {"CUB puts wholes together", run_grouped_device_scan, {}},
-    {"CUB over affine maps", run_affine_device_scan, {}},
-    {NULL, NULL, {}},
+    {"CUB in a block", run_block_operations, {}},         {"CUB over the device", run_device_scans, {}},
+    {"CUB sums over the device", run_device_sums, {}},    {"CUB puts wholes together", run_grouped_device_scan, {}},
+    {"CUB over affine maps", run_affine_device_scan, {}}, {NULL, NULL, {}},
 };

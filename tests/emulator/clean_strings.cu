@@ -1,9 +1,7 @@
-/* The column functions: by hand, and on random columns against loops over rows. With nulls, characters of one to four bytes, bytes
- * that are no UTF-8, empty rows and columns, slices whose offsets do not begin at 0, rows short and long, offsets of both sizes. */
-#include "common/strings/concatenate.cuh"
-#include "common/strings/copy_if_else.cuh"
-#include "common/strings/slice.cuh"
-#include "common/strings/split.cuh"
+/* The column functions of impls/redact/cuda_api_pipeline.cu, whose file this includes: by hand, and on random columns against loops
+ * over rows. With nulls, characters of one to four bytes, bytes that are no UTF-8, empty rows and columns, slices whose offsets do
+ * not begin at 0, rows short and long, offsets of both sizes. */
+#include "redact/cuda_api_pipeline.cu"
 #include "strings_support.h"
 
 /* What a function is to give for the rows of two columns; `out` has room for two columns. */
@@ -76,7 +74,7 @@ static void model_concatenate(const Row *a, const Row *b, size_t n, Row *out) {
     }
 }
 
-/* Backwards, and an index on either side of the column; see indices_of(). */
+/* Backwards, and every fifth row without a pointer; see spans_of(). */
 static void model_gather(const Row *a, const Row *, size_t n, Row *out) {
     for (size_t i = 0; i < n; i++) {
         out[i] = Row();
@@ -85,10 +83,16 @@ static void model_gather(const Row *a, const Row *, size_t n, Row *out) {
     }
 }
 
-static Status indices_of(const Device *device, size_t n, long long **out) {
-    long long indices[ROWS_MAX];
-    for (size_t i = 0; i < n; i++) indices[i] = i % 5 != 3 ? (long long)(n - 1 - i) : i % 2 ? -1 : (long long)n;
-    return make_array(device, indices, n ? n : 1, out);
+template <typename O> static __global__ void spans_kernel(StringsView<O> a, StringSpan *spans) {
+    const size_t row = threadIdx.x, from = a.rows - 1 - row;
+    spans[row] = {nullptr, row % 3};
+    if (row % 5 != 3 && a.valid(from)) spans[row] = a.span(from);
+}
+
+template <typename O> static Status spans_of(const Bench *bench, StringsView<O> a, StringSpan **out) {
+    TRY(make_array<StringSpan>(bench->device, NULL, a.rows ? a.rows : 1, out));
+    if (a.rows == 0) return STATUS_OK;
+    return launch(spans_kernel<O>, {dim3(1), dim3((unsigned)a.rows), 0, bench->args.stream}, a, *out);
 }
 
 enum { COPY, SPLIT, SLICE, CONCATENATE, GATHER, FUNCTIONS };
@@ -97,24 +101,24 @@ static const char *const NAMES[FUNCTIONS] = {"copy_if_else", "split", "slice", "
 
 template <typename O> static Status call(Bench *bench, int function, StringsView<O> a, StringsView<O> b, StringsColumn<O> *out) {
     const VariantArgs *args = &bench->args;
-    long long *indices;
+    StringSpan *spans;
     BoolsColumn mask;
     Status status;
     switch (function) {
     case COPY:
-        TRY(strings_contains(args, b, "a", &mask));
-        status = strings_copy_if_else(args, a, "X X", mask.view(), out);
+        status = strings_contains(args, b, "a", &mask);
+        if (status == STATUS_OK) status = strings_copy_if_else(args, a, "X X", mask, out);
         bools_release(args, &mask);
         return status;
     case SPLIT:
-        return strings_split(args, a, 2, out);
+        return strings_split(args, a, out);
     case SLICE:
         return strings_slice(args, a, 1, 3, out);
     case CONCATENATE:
         return strings_concatenate(args, a, b, "--", out);
     default:
-        TRY(indices_of(bench->device, a.rows, &indices));
-        return strings_gather(args, a, indices, a.rows, out);
+        TRY(spans_of(bench, a, &spans));
+        return strings_gather(args, spans, a.rows, out);
     }
 }
 
@@ -259,6 +263,8 @@ static Status run_refused(const Device *device) {
         bench_init(device, &bench);
         int refused = 0;
         while (bench.refuse_after = refused, call(&bench, function, view, view, out) != STATUS_OK) {
+            for (int c = 0; c < 2; c++)
+                strings_release(&bench.args, &out[c]); /* what was made before the refusal is the caller's */
             TRY(bench_expect_live(&bench, 0, NAMES[function]));
             refused++;
         }
@@ -267,9 +273,10 @@ static Status run_refused(const Device *device) {
     return STATUS_OK;
 }
 
-static Status expect_too_long(Bench *bench, Status status, const char *message) {
+static Status expect_too_long(Bench *bench, Status status, StringsColumn<int> *out, const char *message) {
     if (status != STATUS_INVALID || strcmp(status_message(), message) != 0)
         return status_fail(STATUS_CHECK, "not '%s': %s", message, status == STATUS_OK ? "it was not refused" : status_message());
+    strings_release(&bench->args, out);
     return bench_expect_live(bench, 0, message);
 }
 
@@ -277,22 +284,22 @@ static Status expect_too_long(Bench *bench, Status status, const char *message) 
  * message names the function: a column between two functions may not fit where input and output of them all do. */
 static Status run_too_long(const Device *device) {
     const int offsets[] = {0, 2147483647};
-    const long long rows[] = {0, 0};
     const char *const separators[] = {"-", "--"};
     const char *const joined = "concatenate: its column would have 4294967295 bytes; int32 offsets hold 2147483647; use dtype=i64";
     int *device_offsets;
     unsigned char *values;
-    long long *indices;
+    StringSpan *spans;
     Bench bench;
     StringsColumn<int> out;
     bench_init(device, &bench);
     TRY(make_array(device, offsets, 2, &device_offsets));
-    TRY(make_array(device, rows, 2, &indices));
     TRY(make_array<unsigned char>(device, NULL, 2, &values));
+    const StringSpan rows[] = {{values, 2147483647}, {values, 2147483647}};
+    TRY(make_array(device, rows, 2, &spans));
     const StringsView<int> view = {device_offsets, values, NULL, 1};
     for (int i = 0; i < 2; i++)
-        TRY(expect_too_long(&bench, strings_concatenate(&bench.args, view, view, separators[i], &out), joined));
-    return expect_too_long(&bench, strings_gather(&bench.args, view, indices, 2, &out),
+        TRY(expect_too_long(&bench, strings_concatenate(&bench.args, view, view, separators[i], &out), &out, joined));
+    return expect_too_long(&bench, strings_gather(&bench.args, spans, 2, &out), &out,
                            "gather: its column would have 4294967294 bytes; int32 offsets hold 2147483647; use dtype=i64");
 }
 

@@ -3,7 +3,7 @@
 #ifndef STRINGS_SUPPORT_H
 #define STRINGS_SUPPORT_H
 
-#include "common/strings/column.cuh"
+#include "redact/_column.cuh"
 #include "selftest.h"
 
 enum { ROW_MAX = 400, ROWS_MAX = 300 };

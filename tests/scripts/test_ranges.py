@@ -16,9 +16,10 @@ STEPS = {
     "redact/cuda_api_pipeline": ["contains", "allocate", "copy_if_else", "release", "split", "gather", "slice", "concatenate"],
     "redact/cuda_malloc_in_kernel": ["allocate", "redact", "column", "free", "release"],
     "redact/cuda_preallocated": ["allocate", "redact", "column", "release"],
-    "redact/cuda_two_pass": ["allocate", "sizes", "write", "release"],
+    "redact/cuda_two_pass": ["allocate", "sizes", "scan", "write", "release"],
+    "redact/cuda_two_pass_tiles": ["allocate", "sizes", "write", "release"],
 }
-REFUSED = ["allocate", "redact", "release"]  # by cuda_preallocated, after a look at the rows
+REFUSED = ["allocate", "redact", "column", "release"]  # by cuda_preallocated, after a look at the rows
 
 
 def told(path):

@@ -28,10 +28,10 @@ def run(folder, variants, tied):
 
 
 def every_family_and_size(folder):
-    done, rows = run(folder, "cuda_two_pass, cuda_preallocated, cuda_malloc_in_kernel", cases())
+    done, rows = run(folder, "cuda_two_pass, cuda_two_pass_tiles, cuda_preallocated, cuda_malloc_in_kernel", cases())
     wrong = [f"{row['variant']} on {row['case']}: {row['reason']}" for row in rows if row["verdict"] not in ("pass", "skip")]
     skipped = {row["variant"] for row in rows if row["verdict"] == "skip"}
-    expect(done.returncode == 0 and not wrong and len(rows) == 3 * len(cases()) and skipped == {"redact/cuda_preallocated"},
+    expect(done.returncode == 0 and not wrong and len(rows) == 4 * len(cases()) and skipped == {"redact/cuda_preallocated"},
            f"{len(rows)} rows" + "".join(f"\n  {line}" for line in wrong[:5]), done)
 
 
@@ -52,8 +52,9 @@ def rows_that_grow(folder):
         reason = rows[0]["reason"] or ""
         expect(rows[0]["verdict"] == "skip" and reason.startswith("row ") and " needs " in reason and " its input has " in reason,
                f"{family}: {reason}", done)
-    done, rows = run(folder, "cuda_preallocated", ["      - {rows: 300, input: names}"])
-    expect(rows[0]["verdict"] == "pass", "names with a space fit", done)
+    for family in ("names", "private"): # hidden rows need no room where their names lie
+        done, rows = run(folder, "cuda_preallocated", [f"      - {{rows: 300, input: {family}}}"])
+        expect(rows[0]["verdict"] == "pass", "names with a space fit", done)
 
 
 def main():

@@ -2,7 +2,7 @@
 #ifndef RUNGS_MUTANT_REDACTED_H
 #define RUNGS_MUTANT_REDACTED_H
 
-#include "common/redact/cpu.h"
+#include "redact/_cpu.h"
 
 enum { OFFSETS, CHARS, VALIDITY };
 

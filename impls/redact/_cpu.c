@@ -1,4 +1,4 @@
-#include "common/redact/cpu.h"
+#include "_cpu.h"
 
 static RedactColumn column_of(const Array in[3]) {
     return (RedactColumn){in[0].data, in[1].data, array_count(&in[2]) > 0 ? in[2].data : NULL};

@@ -1,11 +1,15 @@
-/* column.cuh - a column of strings as Arrow lays it out, on the device: offsets (rows + 1 of type O), bytes, validity bits (least
+/* _column.cuh - Arrow columns of strings on the device, and their memory: offsets (rows + 1 of type O), bytes, validity bits (least
  * significant first, 1 = valid; no bits: all rows are valid). Offsets of a slice do not begin at 0. */
-#ifndef RUNGS_STRINGS_COLUMN_CUH
-#define RUNGS_STRINGS_COLUMN_CUH
+#ifndef RUNGS_REDACT_COLUMN_CUH
+#define RUNGS_REDACT_COLUMN_CUH
 
-#include "common/strings/row.h"
+#include "_row.h"
+#include "common/grid.cuh"
+#include "common/steps.cuh"
 #include "kernel.h"
 #include "variant.h"
+
+#include <limits>
 
 /* Borrowed. */
 template <typename O> struct StringsView {
@@ -23,7 +27,7 @@ template <typename O> struct StringsView {
     }
 };
 
-/* Owned: made from args->memory. Members that are not allocated are null. */
+/* Owned: allocated from args->memory. Members that are not allocated are null. */
 template <typename O> struct StringsColumn {
     O *offsets = nullptr;
     unsigned char *chars = nullptr;
@@ -33,7 +37,7 @@ template <typename O> struct StringsColumn {
     StringsView<O> view() const { return {offsets, chars, validity, rows}; }
 };
 
-/* Bytes of validity bits; Arrow counts bytes, warps write words. */
+/* Bytes of validity bits: Arrow counts bytes, warps write words of 4. */
 constexpr size_t validity_bytes(size_t rows) {
     return (rows + 7) / 8;
 }
@@ -84,7 +88,7 @@ template <typename O> static StringsView<O> strings_input(const VariantArgs *arg
             array_count(&in[2]) > 0 ? (const unsigned char *)in[2].data : nullptr, in[0].shape[0] - 1};
 }
 
-/* The column becomes outputs `first` to first + 2; it owns nothing any more. */
+/* The column becomes outputs `first` to first + 2 and owns nothing afterwards. */
 template <typename O> static void strings_hand_over(const VariantArgs *args, int first, StringsColumn<O> *column) {
     Array *out = args->out + first;
     out[0].data = column->offsets;
@@ -96,12 +100,40 @@ template <typename O> static void strings_hand_over(const VariantArgs *args, int
     *column = StringsColumn<O>();
 }
 
-/* A warp writes the validity of its 32 rows, beginning with a multiple of 32. All lanes take part; those past the last row say
+/* STATUS_INVALID if offsets of type O cannot count so many bytes. what: whose they are, as in "redacted.chars would have ...". */
+template <typename O> static Status offsets_check(const char *what, unsigned long long bytes) {
+    if (bytes <= (unsigned long long)std::numeric_limits<O>::max()) return STATUS_OK;
+    return status_fail(STATUS_INVALID, "%s would have %llu bytes; int%d offsets hold %llu%s", what, bytes, (int)sizeof(O) * 8,
+                       (unsigned long long)std::numeric_limits<O>::max(), sizeof(O) < 8 ? "; use dtype=i64" : "");
+}
+
+/* A warp writes the validity of its 32 rows, beginning with a multiple of 32. All lanes take part; those past the last row pass
  * false. Null: the column has no bits. */
 static __device__ inline void validity_write(unsigned char *validity, size_t rows, size_t row, bool valid) {
     if (!validity) return;
     const unsigned word = __ballot_sync(0xffffffffu, valid);
     if (row % 32 == 0 && row < rows) ((unsigned *)validity)[row / 32] = word;
+}
+
+enum { COPY_STEP = 8 /* bytes of a store */, COPY_SHORT = 4 * COPY_STEP /* below this byte by byte */ };
+
+/* As memcpy, by one thread; returns the end. Long strings: stores of 8 bytes once `to` is aligned, 8 loads in flight. */
+static __device__ inline unsigned char *string_copy(unsigned char *to, StringSpan s) {
+    size_t i = 0;
+    if (s.size >= COPY_SHORT) {
+        while ((uintptr_t)(to + i) % COPY_STEP) {
+            to[i] = s.bytes[i];
+            i++;
+        }
+        for (; i + COPY_STEP <= s.size; i += COPY_STEP) {
+            unsigned long long word = 0;
+#pragma unroll
+            for (int k = 0; k < COPY_STEP; k++) word |= (unsigned long long)s.bytes[i + k] << 8 * k;
+            *(unsigned long long *)(to + i) = word;
+        }
+    }
+    for (; i < s.size; i++) to[i] = s.bytes[i];
+    return to + s.size;
 }
 
 #endif

@@ -1,8 +1,10 @@
-/* cpu.h - the columns of `redact` for CPU variants: rows in, rows out, for either type of offsets. */
+/* _cpu.h - the columns of `redact` for CPU variants: rows in, rows out, for either type of offsets.
+ *
+ * A call: redact_job_open(), a loop that adds up job->bytes, redact_job_allocate(), a loop that writes, redact_job_close(). */
 #ifndef RUNGS_REDACT_CPU_H
 #define RUNGS_REDACT_CPU_H
 
-#include "common/strings/row.h"
+#include "_row.h"
 #include "variant.h"
 
 #define REDACT_INLINE static inline __attribute__((always_inline)) /* `wide` is a constant in what they are inlined into */
@@ -36,6 +38,25 @@ REDACT_INLINE bool redact_bit(const unsigned char *validity, size_t i) {
 
 REDACT_INLINE bool redact_valid(const RedactJob *job, size_t i) {
     return redact_bit(job->names.validity, i) && redact_bit(job->visibilities.validity, i);
+}
+
+/* The name is read only if it is public. */
+REDACT_INLINE RedactedRow redact_row(StringSpan name, StringSpan visibility) {
+    if (!string_is_public(visibility)) return redacted_hidden(name);
+    const unsigned char *space = name.size ? (const unsigned char *)memchr(name.bytes, ' ', name.size) : NULL;
+    return redacted_public(name, space ? (size_t)(space - name.bytes) : name.size);
+}
+
+/* redacted_size() bytes. */
+REDACT_INLINE void redacted_write(const RedactedRow *row, unsigned char *to) {
+    if (row->hidden) {
+        to[0] = to[2] = 'X';
+        to[1] = ' ';
+        return;
+    }
+    if (row->initial.size) memcpy(to, row->initial.bytes, row->initial.size);
+    to[row->initial.size] = ' ';
+    if (row->rest.size) memcpy(to + row->initial.size + 1, row->rest.bytes, row->rest.size);
 }
 
 REDACT_INLINE RedactedRow redact_at(const RedactJob *job, bool wide, size_t i) {
