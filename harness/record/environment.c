@@ -103,7 +103,7 @@ json_t *environment_json(int argc, char **argv, int device, const json_t *gpu_fa
     add_program(environment);
     add_arguments(environment, argc, argv);
     json_object_set_new(environment, "cpu", facts_cpu());
-    json_object_set_new(environment, "load_average", facts_load());
+    json_object_set_new(environment, "others_running", facts_others_running());
     json_t *gpu = facts_gpu(device, gpu_facts, why, sizeof why);
     json_object_set_new(environment, "gpu", gpu);
     json_object_set_new(environment, "gpu_reason", json_is_null(gpu) ? facts_without_folders(why) : json_null());

@@ -2,17 +2,17 @@
 
 #include <stdio.h>
 
-static const double LOAD_PER_THREAD = 0.5; /* a build that has just ended counts too: the average is over a minute */
-static const double FACTOR = 1.25;         /* repetitions on an idle machine agree within a few percent */
+static const double BUSY_SHARE = 0.5; /* of the hardware threads */
+static const double FACTOR = 1.25;    /* repetitions on an idle machine agree within a few percent */
 
 bool steadiness_load(const json_t *environment, char *text, size_t size) {
-    const json_t *load = json_object_get(environment, "load_average");
+    const json_t *others = json_object_get(environment, "others_running");
     const double threads = (double)json_integer_value(json_object_get(json_object_get(environment, "cpu"), "threads"));
-    if (!json_is_number(load) || !(threads > 0) || !(json_number_value(load) >= LOAD_PER_THREAD * threads)) return false;
+    if (!json_is_number(others) || !(threads > 0) || !(json_number_value(others) >= BUSY_SHARE * threads)) return false;
     snprintf(text, size,
-             "warning: load average %.1f on %.0f hardware threads at the start: times and measured peaks may be worse than this "
+             "warning: other programs keep %.0f of %.0f hardware threads busy: times and measured peaks may be worse than this "
              "machine's",
-             json_number_value(load), threads);
+             json_number_value(others), threads);
     return true;
 }
 

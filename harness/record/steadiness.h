@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Of an environment line: is the load average at the start half the hardware threads or more? */
+/* Of an environment line: do other programs keep half the hardware threads or more busy? */
 bool steadiness_load(const json_t *environment, char *text, size_t size);
 /* Of the ceilings of a device: do two measurements of one of them differ by a quarter or more? The first such one is named. */
 bool steadiness_ceilings(const char *device, const json_t *ceilings, char *text, size_t size);

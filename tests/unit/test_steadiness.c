@@ -12,23 +12,23 @@ static bool load_warns(const char *load, const char *threads, char text[300]) {
     json_t *environment = json_object(), *cpu = json_object();
     json_object_set_new(cpu, "threads", json_loads(threads, JSON_DECODE_ANY, NULL));
     json_object_set_new(environment, "cpu", cpu);
-    if (load) json_object_set_new(environment, "load_average", json_loads(load, JSON_DECODE_ANY, NULL));
+    if (load) json_object_set_new(environment, "others_running", json_loads(load, JSON_DECODE_ANY, NULL));
     const bool warns = steadiness_load(environment, text, 300);
     json_decref(environment);
     return warns;
 }
 
-static void a_load_of_half_the_threads_warns(void **state) {
+static void a_machine_half_busy_warns(void **state) {
     (void)state;
     char text[300] = "";
-    assert_true(load_warns("3.94", "2", text));
-    assert_non_null(strstr(text, "load average 3.9 on 2 hardware threads"));
-    assert_true(load_warns("8.0", "16", text));
-    assert_false(load_warns("7.9", "16", text));
-    assert_false(load_warns("0.0", "2", text));
+    assert_true(load_warns("4", "2", text));
+    assert_non_null(strstr(text, "keep 4 of 2 hardware threads busy"));
+    assert_true(load_warns("8", "16", text));
+    assert_false(load_warns("7", "16", text));
+    assert_false(load_warns("0", "2", text));
     assert_false(load_warns("null", "2", text));
     assert_false(load_warns(NULL, "2", text));
-    assert_false(load_warns("9.0", "null", text));
+    assert_false(load_warns("9", "null", text));
 }
 
 static bool ceilings_warn(const char *ceilings, char text[300]) {
@@ -55,7 +55,7 @@ static void two_measurements_a_quarter_apart_warn(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_load_of_half_the_threads_warns),
+        cmocka_unit_test(a_machine_half_busy_warns),
         cmocka_unit_test(two_measurements_a_quarter_apart_warn),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
