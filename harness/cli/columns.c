@@ -112,11 +112,10 @@ static void drop_missing(Pairs *pairs) {
     *pairs = there;
 }
 
-Status columns_open(Columns *self, const Array *in, int in_count, const Array *out, int out_count, const char *dtype,
-                    Pairs *given_in, Pairs *given_out) {
-    Pairs inputs = {0};
-    take_columns(in, in_count, given_in, &inputs);
-    take_columns(out, out_count, given_out, &self->out);
+Status columns_open(Columns *self, ColumnSide in, ColumnSide out, const char *dtype) {
+    Pairs inputs = {0}, *const given_in = in.given;
+    take_columns(in.arrays, in.count, given_in, &inputs);
+    take_columns(out.arrays, out.count, out.given, &self->out);
     TRY(given_once("in", &inputs));
     TRY(given_once("out", &self->out));
     TRY(arrow_expected(&self->out));
@@ -124,7 +123,7 @@ Status columns_open(Columns *self, const Array *in, int in_count, const Array *o
     TRY(make_folder(self));
     Pairs parts = {0};
     for (int k = 0; k < inputs.count; k++) TRY(add_parts(self, inputs.names[k], &parts));
-    for (int k = 0; k < self->out.count; k++) TRY(add_parts(self, self->out.names[k], given_out));
+    for (int k = 0; k < self->out.count; k++) TRY(add_parts(self, self->out.names[k], out.given));
     if (inputs.count > 0) {
         Text output = {0};
         const Status status = call_script(self, "read", dtype, &inputs, &output);

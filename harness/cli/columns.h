@@ -1,7 +1,6 @@
 /* columns.h - columns of strings in `rungs exec`: where an op has arrays names.offsets, names.chars and names.validity, a user may
- * give
- * --in names=FILE.arrow or FILE.csv:COLUMN, and --out likewise. A Python program (columns.py) turns such files into .npy files in a
- * folder of ours and back, so that everything else knows .npy alone. */
+ * give --in names=FILE.arrow or FILE.csv:COLUMN, and --out likewise. A Python program (columns.py) turns such files into .npy files
+ * in a folder of ours and back, so that everything else knows .npy alone. */
 #ifndef RUNGS_CLI_COLUMNS_H
 #define RUNGS_CLI_COLUMNS_H
 
@@ -19,10 +18,16 @@ typedef struct Columns {
     char paths[2 * OP_MAX_ARRAYS][COLUMN_PATH_MAX]; /* of every .npy file in the folder */
 } Columns;
 
+/* One direction: the op's arrays and what the user gave for them. */
+typedef struct ColumnSide {
+    const Array *arrays;
+    int count;
+    Pairs *given;
+} ColumnSide;
+
 /* The columns among --in and --out are replaced by their parts; those of inputs are read. dtype: that of the offsets, "i32" or
  * "i64", or NULL: as the files have it. */
-Status columns_open(Columns *self, const Array *in, int in_count, const Array *out, int out_count, const char *dtype,
-                    Pairs *given_in, Pairs *given_out);
+Status columns_open(Columns *self, ColumnSide in, ColumnSide out, const char *dtype);
 /* Is this one of our own files, of which the user need not hear? */
 bool columns_own(const Columns *self, const char *path);
 /* Writes the files of the outputs, and says so on stdout. */

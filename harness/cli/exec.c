@@ -153,7 +153,8 @@ static Status prepare(Exec *e, const char *id) {
     snprintf(e->problem.input, sizeof e->problem.input, "own");
     TRY(set_parameters(e));
     TRY(e->op->shapes(&e->problem, e->in_shapes, e->out_shapes)); /* for the names */
-    TRY(columns_open(&e->columns, e->in_shapes, e->op->in_count, e->out_shapes, e->op->out_count, e->dtype, &e->in, &e->out));
+    TRY(columns_open(&e->columns, (ColumnSide){e->in_shapes, e->op->in_count, &e->in},
+                     (ColumnSide){e->out_shapes, e->op->out_count, &e->out}, e->dtype));
     TRY(read_inputs(e));
     TRY(check_outputs(e));
     return adopt(e);

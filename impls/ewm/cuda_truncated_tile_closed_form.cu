@@ -21,7 +21,7 @@
 #include "_shared.cuh"
 #include "common/device_limits.cuh"
 
-struct Window {
+struct ClosedWindow {
     unsigned length; /* elements, the present one included */
     unsigned tile;
     double dropped; /* q^length */
@@ -50,7 +50,7 @@ template <typename T> struct RunningSum {
         surplus = 0;
         terms--;
     }
-    __device__ T output(const EwmCase &rule, const Window &window) const {
+    __device__ T output(const EwmCase &rule, const ClosedWindow &window) const {
         if (terms < rule.min_periods) return (T)rule.incomplete;
         if (!rule.adjust) return (T)rule.alpha * num + (rule.q > 0 ? surplus : 0);
         const double sum = terms == window.length ? window.sum : -expm1(terms * rule.log_q);
@@ -58,7 +58,7 @@ template <typename T> struct RunningSum {
     }
 };
 
-template <typename T> __device__ void update_running(const EwmView<T> &view, const Window &window, const Place<T> &place) {
+template <typename T> __device__ void update_running(const EwmView<T> &view, const ClosedWindow &window, const Place<T> &place) {
     const T q = (T)view.rule.q, dropped = (T)window.dropped;
     const size_t begin = place.first - place.history;
     const T *entering = place.x - place.history;
@@ -132,7 +132,7 @@ __device__ bool stage(const EwmView<T> &view, size_t first, unsigned before, uns
 
 /* Shared memory: window - 1 elements before the block, threads x tile elements of the block, and as many marks. */
 template <typename T, typename State, bool MEAN>
-static __global__ void __launch_bounds__(1024) truncated_tile_kernel(EwmView<T> view, Window window) {
+static __global__ void __launch_bounds__(1024) truncated_tile_kernel(EwmView<T> view, ClosedWindow window) {
     const unsigned before = window.length - 1, outputs = blockDim.x * window.tile, own = threadIdx.x * window.tile;
     const size_t block_first = (size_t)blockIdx.x * outputs, first = block_first + own;
     DYN_SHARED(T, elements);
@@ -174,7 +174,7 @@ template <typename T, typename State, bool MEAN> static Status launch_tile(const
     const EwmView<T> view = ewm_view<T>(args);
     const size_t length = window_of(&view.rule), blocks = divide_up(view.rule.n, (size_t)threads_of(args) * tile_of(args));
     const double log_dropped = (double)length * view.rule.log_q;
-    const Window window = {(unsigned)length, tile_of(args), exp(log_dropped), -expm1(log_dropped)};
+    const ClosedWindow window = {(unsigned)length, tile_of(args), exp(log_dropped), -expm1(log_dropped)};
     const LaunchShape shape = {dim3((unsigned)blocks), dim3(threads_of(args)), shared_bytes(args, &view.rule), args->stream};
     return launch(truncated_tile_kernel<T, State, MEAN>, shape, view, window);
 }

@@ -28,7 +28,7 @@ static const ParamSpec TUNABLES[] = {
 };
 
 /* What the host must know of the rows; 0 before the first kernel. */
-struct Found {
+struct MallocFound {
     unsigned long long missed; /* rows that got no memory */
     unsigned long long bytes;  /* of all that did */
 };
@@ -36,7 +36,7 @@ struct Found {
 /* Kernel 1: a row's bytes in memory of their own, and its view: of "X X" if hidden, without a pointer if null. */
 template <typename O>
 static __global__ void __launch_bounds__(CUDF_THREADS)
-    redact_kernel(CudfColumn<O> names, CudfColumn<O> visibilities, StringSpan hidden, StringSpan *views, Found *found) {
+    redact_kernel(CudfColumn<O> names, CudfColumn<O> visibilities, StringSpan hidden, StringSpan *views, MallocFound *found) {
     const unsigned row = threadIdx.x + blockIdx.x * CUDF_THREADS;
     if (row >= names.rows) return;
     if (!names.valid(row) || !visibilities.valid(row)) {
@@ -119,10 +119,10 @@ static size_t heap_mib(const VariantArgs *args) {
 }
 
 /* What a call allocates; null: not yet, or released. */
-template <typename O> struct Memory {
+template <typename O> struct MallocMemory {
     CudfChildren<O> *names, *visibilities;
     unsigned char *hidden; /* "X X" */
-    Found *found;
+    MallocFound *found;
     StringSpan *views;      /* of all rows */
     unsigned char *library; /* of a reduction or scan, while it runs */
     unsigned *valid_count;  /* while the bitmap is made */
@@ -131,7 +131,7 @@ template <typename O> struct Memory {
 
 /* The columns as kernels see them, and what they need beside the rows' memory. */
 template <typename O>
-static Status prepare_inputs(const VariantArgs *args, const StringsView<O> in[2], Memory<O> *memory, CudfColumn<O> *names,
+static Status prepare_inputs(const VariantArgs *args, const StringsView<O> in[2], MallocMemory<O> *memory, CudfColumn<O> *names,
                              CudfColumn<O> *visibilities) {
     const cudaStream_t stream = (cudaStream_t)args->stream;
     TRY(cudf_column(args, in[0], &memory->names, names));
@@ -144,7 +144,7 @@ static Status prepare_inputs(const VariantArgs *args, const StringsView<O> in[2]
 }
 
 /* Kernels 2 and 3: the views' bytes, as a number on the host, and with it what the first kernel found. */
-template <typename O> static Status sum_bytes(const VariantArgs *args, Memory<O> *memory, Found *found) {
+template <typename O> static Status sum_bytes(const VariantArgs *args, MallocMemory<O> *memory, MallocFound *found) {
     const cudaStream_t stream = (cudaStream_t)args->stream;
     const auto sizes = thrust::make_transform_iterator((const StringSpan *)memory->views, CudfViewSize<unsigned long long>());
     unsigned long long *const total = &memory->found->bytes;
@@ -160,7 +160,7 @@ template <typename O> static Status sum_bytes(const VariantArgs *args, Memory<O>
 }
 
 /* Kernels 4 and 5: the views' sizes, added up, are the offsets behind the first. */
-template <typename O> static Status scan_offsets(const VariantArgs *args, Memory<O> *memory) {
+template <typename O> static Status scan_offsets(const VariantArgs *args, MallocMemory<O> *memory) {
     const cudaStream_t stream = (cudaStream_t)args->stream;
     const auto sizes = thrust::make_transform_iterator((const StringSpan *)memory->views, CudfViewSize<O>());
     O *const ends = memory->out.offsets + 1;
@@ -176,7 +176,7 @@ template <typename O> static Status scan_offsets(const VariantArgs *args, Memory
 }
 
 /* Kernel 6: the bitmap, always made, and how many rows are valid. */
-template <typename O> static Status find_nulls(const VariantArgs *args, Memory<O> *memory, unsigned *valid_count) {
+template <typename O> static Status find_nulls(const VariantArgs *args, MallocMemory<O> *memory, unsigned *valid_count) {
     const cudaStream_t stream = (cudaStream_t)args->stream;
     const size_t rows = memory->out.rows;
     TRY(memory_allocate(args, validity_room(rows), &memory->out.validity));
@@ -191,7 +191,7 @@ template <typename O> static Status find_nulls(const VariantArgs *args, Memory<O
 }
 
 /* Kernel 7: the bytes. */
-template <typename O> static Status copy_rows(const VariantArgs *args, Memory<O> *memory, size_t valid_count) {
+template <typename O> static Status copy_rows(const VariantArgs *args, MallocMemory<O> *memory, size_t valid_count) {
     StringsColumn<O> *const out = &memory->out;
     const StringSpan *const views = memory->views;
     const unsigned blocks = (unsigned)divide_up(out->rows, COPY_THREADS * COPY_ROWS);
@@ -206,9 +206,9 @@ template <typename O> static Status copy_rows(const VariantArgs *args, Memory<O>
 }
 
 /* Views become a column. */
-template <typename O> static Status make_column(const VariantArgs *args, bool nullable, Memory<O> *memory) {
+template <typename O> static Status make_column(const VariantArgs *args, bool nullable, MallocMemory<O> *memory) {
     const StepRange step("column");
-    Found found;
+    MallocFound found;
     unsigned valid_count;
     TRY(sum_bytes(args, memory, &found));
     if (found.missed)
@@ -223,7 +223,7 @@ template <typename O> static Status make_column(const VariantArgs *args, bool nu
     return copy_rows(args, memory, valid_count);
 }
 
-template <typename O> static Status redact(const VariantArgs *args, Memory<O> *memory) {
+template <typename O> static Status redact(const VariantArgs *args, MallocMemory<O> *memory) {
     const StringsView<O> in[2] = {strings_input<O>(args, 0), strings_input<O>(args, 3)};
     const size_t rows = in[0].rows;
     CudfColumn<O> names, visibilities;
@@ -253,7 +253,7 @@ template <typename O> static Status redact(const VariantArgs *args, Memory<O> *m
 }
 
 template <typename O> static Status run_typed(const VariantArgs *args) {
-    Memory<O> memory = {};
+    MallocMemory<O> memory = {};
     const Status status = redact(args, &memory);
     const StepRange step("release");
     memory_release(args, &memory.valid_count);

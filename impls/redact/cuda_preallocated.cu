@@ -22,7 +22,7 @@
 static const ParamSpec TUNABLES[] = {MEMORY_TUNABLE, {}};
 
 /* What the host must know of the rows; 0 before the first kernel. */
-struct Found {
+struct PreallocatedFound {
     unsigned long long misfit; /* NO_ROW minus the first row that does not fit; 0 if all do */
     unsigned long long bytes;  /* of all rows that fit */
 };
@@ -32,7 +32,7 @@ static constexpr unsigned long long NO_ROW = ~0ull;
 template <typename O>
 static __global__ void __launch_bounds__(CUDF_THREADS)
     redact_kernel(CudfColumn<O> names, CudfColumn<O> visibilities, StringSpan hidden, unsigned char *work, const O *offsets,
-                  StringSpan *views, Found *found) {
+                  StringSpan *views, PreallocatedFound *found) {
     const unsigned row = threadIdx.x + blockIdx.x * CUDF_THREADS;
     if (row >= names.rows) return;
     if (!names.valid(row) || !visibilities.valid(row)) {
@@ -96,10 +96,10 @@ static __global__ void __launch_bounds__(CUDF_THREADS) copy_long_kernel(const St
 }
 
 /* What a call allocates; null: not yet, or released. */
-template <typename O> struct Memory {
+template <typename O> struct PreallocatedMemory {
     CudfChildren<O> *names, *visibilities;
     unsigned char *hidden; /* "X X" */
-    Found *found;
+    PreallocatedFound *found;
     unsigned char *work;    /* room for each row where its name lies */
     StringSpan *views;      /* of all rows */
     unsigned char *library; /* of a reduction or scan, while it runs */
@@ -109,8 +109,8 @@ template <typename O> struct Memory {
 
 /* The columns as kernels see them, and what they need beside the rows' memory. */
 template <typename O>
-static Status prepare_inputs(const VariantArgs *args, const StringsView<O> in[2], Memory<O> *memory, CudfColumn<O> *names,
-                             CudfColumn<O> *visibilities) {
+static Status prepare_inputs(const VariantArgs *args, const StringsView<O> in[2], PreallocatedMemory<O> *memory,
+                             CudfColumn<O> *names, CudfColumn<O> *visibilities) {
     const cudaStream_t stream = (cudaStream_t)args->stream;
     TRY(cudf_column(args, in[0], &memory->names, names));
     TRY(cudf_column(args, in[1], &memory->visibilities, visibilities));
@@ -122,7 +122,7 @@ static Status prepare_inputs(const VariantArgs *args, const StringsView<O> in[2]
 }
 
 /* Kernels 2 and 3: the views' bytes, as a number on the host, and with it what the first kernel found. */
-template <typename O> static Status sum_bytes(const VariantArgs *args, Memory<O> *memory, Found *found) {
+template <typename O> static Status sum_bytes(const VariantArgs *args, PreallocatedMemory<O> *memory, PreallocatedFound *found) {
     const cudaStream_t stream = (cudaStream_t)args->stream;
     const auto sizes = thrust::make_transform_iterator((const StringSpan *)memory->views, CudfViewSize<unsigned long long>());
     unsigned long long *const total = &memory->found->bytes;
@@ -138,7 +138,7 @@ template <typename O> static Status sum_bytes(const VariantArgs *args, Memory<O>
 }
 
 /* Kernels 4 and 5: the views' sizes, added up, are the offsets behind the first. */
-template <typename O> static Status scan_offsets(const VariantArgs *args, Memory<O> *memory) {
+template <typename O> static Status scan_offsets(const VariantArgs *args, PreallocatedMemory<O> *memory) {
     const cudaStream_t stream = (cudaStream_t)args->stream;
     const auto sizes = thrust::make_transform_iterator((const StringSpan *)memory->views, CudfViewSize<O>());
     O *const ends = memory->out.offsets + 1;
@@ -154,7 +154,7 @@ template <typename O> static Status scan_offsets(const VariantArgs *args, Memory
 }
 
 /* Kernel 6: the bitmap, always made, and how many rows are valid. */
-template <typename O> static Status find_nulls(const VariantArgs *args, Memory<O> *memory, unsigned *valid_count) {
+template <typename O> static Status find_nulls(const VariantArgs *args, PreallocatedMemory<O> *memory, unsigned *valid_count) {
     const cudaStream_t stream = (cudaStream_t)args->stream;
     const size_t rows = memory->out.rows;
     TRY(memory_allocate(args, validity_room(rows), &memory->out.validity));
@@ -169,7 +169,7 @@ template <typename O> static Status find_nulls(const VariantArgs *args, Memory<O
 }
 
 /* Kernel 7: the bytes. */
-template <typename O> static Status copy_rows(const VariantArgs *args, Memory<O> *memory, size_t valid_count) {
+template <typename O> static Status copy_rows(const VariantArgs *args, PreallocatedMemory<O> *memory, size_t valid_count) {
     StringsColumn<O> *const out = &memory->out;
     const StringSpan *const views = memory->views;
     const unsigned blocks = (unsigned)divide_up(out->rows, COPY_THREADS * COPY_ROWS);
@@ -184,7 +184,7 @@ template <typename O> static Status copy_rows(const VariantArgs *args, Memory<O>
 }
 
 /* The first row that does not fit, in words. */
-template <typename O> static Status refuse(const VariantArgs *args, const Memory<O> *memory, size_t row) {
+template <typename O> static Status refuse(const VariantArgs *args, const PreallocatedMemory<O> *memory, size_t row) {
     const cudaStream_t stream = (cudaStream_t)args->stream;
     const O *const names = strings_input<O>(args, 0).offsets;
     StringSpan view;
@@ -197,9 +197,9 @@ template <typename O> static Status refuse(const VariantArgs *args, const Memory
 }
 
 /* Views become a column. */
-template <typename O> static Status make_column(const VariantArgs *args, bool nullable, Memory<O> *memory) {
+template <typename O> static Status make_column(const VariantArgs *args, bool nullable, PreallocatedMemory<O> *memory) {
     const StepRange step("column");
-    Found found;
+    PreallocatedFound found;
     unsigned valid_count;
     TRY(sum_bytes(args, memory, &found));
     if (found.misfit) return refuse(args, memory, (size_t)(NO_ROW - found.misfit));
@@ -212,7 +212,7 @@ template <typename O> static Status make_column(const VariantArgs *args, bool nu
     return copy_rows(args, memory, valid_count);
 }
 
-template <typename O> static Status redact(const VariantArgs *args, Memory<O> *memory) {
+template <typename O> static Status redact(const VariantArgs *args, PreallocatedMemory<O> *memory) {
     const StringsView<O> in[2] = {strings_input<O>(args, 0), strings_input<O>(args, 3)};
     const size_t rows = in[0].rows;
     CudfColumn<O> names, visibilities;
@@ -236,7 +236,7 @@ template <typename O> static Status redact(const VariantArgs *args, Memory<O> *m
 }
 
 template <typename O> static Status run_typed(const VariantArgs *args) {
-    Memory<O> memory = {};
+    PreallocatedMemory<O> memory = {};
     const Status status = redact(args, &memory);
     const StepRange step("release");
     memory_release(args, &memory.valid_count);

@@ -61,7 +61,7 @@ static __global__ void __launch_bounds__(CUDF_THREADS)
 }
 
 /* What a call allocates; null: not yet, or released. */
-template <typename O> struct Memory {
+template <typename O> struct TwoPassMemory {
     CudfChildren<O> *names, *visibilities;
     unsigned char *library; /* the scan's, while it runs */
     StringsColumn<O> out;
@@ -73,7 +73,7 @@ template <typename O> struct TwoPassSize {
 };
 
 /* Not in the source, whose sum would wrap: refuses what the offsets cannot hold. Only where the inputs leave it open. */
-template <typename O> static Status check_bytes(const VariantArgs *args, Memory<O> *memory) {
+template <typename O> static Status check_bytes(const VariantArgs *args, TwoPassMemory<O> *memory) {
     const size_t most = array_count(&args->in[1]) + REDACTED_GROWTH_MAX * memory->out.rows;
     if (most <= (size_t)std::numeric_limits<O>::max()) return STATUS_OK;
     const auto sizes = thrust::make_transform_iterator((const O *)memory->out.offsets, TwoPassSize<O>());
@@ -92,7 +92,7 @@ template <typename O> static Status check_bytes(const VariantArgs *args, Memory<
 }
 
 /* Sizes become offsets in place; the last one is the number of bytes. */
-template <typename O> static Status scan_sizes(const VariantArgs *args, Memory<O> *memory, O *bytes) {
+template <typename O> static Status scan_sizes(const VariantArgs *args, TwoPassMemory<O> *memory, O *bytes) {
     const StepRange step("scan");
     const cudaStream_t stream = (cudaStream_t)args->stream;
     O *offsets = memory->out.offsets;
@@ -109,7 +109,7 @@ template <typename O> static Status scan_sizes(const VariantArgs *args, Memory<O
     return STATUS_OK;
 }
 
-template <typename O> static Status redact(const VariantArgs *args, Memory<O> *memory) {
+template <typename O> static Status redact(const VariantArgs *args, TwoPassMemory<O> *memory) {
     const StringsView<O> in[2] = {strings_input<O>(args, 0), strings_input<O>(args, 3)};
     const size_t rows = in[0].rows;
     StringsColumn<O> *out = &memory->out;
@@ -139,7 +139,7 @@ template <typename O> static Status redact(const VariantArgs *args, Memory<O> *m
 }
 
 template <typename O> static Status run_typed(const VariantArgs *args) {
-    Memory<O> memory = {};
+    TwoPassMemory<O> memory = {};
     const Status status = redact(args, &memory);
     const StepRange step("release");
     memory_release(args, &memory.library);

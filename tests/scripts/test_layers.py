@@ -36,6 +36,7 @@ MAY_ALSO_INCLUDE = {
     "harness/base/refuse.c": ("harness/variant.h",),  # variant_refuse(), declared in the contract
     "emulator/main.c": ("harness/worker/worker.h",),  # the main of another program with the same worker
 }
+WITHOUT_A_KERNEL = ("impls/discounted_cumsum/cuda_cub_scan.cu", "impls/discounted_cumsum_grad/cuda_cub_scan.cu", "impls/ewm/cuda_cub_scan.cu")  # one call of CUB
 INCLUDE_FOLDERS = ("harness", "impls", "")
 
 PRINTS = re.compile(r"(?<![\w.>])(printf|puts|putchar|vprintf|fprintf|vfprintf|fputs|perror|exit|_exit|_Exit|quick_exit|abort)\s*\(")
@@ -211,6 +212,38 @@ def kernel_faults(root):
                 yield f"{path}:{i}: a kernel that is not static: {line.strip()}"
 
 
+PARAMETERS_MAX = 7
+FUNCTION = re.compile(r"^[A-Za-z][\w\s*]*?\b(\w+)\(([^(){};]*)\)\s*[;{]", re.M)
+
+
+def parameter_faults(root):
+    for path, text in files(root, ("harness", "emulator", "reference"), {".c", ".h"}):
+        text = without_comments(text)
+        for match in FUNCTION.finditer(text):
+            count = match.group(2).count(",") + 1
+            if count > PARAMETERS_MAX:
+                yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(1)} has {count} parameters, more than {PARAMETERS_MAX}"
+
+
+TYPE = re.compile(r"^(?:template[^\n]*>\s*)?(?:struct|class|union)\s+(\w+)[^;{]*(\{.*?^\}|\{[^\n]*\}[^\n]*);", re.M | re.S)
+
+
+def variant_faults(root):
+    """A CUDA variant is read in its own file. Types of one name in two variants are the same type, or the linker would join their inline
+    functions, which the host compiler emits once."""
+    seen = {}
+    for path, text in files(root, ("impls",), (".cu",)):
+        text = without_comments(text)
+        if "__global__" not in text and path not in WITHOUT_A_KERNEL:
+            yield f"{path}: no __global__: the kernel belongs into the file of its variant"
+        for match in TYPE.finditer(text):
+            name, body = match.group(1), " ".join(match.group(2).split())
+            owner, first = seen.setdefault(name, (path, body))
+            if body != first:
+                line = text.count("\n", 0, match.start()) + 1
+                yield f"{path}:{line}: {name} is another type in {owner}: one of them needs another name"
+
+
 RULES = {
     "includes": include_faults,
     "circles": circle_faults,
@@ -219,10 +252,14 @@ RULES = {
     "python": python_faults,
     "plotting": plotting_faults,
     "kernels": kernel_faults,
+    "variants": variant_faults,
+    "parameters": parameter_faults,
 }
 
 
 class Layers(unittest.TestCase):
+    maxDiff = None
+
     def test_this_repository(self):
         for name, rule in RULES.items():
             with self.subTest(rule=name):
@@ -295,6 +332,18 @@ class Planted(unittest.TestCase):
     def test_kernels(self):
         self.expect("kernels", {"impls/op/cuda_a.cu": "template <int N> __global__ void scan_kernel();"}, "cuda_a.cu:1: a kernel that is not static")
         self.expect("kernels", {"impls/op/cuda_a.cu": "// __global__\nstatic __global__ void scan_kernel();"}, None)
+
+    def test_variants(self):
+        kernel = "static __global__ void f() {}\n"
+        self.expect("variants", {"impls/op/cuda_a.cu": '#include "_shared.cuh"\n'}, "no __global__")
+        state = "template <typename T> struct State {\n    T sum = 0;\n};\n"
+        self.expect("variants", {"impls/op/cuda_a.cu": kernel + state, "impls/op/cuda_b.cu": kernel + state.replace("sum = 0", "sum = 1")},
+                    "cuda_b.cu:2: State is another type in impls/op/cuda_a.cu")
+        self.expect("variants", {"impls/op/cuda_a.cu": kernel + "struct B;\n" + state, "impls/op/cuda_b.cu": kernel + "struct B { int n; };\n" + state}, None)
+
+    def test_parameters(self):
+        self.expect("parameters", {"harness/plan/a.c": "int f(int a, int b, int c, int d, int e, int f, int g, int h) {\n}\n"}, "a.c:1: f has 8 parameters")
+        self.expect("parameters", {"harness/plan/a.c": "int f(int a, int b, int c, int d, int e, int f, int g) {\n}\n"}, None)
 
     def test_plotting(self):
         self.expect("plotting", {"harness/pipeline/run.c": 'const char *p = "plots/report.py";'}, "knows the plots")
