@@ -1,8 +1,8 @@
 /* Idea: all cores, eight positions of a row at a time.
  *
- *   - Rows for at least half the threads: whole rows for each; below 256 elements eight rows side by side, in the dtype (rows.inc).
+ *   - Rows for at least half the threads: whole rows for each; below 256 elements eight rows side by side, in the dtype.
  *   - Fewer, long ones: blocks of up to 2^15 positions that threads take in turn. A block is read once to see what it carries out,
- *     waits for what comes in, tells the next, and is written while it is still in the cache (stretch.h, cpu_chain.h).
+ *     waits for what comes in, publishes what it carries out, and is written while it is still in the cache (stretch.h).
  *   - k <= 32: each window from its far end, k steps; the compiler takes neighbouring windows side by side.
  *   - k > 32: blocks of k, a window is the head of one and the tail of another; threads share the blocks.
  *
@@ -16,57 +16,45 @@
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif
-#include "common/discounted_cumsum/chain.h"
+#include "common/discounted_cumsum/stretch.h"
+#include "discounted_cumsum/_shared.h"
 
-#include <omp.h>
+enum { SHORT_ROW = 256, SHORT_WINDOW = 32, OUTPUTS = 64 };
 
 /* Joining eight rows in vectors takes more gathering than it saves. */
 #pragma GCC push_options
 #pragma GCC optimize("no-tree-vectorize", "no-tree-slp-vectorize")
-#define DCS_LANES 8
-#define DCS_REAL double
-#define DCS_NAME(word) word##_eight_f64
-#include "common/discounted_cumsum/rows.inc"
-#undef DCS_REAL
-#undef DCS_NAME
-#define DCS_REAL float
-#define DCS_NAME(word) word##_eight_f32
-#include "common/discounted_cumsum/rows.inc"
-#pragma GCC pop_options
-#undef DCS_LANES
-#undef DCS_REAL
-#undef DCS_NAME
-#define DCS_LANES 1
-#define DCS_REAL double
-#define DCS_NAME(word) word##_one_f64
-#include "common/discounted_cumsum/rows.inc"
-#undef DCS_REAL
-#undef DCS_NAME
-#define DCS_REAL float
-#define DCS_NAME(word) word##_one_f32
-#include "common/discounted_cumsum/rows.inc"
-
-static const ParamSpec TUNABLES[] = {
-    {"threads", "threads; 0: all cores, fewer where there is little to do", PARAM_INT, "0", 0, 4096, NULL},
-    {0},
-};
-
-enum { SHORT_ROW = 256, SHORT_WINDOW = 32, OUTPUTS = 64 };
-
-static size_t scratch_bytes(const VariantArgs *args) {
-    DcsJob job = dcs_job(args);
-    dcs_share(&job, params_int(args->tunables, "threads"));
-    return dcs_is_chained(&job) ? dcs_chain_bytes(&job) : 0;
+/* Short rows: `rows` rows side by side; a constant at each call. */
+static inline __attribute__((always_inline)) void rows_f32(const DcsJob *job, size_t row, size_t rows) {
+    const DcsWalk walk = dcs_walk(job, row, 0);
+    const float *x = (const float *)job->x + walk.first, *gamma = (const float *)job->gamma + walk.gamma_first;
+    const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;
+    float *y = (float *)job->y + walk.first, g[EIGHT], carry[EIGHT] = {0};
+    for (size_t l = 0; l < rows; l++) g[l] = gamma[l * job->gamma_row];
+    for (ptrdiff_t p = 0; p < (ptrdiff_t)job->n; p++) {
+        for (size_t l = 0; l < rows; l++) {
+            const ptrdiff_t i = p * walk.step + (ptrdiff_t)(l * job->n);
+            if (walk.gamma_step != 0) g[l] = gamma[i];
+            carry[l] = reset && reset[i] != 0 ? x[i] : x[i] + g[l] * carry[l];
+            y[i] = carry[l];
+        }
+    }
 }
 
-/* Short windows are recurrences: no powers. */
-static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    return dcs_job(args).k <= SHORT_WINDOW || dcs_blocks_fit(args, reason);
-}
-
-static void run_rows(const DcsJob *job) {
-#pragma omp parallel for schedule(static) num_threads(job->threads)
-    for (size_t row = 0; row < job->rows; row++) dcs_write(job, dcs_walk(job, row, 0), job->n, 0);
+static inline __attribute__((always_inline)) void rows_f64(const DcsJob *job, size_t row, size_t rows) {
+    const DcsWalk walk = dcs_walk(job, row, 0);
+    const double *x = (const double *)job->x + walk.first, *gamma = (const double *)job->gamma + walk.gamma_first;
+    const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;
+    double *y = (double *)job->y + walk.first, g[EIGHT], carry[EIGHT] = {0};
+    for (size_t l = 0; l < rows; l++) g[l] = gamma[l * job->gamma_row];
+    for (ptrdiff_t p = 0; p < (ptrdiff_t)job->n; p++) {
+        for (size_t l = 0; l < rows; l++) {
+            const ptrdiff_t i = p * walk.step + (ptrdiff_t)(l * job->n);
+            if (walk.gamma_step != 0) g[l] = gamma[i];
+            carry[l] = reset && reset[i] != 0 ? x[i] : x[i] + g[l] * carry[l];
+            y[i] = carry[l];
+        }
+    }
 }
 
 static void run_short_rows(const DcsJob *job) {
@@ -74,62 +62,76 @@ static void run_short_rows(const DcsJob *job) {
     for (size_t row = 0; row < job->rows; row += EIGHT) {
         if (row + EIGHT <= job->rows) {
             if (job->f32)
-                rows_eight_f32(job, row);
+                rows_f32(job, row, EIGHT);
             else
-                rows_eight_f64(job, row);
+                rows_f64(job, row, EIGHT);
             continue;
         }
         for (size_t r = row; r < job->rows; r++) {
             if (job->f32)
-                rows_one_f32(job, r);
+                rows_f32(job, r, 1);
             else
-                rows_one_f64(job, r);
+                rows_f64(job, r, 1);
         }
     }
+}
+#pragma GCC pop_options
+
+static void run_rows(const DcsJob *job) {
+#pragma omp parallel for schedule(static) num_threads(job->threads)
+    for (size_t row = 0; row < job->rows; row++) dcs_write(job, dcs_walk(job, row, 0), job->n, 0);
 }
 
 static void run_long_windows(const DcsJob *job) {
     const size_t per_row = dcs_blocks(job->n, job->k);
 #pragma omp parallel for schedule(static) num_threads(job->threads)
-    for (size_t b = 0; b < job->rows * per_row; b++) {
-        if (job->f32)
-            window_block_one_f32(job, b / per_row, b % per_row * job->k);
-        else
-            window_block_one_f64(job, b / per_row, b % per_row * job->k);
-    }
+    for (size_t b = 0; b < job->rows * per_row; b++) dcs_window_block(job, b / per_row, b % per_row * job->k);
 }
 
 /* Outputs [first, first + count) of a row, all of whose windows have k elements: each by its recurrence from its far end. */
-#define DEFINE_SHORT_WINDOWS(REAL)                                                                                                 \
-    static inline __attribute__((always_inline)) void horner_##REAL(const DcsJob *job, size_t row, size_t first, size_t count) {   \
-        const ptrdiff_t away = job->right ? 1 : -1, scale = job->gamma_element ? 1 : 0;                                            \
-        const REAL *x = (const REAL *)job->x + row * job->n + first;                                                               \
-        const REAL *gamma = (const REAL *)job->gamma + row * job->gamma_row + first * job->gamma_element;                          \
-        const uint8_t *reset = job->reset ? job->reset + row * job->n + first : NULL;                                              \
-        REAL *y = (REAL *)job->y + row * job->n + first, sum[OUTPUTS];                                                             \
-        const REAL shared = gamma[0];                                                                                              \
-        for (size_t i = 0; i < count; i++) sum[i] = x[(ptrdiff_t)i + away * (ptrdiff_t)(job->k - 1)];                              \
-        for (ptrdiff_t d = (ptrdiff_t)job->k - 2; d >= 0; d--) {                                                                   \
-            const REAL *at = x + away * d, *factor = gamma + away * d * scale;                                                     \
-            if (scale)                                                                                                             \
-                for (size_t i = 0; i < count; i++) sum[i] *= factor[i];                                                            \
-            else                                                                                                                   \
-                for (size_t i = 0; i < count; i++) sum[i] *= shared;                                                               \
-            if (reset)                                                                                                             \
-                for (size_t i = 0; i < count; i++) sum[i] = (reset + away * d)[i] ? at[i] : at[i] + sum[i];                        \
-            else                                                                                                                   \
-                for (size_t i = 0; i < count; i++) sum[i] = at[i] + sum[i];                                                        \
-        }                                                                                                                          \
-        for (size_t i = 0; i < count; i++) y[i] = sum[i];                                                                          \
-    }                                                                                                                              \
-    static void short_windows_##REAL(const DcsJob *job, size_t row, size_t first, size_t count) {                                  \
-        if (count == OUTPUTS)                                                                                                      \
-            horner_##REAL(job, row, first, OUTPUTS); /* a constant, so that sums stay in registers */                              \
-        else                                                                                                                       \
-            horner_##REAL(job, row, first, count);                                                                                 \
+static inline __attribute__((always_inline)) void windows_f32(const DcsJob *job, size_t row, size_t first, size_t count) {
+    const ptrdiff_t away = job->right ? 1 : -1, scale = job->gamma_element ? 1 : 0;
+    const float *x = (const float *)job->x + row * job->n + first;
+    const float *gamma = (const float *)job->gamma + row * job->gamma_row + first * job->gamma_element;
+    const uint8_t *reset = job->reset ? job->reset + row * job->n + first : NULL;
+    float *y = (float *)job->y + row * job->n + first, sum[OUTPUTS];
+    const float shared = gamma[0];
+    for (size_t i = 0; i < count; i++) sum[i] = x[(ptrdiff_t)i + away * (ptrdiff_t)(job->k - 1)];
+    for (ptrdiff_t d = (ptrdiff_t)job->k - 2; d >= 0; d--) {
+        const float *at = x + away * d, *factor = gamma + away * d * scale;
+        if (scale)
+            for (size_t i = 0; i < count; i++) sum[i] *= factor[i];
+        else
+            for (size_t i = 0; i < count; i++) sum[i] *= shared;
+        if (reset)
+            for (size_t i = 0; i < count; i++) sum[i] = (reset + away * d)[i] ? at[i] : at[i] + sum[i];
+        else
+            for (size_t i = 0; i < count; i++) sum[i] = at[i] + sum[i];
     }
-DEFINE_SHORT_WINDOWS(double)
-DEFINE_SHORT_WINDOWS(float)
+    for (size_t i = 0; i < count; i++) y[i] = sum[i];
+}
+
+static inline __attribute__((always_inline)) void windows_f64(const DcsJob *job, size_t row, size_t first, size_t count) {
+    const ptrdiff_t away = job->right ? 1 : -1, scale = job->gamma_element ? 1 : 0;
+    const double *x = (const double *)job->x + row * job->n + first;
+    const double *gamma = (const double *)job->gamma + row * job->gamma_row + first * job->gamma_element;
+    const uint8_t *reset = job->reset ? job->reset + row * job->n + first : NULL;
+    double *y = (double *)job->y + row * job->n + first, sum[OUTPUTS];
+    const double shared = gamma[0];
+    for (size_t i = 0; i < count; i++) sum[i] = x[(ptrdiff_t)i + away * (ptrdiff_t)(job->k - 1)];
+    for (ptrdiff_t d = (ptrdiff_t)job->k - 2; d >= 0; d--) {
+        const double *at = x + away * d, *factor = gamma + away * d * scale;
+        if (scale)
+            for (size_t i = 0; i < count; i++) sum[i] *= factor[i];
+        else
+            for (size_t i = 0; i < count; i++) sum[i] *= shared;
+        if (reset)
+            for (size_t i = 0; i < count; i++) sum[i] = (reset + away * d)[i] ? at[i] : at[i] + sum[i];
+        else
+            for (size_t i = 0; i < count; i++) sum[i] = at[i] + sum[i];
+    }
+    for (size_t i = 0; i < count; i++) y[i] = sum[i];
+}
 
 /* The first k - 1 positions of a row are sums of what there is: the recurrence. */
 static void run_short_windows(const DcsJob *job) {
@@ -141,11 +143,26 @@ static void run_short_windows(const DcsJob *job) {
             const DcsWalk at = dcs_walk(job, row, 0);
             dcs_one_by_one(job, &at, job->k - 1, job->y, 0);
         }
-        if (job->f32)
-            short_windows_float(job, row, start + first, count);
+        if (count == OUTPUTS && job->f32)
+            windows_f32(job, row, start + first, OUTPUTS); /* a constant, so that sums stay in registers */
+        else if (count == OUTPUTS)
+            windows_f64(job, row, start + first, OUTPUTS);
+        else if (job->f32)
+            windows_f32(job, row, start + first, count);
         else
-            short_windows_double(job, row, start + first, count);
+            windows_f64(job, row, start + first, count);
     }
+}
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    DcsJob job = dcs_job(args);
+    dcs_share(&job, params_int(args->tunables, "threads"));
+    return dcs_is_chained(&job) ? dcs_chain_bytes(&job) : 0;
+}
+
+/* Short windows are recurrences: no powers. */
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    return dcs_job(args).k <= SHORT_WINDOW || dcs_blocks_fit(args, reason);
 }
 
 static Status run(const VariantArgs *args) {
@@ -165,6 +182,11 @@ static Status run(const VariantArgs *args) {
         run_long_windows(&job);
     return STATUS_OK;
 }
+
+static const ParamSpec TUNABLES[] = {
+    {"threads", "threads; 0: all cores, fewer where there is little to do", PARAM_INT, "0", 0, 4096, NULL},
+    {0},
+};
 
 RUNGS_VARIANT(discounted_cumsum, cpu_best) = {
     .backend = BACKEND_CPU,

@@ -1,51 +1,72 @@
-/* Idea: four rows in one loop: while one row's product waits for its sum, three others are at work. What is left of a multiple of
- * four goes row by row.
- * Traffic: as cpu_sequential: each element once in, once out.
- * Rounding: the same operations on each row as cpu_sequential, so the same bits.
- * Limits: one thread; fewer than four rows gain nothing. Sums of k terms: as cpu_sequential.
- * Origin: torch-discounted-cumsum 1.1.0, whose C++ takes the rows of a batch four at a time. */
-#include "common/discounted_cumsum/rows.h"
+/* Idea: the published program, as it is. A copy of x, then one column after the other, in place: y[i] += gamma y[i+1] (left:
+ * y[i-1]) in all rows, four rows to an iteration, the last rows one by one. Rows are n elements apart, so each addition touches
+ * another cache line.
+ * Traffic: 1 read and 1 write of n for the copy; then 1 read and 1 write of n while a cache holds one line of each row, else a line of
+ *   each row from memory for each column.
+ * Rounding: in the dtype, two roundings per step: the bits of cpu_sequential.
+ * Limits: one thread. One gamma for each row: with one for several rows the published loop reads beyond it. No masks, no sums of k
+ *   terms; 2^31 - 1 rows and columns, which it counts in int.
+ * Origin: torch-discounted-cumsum 1.1.0, discounted_cumsum_cpu.cpp. */
+#include "common/discounted_cumsum/case.h"
 
-#define DCS_LANES 4
-#define DCS_REAL double
-#define DCS_NAME(word) word##_four_f64
-#include "common/discounted_cumsum/rows.inc"
-#undef DCS_REAL
-#undef DCS_NAME
-#define DCS_REAL float
-#define DCS_NAME(word) word##_four_f32
-#include "common/discounted_cumsum/rows.inc"
-#undef DCS_LANES
-#undef DCS_REAL
-#undef DCS_NAME
+#include <limits.h>
+#include <string.h>
 
-#define DCS_LANES 1
-#define DCS_REAL double
-#define DCS_NAME(word) word##_one_f64
-#include "common/discounted_cumsum/rows.inc"
-#undef DCS_REAL
-#undef DCS_NAME
-#define DCS_REAL float
-#define DCS_NAME(word) word##_one_f32
-#include "common/discounted_cumsum/rows.inc"
+static void update_f32(float *y, const float *gamma, int rows, size_t n, size_t to, size_t from) {
+    for (int i = 0; i < rows - 3; i += 4) {
+        float *row = y + (size_t)i * n;
+        row[to] += gamma[i] * row[from];
+        row[n + to] += gamma[i + 1] * row[n + from];
+        row[2 * n + to] += gamma[i + 2] * row[2 * n + from];
+        row[3 * n + to] += gamma[i + 3] * row[3 * n + from];
+    }
+    for (int i = rows - (rows & 3); i < rows; i++) y[(size_t)i * n + to] += gamma[i] * y[(size_t)i * n + from];
+}
 
-typedef void (*Rows)(const DcsJob *job, size_t row);
+static void update_f64(double *y, const double *gamma, int rows, size_t n, size_t to, size_t from) {
+    for (int i = 0; i < rows - 3; i += 4) {
+        double *row = y + (size_t)i * n;
+        row[to] += gamma[i] * row[from];
+        row[n + to] += gamma[i + 1] * row[n + from];
+        row[2 * n + to] += gamma[i + 2] * row[2 * n + from];
+        row[3 * n + to] += gamma[i + 3] * row[3 * n + from];
+    }
+    for (int i = rows - (rows & 3); i < rows; i++) y[(size_t)i * n + to] += gamma[i] * y[(size_t)i * n + from];
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    const DcsJob job = dcs_job(args);
+    if (job.gamma_element) return variant_refuse(reason, "gamma_per=element: the published code has one gamma for each row");
+    if (job.gamma_row == 0 && job.rows > 1)
+        return variant_refuse(reason, "gamma_per=all batch=%zu: the published loop reads gamma[row] beyond its one value",
+                              job.rows);
+    if (params_choice(&args->problem->params, "reset") != 0)
+        return variant_refuse(reason, "reset=mask: the published code has no mask");
+    if (job.k > 0) return variant_refuse(reason, "k=%zu: the published code has no sums of k terms", job.k);
+    if (job.rows > INT_MAX || job.n > INT_MAX)
+        return variant_refuse(reason, "batch=%zu n=%zu: the published code counts rows and columns in int", job.rows, job.n);
+    return true;
+}
 
 static Status run(const VariantArgs *args) {
-    DcsJob job = dcs_job(args);
-    job.reset = dcs_reset(args, DCS_RESET);
-    if (job.n == 0) return STATUS_OK;
-    const Rows four = job.f32 ? rows_four_f32 : rows_four_f64, one = job.f32 ? rows_one_f32 : rows_one_f64;
-    size_t row = 0;
-    for (; row + 4 <= job.rows; row += 4) four(&job, row);
-    for (; row < job.rows; row++) one(&job, row);
+    const DcsJob job = dcs_job(args);
+    const int rows = (int)job.rows, n = (int)job.n;
+    if (rows == 0 || n == 0) return STATUS_OK;
+    memcpy(job.y, job.x, job.rows * job.n * dtype_size(args->problem->dtype));
+    for (int turn = 1; turn < n; turn++) {
+        const size_t to = (size_t)(job.right ? n - 1 - turn : turn), from = job.right ? to + 1 : to - 1;
+        if (job.f32)
+            update_f32(job.y, job.gamma, rows, job.n, to, from);
+        else
+            update_f64(job.y, job.gamma, rows, job.n, to, from);
+    }
     return STATUS_OK;
 }
 
 RUNGS_VARIANT(discounted_cumsum, cpu_row_batched) = {
     .backend = BACKEND_CPU,
-    .summary = "the recurrence over four rows at a time, one thread",
-    .origin = "torch-discounted-cumsum's C++: the rows of a batch in fours",
-    .supports = dcs_blocks_fit,
+    .summary = "the published C++: column by column across all rows, four rows at a time, in place",
+    .origin = "torch-discounted-cumsum 1.1.0",
+    .supports = supports,
     .run = run,
 };

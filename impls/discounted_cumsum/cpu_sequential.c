@@ -6,26 +6,45 @@
  * Limits: each step waits for the one before it. A float sum of a million like terms is off by a hundredth, which fails.
  *   Sums of k terms: |gamma|^(k-1) within the range of the dtype.
  * Origin: the C++ of torch-discounted-cumsum 1.1.0, which is the recurrence; windows: van Herk (1992). */
-#include "common/discounted_cumsum/rows.h"
+#include "discounted_cumsum/_shared.h"
 
-#define DCS_LANES 1
-#define DCS_REAL double
-#define DCS_NAME(word) word##_f64
-#include "common/discounted_cumsum/rows.inc"
-#undef DCS_REAL
-#undef DCS_NAME
-#define DCS_REAL float
-#define DCS_NAME(word) word##_f32
-#include "common/discounted_cumsum/rows.inc"
+static void row_f32(const DcsJob *job, size_t row) {
+    const DcsWalk walk = dcs_walk(job, row, 0);
+    const float *x = (const float *)job->x + walk.first, *gamma = (const float *)job->gamma + walk.gamma_first;
+    const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;
+    float *y = (float *)job->y + walk.first, g = gamma[0], carry = 0;
+    for (ptrdiff_t p = 0; p < (ptrdiff_t)job->n; p++) {
+        const ptrdiff_t i = p * walk.step;
+        if (walk.gamma_step != 0) g = gamma[i];
+        carry = reset && reset[i] != 0 ? x[i] : x[i] + g * carry;
+        y[i] = carry;
+    }
+}
+
+static void row_f64(const DcsJob *job, size_t row) {
+    const DcsWalk walk = dcs_walk(job, row, 0);
+    const double *x = (const double *)job->x + walk.first, *gamma = (const double *)job->gamma + walk.gamma_first;
+    const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;
+    double *y = (double *)job->y + walk.first, g = gamma[0], carry = 0;
+    for (ptrdiff_t p = 0; p < (ptrdiff_t)job->n; p++) {
+        const ptrdiff_t i = p * walk.step;
+        if (walk.gamma_step != 0) g = gamma[i];
+        carry = reset && reset[i] != 0 ? x[i] : x[i] + g * carry;
+        y[i] = carry;
+    }
+}
 
 static Status run(const VariantArgs *args) {
     DcsJob job = dcs_job(args);
     job.reset = dcs_reset(args, DCS_RESET);
-    for (size_t row = 0; row < job.rows && job.n > 0; row++) {
-        if (job.f32)
-            rows_f32(&job, row);
+    if (job.n == 0) return STATUS_OK;
+    for (size_t row = 0; row < job.rows; row++) {
+        if (job.k > 0)
+            for (size_t block = 0; block < job.n; block += job.k) dcs_window_block(&job, row, block);
+        else if (job.f32)
+            row_f32(&job, row);
         else
-            rows_f64(&job, row);
+            row_f64(&job, row);
     }
     return STATUS_OK;
 }

@@ -1,36 +1,95 @@
 /* Idea: one cub::DeviceScan over the elements of all rows, of affine maps: what an element is multiplied by and what it adds. The
  * first of each row is a cut, which drops what was carried to it. To the right the scan goes backwards, from the last element of
- * all.
+ * all. CUB reads the maps through an iterator that makes them from x and gamma, and writes through one that keeps the sum alone.
  * Traffic: 1 read and 1 write of n, and CUB's look-back.
  * Rounding: trees whose shape CUB chooses, by the time when blocks finish: the last bits may differ from run to run. Maps are of the
  *   dtype.
- * Limits: no sums of k terms. What follows a sum that passed the range may come back.
+ * Limits: no sums of k terms. What follows a sum beyond the range may come back.
  * Origin: Merrill and Garland 2016 (decoupled look-back), in CUB; Blelloch 1990 for the operator. */
-#include "common/discounted_cumsum/cub.cuh"
+#include "common/affine.cuh"
+#include "common/discounted_cumsum/case.cuh"
+#include "common/scan_iterator.cuh"
 
-static size_t scratch_bytes(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 ? cub_scratch_bytes<double>(args) : cub_scratch_bytes<float>(args);
-}
+#include <cub/device/device_scan.cuh>
 
-namespace { /* every variant has its own Kernels */
-template <typename T, bool RIGHT> struct Kernels {
-    static Status launch_on(const VariantArgs *args, const DiscountView<T> &view) {
-        size_t bytes = args->scratch_bytes;
-        TRY_CUDA(cub_scan(view, RIGHT, false, args->scratch, &bytes, args->stream));
-        return STATUS_OK;
+namespace { /* types of this variant alone */
+/* Which element a position of the scan is. */
+struct Order {
+    size_t n, count;
+    double rows_per_element; /* 1 / n: a product and a correction are cheaper than a division */
+    bool backward;
+
+    __host__ __device__ size_t flat(size_t position) const { return backward ? count - 1 - position : position; }
+    /* The product is off by less than one row. */
+    __host__ __device__ size_t row(size_t element) const {
+        if (n == count) return 0;
+        const size_t guess = (size_t)((double)element * rows_per_element);
+        return guess * n > element ? guess - 1 : element - guess * n >= n ? guess + 1 : guess;
     }
+};
+
+/* The map of each position. */
+template <typename T> struct Maps : ScanIterator<Maps<T>, Affine<T>, Affine<T>> {
+    DiscountView<T> view;
+    Order order;
+
+    __host__ __device__ Affine<T> at(size_t position) const {
+        const size_t flat = order.flat(position), row = order.row(flat), column = flat - row * order.n;
+        const T x = view.x[flat];
+        if (column == (order.backward ? order.n - 1 : 0)) return {affine_cut<T>(), x};
+        if (view.reset && view.reset[flat]) return {affine_cut<T>(), x};
+        return {affine_factor(view.factor(row, flat)), x};
+    }
+};
+
+/* Where the sum of each position goes. */
+template <typename T> struct KeepSum {
+    T *y;
+    __host__ __device__ void operator=(const Affine<T> &map) const { *y = map.b; }
+};
+template <typename T> struct Sums : ScanIterator<Sums<T>, Affine<T>, KeepSum<T>> {
+    T *y;
+    Order order;
+    __host__ __device__ KeepSum<T> at(size_t position) const { return {y + order.flat(position)}; }
 };
 } // namespace
 
+/* scratch null: only how much is needed, into *bytes. */
+template <typename T> static cudaError_t scan(const VariantArgs *args, void *scratch, size_t *bytes) {
+    Maps<T> in;
+    Sums<T> out;
+    in.view = discount_view<T>(args);
+    out.y = in.view.y;
+    in.order = out.order = {in.view.n, in.view.batch * in.view.n, 1.0 / (double)in.view.n, discount_is_right(args)};
+    return cub::DeviceScan::InclusiveScan(scratch, *bytes, in, out, ScanMerge(), in.order.count, (cudaStream_t)args->stream);
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    if (discount_terms(args) == 0) return true;
+    return variant_refuse(reason, "k=%zu: sums of k terms are no scan", discount_terms(args));
+}
+
+/* Needs no device in the emulator; on a GPU CUB asks the driver, and what it cannot say it leaves at 0. */
+static size_t scratch_bytes(const VariantArgs *args) {
+    size_t bytes = 0;
+    if (discount_is_empty(args)) return 0;
+    const cudaError_t error = discount_is_f64(args) ? scan<double>(args, nullptr, &bytes) : scan<float>(args, nullptr, &bytes);
+    if (error != cudaSuccess) (void)cudaGetLastError();
+    return bytes;
+}
+
 static Status run(const VariantArgs *args) {
-    return discount_dispatch<Kernels>(args);
+    size_t bytes = args->scratch_bytes;
+    if (discount_is_empty(args)) return STATUS_OK;
+    TRY_CUDA(discount_is_f64(args) ? scan<double>(args, args->scratch, &bytes) : scan<float>(args, args->scratch, &bytes));
+    return STATUS_OK;
 }
 
 RUNGS_VARIANT(discounted_cumsum, cuda_cub_scan) = {
     .backend = BACKEND_CUDA,
     .summary = "cub::DeviceScan of affine maps, all rows in one scan",
     .origin = "CUB; Blelloch 1990",
-    .supports = cub_supports,
+    .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,
 };

@@ -1,39 +1,55 @@
-/* Idea: the published algorithm: ceil(log2 n) launches over y, in place. Stage s joins groups of h = 2^s elements two by two; each
- * of n/2 threads adds to one element of the group that takes the first (right) or last (left) element of the other, times
- * gamma^distance by pow(). Factors of each element and masks: products of factors in an array of their own, doubled along. Sums of
- * k terms: maps of 2^s elements, doubled; those that the bits of k ask for are composed.
- * Traffic: a copy, then log2(n) times half of y read and written; with factors twice that.
+/* Idea: the published program, as it is. A copy of x, then ceil(log2 n) launches over it, in place. Stage s joins groups of h = 2^s
+ * elements two by two: each of the h threads of a pair adds to one element of one group the first (right) or last (left) element of
+ * the other, times gamma^distance by pow(). Every stage has 2^(stages-1) threads to a row, in blocks of 64, a row of blocks for
+ * each row; threads whose elements lie behind the row's end do nothing. Indices are 32-bit.
+ * Traffic: 1 read and 1 write of n for the copy, then log2(n) times half of y read and written and one element of each group read.
  * Rounding: a tree of depth log2(n), and the error of pow().
- * Limits: what follows a sum that passed the range may come back. Where gamma^distance underflows to 0, inf becomes NaN; where it
- *   overflows (|gamma| > 1), 0 does. Sums of k terms: the powers that join groups are within the range of the dtype. The published
- *   code counts stages with a float log2 and loses one from n = 2097153 on; here they are counted in integers, and rows are not
- *   limited to 65535.
- * Origin: torch-discounted-cumsum 1.1.0. */
+ * Limits: one gamma, or one for each row; no masks, no sums of k terms; 65535 rows; 2^31 - 1 elements. Stages are counted by a float
+ *   logarithm: lengths for which it is one too small (2^21 + 1 and some above) are refused, and so are float rows of more than 2^25
+ *   elements with gamma < 0, whose powers have the wrong sign. What follows a sum beyond the range may come back. Where
+ * gamma^distance underflows to 0, inf becomes NaN; where it overflows (|gamma| > 1), 0 does.
+ * Origin: torch-discounted-cumsum 1.1.0, discounted_cumsum_cuda_kernel.cu. */
 #include "common/discounted_cumsum/stage.cuh"
 
 enum { THREADS = 64 };
 
-static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    return stage_supports(args, THREADS, reason);
+/* Thread t of stage s: h = 2^s, group t / h, l = t mod h. `from` is never a `to` of the same stage, so no thread waits for another.
+ */
+template <typename T, bool RIGHT>
+static __global__ void stage_kernel(T *y, const T *gamma, int rows, int n, int stage, bool one_gamma) {
+    const int t = (int)(blockIdx.x * blockDim.x + threadIdx.x), row = (int)(blockIdx.y * blockDim.y + threadIdx.y);
+    if (row >= rows) return;
+    const int half = 1 << stage, group = t >> stage, within = t - (group << stage), begin = 2 * (group << stage);
+    const int to = RIGHT ? begin + within : begin + half + within;
+    const int from = RIGHT ? begin + half : begin + half - 1;
+    const int power = RIGHT ? half - within : within + 1;
+    if (to >= n || from >= n) return;
+    const T factor = one_gamma ? gamma[0] : gamma[row];
+    y[row * n + to] = y[row * n + to] + y[row * n + from] * pow(factor, (T)power);
 }
 
-namespace { /* every variant has its own Kernels */
-template <typename T, bool RIGHT> struct Kernels {
-    static Status launch_on(const VariantArgs *args, const DiscountView<T> &view) {
-        const size_t terms = discount_terms(args);
-        if (terms > 0) return stage_window<T, RIGHT>(view, terms, args->scratch, args->stream);
-        TRY_CUDA(
-            cudaMemcpyAsync(view.y, view.x, view.batch * view.n * sizeof(T), cudaMemcpyDeviceToDevice, (cudaStream_t)args->stream));
-        if (discount_is_uniform(args)) return stage_launches<T, RIGHT, STAGE_POW>(view, nullptr, 0, THREADS, args->stream);
-        T *factors = (T *)args->scratch;
-        TRY(stage_factors(view, RIGHT, RIGHT, factors, args->stream));
-        return stage_launches<T, RIGHT, STAGE_PRODUCTS>(view, factors, 0, THREADS, args->stream);
-    }
-};
-} // namespace
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    return stage_published_supports(args, reason);
+}
+
+template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
+    const DiscountView<T> view = discount_view<T>(args);
+    const int stages = stage_count_published(view.n), threads_of_row = stages > 0 ? 1 << (stages - 1) : 0;
+    const LaunchShape shape = {dim3((unsigned)((threads_of_row + THREADS - 1) / THREADS), (unsigned)view.batch), dim3(THREADS), 0,
+                               args->stream};
+    TRY_CUDA(
+        cudaMemcpyAsync(view.y, view.x, view.batch * view.n * sizeof(T), cudaMemcpyDeviceToDevice, (cudaStream_t)args->stream));
+    for (int stage = 0; stage < stages; stage++)
+        TRY(launch(stage_kernel<T, RIGHT>, shape, view.y, view.gamma, (int)view.batch, (int)view.n, stage,
+                   view.gamma_per == DISCOUNT_GAMMA_ALL));
+    return STATUS_OK;
+}
 
 static Status run(const VariantArgs *args) {
-    return discount_dispatch<Kernels>(args);
+    if (discount_is_empty(args)) return STATUS_OK;
+    const bool right = discount_is_right(args);
+    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
+    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
 }
 
 RUNGS_VARIANT(discounted_cumsum, cuda_log_stage) = {
@@ -41,6 +57,5 @@ RUNGS_VARIANT(discounted_cumsum, cuda_log_stage) = {
     .summary = "the published kernel: log2(n) launches, in place, powers by pow()",
     .origin = "torch-discounted-cumsum 1.1.0",
     .supports = supports,
-    .scratch_bytes = stage_scratch_bytes,
     .run = run,
 };

@@ -1,35 +1,196 @@
-/* Idea: the stages of cuda_log_stage, the first eleven in one launch: a block has 2048 elements in shared memory and joins their
- * groups there; only groups of 2048 and more are joined in launches of their own. Powers come from a table that doubles with the
- * groups (gamma^(h+j) = gamma^h gamma^j), and by squaring later on.
+/* Idea: the stages of cuda_log_stage_general, the first eleven in one launch: a block has 2048 elements in shared memory and joins
+ * their groups there; only groups of 2048 and more are joined in launches of their own. Powers come from a table that doubles with
+ * the groups (gamma^(h+j) = gamma^h gamma^j), and by squaring later on.
  * Traffic: 1 read and 1 write of n, then log2(n / 2048) times half of y read and written; with factors twice that.
  * Rounding: a tree of depth log2(n), and that of the powers, of the same depth.
- * Limits: none on n; 2^31 - 1 blocks. Sums of k terms, and sums after one that passed the range: as cuda_log_stage.
+ * Limits: 2^31 - 1 blocks. Sums of k terms, and sums after one beyond the range: as cuda_log_stage_general.
  * Origin: cuda_log_stage. */
-#include "common/discounted_cumsum/stage_tile.cuh"
+#include "common/discounted_cumsum/stage.cuh"
 
-static size_t scratch_bytes(const VariantArgs *args) {
-    return discount_terms(args) > 0 || stage_tile_stores_factors(args) ? stage_scratch_bytes(args) : 0;
+enum { THREADS = 256, TILE_STAGES = 11, TILE = 1 << TILE_STAGES };
+
+/* One factor to a row: a tile of x to a tile of y. Shared memory: 2048 sums and the powers 0 .. 1024 of the factor, 12 KB of float.
+ */
+template <typename T, bool RIGHT>
+static __global__ void __launch_bounds__(THREADS) uniform_tile_kernel(DiscountView<T> view, unsigned blocks_per_row) {
+    __shared__ T sums[TILE], powers[TILE / 2 + 1];
+    const unsigned row = blockIdx.x / blocks_per_row;
+    const size_t begin = (size_t)(blockIdx.x - row * blocks_per_row) * TILE, base = row * view.n + begin;
+    const unsigned length = view.n - begin < TILE ? (unsigned)(view.n - begin) : TILE;
+    for (unsigned i = threadIdx.x; i < length; i += THREADS) sums[i] = view.x[base + i];
+    if (threadIdx.x < 2) powers[threadIdx.x] = threadIdx.x == 0 ? 1 : affine_factor(view.factor(row, 0));
+    __syncthreads();
+    for (unsigned stage = 0; stage < TILE_STAGES && 1u << stage < length; stage++) {
+        const unsigned half = 1u << stage;
+        for (unsigned t = threadIdx.x; t < TILE / 2; t += THREADS) {
+            const StagePair pair = stage_pair<RIGHT>(t, stage);
+            if (pair.to >= length || pair.from >= length) continue;
+            sums[pair.to] += sums[pair.from] * powers[pair.power];
+        }
+        /* The powers of the next stage are not those that this one reads. */
+        if (2 * half <= TILE / 2)
+            for (unsigned j = threadIdx.x + 1; j <= half; j += THREADS) powers[half + j] = affine_product(powers[half], powers[j]);
+        __syncthreads();
+    }
+    for (unsigned i = threadIdx.x; i < length; i += THREADS) view.y[base + i] = sums[i];
 }
 
-namespace { /* every variant has its own Kernels */
-template <typename T, bool RIGHT> struct Kernels {
-    static Status launch_on(const VariantArgs *args, const DiscountView<T> &view) {
-        const size_t terms = discount_terms(args);
-        if (terms > 0) return stage_window<T, RIGHT>(view, terms, args->scratch, args->stream);
-        return stage_tile_scan<T, RIGHT, RIGHT>(args, view, (T *)args->scratch);
+/* Any factors: the product from each element to the end of its group stands beside its sum, and goes to `factors` for later stages.
+ */
+template <typename T, bool RIGHT>
+static __global__ void __launch_bounds__(THREADS) products_tile_kernel(DiscountView<T> view, T *factors, unsigned blocks_per_row) {
+    __shared__ T sums[TILE], products[TILE];
+    const unsigned row = blockIdx.x / blocks_per_row;
+    const size_t begin = (size_t)(blockIdx.x - row * blocks_per_row) * TILE, base = row * view.n + begin;
+    const unsigned length = view.n - begin < TILE ? (unsigned)(view.n - begin) : TILE;
+    for (unsigned i = threadIdx.x; i < length; i += THREADS) {
+        sums[i] = view.x[base + i];
+        products[i] = stage_sums_factor(view, RIGHT, row, begin + i);
     }
-};
-} // namespace
+    __syncthreads();
+    for (unsigned stage = 0; stage < TILE_STAGES && 1u << stage < length; stage++) {
+        for (unsigned t = threadIdx.x; t < TILE / 2; t += THREADS) {
+            const StagePair pair = stage_pair<RIGHT>(t, stage);
+            if (pair.to >= length || pair.from >= length) continue;
+            const T factor = products[pair.to];
+            sums[pair.to] = Affine<T>{factor, sums[pair.to]}.of(sums[pair.from]);
+            products[pair.to] = affine_product(products[pair.from], factor);
+        }
+        __syncthreads();
+    }
+    for (unsigned i = threadIdx.x; i < length; i += THREADS) {
+        view.y[base + i] = sums[i];
+        if (view.n > TILE) factors[base + i] = products[i];
+    }
+}
+
+/* A later stage of one factor to a row. */
+template <typename T, bool RIGHT>
+static __global__ void uniform_kernel(DiscountView<T> view, unsigned stage, unsigned blocks_per_row) {
+    const unsigned row = blockIdx.x / blocks_per_row;
+    const size_t t = (size_t)(blockIdx.x - row * blocks_per_row) * blockDim.x + threadIdx.x;
+    const StagePair pair = stage_pair<RIGHT>(t, stage);
+    if (pair.to >= view.n || pair.from >= view.n) return;
+    T *y = view.y + row * view.n;
+    y[pair.to] += y[pair.from] * affine_power(affine_factor(view.factor(row, 0)), pair.power);
+}
+
+/* A later stage of any factors. */
+template <typename T, bool RIGHT>
+static __global__ void products_kernel(DiscountView<T> view, T *factors, unsigned stage, unsigned blocks_per_row) {
+    const unsigned row = blockIdx.x / blocks_per_row;
+    const size_t t = (size_t)(blockIdx.x - row * blocks_per_row) * blockDim.x + threadIdx.x;
+    const StagePair pair = stage_pair<RIGHT>(t, stage);
+    if (pair.to >= view.n || pair.from >= view.n) return;
+    T *y = view.y + row * view.n;
+    factors += row * view.n;
+    const T factor = factors[pair.to];
+    y[pair.to] = Affine<T>{factor, y[pair.to]}.of(y[pair.from]);
+    factors[pair.to] = affine_product(factors[pair.from], factor);
+}
+
+/* k terms, before the first stage: part[i] is the map of element i. */
+template <typename T> static __global__ void window_begin_kernel(DiscountView<T> view, bool right, Affine<T> *part) {
+    const size_t flat = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (flat >= view.batch * view.n) return;
+    const size_t row = flat / view.n;
+    part[flat] = {stage_sums_factor(view, right, row, flat - row * view.n), view.x[flat]};
+}
+
+/* k terms, stage s, half = 2^s: part[i] is the map of the half elements that begin at i, or as many as the row has; sum[i] that of
+ * the `done` elements that the lower bits of k ask for. Appends what bit s asks for to sum, and doubles part. */
+template <typename T, bool RIGHT>
+static __global__ void window_kernel(DiscountView<T> view, Affine<T> *sum, const Affine<T> *part, Affine<T> *doubled, size_t done,
+                                     size_t half, bool append, bool last) {
+    const size_t flat = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    if (flat >= view.batch * view.n) return;
+    const size_t row = flat / view.n, column = flat - row * view.n, left = RIGHT ? view.n - 1 - column : column;
+    Affine<T> all = done == 0 ? Affine<T>() : sum[flat];
+    if (append && left >= done) {
+        Affine<T> behind = part[RIGHT ? flat + done : flat - done];
+        behind.merge(all);
+        all = behind;
+    }
+    if (last) {
+        view.y[flat] = all.b;
+        return;
+    }
+    sum[flat] = all;
+    Affine<T> both = part[flat];
+    if (left >= half) {
+        Affine<T> behind = part[RIGHT ? flat + half : flat - half];
+        behind.merge(both);
+        both = behind;
+    }
+    doubled[flat] = both;
+}
+
+static size_t tiles_of(size_t n) {
+    return divide_up(n, TILE);
+}
+
+/* Must products of factors outlast the first launch? Those of rows of one tile stay in shared memory. */
+static bool stores_factors(const VariantArgs *args) {
+    return !discount_is_uniform(args) && discount_n(args) > TILE;
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    return stage_supports(args, THREADS, reason) &&
+           discount_fits_grid(args, tiles_of(discount_n(args)) * discount_batch(args), reason);
+}
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    const size_t bytes = array_bytes(&args->out[0]);
+    return discount_terms(args) > 0 ? 6 * bytes : stores_factors(args) ? bytes : 0;
+}
+
+template <typename T, bool RIGHT> static Status run_windows(const VariantArgs *args, const DiscountView<T> &view) {
+    const size_t count = view.batch * view.n, terms = discount_terms(args);
+    const LaunchShape flat = {dim3((unsigned)divide_up(count, STAGE_FLAT_THREADS)), dim3(STAGE_FLAT_THREADS), 0, args->stream};
+    Affine<T> *sum = (Affine<T> *)args->scratch, *part = sum + count, *doubled = part + count;
+    TRY(launch(window_begin_kernel<T>, flat, view, RIGHT, part));
+    size_t done = 0;
+    for (size_t half = 1; half <= terms; half *= 2) {
+        const bool append = (terms & half) != 0, last = half > terms / 2;
+        TRY(launch(window_kernel<T, RIGHT>, flat, view, sum, part, doubled, done, half, append, last));
+        if (append) done += half;
+        Affine<T> *const swap = part;
+        part = doubled;
+        doubled = swap;
+    }
+    return STATUS_OK;
+}
+
+template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
+    const DiscountView<T> view = discount_view<T>(args);
+    const unsigned tiles = (unsigned)tiles_of(view.n);
+    const LaunchShape tile = {dim3(tiles * (unsigned)view.batch), dim3(THREADS), 0, args->stream};
+    const bool uniform = discount_is_uniform(args);
+    T *factors = (T *)args->scratch;
+    if (discount_terms(args) > 0) return run_windows<T, RIGHT>(args, view);
+    TRY(uniform ? launch(uniform_tile_kernel<T, RIGHT>, tile, view, tiles)
+                : launch(products_tile_kernel<T, RIGHT>, tile, view, factors, tiles));
+    for (unsigned stage = TILE_STAGES; stage < stage_count(view.n); stage++) {
+        const unsigned blocks = (unsigned)divide_up(stage_pairs<RIGHT>(view.n, stage), THREADS);
+        const LaunchShape shape = {dim3(blocks * (unsigned)view.batch), dim3(THREADS), 0, args->stream};
+        TRY(uniform ? launch(uniform_kernel<T, RIGHT>, shape, view, stage, blocks)
+                    : launch(products_kernel<T, RIGHT>, shape, view, factors, stage, blocks));
+    }
+    return STATUS_OK;
+}
 
 static Status run(const VariantArgs *args) {
-    return discount_dispatch<Kernels>(args);
+    if (discount_is_empty(args)) return STATUS_OK;
+    const bool right = discount_is_right(args);
+    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
+    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
 }
 
 RUNGS_VARIANT(discounted_cumsum, cuda_log_stage_fused) = {
     .backend = BACKEND_CUDA,
     .summary = "log-stage with the first eleven stages in shared memory, powers by squaring",
     .origin = "torch-discounted-cumsum 1.1.0; stages fused",
-    .supports = stage_tile_supports,
+    .supports = supports,
     .scratch_bytes = scratch_bytes,
     .run = run,
 };

@@ -9,13 +9,8 @@
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")
 #endif
-#include "common/discounted_cumsum/chain.h"
-#include "common/discounted_cumsum/gradient.h"
-
-static const ParamSpec TUNABLES[] = {
-    {"threads", "threads; 0: all cores, fewer where there is little to do", PARAM_INT, "0", 0, 4096, NULL},
-    {0},
-};
+#include "common/discounted_cumsum/stretch.h"
+#include "discounted_cumsum_grad/_shared.h"
 
 enum { PART = 4096 /* positions whose gradients are gathered at a time, k > 0 */, SEGMENT = 1 << 14 };
 
@@ -51,20 +46,30 @@ static size_t scratch_bytes(const VariantArgs *args) {
     return (room.parts + room.y + room.links + room.windows) * sizeof(double);
 }
 
-/* dgamma of `count` elements, none of them the first that is read: dx is z, y that of the element read before. */
-#define DEFINE_PRODUCTS(REAL)                                                                                                      \
-    static double products_##REAL(const REAL *restrict z, const REAL *restrict y, const uint8_t *restrict reset,                   \
-                                  REAL *restrict dgamma, size_t count) {                                                           \
-        double sum = 0;                                                                                                            \
-        _Pragma("omp simd reduction(+ : sum)") for (size_t i = 0; i < count; i++) {                                                \
-            const double product = reset && reset[i] != 0 ? 0 : (double)z[i] * (double)y[i];                                       \
-            if (dgamma) dgamma[i] = (REAL)product;                                                                                 \
-            sum += product;                                                                                                        \
-        }                                                                                                                          \
-        return sum;                                                                                                                \
+/* dgamma of `count` elements, none of them the first that is read: z is dx, y that of the element read before. */
+static double products_f32(const float *restrict z, const float *restrict y, const uint8_t *restrict reset, float *restrict dgamma,
+                           size_t count) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < count; i++) {
+        const double product = reset && reset[i] != 0 ? 0 : (double)z[i] * (double)y[i];
+        if (dgamma) dgamma[i] = (float)product;
+        sum += product;
     }
-DEFINE_PRODUCTS(double)
-DEFINE_PRODUCTS(float)
+    return sum;
+}
+
+static double products_f64(const double *restrict z, const double *restrict y, const uint8_t *restrict reset,
+                           double *restrict dgamma, size_t count) {
+    double sum = 0;
+#pragma omp simd reduction(+ : sum)
+    for (size_t i = 0; i < count; i++) {
+        const double product = reset && reset[i] != 0 ? 0 : (double)z[i] * (double)y[i];
+        if (dgamma) dgamma[i] = (double)product;
+        sum += product;
+    }
+    return sum;
+}
 
 /* Positions [from, end) of a row, whose y are at y[0 .. n-1]. */
 static double products(const DcsGradient *self, size_t row, const void *y, size_t from, size_t end) {
@@ -77,10 +82,10 @@ static double products(const DcsGradient *self, size_t row, const void *y, size_
     const size_t low = job->right ? job->n - end : from, first = row * job->n + low, before = job->right ? low + 1 : low - 1;
     const uint8_t *reset = job->reset ? job->reset + first : NULL;
     if (job->f32)
-        return products_float((const float *)self->dx + first, (const float *)y + before, reset,
-                              job->gamma_element ? (float *)self->dgamma + first : NULL, end - from);
-    return products_double((const double *)self->dx + first, (const double *)y + before, reset,
-                           job->gamma_element ? (double *)self->dgamma + first : NULL, end - from);
+        return products_f32((const float *)self->dx + first, (const float *)y + before, reset,
+                            job->gamma_element ? (float *)self->dgamma + first : NULL, end - from);
+    return products_f64((const double *)self->dx + first, (const double *)y + before, reset,
+                        job->gamma_element ? (double *)self->dgamma + first : NULL, end - from);
 }
 
 /* The walk of a row whose output is a row by itself. */
@@ -160,6 +165,11 @@ static Status run(const VariantArgs *args) {
     if (!self.forward.gamma_element) add_up(&self, &room, parts);
     return STATUS_OK;
 }
+
+static const ParamSpec TUNABLES[] = {
+    {"threads", "threads; 0: all cores, fewer where there is little to do", PARAM_INT, "0", 0, 4096, NULL},
+    {0},
+};
 
 RUNGS_VARIANT(discounted_cumsum_grad, cpu_best) = {
     .backend = BACKEND_CPU,

@@ -4,39 +4,62 @@
  * Rounding: the recurrences in the dtype; products, and the sum of dgamma over a row, or over all, in double. Sums of k terms in double.
  * Limits: each step waits for the one before it. Sums of k terms: |gamma|^(k-1) within the range of double.
  * Origin: torch-discounted-cumsum 1.1.0 (backward); reverse mode of the recurrence. */
-#include "common/discounted_cumsum/gradient.h"
+#include "discounted_cumsum_grad/_shared.h"
 
 enum { PART = 1024 /* positions whose gradients are gathered at a time, k > 0 */ };
 
-/* DEFINE_ROW: a row of dx, and its dgamma; returns the sum of dgamma. */
-#define DEFINE_ROW(REAL)                                                                                                           \
-    static double row_##REAL(const DcsGradient *self, size_t row) {                                                                \
-        const DcsJob *job = &self->forward;                                                                                        \
-        const DcsWalk walk = dcs_walk(job, row, 0);                                                                                \
-        const REAL *x = (const REAL *)job->x + walk.first, *dy = (const REAL *)self->dy + walk.first;                              \
-        const REAL *gamma = (const REAL *)job->gamma + walk.gamma_first;                                                           \
-        const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;                                                        \
-        REAL *dx = (REAL *)self->dx + walk.first, *dgamma = (REAL *)self->dgamma + walk.gamma_first, carry = 0;                    \
-        const ptrdiff_t n = (ptrdiff_t)job->n, step = walk.step, gamma_step = walk.gamma_step;                                     \
-        for (ptrdiff_t p = 0; p < n; p++) {                                                                                        \
-            carry = reset && reset[p * step] != 0 ? x[p * step] : x[p * step] + gamma[p * gamma_step] * carry;                     \
-            dx[p * step] = carry;                                                                                                  \
-        }                                                                                                                          \
-        double sum = 0;                                                                                                            \
-        carry = 0;                                                                                                                 \
-        for (ptrdiff_t p = n; p-- > 0;) {                                                                                          \
-            const bool cut = p == 0 || (reset && reset[p * step] != 0);                                                            \
-            const REAL z = dy[p * step] + carry;                                                                                   \
-            const double product = cut ? 0 : (double)z * (double)dx[(p - 1) * step];                                               \
-            dx[p * step] = z;                                                                                                      \
-            carry = cut ? 0 : gamma[p * gamma_step] * z;                                                                           \
-            if (gamma_step != 0) dgamma[p * gamma_step] = (REAL)product;                                                           \
-            sum += product;                                                                                                        \
-        }                                                                                                                          \
-        return sum;                                                                                                                \
+/* A row of dx, and its dgamma if each element has a gamma; returns the sum of dgamma. */
+static double row_f32(const DcsGradient *self, size_t row) {
+    const DcsJob *job = &self->forward;
+    const DcsWalk walk = dcs_walk(job, row, 0);
+    const float *x = (const float *)job->x + walk.first, *dy = (const float *)self->dy + walk.first;
+    const float *gamma = (const float *)job->gamma + walk.gamma_first;
+    const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;
+    float *dx = (float *)self->dx + walk.first, *dgamma = (float *)self->dgamma + walk.gamma_first, carry = 0;
+    const ptrdiff_t n = (ptrdiff_t)job->n, step = walk.step, gamma_step = walk.gamma_step;
+    for (ptrdiff_t p = 0; p < n; p++) {
+        carry = reset && reset[p * step] != 0 ? x[p * step] : x[p * step] + gamma[p * gamma_step] * carry;
+        dx[p * step] = carry;
     }
-DEFINE_ROW(double)
-DEFINE_ROW(float)
+    double sum = 0;
+    carry = 0;
+    for (ptrdiff_t p = n; p-- > 0;) {
+        const bool cut = p == 0 || (reset && reset[p * step] != 0);
+        const float z = dy[p * step] + carry;
+        const double product = cut ? 0 : (double)z * (double)dx[(p - 1) * step];
+        dx[p * step] = z;
+        carry = cut ? 0 : gamma[p * gamma_step] * z;
+        if (gamma_step != 0) dgamma[p * gamma_step] = (float)product;
+        sum += product;
+    }
+    return sum;
+}
+
+static double row_f64(const DcsGradient *self, size_t row) {
+    const DcsJob *job = &self->forward;
+    const DcsWalk walk = dcs_walk(job, row, 0);
+    const double *x = (const double *)job->x + walk.first, *dy = (const double *)self->dy + walk.first;
+    const double *gamma = (const double *)job->gamma + walk.gamma_first;
+    const uint8_t *reset = job->reset ? job->reset + walk.first : NULL;
+    double *dx = (double *)self->dx + walk.first, *dgamma = (double *)self->dgamma + walk.gamma_first, carry = 0;
+    const ptrdiff_t n = (ptrdiff_t)job->n, step = walk.step, gamma_step = walk.gamma_step;
+    for (ptrdiff_t p = 0; p < n; p++) {
+        carry = reset && reset[p * step] != 0 ? x[p * step] : x[p * step] + gamma[p * gamma_step] * carry;
+        dx[p * step] = carry;
+    }
+    double sum = 0;
+    carry = 0;
+    for (ptrdiff_t p = n; p-- > 0;) {
+        const bool cut = p == 0 || (reset && reset[p * step] != 0);
+        const double z = dy[p * step] + carry;
+        const double product = cut ? 0 : (double)z * (double)dx[(p - 1) * step];
+        dx[p * step] = z;
+        carry = cut ? 0 : gamma[p * gamma_step] * z;
+        if (gamma_step != 0) dgamma[p * gamma_step] = (double)product;
+        sum += product;
+    }
+    return sum;
+}
 
 static size_t scratch_bytes(const VariantArgs *args) {
     const DcsJob job = dcs_job(args);
@@ -57,9 +80,7 @@ static Status run(const VariantArgs *args) {
     const DcsJob *job = &self.forward;
     double all = 0;
     for (size_t row = 0; row < job->rows; row++) {
-        const double sum = job->k > 0 ? windows(&self, row, args->scratch)
-                           : job->f32 ? row_float(&self, row)
-                                      : row_double(&self, row);
+        const double sum = job->k > 0 ? windows(&self, row, args->scratch) : job->f32 ? row_f32(&self, row) : row_f64(&self, row);
         if (job->gamma_row == 1 && !job->gamma_element) dcs_put(self.dgamma, row, job->f32, sum);
         all += sum;
     }

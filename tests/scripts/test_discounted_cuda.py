@@ -25,12 +25,21 @@ suites:
 """
 
 # Who has the powers of 2 that sums of k terms take: in the dtype, in double, of groups of powers of two, or without any.
-CPU, LOG, BLOCK = {"cpu_sequential", "cpu_row_batched", "cpu_best"}, {"cuda_log_stage", "cuda_log_stage_fused"}, {"cuda_block_scan"}
+CPU, LOG, BLOCK = {"cpu_sequential", "cpu_four_rows", "cpu_best"}, {"cuda_log_stage_general", "cuda_log_stage_fused"}, {"cuda_block_scan"}
 POWERS = {
     "n=2300 k=1024 dtype=f64": CPU | LOG | BLOCK,
     "n=2300 k=1025 dtype=f64": LOG,
     "n=2300 k=2250 dtype=f64": set(),
     "n=300 k=129 dtype=f32": LOG | BLOCK,
+}
+
+# What the published kernel cannot do, and what the refusal says.
+PUBLISHED = {
+    "n=100 k=7": "k=7",
+    "n=100 gamma_per=element": "gamma_per=element",
+    "n=100 reset=mask": "reset=mask",
+    "n=1 batch=65536": "at most 65535",
+    "n=2097153 dtype=f32": "22 stages; the published code counts 21",
 }
 
 
@@ -56,6 +65,10 @@ def main():
         expect(found["cuda_block_scan"]["verdict"] == "pass", "the block scan does", done)
         done, found = run(folder, "discounted_cumsum n=100 k=100", ("cuda_cub_scan",))
         expect(found["cuda_cub_scan"]["verdict"] == "pass", "k = n is no k", done)
+        for case, words in PUBLISHED.items():
+            done, found = run(folder, f"discounted_cumsum {case}", ("cuda_log_stage",))
+            row = found["cuda_log_stage"]
+            expect(row["verdict"] == "skip" and words in row["reason"], f"{case}: the published kernel cannot do it", done)
         for case, passing in POWERS.items():
             done, found = run(folder, f"discounted_cumsum gamma=2 input=denormal {case}", sorted(CPU | LOG | BLOCK))
             passed = {variant for variant, row in found.items() if row["verdict"] == "pass"}

@@ -7,7 +7,7 @@ import numpy as np
 
 from program import EMULATOR, call, expect
 
-VARIANTS = ("cuda_log_stage", "cuda_log_stage_fused", "cuda_cub_scan", "cuda_block_scan")
+VARIANTS = ("cuda_log_stage", "cuda_log_stage_general", "cuda_log_stage_fused", "cuda_cub_scan", "cuda_block_scan")
 
 
 def main():

@@ -119,7 +119,7 @@ def cumsum(bench, rng):
     x = rng.standard_normal((3, 90))
     reset = (rng.random(x.shape) < 0.05).astype(np.uint8)
     factors = {"one": np.array([0.9]), "row": np.array([0.9, 0.5, 1.0]), "element": rng.uniform(0.8, 1, x.shape)}
-    for variant in variants_of("discounted_cumsum", "cpu_sequential", "cpu_best", "cuda_block_scan", "cuda_log_stage", "cuda_log_stage_fused"):
+    for variant in variants_of("discounted_cumsum", "cpu_sequential", "cpu_four_rows", "cpu_best", "cuda_block_scan", "cuda_log_stage_general", "cuda_log_stage_fused"):
         for gamma in factors.values():
             bench.agree(variant, {"x": x, "gamma": gamma}, {"y": discounted(x, gamma)})
             bench.agree(variant, {"x": x, "gamma": gamma, "reset": reset}, {"y": discounted(x, gamma, True, 0, reset)}, "direction=left")
@@ -128,7 +128,7 @@ def cumsum(bench, rng):
     bench.agree("discounted_cumsum/cpu_best", {"x": x, "gamma": np.array(0.9)}, {"y": discounted(x, factors["one"])})
     # What a variant makes of the discount it makes of the array's: 2^128 is no float, and 2^1024 no double.
     large = np.array([2.0])
-    for name, dtype, terms, words in (("cpu_best", "f4", 130, ["gamma=2", "^129", "f32"]), ("cuda_log_stage", "f8", 2250, ["gamma=2", "^1024", "f64"])):
+    for name, dtype, terms, words in (("cpu_best", "f4", 130, ["gamma=2", "^129", "f32"]), ("cuda_log_stage_general", "f8", 2250, ["gamma=2", "^1024", "f64"])):
         for variant in variants_of("discounted_cumsum", name):
             ones = np.ones((1, 2300), dtype)
             bench.refuse(variant, {"x": ones, "gamma": large.astype(dtype)}, ["y"], f"k={terms}", words=words, code=4)
@@ -146,7 +146,7 @@ def cumsum(bench, rng):
 def gradient(bench, rng):
     x, dy = rng.standard_normal((2, 2, 40))
     step = 1e-5
-    for variant in variants_of("discounted_cumsum_grad", "cpu_sequential", "cpu_best", "cuda_block_scan", "cuda_cub_scan", "cuda_log_stage", "cuda_log_stage_fused"):
+    for variant in variants_of("discounted_cumsum_grad", "cpu_sequential", "cpu_best", "cuda_block_scan", "cuda_cub_scan", "cuda_log_stage_general", "cuda_log_stage_fused"):
         for gamma in (np.array([0.9]), np.array([0.9, 0.7]), rng.uniform(0.8, 1, x.shape)):
             slopes = np.zeros_like(gamma)  # the loss is a polynomial: central differences err by step^2
             for at in np.ndindex(gamma.shape):

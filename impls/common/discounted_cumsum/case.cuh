@@ -1,4 +1,4 @@
-/* case.cuh - what every CUDA variant of discounted_cumsum and of its gradient reads from the case. */
+/* case.cuh - what the CUDA variants of discounted_cumsum and of its gradient read from the case. */
 #ifndef RUNGS_DISCOUNT_CASE_CUH
 #define RUNGS_DISCOUNT_CASE_CUH
 
@@ -18,17 +18,23 @@ template <typename T> struct DiscountView {
     size_t batch, n;
     DiscountGamma gamma_per;
 
-    /* The factor of what is carried into element `flat` of all rows. */
+    /* The factor of the sum carried into element `flat` of all rows. */
     __host__ __device__ T factor(size_t row, size_t flat) const {
         return gamma[gamma_per == DISCOUNT_GAMMA_ALL ? 0 : gamma_per == DISCOUNT_GAMMA_ROW ? row : flat];
     }
 };
 
+static inline bool discount_is_f64(const VariantArgs *args) {
+    return args->problem->dtype == DTYPE_F64;
+}
 static inline size_t discount_batch(const VariantArgs *args) {
     return args->in[0].shape[0];
 }
 static inline size_t discount_n(const VariantArgs *args) {
     return args->in[0].shape[1];
+}
+static inline bool discount_is_empty(const VariantArgs *args) {
+    return discount_batch(args) == 0 || discount_n(args) == 0;
 }
 static inline bool discount_is_right(const VariantArgs *args) {
     return params_choice(&args->problem->params, "direction") == 0;
@@ -39,11 +45,11 @@ static inline DiscountGamma discount_gamma_per(const VariantArgs *args) {
 static inline bool discount_has_reset(const VariantArgs *args) {
     return params_choice(&args->problem->params, "reset") != 0;
 }
-/* One factor for a whole row, and nothing cut: powers of it are all there is to know. */
+/* One factor for a whole row and no reset: the factor between two elements is a power of it. */
 static inline bool discount_is_uniform(const VariantArgs *args) {
     return discount_gamma_per(args) != DISCOUNT_GAMMA_ELEMENT && !discount_has_reset(args);
 }
-/* Terms of a sum that is shorter than its row; 0: sums run through. */
+/* Terms of a sum that is shorter than its row; 0: sums of all terms. */
 static inline size_t discount_terms(const VariantArgs *args) {
     const size_t k = (size_t)params_int(&args->problem->params, "k");
     return k < discount_n(args) ? k : 0;
@@ -65,18 +71,6 @@ static inline bool discount_fits_grid(const VariantArgs *args, size_t blocks, ch
     if (blocks <= GRID_BLOCKS_MAX) return true;
     return variant_refuse(reason, "batch=%zu n=%zu needs %zu blocks; a grid holds %zu", discount_batch(args), discount_n(args),
                           blocks, GRID_BLOCKS_MAX);
-}
-
-/* Kernels<T, RIGHT>::launch_on(args, view); nothing is launched for nothing. */
-template <template <typename, bool> class Kernels> static Status discount_dispatch(const VariantArgs *args) {
-    if (discount_batch(args) == 0 || discount_n(args) == 0) return STATUS_OK;
-    const bool right = discount_is_right(args);
-    if (args->problem->dtype == DTYPE_F64) {
-        const DiscountView<double> view = discount_view<double>(args);
-        return right ? Kernels<double, true>::launch_on(args, view) : Kernels<double, false>::launch_on(args, view);
-    }
-    const DiscountView<float> view = discount_view<float>(args);
-    return right ? Kernels<float, true>::launch_on(args, view) : Kernels<float, false>::launch_on(args, view);
 }
 
 #endif

@@ -1,146 +1,180 @@
-/* scan.cuh - discounted sums as Works of affine_scan.cuh.
+/* scan.cuh - how lines are cut for a block scan, and how a thread loads its part of a tile, a warp scans its lanes and a block
+ * joins its warps: for the block scans of discounted_cumsum and of its gradient.
  *
- * DiscountUniform: one factor a row. Lanes hold whole vectors, so what a lane passes on is weighted by powers of the factor, which
- * are the same for all rows of work: only sums are shuffled. DiscountGeneral: any factors, cuts, several rows to a line. Within a
- * thread sums are of the dtype; between threads they are doubles. */
+ * A line is cut into strips, a block each, and a strip into tiles. A warp has VECTORS runs of 32 vectors in a tile; a lane reads
+ * one vector of 16 bytes of each run, so that loads are coalesced. */
 #ifndef RUNGS_DISCOUNT_SCAN_CUH
 #define RUNGS_DISCOUNT_SCAN_CUH
 
-#include "common/affine_scan.cuh"
-#include "common/discounted_cumsum/line.cuh"
+#include "common/discounted_cumsum/lines.cuh"
 
+/* VECTORS of a large tile; a small one has 1. UNIFORM: one factor to a line; GENERAL: x and factor of each element. */
+enum { UNIFORM_VECTORS = 4, GENERAL_VECTORS = 2 };
+
+/* Blocks: enough to fill a large GPU; strips to aim for with few lines; lines from which on each gets one block. */
+constexpr unsigned SCAN_THREADS_MAX = 512, SCAN_CARRY_THREADS = 512;
+constexpr size_t SCAN_BLOCKS_FULL = 264, SCAN_STRIPS_GOAL = 2112, SCAN_LINES_TO_WALK = 256;
+
+struct ScanShape {
+    size_t lines, strips, tiles, tiles_per_strip; /* strips and tiles of a line */
+    unsigned threads, vectors;                    /* vectors: of a thread in a tile */
+};
+
+/* The part of a block. reversed: the blocks take the strips from the last to the first. */
+struct ScanStrip {
+    unsigned index, line; /* index: of all strips of all lines */
+    size_t begin, end;    /* tiles */
+};
+static inline __device__ ScanStrip scan_strip(const ScanShape &shape, bool reversed) {
+    const unsigned strips = (unsigned)shape.strips, index = reversed ? gridDim.x - 1 - blockIdx.x : blockIdx.x;
+    const unsigned line = index / strips, strip = index % strips;
+    const size_t begin = strip * shape.tiles_per_strip;
+    return {index, line, begin, shape.tiles - begin < shape.tiles_per_strip ? shape.tiles : begin + shape.tiles_per_strip};
+}
+
+/* Position of the thread's vector v of a tile. */
+template <unsigned VECTORS, unsigned LENGTH> __device__ size_t scan_position(size_t tile, unsigned v) {
+    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    return (tile * VECTORS * blockDim.x + (warp * VECTORS + v) * WARP + lane) * LENGTH;
+}
+
+template <unsigned VECTORS, typename T, unsigned LENGTH, bool BACKWARD>
+__device__ void load_tile(const DiscountLine<LENGTH, BACKWARD> &line, const T *x, bool packed, size_t tile,
+                          T (&out)[VECTORS][LENGTH]) {
+#pragma unroll
+    for (unsigned v = 0; v < VECTORS; v++) line.load(x, line.first(scan_position<VECTORS, LENGTH>(tile, v)), packed, (T)0, out[v]);
+}
+template <unsigned VECTORS, typename T, bool BACKWARD>
+__device__ void load_tile(const DiscountReader<T, BACKWARD> &reader, size_t tile, DiscountItems<T> (&out)[VECTORS]) {
+#pragma unroll
+    for (unsigned v = 0; v < VECTORS; v++) out[v] = reader.load(scan_position<VECTORS, VectorOf<T>::LENGTH>(tile, v));
+}
+
+template <unsigned VECTORS, typename T, unsigned LENGTH>
+__device__ void move_tile(const T (&from)[VECTORS][LENGTH], T (&to)[VECTORS][LENGTH]) {
+#pragma unroll
+    for (unsigned v = 0; v < VECTORS; v++)
+#pragma unroll
+        for (unsigned k = 0; k < LENGTH; k++) to[v][k] = from[v][k];
+}
+template <unsigned VECTORS, typename T>
+__device__ void move_tile(const DiscountItems<T> (&from)[VECTORS], DiscountItems<T> (&to)[VECTORS]) {
+#pragma unroll
+    for (unsigned v = 0; v < VECTORS; v++) to[v] = from[v];
+}
+
+/* One factor for all elements: powers of it between lanes, of which each holds `length` elements. They are the same for all tiles,
+ * so lanes exchange sums alone. */
 enum { WARP_STEPS = 5 };
-
-template <typename T, bool BACKWARD> struct DiscountUniform {
-    typedef Affine<double> Map;
-    enum { ELEMENTS = VectorOf<T>::LENGTH, VECTORS = 4 };
-    struct Items {
-        T x[ELEMENTS];
-    };
-    DiscountView<T> view;
-    DiscountLines lines; /* of one row each */
-    bool packed;
-
-    DiscountLine<ELEMENTS, BACKWARD> line;
-    T factor;
-    double steps[WARP_STEPS]; /* factor^(ELEMENTS 2^s) */
-    double lanes;             /* factor^(ELEMENTS lane) */
-
-    __device__ void begin(size_t index) {
-        line = lines.line<ELEMENTS, BACKWARD>(index);
-        factor = affine_factor(view.factor(index, 0));
-        double power = affine_power((double)factor, (size_t)ELEMENTS);
-        lanes = 1;
-#pragma unroll
-        for (unsigned s = 0; s < WARP_STEPS; s++) {
-            steps[s] = power;
-            if (threadIdx.x >> s & 1) lanes = affine_product(lanes, power);
-            power = affine_product(power, power);
-        }
-    }
-    __device__ Items load(size_t position) const {
-        Items items;
-        line.load(view.x, line.first(position), packed, (T)0, items.x);
-        return items;
-    }
-    __device__ Map map(const Items &items) const {
-        T sum = items.x[0];
-#pragma unroll
-        for (unsigned k = 1; k < ELEMENTS; k++) sum = factor * sum + items.x[k];
-        return {steps[0], (double)sum};
-    }
-    __device__ Map scan_warp(const Map &own, Map *total) const {
-        const unsigned lane = threadIdx.x % WARP;
-        double sum = own.b;
-#pragma unroll
-        for (unsigned s = 0; s < WARP_STEPS; s++) {
-            const double other = shuffle_value<true>(sum, 1u << s);
-            if (lane >= 1u << s) sum = steps[s] * other + sum;
-        }
-        *total = {affine_product(steps[WARP_STEPS - 1], steps[WARP_STEPS - 1]), __shfl_sync((unsigned)ALL_LANES, sum, WARP - 1)};
-        const double before = shuffle_value<true>(sum, 1);
-        return {lanes, lane == 0 ? 0 : before};
-    }
-    __device__ void store(const Items &items, size_t position, const Map &before) {
-        T sum = (T)before.b, out[ELEMENTS];
-#pragma unroll
-        for (unsigned k = 0; k < ELEMENTS; k++) {
-            sum = factor * sum + items.x[k];
-            out[k] = sum;
-        }
-        line.store(view.y, line.first(position), packed, out);
-    }
-    __device__ void end(size_t, size_t) const {}
+struct WarpPowers {
+    double steps[WARP_STEPS]; /* factor^(length 2^s) */
+    double lanes;             /* factor^(length lane) */
 };
-
-template <typename T> __device__ T discount_step(T factor, T carried, T x) {
-    return affine_is_cut(factor) ? x : factor * carried + x;
+static inline __device__ WarpPowers warp_powers(double factor, size_t length) {
+    WarpPowers powers;
+    double power = affine_power(factor, length);
+    powers.lanes = 1;
+#pragma unroll
+    for (unsigned s = 0; s < WARP_STEPS; s++) {
+        powers.steps[s] = power;
+        if (threadIdx.x >> s & 1) powers.lanes = affine_product(powers.lanes, power);
+        power = affine_product(power, power);
+    }
+    return powers;
 }
 
-template <typename T, bool BACKWARD> struct DiscountGeneral {
-    typedef Affine<double> Map;
-    enum { ELEMENTS = VectorOf<T>::LENGTH, VECTORS = 2 };
-    typedef DiscountItems<T> Items;
-    DiscountReader<T, BACKWARD> reader;
+/* The map of the lanes before this one, whose own vector sums to `sum`; *total is that of the warp. */
+static inline __device__ Affine<double> warp_scan_sums(const WarpPowers &powers, double sum, Affine<double> *total) {
+    const unsigned lane = threadIdx.x % WARP;
+#pragma unroll
+    for (unsigned s = 0; s < WARP_STEPS; s++) {
+        const double other = shuffle_value<true>(sum, 1u << s);
+        if (lane >= 1u << s) sum = powers.steps[s] * other + sum;
+    }
+    *total = {affine_product(powers.steps[WARP_STEPS - 1], powers.steps[WARP_STEPS - 1]),
+              __shfl_sync((unsigned)ALL_LANES, sum, WARP - 1)};
+    const double before = shuffle_value<true>(sum, 1);
+    return {powers.lanes, lane == 0 ? 0 : before};
+}
+/* The same of any maps. */
+template <typename Map> __device__ Map warp_scan_maps(const Map &own, Map *total) {
+    const Map inclusive = warp_scan<true>(own);
+    *total = shuffle_from(inclusive, WARP - 1);
+    const Map exclusive = shuffle<true>(inclusive, 1);
+    return threadIdx.x % WARP == 0 ? Map() : exclusive;
+}
 
-    __device__ void begin(size_t index) { reader.begin(index); }
-    __device__ Items load(size_t position) const { return reader.load(position); }
-    __device__ Map map(const Items &items) const {
-        Affine<T> all;
-#pragma unroll
-        for (unsigned k = 0; k < ELEMENTS; k++) all.merge({items.factor[k], items.x[k]});
-        return {(double)all.a, (double)all.b};
+/* The map of all that precedes this warp: *carry, then the warps before it, each of which has the map `own`. *carry moves on to the
+ * end of the tile. totals: shared memory for a map of each warp, which nothing else uses until after the next barrier. */
+template <typename Map> __device__ Map block_carry(const Map &own, Map *totals, Map *carry) {
+    const unsigned warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+    if (threadIdx.x % WARP == 0) totals[warp] = own;
+    __syncthreads();
+    Map before = *carry;
+    for (unsigned w = 0; w < warps; w++) {
+        if (w == warp) before = *carry;
+        carry->merge(totals[w]);
     }
-    __device__ Map scan_warp(const Map &own, Map *total) const {
-        return scan_warp_by_shuffles(own, total);
-    }
-    __device__ void store(const Items &items, size_t position, const Map &before) {
-        T sum = (T)before.b, out[ELEMENTS];
-#pragma unroll
-        for (unsigned k = 0; k < ELEMENTS; k++) {
-            sum = discount_step(items.factor[k], sum, items.x[k]);
-            out[k] = sum;
-        }
-        reader.line.store(reader.view.y, reader.line.first(position), reader.packed, out);
-    }
-    __device__ void end(size_t, size_t) const {}
+    return before;
+}
+
+/* The tunables of both cuda_block_scan; 0 leaves a choice to the shape. */
+struct ScanChoice {
+    unsigned threads, vectors; /* vectors: 1: small tiles, more: large ones */
+    size_t strips;             /* of a line: 1 is one launch, more take three */
 };
-
-/* Rows that a warp reads at once are put together, several to a line, as many as a tile holds: one large tile if there are many. */
-template <typename T> static inline DiscountLines discount_lines(const VariantArgs *args, unsigned threads) {
-    typedef DiscountGeneral<T, false> Work;
-    DiscountLines lines = {discount_batch(args), discount_n(args), 1, 0, discount_is_right(args)};
-    if (lines.n == 0 || lines.n > (size_t)Work::ELEMENTS * WARP) return lines;
-    const size_t small = scan_tile_length<Work>(threads, 1), large = scan_tile_length<Work>(threads, Work::VECTORS);
-    const size_t rows = (lines.batch * lines.n / large >= SCAN_BLOCKS_FULL ? large : small) / lines.n;
-    if (rows > 1) lines.rows = rows - (rows * lines.n % Work::ELEMENTS != 0); /* one row less where lines begin anywhere */
-    return lines;
-}
-
-template <class Work> static inline ScanShape discount_shape(const DiscountLines &lines, ScanChoice choice) {
-    const bool aligned = lines.rows * lines.n % Work::ELEMENTS == 0 && lines.segment % Work::ELEMENTS == 0;
-    const size_t length = line_positions(lines.longest(), Work::ELEMENTS, aligned), count = lines.count();
-    /* Many short lines: no more threads than a line has vectors for. */
-    const size_t enough = divide_up(divide_up(length, Work::ELEMENTS * Work::VECTORS), WARP) * WARP;
-    if (count >= SCAN_BLOCKS_FULL && enough < choice.threads) choice.threads = enough > WARP ? (unsigned)enough : (unsigned)WARP;
-    return scan_shape<Work>(count, length, choice);
-}
-
-/* Of both ops' cuda_block_scan. */
-static const char *const DISCOUNT_TILES[] = {"auto", "small", "large", NULL};
-#define DISCOUNT_TUNABLES                                                                                                          \
-    {"threads", "threads of a block, a multiple of 32", PARAM_INT, "256", 32, SCAN_THREADS_MAX, NULL},                             \
-        {"strips", "parts of a row, a block each; 0: by shape, 1: one block and one launch", PARAM_INT, "0", 0, 65536, NULL}, {    \
-        "tiles", "elements of a thread at a time: small: 16 bytes, large: several times that", PARAM_CHOICE, "auto", 0, 0,         \
-            DISCOUNT_TILES                                                                                                         \
-    }
-static inline ScanChoice discount_choice(const VariantArgs *args) {
+static inline ScanChoice scan_choice(const VariantArgs *args) {
     return {(unsigned)params_int(args->tunables, "threads"), (unsigned)params_choice(args->tunables, "tiles"),
             (size_t)params_int(args->tunables, "strips")};
 }
-static inline bool discount_choice_supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    const unsigned threads = discount_choice(args).threads;
+static inline bool scan_choice_supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    const unsigned threads = scan_choice(args).threads;
     return threads % WARP == 0 || variant_refuse(reason, "threads=%u is no multiple of 32", threads);
+}
+
+/* Rows of at most a warp's run of vectors are put together, several to a line, as many as a tile holds: a large tile if there are
+ * many rows. length: elements of a vector. */
+static inline DiscountLines scan_lines(const VariantArgs *args, unsigned threads, unsigned length) {
+    DiscountLines lines = {discount_batch(args), discount_n(args), 1, 0, discount_is_right(args)};
+    if (lines.n == 0 || lines.n > (size_t)length * WARP) return lines;
+    const size_t small = (size_t)threads * length, large = small * GENERAL_VECTORS;
+    const size_t rows = (lines.batch * lines.n / large >= SCAN_BLOCKS_FULL ? large : small) / lines.n;
+    if (rows > 1) lines.rows = rows - (rows * lines.n % length != 0); /* one row less where lines begin anywhere */
+    return lines;
+}
+
+/* vectors: of a large tile. */
+static inline ScanShape scan_shape(const DiscountLines &lines, ScanChoice choice, unsigned length, unsigned vectors) {
+    const bool aligned = lines.rows * lines.n % length == 0 && lines.segment % length == 0;
+    const size_t positions = line_positions(lines.longest(), length, aligned), count = lines.count();
+    /* Many short lines: no more threads than a line has vectors for. */
+    const size_t enough = divide_up(divide_up(positions, (size_t)length * vectors), WARP) * WARP;
+    if (count >= SCAN_BLOCKS_FULL && enough < choice.threads) choice.threads = enough > WARP ? (unsigned)enough : (unsigned)WARP;
+    /* Small tiles where one is enough, and where large ones are too few to fill the device. */
+    const size_t small = (size_t)choice.threads * length, large = small * vectors;
+    const bool is_small =
+        choice.vectors > 0 ? choice.vectors == 1 : positions <= small || count * divide_up(positions, large) < SCAN_BLOCKS_FULL;
+    ScanShape shape = {count, 1, 1, 1, choice.threads, is_small ? 1u : vectors};
+    shape.tiles = divide_up(positions, is_small ? small : large);
+    size_t strips = choice.strips;
+    if (strips == 0) strips = count >= SCAN_LINES_TO_WALK || count == 0 ? 1 : divide_up(SCAN_STRIPS_GOAL, count);
+    if (shape.tiles == 0) return shape;
+    shape.tiles_per_strip = divide_up(shape.tiles, strips < shape.tiles ? strips : shape.tiles);
+    shape.strips = divide_up(shape.tiles, shape.tiles_per_strip);
+    return shape;
+}
+
+/* A map for each strip, if there is more than one to a line. */
+static inline size_t scan_scratch_bytes(const ScanShape &shape) {
+    return shape.strips > 1 ? shape.lines * shape.strips * sizeof(Affine<double>) : 0;
+}
+static inline LaunchShape scan_strips_launch(const ScanShape &shape, void *stream) {
+    return {dim3((unsigned)(shape.lines * shape.strips)), dim3(shape.threads), 0, stream};
+}
+/* A block for each line, a thread for each strip as far as they go. */
+static inline LaunchShape scan_carries_launch(const ScanShape &shape, void *stream) {
+    const unsigned wanted = (unsigned)divide_up(shape.strips, WARP) * WARP, most = SCAN_CARRY_THREADS;
+    return {dim3((unsigned)shape.lines), dim3(wanted < most ? wanted : most), 0, stream};
 }
 
 #endif

@@ -1,15 +1,16 @@
-/* rows.h - discounted_cumsum on the CPU: the case as loops over rows see it.
+/* case.h - the case as loops over rows see it on the CPU, and the powers of gamma that sums of k terms need.
  *
  * Positions: a row is walked in reading order, in which the sum is carried: from the last element to the first for `right`, from
  * the first to the last for `left`. Position p is the element `p * step` from the first one read; the carry into p comes from p
  * - 1. */
-#ifndef RUNGS_IMPLS_DCS_ROWS_H
-#define RUNGS_IMPLS_DCS_ROWS_H
+#ifndef RUNGS_IMPLS_DCS_CASE_H
+#define RUNGS_IMPLS_DCS_CASE_H
 
-#include "common/discounted_cumsum/power.h"
 #include "variant.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdint.h>
 
 enum { DCS_X, DCS_GAMMA, DCS_RESET }; /* the inputs, in the op's order */
@@ -51,10 +52,27 @@ static inline DcsJob dcs_job(const VariantArgs *args) {
 }
 
 static inline const uint8_t *dcs_reset(const VariantArgs *args, int index) {
-    return params_choice(&args->problem->params, "reset") == 0 ? NULL : args->in[index].data;
+    return params_choice(&args->problem->params, "reset") == 0 ? NULL : (const uint8_t *)args->in[index].data;
 }
 
-/* Blocks of k positions (rows.inc) weight in the dtype. */
+/* Does gamma^exponent fit its type? A variant that weights parts of a window by a power beyond the range of `products` computes an
+ * infinity or a NaN for an ordinary sum. Only the parameter is known before a run, so this checks one gamma shared by all. */
+static inline bool discount_power_fits(const VariantArgs *args, size_t exponent, DType products, char reason[REASON_MAX]) {
+    const Params *params = &args->problem->params;
+    if (params_choice(params, "gamma_per") != 0) return true;
+    const double written = params_real(params, "gamma"), most = products == DTYPE_F32 ? (double)FLT_MAX : DBL_MAX;
+    const double gamma = fabs(args->problem->dtype == DTYPE_F32 ? (double)(float)written : written);
+    if (pow(gamma, (double)exponent) <= most) return true;
+    return variant_refuse(reason, "gamma=%g k=%lld: this variant weights by up to |gamma|^%zu, beyond the range of %s", written,
+                          params_int(params, "k"), exponent, dtype_name(products));
+}
+
+/* The largest power between the far end of a window and its sum, where rows of n are cut into blocks of k < n. */
+static inline size_t discount_block_exponent(size_t n, size_t k) {
+    return k < 2 ? 0 : n - k >= k - 1 ? k - 1 : k - 2;
+}
+
+/* For variants that weight blocks of k positions in the dtype (discounted_cumsum/_windows.h). */
 static inline bool dcs_blocks_fit(const VariantArgs *args, char reason[REASON_MAX]) {
     const DcsJob job = dcs_job(args);
     return job.k == 0 || discount_power_fits(args, discount_block_exponent(job.n, job.k), args->problem->dtype, reason);

@@ -1,9 +1,12 @@
-/* line.cuh - reading a contiguous run of elements in either direction, 16 bytes at a time.
+/* tile.cuh - what the block scans of discounted_cumsum and of its gradient share: how rows are dealt to blocks, how a thread reads
+ * and writes its part of a tile, how a warp and a block join maps.
  *
- * A line is a run of elements in memory, a row or several; positions count along it in the order of a scan. Vectors are aligned in
- * memory, so the first and the last may hold elements that are not the line's: those are never touched. */
-#ifndef RUNGS_DISCOUNT_LINE_CUH
-#define RUNGS_DISCOUNT_LINE_CUH
+ * A line is a contiguous run of elements: a row, several short rows, or a part of a row. Positions count along it in the order of
+ * the scan. A line is cut into strips, a block each; a strip into tiles; a warp has VECTORS runs of 32 vectors in a tile, and a
+ * lane reads one vector of 16 bytes of each run, so that loads are coalesced. Vectors are aligned in memory: the first and the last
+ * may hold elements outside the line, which are never touched. */
+#ifndef RUNGS_DISCOUNT_LINES_CUH
+#define RUNGS_DISCOUNT_LINES_CUH
 
 #include "common/affine.cuh"
 #include "common/discounted_cumsum/case.cuh"
@@ -12,7 +15,7 @@ template <typename T> struct VectorOf { static constexpr unsigned LENGTH = 16 / 
 
 template <typename E, unsigned LENGTH> struct alignas(sizeof(E) * LENGTH) Pack { E element[LENGTH]; };
 
-/* LENGTH elements of a vector; BACKWARD: position grows as the address falls. */
+/* A line in vectors of LENGTH elements; BACKWARD: positions grow as addresses fall. */
 template <unsigned LENGTH, bool BACKWARD> struct DiscountLine {
     long long begin, end; /* elements of the line, as flat indices */
 
@@ -55,8 +58,8 @@ static inline size_t line_positions(size_t count, unsigned length, bool aligned)
     return aligned ? divide_up(count, length) * length : divide_up(count + length - 1, length) * length;
 }
 
-/* How the elements of all rows are dealt to lines: `rows` whole rows to a line, or (segment > 0) a row in lines of `segment`
- * elements, counted in the direction of the sums. */
+/* Lines of all rows: `rows` whole rows to a line, or (segment > 0) a row in lines of `segment` elements, counted in the direction
+ * of the sums. */
 struct DiscountLines {
     size_t batch, n, rows, segment;
     bool right; /* direction of the sums */
@@ -76,7 +79,7 @@ struct DiscountLines {
     __device__ size_t first_row(size_t index) const { return segment == 0 ? index * rows : index / segments(); }
 };
 
-/* May 16 bytes at once be read from and written to these? */
+/* Are all arrays aligned for loads and stores of 16 bytes? */
 static inline bool discount_is_packed(const VariantArgs *args) {
     uintptr_t all = 0;
     for (int i = 0; i < args->in_count; i++) all |= (uintptr_t)args->in[i].data;
@@ -91,7 +94,12 @@ template <typename T> struct DiscountItems {
     T x[LENGTH], factor[LENGTH];
 };
 
-/* Reads them: BACKWARD is the order of this scan, view and lines know that of the sums. */
+/* A step of the recurrence. */
+template <typename T> __device__ T discount_step(T factor, T carried, T x) {
+    return affine_is_cut(factor) ? x : factor * carried + x;
+}
+
+/* Reads them. BACKWARD is the order of this scan; view and lines know that of the sums. */
 template <typename T, bool BACKWARD> struct DiscountReader {
     static constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
     typedef DiscountLine<LENGTH, BACKWARD> Line;

@@ -1,11 +1,11 @@
-/* gradient.h - gradients of discounted sums on the CPU: the case, the adjoint recurrence as a DcsJob, and sums of k terms.
+/* _shared.h - what the CPU variants of discounted_cumsum_grad share: the case, the adjoint recurrence as a DcsJob, and sums of k
+ * terms.
  *
- * y[p] = x[p] + g[p] y[p-1] in reading order. What the loss asks of y[p] in all, z[p] = dy[p] + g[p+1] z[p+1], is dx; and
- * dgamma[p] = z[p] y[p-1]. A reset at p cuts the tie between p and p - 1, both ways. */
-#ifndef RUNGS_IMPLS_DCS_GRADIENT_H
-#define RUNGS_IMPLS_DCS_GRADIENT_H
+ * y[p] = x[p] + g[p] y[p-1] in reading order. dx is the adjoint z[p] = dy[p] + g[p+1] z[p+1]; and
+ * dgamma[p] = z[p] y[p-1]. A reset at p cuts the carry between p and p - 1, both ways. */
+#ifndef RUNGS_IMPLS_DCS_GRAD_SHARED_H
+#define RUNGS_IMPLS_DCS_GRAD_SHARED_H
 
-#include "common/discounted_cumsum/power.h"
 #include "common/discounted_cumsum/stretch.h"
 
 typedef struct DcsGradient {
@@ -43,7 +43,7 @@ static inline void dcs_adjoint_entry(const DcsGradient *self, size_t row) {
     dcs_put(self->dx, element, self->forward.f32, dcs_value(self->dy, element, self->forward.f32));
 }
 
-/* Beyond it what arrives over k - 1 factors is infinite, and times a sum of 0 or less another infinity a NaN. */
+/* Beyond the range of double a carry over k - 1 factors is an infinity, and a NaN times a sum of 0. */
 static inline bool dcs_gradient_fits(const VariantArgs *args, char reason[REASON_MAX]) {
     const DcsJob job = dcs_job(args);
     return job.k == 0 || discount_power_fits(args, job.k - 1, DTYPE_F64, reason);
