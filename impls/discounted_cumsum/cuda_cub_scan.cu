@@ -47,7 +47,7 @@ template <typename T> struct KeepSum {
     T *y;
     __host__ __device__ void operator=(const Affine<T> &map) const { *y = map.b; }
 };
-template <typename T> struct Sums : ScanIterator<Sums<T>, Affine<T>, KeepSum<T>> {
+template <typename T> struct ScanSums : ScanIterator<ScanSums<T>, Affine<T>, KeepSum<T>> {
     T *y;
     Order order;
     __host__ __device__ KeepSum<T> at(size_t position) const { return {y + order.flat(position)}; }
@@ -57,7 +57,7 @@ template <typename T> struct Sums : ScanIterator<Sums<T>, Affine<T>, KeepSum<T>>
 /* scratch null: only how much is needed, into *bytes. */
 template <typename T> static cudaError_t scan(const VariantArgs *args, void *scratch, size_t *bytes) {
     Maps<T> in;
-    Sums<T> out;
+    ScanSums<T> out;
     in.view = discount_view<T>(args);
     out.y = in.view.y;
     in.order = out.order = {in.view.n, in.view.batch * in.view.n, 1.0 / (double)in.view.n, discount_is_right(args)};

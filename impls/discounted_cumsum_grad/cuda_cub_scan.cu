@@ -14,7 +14,7 @@
 namespace { /* types of this variant alone */
 /* Which element a position of the scan is. against: the scan goes against the direction of the sums, and an element takes the
  * factor of the one before it in the scan. */
-struct Order {
+struct GradOrder {
     size_t n, count;
     double rows_per_element; /* 1 / n: a product and a correction are cheaper than a division */
     bool backward, against;
@@ -29,9 +29,9 @@ struct Order {
 };
 
 /* The map of each position. */
-template <typename T> struct Maps : ScanIterator<Maps<T>, Affine<T>, Affine<T>> {
+template <typename T> struct GradMaps : ScanIterator<GradMaps<T>, Affine<T>, Affine<T>> {
     DiscountView<T> view;
-    Order order;
+    GradOrder order;
 
     __host__ __device__ Affine<T> at(size_t position) const {
         const size_t flat = order.flat(position), row = order.row(flat), column = flat - row * order.n;
@@ -50,7 +50,7 @@ template <typename T> struct KeepSum {
 };
 template <typename T> struct Sums : ScanIterator<Sums<T>, Affine<T>, KeepSum<T>> {
     T *y;
-    Order order;
+    GradOrder order;
     __host__ __device__ KeepSum<T> at(size_t position) const { return {y + order.flat(position)}; }
 };
 } // namespace
@@ -58,7 +58,7 @@ template <typename T> struct Sums : ScanIterator<Sums<T>, Affine<T>, KeepSum<T>>
 /* From view.x into view.y; scratch null: only how much is needed, into *bytes. */
 template <typename T>
 static cudaError_t scan(const DiscountView<T> &view, bool backward, bool against, void *scratch, size_t *bytes, void *stream) {
-    Maps<T> in;
+    GradMaps<T> in;
     Sums<T> out;
     in.view = view;
     out.y = view.y;
