@@ -48,7 +48,7 @@ template <typename T> struct KeepSum {
     T *y;
     __host__ __device__ void operator=(const Affine<T> &map) const { *y = map.b; }
 };
-template <typename T> struct Sums : ScanIterator<Sums<T>, Affine<T>, KeepSum<T>> {
+template <typename T> struct GradSums : ScanIterator<GradSums<T>, Affine<T>, KeepSum<T>> {
     T *y;
     GradOrder order;
     __host__ __device__ KeepSum<T> at(size_t position) const { return {y + order.flat(position)}; }
@@ -59,7 +59,7 @@ template <typename T> struct Sums : ScanIterator<Sums<T>, Affine<T>, KeepSum<T>>
 template <typename T>
 static cudaError_t scan(const DiscountView<T> &view, bool backward, bool against, void *scratch, size_t *bytes, void *stream) {
     GradMaps<T> in;
-    Sums<T> out;
+    GradSums<T> out;
     in.view = view;
     out.y = view.y;
     in.order = out.order = {view.n, view.batch * view.n, 1.0 / (double)view.n, backward, against};
