@@ -1,16 +1,12 @@
 /* Which rows a claim is judged from, and what they say. Nothing here knows how the rows came to be. */
 #include "plan/claim_rows.h"
 
+#include "base/jsontext.h"
 #include "plan/case.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static const char *text_of(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 static double number_or_nan(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
