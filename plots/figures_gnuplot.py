@@ -1,5 +1,6 @@
 """Lets gnuplot draw window.gp: throughput of the fastest variant that keeps the op's own bound, against the window, by aggregate."""
 import pathlib
+import re
 import shutil
 import subprocess
 import sys
@@ -23,7 +24,8 @@ def draw_lines(results, op, dtype, lines, out):
     lines = dict(sorted(lines.items(), key=lambda item: r.median(item[1][max(item[1])])))  # as they end, so the key is in their order
     windows = sorted({r.number(row, "window") for row in rows})
     picture = out / f"throughput_{op}_{dtype}.svg"
-    texts = {"out": picture, "heading": f"Throughput of the fastest variant within the full bound: {describe(rows[0], 'window', 'agg')}",
+    heading = f"Throughput of the fastest variant within the full bound: {describe(rows[0], 'window', 'agg')}"
+    texts = {"out": picture, "heading": re.sub(r"([_^@&~{}])", r"\\\1", heading),  # those are signs in gnuplot's text
              "tics": ",".join(f'"{w:g}" {w:g}' for w in windows), "machine": style.footer_text(results, rows).replace("\n", "   ")}
     numbers = {"low": windows[0], "high": windows[-1], "blocks": len(lines), "ceiling": max((results.ceiling(row) or 0 for row in rows), default=0) / 1e9}
     with tempfile.NamedTemporaryFile("w", suffix=".dat") as data:

@@ -4,7 +4,7 @@
 # The data file has one block per line: a comment with its name, then "window GB/s"; two blank lines between blocks.
 set terminal svg size 760,430 font 'DejaVu Sans,10' background rgb 'white'
 set output out
-set label 3 heading at screen 0.01,0.955 font 'DejaVu Sans:Bold,12' noenhanced
+set label 3 '{/:Bold '.heading.'}' at screen 0.01,0.955 font ',12'
 set tmargin 3.5
 set xlabel 'window w (elements)'
 set ylabel 'GB/s by the work model (cold, median)'

@@ -180,6 +180,7 @@ def test_figures():
         lines = [(folder / f"throughput_rolling_{dtype}.svg").read_text().count('<g id="gnuplot_plot_') for dtype in ("f64", "f32")]
         aggregates = [len(select.fastest_by_window(select.load([FULL]), "rolling", dtype)) for dtype in ("f64", "f32")]
         assert lines == aggregates and min(lines) > 0, (lines, aggregates)
+        assert re.search(r'font-weight="bold" *>Throughput of the fastest', (folder / "throughput_rolling_f64.svg").read_text()), "the heading is drawn in bold"
     assert wanted <= names, names
     assert names == {path.stem for path in folder.glob("*.svg")} and len(names) == len(list(folder.iterdir())), "each is one file, and shown"
     for link in links(text):
