@@ -16,20 +16,12 @@ def verdict_counts(claims):
     return ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict])
 
 
-def fewest_samples(results, claim):
-    """Of the times that it is made of; None if it is not made of times."""
-    machine, mode = results.machine(claim), claim.get("mode") or "cold"
-    keys = ((machine, claim.get("case"), claim.get("variant"), mode),
-            (machine, claim.get("baseline_case") or claim.get("case"), claim.get("baseline"), claim.get("baseline_mode") or mode))
-    return min((results.times[key]["count"] for key in keys if key in results.times and results.times[key].get("count")), default=None)
-
-
-def ours(results, claim):
+def ours(claim):
     value, (low, high) = claim.get("ours"), claim.get("ours_interval") or (None, None)
     if value is None:
         return "-"
-    few = fewest_samples(results, claim) if claim.get("quantity") in ("speedup", "seconds") else None
-    return interval_of(claim, value, low, high) + (f", {few} samples" if few and few < LEAST_SAMPLES else "")
+    few = claim.get("samples") or LEAST_SAMPLES
+    return interval_of(claim, value, low, high) + (f", {few} samples" if few < LEAST_SAMPLES else "")
 
 
 def interval_of(claim, value, low, high):
@@ -42,7 +34,7 @@ def interval_of(claim, value, low, high):
 def lines_of(results, numbered, machines):
     lines = []
     for number, c in numbered:
-        line = [number, c.get("statement"), c.get("hardware") or "unknown hardware", published(c), ours(results, c), size_of(c), modes_of(c),
+        line = [number, c.get("statement"), c.get("hardware") or "unknown hardware", published(c), ours(c), size_of(c), modes_of(c),
                 f"**{c['verdict']}**" if c.get("verdict") in BOLD else str(c.get("verdict"))]
         if machines > 1:
             line.insert(4, results.machine(c) if c.get("ours") is not None else "-")

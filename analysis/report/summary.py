@@ -23,7 +23,7 @@ def claims_line(results):
         return None
     first = next((c for c in results.claims if c.get("quantity") == "speedup"), results.claims[0])
     told = f" The first of them: {first.get('statement')}, on {first.get('hardware')}."
-    told += f" Here: {ours(results, first)}, {first.get('verdict')}." if first.get("ours") is not None else f" Here: {first.get('verdict')}."
+    told += f" Here: {ours(first)}, {first.get('verdict')}." if first.get("ours") is not None else f" Here: {first.get('verdict')}."
     others = [f"{quantity(c, c['ours'])} for `{r.name_of(str(c.get('variant')))}` over `{r.name_of(str(c.get('baseline')))}`" for c in results.claims
               if c is not first and c.get("value") == first.get("value") and c.get("quantity") == first.get("quantity") and c.get("ours") is not None
               and (c.get("variant"), c.get("baseline")) != (first.get("variant"), first.get("baseline"))]

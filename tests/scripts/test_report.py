@@ -56,6 +56,8 @@ def test_numbers_are_those_of_the_rows():
     assert abs(float(claim["ours (95% interval)"].split("x")[0]) - base / fast) < 0.06
     assert claim["verdict"] == "**reproduced**" and claim["size"] == "1e9" and claim["times"] == "cold" and claim["published"] == "15.4x"
     assert f"{claim['ours (95% interval)']}, reproduced" in section(text, "summary")
+    few, _ = report(written([{**line, "samples": 3} if line["kind"] == "claim" else line for line in GOLDEN]), "--no-figures", out="few.md")
+    assert table_cells(section(few, "claims"), "cuda_thread_tile", "15.4x")["ours (95% interval)"] == claim["ours (95% interval)"] + ", 3 samples"
     assert table_line(section(text, "claims"), "cuda_shared")[-1] == "**not reproduced**"
     assert table_line(section(text, "claims"), "cuda_prefix_difference")[-1] == "not testable here"
     assert "produced at n = 1e9" in section(text, "claims")
