@@ -10,7 +10,6 @@ from analysis.format import TIME_UNITS, change, describe, machine_text
 from analysis.statistics import levels
 from plots import style
 
-
 COLUMNS, MOST_PANELS = 3, 24
 SLOWER, FASTER = "#D55E00", "#007A5A"
 LEAST_SPAN = 0.12  # of the median: what noise looks like should not depend on how small it is

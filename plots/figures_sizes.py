@@ -12,7 +12,6 @@ from plots import style
 PARAMETERS = {"n": "elements n", "rows": "rows", "cols": "columns"}
 LEAST_POINTS, MOST_LINES = 5, 18
 SHORTEST = 1e-6  # below it no launch ends: the line of the ceiling would only stretch the axis
-MODES = {"cold": "cold, median", "hot": "hot, median"}
 
 
 def lines_of(group, place_of):

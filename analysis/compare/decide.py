@@ -1,4 +1,4 @@
-"""From evidence to verdicts: the rule of docs/METHOD.md, "Comparing two builds"."""
+"""From statistics to verdicts: the rule of docs/METHOD.md, "Comparing two builds"."""
 import math
 
 import numpy as np

@@ -14,7 +14,6 @@ from analysis.history import changes
 from analysis.history.series import History
 
 
-
 def main(words=None):
     parser = argparse.ArgumentParser(prog="rungs report --history")
     parser.add_argument("results", nargs="+", help="files of rows, or folders of them")
