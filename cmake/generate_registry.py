@@ -1,9 +1,12 @@
 """Writes registry.c: the tables of all ops and variants, from the paths of their files.
 
-Peers are Python; their descriptor (a dictionary literal named VARIANT) is read without importing the file.
+Library variants are Python (peer_*.py); their descriptor (a dictionary literal named VARIANT) is read without importing the file.
+A file whose name or descriptor does not fit its path is an error here, with the fix: the linker would name unrelated programs, and a
+file that no glob matches would be ignored silently.
 """
 import argparse
 import ast
+import difflib
 import json
 import pathlib
 import re
@@ -11,6 +14,10 @@ import sys
 
 KINDS = {"int": "PARAM_INT", "real": "PARAM_REAL", "choice": "PARAM_CHOICE", "text": "PARAM_TEXT"}
 NAME = re.compile(r"[a-z][a-z0-9_]*$")
+PREFIXES = {".c": "cpu_", ".cu": "cuda_", ".py": "peer_"}  # of a variant's file, by its ending
+HEADERS = {".h", ".cuh", ".inc"}
+SHARED = "common"  # impls/common/: code that several ops share
+COMMENT_OR_LITERAL = re.compile(r"""//[^\n]*|/\*.*?\*/|"(?:\\.|[^"\\\n])*"|'(?:\\.|[^'\\\n])'""", re.DOTALL)
 
 
 def fail(path, message):
@@ -26,6 +33,82 @@ def identity(path):
     if not NAME.match(op) or not NAME.match(name):
         fail(path, "folder and file must be words of a-z, 0-9 and _")
     return op, name
+
+
+def op_of(path):
+    """The op that a file of reference/ may define: reference/<op>.c, or reference/<op>/op.c where it has more than one file."""
+    return path.parent.name if path.name == "op.c" else path.stem
+
+
+def descriptors(path, macro):
+    """The arguments of every RUNGS_VARIANT(...) or RUNGS_OP(...) of a C file, in the order of the file."""
+    code = COMMENT_OR_LITERAL.sub(lambda found: found[0] if found[0][0] in "\"'" else " ", path.read_text())
+    return [tuple(re.split(r"\s*,\s*", found.strip())) for found in re.findall(rf"^[ \t]*{macro}\s*\(([^)]*)\)", code, re.MULTILINE)]
+
+
+def wrong_descriptor(path):
+    """Why the descriptor of a .c or .cu file does not fit its path, or None."""
+    expected = identity(path)
+    written = f"RUNGS_VARIANT({', '.join(expected)})"
+    found = descriptors(path, "RUNGS_VARIANT")
+    if not found:
+        return f"no descriptor; end the file with {written} = {{...}};"
+    if len(found) > 1:
+        return f"{len(found)} descriptors; one file is one variant: keep {written} and move the others to files of their own"
+    if found[0] != expected:
+        return f"the descriptor is RUNGS_VARIANT({', '.join(found[0])}), the path requires {written}: change one of them"
+    return None
+
+
+def stray(path, in_impls):
+    """Why a file beside the variants that is none itself does not belong there, or None."""
+    if path.parent.name == SHARED or path.name.startswith((".", "_")) or path.name.endswith("~"):
+        return None
+    if path.is_dir():
+        return "a folder; a variant is one file: move its files up, or to impls/common/ if variants share them"
+    if path.suffix in HEADERS:  # the tests' wrong variants keep theirs beside them, under any name
+        return f"rename it to _{path.name}: shared code of an op begins with _" if in_impls else None
+    prefix = PREFIXES.get(path.suffix)
+    if not prefix:
+        return "not a variant; expected cpu_NAME.c, cuda_NAME.cu, peer_NAME.py, or _NAME for code that variants share: rename or move it"
+    for ending, other in PREFIXES.items():
+        if path.name.startswith(other):
+            return f"{other}* ends in {ending}, {path.suffix} begins with {prefix}: rename it to {path.stem}{ending} or to {prefix}{path.name.removeprefix(other)}"
+    return f"the build ignores this name; rename it to {prefix}{path.name} (a variant begins with where it runs) or to _{path.name} (shared code)"
+
+
+def check(args):
+    """One line for every file whose name or descriptor does not fit its path."""
+    source = args.source.resolve()
+    problems, ops, names = [], set(), {}
+
+    def problem(path, message):
+        problems.append(f"{path.resolve().relative_to(source).as_posix()}: {message}")
+
+    for path in args.references:
+        for (op, *_) in descriptors(path, "RUNGS_OP"):
+            if op != op_of(path):
+                problem(path, f"the descriptor is RUNGS_OP({op}), the path requires RUNGS_OP({op_of(path)}): change one of them")
+            ops.add(op)
+    for path in args.variants:
+        message = wrong_descriptor(path)
+        if message:
+            problem(path, message)
+    for path in args.others:
+        message = stray(path, path.parent.parent.resolve() == source / "impls")
+        if message:
+            problem(path, message)
+    for path in args.misplaced:
+        problem(path, f"a variant lies in the folder of its op: move it to {path.parent.name}/OP/{path.name}")
+    for path in [*args.variants, *args.peers]:
+        if names.setdefault(identity(path), path) != path:
+            problem(path, f"{names[identity(path)].resolve().relative_to(source).as_posix()} has the same name: rename one of them")
+    for folder in sorted({path.parent for path in [*args.variants, *args.peers]}):
+        if folder.name not in ops:
+            near = difflib.get_close_matches(folder.name, ops, 1)
+            problem(folder, f"no op '{folder.name}' ({'did you mean ' + near[0] + '?' if near else 'known: ' + ', '.join(sorted(ops))}): "
+                            f"rename the folder, or write reference/{folder.name}.c with RUNGS_OP({folder.name})")
+    return problems
 
 
 def peer_descriptor(path):
@@ -70,9 +153,12 @@ def main():
     parser.add_argument("--source", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--emulated", action="store_true", help="the emulator's symbols, .cu files only")
-    for name in ("variants", "peers", "references"):
+    for name in ("variants", "peers", "references", "others", "misplaced"):
         parser.add_argument(f"--{name}", type=pathlib.Path, nargs="*", default=[])
     args = parser.parse_args()
+    problems = check(args)
+    if problems:
+        sys.exit("\n".join(problems))
 
     prefix = "rungs_emulated_" if args.emulated else "rungs_variant_"
     entries, declarations = [], []
@@ -88,7 +174,7 @@ def main():
         declarations.append(text)
         entries.append((f"{op}/{name}", op, path, "BACKEND_PEER", f"&peer_{op}__{name}", framework, needs_gpu, outputs))
     entries.sort()
-    ops = sorted(path.stem for path in args.references if re.search(rf"RUNGS_OP\({path.stem}\)", path.read_text()))
+    ops = sorted(op_of(path) for path in args.references if descriptors(path, "RUNGS_OP"))
 
     out = ['/* Generated by cmake/generate_registry.py from the paths of impls/ and reference/. */', '#include "plan/registry.h"', ""]
     out += declarations + [f"extern const Op rungs_op_{op};" for op in ops]

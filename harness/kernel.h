@@ -13,7 +13,7 @@
 #include "base/status.h"
 
 #ifdef RUNGS_EMULATED
-#include "device/emulator/cuda.h"
+#include "emulator/cuda.h"
 #else
 #include <cuda_runtime.h>
 

@@ -1,10 +1,11 @@
 /* main.c - the command line: finds the verb and hands over. What a verb prints is under cli/. */
 #include "base/text.h"
 #include "cli/commands.h"
-#include "measuring.h"
-#include "worker.h"
+#include "worker/timing.h"
+#include "worker/worker.h"
 
 #include <signal.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -32,37 +33,55 @@ enum { VERB_COUNT = sizeof VERBS / sizeof *VERBS };
 static void usage(FILE *stream) {
     fprintf(stream, "usage: rungs VERB ...\n\n");
     for (int i = 0; i < VERB_COUNT; i++) fprintf(stream, "  %-10s %s\n", VERBS[i].name, VERBS[i].summary);
-    fprintf(stream, "  %-10s %s\n\nrungs VERB --help says more.\n", "test", "build and run all tests (through the script ./rungs)");
+    fprintf(stream, "  %-10s %s\n\n", "test", "build and run all tests (through the script ./rungs)");
+    fprintf(stream, "rungs help VERB, or rungs VERB --help, lists the options; rungs --version says what this build is.\n");
     fprintf(stream, "Exit codes: 0 good; 1 a check failed; 2 usage or a bad file; 3 nothing was measured or compared; 4 the "
-                    "machine cannot do it.\n");
+                    "machine cannot do it;\n130 interrupted by Ctrl-C (143: by SIGTERM).\n");
+}
+
+static bool is_one_of(const char *word, const char *const *names) {
+    for (; *names; names++)
+        if (strcmp(word, *names) == 0) return true;
+    return false;
+}
+
+static int tests_are_elsewhere(void) {
+    fprintf(stderr, "rungs: the tests are built and run by the script: ./rungs test\n");
+    return EXIT_USAGE;
+}
+
+/* argv[0] is the verb. */
+static int call_verb(int argc, char **argv) {
+    const char *names[VERB_COUNT];
+    for (int i = 0; i < VERB_COUNT; i++) {
+        names[i] = VERBS[i].name;
+        if (strcmp(argv[0], VERBS[i].name) == 0) return VERBS[i].command(argc, argv);
+    }
+    if (strcmp(argv[0], "test") == 0) return tests_are_elsewhere();
+    const char *nearest = text_nearest(argv[0], names, VERB_COUNT);
+    fprintf(stderr, "rungs: unknown verb '%s'%s%s%s\n\n", argv[0], nearest ? "; did you mean '" : "", nearest ? nearest : "",
+            nearest ? "'?" : "");
+    usage(stderr);
+    return EXIT_USAGE;
 }
 
 int main(int argc, char **argv) {
+    static const char *const HELP[] = {"--help", "-h", "help", NULL}, *const VERSION[] = {"--version", "-V", NULL};
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of the write that met it, with the file's name */
     if (argc > 1 && strcmp(argv[1], "worker") == 0) {
-        worker_can_measure(&MEASURING);
+        worker_can_measure(&TIMING);
         return worker_main(argc - 1, argv + 1);
     }
     if (argc < 2) {
         usage(stderr);
         return EXIT_USAGE;
     }
-    if (strcmp(argv[1], "--help") == 0 || strcmp(argv[1], "-h") == 0 || strcmp(argv[1], "help") == 0) {
-        usage(stdout);
+    if (is_one_of(argv[1], VERSION)) {
+        print_version();
         return EXIT_GOOD;
     }
-    const char *names[VERB_COUNT];
-    for (int i = 0; i < VERB_COUNT; i++) {
-        names[i] = VERBS[i].name;
-        if (strcmp(argv[1], VERBS[i].name) == 0) return VERBS[i].command(argc - 1, argv + 1);
-    }
-    if (strcmp(argv[1], "test") == 0) {
-        fprintf(stderr, "rungs: the tests are built and run by the script: ./rungs test\n");
-        return EXIT_USAGE;
-    }
-    const char *nearest = text_nearest(argv[1], names, VERB_COUNT);
-    fprintf(stderr, "rungs: unknown verb '%s'%s%s%s\n\n", argv[1], nearest ? "; did you mean '" : "", nearest ? nearest : "",
-            nearest ? "'?" : "");
-    usage(stderr);
-    return EXIT_USAGE;
+    if (!is_one_of(argv[1], HELP)) return call_verb(argc - 1, argv + 1);
+    if (argc > 2) return call_verb(2, (char *[]){argv[2], "--help", NULL});
+    usage(stdout);
+    return EXIT_GOOD;
 }

@@ -1,4 +1,4 @@
-/* op.h - contract: what is computed. The op owns meaning, parameters, truth, error bound and work model, so that no
+/* op.h - contract: what is computed. The op owns meaning, parameters, reference, error bound and work model, so that no
  * variant can flatter itself. One file, reference/<op>.c, ending with
  *
  *     RUNGS_OP(rolling) = { .name = "rolling", ... };
@@ -13,13 +13,13 @@
 
 #include <stdbool.h>
 
-/* Truth for one output array: same number of elements. On the host. */
-typedef struct Truth {
+/* Reference for one output array: same number of elements. On the host. */
+typedef struct Reference {
     double *value;     /* computed in better than double, rounded once to double; NaN and inf exactly where they belong */
     double *tolerance; /* largest |actual - value| that passes, per element, >= 0; 0 demands equality */
-} Truth;
+} Reference;
 
-/* How large an error may be, as a formula over the case and its data; evaluated per element into Truth.tolerance. */
+/* How large an error may be, as a formula over the case and its data; evaluated per element into Reference.tolerance. */
 typedef struct Bound {
     const char *name;    /* NULL ends the table; the first is the op's own, the others are looser, for variants that declare them */
     const char *formula; /* for people: "2 (w + 16) u mean|x| over the window" */
@@ -54,13 +54,13 @@ typedef struct Op {
      * and that adopt() allowed to be missing, is made by this too, from zeros. NULL: the arrays stay as they arrive. */
     Status (*generate)(const Case *problem, int index, Array *in);
     /* Values and tolerances for every output, parameters taken as the variants receive them. bound: index into bounds. */
-    Status (*truth)(const Case *problem, const Array *in, int bound, Truth *out);
-    /* Instead of truth(), for outputs that must be right to the byte: writes them into `out`, which has the room that shapes()
+    Status (*reference)(const Case *problem, const Array *in, int bound, Reference *out);
+    /* Instead of reference(), for outputs that must be right to the byte: writes them into `out`, which has the room that shapes()
      * gave, and sets the first dimension of outputs sized by data. bound: index into bounds; each is an oracle of its own here. */
     Status (*exact)(const Case *problem, const Array *in, int bound, Array *out);
     Work (*work)(const Case *problem);
-    /* Does truth() call code that the user brought for this case? Then it runs in a worker, where it can crash or hang at its own
-     * cost. NULL: never. */
+    /* Does reference() call code that the user brought for this case? Then it runs in a worker, where it can crash or hang at its
+     * own cost. NULL: never. */
     bool (*runs_user_code)(const Case *problem);
 } Op;
 

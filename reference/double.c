@@ -10,12 +10,12 @@ static const char *const FAMILIES[] = {"uniform", "normal", "mixed", "denormal",
 
 static const Bound BOUNDS[] = {{"exact", "0: doubling is exact in binary floating point"}, {NULL, NULL}};
 
-static Status truth(const Case *problem, const Array *in, int bound, Truth *out) {
+static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
     (void)bound;
     const size_t n = array_count(&in[0]);
     for (size_t i = 0; i < n; i++) {
         const double x = problem->dtype == DTYPE_F64 ? ((const double *)in[0].data)[i] : (double)((const float *)in[0].data)[i];
-        /* Doubling overflows in the dtype of the output, not in that of the truth. */
+        /* Doubling overflows in the dtype of the output, not in that of the reference. */
         out[0].value[i] = problem->dtype == DTYPE_F64 ? 2 * x : (double)(float)(2 * x);
         out[0].tolerance[i] = 0;
     }
@@ -37,6 +37,6 @@ RUNGS_OP(double) = {
     .out_count = 1,
     .shapes = vector_shapes,
     .adopt = vector_adopt,
-    .truth = truth,
+    .reference = reference,
     .work = work,
 };

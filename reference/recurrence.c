@@ -167,7 +167,7 @@ static Status run_blocks(const RecurrenceLine *line, RecurrenceEmit emit, void *
     const bool starved = !maps || !into;
     free(maps);
     free(into);
-    return starved ? status_fail(STATUS_MEMORY, "truth: no memory for %zu blocks of a row", blocks) : STATUS_OK;
+    return starved ? status_fail(STATUS_MEMORY, "reference: no memory for %zu blocks of a row", blocks) : STATUS_OK;
 }
 
 bool recurrence_is_long(size_t n) {

@@ -1,5 +1,5 @@
-/* recurrence.h - y[p] = x[p] + g[p] y[p-1] along one row, and the sum of its last K terms: the truth of discounted sums, of their
- * gradients and of exponentially weighted moments. Double-double, the same bits for any number of threads.
+/* recurrence.h - y[p] = x[p] + g[p] y[p-1] along one row, and the sum of its last K terms: the reference of discounted sums, of
+ * their gradients and of exponentially weighted moments. Double-double, the same bits for any number of threads.
  *
  * With the value come the magnitudes that errors are measured by. The weights of a sum are w_j = g[p] g[p-1] .. g[p-j+1]:
  *     magnitude  s = sum |w_j x[p-j]|        s[p] = |x[p]| + |g[p]| s[p-1]

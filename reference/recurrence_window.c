@@ -121,5 +121,5 @@ Status recurrence_run_window(const RecurrenceLine *line, size_t terms, Recurrenc
         }
         free(tails);
     }
-    return starved ? status_fail(STATUS_MEMORY, "truth: no memory for %zu sums", terms) : STATUS_OK;
+    return starved ? status_fail(STATUS_MEMORY, "reference: no memory for %zu sums", terms) : STATUS_OK;
 }

@@ -4,6 +4,7 @@ import sys
 import traceback
 
 try:
+    from analysis.arguments import Parser
     from analysis.compare import decide, judge, outcome
     from analysis.compare.join import join
     from analysis.compare.noise import Noise
@@ -16,12 +17,6 @@ except ImportError as missing:  # 1 would be a regression
     sys.exit(4)
 
 WRITERS = {"json": as_json, "markdown": as_markdown, "junit": as_junit}
-
-
-class Parser(argparse.ArgumentParser):
-    def error(self, message):
-        print(message, file=sys.stderr)
-        sys.exit(outcome.USAGE)
 
 
 def effect(text):

@@ -1,9 +1,9 @@
 """rungs calibrate: rows of a build against itself -> the noise file that `rungs compare --noise` believes."""
-import argparse
 import json
 import re
 import sys
 
+from analysis.arguments import Parser
 from analysis.compare import outcome
 from analysis.compare.noise import calibrate
 from analysis.compare.sides import Side
@@ -19,7 +19,7 @@ def file_name(machines):
 
 
 def main(words=None):
-    parser = argparse.ArgumentParser(prog="rungs calibrate")
+    parser = Parser(prog="rungs calibrate")
     parser.add_argument("rows")
     place = parser.add_mutually_exclusive_group(required=True)
     place.add_argument("--out", help="the noise file")

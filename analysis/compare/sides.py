@@ -6,6 +6,7 @@ from analysis import rows as r
 
 CHANGED = "+changes"
 WITH_VALUE = ("--out", "--budget", "--timeline")  # options that say nothing of which rows are asked for
+FLAGS = ("--resume", "--verbose")  # nor do these
 
 
 class Side:
@@ -39,7 +40,7 @@ class Side:
         words = [str(word) for word in (self.environments.get(run) or {}).get("argv") or []]
         left, skip = [], False
         for word in words[1:]:
-            if not skip and word not in (*WITH_VALUE, "--resume"):
+            if not skip and word not in (*WITH_VALUE, *FLAGS):
                 left.append(word)
             skip = not skip and word in WITH_VALUE
         return tuple(left)

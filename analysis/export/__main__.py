@@ -1,9 +1,9 @@
 """rungs export: rows -> what other programs read. Exit codes: 0 written, 2 usage or unusable results, 3 nothing in them for this format, 4 no place to write."""
-import argparse
 import os
 import pathlib
 import sys
 
+from analysis.arguments import Parser, one_of
 from analysis.export import as_bmf, as_csv, as_github, as_google_benchmark, as_junit, as_markdown
 from analysis.export.entries import Source
 from analysis.rows import BadResults, NoRows
@@ -13,8 +13,8 @@ FORMATS = {"google-benchmark": as_google_benchmark, "csv": as_csv, "junit": as_j
 
 
 def main(words=None):
-    parser = argparse.ArgumentParser(prog="rungs export")
-    parser.add_argument("format", choices=FORMATS)
+    parser = Parser(prog="rungs export")
+    parser.add_argument("format", type=one_of("format", FORMATS))
     parser.add_argument("results", nargs="+", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, help="else on stdout, and nothing but that")
     args = parser.parse_args(words)

@@ -2,20 +2,20 @@
 
 Exit codes: 0 written, 2 unusable results, 3 nothing was measured at two commits.
 """
-import argparse
 import math
 import os
 import pathlib
 import sys
 
 from analysis import rows as r
+from analysis.arguments import Parser
 from analysis.format import change, details, machine_text, many, seconds, table
 from analysis.history import changes
 from analysis.history.series import History
 
 
 def main(words=None):
-    parser = argparse.ArgumentParser(prog="rungs report --history")
+    parser = Parser(prog="rungs report")
     parser.add_argument("results", nargs="+", help="files of rows, or folders of them")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--figures", type=pathlib.Path, required=True)

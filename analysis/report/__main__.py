@@ -1,13 +1,14 @@
-"""Results files -> figures and a report: python -m analysis.report RESULTS... [--out REPORT.md] [--figures docs/figures]
+"""Results files -> figures and a report: python -m analysis.report RESULTS... --out FILE [--figures FOLDER]
 
 What lies between `<!-- rungs:begin NAME -->` and `<!-- rungs:end NAME -->` is replaced, everything else is kept; a missing file is
 made from template.md. Exit codes: 0 written, 2 unusable results or markers, 3 no rows.
 """
-import argparse
 import os
 import pathlib
 import sys
 import tempfile
+
+from analysis.arguments import Parser
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -52,12 +53,13 @@ def contents(results, drawn, why_none, out):
 
 
 def main(words=None):
-    parser = argparse.ArgumentParser(prog="rungs report", description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
+    parser = Parser(prog="rungs report")
     parser.add_argument("results", nargs="*", type=pathlib.Path, help="default: results/*.jsonl")
-    parser.add_argument("--out", type=pathlib.Path, default=ROOT / "REPORT.md")
-    parser.add_argument("--figures", type=pathlib.Path, default=ROOT / "docs/figures", help="folder of the figures")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--figures", type=pathlib.Path, help="folder of the figures (default: figures beside the page)")
     parser.add_argument("--no-figures", action="store_true")
     args = parser.parse_args(words)
+    args.figures = args.figures or args.out.parent / "figures"
     from analysis import rows, select
     from analysis.report.markers import BadMarkers, fill, sections
     paths = args.results or default_results()

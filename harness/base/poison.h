@@ -1,4 +1,4 @@
-/* poison.h - what outputs are filled with before a run: as floats an improbable, finite value that no truth has. */
+/* poison.h - what outputs are filled with before a run: as floats an improbable, finite value that no reference has. */
 #ifndef RUNGS_BASE_POISON_H
 #define RUNGS_BASE_POISON_H
 

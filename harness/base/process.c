@@ -4,6 +4,7 @@
 #include "base/process.h"
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -17,6 +18,8 @@
 #include <unistd.h>
 
 extern char **environ;
+
+static const double SECONDS_BETWEEN_LOOKS = 0.5; /* whether a signal came just before the wait began */
 
 static int spawn(const char *const argv[], int write_end, bool quiet_errors, pid_t *pid) {
     posix_spawn_file_actions_t actions;
@@ -39,11 +42,12 @@ static Status collect(const char *name, int read_end, const ProcessLimits *limit
     const size_t before = output->length;
     for (;;) {
         const double left = until - clock_seconds();
+        TRY(interrupt_check());
         if (!(left > 0)) return status_fail(STATUS_IO, "%s gave no complete answer within %g s", name, limits->seconds);
         if (limits->bytes && output->length - before > limits->bytes)
             return status_fail(STATUS_IO, "%s wrote more than %zu bytes", name, limits->bytes);
         struct pollfd wait_for = {.fd = read_end, .events = POLLIN};
-        const int ready = poll(&wait_for, 1, (int)(fmin(left, 3600) * 1000) + 1);
+        const int ready = poll(&wait_for, 1, (int)(fmin(left, SECONDS_BETWEEN_LOOKS) * 1000) + 1);
         if (ready == 0 || (ready < 0 && errno == EINTR)) continue;
         char piece[4096];
         const ssize_t got = read(read_end, piece, sizeof piece);

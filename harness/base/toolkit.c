@@ -19,7 +19,7 @@ static void *open_matching(const char *pattern) {
  * bare name, which the loader finds only on its own path or if it is loaded already: so that one is opened first. */
 static void *open_in(const char *folder, const char *name, int major) {
     static const char *const ENDINGS[] = {"", ".*"};
-    char pattern[1024];
+    char pattern[1100];
     void *library = NULL;
     for (size_t e = 0; e < sizeof ENDINGS / sizeof *ENDINGS && !library; e++) {
         snprintf(pattern, sizeof pattern, "%s/lib%s-builtins.so.%d%s", folder, name, major, ENDINGS[e]);

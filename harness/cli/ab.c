@@ -1,13 +1,13 @@
 /* rungs ab: two builds, process by process in one random order, then compared. The order is drawn at random so that whatever drifts
  * meanwhile - clocks, temperature, other users - falls on both alike. */
 #include "base/rng.h"
+#include "cli/ab_process.h"
+#include "cli/ab_subset.h"
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/lock.h"
-#include "cli/narrow.h"
 #include "cli/options.h"
 #include "cli/refs.h"
-#include "cli/repeat.h"
 #include "cli/words.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ typedef struct Ab {
     char folder[PATH_TEXT];
     char binaries[2][PATH_TEXT], files[2][PATH_TEXT];
     int repetitions, seed;
-    RepeatOptions run;
+    AbProcessOptions run;
     CompareOptions compare;
 } Ab;
 
@@ -39,7 +39,7 @@ static void draw_order(unsigned char *order, int count, int seed) {
     }
 }
 
-static Status run_in_order(const Ab *ab, Repeat repeats[2]) {
+static Status run_in_order(const Ab *ab, AbProcess repeats[2]) {
     const int total = 2 * ab->repetitions;
     unsigned char *order = malloc((size_t)total);
     if (!order) return status_fail(STATUS_MEMORY, "no memory for an order of %d processes", total);
@@ -50,11 +50,11 @@ static Status run_in_order(const Ab *ab, Repeat repeats[2]) {
         char note[80];
         snprintf(note, sizeof note, "%s, process %d of %d, seed %d", SIDES[order[i]], i + 1, total, ab->seed);
         fprintf(stderr, "rungs ab: %s\n", note);
-        status = repeat_once(&repeats[order[i]], note);
+        status = ab_process_run(&repeats[order[i]], note);
         if (status == STATUS_INVALID && !narrowed[order[i]]) {
             narrowed[order[i]] = true;
-            status = narrow_words(&repeats[order[i]], &repeats[!order[i]], ab->folder);
-            if (status == STATUS_OK) status = repeat_once(&repeats[order[i]], note);
+            status = ab_subset_words(&repeats[order[i]], &repeats[!order[i]], ab->folder);
+            if (status == STATUS_OK) status = ab_process_run(&repeats[order[i]], note);
         }
     }
     free(order);
@@ -76,28 +76,42 @@ static Status prepare_files(Ab *ab) {
                                : snprintf(folder, PATH_TEXT, RUNGS_BINARY_DIR "/ab/%lld-%d", (long long)time(NULL), (int)getpid());
     if (length > PATH_TEXT - 20) return status_fail(STATUS_INVALID, "--out: too long a path");
     for (int i = 0; i < 2; i++) snprintf(ab->files[i], PATH_TEXT, "%.*s/%s.jsonl", PATH_TEXT - 20, folder, SIDES[i]);
-    return repeat_folder(folder);
+    return ab_process_folder(folder);
 }
 
-static Status ab_run(Ab *ab, char *const *words, int count) {
-    char **scenarios = NULL;
-    Repeat repeats[2] = {{0}};
+static Status prepare(Ab *ab, char **scenarios, AbProcess repeats[2]) {
     TRY(prepare_files(ab));
     if (ab->base_ref) TRY(build_refs(ab));
-    TRY(repeat_words(words, count, &scenarios));
-    Status status = STATUS_OK;
-    for (int i = 0; i < 2 && status == STATUS_OK; i++) {
+    for (int i = 0; i < 2; i++) {
         repeats[i] =
-            (Repeat){.binary = ab->binaries[i], .what = SIDES[i], .out = ab->files[i], .words = scenarios, .options = &ab->run};
-        status = repeat_prepare(&repeats[i]);
+            (AbProcess){.binary = ab->binaries[i], .what = SIDES[i], .out = ab->files[i], .words = scenarios, .options = &ab->run};
+        TRY(ab_process_prepare(&repeats[i]));
     }
-    if (status == STATUS_OK) status = lock_wait(ab->run.lock);
-    for (int i = 0; i < 2 && status == STATUS_OK; i++) status = repeat_same_build(&repeats[i], ab->folder);
-    if (status == STATUS_OK) status = run_in_order(ab, repeats);
+    return STATUS_OK;
+}
+
+static Status measure(const Ab *ab, AbProcess repeats[2]) {
+    TRY(lock_wait(ab->run.lock));
+    for (int i = 0; i < 2; i++) TRY(ab_process_same_build(&repeats[i], ab->folder));
+    TRY(run_in_order(ab, repeats));
+    printf("rows: %s %s\n", ab->files[0], ab->files[1]);
+    return STATUS_OK;
+}
+
+/* *nothing: nothing would be timed here, and that has been said. Commits are builds of this program, which can tell before they are
+ * built; of given programs only those that are a rungs follow its rules of what runs where. */
+static Status ab_run(Ab *ab, char *const *words, int count, bool *nothing) {
+    char **scenarios = NULL;
+    AbProcess repeats[2] = {{0}};
+    TRY(ab_process_words("rungs ab ...", words, count, &scenarios));
+    *nothing = ab->base_ref && repeat_foresee("ab", words, count, &ab->run) == EXIT_NOTHING;
+    Status status = *nothing ? STATUS_OK : prepare(ab, scenarios, repeats);
+    if (status == STATUS_OK && !ab->base_ref && repeats[0].is_rungs && repeats[1].is_rungs)
+        *nothing = repeat_foresee("ab", words, count, &ab->run) == EXIT_NOTHING;
+    if (status == STATUS_OK && !*nothing) status = measure(ab, repeats);
     for (int i = 0; i < 2; i++)
-        if (repeats[i].words != scenarios) repeat_words_free(repeats[i].words);
-    repeat_words_free(scenarios);
-    if (status == STATUS_OK) printf("rows: %s %s\n", ab->files[0], ab->files[1]);
+        if (repeats[i].words != scenarios) ab_process_words_free(repeats[i].words);
+    ab_process_words_free(scenarios);
     return status;
 }
 
@@ -118,7 +132,7 @@ int command_ab(int argc, char **argv) {
         {"repetitions", "N", CLI_COUNT, &ab.repetitions, "processes of each build (default 10, at least 9)", NULL},
         {"seed", "N", CLI_COUNT, &ab.seed, "of the order (default: from the clock; the rows tell it)", NULL},
         {"out", "FOLDER", CLI_TEXT, &ab.out, "base.jsonl and new.jsonl, appended to (default: in the build folder)", NULL},
-        REPEAT_OPTIONS(ab.run),
+        AB_PROCESS_OPTIONS(ab.run),
         COMPARE_OPTIONS(ab.compare),
         {0},
     };
@@ -130,8 +144,11 @@ int command_ab(int argc, char **argv) {
     if (code == 0) {
         const int programs = ab.base_ref ? 0 : 2;
         for (int i = 0; i < programs; i++) snprintf(ab.binaries[i], PATH_TEXT, "%s", words[i]);
-        const Status status = ab_run(&ab, words + programs, count - programs);
-        code = status == STATUS_OK ? compare_files(ab.files[0], ab.files[1], &ab.compare) : cli_fail(status);
+        bool nothing = false;
+        const Status status = ab_run(&ab, words + programs, count - programs, &nothing);
+        code = status == STATUS_OK && nothing ? EXIT_NOTHING
+               : status == STATUS_OK          ? compare_files(ab.files[0], ab.files[1], &ab.compare)
+                                              : cli_fail(status);
     }
     free(words);
     return code == CLI_HELPED ? EXIT_GOOD : code;

@@ -1,9 +1,9 @@
 /* rungs calibrate: this build against itself, process by process: how far apart equal builds come out on this machine. */
+#include "cli/ab_process.h"
 #include "cli/commands.h"
 #include "cli/lock.h"
 #include "cli/options.h"
 #include "cli/python.h"
-#include "cli/repeat.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,15 +20,15 @@ static Status own_path(char path[700]) {
     return STATUS_OK;
 }
 
-static Status take_rows(Repeat *self, int repetitions) {
-    TRY(repeat_folder(FOLDER));
-    TRY(repeat_prepare(self));
+static Status take_rows(AbProcess *self, int repetitions) {
+    TRY(ab_process_folder(FOLDER));
+    TRY(ab_process_prepare(self));
     TRY(lock_wait(self->options->lock));
     for (int i = 0; i < repetitions; i++) {
         char note[80];
         snprintf(note, sizeof note, "calibrate, process %d of %d", i + 1, repetitions);
         fprintf(stderr, "rungs calibrate: process %d of %d\n", i + 1, repetitions);
-        TRY(repeat_once(self, note));
+        TRY(ab_process_run(self, note));
     }
     return STATUS_OK;
 }
@@ -48,13 +48,13 @@ static int write_noise(const char *rows, const char *out) {
 }
 
 int command_calibrate(int argc, char **argv) {
-    RepeatOptions run = {0};
+    AbProcessOptions run = {0};
     const char *out = NULL;
     int repetitions = 18;
     const CliOption OPTIONS[] = {
         {"repetitions", "N", CLI_COUNT, &repetitions, "processes (default 18, at least 9)", NULL},
         {"out", "FILE", CLI_TEXT, &out, "the noise file (default: noise/ in the build folder, named for the device)", NULL},
-        REPEAT_OPTIONS(run),
+        AB_PROCESS_OPTIONS(run),
         {0},
     };
     char **words = calloc((size_t)argc + 1, sizeof *words), binary[700], rows[700];
@@ -63,13 +63,14 @@ int command_calibrate(int argc, char **argv) {
     if (code == 0 && count == 0) code = cli_usage("calibrate", "a scenario or a case is expected");
     if (code == 0 && repetitions < 9)
         code = cli_usage("calibrate", "--repetitions %d: fewer than 9 tell too little of the spread", repetitions);
+    if (code == 0) code = repeat_foresee("calibrate", words, count, &run);
     if (code == 0) {
         snprintf(rows, sizeof rows, "%s/rows-%lld-%d.jsonl", FOLDER, (long long)time(NULL), (int)getpid());
-        Repeat repeat = {.binary = binary, .what = "calibrate", .out = rows, .options = &run};
+        AbProcess repeat = {.binary = binary, .what = "calibrate", .out = rows, .options = &run};
         Status status = own_path(binary);
-        if (status == STATUS_OK) status = repeat_words(words, count, &repeat.words);
+        if (status == STATUS_OK) status = ab_process_words("rungs calibrate", words, count, &repeat.words);
         if (status == STATUS_OK) status = take_rows(&repeat, repetitions);
-        repeat_words_free(repeat.words);
+        ab_process_words_free(repeat.words);
         code = status == STATUS_OK ? write_noise(rows, out) : cli_fail(status);
     }
     free(words);

@@ -1,10 +1,10 @@
 /* rungs judge: what rows say of the published claims, by the rules that the scenarios have now. */
 #include "cli/claims.h"
 
-#include "claimfiles.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "pipeline/claimfiles.h"
 #include "plan/build.h"
 #include "record/row.h"
 

@@ -5,6 +5,8 @@
 
 #include "base/status.h"
 
+#define RUNGS_VERSION "0.1.0" /* the project's, in CMakeLists.txt: a test holds them equal */
+
 enum { EXIT_GOOD = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_MACHINE = 4 };
 
 int command_run(int argc, char **argv);
@@ -19,6 +21,8 @@ int command_ab(int argc, char **argv);
 int command_calibrate(int argc, char **argv);
 int command_doctor(int argc, char **argv);
 
+/* Prints what --version says. */
+void print_version(void);
 /* Prints "rungs: message" to stderr and gives the exit code that fits. */
 int cli_fail(Status status);
 /* Prints a usage error (printf style) with a pointer to --help; EXIT_USAGE. */

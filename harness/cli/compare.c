@@ -4,6 +4,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/python.h"
+#include "cli/terminal.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -22,7 +23,7 @@ static Status add_words(Words *words, const char *base, const char *new, const C
     TRY(words_add(words, new));
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) TRY(words_option(words, options[i][0], options[i][1]));
     if (o->strict) TRY(words_add(words, "--strict"));
-    return isatty(STDOUT_FILENO) && !getenv("NO_COLOR") ? words_add(words, "--colour") : STATUS_OK;
+    return terminal_colour(STDOUT_FILENO) ? words_add(words, "--colour") : STATUS_OK;
 }
 
 /* "cold,hot": each is a mode. */

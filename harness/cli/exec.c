@@ -1,15 +1,15 @@
-/* rungs exec: one variant on the user's own files, through the same worker, guards and truth as every other run. */
+/* rungs exec: one variant on the user's own files, through the same worker, guards and reference as every other run. */
 #include "base/npy.h"
 #include "base/text.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/pairs.h"
-#include "contend.h"
 #include "device/child.h"
 #include "device/device.h"
+#include "pipeline/evaluate.h"
+#include "pipeline/verdict.h"
 #include "plan/case.h"
-#include "verdict.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -160,19 +160,19 @@ static Status prepare(Exec *e, const char *id) {
 }
 
 /* By the variant's own bound where it declares a looser one, as its rows say it too. */
-static Status check(const Exec *e, Problem *problem) {
-    const int declared = problem_bound(problem, e->choice.entry->variant->bound), index = declared > 0 ? declared : 0;
-    const Bound *bound = &problem->op->bounds[index];
-    for (int i = 0; i < problem->op->out_count; i++) {
+static Status check(const Exec *e, Instance *instance) {
+    const int declared = instance_bound(instance, e->choice.entry->variant->bound), index = declared > 0 ? declared : 0;
+    const Bound *bound = &instance->op->bounds[index];
+    for (int i = 0; i < instance->op->out_count; i++) {
         Judgement judgement;
-        const char *name = problem->out[i].name;
+        const char *name = instance->out[i].name;
         if (!registry_gives(e->choice.entry, name)) continue;
-        TRY(judge_output(problem, DATA_FIRST, index, i, &judgement));
+        TRY(judge_output(instance, DATA_FIRST, index, i, &judgement));
         json_decref(judgement.errors);
         if (!judgement.pass)
             return status_fail(STATUS_CHECK, "check failed: %s (bound '%s': %s); nothing was written", judgement.words, bound->name,
                                bound->formula);
-        if (array_count(&problem->given[i]) == 0)
+        if (array_count(&instance->given[i]) == 0)
             printf("check: %s has no elements\n", name);
         else
             printf("check: %s passes: %s\n", name, judgement.words);
@@ -181,16 +181,15 @@ static Status check(const Exec *e, Problem *problem) {
     return STATUS_OK;
 }
 
-static Status ask_worker(Exec *e, Problem *problem, bool emulated) {
-    const Contest contest = {.choice = &e->choice, .options = &e->options, .emulated = emulated};
+static Status ask_worker(const Exec *e, const Session *session, Instance *instance) {
     Child *child = NULL;
-    TRY(contest_start(problem, &contest, &child));
+    TRY(session_start(instance, session, &child));
     json_t *run = json_pack("{s:s}", "do", "run"), *reply = NULL;
-    Status status = contest_open(problem, &contest, child, e->options.timeout_seconds, &reply);
+    Status status = session_open(instance, session, child, e->options.timeout_seconds, &reply);
     json_decref(reply);
     if (status == STATUS_OK) {
         status = child_ask(child, run, e->options.timeout_seconds, &reply);
-        if (status == STATUS_OK) status = contest_take_counts(problem, reply);
+        if (status == STATUS_OK) status = session_take_counts(instance, reply);
         json_decref(reply);
     }
     json_decref(run);
@@ -200,9 +199,9 @@ static Status ask_worker(Exec *e, Problem *problem, bool emulated) {
 
 /* The user's arrays, and what the op makes of those that were left out: one factor from a parameter, an empty mask. More than that
  * would be random, which is not what anybody means beside data of their own. */
-static Status fill_inputs(const Exec *e, Problem *problem) {
+static Status fill_inputs(const Exec *e, Instance *instance) {
     for (int i = 0; i < e->op->in_count; i++) {
-        Array *in = &problem->in[i];
+        Array *in = &instance->in[i];
         if (e->own[i].rank < 0) {
             char wanted[128];
             if (array_count(in) > 1)
@@ -226,11 +225,11 @@ static bool same_shape(const Array *a, const Array *b) {
 }
 
 /* x[n], where the op wants x[1, n], comes back as y[n]: an output that has the shape of an input has it as the user gave it. */
-static Array shaped_as_given(const Exec *e, const Problem *problem, const Array *out) {
+static Array shaped_as_given(const Exec *e, const Instance *instance, const Array *out) {
     Array array = *out;
     for (int i = 0; i < e->op->in_count; i++) {
         const Array *own = &e->own[i];
-        if (own->rank < 0 || !same_shape(&problem->in[i], out)) continue;
+        if (own->rank < 0 || !same_shape(&instance->in[i], out)) continue;
         array.rank = own->rank;
         memcpy(array.shape, own->shape, sizeof array.shape);
         break;
@@ -239,26 +238,26 @@ static Array shaped_as_given(const Exec *e, const Problem *problem, const Array 
 }
 
 static Status execute(Exec *e) {
-    Problem problem;
-    TRY(problem_create(e->op, &e->problem, &problem));
-    problem.own_data = true;
+    Instance instance;
+    TRY(instance_create(e->op, &e->problem, &instance));
+    instance.own_data = true;
     char reason[REASON_MAX];
     const bool cuda = e->choice.entry->backend == BACKEND_CUDA, emulated = cuda && e->emulate;
-    Status status = fill_inputs(e, &problem);
-    if (status == STATUS_OK && contest_refused(&problem, &e->choice, emulated, reason))
-        status = status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    const Session session = {.choice = &e->choice, .problem = &e->problem, .options = &e->options, .emulated = emulated};
+    Status status = fill_inputs(e, &instance);
+    if (status == STATUS_OK && session_refused(&instance, &session, reason)) status = status_fail(STATUS_UNSUPPORTED, "%s", reason);
     if (status == STATUS_OK && cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)
         status = status_fail(STATUS_UNSUPPORTED, "no GPU: %s; --emulate runs the kernel on the CPU", reason);
-    if (status == STATUS_OK) status = ask_worker(e, &problem, emulated);
-    if (status == STATUS_OK && e->check) status = check(e, &problem);
+    if (status == STATUS_OK) status = ask_worker(e, &session, &instance);
+    if (status == STATUS_OK && e->check) status = check(e, &instance);
     for (int k = 0; k < e->out.count && status == STATUS_OK; k++) {
-        const Array array = shaped_as_given(e, &problem, array_find(problem.given, e->op->out_count, e->out.names[k]));
+        const Array array = shaped_as_given(e, &instance, array_find(instance.given, e->op->out_count, e->out.names[k]));
         char shape[128];
         status = npy_write(e->out.values[k], &array);
         if (status == STATUS_OK && !columns_own(&e->columns, e->out.values[k]))
             printf("%s: %s%s\n", e->out.values[k], array_describe(&array, shape, sizeof shape), emulated ? " (emulated)" : "");
     }
-    problem_destroy(&problem);
+    instance_destroy(&instance);
     return status == STATUS_OK ? columns_write(&e->columns) : status;
 }
 

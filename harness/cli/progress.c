@@ -1,22 +1,14 @@
 #include "cli/progress.h"
 
+#include "base/jsontext.h"
+#include "cli/terminal.h"
+
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
-#include <sys/ioctl.h>
 #include <unistd.h>
 
 Progress progress_make(void) {
-    Progress progress = {.terminal = isatty(STDERR_FILENO), .width = 100};
-    struct winsize size;
-    if (progress.terminal && ioctl(STDERR_FILENO, TIOCGWINSZ, &size) == 0 && size.ws_col > 20) progress.width = size.ws_col;
-    progress.colour = progress.terminal && !getenv("NO_COLOR");
-    return progress;
-}
-
-static const char *text_of(const json_t *row, const char *key) {
-    const char *text = json_string_value(json_object_get(row, key));
-    return text ? text : "";
+    return (Progress){.terminal = terminal_live(STDERR_FILENO), .colour = terminal_colour(STDERR_FILENO)};
 }
 
 /* Two or three significant digits with a unit that people read: 27.1 ms. */
@@ -86,9 +78,41 @@ void progress_claims(const size_t counts[CLAIM_VERDICT_COUNT]) {
     printf("\n");
 }
 
-/* The line at the bottom of a terminal, never wider than it, for else it could not be wiped out. */
+/* Where to cut a text so that it takes at most so many columns: of UTF-8, a byte that goes on takes none. */
+static int fitting_bytes(const char *text, int columns) {
+    int used = 0;
+    const char *at = text;
+    for (; *at; at++) {
+        const bool begins = ((unsigned char)*at & 0xc0) != 0x80;
+        if (begins && used == columns) break;
+        used += begins;
+    }
+    return (int)(at - text);
+}
+
+/* With blanks where escape sequences are not wanted. */
+void progress_wipe(Progress *progress) {
+    if (progress->shown == 0) return;
+    if (progress->colour)
+        fprintf(stderr, "\r\033[K");
+    else
+        fprintf(stderr, "\r%*s\r", progress->shown, "");
+    progress->shown = 0;
+    fflush(stderr);
+}
+
+/* Never wider than the terminal, for else it could not be wiped. */
+static void show(Progress *progress, const char *line) {
+    progress_wipe(progress);
+    const int columns = terminal_width(STDERR_FILENO) - 1, bytes = fitting_bytes(line, columns);
+    fprintf(stderr, "%.*s", bytes, line);
+    fflush(stderr);
+    progress->shown = bytes; /* at least its columns */
+    if (progress->shown > columns) progress->shown = columns;
+}
+
 void progress_begin(void *context, const RunEvent *event) {
-    const Progress *progress = context;
+    Progress *progress = context;
     char line[400], eta[32], left[64] = "";
     if (!progress->terminal) return;
     if (strcmp(text_of(event->row, "kind"), "ceilings") == 0) {
@@ -98,32 +122,48 @@ void progress_begin(void *context, const RunEvent *event) {
         if (event->eta_seconds > 0) snprintf(left, sizeof left, ", about %s left", eta);
         snprintf(line, sizeof line, "case %zu of %zu%s: %s", event->index, event->total, left, text_of(event->row, "spec"));
     }
-    fprintf(stderr, "\r\033[K%.*s", progress->width - 1, line);
-    fflush(stderr);
+    show(progress, line);
+}
+
+/* One line. On a terminal it does not wrap: the case is left out where it does not fit. Failures and errors are told in full. */
+static void print_row(const Progress *progress, const RunEvent *event) {
+    const char *verdict = text_of(event->row, "verdict"), *place = text_of(event->row, "case");
+    char before[64], what[400], line[3000];
+    outcome(event->row, what);
+    const int used = snprintf(line, sizeof line, "%-44s %s", text_of(event->row, "spec"), what);
+    if (used > 0 && (size_t)used < sizeof line) snprintf(line + used, sizeof line - (size_t)used, " | %s", place);
+    if (progress->terminal && strcmp(verdict, "pass") == 0) {
+        const int begin = snprintf(before, sizeof before, "%4zu/%zu %-5s ", event->index, event->total, verdict),
+                  columns = terminal_width(STDERR_FILENO) - begin;
+        if (line[fitting_bytes(line, columns > 0 ? columns : 0)] != '\0') line[used] = '\0';
+        line[fitting_bytes(line, columns > 0 ? columns : 0)] = '\0';
+    }
+    fprintf(stderr, "%4zu/%zu %s%-5s%s %s\n", event->index, event->total, colour_of(progress, verdict), verdict,
+            progress->colour ? "\033[0m" : "", line);
 }
 
 void progress_event(void *context, const RunEvent *event) {
-    const Progress *progress = context;
-    if (progress->terminal) fprintf(stderr, "\r\033[K");
-    if (strcmp(text_of(event->row, "kind"), "claim") == 0) {
+    Progress *progress = context;
+    progress_wipe(progress);
+    if (strcmp(text_of(event->row, "kind"), "claim") == 0)
         progress_claim(stderr, event->row);
-        return;
-    }
-    const char *verdict = text_of(event->row, "verdict");
-    char what[400];
-    outcome(event->row, what);
-    fprintf(stderr, "%4zu/%zu %s%-5s%s %-44s %s | %s\n", event->index, event->total, colour_of(progress, verdict), verdict,
-            progress->colour ? "\033[0m" : "", text_of(event->row, "spec"), what, text_of(event->row, "case"));
+    else if (event->refused && !progress->verbose)
+        progress->refused++;
+    else
+        print_row(progress, event);
 }
 
 void progress_notice(void *context, const char *text) {
-    const Progress *progress = context;
-    fprintf(stderr, "%srungs: %s\n", progress->terminal ? "\r\033[K" : "", text);
+    progress_wipe(context);
+    fprintf(stderr, "rungs: %s\n", text);
 }
 
-void progress_summary(const RunSummary *s, const char *out, const char *go_on) {
+void progress_summary(const Progress *progress, const RunSummary *s, const char *out, const char *go_on) {
     printf("%zu rows: %zu passed, %zu failed, %zu errors, %zu skipped; %zu timed\n", s->passed + s->failed + s->errors + s->skipped,
            s->passed, s->failed, s->errors, s->skipped, s->timed);
+    if (progress->refused > 0)
+        printf("%zu of them %s not apply here; --verbose lists %s with the reason\n", progress->refused,
+               progress->refused == 1 ? "does" : "do", progress->refused == 1 ? "it" : "them");
     if (s->emulated > 0) printf("CUDA rows verified in the emulator and not timed: %zu\n", s->emulated);
     if (!s->has_gpu) printf("no GPU was used: %s\n", s->no_gpu_reason);
     if (s->repeated > 0) printf("emulated cases that several sizes shrink to, run once: %zu rows saved\n", s->repeated);

@@ -2,13 +2,15 @@
 #ifndef RUNGS_CLI_PROGRESS_H
 #define RUNGS_CLI_PROGRESS_H
 
-#include "run.h"
+#include "pipeline/run.h"
 
 #include <stdio.h>
 
 typedef struct Progress {
     bool terminal, colour;
-    int width;
+    bool verbose;   /* a line for each variant that does not apply, too */
+    int shown;      /* columns of the line at the bottom of the terminal */
+    size_t refused; /* variants that did not apply and had no line */
 } Progress;
 
 Progress progress_make(void);
@@ -17,7 +19,9 @@ void progress_begin(void *context, const RunEvent *event);
 void progress_event(void *context, const RunEvent *event);
 void progress_notice(void *context, const char *text);
 /* The closing lines: counts, what was emulated, what the budget left and how to go on (options of the same command). */
-void progress_summary(const RunSummary *summary, const char *out, const char *go_on);
+void progress_summary(const Progress *progress, const RunSummary *summary, const char *out, const char *go_on);
+/* Wipes the line at the bottom of the terminal, if there is one. */
+void progress_wipe(Progress *progress);
 /* One judged claim as a line, and how many have each verdict (nothing if there are none). */
 void progress_claim(FILE *stream, const json_t *claim);
 void progress_claims(const size_t counts[CLAIM_VERDICT_COUNT]);

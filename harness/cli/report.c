@@ -9,6 +9,7 @@
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static int make_page(const char *module, const char *const *files, const char *markdown, const char *figures) {
@@ -57,30 +58,68 @@ int report_make(const char *const *files, const char *folder) {
     return make_report(files, markdown, figures);
 }
 
+/* Where a page and its figures go. They land in the checkout only where they are told to. */
+typedef struct Place {
+    const char *page, *figures; /* as given; NULL: not */
+    bool committed;
+    char page_text[700], figures_text[700];
+} Place;
+
+static int choose_place(Place *place, bool history) {
+    if (place->committed && (place->page || place->figures || history))
+        return cli_usage("report", "--committed says where everything goes: without --out, --figures and --history");
+    if (place->committed) {
+        place->page = RUNGS_SOURCE_DIR "/REPORT.md", place->figures = RUNGS_SOURCE_DIR "/docs/figures";
+        return EXIT_GOOD;
+    }
+    if (!place->page) {
+        snprintf(place->page_text, sizeof place->page_text, "%s/%s", RUNGS_BINARY_DIR,
+                 history ? "history/HISTORY.md" : "report/REPORT.md");
+        place->page = place->page_text;
+    }
+    if (!place->figures) { /* beside the page */
+        const char *slash = strrchr(place->page, '/');
+        const int folder = slash ? (int)(slash - place->page) + 1 : 0;
+        if (snprintf(place->figures_text, sizeof place->figures_text, "%.*sfigures", folder, place->page) >=
+            (int)sizeof place->figures_text)
+            return cli_usage("report", "--out: too long a path");
+        place->figures = place->figures_text;
+    }
+    return EXIT_GOOD;
+}
+
+static int report_files(char **words, int count, const Place *place) {
+    glob_t committed = {0};
+    int code = EXIT_GOOD;
+    if (count == 0 && glob(RUNGS_SOURCE_DIR "/results/*.jsonl", 0, NULL, &committed) != 0)
+        code = cli_usage("report", "results/ holds no .jsonl yet; name the files to report on");
+    else
+        code = make_report((const char *const *)(count ? words : committed.gl_pathv), place->page, place->figures);
+    globfree(&committed);
+    return code;
+}
+
 int command_report(int argc, char **argv) {
-    const char *history = NULL, *markdown = NULL, *figures = RUNGS_SOURCE_DIR "/docs/figures";
+    const char *history = NULL;
+    Place place = {0};
     const CliOption OPTIONS[] = {
-        {"out", "FILE", CLI_TEXT, &markdown, "the page (default: REPORT.md, or HISTORY.md, of this checkout)", NULL},
-        {"figures", "FOLDER", CLI_TEXT, &figures, "where figures go (default: docs/figures)", NULL},
+        {"out", "FILE", CLI_TEXT, &place.page, "the page (default: report/REPORT.md, or history/HISTORY.md, in the build folder)",
+         NULL},
+        {"figures", "FOLDER", CLI_TEXT, &place.figures, "where figures go (default: figures/ beside the page)", NULL},
+        {"committed", NULL, CLI_FLAG, &place.committed, "write REPORT.md and docs/figures of this checkout, to be committed", NULL},
         {"history", "FOLDER", CLI_TEXT, &history, "instead: each case over the commits of this folder's .jsonl files", NULL},
         {0},
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);
-    glob_t committed = {0};
     int count = 0;
     int code = words ? cli_parse("report", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    if (code == 0) code = choose_place(&place, history != NULL);
     if (code == 0 && history) {
         words[count++] = (char *)history; /* as one more place of rows; argv[0] left room for it */
-        code = make_page("analysis.history", (const char *const *)words, markdown ? markdown : RUNGS_SOURCE_DIR "/HISTORY.md",
-                         figures);
+        code = make_page("analysis.history", (const char *const *)words, place.page, place.figures);
     } else if (code == 0) {
-        if (count == 0 && glob(RUNGS_SOURCE_DIR "/results/*.jsonl", 0, NULL, &committed) != 0)
-            code = cli_usage("report", "results/ holds no .jsonl yet; name the files to report on");
-        else
-            code = make_report((const char *const *)(count ? words : committed.gl_pathv),
-                               markdown ? markdown : RUNGS_SOURCE_DIR "/REPORT.md", figures);
+        code = report_files(words, count, &place);
     }
-    globfree(&committed);
     free(words);
     return code == CLI_HELPED ? EXIT_GOOD : code;
 }

@@ -1,5 +1,10 @@
 /* rungs run and rungs reproduce. */
+#include "base/interrupt.h"
+#include "cli/ab_process.h"
+#include "cli/cases.h"
 #include "cli/commands.h"
+#include "cli/interrupt.h"
+#include "cli/keep.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
@@ -39,12 +44,6 @@ typedef struct RunArguments {
     bool quick, full, emulate;
 } RunArguments;
 
-/* A word is a case if it holds a blank or an '=', else a scenario: a path, or a name or folder below scenarios/. */
-static Status add_word(Plan *plan, const char *word) {
-    if (strpbrk(word, " =")) return plan_add_case(plan, word, NULL);
-    return plan_add_named(plan, RUNGS_SOURCE_DIR "/scenarios", word);
-}
-
 static void default_out(char *path, size_t size, const char *stem) {
     mkdir(RUNGS_BINARY_DIR "/results", 0777);
     char date[32];
@@ -56,9 +55,10 @@ static void default_out(char *path, size_t size, const char *stem) {
              (int)getpid()); /* two may start in one second */
 }
 
-static int finish(Status status, const RunSummary *summary, const char *out, const char *go_on) {
+static int finish(Status status, Progress *progress, const RunSummary *summary, const char *out, const char *go_on) {
+    if (interrupt_pending()) return interrupt_end(progress, summary);
     if (status != STATUS_OK) return cli_fail(status);
-    progress_summary(summary, out, go_on);
+    progress_summary(progress, summary, out, go_on);
     if (summary->failed + summary->errors > 0) return EXIT_CHECK;
     if (summary->passed + summary->resumed == 0) return EXIT_NOTHING;
     return EXIT_GOOD;
@@ -86,6 +86,7 @@ int command_run(int argc, char **argv) {
         {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify, take no times", NULL},
         {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the limits of the machine first", NULL},
         {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "count no launches and bytes (nor with --no-ceilings)", NULL},
+        {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too", NULL},
         {"timeline", "FILE", CLI_TEXT, &a.options.timeline,
          "trace one call of each CUDA variant into a new file (JSON, see docs/METHOD.md)", NULL},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
@@ -114,18 +115,18 @@ int command_run(int argc, char **argv) {
     a.options.argc = argc, a.options.argv = argv;
     Plan plan = {0};
     RunSummary summary = {0};
-    Status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) status = add_word(&plan, words[i]);
+    Status status = cases_plan(&plan, "rungs run", words, count);
     if (status == STATUS_OK && a.options.timeline) unlink(a.options.timeline); /* calls are added to it one by one */
     if (status == STATUS_OK && a.variants) status = status_prefix(plan_filter(&plan, a.variants), "--variants: ");
     if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
+    if (status == STATUS_OK) status = interrupt_catch(argv, a.options.out, a.options.out == out);
     if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
     if (status == STATUS_OK && a.options.timeline && access(a.options.timeline, F_OK) != 0)
         progress_notice(&progress,
                         "no timeline was written: no CUDA variant passed on a GPU, or counts_reason of its row says why");
     char go_on[700];
     snprintf(go_on, sizeof go_on, "--resume --out %s", a.options.out);
-    code = finish(status, &summary, a.options.out, go_on);
+    code = finish(status, &progress, &summary, a.options.out, go_on);
     plan_free(&plan);
     free(words);
     return code;
@@ -143,6 +144,7 @@ int command_reproduce(int argc, char **argv) {
          NULL},
         {"device", "N", CLI_COUNT, &options.device, "CUDA device", NULL},
         {"resume", NULL, CLI_FLAG, &options.resume, "go on where the last reproduce stopped", NULL},
+        {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too", NULL},
         {"out", "FOLDER", CLI_TEXT, &folder, "where rows, figures and REPORT.md go (default: reproduce/ in the build folder)",
          NULL},
         {0},
@@ -154,25 +156,26 @@ int command_reproduce(int argc, char **argv) {
         free(words);
         return code == CLI_HELPED ? EXIT_GOOD : code;
     }
-    char rows[700];
+    char rows[700], kept[700] = "";
     snprintf(rows, sizeof rows, "%s/rows.jsonl", folder);
     options.out = rows, options.argc = argc, options.argv = argv;
     options.begin = progress_begin, options.report = progress_event, options.notice = progress_notice, options.context = &progress;
     Plan plan = {0};
     RunSummary summary = {0};
-    Status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) status = add_word(&plan, words[i]);
-    if (count == 0) status = add_word(&plan, "published");
-    if (status == STATUS_OK) { /* not before the words are known to be right: an earlier result is lost by this */
-        mkdir(folder, 0777);
-        if (!options.resume) unlink(rows);
-    }
+    Status status = cases_plan(&plan, "rungs reproduce", words, count);
+    if (count == 0) status = plan_add_named(&plan, RUNGS_SOURCE_DIR "/scenarios", "published");
+    /* Not before the words are known to be right. */
+    if (status == STATUS_OK) status = ab_process_folder(folder);
+    if (status == STATUS_OK && !options.resume) status = keep_earlier(folder, kept, sizeof kept);
+    if (*kept) fprintf(stderr, "rungs: the earlier rows, report and figures are kept in %s\n", kept);
+    if (status == STATUS_OK) status = interrupt_catch(argv, rows, false);
     if (status == STATUS_OK) status = run_plan(&plan, &options, &summary);
     plan_free(&plan);
     free(words);
-    code = finish(status, &summary, rows, "--resume");
-    if (status != STATUS_OK) return code;
+    code = finish(status, &progress, &summary, rows, "--resume");
+    if (status != STATUS_OK || interrupt_pending()) return code;
     const int reported = report_make((const char *const[]){rows, NULL}, folder);
+    if (interrupt_pending()) return interrupt_end(&progress, &summary);
     /* A variant that fails where a claim's own hazard says it must is a finding, not a failure of reproduce. */
     return reported != EXIT_GOOD ? reported : summary.errors > 0 ? EXIT_CHECK : code == EXIT_CHECK ? EXIT_GOOD : code;
 }

@@ -2,6 +2,7 @@
 #include "device/child.h"
 
 #include "base/clock.h"
+#include "base/interrupt.h"
 #include "base/text.h"
 
 #include <errno.h>
@@ -207,6 +208,10 @@ static Status read_line(Child *child, double deadline, double timeout, json_t **
             *reply = NULL;
             kill_group(child);
             return with_log(child, STATUS_INTERNAL, "answered something that is not a JSON object");
+        }
+        if (interrupt_pending()) {
+            kill_group(child);
+            return interrupt_check();
         }
         TRY(check_limits(child, deadline, timeout));
         struct pollfd wait_for = {.fd = child->replies, .events = POLLIN};

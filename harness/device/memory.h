@@ -22,7 +22,7 @@ typedef struct Buffer {
  * at the byte after the last element. */
 Status buffer_create(const Device *device, const Array *shape, Buffer *out);
 void buffer_destroy(Buffer *buffer);
-/* Fills the payload with bytes 0xA5 .. so that floats are an improbable finite value that no truth has: see base/poison.h. */
+/* Fills the payload with bytes 0xA5 .. so that floats are an improbable finite value that no reference has: see base/poison.h. */
 Status buffer_poison(Buffer *buffer);
 Status buffer_upload(Buffer *buffer, const void *host);
 Status buffer_download(const Buffer *buffer, void *host);

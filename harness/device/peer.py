@@ -4,7 +4,7 @@ It has a dictionary VARIANT, a plain literal that the build reads without import
 
     VARIANT = {"summary": ..., "origin": ..., "framework": "pandas",
                "needs_gpu": True,         # optional
-               "clock": "torch",          # how to time it: a name of peer_clocks.CLOCKS; default "cpu"
+               "clock": "torch",          # on whose stream it is timed: a name of peer_libraries.LIBRARIES; default "cpu"
                "tunables": [{"name", "summary", "kind", "default", "min", "max"}],  # optional
                "bound": "textbook",       # optional: a looser bound of the op
                "outputs": ["mean"]}       # optional: gives only these of the op's outputs; the others are not judged

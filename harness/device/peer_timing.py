@@ -1,49 +1,69 @@
-"""peer_timing.py - samples of a peer's run() in the modes cold, hot and graph by the library's own events on a GPU (peer_clocks.py), enqueue and
-complete by the host's clock."""
-import time
+"""peer_timing.py - samples of a peer's run(), taken by the code that times our own variants: harness/measure, which the build also makes a shared
+library (librungs_measure.so), called through ctypes on the library's own stream. JAX hands out no stream: peer_libraries.py times it."""
+import ctypes
 
-from peer_clocks import CLOCKS
+from peer_libraries import LIBRARIES
 
-LONGEST_STALL = 0.02      # seconds
-SHORTEST_HOT_SAMPLE = 2e-4  # seconds: shorter calls are timed several at once
-MOST_HOT_CALLS = 64
-LONG_CALL = 0.05  # seconds: nothing is gained by hiding the host's microseconds from it
+CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
+FAILED = 7  # STATUS_INTERNAL; what went wrong is the exception
 
 
-def one_sample(clock, run, cold, stall, calls):
-    if cold:
-        clock.flush()
-    clock.stall(stall)
-    begin = clock.mark()
-    for _ in range(calls):
-        kept = run()
-    end = clock.end(kept)
-    clock.wait()
-    del kept
-    return clock.seconds(begin, end) / calls
+# As in measure/measure.h.
+class MeasuredWork(ctypes.Structure):
+    _fields_ = [("run", CALL), ("context", ctypes.c_void_p), ("after", ctypes.c_void_p)]
 
 
-def host_seconds(clock, run, done=False):
-    """One call, until it returns or until it is done."""
-    clock.wait()
-    begin = time.perf_counter()
-    kept = run()
-    if done:
-        clock.finish(kept)
-    seconds = time.perf_counter() - begin
-    clock.end(kept)
-    clock.wait()
-    del kept
-    return seconds
+class MeasureLimits(ctypes.Structure):
+    _fields_ = [("min_samples", ctypes.c_size_t), ("max_samples", ctypes.c_size_t), ("seconds", ctypes.c_double)]
 
 
-def collect(take, limits):
-    samples, begin = [], time.perf_counter()
-    while len(samples) < limits["max_samples"]:
-        if len(samples) >= limits["min_samples"] and time.perf_counter() - begin >= limits["seconds"]:
-            break
-        samples.append(take())
-    return samples
+class Samples(ctypes.Structure):
+    _fields_ = [("seconds", ctypes.POINTER(ctypes.c_double)), ("sm_mhz", ctypes.POINTER(ctypes.c_double)), ("count", ctypes.c_size_t),
+                ("calls_per_sample", ctypes.c_size_t), ("clock", ctypes.c_char_p), ("why_none", ctypes.c_char * 256)]
+
+
+class Engine:
+    """path: librungs_measure.so."""
+
+    def __init__(self, path):
+        self.c = ctypes.CDLL(path)
+        self.c.measure_mode_name.restype = self.c.status_message.restype = ctypes.c_char_p
+        self.c.measure_gpu.argtypes = [ctypes.c_int, ctypes.POINTER(MeasuredWork), ctypes.c_void_p, ctypes.POINTER(MeasureLimits), ctypes.POINTER(Samples)]
+        self.c.measure_cpu.argtypes = [ctypes.c_int, ctypes.POINTER(MeasuredWork), ctypes.POINTER(MeasureLimits), ctypes.POINTER(Samples)]
+        self.c.samples_free.argtypes = [ctypes.POINTER(Samples)]
+        self.modes = {self.c.measure_mode_name(mode).decode(): mode for mode in range(self.c.measure_mode_count())}
+
+    def time(self, mode, run, library, limits):
+        """One mode as the protocol's reply has it. What run() raises is raised here."""
+        raised, kept = [], [None]
+
+        def call(_):
+            try:
+                kept[0] = run()  # the result of the call before is released: its memory serves the next one
+                return 0
+            except BaseException as error:  # it must not cross the C code
+                raised.append(error)
+                return FAILED
+
+        work, out = MeasuredWork(CALL(call), None, None), Samples()
+        bounds = MeasureLimits(limits["min_samples"], limits["max_samples"], limits["seconds"])
+        number = self.modes[mode]
+        status = (self.c.measure_gpu(number, work, library.stream(), bounds, out) if library.on_gpu else self.c.measure_cpu(number, work, bounds, out))
+        if raised:
+            raise raised[0]
+        if status:
+            raise RuntimeError(self.c.status_message().decode())
+        try:
+            return as_reply(out)
+        finally:
+            self.c.samples_free(out)
+
+
+def as_reply(samples):
+    count = samples.count
+    clocks = [mhz if mhz == mhz else None for mhz in samples.sm_mhz[:count]] if samples.sm_mhz else None
+    return {"samples": samples.seconds[:count] if count else [], "sm_mhz": clocks, "calls_per_sample": samples.calls_per_sample,
+            "clock": samples.clock.decode(), "why_none": None if count else samples.why_none.decode()}
 
 
 def nothing(why):
@@ -74,19 +94,19 @@ def alike(given, expected):
     return bool(numpy.allclose(given, expected, rtol=0, atol=half_the_digits * float(finite.max(initial=0)), equal_nan=True))
 
 
-def captured(clock, run, fetch):
-    """(replay, None), or (None, why not). Capture sees one stream: what a library launches elsewhere runs once, while capturing, and is in no
-    replay, which would then be timed without it. So a replay is held to what the call gives, once that is overwritten where it leaves it."""
+def captured(library, run, fetch):
+    """(replay, None), or (None, why not). Capture sees one stream: what a library launches on another runs once, while capturing, and is in no
+    replay, which would then be timed without it. So the result of a replay, from poisoned memory, is compared with that of a call."""
     try:
-        replay, kept = clock.graph(run)
+        replay, kept = library.graph(run)
         if replay is None:
             return None, kept
         expected = fetch(run())
-        clock.wait()
+        library.wait()
         for array in arrays_in(kept):
-            clock.spoil(array)
+            library.poison(array)
         replay()
-        clock.wait()
+        library.wait()
         given = fetch(kept)
     except Exception as error:  # whatever the library raises, it means that this call cannot be captured
         return None, f"could not be captured into a CUDA graph: {type(error).__name__}: {error}"[:240]
@@ -96,36 +116,17 @@ def captured(clock, run, fetch):
     return lambda: (replay(), kept), None
 
 
-def time_mode(mode, clock, run, limits, long_call, fetch=None):
-    calls, stall = 1, 0
-    if mode in ("enqueue", "complete"):
-        if not clock.enqueues:
-            return nothing("a call on the CPU is done when it returns: see hot")
-        samples, name = collect(lambda: host_seconds(clock, run, mode == "complete"), limits), "steady clock"
-    else:
-        if mode == "graph":
-            run, why = captured(clock, run, fetch)
-            if why:
-                return nothing(why)
-        # The stall covers what the host needs to queue the calls; without it short kernels would show the host's time.
-        if clock.enqueues and not long_call:
-            stall = min(LONGEST_STALL, 2 * host_seconds(clock, run))
-        if mode != "cold" and not long_call:
-            pilot = one_sample(clock, run, False, stall, 1)
-            calls = max(1, min(MOST_HOT_CALLS, int(SHORTEST_HOT_SAMPLE / max(pilot, 1e-9))))
-            stall = min(LONGEST_STALL, stall * calls)
-        samples, name = collect(lambda: one_sample(clock, run, mode == "cold", stall, calls), limits), clock.name
-    return {"samples": samples, "sm_mhz": None, "calls_per_sample": calls, "clock": name, "why_none": None}
-
-
-def time_modes(clock_name, run, command, fetch):
-    """fetch(kept) -> the result of a call as NumPy arrays by name."""
-    clock = CLOCKS[clock_name]()
-    # Calls before may have compiled and loaded modules; so may this one, unless it is short.
-    long_call = all(host_seconds(clock, run, done=True) > LONG_CALL for _ in range(2))
-    clock.flush()  # the first one allocates and compiles
-    clock.stall(1e-5)
-    clock.wait()
-    limits = {"min_samples": command.get("min_samples", 9), "max_samples": command.get("max_samples", 101),
-              "seconds": command.get("seconds", 2.0)}
-    return {mode: time_mode(mode, clock, run, limits, long_call, fetch) for mode in command["modes"]}
+def time_modes(engine, name, run, command, fetch):
+    """name: of peer_libraries.LIBRARIES. fetch(kept) -> the result of a call as NumPy arrays by name."""
+    library = LIBRARIES[name]()
+    limits = {"min_samples": command.get("min_samples", 9), "max_samples": command.get("max_samples", 101), "seconds": command.get("seconds", 2.0)}
+    timing = {}
+    for mode in command["modes"]:
+        if library.times_itself:
+            timing[mode] = library.time(mode, run, limits)
+        elif mode == "graph" and library.captures:
+            replay, why = captured(library, run, fetch)
+            timing[mode] = nothing(why) if why else engine.time("hot", replay, library, limits)
+        else:
+            timing[mode] = engine.time(mode, run, library, limits)
+    return timing

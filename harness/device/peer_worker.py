@@ -1,6 +1,6 @@
 """peer_worker.py - the worker for peers: docs/PROTOCOL.md, spoken over two inherited descriptors. One peer, one case, one process.
 
-    python peer_worker.py --commands FD --replies FD [--impls DIR]
+    python peer_worker.py --commands FD --replies FD [--measure librungs_measure.so] [--impls DIR]
 """
 import argparse
 import importlib.util
@@ -23,8 +23,8 @@ class Failure(Exception):
 
 
 class Worker:
-    def __init__(self, impls):
-        self.impls = impls
+    def __init__(self, impls, measure):
+        self.impls, self.measure = impls, measure
         self.peer = self.state = None
         self.inputs, self.outputs = {}, {}
         self.sized_by_data = False
@@ -77,8 +77,8 @@ class Worker:
         import peer_timing
 
         self.peer.load(self.state, self.inputs)
-        clock = self.peer.VARIANT.get("clock", "cpu")
-        return {"ok": True, "timing": peer_timing.time_modes(clock, lambda: self.peer.run(self.state), command, self.fetched)}
+        clock, engine = self.peer.VARIANT.get("clock", "cpu"), peer_timing.Engine(self.measure)
+        return {"ok": True, "timing": peer_timing.time_modes(engine, clock, lambda: self.peer.run(self.state), command, self.fetched)}
 
     def fetched(self, outputs):
         """What a call gave, in arrays of its own: the shared ones are judged after a run."""
@@ -175,11 +175,12 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--commands", type=int, required=True)
     parser.add_argument("--replies", type=int, required=True)
+    parser.add_argument("--measure")
     parser.add_argument("--impls", type=pathlib.Path, default=ROOT / "impls")
     args = parser.parse_args()
     for descriptor in (args.commands, args.replies):
         os.set_inheritable(descriptor, False)  # what a library starts must not hold the pipes open
-    worker = Worker(args.impls)
+    worker = Worker(args.impls, args.measure)
     with os.fdopen(args.commands, encoding="utf-8") as commands, os.fdopen(args.replies, "w", encoding="utf-8") as replies:
         for line in commands:
             command = json.loads(line)

@@ -15,6 +15,7 @@ typedef struct Ceiling {
     const char *unit;   /* "B/s", "flop/s", "s" */
     const char *method; /* one line: how */
     double value;       /* median-based: best configuration for rates, median for times */
+    double again;       /* the lower of two measurements, if it was measured twice (value: the higher); else 0 */
     double low, high;   /* quartiles of the samples of that configuration */
     size_t bytes;       /* working set per pass, where it applies */
 } Ceiling;

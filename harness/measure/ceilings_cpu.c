@@ -4,6 +4,7 @@
 #include "measure/ceiling_pick.h"
 
 #include <omp.h>
+#include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
@@ -178,6 +179,17 @@ static Status open_arrays(Arrays *arrays, size_t bytes) {
 
 #define COUNT_OF(table) ((int)(sizeof(table) / sizeof *(table)))
 
+static Status measure_again(const CeilingTask *task, Ceiling *ceiling) {
+    Ceiling second, first = *ceiling;
+    TRY(ceiling_pick(task, &second));
+    const bool higher = second.value > first.value;
+    *ceiling = higher ? second : first;
+    ceiling->again = higher ? first.value : second.value;
+    return STATUS_OK;
+}
+
+enum { TASK_COPY = 0, TASK_FMA_F64 = 4 }; /* in the table of measure_all */
+
 static Status measure_all(Arrays *arrays, Ceiling *out, int *count) {
     const CeilingTrial copies[] = {{"OpenMP, memcpy", {run_copy_library, arrays, NULL}},
                                    {"OpenMP, ordinary stores", {run_copy_plain, arrays, NULL}},
@@ -198,15 +210,18 @@ static Status measure_all(Arrays *arrays, Ceiling *out, int *count) {
     const size_t bytes = arrays->count * sizeof(double);
     const double steps = 2.0 * FMA_CHAINS * FMA_STEPS * omp_get_max_threads();
     const CeilingTask tasks[] = {
-        {"copy", "B/s", 2 * (double)bytes, 2 * bytes, time_hot, NULL, copies, COUNT_OF(copies)},
+        [TASK_COPY] = {"copy", "B/s", 2 * (double)bytes, 2 * bytes, time_hot, NULL, copies, COUNT_OF(copies)},
         {"read", "B/s", (double)bytes, bytes, time_hot, NULL, reads, COUNT_OF(reads)},
         {"write", "B/s", (double)bytes, bytes, time_hot, NULL, writes, COUNT_OF(writes)},
         {"fma_f32", "flop/s", LANES_F32 * steps, 0, time_hot, NULL, f32, COUNT_OF(f32)},
-        {"fma_f64", "flop/s", LANES * steps, 0, time_hot, NULL, f64, COUNT_OF(f64)},
+        [TASK_FMA_F64] = {"fma_f64", "flop/s", LANES * steps, 0, time_hot, NULL, f64, COUNT_OF(f64)},
         {"empty_launch", "s", 0, 0, time_single, NULL, nothing, COUNT_OF(nothing)},
     };
     for (int i = 0; i < COUNT_OF(tasks); i++, (*count)++) TRY(ceiling_pick(&tasks[i], &out[*count]));
-    return STATUS_OK;
+    /* Once more, after the others: on a machine that other programs use the two differ, and the higher one is nearer to the peak.
+     */
+    TRY(measure_again(&tasks[TASK_COPY], &out[TASK_COPY]));
+    return measure_again(&tasks[TASK_FMA_F64], &out[TASK_FMA_F64]);
 }
 
 Status ceilings_cpu(size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count) {

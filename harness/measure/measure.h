@@ -22,6 +22,7 @@ typedef enum MeasureMode {
 
 /* As in scenarios and rows. */
 const char *measure_mode_name(MeasureMode mode);
+int measure_mode_count(void);
 
 typedef struct MeasuredWork {
     Status (*run)(void *context); /* enqueues (GPU) or does (CPU) the work once */

@@ -18,6 +18,10 @@ const char *measure_mode_name(MeasureMode mode) {
     return mode_name(MODES[mode]);
 }
 
+int measure_mode_count(void) {
+    return MEASURE_MODE_COUNT;
+}
+
 void samples_free(Samples *samples) {
     free(samples->seconds);
     free(samples->sm_mhz);

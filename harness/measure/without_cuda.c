@@ -2,7 +2,7 @@
 #include "measure/ceilings.h"
 #include "measure/counts.h"
 #include "measure/measure.h"
-#include "measure/strays.h"
+#include "measure/wrong_stream.h"
 
 #ifndef RUNGS_WITH_CUDA
 
@@ -18,7 +18,7 @@ Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX],
     return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
 }
 
-Status strays_gpu(Status (*run)(void *), void *context, void *stream, const void *memory, size_t bytes, bool *stray) {
+Status wrong_stream_gpu(Status (*run)(void *), void *context, void *stream, const void *memory, size_t bytes, bool *stray) {
     (void)run, (void)context, (void)stream, (void)memory, (void)bytes;
     *stray = false;
     return status_fail(STATUS_UNSUPPORTED, "built without CUDA");

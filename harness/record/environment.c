@@ -36,6 +36,17 @@ static void add_commit(json_t *environment) {
     free(changes);
 }
 
+static void add_program(json_t *environment) {
+    add_commit(environment);
+    json_object_set_new(environment, "build", facts_build());
+}
+
+json_t *environment_program(void) {
+    json_t *environment = json_object();
+    if (environment) add_program(environment);
+    return environment;
+}
+
 static void add_date_and_run(json_t *environment) {
     const time_t now = time(NULL);
     struct tm utc;
@@ -89,10 +100,10 @@ json_t *environment_json(int argc, char **argv, int device, const json_t *gpu_fa
     json_t *environment = json_pack("{s:s, s:i}", "kind", "environment", "schema", ROW_SCHEMA_VERSION);
     if (!environment) return NULL;
     add_date_and_run(environment);
-    add_commit(environment);
+    add_program(environment);
     add_arguments(environment, argc, argv);
-    json_object_set_new(environment, "build", facts_build());
     json_object_set_new(environment, "cpu", facts_cpu());
+    json_object_set_new(environment, "load_average", facts_load());
     json_t *gpu = facts_gpu(device, gpu_facts, why, sizeof why);
     json_object_set_new(environment, "gpu", gpu);
     json_object_set_new(environment, "gpu_reason", json_is_null(gpu) ? facts_without_folders(why) : json_null());

@@ -4,13 +4,16 @@
 
 #include <jansson.h>
 
-/* commit, dirty, argv, compilers and flags, build type, CPU model, cores, caches, memory, kernel, GPU name and UUID, SM count, L2,
- * memory, driver, runtime, clocks, power cap, ECC, MIG (via nvidia-smi where there is one; null with "why" otherwise), container,
- * relevant variables (OMP_*, CUDA_*), Python and its libraries' versions, date (UTC), "run": a unique id, "id": a hash of what
- * decides comparability. device: the CUDA device that is used, below 0: none. gpu_facts: what only the CUDA runtime knows of it, or
- * NULL; its keys are those of "gpu" ("sm_count", "l2_bytes", "shared_bytes_per_block", "runtime", ...) and fill or replace what
- * nvidia-smi says; its "uuid" also tells nvidia-smi which GPU is meant. RUNGS_COMMIT names the commit of a program built elsewhere
+/* commit, dirty, argv, compilers and flags, build type, CPU model, cores, caches, memory, load average, kernel, GPU name and UUID,
+ * SM count, L2, memory, driver, runtime, clocks, power cap, ECC, MIG (via nvidia-smi where there is one; null with "why"
+ * otherwise), container, relevant variables (OMP_*, CUDA_*), Python and its libraries' versions, date (UTC), "run": a unique id,
+ * "id": a hash of what decides comparability. device: the CUDA device that is used, below 0: none. gpu_facts: what only the CUDA
+ * runtime knows of it, or NULL; its keys are those of "gpu" ("sm_count", "l2_bytes", "shared_bytes_per_block", "runtime", ...) and
+ * fill or replace what nvidia-smi says; its "uuid" also tells nvidia-smi which GPU is meant. RUNGS_COMMIT names the commit of a
+ * program built elsewhere
  * ("-dirty" at its end is understood). New reference; NULL if there is no memory. */
 json_t *environment_json(int argc, char **argv, int device, const json_t *gpu_facts);
+/* Of the program alone: commit, dirty, build. New reference; NULL if there is no memory. */
+json_t *environment_program(void);
 
 #endif

@@ -86,6 +86,11 @@ json_t *facts_cpu(void) {
                      pages > 0 ? json_integer(pages * page) : json_null());
 }
 
+json_t *facts_load(void) {
+    double load;
+    return getloadavg(&load, 1) == 1 ? json_number_or_null(load) : json_null();
+}
+
 json_t *facts_os(void) {
     struct utsname kernel;
     char name[256];

@@ -13,8 +13,8 @@ enum { CHUNKS = 256, RUN = 1024 /* elements between additions to the long sums *
 /* The report of a part, with what cannot be combined from the report alone. */
 typedef struct Part {
     ErrorReport report;
-    size_t violations;                /* comparable elements beyond their tolerance */
-    long double error_sum, truth_sum; /* of squares; long double so that 1e200 squared does not overflow */
+    size_t violations;                    /* comparable elements beyond their tolerance */
+    long double error_sum, reference_sum; /* of squares; long double so that 1e200 squared does not overflow */
 } Part;
 
 static double element(const Array *array, size_t i) {
@@ -57,9 +57,9 @@ static double ratio_of(double err, double tolerance) {
 }
 
 /* Quotients are only formed where a product says that they exceed the largest so far: divisions would be most of the time. */
-static void compare_finite(Part *part, size_t i, double actual, double truth, double tolerance, double ulp) {
+static void compare_finite(Part *part, size_t i, double actual, double reference, double tolerance, double ulp) {
     ErrorReport *r = &part->report;
-    const double err = fabs(actual - truth), size = fabs(truth);
+    const double err = fabs(actual - reference), size = fabs(reference);
     const bool good = err <= tolerance;
     if (!good) part->violations++;
     if (!good || !(err <= r->max_ratio * tolerance)) {
@@ -72,34 +72,34 @@ static void compare_finite(Part *part, size_t i, double actual, double truth, do
     if (err > r->max_ulp * ulp) r->max_ulp = larger(err / ulp, r->max_ulp);
 }
 
-static void compare_element(Part *part, size_t i, double actual, double truth, double tolerance, DType dtype) {
+static void compare_element(Part *part, size_t i, double actual, double reference, double tolerance, DType dtype) {
     ErrorReport *r = &part->report;
-    if (isfinite(truth) && isfinite(actual)) {
-        compare_finite(part, i, actual, truth, tolerance, spacing(truth, dtype));
-    } else if (!(isnan(truth) && isnan(actual)) && truth != actual) {
+    if (isfinite(reference) && isfinite(actual)) {
+        compare_finite(part, i, actual, reference, tolerance, spacing(reference, dtype));
+    } else if (!(isnan(reference) && isnan(actual)) && reference != actual) {
         if (r->incomparable++ == 0) r->first_incomparable = i;
     }
 }
 
-/* Adds the squares of a run's errors and truths: in double, and again in long double if that over- or underflows. */
+/* Adds the squares of a run's errors and references: in double, and again in long double if that over- or underflows. */
 static void add_squares(Part *part, const Array *actual, const double *value, size_t begin, size_t end) {
-    double errors = 0, truths = 0;
-    long double wide_errors = 0, wide_truths = 0;
+    double errors = 0, references = 0;
+    long double wide_errors = 0, wide_references = 0;
     for (size_t i = begin; i < end; i++) {
         const double a = element(actual, i), err = a - value[i];
         if (!isfinite(value[i]) || !isfinite(a) || is_poison(actual, i)) continue;
         errors += err * err;
-        truths += value[i] * value[i];
+        references += value[i] * value[i];
     }
-    const bool good = errors < 0x1p1000 && truths < 0x1p1000 && truths > 0x1p-900 && (errors == 0 || errors > 0x1p-900);
+    const bool good = errors < 0x1p1000 && references < 0x1p1000 && references > 0x1p-900 && (errors == 0 || errors > 0x1p-900);
     for (size_t i = begin; i < end && !good; i++) {
         const double a = element(actual, i);
         if (!isfinite(value[i]) || !isfinite(a) || is_poison(actual, i)) continue;
         wide_errors += ((long double)a - value[i]) * ((long double)a - value[i]);
-        wide_truths += (long double)value[i] * value[i];
+        wide_references += (long double)value[i] * value[i];
     }
     part->error_sum += good ? errors : wide_errors;
-    part->truth_sum += good ? truths : wide_truths;
+    part->reference_sum += good ? references : wide_references;
 }
 
 static void compare_part(const Array *actual, const double *value, const double *tolerance, size_t begin, size_t end, Part *out) {
@@ -131,7 +131,7 @@ static void combine(Part *total, const Part *part) {
     t->unwritten += p->unwritten;
     total->violations += part->violations;
     total->error_sum += part->error_sum;
-    total->truth_sum += part->truth_sum;
+    total->reference_sum += part->reference_sum;
 }
 
 void norms_compare(const Array *actual, const double *value, const double *tolerance, ErrorReport *out) {
@@ -145,7 +145,8 @@ void norms_compare(const Array *actual, const double *value, const double *toler
     for (size_t c = 0; c < CHUNKS; c++) combine(&total, &parts[c]);
 
     ErrorReport *r = &total.report;
-    if (total.error_sum > 0) r->l2_relative = total.truth_sum > 0 ? (double)sqrtl(total.error_sum / total.truth_sum) : INFINITY;
+    if (total.error_sum > 0)
+        r->l2_relative = total.reference_sum > 0 ? (double)sqrtl(total.error_sum / total.reference_sum) : INFINITY;
     if (r->incomparable)
         r->worst = r->first_incomparable;
     else if (r->unwritten)

@@ -1,4 +1,4 @@
-/* norms.h - how far an output is from the truth, and the verdict on it. */
+/* norms.h - how far an output is from the reference, and the verdict on it. */
 #ifndef RUNGS_VERIFY_NORMS_H
 #define RUNGS_VERIFY_NORMS_H
 
@@ -9,15 +9,15 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* Over the comparable elements (truth finite and actual finite) unless said otherwise. */
+/* Over the comparable elements (reference finite and actual finite) unless said otherwise. */
 typedef struct ErrorReport {
     size_t count;        /* elements compared in all */
-    double max_absolute; /* max |actual - truth| */
-    double max_relative; /* max |actual - truth| / |truth|, where truth != 0 */
-    double l2_relative;  /* ||actual - truth|| / ||truth|| */
-    double max_ulp;      /* in units of the output dtype's spacing at the truth */
-    double max_ratio;    /* max |actual - truth| / tolerance (0/0 = 0, x/0 = inf): <= 1 passes */
-    size_t incomparable; /* NaN or inf where the truth has none, or the other way round, or the wrong inf */
+    double max_absolute; /* max |actual - reference| */
+    double max_relative; /* max |actual - reference| / |reference|, where reference != 0 */
+    double l2_relative;  /* ||actual - reference|| / ||reference|| */
+    double max_ulp;      /* in units of the output dtype's spacing at the reference */
+    double max_ratio;    /* max |actual - reference| / tolerance (0/0 = 0, x/0 = inf): <= 1 passes */
+    size_t incomparable; /* NaN or inf where the reference has none, or the other way round, or the wrong inf */
     size_t first_incomparable;
     size_t unwritten; /* elements still poison */
     size_t first_unwritten;

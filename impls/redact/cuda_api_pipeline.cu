@@ -6,7 +6,7 @@
  * Rounding: none; bytes.
  * Limits: a column between two functions can have more bytes than its offsets count, although input and output fit; the function's
  *   name is in the error. Its functions say what is done, not the definition of the op: "public" anywhere in the visibility, words
- * between runs of blanks, names of one word become null. So it is held to the truth `api`.
+ * between runs of blanks, names of one word become null. So it is held to the reference `api`.
  * Origin: Wendt and Kimball, "Mastering String Transformations in RAPIDS libcudf" (2022), the variant of libcudf's public functions. */
 #include "common/strings/concatenate.cuh"
 #include "common/strings/copy_if_else.cuh"

@@ -5,8 +5,8 @@
  * Prints a line per failure and a count. */
 #include "selftest.h"
 
-#include "device/emulator/fault.h"
-#include "device/emulator/settings.h"
+#include "emulator/fault.h"
+#include "emulator/settings.h"
 
 #include <signal.h>
 #include <stdio.h>

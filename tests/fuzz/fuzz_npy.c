@@ -12,8 +12,8 @@
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size);
 
-static void require(int truth) {
-    if (!truth) abort();
+static void require(int reference) {
+    if (!reference) abort();
 }
 
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {

@@ -42,8 +42,8 @@ const VariantEntry REGISTRY_VARIANTS[] = {
 };
 const int REGISTRY_VARIANT_COUNT = 2;
 
-static void require(int truth) {
-    if (!truth) abort();
+static void require(int reference) {
+    if (!reference) abort();
 }
 
 static void require_refused(Status status, const char *begin) {

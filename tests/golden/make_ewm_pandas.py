@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes ewm_pandas.txt: what pandas' ewm gives, element by element, for tests/unit/test_ewm_truth.c.
+"""Writes ewm_pandas.txt: what pandas' ewm gives, element by element, for tests/unit/test_ewm_reference.c.
 
 One case is three lines: parameters of the op `ewm`, the input, the output; numbers as C hexadecimal floats. With --check it writes
 nothing and fails if the pandas installed here no longer gives what the file says."""

@@ -19,6 +19,8 @@ except ImportError as error:
     print(error)
     sys.exit(77)
 
+GPU = subprocess.run(["sh", "-c", "nvidia-smi -L"], capture_output=True).returncode == 0
+
 # A program that takes `run SCENARIO... --out FILE` and appends rows as rungs does; it keeps a diary of its command lines.
 PROGRAM = """#!{python}
 import json, os, pathlib, random, sys
@@ -168,6 +170,19 @@ out = pathlib""", 1))
         self.assertIn("not a rungs?", self.ab(base, shutil.which("false"), "smoke/rolling", code=2).stderr)
         self.assertFalse((self.folder / "diary").exists(), "nothing runs before all is known to be there")
         self.assertIn("is no commit", self.ab("--base", "no-such-ref", "smoke/rolling", code=2).stderr)
+
+    @unittest.skipIf(GPU, "needs a machine without a GPU")
+    def test_nothing_to_time_is_told_first(self):
+        """Before anything runs; rows that do have times are compared all the same."""
+        rungs = os.environ["RUNGS"]
+        words = ("rolling n=1000 window=3", "--repetitions", 9)
+        done = self.ab(rungs, rungs, *words, "--variants", "peer_cupy", code=3)
+        self.assertRegex(done.stderr, r"^rungs ab: nothing would be timed: 1 of 1 rows need a GPU: .+\n$")
+        self.assertEqual(list((self.folder / "out").glob("*.jsonl")), [], "no process ran")
+        done = call("calibrate", *words, "--variants", "peer_cupy")
+        self.assertEqual(done.returncode, 3, done.stderr)
+        self.assertIn("rungs calibrate: nothing would be timed", done.stderr)
+        self.ab(self.program("base"), self.program("new"), *words, "--seed", 1, "--variants", "peer_cupy", code=0)  # no rungs: they may know better
 
     def test_a_build_that_breaks_ends_it(self):
         done = self.ab(self.program("base"), self.program("new", fails=True), "smoke/rolling", "--seed", 1, code=4)
@@ -355,6 +370,16 @@ fi""")
         (self.folder / "changes").write_text(" M impls/op/cuda_a.cu\n M impls/op/cuda_b.cu\n")
         self.assertIn("not committed ( M impls/op/cuda_a.cu, ...) are in neither build", self.commits_compared("--base", "before"))
         self.assertNotIn("warning", self.commits_compared("--base", "before", "--new", self.commits["HEAD"]))
+
+    @unittest.skipIf(GPU, "needs a machine without a GPU")
+    def test_nothing_to_time_is_told_before_the_builds(self):
+        cuda = any(variant["backend"] == "cuda" for variant in json.loads(call("list", "variants", "--json").stdout))
+        for what, options in [("rolling n=1000 window=3", ("--variants", "peer_cupy")), *([("gate/kernels", ())] if cuda else [])]:
+            words = [what if word == "smoke/rolling" else word for word in self.words("--base", "before", *options)]
+            done = subprocess.run(words, capture_output=True, text=True, env=self.variables())
+            self.assertEqual(done.returncode, 3, done.stdout + done.stderr)
+            self.assertIn("nothing would be timed", done.stderr)
+            self.assertFalse((self.folder / "built").exists(), "nothing was built")
 
     def test_a_commit_against_itself_is_told_of(self):
         """Also where somebody commits while the first is being built."""

@@ -227,7 +227,9 @@ class Export(unittest.TestCase):
         bad = self.folder / "bad.jsonl"
         bad.write_text("{oops\n")
         self.assertIn(f"{bad}:1:", self.export("csv", bad, code=2))
-        self.assertIn("invalid choice", self.export("xlsx", GOLDEN, code=2))
+        told = self.export("xlsx", GOLDEN, code=2)
+        self.assertRegex(told, r"^rungs export: unknown format 'xlsx' \(known: google-benchmark, csv, .*\) \(see rungs export --help\)\n$")
+        self.assertIn("did you mean 'markdown'?", self.export("markdwn", GOLDEN, code=2))
         done = call("export", "csv", GOLDEN, "--out", self.folder / "none/out.csv")
         self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
         self.assertIn("none", done.stderr)

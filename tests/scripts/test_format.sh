@@ -21,7 +21,7 @@ if printf 'int  f( void );\n' | "$formatter" --assume-filename=planted.c --dry-r
     exit 1
 fi
 
-mapfile -t files < <(find harness impls reference tests \( -name '*.c' -o -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) | sort)
+mapfile -t files < <(find harness emulator impls reference tests \( -name '*.c' -o -name '*.h' -o -name '*.cc' -o -name '*.cu' -o -name '*.cuh' \) | sort)
 failed=0
 for file in "${files[@]}"; do
     if ! "$formatter" --dry-run -Werror "$file" 2>/dev/null; then

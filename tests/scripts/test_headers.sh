@@ -7,14 +7,14 @@ cd "${RUNGS_SOURCE:?}"
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
 common=(-D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE "-DRUNGS_SOURCE_DIR=\"x\"" "-DRUNGS_BINARY_DIR=\"x\"" "-DRUNGS_BUILD_TYPE=\"x\"" -fopenmp
-    -fsyntax-only -Iharness -Iimpls)
+    -fsyntax-only -Iharness -Iimpls -I.)
 as_c=("${CC:-cc}" -x c -std=c17 -Wall -Wextra -Wconversion -Wshadow -Werror "${common[@]}")
 as_cpp=("${CXX:-c++}" -x c++ -std=c++20 -Wall -Wextra -Wshadow -Werror "${common[@]}")
 # The CUDA toolkit's headers, for the types of its runtime; found as CMake found them.
 cuda=$(sed -n 's/^RUNGS_CUDA_HEADERS:PATH=//p' "${RUNGS_BUILD:-build/release}/CMakeCache.txt" 2>/dev/null || true)
 as_variant=("${as_c[@]}" -march=native) # as CPU variants are compiled
 as_kernel=("${CXX:-c++}" -x c++ -std=c++20 -Wall -Wextra -Wno-unused-function -Wno-missing-field-initializers -Wno-unknown-pragmas -DRUNGS_EMULATED
-    "${common[@]}" -Iharness/device/emulator/include -isystem "${cuda:-/usr/local/cuda/include}")
+    "${common[@]}" -Iemulator/include -isystem "${cuda:-/usr/local/cuda/include}")
 
 passed=0 failed=0 skipped=0
 check() { # HOW HEADER COMMAND...
@@ -32,10 +32,10 @@ check() { # HOW HEADER COMMAND...
 
 # No headers of their own but parts of what includes them: the emulator's cuda.h, text for NVRTC. (Templates end in .inc.)
 declare -A parts=(
-    [harness/device/emulator/cuda_atomic.h]=harness/device/emulator/cuda.h
-    [harness/device/emulator/cuda_launch.h]=harness/device/emulator/cuda.h
-    [harness/device/emulator/cuda_math.h]=harness/device/emulator/cuda.h
-    [harness/device/emulator/cuda_sync.h]=harness/device/emulator/cuda.h
+    [emulator/cuda_atomic.h]=emulator/cuda.h
+    [emulator/cuda_launch.h]=emulator/cuda.h
+    [emulator/cuda_math.h]=emulator/cuda.h
+    [emulator/cuda_sync.h]=emulator/cuda.h
     [impls/common/rolling/apply_kernel.cuh]=impls/common/rolling/apply.c
 )
 is_part() {
@@ -51,7 +51,7 @@ check_all() { # HEADER...
     for header in "$@"; do
         if is_part "$header"; then continue; fi
         case $header in
-        *.cuh | harness/kernel.h | harness/measure/gpu_queue.h | harness/device/emulator/cuda*.h | harness/device/emulator/include/*)
+        *.cuh | harness/kernel.h | harness/measure/gpu_queue.h | emulator/cuda*.h | emulator/include/*)
             if [ -e "${cuda:-/usr/local/cuda/include}/cuda_runtime.h" ]; then
                 check "a kernel header" "$header" "${as_kernel[@]}"
             else
@@ -75,7 +75,7 @@ printf 'size_t incomplete(void);\n' >"$work/harness/planted.h"
     exit 1
 }
 
-mapfile -t headers < <(find harness impls reference \( -name '*.h' -o -name '*.cuh' \) | sort)
+mapfile -t headers < <(find harness emulator impls reference \( -name '*.h' -o -name '*.cuh' \) | sort)
 check_all "${headers[@]}"
 echo "headers: $passed passed, $failed failed, $skipped skipped"
 [ "$failed" = 0 ]

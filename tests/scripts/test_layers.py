@@ -14,8 +14,10 @@ CODE = {".c", ".h", ".cu", ".cuh", ".cc", ".inc"}
 CONTRACTS = ("harness/op.h", "harness/variant.h", "harness/kernel.h")
 # The longest folder that a file lies in decides; what it may include: files, or folders ending in '/'.
 MAY_INCLUDE = {
-    "harness/": ("harness/",),  # run.c, worker.c, main.c, ...: the program, which knows the whole pipeline
+    "harness/": ("harness/",),  # main.c
     "harness/cli/": ("harness/",),
+    "harness/pipeline/": (*(f"harness/{module}/" for module in ("base", "plan", "device", "verify", "measure", "record", "pipeline")), *CONTRACTS),
+    "harness/worker/": (*(f"harness/{module}/" for module in ("base", "plan", "device", "measure", "record", "worker")), *CONTRACTS),
     "harness/base/": ("harness/base/",),
     "harness/plan/": ("harness/base/", *CONTRACTS, "harness/plan/", "harness/verify/families.h"),
     "harness/device/": ("harness/base/", *CONTRACTS, "harness/device/"),
@@ -24,25 +26,26 @@ MAY_INCLUDE = {
     "harness/record/": ("harness/base/", *CONTRACTS, "harness/record/"),
     "impls/": ("harness/variant.h", "harness/kernel.h", "harness/base/", "impls/common/"),
     "reference/": ("harness/op.h", "harness/base/", "reference/"),
+    "emulator/": ("harness/base/", *CONTRACTS, "harness/device/", "emulator/"),
 }
 # Files with rules of their own, and why.
 MAY_ALSO_INCLUDE = {
     "harness/op.h": ("harness/base/",),
     "harness/variant.h": ("harness/base/",),
-    "harness/kernel.h": ("harness/base/", "harness/device/emulator/cuda.h"),
+    "harness/kernel.h": ("harness/base/", "emulator/cuda.h"),
     "harness/base/refuse.c": ("harness/variant.h",),  # variant_refuse(), declared in the contract
-    "harness/device/emulator/main.c": ("harness/worker.h",),  # the main of another program with the same worker
+    "emulator/main.c": ("harness/worker/worker.h",),  # the main of another program with the same worker
 }
-INCLUDE_FOLDERS = ("harness", "impls")
+INCLUDE_FOLDERS = ("harness", "impls", "")
 
 PRINTS = re.compile(r"(?<![\w.>])(printf|puts|putchar|vprintf|fprintf|vfprintf|fputs|perror|exit|_exit|_Exit|quick_exit|abort)\s*\(")
 MAY_PRINT = {
     "harness/main.c": "the program",
     "harness/cli/": "the program's words for people",
-    "harness/worker.c": "started by hand it says how it is meant to be started",
+    "harness/worker/worker.c": "started by hand it says how it is meant to be started",
     "harness/base/params.c": "a parameter that was never declared is a bug of ours: abort",
     "harness/device/child.c": "_exit after a failed exec in the child",
-    "harness/device/emulator/": "a program of its own; a fault ends its process at once",
+    "emulator/": "a program of its own; a fault ends its process at once",
 }
 WRITES = re.compile(r'fopen\s*\([^;]*"[wa]|O_CREAT|\bmkstemp\w*\s*\(|\bcreat\s*\(|fdopen\s*\([^;]*"[wa]')
 MAY_WRITE = {
@@ -51,15 +54,15 @@ MAY_WRITE = {
     "harness/base/usercode.c": "what it hands to the compiler",
     "harness/base/process.c": "what a process printed",
     "harness/cli/lock.c": "an empty file to lock",
-    "harness/cli/narrow.c": "suites of a scenario, for a build that does not know all of it",
-    "harness/truthcache.c": "a cache of truths, not a result",
-    "harness/worker.c": "the pipe of its replies",
+    "harness/cli/ab_subset.c": "suites of a scenario, for a build that does not know all of it",
+    "harness/pipeline/reference_cache.c": "a cache of references, not a result",
+    "harness/worker/worker.c": "the pipe of its replies",
     "harness/device/child.c": "the log of a worker",
     "harness/device/shared.c": "shared memory",
-    "harness/device/emulator/": "a program of its own, for its own process",
+    "emulator/": "a program of its own, for its own process",
 }
 # Python: which of our own modules a module may import. The readers of rows are packages; what is in no package is imported by its name alone.
-SHARED = tuple(f"analysis/{name}.py" for name in ("rows", "select", "format", "statistics", "claim_text", "published"))
+SHARED = tuple(f"analysis/{name}.py" for name in ("rows", "select", "format", "statistics", "claim_text", "published", "arguments"))
 MAY_IMPORT = {"harness/device/": ("harness/device/",), "harness/verify/": ("harness/verify/",), "impls/": ("harness/device/peer.py", "impls/common/"),
               "cmake/": ("cmake/",), "analysis/": SHARED, "plots/": ("plots/", *SHARED),
               "analysis/report/": ("analysis/report/", "plots/", *SHARED), "analysis/history/": ("analysis/history/", "plots/", *SHARED),
@@ -98,14 +101,40 @@ def files(root, folders, endings):
 def resolve(root, includer, name):
     """The repository's file that an #include names, or None."""
     for folder in (pathlib.PurePosixPath(includer).parent.as_posix(), *INCLUDE_FOLDERS):
-        path = os.path.normpath(f"{folder}/{name}")
+        path = os.path.normpath(os.path.join(folder, name))
         if (root / path).is_file():
             return path
     return None
 
 
+def includes_of(root, path, text):
+    """(line, file) of each include that is a file of the repository."""
+    for i, line in enumerate(without_comments(text).splitlines(), 1):
+        match = re.match(r'\s*#\s*include\s*["<]([^">]+)[">]', line)
+        target = match and resolve(root, path, match.group(1))
+        if target:
+            yield i, target
+
+
+def circle_faults(root):
+    """No file includes itself, by whatever way."""
+    graph = {path: [target for _, target in includes_of(root, path, text)] for path, text in files(root, ("harness", "emulator", "impls", "reference"), CODE)}
+    done = set()
+
+    def walk(path, way):
+        if path in way:
+            yield f"{path}: includes itself: {' -> '.join([*way[way.index(path):], path])}"
+        elif path not in done:
+            for target in graph.get(path, []):
+                yield from walk(target, [*way, path])
+            done.add(path)
+
+    for path in graph:
+        yield from walk(path, [])
+
+
 def include_faults(root):
-    for path, text in files(root, ("harness", "impls", "reference"), CODE):
+    for path, text in files(root, ("harness", "emulator", "impls", "reference"), CODE):
         layer = governing(MAY_INCLUDE, path)
         rights = MAY_INCLUDE[layer] if path not in CONTRACTS else ()
         rights += MAY_ALSO_INCLUDE.get(path, ())
@@ -123,7 +152,7 @@ def include_faults(root):
 
 
 def call_faults(root, pattern, table, what):
-    for path, text in files(root, ("harness", "impls", "reference"), CODE):
+    for path, text in files(root, ("harness", "emulator", "impls", "reference"), CODE):
         if governing(table, path):
             continue
         text = without_comments(text)
@@ -187,7 +216,7 @@ def start_faults(path, tree):
 
 
 def plotting_faults(root):
-    for path, text in files(root, ("harness", "impls", "reference"), CODE):
+    for path, text in files(root, ("harness", "emulator", "impls", "reference"), CODE):
         if not path.startswith("harness/cli/") and re.search(rf'"[^"\n]*\b({"|".join(READERS)})[/.]', without_comments(text)):
             yield f"{path}: knows the readers of rows"
 
@@ -202,6 +231,7 @@ def kernel_faults(root):
 
 RULES = {
     "includes": include_faults,
+    "circles": circle_faults,
     "printing": lambda root: call_faults(root, PRINTS, MAY_PRINT, "only the program prints and exits"),
     "writing": lambda root: call_faults(root, WRITES, MAY_WRITE, "only record/ writes results"),
     "python": python_faults,
@@ -249,8 +279,12 @@ class Planted(unittest.TestCase):
         self.expect("includes", {"impls/rolling/_shared.h": "", "impls/rolling/a.c": '#include "_shared.h"\n'}, None)
         self.expect("includes", {"impls/rolling/_shared.h": "", "impls/double/a.c": '#include "rolling/_shared.h"\n'}, "may not include impls/rolling/_shared.h")
         self.expect("includes", {"harness/base/a.c": '#include "op.h"\n'}, "harness/base/ may not include harness/op.h")
-        self.expect("includes", {"harness/run.c": '#include "nowhere.h"\n'}, "is no file of the repository")
+        self.expect("includes", {"harness/pipeline/run.c": '#include "nowhere.h"\n'}, "is no file of the repository")
         self.expect("includes", {**record, "harness/op.h": '#include "record/row.h"\n'}, "may not include harness/record/row.h")
+
+    def test_circles(self):
+        self.expect("circles", {"harness/plan/a.h": '#include "plan/b.h"', "harness/plan/b.h": '#include "base/text.h"\n#include "plan/a.h"'}, "includes itself")
+        self.expect("circles", {"harness/plan/a.h": '#include "plan/b.h"', "harness/plan/b.h": '#include "base/text.h"', "harness/plan/c.h": '#include "plan/b.h"'}, None)
 
     def test_printing(self):
         self.expect("printing", {"harness/plan/a.c": 'void f(void) { printf("x"); }'}, "only the program prints and exits")
@@ -259,9 +293,9 @@ class Planted(unittest.TestCase):
                                  "harness/cli/a.c": "puts(x);"}, None)
 
     def test_writing(self):
-        self.expect("writing", {"harness/run.c": 'FILE *f = fopen(path, "w");'}, "only record/ writes results")
+        self.expect("writing", {"harness/pipeline/run.c": 'FILE *f = fopen(path, "w");'}, "only record/ writes results")
         self.expect("writing", {"harness/verify/a.c": "open(path, O_WRONLY | O_CREAT, 0666);"}, "harness/verify/a.c:1")
-        self.expect("writing", {"harness/run.c": 'fopen(path, "rb"); // fopen(path, "w")', "harness/record/row.c": "O_CREAT"}, None)
+        self.expect("writing", {"harness/pipeline/run.c": 'fopen(path, "rb"); // fopen(path, "w")', "harness/record/row.c": "O_CREAT"}, None)
 
     def test_python(self):
         worker = {"harness/device/peer.py": "", "harness/device/peer_worker.py": "import peer"}
@@ -290,8 +324,8 @@ class Planted(unittest.TestCase):
 
     def test_plotting(self):
         for module in ("analysis.report", "analysis/report/__main__.py", "plots/timeline.py"):
-            self.expect("plotting", {"harness/run.c": f'const char *p = "{module}";'}, "knows the readers of rows")
-        self.expect("plotting", {"harness/run.c": "/* see analysis/report/ */", "harness/cli/report.c": '"analysis.report"'}, None)
+            self.expect("plotting", {"harness/pipeline/run.c": f'const char *p = "{module}";'}, "knows the readers of rows")
+        self.expect("plotting", {"harness/pipeline/run.c": "/* see analysis/report/ */", "harness/cli/report.c": '"analysis.report"'}, None)
 
 
 if __name__ == "__main__":

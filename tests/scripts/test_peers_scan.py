@@ -238,22 +238,21 @@ class Ewm(unittest.TestCase):
 
 
 @unittest.skipUnless(has("jax"), "JAX is not installed")
-class JaxClock(unittest.TestCase):
+class JaxTimesItself(unittest.TestCase):
     def test_a_sample_lasts_until_the_result_is_there(self):
         """JAX returns before it is done: the modes that wait must see more than the one that does not."""
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
         import jax
-        import peer_clocks
-        import peer_timing
+        import peer_libraries
 
-        clock, waited = peer_clocks.JaxClock(), []
+        library, waited = peer_libraries.Jax(), []
         ready, result = jax.block_until_ready, jax.numpy.ones(3)
-        clock.jax = types.SimpleNamespace(block_until_ready=lambda kept: waited.append(kept is result) or ready(kept))
-        self.assertGreater(peer_timing.one_sample(clock, lambda: result, True, 0, 1), 0)
-        self.assertEqual(waited, [False, True, False])  # the flush, the result, the device
+        library.jax = types.SimpleNamespace(block_until_ready=lambda kept: waited.append(kept is result) or ready(kept))
+        self.assertGreater(library.sample("cold", lambda: result), 0)
+        self.assertEqual(waited[:3], [False, False, True])  # the flush, the device before the call, the result
         waited.clear()
-        self.assertGreater(peer_timing.host_seconds(clock, lambda: result, done=True), 0)
-        self.assertEqual(waited[:2], [False, True])  # the device before the call; then the result, and no program of the clock's own
+        self.assertGreater(library.sample("complete", lambda: result), 0)
+        self.assertEqual(waited[:2], [False, True])  # the device before the call; then the result
 
     def test_modes(self):
         os.environ.setdefault("JAX_PLATFORMS", "cpu")
@@ -262,7 +261,7 @@ class JaxClock(unittest.TestCase):
 
         double, x = jax.jit(lambda array: array * 2), jax.numpy.ones(1000)
         command = {"modes": ["cold", "hot", "graph", "enqueue", "complete"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
-        timing = peer_timing.time_modes("jax", lambda: double(x), command, fetch=None)
+        timing = peer_timing.time_modes(None, "jax", lambda: double(x), command, fetch=None)
         for mode in ("cold", "hot", "enqueue", "complete"):
             self.assertEqual((len(timing[mode]["samples"]), timing[mode]["clock"]), (3, "steady clock"))
             self.assertTrue(all(0 < s < 60 for s in timing[mode]["samples"]), timing[mode])

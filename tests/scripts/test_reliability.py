@@ -2,6 +2,9 @@
 import json
 import os
 import pathlib
+import pty
+import re
+import shlex
 import shutil
 import signal
 import subprocess
@@ -11,7 +14,7 @@ import time
 
 import numpy as np
 
-from program import MUTANTS, RUNGS, call, expect, expect_error, rows_of
+from program import MUTANTS, RUNGS, SOURCE, call, expect, expect_error, rows_of
 
 CASE = "double n=1003 input=normal dtype=f64"
 
@@ -73,6 +76,82 @@ def kill_and_resume():
         expect(after[:len(before)] == before and len(after) == 6 and len(set(after)) == 6, f"--resume finished the rest: {after}", done)
         expect("dropped" in done.stderr, "the cut line was dropped and said so", done)
         expect(f"{len(before)} rows were there already" in done.stdout, "what was left out is counted", done)
+
+
+def interrupted(number):
+    """A signal in the middle: the program says where the rows are, and a command that finishes the rest. No worker is left."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name).resolve()
+        out, program = folder / "rows of today.jsonl", folder / "rungs-mutants"
+        shutil.copy2(MUTANTS, program)
+        arguments = ["run", CASE, "--variants", "cpu_does_nothing,cpu_hangs,cpu_right,cpu_zeros", "--verify-only", "--timeout", "4s", "--out", str(out)]
+        parent = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        busy = wait_until(lambda: rows_written(out) >= 1 and len(processes_of(program)) >= 2)
+        parent.send_signal(number)
+        told = parent.communicate(timeout=30)[1]
+        expect(busy and parent.returncode == 128 + number, f"exit code {parent.returncode} for signal {number}: {told}")
+        before = [row["variant"] for row in rows_of(out)]  # every line is whole
+        expect(1 <= len(before) < 4 and not processes_of(program), f"{len(before)} rows are kept, and no worker is left: {told}")
+        expect(f"the rows are in {out}\n" in told and f"{len(before)} rows of this run were written" in told, f"it says where: {told}")
+        command = shlex.split(told.split("go on with: ")[1])
+        expect(command == [str(program), *arguments, "--resume"], f"the command to go on: {command}")
+        done = subprocess.run(command, capture_output=True, text=True)
+        after = [row["variant"] for row in rows_of(out)]
+        expect(after[:len(before)] == before and len(set(after)) == len(after) == 4, f"which finishes the rest: {after}", done)
+
+
+def interrupted_on_a_terminal():
+    """Ctrl-C typed: the line of progress is gone, and what is said begins at the beginning of a line. The default rows file is named."""
+    program = [MUTANTS, "run", CASE, "--variants", "cpu_hangs", "--verify-only"]
+    child, terminal = pty.fork()
+    if child == 0:
+        os.environ["TERM"] = "xterm"
+        os.execv(program[0], list(map(str, program)))
+    seen = b""
+    while b"cpu_hangs" not in seen:
+        seen += os.read(terminal, 4096)
+    os.write(terminal, b"\3")
+    try:
+        while True:
+            seen += os.read(terminal, 4096)
+    except OSError:  # EIO: it has ended
+        pass
+    code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+    os.close(terminal)
+    told = seen.decode().split("\r\033[K")[-1]
+    expect(code == 130 and told.startswith("rungs: 0 rows"), f"Ctrl-C wipes the line of progress: {code}, {seen.decode()!r}")
+    rows = re.search(r"the rows are in (\S+)", told).group(1)
+    expect(pathlib.Path(rows).exists() and f"--resume --out {rows}" in told, f"the default file is part of the command: {told!r}")
+    pathlib.Path(rows).unlink()
+
+
+def an_earlier_reproduce_is_kept():
+    """Under the date of its rows, with its report and figures; not where the command is refused, and not with --resume."""
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name).resolve() / "out"
+        (folder / "figures").mkdir(parents=True)
+        there = {"rows.jsonl": '{"kind": "claim"}\n', "REPORT.md": "mine", "figures/a.png": "drawn"}
+        for path, text in there.items():
+            (folder / path).write_text(text)
+            os.utime(folder / path, (1.7e9, 1.7e9))
+        os.utime(folder / "figures", (1.7e9, 1.7e9))
+        expect_error(call("reproduce", "double", "n=100", "--out", folder), 2, "quote the case: rungs reproduce 'double n=100'")
+        expect((folder / "rows.jsonl").read_text() == there["rows.jsonl"], "a refused command moves nothing")
+        program = folder.parent / "rungs-mutants"
+        shutil.copy2(MUTANTS, program)
+        parent = subprocess.Popen([program, "reproduce", CASE, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        wait_until(lambda: rows_written(folder / "rows.jsonl") >= 1)
+        parent.send_signal(signal.SIGTERM)
+        told = parent.communicate(timeout=30)[1]
+        kept = folder / "earlier/20231114-221320"
+        expect(f"are kept in {kept}\n" in told, f"it says where: {told}")
+        expect({path: (kept / path).read_text() for path in there} == there and not (folder / "REPORT.md").exists(), "all of it is there")
+        command = shlex.split(told.split("go on with: ")[1])
+        expect(command == [str(program), "reproduce", CASE, "--out", str(folder), "--resume"], f"the command to go on: {command}")
+        before = (folder / "rows.jsonl").read_text()
+        done = call("reproduce", CASE, "--out", folder, "--resume", "--device", "x")
+        expect_error(done, 2, "--device")
+        expect((folder / "rows.jsonl").read_text() == before and [p.name for p in (folder / "earlier").iterdir()] == [kept.name], "one earlier result is kept")
 
 
 def full_disk():
@@ -152,10 +231,34 @@ def bad_words():
     expect_error(call("run", CASE, "--variants", "cuda_nothing"), 2, "cuda_nothing")
     expect_error(call("run", CASE, "--budget", "soon"), 2, "--budget", "soon")
     expect_error(call("run", CASE, "--shard", "3/2"), 2, "--shard")
+    expect_error(call("run", "double", "n=100"), 2, "double is an op; quote the case: rungs run 'double n=100'")
+    expect_error(call("run", "smoke/double", "double", "n=1e3", "seed=2", "--quick"), 2, "rungs run 'double n=1e3 seed=2'")
+    expect_error(call("run", "double"), 2, "double is an op; quote the case: rungs run 'double n=1000003'")
+    expect_error(call("run", "duble", "n=100"), 2, "unknown op 'duble'", "did you mean 'double'")
+    expect_error(call("calibrate", "double", "n=100"), 2, "rungs calibrate 'double n=100'")
+    expect_error(call("ab", RUNGS, RUNGS, "double", "n=100"), 2, "'double n=100'")
     expect_error(call("run"), 2, "scenario or a case")
     expect_error(call("rn"), 2, "did you mean 'run'")
     expect_error(call("list", "things"), 2, "things", "variants")
     expect(call("--help").returncode == 0 and call().returncode == 2, "help is good, nothing is not")
+
+
+def about():
+    """What the program says of itself, and the help of every verb by either way to ask for it."""
+    version = re.search(r"^project\(rungs VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text(), re.M).group(1)
+    done = call("--version")
+    expect(done.returncode == 0 and done.stdout.splitlines()[0].split(" (")[0] == f"rungs {version}", "the version is the project's", done)
+    expect(all(word in done.stdout for word in ("\nbuild: ", "\ncompiler: ", "\nCUDA compiler: ")), "--version names the compilers", done)
+    commit = "c" * 40
+    told = call("-V", env={**os.environ, "RUNGS_COMMIT": commit})
+    expect(f"(commit {commit[:12]})" in told.stdout, "and the commit", told)
+    expect(call("help").stdout == call("--help").stdout, "help is --help")
+    verbs = re.findall(r"^  (\w+) ", call("--help").stdout, re.M)
+    expect({"run", "reproduce", "report", "compare"} <= set(verbs), f"the usage lists the verbs: {verbs}")
+    for verb in set(verbs) - {"test"}:
+        one, other = call("help", verb), call(verb, "--help")
+        expect(one.returncode == other.returncode == 0 and one.stdout == other.stdout and f"usage: rungs {verb}" in one.stdout, f"help {verb}", one)
+    expect_error(call("help", "rn"), 2, "did you mean 'run'")
 
 
 def listing():
@@ -174,11 +277,16 @@ def listing():
 def main():
     neighbours()
     kill_and_resume()
+    interrupted(signal.SIGINT)
+    interrupted(signal.SIGTERM)
+    interrupted_on_a_terminal()
+    an_earlier_reproduce_is_kept()
     full_disk()
     disk_fills_up()
     cases_that_cannot_be()
     resume_knows_rows_apart()
     bad_words()
+    about()
     listing()
     print(f"all with {RUNGS}")
 

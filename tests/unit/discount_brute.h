@@ -1,4 +1,4 @@
-/* discount_brute.h - sums of `discounted_cumsum` by their definition, in 600 bits, for the tests of its truth. */
+/* discount_brute.h - sums of `discounted_cumsum` by their definition, in 600 bits, for the tests of its reference. */
 #ifndef RUNGS_TESTS_DISCOUNT_BRUTE_H
 #define RUNGS_TESTS_DISCOUNT_BRUTE_H
 
@@ -75,8 +75,8 @@ static inline double brute_force(const Reader *r, size_t row, size_t p) {
 
 /* Values: the exact one, rounded, or its neighbour; under cancellation, far below the tolerance. */
 static inline void check_at(const Scan *self, size_t i, double expected) {
-    const double value = self->truth[0].value[i], tolerance = self->truth[0].tolerance[i];
-    if (!truth_agrees(value, expected, 0x1p-52, tolerance))
+    const double value = self->reference[0].value[i], tolerance = self->reference[0].tolerance[i];
+    if (!reference_agrees(value, expected, 0x1p-52, tolerance))
         fail_msg("%s at %zu: %a, not %a (tolerance %a)", self->text, i, value, expected, tolerance);
 }
 
@@ -88,7 +88,7 @@ static inline void check(Scan *self) {
 
 /* Long rows are cut into blocks; the recurrence itself, in 600 bits, along the whole row. */
 static inline void check_row(Scan *self, const Reader *r) {
-    scan_truth(self, 0);
+    scan_reference(self, 0);
     double special = 0;
     for (size_t p = 0; p < self->n; p++) {
         const size_t i = index_of(r, 0, p);
@@ -100,7 +100,7 @@ static inline void check_row(Scan *self, const Reader *r) {
 
 static inline void check_case(const char *text) {
     Scan self = scan_open("%s", text);
-    scan_truth(&self, 0);
+    scan_reference(&self, 0);
     check(&self);
     scan_close(&self);
 }

@@ -1,4 +1,4 @@
-/* moments_support.h - a case of moments with its inputs and its truth, for the tests of the op and of its variants. */
+/* moments_support.h - a case of moments with its inputs and its reference, for the tests of the op and of its variants. */
 #ifndef RUNGS_TESTS_MOMENTS_SUPPORT_H
 #define RUNGS_TESTS_MOMENTS_SUPPORT_H
 
@@ -25,7 +25,7 @@ typedef struct Moments {
     char text[CASE_TEXT_MAX];
     Case problem;
     Array in[2], out[OUTPUTS];
-    Truth truth[OUTPUTS];
+    Reference reference[OUTPUTS];
     size_t rows, cols;
     int order;
     bool weighted;
@@ -54,12 +54,12 @@ static inline double moments_weight(const Moments *self, size_t row) {
     return self->weighted ? array_get(&self->in[1], row) : 1;
 }
 
-static inline void moments_truth_of(Moments *self, int bound) {
-    if (rungs_op_moments.truth(&self->problem, self->in, bound, self->truth) != STATUS_OK)
+static inline void moments_reference_of(Moments *self, int bound) {
+    if (rungs_op_moments.reference(&self->problem, self->in, bound, self->reference) != STATUS_OK)
         fail_msg("%s: %s", self->text, status_message());
 }
 
-/* The case, its inputs from its family, memory for its outputs; no truth yet. */
+/* The case, its inputs from its family, memory for its outputs; no reference yet. */
 static inline Moments moments_open(const char *format, ...) {
     Moments self = {0};
     va_list arguments;
@@ -80,7 +80,7 @@ static inline Moments moments_open(const char *format, ...) {
     for (int i = 0; i < OUTPUTS; i++) {
         const size_t bytes = array_count(&self.out[i]) * sizeof(double) + 1;
         self.out[i].data = malloc(bytes);
-        self.truth[i] = (Truth){malloc(bytes), malloc(bytes)};
+        self.reference[i] = (Reference){malloc(bytes), malloc(bytes)};
     }
     return self;
 }
@@ -89,16 +89,16 @@ static inline void moments_close(Moments *self) {
     for (int i = 0; i < 2; i++) free(self->in[i].data);
     for (int i = 0; i < OUTPUTS; i++) {
         free(self->out[i].data);
-        free(self->truth[i].value);
-        free(self->truth[i].tolerance);
+        free(self->reference[i].value);
+        free(self->reference[i].tolerance);
     }
 }
 
-/* The outputs against the truth. */
+/* The outputs against the reference. */
 static inline bool moments_passes(const Moments *self, char *why, size_t size) {
     for (int i = 0; i < OUTPUTS; i++) {
         ErrorReport report;
-        norms_compare(&self->out[i], self->truth[i].value, self->truth[i].tolerance, &report);
+        norms_compare(&self->out[i], self->reference[i].value, self->reference[i].tolerance, &report);
         norms_explain(&report, self->out[i].name, NULL, why, size);
         if (!report.pass) return false;
     }

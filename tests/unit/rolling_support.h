@@ -1,4 +1,4 @@
-/* rolling_support.h - a rolling case with its input and its truth, for the tests of the op and of its variants. */
+/* rolling_support.h - a rolling case with its input and its reference, for the tests of the op and of its variants. */
 #ifndef RUNGS_TESTS_ROLLING_SUPPORT_H
 #define RUNGS_TESTS_ROLLING_SUPPORT_H
 
@@ -23,7 +23,7 @@ typedef struct Rolling {
     Case problem;
     Array x, y;
     size_t n, window;
-    Truth truth;
+    Reference reference;
 } Rolling;
 
 static inline double rolling_x(const Rolling *self, size_t i) {
@@ -41,12 +41,12 @@ static inline double rolling_y(const Rolling *self, size_t i) {
     return self->y.dtype == DTYPE_F32 ? (double)((const float *)self->y.data)[i] : ((const double *)self->y.data)[i];
 }
 
-static inline void rolling_truth_of(Rolling *self, int bound) {
-    if (rungs_op_rolling.truth(&self->problem, &self->x, bound, &self->truth) != STATUS_OK)
+static inline void rolling_reference_of(Rolling *self, int bound) {
+    if (rungs_op_rolling.reference(&self->problem, &self->x, bound, &self->reference) != STATUS_OK)
         fail_msg("%s: %s", self->text, status_message());
 }
 
-/* The case, its input from its family, memory for its output; no truth yet. */
+/* The case, its input from its family, memory for its output; no reference yet. */
 static inline Rolling rolling_open(const char *format, ...) {
     Rolling self = {0};
     va_list arguments;
@@ -59,8 +59,8 @@ static inline Rolling rolling_open(const char *format, ...) {
     self.window = (size_t)params_int(&self.problem.params, "window");
     self.x.data = malloc(self.n * sizeof(double) + 1);
     self.y.data = malloc(self.n * sizeof(double) + 1);
-    self.truth.value = malloc(self.n * sizeof(double) + 1);
-    self.truth.tolerance = malloc(self.n * sizeof(double) + 1);
+    self.reference.value = malloc(self.n * sizeof(double) + 1);
+    self.reference.tolerance = malloc(self.n * sizeof(double) + 1);
     if (family_fill(&self.problem, 0, &self.x) != STATUS_OK) fail_msg("%s: %s", self.text, status_message());
     return self;
 }
@@ -68,14 +68,14 @@ static inline Rolling rolling_open(const char *format, ...) {
 static inline void rolling_close(Rolling *self) {
     free(self->x.data);
     free(self->y.data);
-    free(self->truth.value);
-    free(self->truth.tolerance);
+    free(self->reference.value);
+    free(self->reference.tolerance);
 }
 
-/* The output against the truth. */
+/* The output against the reference. */
 static inline bool rolling_passes(const Rolling *self, char *why, size_t size) {
     ErrorReport report;
-    norms_compare(&self->y, self->truth.value, self->truth.tolerance, &report);
+    norms_compare(&self->y, self->reference.value, self->reference.tolerance, &report);
     norms_explain(&report, "y", &self->x, why, size);
     return report.pass;
 }

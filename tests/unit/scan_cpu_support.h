@@ -1,4 +1,5 @@
-/* scan_cpu_support.h - runs a CPU variant on a case into exactly sized, guarded, poisoned memory, and compares with the truth. */
+/* scan_cpu_support.h - runs a CPU variant on a case into exactly sized, guarded, poisoned memory, and compares with the reference.
+ */
 #ifndef RUNGS_TESTS_SCAN_CPU_SUPPORT_H
 #define RUNGS_TESTS_SCAN_CPU_SUPPORT_H
 
@@ -53,7 +54,7 @@ static inline bool scan_run(const Variant *variant, Scan *self, const char *thre
     return true;
 }
 
-/* The variant keeps the op's own bound on the case, whose truth is there. */
+/* The variant keeps the op's own bound on the case, whose reference is there. */
 static inline void scan_check(const ScanVariant *tested, Scan *self, const char *threads) {
     char why[512], reason[REASON_MAX] = "";
     if (!scan_run(tested->variant, self, threads, reason)) fail_msg("%s on %s: refused: %s", tested->name, self->text, reason);

@@ -1,4 +1,4 @@
-/* scan_support.h - a case of any op with its inputs and its truth, for the tests of discounted_cumsum, its gradient and ewm. */
+/* scan_support.h - a case of any op with its inputs and its reference, for the tests of discounted_cumsum, its gradient and ewm. */
 #ifndef RUNGS_TESTS_SCAN_SUPPORT_H
 #define RUNGS_TESTS_SCAN_SUPPORT_H
 
@@ -24,7 +24,7 @@ typedef struct Scan {
     const Op *op;
     Case problem;
     Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS];
-    Truth truth[OP_MAX_ARRAYS];
+    Reference reference[OP_MAX_ARRAYS];
     size_t n, batch;
 } Scan;
 
@@ -49,12 +49,12 @@ static inline Array *scan_array(Scan *self, const char *name) {
     return NULL;
 }
 
-static inline void scan_truth(Scan *self, int bound) {
-    if (self->op->truth(&self->problem, self->in, bound, self->truth) != STATUS_OK)
+static inline void scan_reference(Scan *self, int bound) {
+    if (self->op->reference(&self->problem, self->in, bound, self->reference) != STATUS_OK)
         fail_msg("%s: %s", self->text, status_message());
 }
 
-/* The case, its inputs as the seed makes them, memory for outputs and truth. */
+/* The case, its inputs as the seed makes them, memory for outputs and reference. */
 static inline Scan scan_open(const char *format, ...) {
     Scan self = {0};
     va_list arguments;
@@ -72,8 +72,8 @@ static inline Scan scan_open(const char *format, ...) {
     }
     for (int i = 0; i < self.op->out_count; i++) {
         self.out[i].data = malloc(array_bytes(&self.out[i]) + 1);
-        self.truth[i].value = malloc(array_count(&self.out[i]) * sizeof(double) + 1);
-        self.truth[i].tolerance = malloc(array_count(&self.out[i]) * sizeof(double) + 1);
+        self.reference[i].value = malloc(array_count(&self.out[i]) * sizeof(double) + 1);
+        self.reference[i].tolerance = malloc(array_count(&self.out[i]) * sizeof(double) + 1);
     }
     return self;
 }
@@ -82,15 +82,15 @@ static inline void scan_close(Scan *self) {
     for (int i = 0; i < self->op->in_count; i++) free(self->in[i].data);
     for (int i = 0; i < self->op->out_count; i++) {
         free(self->out[i].data);
-        free(self->truth[i].value);
-        free(self->truth[i].tolerance);
+        free(self->reference[i].value);
+        free(self->reference[i].tolerance);
     }
 }
 
-/* Output `index` against its truth. */
+/* Output `index` against its reference. */
 static inline bool scan_passes(const Scan *self, int index, char *why, size_t size) {
     ErrorReport report;
-    norms_compare(&self->out[index], self->truth[index].value, self->truth[index].tolerance, &report);
+    norms_compare(&self->out[index], self->reference[index].value, self->reference[index].tolerance, &report);
     norms_explain(&report, self->out[index].name, NULL, why, size);
     return report.pass;
 }
@@ -99,9 +99,9 @@ static inline bool same_value(double a, double b) {
     return (isnan(a) && isnan(b)) || a == b;
 }
 
-/* Is a truth what it should be, but for some of its last places and a millionth of the tolerance? NaN and infinities: exactly, and
- * without a tolerance. */
-static inline bool truth_agrees(double value, double expected, double relative, double tolerance) {
+/* Is a reference what it should be, but for some of its last places and a millionth of the tolerance? NaN and infinities: exactly,
+ * and without a tolerance. */
+static inline bool reference_agrees(double value, double expected, double relative, double tolerance) {
     if (!isfinite(expected) || !isfinite(value)) return same_value(value, expected) && tolerance == 0;
     return tolerance >= 0 && fabs(value - expected) <= relative * fabs(expected) + 0x1p-20 * tolerance + 0x1p-1074;
 }

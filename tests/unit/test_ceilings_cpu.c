@@ -8,6 +8,7 @@
 
 #include <cmocka.h>
 #include <math.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -26,6 +27,8 @@ static void every_ceiling_is_there_and_says_how(void **state) {
         assert_true(strlen(ceilings[i].method) > 5);
         assert_true(ceilings[i].value > 0);
         assert_true(ceilings[i].low <= ceilings[i].value && ceilings[i].value <= ceilings[i].high);
+        const bool twice = i == 0 || i == 4; /* copy, fma_f64 */
+        assert_true(twice ? ceilings[i].again > 0 && ceilings[i].again <= ceilings[i].value : ceilings[i].again == 0);
     }
     assert_int_equal(ceilings[0].bytes, 2 << 20);
     assert_int_equal(ceilings[1].bytes, 1 << 20);

@@ -42,7 +42,7 @@ static void right_algorithms_pass(void **state) {
                          GAMMAS[g], (f + g + s) % 2 ? "f32" : "f64", g % 2 ? "left" : "right", FINITE[f], s);
                 Row row;
                 row_open(&row, text);
-                scan_truth(&row.scan, 0);
+                scan_reference(&row.scan, 0);
                 sequential(&row);
                 must(true, &row, "the recurrence");
                 tree(&row, 0);
@@ -64,7 +64,7 @@ static void near_misses_fail(void **state) {
                          WRONG_FAMILIES[f]);
                 Row row;
                 row_open(&row, text);
-                scan_truth(&row.scan, 0);
+                scan_reference(&row.scan, 0);
                 const double u = f32 ? 0x1p-24 : 0x1p-53, gamma = row.gamma;
                 size_t heavy = 1000; /* a light one may be below the others' rounding */
                 for (size_t p = 1001; p < 1016; p++) heavy = fabs(row.x[p]) > fabs(row.x[heavy]) ? p : heavy;
@@ -95,7 +95,7 @@ static void ignored_resets_fail(void **state) {
                      left ? "left" : "right", WRONG_FAMILIES[f]);
             Row row;
             row_open(&row, text);
-            scan_truth(&row.scan, 0);
+            scan_reference(&row.scan, 0);
             sequential(&row);
             must(true, &row, "segments");
             const Array mask = *row.reset;
@@ -109,25 +109,26 @@ static void ignored_resets_fail(void **state) {
         }
 }
 
-/* gamma = 0.99 as written against 0.99f: by its own truth the float recurrence passes, and its drift is what the bound knows of it.
+/* gamma = 0.99 as written against 0.99f: by its own reference the float recurrence passes, and its drift is what the bound knows of
+ * it.
  */
 static void a_discount_as_written(void **state) {
     (void)state;
     Row row;
     row_open(&row, "discounted_cumsum n=10000 gamma=0.99 reference=unrounded dtype=f32 input=ones");
-    scan_truth(&row.scan, 0);
+    scan_reference(&row.scan, 0);
     sequential(&row);
     must(true, &row, "the recurrence");
-    const double first = row.scan.truth[0].value[0];
+    const double first = row.scan.reference[0].value[0];
     double exact = 0;
     for (int i = 0; i < 10000; i++) exact = exact * 0.99 + 1;
     assert_true(fabs(first - exact) <= 1e-12);
-    const double drift = fabs((double)0.99f - 0.99) / 0.99, unrounded = row.scan.truth[0].tolerance[0];
+    const double drift = fabs((double)0.99f - 0.99) / 0.99, unrounded = row.scan.reference[0].tolerance[0];
     row_close(&row);
     row_open(&row, "discounted_cumsum n=10000 gamma=0.99 reference=received dtype=f32 input=ones");
-    scan_truth(&row.scan, 0);
-    assert_true(row.scan.truth[0].value[0] - first > 9e-5 && row.scan.truth[0].value[0] - first < 1e-4);
-    const double more = unrounded - row.scan.truth[0].tolerance[0];
+    scan_reference(&row.scan, 0);
+    assert_true(row.scan.reference[0].value[0] - first > 9e-5 && row.scan.reference[0].value[0] - first < 1e-4);
+    const double more = unrounded - row.scan.reference[0].tolerance[0];
     assert_true(more >= drift * 9900 && more < 1.02 * drift * 9901);
     row_close(&row);
 }
@@ -142,10 +143,10 @@ static void factors_of_one_leave_half_the_room(void **state) {
         char text[256];
         snprintf(text, sizeof text, "discounted_cumsum n=20000 gamma=%s dtype=f64 input=uniform seed=1", gammas[g]);
         row_open(&row, text);
-        scan_truth(&row.scan, 0);
+        scan_reference(&row.scan, 0);
         sequential(&row);
         must(true, &row, "the recurrence");
-        tolerance[g] = row.scan.truth[0].tolerance[0];
+        tolerance[g] = row.scan.reference[0].tolerance[0];
         row_close(&row);
     }
     assert_true(tolerance[0] > 0 && tolerance[0] == tolerance[1]);
@@ -166,7 +167,7 @@ static void float_loops_over_a_million_like_terms_fail(void **state) {
                      cases[c].input);
             Row row;
             row_open(&row, text);
-            scan_truth(&row.scan, 0);
+            scan_reference(&row.scan, 0);
             sequential(&row);
             must(!f32 || cases[c].passes, &row, "the recurrence");
             tree(&row, 0);
@@ -179,13 +180,13 @@ static void exact_sums_leave_no_room(void **state) {
     (void)state;
     Row row;
     row_open(&row, "discounted_cumsum n=100000 gamma=1 dtype=f32 input=integers");
-    scan_truth(&row.scan, 0);
-    for (size_t i = 0; i < row.n; i++) assert_true(row.scan.truth[0].tolerance[i] == 0);
+    scan_reference(&row.scan, 0);
+    for (size_t i = 0; i < row.n; i++) assert_true(row.scan.reference[0].tolerance[i] == 0);
     row_close(&row);
     row_open(&row, "discounted_cumsum n=1000 gamma=0 dtype=f64 input=mixed");
-    scan_truth(&row.scan, 0);
+    scan_reference(&row.scan, 0);
     for (size_t i = 0; i < row.n; i++)
-        assert_true(row.scan.truth[0].tolerance[i] == 0 && row.scan.truth[0].value[i] == array_get(&row.scan.in[0], i));
+        assert_true(row.scan.reference[0].tolerance[i] == 0 && row.scan.reference[0].value[i] == array_get(&row.scan.in[0], i));
     row_close(&row);
 }
 

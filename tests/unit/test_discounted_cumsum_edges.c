@@ -1,4 +1,5 @@
-/* The truth of `discounted_cumsum` at its edges: planted NaN and inf, overflow, nothing at all, other threads, users' arrays. */
+/* The reference of `discounted_cumsum` at its edges: planted NaN and inf, overflow, nothing at all, other threads, users' arrays.
+ */
 #include "scan_support.h"
 
 #include <omp.h>
@@ -17,16 +18,16 @@ static void a_nan_reaches_what_depends_on_it_and_nothing_else(void **state) {
             if (mask)
                 for (size_t i = 0; i < 2 * N; i++) array_set(&self.in[2], i, i % N == 10 || i % N == 30);
             array_set(&self.in[0], N + PLANTED, planted[kind]);
-            scan_truth(&self, 0);
+            scan_reference(&self, 0);
             for (size_t i = 0; i < 2 * N; i++) {
-                const double value = self.truth[0].value[i];
+                const double value = self.reference[0].value[i];
                 const ptrdiff_t away = left ? (ptrdiff_t)i - (N + PLANTED) : N + PLANTED - (ptrdiff_t)i;
                 bool sees = i >= N && away >= 0 && (!few || away < 6);
                 if (mask && left) sees = sees && i < N + 30;
                 if (mask && !left) sees = sees && i > N + 10; /* 10 itself gets nothing */
                 const double expected = negative && away % 2 ? -planted[kind] : planted[kind];
                 if (sees ? !same_value(value, expected) : !isfinite(value)) fail_msg("%s at %zu: %g", self.text, i, value);
-                if (sees && self.truth[0].tolerance[i] != 0) fail_msg("%s at %zu: a tolerance for %g", self.text, i, value);
+                if (sees && self.reference[0].tolerance[i] != 0) fail_msg("%s at %zu: a tolerance for %g", self.text, i, value);
             }
             scan_close(&self);
         }
@@ -37,8 +38,8 @@ static void zeros_overflow_and_resets(void **state) {
     (void)state;
     Scan zero = scan_open("discounted_cumsum n=5 gamma=0 direction=left dtype=f64 input=ones");
     array_set(&zero.in[0], 1, INFINITY);
-    scan_truth(&zero, 0);
-    const double *y = zero.truth[0].value;
+    scan_reference(&zero, 0);
+    const double *y = zero.reference[0].value;
     assert_true(y[0] == 1 && y[1] == INFINITY && isnan(y[2]) && isnan(y[4]));
     scan_close(&zero);
     for (int f32 = 0; f32 < 2; f32++) {
@@ -46,9 +47,9 @@ static void zeros_overflow_and_resets(void **state) {
             scan_open("discounted_cumsum n=4000 gamma=2 direction=left reset=mask dtype=%s input=ones", f32 ? "f32" : "f64");
         memset(grow.in[2].data, 0, 4000);
         array_set(&grow.in[2], 3000, 1);
-        scan_truth(&grow, 0);
+        scan_reference(&grow, 0);
         const size_t last = f32 ? 126 : 1022; /* 2^(i+1) - 1 */
-        y = grow.truth[0].value;
+        y = grow.reference[0].value;
         if (!(y[last] == ldexp(1, (int)last + 1) - (f32 ? 1 : 0)) || y[last + 2] != INFINITY || y[2999] != INFINITY)
             fail_msg("%s: %a %a %a", grow.text, y[last], y[last + 2], y[2999]);
         assert_true(y[3000] == 1 && y[3001] == 3);
@@ -64,12 +65,12 @@ static void any_number_of_threads_gives_the_same_bits(void **state) {
         Scan one = scan_open("discounted_cumsum %s dtype=f64 input=heavytail seed=2", modes[m]);
         Scan many = scan_open("discounted_cumsum %s dtype=f64 input=heavytail seed=2", modes[m]);
         omp_set_num_threads(1);
-        scan_truth(&one, 0);
+        scan_reference(&one, 0);
         omp_set_num_threads(7);
-        scan_truth(&many, 0);
+        scan_reference(&many, 0);
         const size_t bytes = one.n * one.batch * sizeof(double);
-        assert_memory_equal(one.truth[0].value, many.truth[0].value, bytes);
-        assert_memory_equal(one.truth[0].tolerance, many.truth[0].tolerance, bytes);
+        assert_memory_equal(one.reference[0].value, many.reference[0].value, bytes);
+        assert_memory_equal(one.reference[0].tolerance, many.reference[0].tolerance, bytes);
         scan_close(&one);
         scan_close(&many);
     }
@@ -82,7 +83,7 @@ static void empty_cases(void **state) {
     for (size_t s = 0; s < sizeof sizes / sizeof *sizes; s++)
         for (int bound = 0; bound < 2; bound++) {
             Scan self = scan_open("discounted_cumsum %s dtype=f32 input=ones", sizes[s]);
-            scan_truth(&self, bound);
+            scan_reference(&self, bound);
             assert_int_equal(array_count(&self.out[0]), 0);
             scan_close(&self);
         }

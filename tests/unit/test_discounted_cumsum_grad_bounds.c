@@ -13,9 +13,9 @@ static Pair pair_at(const Scan *self, bool left, size_t row, size_t i) {
     return (Pair){at, left ? at - 1 : at + 1};
 }
 
-/* sum |dx| e(y) + |y| e(dx) + e(y) e(dx), and sum |dx y|, of a gradient, from the truths of dx and of the sums. */
-static void factors_of(const Scan *self, const Truth *y, bool left, size_t first, size_t rows, double *slack, double *size) {
-    const Truth *dx = &self->truth[0];
+/* sum |dx| e(y) + |y| e(dx) + e(y) e(dx), and sum |dx y|, of a gradient, from the references of dx and of the sums. */
+static void factors_of(const Scan *self, const Reference *y, bool left, size_t first, size_t rows, double *slack, double *size) {
+    const Reference *dx = &self->reference[0];
     for (size_t row = first; row < first + rows; row++)
         for (size_t i = left ? 1 : 0; i < self->n - (left ? 0 : 1); i++) {
             const Pair at = pair_at(self, left, row, i);
@@ -26,7 +26,7 @@ static void factors_of(const Scan *self, const Truth *y, bool left, size_t first
 }
 
 static void expect_between(const Scan *self, const char *per, size_t index, double low, double high) {
-    const double tolerance = self->truth[1].tolerance[index];
+    const double tolerance = self->reference[1].tolerance[index];
     if (!(tolerance >= low && tolerance <= high))
         fail_msg("%s per %s: tolerance of dgamma[%zu] is %g, not from %g to %g", self->text, per, index, tolerance, low, high);
 }
@@ -44,22 +44,22 @@ static void dgamma_is_bounded_by_its_factors(void **state) {
         for (int i = 0; i < 2; i++)
             memcpy(scan_array(&forward, shared[i])->data, scan_array(&self, shared[i])->data,
                    array_bytes(scan_array(&self, shared[i])));
-        scan_truth(&self, SCAN);
-        scan_truth(&forward, SCAN);
+        scan_reference(&self, SCAN);
+        scan_reference(&forward, SCAN);
         if (mode < 8) {
             const size_t outputs = array_count(&self.out[1]), rows = 3 / outputs;
             for (size_t o = 0; o < outputs; o++) {
                 double slack = 0, size = 0;
-                factors_of(&self, forward.truth, left, o * rows, rows, &slack, &size);
-                const double chain = 503 * 0x1p-53 * size, result = f32 ? 0x1p-24 * fabs(self.truth[1].value[o]) : 0;
+                factors_of(&self, forward.reference, left, o * rows, rows, &slack, &size);
+                const double chain = 503 * 0x1p-53 * size, result = f32 ? 0x1p-24 * fabs(self.reference[1].value[o]) : 0;
                 expect_between(&self, per, o, slack * (1 - 1e-9) + (result + chain * 500 / 503) * (1 - 1e-9),
                                slack * (1 + 1e-6) + 1.02 * (chain + result) + 1e-40);
             }
         } else {
             for (size_t at = 1; at + 1 < self.n; at++) {
                 const Pair pair = pair_at(&self, left, 1, at);
-                const double a = fabs(self.truth[0].value[pair.dx]), b = fabs(forward.truth[0].value[pair.y]);
-                const double e = self.truth[0].tolerance[pair.dx], f = forward.truth[0].tolerance[pair.y];
+                const double a = fabs(self.reference[0].value[pair.dx]), b = fabs(forward.reference[0].value[pair.y]);
+                const double e = self.reference[0].tolerance[pair.dx], f = forward.reference[0].tolerance[pair.y];
                 const double slack = a * f + b * e + e * f, u = f32 ? 0x1p-24 : 0x1p-53;
                 expect_between(&self, per, pair.dx, (slack + u * a * b) * (1 - 1e-9),
                                slack * (1 + 1e-6) + 1.02 * u * a * b + 1e-40);
@@ -74,9 +74,9 @@ static void dgamma_is_bounded_by_its_factors(void **state) {
 static void two_elements_by_hand(void **state) {
     (void)state;
     Scan self = scan_open("discounted_cumsum_grad n=2 gamma=0.5 dtype=f32 input=normal");
-    scan_truth(&self, SCAN);
+    scan_reference(&self, SCAN);
     const double product = array_get(scan_array(&self, "dy"), 0) * array_get(scan_array(&self, "x"), 1);
-    assert_true(self.truth[1].value[0] == product);
+    assert_true(self.reference[1].value[0] == product);
     expect_between(&self, "all", 0, 0x1p-24 * fabs(product), 1.001 * 0x1p-24 * fabs(product));
     scan_close(&self);
 }
@@ -85,12 +85,12 @@ static void two_elements_by_hand(void **state) {
 static void integers_leave_the_result_to_be_rounded(void **state) {
     (void)state;
     Scan small = scan_open("discounted_cumsum_grad batch=2 n=100 gamma=1 dtype=f32 input=integers");
-    scan_truth(&small, SCAN);
-    assert_true(fabs(small.truth[1].value[0]) < 0x1p24 && small.truth[1].tolerance[0] == 0);
+    scan_reference(&small, SCAN);
+    assert_true(fabs(small.reference[1].value[0]) < 0x1p24 && small.reference[1].tolerance[0] == 0);
     scan_close(&small);
     Scan large = scan_open("discounted_cumsum_grad batch=20 n=20000 gamma=1 dtype=f32 input=integers");
-    scan_truth(&large, SCAN);
-    const double value = fabs(large.truth[1].value[0]);
+    scan_reference(&large, SCAN);
+    const double value = fabs(large.reference[1].value[0]);
     assert_true(value > 0x1p24);
     expect_between(&large, "all", 0, 0x1p-24 * value, 1.001 * 0x1p-24 * value);
     scan_close(&large);
@@ -101,20 +101,20 @@ static void integers_leave_the_result_to_be_rounded(void **state) {
 static void a_sum_of_both_signs_is_seen(void **state) {
     (void)state;
     Scan self = scan_open("discounted_cumsum_grad n=1000000 dtype=f32 input=normal");
-    scan_truth(&self, DTYPE_SUMS);
-    const double value = fabs(self.truth[1].value[0]);
-    assert_true(self.truth[1].tolerance[0] > value);
-    scan_truth(&self, SCAN);
-    assert_true(fabs(self.truth[1].value[0]) == value && self.truth[1].tolerance[0] < value / 10);
+    scan_reference(&self, DTYPE_SUMS);
+    const double value = fabs(self.reference[1].value[0]);
+    assert_true(self.reference[1].tolerance[0] > value);
+    scan_reference(&self, SCAN);
+    assert_true(fabs(self.reference[1].value[0]) == value && self.reference[1].tolerance[0] < value / 10);
     scan_close(&self);
     static const char *const inputs[] = {"uniform", "normal", "heavytail", "alternating", "mixed", "offset1e3"};
     for (size_t i = 0; i < sizeof inputs / sizeof *inputs; i++) {
         Scan each = scan_open("discounted_cumsum_grad batch=3 n=3000 gamma_per=row dtype=f32 input=%s", inputs[i]);
         double chains[3];
-        scan_truth(&each, DTYPE_SUMS);
-        memcpy(chains, each.truth[1].tolerance, sizeof chains);
-        scan_truth(&each, SCAN);
-        for (size_t row = 0; row < 3; row++) assert_true(each.truth[1].tolerance[row] < chains[row]);
+        scan_reference(&each, DTYPE_SUMS);
+        memcpy(chains, each.reference[1].tolerance, sizeof chains);
+        scan_reference(&each, SCAN);
+        for (size_t row = 0; row < 3; row++) assert_true(each.reference[1].tolerance[row] < chains[row]);
         scan_close(&each);
     }
 }

@@ -55,10 +55,10 @@ static void sums_of_k_terms_pass(void **state) {
                          terms[k], (f + g) % 2 ? "f32" : "f64", FINITE[f], k);
                 Row row;
                 row_open(&row, text);
-                scan_truth(&row.scan, 0);
+                scan_reference(&row.scan, 0);
                 last_terms(&row, row.terms);
                 must(true, &row, "direct sums");
-                scan_truth(&row.scan, 1);
+                scan_reference(&row.scan, 1);
                 must(true, &row, "direct sums by the looser bound");
                 by_difference(&row);
                 must(true, &row, "differences");
@@ -78,7 +78,7 @@ static void blocks_of_k_terms_pass(void **state) {
                          GAMMAS[g], terms[k], (f + g + k) % 2 ? "f32" : "f64", k % 2 ? "left" : "right", FINITE[f], k);
                 Row row;
                 row_open(&row, text);
-                scan_truth(&row.scan, 0);
+                scan_reference(&row.scan, 0);
                 van_herk(&row, row.terms, TAILS_RIGHT);
                 must(true, &row, "blocks of k");
                 row_close(&row);
@@ -87,7 +87,7 @@ static void blocks_of_k_terms_pass(void **state) {
 
 /* Ends of blocks in double pass, in float they do not. */
 static void judge_ends(Row *row) {
-    scan_truth(&row->scan, 0);
+    scan_reference(&row->scan, 0);
     van_herk(row, row->terms, TAILS_RIGHT);
     must(true, row, "blocks of k");
     van_herk(row, row->terms, TAILS_IN_FLOAT);
@@ -138,7 +138,7 @@ static void nearly_right_blocks_fail(void **state) {
                      f32 ? "f32" : "f64", families[f]);
             Row row;
             row_open(&row, text);
-            scan_truth(&row.scan, 0);
+            scan_reference(&row.scan, 0);
             for (size_t w = 0; w < COUNT(wrong); w++) {
                 if (unit && wrong[w].tails == TAILS_WEIGHTED_LATE) continue; /* that is right */
                 van_herk(&row, wrong[w].terms, wrong[w].tails);
@@ -159,8 +159,8 @@ static void room_for_borders(void **state) {
             snprintf(text, sizeof text, "discounted_cumsum n=20000 gamma=0.99 k=%d dtype=%s input=ones", all ? 0 : 10000,
                      f32 ? "f32" : "f64");
             row_open(&row, text);
-            scan_truth(&row.scan, 0);
-            tolerance[all] = row.scan.truth[0].tolerance[0];
+            scan_reference(&row.scan, 0);
+            tolerance[all] = row.scan.reference[0].tolerance[0];
             row_close(&row);
         }
         const double more = tolerance[0] - tolerance[1], border = f32 ? 0 : 1.01 * 0x1p-53 * 10000 * 100;
@@ -174,9 +174,9 @@ static void differences_need_their_own_bound(void **state) {
     Row row;
     row_open(&row, "discounted_cumsum n=20000 gamma=1 k=3 dtype=f32 input=uniform seed=1");
     by_difference(&row);
-    scan_truth(&row.scan, 0);
+    scan_reference(&row.scan, 0);
     must(false, &row, "differences by 'scan'");
-    scan_truth(&row.scan, 1);
+    scan_reference(&row.scan, 1);
     must(true, &row, "differences by 'difference'");
     row_close(&row);
 }
@@ -191,7 +191,7 @@ static void one_term_more_or_less_fails(void **state) {
                          WRONG_FAMILIES[f]);
                 Row row;
                 row_open(&row, text);
-                scan_truth(&row.scan, 0);
+                scan_reference(&row.scan, 0);
                 last_terms(&row, k + 1);
                 must(false, &row, "a term too many");
                 last_terms(&row, k - 1);

@@ -103,7 +103,7 @@ static void right_means_pass_and_near_misses_fail(void **state) {
                                       mode & 1 ? "false" : "true", mode & 2 ? "f32" : "f64", FINITE[f]);
                 const double alpha = 2 / (spans[s] + 1);
                 const Run run = {&scan, mode & 2, !(mode & 1), alpha, 1 - alpha};
-                scan_truth(&scan, EWM_BOUND_SCAN);
+                scan_reference(&scan, EWM_BOUND_SCAN);
                 by_recurrence(&run, run.alpha, run.q);
                 must(true, &run, "the recurrence");
                 const double wrong = alpha * (1 + (run.f32 ? 2e-3 : 1e-11));
@@ -119,13 +119,13 @@ static void windows_pass_as_truncated_only(void **state) {
         Scan scan = scan_open("ewm n=2000 span=20 dtype=f64 input=%s seed=2", FINITE[f]);
         const Run run = {&scan, false, true, 2. / 21, 19. / 21};
         by_window(&run, 200);
-        scan_truth(&scan, EWM_BOUND_TRUNCATED);
+        scan_reference(&scan, EWM_BOUND_TRUNCATED);
         must(true, &run, "a window of 10 span");
-        scan_truth(&scan, EWM_BOUND_SCAN);
+        scan_reference(&scan, EWM_BOUND_SCAN);
         if (strcmp(FINITE[f], "uniform") == 0 || strcmp(FINITE[f], "ramp") == 0) must(false, &run, "a window, by 'scan',");
         for (size_t spans = 6; spans <= 9; spans++) { /* of 9 span: 7 times the weight that may be missing */
             by_window(&run, 20 * spans);
-            scan_truth(&scan, EWM_BOUND_TRUNCATED);
+            scan_reference(&scan, EWM_BOUND_TRUNCATED);
             if (strstr("uniform normal ramp integers heavytail", FINITE[f])) must(false, &run, "a shorter window");
         }
         scan_close(&scan);
@@ -160,7 +160,7 @@ static void windows_of_variances_pass_as_truncated_only(void **state) {
             Scan scan = scan_open("ewm agg=var n=1500 span=%g dtype=f64 input=%s seed=2", spans[s], families[f]);
             const double alpha = 2 / (spans[s] + 1);
             const Run run = {&scan, false, true, alpha, 1 - alpha};
-            scan_truth(&scan, EWM_BOUND_TRUNCATED);
+            scan_reference(&scan, EWM_BOUND_TRUNCATED);
             variance_by_window(&run, (size_t)(10 * spans[s]));
             must(true, &run, "a variance of 10 span");
             variance_by_window(&run, (size_t)(7 * spans[s]));
@@ -176,13 +176,13 @@ static void leading_gaps_are_no_weight(void **state) {
     double scan_bound[2 * GAP];
     Scan scan = scan_open("ewm n=%d span=%d nan=decay dtype=f64 input=normal seed=2", 2 * GAP, SPAN);
     for (size_t i = 0; i < GAP; i++) array_set(&scan.in[0], i, (double)NAN);
-    scan_truth(&scan, EWM_BOUND_SCAN);
-    memcpy(scan_bound, scan.truth[0].tolerance, sizeof scan_bound);
-    scan_truth(&scan, EWM_BOUND_TRUNCATED);
+    scan_reference(&scan, EWM_BOUND_SCAN);
+    memcpy(scan_bound, scan.reference[0].tolerance, sizeof scan_bound);
+    scan_reference(&scan, EWM_BOUND_TRUNCATED);
     for (size_t i = GAP; i < 2 * GAP; i++) {
         const bool dropped = i >= GAP + 10 * SPAN;
-        if ((scan.truth[0].tolerance[i] > scan_bound[i]) != dropped)
-            fail_msg("element %zu: %g, %g without what is dropped", i, scan.truth[0].tolerance[i], scan_bound[i]);
+        if ((scan.reference[0].tolerance[i] > scan_bound[i]) != dropped)
+            fail_msg("element %zu: %g, %g without what is dropped", i, scan.reference[0].tolerance[i], scan_bound[i]);
     }
     scan_close(&scan);
 }
@@ -192,10 +192,10 @@ static void bounds_of_variances_see_something(void **state) {
     (void)state;
     for (int f32 = 0; f32 < 2; f32++) {
         Scan scan = scan_open("ewm agg=var n=3000 span=20 dtype=%s input=ramp seed=1", f32 ? "f32" : "f64");
-        scan_truth(&scan, EWM_BOUND_SCAN);
+        scan_reference(&scan, EWM_BOUND_SCAN);
         for (size_t i = 1; i < scan.n; i++)
-            if (!(scan.truth[0].tolerance[i] < 0.1 * scan.truth[0].value[i]))
-                fail_msg("element %zu: bound %g of %g", i, scan.truth[0].tolerance[i], scan.truth[0].value[i]);
+            if (!(scan.reference[0].tolerance[i] < 0.1 * scan.reference[0].value[i]))
+                fail_msg("element %zu: bound %g of %g", i, scan.reference[0].tolerance[i], scan.reference[0].value[i]);
         const Run run = {&scan, f32, true, 2. / 21, 19. / 21};
         variance(&run, SPREAD_BIASED);
         must(false, &run, "a variance that is not corrected, of a ramp,");
@@ -213,15 +213,15 @@ static void right_variances_pass(void **state) {
                                       mode & 1 ? "false" : "true", mode & 2 ? "f32" : "f64", FINITE[f]);
                 const double alpha = 2 / (spans[s] + 1);
                 const Run run = {&scan, mode & 2, !(mode & 1), alpha, 1 - alpha};
-                scan_truth(&scan, EWM_BOUND_SCAN);
+                scan_reference(&scan, EWM_BOUND_SCAN);
                 variance(&run, SPREAD_UPDATED);
                 must(true, &run, "the update");
-                scan_truth(&scan, EWM_BOUND_TEXTBOOK);
+                scan_reference(&scan, EWM_BOUND_TEXTBOOK);
                 must(true, &run, "the update by the looser bound");
                 variance(&run, SPREAD_TEXTBOOK);
                 must(true, &run, "E[x^2] - E[x]^2 by its own bound");
                 if (!run.f32 && strcmp(FINITE[f], "offset1e8") == 0) {
-                    scan_truth(&scan, EWM_BOUND_SCAN);
+                    scan_reference(&scan, EWM_BOUND_SCAN);
                     must(false, &run, "E[x^2] - E[x]^2 by 'scan'");
                 }
                 scan_close(&scan);
@@ -243,7 +243,7 @@ static void nearly_right_variances_fail(void **state) {
                 const double alpha = 2 / (spans[s] + 1), wrong = alpha * (1 + 1e-6);
                 const Run run = {&scan, false, adjust, alpha, 1 - alpha}, off = {&scan, false, adjust, wrong, 1 - wrong};
                 const bool offset = strstr(FINITE[f], "1e8");
-                scan_truth(&scan, EWM_BOUND_SCAN);
+                scan_reference(&scan, EWM_BOUND_SCAN);
                 variance(&run, SPREAD_UPDATED);
                 must_root(true, &run, root, "the update");
                 variance(&run, SPREAD_BIASED);

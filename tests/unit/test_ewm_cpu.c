@@ -1,4 +1,4 @@
-/* The CPU variants of ewm against the op's truth and its own bound, in every mode. */
+/* The CPU variants of ewm against the op's reference and its own bound, in every mode. */
 #include "scan_cpu_support.h"
 
 extern const Variant rungs_variant_ewm__cpu_sequential, rungs_variant_ewm__cpu_best;
@@ -16,7 +16,7 @@ static void every_mode(size_t n, const char *decay, const char *input, const cha
         Scan self = scan_open("ewm agg=%s dtype=%s adjust=%s nan=%s segments=%s n=%zu %s input=%s seed=%zu %s", AGGS[m % 3],
                               m / 3 % 2 ? "f32" : "f64", m / 6 % 2 ? "false" : "true", m / 12 % 2 ? "propagate" : "decay",
                               m / 24 ? "mask" : "none", n, decay, input, n + m, more);
-        scan_truth(&self, 0);
+        scan_reference(&self, 0);
         for (size_t v = 0; v < VARIANT_COUNT; v++) scan_check(&VARIANTS[v], &self, threads);
         scan_close(&self);
     }

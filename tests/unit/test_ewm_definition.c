@@ -1,4 +1,4 @@
-/* The truth of `ewm` by the definition in 600 bits and by discounted sums. */
+/* The reference of `ewm` by the definition in 600 bits and by discounted sums. */
 #include "scan_support.h"
 
 #include <mpfr.h>
@@ -59,13 +59,13 @@ static void every_family_agrees_with_the_definition(void **state) {
                     Scan self = scan_open("ewm agg=%s n=130 span=%g adjust=%s segments=%s dtype=f64 input=%s seed=5", aggs[a],
                                           spans[s], mode & 1 ? "false" : "true", mode & 2 ? "mask" : "none", FINITE[f]);
                     for (size_t i = 20; mode & 2 && i < 130; i += 37) array_set(&self.in[1], i, 1);
-                    scan_truth(&self, 0);
+                    scan_reference(&self, 0);
                     size_t first = 0;
                     for (size_t i = 0; i < 130; i++) {
                         if (mode & 2 && array_get(&self.in[1], i) != 0) first = i;
                         const double expected = by_definition(&self, first, i, a, !(mode & 1), spans[s]);
-                        const double value = self.truth[0].value[i], tolerance = self.truth[0].tolerance[i];
-                        if (!truth_agrees(value, expected, 0x1p-50, tolerance))
+                        const double value = self.reference[0].value[i], tolerance = self.reference[0].tolerance[i];
+                        if (!reference_agrees(value, expected, 0x1p-50, tolerance))
                             fail_msg("%s at %zu: %a, not %a (tolerance %a)", self.text, i, value, expected, tolerance);
                     }
                     scan_close(&self);
@@ -87,13 +87,13 @@ static void tiny_series_beside_huge_ones(void **state) {
                 array_set(&self.in[0], i, array_get(&self.in[0], i) * sizes[i / SERIES]);
                 if (mode & 2) array_set(&self.in[1], i, i % SERIES == 0);
             }
-            scan_truth(&self, 0);
+            scan_reference(&self, 0);
             size_t said = 0;
             const double used = params_real(&self.problem.params, "span");
             for (size_t i = 0; i < N; i++) {
                 const double expected = by_definition(&self, mode & 2 ? i - i % SERIES : 0, i, a, !(mode & 1), used);
-                const double value = self.truth[0].value[i], tolerance = self.truth[0].tolerance[i];
-                if (!truth_agrees(value, expected, 0x1p-50, tolerance))
+                const double value = self.reference[0].value[i], tolerance = self.reference[0].tolerance[i];
+                if (!reference_agrees(value, expected, 0x1p-50, tolerance))
                     fail_msg("%s at %zu: %a, not %a (tolerance %a)", self.text, i, value, expected, tolerance);
                 said += tolerance < 0x1p-7 * fabs(value);
             }
@@ -113,17 +113,17 @@ static void a_mean_is_a_quotient_of_discounted_sums(void **state) {
         Scan below =
             scan_open("discounted_cumsum direction=left n=3000 gamma=0.9375 k=%d dtype=f64 input=ones", truncated * 10 * SPAN);
         memcpy(above.in[0].data, mean.in[0].data, N * sizeof(double));
-        scan_truth(&mean, truncated);
-        scan_truth(&above, 0);
-        scan_truth(&below, 0);
+        scan_reference(&mean, truncated);
+        scan_reference(&above, 0);
+        scan_reference(&below, 0);
         double most = 0, least_room = INFINITY;
         for (size_t i = 0; i < N; i++) {
-            const double quotient = above.truth[0].value[i] / below.truth[0].value[i],
-                         away = fabs(mean.truth[0].value[i] - quotient);
-            if (!(away <= (truncated ? mean.truth[0].tolerance[i] : 0x1p-51 * quotient)))
+            const double quotient = above.reference[0].value[i] / below.reference[0].value[i],
+                         away = fabs(mean.reference[0].value[i] - quotient);
+            if (!(away <= (truncated ? mean.reference[0].tolerance[i] : 0x1p-51 * quotient)))
                 fail_msg("%d, %zu: %a", truncated, i, away);
             most = away > most ? away : most;
-            if (i >= 10 * SPAN && mean.truth[0].tolerance[i] < least_room) least_room = mean.truth[0].tolerance[i];
+            if (i >= 10 * SPAN && mean.reference[0].tolerance[i] < least_room) least_room = mean.reference[0].tolerance[i];
         }
         if (truncated) assert_true(most > 1e-11 && least_room < 1e-7); /* it is seen, and bounded by little more */
         scan_close(&mean);

@@ -1,20 +1,20 @@
-/* The truth of `ewm` at its edges: NaN and inf, periods, segments, nothing at all, and what it refuses. */
+/* The reference of `ewm` at its edges: NaN and inf, periods, segments, nothing at all, and what it refuses. */
 #include "scan_support.h"
 
 static void settle(Scan *self, const char *words, const double *x) {
     *self = scan_open("ewm dtype=f64 input=ones %s", words);
     for (size_t i = 0; i < self->n; i++) array_set(&self->in[0], i, x[i]);
-    scan_truth(self, 0);
+    scan_reference(self, 0);
 }
 
 static void check(const char *words, const double *x, const double *expected) {
     Scan self;
     settle(&self, words, x);
     for (size_t i = 0; i < self.n; i++) {
-        const double value = self.truth[0].value[i];
+        const double value = self.reference[0].value[i];
         if (!same_value(value, expected[i]) && !(fabs(value - expected[i]) <= 1e-15 * fabs(expected[i])))
             fail_msg("%s at %zu: %.17g, not %.17g", self.text, i, value, expected[i]);
-        if (!isfinite(value) && self.truth[0].tolerance[i] != 0) fail_msg("%s at %zu: a tolerance for %g", self.text, i, value);
+        if (!isfinite(value) && self.reference[0].tolerance[i] != 0) fail_msg("%s at %zu: a tolerance for %g", self.text, i, value);
     }
     scan_close(&self);
 }
@@ -62,9 +62,9 @@ static void nothing_leaks_into_another_series(void **state) {
         array_set(&self.in[0], i, x[i]);
         array_set(&self.in[1], i, i % 3 == 0);
     }
-    scan_truth(&self, 0);
+    scan_reference(&self, 0);
     for (size_t i = 0; i < 9; i++)
-        if (!same_value(self.truth[0].value[i], expected[i])) fail_msg("%zu: %g", i, self.truth[0].value[i]);
+        if (!same_value(self.reference[0].value[i], expected[i])) fail_msg("%zu: %g", i, self.reference[0].value[i]);
     scan_close(&self);
 }
 
@@ -72,7 +72,7 @@ static void every_bound_of_nothing(void **state) {
     (void)state;
     for (int bound = 0; bound < 3; bound++) {
         Scan self = scan_open("ewm n=0 dtype=f32 input=ones");
-        scan_truth(&self, bound);
+        scan_reference(&self, bound);
         scan_close(&self);
     }
 }
@@ -87,7 +87,7 @@ static void the_ends_of_the_range(void **state) {
         Scan self;
         settle(&self, "n=3 span=3 agg=std", x);
         const double expected = sqrt(2) * magnitudes[m];
-        assert_true(fabs(self.truth[0].value[1] - expected) <= 0x1p-52 * expected + 0x1p-1074);
+        assert_true(fabs(self.reference[0].value[1] - expected) <= 0x1p-52 * expected + 0x1p-1074);
         scan_close(&self);
     }
     /* What has no weight lends no scale either. */

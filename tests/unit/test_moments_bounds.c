@@ -4,9 +4,9 @@
 #include <math.h>
 #include <string.h>
 
-static void outputs_from_truth(Moments *self, const Moments *from) {
+static void outputs_from_reference(Moments *self, const Moments *from) {
     for (int i = 0; i < OUTPUTS; i++)
-        for (size_t c = 0; c < array_count(&self->out[i]); c++) array_set(&self->out[i], c, from->truth[i].value[c]);
+        for (size_t c = 0; c < array_count(&self->out[i]); c++) array_set(&self->out[i], c, from->reference[i].value[c]);
 }
 
 static void scale_output(Moments *self, int output, double factor, double plus) {
@@ -47,7 +47,8 @@ static void columns_shifted(Moments *self) {
 }
 
 static void next_minimum(Moments *self) {
-    for (size_t c = 0; c < self->cols; c++) array_set(&self->out[MIN], c, nextafterf((float)self->truth[MIN].value[c], INFINITY));
+    for (size_t c = 0; c < self->cols; c++)
+        array_set(&self->out[MIN], c, nextafterf((float)self->reference[MIN].value[c], INFINITY));
 }
 
 static const struct {
@@ -67,22 +68,22 @@ static void mistakes_are_seen(void **state) {
             /* Skewed and apart: sorted columns alone are all but alike and symmetric. */
             for (size_t r = 0; r < self.rows; r++)
                 for (size_t c = 0; c < self.cols; c++) moments_set_x(&self, r, c, exp(moments_x(&self, r, c) / 2));
-            moments_truth_of(&self, TWO_PASS);
-            outputs_from_truth(&self, &self);
+            moments_reference_of(&self, TWO_PASS);
+            outputs_from_reference(&self, &self);
             char why[512];
-            if (!moments_passes(&self, why, sizeof why)) fail_msg("the truth itself: %s", why);
+            if (!moments_passes(&self, why, sizeof why)) fail_msg("the reference itself: %s", why);
             MISTAKES[m].apply(&self);
             if (moments_passes(&self, why, sizeof why)) fail_msg("%s went unseen in %s", MISTAKES[m].name, f32 ? "f32" : "f64");
             moments_close(&self);
         }
 }
 
-/* The truth of other data in place of the right one's. */
+/* The reference of other data in place of the right one's. */
 static bool taken_for(Moments *self, Moments *other) {
     char why[512];
-    moments_truth_of(self, TWO_PASS);
-    moments_truth_of(other, TWO_PASS);
-    outputs_from_truth(self, other);
+    moments_reference_of(self, TWO_PASS);
+    moments_reference_of(other, TWO_PASS);
+    outputs_from_reference(self, other);
     return moments_passes(self, why, sizeof why);
 }
 
@@ -121,8 +122,8 @@ static void extremes_that_pass_over_nan_are_seen(void **state) {
     for (int output = MIN; output <= MAX; output++) {
         Moments self = moments_open("moments rows=100 cols=3 dtype=f64 input=normal seed=5");
         moments_set_x(&self, 50, 1, NAN);
-        moments_truth_of(&self, TWO_PASS);
-        outputs_from_truth(&self, &self);
+        moments_reference_of(&self, TWO_PASS);
+        outputs_from_reference(&self, &self);
         char why[512];
         assert_true(moments_passes(&self, why, sizeof why));
         array_set(&self.out[output], 1, 1.5);
@@ -135,8 +136,8 @@ static void extremes_that_pass_over_nan_are_seen(void **state) {
 static void a_constant_column_has_no_variance_at_all(void **state) {
     (void)state;
     Moments self = moments_open("moments rows=1000 cols=2 dtype=f64 input=constant seed=5");
-    moments_truth_of(&self, TWO_PASS);
-    outputs_from_truth(&self, &self);
+    moments_reference_of(&self, TWO_PASS);
+    outputs_from_reference(&self, &self);
     char why[512];
     assert_true(moments_passes(&self, why, sizeof why));
     array_set(&self.out[VAR], 1, 1e-30);
@@ -152,9 +153,9 @@ static void a_constant_column_has_no_variance_at_all(void **state) {
 static void the_correction_is_demanded(void **state) {
     (void)state;
     Moments self = moments_open("moments rows=1000 cols=1 dtype=f64 input=offset1e8 seed=5");
-    moments_truth_of(&self, TWO_PASS);
-    outputs_from_truth(&self, &self);
-    const double mean = self.truth[MEAN].value[0], shift = mean + self.truth[MEAN].tolerance[0] / 2;
+    moments_reference_of(&self, TWO_PASS);
+    outputs_from_reference(&self, &self);
+    const double mean = self.reference[MEAN].value[0], shift = mean + self.reference[MEAN].tolerance[0] / 2;
     double s1 = 0, s2 = 0, s3 = 0;
     for (size_t r = 0; r < self.rows; r++) {
         const double d = moments_x(&self, r, 0) - shift;
@@ -176,13 +177,13 @@ static void looser_bounds_are_looser_and_extremes_exact(void **state) {
     for (size_t k = 0; k < 3; k++) {
         Moments self = moments_open("moments rows=3000 cols=4 order=6 dtype=f64 input=%s seed=2", inputs[k]);
         double own[OUTPUTS][4];
-        moments_truth_of(&self, TWO_PASS);
-        for (int i = 0; i < OUTPUTS; i++) memcpy(own[i], self.truth[i].tolerance, sizeof own[i]);
+        moments_reference_of(&self, TWO_PASS);
+        for (int i = 0; i < OUTPUTS; i++) memcpy(own[i], self.reference[i].tolerance, sizeof own[i]);
         for (int bound = UPDATING; bound < BOUNDS; bound++) {
-            moments_truth_of(&self, bound);
+            moments_reference_of(&self, bound);
             for (int i = 0; i < OUTPUTS; i++)
                 for (size_t c = 0; c < 4; c++) {
-                    const double tolerance = self.truth[i].tolerance[c];
+                    const double tolerance = self.reference[i].tolerance[c];
                     const bool same = i == MIN || i == MAX || (i == MEAN && bound == UPDATING);
                     if (same ? tolerance != own[i][c] : !(tolerance > own[i][c]))
                         fail_msg("%s, bound %d, %s: %a, own %a", inputs[k], bound, self.out[i].name, tolerance, own[i][c]);

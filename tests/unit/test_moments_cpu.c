@@ -1,4 +1,4 @@
-/* The CPU variants of `moments` against the truth with the bounds they declare; and that the bounds see what is wrong. */
+/* The CPU variants of `moments` against the reference with the bounds they declare; and that the bounds see what is wrong. */
 #include "moments_support.h"
 
 #include "variant.h"
@@ -61,7 +61,7 @@ static void run(int v, Moments *self, const char *threads) {
 
 static void check(int v, Moments *self, const char *threads) {
     char why[512];
-    moments_truth_of(self, VARIANTS[v].bound);
+    moments_reference_of(self, VARIANTS[v].bound);
     run(v, self, threads);
     if (!moments_passes(self, why, sizeof why)) fail_msg("%s on %s: %s", VARIANTS[v].name, self->text, why);
 }
@@ -103,7 +103,7 @@ static void every_family(void **state) {
 
 static bool passes(int v, int bound, const char *input, const char *dtype, size_t rows, char why[512]) {
     Moments self = moments_open("moments rows=%zu cols=5 order=6 dtype=%s input=%s seed=3", rows, dtype, input);
-    moments_truth_of(&self, bound);
+    moments_reference_of(&self, bound);
     run(v, &self, "2");
     const bool pass = moments_passes(&self, why, 512);
     moments_close(&self);

@@ -83,13 +83,13 @@ static void ratios_of_zero(void **state) {
 static void ulps_are_those_of_the_output(void **state) {
     (void)state;
     assert_true(compare_one(1 + 3 * DBL_EPSILON, 1, 1).max_ulp == 3);
-    assert_true(compare_one(nextafter(2, 0), 2, 1).max_ulp == 0.5); /* spacing at the truth, not below it */
+    assert_true(compare_one(nextafter(2, 0), 2, 1).max_ulp == 0.5); /* spacing at the reference, not below it */
     assert_true(compare_one(0x1p-1074, 0, 1).max_ulp == 1);
     assert_true(compare_one(0x5p-1074, 0x3p-1074, 1).max_ulp == 2);
     assert_true(compare_one(nextafter(DBL_MAX, 0), DBL_MAX, DBL_MAX).max_ulp == 1);
     assert_true(compare_one_f32(1 + 2 * FLT_EPSILON, 1, 1).max_ulp == 2);
     assert_true(compare_one_f32(0x1p-149f, 0, 1).max_ulp == 1);
-    assert_true(compare_one_f32(1, 1 + 0x1p-25, 1).max_ulp == 0.25); /* a truth between two floats */
+    assert_true(compare_one_f32(1, 1 + 0x1p-25, 1).max_ulp == 0.25); /* a reference between two floats */
     assert_true(compare_one_f32(0x1.8p-127f, 0x1p-127, 1).max_ulp == 0x1p21);
 }
 

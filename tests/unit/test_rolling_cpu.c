@@ -1,4 +1,4 @@
-/* The CPU variants of `rolling` against the truth with the op's own bounds; and that those bounds see what is wrong. */
+/* The CPU variants of `rolling` against the reference with the op's own bounds; and that those bounds see what is wrong. */
 #include "rolling_support.h"
 
 #include "variant.h"
@@ -55,7 +55,7 @@ static void check(int v, Rolling *self, const char *threads) {
 static void check_all(const char *threads, const char *agg, size_t n, size_t window, int f32, const char *input) {
     Rolling self = rolling_open("rolling agg=%s n=%zu window=%zu incomplete=%s dtype=%s input=%s seed=%zu", agg, n, window,
                                 n % 2 ? "nan" : "inf", f32 ? "f32" : "f64", input, n + window);
-    rolling_truth_of(&self, 0);
+    rolling_reference_of(&self, 0);
     for (int v = 0; v < VARIANT_COUNT; v++) check(v, &self, threads);
     rolling_close(&self);
 }
@@ -92,7 +92,7 @@ static void long_arrays(void **state) {
             for (int a = 0; a < AGG_COUNT; a++) {
                 Rolling self = rolling_open("rolling agg=%s n=60007 window=%zu dtype=f64 input=%s seed=4", AGGS[a], windows[w],
                                             w % 2 ? "naninf" : "offset1e6");
-                rolling_truth_of(&self, 0);
+                rolling_reference_of(&self, 0);
                 for (int v = 1; v < VARIANT_COUNT; v++) check(v, &self, threads[t]);
                 rolling_close(&self);
             }
@@ -100,7 +100,7 @@ static void long_arrays(void **state) {
         for (int w = 0; w < 2; w++) {
             Rolling self =
                 rolling_open("rolling agg=%s n=4300001 window=%d dtype=f32 input=spike1e16 seed=4", AGGS[a], w ? 1000 : 7);
-            rolling_truth_of(&self, 0);
+            rolling_reference_of(&self, 0);
             check(2, &self, "0");
             rolling_close(&self);
         }
@@ -113,7 +113,7 @@ static void steps_and_outliers_at_tile_edges(void **state) {
             for (int a = 2; a < 4; a++) {
                 Rolling self = rolling_open("rolling agg=%s n=1200 window=%zu dtype=f64 input=uniform seed=4", AGGS[a], w);
                 for (size_t i = at; i < self.n; i++) rolling_set_x(&self, i, rolling_x(&self, i) + (i == at ? 1e16 : 1e8));
-                rolling_truth_of(&self, 0);
+                rolling_reference_of(&self, 0);
                 for (int v = 0; v < VARIANT_COUNT; v++) check(v, &self, "1");
                 rolling_close(&self);
             }
@@ -145,10 +145,10 @@ static void textbook_variance_needs_its_own_bound(void **state) {
         y[i] = i < 49 ? NAN : fmax((squares - sum * sum / 50) / 49, 0);
     }
     char why[512];
-    rolling_truth_of(&self, 0);
+    rolling_reference_of(&self, 0);
     assert_false(rolling_passes(&self, why, sizeof why));
     assert_non_null(strstr(why, "0x"));
-    rolling_truth_of(&self, 2);
+    rolling_reference_of(&self, 2);
     if (!rolling_passes(&self, why, sizeof why)) fail_msg("textbook: %s", why);
     rolling_close(&self);
 }
@@ -169,9 +169,9 @@ static void running_updates_need_their_own_bound(void **state) {
         y[i] = i < 29 ? NAN : sum / 30;
     }
     char why[512];
-    rolling_truth_of(&self, 0);
+    rolling_reference_of(&self, 0);
     assert_false(rolling_passes(&self, why, sizeof why));
-    rolling_truth_of(&self, 1);
+    rolling_reference_of(&self, 1);
     if (!rolling_passes(&self, why, sizeof why)) fail_msg("running: %s", why);
     rolling_close(&self);
 }
@@ -192,9 +192,9 @@ static void prefix_differences_need_their_own_bound(void **state) {
     }
     for (size_t i = 0; i < self.n; i++) y[i] = i < 4 ? NAN : (prefix[i + 1] - prefix[i - 4]) / 5;
     char why[512];
-    rolling_truth_of(&self, 0);
+    rolling_reference_of(&self, 0);
     assert_false(rolling_passes(&self, why, sizeof why));
-    rolling_truth_of(&self, 3);
+    rolling_reference_of(&self, 3);
     if (!rolling_passes(&self, why, sizeof why)) fail_msg("prefix: %s", why);
     free(prefix);
     rolling_close(&self);
@@ -223,7 +223,7 @@ static void windows_off_by_one_are_seen(void **state) {
                                            : wrong == 1 ? w + 1
                                                         : w,
                                            cases[c].f32 ? "f32" : "f64", cases[c].input);
-                rolling_truth_of(&right, 0);
+                rolling_reference_of(&right, 0);
                 run(VARIANTS[2].variant, &off, "1");
                 for (size_t i = 0; i < right.n; i++) { /* the incomplete outputs are right */
                     const double y = i + 1 < w ? NAN : rolling_y(&off, wrong == 2 && i >= w ? i - 1 : wrong == 1 && i < w ? w : i);

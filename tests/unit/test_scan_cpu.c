@@ -1,4 +1,4 @@
-/* The CPU variants of discounted_cumsum against the op's truth and its own bound, in every mode. */
+/* The CPU variants of discounted_cumsum against the op's reference and its own bound, in every mode. */
 #include "scan_cpu_support.h"
 
 #include <math.h>
@@ -16,7 +16,7 @@ static const char *const DIRECTIONS[] = {"right", "left"}, *const PER[] = {"all"
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
 static void check_all(Scan *self, const char *threads) {
-    scan_truth(self, 0);
+    scan_reference(self, 0);
     for (size_t v = 0; v < VARIANT_COUNT; v++) scan_check(&VARIANTS[v], self, threads);
     scan_close(self);
 }

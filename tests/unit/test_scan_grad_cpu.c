@@ -1,4 +1,4 @@
-/* The CPU variants of discounted_cumsum_grad against the op's truth and its own bound, in every mode. */
+/* The CPU variants of discounted_cumsum_grad against the op's reference and its own bound, in every mode. */
 #include "scan_cpu_support.h"
 
 extern const Variant rungs_variant_discounted_cumsum_grad__cpu_sequential, rungs_variant_discounted_cumsum_grad__cpu_best;
@@ -16,7 +16,7 @@ static void every_mode(size_t batch, size_t n, size_t k, const char *gamma, cons
                               "input=%s seed=%zu",
                               DIRECTIONS[m % 2], m / 2 % 2 ? "f32" : "f64", PER[m / 4 % 3], m / 12 ? "mask" : "none", batch, n, k,
                               gamma, input, n + k + m);
-        scan_truth(&self, 0);
+        scan_reference(&self, 0);
         for (size_t v = 0; v < VARIANT_COUNT; v++) scan_check(&VARIANTS[v], &self, threads);
         scan_close(&self);
     }
@@ -72,8 +72,8 @@ static void products_pass_the_range_of_floats(void **state) {
             array_set(scan_array(&self, "x"), i, x[i]);
             array_set(scan_array(&self, "dy"), i, dy[i]);
         }
-        scan_truth(&self, 0);
-        if (p == 1) assert_true(self.truth[1].value[0] == 0);
+        scan_reference(&self, 0);
+        if (p == 1) assert_true(self.reference[1].value[0] == 0);
         for (size_t v = 0; v < VARIANT_COUNT; v++) {
             scan_check(&VARIANTS[v], &self, "2");
             if (p == 1) assert_true(array_get(&self.out[1], 0) == 0);

@@ -127,21 +127,21 @@ static void the_compiler_can_be_chosen(void **state) {
     assert_non_null(strstr(status_message(), "/no/such/compiler"));
 }
 
-typedef struct Problem {
+typedef struct Instance {
     Case problem;
     Array x, y;
     double *value, *tolerance;
     ErrorReport report;
-} Problem;
+} Instance;
 
 static void set(Params *params, const char *name, const char *text) {
     if (params_set(params, name, text) != STATUS_OK) fail_msg("%s", status_message());
 }
 
-static void make(Problem *p, const char *function, size_t n, const char *window, DType dtype, const char *family) {
+static void make(Instance *p, const char *function, size_t n, const char *window, DType dtype, const char *family) {
     char text[32];
     snprintf(text, sizeof text, "%zu", n);
-    *p = (Problem){.problem = {.op = "rolling", .dtype = dtype, .seed = 3}};
+    *p = (Instance){.problem = {.op = "rolling", .dtype = dtype, .seed = 3}};
     snprintf(p->problem.input, sizeof p->problem.input, "%s", family);
     assert_int_equal(params_init(rungs_op_rolling.params, &p->problem.params), STATUS_OK);
     set(&p->problem.params, "agg", "apply");
@@ -157,19 +157,19 @@ static void make(Problem *p, const char *function, size_t n, const char *window,
     assert_int_equal(family_fill(&p->problem, 0, &p->x), STATUS_OK);
 }
 
-static void discard(Problem *p) {
+static void discard(Instance *p) {
     free(p->x.data);
     free(p->y.data);
     free(p->value);
     free(p->tolerance);
 }
 
-static void run_truth(Problem *p, int bound) {
-    Truth truth = {p->value, p->tolerance};
-    if (rungs_op_rolling.truth(&p->problem, &p->x, bound, &truth) != STATUS_OK) fail_msg("truth: %s", status_message());
+static void run_reference(Instance *p, int bound) {
+    Reference reference = {p->value, p->tolerance};
+    if (rungs_op_rolling.reference(&p->problem, &p->x, bound, &reference) != STATUS_OK) fail_msg("reference: %s", status_message());
 }
 
-static void run_cpu(Problem *p, const char *tile) {
+static void run_cpu(Instance *p, const char *tile) {
     const Variant *variant = &rungs_variant_rolling__cpu_apply;
     Params tunables;
     assert_int_equal(params_init(variant->tunables, &tunables), STATUS_OK);
@@ -182,13 +182,13 @@ static void run_cpu(Problem *p, const char *tile) {
     variant->release(args.state);
 }
 
-/* The truth against a plain loop. */
-static void truth_of_first_minus_last(void **state) {
+/* The reference against a plain loop. */
+static void reference_of_first_minus_last(void **state) {
     (void)state;
-    Problem p;
+    Instance p;
     make(&p, FALL, 10007, "300", DTYPE_F64, "normal");
     set(&p.problem.params, "incomplete", "inf");
-    run_truth(&p, 0);
+    run_reference(&p, 0);
     const double *x = p.x.data;
     for (size_t i = 0; i < 10007; i++) {
         assert_true(p.value[i] == (i < 299 ? INFINITY : x[i - 299] - x[i]));
@@ -200,7 +200,7 @@ static void truth_of_first_minus_last(void **state) {
     discard(&p);
 }
 
-static void variant_agrees_with_truth(void **state) {
+static void variant_agrees_with_reference(void **state) {
     (void)state;
     static const struct {
         size_t n;
@@ -211,9 +211,9 @@ static void variant_agrees_with_truth(void **state) {
     for (size_t s = 0; s < sizeof shapes / sizeof *shapes; s++) {
         const DType dtype = s % 2 ? DTYPE_F32 : DTYPE_F64;
         for (int which = 0; which < 2; which++) {
-            Problem p;
+            Instance p;
             make(&p, which ? MEAN : FALL, shapes[s].n, shapes[s].window, dtype, "uniform");
-            run_truth(&p, which ? RUNNING : 0); /* the mean keeps state */
+            run_reference(&p, which ? RUNNING : 0); /* the mean keeps state */
             run_cpu(&p, shapes[s].tile);
             norms_compare(&p.y, p.value, p.tolerance, &p.report);
             char text[512];
@@ -228,9 +228,9 @@ static void variant_agrees_with_truth(void **state) {
 /* NaN and inf belong in the windows' ends for first-minus-last; a running sum keeps them, and is caught. */
 static void special_values(void **state) {
     (void)state;
-    Problem p;
+    Instance p;
     make(&p, FALL, 5000, "10", DTYPE_F64, "naninf");
-    run_truth(&p, 0);
+    run_reference(&p, 0);
     run_cpu(&p, "48");
     norms_compare(&p.y, p.value, p.tolerance, &p.report);
     assert_true(p.report.pass);
@@ -244,7 +244,7 @@ static void special_values(void **state) {
     assert_int_equal(special, 6);
     discard(&p);
     make(&p, MEAN, 5000, "10", DTYPE_F64, "naninf");
-    run_truth(&p, 0);
+    run_reference(&p, 0);
     size_t touched = 0;
     for (size_t i = 9; i < 5000; i++) touched += (size_t)!isfinite(p.value[i]);
     assert_in_range(touched, 10, 30);
@@ -263,10 +263,10 @@ static void writing_beside_the_output_is_noticed(void **state) {
         char text[512];
         snprintf(text, sizeof text, HEAD " { for (int i = 0; i < arr_len; i++) out[i] = 0; out[%s] = 1; }\n", beside[b]);
         put(text);
-        Problem p;
+        Instance p;
         make(&p, path, 1000, "3", DTYPE_F64, "uniform");
-        Truth truth = {p.value, p.tolerance};
-        assert_int_equal(rungs_op_rolling.truth(&p.problem, &p.x, 0, &truth), STATUS_INVALID);
+        Reference reference = {p.value, p.tolerance};
+        assert_int_equal(rungs_op_rolling.reference(&p.problem, &p.x, 0, &reference), STATUS_INVALID);
         assert_non_null(strstr(status_message(), "writes beside out[0 .. arr_len)"));
         assert_non_null(strstr(status_message(), path));
         discard(&p);
@@ -275,14 +275,14 @@ static void writing_beside_the_output_is_noticed(void **state) {
 
 static void other_cases_are_refused_with_a_reason(void **state) {
     (void)state;
-    Problem p;
+    Instance p;
     make(&p, "none", 10, "3", DTYPE_F64, "uniform");
     char reason[REASON_MAX] = "";
     const VariantArgs args = {.problem = &p.problem, .in = &p.x, .out = &p.y};
     assert_false(rungs_variant_rolling__cpu_apply.supports(&args, reason));
     assert_non_null(strstr(reason, "function=PATH"));
-    Truth truth = {p.value, p.tolerance};
-    assert_int_equal(rungs_op_rolling.truth(&p.problem, &p.x, 0, &truth), STATUS_INVALID);
+    Reference reference = {p.value, p.tolerance};
+    assert_int_equal(rungs_op_rolling.reference(&p.problem, &p.x, 0, &reference), STATUS_INVALID);
     set(&p.problem.params, "agg", "mean");
     assert_false(rungs_variant_rolling__cpu_apply.supports(&args, reason));
     assert_non_null(strstr(reason, "agg=mean"));
@@ -292,16 +292,11 @@ static void other_cases_are_refused_with_a_reason(void **state) {
 int main(void) {
 #define IN_FOLDER(test) cmocka_unit_test_setup_teardown(test, make_folder, remove_folder)
     const struct CMUnitTest tests[] = {
-        IN_FOLDER(all_three_reals_can_be_called),
-        IN_FOLDER(compile_errors_show_the_users_lines),
-        IN_FOLDER(missing_functions_are_named),
-        IN_FOLDER(missing_files_are_named),
-        IN_FOLDER(the_compiler_can_be_chosen),
-        IN_FOLDER(truth_of_first_minus_last),
-        IN_FOLDER(variant_agrees_with_truth),
-        IN_FOLDER(special_values),
-        IN_FOLDER(writing_beside_the_output_is_noticed),
-        IN_FOLDER(other_cases_are_refused_with_a_reason),
+        IN_FOLDER(all_three_reals_can_be_called),        IN_FOLDER(compile_errors_show_the_users_lines),
+        IN_FOLDER(missing_functions_are_named),          IN_FOLDER(missing_files_are_named),
+        IN_FOLDER(the_compiler_can_be_chosen),           IN_FOLDER(reference_of_first_minus_last),
+        IN_FOLDER(variant_agrees_with_reference),        IN_FOLDER(special_values),
+        IN_FOLDER(writing_beside_the_output_is_noticed), IN_FOLDER(other_cases_are_refused_with_a_reason),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,177 @@
+/* Each allocation has pages of its own and ends where its last page ends, up to CUDA's 256-byte alignment; the pages between are
+ * never accessible. While host code runs no page is: a variant that reads device memory from the host is stopped at once. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, madvise */
+#endif
+#include "emulator/arena.h"
+
+#include "emulator/sanitizer.h"
+
+#include <stdint.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <sys/mman.h>
+#include <unistd.h>
+
+static const size_t ARENA_BYTES = (size_t)64 << 30, PAGE = 4096, ALIGNMENT = 256;
+
+typedef struct Allocation {
+    unsigned char *pages, *data;
+    size_t page_bytes, bytes;
+    size_t guard_below, guard_above; /* bytes at either end that kernels may not touch */
+    bool live;
+} Allocation;
+
+static unsigned char *arena;
+static size_t handed_out, in_use;
+static Allocation *allocations; /* by address, for ever: released ones stay to be named in reports */
+static size_t count, room;
+static int opened;
+
+static size_t round_up(size_t value, size_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+static size_t capacity(void) {
+    return (size_t)sysconf(_SC_PHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 4 * 3;
+}
+
+static Status reserve(void) {
+    if (arena) return STATUS_OK;
+    void *mapped = mmap(NULL, ARENA_BYTES, PROT_NONE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED)
+        return status_fail(STATUS_MEMORY, "the system reserves no address range for the emulator's device memory");
+    arena = mapped;
+    handed_out = PAGE; /* nothing lies directly below the first allocation */
+    return STATUS_OK;
+}
+
+static Status record(Allocation allocation) {
+    if (count == room) {
+        const size_t more = room ? 2 * room : 64;
+        Allocation *grown = realloc(allocations, more * sizeof *grown);
+        if (!grown) return status_fail(STATUS_MEMORY, "no memory to note a device allocation");
+        allocations = grown;
+        room = more;
+    }
+    allocations[count++] = allocation;
+    return STATUS_OK;
+}
+
+Status arena_allocate(size_t bytes, void **out) {
+    *out = NULL;
+    TRY(reserve());
+    const size_t free_bytes = capacity() > in_use ? capacity() - in_use : 0;
+    if (bytes > free_bytes || round_up(bytes + ALIGNMENT, PAGE) + PAGE > ARENA_BYTES - handed_out)
+        return status_fail(STATUS_MEMORY, "no emulated device memory for %zu bytes; %zu bytes are free", bytes, free_bytes);
+    const size_t block = round_up(bytes ? bytes : 1, ALIGNMENT), page_bytes = round_up(block, PAGE);
+    unsigned char *pages = arena + handed_out, *data = pages + page_bytes - block;
+    if (mprotect(pages, page_bytes, opened ? PROT_READ | PROT_WRITE : PROT_NONE) != 0)
+        return status_fail(STATUS_MEMORY, "the system gave no memory for %zu bytes of emulated device memory", bytes);
+    TRY(record((Allocation){.pages = pages, .data = data, .page_bytes = page_bytes, .bytes = bytes, .live = true}));
+    sanitizer_forbid(pages, page_bytes);
+    sanitizer_allow(data, bytes);
+    handed_out += page_bytes + PAGE;
+    in_use += bytes;
+    *out = data;
+    return STATUS_OK;
+}
+
+/* The last allocation whose pages begin at or below the address. */
+static Allocation *find(const void *address) {
+    size_t low = 0, high = count;
+    while (low < high) {
+        const size_t middle = (low + high) / 2;
+        if ((uintptr_t)allocations[middle].pages <= (uintptr_t)address)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low > 0 ? &allocations[low - 1] : NULL;
+}
+
+Status arena_release(void *pointer) {
+    if (!pointer) return STATUS_OK;
+    Allocation *allocation = find(pointer);
+    if (!allocation || allocation->data != pointer)
+        return status_fail(STATUS_INVALID, "%p is not what an allocation returned", pointer);
+    if (!allocation->live) return status_fail(STATUS_INVALID, "%p was released before", pointer);
+    allocation->live = false;
+    in_use -= allocation->bytes;
+    (void)mprotect(allocation->pages, allocation->page_bytes, PROT_NONE);
+    (void)madvise(allocation->pages, allocation->page_bytes, MADV_DONTNEED);
+    return STATUS_OK;
+}
+
+size_t arena_in_use(void) {
+    return in_use;
+}
+
+static void protect_all(int protection) {
+    for (size_t i = 0; i < count; i++)
+        if (allocations[i].live) (void)mprotect(allocations[i].pages, allocations[i].page_bytes, protection);
+}
+
+void arena_open(void) {
+    if (opened++ == 0) protect_all(PROT_READ | PROT_WRITE);
+}
+
+void arena_close(void) {
+    if (--opened == 0) protect_all(PROT_NONE);
+}
+
+bool arena_contains(const void *address) {
+    return arena && (uintptr_t)address - (uintptr_t)arena < ARENA_BYTES;
+}
+
+unsigned char *arena_begin(void) {
+    return arena;
+}
+
+size_t arena_reserved(void) {
+    return ARENA_BYTES;
+}
+
+size_t arena_handed_out(void) {
+    return handed_out;
+}
+
+bool arena_valid(const void *address, size_t bytes) {
+    static const Allocation *last; /* accesses come in runs */
+    if (!arena_contains(address)) return false;
+    if (!last || (uintptr_t)address - (uintptr_t)last->pages >= last->page_bytes || !last->live) last = find(address);
+    if (!last || !last->live) return false;
+    const uintptr_t offset = (uintptr_t)address - (uintptr_t)last->data;
+    return offset >= last->guard_below && offset < last->bytes && bytes <= last->bytes - offset &&
+           offset + bytes <= last->bytes - last->guard_above;
+}
+
+void arena_forbid(void *from, size_t bytes) {
+    Allocation *allocation = find(from);
+    if (!allocation || !allocation->live) return;
+    unsigned char *begin = from;
+    if (begin == allocation->data)
+        allocation->guard_below = bytes;
+    else if (begin + bytes == allocation->data + allocation->bytes)
+        allocation->guard_above = bytes;
+    else
+        return;
+    sanitizer_forbid(from, bytes);
+}
+
+bool arena_describe(const void *address, char *text, size_t size) {
+    if (!arena_contains(address)) return false;
+    const Allocation *a = find(address);
+    if (!a) return snprintf(text, size, "an address below all device memory"), true;
+    const unsigned char *begin = a->data + a->guard_below, *end = a->data + a->bytes - a->guard_above, *at = address;
+    const size_t bytes = (size_t)(end - begin), number = (size_t)(a - allocations) + 1;
+    if (!a->live)
+        snprintf(text, size, "device allocation %zu (%zu bytes), which has been released", number, bytes);
+    else if (at < begin)
+        snprintf(text, size, "%zu bytes before device array %zu (%zu bytes)", (size_t)(begin - at), number, bytes);
+    else if (at >= end)
+        snprintf(text, size, "%zu bytes past the end of device array %zu (%zu bytes)", (size_t)(at - end), number, bytes);
+    else
+        snprintf(text, size, "byte %zu of device array %zu (%zu bytes)", (size_t)(at - begin), number, bytes);
+    return true;
+}

@@ -1,0 +1,61 @@
+/* cuda.h - CUDA C for the host compiler: what kernel.h includes when RUNGS_EMULATED is defined.
+ *
+ * Types and runtime prototypes are NVIDIA's own; what only a device compiler knows is declared here and in cuda_*.h and carried out
+ * by the engine. Kernels compile unchanged. Not here: inline PTX, textures, clusters, cooperative groups, dynamic parallelism.
+ */
+#ifndef RUNGS_EMULATOR_CUDA_H
+#define RUNGS_EMULATOR_CUDA_H
+
+#include <cuda_runtime.h>
+
+#include "emulator/engine.h"
+
+/* One section of __shared__ variables per source file: the build names the file. */
+#ifndef RUNGS_UNIT
+#define RUNGS_UNIT "unit"
+#endif
+
+#undef __global__
+#undef __device__
+#undef __host__
+#undef __shared__
+#undef __constant__
+#undef __launch_bounds__
+#undef __grid_constant__
+#undef __noinline__
+#undef __forceinline__
+#undef __maxnreg__
+/* As nvcc does it: two files may give different kernels the same name, and neither gets the other's. */
+#define __global__ __attribute__((internal_linkage))
+#define __device__ __attribute__((internal_linkage))
+#define __host__
+#define __constant__ __attribute__((internal_linkage))
+/* `used` keeps the optimiser from taking the variable apart: other threads see it too. A section whose name is no C identifier
+ * keeps AddressSanitizer's red zones. */
+#define __shared__ static __attribute__((used, section(".rungs_shared." RUNGS_UNIT)))
+#define __launch_bounds__(...)
+#define __maxnreg__(...)
+#define __grid_constant__
+#define __noinline__ __attribute__((noinline))
+#define __forceinline__ inline __attribute__((always_inline))
+
+#define DYN_SHARED(type, name) type *const name = static_cast<type *>(emulator_dynamic_shared())
+
+/* Constant for the thread that reads them; the engine sets them at every switch. */
+extern "C" {
+extern const uint3 threadIdx, blockIdx;
+extern const dim3 blockDim, gridDim;
+}
+static constexpr int warpSize = 32;
+
+/* As a default argument: the place of the call in the kernel. */
+constexpr EmulatorSite emulator_here(const char *file = __builtin_FILE(), int line = __builtin_LINE()) {
+    return {file, line};
+}
+
+#include "emulator/cuda_atomic.h"
+#include "emulator/cuda_launch.h"
+#include "emulator/cuda_math.h"
+#include "emulator/cuda_sync.h"
+
+#endif

@@ -1,0 +1,104 @@
+/* fiber.h - the engine's own view: threads as fibers, the blocks that are resident, the launch under way.
+ *
+ * One operating-system thread runs everything, so nothing here is locked. A fiber is READY or it waits; a block in which every live
+ * fiber waits can never go on, which is how deadlocks are found at once.
+ */
+#ifndef RUNGS_EMULATOR_FIBER_H
+#define RUNGS_EMULATOR_FIBER_H
+
+#include "emulator/context.h"
+#include "emulator/engine.h"
+#include "emulator/settings.h"
+
+enum { WARP_LANES = 32, BLOCK_THREADS_MAX = 1024, READY_WORDS = BLOCK_THREADS_MAX / 64 };
+
+typedef enum FiberState { FIBER_READY, FIBER_AT_BARRIER, FIBER_AT_WARP, FIBER_DONE } FiberState;
+
+typedef struct Stack {
+    void *bottom;
+    size_t bytes;
+} Stack;
+
+typedef struct WarpCall {
+    EmulatorWarpOp op;
+    unsigned mask, operand, width;
+    uint64_t value;
+} WarpCall;
+
+typedef struct Fiber {
+    Context context;
+    Stack stack;           /* bottom is NULL until the thread first runs */
+    void *sanitizer_stack; /* AddressSanitizer's, kept while another fiber runs */
+    struct Block *block;
+    unsigned thread, rank; /* linear index in the block; place in the running order */
+    unsigned index[3];     /* threadIdx */
+    FiberState state;
+    EmulatorSite site;        /* the operation it waits in or last came from */
+    const void *preempted_at; /* code address of its last preemption; NULL after an operation */
+    EmulatorBarrier barrier;
+    int predicate;
+    WarpCall call;
+    uint64_t result; /* of the operation it waited in */
+} Fiber;
+
+typedef struct Block {
+    bool resident;
+    int slot;
+    uint64_t linear;
+    unsigned index[3]; /* blockIdx */
+    unsigned threads, live, at_barrier;
+    unsigned ready_count, cursor;
+    int turns;                   /* scheduling decisions left before another block gets its turn */
+    uint64_t ready[READY_WORDS]; /* by rank */
+    unsigned short thread_of_rank[BLOCK_THREADS_MAX];
+    Fiber *fibers;          /* by thread */
+    unsigned char *shared;  /* dynamic shared memory: exactly shared_bytes */
+    unsigned char *statics; /* copy of the __shared__ variables while another block uses them */
+} Block;
+
+typedef struct Engine {
+    const EmulatorLaunch *launch; /* NULL: host code is running */
+    Context launcher;
+    Stack launcher_stack; /* for AddressSanitizer */
+    Fiber *current;
+    Block *current_block; /* whose __shared__ variables are in place */
+    Block blocks[RESIDENT_MAX];
+    uint64_t block_count, blocks_started;
+    uint32_t *block_order;
+    unsigned block_threads;
+    Stack dying;       /* stack of the fiber that has just ended: free once we are off it */
+    uint64_t progress; /* threads ended and barriers passed: what the watchdog watches */
+    uint64_t random_counter;
+} Engine;
+
+extern Engine engine;
+/* Basic blocks (or instrumented accesses) until the running thread is preempted; large while host code runs. */
+extern int emulator_countdown;
+enum { COUNTDOWN_NEVER = 0x7fffffff };
+
+uint32_t engine_random(uint32_t below);
+
+/* schedule.c */
+/* The running fiber waits; returns once somebody called schedule_wake() for it. `check` is called when it has begun to wait: it may
+ * wake those who waited for this one, the fiber itself included. */
+void schedule_wait(FiberState state, EmulatorSite site, void (*check)(Fiber *self));
+void schedule_wake(Fiber *fiber);
+void schedule_yield(void);                 /* stays ready; somebody else's turn */
+void schedule_preempt(const void *pc);     /* countdown is over: yield and start a new one */
+void schedule_restart_order(Block *block); /* begin again with the first in order */
+void schedule_run(void);                   /* from the launcher: until every block is done */
+
+/* block.c */
+void block_start(Block *block, int slot, uint64_t linear);
+void block_finish(Block *block);
+
+/* barrier.c, warp.c: a thread has ended, which may release those who waited for it. */
+void barrier_thread_ended(Fiber *fiber);
+void warp_thread_ended(Fiber *fiber);
+
+/* stacks.c */
+Stack stack_take(void);
+void stack_give(Stack stack);
+bool stack_guard_hit(const void *address);
+
+#endif

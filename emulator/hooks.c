@@ -1,0 +1,76 @@
+/* What -fsanitize=thread makes of a kernel's accesses: calls of these. ThreadSanitizer's own runtime is not linked. */
+#include "emulator/fiber.h"
+#include "emulator/race.h"
+
+#include <string.h>
+
+extern const bool race_hooks_linked;
+const bool race_hooks_linked = true;
+
+static void step(const void *pc) {
+    if (--emulator_countdown <= 0) schedule_preempt(pc);
+}
+
+#define HOOK(name, ...)                                                                                                            \
+    void name(void *address);                                                                                                      \
+    void name(void *address) {                                                                                                     \
+        const void *pc = __builtin_return_address(0);                                                                              \
+        step(pc);                                                                                                                  \
+        __VA_ARGS__;                                                                                                               \
+    }
+
+#define HOOKS(bytes)                                                                                                               \
+    HOOK(__tsan_read##bytes, race_plain_access(address, bytes, false, pc))                                                         \
+    HOOK(__tsan_write##bytes, race_plain_access(address, bytes, true, pc))                                                         \
+    HOOK(__tsan_read_write##bytes, race_plain_access(address, bytes, false, pc); race_plain_access(address, bytes, true, pc))      \
+    HOOK(__tsan_unaligned_read##bytes, race_plain_access(address, bytes, false, pc))                                               \
+    HOOK(__tsan_unaligned_write##bytes, race_plain_access(address, bytes, true, pc))                                               \
+    HOOK(__tsan_volatile_read##bytes, race_synchronising_access(address, bytes, ACCESS_LOAD, pc, (EmulatorSite){0}))               \
+    HOOK(__tsan_volatile_write##bytes, race_synchronising_access(address, bytes, ACCESS_STORE, pc, (EmulatorSite){0}))             \
+    HOOK(__tsan_unaligned_volatile_read##bytes, race_synchronising_access(address, bytes, ACCESS_LOAD, pc, (EmulatorSite){0}))     \
+    HOOK(__tsan_unaligned_volatile_write##bytes, race_synchronising_access(address, bytes, ACCESS_STORE, pc, (EmulatorSite){0}))
+HOOKS(1)
+HOOKS(2)
+HOOKS(4)
+HOOKS(8)
+HOOKS(16)
+
+/* Part of the interface, of no interest here. */
+void __tsan_init(void);
+void __tsan_init(void) {}
+void __tsan_func_entry(void *pc);
+void __tsan_func_entry(void *pc) {
+    (void)pc;
+}
+void __tsan_func_exit(void);
+void __tsan_func_exit(void) {}
+void __tsan_vptr_update(void **address, void *value);
+void __tsan_vptr_update(void **address, void *value) {
+    (void)address;
+    (void)value;
+}
+void __tsan_vptr_read(void **address);
+void __tsan_vptr_read(void **address) {
+    (void)address;
+}
+
+/* Calls of the string functions in a kernel's object file are renamed to these: copies of structures among them. */
+void *emulator_memcpy(void *to, const void *from, size_t bytes);
+void *emulator_memcpy(void *to, const void *from, size_t bytes) {
+    const void *pc = __builtin_return_address(0);
+    race_plain_access(from, bytes, false, pc);
+    race_plain_access(to, bytes, true, pc);
+    return memcpy(to, from, bytes);
+}
+void *emulator_memmove(void *to, const void *from, size_t bytes);
+void *emulator_memmove(void *to, const void *from, size_t bytes) {
+    const void *pc = __builtin_return_address(0);
+    race_plain_access(from, bytes, false, pc);
+    race_plain_access(to, bytes, true, pc);
+    return memmove(to, from, bytes);
+}
+void *emulator_memset(void *to, int byte, size_t bytes);
+void *emulator_memset(void *to, int byte, size_t bytes) {
+    race_plain_access(to, bytes, true, __builtin_return_address(0));
+    return memset(to, byte, bytes);
+}

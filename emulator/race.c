@@ -1,0 +1,287 @@
+/* The rules of race.h, on the clocks of knowledge.h and the memory of shadow.h. */
+#include "emulator/race.h"
+
+#include "emulator/address.h"
+#include "emulator/arena.h"
+#include "emulator/fault.h"
+#include "emulator/knowledge.h"
+#include "emulator/place.h"
+#include "emulator/shadow.h"
+#include "emulator/shared.h"
+#include "emulator/syncvar.h"
+#include "emulator/unwritten.h"
+
+#include <string.h>
+
+/* Defined by hooks.c, which is linked exactly if the kernels are instrumented. */
+extern const bool race_hooks_linked __attribute__((weak));
+
+static bool enabled(void) {
+    return &race_hooks_linked != NULL;
+}
+
+typedef struct RaceThread {
+    uint32_t clock;
+    Knowledge *known;       /* what happened before whatever this thread does now */
+    Knowledge *released[2]; /* by scope: what its last fence published: its later atomic writes carry it */
+    Knowledge *pending[2];  /* by scope: what its atomic reads brought; its next fence makes it known */
+} RaceThread;
+
+static RaceThread race_threads[RESIDENT_MAX][BLOCK_THREADS_MAX];
+
+static RaceThread *state_of(const Fiber *fiber) {
+    return &race_threads[fiber->block->slot][fiber->thread];
+}
+
+static void thread_clear(RaceThread *thread) {
+    knowledge_drop(&thread->known);
+    for (int scope = 0; scope < 2; scope++) {
+        knowledge_drop(&thread->released[scope]);
+        knowledge_drop(&thread->pending[scope]);
+    }
+}
+
+void race_launch_start(void) {
+    if (!enabled()) return;
+    knowledge_set_threads(engine.block_threads);
+    shadow_launch_start();
+}
+
+void race_launch_finish(void) {
+    if (!enabled()) return;
+    unwritten_report(NULL);
+    syncvar_forget_all();
+    shadow_launch_finish();
+}
+
+void race_block_start(Block *block) {
+    if (!enabled()) return;
+    for (unsigned i = 0; i < block->threads; i++) race_threads[block->slot][i] = (RaceThread){.clock = 1};
+    shadow_block_start(block);
+}
+
+void race_block_finish(Block *block) {
+    if (!enabled()) return;
+    unwritten_report(block);
+    for (unsigned i = 0; i < block->threads; i++) thread_clear(&race_threads[block->slot][i]);
+}
+
+/* Everybody knows what everybody knew and did. Threads that have ended count as having arrived. */
+void race_block_barrier(Block *block) {
+    if (!enabled()) return;
+    RaceThread *threads = race_threads[block->slot];
+    uint32_t clocks[BLOCK_THREADS_MAX];
+    Knowledge *all = NULL;
+    const Knowledge *last = NULL;
+    for (unsigned i = 0; i < block->threads; i++) {
+        knowledge_join(&threads[i].known, threads[i].pending[SCOPE_BLOCK]);
+        knowledge_drop(&threads[i].pending[SCOPE_BLOCK]);
+        if (threads[i].known != last) knowledge_join(&all, threads[i].known);
+        last = threads[i].known;
+        clocks[i] = threads[i].clock++;
+    }
+    knowledge_learn(&all, (uint32_t)block->linear, 0, block->threads, clocks);
+    for (unsigned i = 0; i < block->threads; i++) {
+        knowledge_drop(&threads[i].known);
+        threads[i].known = knowledge_share(all);
+    }
+    knowledge_drop(&all);
+}
+
+void race_warp_sync(Block *block, unsigned first_thread, unsigned lanes) {
+    if (!enabled()) return;
+    RaceThread *threads = &race_threads[block->slot][first_thread];
+    uint32_t clocks[WARP_LANES] = {0};
+    unsigned count = 0;
+    Knowledge *all = NULL;
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        if (!(lanes >> lane & 1)) continue;
+        knowledge_join(&threads[lane].known, threads[lane].pending[SCOPE_BLOCK]);
+        knowledge_drop(&threads[lane].pending[SCOPE_BLOCK]);
+        knowledge_join(&all, threads[lane].known);
+        clocks[lane] = threads[lane].clock++;
+        count = lane + 1;
+    }
+    knowledge_learn(&all, (uint32_t)block->linear, first_thread, count, clocks);
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        if (!(lanes >> lane & 1)) continue;
+        knowledge_drop(&threads[lane].known);
+        threads[lane].known = knowledge_share(all);
+    }
+    knowledge_drop(&all);
+}
+
+/* A fence is both halves of a handshake: it makes known what earlier atomic reads brought, and later atomic writes carry what is
+ * known now. */
+void race_fence(EmulatorScope scope) {
+    if (!enabled()) return;
+    const Fiber *self = engine.current;
+    RaceThread *thread = state_of(self);
+    for (int s = SCOPE_BLOCK; s <= (int)scope; s++) {
+        knowledge_join(&thread->known, thread->pending[s]);
+        knowledge_drop(&thread->pending[s]);
+    }
+    Knowledge *now = knowledge_share(thread->known);
+    knowledge_learn(&now, (uint32_t)self->block->linear, self->thread, 1, &thread->clock);
+    thread->clock++;
+    for (int s = SCOPE_BLOCK; s <= (int)scope; s++) {
+        knowledge_drop(&thread->released[s]);
+        thread->released[s] = knowledge_share(now);
+    }
+    knowledge_drop(&now);
+}
+
+static bool happened_before(const Fiber *self, const RaceThread *thread, const Access *access) {
+    if (access->block == self->block->linear && access->thread == self->thread) return true;
+    return knowledge_has(thread->known, access->block, access->thread, access->clock);
+}
+
+static const char *verb(unsigned flags) {
+    static const char *const VERBS[] = {"reads", "writes", "reads atomically", "writes atomically"};
+    return VERBS[flags];
+}
+
+static void report(const Access *mine, const Access *other, const void *address, size_t bytes, const void *pc, EmulatorSite site) {
+    char what[ADDRESS_TEXT_MAX], where[512], thread_text[PLACE_MAX], block_text[PLACE_MAX];
+    const unsigned *shape = engine.launch->block, *grid = engine.launch->grid;
+    const unsigned thread[3] = {other->thread % shape[0], other->thread / shape[0] % shape[1], other->thread / shape[0] / shape[1]};
+    const unsigned block[3] = {other->block % grid[0], other->block / grid[0] % grid[1], other->block / grid[0] / grid[1]};
+    const bool same_block = other->block == engine.current->block->linear;
+    const bool same_warp = same_block && other->thread / WARP_LANES == engine.current->thread / WARP_LANES;
+    unwritten_forget(); /* reading too early is what a race may look like */
+    fault_at("data race", site, pc,
+             "this thread %s %zu bytes at %s, which thread %s of block %s %s at %s, and nothing orders the two (%s)",
+             verb(mine->flags), bytes, address_describe(address, what), fault_thread_text(thread, thread_text),
+             fault_thread_text(block, block_text), verb(other->flags), place_text(other->place, where, sizeof where),
+             (mine->flags ^ other->flags) & ACCESS_ATOMIC ? "missing: a barrier; or make both atomic"
+             : same_warp                                  ? "missing: __syncwarp() or __syncthreads()"
+             : same_block                                 ? "missing: __syncthreads()"
+                          : "missing: __threadfence() between the data and the atomic or volatile flag, on both sides; or atomics");
+}
+
+/* May `mine` take the place of `old`? Only if whoever races with `old` would race with `mine` too. */
+static bool replaces(const Access *mine, const Access *old, bool ordered) {
+    return ordered && (old->bytes & ~mine->bytes) == 0 && (mine->flags & ACCESS_WRITES) >= (old->flags & ACCESS_WRITES) &&
+           (mine->flags & ACCESS_ATOMIC) <= (old->flags & ACCESS_ATOMIC);
+}
+
+static void check_word(ShadowWord *word, const Access *mine, const void *address, size_t bytes, const void *pc, EmulatorSite site) {
+    const Fiber *self = engine.current;
+    const RaceThread *thread = state_of(self);
+    Access *place = NULL;
+    for (int i = 0; i < WORD_ACCESSES; i++) {
+        Access *other = &word->accesses[i];
+        if (other->bytes == 0) {
+            if (!place) place = other;
+            break; /* places are filled in order */
+        }
+        const bool ordered = happened_before(self, thread, other);
+        const bool conflict = (other->bytes & mine->bytes) && ((other->flags | mine->flags) & ACCESS_WRITES) &&
+                              !(other->flags & mine->flags & ACCESS_ATOMIC);
+        if (conflict && !ordered) report(mine, other, address, bytes, pc, site);
+        if (!place && replaces(mine, other, ordered)) place = other;
+    }
+    if (!place) place = &word->accesses[engine_random(WORD_ACCESSES)];
+    *place = *mine;
+}
+
+static void check_bounds(const void *address, size_t bytes, const void *pc, EmulatorSite site, bool write) {
+    char what[ADDRESS_TEXT_MAX];
+    const Block *owner = shared_dynamic_owner(address);
+    bool good;
+    if (owner)
+        good = owner == engine.current->block && (const unsigned char *)address >= owner->shared &&
+               (const unsigned char *)address + bytes <= owner->shared + engine.launch->shared_bytes;
+    else
+        good = arena_contains(address) ? arena_valid(address, bytes) : true;
+    if (!good)
+        fault_at("out of bounds", site, pc, "%s of %zu bytes at %s", write ? "write" : "read", bytes,
+                 address_describe(address, what));
+}
+
+/* The program's own image: kernels may read tables there. From the linker. */
+extern const char __executable_start[], _end[];
+
+static bool within(const void *address, const void *begin, size_t bytes) {
+    return (uintptr_t)address - (uintptr_t)begin < bytes;
+}
+
+/* No shadow: local variables, arguments, constants; anything else a GPU could not reach. */
+static void check_host_memory(const void *address, const void *pc) {
+    const Stack stack = engine.current->stack;
+    const EmulatorLaunch *launch = engine.launch;
+    if (within(address, stack.bottom, stack.bytes) || within(address, launch->arguments, launch->argument_bytes) ||
+        within(address, __executable_start, (size_t)(_end - __executable_start)))
+        return;
+    if ((uintptr_t)address < 4096) return; /* the processor will find it */
+    fault_at("host memory touched by a kernel", (EmulatorSite){0}, pc, "address %p is neither device memory nor the thread's own",
+             address);
+}
+
+static void access_memory(const void *address, size_t bytes, unsigned flags, bool reads, const void *pc, EmulatorSite site) {
+    ShadowWord *word;
+    unsigned char *written;
+    if (!shadow_find(address, &word, &written)) {
+        if (pc) check_host_memory(address, pc);
+        return;
+    }
+    check_bounds(address, bytes, pc, site, flags & ACCESS_WRITES);
+    const Fiber *self = engine.current;
+    Access mine = {.block = (uint32_t)self->block->linear,
+                   .thread = (uint16_t)self->thread,
+                   .flags = (uint8_t)flags,
+                   .clock = state_of(self)->clock,
+                   .place = site.file ? place_of_site(site) : place_of_code(pc)};
+    const unsigned char *at = address, *end = at + bytes;
+    while (at < end) {
+        const size_t offset = (uintptr_t)at % WORD_BYTES;
+        const size_t length = (size_t)(end - at) < WORD_BYTES - offset ? (size_t)(end - at) : WORD_BYTES - offset;
+        mine.bytes = (uint8_t)(((1u << length) - 1) << offset);
+        if (!shadow_find(at, &word, &written)) return;
+        if (reads && (mine.bytes & ~*written)) unwritten_note(address, bytes, pc, site);
+        check_word(word, &mine, address, bytes, pc, site);
+        if (flags & ACCESS_WRITES) *written |= mine.bytes;
+        at += length;
+    }
+}
+
+void race_plain_access(const void *address, size_t bytes, bool write, const void *pc) {
+    if (engine.current) access_memory(address, bytes, write ? ACCESS_WRITES : 0, !write, pc, (EmulatorSite){0});
+}
+
+/* Atomics read what the last atomic write carried and pass on what the thread's last fence published. An update passes on what it
+ * read as well (a release sequence goes on through it); a store begins anew. */
+void race_synchronising_access(const void *address, size_t bytes, EmulatorAccess access, const void *pc, EmulatorSite site) {
+    if (!enabled() || !engine.current) return;
+    ShadowWord *word;
+    unsigned char *written;
+    if (!shadow_find(address, &word, &written)) return;
+    access_memory(address, bytes, ACCESS_ATOMIC | (access == ACCESS_LOAD ? 0u : (unsigned)ACCESS_WRITES), access != ACCESS_STORE,
+                  pc, site);
+    RaceThread *thread = state_of(engine.current);
+    const uint32_t block = (uint32_t)engine.current->block->linear;
+    SyncVar *var = syncvar_at(address, access != ACCESS_LOAD);
+    if (!var) return;
+    if (access != ACCESS_STORE) {
+        knowledge_join(&thread->pending[SCOPE_DEVICE], var->carried[SCOPE_DEVICE]);
+        if (var->block == block) knowledge_join(&thread->pending[SCOPE_BLOCK], var->carried[SCOPE_BLOCK]);
+    }
+    if (access == ACCESS_LOAD) return;
+    if (access == ACCESS_STORE) knowledge_drop(&var->carried[SCOPE_DEVICE]);
+    if (access == ACCESS_STORE || var->block != block) knowledge_drop(&var->carried[SCOPE_BLOCK]);
+    var->block = block;
+    knowledge_join(&var->carried[SCOPE_DEVICE], thread->released[SCOPE_DEVICE]);
+    knowledge_join(&var->carried[SCOPE_BLOCK], thread->released[SCOPE_BLOCK]);
+}
+
+void race_host_wrote(const void *address, size_t bytes) {
+    if (enabled()) shadow_set_written(address, bytes, true);
+}
+
+void race_host_allocated(const void *address, size_t bytes) {
+    if (enabled()) shadow_set_written(address, bytes, false);
+}
+
+const char *race_pending_note(void) {
+    return unwritten_pending();
+}

@@ -1,0 +1,78 @@
+#include "emulator/sanitizer.h"
+
+#include "emulator/address.h"
+#include "emulator/fault.h"
+
+#include <stdio.h>
+#include <string.h>
+
+void __sanitizer_start_switch_fiber(void **kept, const void *bottom, size_t bytes) __attribute__((weak));
+void __sanitizer_finish_switch_fiber(void *kept, const void **bottom_left, size_t *bytes_left) __attribute__((weak));
+void __asan_poison_memory_region(void const volatile *from, size_t bytes) __attribute__((weak));
+void __asan_unpoison_memory_region(void const volatile *from, size_t bytes) __attribute__((weak));
+void *__asan_region_is_poisoned(void *from, size_t bytes) __attribute__((weak));
+void *__asan_get_report_pc(void) __attribute__((weak));
+void *__asan_get_report_address(void) __attribute__((weak));
+int __asan_get_report_access_type(void) __attribute__((weak));
+size_t __asan_get_report_access_size(void) __attribute__((weak));
+void __ubsan_get_current_report_data(const char **kind, const char **message, const char **file, unsigned *line, unsigned *column,
+                                     char **address) __attribute__((weak));
+
+void sanitizer_start_switch(void **kept, Stack to) {
+    if (__sanitizer_start_switch_fiber) __sanitizer_start_switch_fiber(kept, to.bottom, to.bytes);
+}
+
+void sanitizer_finish_switch(void *kept, Stack *left) {
+    if (!__sanitizer_finish_switch_fiber) return;
+    const void *bottom;
+    size_t bytes;
+    __sanitizer_finish_switch_fiber(kept, &bottom, &bytes);
+    if (!left->bottom) *left = (Stack){(void *)(uintptr_t)bottom, bytes};
+}
+
+void sanitizer_forbid(const void *from, size_t bytes) {
+    if (__asan_poison_memory_region && bytes) __asan_poison_memory_region(from, bytes);
+}
+
+void sanitizer_allow(const void *from, size_t bytes) {
+    if (__asan_unpoison_memory_region && bytes) __asan_unpoison_memory_region(from, bytes);
+}
+
+const void *sanitizer_first_forbidden(const void *from, size_t bytes) {
+    return __asan_region_is_poisoned ? __asan_region_is_poisoned((void *)(uintptr_t)from, bytes) : NULL;
+}
+
+/* Called by the runtimes before they print and end the process: first say it in CUDA's words. */
+
+void __asan_on_error(void);
+void __asan_on_error(void) {
+    if (!engine.launch) return;
+    char what[ADDRESS_TEXT_MAX];
+    const void *address = __asan_get_report_address();
+    fault_announce("out of bounds", __asan_get_report_pc(), "%s of %zu bytes at %s",
+                   __asan_get_report_access_type() ? "write" : "read", __asan_get_report_access_size(),
+                   address_describe(address, what));
+}
+
+void __ubsan_on_report(void);
+void __ubsan_on_report(void) {
+    const char *kind = "", *message = "", *file = "";
+    unsigned line = 0, column = 0;
+    char *address = NULL;
+    if (!engine.launch || !__ubsan_get_current_report_data) return;
+    __ubsan_get_current_report_data(&kind, &message, &file, &line, &column, &address);
+    const char *const source = RUNGS_SOURCE_DIR "/";
+    if (file && strncmp(file, source, strlen(source)) == 0) file += strlen(source);
+    fault_announce(strcmp(kind, "out-of-bounds-index") == 0 ? "out of bounds" : "undefined behaviour", NULL, "%s (%s), at %s:%u:%u",
+                   message, kind, file ? file : "?", line, column);
+}
+
+const char *__asan_default_options(void);
+const char *__asan_default_options(void) {
+    return "exitcode=86:detect_leaks=0:allow_user_segv_handler=1:detect_stack_use_after_return=0:print_legend=0";
+}
+
+const char *__ubsan_default_options(void);
+const char *__ubsan_default_options(void) {
+    return "exitcode=86:halt_on_error=1:print_stacktrace=1";
+}

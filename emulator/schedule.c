@@ -1,0 +1,199 @@
+/* Who runs next. Sequential order lets a thread run until it waits; reverse order the same from the last thread; random order
+ * preempts at random places. Every order preempts sooner or later, so that a thread that spins on another's flag sees it raised. */
+#include "emulator/fault.h"
+#include "emulator/fiber.h"
+#include "emulator/sanitizer.h"
+#include "emulator/shared.h"
+
+#include "base/rng.h"
+
+#include <string.h>
+
+Engine engine;
+int emulator_countdown = COUNTDOWN_NEVER;
+
+/* CUDA's built-in variables. The header declares them const: for the thread that reads them they are. */
+struct BuiltIn {
+    unsigned x, y, z;
+} threadIdx, blockIdx, blockDim, gridDim;
+
+enum { RANDOM_STEPS = 24, RANDOM_TURNS = 64, ORDERED_STEPS = 4096, PAUSE_STEPS = 64 };
+
+uint32_t engine_random(uint32_t below) {
+    const uint64_t bits = rng_at(emulator_settings.seed, engine.random_counter++) >> 32;
+    return (uint32_t)((bits * below) >> 32);
+}
+
+static void restart_countdown(void) {
+    emulator_countdown = emulator_settings.order == ORDER_RANDOM ? 1 + (int)engine_random(RANDOM_STEPS) : ORDERED_STEPS;
+}
+
+static void mark(Fiber *fiber, bool ready) {
+    Block *block = fiber->block;
+    const uint64_t bit = UINT64_C(1) << (fiber->rank % 64);
+    if (ready)
+        block->ready[fiber->rank / 64] |= bit, block->ready_count++;
+    else
+        block->ready[fiber->rank / 64] &= ~bit, block->ready_count--;
+}
+
+/* The first ready rank from `from` on, around the end if need be. There is one. */
+static unsigned next_ready(const Block *block, unsigned from) {
+    unsigned word = from / 64;
+    uint64_t bits = block->ready[word] & (~UINT64_C(0) << (from % 64));
+    while (!bits) {
+        word = (word + 1) % READY_WORDS;
+        bits = block->ready[word];
+    }
+    return word * 64 + (unsigned)__builtin_ctzll(bits);
+}
+
+/* Blocks take turns; at random in random order, around in the others. A block with nobody ready is about to be reported. */
+static Block *choose_block(void) {
+    Block *block = engine.current_block;
+    if (block && block->resident && block->ready_count && --block->turns > 0) return block;
+    const int count = emulator_settings.resident_blocks;
+    const bool random = emulator_settings.order == ORDER_RANDOM;
+    const int first = random ? (int)engine_random((uint32_t)count) : block ? (block->slot + 1) % count : 0;
+    for (int i = 0; i < count; i++) {
+        block = &engine.blocks[(first + i) % count];
+        if (!block->resident || !block->ready_count) continue;
+        block->turns = random ? 1 + (int)engine_random(RANDOM_TURNS) : 2 * (int)block->threads;
+        return block;
+    }
+    return NULL;
+}
+
+static Fiber *choose_fiber(void) {
+    Block *block = choose_block();
+    if (!block) return NULL;
+    const unsigned from = emulator_settings.order == ORDER_RANDOM ? engine_random(block->threads) : block->cursor;
+    const unsigned rank = next_ready(block, from);
+    block->cursor = rank;
+    return &block->fibers[block->thread_of_rank[rank]];
+}
+
+static void fiber_enter(void);
+static void *launcher_sanitizer_stack;
+
+static void after_switch(void) {
+    sanitizer_finish_switch(engine.current ? engine.current->sanitizer_stack : launcher_sanitizer_stack, &engine.launcher_stack);
+    if (!engine.dying.bottom) return;
+    stack_give(engine.dying);
+    engine.dying.bottom = NULL;
+}
+
+/* Makes `next` (NULL: the launcher) the running one, saving the present context in `from`. `kept`: where AddressSanitizer keeps
+ * what it knows of this stack; NULL if nobody comes back to it. */
+static void switch_to(Fiber *next, Context *from, void **kept) {
+    Context *to = &engine.launcher;
+    Stack stack = engine.launcher_stack;
+    if (next) {
+        if (!next->stack.bottom) {
+            next->stack = stack_take();
+            context_make(&next->context, next->stack.bottom, next->stack.bytes, fiber_enter);
+        }
+        to = &next->context;
+        stack = next->stack;
+        if (engine.current_block != next->block) {
+            shared_change_block(engine.current_block, next->block);
+            engine.current_block = next->block;
+            memcpy(&blockIdx, next->block->index, sizeof blockIdx);
+        }
+        memcpy(&threadIdx, next->index, sizeof threadIdx);
+    }
+    engine.current = next;
+    sanitizer_start_switch(kept, stack);
+    context_switch(from, to);
+    after_switch();
+}
+
+static void fiber_end(Fiber *self) {
+    Block *block = self->block;
+    self->state = FIBER_DONE;
+    mark(self, false);
+    block->live--;
+    engine.progress++;
+    engine.dying = self->stack;
+    warp_thread_ended(self);
+    barrier_thread_ended(self);
+    if (block->live == 0) {
+        block_finish(block);
+        if (engine.blocks_started < engine.block_count)
+            block_start(block, block->slot, engine.block_order[engine.blocks_started++]);
+    } else if (block->ready_count == 0) {
+        fault_deadlock(block);
+    }
+    restart_countdown();
+    /* *self may already stand for a thread of the next block: nothing more is stored in it. */
+    Context nowhere;
+    switch_to(choose_fiber(), &nowhere, NULL);
+}
+
+static void fiber_enter(void) {
+    after_switch();
+    engine.launch->enter(engine.launch->arguments);
+    fiber_end(engine.current);
+    fault_internal("a thread that had ended went on");
+}
+
+void schedule_yield(void) {
+    Fiber *self = engine.current, *next = choose_fiber();
+    restart_countdown();
+    if (next != self) switch_to(next, &self->context, &self->sanitizer_stack);
+}
+
+void schedule_preempt(const void *pc) {
+    Fiber *self = engine.current;
+    if (!self) {
+        emulator_countdown = COUNTDOWN_NEVER;
+        return;
+    }
+    self->preempted_at = pc;
+    self->block->cursor = (self->rank + 1) % self->block->threads;
+    schedule_yield();
+}
+
+void schedule_wait(FiberState state, EmulatorSite site, void (*check)(Fiber *self)) {
+    Fiber *self = engine.current;
+    self->state = state;
+    self->site = site;
+    self->preempted_at = NULL;
+    mark(self, false);
+    check(self);
+    if (self->block->ready_count == 0) fault_deadlock(self->block);
+    schedule_yield();
+}
+
+void schedule_wake(Fiber *fiber) {
+    fiber->state = FIBER_READY;
+    mark(fiber, true);
+}
+
+void schedule_restart_order(Block *block) {
+    block->cursor = 0;
+}
+
+void emulator_pause(void) {
+    Fiber *self = engine.current;
+    if (!self) return;
+    if (emulator_settings.order == ORDER_RANDOM ? engine_random(2) == 0 : (emulator_countdown -= PAUSE_STEPS) <= 0)
+        schedule_preempt(__builtin_return_address(0));
+}
+
+uint64_t emulator_clock(void) {
+    static uint64_t ticks;
+    emulator_pause();
+    return ticks += 32;
+}
+
+void schedule_run(void) {
+    const EmulatorLaunch *launch = engine.launch;
+    memcpy(&blockDim, launch->block, sizeof blockDim);
+    memcpy(&gridDim, launch->grid, sizeof gridDim);
+    for (int slot = 0; slot < emulator_settings.resident_blocks && engine.blocks_started < engine.block_count; slot++)
+        block_start(&engine.blocks[slot], slot, engine.block_order[engine.blocks_started++]);
+    restart_countdown();
+    switch_to(choose_fiber(), &engine.launcher, &launcher_sanitizer_stack);
+    emulator_countdown = COUNTDOWN_NEVER;
+}

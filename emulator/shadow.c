@@ -1,0 +1,104 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE, madvise */
+#endif
+#include "emulator/shadow.h"
+
+#include "emulator/arena.h"
+#include "emulator/fault.h"
+#include "emulator/shared.h"
+
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+
+/* A shadow for a range of addresses; `words` and `written` run in parallel. */
+typedef struct Shadow {
+    unsigned char *begin;
+    size_t bytes;
+    ShadowWord *words;
+    unsigned char *written;
+} Shadow;
+
+static Shadow device, dynamic_shared, static_shared[RESIDENT_MAX];
+
+/* Costs nothing until touched. */
+static void *reserve(size_t bytes) {
+    void *mapped = mmap(NULL, bytes, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS | MAP_NORESERVE, -1, 0);
+    if (mapped == MAP_FAILED) fault_internal("the system reserves no address range for the race detector");
+    return mapped;
+}
+
+static Shadow make(unsigned char *begin, size_t bytes) {
+    const size_t words = bytes / WORD_BYTES + 1;
+    return (Shadow){begin, bytes, reserve(words * sizeof(ShadowWord)), reserve(words)};
+}
+
+static void discard(Shadow *shadow) {
+    const size_t words = shadow->bytes / WORD_BYTES + 1;
+    if (!shadow->words) return;
+    munmap(shadow->words, words * sizeof(ShadowWord));
+    munmap(shadow->written, words);
+    *shadow = (Shadow){0};
+}
+
+static Shadow *holding(const void *address) {
+    if (arena_contains(address)) {
+        if (!device.words) device = make(arena_begin(), arena_reserved());
+        return &device;
+    }
+    if (!engine.current) return NULL;
+    if (dynamic_shared.words && (uintptr_t)address - (uintptr_t)dynamic_shared.begin < dynamic_shared.bytes) return &dynamic_shared;
+    return shared_is_static(address) ? &static_shared[engine.current->block->slot] : NULL;
+}
+
+bool shadow_find(const void *address, ShadowWord **word, unsigned char **written) {
+    const Shadow *shadow = holding(address);
+    if (!shadow) return false;
+    const size_t index = ((uintptr_t)address - (uintptr_t)shadow->begin) / WORD_BYTES;
+    *word = &shadow->words[index];
+    *written = &shadow->written[index];
+    return true;
+}
+
+void shadow_set_written(const void *address, size_t bytes, bool is_written) {
+    const unsigned char *at = address;
+    while (bytes > 0) {
+        ShadowWord *word;
+        unsigned char *written;
+        if (!shadow_find(at, &word, &written)) return;
+        const size_t offset = (uintptr_t)at % WORD_BYTES, length = bytes < WORD_BYTES - offset ? bytes : WORD_BYTES - offset;
+        const unsigned mask = ((1u << length) - 1) << offset;
+        *written = (unsigned char)(is_written ? *written | mask : *written & ~mask);
+        at += length;
+        bytes -= length;
+    }
+}
+
+static void clear(Shadow *shadow, size_t first_byte, size_t bytes) {
+    if (bytes == 0) return;
+    const size_t first = first_byte / WORD_BYTES, words = bytes / WORD_BYTES + 1;
+    memset(&shadow->words[first], 0, words * sizeof(ShadowWord));
+    memset(&shadow->written[first], 0, words);
+}
+
+void shadow_block_start(Block *block) {
+    if (!dynamic_shared.words) dynamic_shared = make(shared_slots(), (size_t)RESIDENT_MAX * SHARED_SLOT_BYTES);
+    clear(&dynamic_shared, (size_t)(block->shared - shared_slots()), engine.launch->shared_bytes);
+    clear(&static_shared[block->slot], 0, static_shared[block->slot].bytes);
+}
+
+void shadow_launch_start(void) {
+    unsigned char *begin;
+    size_t bytes;
+    shared_static_range(&begin, &bytes);
+    if (bytes == 0) return;
+    /* Words are aligned as addresses are. */
+    const size_t lead = (uintptr_t)begin % WORD_BYTES;
+    for (int slot = 0; slot < emulator_settings.resident_blocks; slot++) static_shared[slot] = make(begin - lead, bytes + lead);
+}
+
+/* What was written stays written; who did it no longer matters, as the end of a kernel orders everything. */
+void shadow_launch_finish(void) {
+    for (int slot = 0; slot < RESIDENT_MAX; slot++) discard(&static_shared[slot]);
+    if (device.words) madvise(device.words, arena_handed_out() / WORD_BYTES * sizeof(ShadowWord), MADV_DONTNEED);
+}

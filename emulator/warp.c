@@ -1,0 +1,204 @@
+/* Warp operations: shuffles, votes, matches, reductions, __syncwarp(). The lanes named in the mask wait for each other; lanes that
+ * have ended or never existed are not waited for. What CUDA leaves undefined is a fault: a caller outside its own mask, lanes of
+ * one mask in different operations, a shuffle that reads from a lane that does not take part.
+ */
+#include "emulator/fault.h"
+#include "emulator/fiber.h"
+#include "emulator/race.h"
+
+#include <string.h>
+
+static const char *const NAMES[] = {
+    [WARP_SYNC] = "__syncwarp",
+    [WARP_SHUFFLE] = "__shfl_sync",
+    [WARP_SHUFFLE_UP] = "__shfl_up_sync",
+    [WARP_SHUFFLE_DOWN] = "__shfl_down_sync",
+    [WARP_SHUFFLE_XOR] = "__shfl_xor_sync",
+    [WARP_ALL] = "__all_sync",
+    [WARP_ANY] = "__any_sync",
+    [WARP_BALLOT] = "__ballot_sync",
+    [WARP_MATCH_ANY] = "__match_any_sync",
+    [WARP_MATCH_ALL] = "__match_all_sync",
+    [WARP_REDUCE_ADD] = "__reduce_add_sync",
+    [WARP_REDUCE_MIN] = "__reduce_min_sync",
+    [WARP_REDUCE_MAX] = "__reduce_max_sync",
+    [WARP_REDUCE_MIN_SIGNED] = "__reduce_min_sync",
+    [WARP_REDUCE_MAX_SIGNED] = "__reduce_max_sync",
+    [WARP_REDUCE_AND] = "__reduce_and_sync",
+    [WARP_REDUCE_OR] = "__reduce_or_sync",
+    [WARP_REDUCE_XOR] = "__reduce_xor_sync",
+};
+
+/* The lanes that carry out one operation together: NULL for those not in the mask, ended or never there. */
+typedef struct Party {
+    Fiber *lanes[WARP_LANES];
+    unsigned present;
+} Party;
+
+static unsigned lane_of(const Fiber *fiber) {
+    return fiber->thread % WARP_LANES;
+}
+
+static Fiber *lane_at(const Fiber *self, unsigned lane) {
+    const unsigned thread = self->thread - lane_of(self) + lane;
+    return thread < self->block->threads ? &self->block->fibers[thread] : NULL;
+}
+
+static bool same_site(EmulatorSite a, EmulatorSite b) {
+    return a.line == b.line && (a.file == b.file || strcmp(a.file, b.file) == 0);
+}
+
+/* __syncwarp() may stand in both branches of a condition; operations that exchange values must be one and the same. */
+static void check_together(const Fiber *a, const Fiber *b) {
+    if (a->call.op == b->call.op && (a->call.op == WARP_SYNC || same_site(a->site, b->site))) return;
+    char thread[PLACE_MAX], place[512];
+    fault_at("warp operation in divergent code", b->site, NULL,
+             "%s with mask 0x%08x is waited for by thread %s of the same mask in %s at %s", NAMES[b->call.op], b->call.mask,
+             fault_thread_text(a->index, thread), NAMES[a->call.op], fault_site_text(a->site, place, sizeof place));
+}
+
+/* Have all lanes of `self`'s mask come? Then they are the party. */
+static bool gather(const Fiber *self, Party *party) {
+    *party = (Party){0};
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        if (!(self->call.mask >> lane & 1)) continue;
+        Fiber *fiber = lane_at(self, lane);
+        if (!fiber || fiber->state == FIBER_DONE) continue;
+        if (fiber->state != FIBER_AT_WARP || fiber->call.mask != self->call.mask) return false;
+        party->lanes[lane] = fiber;
+        party->present |= 1u << lane;
+    }
+    return true;
+}
+
+/* Which lane does this shuffle read? Its own where the hardware keeps the caller's value. */
+static unsigned source_lane(const Fiber *fiber) {
+    const unsigned lane = lane_of(fiber), width = fiber->call.width, first = lane & ~(width - 1), last = first + width - 1;
+    const unsigned operand = fiber->call.operand;
+    switch (fiber->call.op) {
+    case WARP_SHUFFLE:
+        return first + (operand & (width - 1));
+    case WARP_SHUFFLE_UP:
+        return operand <= lane - first ? lane - operand : lane;
+    case WARP_SHUFFLE_DOWN:
+        return operand <= last - lane ? lane + operand : lane;
+    default:
+        return (lane ^ (operand & 31)) <= last ? lane ^ (operand & 31) : lane;
+    }
+}
+
+static uint64_t shuffle(const Party *party, const Fiber *fiber) {
+    const unsigned from = source_lane(fiber);
+    if (!party->lanes[from])
+        fault_at("shuffle from an absent lane", fiber->site, NULL, "%s in lane %u reads lane %u, which %s: the value is undefined",
+                 NAMES[fiber->call.op], lane_of(fiber), from,
+                 fiber->call.mask >> from & 1 ? "has ended or does not exist" : "is not in the mask");
+    return party->lanes[from]->call.value;
+}
+
+static uint64_t combine(EmulatorWarpOp op, uint64_t a, uint64_t b) {
+    switch (op) {
+    case WARP_REDUCE_ADD:
+        return (uint32_t)(a + b);
+    case WARP_REDUCE_MIN:
+        return a < b ? a : b;
+    case WARP_REDUCE_MAX:
+        return a > b ? a : b;
+    case WARP_REDUCE_MIN_SIGNED:
+        return (int32_t)a < (int32_t)b ? a : b;
+    case WARP_REDUCE_MAX_SIGNED:
+        return (int32_t)a > (int32_t)b ? a : b;
+    case WARP_REDUCE_AND:
+        return a & b;
+    case WARP_REDUCE_OR:
+        return a | b;
+    default:
+        return a ^ b;
+    }
+}
+
+/* What all lanes of the party get alike. */
+static uint64_t common_result(const Party *party, EmulatorWarpOp op) {
+    uint64_t ballot = 0, reduced = 0, first = 0;
+    bool begun = false, equal = true;
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        if (!party->lanes[lane]) continue;
+        const uint64_t value = party->lanes[lane]->call.value;
+        ballot |= (uint64_t)(value != 0) << lane;
+        reduced = begun ? combine(op, reduced, value) : value;
+        if (!begun) first = value;
+        equal &= value == first;
+        begun = true;
+    }
+    switch (op) {
+    case WARP_SYNC:
+        return 0;
+    case WARP_ALL:
+        return ballot == party->present;
+    case WARP_ANY:
+        return ballot != 0;
+    case WARP_BALLOT:
+        return ballot;
+    case WARP_MATCH_ALL:
+        return equal ? party->present : 0;
+    default:
+        return reduced;
+    }
+}
+
+static uint64_t lanes_with(const Party *party, uint64_t value) {
+    uint64_t found = 0;
+    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+        if (party->lanes[lane] && party->lanes[lane]->call.value == value) found |= UINT64_C(1) << lane;
+    return found;
+}
+
+static void complete(const Party *party, const Fiber *self) {
+    const EmulatorWarpOp op = self->call.op;
+    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+        if (party->lanes[lane]) check_together(party->lanes[lane], self);
+    const uint64_t common = common_result(party, op);
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        Fiber *fiber = party->lanes[lane];
+        if (!fiber) continue;
+        fiber->result = op >= WARP_SHUFFLE && op <= WARP_SHUFFLE_XOR ? shuffle(party, fiber)
+                        : op == WARP_MATCH_ANY                       ? lanes_with(party, fiber->call.value)
+                                                                     : common;
+    }
+    if (op == WARP_SYNC) race_warp_sync(self->block, self->thread - lane_of(self), party->present);
+    for (unsigned lane = 0; lane < WARP_LANES; lane++)
+        if (party->lanes[lane]) schedule_wake(party->lanes[lane]);
+}
+
+static void check(Fiber *self) {
+    Party party;
+    if (self->state == FIBER_AT_WARP && gather(self, &party)) complete(&party, self);
+}
+
+uint64_t emulator_warp(EmulatorWarpOp op, unsigned mask, uint64_t value, unsigned operand, unsigned width, EmulatorSite site) {
+    Fiber *self = engine.current;
+    if (!(mask >> lane_of(self) & 1))
+        fault_at("wrong mask", site, NULL, "%s is called by lane %u with mask 0x%08x, which does not name it", NAMES[op],
+                 lane_of(self), mask);
+    if (width == 0 || width > WARP_LANES || (width & (width - 1)))
+        fault_at("wrong width", site, NULL, "%s with width %u: a power of two from 1 to 32 is wanted", NAMES[op], width);
+    self->call = (WarpCall){.op = op, .mask = mask, .value = value, .operand = operand, .width = width};
+    schedule_wait(FIBER_AT_WARP, site, check);
+    return self->result;
+}
+
+void warp_thread_ended(Fiber *ended) {
+    for (unsigned lane = 0; lane < WARP_LANES; lane++) {
+        Fiber *fiber = lane_at(ended, lane);
+        if (fiber) check(fiber);
+    }
+}
+
+/* Lanes need not run together, so a caller may count on itself alone. */
+unsigned emulator_active_mask(void) {
+    return 1u << lane_of(engine.current);
+}
+
+unsigned emulator_lane(void) {
+    return lane_of(engine.current);
+}

@@ -1,0 +1,191 @@
+#include "cli/ab_process.h"
+
+#include "base/process.h"
+#include "cli/cases.h"
+#include "cli/commands.h"
+#include "cli/words.h"
+#include "pipeline/foresee.h"
+#include "plan/scenario.h"
+
+#include <errno.h>
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { PATH_TEXT = 1024 };
+
+typedef struct List {
+    char **words;
+    int count;
+} List;
+
+static Status append(List *list, const char *word) {
+    char **grown = realloc(list->words, ((size_t)list->count + 2) * sizeof *grown);
+    if (!grown) return status_fail(STATUS_MEMORY, "no memory for the names of scenarios");
+    list->words = grown;
+    grown[list->count + 1] = NULL;
+    grown[list->count] = strdup(word);
+    return grown[list->count++] ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for the names of scenarios");
+}
+
+static Status append_folder(List *list, const char *path) {
+    char **files = NULL;
+    int count = 0;
+    TRY(scenario_files(path, &files, &count));
+    Status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = append(list, files[i]);
+    scenario_files_free(files, count);
+    return status;
+}
+
+static Status append_word(List *list, const char *word) {
+    char file[PATH_TEXT], folder[PATH_TEXT];
+    struct stat info;
+    const bool name = !strpbrk(word, " =") &&
+                      snprintf(file, sizeof file, "%s/scenarios/%s.yaml", RUNGS_SOURCE_DIR, word) < PATH_TEXT &&
+                      snprintf(folder, sizeof folder, "%s/scenarios/%s", RUNGS_SOURCE_DIR, word) < PATH_TEXT;
+    if (name && access(file, R_OK) == 0) return append(list, file);
+    if (name && *word && stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return append_folder(list, folder);
+    return append(list, word);
+}
+
+Status ab_process_words(const char *command, char *const *words, int count, char ***out) {
+    List list = {0};
+    TRY(cases_check(command, words, count));
+    Status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = append_word(&list, words[i]);
+    if (status == STATUS_OK && list.count == 0) status = status_fail(STATUS_INVALID, "there is no scenario in what is named");
+    if (status == STATUS_OK)
+        *out = list.words;
+    else
+        ab_process_words_free(list.words);
+    return status;
+}
+
+void ab_process_words_free(char **words) {
+    for (int i = 0; words && words[i]; i++) free(words[i]);
+    free(words);
+}
+
+Status ab_process_prepare(AbProcess *self) {
+    const char *const argv[] = {self->binary, "run", "--help", NULL};
+    Text output = {0};
+    int code = 0;
+    Status status = process_capture(argv, NULL, &output, &code);
+    if (status == STATUS_OK && code != 0)
+        status =
+            status_fail(STATUS_INVALID, "%s: '%s run --help' ends with exit code %d: not a rungs?", self->what, self->binary, code);
+    self->knows_no_ceilings = output.text && strstr(output.text, "--no-ceilings"); /* a build of an older commit may not */
+    self->is_rungs = output.text && strstr(output.text, "usage: rungs run ");
+    text_free(&output);
+    return status;
+}
+
+int repeat_foresee(const char *verb, char *const *words, int count, const AbProcessOptions *options) {
+    Plan plan = {0};
+    long long device = 0;
+    if (options->device && !text_integer(options->device, &device)) return EXIT_GOOD; /* for `run` to refuse */
+    Status status = cases_plan(&plan, verb, words, count);
+    if (status == STATUS_OK && options->variants) status = plan_filter(&plan, options->variants);
+    const Foresight f = foresee(&plan, (int)device);
+    plan_free(&plan);
+    if (status != STATUS_OK) return EXIT_GOOD;
+    if (f.timed > 0 && f.need_gpu > 0)
+        fprintf(stderr, "rungs %s: %zu of %zu rows need a GPU and will have no times: %s\n", verb, f.need_gpu, f.total,
+                f.no_gpu_reason);
+    if (f.timed > 0) return EXIT_GOOD;
+    if (f.need_gpu > 0)
+        fprintf(stderr, "rungs %s: nothing would be timed: %zu of %zu rows need a GPU%s: %s\n", verb, f.need_gpu, f.total,
+                f.need_gpu < f.total ? ", and the others do not apply here" : "", f.no_gpu_reason);
+    else
+        fprintf(stderr, "rungs %s: nothing would be timed: none of %zu rows applies here\n", verb, f.total);
+    return EXIT_NOTHING;
+}
+
+static Status add_words(const AbProcess *self, Words *argv) {
+    const AbProcessOptions *o = self->options;
+    TRY(words_add(argv, self->binary));
+    TRY(words_add(argv, "run"));
+    for (int i = 0; self->words[i]; i++) TRY(words_add(argv, self->words[i]));
+    TRY(words_option(argv, "--out", self->out));
+    TRY(words_option(argv, "--variants", o->variants));
+    TRY(words_option(argv, "--device", o->device));
+    TRY(words_option(argv, "--timeout", o->timeout));
+    TRY(words_option(argv, "--memory-limit", o->memory_limit));
+    TRY(words_option(argv, "--budget", self->budget));
+    if (o->quick) TRY(words_add(argv, "--quick"));
+    if (o->full) TRY(words_add(argv, "--full"));
+    return self->knows_no_ceilings ? words_add(argv, "--no-ceilings") : STATUS_OK;
+}
+
+Status ab_process_run(const AbProcess *self, const char *note) {
+    Words argv = {0};
+    Text output = {0};
+    int code = 0;
+    setenv("RUNGS_AB", note, 1);
+    Status status = add_words(self, &argv);
+    if (status == STATUS_OK) status = process_capture(argv.words, NULL, &output, &code);
+    words_free(&argv);
+    if (status == STATUS_OK && code != EXIT_GOOD && code != EXIT_CHECK && code != EXIT_NOTHING)
+        status = status_fail(code == EXIT_USAGE ? STATUS_INVALID : STATUS_IO, "%s: %s ends with exit code %d: %.1000s", self->what,
+                             self->binary, code, output.text ? output.text : "");
+    text_free(&output);
+    return status;
+}
+
+Status ab_process_probe(const AbProcess *self, char *word, const char *out) {
+    char *words[] = {word, NULL};
+    AbProcess once = *self;
+    once.words = words, once.out = out, once.budget = "0.000001";
+    return ab_process_run(&once, "probe");
+}
+
+/* Of the last run in a file of rows, cut to what people read; "" if there is none or it does not say. */
+static void last_commit(const char *path, char commit[13]) {
+    commit[0] = '\0';
+    FILE *file = fopen(path, "r");
+    char *line = NULL;
+    size_t room = 0;
+    while (file && getline(&line, &room, file) > 0) {
+        if (!strstr(line, "\"environment\"")) continue; /* rows are long, and of no interest */
+        json_t *parsed = json_loads(line, 0, NULL);
+        const char *kind = json_string_value(json_object_get(parsed, "kind"));
+        const char *found = json_string_value(json_object_get(parsed, "commit"));
+        if (kind && strcmp(kind, "environment") == 0) snprintf(commit, 13, "%.12s", found ? found : "");
+        json_decref(parsed);
+    }
+    free(line);
+    if (file) fclose(file);
+}
+
+Status ab_process_same_build(const AbProcess *self, const char *folder) {
+    char probe[PATH_TEXT], there[13], own[13];
+    last_commit(self->out, there);
+    if (!*there) return STATUS_OK;
+    if (snprintf(probe, sizeof probe, "%s/probe-%d.jsonl", folder, (int)getpid()) >= PATH_TEXT)
+        return status_fail(STATUS_INVALID, "%s: too long a path", folder);
+    const Status status = ab_process_probe(self, self->words[0], probe);
+    last_commit(probe, own);
+    unlink(probe);
+    if (status != STATUS_OK && status != STATUS_INVALID) return status; /* what it does not know is told of later */
+    if (!*own || strcmp(own, there) == 0) return STATUS_OK;
+    return status_fail(STATUS_INVALID, "%s holds rows of %s, and %s is %s: name another folder, or remove that one", self->out,
+                       there, self->what, own);
+}
+
+Status ab_process_folder(const char *path) {
+    char part[PATH_TEXT];
+    if (snprintf(part, sizeof part, "%s", path) >= PATH_TEXT) return status_fail(STATUS_INVALID, "%s: too long a path", path);
+    for (char *end = part + 1;; end++) {
+        if (*end != '/' && *end != '\0') continue;
+        const char kept = *end;
+        *end = '\0';
+        if (mkdir(part, 0777) != 0 && errno != EEXIST)
+            return status_fail(STATUS_IO, "%s cannot be made: %s", part, strerror(errno));
+        if (kept == '\0') return STATUS_OK;
+        *end = kept;
+    }
+}

@@ -1,0 +1,59 @@
+/* ab_process.h - one more process of a build: `rungs run` as a program, its rows appended to a file. For `ab` and `calibrate`,
+ * where what varies from process to process is what matters. */
+#ifndef RUNGS_CLI_AB_PROCESS_H
+#define RUNGS_CLI_AB_PROCESS_H
+
+#include "base/status.h"
+
+#include <stdbool.h>
+
+/* What is handed on to `run`, as given on the command line; and the lock, which is not. */
+typedef struct AbProcessOptions {
+    const char *variants, *device, *timeout, *memory_limit, *lock;
+    bool quick, full;
+} AbProcessOptions;
+
+/* Entries of a CliOption table. */
+#define AB_PROCESS_OPTIONS(o)                                                                                                      \
+    {"variants", "GLOBS", CLI_TEXT, &(o).variants, "only these: 'cuda_*,-cuda_apply,cpu_best threads=4'", NULL},                   \
+        {"quick", NULL, CLI_FLAG, &(o).quick, "few samples a process", NULL},                                                      \
+        {"full", NULL, CLI_FLAG, &(o).full, "many samples a process", NULL},                                                       \
+        {"lock", "FILE", CLI_TEXT, &(o).lock, "measure only while holding this lock, as flock(1) does; builds do not wait", NULL}, \
+        {"timeout", "TIME", CLI_TEXT, &(o).timeout, "for one call of a variant (default 120s)", NULL},                             \
+        {"memory-limit", "SIZE", CLI_TEXT, &(o).memory_limit, "host memory of one worker (default: no limit)", NULL}, {            \
+        "device", "N", CLI_TEXT, &(o).device, "CUDA device", NULL                                                                  \
+    }
+
+typedef struct AbProcess {
+    const char *binary; /* a rungs */
+    const char *what;   /* for messages: "base" */
+    const char *out;    /* appended to */
+    char **words;       /* scenarios and cases, NULL-terminated; see ab_process_words */
+    const AbProcessOptions *options;
+    const char *budget;     /* NULL: no limit */
+    bool knows_no_ceilings; /* set by ab_process_prepare */
+    bool is_rungs;          /* likewise: its help is that of this program, and so are its rules of what runs where */
+} AbProcess;
+
+/* command: as in cases_check. Scenario names become paths of this checkout, folders of scenarios the paths of their files: whatever
+ * checkout a build is of, it runs the same list. Free with ab_process_words_free. */
+Status ab_process_words(const char *command, char *const *words, int count, char ***out);
+void ab_process_words_free(char **words);
+/* Asks the binary for what it can do. */
+Status ab_process_prepare(AbProcess *self);
+/* Runs it once. note: becomes the variable RUNGS_AB of its environment line. A row that failed is no error here: the row says so.
+ * STATUS_INVALID if the build does not know what it is to run; it has written nothing then. */
+Status ab_process_run(const AbProcess *self, const char *note);
+/* As ab_process_run with one word of its own, but starts no row: would the build take the word? Rows file `out` gets its
+ * environment.
+ */
+Status ab_process_probe(const AbProcess *self, char *word, const char *out);
+/* Rows of another commit are no repetitions of this build's: STATUS_INVALID if `self->out` holds some already. */
+Status ab_process_same_build(const AbProcess *self, const char *folder);
+/* Says which of the rows will have no times on this machine, by plan and device alone. EXIT_NOTHING: none would have any. What this
+ * build cannot plan is left for the builds to judge. verb: "ab". */
+int repeat_foresee(const char *verb, char *const *words, int count, const AbProcessOptions *options);
+/* Creates a folder and those above it. */
+Status ab_process_folder(const char *path);
+
+#endif

@@ -1,0 +1,68 @@
+#include "cli/cases.h"
+
+#include "base/text.h"
+#include "cli/quote.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <sys/stat.h>
+
+static bool is_case(const char *word) {
+    return strpbrk(word, " =") != NULL;
+}
+
+static bool is_parameter(const char *word) {
+    return strchr(word, '=') && !strchr(word, ' ');
+}
+
+static bool is_scenario(const char *word) {
+    char path[1024];
+    struct stat info;
+    static const char *const ENDINGS[] = {".yaml", ""};
+    if (stat(word, &info) == 0 && S_ISREG(info.st_mode)) return true;
+    for (size_t i = 0; i < sizeof ENDINGS / sizeof *ENDINGS; i++)
+        if (snprintf(path, sizeof path, "%s/scenarios/%s%s", RUNGS_SOURCE_DIR, word, ENDINGS[i]) < (int)sizeof path &&
+            stat(path, &info) == 0)
+            return true;
+    return false;
+}
+
+/* "double n=100": the op with the parameters that follow it; alone, with its first one as an example. */
+static Status join(const Op *op, char *const *words, int count, Text *text) {
+    TRY(text_append(text, "%s", op->name));
+    for (int i = 1; i < count && is_parameter(words[i]); i++) TRY(text_append(text, " %s", words[i]));
+    const bool alone = count < 2 || !is_parameter(words[1]);
+    if (alone && op->params && op->params[0].name && op->params[0].fallback)
+        TRY(text_append(text, " %s=%s", op->params[0].name, op->params[0].fallback));
+    return STATUS_OK;
+}
+
+static Status refuse(const char *command, const Op *op, char *const *words, int count) {
+    Text joined = {0}, quoted = {0};
+    Status status = join(op, words, count, &joined);
+    if (status == STATUS_OK) status = quote_word(&quoted, joined.text);
+    if (status == STATUS_OK)
+        status = status_fail(STATUS_INVALID, "%s is an op; quote the case: %s %s", op->name, command, quoted.text);
+    text_free(&joined);
+    text_free(&quoted);
+    return status;
+}
+
+Status cases_check(const char *command, char *const *words, int count) {
+    for (int i = 0; i < count; i++) {
+        if (is_case(words[i]) || is_scenario(words[i])) continue;
+        const Op *op = registry_op(words[i]);
+        if (!op && i + 1 < count && is_parameter(words[i + 1])) TRY(registry_require_op(words[i], &op));
+        if (op) return refuse(command, op, words + i, count - i);
+    }
+    return STATUS_OK;
+}
+
+/* A word is a case if it holds a blank or an '=', else a scenario: a path, or a name or folder below scenarios/. */
+Status cases_plan(Plan *plan, const char *command, char *const *words, int count) {
+    TRY(cases_check(command, words, count));
+    for (int i = 0; i < count; i++)
+        TRY(is_case(words[i]) ? plan_add_case(plan, words[i], NULL)
+                              : plan_add_named(plan, RUNGS_SOURCE_DIR "/scenarios", words[i]));
+    return STATUS_OK;
+}

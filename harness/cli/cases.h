@@ -1,0 +1,14 @@
+/* cases.h - words of the command line that say what to run: scenarios and cases. */
+#ifndef RUNGS_CLI_CASES_H
+#define RUNGS_CLI_CASES_H
+
+#include "plan/scenario.h"
+
+/* For a case without its quotes, of which the shell made several words: STATUS_INVALID with the quoted case where a word that names
+ * no scenario is an op, or where parameters follow it as words of their own. command: how the line begins, for the message ("rungs
+ * run"). */
+Status cases_check(const char *command, char *const *words, int count);
+/* Appends what the words name. Errors of cases_check, plan_add_case and plan_add_named. */
+Status cases_plan(Plan *plan, const char *command, char *const *words, int count);
+
+#endif

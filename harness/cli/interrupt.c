@@ -1,0 +1,85 @@
+#include "cli/interrupt.h"
+
+#include "base/interrupt.h"
+#include "base/text.h"
+#include "cli/quote.h"
+#include "cli/terminal.h"
+
+#include <signal.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { PATIENCE_SECONDS = 5, TEXT_MAX = 8192 };
+
+/* Made beforehand: a handler may only write. */
+static char ending[TEXT_MAX];
+static size_t ending_length;
+static bool on_terminal;
+
+static void on_signal(int number) {
+    if (!interrupt_pending()) {
+        interrupt_note(number);
+        alarm(PATIENCE_SECONDS);
+        return;
+    }
+    ssize_t ignored = on_terminal ? write(STDERR_FILENO, "\n", 1) : 0; /* below the progress line */
+    ignored = write(STDERR_FILENO, ending, ending_length);
+    (void)ignored;
+    _exit(128 + interrupt_pending());
+}
+
+/* The program as a person calls it: the script beside the sources, where it would start this very build; else this file. */
+static Status append_program(Text *text) {
+    char self[700], here[700];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = '\0';
+    const bool by_script =
+        strcmp(self, RUNGS_SOURCE_DIR "/build/release/bin/rungs") == 0 && access(RUNGS_SOURCE_DIR "/rungs", X_OK) == 0;
+    if (!by_script) return quote_word(text, self);
+    const bool inside = getcwd(here, sizeof here) && strcmp(here, RUNGS_SOURCE_DIR) == 0;
+    return quote_word(text, inside ? "./rungs" : RUNGS_SOURCE_DIR "/rungs");
+}
+
+static Status append_command(Text *text, char **argv, const char *rows, bool add_out) {
+    bool resumes = false;
+    TRY(append_program(text));
+    for (; *argv; argv++) {
+        resumes = resumes || strcmp(*argv, "--resume") == 0;
+        TRY(text_append(text, " "));
+        TRY(quote_word(text, *argv));
+    }
+    if (!resumes) TRY(text_append(text, " --resume"));
+    if (!add_out) return STATUS_OK;
+    TRY(text_append(text, " --out "));
+    return quote_word(text, rows);
+}
+
+Status interrupt_catch(char **argv, const char *rows, bool add_out) {
+    static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
+    Text text = {0};
+    on_terminal = terminal_live(STDERR_FILENO);
+    Status status = text_append(&text, "rungs: interrupted; the rows are in %s\nrungs: go on with: ", rows);
+    if (status == STATUS_OK) status = append_command(&text, argv, rows, add_out);
+    if (status == STATUS_OK) status = text_append(&text, "\n");
+    if (status == STATUS_OK) {
+        ending_length = text.length < sizeof ending ? text.length : sizeof ending;
+        memcpy(ending, text.text, ending_length);
+    }
+    text_free(&text);
+    TRY(status);
+    for (size_t i = 0; i < sizeof SIGNALS / sizeof *SIGNALS; i++) {
+        struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
+        sigfillset(&action.sa_mask);
+        if (sigaction(SIGNALS[i], NULL, &old) == 0 && old.sa_handler == SIG_IGN) continue; /* nohup, or a shell's background */
+        sigaction(SIGNALS[i], &action, NULL);
+    }
+    return STATUS_OK;
+}
+
+int interrupt_end(Progress *progress, const RunSummary *summary) {
+    const size_t rows = summary->passed + summary->failed + summary->errors + summary->skipped;
+    alarm(0);
+    progress_wipe(progress);
+    fprintf(stderr, "rungs: %zu rows of this run were written\n%.*s", rows, (int)ending_length, ending);
+    return 128 + interrupt_pending();
+}

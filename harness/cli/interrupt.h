@@ -1,0 +1,15 @@
+/* interrupt.h - Ctrl-C and SIGTERM while rows are made: the workers end, the rows stay, and the last lines say where they are and
+ * how to go on. */
+#ifndef RUNGS_CLI_INTERRUPT_H
+#define RUNGS_CLI_INTERRUPT_H
+
+#include "cli/progress.h"
+
+/* From now on SIGINT, SIGTERM and SIGHUP are noted (base/interrupt.h), unless they are ignored. A second one, or 5 s without an
+ * end, ends the process at once with the same message. argv: of the verb, whose command line with --resume (and --out rows, if
+ * add_out) is the way to go on. */
+Status interrupt_catch(char **argv, const char *rows, bool add_out);
+/* Prints the message; the exit code: 128 + signal. */
+int interrupt_end(Progress *progress, const RunSummary *summary);
+
+#endif

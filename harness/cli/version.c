@@ -1,0 +1,19 @@
+/* rungs --version: what was built, from which commit, by which compilers. */
+#include "base/jsontext.h"
+#include "cli/commands.h"
+#include "record/environment.h"
+
+#include <stdio.h>
+
+void print_version(void) {
+    json_t *environment = environment_program();
+    const json_t *build = json_object_get(environment, "build");
+    const char *commit = json_string_value(json_object_get(environment, "commit"));
+    printf("rungs %s", RUNGS_VERSION);
+    if (commit)
+        printf(" (commit %.12s%s)", commit,
+               json_is_true(json_object_get(environment, "dirty")) ? ", with uncommitted changes" : "");
+    printf("\nbuild: %s\ncompiler: %s\nCUDA compiler: %s\n", text_of(build, "type"), text_of(build, "compiler"),
+           text_of(build, "cuda_compiler"));
+    json_decref(environment);
+}

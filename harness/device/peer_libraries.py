@@ -1,0 +1,124 @@
+"""peer_libraries.py - what the timing engine has to know of each library:
+    stream()          the raw CUDA stream that its calls go to
+    graph(run)        -> (replay, kept), kept being where a replay leaves its result; or (None, why it cannot be had)
+    wait()            until the device is done;   poison(array)  overwrite an array of the library
+JAX hides its stream, so it is timed here, by the host's clock from the call until its result is there: launch latency is in every sample.
+"""
+import time
+
+FLUSH_BYTES = 256 << 20  # at least twice the L2 of any GPU
+
+
+class Library:
+    on_gpu, captures, times_itself = False, False, False
+
+    def wait(self):
+        pass
+
+
+class Torch(Library):
+    on_gpu = captures = True
+
+    def __init__(self):
+        import torch
+
+        self.torch, self.wait = torch, torch.cuda.synchronize
+
+    def stream(self):
+        return self.torch.cuda.current_stream().cuda_stream
+
+    def graph(self, run):
+        graph = self.torch.cuda.CUDAGraph()
+        with self.torch.cuda.graph(graph):
+            kept = run()
+        return graph.replay, kept
+
+    def poison(self, array):
+        array.fill_(float("nan") if array.is_floating_point() else 85)
+
+
+class Cupy(Library):
+    on_gpu = captures = True
+
+    def __init__(self):
+        import cupy
+
+        self.cupy = cupy
+
+    def wait(self):
+        self.cupy.cuda.Device().synchronize()
+
+    def stream(self):
+        return self.cupy.cuda.get_current_stream().ptr
+
+    def graph(self, run):
+        stream = self.cupy.cuda.Stream(non_blocking=True)
+        with stream:
+            run()  # compiled, and its memory in the pool, before the capture forbids both
+            stream.synchronize()
+            stream.begin_capture()
+            kept = run()
+            graph = stream.end_capture()
+        return graph.launch, kept
+
+    def poison(self, array):
+        array.fill(float("nan") if array.dtype.kind == "f" else 85)
+
+
+class Numba(Library):
+    on_gpu = captures = True
+
+    def __init__(self):
+        from numba import cuda
+
+        self.cuda, self.wait = cuda, cuda.synchronize
+
+    def stream(self):
+        handle = self.cuda.default_stream().handle
+        return getattr(handle, "value", handle) or 0
+
+    def graph(self, run):
+        return None, "Numba has no CUDA graphs"
+
+
+class Jax(Library):
+    on_gpu = times_itself = True
+
+    def __init__(self):
+        import jax
+
+        self.jax = jax
+        self.increment = jax.jit(lambda array: array + 1, donate_argnums=0)
+        self.flushed = jax.numpy.zeros(FLUSH_BYTES, dtype="uint8")
+        self.little = jax.numpy.zeros(1, dtype="uint8")
+
+    def wait(self):  # a device does one program after the other: when this one is done, so are those before it
+        self.little = self.jax.block_until_ready(self.increment(self.little))
+
+    def flush(self):
+        self.flushed = self.jax.block_until_ready(self.increment(self.flushed))
+
+    def sample(self, mode, run):
+        if mode == "cold":
+            self.flush()
+        self.wait()
+        begin = time.perf_counter()
+        kept = run()
+        if mode != "enqueue":
+            self.jax.block_until_ready(kept)
+        seconds = time.perf_counter() - begin
+        self.jax.block_until_ready(kept)
+        return seconds
+
+    def time(self, mode, run, limits):
+        if mode == "graph":
+            return {"samples": [], "sm_mhz": None, "calls_per_sample": 1, "clock": None, "why_none": "JAX does not hand out what it launches"}
+        samples, begin = [], time.perf_counter()
+        while len(samples) < limits["max_samples"]:
+            if len(samples) >= limits["min_samples"] and time.perf_counter() - begin >= limits["seconds"]:
+                break
+            samples.append(self.sample(mode, run))
+        return {"samples": samples, "sm_mhz": None, "calls_per_sample": 1, "clock": "steady clock", "why_none": None}
+
+
+LIBRARIES = {"cpu": Library, "torch": Torch, "cupy": Cupy, "numba": Numba, "jax": Jax}

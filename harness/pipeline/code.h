@@ -1,0 +1,22 @@
+/* code.h - which machine code a variant is: what tells two builds apart that differ elsewhere only. */
+#ifndef RUNGS_PIPELINE_CODE_H
+#define RUNGS_PIPELINE_CODE_H
+
+#include "plan/registry.h"
+
+#include <jansson.h>
+#include <stdbool.h>
+
+typedef struct CodeHash {
+    const char *id;   /* "rolling/cuda_shared" */
+    const char *sass; /* of the instructions for the device: 16 hexadecimal digits */
+    const char *host; /* of what calls them */
+} CodeHash;
+
+/* Generated at build time (cmake/code_hashes.py), ends with NULLs. */
+extern const CodeHash CODE_HASHES[];
+
+/* The row's `code`: {sass_hash, host_hash, reason}; the hashes are null where there are none, with the reason. New reference. */
+json_t *code_json(const VariantEntry *variant, bool emulated);
+
+#endif

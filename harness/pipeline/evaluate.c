@@ -1,0 +1,247 @@
+/* evaluate.c - what happens to one variant on one case. evaluate(), at the end, is the whole of it; the steps stand above it in its
+ * order. A step that ends the evaluation has written the row's verdict. */
+#include "pipeline/evaluate.h"
+
+#include "base/poison.h"
+#include "device/child.h"
+#include "measure/cache.h"
+#include "pipeline/profile.h"
+#include "pipeline/rows.h"
+#include "pipeline/verdict.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const double STARTUP_SECONDS = 120; /* process start, CUDA context, Python imports, a user's compile */
+static const double SAMPLING_SECONDS = 60; /* pilots, cache sweeps, graph building: what sampling takes besides the samples */
+static const size_t SAMPLING_BYTES = (size_t)256 << 20; /* samples, a benchmark library, a graph: besides the cache sweep */
+static const double SECONDS_PER_BYTE = 4e-9;            /* moving data to the worker: 250 MB/s at the very worst */
+
+typedef struct Evaluation {
+    const Session *session;
+    Instance *instance;
+    json_t *row;
+    Child *child;
+    int bound;            /* index into the op's bounds */
+    double first_seconds; /* the first call, by the worker's clock */
+    bool decided;         /* the verdict is in the row */
+} Evaluation;
+
+static void decide(Evaluation *e, const char *verdict, const char *reason) {
+    row_verdict(e->row, verdict, reason);
+    e->decided = true;
+}
+
+/* What a worker could not do, as the row's verdict. */
+static void decide_by_status(Evaluation *e, Status status) {
+    decide(e, status == STATUS_UNSUPPORTED ? "skip" : status == STATUS_CHECK ? "fail" : "error", status_message());
+}
+
+static double timeout_for(const Evaluation *e) {
+    return e->session->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(e->instance);
+}
+
+/* Adds what the worker says of its launches to the row's `launch`; told may be NULL. */
+static void add_launch(json_t *row, json_t *told) {
+    json_t *launch = json_object_get(row, "launch");
+    if (json_is_object(told) && json_is_object(launch))
+        json_object_update(launch, told);
+    else if (json_is_object(told))
+        json_object_set(row, "launch", told);
+}
+
+/* ---- Refusals that need neither data nor a worker: shapes only, no memory is taken. */
+static Status refuse(Evaluation *e) {
+    char reason[REASON_MAX];
+    Instance shapes;
+    TRY(instance_shapes(e->session->problem, &shapes));
+    if (session_refused(&shapes, e->session, reason)) decide(e, "skip", reason);
+    return STATUS_OK;
+}
+
+/* ---- The instance: created by the first variant of a case that needs it, used by all.
+ * The bound is the op's own, or the looser one that the variant declares if the scenario admits it. Oracles of exact() are not
+ * looser than each other: a variant is verified against the one whose definition it follows. */
+static int choose_bound(const Instance *instance, const Session *session, json_t *row) {
+    const char *declared = session->item->declared_bounds || instance->op->exact ? session->choice->entry->variant->bound : NULL;
+    int bound = instance_bound(instance, declared);
+    if (bound < 0) bound = 0;
+    json_object_set_new(row, "bound",
+                        json_pack("{s:s, s:s, s:b}", "name", instance->op->bounds[bound].name, "formula",
+                                  instance->op->bounds[bound].formula, "declared", bound != 0));
+    return bound;
+}
+
+static Status make_instance(Evaluation *e) {
+    if (!e->instance->op) TRY(instance_create(registry_op(e->session->problem->op), e->session->problem, e->instance));
+    e->bound = choose_bound(e->instance, e->session, e->row);
+    return instance_load(e->instance, DATA_FIRST);
+}
+
+/* ---- The worker: a process of its own, the device, the variant's prepare(). */
+static Status start_worker(Evaluation *e) {
+    json_t *reply = NULL;
+    Status status = session_start(e->instance, e->session, &e->child);
+    if (status != STATUS_OK && status != STATUS_UNSUPPORTED) return status;
+    if (status == STATUS_OK) status = session_open(e->instance, e->session, e->child, STARTUP_SECONDS + timeout_for(e), &reply);
+    if (status == STATUS_OK) {
+        json_object_set(e->row, "prepare_seconds", json_object_get(reply, "prepare_seconds"));
+        add_launch(e->row, json_object_get(reply, "launch"));
+    } else {
+        decide(e, status == STATUS_UNSUPPORTED ? "skip" : "error", status_message());
+    }
+    json_decref(reply);
+    return STATUS_OK;
+}
+
+/* ---- Verification: one call on the set's inputs, every output against the reference.
+ * Outputs are shared by all variants of the case: a worker that answers "ok" and writes nothing must not pass by what the one
+ * before it wrote. A few elements suffice: they count as never written. */
+static void poison_outputs(Instance *instance) {
+    enum { POISONED_BYTES = 4096 };
+    for (int i = 0; i < instance->op->out_count; i++) {
+        const size_t bytes = array_bytes(&instance->out[i]);
+        memset(instance->out[i].data, POISON_BYTE, bytes < POISONED_BYTES ? bytes : POISONED_BYTES);
+    }
+}
+
+/* Compares every output that the variant gives. The errors of the first set, or of the set that fails, go into the row. */
+static Status compare_outputs(Evaluation *e, DataSet set) {
+    Instance *instance = e->instance;
+    json_t *errors = json_object();
+    char reason[1024] = "";
+    bool pass = true;
+    for (int i = 0; i < instance->op->out_count; i++) {
+        Judgement judgement;
+        if (!registry_gives(e->session->choice->entry, instance->out[i].name)) continue;
+        const Status status = judge_output(instance, set, e->bound, i, &judgement);
+        if (status != STATUS_OK) json_decref(errors);
+        TRY(status);
+        json_object_set_new(errors, instance->out[i].name, judgement.errors);
+        if (judgement.pass) continue;
+        if (pass) snprintf(reason, sizeof reason, "%s", judgement.words);
+        pass = false;
+    }
+    if (json_object_size(errors) == 0) { /* a library whose "outputs" are none of the op's */
+        pass = false;
+        snprintf(reason, sizeof reason, "it gives no output of %s", instance->op->name);
+    }
+    if (set == DATA_FIRST || !pass) json_object_set(e->row, "errors", errors);
+    json_decref(errors);
+    if (pass) return STATUS_OK;
+    char text[1200];
+    snprintf(text, sizeof text, "%s%s", set == DATA_SECOND ? "after timing, on new data: " : "", reason);
+    decide(e, "fail", text);
+    return STATUS_OK;
+}
+
+static Status verify(Evaluation *e, DataSet set) {
+    TRY(instance_load(e->instance, set));
+    poison_outputs(e->instance);
+    json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
+    Status status = child_ask(e->child, command, timeout_for(e), &reply);
+    json_decref(command);
+    if (status == STATUS_OK) status = session_take_counts(e->instance, reply);
+    if (status == STATUS_OK) {
+        if (set == DATA_FIRST) e->first_seconds = json_number_value(json_object_get(reply, "seconds"));
+        add_launch(e->row, json_object_get(reply, "launched"));
+        status = compare_outputs(e, set);
+    } else {
+        decide_by_status(e, status);
+        status = STATUS_OK;
+    }
+    json_decref(reply);
+    return status;
+}
+
+/* ---- Timing. */
+static const char *why_untimed(const Session *session) {
+    if (session->emulated) return "emulated";
+    if (session->options->verify_only) return "verify only";
+    if (strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return "a " RUNGS_BUILD_TYPE " build is never timed";
+    return NULL;
+}
+
+static json_t *time_command(const Session *session) {
+    json_t *modes = json_array();
+    for (int m = 0; m < MODE_COUNT; m++)
+        if (m != MODE_FIRST && (session->item->modes & (1u << m))) json_array_append_new(modes, json_string(mode_name((Mode)m)));
+    const RunOptions *o = session->options;
+    return json_pack("{s:s, s:o, s:I, s:I, s:f}", "do", "time", "modes", modes, "min_samples", (json_int_t)o->min_samples,
+                     "max_samples", (json_int_t)o->max_samples, "seconds", o->seconds_per_mode);
+}
+
+static void take_times(Evaluation *e) {
+    const RunOptions *options = e->session->options;
+    const char *why = why_untimed(e->session);
+    if (why) {
+        json_object_set_new(e->row, "why_not_timed", json_string(why));
+        return;
+    }
+    /* modes x least samples, each at most as slow as the first */
+    const double calls = (MODE_COUNT - 1) * (double)options->min_samples;
+    const double timeout =
+        SAMPLING_SECONDS + timeout_for(e) + MODE_COUNT * 4 * options->seconds_per_mode + calls * e->first_seconds;
+    child_allow(e->child, cache_sweep_bytes() + SAMPLING_BYTES); /* a limit is for the variant, not for what empties the caches */
+    json_t *command = time_command(e->session), *reply = NULL;
+    const Status status = child_ask(e->child, command, timeout, &reply);
+    json_decref(command);
+    if (status != STATUS_OK) {
+        decide_by_status(e, status);
+        return;
+    }
+    json_t *timing = json_object();
+    const char *mode;
+    json_t *samples;
+    json_object_foreach(json_object_get(reply, "timing"), mode, samples) json_object_set_new(timing, mode, row_timing(samples));
+    if (e->session->item->modes & (1u << MODE_FIRST))
+        json_object_set_new(timing, "first", row_single_sample(e->first_seconds, "steady clock"));
+    json_object_set_new(e->row, "timing", timing);
+    json_decref(reply);
+}
+
+/* Emulated kernels are deterministic for a seed; the tests vary the seed instead. */
+static Status verify_again(Evaluation *e) {
+    if (e->session->emulated) return STATUS_OK;
+    TRY(verify(e, DATA_SECOND));
+    if (!e->decided) json_object_set_new(e->row, "reverified", json_true());
+    return STATUS_OK;
+}
+
+/* ---- The whole. */
+static bool goes_on(const Evaluation *e, Status status) {
+    return status == STATUS_OK && !e->decided;
+}
+
+/* What the harness could not do for this case becomes its row; anything else ends the run. */
+static Status settle(Status status, json_t *row) {
+    switch (status) {
+    case STATUS_MEMORY:
+    case STATUS_UNSUPPORTED:
+        row_verdict(row, "skip", status_message());
+        return STATUS_OK;
+    case STATUS_DEVICE:
+    case STATUS_INVALID:
+    case STATUS_CHECK:
+        row_verdict(row, "error", status_message());
+        return STATUS_OK; /* the user's code in the reference */
+    default:
+        return status;
+    }
+}
+
+Status evaluate(Instance *instance, const Session *session, json_t *row, bool *refused) {
+    Evaluation e = {.session = session, .instance = instance, .row = row};
+    Status status = refuse(&e);
+    *refused = e.decided;
+    if (goes_on(&e, status)) status = make_instance(&e);      /* memory that the worker maps, and the first inputs */
+    if (goes_on(&e, status)) status = start_worker(&e);       /* in its own process */
+    if (goes_on(&e, status)) status = verify(&e, DATA_FIRST); /* no pass, no time */
+    if (goes_on(&e, status)) take_times(&e);
+    if (goes_on(&e, status)) status = verify_again(&e); /* on data that the variant has not seen */
+    if (goes_on(&e, status)) decide(&e, "pass", NULL);
+    child_stop(e.child);
+    /* Launches, bytes and allocations, in a worker of their own: counting slows calls down. */
+    if (status == STATUS_OK && !*refused) profile_take(instance, session, row);
+    return settle(status, row);
+}

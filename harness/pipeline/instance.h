@@ -1,0 +1,48 @@
+/* instance.h - a case made concrete: inputs from its seed, reference by its op, in memory that workers can map. Once per case, for
+ * all variants. */
+#ifndef RUNGS_PIPELINE_INSTANCE_H
+#define RUNGS_PIPELINE_INSTANCE_H
+
+#include "device/shared.h"
+#include "op.h"
+
+#include <stdbool.h>
+
+enum { INSTANCE_MAX_BOUNDS = 8 };
+
+/* FIRST: the case as given. SECOND: the same sizes, other data, for the verification after timing. */
+typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_COUNT } DataSet;
+
+typedef struct Instance {
+    const Op *op;
+    Case cases[DATA_COUNT];
+    Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS]; /* data points into the shared memory below; outputs at their largest */
+    Array given[OP_MAX_ARRAYS]; /* the outputs with the sizes that the last run gave them: out, unless they are sized by data */
+    Shared shared_in[OP_MAX_ARRAYS], shared_out[OP_MAX_ARRAYS];
+    int loaded;    /* which DataSet the inputs hold; -1: none */
+    bool own_data; /* inputs came from the user: there is no second set */
+    Reference reference[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];
+    Array exact[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS]; /* the same for ops with exact() */
+} Instance;
+
+/* Shapes only, for supports(): no memory is taken and nothing has to be destroyed. */
+Status instance_shapes(const Case *problem, Instance *out);
+/* Shapes and memory; STATUS_MEMORY with GiB needed and available if the host has not enough for data and reference. On failure *out
+ * holds nothing (op is NULL). */
+Status instance_create(const Op *op, const Case *problem, Instance *out);
+void instance_destroy(Instance *instance);
+/* Bytes of host memory that data and reference take in all. */
+size_t instance_bytes(const Instance *instance);
+/* Puts the set's inputs into the shared memory (nothing to do if they are there). */
+Status instance_load(Instance *instance, DataSet set);
+/* Reference of the set under a bound, computed at its first use and kept; expensive ones also on disk, unless the user's own data
+ * or code is in them. Loads the set. */
+Status instance_reference(Instance *instance, DataSet set, int bound, const Reference **out);
+/* As instance_reference() for an op with exact(): the outputs as they must be, in their true sizes; never on disk. */
+Status instance_exact(Instance *instance, DataSet set, int bound, const Array **out);
+/* Output i has so many elements: as a worker says it of outputs sized by data. STATUS_CHECK if it cannot have. */
+Status instance_given(Instance *instance, int index, size_t count);
+/* Index of the op's bound of that name; 0 (the op's own) for NULL, -1 if there is none. */
+int instance_bound(const Instance *instance, const char *name);
+
+#endif

@@ -1,0 +1,57 @@
+#include "pipeline/resume.h"
+
+#include "base/jsontext.h"
+#include "plan/scenario.h"
+#include "record/row.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { KEY_MAX = CASE_TEXT_MAX + SPEC_TEXT_MAX + 16 };
+
+static bool is_emulated(const json_t *row) {
+    return strcmp(text_of(row, "backend"), "emulator") == 0;
+}
+
+static void key_of(const json_t *row, char key[KEY_MAX]) {
+    snprintf(key, KEY_MAX, "%s|%s|%s", is_emulated(row) ? "emulator" : "device", text_of(row, "case"), text_of(row, "spec"));
+}
+
+Status resume_open(const char *path, Resume *out) {
+    *out = (Resume){.rows = json_object()};
+    json_t *lines = NULL;
+    if (!path) return STATUS_OK;
+    TRY(rowfile_read(path, &lines));
+    size_t i;
+    json_t *line;
+    json_array_foreach(lines, i, line) {
+        char key[KEY_MAX];
+        if (strcmp(text_of(line, "kind"), "row") != 0) continue;
+        if (strcmp(text_of(line, "verdict"), "error") == 0) continue; /* what crashed or ran out of time gets another chance */
+        key_of(line, key);
+        json_object_set_new(out->rows, key, json_integer(json_integer_value(json_object_get(out->rows, key)) + 1));
+    }
+    json_decref(lines);
+    return STATUS_OK;
+}
+
+void resume_close(Resume *self) {
+    json_decref(self->rows);
+    self->rows = NULL;
+}
+
+ResumeAnswer resume_ask(Resume *self, const json_t *row) {
+    char key[KEY_MAX];
+    key_of(row, key);
+    json_t *there = json_object_get(self->rows, key);
+    if (json_is_false(there)) return RESUME_REPEATED;
+    if (json_integer_value(there) <= 0) return RESUME_RUN;
+    if (!is_emulated(row)) json_integer_set(there, json_integer_value(there) - 1);
+    return RESUME_DONE;
+}
+
+void resume_ran(Resume *self, const json_t *row) {
+    char key[KEY_MAX];
+    key_of(row, key);
+    if (is_emulated(row)) json_object_set_new(self->rows, key, json_false());
+}

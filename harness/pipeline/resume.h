@@ -1,0 +1,29 @@
+/* resume.h - which rows of the plan a results file already holds. */
+#ifndef RUNGS_PIPELINE_RESUME_H
+#define RUNGS_PIPELINE_RESUME_H
+
+#include "base/status.h"
+
+#include <jansson.h>
+
+typedef enum ResumeAnswer {
+    RESUME_RUN,     /* not there */
+    RESUME_DONE,    /* an earlier run wrote it */
+    RESUME_REPEATED /* emulated in this run already: several sizes may shrink to one emulated case */
+} ResumeAnswer;
+
+typedef struct Resume {
+    json_t *rows; /* by case, variant and whether emulated: how many the file holds; false: emulated in this run */
+} Resume;
+
+/* path: NULL for a run that resumes nothing. */
+Status resume_open(const char *path, Resume *out);
+void resume_close(Resume *self);
+/* Is this row (as row_begin makes it) there? A plan may hold the same case and variant more than once (strict and declared bounds,
+ * other modes): each row of the file then stands for one of them, in the order of the plan. An emulated row does not stand for one
+ * on the device, which has a time. */
+ResumeAnswer resume_ask(Resume *self, const json_t *row);
+/* To be told of every row that was run. */
+void resume_ran(Resume *self, const json_t *row);
+
+#endif

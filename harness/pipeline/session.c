@@ -1,0 +1,93 @@
+#include "pipeline/session.h"
+
+#include "pipeline/reference_worker.h"
+#include "pipeline/rows.h"
+
+#include <stdio.h>
+#include <string.h>
+#include <unistd.h>
+
+static bool needs_a_gpu(const Session *session, char reason[REASON_MAX]) {
+    const VariantEntry *entry = session->choice->entry;
+    const char *why = session->no_gpu_reason;
+    if (session->item && session->item->gpu_only && (session->emulated || why))
+        return !variant_refuse(reason, "this suite is for machines with a GPU%s%s", why ? ": " : "", why ? why : "");
+    if (entry->backend == BACKEND_PEER && entry->needs_gpu && why) return !variant_refuse(reason, "needs a GPU: %s", why);
+    return false;
+}
+
+bool session_refused(const Instance *instance, const Session *session, char reason[REASON_MAX]) {
+    if (needs_a_gpu(session, reason)) return true;
+    const Variant *variant = session->choice->entry->variant;
+    if (session->emulated && variant->not_emulated) return !variant_refuse(reason, "not emulated: %s", variant->not_emulated);
+    const VariantArgs args = {.problem = &instance->cases[DATA_FIRST],
+                              .tunables = &session->choice->tunables,
+                              .in = instance->in,
+                              .in_count = instance->op->in_count,
+                              .out = (Array *)instance->out,
+                              .out_count = instance->op->out_count};
+    return variant->supports && !variant->supports(&args, reason);
+}
+
+/* Programs beside the one that runs. */
+static const char *sibling(const char *name) {
+    static char path[600];
+    char self[512];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = '\0';
+    char *slash = strrchr(self, '/');
+    if (slash) *slash = '\0';
+    snprintf(path, sizeof path, "%s/%s", self, name);
+    return path;
+}
+
+static const char *const *worker_of(const Session *session) {
+    static const char *argv[5];
+    memset(argv, 0, sizeof argv);
+    if (session->choice->entry->backend == BACKEND_PEER) {
+        argv[0] = RUNGS_SOURCE_DIR "/cmake/python";
+        argv[1] = RUNGS_SOURCE_DIR "/harness/device/peer_worker.py";
+        argv[2] = "--measure=" RUNGS_BINARY_DIR "/lib/librungs_measure.so";
+    } else if (session->emulated) {
+        argv[0] = sibling(session->options->emulator == EMULATOR_RACE ? "rungs-emulator-race" : "rungs-emulator");
+    } else {
+        argv[0] = "/proc/self/exe";
+        argv[1] = "worker";
+    }
+    return argv;
+}
+
+Status session_start(const Instance *instance, const Session *session, Child **child) {
+    const char *const *argv = worker_of(session);
+    if (session->emulated && access(argv[0], X_OK) != 0)
+        return status_fail(STATUS_UNSUPPORTED, "the emulator was not built: configure with RUNGS_EMULATOR=ON (needs clang)");
+    int inherit[2 * OP_MAX_ARRAYS], count = 0;
+    for (int i = 0; i < instance->op->in_count; i++) inherit[count++] = instance->shared_in[i].fd;
+    for (int i = 0; i < instance->op->out_count; i++) inherit[count++] = instance->shared_out[i].fd;
+    return child_start(
+        &(ChildOptions){
+            .argv = argv, .memory_limit = (size_t)session->options->memory_limit_bytes, .inherit = inherit, .inherit_count = count},
+        child);
+}
+
+Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply) {
+    json_t *command = json_pack("{s:s, s:i, s:s, s:o, s:o, s:b, s:o, s:o}", "do", "open", "device", session->options->device,
+                                "variant", session->choice->entry->id, "tunables", row_params(&session->choice->tunables), "case",
+                                row_case(&instance->cases[DATA_FIRST]), "sized_by_data", instance->op->sized_by_data, "inputs",
+                                shared_arrays_json(instance->in, instance->shared_in, instance->op->in_count), "outputs",
+                                shared_arrays_json(instance->out, instance->shared_out, instance->op->out_count));
+    const Status status = child_ask(child, command, timeout_seconds, reply);
+    json_decref(command);
+    return status;
+}
+
+Status session_take_counts(Instance *instance, const json_t *reply) {
+    const json_t *counts = json_object_get(reply, "counts");
+    for (int i = 0; i < instance->op->out_count && instance->op->sized_by_data; i++) {
+        const json_t *count = json_array_get(counts, (size_t)i); /* null: a peer that does not give this output */
+        if (!json_is_integer(count) && !json_is_null(count))
+            return status_fail(STATUS_INTERNAL, "the worker does not say how many elements %s has", instance->out[i].name);
+        TRY(instance_given(instance, i, (size_t)json_integer_value(count)));
+    }
+    return STATUS_OK;
+}

@@ -1,0 +1,18 @@
+/* verdict.h - one output of a run against the reference of its data: by error bounds or to the byte, as the op has it. */
+#ifndef RUNGS_PIPELINE_VERDICT_H
+#define RUNGS_PIPELINE_VERDICT_H
+
+#include "pipeline/instance.h"
+
+#include <jansson.h>
+
+typedef struct Judgement {
+    bool pass;        /* starts false */
+    char words[1024]; /* what is wrong and where; how good it is if it passed */
+    json_t *errors;   /* the row's errors of this output (docs/RESULTS.md); the caller's to release */
+} Judgement;
+
+/* Judges instance->given[index]. Computes the reference of the set at its first use. */
+Status judge_output(Instance *instance, DataSet set, int bound, int index, Judgement *out);
+
+#endif

@@ -1,0 +1,48 @@
+#include "worker/commands.h"
+
+#include "plan/registry.h"
+
+#include <stdio.h>
+#include <string.h>
+
+Status command_params(const json_t *object, Params *params) {
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)object, name, value) {
+        char text[PARAM_TEXT_MAX];
+        if (json_is_integer(value))
+            snprintf(text, sizeof text, "%lld", (long long)json_integer_value(value));
+        else if (json_is_real(value))
+            snprintf(text, sizeof text, "%.17g", json_real_value(value));
+        else
+            snprintf(text, sizeof text, "%s", json_is_string(value) ? json_string_value(value) : "?");
+        TRY(params_set(params, name, text));
+    }
+    return STATUS_OK;
+}
+
+Status command_case(const json_t *object, Case *out) {
+    const char *name = json_string_value(json_object_get(object, "op"));
+    const char *dtype = json_string_value(json_object_get(object, "dtype"));
+    const char *input = json_string_value(json_object_get(object, "input"));
+    const Op *op = NULL;
+    TRY(registry_require_op(name ? name : "", &op));
+    *out = (Case){.op = op->name, .seed = (uint64_t)json_integer_value(json_object_get(object, "seed"))};
+    TRY(params_init(op->params, &out->params));
+    if (!dtype || !dtype_parse(dtype, &out->dtype)) return status_fail(STATUS_INTERNAL, "open: no dtype");
+    snprintf(out->input, sizeof out->input, "%s", input ? input : "");
+    return command_params(json_object_get(object, "params"), &out->params);
+}
+
+Status command_array(const json_t *item, Array *array) {
+    const char *dtype = json_string_value(json_object_get(item, "dtype"));
+    const char *name = json_string_value(json_object_get(item, "name"));
+    const json_t *shape = json_object_get(item, "shape");
+    *array = (Array){.rank = (int)json_array_size(shape)};
+    if (!name || !json_is_string(json_object_get(item, "path")) || !dtype || !dtype_parse(dtype, &array->dtype) ||
+        array->rank > ARRAY_MAX_RANK)
+        return status_fail(STATUS_INTERNAL, "a malformed array in a command");
+    snprintf(array->name, sizeof array->name, "%s", name);
+    for (int d = 0; d < array->rank; d++) array->shape[d] = (size_t)json_integer_value(json_array_get(shape, (size_t)d));
+    return STATUS_OK;
+}

@@ -1,0 +1,180 @@
+#include "worker/outputs.h"
+
+#include "base/clock.h"
+
+Status worker_call(void *context) {
+    Worker *worker = context;
+    return worker->entry->variant->run(&worker->args);
+}
+
+Status outputs_poison(Worker *worker) {
+    for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++) TRY(buffer_poison(&worker->buffers_out[i]));
+    if (worker->scratch.base) TRY(buffer_poison(&worker->scratch));
+    return STATUS_OK;
+}
+
+Status outputs_check(const Worker *worker) {
+    for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++) TRY(buffer_check_guards(&worker->buffers_out[i]));
+    for (int i = 0; i < worker->in_count; i++) {
+        TRY(buffer_check_guards(&worker->buffers_in[i]));
+        TRY(buffer_check_unchanged(&worker->buffers_in[i], worker->host_in[i].data));
+    }
+    return worker->scratch.base ? buffer_check_guards(&worker->scratch) : STATUS_OK;
+}
+
+Status outputs_begin(Worker *worker, bool guarded) {
+    for (int i = 0; i < worker->out_count && worker->op->sized_by_data; i++) worker->out[i] = worker->room[i];
+    return resource_begin(worker->resource, guarded);
+}
+
+/* The shape that run() set: of the op's rank and inner dimensions, and no longer than the op says an output can become. */
+static Status check_shape(const Array *out, const Array *room) {
+    char given[96], most[96];
+    bool fits = out->rank == room->rank && out->dtype == room->dtype;
+    for (int d = 0; d < room->rank && fits; d++) fits = d == 0 ? out->shape[d] <= room->shape[d] : out->shape[d] == room->shape[d];
+    if (fits) return STATUS_OK;
+    return status_fail(STATUS_CHECK, "output %s: run() made it %s; at most %s is possible", room->name,
+                       array_describe(out, given, sizeof given), array_describe(room, most, sizeof most));
+}
+
+Status outputs_end(Worker *worker) {
+    for (int i = 0; i < worker->out_count && worker->op->sized_by_data; i++) {
+        TRY(check_shape(&worker->out[i], &worker->room[i]));
+        TRY(resource_hand_over(worker->resource, &worker->out[i]));
+    }
+    return resource_end(worker->resource);
+}
+
+Status outputs_after_sample(void *context) {
+    Worker *worker = context;
+    TRY(outputs_end(worker));
+    return outputs_begin(worker, false);
+}
+
+/* What the device has in use beside what an allocator of ours keeps on purpose. */
+static size_t in_use(const Worker *worker) {
+    const size_t bytes = worker->device->in_use(), held = resource_held_bytes(worker->resource);
+    return bytes > held ? bytes - held : 0;
+}
+
+/* By how much more is in use than before; 0 if that is too little to be a block that somebody keeps. */
+static size_t growth(const Worker *worker, size_t before) {
+    const size_t after = in_use(worker);
+    return after > before && after - before >= worker->device->in_use_step ? after - before : 0;
+}
+
+/* Output i once a call is over: as run() set it, or as we gave it. */
+static const Array *output(const Worker *worker, int i) {
+    return worker->op->sized_by_data ? &worker->out[i] : &worker->buffers_out[i].array;
+}
+
+static Status download(Worker *worker) {
+    for (int i = 0; i < worker->out_count; i++) {
+        const Array *out = output(worker, i);
+        worker->counts[i] = array_count(out);
+        if (array_bytes(out) > 0) TRY(worker->device->copy_out(worker->host_out[i].data, out->data, array_bytes(out)));
+    }
+    return STATUS_OK;
+}
+
+/* Do the outputs of this run agree with those of the last, which the parent is going to judge? */
+static Status same_again(Worker *worker) {
+    for (int i = 0; i < worker->out_count; i++) {
+        const Array *out = output(worker, i);
+        const size_t bytes = array_bytes(out), size = dtype_size(out->dtype);
+        if (array_count(out) != worker->counts[i])
+            return status_fail(STATUS_CHECK, "output %s: two runs on the same inputs gave %zu and %zu elements", out->name,
+                               worker->counts[i], array_count(out));
+        if (bytes == 0) continue;
+        size_t at = bytes;
+        unsigned char element[8];
+        TRY(device_first_difference(worker->device, out->data, worker->host_out[i].data, bytes, &at));
+        if (at == bytes) continue;
+        TRY(worker->device->copy_out(element, (const unsigned char *)out->data + at / size * size, size));
+        return poison_element(element, out->dtype, 0)
+                   ? status_fail(STATUS_CHECK, "output %s: element %zu was never written", out->name, at / size)
+                   : status_fail(STATUS_CHECK, "output %s: two runs on the same inputs differ, first in element %zu", out->name,
+                                 at / size);
+    }
+    return STATUS_OK;
+}
+
+static Status leaks(size_t bytes) {
+    return status_fail(STATUS_CHECK, "leaks memory: one run ended with %zu more bytes in use", bytes);
+}
+
+/* Memory that a variant takes beside args->memory: only what grows with every call leaks. A device's driver, and whoever else uses
+ * the device, may take some once, and malloc keeps released blocks of new sizes as if they were in use. Outputs that the variant
+ * hands over have to be released before anything can be said. */
+static Status check_growth(Worker *worker) {
+    enum { CALLS = 12 }; /* malloc keeps seven released blocks of a size for each thread, and counts them as in use */
+    size_t grown = 1;
+    for (int i = 0; i < CALLS && grown > 0; i++) {
+        TRY(outputs_begin(worker, false));
+        TRY(worker->device->wait("preparing the buffers"));
+        const size_t before = in_use(worker);
+        TRY(worker_call(worker));
+        TRY(worker->device->wait(worker->entry->id));
+        TRY(outputs_end(worker));
+        TRY(outputs_begin(worker, false));
+        TRY(worker->device->wait("releasing the outputs"));
+        grown = growth(worker, before);
+    }
+    return grown > 0 ? leaks(grown) : STATUS_OK;
+}
+
+/* One call, what is done with its outputs, and their release. */
+static Status call(Worker *worker, bool guarded, Status (*take)(Worker *), double *seconds) {
+    /* The first run may load modules and start thread pools; a later one that ends with more memory in use than before may leak. */
+    const bool counted = worker->runs > 0 && worker->device->in_use && !worker->op->sized_by_data;
+    TRY(outputs_poison(worker));
+    TRY(outputs_begin(worker, guarded));
+    TRY(worker->device->wait("preparing the buffers"));
+    const size_t before = counted ? in_use(worker) : 0;
+    (void)launches_take();
+    const double begin = clock_seconds();
+    TRY(worker_call(worker));
+    TRY(worker->device->wait(worker->entry->id));
+    *seconds = clock_seconds() - begin;
+    worker->launched = launches_take();
+    const bool grown = counted && growth(worker, before) > 0;
+    TRY(outputs_end(worker));
+    worker->taken = resource_counts(worker->resource);
+    TRY(outputs_check(worker));
+    TRY(take(worker));
+    if (grown) TRY(check_growth(worker));
+    return outputs_begin(worker, guarded);
+}
+
+static json_t *counts_json(const Worker *worker) {
+    json_t *counts = json_array();
+    for (int i = 0; i < worker->out_count; i++) json_array_append_new(counts, json_integer((json_int_t)worker->counts[i]));
+    return counts;
+}
+
+/* {"device": "cuda", "launches": 3, ...} of the call; nothing is told of a call that launched nothing through launch(). */
+static void tell_launched(const Worker *worker, json_t *reply) {
+    const Launches *sums = &worker->launched;
+    if (sums->launches == 0) return;
+    json_object_set_new(reply, "launched",
+                        json_pack("{s:s, s:I, s:I, s:I, s:I}", "device", worker->device->kind, "launches",
+                                  (json_int_t)sums->launches, "launched_blocks", (json_int_t)sums->blocks, "launched_threads",
+                                  (json_int_t)sums->threads, "launched_shared_bytes", (json_int_t)sums->shared_bytes));
+}
+
+/* Outputs that a run allocates: once as it is timed, which is what the parent judges, and once between guards, from poison, which
+ * has to give the same. Guards cost time and waits of their own, so that one run cannot be both. */
+Status outputs_run(Worker *worker, json_t *reply) {
+    const bool twice = worker->op->sized_by_data && worker->device->timed;
+    double seconds = 0, again = 0;
+    TRY(call(worker, !twice, download, &seconds));
+    const ResourceCounts taken = worker->taken;
+    if (worker->runs == 0) tell_launched(worker, reply);
+    if (twice) TRY(call(worker, true, same_again, &again));
+    if (twice && worker->runs > 0 && worker->device->in_use) TRY(check_growth(worker));
+    worker->taken = taken;
+    worker->runs++;
+    json_object_set_new(reply, "seconds", json_real(seconds));
+    if (worker->op->sized_by_data) json_object_set_new(reply, "counts", counts_json(worker));
+    return STATUS_OK;
+}

@@ -1,0 +1,47 @@
+#include "worker/profile.h"
+
+#include "worker/outputs.h"
+
+#include <string.h>
+
+static Status after_call(void *context) {
+    Worker *worker = context;
+    worker->taken = resource_counts(worker->resource);
+    return outputs_after_sample(context);
+}
+
+static Status prepare(Worker *worker) {
+    for (int i = 0; i < worker->in_count && !worker->uploaded; i++)
+        TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[i].data));
+    worker->uploaded = true;
+    TRY(outputs_poison(worker));
+    TRY(outputs_begin(worker, false));
+    return worker->device->wait("preparing the buffers");
+}
+
+/* What a call has of device memory beside its inputs: outputs and scratch that are ours, and the most that it held of its own. */
+static Status count_memory(Worker *worker, json_t **counts) {
+    TRY(worker_call(worker));
+    TRY(worker->device->wait(worker->entry->id));
+    TRY(after_call(worker));
+    size_t bytes = worker->args.scratch_bytes + worker->taken.peak_bytes;
+    for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++) bytes += array_bytes(&worker->out[i]);
+    *counts = json_pack("{s:I, s:I, s:s?}", "allocations", (json_int_t)worker->taken.allocations, "peak_bytes", (json_int_t)bytes,
+                        "resource", worker->taken.allocations ? worker->taken.resource : NULL);
+    return STATUS_OK;
+}
+
+Status worker_count(Worker *worker, const WorkerMeasure *measure, const json_t *command, json_t *reply) {
+    const char *what = json_string_value(json_object_get(command, "what"));
+    if (!measure || !measure->count || !worker->device || !worker->device->timed)
+        return status_fail(STATUS_UNSUPPORTED, "emulated, not counted");
+    json_t *counts = NULL;
+    Status status = prepare(worker);
+    if (status == STATUS_OK)
+        status = what && strcmp(what, "memory") == 0
+                     ? count_memory(worker, &counts)
+                     : measure->count(what, worker->device, worker_call, after_call, worker, &counts);
+    json_object_set_new(reply, "counts", counts ? counts : json_null());
+    json_object_set_new(reply, "counts_reason", status == STATUS_OK ? json_null() : json_string(status_message()));
+    return STATUS_OK;
+}

@@ -1,0 +1,80 @@
+#include "worker/timing.h"
+
+#include "device/facts.h"
+#include "measure/ceilings.h"
+#include "measure/measure.h"
+#include "measure/wrong_stream.h"
+#include "record/row.h"
+#include "worker/counters.h"
+
+#include <math.h>
+#include <string.h>
+
+static json_t *samples_json(const Samples *samples) {
+    json_t *seconds = json_array(), *clocks = samples->sm_mhz ? json_array() : json_null();
+    for (size_t i = 0; i < samples->count; i++) {
+        json_array_append_new(seconds, json_real(samples->seconds[i]));
+        if (samples->sm_mhz) json_array_append_new(clocks, json_number_or_null(samples->sm_mhz[i]));
+    }
+    return json_pack("{s:o, s:o, s:I, s:s?, s:s?}", "samples", seconds, "sm_mhz", clocks, "calls_per_sample",
+                     (json_int_t)samples->calls_per_sample, "clock", samples->clock, "why_none",
+                     samples->count ? NULL : samples->why_none);
+}
+
+static Status time_modes(const json_t *command, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
+                         json_t **timing) {
+    const MeasureLimits limits = {.min_samples = (size_t)json_integer_value(json_object_get(command, "min_samples")),
+                                  .max_samples = (size_t)json_integer_value(json_object_get(command, "max_samples")),
+                                  .seconds = json_number_value(json_object_get(command, "seconds"))};
+    const MeasuredWork work = {.run = run, .context = context, .after = after};
+    json_t *result = json_object(), *name;
+    size_t i;
+    json_array_foreach(json_object_get(command, "modes"), i, name) {
+        for (int mode = 0; mode < MEASURE_MODE_COUNT; mode++) {
+            if (strcmp(json_string_value(name), measure_mode_name((MeasureMode)mode)) != 0) continue;
+            Samples samples = {0};
+            const Status status = strcmp(device->kind, "cuda") == 0
+                                      ? measure_gpu((MeasureMode)mode, &work, device->stream(), &limits, &samples)
+                                      : measure_cpu((MeasureMode)mode, &work, &limits, &samples);
+            if (status == STATUS_OK) json_object_set_new(result, measure_mode_name((MeasureMode)mode), samples_json(&samples));
+            samples_free(&samples);
+            if (status == STATUS_OK) continue;
+            json_decref(result);
+            return status;
+        }
+    }
+    *timing = result;
+    return STATUS_OK;
+}
+
+static Status ceilings(const json_t *command, const Device *device, json_t **out) {
+    Ceiling found[CEILINGS_MAX];
+    int count = 0;
+    const size_t hint = (size_t)json_integer_value(json_object_get(command, "bytes"));
+    TRY(strcmp(device->kind, "cuda") == 0 ? ceilings_cuda(device->stream(), hint, found, &count)
+                                          : ceilings_cpu(hint, found, &count));
+    *out = json_array();
+    for (int i = 0; i < count; i++) {
+        json_t *ceiling = json_pack("{s:s, s:s, s:s, s:I}", "name", found[i].name, "unit", found[i].unit, "method", found[i].method,
+                                    "bytes", (json_int_t)found[i].bytes);
+        json_object_set_new(ceiling, "value", json_number_or_null(found[i].value));
+        if (found[i].again > 0) json_object_set_new(ceiling, "again", json_number_or_null(found[i].again));
+        json_object_set_new(ceiling, "low", json_number_or_null(found[i].low));
+        json_object_set_new(ceiling, "high", json_number_or_null(found[i].high));
+        json_array_append_new(*out, ceiling);
+    }
+    return STATUS_OK;
+}
+
+static Status wrong_stream(const Device *device, Status (*run)(void *), void *context, const void *memory, size_t bytes,
+                           bool *stray) {
+    *stray = false;
+    return strcmp(device->kind, "cuda") == 0 ? wrong_stream_gpu(run, context, device->stream(), memory, bytes, stray) : STATUS_OK;
+}
+
+const WorkerMeasure TIMING = {.time = time_modes,
+                              .ceilings = ceilings,
+                              .facts = device_cuda_facts,
+                              .wrong_stream = wrong_stream,
+                              .count = counters_take,
+                              .can_count = counters_check};

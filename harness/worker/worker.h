@@ -1,0 +1,36 @@
+/* worker.h - the child half of the pipeline: obeys docs/PROTOCOL.md. Linked into rungs and into the emulator's programs. */
+#ifndef RUNGS_WORKER_WORKER_H
+#define RUNGS_WORKER_WORKER_H
+
+#include "base/status.h"
+#include "device/device.h"
+#include "variant.h"
+
+#include <jansson.h>
+
+/* How samples are taken; a worker without it (the emulator's) verifies only. */
+typedef struct WorkerMeasure {
+    /* The reply's "timing" object for the modes of the command. after: MeasuredWork's (measure/measure.h). */
+    Status (*time)(const json_t *command, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
+                   json_t **timing);
+    /* The reply's "ceilings" array. */
+    Status (*ceilings)(const json_t *command, const Device *device, json_t **ceilings);
+    /* What only the CUDA runtime knows of a GPU: the keys of "gpu" in docs/RESULTS.md. */
+    Status (*facts)(int device, json_t **gpu);
+    /* Runs `run` with the device's stream blocked and tells whether `head` of device memory changed all the same: work that went to
+     * another stream. NULL: cannot be told on this device. */
+    Status (*wrong_stream)(const Device *device, Status (*run)(void *), void *context, const void *memory, size_t bytes,
+                           bool *stray);
+    /* The reply's "counts" object for what a `count` asks (docs/PROTOCOL.md). */
+    Status (*count)(const char *what, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
+                    json_t **counts);
+    /* What can be counted on a device: the reply's "counting" object. */
+    Status (*can_count)(const Device *device, json_t **answer);
+} WorkerMeasure;
+
+void worker_can_measure(const WorkerMeasure *measure);
+
+/* Arguments: --commands FD --replies FD. Returns the exit code. */
+int worker_main(int argc, char **argv);
+
+#endif

@@ -1,0 +1,96 @@
+/* discount.h - what the op discounted_cumsum and its gradient have in common: parameters, arrays, bounds. */
+#ifndef RUNGS_REFERENCE_DISCOUNT_H
+#define RUNGS_REFERENCE_DISCOUNT_H
+
+#include "op.h"
+#include "reference/recurrence.h"
+
+#include <float.h>
+
+/* In the order of the choices. */
+typedef enum DiscountGamma { GAMMA_ALL, GAMMA_ROW, GAMMA_ELEMENT } DiscountGamma;
+
+/* Index into the bounds of both ops. */
+typedef enum DiscountBound { DISCOUNT_SCAN, DISCOUNT_DIFFERENCE } DiscountBound;
+
+/* The case as the reference uses it. */
+typedef struct Discount {
+    bool left, f32, unrounded;
+    bool adjoint; /* the transposed sums: of a gradient */
+    DiscountGamma gamma_per;
+    size_t batch, n, terms; /* terms: 1 .. max(n, 1) */
+    const void *gamma;
+    const unsigned char *reset; /* NULL: none */
+    double gamma_written;       /* the parameter, as written */
+} Discount;
+
+/* Parameters in common, for the tables of both ops. */
+extern const char *const DISCOUNT_DIRECTIONS[], *const DISCOUNT_GAMMAS[], *const DISCOUNT_RESETS[];
+#define DISCOUNT_PARAMS                                                                                                            \
+    {"direction",                                                                                                                  \
+     "right: sums run from an element to the end of its row; left: to its beginning",                                              \
+     PARAM_CHOICE,                                                                                                                 \
+     "right",                                                                                                                      \
+     0,                                                                                                                            \
+     0,                                                                                                                            \
+     DISCOUNT_DIRECTIONS},                                                                                                         \
+        {"batch", "rows", PARAM_INT, "1", 0, 0x1p40, NULL}, {"n", "elements of a row", PARAM_INT, "1000003", 0, 0x1p40, NULL},     \
+        {"gamma", "the discount", PARAM_REAL, "0.99", -DBL_MAX, DBL_MAX, NULL},                                                    \
+        {"gamma_per",                                                                                                              \
+         "whose own discount there is; a row's or an element's are gamma times U(0.9, 1)",                                         \
+         PARAM_CHOICE,                                                                                                             \
+         "all",                                                                                                                    \
+         0,                                                                                                                        \
+         0,                                                                                                                        \
+         DISCOUNT_GAMMAS},                                                                                                         \
+        {"k", "terms of a sum, its own element included; 0: all", PARAM_INT, "0", 0, 0x1p40, NULL}, {                              \
+        "reset", "mask: a sum does not reach past an element that begins a segment", PARAM_CHOICE, "none", 0, 0, DISCOUNT_RESETS   \
+    }
+
+/* x (or dy) [batch, n]. */
+Array discount_matrix(const Case *problem, const char *name);
+/* gamma (or dgamma) [1], [batch] or [batch, n]. */
+Array discount_gamma(const Case *problem, const char *name);
+/* u8 [batch, n], or [0, 0] if there is none. */
+Array discount_reset(const Case *problem);
+/* STATUS_INVALID if batch * n elements cannot be, gamma is none of the dtype, or is to be taken as written where there are several.
+ */
+Status discount_check(const Case *problem);
+
+/* Op.adopt: batch, n, gamma_per, gamma if it is one, reset and dtype. dy: NULL, or the array that must have the shape of x. */
+Status discount_adopt(const Array *x, const Array *gamma, const Array *reset, const Array *dy, Case *problem);
+Status discount_generate_gamma(const Case *problem, Array *gamma);
+Status discount_generate_reset(const Case *problem, Array *reset);
+
+Discount discount_of(const Case *problem, const Array *gamma, const Array *reset);
+
+/* discount_reference.c */
+/* What the data is like, found by one pass over it. */
+typedef struct DiscountFacts {
+    double scale;  /* for RecurrenceLine */
+    bool wide;     /* likewise */
+    bool unit;     /* every factor is 1 or -1: products are exact */
+    bool integral; /* every finite element and every factor is an integer: sums below 1/u are exact in any order */
+} DiscountFacts;
+/* Of `rows` rows from row `first` on, for sums of so many terms. */
+DiscountFacts discount_facts(const Discount *self, const void *x, size_t first, size_t rows, size_t terms);
+/* One row as a recurrence. */
+RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, const void *x, size_t row);
+
+/* How far a sum may be from the reference. */
+typedef struct DiscountErrors {
+    double u, tiny; /* of the dtype: unit round-off, smallest subnormal */
+    double depth;   /* operations behind every term, beside those that grow with its distance */
+    double border;  /* additions that a term of a window meets before it leaves its block */
+    double steps;   /* roundings per factor between a term and its sum */
+    double drift;   /* relative error of the discount itself */
+    bool integral;
+} DiscountErrors;
+DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts);
+/* In units of x. */
+double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *line, const RecurrenceSum *sum);
+/* All sums of all rows: value (may be NULL) and tolerance (may be NULL), in units of x. bound: DISCOUNT_DIFFERENCE doubles the
+ * tolerance. */
+Status discount_sums(const Discount *self, const void *x, size_t terms, DiscountBound bound, double *value, double *tolerance);
+
+#endif

@@ -1,0 +1,150 @@
+/* The sums of discounted_cumsum and how far from them a variant may be; docs/ops/discounted_cumsum.md has the argument. */
+#include "discount.h"
+
+#include <float.h>
+
+static double load(const void *data, bool f32, size_t i) {
+    return f32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
+}
+
+static const void *at(const Discount *self, const void *data, size_t i) {
+    return (const char *)data + i * (self->f32 ? sizeof(float) : sizeof(double));
+}
+
+/* Of finite elements. */
+typedef struct Survey {
+    double most, least; /* magnitudes; least: of those that are not 0 */
+    bool whole;         /* all are integers */
+} Survey;
+
+static Survey survey(const void *data, bool f32, size_t count) {
+    double most = 0, least = DBL_MAX;
+    bool whole = true;
+#pragma omp parallel for schedule(static) reduction(max : most) reduction(min : least) reduction(&& : whole) if (count > 100000)
+    for (size_t i = 0; i < count; i++) {
+        const double x = fabs(load(data, f32, i));
+        if (!(x <= DBL_MAX)) continue;
+        most = x > most ? x : most;
+        least = x > 0 && x < least ? x : least;
+        whole = whole && x == rint(x);
+    }
+    return (Survey){most, least, whole};
+}
+
+/* A power of two that keeps sums clear of the ends of the range of double-double, or 0 if no scale has room for both ends: only f64
+ * gets near them. growth: bits that all factors together may add. sinks: what has grown may fade again. */
+static double choose_scale(const Survey *x, double terms, double growth, bool sinks) {
+    const double top = log2(x->most) + log2(terms + 1) + growth;
+    if (top < 350) return x->least < 0x1p-700 || x->most < 0x1p-400 ? 0x1p600 : 1;
+    if (x->least < 0x1p-700) return 0;
+    return top < 900 ? 1 : sinks ? 0 : 0x1p-200;
+}
+
+DiscountFacts discount_facts(const Discount *self, const void *x, size_t first, size_t rows, size_t terms) {
+    const bool all = self->gamma_per == GAMMA_ALL;
+    const size_t row = self->gamma_per == GAMMA_ELEMENT ? self->n : 1;
+    const Survey of_x = survey(at(self, x, first * self->n), self->f32, rows * self->n);
+    const Survey factors = survey(all ? self->gamma : at(self, self->gamma, first * row), self->f32, all ? 1 : rows * row);
+    /* Bits that all factors together may add to a sum, and take from it where products may come back from far below. */
+    const double growth = factors.most > 1 ? (double)terms * log2(factors.most) : 0;
+    const double fall = growth > 0 && factors.least < 1 ? (double)terms * -log2(factors.least) : 0;
+    const double scale = self->f32 ? 1 : choose_scale(&of_x, (double)terms, growth, fall > 0);
+    const bool far = terms < self->n && fmax(growth, fall) > 400;
+    return (DiscountFacts){
+        .scale = far || scale == 0 ? 1 : scale,
+        .wide = far || scale == 0,
+        .unit = factors.least == 1 && factors.most == 1,
+        .integral = of_x.whole && factors.whole,
+    };
+}
+
+RecurrenceLine discount_line(const Discount *self, const DiscountFacts *facts, const void *x, size_t row) {
+    RecurrenceLine line = {
+        .x = at(self, x, row * self->n),
+        .reset = self->reset ? self->reset + row * self->n : NULL,
+        .f32 = self->f32,
+        .backward = self->left == self->adjoint,
+        .adjoint = self->adjoint,
+        .wide = facts->wide,
+        .n = self->n,
+        .scale = facts->scale,
+        /* What rounds to an infinity of the dtype. */
+        .limit = self->f32           ? 0x1.ffffffp127
+                 : facts->scale <= 1 ? 0x1p1023 * facts->scale * 2
+                                     : RECURRENCE_SAFE,
+    };
+    if (self->gamma_per == GAMMA_ELEMENT) {
+        line.factors = at(self, self->gamma, row * self->n);
+        return line;
+    }
+    line.factor = dd_from(load(self->gamma, self->f32, self->gamma_per == GAMMA_ROW ? row : 0));
+    if (self->unrounded && self->gamma_per == GAMMA_ALL) line.factor = dd_from(self->gamma_written);
+    return line;
+}
+
+DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts) {
+    DiscountErrors errors = {
+        .u = self->f32 ? 0x1p-24 : 0x1p-53,
+        .tiny = self->f32 ? 0x1p-149 : 0x1p-1074,
+        .steps = facts->unit ? 1 : 2,
+        .depth = 2 * ceil(log2((double)self->n + 1)) + 48,
+        .integral = facts->integral,
+    };
+    if (self->unrounded && self->gamma_per == GAMMA_ALL && self->gamma_written != 0) {
+        const double received = load(self->gamma, self->f32, 0);
+        errors.drift = fabs((received - self->gamma_written) / self->gamma_written);
+    }
+    return errors;
+}
+
+double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *line, const RecurrenceSum *sum) {
+    const double u = errors->u, magnitude = sum->magnitude;
+    if (sum->kind != KIND_FINITE || sum->carried == 0) return 0;
+    if (errors->integral && errors->drift == 0 && magnitude <= line->scale / u) return 0;
+    /* 1.01: terms of second order, while the bound is below 1/256 of the magnitude. */
+    const double first_order = 1.01 * (u * (errors->steps * sum->travelled + (errors->depth + errors->border) * magnitude) +
+                                       errors->drift * sum->travelled);
+    const double most = 0x1p-8 * magnitude;
+    const double rounding = first_order < most ? first_order : most;
+    if (!line->f32 && line->scale == 1 && rounding > 0x1p-200 && sum->most < 0x1p400 && sum->weight < 1)
+        return rounding; /* what follows is nothing beside it, and subnormal numbers are slow */
+    /* Products that lose bits among the subnormal numbers, and powers that do before they meet a large sum. */
+    const double power_tiny = line->f32 ? errors->tiny : 0x1p-1050, met = fmin(sum->most, DBL_MAX);
+    return rounding / line->scale + 2 * (errors->tiny / RECURRENCE_WEIGHT_UNIT) * sum->weight +
+           errors->depth * power_tiny / line->scale * met;
+}
+
+typedef struct Row {
+    RecurrenceLine line;
+    DiscountErrors errors;
+    double times, *value, *tolerance;
+} Row;
+
+static void emit(void *context, size_t element, const RecurrenceSum *sum) {
+    const Row *row = context;
+    if (row->value) row->value[element] = recurrence_value(&row->line, sum);
+    if (!row->tolerance) return;
+    const double tolerance = row->times * discount_tolerance(&row->errors, &row->line, sum);
+    row->tolerance[element] = tolerance < DBL_MAX ? tolerance : DBL_MAX;
+}
+
+Status discount_sums(const Discount *self, const void *x, size_t terms, DiscountBound bound, double *value, double *tolerance) {
+    Status status = STATUS_OK;
+#pragma omp parallel for schedule(dynamic) if (!recurrence_is_long(self->n))
+    for (size_t b = 0; b < self->batch; b++) {
+        const size_t first = b * self->n;
+        const DiscountFacts facts = discount_facts(self, x, b, 1, terms); /* a row of small numbers beside one of large ones */
+        Row row = {discount_line(self, &facts, x, b), discount_errors(self, &facts), bound == DISCOUNT_DIFFERENCE ? 2 : 1,
+                   value ? value + first : NULL, tolerance ? tolerance + first : NULL};
+        /* The end of a block is summed from its border outwards: a term near the border meets all that come after it. Floats have
+         * doubles for that. */
+        if (terms < self->n && !self->f32) row.errors.border = (double)terms;
+        const Status of_row = recurrence_run(&row.line, terms, emit, &row);
+        if (of_row != STATUS_OK) {
+#pragma omp atomic write
+            status = of_row;
+        }
+    }
+    /* The message stayed with the thread that failed. */
+    return status == STATUS_OK ? status : status_fail(status, "reference of %zu rows of %zu: no memory", self->batch, self->n);
+}

@@ -1,0 +1,85 @@
+/* discounted_cumsum_grad - gradients of discounted sums for their input and their discounts. See docs/ops/discounted_cumsum.md.
+ *
+ * With L = sum dy y: dx = dL/dx, dgamma = dL/dgamma. The reference is in discount_gradient.c. */
+#include "gradient.h"
+
+static const ParamSpec PARAMS[] = {DISCOUNT_PARAMS, {0}};
+
+static const char *const FAMILIES[] = {
+    "uniform", "normal", "ones", "ramp", "integers", "offset1e3", "alternating", "mixed", "naninf", "sorted", "heavytail", NULL,
+};
+
+static const Bound BOUNDS[] = {
+    [DISCOUNT_SCAN] = {"scan",
+                       "dx: as y of discounted_cumsum. dgamma: sum (|dx| e(y) + |y| e(dx) + e(y) e(dx)) with the bounds e of "
+                       "y and dx, 2^-53 c sum |dx y| for products and sums in double, c = n + batch (n for a row's, "
+                       "1 for an element's), and u |dgamma|; for k > 0 "
+                       "u sum (2 j + d) |dy w x| over all products that it sums, j apart, d = 4 ceil(log2 n) + 96, and "
+                       "2^-53 (c + k) sum |dy w x|; no term is off by more than 1/256 of its magnitude"},
+    [DISCOUNT_DIFFERENCE] = {"difference", "twice 'scan' of the sums of all terms (dgamma: four times 'dtype_sums'), for k > 0"},
+    [GRADIENT_DTYPE_SUMS] = {"dtype_sums",
+                             "dx: as 'scan'; dgamma: u sum (2 j + d) |dy w x|, and d is 1024 more where elements or "
+                             "rows are added up, or 2^-53 (c + k) / u if that is more; at most 1/256 of the sum of magnitudes"},
+    {NULL, NULL},
+};
+
+enum { IN_X, IN_GAMMA, IN_DY, IN_RESET, IN_COUNT };
+enum { OUT_DX, OUT_DGAMMA, OUT_COUNT };
+
+static Status shapes(const Case *problem, Array *in, Array *out) {
+    TRY(discount_check(problem));
+    in[IN_X] = discount_matrix(problem, "x");
+    in[IN_GAMMA] = discount_gamma(problem, "gamma");
+    in[IN_DY] = discount_matrix(problem, "dy");
+    in[IN_RESET] = discount_reset(problem);
+    out[OUT_DX] = discount_matrix(problem, "dx");
+    out[OUT_DGAMMA] = discount_gamma(problem, "dgamma");
+    return STATUS_OK;
+}
+
+static Status adopt(const Array *in, Case *problem) {
+    return discount_adopt(&in[IN_X], &in[IN_GAMMA], &in[IN_RESET], &in[IN_DY], problem);
+}
+
+static Status generate(const Case *problem, int index, Array *in) {
+    if (index == IN_GAMMA) return discount_generate_gamma(problem, in);
+    return index == IN_RESET ? discount_generate_reset(problem, in) : STATUS_OK;
+}
+
+static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
+    const Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
+    const bool difference = bound == DISCOUNT_DIFFERENCE && self.terms < self.n;
+    Discount transposed = self;
+    transposed.adjoint = true;
+    const void *x = in[IN_X].data, *dy = in[IN_DY].data;
+    Reference *dx = &out[OUT_DX];
+    TRY(discount_sums(&transposed, dy, self.terms, DISCOUNT_SCAN, dx->value, dx->tolerance));
+    if (difference) TRY(discount_sums(&transposed, dy, self.n, DISCOUNT_DIFFERENCE, NULL, dx->tolerance));
+    return discount_gradient(&self, x, dy, bound, &out[OUT_DGAMMA]);
+}
+
+/* Two recurrences of two operations per element, a product and a sum. */
+static Work work(const Case *problem) {
+    Array in[IN_COUNT], out[OUT_COUNT];
+    if (shapes(problem, in, out) != STATUS_OK) return (Work){0, 0};
+    const bool one = params_choice(&problem->params, "gamma_per") == GAMMA_ALL;
+    double bytes = 0;
+    for (int i = 0; i < IN_COUNT; i++) bytes += i == IN_GAMMA && one ? 0 : (double)array_bytes(&in[i]);
+    bytes += (double)array_bytes(&out[OUT_DX]) + (one ? 0 : (double)array_bytes(&out[OUT_DGAMMA]));
+    return (Work){.bytes = bytes, .flops = 6 * (double)array_count(&out[OUT_DX])};
+}
+
+RUNGS_OP(discounted_cumsum_grad) = {
+    .name = "discounted_cumsum_grad",
+    .summary = "gradients of discounted_cumsum for x and gamma",
+    .params = PARAMS,
+    .families = FAMILIES,
+    .bounds = BOUNDS,
+    .in_count = IN_COUNT,
+    .out_count = OUT_COUNT,
+    .shapes = shapes,
+    .adopt = adopt,
+    .generate = generate,
+    .reference = reference,
+    .work = work,
+};

@@ -1,0 +1,147 @@
+/* moments - statistics of every column of a matrix: meaning, parameters, bounds, work. See docs/ops/moments.md.
+ *
+ * The reference is in moments_reference.c (over moments_sums.c), the tolerances in moments_bounds.c. */
+#include "moments.h"
+
+#include "base/rng.h"
+
+#include <stdio.h>
+#include <string.h>
+
+static const char *const WEIGHTS[] = {"none", "row", NULL};
+static const char *const DEGENERATE[] = {"nan", "zero", NULL};
+static const char *const COLUMNS[] = {"alike", "scaled", NULL};
+enum { WEIGHTS_ROW = 1, COLUMNS_SCALED = 1 };
+
+static const ParamSpec PARAMS[] = {
+    {"rows", "rows of x: the elements of a column", PARAM_INT, "100003", 0, 0x1p36, NULL},
+    {"cols", "columns of x", PARAM_INT, "64", 1, 0x1p20, NULL},
+    {"order", "highest standardised moment: m5 from 5 on, m6 with 6", PARAM_INT, "4", 4, 6, NULL},
+    {"weights", "one weight per row", PARAM_CHOICE, "none", 0, 0, WEIGHTS},
+    {"degenerate", "skewness, kurtosis, m5, m6 of a column whose elements are all the same", PARAM_CHOICE, "nan", 0, 0, DEGENERATE},
+    {"columns", "spread of column c: the family's, or c + 1 times that (uniform: U(-(c+1), 2(c+1)))", PARAM_CHOICE, "alike", 0, 0,
+     COLUMNS},
+    {0},
+};
+
+static const char *const FAMILIES[] = {
+    "uniform",   "normal",    "ones",   "ramp", "constant", "integers",  "offset1",   "offset1e3", "offset1e6",
+    "offset1e8", "spike1e16", "naninf", "huge", "sorted",   "heavytail", "real:NAME", NULL,
+};
+
+static const Bound BOUNDS[] = {
+    [MOMENTS_TWO_PASS] =
+        {"two_pass", "mean: 2 g mean|x|; var: e(2); skewness: e(3)/s^3 and what var's error adds, kurtosis likewise; g = (64 + "
+                     "rows/256) u, e(p) = 4 g mean((|x - mean| + 2 d)^p), d = 2 g mean|x|, s^2 = var; min, max: 0"},
+    [MOMENTS_UPDATING] = {"updating",
+                          "as 'two_pass', e(p) larger by mean((|x - mean| + d)^p) - mean|x - mean|^p: means that are updated or "
+                          "merged in the working precision"},
+    [MOMENTS_NAIVE_SUM] = {"naive_sum", "as 'updating' with g = (64 + rows) u: one accumulator for a whole column"},
+    [MOMENTS_POWER_SUMS] = {"power_sums",
+                            "as 'two_pass', e(p) larger by 4 (64 + rows) 2^-53 mean((|x - mean| + 2 |mean|)^p): sums of x^p in "
+                            "float64"},
+    {NULL, NULL},
+};
+
+static size_t param_size(const Case *problem, const char *name) {
+    return (size_t)params_int(&problem->params, name);
+}
+
+static Status shapes(const Case *problem, Array *in, Array *out) {
+    static const char *const names[MOMENTS_OUTPUT_COUNT] = {"mean", "var", "skewness", "kurtosis", "min", "max", "m5", "m6"};
+    const size_t rows = param_size(problem, "rows"), cols = param_size(problem, "cols"), order = param_size(problem, "order");
+    in[0] = array_1d("x", problem->dtype, rows);
+    in[0].rank = 2;
+    in[0].shape[1] = cols;
+    in[1] = array_1d("weights", problem->dtype, params_choice(&problem->params, "weights") == WEIGHTS_ROW ? rows : 0);
+    for (int i = 0; i < MOMENTS_OUTPUT_COUNT; i++) {
+        const bool wanted = i < MOMENTS_M5 || order >= (i == MOMENTS_M5 ? 5 : 6);
+        out[i] = array_1d(names[i], problem->dtype, wanted ? cols : 0);
+    }
+    return STATUS_OK;
+}
+
+static Status set_size(Case *problem, const char *name, size_t value) {
+    char text[32];
+    snprintf(text, sizeof text, "%zu", value);
+    return params_set(&problem->params, name, text);
+}
+
+static Status adopt(const Array *in, Case *problem) {
+    const Array *x = &in[0], *weights = &in[1];
+    if (x->rank < 0) return status_fail(STATUS_INVALID, "x: missing; an f32 or f64 array [rows, cols] is expected");
+    if (x->rank != 1 && x->rank != 2)
+        return status_fail(STATUS_INVALID, "x: two dimensions [rows, cols] are expected, or one for a single column, not %d",
+                           x->rank);
+    if (x->dtype != DTYPE_F32 && x->dtype != DTYPE_F64)
+        return status_fail(STATUS_INVALID, "x: f32 or f64 is expected, not %s", dtype_name(x->dtype));
+    problem->dtype = x->dtype;
+    TRY(set_size(problem, "rows", x->shape[0]));
+    TRY(set_size(problem, "cols", x->rank == 2 ? x->shape[1] : 1));
+    if (weights->rank < 0) return params_set(&problem->params, "weights", WEIGHTS[0]);
+    if (weights->rank != 1 || weights->shape[0] != x->shape[0]) {
+        char given[128];
+        return status_fail(STATUS_INVALID, "weights: one per row of x, [%zu], is expected, not %s", x->shape[0],
+                           array_describe(weights, given, sizeof given));
+    }
+    if (weights->dtype != x->dtype)
+        return status_fail(STATUS_INVALID, "weights: %s is expected, as x is, not %s", dtype_name(x->dtype),
+                           dtype_name(weights->dtype));
+    return params_set(&problem->params, "weights", WEIGHTS[WEIGHTS_ROW]);
+}
+
+static void put(Array *array, size_t i, double value) {
+    if (array->dtype == DTYPE_F64)
+        ((double *)array->data)[i] = value;
+    else
+        ((float *)array->data)[i] = (float)value;
+}
+
+static double get(const Array *array, size_t i) {
+    return array->dtype == DTYPE_F64 ? ((const double *)array->data)[i] : (double)((const float *)array->data)[i];
+}
+
+/* Weights from U(0.5, 1.5); the spread of the columns. */
+static Status generate(const Case *problem, int index, Array *in) {
+    const size_t n = array_count(in);
+    if (index == 1) {
+        const uint64_t key = rng_at(problem->seed, UINT64_C(0x77656967687473));
+#pragma omp parallel for schedule(static)
+        for (size_t i = 0; i < n; i++) put(in, i, 0.5 + rng_uniform(key, i));
+        return STATUS_OK;
+    }
+    if (params_choice(&problem->params, "columns") != COLUMNS_SCALED) return STATUS_OK;
+    const bool uniform = strcmp(problem->input, "uniform") == 0;
+    const size_t cols = in->shape[1];
+#pragma omp parallel for schedule(static)
+    for (size_t i = 0; i < n; i++) {
+        const double c = (double)(i % cols + 1), value = get(in, i);
+        put(in, i, uniform ? c * (3 * value - 1) : c * value);
+    }
+    return STATUS_OK;
+}
+
+/* Per element: the mean's addition, a subtraction, order - 1 products, as many additions, two comparisons; with weights one product
+ * for each sum. */
+static Work work(const Case *problem) {
+    const double rows = (double)params_int(&problem->params, "rows"), cols = (double)params_int(&problem->params, "cols");
+    const double order = (double)params_int(&problem->params, "order");
+    const bool weighted = params_choice(&problem->params, "weights") == WEIGHTS_ROW;
+    return (Work){.bytes = rows * (cols + (weighted ? 1 : 0)) * (double)dtype_size(problem->dtype),
+                  .flops = rows * cols * (2 + 2 * order + (weighted ? order : 0))};
+}
+
+RUNGS_OP(moments) = {
+    .name = "moments",
+    .summary = "mean, var, skewness, kurtosis, min, max of every column of x[rows, cols]",
+    .params = PARAMS,
+    .families = FAMILIES,
+    .bounds = BOUNDS,
+    .in_count = 2,
+    .out_count = MOMENTS_OUTPUT_COUNT,
+    .shapes = shapes,
+    .adopt = adopt,
+    .generate = generate,
+    .reference = moments_reference,
+    .work = work,
+};

@@ -1,0 +1,74 @@
+/* rolling - one aggregate of every window of a 1-D array: meaning, parameters, bounds, work. See docs/ops/rolling.md.
+ *
+ * The reference is in rolling_reference.c (over rolling_windows.c), the tolerances in rolling_bounds.c, agg=apply in
+ * rolling_apply.c. */
+#include "reference/vector.h"
+#include "rolling.h"
+
+static const char *const AGGREGATES[] = {"mean", "sum", "var", "std", "min", "max", "apply", NULL};
+static const char *const INCOMPLETE[] = {"nan", "inf", NULL};
+
+static const ParamSpec PARAMS[] = {
+    {"agg", "aggregate of a window; var and std have ddof 1", PARAM_CHOICE, "mean", 0, 0, AGGREGATES},
+    {"n", "elements", PARAM_INT, "1000003", 0, 0x1p40, NULL},
+    {"window", "elements of a window, the present one and those before it", PARAM_INT, "300", 1, 0x1p40, NULL},
+    {"incomplete", "the output while the window is not full", PARAM_CHOICE, "nan", 0, 0, INCOMPLETE},
+    {"function", "file of the window function, for agg=apply", PARAM_TEXT, "none", 0, 0, NULL},
+    {0},
+};
+
+static const char *const FAMILIES[] = {
+    "uniform",   "normal",      "ones",  "ramp",     "constant", "integers", "offset1e3", "offset1e6", "offset1e8",
+    "spike1e16", "alternating", "mixed", "denormal", "naninf",   "sorted",   "heavytail", "real:NAME", NULL,
+};
+
+static const Bound BOUNDS[] = {
+    [ROLLING_WINDOW] = {"window",
+                        "mean: 2 (w + 16) u mean|x| over the window (integers below 1/u: the final division's rounding only); "
+                        "sum: w times that; var: 4 g sqrt(var mean(x^2)) + 16 g^2 mean(x^2), g = (w + 16) u; std: its root; "
+                        "min, max: 0"},
+    [ROLLING_RUNNING] = {"running",
+                         "as 'window', with w + 144 and over [i - w - 63, i + 64]: a running update over up to 64 steps"},
+    [ROLLING_TEXTBOOK] = {"textbook",
+                          "var: 4 (w + 144) u mean(x^2) over [i - w - 63, i + 64]: E[x^2] - E[x]^2; mean, sum: as 'running'"},
+    [ROLLING_PREFIX] = {"prefix",
+                        "mean: 4 d u sum_{j<=i}|x_j| / w, d = 64 + i/512; var: 4 d u sum_{j<=i} x_j^2 / w and what the error "
+                        "of the mean adds: differences of prefix sums"},
+    [ROLLING_WEIGHTED] = {"weighted",
+                          "as 'window', also where sums of integers are exact: a convolution with weights 1/w rounds each product"},
+    {NULL, NULL},
+};
+
+static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
+    if (params_choice(&problem->params, "agg") == ROLLING_APPLY) return rolling_apply_reference(problem, &in[0], bound, &out[0]);
+    return rolling_reference(problem, &in[0], bound, &out[0]);
+}
+
+/* Operations per element of a full window, by the definition: one addition or comparison; for a variance a subtraction, a
+ * multiplication and an addition, its mean not counted. A user's function counts as one. */
+static Work work(const Case *problem) {
+    static const double per_element[] = {1, 1, 3, 3, 1, 1, 1};
+    const double n = (double)params_int(&problem->params, "n"), w = (double)params_int(&problem->params, "window");
+    const double outputs = n >= w ? n - w + 1 : 0;
+    return (Work){.bytes = 2 * n * (double)dtype_size(problem->dtype),
+                  .flops = outputs * w * per_element[params_choice(&problem->params, "agg")]};
+}
+
+static bool runs_user_code(const Case *problem) {
+    return params_choice(&problem->params, "agg") == ROLLING_APPLY;
+}
+
+RUNGS_OP(rolling) = {
+    .name = "rolling",
+    .summary = "y[i] = aggregate of x[i - window + 1 .. i]",
+    .params = PARAMS,
+    .families = FAMILIES,
+    .bounds = BOUNDS,
+    .in_count = 1,
+    .out_count = 1,
+    .shapes = vector_shapes,
+    .adopt = vector_adopt,
+    .reference = reference,
+    .work = work,
+    .runs_user_code = runs_user_code,
+};

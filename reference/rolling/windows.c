@@ -1,0 +1,228 @@
+/* See rolling_windows.h. */
+#include "windows.h"
+
+#include <stdlib.h>
+
+typedef struct Kind {
+    void (*scan)(const double *x, size_t count, Part *out); /* out[k]: x[0..k] */
+    Part (*merge)(Part left, Part right);
+    double nan_stand_in;
+} Kind;
+
+/* Ogita, Rump, Oishi (2005), Sum2: the rounding errors of the running sum, summed apart: error (k u)^2 sum |x|, here below 2^-82.
+ */
+static void scan_sum(const double *x, size_t count, Part *out) {
+    double sum = 0, errors = 0;
+    for (size_t k = 0; k < count; k++) {
+        const Dd s = dd_two_sum(sum, x[k]);
+        sum = s.hi;
+        errors += s.lo;
+        out[k] = (Part){(double)(k + 1), dd_fast_two_sum(sum, errors), {0, 0}};
+    }
+}
+
+static Part merge_sum(Part left, Part right) {
+    return (Part){left.n + right.n, dd_add(left.a, right.a), {0, 0}};
+}
+
+/* Sums of d = x - c and of d^2, with c = x[0]. Because c is itself an element, sum (x - mean)^2 >= (c - mean)^2, so that
+ * sum d^2 <= (k + 1) sum (x - mean)^2: the subtraction costs at most a factor of 4097 out of 2^82. */
+static void scan_moments(const double *x, size_t count, Part *out) {
+    const double c = x[0];
+    double sum = 0, sum_errors = 0, squares = 0, square_errors = 0;
+    for (size_t k = 0; k < count; k++) {
+        const Dd d = dd_two_sum(x[k], -c);
+        const Dd s = dd_two_sum(sum, d.hi);
+        sum = s.hi;
+        sum_errors += s.lo + d.lo;
+        const Dd square = dd_two_prod(d.hi, d.hi);
+        const Dd q = dd_two_sum(squares, square.hi);
+        squares = q.hi;
+        square_errors += q.lo + (square.lo + 2 * d.hi * d.lo);
+        const double n = (double)(k + 1);
+        const Dd first = dd_fast_two_sum(sum, sum_errors);
+        const Dd about_c = dd_divide_double(first, n);
+        const Dd m2 = dd_subtract(dd_fast_two_sum(squares, square_errors), dd_multiply(first, about_c));
+        out[k] = (Part){n, dd_add_double(about_c, c), m2.hi > 0 ? m2 : dd_from(0)};
+    }
+}
+
+/* Chan, Golub, LeVeque (1979): no cancellation. */
+static Part merge_moments(Part left, Part right) {
+    if (left.n == 0) return right;
+    if (right.n == 0) return left;
+    const double n = left.n + right.n;
+    const Dd share = dd_divide_double(dd_from(right.n), n);
+    const Dd delta = dd_subtract(right.a, left.a);
+    const Dd between = dd_multiply(dd_square(delta), dd_multiply_double(share, left.n));
+    return (Part){n, dd_add(left.a, dd_multiply(delta, share)), dd_add(dd_add(left.b, right.b), between)};
+}
+
+static void scan_abs(const double *x, size_t count, Part *out) {
+    double sum = 0;
+    for (size_t k = 0; k < count; k++) out[k] = (Part){(double)(k + 1), {sum += fabs(x[k]), 0}, {0, 0}};
+}
+
+static void scan_square(const double *x, size_t count, Part *out) {
+    double sum = 0;
+    for (size_t k = 0; k < count; k++) out[k] = (Part){(double)(k + 1), {sum += x[k] * x[k], 0}, {0, 0}};
+}
+
+static Part merge_plain(Part left, Part right) {
+    return (Part){left.n + right.n, {left.a.hi + right.a.hi, 0}, {0, 0}};
+}
+
+static void scan_min(const double *x, size_t count, Part *out) {
+    double least = x[0];
+    for (size_t k = 0; k < count; k++) out[k] = (Part){(double)(k + 1), {least = x[k] < least ? x[k] : least, 0}, {0, 0}};
+}
+
+static void scan_max(const double *x, size_t count, Part *out) {
+    double most = x[0];
+    for (size_t k = 0; k < count; k++) out[k] = (Part){(double)(k + 1), {most = x[k] > most ? x[k] : most, 0}, {0, 0}};
+}
+
+static Part merge_min(Part left, Part right) {
+    if (left.n == 0) return right;
+    if (right.n == 0) return left;
+    return (Part){left.n + right.n, {right.a.hi < left.a.hi ? right.a.hi : left.a.hi, 0}, {0, 0}};
+}
+
+static Part merge_max(Part left, Part right) {
+    if (left.n == 0) return right;
+    if (right.n == 0) return left;
+    return (Part){left.n + right.n, {right.a.hi > left.a.hi ? right.a.hi : left.a.hi, 0}, {0, 0}};
+}
+
+static const Kind KINDS[] = {
+    [WINDOW_SUM] = {scan_sum, merge_sum, 0},        [WINDOW_MOMENTS] = {scan_moments, merge_moments, 0},
+    [WINDOW_ABS] = {scan_abs, merge_plain, 0},      [WINDOW_SQUARE] = {scan_square, merge_plain, 0},
+    [WINDOW_MIN] = {scan_min, merge_min, INFINITY}, [WINDOW_MAX] = {scan_max, merge_max, -INFINITY},
+};
+
+double window_element(const WindowInput *input, size_t i) {
+    return input->f32 ? (double)((const float *)input->data)[i] : ((const double *)input->data)[i];
+}
+
+static double element(const WindowPlan *plan, size_t i) {
+    const double x = window_element(plan->input, i);
+    if (plan->kind == WINDOW_MIN || plan->kind == WINDOW_MAX) return isnan(x) ? KINDS[plan->kind].nan_stand_in : x;
+    return isfinite(x) ? x * plan->input->scale : 0;
+}
+
+static size_t smaller(size_t a, size_t b) {
+    return a < b ? a : b;
+}
+
+/* Heads of a tile: out[k] holds its elements 0..k. Returns how many the tile has. */
+static size_t scan_heads(const WindowPlan *plan, size_t tile, double *x, Part *out) {
+    const size_t first = tile << plan->tile_bits;
+    const size_t count = smaller((size_t)1 << plan->tile_bits, plan->input->n - first);
+    for (size_t k = 0; k < count; k++) x[k] = element(plan, first + k);
+    KINDS[plan->kind].scan(x, count, out);
+    return count;
+}
+
+/* Tails of a tile, scanned from its end: out[k] holds its last k + 1 elements. */
+static size_t scan_tails(const WindowPlan *plan, size_t tile, double *x, Part *out) {
+    const size_t first = tile << plan->tile_bits;
+    const size_t count = smaller((size_t)1 << plan->tile_bits, plan->input->n - first);
+    for (size_t k = 0; k < count; k++) x[k] = element(plan, first + count - 1 - k);
+    KINDS[plan->kind].scan(x, count, out);
+    return count;
+}
+
+static Status build_tree(WindowPlan *plan) {
+    size_t nodes = ((plan->input->n - 1) >> plan->tile_bits) + 1;
+    for (int level = 0; level < WINDOW_LEVELS; level++, nodes = (nodes + 1) / 2) {
+        plan->tree[level] = malloc(nodes * sizeof(Part));
+        if (!plan->tree[level]) return status_fail(STATUS_MEMORY, "rolling reference: no memory for %zu tiles", nodes);
+        plan->levels = level + 1;
+        if (nodes == 1) break;
+    }
+    nodes = ((plan->input->n - 1) >> plan->tile_bits) + 1;
+    bool failed = false;
+#pragma omp parallel
+    {
+        WindowScratch *scratch = malloc(sizeof *scratch);
+        if (!scratch) {
+#pragma omp atomic write
+            failed = true;
+        }
+#pragma omp for schedule(static)
+        for (size_t j = 0; j < nodes; j++)
+            if (scratch) plan->tree[0][j] = scratch->head[scan_heads(plan, j, scratch->x, scratch->head) - 1];
+        free(scratch);
+    }
+    if (failed) return status_fail(STATUS_MEMORY, "rolling reference: no memory for a thread's buffers");
+    for (int level = 1; level < plan->levels; level++) {
+        const size_t below = nodes;
+        nodes = (nodes + 1) / 2;
+        for (size_t j = 0; j < nodes; j++)
+            plan->tree[level][j] = 2 * j + 1 < below
+                                       ? KINDS[plan->kind].merge(plan->tree[level - 1][2 * j], plan->tree[level - 1][2 * j + 1])
+                                       : plan->tree[level - 1][2 * j];
+    }
+    return STATUS_OK;
+}
+
+/* The whole tiles [from, to). Without a tree there is at most one, scanned into `x` and `spare`. */
+static Part middle(const WindowPlan *plan, size_t from, size_t to, double *x, Part *spare) {
+    Part left = {0}, right = {0};
+    if (from >= to) return left;
+    if (plan->levels == 0) return spare[scan_tails(plan, from, x, spare) - 1];
+    for (int level = 0; from < to; level++, from /= 2, to /= 2) {
+        if (from & 1) left = KINDS[plan->kind].merge(left, plan->tree[level][from++]);
+        if (to & 1) right = KINDS[plan->kind].merge(plan->tree[level][--to], right);
+    }
+    return KINDS[plan->kind].merge(left, right);
+}
+
+Status window_plan(const WindowInput *input, WindowKind kind, size_t length, size_t shift, WindowPlan *out) {
+    *out = (WindowPlan){.input = input, .kind = kind, .length = (int64_t)length, .shift = (int64_t)shift};
+    while (((size_t)2 << out->tile_bits) <= smaller(length, WINDOW_BLOCK)) out->tile_bits++;
+    if (input->n == 0 || length < 2 * (size_t)WINDOW_BLOCK) return STATUS_OK;
+    const Status status = build_tree(out);
+    if (status != STATUS_OK) window_plan_free(out);
+    return status;
+}
+
+void window_plan_free(WindowPlan *plan) {
+    for (int level = 0; level < WINDOW_LEVELS; level++) free(plan->tree[level]);
+    *plan = (WindowPlan){0};
+}
+
+void window_compute(const WindowPlan *plan, WindowScratch *scratch, size_t first, size_t count, Part *out) {
+    const int64_t last_index = (int64_t)plan->input->n - 1, tile = (int64_t)1 << plan->tile_bits;
+    int64_t heads_of = -1, tails_of = -1, tails = 0;
+    for (int64_t i = (int64_t)first, end = i + (int64_t)count; i < end;) {
+        /* As many outputs as start in one tile and end in one. */
+        const int64_t stop = i + plan->shift, start = stop - plan->length + 1;
+        const int64_t stop_tile = (stop < last_index ? stop : last_index) >> plan->tile_bits;
+        const int64_t start_tile = (start > 0 ? start : 0) >> plan->tile_bits;
+        int64_t steps = end - i;
+        if (stop < last_index && (stop_tile + 1) * tile - stop < steps) steps = (stop_tile + 1) * tile - stop;
+        if ((start_tile + 1) * tile - start < steps) steps = (start_tile + 1) * tile - start;
+
+        /* Before the tails: without a tree, the middle uses their buffer. */
+        const bool alone = start_tile == stop_tile;
+        if (start_tile + 1 < stop_tile && plan->levels == 0) tails_of = -1;
+        const Part between = middle(plan, (size_t)start_tile + 1, (size_t)stop_tile, scratch->x, scratch->tail);
+        if (stop_tile != heads_of) scan_heads(plan, (size_t)stop_tile, scratch->x, scratch->head);
+        if (start_tile != tails_of) tails = (int64_t)scan_tails(plan, (size_t)start_tile, scratch->x, scratch->tail);
+        heads_of = stop_tile;
+        tails_of = start_tile;
+        for (int64_t j = 0; j < steps; j++) {
+            const int64_t from = (start + j > 0 ? start + j : 0) - start_tile * tile;
+            const int64_t to = (stop + j < last_index ? stop + j : last_index) - stop_tile * tile;
+            /* A window within one tile begins where the tile begins or ends where it ends, because tile <= length. */
+            Part whole = alone && from == 0 ? scratch->head[to] : scratch->tail[tails - 1 - from];
+            if (!alone) {
+                if (between.n > 0) whole = KINDS[plan->kind].merge(whole, between);
+                whole = KINDS[plan->kind].merge(whole, scratch->head[to]);
+            }
+            out[i - (int64_t)first + j] = whole;
+        }
+        i += steps;
+    }
+}

@@ -1,0 +1,163 @@
+"""The pages that say how to add an op and a variant do as they say: their files are built, verified and run with the pages' own commands.
+
+The files are compiled as the build compiles their neighbours and linked with its libraries into a program that holds them alone.
+"""
+import pathlib
+import re
+import shlex
+import shutil
+import subprocess
+import sys
+import tempfile
+import textwrap
+
+import numpy as np
+
+from program import BUILD, SOURCE, call, expect, expect_error
+
+PAGE = SOURCE / "docs/ADDING_AN_OP.md"
+LINES_MAX = 90
+NEIGHBOURS = ["reference/vector.h", "reference/double.c", "impls/double/cpu_loop.c"]
+
+
+def block(page, path, language):
+    """The fenced block below the first mention of a path."""
+    found = re.search(rf"`{re.escape(path)}`.*?```{language}\n(.*?)```", (SOURCE / page).read_text(), re.DOTALL)
+    expect(found, f"{page} shows {path}")
+    return found[1]
+
+
+def write_tree(tree):
+    files = {path: block("docs/ADDING_AN_OP.md", path, "c") for path in ("reference/axpy.c", "impls/axpy/cpu_loop.c")}
+    lines = sum(text.count("\n") for text in files.values())
+    expect(lines <= LINES_MAX, f"the op and its first variant are {lines} lines")
+    files["impls/double/cpu_openmp.c"] = block("README.md", "impls/double/cpu_openmp.c", "c")
+    files["impls/double/peer_numpy.py"] = block("docs/ADDING_A_VARIANT.md", "impls/double/peer_numpy.py", "python")
+    for path, text in {**files, **{path: (SOURCE / path).read_text() for path in NEIGHBOURS}}.items():
+        (tree / path).parent.mkdir(parents=True, exist_ok=True)
+        (tree / path).write_text(text)
+    for path in ("reference/axpy.c", "impls/axpy/cpu_loop.c"):
+        laid_out(tree / path)
+
+
+def laid_out(path):
+    """As test_format.sh wants it; where clang-format 14 is not, it skips too."""
+    formatter = next((name for name in ("clang-format-14", "clang-format") if shutil.which(name)), None)
+    if not formatter or "version 14." not in subprocess.run([formatter, "--version"], capture_output=True, text=True).stdout:
+        return
+    told = subprocess.run([formatter, f"-style=file:{SOURCE}/.clang-format", "--dry-run", "-Werror", path], capture_output=True, text=True)
+    expect(told.returncode == 0, f"{path.name} of the page is laid out as the tree", told)
+
+
+def ninja_command(target):
+    done = subprocess.run(["ninja", "-C", BUILD, "-t", "commands", target], capture_output=True, text=True, timeout=60)
+    expect(done.returncode == 0, f"the build knows how to make {target}")
+    return shlex.split(done.stdout.splitlines()[-1].replace(": && ", "").replace(" && :", ""))
+
+
+def run(*words):
+    done = subprocess.run([str(word) for word in words], cwd=BUILD, capture_output=True, text=True, timeout=240)
+    expect(done.returncode == 0, f"{pathlib.Path(words[0]).name} {pathlib.Path(words[-1]).name}", done)
+
+
+class Builder:
+    def __init__(self, tree):
+        self.tree = tree
+        self.variant = ninja_command("CMakeFiles/rungs_impls.dir/impls/double/cpu_loop.c.o")
+        self.reference = ninja_command("CMakeFiles/rungs_reference.dir/reference/double.c.o")
+        link = ninja_command("bin/rungs")
+        self.link = [word for word in link if "rungs_impls" not in word]
+        expect(len(self.link) < len(link), "the program is linked without the tree's variants")
+
+    def compile(self, command, path):
+        """With the flags of a neighbour; only the file, the object and the record of its headers are other ones."""
+        words = list(command)
+        for option in ("-MT", "-MF"):
+            at = words.index(option)
+            del words[at:at + 2]
+        words.remove("-MD")
+        words[words.index("-o") + 1] = f"{path}.o"
+        words[words.index("-c") + 1] = str(path)
+        run(*words)
+        return f"{path}.o"
+
+    def program(self):
+        tree = self.tree
+        variants, peers = [[*tree.glob(f"impls/*/{pattern}")] for pattern in ("cpu_*.c", "peer_*.py")]
+        run(sys.executable, SOURCE / "cmake/generate_registry.py", "--source", tree, "--variants", *variants, "--peers", *peers,
+            "--references", tree / "reference/axpy.c", tree / "reference/double.c", "--out", tree / "registry.c")
+        self.objects = [self.compile(self.variant, path) for path in [*variants, tree / "registry.c"]]
+        run(sys.executable, SOURCE / "cmake/code_hashes.py", "--source", tree, *self.objects, "--out", tree / "code.c")
+        self.objects += [self.compile(self.variant, tree / "code.c"), self.compile(self.reference, tree / "reference/axpy.c")]
+        return self.linked()
+
+    def linked(self):
+        at = self.link.index("-o")
+        run(*self.link[:at], *self.objects, *self.link[at + 2:], "-o", self.tree / "rungs")
+        return self.tree / "rungs"
+
+
+def commands(folder, program):
+    """The page's own, of which `run` gets a file for its rows and takes few samples."""
+    told = [shlex.split(line)[1:] for line in re.findall(r"^    (\./rungs .*)$", PAGE.read_text(), re.MULTILINE)]
+    expect([words[0] for words in told] == ["list", "run", "exec"], "the page lists, runs and executes axpy")
+    quick = ["--quick", "--no-ceilings", "--no-counts", "--out", folder / "rows.jsonl"]
+    for words in told:
+        done = call(*words, *(quick if words[0] == "run" else []), program=program, cwd=folder)
+        expect(done.returncode == 0 and "axpy" in done.stdout + " ".join(words), f"rungs {' '.join(words)}", done)
+    data = folder / "examples/data"
+    np.testing.assert_allclose(np.load(folder / "z.npy"), 0.5 * np.load(data / "x.npy") + np.load(data / "y.npy"), rtol=1e-15)
+
+
+def verified(folder, program):
+    """The page's scenario, and the families that it leaves out."""
+    lines = re.search(r"^ {8}title: .*?\n(?! {8})", PAGE.read_text(), re.MULTILINE | re.DOTALL)
+    (folder / "axpy.yaml").write_text(textwrap.dedent(lines[0]))
+    cases = [f"axpy n=10007 dtype={dtype} input={family}" for dtype in ("f64", "f32") for family in ("normal", "mixed")]
+    return call("run", "axpy.yaml", *cases, "--verify-only", "--no-ceilings", "--out", folder / "edges.jsonl", program=program, cwd=folder)
+
+
+def errors(folder, program):
+    np.save(folder / "short.npy", np.zeros(5))
+    words = ["exec", "axpy/cpu_loop", "--in", "x=examples/data/x.npy", "--out", f"z={folder}/never.npy"]
+    expect_error(call(*words, program=program, cwd=folder), 2, "input 'y' is missing")
+    expect_error(call(*words, "--in", "y=short.npy", program=program, cwd=folder), 2, "'y' is f64[5]", "f64[1000] is expected")
+    expect(not (folder / "never.npy").exists(), "a refused call writes nothing")
+
+
+def library(tree):
+    """The page's five functions, as the worker calls them."""
+    names = {}
+    exec((tree / "impls/double/peer_numpy.py").read_text(), names)
+    x, y = np.arange(5.0), np.zeros(5)
+    expect(names["supports"](None, {}) is None, "the page's library variant supports every case")
+    state = names["prepare"](None, {}, {"x": x})
+    names["load"](state, {"x": x})
+    names["fetch"](state, names["run"](state), {"y": y})
+    expect((y == 2 * x).all(), "the page's library variant doubles")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name).resolve()
+        tree = folder / "tree"
+        write_tree(tree)
+        library(tree)
+        (folder / "examples").symlink_to(SOURCE / "examples")
+        builder = Builder(tree)
+        program = builder.program()
+        commands(folder, program)
+        done = verified(folder, program)
+        expect(done.returncode == 0, "every family, size and dtype of axpy is within its bound", done)
+        errors(folder, program)
+        done = call("run", "double n=1e5 dtype=f64", "--variants", "cpu_*", "--quick", "--no-ceilings", "--no-counts", "--out", folder / "d.jsonl", program=program)
+        expect(done.returncode == 0 and "double/cpu_openmp" in done.stderr, "the README's cpu_openmp is verified and timed", done)
+        variant = tree / "impls/axpy/cpu_loop.c"
+        variant.write_text(variant.read_text().replace("a * x[i] + y[i]", "a * x[i] - y[i]", 1))
+        builder.compile(builder.variant, variant)
+        done = verified(folder, builder.linked())
+        expect(done.returncode == 1, "a wrong axpy fails", done)
+
+
+if __name__ == "__main__":
+    main()
