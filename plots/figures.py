@@ -1,29 +1,17 @@
-"""All figures from results files: python plots/figures.py RESULTS... [--out docs/figures]"""
+"""All figures from results files: python -m plots.figures RESULTS... [--out docs/figures]"""
 import argparse
 import pathlib
 import sys
 
-import figures_accuracy
-import figures_ceiling
-import figures_claims
-import figures_curves
-import figures_enqueue
-import figures_errors
-import figures_gnuplot
-import figures_growth
-import figures_ladder
-import figures_offset
-import figures_shapes
-import figures_sizes
-import figures_timeline
-import figures_window
-import rows
+from analysis import rows, select
+from plots import (figures_accuracy, figures_ceiling, figures_claims, figures_curves, figures_errors, figures_gnuplot, figures_ladder, figures_offset, figures_sizes,
+                   figures_timeline, figures_window)
 
-ALL = (figures_claims, figures_errors, figures_enqueue, figures_ladder, figures_sizes, figures_shapes, figures_curves, figures_timeline, figures_window, figures_ceiling, figures_accuracy, figures_growth, figures_offset, figures_gnuplot)
+ALL = (figures_claims, figures_errors, figures_ladder, figures_sizes, figures_curves, figures_timeline, figures_window, figures_ceiling, figures_accuracy, figures_offset, figures_gnuplot)
 
 
 def draw_all(results, out):
-    """[(path of the PNG, what it shows)]; an SVG lies beside each."""
+    """[(path, what it shows)]"""
     return [picture for module in ALL for picture in module.draw(results, out)]
 
 
@@ -33,7 +21,7 @@ def main():
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parents[1] / "docs/figures")
     args = parser.parse_args()
     try:
-        results = rows.load(args.results)
+        results = select.load(args.results)
     except rows.BadResults as error:
         print(error, file=sys.stderr)
         return 2

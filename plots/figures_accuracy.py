@@ -1,54 +1,12 @@
 """Error against time. What failed verification has no time: it stands at the margin, crossed out."""
-import collections
 import math
 
 import matplotlib.pyplot as plt
 
-import choose
-import rows as r
-import style
-from words import seconds
-
-
-ENOUGH_POINTS = 6  # in both panels; beyond it the story counts, not the number
-
-
-def one_per_variant(rows):
-    """The fastest tuning that was timed, else any that failed; a looser declared bound is a point of its own."""
-    chosen = {}
-    for row in rows:
-        if r.worst_error(row) is None or r.is_emulated(row):
-            continue
-        if row["verdict"] != "fail" and not r.median(row):
-            continue
-        key = row["variant"], r.is_declared(row)
-        old = chosen.get(key)
-        if old is None or (r.median(row) or math.inf) < (r.median(old) or math.inf):
-            chosen[key] = row
-    return list(chosen.values())
-
-
-def pick(results, op, dtype):
-    """Two cases that differ in the input only: one where most pass, and the one where most fail while something passes."""
-    rows = [row for row in choose.on_main_machine(results, results.rows) if row["op"] == op and row.get("dtype") == dtype]
-    best, best_rank = None, None
-    for group in choose.groups(rows, input_too=False).values():
-        by_input = collections.defaultdict(list)
-        for row in group:
-            by_input[row.get("input")].append(row)
-        points = {name: one_per_variant(some) for name, some in by_input.items()}
-        points = {name: some for name, some in points.items() if any(r.median(row) for row in some) and len(some) > 1}
-        fails = {name: sum(row["verdict"] == "fail" for row in some) for name, some in points.items()}
-        if not points:
-            continue
-        # An error that can be compared tells more than NaN where a number belongs, and a large one more than a small one.
-        wrong = {name: [r.worst_error(row) for row in some if row["verdict"] == "fail" and math.isfinite(r.worst_error(row))] for name, some in points.items()}
-        worst = max(points, key=lambda name: (max(wrong[name], default=0), fails[name]))
-        calm = min(points, key=lambda name: (fails[name], -len(points[name])))
-        rank = calm != worst, min(len(points[calm]), len(points[worst]), ENOUGH_POINTS), max(wrong[worst], default=0), fails[worst], len(points[calm]), choose.weight(group[0])
-        if best is None or rank > best_rank:
-            best, best_rank = [points[name] for name in dict.fromkeys((calm, worst))], rank
-    return best
+from analysis import rows as r
+from analysis import select
+from analysis.format import describe, seconds
+from plots import style
 
 
 def scale(rows):
@@ -123,7 +81,6 @@ def place_labels(axes, labels, fontsize=7.5):
             continue
         spot, side, k = best
         taken.append(spot)
-        x = spot[0] if side > 0 else spot[2]
         to_points = 72 / figure.dpi
         offset = ((spot[0] if side > 0 else spot[2]) - px) * to_points, ((spot[1] + spot[3]) / 2 - py) * to_points
         axes.annotate(text, axes.transData.inverted().transform((px, py)), offset, textcoords="offset points", fontsize=fontsize, color=colour,
@@ -164,7 +121,7 @@ def draw_case(results, op, dtype, panels, out):
         handles.append(plt.Line2D([], [], marker="D", ls="", color="#222222", markerfacecolor="white", label="right under a looser, declared bound"))
     if any(row["verdict"] == "fail" for row in everything):
         handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.8, label="failed verification"))
-    style.head(figure, f"Error against time: {choose.describe(everything[0])}", handles)
+    style.head(figure, f"Error against time: {describe(everything[0])}", handles)
     style.lay_out(figure)
     for axes, labels in pending:
         place_labels(axes, labels)
@@ -175,7 +132,7 @@ def draw(results, out):
     pictures = []
     for op in sorted({row["op"] for row in results.rows}):
         for dtype in ("f64", "f32"):
-            panels = pick(results, op, dtype)
+            panels = select.accuracy_cases(results, op, dtype)
             if panels:
                 pictures.append((draw_case(results, op, dtype, panels, out), f"Error against time for {op}, {dtype}: what fails verification has no time"))
     return pictures

@@ -1,29 +1,10 @@
 """How far from the limit: each variant's share of the copy (or read) ceiling measured in the same run; bars cold, marks hot."""
-import collections
-
 import matplotlib.pyplot as plt
 
-import choose
-import rows as r
-import style
-from words import percent
-
-
-def pick(results, op):
-    """(case apart from dtype) with most variants on most data, both dtypes rather than one; mean and larger windows and n first."""
-    rows = [row for row in choose.on_main_machine(results, choose.timed_rows(results)) if row["op"] == op and row["dtype"] in ("f64", "f32") and r.fraction(results, row)]
-    best, best_rank = None, None
-    by_case = collections.defaultdict(list)
-    for row in rows:
-        by_case[row.get("input"), choose.other_params(row)].append(row)
-    for group in by_case.values():
-        params = group[0]["params"]
-        sizes = tuple(v for k, v in sorted(params.items()) if isinstance(v, (int, float)))
-        told = len({row["variant"] for row in group}) * max(map(choose.weight, group))  # many variants on much data
-        rank = round(told * len({row["dtype"] for row in group}) ** 0.5), "mean" in str(params.get("agg")), -abs((params.get("window") or 0) - 3000), sizes
-        if best is None or rank > best_rank:
-            best, best_rank = group, rank
-    return best
+from analysis import rows as r
+from analysis import select
+from analysis.format import describe, percent
+from plots import style
 
 
 def draw_panel(axes, results, best, names):
@@ -32,7 +13,7 @@ def draw_panel(axes, results, best, names):
         if row is None:
             axes.annotate("not timed", (0.005, y), fontsize=7.5, color=style.MUTED, va="center")
             continue
-        cold, hot = r.fraction(results, row), r.fraction(results, row, "hot")
+        cold, hot = results.fraction(row), results.fraction(row, "hot")
         axes.barh(y, cold, 0.62, color=style.BACKEND_COLOURS.get(row["backend"], style.MUTED))
         if hot:
             axes.plot(hot, y, marker="|", markersize=11, markeredgewidth=1.8, color="#222222", zorder=3)
@@ -49,10 +30,10 @@ def draw_panel(axes, results, best, names):
 def draw_case(results, op, group, out):
     best = {}
     for dtype in ("f64", "f32"):
-        rows = choose.fastest_per_variant([row for row in group if row["dtype"] == dtype])
+        rows = select.fastest_per_variant([row for row in group if row["dtype"] == dtype])
         if rows:
             best[dtype] = {r.name_of(v): row for v, row in rows.items()}
-    shares = {n: [r.fraction(results, d[n]) if n in d else -1.0 for d in best.values()] for d in best.values() for n in d}
+    shares = {n: [results.fraction(d[n]) if n in d else -1.0 for d in best.values()] for d in best.values() for n in d}
     names = sorted(shares, key=lambda n: (shares[n], n))
     figure, panels = plt.subplots(1, len(best), figsize=(7.6, 1.6 + 0.29 * len(names)), sharey=True, squeeze=False)
     for axes, (dtype, rows) in zip(panels[0], best.items()):
@@ -63,7 +44,7 @@ def draw_case(results, op, group, out):
     backends = sorted({row["backend"] for row in group})
     handles = [plt.Rectangle((0, 0), 1, 1, color=style.BACKEND_COLOURS.get(b, style.MUTED)) for b in backends]
     handles.append(plt.Line2D([], [], marker="|", markersize=9, markeredgewidth=1.8, color="#222222", ls=""))
-    title = choose.describe(group[0]).rsplit(",", 1)[0]
+    title = describe(group[0]).rsplit(",", 1)[0]
     style.head(figure, f"Share of the ceiling: {title}", handles, [f"{style.BACKEND_NAMES.get(b, b)}, cold" for b in backends] + ["hot"])
     return style.finish(figure, results, group, out, f"ceiling_{op}")
 
@@ -71,7 +52,7 @@ def draw_case(results, op, group, out):
 def draw(results, out):
     pictures = []
     for op in sorted({row["op"] for row in results.rows}):
-        group = pick(results, op)
+        group = select.limit_case(results, op)
         if group:
             pictures.append((draw_case(results, op, group, out), f"Share of the measured {r.ceiling_name(group[0])} ceiling that each variant of {op} reaches"))
     return pictures

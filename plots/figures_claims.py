@@ -1,11 +1,11 @@
 """Every published speed-up as a bar, ours below it, grouped by the published number: does it hold, and with which kernels?"""
 import matplotlib.pyplot as plt
 
-import choose
-import rows as r
-import style
-from report_claims import hardware_of, modes_of, op_of, published, size_of
-from words import significant
+from analysis import rows as r
+from analysis import select
+from analysis.claim_text import hardware_of, modes_of, published, size_of
+from analysis.format import significant
+from plots import style
 
 COLOURS = {"reproduced": "#009E73", "exceeded": "#0072B2", "undecided": "#E69F00", "not reproduced": style.FAILED}
 
@@ -71,7 +71,7 @@ def draw_op(results, op, claims, out):
     axes.tick_params(axis="y", length=0)
     axes.set_yticks([t for t, _ in ticks], [text for _, text in ticks], fontsize=7.8)
     axes.set_xlabel("times faster (medians; cold unless a mode is named)")
-    machine = r.machine_of(results, claims[0])
+    machine = results.machine(claims[0])
     handles = [plt.Rectangle((0, 0), 1, 1, color=style.PUBLISHED, label="published")]
     handles += [plt.Rectangle((0, 0), 1, 1, color=colour, label=f"{machine}: {verdict}") for verdict, colour in colours_of(claims)]
     handles.append(plt.Line2D([], [], color="#222222", lw=1.3, marker="|", ls="", markersize=10, label="limits of what reproduces it"))
@@ -79,15 +79,6 @@ def draw_op(results, op, claims, out):
     return style.finish(figure, results, claims, out, f"claims_{op}")
 
 
-def claims_by_op(results, wanted):
-    """op -> those of its claims that are wanted and have a number of ours, on the main machine."""
-    machine, found = choose.main_machine(results), {}
-    for c in results.claims:
-        if wanted(c) and c.get("ours") and r.machine_of(results, c) == machine:
-            found.setdefault(op_of(c), []).append(c)
-    return found
-
-
 def draw(results, out):
-    by_op = claims_by_op(results, lambda c: c.get("quantity") == "speedup" and (c.get("value") or c.get("low")))
+    by_op = select.claims_by_op(results, lambda c: c.get("quantity") == "speedup" and (c.get("value") or c.get("low")))
     return [(draw_op(results, op, some, out), f"Published speed-ups of {op} and ours, with what is needed to reproduce them") for op, some in sorted(by_op.items())]

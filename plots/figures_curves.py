@@ -3,11 +3,10 @@ import collections
 
 import matplotlib.pyplot as plt
 
-import choose
-import published
-import rows as r
-import style
-from words import count
+from analysis import published, select
+from analysis import rows as r
+from analysis.format import count, says_something
+from plots import style
 
 LEAST_POINTS = 3
 BASELINES = {"redact": ("cuda_api_pipeline", "cuda")}  # what the source's speed-ups are over
@@ -26,12 +25,12 @@ def printed_lines(printed, key):
 def is_plain(row):
     """As the source's data: the op's first family, nothing special."""
     params = row.get("params") or {}
-    return (row.get("input"), row.get("dtype")) == ("names", "i32") and not any(choose.says_something(k, v) for k, v in params.items() if k != "rows")
+    return (row.get("input"), row.get("dtype")) == ("names", "i32") and not any(says_something(k, v) for k, v in params.items() if k != "rows")
 
 
 def measured_rows(results, op, variants):
     """Of the variants that the source drew: one that is a hundred times slower would press the others together."""
-    rows = [row for row in choose.on_main_machine(results, choose.timed_rows(results)) if row["op"] == op and r.name_of(row) in variants]
+    rows = [row for row in select.on_main_machine(results, select.timed_rows(results)) if row["op"] == op and r.name_of(row) in variants]
     return [row for row in rows if is_plain(row) and (row.get("tunables") or {}).get("memory") in MEMORY and r.number(row, "rows")]
 
 
@@ -96,7 +95,7 @@ def draw_pair(results, rows, printed, mine, colours, what, out, name, limits=(No
     theirs = printed_lines(printed, what[0])
     low, high, ticks = marks((theirs, mine), [limit[0] for limit in limits if limit])
     figure, grid = plt.subplots(1, 2, figsize=(9.6, 5.0), sharey=True)
-    machine = r.machine_of(results, rows[0])
+    machine = results.machine(rows[0])
     for axes, lines, heading, limit in zip(grid, (theirs, mine), (f"published: {printed.said.get('hardware', '')}", f"measured: {machine}"), limits):
         sizes = [size for points in lines.values() for size, _ in points]
         draw_lines(axes, lines, colours)
@@ -131,9 +130,9 @@ def draw_op(results, op, printed, out):
         over = f"times faster than {variant.removeprefix('cuda_')} with {'cudaMalloc' if memory == 'cuda' else memory}"
         title = f"{op}: speed-up over {variant.removeprefix('cuda_')} against rows"
         kept = [p for p in printed.lines if (p["variant"], p.get("memory")) != baseline]
-        png = draw_pair(results, rows, published.Points(printed.said, kept), gains, colours, ("speedup", over, title), out, f"curves_{op}_speedup")
-        pictures.append((png, f"Speed-up of {op} over {variant} against rows, published and measured"))
-    ceiling = next((r.ceiling(results, row) for row in rows if r.ceiling(results, row)), None)
+        picture = draw_pair(results, rows, published.Points(printed.said, kept), gains, colours, ("speedup", over, title), out, f"curves_{op}_speedup")
+        pictures.append((picture, f"Speed-up of {op} over {variant} against rows, published and measured"))
+    ceiling = next((results.ceiling(row) for row in rows if results.ceiling(row)), None)
     limits = peak_of(printed), (ceiling / 1e9, f"copy, measured: {count(round(ceiling / 1e9))} GB/s") if ceiling else None
     what = "gb_per_s", "GB/s: (input + output bytes) / time of a call", f"{op}: end-to-end throughput against rows, allocations included"
     pictures.append((draw_pair(results, rows, printed, rates, colours, what, out, f"curves_{op}_throughput", limits), f"Throughput of {op} against rows, published and measured"))

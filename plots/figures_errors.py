@@ -1,11 +1,11 @@
 """Every published error as a mark within the limits of what reproduces it, and ours as a point: does it hold, and under which protocol?"""
 import matplotlib.pyplot as plt
 
-import rows as r
-import style
-from figures_claims import COLOURS, claims_by_op, colours_of, plain
-from report_claims import words_of
-from words import significant
+from analysis import select
+from analysis.claim_text import words_of
+from analysis.format import significant
+from plots import style
+from plots.figures_claims import COLOURS, colours_of, plain
 
 
 def labels_of(claims):
@@ -52,7 +52,7 @@ def draw_op(results, op, claims, out):
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlabel("largest error of an output")
-    machine = r.machine_of(results, claims[0])
+    machine = results.machine(claims[0])
     handles = [plt.Line2D([], [], color=style.MUTED, lw=2, marker="|", ls="", markersize=10, label="published"),
                plt.Rectangle((0, 0), 1, 1, color="#E4E4E4", label="reproduces it")]
     handles += [plt.Line2D([], [], marker="o", ms=7, ls="", color=colour, label=f"{machine}: {verdict}") for verdict, colour in colours_of(claims)]
@@ -61,5 +61,5 @@ def draw_op(results, op, claims, out):
 
 
 def draw(results, out):
-    by_op = claims_by_op(results, lambda c: c.get("quantity") == "error" and c.get("value"))
+    by_op = select.claims_by_op(results, lambda c: c.get("quantity") == "error" and c.get("value"))
     return [(draw_op(results, op, some, out), f"Published errors of {op} and ours, with what is needed to reproduce them") for op, some in sorted(by_op.items())]

@@ -3,11 +3,11 @@ import collections
 
 import matplotlib.pyplot as plt
 
-import choose
-import rows as r
-import style
-from report_claims import hardware_of
-from words import seconds, significant
+from analysis import rows as r
+from analysis import select
+from analysis.claim_text import hardware_of
+from analysis.format import describe, seconds, significant
+from plots import style
 
 MOST_OTHERS = 12
 OURS = {"cuda": style.OURS, "cpu": style.BACKEND_COLOURS["cpu"], "peer": "#56B4E9"}
@@ -25,9 +25,9 @@ def published_speedups(claims):
             case, source, hardware = c.get("case"), c.get("source"), c.get("hardware")
             series = found[case, c.get("baseline")][f"published: {hardware_of(c)}"]
             base = times[case, source, hardware].get(c.get("baseline"))
-            for spec, seconds in times[case, source, hardware].items():
+            for spec, time in times[case, source, hardware].items():
                 if base:
-                    series.setdefault(spec, base / seconds)
+                    series.setdefault(spec, base / time)
             series[c.get("variant")] = c["value"]
             series[c.get("baseline")] = 1.0
     return found
@@ -44,7 +44,7 @@ def ours(results, claim_rows, case, baseline, mode="cold"):
 
 def case_title(row):
     params = row.get("params") or {}
-    return choose.describe(row) + (f", {row['input']}" if row.get("input") else "") if params else row["case"]
+    return describe(row) + (f", {row['input']}" if row.get("input") else "") if params else row["case"]
 
 
 def bar(axes, y, tall, value, logarithmic, time=None, **how):
@@ -96,7 +96,7 @@ def draw_group(results, baseline, series, measured, out, name):
     for backend, colour in OURS.items():
         mine = {s: value for s, (value, row) in measured.items() if s in specs and row["backend"] == backend}
         if mine:
-            bars[f"{r.machine_of(results, rows[0])}: {style.BACKEND_NAMES[backend]}"] = mine, colour
+            bars[f"{results.machine(rows[0])}: {style.BACKEND_NAMES[backend]}"] = mine, colour
     slots = sum(max(1, sum(spec in values for values, _ in bars.values())) for spec in specs)
     figure, axes = plt.subplots(figsize=(7.6, 1.5 + 0.2 * slots + 0.12 * len(specs)))
     logarithmic = scale_axis(axes, [v for values, _ in bars.values() for v in values.values()])
@@ -118,19 +118,19 @@ def draw_group(results, baseline, series, measured, out, name):
 
 def draw(results, out):
     """One figure per op: the case and baseline with most variants, large cases before small ones, then most published bars, then the first of the claims."""
-    rows = choose.on_main_machine(results, results.rows)
-    claims = [c for c in results.claims if r.machine_of(results, c) == choose.main_machine(results)]
+    rows = select.on_main_machine(results, results.rows)
+    claims = [c for c in results.claims if results.machine(c) == select.main_machine(results)]
     best = {}
     for (case, baseline), series in published_speedups(claims).items():
         measured = ours(results, rows, case, baseline)
         if len(measured) < 2:
             continue
         op = measured[baseline][1]["op"]
-        rank = len(measured) * choose.weight(measured[baseline][1]), sum(map(len, series.values()))
+        rank = len(measured) * select.weight(measured[baseline][1]), sum(map(len, series.values()))
         if op not in best or rank > best[op][0]:
             best[op] = rank, baseline, series, measured
     pictures = []
     for op, (_, baseline, series, measured) in sorted(best.items()):
-        png = draw_group(results, baseline, series, measured, out, f"ladder_{op}")
-        pictures.append((png, f"Ladder of {op}: times faster than {r.name_of(baseline)}, published and measured, {case_title(measured[baseline][1])}"))
+        picture = draw_group(results, baseline, series, measured, out, f"ladder_{op}")
+        pictures.append((picture, f"Ladder of {op}: times faster than {r.name_of(baseline)}, published and measured, {case_title(measured[baseline][1])}"))
     return pictures

@@ -3,27 +3,13 @@ import math
 
 import matplotlib.pyplot as plt
 
-import choose
-import rows as r
-import style
-from words import seconds
+from analysis import rows as r
+from analysis import select
+from analysis.format import describe, seconds
+from plots import style
 
-LEVELS = {"normal": 0, "offset1": 1, "offset1e1": 10, "offset1e2": 1e2, "offset1e3": 1e3, "offset1e4": 1e4, "offset1e5": 1e5, "offset1e6": 1e6, "offset1e7": 1e7, "offset1e8": 1e8}
-LEAST_LEVELS, MOST_PANELS = 3, 4
+MOST_PANELS = 4
 FIRST = ("mean", "var", "skewness", "kurtosis", "y")
-
-
-def pick(results, op, dtype):
-    """The group with most levels, then one of spreads, where an offset hurts, then the one where most fail, then the one with most variants."""
-    rows = [row for row in choose.on_main_machine(results, results.rows) if row["op"] == op and row.get("dtype") == dtype and row.get("input") in LEVELS
-            and row["verdict"] in ("pass", "fail") and row.get("errors") and not r.is_emulated(row)]
-    best, best_rank = None, None
-    for group in choose.groups(rows, input_too=False).values():
-        levels = {row["input"] for row in group}
-        rank = len(levels), group[0]["params"].get("agg") in ("var", "std"), sum(row["verdict"] == "fail" for row in group), len({row["variant"] for row in group}), r.number(group[0], "n") or r.number(group[0], "rows") or 0
-        if len(levels) >= LEAST_LEVELS and (best is None or rank > best_rank):
-            best, best_rank = group, rank
-    return best
 
 
 def error_of(row, output):
@@ -41,7 +27,7 @@ def line_of(group, variant, output):
     for row in group:
         if row["variant"] == variant and error_of(row, output) is not None and (row["input"] not in found or not r.is_declared(row)):
             found[row["input"]] = row
-    return [(LEVELS[name], error_of(found[name], output), found[name]["verdict"] == "fail") for name in LEVELS if name in found]
+    return [(select.OFFSETS[name], error_of(found[name], output), found[name]["verdict"] == "fail") for name in select.OFFSETS if name in found]
 
 
 def draw_panel(axes, group, output, styles, variants):
@@ -58,7 +44,7 @@ def draw_panel(axes, group, output, styles, variants):
             axes.plot(*zip(*failed), marker="x", ls="", color=style.FAILED, markersize=7, markeredgewidth=1.6, zorder=4)
     axes.set_xscale("symlog", linthresh=1, linscale=0.4)
     axes.set_yscale("log")
-    levels = [x for name, x in LEVELS.items() if any(row["input"] == name for row in group)]
+    levels = [x for name, x in select.OFFSETS.items() if any(row["input"] == name for row in group)]
     axes.set_xticks(levels, [f"{x:.0e}".replace("e+0", "e") if x >= 10 else f"{x:g}" for x in levels])
     axes.minorticks_off()
     axes.axhline(1, color="#BBBBBB", lw=0.8, zorder=0)
@@ -95,7 +81,7 @@ def draw_group(results, op, dtype, group, styles, out):
     handles = [plt.Line2D([], [], **styles[r.name_of(v)], markeredgewidth=0, label=r.name_of(v) + words[v]) for v in variants]
     if any(row["verdict"] == "fail" for row in group):
         handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.6, label="failed verification"))
-    style.head(figure, f"Error against mean/sigma: {choose.describe(group[0])}")
+    style.head(figure, f"Error against mean/sigma: {describe(group[0])}")
     style.legend_right(figure, handles, "cold median, fastest first" if any(times.values()) else None)
     return style.finish(figure, results, group, out, f"offset_{op}_{dtype}", layout=False)
 
@@ -103,7 +89,7 @@ def draw_group(results, op, dtype, group, styles, out):
 def draw(results, out):
     pictures = []
     for op, dtype, styles in style.ops_and_dtypes(results):
-        group = pick(results, op, dtype)
+        group = select.offset_case(results, op, dtype)
         if group and outputs_of(group):
             pictures.append((draw_group(results, op, dtype, group, styles, out), f"Error against mean/sigma for every variant of {op}, {dtype}"))
     return pictures

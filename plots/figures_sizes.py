@@ -4,28 +4,14 @@ import functools
 
 import matplotlib.pyplot as plt
 
-import choose
-import published
-import rows as r
-import style
-from words import count, seconds
+from analysis import published, select
+from analysis import rows as r
+from analysis.format import count, describe, seconds
+from plots import style
 
 PARAMETERS = {"n": "elements n", "rows": "rows", "cols": "columns"}
 LEAST_POINTS, MOST_LINES = 5, 18
 SHORTEST = 1e-6  # below it no launch ends: the line of the ceiling would only stretch the axis
-MODES = {"cold": "cold, median", "hot": "hot, median"}
-
-
-def pick(results, op, dtype, parameter):
-    """The group with most values of the parameter, then most variants."""
-    rows = [row for row in choose.on_main_machine(results, choose.timed_rows(results)) if row["op"] == op and row.get("dtype") == dtype and r.number(row, parameter)]
-    best, best_rank = None, None
-    for group in choose.groups(rows, parameter).values():
-        values = {r.number(row, parameter) for row in group}
-        rank = len(values), len({row["variant"] for row in group})
-        if len(values) >= LEAST_POINTS and (best is None or rank > best_rank):
-            best, best_rank = group, rank
-    return best
 
 
 def lines_of(group, place_of):
@@ -42,7 +28,7 @@ def copy_line(results, group, place_of):
     """[(place_of(row), seconds)] that copying (or reading) the problem's bytes takes at the ceiling of the same run."""
     points = {}
     for row in group:
-        ceiling = r.ceiling(results, row)
+        ceiling = results.ceiling(row)
         if r.device_of(row) == "cuda" and ceiling and r.work_bytes(row):
             points[place_of(row)] = r.work_bytes(row) / ceiling
     return sorted((value, time) for value, time in points.items() if time > SHORTEST)
@@ -91,13 +77,13 @@ def draw_group(results, op, dtype, parameter, group, styles, out):
     if printed:
         draw_lines(grid[0, 0], printed.lines, styles)
         grid[0, 0].set_title(f"published:\n{printed.hardware}", fontsize=8.5)
-        mine.set_title(f"measured:\n{r.machine_of(results, group[0])}", fontsize=8.5)
+        mine.set_title(f"measured:\n{results.machine(group[0])}", fontsize=8.5)
     labels = draw_measured(mine, results, group, place_of, styles)
     for axes in grid[0]:
         prepare(axes, parameter, values)
     time_ticks(grid[0, 0])
     grid[0, 0].set_ylabel("time per call (cold, median)")
-    style.head(figure, f"Time against {PARAMETERS[parameter]}: {choose.describe(group[0], parameter)}")
+    style.head(figure, f"Time against {PARAMETERS[parameter]}: {describe(group[0], parameter)}")
     style.label_line_ends(mine, labels, fontsize=7.5)
     return style.finish(figure, results, group, out, f"sizes_{op}_{parameter}_{dtype}")
 
@@ -106,8 +92,8 @@ def draw(results, out):
     pictures = []
     for op, dtype, styles in style.ops_and_dtypes(results):
         for parameter in PARAMETERS:
-            group = pick(results, op, dtype, parameter)
+            group = select.longest_sweep(results, op, dtype, parameter, LEAST_POINTS)
             if group:
-                png = draw_group(results, op, dtype, parameter, group, styles, out)
-                pictures.append((png, f"Time against {PARAMETERS[parameter]} for {op}, {dtype}, {len(lines_of(group, functools.partial(r.number, name=parameter)))} variants"))
+                picture = draw_group(results, op, dtype, parameter, group, styles, out)
+                pictures.append((picture, f"Time against {PARAMETERS[parameter]} for {op}, {dtype}, {len(lines_of(group, functools.partial(r.number, name=parameter)))} variants"))
     return pictures

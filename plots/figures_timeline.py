@@ -1,5 +1,5 @@
-"""Timelines that lie beside the results files (NAME-timeline.json), drawn as plots/timeline.py does."""
-import timeline
+"""Timelines that lie beside the results files (NAME-timeline.json), drawn by plots/timeline.py."""
+from plots import timeline
 
 
 def variants_of(calls):
@@ -16,9 +16,7 @@ def draw(results, out):
             continue
         if calls:
             op = calls[0]["title"].split("/", 1)[0]
-            png = out / f"timeline_{op}.png"
             out.mkdir(parents=True, exist_ok=True)
-            timeline.draw(calls, png)
-            timeline.draw(calls, png.with_suffix(".svg"))
-            pictures.append((png, f"Where a call's time goes: {variants_of(calls)} ({path.name}; recording makes launches slower: order, gaps and shares, no times to quote)"))
+            picture = timeline.draw(calls, out / f"timeline_{op}.svg")
+            pictures.append((picture, f"Where a call's time goes: {variants_of(calls)} ({path.name}; recording makes launches slower: order, gaps and shares, no times to quote)"))
     return pictures

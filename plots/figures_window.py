@@ -3,28 +3,13 @@ import collections
 
 import matplotlib.pyplot as plt
 
-import choose
-import figures_sizes
-import rows as r
-import style
-from words import seconds
+from analysis import rows as r
+from analysis import select
+from analysis.format import describe, seconds
+from plots import figures_sizes, style
 
 PARAMETER = "window"
 MOST_LINES = 16
-
-
-def pick(results, dtype, op):
-    """The group with most windows and most variants; mean before the other aggregates, larger n before smaller."""
-    rows = [row for row in choose.on_main_machine(results, choose.timed_rows(results)) if row.get("dtype") == dtype and row["op"] == op and r.number(row, PARAMETER)]
-    best, best_rank = None, None
-    for group in choose.groups(rows, PARAMETER).values():
-        windows = {r.number(row, PARAMETER) for row in group}
-        if len(windows) < 3:
-            continue
-        rank = len(windows), "mean" in str(group[0]["params"].get("agg")), len({row["variant"] for row in group}), r.number(group[0], "n") or 0
-        if best is None or rank > best_rank:
-            best, best_rank = group, rank
-    return best
 
 
 def lines_of(group):
@@ -34,7 +19,7 @@ def lines_of(group):
         by_window[r.number(row, PARAMETER)].append(row)
     lines = collections.defaultdict(list)
     for window in sorted(by_window):
-        for variant, row in choose.fastest_per_variant(by_window[window]).items():
+        for variant, row in select.fastest_per_variant(by_window[window]).items():
             lines[variant].append((window, r.median(row)))
     return lines
 
@@ -54,10 +39,10 @@ def draw_dtype(results, op, dtype, group, styles, out):
             labels.append((xs[-1], ys[-1], name, styles[name]["color"]))
         else:
             early.append(plt.Line2D([], [], **styles[name], markeredgewidth=0, label=name))
-    gpu_row = next((row for row in group if r.device_of(row) == "cuda" and r.ceiling(results, row)), None)
-    floor_row = gpu_row or next((row for row in group if r.ceiling(results, row)), None)
+    gpu_row = next((row for row in group if r.device_of(row) == "cuda" and results.ceiling(row)), None)
+    floor_row = gpu_row or next((row for row in group if results.ceiling(row)), None)
     if floor_row and r.work_bytes(floor_row):
-        floor = r.work_bytes(floor_row) / r.ceiling(results, floor_row)
+        floor = r.work_bytes(floor_row) / results.ceiling(floor_row)
         axes.axhline(floor, color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
         axes.annotate(f"copy of the same bytes: {seconds(floor)}", (windows[0], floor), (0, -4), textcoords="offset points", fontsize=8.5, va="top", color="#222222")
         axes.set_ylim(bottom=floor / 2)
@@ -68,7 +53,7 @@ def draw_dtype(results, op, dtype, group, styles, out):
         axes.legend(handles=early, loc="upper left", fontsize=8, handlelength=2.6)
     axes.set_xlabel("window w (elements)")
     axes.set_ylabel("time per call (cold, median)")
-    style.head(figure, f"Time against window: {choose.describe(group[0], PARAMETER)}")
+    style.head(figure, f"Time against window: {describe(group[0], PARAMETER)}")
     style.label_line_ends(axes, labels)
     return style.finish(figure, results, group, out, f"window_{op}_{dtype}")
 
@@ -76,8 +61,8 @@ def draw_dtype(results, op, dtype, group, styles, out):
 def draw(results, out):
     pictures = []
     for op, dtype, styles in style.ops_and_dtypes(results):
-        group = pick(results, dtype, op)
+        group = select.longest_sweep(results, op, dtype, PARAMETER, select.LEAST_POINTS)
         if group:
-            png = draw_dtype(results, op, dtype, group, styles, out)
-            pictures.append((png, f"Time against window for every variant of {op}, {dtype}"))
+            picture = draw_dtype(results, op, dtype, group, styles, out)
+            pictures.append((picture, f"Time against window for every variant of {op}, {dtype}"))
     return pictures

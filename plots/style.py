@@ -6,7 +6,7 @@ import matplotlib
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
 
-import rows as r
+from analysis import rows as r
 
 # Okabe and Ito's colours, told apart by colour-blind readers; variants beyond them differ by marker and dashes.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#B8860B", "#000000", "#7A5195"]
@@ -69,7 +69,7 @@ def lay_out(figure, footer_lines=2):
 
 
 def finish(figure, results, rows, out, name, layout=True):
-    """Footer, PNG and SVG; returns the path of the PNG."""
+    """Footer and file; returns its path."""
     text = footer_text(results, rows)
     height = figure.get_size_inches()[1]
     if layout:
@@ -77,11 +77,14 @@ def finish(figure, results, rows, out, name, layout=True):
     figure.text(0.008, 0.06 / height, text, fontsize=7, color=MUTED, ha="left", va="bottom")
     out = pathlib.Path(out)
     out.mkdir(parents=True, exist_ok=True)
-    png = out / f"{name}.png"
-    figure.savefig(png, metadata={"Software": None})
-    figure.savefig(out / f"{name}.svg", metadata={"Date": None, "Creator": None})
+    return save(figure, out / f"{name}.svg")
+
+
+def save(figure, path):
+    """Without anything that would differ next time."""
+    figure.savefig(path, metadata={"Date": None, "Creator": None} if path.suffix == ".svg" else {"Software": None})
     plt.close(figure)
-    return png
+    return path
 
 
 def width_of(text):

@@ -1,19 +1,19 @@
-#!/usr/bin/env python3
 """A timeline of calls, as `rungs run ... --timeline FILE` writes them, as a picture.
 
-usage: timeline.py TRACE.json OUT.png|OUT.svg [--only TEXT]
+usage: python -m plots.timeline TRACE.json OUT.svg|OUT.png [--only TEXT]
 
 One panel per call: the ranges of the host by depth, then each stream of the device with its kernels, copies and fills. Every kernel
 has a number and a colour, the same in all panels; how often it ran and how long in all is said below the panel, as it is of the ranges
 "allocate" and "release"."""
 import argparse
 import json
+import pathlib
 import sys
 
 import matplotlib.pyplot as plt
 
-import choose
-import style
+from analysis.format import describe_text
+from plots import style
 
 KIND_COLOURS = {"copy": "#E69F00", "fill": "#8C8C8C"}
 STEP_COLOUR = "#DCE6F0"
@@ -122,7 +122,7 @@ def texts_of(event, numbers):
 def title_of(call):
     """"cuda_two_pass memory=cuda: redact, rows = 600000, i32, input names": what is as always is left out."""
     variant, found, case = call["title"].partition(": ")
-    return f"{variant.split('/', 1)[-1]}: {choose.describe_text(case)}" if found and case else call["title"]
+    return f"{variant.split('/', 1)[-1]}: {describe_text(case)}" if found and case else call["title"]
 
 
 def draw_call(axes, call, numbers):
@@ -172,8 +172,7 @@ def draw(calls, path):
         top -= BETWEEN + key
         draw_key(figure.add_axes([0.11, top / total, 0.87, max(key, 0.01) / total]), call, numbers)
         top -= BELOW
-    figure.savefig(path, metadata={"Date": None, "Creator": None} if str(path).endswith(".svg") else {"Software": None})
-    plt.close(figure)
+    return style.save(figure, pathlib.Path(path))
 
 
 def main():

@@ -1,14 +1,10 @@
 # window.gp - throughput against window of the fastest variant, one line per aggregate; drawn by gnuplot from the data file that
 # figures_gnuplot.py writes:
-#   gnuplot -e "data='window.dat'; out='throughput.png'; form='png'; ceiling=4.19e3; heading='...'; machine='...'" window.gp
+#   gnuplot -e "data='window.dat'; out='throughput.svg'; low=3; high=3000; blocks=6; ceiling=4.19e3; tics='3,30'; heading='...'; machine='...'" window.gp
 # The data file has one block per line: a comment with its name, then "window GB/s"; two blank lines between blocks.
-if (form eq 'svg') {
-    set terminal svg size 760,430 font 'DejaVu Sans,10' background rgb 'white'
-} else {
-    set terminal pngcairo size 1216,688 font 'DejaVu Sans,15' linewidth 1.6 background rgb 'white'
-}
+set terminal svg size 760,430 font 'DejaVu Sans,10' background rgb 'white'
 set output out
-set label 3 heading at screen 0.01,0.955 font 'DejaVu Sans:Bold,'.(form eq 'svg' ? '12' : '15') noenhanced
+set label 3 '{/:Bold '.heading.'}' at screen 0.01,0.955 font ',12'
 set tmargin 3.5
 set xlabel 'window w (elements)'
 set ylabel 'GB/s by the work model (cold, median)'
@@ -21,13 +17,13 @@ set tics nomirror out
 set grid y lt 1 lc rgb '#E6E6E6'
 set key outside right center Left reverse samplen 2 noenhanced title 'aggregate' left
 set bmargin 5
-set label 1 machine at screen 0.01,0.03 font ','.(form eq 'svg' ? '8' : '10.5') tc rgb '#6B6B6B' noenhanced
+set label 1 machine at screen 0.01,0.03 font ',8' tc rgb '#6B6B6B' noenhanced
 array Colour[8] = ['#0072B2', '#D55E00', '#009E73', '#CC79A7', '#56B4E9', '#B8860B', '#000000', '#7A5195']
 array Point[8] = [7, 5, 9, 13, 11, 4, 6, 8]
 set for [i=1:8] linetype i lc rgb Colour[i] pt Point[i] ps 1 lw 1.5
 if (ceiling > 0) {
     set arrow 1 from graph 0, first ceiling to graph 1, first ceiling nohead dt 2 lc rgb '#222222'
-    set label 2 sprintf('copy: %.0f GB/s', ceiling) at graph 0.01, first ceiling offset 0,0.6 font ','.(form eq 'svg' ? '9' : '13') tc rgb '#222222'
+    set label 2 sprintf('copy: %.0f GB/s', ceiling) at graph 0.01, first ceiling offset 0,0.6 font ',9' tc rgb '#222222'
     set yrange [0:1.12*ceiling]
 }
 plot for [i=0:blocks-1] data index i using 1:2 with linespoints lt i+1 title columnheader(1)

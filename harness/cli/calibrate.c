@@ -39,7 +39,7 @@ static int write_noise(const char *rows, const char *out) {
     int code = 0;
     Status status = words_add(&words, rows);
     if (status == STATUS_OK) status = words_option(&words, out ? "--out" : "--folder", out ? out : FOLDER);
-    if (status == STATUS_OK) status = python_run("compare/calibrate.py", &words, &output, &code);
+    if (status == STATUS_OK) status = python_run("analysis.compare.calibrate", &words, &output, &code);
     words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);
     fprintf(code == 0 ? stdout : stderr, "%s%s", code == 0 ? "" : "rungs calibrate: ", output.text ? output.text : "\n");

@@ -1,5 +1,6 @@
 #include "cli/compare.h"
 
+#include "base/mode.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/python.h"
@@ -7,6 +8,7 @@
 
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
 #include <unistd.h>
 
 static Status add_words(Words *words, const char *base, const char *new, const CompareOptions *o) {
@@ -24,12 +26,27 @@ static Status add_words(Words *words, const char *base, const char *new, const C
     return terminal_colour(STDOUT_FILENO) ? words_add(words, "--colour") : STATUS_OK;
 }
 
+/* "cold,hot": each is a mode. */
+static bool are_modes(const char *list) {
+    char word[16];
+    Mode mode;
+    for (;; list++) {
+        const size_t length = strcspn(list, ",");
+        snprintf(word, sizeof word, "%.*s", (int)length, list);
+        if (!mode_parse(word, &mode)) return false;
+        list += length;
+        if (!*list) return true;
+    }
+}
+
 int compare_files(const char *base, const char *new, const CompareOptions *options) {
+    if (options->modes && !are_modes(options->modes))
+        return cli_usage("compare", "--modes '%s': modes are %s", options->modes, mode_names());
     Words words = {0};
     Text output = {0};
     int code = 0;
     Status status = add_words(&words, base, new, options);
-    if (status == STATUS_OK) status = python_run("compare/compare.py", &words, &output, &code);
+    if (status == STATUS_OK) status = python_run("analysis.compare", &words, &output, &code);
     words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);
     const bool judged = code == EXIT_GOOD || code == EXIT_CHECK || code == EXIT_NOTHING;

@@ -1,4 +1,4 @@
-/* compare.h - two files of rows to verdicts, by the Python under compare/; for `compare` and for what ends in it, `ab`. */
+/* compare.h - two files of rows to verdicts, by analysis/compare/; for `compare` and for what ends in it, `ab`. */
 #ifndef RUNGS_CLI_COMPARE_H
 #define RUNGS_CLI_COMPARE_H
 
@@ -15,7 +15,7 @@ typedef struct CompareOptions {
     {"min-effect", "PERCENT", CLI_TEXT, &(o).min_effect, "smaller changes are of no interest (default 3%)", NULL},                 \
         {"noise", "FILE", CLI_TEXT, &(o).noise, "the machine's noise floor, from rungs calibrate", NULL},                          \
         {"allow-missing", "GLOBS", CLI_TEXT, &(o).allow_missing, "variants or cases that may be missing, comma separated", NULL},  \
-        {"modes", "LIST", CLI_TEXT, &(o).modes, "only these: cold,hot,graph,enqueue,complete,first", NULL},                        \
+        {"modes", "LIST", CLI_TEXT, &(o).modes, "only these, comma separated, such as cold,hot", NULL},                            \
         {"strict", NULL, CLI_FLAG, &(o).strict, "ambiguous fails too if all of its interval is slower by --min-effect", NULL},     \
         {"json", "FILE", CLI_TEXT, &(o).json, "the comparison as JSON", NULL},                                                     \
         {"markdown", "FILE", CLI_TEXT, &(o).markdown, "the comparison as Markdown, for a summary page", NULL}, {                   \

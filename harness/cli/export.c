@@ -1,4 +1,4 @@
-/* rungs export: hands the rows to export/export.py, which writes what other programs read. */
+/* rungs export: hands the rows to analysis/export/, which writes what other programs read. */
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/python.h"
@@ -13,7 +13,7 @@ static int export_rows(char *const *words, int count, const char *out) {
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = words_add(&script, words[i]);
     if (status == STATUS_OK) status = words_option(&script, "--out", out);
-    if (status == STATUS_OK) status = python_run("export/export.py", &script, &output, &code);
+    if (status == STATUS_OK) status = python_run("analysis.export", &script, &output, &code);
     words_free(&script);
     if (status != STATUS_OK) return cli_fail(status);
     fprintf(code == 0 ? stdout : stderr, "%s%s", code == 0 ? "" : "rungs export: ", output.text ? output.text : "\n");

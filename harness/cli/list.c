@@ -1,4 +1,5 @@
 /* rungs list: what there is. */
+#include "base/jsontext.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "plan/listing.h"
@@ -38,11 +39,6 @@ static const Listing LISTINGS[] = {
     {"scenarios", "name", NULL, "title", scenarios},
     {"claims", "id", "expected", "statement", claims},
 };
-
-static const char *text_of(const json_t *object, const char *key) {
-    const char *text = key ? json_string_value(json_object_get(object, key)) : NULL;
-    return text ? text : "";
-}
 
 static int print(const Listing *listing, bool as_json) {
     json_t *list = NULL;

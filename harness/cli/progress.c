@@ -1,5 +1,6 @@
 #include "cli/progress.h"
 
+#include "base/jsontext.h"
 #include "cli/terminal.h"
 
 #include <stdio.h>
@@ -8,11 +9,6 @@
 
 Progress progress_make(void) {
     return (Progress){.terminal = terminal_live(STDERR_FILENO), .colour = terminal_colour(STDERR_FILENO)};
-}
-
-static const char *text_of(const json_t *row, const char *key) {
-    const char *text = json_string_value(json_object_get(row, key));
-    return text ? text : "";
 }
 
 /* Two or three significant digits with a unit that people read: 27.1 ms. */

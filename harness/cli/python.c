@@ -3,15 +3,23 @@
 #include "base/process.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 
-Status python_run(const char *script, const Words *words, Text *output, int *code) {
-    char path[600];
-    snprintf(path, sizeof path, "%s/%s", RUNGS_SOURCE_DIR, script);
+/* This checkout's packages come first, and none from the folder that the program was called in. */
+static Status module_path(Text *path) {
+    const char *users = getenv("PYTHONPATH");
+    return text_append(path, "PYTHONPATH=" RUNGS_SOURCE_DIR "%s%s", users && *users ? ":" : "", users ? users : "");
+}
+
+Status python_run(const char *module, const Words *words, Text *output, int *code) {
+    Text path = {0};
     Words argv = {0};
-    Status status = words_add(&argv, RUNGS_SOURCE_DIR "/cmake/python");
-    if (status == STATUS_OK) status = words_add(&argv, path);
+    Status status = module_path(&path);
+    const char *const start[] = {"env", "PYTHONSAFEPATH=1", path.text, RUNGS_SOURCE_DIR "/cmake/python", "-m", module};
+    for (size_t i = 0; i < sizeof start / sizeof *start && status == STATUS_OK; i++) status = words_add(&argv, start[i]);
     for (int i = 0; i < words->count && status == STATUS_OK; i++) status = words_add(&argv, words->words[i]);
     if (status == STATUS_OK) status = process_capture(argv.words, NULL, output, code);
     words_free(&argv);
+    text_free(&path);
     return status;
 }

@@ -1,4 +1,4 @@
-/* python.h - the one way in which the program calls its Python: scripts that read rows, such as plots/report.py. */
+/* python.h - the one way in which the program calls its Python: modules of the package analysis/, which reads rows. */
 #ifndef RUNGS_CLI_PYTHON_H
 #define RUNGS_CLI_PYTHON_H
 
@@ -6,7 +6,7 @@
 #include "base/text.h"
 #include "cli/words.h"
 
-/* Runs a script of this checkout ("plots/report.py"). What it prints is appended to *output, *code is its exit code. */
-Status python_run(const char *script, const Words *words, Text *output, int *code);
+/* Runs a module of this checkout ("analysis.report"). What it prints is appended to *output, *code is its exit code. */
+Status python_run(const char *module, const Words *words, Text *output, int *code);
 
 #endif

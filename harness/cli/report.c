@@ -1,4 +1,4 @@
-/* rungs report: hands the rows to plots/report.py or history/history.py, which know nothing but rows. */
+/* rungs report: hands the rows to analysis/report/ or analysis/history/, which know nothing but rows. */
 #include "cli/report.h"
 
 #include "cli/claims.h"
@@ -12,7 +12,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static int make_page(const char *script, const char *const *files, const char *markdown, const char *figures) {
+static int make_page(const char *module, const char *const *files, const char *markdown, const char *figures) {
     Words words = {0};
     Text output = {0};
     int code = 0;
@@ -20,7 +20,7 @@ static int make_page(const char *script, const char *const *files, const char *m
     for (int i = 0; files[i] && status == STATUS_OK; i++) status = words_add(&words, files[i]);
     if (status == STATUS_OK) status = words_option(&words, "--out", markdown);
     if (status == STATUS_OK) status = words_option(&words, "--figures", figures);
-    if (status == STATUS_OK) status = python_run(script, &words, &output, &code);
+    if (status == STATUS_OK) status = python_run(module, &words, &output, &code);
     words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);
     if (code != 0)
@@ -37,14 +37,14 @@ static int make_report(const char *const *files, const char *markdown, const cha
     json_t *claims = NULL;
     size_t count = 0;
     while (files[count]) count++;
-    if (!claims_can_be_judged()) return make_page("plots/report.py", files, markdown, figures);
+    if (!claims_can_be_judged()) return make_page("analysis.report", files, markdown, figures);
     const char **all = calloc(count + 2, sizeof *all);
     snprintf(judged, sizeof judged, "%s/judged-%d.jsonl", RUNGS_BINARY_DIR, (int)getpid());
     Status status = all ? claims_judge(files, &claims) : status_fail(STATUS_MEMORY, "no memory for %zu names", count);
     if (status == STATUS_OK) status = claims_write(claims, judged);
     for (size_t i = 0; all && i < count; i++) all[i] = files[i];
     if (all) all[count] = judged;
-    const int code = status == STATUS_OK ? make_page("plots/report.py", all, markdown, figures) : cli_fail(status);
+    const int code = status == STATUS_OK ? make_page("analysis.report", all, markdown, figures) : cli_fail(status);
     unlink(judged);
     json_decref(claims);
     free(all);
@@ -116,7 +116,7 @@ int command_report(int argc, char **argv) {
     if (code == 0) code = choose_place(&place, history != NULL);
     if (code == 0 && history) {
         words[count++] = (char *)history; /* as one more place of rows; argv[0] left room for it */
-        code = make_page("history/history.py", (const char *const *)words, place.page, place.figures);
+        code = make_page("analysis.history", (const char *const *)words, place.page, place.figures);
     } else if (code == 0) {
         code = report_files(words, count, &place);
     }

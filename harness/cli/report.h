@@ -1,4 +1,4 @@
-/* report.h - rows to figures and REPORT.md, by the Python under plots/. */
+/* report.h - rows to figures and REPORT.md, by analysis/report/ and plots/. */
 #ifndef RUNGS_CLI_REPORT_H
 #define RUNGS_CLI_REPORT_H
 

@@ -1,13 +1,9 @@
 /* rungs --version: what was built, from which commit, by which compilers. */
+#include "base/jsontext.h"
 #include "cli/commands.h"
 #include "record/environment.h"
 
 #include <stdio.h>
-
-static const char *text_of(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "none";
-}
 
 void print_version(void) {
     json_t *environment = environment_program();

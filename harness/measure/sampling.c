@@ -1,6 +1,7 @@
 #include "measure/sampling.h"
 
 #include "base/clock.h"
+#include "base/mode.h"
 #include "measure/gbench.h"
 
 #include <math.h>
@@ -13,12 +14,8 @@ double measure_now(void) {
 }
 
 const char *measure_mode_name(MeasureMode mode) {
-    static const char *const NAMES[MEASURE_MODE_COUNT] = {[MEASURE_COLD] = "cold",
-                                                          [MEASURE_HOT] = "hot",
-                                                          [MEASURE_GRAPH] = "graph",
-                                                          [MEASURE_ENQUEUE] = "enqueue",
-                                                          [MEASURE_COMPLETE] = "complete"};
-    return NAMES[mode];
+    static const Mode MODES[MEASURE_MODE_COUNT] = {MODE_COLD, MODE_HOT, MODE_GRAPH, MODE_ENQUEUE, MODE_COMPLETE};
+    return mode_name(MODES[mode]);
 }
 
 int measure_mode_count(void) {

@@ -1,14 +1,10 @@
 #include "pipeline/claimfiles.h"
 
+#include "base/jsontext.h"
 #include "record/row.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static const char *text_of(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 static bool is_kind(const json_t *line, const char *kind) {
     return strcmp(text_of(line, "kind"), kind) == 0;

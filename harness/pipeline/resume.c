@@ -1,5 +1,6 @@
 #include "pipeline/resume.h"
 
+#include "base/jsontext.h"
 #include "plan/scenario.h"
 #include "record/row.h"
 
@@ -7,11 +8,6 @@
 #include <string.h>
 
 enum { KEY_MAX = CASE_TEXT_MAX + SPEC_TEXT_MAX + 16 };
-
-static const char *text_of(const json_t *row, const char *key) {
-    const char *text = json_string_value(json_object_get(row, key));
-    return text ? text : "";
-}
 
 static bool is_emulated(const json_t *row) {
     return strcmp(text_of(row, "backend"), "emulator") == 0;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/jsontext.h"
 #include "device/child.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/foresee.h"
@@ -37,11 +38,6 @@ typedef struct Run {
 
 RunOptions run_options_default(void) {
     return (RunOptions){.timeout_seconds = 120, .min_samples = 9, .max_samples = 101, .seconds_per_mode = 1};
-}
-
-static const char *text_of(const json_t *row, const char *key) {
-    const char *text = json_string_value(json_object_get(row, key));
-    return text ? text : "";
 }
 
 static void notice(const Run *run, const char *format, ...) {

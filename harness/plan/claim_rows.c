@@ -1,16 +1,12 @@
 /* Which rows a claim is judged from, and what they say. Nothing here knows how the rows came to be. */
 #include "plan/claim_rows.h"
 
+#include "base/jsontext.h"
 #include "plan/case.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
-
-static const char *text_of(const json_t *object, const char *key) {
-    const char *text = json_string_value(json_object_get(object, key));
-    return text ? text : "";
-}
 
 static double number_or_nan(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
@@ -98,11 +94,13 @@ static bool find_time(const Side *side, const json_t *rows, const char *run, Mea
     const json_t *row;
     if (!require_row(side, rows, run, &row, why)) return false;
     const json_t *mode = json_object_get(json_object_get(row, "timing"), side->mode);
-    const bool alone = json_integer_value(json_object_get(mode, "count")) == 1; /* one sample is no interval */
+    const long long count = json_integer_value(json_object_get(mode, "count"));
+    const bool alone = count == 1; /* one sample is no interval */
     *out = (Measured){.value = number_or_nan(mode, "median"),
                       .low = alone ? NAN : number_or_nan(mode, "low"),
                       .high = alone ? NAN : number_or_nan(mode, "high"),
-                      .run = text_of(row, "run")};
+                      .run = text_of(row, "run"),
+                      .samples = count};
     if (out->value > 0) return true;
     const char *none = text_of(mode, "why_none"), *untimed = text_of(row, "why_not_timed");
     snprintf(why, CLAIM_WHY_MAX, "%s has no %s time%s%s", side->spec, side->mode, *none || *untimed ? ": " : "",
@@ -116,7 +114,7 @@ static bool find_error(const Claim *claim, const json_t *rows, Measured *out, ch
     const json_t *row;
     if (!require_row(&side, rows, NULL, &row, why) && (!row || is_emulated(row))) return false;
     const json_t *errors = json_object_get(json_object_get(row, "errors"), claim->output);
-    *out = (Measured){number_or_nan(errors, "max_absolute"), NAN, NAN, true, text_of(row, "run")};
+    *out = (Measured){number_or_nan(errors, "max_absolute"), NAN, NAN, true, text_of(row, "run"), 0};
     if (isfinite(out->value)) return true;
     const char *reason = text_of(row, "reason");
     snprintf(why, CLAIM_WHY_MAX, "%s has no finite error of '%s'%s%s", side.spec, claim->output, *reason ? ": " : "", reason);
@@ -132,7 +130,7 @@ static bool find_count(const Claim *claim, const json_t *rows, Measured *out, ch
     if (strcmp(claim->quantity, "bytes_over_minimum") == 0)
         value = (number_or_nan(counts, "bytes_read") + number_or_nan(counts, "bytes_written")) /
                 number_or_nan(json_object_get(row, "work"), "bytes");
-    *out = (Measured){value, NAN, NAN, true, text_of(row, "run")};
+    *out = (Measured){value, NAN, NAN, true, text_of(row, "run"), 0};
     if (isfinite(value)) return true;
     const char *reason = text_of(row, "counts_reason");
     snprintf(why, CLAIM_WHY_MAX, "%s has no %s: %s", side.spec, claim->quantity, *reason ? reason : "not counted");
@@ -178,6 +176,11 @@ bool claim_measure(const Claim *claim, const json_t *rows, Measured *out, char w
     if (strcmp(claim->quantity, "speedup") != 0) return find_count(claim, rows, out, why);
     if (!find_pair(claim, rows, &variant, &baseline, why)) return false;
     /* The widest that both intervals allow. */
-    *out = (Measured){baseline.value / variant.value, baseline.low / variant.high, baseline.high / variant.low, false, variant.run};
+    *out = (Measured){baseline.value / variant.value,
+                      baseline.low / variant.high,
+                      baseline.high / variant.low,
+                      false,
+                      variant.run,
+                      variant.samples < baseline.samples ? variant.samples : baseline.samples};
     return true;
 }

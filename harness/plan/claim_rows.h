@@ -12,6 +12,7 @@ typedef struct Measured {
     double value, low, high; /* the 95% interval of a time or of a ratio of times; NAN: not known */
     bool exact;              /* a count, or an error on given inputs: it has no interval */
     const char *run;         /* borrowed from the row */
+    long long samples;       /* of the time that has fewest; 0: not made of times */
 } Measured;
 
 /* False with the reason if the rows do not tell. */

@@ -138,6 +138,7 @@ json_t *claim_judge(const Claim *claim, const json_t *rows) {
     json_object_set_new(out, "ours", json_real(ours.value));
     if (isfinite(ours.low) && isfinite(ours.high))
         json_object_set_new(out, "ours_interval", json_pack("[f,f]", ours.low, ours.high));
+    if (ours.samples > 0) json_object_set_new(out, "samples", json_integer(ours.samples));
     json_object_set_new(out, "reason", reason_of(out, &ours, verdict));
     return out;
 }

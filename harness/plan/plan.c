@@ -5,21 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const NAMES_OF_MODES[MODE_COUNT] = {"cold", "hot", "graph", "enqueue", "complete", "first"};
-
-const char *mode_name(Mode mode) {
-    return mode < MODE_COUNT ? NAMES_OF_MODES[mode] : "unknown";
-}
-
-bool mode_parse(const char *word, Mode *out) {
-    for (int i = 0; i < MODE_COUNT; i++)
-        if (strcmp(NAMES_OF_MODES[i], word) == 0) {
-            *out = (Mode)i;
-            return true;
-        }
-    return false;
-}
-
 typedef struct Strings {
     char **texts;
     size_t count;

@@ -98,7 +98,7 @@ static Status read_modes(YamlFile *file, const YamlNode *list, Suite *suite) {
         Mode mode;
         TRY(yamlfile_text(file, item, "modes", &word));
         if (!mode_parse(word, &mode))
-            return yamlfile_fail(file, item, "mode '%.80s' is not allowed (allowed: " MODE_NAMES ")", word);
+            return yamlfile_fail(file, item, "mode '%.80s' is not allowed (allowed: %s)", word, mode_names());
         if (suite->modes & 1u << mode) return yamlfile_fail(file, item, "mode '%s' is given twice; once is allowed", word);
         suite->modes |= 1u << mode;
     }

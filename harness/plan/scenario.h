@@ -3,18 +3,13 @@
 #define RUNGS_PLAN_SCENARIO_H
 
 #include "base/case.h"
+#include "base/mode.h"
 #include "plan/claims.h"
 #include "plan/registry.h"
 
 #include <stdbool.h>
 
 enum { SPEC_TEXT_MAX = 1024 };
-
-typedef enum Mode { MODE_COLD, MODE_HOT, MODE_GRAPH, MODE_ENQUEUE, MODE_COMPLETE, MODE_FIRST, MODE_COUNT } Mode;
-#define MODE_NAMES "cold, hot, graph, enqueue, complete, first" /* for messages */
-
-const char *mode_name(Mode mode);
-bool mode_parse(const char *word, Mode *out);
 
 /* One variant with its tunables at given values: "rolling/cuda_thread_tile threads=64 tile=48". */
 typedef struct VariantChoice {

@@ -168,10 +168,12 @@ static Status read_rule(const Reader *reader, Claim *claim) {
 
 static Status read_mode(const Reader *reader, const char *key, const char **name, unsigned *modes) {
     Mode mode;
-    TRY(keep_text(reader, key, "one of " MODE_NAMES, name));
+    char what[96];
+    snprintf(what, sizeof what, "one of %s", mode_names());
+    TRY(keep_text(reader, key, what, name));
     if (!mode_parse(*name, &mode))
-        return yamlfile_fail(reader->file, yamlfile_get(reader->file, reader->map, key),
-                             "%s '%.80s' is not allowed (allowed: " MODE_NAMES ")", key, *name);
+        return yamlfile_fail(reader->file, yamlfile_get(reader->file, reader->map, key), "%s '%.80s' is not allowed (allowed: %s)",
+                             key, *name, mode_names());
     *modes = 1U << mode;
     return STATUS_OK;
 }

@@ -13,12 +13,12 @@ import sys
 import tempfile
 
 ROOT = pathlib.Path(__file__).resolve().parents[2]
-sys.path[:0] = [str(ROOT / "compare"), str(ROOT / "plots")]  # first: there is a package named markdown
-from compare import arguments_of, compare  # noqa: E402
-from lines import BadResults  # noqa: E402
-from phrases import change, interval  # noqa: E402
-
-from markdown import fill  # noqa: E402
+sys.path.insert(0, str(ROOT))
+from analysis.compare.__main__ import arguments_of, compare  # noqa: E402
+from analysis.compare.show_table import interval  # noqa: E402
+from analysis.format import change  # noqa: E402
+from analysis.report.markers import fill  # noqa: E402
+from analysis.rows import BadResults  # noqa: E402
 
 SENSITIVE = "1%"
 PERCENT = (3, 5, 10)

@@ -8,13 +8,13 @@ import tempfile
 import unittest
 
 from compare_rows import Machine
-from program import SOURCE, call
+from program import call
 
 try:
     import scipy  # noqa: F401
 
-    sys.path.append(str(SOURCE / "compare"))
-    import compare as comparing
+    from analysis.compare import __main__ as comparing
+    from analysis.compare import calibrate
 except ImportError as error:
     print(error)
     sys.exit(77)
@@ -31,8 +31,29 @@ class CompareCase(unittest.TestCase):
     def make(self, name, seed, runs=10, rows=WINDOWS, change=None, gpu=None, **machine):
         return Machine(seed, **machine).file(self.folder / f"{name}.jsonl", runs, rows, change, **(gpu or {}))
 
+    def rewrite(self, path, change):
+        """A file of rows with its lines as change(lines) gives them."""
+        lines = change([json.loads(line) for line in path.read_text().splitlines()])
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+
+    def start(self, main, *words):
+        """What the program calls, without the seconds that it takes to start: (exit code, output, errors)."""
+        out, err = io.StringIO(), io.StringIO()
+        with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
+            try:
+                code = main([str(word) for word in words])
+            except SystemExit as stopped:
+                code = stopped.code
+        return code, out.getvalue(), err.getvalue()
+
+    def noise_of(self, rows, name="noise", code=0):
+        """The noise file that these rows make."""
+        path = self.folder / f"{name}.json"
+        returned, _, errors = self.start(calibrate.main, rows, "--out", path)
+        self.assertEqual(returned, code, errors)
+        return path
+
     def compare(self, base, new, *words, code=0, program=False):
-        """What the program calls, without the seconds that it takes to start; or the program."""
         told = self.folder / "told.json"
         told.unlink(missing_ok=True)
         words = [str(word) for word in (base, new, "--json", told, *words)]
@@ -40,16 +61,14 @@ class CompareCase(unittest.TestCase):
             done = call("compare", *words)
             returned, self.output, errors = done.returncode, done.stdout, done.stderr
         else:
-            out, err = io.StringIO(), io.StringIO()
-            with contextlib.redirect_stdout(out), contextlib.redirect_stderr(err):
-                try:
-                    returned = comparing.main(words)
-                except SystemExit as stopped:
-                    returned = stopped.code
-            self.output, errors = out.getvalue(), err.getvalue()
+            returned, self.output, errors = self.start(comparing.main, *words)
         self.assertEqual(returned, code, self.output + errors)
         self.assertNotIn("Traceback", errors)
         return json.loads(told.read_text()) if told.exists() else errors
+
+    def pair(self, new=None, base=None, **how):
+        """BASE and NEW of one size, each with its change."""
+        return self.make("base", 1, change=base, **how), self.make("new", 2, change=new, **how)
 
     def only(self, told, verdict):
         found = [c for c in told["comparisons"] if c["verdict"] == verdict]

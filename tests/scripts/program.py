@@ -4,9 +4,10 @@ import os
 import pathlib
 import subprocess
 
+from checkout import SOURCE
+
 RUNGS = os.environ["RUNGS"]
 BUILD = pathlib.Path(os.environ["RUNGS_BUILD"])
-SOURCE = pathlib.Path(os.environ["RUNGS_SOURCE"])
 MUTANTS = BUILD / "tests" / "rungs-mutants"
 EMULATOR = (BUILD / "bin" / "rungs-emulator").exists()  # not in every build: cpu-only, asan
 CONFIGURED = (BUILD / "CMakeCache.txt").read_text()

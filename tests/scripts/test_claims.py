@@ -10,10 +10,12 @@ import tempfile
 
 from program import BUILD, CONFIGURED, RELEASE, SOURCE, call, expect, rows_of
 
-sys.path.insert(0, str(SOURCE / "plots"))
-import rows as reader  # noqa: E402
+from analysis import select
+from analysis.claim_text import VERDICTS
 
 CUDA = "RUNGS_CUDA:BOOL=ON" in CONFIGURED
+SCHEMA = json.loads((SOURCE / "harness/record/row.schema.json").read_text())["$defs"]["claim"]["properties"]
+RULES = SCHEMA["rule"]["enum"]
 SCENARIO = """title: claims of every rule
 suites:
   - op: double
@@ -57,7 +59,8 @@ def one_verdict_everywhere(folder):
     expect(judged == wanted, f"each rule has its verdict: {judged}", done)
     told = dict(re.findall(r"^claim (\S+) +(reproduced|exceeded|not reproduced|undecided|not testable here) ", done.stderr, re.M))
     expect(told == wanted, "the run's closing lines say the same", done)
-    tally = ", ".join(f"{list(wanted.values()).count(v)} {v}" for v in ("reproduced", "exceeded", "not reproduced", "undecided", "not testable here"))
+    expect(set(VERDICTS) == set(SCHEMA["verdict"]["enum"]), "the report knows the program's verdicts")
+    tally = ", ".join(f"{list(wanted.values()).count(v)} {v}" for v in VERDICTS)
     expect(f"published claims: {tally}\n" in done.stdout, f"and it counts them: {tally}", done)
     done = call("report", out, "--out", page, "--figures", folder / "figures")
     text = page.read_text()
@@ -70,7 +73,7 @@ def one_verdict_everywhere(folder):
 def shipped_claims(folder):
     done = call("list", "claims", "--json")
     claims = json.loads(done.stdout)
-    expect(all(c["rule"] in reader.RULES and c["expected"] for c in claims), "every shipped claim has a rule and says what reproduces it", done)
+    expect(all(c["rule"] in RULES and c["expected"] for c in claims), "every shipped claim has a rule and says what reproduces it", done)
     lines = call("list", "claims").stdout
     expect(all(c["expected"] in lines for c in claims), "rungs list claims shows it")
     modes = {c["id"]: (c["mode"], c["baseline_mode"]) for c in claims if c["id"].startswith("dcs-p100") and "cuda" in c["id"]}
@@ -97,7 +100,7 @@ def load(folder, *files):
     for k, lines in enumerate(files):
         paths.append(folder / f"part{k}.jsonl")
         paths[-1].write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return reader.load(paths)
+    return select.load(paths)
 
 
 def emulated_rows_win_nowhere(folder):

@@ -6,12 +6,12 @@ import unittest
 import xml.etree.ElementTree as xml
 
 from compare_case import WINDOWS, CompareCase
-from program import SOURCE, call
+from program import call
 
 
 class Times(CompareCase):
     def test_nothing_changed(self):
-        told = self.compare(self.make("base", 1), self.make("new", 2))
+        told = self.compare(*self.pair())
         self.assertEqual({v: n for v, n in told["counts"].items() if n}, {"same": 8})
         for c in told["comparisons"]:
             self.assertLess(c["low"], c["ratio"])
@@ -29,18 +29,17 @@ class Times(CompareCase):
         self.only(self.compare(base, self.make("new", 2, change=self.slowed(30, 1 / 1.05))), "faster")
 
     def test_least_effect(self):
-        base, new = self.make("base", 1), self.make("new", 2, change=self.slowed(30, 1.02))
+        base, new = self.pair(self.slowed(30, 1.02))
         self.assertEqual(self.compare(base, new)["counts"]["slower"], 0)
         self.only(self.compare(base, new, "--min-effect", "1%", code=1), "slower")
 
     def test_few_processes_are_ambiguous(self):
         """One process a side: what varies from process to process is not in the samples, however many they are."""
-        base = self.make("base", 1, runs=1)
-        told = self.compare(base, self.make("new", 2, runs=1, change=self.slowed(30, 1.05)))
+        told = self.compare(*self.pair(self.slowed(30, 1.05), runs=1))
         self.assertEqual((told["counts"]["slower"], told["counts"]["same"]), (0, 0))
         self.assertIn("1 and 1 processes", told["comparisons"][0]["reason"])
         self.assertIn("rungs ab", self.output)
-        self.assertEqual(self.only(self.compare(base, self.make("new", 2, runs=1, change=self.slowed(30, 1.5)), code=1), "slower")["tested_on"], "samples")
+        self.assertEqual(self.only(self.compare(*self.pair(self.slowed(30, 1.5), runs=1), code=1), "slower")["tested_on"], "samples")
 
     def test_kinds_of_tests_are_families(self):
         """7 rows of one process a side, all very different, and one of 10: its p is corrected for all eight, and not helped by the others."""
@@ -59,55 +58,45 @@ class Times(CompareCase):
 
     def test_noise_floor(self):
         """Calibration lets one process a side be judged, and keeps a loud machine from crying wolf."""
-        calibrate = [sys.executable, SOURCE / "compare/calibrate.py"]
-        noise = self.folder / "quiet.json"
-        done = call(calibrate[1], self.make("aa", 9, runs=18), "--out", noise, program=calibrate[0])
-        self.assertEqual(done.returncode, 0, done.stderr)
+        noise = self.noise_of(self.make("aa", 9, runs=18), "quiet")
         row = json.loads(noise.read_text())["rows"][0]
         self.assertTrue(0.001 < row["spread"] < 0.008, row)
-        base, new = self.make("base", 1, runs=1), self.make("new", 2, runs=1, change=self.slowed(30, 1.06))
-        told = self.compare(base, new, "--noise", noise, code=1)
+        told = self.compare(*self.pair(self.slowed(30, 1.06), runs=1), "--noise", noise, code=1)
         self.only(told, "slower")
         self.assertTrue(all(0.005 < c["noise_floor"] < 0.055 for c in told["comparisons"]), told["comparisons"])
-        loud = self.folder / "loud.json"
-        call(calibrate[1], self.make("aa", 9, runs=18, process=0.025), "--out", loud, program=calibrate[0])
-        many = self.make("base", 1, process=0.001), self.make("new", 2, process=0.001, change=self.slowed(30, 1.035))
+        loud = self.noise_of(self.make("aa", 9, runs=18, process=0.025), "loud")
+        many = self.pair(self.slowed(30, 1.035), process=0.001)
         self.only(self.compare(*many, code=1), "slower")
         told = self.compare(*many, "--noise", loud)
         self.assertIn("noise floor", self.only(told, "ambiguous")["reason"])
         self.assertNotIn("guards nothing", self.output)
-        slow = self.make("new", 2, process=0.001, rows=WINDOWS[2:3], change=self.slowed(30, 1.035))
-        self.compare(self.make("base", 1, process=0.001, rows=WINDOWS[2:3]), slow, "--noise", loud)
+        self.compare(*self.pair(self.slowed(30, 1.035), process=0.001, rows=WINDOWS[2:3]), "--noise", loud)
         self.assertIn("guards nothing", self.output)
 
     def test_noise_floor_too_high(self):
         """Calibrated on a bad day: processes that show their own spread are believed over it, few of them are not."""
-        loud = self.folder / "loud.json"
-        call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=18, process=0.08), "--out", loud, program=sys.executable)
-        slower = self.only(self.compare(self.make("base", 1), self.make("new", 2, change=self.slowed(30, 1.1)), "--noise", loud, code=1), "slower")
+        loud = self.noise_of(self.make("aa", 9, runs=18, process=0.08))
+        slower = self.only(self.compare(*self.pair(self.slowed(30, 1.1)), "--noise", loud, code=1), "slower")
         self.assertIn("taken as 3 times the least effect", slower["reason"])
         self.assertAlmostEqual(slower["noise_floor"], 0.09)
         self.assertGreater(slower["floor_capped_from"], 0.09)
-        self.assertIn("noise floor", self.only(self.compare(self.make("base", 1), self.make("new", 2, change=self.slowed(30, 1.08)), "--noise", loud), "ambiguous")["reason"])
-        few = self.make("base", 1, runs=8), self.make("new", 2, runs=8, change=self.slowed(30, 1.1))
-        self.assertIn("noise floor", self.only(self.compare(*few, "--noise", loud), "ambiguous")["reason"])
+        self.assertIn("noise floor", self.only(self.compare(*self.pair(self.slowed(30, 1.08)), "--noise", loud), "ambiguous")["reason"])
+        self.assertIn("noise floor", self.only(self.compare(*self.pair(self.slowed(30, 1.1), runs=8), "--noise", loud), "ambiguous")["reason"])
 
     def test_noise_of_few_processes(self):
-        noise = self.folder / "noise.json"
         for runs, code in ((8, 3), (9, 0)):
-            done = call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=runs), "--out", noise, program=sys.executable)
-            self.assertEqual((done.returncode, noise.exists()), (code, code == 0), done.stderr)
+            noise = self.noise_of(self.make("aa", 9, runs=runs), code=code)
+            self.assertEqual(noise.exists(), code == 0)
         content = json.loads(noise.read_text())
         content["rows"][3]["processes"] = 8
         noise.write_text(json.dumps(content))
-        self.assertIn("a spread from 8 processes", self.compare(self.make("base", 1), self.make("new", 2), "--noise", noise, code=2))
+        self.assertIn("a spread from 8 processes", self.compare(*self.pair(), "--noise", noise, code=2))
 
     def test_noise_of_another_machine(self):
-        noise = self.folder / "noise.json"
-        call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=9, gpu={"name": "NVIDIA H100"}), "--out", noise, program=sys.executable)
-        self.assertIn("another machine", self.compare(self.make("base", 1), self.make("new", 2), "--noise", noise, code=2))
+        noise = self.noise_of(self.make("aa", 9, runs=9, gpu={"name": "NVIDIA H100"}))
+        self.assertIn("another machine", self.compare(*self.pair(), "--noise", noise, code=2))
         noise.write_text("{}")
-        self.assertIn("not a noise file", self.compare(self.make("base", 1), self.make("new", 2), "--noise", noise, code=2))
+        self.assertIn("not a noise file", self.compare(*self.pair(), "--noise", noise, code=2))
 
     def test_clock_drift_is_no_regression(self):
         """6% slower, because the clock was 6% lower: the same in cycles. The same change at an equal clock is a regression."""
@@ -124,8 +113,7 @@ class Times(CompareCase):
         """Clocks jump between processes: 5% is found in cycles for a kernel that follows them, in time for one that does not."""
         for follows, judged_by in ((True, "cycles"), (False, "time")):
             rows = [{"window": 30, "follows_clock": follows, "mhz": [1980.0, 1755.0]}]
-            new = self.make("new", 2, rows=rows, change=self.slowed(30, 1.05))
-            self.assertEqual(self.only(self.compare(self.make("base", 1, rows=rows), new, code=1), "slower")["judged_by"], judged_by)
+            self.assertEqual(self.only(self.compare(*self.pair(self.slowed(30, 1.05), rows=rows), code=1), "slower")["judged_by"], judged_by)
 
     def test_strict(self):
         """One process slow throughout makes any change ambiguous for 9 processes; --strict fails where the whole interval is slower."""
@@ -141,15 +129,11 @@ class Times(CompareCase):
 
     def test_noise_that_covers_little(self):
         """A noise file of other rows, or made at another clock, is told of."""
-        noise = self.folder / "noise.json"
-        calibrate = SOURCE / "compare/calibrate.py"
-        base, new = self.make("base", 1, rows=WINDOWS[:4]), self.make("new", 2, rows=WINDOWS[:4])
-        call(calibrate, self.make("aa", 9, 9, WINDOWS[:3]), "--out", noise, program=sys.executable)
-        told = self.compare(base, new, "--noise", noise)
+        base, new = self.pair(rows=WINDOWS[:4])
+        told = self.compare(base, new, "--noise", self.noise_of(self.make("aa", 9, 9, WINDOWS[:3])))
         self.assertIn("noise.json covers 3 of 4 comparisons", told["warnings"][0])
         self.assertEqual(sorted(c["noise_floor"] > 0 for c in told["comparisons"]), [False, True, True, True])
-        call(calibrate, self.make("aa", 9, 9, [{**w, "mhz": 1500.0} for w in WINDOWS[:4]]), "--out", noise, program=sys.executable)
-        told = self.compare(base, new, "--noise", noise)
+        told = self.compare(base, new, "--noise", self.noise_of(self.make("aa", 9, 9, [{**w, "mhz": 1500.0} for w in WINDOWS[:4]])))
         self.assertIn("covers 0 of 4", told["warnings"][0])
         self.assertIn("about 1500 MHz, now 1980 MHz", told["warnings"][1])
 
@@ -164,9 +148,10 @@ class Times(CompareCase):
         empty.write_text("{oops\n")
         self.assertIn("empty.jsonl:1:", self.compare(base, empty, code=2))
         self.assertIn("percent", self.compare(base, base, "--min-effect", "much", code=2, program=True))
+        self.assertIn("lukewarm", self.compare(base, base, "--modes", "cold,lukewarm", code=2, program=True))
         self.assertEqual(call("compare", base).returncode, 2)
-        orphan = self.folder / "orphan.jsonl"
-        orphan.write_text("\n".join(line for line in base.read_text().splitlines() if '"environment"' not in line[:40]) + "\n")
+        orphan = self.make("orphan", 1)
+        self.rewrite(orphan, lambda lines: [line for line in lines if line["kind"] != "environment"])
         self.assertIn("environment", self.compare(base, orphan, code=3)["comparisons"][0]["reason"])
 
     def test_files(self):
@@ -174,7 +159,7 @@ class Times(CompareCase):
         def change(row, number):
             return None if row["params"]["window"] == 20 else self.slowed(30, 1.1)(row, number)
         markdown, junit = self.folder / "c.md", self.folder / "c.xml"
-        told = self.compare(self.make("base", 1), self.make("new", 2, change=change), "--markdown", markdown, "--junit", junit, code=1, program=True)
+        told = self.compare(*self.pair(change), "--markdown", markdown, "--junit", junit, code=1, program=True)
         self.assertEqual((told["counts"]["slower"], told["counts"]["missing"], told["counts"]["same"]), (1, 1, 6))
         self.assertIn("8 comparisons: 1 slower, 1 missing, 6 same", self.output)
         self.assertTrue(self.output.splitlines()[1].startswith("slower"), self.output)

@@ -7,7 +7,7 @@ import xml.etree.ElementTree as xml
 
 from compare_case import WINDOWS, CompareCase
 from compare_rows import not_passed
-from program import SOURCE, call
+from program import SOURCE
 
 try:
     from jsonschema import Draft202012Validator
@@ -30,42 +30,37 @@ class Joins(CompareCase):
             if row["params"]["window"] == 30:
                 row["timing"]["cold"].update(clock="CLOCK_MONOTONIC", sm_mhz=[])
             return row
-        noise = self.folder / "noise.json"
-        done = call(SOURCE / "compare/calibrate.py", self.make("aa", 9, runs=9, change=peers), "--out", noise, program=sys.executable)
-        self.assertEqual(done.returncode, 0, done.stderr)
+        noise = self.noise_of(self.make("aa", 9, runs=9, change=peers))
         self.assertEqual(sorted(json.loads(noise.read_text())["machines"]), ["cpu", "cuda"])
-        told = self.compare(self.make("base", 1, change=peers), self.make("new", 2, change=peers), "--noise", noise)
+        told = self.compare(*self.pair(peers, peers), "--noise", noise)
         self.assertTrue(all(c["noise_floor"] > 0 for c in told["comparisons"]), told["comparisons"])
 
     def test_different_builds_of_one_side(self):
         base = self.make("base", 1)
         for change in ({"commit": "f" * 40}, {"dirty": True}):
-            pooled = self.folder / "pooled.jsonl"
-            lines = [json.loads(line) for line in base.read_text().splitlines()]
-            next(line for line in lines if line["kind"] == "environment").update(change)
-            pooled.write_text("".join(json.dumps(line) + "\n" for line in lines))
+            pooled = self.make("pooled", 1)
+            self.rewrite(pooled, lambda lines, change=change: [{**lines[0], **change}, *lines[1:]])
             for pair in ((base, pooled), (pooled, base)):
                 other = "commit" in change
                 told = self.compare(*pair, code=2 if other else 0)
                 told = told if other else " ".join(told["warnings"])
                 self.assertIn("0123456789ab, " + ("f" * 12 if other else "0123456789ab+changes"), told)
                 self.assertIn("another --out", told)
-            done = call(SOURCE / "compare/calibrate.py", pooled, "--out", self.folder / "noise.json", program=sys.executable)
-            self.assertEqual(done.returncode, 2 if other else 0, done.stderr)
+            self.noise_of(pooled, code=2 if other else 0)
 
     def test_verification_lost(self):
         def wrong(row, number):
             return not_passed(row, "fail", "y[3] is nan\x07") if number == 7 and row["params"]["window"] == 30 else row
-        told = self.compare(self.make("base", 1), self.make("new", 2, change=wrong), "--junit", self.folder / "j.xml", code=1)
+        told = self.compare(*self.pair(wrong), "--junit", self.folder / "j.xml", code=1)
         self.assertIn("y[3] is nan", self.only(told, "wrong")["reason"])
         xml.parse(self.folder / "j.xml")  # what a variant prints must not break the file
         for code, change in ((1, self.slowed(20, 1.2)), (0, None)):  # wrong in both: nothing lost
-            base = self.make("base", 1, change=lambda row, k: not_passed(row, "fail", "bad") if row["params"]["window"] == 30 else row)
+            def bad(row, number):
+                return not_passed(row, "fail", "bad") if row["params"]["window"] == 30 else row
 
             def both(row, number, change=change):
-                row = change(row, number) if change else row
-                return not_passed(row, "fail", "bad") if row["params"]["window"] == 30 else row
-            self.assertEqual(len(self.compare(base, self.make("new", 2, change=both), code=code)["comparisons"]), 7)
+                return bad(change(row, number) if change else row, number)
+            self.assertEqual(len(self.compare(*self.pair(both, bad), code=code)["comparisons"]), 7)
 
     def test_some_processes_lost(self):
         """A side is right if most of its processes are; the others are counted, and never hide a change."""
@@ -76,7 +71,7 @@ class Joins(CompareCase):
             return change
 
         def pair(base, new, code):
-            told = self.compare(self.make("base", 1, change=base), self.make("new", 2, change=new), code=code)["comparisons"]
+            told = self.compare(*self.pair(new, base), code=code)["comparisons"]
             return {c["verdict"]: c for c in told if "window=30 " in c["case"]}
         slower = pair(lost(1), lost(0, factor=3.0), 1)
         self.assertEqual([(v, c["base_processes"], c["new_processes"]) for v, c in slower.items()], [("slower", 9, 10)])
@@ -146,8 +141,7 @@ class Joins(CompareCase):
                 row.update(op="ewm", params={"n": 10, "span": 300, "adjust": adjust}, case=f"ewm n=10 span={span} adjust={adjust} dtype=f64 input=uniform seed=1")
                 return row
             return change
-        rows = WINDOWS[:1]
-        told = self.compare(self.make("base", 1, rows=rows, change=spelt("yes", "3e+02")), self.make("new", 2, rows=rows, change=spelt("true", "300")))
+        told = self.compare(*self.pair(spelt("true", "300"), spelt("yes", "3e+02"), rows=WINDOWS[:1]))
         self.assertEqual(self.only(told, "same")["case"], "ewm n=10 span=300 adjust=true dtype=f64 input=uniform seed=1")
 
     def test_new_and_wrong(self):
@@ -202,7 +196,7 @@ class Joins(CompareCase):
             if row["params"]["window"] == 30:
                 row["seed"], row["case"] = 2, row["case"].replace("seed=1", "seed=2")
             return row
-        told = self.compare(self.make("base", 1), self.make("new", 2, change=seeded), code=1)
+        told = self.compare(*self.pair(seeded), code=1)
         self.assertIn("seed 1 in BASE, input uniform, seed 2 in NEW", self.only(told, "not comparable")["reason"])
         self.assertEqual(len(told["comparisons"]), 8)
 
@@ -224,23 +218,19 @@ class Joins(CompareCase):
                 row["tunables"], row["spec"] = {"memory": "pool"}, row["spec"] + " memory=pool"
                 return coded("a" * 16, 128, factor)(row, number)
             return change
-        harness = self.make("pooled", 1, change=with_memory(1)), self.make("slow", 2, change=with_memory(1.2))
-        self.only(self.compare(*harness, code=1), "slower")  # what it allocates from is the harness's code
+        self.only(self.compare(*self.pair(with_memory(1.2), with_memory(1)), code=1), "slower")  # what it allocates from is the harness's code
+        base = self.make("base", 1, change=coded("a" * 16, 128))
         for other in (coded("b" * 16, 128, 1.2), coded("a" * 16, 256, 1.2), coded("a" * 16, 128, 1.2, "d" * 16)):
             self.only(self.compare(base, self.make("new", 2, change=other), code=1), "slower")
-        untold = self.make("base", 1, change=coded("a" * 16, None)), self.make("new", 2, change=coded("a" * 16, None, 1.2))
-        self.only(self.compare(*untold, code=1), "slower")
+        self.only(self.compare(*self.pair(coded("a" * 16, None, 1.2), coded("a" * 16, None)), code=1), "slower")
         hosts = [{"window": 30, "modes": ("enqueue",)}]  # host time: equal kernels say nothing
-        pair = self.make("base", 1, rows=hosts, change=coded("a" * 16, 128)), self.make("new", 2, rows=hosts, change=coded("a" * 16, 128, 1.2))
-        self.only(self.compare(*pair, code=1), "slower")
+        self.only(self.compare(*self.pair(coded("a" * 16, 128, 1.2), coded("a" * 16, 128), rows=hosts), code=1), "slower")
 
     def test_order_means_nothing(self):
-        base, new = self.make("base", 1), self.make("new", 2, change=self.slowed(30, 1.05))
+        base, new = self.pair(self.slowed(30, 1.05))
         told = self.compare(base, new, code=1)["comparisons"]
         for path in (base, new):
-            lines = path.read_text().splitlines()
-            random.Random(4).shuffle(lines)
-            path.write_text("\n".join(lines) + "\n")
+            self.rewrite(path, lambda lines: random.Random(4).sample(lines, len(lines)))
         again = self.compare(base, new, code=1)["comparisons"]
         self.assertEqual([(c["case"], c["verdict"]) for c in told], [(c["case"], c["verdict"]) for c in again])
 

@@ -3,20 +3,16 @@ their spread decides. A thousand suites of each kind in which nothing changed, a
 drawn as such. What it prints is the second table in docs/METHOD.md, "Comparing two builds".
 """
 import math
-import os
-import pathlib
 import sys
 import time
 import unittest
 
 import numpy as np
 
-SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-sys.path.append(str(SOURCE / "compare"))
-import decide  # noqa: E402
-import evidence  # noqa: E402
-import judge  # noqa: E402
-from join import Comparison  # noqa: E402
+import checkout  # noqa: F401
+from analysis import statistics
+from analysis.compare import decide, judge
+from analysis.compare.join import Comparison
 
 SUITES, CHUNK, SLOWED = 1000, 100, 1.05
 
@@ -46,7 +42,7 @@ CELLS = [(rows, processes, name) for rows, processes, names in (  # comparisons 
 
 
 def p_of(kind, base, new):
-    found = evidence.from_processes(base, new, by_spread=kind == "spread", intervals=False)
+    found = statistics.from_processes(base, new, by_spread=kind == "spread", intervals=False)
     return np.zeros_like(found.p) if kind == "samples" else found.p, found.ratio  # p of samples is as small as it likes
 
 
@@ -54,12 +50,12 @@ def verdicts(kind, base, new, ratio, adjusted, rows):
     """By the steps of judge.judge_suite. The interval is made where it decides."""
     processes, floor = base.shape[-1], np.zeros(len(base))
     if kind != "processes":
-        floor = decide.noise_floor(evidence.pooled_spread(np.log(base), np.log(new)), 2 * processes - 2, processes, processes, rows)
+        floor = decide.noise_floor(statistics.pooled_spread(np.log(base), np.log(new)), 2 * processes - 2, processes, processes, rows)
         if processes < decide.MIN_SPREAD_PROCESSES:
             floor = np.maximum(floor, decide.noise_floor(decide.ASSUMED_SPREAD, math.inf, processes, processes, rows))
     wanted = adjusted <= decide.ALPHA
     low, high = np.full((2, len(base)), np.nan)
-    low[wanted], high[wanted] = evidence.ratio_interval(base[wanted], new[wanted])
+    low[wanted], high[wanted] = statistics.ratio_interval(base[wanted], new[wanted])
     return decide.verdicts(ratio, low, high, adjusted, decide.MIN_EFFECT, floor)
 
 
@@ -128,7 +124,7 @@ class LargeSuites(unittest.TestCase):
         """With the spread assumed, whatever the processes show, most such suites have a false alarm."""
         base, new = np.exp(normal(0.08)(np.random.default_rng(23), (2, 100 * 480, 10)))
         floor = decide.noise_floor(decide.ASSUMED_SPREAD, math.inf, 10, 10, 480)
-        apart = np.abs(np.log(evidence.medians(new) / evidence.medians(base))) >= np.log1p(floor)
+        apart = np.abs(np.log(statistics.medians(new) / statistics.medians(base))) >= np.log1p(floor)
         self.assertGreater(apart.reshape(100, 480).any(axis=1).mean(), 0.9)
 
 

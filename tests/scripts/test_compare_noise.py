@@ -5,8 +5,6 @@ Every suite is what `rungs ab` makes: processes of BASE and NEW in one random or
 kinds the medians of processes scatter by about 1% (standard deviation): for these the rule promises to find 5%. The loud kinds
 show that a machine that is worse than that costs decisions and yields no false alarms.
 """
-import os
-import pathlib
 import sys
 import time
 import unittest
@@ -14,10 +12,9 @@ from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
 
-SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
-sys.path.append(str(SOURCE / "compare"))
-import decide  # noqa: E402
-import evidence  # noqa: E402
+import checkout  # noqa: F401
+from analysis import statistics
+from analysis.compare import decide
 
 SUITES, ROWS, PROCESSES, SAMPLES = 1000, 100, 10, 15
 CHUNK = 100  # suites at a time
@@ -123,13 +120,13 @@ def judged(base, new, others=None):
     """Verdicts of suites x rows. others: p of the suites' other rows, where base and new are one row of each suite. Intervals, which take
     nearly all of the time, are made where they decide: for what may be an alarm, and for the rows whose truth is a change."""
     columns = base[0], new[0], base[1], new[1], base[2], new[2]
-    found = evidence.from_processes(*columns, intervals=False)
+    found = statistics.from_processes(*columns, intervals=False)
     p = found.p.reshape(-1, ROWS) if others is None else np.column_stack([found.p, others])
     adjusted = decide.adjusted(p, axis=1)
     of = adjusted.ravel() if others is None else adjusted[:, 0]
     wanted = (of <= decide.ALPHA) | (others is not None)
     if wanted.any():
-        part = evidence.from_processes(*(column[wanted] for column in columns))
+        part = statistics.from_processes(*(column[wanted] for column in columns))
         found.low[wanted], found.high[wanted] = part.low, part.high
     return decide.verdicts(found.ratio, found.low, found.high, of, decide.MIN_EFFECT, 0), p
 
@@ -199,12 +196,12 @@ class KnownTruth(unittest.TestCase):
         what was tested on processes must not be believed more easily for it, and the floor keeps the others quiet."""
         rng, half = np.random.default_rng(11), ROWS // 2
         many, spread = np.exp(0.08 * rng.standard_normal((2, SUITES * half, PROCESSES))), 0.08
-        found = evidence.from_processes(*many)
+        found = statistics.from_processes(*many)
         p_many = found.p.reshape(SUITES, half)
         levels = spread * rng.standard_normal((2, SUITES * half, 1))
         sides = np.exp(levels + 0.01 * rng.standard_normal((2, SUITES * half, SAMPLES)))
-        p_few = evidence.u_test(*sides).reshape(SUITES, half)
-        ratio = evidence.medians(sides[1]) / evidence.medians(sides[0])
+        p_few = statistics.u_test(*sides).reshape(SUITES, half)
+        ratio = statistics.medians(sides[1]) / statistics.medians(sides[0])
         floor = decide.noise_floor(spread, np.inf, 1, 1, ROWS)
 
         def alarms(p_processes, p_samples):
@@ -226,10 +223,10 @@ class KnownTruth(unittest.TestCase):
         rng = np.random.default_rng(3)
         when = rng.permuted(np.tile(np.arange(2 * PROCESSES), (CHUNK, 1)), axis=1) / (2 * PROCESSES)
         base, new = (processes_of(*loud(Session(rng, part))) for part in (when[:, :PROCESSES], when[:, PROCESSES:]))
-        p = evidence.from_processes(base[0], new[0]).p.reshape(-1, ROWS)
+        p = statistics.from_processes(base[0], new[0]).p.reshape(-1, ROWS)
         self.assertGreater((p < 0.05).any(axis=1).mean(), 0.9)
         samples = [loud(Session(rng, part))[0].reshape(CHUNK * ROWS, -1)[:500] for part in (when[:, :PROCESSES], when[:, PROCESSES:])]
-        pooled = evidence.u_test(*samples)  # all samples as if they were independent
+        pooled = statistics.u_test(*samples)  # all samples as if they were independent
         self.assertGreater((pooled < decide.ALPHA / ROWS).mean(), 0.01)
 
 

@@ -55,7 +55,7 @@ def check_rows(folder):
 
 
 def draw(*arguments):
-    return subprocess.run([str(PYTHON), str(SOURCE / "plots" / "timeline.py"), *map(str, arguments)], capture_output=True, text=True)
+    return subprocess.run([str(PYTHON), "-m", "plots.timeline", *map(str, arguments)], cwd=SOURCE, capture_output=True, text=True)
 
 
 def check_drawing(folder):

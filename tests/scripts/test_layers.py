@@ -62,12 +62,14 @@ MAY_WRITE = {
     "harness/device/shared.c": "shared memory",
     "emulator/": "a program of its own, for its own process",
 }
-# Python beside the program: which of our own modules it may import.
+# Python: which of our own modules a module may import. The readers of rows are packages; what is in no package is imported by its name alone.
+SHARED = tuple(f"analysis/{name}.py" for name in ("rows", "select", "format", "statistics", "claim_text", "published", "arguments"))
 MAY_IMPORT = {"harness/device/": ("harness/device/",), "harness/verify/": ("harness/verify/",), "impls/": ("harness/device/peer.py", "impls/common/"),
-              "plots/": ("plots/",), "cmake/": ("cmake/",), "compare/": ("compare/", "plots/rows.py", "plots/arguments.py", "export/junit.py"),
-              "export/": ("export/", "plots/rows.py", "plots/words.py", "plots/markdown.py", "plots/arguments.py"), "history/": ("history/", "plots/", "compare/lines.py")}
-MAY_START = {"plots/figures_gnuplot.py": "gnuplot", "history/commits.py": "git"}
-READERS = ("plots", "compare", "export", "history")  # they know rows and nothing else
+              "cmake/": ("cmake/",), "analysis/": SHARED, "plots/": ("plots/", *SHARED),
+              "analysis/report/": ("analysis/report/", "plots/", *SHARED), "analysis/history/": ("analysis/history/", "plots/", *SHARED),
+              "analysis/compare/": ("analysis/compare/", "analysis/junit.py", *SHARED), "analysis/export/": ("analysis/export/", "analysis/junit.py", *SHARED)}
+MAY_START = {"plots/figures_gnuplot.py": "gnuplot", "analysis/history/commits.py": "git"}
+READERS = ("analysis", "plots")  # they know rows and nothing else
 
 
 def governing(rules, path):
@@ -161,26 +163,42 @@ def call_faults(root, pattern, table, what):
 
 
 def imported_modules(tree):
+    """(line, dotted name): for `from a import b` both a.b, which may be a module, and a."""
     for node in ast.walk(tree):
         if isinstance(node, ast.Import):
-            yield from ((node.lineno, alias.name.split(".")[0]) for alias in node.names)
+            yield from ((node.lineno, (alias.name,)) for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
-            yield node.lineno, (node.module or "").split(".")[0]
+            yield from ((node.lineno, (f"{node.module}.{alias.name}", node.module or "")) for alias in node.names)
+
+
+def modules_of(paths):
+    """What a module is imported as -> its files; of those in no package more than one may have a name."""
+    found = {}
+    for path in map(pathlib.PurePosixPath, paths):
+        packaged = path.parts[0] in READERS
+        name = ".".join(path.with_suffix("").parts).removesuffix(".__init__") if packaged else path.stem
+        found.setdefault(name, []).append(path.as_posix())
+    return found
 
 
 def python_faults(root):
     sources = list(files(root, ("harness", "impls", *READERS, "cmake"), {".py"}))
-    ours = {}
-    for path, _ in sources:
-        ours.setdefault(pathlib.PurePosixPath(path).stem, []).append(path)
+    ours, names = modules_of(path for path, _ in sources), {}
     for path, text in sources:
         tree = ast.parse(text, path)
         layer = governing(MAY_IMPORT, path)
-        for line, name in imported_modules(tree):
-            if name in ours and not any(layer and allowed(target, MAY_IMPORT[layer]) for target in ours[name]):
-                yield f"{path}:{line}: may not import {ours[name][0]}"
+        for line, spellings in imported_modules(tree):
+            targets = next((ours[name] for name in spellings if name in ours), [])
+            if targets and not any(allowed(target, MAY_IMPORT[layer]) for target in targets):
+                yield f"{path}:{line}: may not import {targets[0]}"
         if path.split("/")[0] in READERS:
             yield from start_faults(path, tree)
+            if "sys.path" in text:
+                yield f"{path}: changes sys.path"
+            yield from (f"{path}:{node.lineno}: a relative import" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level)
+            name = path.rsplit("/", 1)[-1]
+            if names.setdefault(name, path) != path and not name.startswith("__"):
+                yield f"{path}: has the name of {names[name]}"
 
 
 def start_faults(path, tree):
@@ -200,8 +218,8 @@ def start_faults(path, tree):
 
 def plotting_faults(root):
     for path, text in files(root, ("harness", "emulator", "impls", "reference"), CODE):
-        if not path.startswith("harness/cli/") and re.search(rf'"[^"\n]*\b({"|".join(READERS)})/', without_comments(text)):
-            yield f"{path}: knows the plots"
+        if not path.startswith("harness/cli/") and re.search(rf'"[^"\n]*\b({"|".join(READERS)})[/.]', without_comments(text)):
+            yield f"{path}: knows the readers of rows"
 
 
 def kernel_faults(root):
@@ -317,17 +335,25 @@ class Planted(unittest.TestCase):
         self.expect("writing", {"harness/pipeline/run.c": 'fopen(path, "rb"); // fopen(path, "w")', "harness/record/row.c": "O_CREAT"}, None)
 
     def test_python(self):
-        worker = {"harness/device/peer.py": "", "harness/device/peer_worker.py": "import peer", "plots/rows.py": ""}
+        worker = {"harness/device/peer.py": "", "harness/device/peer_worker.py": "import peer"}
+        package = {"analysis/rows.py": "", "analysis/report/ladder.py": "", "plots/style.py": "from analysis import rows"}
         self.expect("python", {**worker, "impls/rolling/peer_a.py": "from peer import Skip\nimport peer_worker"}, "peer_a.py:2: may not import")
-        self.expect("python", {**worker, "plots/a.py": "import rows, peer"}, "may not import harness/device/peer.py")
-        self.expect("python", {**worker, "plots/a.py": "import subprocess\nsubprocess.run(['./rungs', 'list'])"}, "plots/a.py:2: starts ./rungs")
-        self.expect("python", {**worker, "plots/a.py": "import os\nos.system(command)"}, "starts a program")
-        self.expect("python", {**worker, "plots/report.py": "", "compare/a.py": "import rows\nimport report"}, "compare/a.py:2: may not import plots/report.py")
-        for reader in ("compare", "export", "history"):
-            self.expect("python", {**worker, f"{reader}/a.py": "import subprocess\nsubprocess.run(['./rungs'])"}, "starts ./rungs")
-        self.expect("python", {**worker, "plots/style.py": "", "export/a.py": "import rows\nimport style"}, "export/a.py:2: may not import plots/style.py")
-        self.expect("python", {**worker, "compare/judge.py": "", "history/a.py": "import rows, judge"}, "history/a.py:1: may not import compare/judge.py")
-        self.expect("python", {**worker, "plots/figures_gnuplot.py": "import subprocess\nsubprocess.run(['gnuplot', 'x'])\nimport rows"}, None)
+        self.expect("python", {**worker, **package, "plots/a.py": "from analysis import rows\nimport peer"}, "plots/a.py:2: may not import harness/device/peer.py")
+        self.expect("python", {**worker, **package, "analysis/a.py": "import peer"}, "analysis/a.py:1: may not import harness/device/peer.py")
+        self.expect("python", {**package, "plots/a.py": "from analysis.report import ladder"}, "plots/a.py:1: may not import analysis/report/ladder.py")
+        self.expect("python", {**package, "plots/a.py": "import analysis.report.ladder"}, "plots/a.py:1: may not import analysis/report/ladder.py")
+        self.expect("python", {**package, "analysis/a.py": "from plots.style import colour"}, "analysis/a.py:1: may not import plots/style.py")
+        self.expect("python", {**package, "analysis/compare/judge.py": "", "analysis/history/a.py": "from analysis.compare import judge"}, "may not import analysis/compare/judge.py")
+        for reader in ("analysis/compare", "analysis/export"):
+            self.expect("python", {**package, f"{reader}/a.py": "from plots import style"}, f"{reader}/a.py:1: may not import plots/style.py")
+        for reader in ("analysis", "analysis/compare", "analysis/export", "analysis/history", "analysis/report", "plots"):
+            self.expect("python", {**package, f"{reader}/a.py": "\nimport subprocess\nsubprocess.run(['./rungs', 'list'])"}, f"{reader}/a.py:3: starts ./rungs")
+        self.expect("python", {**package, "plots/a.py": "import os\nos.system(command)"}, "starts a program")
+        self.expect("python", {**package, "analysis/a.py": "import sys\nsys.path.append('.')"}, "analysis/a.py: changes sys.path")
+        self.expect("python", {**package, "analysis/history/a.py": "from ..report import ladder"}, "analysis/history/a.py:1: a relative import")
+        self.expect("python", {**package, "analysis/export/ladder.py": ""}, "has the name of")
+        self.expect("python", {**package, "plots/figures_gnuplot.py": "import subprocess\nsubprocess.run(['gnuplot', 'x'])\nfrom analysis import rows", "analysis/statistics.py": "",
+                               "analysis/compare/a.py": "import statistics\nfrom analysis import rows, statistics", "analysis/report/b.py": "from plots import style"}, None)
 
     def test_kernels(self):
         self.expect("kernels", {"impls/op/cuda_a.cu": "template <int N> __global__ void scan_kernel();"}, "cuda_a.cu:1: a kernel that is not static")
@@ -346,10 +372,9 @@ class Planted(unittest.TestCase):
         self.expect("parameters", {"harness/plan/a.c": "int f(int a, int b, int c, int d, int e, int f, int g) {\n}\n"}, None)
 
     def test_plotting(self):
-        self.expect("plotting", {"harness/pipeline/run.c": 'const char *p = "plots/report.py";'}, "knows the plots")
-        for script in ("compare/compare.py", "export/export.py", "history/history.py"):
-            self.expect("plotting", {"harness/pipeline/run.c": f'const char *p = "{script}";'}, "knows the plots")
-        self.expect("plotting", {"harness/pipeline/run.c": "/* see plots/report.py */", "harness/cli/report.c": '"plots/report.py"'}, None)
+        for module in ("analysis.report", "analysis/report/__main__.py", "plots/timeline.py"):
+            self.expect("plotting", {"harness/pipeline/run.c": f'const char *p = "{module}";'}, "knows the readers of rows")
+        self.expect("plotting", {"harness/pipeline/run.c": "/* see analysis/report/ */", "harness/cli/report.c": '"analysis.report"'}, None)
 
 
 if __name__ == "__main__":

@@ -70,7 +70,7 @@ def main():
         expect(overlay.written() == set(), f"nothing lands in the checkout: {overlay.written()}")
         expect("cuda_shared" in overlay.built("report/REPORT.md").read_text(), "the report lies in the build folder")
         page = overlay.built("history/HISTORY.md")
-        figures = [path.name for path in page.parent.glob("figures/*.png")]
+        figures = [path.name for path in page.parent.glob("figures/*.svg")]
         expect(len(figures) == 1 and f"(figures/{figures[0]})" in page.read_text(), "so does the history, with its figure")
         overlay.call(RUNGS, "report", "--history", rows, "--out", f"{name}/own/page.md")
         expect({p.name for p in (pathlib.Path(name) / "own").iterdir()} == {"page.md", "figures"}, "--out FILE has its figures beside it")

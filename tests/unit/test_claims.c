@@ -1,12 +1,20 @@
 /* How a claim is judged: by its rule and the interval of what was measured. */
 #include "claims_support.h"
 
+static void set_samples(json_t *rows, size_t row, int count) {
+    json_t *cold = json_object_get(json_object_get(json_array_get(rows, row), "timing"), "cold");
+    json_object_set_new(cold, "count", json_integer(count));
+}
+
 static void speedup_and_its_interval(void **state) {
     (void)state;
     json_t *rows = json_array();
     add_row(rows, "a", SLOW, "pass", 6.75, 6.5, 8.0);
     add_row(rows, "a", FAST, "pass", 0.5, 0.4375, 0.5);
+    set_samples(rows, 0, 30);
+    set_samples(rows, 1, 4);
     json_t *judged = claim_judge(&SPEEDUP, rows);
+    assert_int_equal(json_integer_value(json_object_get(judged, "samples")), 4);
     assert_string_equal(json_string_value(json_object_get(judged, "verdict")), "reproduced");
     assert_string_equal(json_string_value(json_object_get(judged, "run")), "a");
     assert_true(json_real_value(json_object_get(judged, "ours")) == 13.5);
@@ -155,6 +163,7 @@ static void missing_intervals_leave_the_value(void **state) {
     json_t *judged = claim_judge(&SPEEDUP, rows);
     assert_true(json_real_value(json_object_get(judged, "ours")) == 15);
     assert_true(json_is_null(json_object_get(judged, "ours_interval")));
+    assert_null(json_object_get(judged, "samples"));
     json_decref(judged);
     json_decref(rows);
 }

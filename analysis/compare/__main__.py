@@ -1,0 +1,117 @@
+"""rungs compare: rows of two builds -> a verdict for each case, variant and mode. Reads rows only. Exit codes: docs/CI.md."""
+import argparse
+import sys
+import traceback
+
+try:
+    from analysis.arguments import Parser
+    from analysis.compare import decide, judge, outcome
+    from analysis.compare.join import join
+    from analysis.compare.noise import Noise
+    from analysis.compare.show_files import as_json, as_junit, as_markdown
+    from analysis.compare.show_table import table
+    from analysis.compare.sides import Side
+    from analysis.rows import BadResults, modes_of
+except ImportError as missing:  # 1 would be a regression
+    print(f"{missing} (requirements.txt; ./rungs installs it)", file=sys.stderr)
+    sys.exit(4)
+
+WRITERS = {"json": as_json, "markdown": as_markdown, "junit": as_junit}
+
+
+def effect(text):
+    try:
+        value = float(text.removesuffix("%")) / 100
+    except ValueError:
+        value = -1
+    if not 0 <= value <= 1:
+        raise argparse.ArgumentTypeError(f"'{text}': percent from 0 to 100 are expected, such as 3%")
+    return value
+
+
+def arguments_of(words):
+    parser = Parser(prog="rungs compare")
+    parser.add_argument("base")
+    parser.add_argument("new")
+    parser.add_argument("--min-effect", type=effect, default=decide.MIN_EFFECT, help="in percent")
+    parser.add_argument("--noise")
+    parser.add_argument("--allow-missing", default="")
+    parser.add_argument("--modes", type=lambda text: text.split(","), help="names of modes; default: all that rows have")
+    parser.add_argument("--strict", action="store_true")
+    for name in WRITERS:
+        parser.add_argument(f"--{name}")
+    parser.add_argument("--colour", action="store_true")
+    return parser.parse_args(words)
+
+
+def compare(arguments):
+    """All comparisons, judged, and what is told of the whole."""
+    base, new = Side(arguments.base).one_build(), Side(arguments.new).one_build()
+    modes = [mode for mode in modes_of(base.every_row() + new.every_row()) if not arguments.modes or mode in arguments.modes]
+    comparisons = join(base, new, modes)
+    noise = Noise(arguments.noise, new) if arguments.noise else None
+    judge.judge(comparisons, arguments.min_effect, noise)
+    outcome.allow(comparisons, [glob for glob in arguments.allow_missing.split(",") if glob])
+    outcome.be_strict(comparisons, arguments.strict)
+    warnings = (base.warnings + new.warnings + unknown(comparisons) + few_processes(comparisons) + (noise.warnings(comparisons) if noise else []) +
+                (disarmed(comparisons, arguments.min_effect) if noise else []))
+    result = {"exit": outcome.exit_code(comparisons), "min_effect": arguments.min_effect, "alpha": decide.ALPHA, "base": told_of(base),
+              "new": told_of(new), "warnings": warnings}
+    return comparisons, result
+
+
+def told_of(side):
+    return {"file": side.path.rsplit("/", 1)[-1], "runs": len(side.runs()), "commits": side.commits()}
+
+
+def unknown(comparisons):
+    """None of them is silently the same: the reader may know better."""
+    names = {name: sum(name in c.unknown for c in comparisons) for c in comparisons for name in c.unknown}
+    if not names:
+        return []
+    return ["unknown on both sides, and so only assumed to be equal: " + ", ".join(f"{name} ({count} of {len(comparisons)} comparisons)" for name, count in names.items())]
+
+
+def few_processes(comparisons):
+    tested = [c for c in comparisons if c.tested_on]
+    few = sum(c.tested_on == "samples" or judge.needs_known_spread(c) for c in tested)
+    normal = sum(c.tested_on == "spread" for c in tested) - sum(map(judge.needs_known_spread, tested))
+    told = []
+    if few:
+        told.append(f"{few} of {len(tested)} comparisons have too few processes to see what varies from process to process; so many "
+                    f"comparisons take {judge.processes_needed(len(tested))} a side (rungs ab)")
+    if normal:
+        told.append(f"{normal} of {len(tested)} comparisons have too few processes to be told apart by rank among so many, and are judged as if "
+                    f"noise were normal; {judge.processes_needed(len(tested))} a side (rungs ab) need no such assumption")
+    return told
+
+
+def disarmed(comparisons, min_effect):
+    tested = [c for c in comparisons if c.tested_on]
+    if not tested or not all(judge.held_back(c, min_effect) for c in tested):
+        return []
+    return [f"WARNING: the noise floor alone makes all {len(tested)} comparisons ambiguous, each of which has changed by the least effect or more: this "
+            "gate guards nothing; find out what disturbed the calibration and repeat it, or compare without --noise"]
+
+
+def main(words=None):
+    arguments = arguments_of(words)
+    try:
+        comparisons, result = compare(arguments)
+        for name, writer in WRITERS.items():
+            path = getattr(arguments, name)
+            if path:
+                with open(path, "w", encoding="utf-8") as file:
+                    file.write(writer(comparisons, result))
+    except (BadResults, OSError) as error:
+        print(error, file=sys.stderr)
+        return outcome.USAGE
+    except Exception:
+        traceback.print_exc()
+        return outcome.MACHINE
+    sys.stdout.write(table(comparisons, result, arguments.colour))
+    return result["exit"]
+
+
+if __name__ == "__main__":
+    sys.exit(main())

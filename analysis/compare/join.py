@@ -1,0 +1,270 @@
+"""Which rows of BASE and NEW are the same measurement, and what can be said of them before any statistics."""
+from dataclasses import dataclass, field
+
+import numpy as np
+
+from analysis import rows as r
+from analysis.compare.sides import timed
+
+DEVICE_MODES = ("cold", "hot", "graph")  # where equal kernels with equal launches leave nothing that could differ
+INPUT_KEYS = ("input", "seed")
+BAD = ("fail", "error")  # wrong; crashed or timed out
+VERIFIED_ONLY = "verify only"  # why_not_timed of runs that were to take no times
+
+
+@dataclass
+class Comparison:
+    """One case, variant with tunables and mode (None: all of them) in BASE and NEW. Seconds; ratios are NEW / BASE."""
+    case: str
+    spec: str
+    mode: str | None
+    verdict: str | None = None
+    reason: str | None = None
+    emulated: bool = False
+    allowed: bool = False          # by --allow-missing
+    base_seconds: float | None = None
+    new_seconds: float | None = None
+    base_processes: int = 0
+    new_processes: int = 0
+    judged_by: str | None = None   # "time", "cycles"
+    tested_on: str | None = None   # "processes", "spread", "samples"
+    ratio: float | None = None
+    low: float | None = None
+    high: float | None = None
+    p: float | None = None
+    p_adjusted: float | None = None
+    time_ratio: float | None = None
+    clock_ratio: float | None = None
+    noise_floor: float | None = None
+    floor_capped_from: float | None = None  # a noise floor too high to be believed over the processes
+    fails_strict: bool = False
+    beyond: bool = False           # ambiguous, though the whole interval lies beyond the least effect, on the slow side
+    device: str | None = None
+    unknown: tuple = ()  # what neither side says of its machine, though it could decide whether they compare
+    same_code: bool = False
+    series: tuple = field(default=(), repr=False)  # the two Series, until judged
+
+
+class Series:
+    """The samples of one side: one array a process, and of each array its median, in seconds, MHz and cycles (NaN: unknown)."""
+
+    def __init__(self, rows, mode):
+        self.samples, clocks, cycles = [], [], []
+        for row in rows:
+            times = timed(row, mode)
+            seconds = np.array(times["samples"], float)
+            mhz = np.array([x if x else np.nan for x in times.get("sm_mhz") or []], float)
+            known = ~np.isnan(mhz) if len(mhz) == len(seconds) else np.zeros(len(seconds), bool)
+            enough = 2 * known.sum() >= len(seconds)
+            self.samples.append(seconds)
+            clocks.append(np.median(mhz[known]) if enough else np.nan)
+            cycles.append(np.median(seconds[known] * mhz[known] * 1e6) if enough else np.nan)
+        self.seconds = np.array([np.median(s) for s in self.samples])
+        self.mhz, self.cycles = np.array(clocks), np.array(cycles)
+
+    def __len__(self):
+        return len(self.samples)
+
+
+def join(base, new, modes):
+    """All comparisons, in the order of case, variant, mode; those still to be judged have a `series` and no verdict."""
+    found = []
+    for key in sorted(base.rows.keys() | new.rows.keys(), key=str):
+        found += compare_rows(key, base, new, modes)
+    return pair_other_inputs(found, base, new)
+
+
+class Rows(list):
+    """Of one side, one a process; expected: how many processes could have made it."""
+
+    def __init__(self, side, key, asked):
+        super().__init__(side.rows.get(key, {}).values())
+        self.expected = max(len(self), sum(side.attempts.get(words, 0) for words in asked))
+
+    def lost(self):
+        """The share of processes that have no such row, or skipped it."""
+        return 1 - sum(row["verdict"] != "skip" for row in self) / self.expected if self.expected else 1.0
+
+    def with_times(self, mode):
+        """Those timed, and how many could have been."""
+        right = [row for row in self if row["verdict"] == "pass" and row.get("why_not_timed") != VERIFIED_ONLY]
+        return [row for row in right if timed(row, mode)], len(right)
+
+
+def compare_rows(key, base, new, modes):
+    def said(verdict, reason, mode=None):
+        return Comparison(case=key[0], spec=key[1], emulated=key[2], mode=mode, verdict=verdict, reason=reason)
+
+    asked = {side.asked(run) for side in (base, new) for run in side.rows.get(key, {})}
+    base_rows, new_rows = (Rows(side, key, asked) for side in (base, new))
+    was, now = state_of(base_rows), state_of(new_rows)
+    found = [said(*told) for told in compare_verified(base_rows, new_rows, was, now)]
+    if was != "pass" or now != "pass":
+        return found
+    for mode in modes:
+        (base_timed, base_count), (new_timed, new_count) = (rows.with_times(mode) for rows in (base_rows, new_rows))
+        if base_timed and len(new_timed) * base_count < len(base_timed) * new_count or base_timed and not new_timed:
+            counts = f" (timed: {len(base_timed)} of {base_count} processes in BASE, {len(new_timed)} of {new_count} in NEW)" if new_timed else ""
+            found.append(said("missing", why_untimed(new_rows, mode) + counts, mode))
+        if base_timed and new_timed:
+            found.append(compare_mode(said(None, None, mode), [base_timed, new_timed], base, new))
+        elif new_timed:
+            found.append(said("new", "not timed in BASE", mode))
+    return found
+
+
+def compare_verified(base_rows, new_rows, was, now):
+    """What is said of a row as a whole, before its times: [(verdict, reason)], empty where both sides are right, or both never were."""
+    told = compare_right(base_rows, new_rows, was, now)
+    if told and told[0] != "ambiguous":
+        return [told]
+    lost = share(base_rows, ("pass",)) and new_rows.lost() > base_rows.lost()
+    counts = ", ".join(f"{len(rows) - skips(rows)} of {rows.expected} in {name}" for rows, name in ((base_rows, "BASE"), (new_rows, "NEW")))
+    how = f"skipped in processes of NEW: {reason_of(new_rows, ('skip',))}" if skips(new_rows) else "not there in processes of NEW"
+    return ([told] if told else []) + ([("missing", f"{how} (processes that have it: {counts})")] if lost else [])
+
+
+def compare_right(base_rows, new_rows, was, now):
+    base_bad, new_bad = share(base_rows, BAD), share(new_rows, BAD)
+    base_right, new_right = share(base_rows, ("pass",)), share(new_rows, ("pass",))
+    counts = told_counts(base_rows, new_rows)
+    if new_bad > base_bad:
+        told = {"absent": "not in BASE, and wrong in NEW: ", "skip": "skipped in BASE, and wrong in NEW: "}.get(was, "")
+        return "wrong", told + reason_of(new_rows) + counts
+    if new_bad and (base_right or new_right):
+        return "ambiguous", "wrong in processes of both: " + reason_of(new_rows) + counts
+    if now == "pass" and was != "pass":
+        told = {"bad": "wrong in BASE: " + reason_of(base_rows), "skip": "skipped in BASE: " + reason_of(base_rows), "absent": "not in BASE"}[was]
+        return "new", told + counts
+    if base_right and now == "absent":
+        return "missing", "not in NEW"
+    if (was == "pass" and now != "pass") or base_right > new_right == 0:
+        return "missing", "skipped in NEW: " + reason_of(new_rows) + counts
+    if base_right and now != "pass":
+        return "ambiguous", "right in few processes of either: " + reason_of(new_rows) + counts
+    return None
+
+
+def compare_mode(c, pair, base, new):
+    series = tuple(Series(rows, c.mode) for rows in pair)
+    c.base_seconds, c.new_seconds = (float(np.median(s.seconds)) for s in series)
+    c.base_processes, c.new_processes = map(len, series)
+    c.time_ratio = c.new_seconds / c.base_seconds
+    machines = [[r.kind_of_machine(side.environments.get(row.get("run")), row) for row in rows] for side, rows in zip((base, new), pair)]
+    c.device = (machines[1][0] or {}).get("device")
+    reason = other_machine(machines) or other_clock(*series)
+    if reason:
+        c.verdict, c.reason = "not comparable", reason
+        return c
+    c.unknown = tuple(name.replace("_", " ") for name, value in machines[0][0].items() if value is None)
+    c.same_code = c.mode in DEVICE_MODES and has_same_code(pair)
+    if c.same_code:
+        c.verdict, c.reason = "same", "same machine code, same launches: the variant's code cannot regress"
+        c.ratio, c.judged_by = c.time_ratio, "code"
+    c.series = series
+    return c
+
+
+def share(rows, verdicts):
+    return sum(row["verdict"] in verdicts for row in rows) / len(rows) if rows else 0.0
+
+
+def state_of(rows):
+    """pass: right in most processes; else bad: wrong, crashed or timed out in one of them; skip; absent."""
+    return "absent" if not rows else "pass" if share(rows, ("pass",)) > 0.5 else "bad" if share(rows, BAD) else "skip"
+
+
+def told_counts(base_rows, new_rows):
+    """Nothing where every process of a side says the same."""
+    if all(len({row["verdict"] for row in rows}) < 2 for rows in (base_rows, new_rows)):
+        return ""
+    told = (f"{sum(row['verdict'] == 'pass' for row in rows)} of {len(rows)} in {name}"
+            for rows, name in ((base_rows, "BASE"), (new_rows, "NEW")) if rows)
+    return f" (processes that were right: {', '.join(told)})"
+
+
+def skips(rows):
+    return sum(row["verdict"] == "skip" for row in rows)
+
+
+def reason_of(rows, verdicts=("fail", "error", "skip")):
+    for verdict in verdicts:
+        for row in rows:
+            if row["verdict"] == verdict:
+                return row.get("reason") or verdict
+    return ""
+
+
+def why_untimed(rows, mode):
+    for row in rows:
+        told = ((row.get("timing") or {}).get(mode) or {}).get("why_none") or row.get("why_not_timed")
+        if told:
+            return f"not timed in NEW: {told}"
+    return "not timed in NEW"
+
+
+def other_machine(machines):
+    """Why the times may not be compared, None if they may: every process of both sides must have run on the same kind of machine."""
+    everything = machines[0] + machines[1]
+    if any(machine is None for machine in everything):
+        return "a run without its environment line: nothing says where it ran"
+    for name, value in everything[0].items():
+        others = [machine.get(name) for machine in everything if machine.get(name) != value]
+        if others:
+            return f"{name.replace('_', ' ')} " + " and ".join("unknown" if v is None else str(v) for v in (value, others[0]))
+    return None
+
+
+def other_clock(base, new):
+    if np.isnan(base.mhz).any() or np.isnan(new.mhz).any():
+        return None
+    logs = [np.log(s.mhz) for s in (base, new)]
+    apart = abs(np.median(logs[1]) - np.median(logs[0]))
+    overlap = logs[0].max() >= logs[1].min() and logs[1].max() >= logs[0].min()
+    if overlap or apart <= max(r.LOCKED_APART, 5 * max(np.std(x) for x in logs)):
+        return None
+    return f"SM clock {np.median(base.mhz):.0f} MHz in BASE, {np.median(new.mhz):.0f} MHz in NEW: locked differently?"
+
+
+def has_same_code(pair):
+    """The variant's machine code, device and host, and what it launched, equal in every process of both sides. Without the host's part
+    a kernel could be called twice, or be given more to do, and look the same."""
+    rows = pair[0] + pair[1]
+    if any(takes_memory(row) for row in rows):
+        return False
+    codes = [row.get("code") or {} for row in rows]
+    known = all(codes[0].get(name) for name in ("sass_hash", "host_hash")) and bool(rows[0].get("launch"))
+    return known and all(code == codes[0] for code in codes) and all(row.get("launch") == rows[0]["launch"] for row in rows)
+
+
+def takes_memory(row):
+    """In its calls, from the harness: whose own code is then in the times."""
+    return bool((row.get("tunables") or {}).get("memory") or (row.get("counts") or {}).get("resource"))
+
+
+def pair_other_inputs(found, base, new):
+    """A row missing and a row new that differ in nothing but their inputs are one row that cannot be compared."""
+    rows = {}
+    for side in (base, new):
+        for key, runs in side.rows.items():
+            rows[key[0], key[1], key[2]] = next(iter(runs.values()))
+
+    def apart_from_inputs(c):
+        row = rows[c.case, c.spec, c.emulated]
+        return row["op"], str(sorted((row.get("params") or {}).items())), row.get("dtype"), c.spec, c.emulated
+
+    def inputs(c):
+        row = rows[c.case, c.spec, c.emulated]
+        return ", ".join(f"{key} {row.get(key)}" for key in INPUT_KEYS)
+
+    gone = {}
+    for c in found:
+        if c.verdict == "missing" and c.mode is None and c.reason == "not in NEW":
+            gone.setdefault(apart_from_inputs(c), []).append(c)
+    dropped = set()
+    for c in found:
+        if c.verdict == "new" and c.mode is None and c.reason == "not in BASE" and len(gone.get(apart_from_inputs(c), [])) == 1:
+            old = gone.pop(apart_from_inputs(c))[0]
+            old.verdict, old.reason = "not comparable", f"different inputs: {inputs(old)} in BASE, {inputs(c)} in NEW"
+            dropped.add(id(c))
+    return [c for c in found if id(c) not in dropped]

@@ -1,0 +1,58 @@
+"""The table on a terminal, or plain where there is none."""
+from analysis.compare.outcome import ORDER, counts, fails, sort
+from analysis.format import change, many, seconds
+
+COLOURS = {"wrong": 31, "slower": 31, "missing": 31, "not comparable": 35, "ambiguous": 33, "faster": 32, "new": 36, "same": 90}
+HEAD = ("verdict", "change", "95% interval", "base", "new", "runs", "mode", "variant")
+
+
+def table(comparisons, result, colour):
+    rows = [(c, cells(c)) for c in sort(comparisons)]
+    widths = [max(len(row[i]) for row in [HEAD, *(r for _, r in rows)]) for i in range(len(HEAD))]
+    lines = [line(HEAD, widths) + " | case"]
+    for c, row in rows:
+        text = line(row, widths) + f" | {c.case}"
+        lines.append(f"\033[{COLOURS[c.verdict]}m{text}\033[0m" if colour else text)
+        if c.reason:
+            lines.append(f"    {c.reason}" + (" (allowed)" if c.allowed else ""))
+    return "\n".join([*(lines if rows else []), *closing(comparisons, result)]) + "\n"
+
+
+def time(value):
+    return seconds(value, 4, zeros=False)
+
+
+def interval(c):
+    return "" if c.low is None else f"{change(c.low)} to {change(c.high)}"
+
+
+def repetitions(c):
+    """How many processes a side, where any."""
+    if not c.base_processes or not c.new_processes:
+        return ""
+    return str(c.base_processes) if c.base_processes == c.new_processes else f"{c.base_processes}/{c.new_processes}"
+
+
+def cells(c):
+    return (c.verdict, change(c.ratio), interval(c), time(c.base_seconds), time(c.new_seconds), repetitions(c), c.mode or "all", c.spec)
+
+
+def line(row, widths):
+    return "  ".join(text.rjust(w) if 1 <= i <= 5 else text.ljust(w) for i, (text, w) in enumerate(zip(row, widths))).rstrip()
+
+
+def closing(comparisons, result):
+    found = counts(comparisons)
+    yield f"{many(len(comparisons), 'comparison')}: " + (", ".join(f"{found[v]} {v}" for v in ORDER if found[v]) or "none")
+    yield f"base: {side(result['base'])}; new: {side(result['new'])}"
+    for warning in result["warnings"]:
+        yield f"note: {warning}"
+    if result["exit"] == 3:
+        yield "nothing was compared"
+    elif result["exit"]:
+        failing = sum(map(fails, comparisons))
+        yield f"FAILED: {many(failing, 'comparison')} of {len(comparisons)}"
+
+
+def side(told):
+    return f"{told['file']}, {many(told['runs'], 'run')} of {', '.join(told['commits']) or 'unknown'}"

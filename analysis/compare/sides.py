@@ -1,0 +1,79 @@
+"""One side of a comparison: every row of every process, none of them dropped for a later one."""
+import functools
+import pathlib
+
+from analysis import rows as r
+
+CHANGED = "+changes"
+WITH_VALUE = ("--out", "--budget", "--timeline")  # options that say nothing of which rows are asked for
+FLAGS = ("--resume", "--verbose")  # nor do these
+
+
+class Side:
+    """BASE or NEW: environments by run, and rows[key][run]: a run is one process for each of its rows."""
+
+    def __init__(self, path):
+        self.path = str(path)
+        self.environments = {}
+        self.rows = {}
+        self.warnings = []
+        for line in r.read_lines(pathlib.Path(path), self.warnings):
+            if line["kind"] == "environment":
+                self.environments[line.get("run")] = line
+            elif line["kind"] == "row":
+                self.rows.setdefault(key_of(r.settle(line)), {})[line.get("run")] = line  # the same row twice in a run: the later one
+
+    def one_build(self):
+        """Itself; processes of different builds are not repetitions of one another. Changes beside one commit are only told of: the
+        rows themselves, written into the checkout, make it a changed one while they are taken."""
+        runs = set(self.runs())
+        builds = sorted({build_of(e) for run, e in self.environments.items() if run in runs})
+        if len(builds) > 1 and len({build.removesuffix(CHANGED) for build in builds}) == 1:
+            self.warnings.append(f"{self.path}: some runs with and some without changes to the commit: {', '.join(builds)}; if they touched what is "
+                                 "measured, take the rows of each into a file of its own (another --out)")
+        elif len(builds) > 1:
+            raise r.BadResults(f"{self.path}: rows of different builds: {', '.join(builds)}; take the rows of each into a file of its own (another --out)")
+        return self
+
+    def asked(self, run):
+        """What the run was told to do, as far as it decides which rows it makes: a run resumed was asked what the one before it was."""
+        words = [str(word) for word in (self.environments.get(run) or {}).get("argv") or []]
+        left, skip = [], False
+        for word in words[1:]:
+            if not skip and word not in (*WITH_VALUE, *FLAGS):
+                left.append(word)
+            skip = not skip and word in WITH_VALUE
+        return tuple(left)
+
+    @functools.cached_property
+    def attempts(self):
+        """asked() -> how many runs were, of which each could hold every row that one of them holds. One that resumes is no attempt of its
+        own; one that was cut off is."""
+        found = {}
+        for run in {*self.environments, *self.runs()}:
+            resumes = "--resume" in ((self.environments.get(run) or {}).get("argv") or [])
+            found[self.asked(run)] = found.get(self.asked(run), 0) + (not resumes)
+        return found
+
+    def runs(self):
+        return sorted({run for rows in self.rows.values() for run in rows}, key=str)
+
+    def every_row(self):
+        return [row for rows in self.rows.values() for row in rows.values()]
+
+    def commits(self):
+        return sorted({build_of(e) for e in self.environments.values()})
+
+
+def build_of(environment):
+    return str(environment.get("commit") or "unknown")[:12] + (CHANGED if environment.get("dirty") else "")
+
+
+def key_of(row):
+    """What must agree for two rows to be the same measurement; how it was verified is part of it."""
+    return row["case"], row["spec"], r.is_emulated(row), r.is_declared(row)
+
+
+def timed(row, mode):
+    found = (row.get("timing") or {}).get(mode)
+    return found if found and found.get("samples") else None

@@ -1,0 +1,40 @@
+"""CSV with a header: one line for each row and mode of every process, one without times for each row that has none."""
+import csv
+import io
+import statistics
+
+from analysis import rows as r
+
+STATISTICS = ("count", "median", "low", "high", "min", "q1", "q3", "max", "clock", "calls_per_sample")
+COLUMNS = ("date", "commit", "dirty", "device", "driver", "power_cap_watts", "run", "scenario", "op", "dtype", "input", "seed", "case", "variant", "spec",
+           "backend", "bound", "verdict", "reason", "worst_ratio", "bytes", "flops", "mode", *STATISTICS, "sm_mhz", "why_not_timed")
+
+
+def write(source):
+    names = sorted({name for row in source.rows for name in row.get("params") or {}})
+    text = io.StringIO()
+    writer = csv.DictWriter(text, [*COLUMNS, *(f"param.{name}" for name in names)], lineterminator="\n")
+    writer.writeheader()
+    lines = [line for row in source.rows for line in lines_of(source, row)]
+    writer.writerows(lines)
+    return text.getvalue(), len(lines)
+
+
+def lines_of(source, row):
+    base = described(source, row)
+    timed = [mode for mode in row.get("timing") or {} if row["verdict"] == "pass" and r.timing(row, mode)]
+    for mode in timed:
+        times = row["timing"][mode]
+        clocks = [mhz for mhz in times.get("sm_mhz") or [] if mhz]
+        yield {**base, "mode": mode, **{key: times.get(key) for key in STATISTICS}, "sm_mhz": statistics.median(clocks) if clocks else None}
+    if not timed:
+        yield base
+
+
+def described(source, row):
+    e = source.environment(row)
+    gpu, work = e.get("gpu") or {}, row.get("work") or {}
+    return {**{key: e.get(key) for key in ("date", "commit", "dirty")}, **{key: row.get(key) for key in COLUMNS if key in row and key not in ("reason", "bound")},
+            "device": source.machine(row), "driver": gpu.get("driver"), "power_cap_watts": gpu.get("power_cap_watts"),
+            "bound": (row.get("bound") or {}).get("name"), "reason": (row.get("reason") or "").replace("\0", "?") or None, "worst_ratio": r.worst_ratio(row),
+            "bytes": work.get("bytes"), "flops": work.get("flops"), **{f"param.{name}": value for name, value in (row.get("params") or {}).items()}}

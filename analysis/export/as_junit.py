@@ -1,0 +1,28 @@
+"""JUnit XML of what was verified: a test case is a variant on a case; fail is a failure, error an error, skip is skipped. The latest row of each."""
+from analysis import junit
+from analysis import rows as r
+from analysis.export.entries import name_of
+
+OUTCOMES = {"pass": "passed", "fail": "failure", "error": "error", "skip": "skipped"}
+
+
+def write(source):
+    suites = {}
+    for row in source.latest.rows:
+        suites.setdefault(f"{row['op']} ({source.machine(row)})", []).append(case_of(row))
+    return junit.document("rungs", suites), len(source.latest.rows)
+
+
+def case_of(row):
+    outcome = OUTCOMES.get(row["verdict"], "error")
+    reason = row.get("reason") or (row["verdict"] if outcome != "passed" else "")
+    classname = f"{row['variant'].replace('/', '.')}" + (".emulated" if r.is_emulated(row) else "")
+    return junit.Case(classname=classname, name=name_of(row), outcome=outcome, message=reason.split("\n", 1)[0] or errors_of(row), kind=row["verdict"],
+                      text="" if outcome in ("passed", "skipped") else "\n".join([reason, errors_of(row), f"again: rungs run '{row['case']}' --variants '{row['variant']}'"]),
+                      seconds=row.get("seconds_spent") or 0.0)
+
+
+def errors_of(row):
+    worst = r.worst_ratio(row)
+    bound = row.get("bound") or {}
+    return f"largest error {worst:.3g} of the bound {bound.get('formula') or bound.get('name')}" if worst is not None and bound else ""

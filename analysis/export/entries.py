@@ -1,0 +1,64 @@
+"""What the exporters are made from. One entry is one row in one mode that has times."""
+import pathlib
+from dataclasses import dataclass
+
+from analysis import rows as r
+from analysis import select
+
+NANO = 1e9  # what most consumers count in
+
+
+@dataclass
+class Entry:
+    row: dict
+    mode: str
+    times: dict
+    environment: dict
+
+    @property
+    def name(self):
+        """The same text for the same measurement in every format that knows names only."""
+        return f"{name_of(self.row)} | {self.mode}"
+
+
+class Source:
+    """rows: of every process, in order of date. latest: those that the report would show."""
+
+    def __init__(self, paths):
+        self.latest = select.load(paths)
+        self.environments, self.warnings = self.latest.environments, self.latest.warnings
+        found = [r.settle(line) for path in paths for line in r.read_lines(pathlib.Path(path), []) if line["kind"] == "row"]
+        self.rows = sorted(found, key=lambda row: self.environment(row).get("date") or "")
+
+    def environment(self, row):
+        return self.environments.get(row.get("run")) or {}
+
+    def machine(self, row):
+        return self.latest.machine(row)
+
+    def entries(self, rows):
+        """Only what was verified has times: what failed is never an entry, least of all one of 0 seconds."""
+        return [Entry(row, mode, row["timing"][mode], self.environment(row)) for row in rows if row["verdict"] == "pass"
+                for mode in row.get("timing") or {} if r.timing(row, mode) and row["timing"][mode].get("samples")]
+
+    def one_machine(self, rows):
+        """Entries for a format whose names say nothing of the machine."""
+        found = self.entries(rows)
+        machines = sorted({self.machine(entry.row) for entry in found})
+        if len(machines) > 1:
+            raise r.BadResults(f"rows of several machines ({', '.join(machines)}), and this format has no place to say which: export their files one by one")
+        return found
+
+
+def name_of(row):
+    bound = f" | {(row['bound'] or {}).get('name')} bound" if r.is_declared(row) else ""
+    return f"{row['spec']} | {row['case']}{bound}"
+
+
+def grouped(entries):
+    """name -> its entries, one a process."""
+    groups = {}
+    for entry in entries:
+        groups.setdefault(entry.name, []).append(entry)
+    return groups
+

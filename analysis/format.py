@@ -1,0 +1,144 @@
+"""Numbers, units, cases and tables as people read them."""
+import math
+
+
+def significant(value, digits=3):
+    if value is None:
+        return "-"
+    if not math.isfinite(value):
+        return "inf" if value > 0 else "nan"
+    if value == 0:
+        return "0"
+    size = math.floor(math.log10(abs(value)))
+    if -3 <= size < 6:
+        return f"{value:,.{max(0, digits - 1 - size)}f}"
+    return f"{value:.{digits - 1}e}".replace("e-0", "e-").replace("e+0", "e+")
+
+
+TIME_UNITS = {"s": 1, "ms": 1e-3, "us": 1e-6, "ns": 1e-9}
+
+
+def seconds(value, digits=3, zeros=True):
+    """zeros: also those at the end, which say how exactly it is known."""
+    if value is None:
+        return "-"
+    if value == 0:
+        return "0"
+    unit = next((unit for unit, scale in TIME_UNITS.items() if value >= scale), "ns")
+    text = significant(value / TIME_UNITS[unit], digits)
+    return f"{text if zeros or '.' not in text else text.rstrip('0').rstrip('.')} {unit}"
+
+
+def seconds_between(value, low, high, digits=4):
+    """53.06 us (52.90 to 53.54), all in the unit of the first."""
+    text = seconds(value, digits)
+    if low is None or high is None:
+        return text
+    scale = TIME_UNITS[text.split(" ")[1]]
+    return f"{text} ({significant(low / scale, digits)} to {significant(high / scale, digits)})"
+
+
+def size(value):
+    if value is None:
+        return "-"
+    for scale, unit in ((2**30, "GiB"), (2**20, "MiB"), (2**10, "KiB")):
+        if value >= scale:
+            return f"{significant(value / scale)} {unit}"
+    return f"{value:g} B"
+
+
+def rate(value):
+    return "-" if value is None else f"{significant(value / 1e9, 4)} GB/s"
+
+
+def percent(value, digits=None):
+    if value is None:
+        return "-"
+    if digits:
+        return f"{100 * value:.{digits}g}%" if value < 0.995 else f"{100 * value:.0f}%"
+    return f"{100 * value:.1f}%" if value >= 0.01 else f"{100 * value:.2g}%"
+
+
+def change(ratio):
+    return "-" if ratio is None else f"{100 * (ratio - 1):+.1f}%"
+
+
+def many(n, one, several=None):
+    """1 row, 2 rows."""
+    return f"{n} {one if n == 1 else several or one + 's'}"
+
+
+def count(value):
+    """100000000 -> 1e8, 20000 -> 20000."""
+    if isinstance(value, (int, float)) and value >= 1e6:
+        exponent = math.floor(math.log10(value))
+        mantissa = value / 10**exponent
+        if abs(mantissa - round(mantissa, 3)) < 1e-9:
+            return f"{round(mantissa, 3):g}e{exponent}"
+    return f"{value:g}" if isinstance(value, float) else str(value)
+
+
+USUAL = {"incomplete": "nan", "degenerate": "nan", "columns": "alike", "order": 4, "k": 0, "direction": "right", "gamma_per": "all", "reference": "received", "adjust": "true",
+         "nan": "decay", "min_periods": 1, "alpha": 0, "com": -1, "halflife": 0, "batch": 1, "names_bytes": 0, "visibilities_bytes": 0, "redacted_bytes": 0}
+
+
+def says_something(key, value):
+    """Words that stand for "nothing special" are left out of titles."""
+    return value != "none" and (key not in USUAL or USUAL[key] != value)
+
+
+def describe(row, *left_out):
+    """"rolling mean, n = 1e8, f64" for titles, without the named parameters and without defaults that only repeat."""
+    params = row.get("params") or {}
+    words = [row["op"]]
+    numbers = []
+    for key, value in params.items():
+        if key in left_out or not says_something(key, value):
+            continue
+        if isinstance(value, str):
+            words.append(value if key == "agg" else f"{key} {value}")
+        else:
+            numbers.append(f"{key} = {count(value)}")
+    return ", ".join([" ".join(words), *numbers, str(row.get("dtype"))])
+
+
+def describe_text(case):
+    """The same of a case's canonical text: "redact, rows = 600000, i32, input names"."""
+    op, *words = case.split()
+    pairs = [word.partition("=")[::2] for word in words]
+    values = {key: int(value) if value.isdigit() else value for key, value in pairs}
+    row = {"op": op, "dtype": values.pop("dtype", "unknown dtype"), "params": {k: v for k, v in values.items() if k not in ("input", "seed")}}
+    return describe(row) + (f", input {values['input']}" if "input" in values else "") + (f", seed {values['seed']}" if values.get("seed", 1) != 1 else "")
+
+
+def cell(text):
+    """A reason or a formula must neither end a cell nor begin a tag."""
+    return str(text).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
+
+
+def table(header, rows):
+    """Left-aligned first column, the others to the right where the header begins with '>'."""
+    names = [h.lstrip(">") for h in header]
+    rules = ["---:" if h.startswith(">") else "---" for h in header]
+    lines = [names, rules, *[[cell(c) for c in row] for row in rows]]
+    return "\n".join("| " + " | ".join(line) + " |" for line in lines)
+
+
+def without_empty(header, lines):
+    """Columns that hold nothing are left out."""
+    kept = [k for k in range(len(header)) if k == 0 or any(line[k] != "-" for line in lines)]
+    return [header[k] for k in kept], [[line[k] for k in kept] for line in lines]
+
+
+def details(summary, body):
+    return f"<details><summary>{summary}</summary>\n\n{body}\n\n</details>"
+
+
+def machine_text(machine):
+    """In words; of a GPU that is whole and not held at a clock, nothing is said of either. What is unknown is said."""
+    told = {key: value for key, value in machine if value is not None}
+    words = [told.get("device", "unknown device"), "threads" in told and f"{told['threads']} threads", "driver_major" in told and f"driver {told['driver_major']}",
+             "power_cap_watts" in told and f"{told['power_cap_watts']:g} W", told.get("mig") and f"MIG, {told.get('sm_count', 'unknown')} SMs",
+             "sm_mhz" in told and f"SM clock about {told['sm_mhz']:g} MHz"]
+    unknown = [key.replace("_", " ") for key, value in machine if value is None and key != "device"]
+    return ", ".join(word for word in words if word) + (f" (unknown: {', '.join(unknown)})" if unknown else "")

@@ -1,0 +1,101 @@
+"""rungs report --history: each case over commits, with the commits at which its time changed -> a page and its figures.
+
+Exit codes: 0 written, 2 unusable results, 3 nothing was measured at two commits.
+"""
+import math
+import os
+import pathlib
+import sys
+
+from analysis import rows as r
+from analysis.arguments import Parser
+from analysis.format import change, details, machine_text, many, seconds, table
+from analysis.history import changes
+from analysis.history.series import History
+
+
+def main(words=None):
+    parser = Parser(prog="rungs report")
+    parser.add_argument("results", nargs="+", help="files of rows, or folders of them")
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--figures", type=pathlib.Path, required=True)
+    args = parser.parse_args(words)
+    try:
+        history = History(args.results)
+        told = [s for s in history.series if len(s.points) >= 2]
+        if not told:
+            print("no case was measured at two commits on one kind of machine", file=sys.stderr)
+            return 3
+        for series in told:
+            series.bounds = changes.find([p.seconds for p in series.points])
+        text = page(history, told, args)
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        args.out.write_text(text, encoding="utf-8")
+    except r.NoRows as error:
+        print(error, file=sys.stderr)
+        return 3
+    except (r.BadResults, OSError) as error:
+        print(error, file=sys.stderr)
+        return 2
+    for warning in history.warnings:
+        print(warning, file=sys.stderr)
+    return 0
+
+
+def page(history, told, args):
+    from plots import figures_history
+    groups = {}
+    for series in told:
+        groups.setdefault((series.machine, series.row["case"]), []).append(series)
+    parts = ["# History", summary(history, told), table_of_changes(told, figures_history.steps)]
+    for machine in sorted({machine for machine, _ in groups}, key=str):
+        parts.append(f"## {machine_text(machine)}")
+        for (where, case), group in groups.items():
+            if where == machine:
+                path, text, left = figures_history.draw(history, group, args.figures)
+                link = os.path.relpath(path, args.out.resolve().parent).replace(os.sep, "/")
+                more = f"\n\n{many(left, 'variant')} without a larger change not drawn." if left else ""
+                parts.append(f"`{case}`\n\n![{text}]({link}){more}")
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def summary(history, told):
+    short = sum(len(s.points) < changes.LEAST_POINTS for s in told)
+    text = (f"{many(len(told), 'series', 'series')} (machine, case, variant) over {many(len(history.order), 'commit')}, from {history.order[0]} to {history.order[-1]}. "
+            "A dot is a commit: the median of its processes; the bar is their range (of one process: the 95% interval of its median). Lines are levels; "
+            f"a level that differs from the one before by {100 * changes.MIN_EFFECT:g}% or more and lasts {changes.LEAST_SEGMENT} commits is marked where it begins.")
+    return text + (f" In {many(short, 'series', 'series')} of fewer than {changes.LEAST_POINTS} commits nothing is marked." if short else "")
+
+
+def table_of_changes(told, steps_of):
+    lines = []
+    for series in told:
+        for index, ratio in steps_of(series):
+            lines.append((abs(math.log(ratio)), line(series, index, ratio)))
+    if not lines:
+        return "No change was found."
+    rows = [row for _, row in sorted(lines, key=lambda item: -item[0])]
+    header = ["change", "at commit", "after", ">before", ">since", ">SM clock", "variant", "mode", "case", "machine"]
+    return f"{many(len(rows), 'change')}, the largest first:\n\n" + (table(header, rows) if len(rows) <= 30 else
+                                                                     table(header, rows[:30]) + "\n\n" + details("the others", table(header, rows[30:])))
+
+
+def line(series, index, ratio):
+    """One row of the table; the clocks are those of the levels, for a kernel that follows its clock did not change."""
+    edges = [0, *series.bounds, len(series.points)]
+    k = edges.index(index)
+    before, since = series.points[edges[k - 1]:index], series.points[index:edges[k + 1]]
+    clocks = [middle([p.mhz for p in points if p.mhz]) for points in (before, since)]
+    clock = change(clocks[1] / clocks[0]) if all(clocks) else "-"
+    return (f"**{change(ratio)}**", series.points[index].commit, series.points[index - 1].commit, seconds(middle([p.seconds for p in before])),
+            seconds(middle([p.seconds for p in since])), clock, f"`{series.row['spec']}`", series.mode, f"`{series.row['case']}`", machine_text(series.machine))
+
+
+def middle(values):
+    ordered = sorted(values)
+    n = len(ordered)
+    return (ordered[(n - 1) // 2] + ordered[n // 2]) / 2 if n else None
+
+
+if __name__ == "__main__":
+    sys.exit(main())

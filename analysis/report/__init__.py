@@ -1,0 +1,1 @@
+"""Rows -> REPORT.md and its figures. Started as `python -m analysis.report`."""

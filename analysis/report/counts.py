@@ -1,0 +1,128 @@
+"""What one call takes beside time: launches, bytes of device memory, registers, allocations, peak memory; what a source printed in brackets beside ours."""
+import collections
+import math
+
+from analysis import published
+from analysis import rows as r
+from analysis.format import count, details, percent, seconds, significant, size, table, without_empty
+
+MOST_LINES = 12  # of one op
+HEADING = "#### Launches, bytes and memory of a call"
+WHAT = "One call of each variant, [counted](docs/METHOD.md#counts) from cold caches, apart from the calls that were timed."
+HOW = ("- *bytes over minimum*: what one call moved through device memory, over the input read once and the output written once; *kernels / cold*: the durations of its kernels, added up in that "
+       "counted call, over the cold median, so more than 100% where kernels overlap or the counted call was slower; *registers* and *occupancy*: of the kernel with the longest launch, by the "
+       "compiler's numbers; *allocations*: made by the call; *peak*: the most device memory that it held at once beside its inputs, without the heap of `malloc` in kernels")
+
+
+def printed_of(op, row):
+    """Numbers that the source's text or table has of this row: {name: number}."""
+    points, found = published.points(op), {}
+    for point in points.lines if points else []:
+        memory = (row.get("tunables") or {}).get("memory")
+        if point.get("where") != "figure" and (point["variant"], point.get("rows"), point.get("memory")) == (r.name_of(row), r.number(row, "rows"), memory):
+            found.update({name: value for name, value in point.items() if isinstance(value, float) and name != "rows"})
+    return found
+
+
+def over_minimum(row):
+    counts = row.get("counts") or {}
+    moved, least = [counts.get("bytes_read"), counts.get("bytes_written")], r.work_bytes(row)
+    return sum(moved) / least if None not in moved and least else None
+
+
+def beside(ours, theirs):
+    """"27 (31)": ours, and in brackets what was printed."""
+    return ours + (f" ({theirs})" if theirs not in (None, "-") else "")
+
+
+def whole(value):
+    return "-" if value is None else f"{value:,.0f}"
+
+
+def kernels_share(row):
+    kernels, cold = row["counts"].get("kernel_seconds"), r.median(row)
+    return kernels / cold if kernels is not None and cold else None
+
+
+KERNEL_AND_MEMORY = [">kernels / cold", ">registers", ">occupancy", ">allocations", ">peak"]
+
+
+def kernel_and_memory(row):
+    counts = row["counts"]
+    return [percent(kernels_share(row), 2), whole(counts.get("registers")), percent(counts.get("occupancy"), 3), whole(counts.get("allocations") or None), size(counts.get("peak_bytes"))]
+
+
+def line_beside_printed(op, row):
+    there = printed_of(op, row)
+    cold, bytes_ = r.median(row), r.work_bytes(row)
+    rate = significant(bytes_ / cold / 1e9) if cold and bytes_ else "-"
+    there_rate = significant(bytes_ / there["ms"] / 1e6) if bytes_ and there.get("ms") else None
+    return [r.spec_name(row), beside(seconds(cold), seconds(there["ms"] / 1e3) if there.get("ms") else None), beside(rate, there_rate),
+            beside(whole(row["counts"].get("launches")), whole(there["launches"]) if "launches" in there else None),
+            beside(significant(over_minimum(row)), significant(there.get("bytes_over_minimum"))), *kernel_and_memory(row)]
+
+
+def fastest_first(rows):
+    return sorted(rows, key=lambda row: (r.median(row) or math.inf, row["spec"]))
+
+
+def tables_beside_printed(op, cases, title):
+    """The tables of the cases that the source printed numbers of, the one with most of them first."""
+    known = {case: sum(len(printed_of(op, row)) for row in rows) for case, rows in cases.items()}
+    parts = []
+    for case in sorted((case for case in cases if known[case]), key=lambda case: -known[case]):
+        lines = [line_beside_printed(op, row) for row in fastest_first(cases[case])]
+        text = table(*without_empty(["variant", ">cold", ">GB/s", ">launches", ">bytes over minimum", *KERNEL_AND_MEMORY], lines))
+        parts.append(details(title(cases[case][0]), text) if parts else f"**{title(cases[case][0])}**\n\n{text}")
+    return parts
+
+
+def rank(rows):
+    """Of a case: how many variants it tells of; of as many, the gate's, which is there for counts; then the larger one."""
+    return len({row["variant"] for row in rows}), str(rows[0].get("scenario")).startswith("gate/"), r.work_bytes(rows[0]) or 0
+
+
+def chosen(cases):
+    """Rows for one table: those of the first case, then variants that only other cases have; each variant once before one comes a second time with other tunables."""
+    order = sorted(cases.values(), key=rank, reverse=True)
+    once, again, seen = [], [], set()
+    for rows in order:
+        for row in fastest_first(rows):
+            if row["variant"] not in seen:
+                seen.add(row["variant"])
+                once.append(row)
+            elif rows is order[0]:
+                again.append(row)
+    return order[0][0], (once + again)[:MOST_LINES]
+
+
+def what_differs(row, usual):
+    """"agg max, f32": what of a case is not as in the table's title."""
+    mine, theirs = (dict(some.get("params") or {}) for some in (row, usual))
+    words = [f"{key} {count(value)}" for key, value in mine.items() if value != theirs.get(key)]
+    words += [before + str(row[key]) for key, before in (("dtype", ""), ("input", "input "), ("seed", "seed ")) if row.get(key) is not None and row[key] != usual.get(key)]
+    return ", ".join(words) or "-"
+
+
+def compact_table(cases, title):
+    usual, rows = chosen(cases)
+    here, elsewhere = ([row for row in rows if (row["case"] == usual["case"]) == is_here] for is_here in (True, False))
+    lines = [[r.spec_name(row), what_differs(row, usual), whole(row["counts"].get("launches")), significant(over_minimum(row)), *kernel_and_memory(row)]
+             for row in fastest_first(here) + elsewhere]
+    return f"**{title(usual)}**\n\n" + table(*without_empty(["variant", "case", ">launches", ">bytes over minimum", *KERNEL_AND_MEMORY], lines))
+
+
+def counts_of_op(op, rows, title):
+    """What the source printed beside ours where it printed any, else one table; nothing where nothing was counted."""
+    cases = collections.defaultdict(list)
+    for row in rows:
+        if row.get("counts"):
+            cases[row["case"]].append(row)
+    if not cases:
+        return ""
+    points = published.points(op)
+    parts = tables_beside_printed(op, cases, title) if points else []
+    if parts:
+        there = f"In brackets: {points.said.get('source', 'the source')}, {points.said.get('hardware', 'unknown hardware')}."
+        return "\n\n".join([HEADING, f"{WHAT} {there}", *parts])
+    return "\n\n".join([HEADING, WHAT, compact_table(cases, title)])

@@ -1,0 +1,110 @@
+"""What the report says of the machine, its ceilings, and how to do it all again."""
+import shlex
+
+from analysis import rows as r
+from analysis import select
+from analysis.format import details, many, rate, seconds, significant, size, table
+
+def runs_with_rows(results):
+    """Environments in order of date, those with rows."""
+    used = {row.get("run") for row in results.rows}
+    known = sorted((e for run, e in results.environments.items() if run in used), key=lambda e: e.get("date") or "")
+    return known, sorted((run for run in used if run not in results.environments), key=str)
+
+
+def yes_no(value):
+    return {True: "on", False: "off"}.get(value, "unknown")
+
+
+def known(value, text=str):
+    return "unknown" if value is None else text(value)
+
+
+def card(results, e):
+    gpu, cpu, build, python = (e.get(k) or {} for k in ("gpu", "cpu", "build", "python"))
+    lines = []
+    if gpu:
+        lines += [("GPU", f"{known(gpu.get('name'))}, compute capability {known(gpu.get('compute_capability'))}, {known(gpu.get('sm_count'))} SMs, "
+                          f"{known(gpu.get('memory_bytes'), size)} memory, {known(gpu.get('l2_bytes'), size)} L2, {known(gpu.get('shared_bytes_per_block'), size)} shared memory per block"),
+                  ("driver, runtime", f"{known(gpu.get('driver'))}, CUDA {known(gpu.get('runtime'))}"),
+                  ("clocks, power", f"SM up to {known(gpu.get('clocks_sm_max'))} MHz, memory up to {known(gpu.get('clocks_memory_max'))} MHz, cap {known(gpu.get('power_cap_watts'), significant)} W, "
+                                    f"ECC {yes_no(gpu.get('ecc'))}, MIG {yes_no(gpu.get('mig'))}")]
+    else:
+        lines.append(("GPU", f"none: {e.get('gpu_reason') or 'reason unknown'}"))
+    lines += [("CPU", f"{known(cpu.get('model'))}, {known(cpu.get('cores'))} cores, {known(cpu.get('threads'))} threads, {known(cpu.get('llc_bytes'), size)} last-level cache, "
+                      f"{known(cpu.get('memory_bytes'), size)} memory"),
+              ("system", known(e.get("os")) + (f", in a container ({e['container']})" if e.get("container") else ""))]
+    dirty = {True: ", with uncommitted changes", False: "", None: ", cleanliness unknown"}[e.get("dirty")]
+    lines.append(("date, commit", f"{known(e.get('date'))}, {known(e.get('commit'))}{dirty}"))
+    built = [("build", f"{known(build.get('type'))}: {known(build.get('compiler'))}, `{known(build.get('flags'))}`")]
+    if build.get("cuda_compiler"):
+        built.append(("CUDA build", f"{build['cuda_compiler']}, `{known(build.get('cuda_flags'))}`, architecture {known(build.get('cuda_architectures'))}"))
+    if python:
+        packages = ", ".join(f"{k} {v}" for k, v in sorted((python.get("packages") or {}).items()))
+        built.append(("Python", f"{known(python.get('version'))}" + (f"; {packages}" if packages else "")))
+    if e.get("variables"):
+        built.append(("variables", ", ".join(f"`{k}={v}`" for k, v in sorted(e["variables"].items()))))
+    return table(["", r.machine_name(e)], lines), details("compilers, flags, packages, variables", table(["", ""], built))
+
+
+def unit(c):
+    return {"B/s": rate, "s": seconds}.get(c.get("unit"), lambda v: f"{significant(v / 1e12)} Tflop/s")
+
+
+def ceilings(results, run):
+    by_device = dict(sorted(results.ceilings.get(run, {}).items(), reverse=True))
+    if not by_device:
+        return "No ceilings were measured in this run, so fractions of them are unknown."
+    names = list(dict.fromkeys(name for found in by_device.values() for name in found))
+    short = [(name.replace("_", " "), *(unit(found[name])(found[name]["value"]) if name in found else "-" for found in by_device.values())) for name in names]
+    long = [(device, name.replace("_", " "), f"{unit(c)(c['low'])} to {unit(c)(c['high'])}" if c.get("low") and c.get("high") else "-", known(c.get("method")))
+            for device, found in by_device.items() for name, c in found.items()]
+    return ("Ceilings: limits measured on the same machine in the same run, which shares, *of copy* and *of read* refer to (*fma*: fused multiply-adds; *empty launch*: the least that a cold sample can show).\n\n"
+            + table(["ceiling", *(f">{ {'cuda': 'GPU', 'cpu': 'CPU'}.get(d, d)}" for d in by_device)], short)
+            + "\n\n" + details("quartiles and methods of the ceilings", table(["device", "ceiling", ">quartiles", "how"], long)))
+
+
+def machine(results):
+    known_runs, unknown_runs = runs_with_rows(results)
+    by_ceilings = sorted(known_runs, key=lambda e: bool(results.ceilings.get(e.get("run"))))  # of runs alike the order stays
+    latest = {r.machine_name(e): e for e in by_ceilings}
+    parts = []
+    for e in latest.values():
+        first, rest = card(results, e)
+        parts += [first, ceilings(results, e.get("run")), rest]
+    if len(known_runs) > len(latest):
+        rows = []
+        for e in known_runs:
+            c = results.ceilings.get(e.get("run"), {}).get("cuda" if e.get("gpu") else "cpu", {}).get("copy")
+            held = sum(row.get("run") == e.get("run") for row in results.rows)
+            rows.append((e.get("run"), " ".join(e.get("argv") or []) or "-", r.machine_name(e), known(e.get("commit"))[:7] + (" + changes" if e.get("dirty") else ""), held, rate(c["value"]) if c else "-"))
+        parts.append("The rows come from several runs; the card above is of the latest that measured ceilings, if one did. Each row is held against the ceilings of its own run.\n\n"
+                     + table(["run", "command", "machine", "commit", ">rows", ">copy ceiling"], rows))
+    if unknown_runs:
+        parts.append(f"The environment of {many(len(unknown_runs), 'run')} is missing from the files: {', '.join(map(str, unknown_runs))}.")
+    return "\n\n".join(parts)
+
+
+def command_of(e):
+    words = e.get("argv") or ["reproduce"]
+    return words[1:] if words[0].rsplit("/", 1)[-1].startswith("rungs") else words  # without the program itself
+
+
+def reproduce(results):
+    known_runs, _ = runs_with_rows(results)
+    by_commit = {}
+    for e in known_runs:
+        by_commit.setdefault((r.machine_name(e), e.get("commit")), []).append(command_of(e))
+    parts = []
+    for (name, commit), commands in by_commit.items():
+        lines = [f"git checkout {commit}"] if commit else []
+        lines += list(dict.fromkeys(" ".join(["./rungs", *map(shlex.quote, words)]) for words in commands))
+        files = [words[k + 1] for words in commands for k, word in enumerate(words[:-1]) if word == "--out"]
+        lines.append(" ".join(["./rungs report", *map(shlex.quote, dict.fromkeys(files))]))
+        parts.append(f"On {name}:\n\n```\n" + "\n".join(lines) + "\n```")
+    timed = select.timed_rows(results)
+    if timed:
+        row = max(timed, key=lambda row: (r.device_of(row) == "cuda", r.median(row)))
+        parts.append("One row by itself, such as the longest one here (cases and variants are in the tables):\n\n"
+                     f"```\n./rungs run {shlex.quote(row['case'])} --variants {shlex.quote(row['variant'])}\n```")
+    return "\n\n".join(parts) or "`./rungs reproduce`"

@@ -1,0 +1,233 @@
+"""Reads results files (docs/RESULTS.md), and says what one row holds. Standard library only."""
+import collections
+import json
+import math
+import re
+
+SCHEMA = 1
+UNKNOWN_MACHINE = "unknown machine"
+LOCKED_APART = 0.1  # logarithm: clocks that differ by more than this, and by far more than they vary, were set differently
+
+
+class BadResults(Exception):
+    """A results file that cannot be used; the message names file and line."""
+
+
+class NoRows(BadResults):
+    """Good files, but not one row in them."""
+
+
+class Results:
+    """The latest row for each machine, case and variant with its tunables (select.load), and what several of them say together."""
+
+    def __init__(self, environments, ceilings, rows, claims, warnings, traces=()):
+        self.environments = environments  # run -> environment
+        self.ceilings = ceilings          # run -> device -> name -> ceiling
+        self.rows = rows
+        self.claims = claims
+        self.warnings = warnings
+        self.traces = list(traces)        # timelines beside the files
+        self.times = {}                   # (machine, case, spec, mode) -> statistics, for speed-ups
+        self.held = collections.Counter(row["spec"] for row in rows)
+        for row in rows:
+            for mode, timed in (row.get("timing") or {}).items():
+                if timed and timed.get("median"):
+                    self.times[self.machine(row), row["case"], row["spec"], mode] = timed
+
+    def environment(self, row):
+        return self.environments.get(row.get("run")) or {}
+
+    def machine(self, row):
+        return machine_name(self.environment(row)) if row.get("run") in self.environments else UNKNOWN_MACHINE
+
+    def ceiling(self, row):
+        found = self.ceilings.get(row.get("run"), {}).get(device_of(row), {}).get(ceiling_name(row))
+        return found["value"] if found else None
+
+    def fraction(self, row, mode="cold"):
+        """Of the copy (or read) ceiling of the same run, by the op's work model."""
+        seconds, size, top = median(row, mode), work_bytes(row), self.ceiling(row)
+        return size / seconds / top if seconds and size and top else None
+
+    def baseline_spec(self, row):
+        """The spec of the row's baseline: the id as it is, else of those with tunables of that id in the same case the one that most rows
+        have: the default."""
+        baseline, machine = row.get("baseline"), self.machine(row)
+        specs = {other["spec"] for other in self.rows
+                 if baseline and other["case"] == row["case"] and baseline in (other["spec"], other["variant"]) and self.machine(other) == machine}
+        return min(specs, key=lambda spec: (-self.held[spec], spec), default=None)
+
+    def time_of(self, row, spec, mode="cold"):
+        """What another variant took on the same machine and case, with statistics; None if it was not timed."""
+        return self.times.get((self.machine(row), row["case"], spec, mode))
+
+    def speedup(self, row, mode="cold", over=None):
+        """Time of the row's baseline, or of the spec `over`, over ours on the same machine and case."""
+        base, seconds = self.time_of(row, over or self.baseline_spec(row), mode), median(row, mode)
+        return base["median"] / seconds if base and seconds else None
+
+
+# (op, parameter) -> how a value was spelt in rows of before: spelt, now.
+SPELT = {("ewm", "adjust"): {"yes": "true", "no": "false"}}
+WHOLE = re.compile(r"(?<==)\d(?:\.\d+)?e\+0\d(?= )")  # 3e+02, in texts of cases
+
+
+def respell(row):
+    """Older rows join newer ones of the same case."""
+    case = row.get("case") or ""
+    for (op, name), now in SPELT.items():
+        value = row["params"].get(name)
+        if row.get("op") == op and value in now:
+            row["params"][name] = now[value]
+            case = case.replace(f" {name}={value} ", f" {name}={now[value]} ")
+    row["case"] = WHOLE.sub(lambda number: f"{float(number.group()):.0f}", case)
+
+
+def settle(row):
+    """What is null or absent where the readers need something to ask; all else is asked for with care."""
+    row["params"] = row.get("params") or {}
+    respell(row)
+    row["dtype"] = row.get("dtype") or "unknown dtype"
+    row["input"] = row.get("input") or "unknown input"
+    if row.get("errors"):
+        row["errors"] = {name: e for name, e in row["errors"].items() if e}
+    return row
+
+
+def read_lines(path, warnings):
+    try:
+        text = path.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise BadResults(f"{path}: cannot be read: {error}") from error
+    lines = text.split("\n")
+    cut = lines.pop()
+    if cut:
+        warnings.append(f"{path}: the last line is cut off and left out")
+    for number, line in enumerate(lines, 1):
+        if not line.strip():
+            continue
+        try:
+            value = json.loads(line)
+        except json.JSONDecodeError as error:
+            raise BadResults(f"{path}:{number}:{error.colno}: not JSON: {error.msg}") from error
+        if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
+            raise BadResults(f"{path}:{number}: a line must be a JSON object with a 'kind'")
+        if value.get("schema") != SCHEMA:
+            raise BadResults(f"{path}:{number}: schema {value.get('schema')}; this program reads schema {SCHEMA}")
+        missing = [key for key in ("case", "op", "variant", "spec", "verdict", "backend") if key not in value] if value["kind"] == "row" else []
+        if missing:
+            raise BadResults(f"{path}:{number}: a row without {', '.join(missing)}")
+        yield value
+
+
+def machine_name(environment):
+    gpu, cpu = environment.get("gpu") or {}, environment.get("cpu") or {}
+    return gpu.get("name") or f"{cpu.get('model') or 'unknown CPU'}, no GPU"
+
+
+def kind_of_machine(environment, row):
+    """What decides whether two times may be compared; never a host's name. A value of None: unknown."""
+    if not environment:
+        return None
+    cpu, gpu = environment.get("cpu") or {}, environment.get("gpu")
+    if device_of(row) == "cpu":
+        return {"device": cpu.get("model"), "threads": cpu.get("threads")}
+    if not gpu:
+        return None
+    driver = str(gpu.get("driver") or "").split(".")[0] or None
+    return {"device": gpu.get("name"), "driver_major": driver, **{key: gpu.get(key) for key in ("power_cap_watts", "mig", "sm_count", "clocks_sm_max", "clocks_memory_max")}}
+
+
+def name_of(row_or_id):
+    """cuda_shared from rolling/cuda_shared."""
+    text = row_or_id if isinstance(row_or_id, str) else row_or_id["variant"]
+    return text.split("/", 1)[-1]
+
+
+def op_of(claim):
+    return str(claim.get("case")).split(" ")[0]
+
+
+def spec_name(row):
+    return row["spec"].split("/", 1)[-1]
+
+
+def timing(row, mode):
+    """The mode's statistics if it has any, else None."""
+    timed = (row.get("timing") or {}).get(mode)
+    return timed if timed and timed.get("median") else None
+
+
+def modes_of(rows):
+    """The modes that these rows were timed in, in the order in which the program writes them."""
+    found = []
+    for timed in sorted({tuple(row.get("timing") or ()) for row in rows}, key=lambda modes: (-len(modes), modes)):
+        for k, mode in enumerate(timed):
+            if mode not in found:
+                after = next((found.index(later) for later in timed[k + 1:] if later in found), len(found))
+                found.insert(after, mode)
+    return found
+
+
+def median(row, mode="cold"):
+    timed = timing(row, mode)
+    return timed["median"] if timed else None
+
+
+def work_bytes(row):
+    return (row.get("work") or {}).get("bytes") or None
+
+
+def device_of(row):
+    """Which ceilings hold for a row: a peer runs where its clock says."""
+    if row["backend"] == "peer":
+        clocks = [(t or {}).get("clock") or "" for t in (row.get("timing") or {}).values()]
+        waits = "jax" in name_of(row)  # on a GPU, timed by the host's clock until the result is there
+        return "cuda" if waits or any("cuda" in clock for clock in clocks) else "cpu"
+    return "cpu" if row["backend"] == "cpu" else "cuda"
+
+
+READING_OPS = {"moments"}  # outputs are a vanishing part of the bytes: reading is the limit, not copying
+
+
+def ceiling_name(row):
+    return "read" if row["op"] in READING_OPS else "copy"
+
+
+def worst_ratio(row):
+    """The largest error as a multiple of its bound over all outputs; inf where something is not comparable; None if nothing ran."""
+    errors = row.get("errors")
+    if not errors:
+        return None
+    worst = 0.0
+    for e in errors.values():
+        if "mismatches" in e:  # right to the byte, or wrong
+            worst = max(worst, math.inf if e["mismatches"] else 0.0)
+            continue
+        if e.get("incomparable") or e.get("unwritten") or e.get("max_ratio") is None:
+            return math.inf
+        worst = max(worst, e["max_ratio"])
+    return worst
+
+
+def worst_error(row, key="l2_relative"):
+    """As worst_ratio, but the error itself."""
+    if worst_ratio(row) is None:
+        return None
+    if any(e.get("incomparable") or e.get("unwritten") for e in row["errors"].values()):
+        return math.inf
+    values = [0.0 if e.get("max_absolute", e.get("mismatches")) == 0 else e.get(key) for e in row["errors"].values()]  # 0 of 0 is exact
+    return math.inf if any(v is None for v in values) else max(values)
+
+
+def is_declared(row):
+    return bool((row.get("bound") or {}).get("declared"))
+
+
+def number(row, name):
+    value = (row.get("params") or {}).get(name)
+    return value if isinstance(value, (int, float)) else None
+
+
+def is_emulated(row):
+    return row["backend"] == "emulator"

@@ -1,0 +1,266 @@
+"""Which rows count: the latest of each case and variant, and those that a figure or table is about."""
+import collections
+import math
+import pathlib
+
+from analysis import rows as r
+
+SHAPE = ("batch", "n")  # swept together: many short rows to few long ones
+LEAST_POINTS = 3        # values of a parameter that make a sweep
+MANY_INPUTS = 4
+OFFSETS = {"normal": 0, **{f"offset1{f'e{k}' if k else ''}": 10.0**k for k in range(9)}}  # input family -> mean / sigma
+ENOUGH_POINTS = 6       # in both panels of errors against time; beyond it the story counts, not the number
+
+
+def load(paths):
+    """Later runs win, but what was emulated never wins over what ran. A last line that a crash cut off is left out,
+    with a warning. A file of claims alone (rungs judge) judges anew all scenarios that it has."""
+    lines, judged, warnings = [], {}, []
+    for path in paths:
+        read = list(r.read_lines(pathlib.Path(path), warnings))
+        if read and all(line["kind"] == "claim" for line in read):
+            judged.update({line.get("scenario"): [c for c in read if c.get("scenario") == line.get("scenario")] for line in read})
+        else:
+            lines += read
+    dates = {line.get("run"): line.get("date") or "" for line in lines if line["kind"] == "environment"}
+    lines.sort(key=lambda line: dates.get(line.get("run"), ""))  # stable: within a run, the order of the file
+    of = {kind: [line for line in lines if line["kind"] == kind] for kind in ("environment", "ceilings", "row", "claim")}
+    environments, ceilings = {line.get("run"): line for line in of["environment"]}, {}
+    for line in of["ceilings"]:
+        by_name = {c["name"]: c for c in line.get("ceilings") or [] if c.get("name") and c.get("value")}
+        ceilings.setdefault(line.get("run"), {})[line.get("device") or "unknown device"] = by_name
+    if not of["row"]:
+        names = ", ".join(map(str, paths)) or "no file at all"
+        raise r.NoRows(f"{names}: no rows; run 'rungs reproduce' first")
+    machines = {run: r.machine_name(environment) for run, environment in environments.items()}
+    return r.Results(environments, ceilings, latest_rows(of["row"], environments, machines), claims_of(of["claim"], judged, machines, dates, warnings), warnings,
+                     traces_beside(paths))
+
+
+def latest_rows(lines, environments, machines):
+    latest = {}
+    for row in map(r.settle, lines):
+        key = machines.get(row.get("run"), r.UNKNOWN_MACHINE), row.get("case"), row.get("spec"), r.is_emulated(row), r.is_declared(row)
+        earlier = latest.get(key)
+        if not only_verifies(row, earlier) and not times_less(row, earlier, environments):
+            latest[key] = row
+    real = {key[:3] for key, row in latest.items() if not r.is_emulated(row) and row["verdict"] != "skip"}
+    return [row for key, row in latest.items() if not r.is_emulated(row) or key[:3] not in real]
+
+
+def only_verifies(row, earlier):
+    """A run that took no times has nothing to say about a row that was right and timed before, unless it finds it wrong."""
+    return bool(earlier and earlier.get("timing") and row["verdict"] == "pass" and not row.get("timing"))
+
+
+def times_less(row, earlier, environments):
+    """Two scenarios of one build may time a case in more modes and in fewer: the row with more of them stays."""
+    if not earlier or row["verdict"] != "pass" or earlier["verdict"] != "pass":
+        return False
+    builds = [(e.get("commit"), e.get("build")) for e in (environments.get(line.get("run")) or {} for line in (row, earlier))]
+    modes = [{mode for mode, timed in (line.get("timing") or {}).items() if timed} for line in (row, earlier)]
+    return builds[0] == builds[1] and modes[0] < modes[1]
+
+
+def claims_of(lines, judged, machines, dates, warnings):
+    """The latest judgement of each claim, but for scenarios in `judged`, whose claims are those there. A scenario's stay together, in its order,
+    though their rows be of several runs."""
+    lines = [claim for claim in lines if claim.get("scenario") not in judged]
+    old = sum("at_least" in claim for claim in lines)  # written before claims had rules
+    if old:
+        warnings.append(f"claims judged by rules of before, left out: {old}; 'rungs judge' judges them anew")
+    latest = {(machines.get(claim.get("run"), r.UNKNOWN_MACHINE), claim.get("id")): claim for claim in lines if "at_least" not in claim}
+    claims = list(latest.values()) + [claim for some in judged.values() for claim in some]
+    newest = {}
+    for claim in claims:
+        newest[claim.get("scenario")] = max(newest.get(claim.get("scenario"), ""), dates.get(claim.get("run"), ""))
+    return sorted(claims, key=lambda c: (newest[c.get("scenario")], str(c.get("scenario"))))
+
+
+def traces_beside(paths):
+    """NAME-timeline.json in the folders of these files; of two of one op the later name is drawn last, over the other."""
+    return sorted({trace for folder in {pathlib.Path(path).resolve().parent for path in paths} for trace in folder.glob("*-timeline.json")})
+
+
+def timed_rows(results, mode="cold"):
+    return [row for row in results.rows if r.median(row, mode)]
+
+
+def main_machine(results):
+    """The machine that has most timed rows, GPUs first: figures show one machine."""
+    count = collections.Counter()
+    for row in timed_rows(results):
+        gpu = (results.environment(row).get("gpu") or {}).get("name")
+        count[results.machine(row)] += 1 + (10**6 if gpu else 0)
+    return count.most_common(1)[0][0] if count else None
+
+
+def on_main_machine(results, rows):
+    machine = main_machine(results)
+    return [row for row in rows if results.machine(row) == machine]
+
+
+def rows_of(results, op, dtype=None, timed=True):
+    """Of an op (and dtype) on the main machine."""
+    rows = on_main_machine(results, timed_rows(results) if timed else results.rows)
+    return [row for row in rows if row["op"] == op and dtype in (None, row.get("dtype"))]
+
+
+def other_params(row, *left_out):
+    """The case without the named parameters, as something that can be compared."""
+    params = row.get("params") or {}
+    return tuple(sorted((k, str(v)) for k, v in params.items() if k not in left_out))
+
+
+def groups(rows, *left_out, input_too=True):
+    """(op, dtype, input, other parameters) -> rows that differ in the named parameters only."""
+    found = collections.defaultdict(list)
+    for row in rows:
+        found[row["op"], row.get("dtype"), row.get("input") if input_too else None, other_params(row, *left_out)].append(row)
+    return found
+
+
+def by_case(rows):
+    """case -> its rows, where any of them was timed."""
+    found = collections.defaultdict(list)
+    for row in rows:
+        found[row["case"]].append(row)
+    return {case: group for case, group in found.items() if any(r.median(row) for row in group)}
+
+
+def by_input(rows):
+    """Groups of one problem that was timed on many inputs: the accuracy tables have their errors."""
+    return [group for group in groups(rows, input_too=False).values() if len({row["input"] for row in group if r.median(row)}) >= MANY_INPUTS]
+
+
+def weight(row):
+    """How much a case tells of throughput: the decades of its bytes beyond what a launch takes to move."""
+    return max(0.1, math.log10(max(r.work_bytes(row) or 1, 1)) - 5)
+
+
+def is_mean(row):
+    return "mean" in str((row.get("params") or {}).get("agg"))
+
+
+def fastest_per_variant(rows, mode="cold"):
+    """variant -> its fastest row: one tuning per variant and case."""
+    best = {}
+    for row in rows:
+        t = r.median(row, mode)
+        if t and (row["variant"] not in best or t < r.median(best[row["variant"]], mode)):
+            best[row["variant"]] = row
+    return best
+
+
+def value_of(row, swept):
+    """Of one parameter, or of several that are swept together; None if the row lacks one."""
+    values = tuple(r.number(row, name) for name in swept)
+    return None if None in values else values
+
+
+def sweeps_by(rows, *swept):
+    """Groups that differ in these parameters and hold times at enough of their values."""
+    found = groups([row for row in rows if value_of(row, swept)], *swept).values()
+    return [group for group in found if len({value_of(row, swept) for row in group if r.median(row)}) >= LEAST_POINTS]
+
+
+def find_sweeps(rows):
+    """The parameter with most timed rows in sweeps and its groups; None and none."""
+    names = sorted({name for row in rows for name, value in (row.get("params") or {}).items() if isinstance(value, (int, float))})
+    found = {name: sweeps_by(rows, name) for name in names}
+    best = max(names, key=lambda name: sum(bool(r.median(row)) for group in found[name] for row in group), default=None)
+    return (best, found[best]) if best and found[best] else (None, [])
+
+
+def find_shapes(rows, shown):
+    """Groups that differ in shape, of the shapes with more than one row, and of those of one row that no table has yet."""
+    some = [row for row in rows if (r.number(row, "batch") or 0) > 1 or (r.number(row, "batch") == 1 and row["case"] not in shown)]
+    return [group for group in sweeps_by(some, *SHAPE) if len({r.number(row, "batch") for row in group if r.median(row)}) >= LEAST_POINTS]
+
+
+def longest_sweep(results, op, dtype, parameter, least):
+    """The group with most values of the parameter; mean before the other aggregates where that is the window; then most variants, then the larger n."""
+    def values(group):
+        return len({r.number(row, parameter) for row in group})
+
+    def rank(group):
+        return values(group), parameter == "window" and is_mean(group[0]), len({row["variant"] for row in group}), parameter == "window" and r.number(group[0], "n") or 0
+    found = groups([row for row in rows_of(results, op, dtype) if r.number(row, parameter)], parameter).values()
+    return max((group for group in found if values(group) >= least), key=rank, default=None)
+
+
+def limit_case(results, op):
+    """For shares of the limit: the case (both dtypes of it) with most variants on most data; mean and larger windows and n first."""
+    def rank(group):
+        params = group[0]["params"]
+        told = len({row["variant"] for row in group}) * max(map(weight, group)) * len({row["dtype"] for row in group}) ** 0.5
+        return round(told), is_mean(group[0]), -abs((params.get("window") or 0) - 3000), tuple(v for _, v in sorted(params.items()) if isinstance(v, (int, float)))
+    found = collections.defaultdict(list)
+    for row in rows_of(results, op):
+        if row["dtype"] in ("f64", "f32") and results.fraction(row):
+            found[row.get("input"), other_params(row)].append(row)
+    return max(found.values(), key=rank, default=None)
+
+
+def offset_case(results, op, dtype):
+    """The group with most levels of mean / sigma, then one of spreads, where an offset hurts, then the one where most fail, then the one with most variants."""
+    def rank(group):
+        return (len({row["input"] for row in group}), group[0]["params"].get("agg") in ("var", "std"), sum(row["verdict"] == "fail" for row in group),
+                len({row["variant"] for row in group}), r.number(group[0], "n") or r.number(group[0], "rows") or 0)
+    rows = [row for row in rows_of(results, op, dtype, timed=False)
+            if row.get("input") in OFFSETS and row["verdict"] in ("pass", "fail") and row.get("errors") and not r.is_emulated(row)]
+    return max((group for group in groups(rows, input_too=False).values() if len({row["input"] for row in group}) >= LEAST_POINTS), key=rank, default=None)
+
+
+def errors_and_times(rows):
+    """For errors against times, of each variant its fastest tuning that was timed, else any that failed; a looser declared bound is a point of its own."""
+    chosen = {}
+    for row in rows:
+        if r.worst_error(row) is None or r.is_emulated(row) or row["verdict"] != "fail" and not r.median(row):
+            continue
+        old = chosen.get((row["variant"], r.is_declared(row)))
+        if old is None or (r.median(row) or math.inf) < (r.median(old) or math.inf):
+            chosen[row["variant"], r.is_declared(row)] = row
+    return list(chosen.values())
+
+
+def accuracy_cases(results, op, dtype):
+    """Two cases that differ in the input only: one where most pass, and the one where most fail while something passes. Of each the rows to draw."""
+    best, best_rank = None, None
+    for group in groups(rows_of(results, op, dtype, timed=False), input_too=False).values():
+        points = {name: errors_and_times([row for row in group if row.get("input") == name]) for name in dict.fromkeys(row.get("input") for row in group)}
+        points = {name: some for name, some in points.items() if any(r.median(row) for row in some) and len(some) > 1}
+        if not points:
+            continue
+        fails = {name: sum(row["verdict"] == "fail" for row in some) for name, some in points.items()}
+        # An error that can be compared tells more than NaN where a number belongs, and a large one more than a small one.
+        wrong = {name: max((r.worst_error(row) for row in some if row["verdict"] == "fail" and math.isfinite(r.worst_error(row))), default=0) for name, some in points.items()}
+        worst = max(points, key=lambda name: (wrong[name], fails[name]))
+        calm = min(points, key=lambda name: (fails[name], -len(points[name])))
+        rank = calm != worst, min(len(points[calm]), len(points[worst]), ENOUGH_POINTS), wrong[worst], fails[worst], len(points[calm]), weight(group[0])
+        if best is None or rank > best_rank:
+            best, best_rank = [points[name] for name in dict.fromkeys((calm, worst))], rank
+    return best
+
+
+def fastest_by_window(results, op, dtype):
+    """aggregate -> {window: the fastest row of ours within the op's own bound}; of all sizes the one with most windows, then the largest n."""
+    found = collections.defaultdict(dict)
+    for row in rows_of(results, op, dtype):
+        window = r.number(row, "window")
+        if not window or not r.work_bytes(row) or row["backend"] == "peer" or r.is_declared(row):
+            continue
+        points = found[row.get("input"), other_params(row, "window", "agg")].setdefault(str(row["params"].get("agg", op)), {})
+        if window not in points or r.median(row) < r.median(points[window]):
+            points[window] = row
+    found = [lines for lines in found.values() if max(map(len, lines.values())) >= LEAST_POINTS]
+    return max(found, key=lambda lines: (sum(map(len, lines.values())), max(r.number(row, "n") or 0 for p in lines.values() for row in p.values())), default={})
+
+
+def claims_by_op(results, wanted):
+    """op -> those of its claims that are wanted and have a number of ours, on the main machine."""
+    machine, found = main_machine(results), {}
+    for claim in results.claims:
+        if wanted(claim) and claim.get("ours") and results.machine(claim) == machine:
+            found.setdefault(r.op_of(claim), []).append(claim)
+    return found

@@ -1,0 +1,21 @@
+/* mode.h - the modes in which a call is timed, by the names that scenarios and rows have. docs/METHOD.md says how each is taken. */
+#ifndef RUNGS_BASE_MODE_H
+#define RUNGS_BASE_MODE_H
+
+#include <stdbool.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+typedef enum Mode { MODE_COLD, MODE_HOT, MODE_GRAPH, MODE_ENQUEUE, MODE_COMPLETE, MODE_FIRST, MODE_COUNT } Mode;
+
+const char *mode_name(Mode mode);
+bool mode_parse(const char *word, Mode *out);
+/* "cold, hot, ...": all of them, for messages. */
+const char *mode_names(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

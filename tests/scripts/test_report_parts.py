@@ -1,0 +1,347 @@
+"""Parts of the report on rows made for them: counts of calls, sweeps over shapes, which row and baseline stand, columns of strings beside what their source
+printed, published errors, how scenarios begin. Numbers are computed here a second time."""
+import copy
+import json
+import re
+import shutil
+import sys
+
+from checkout import SOURCE
+from every_test import run_every
+from report_page import GOLDEN, TIMED, WORK, drawn, links, made_by, report, tables, written
+
+from analysis import published, select
+from analysis import rows as r
+from analysis.format import describe_text
+from analysis.report import counts, ladder, scenario_intro, summary
+from plots import figures_curves, figures_errors, figures_sizes, timeline
+
+CIRCUMSTANCES = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
+
+
+def by_column(text):
+    """The first table as [{column: cell}]."""
+    header, lines = tables(text)[0]
+    return [dict(zip(header, line)) for line in lines]
+
+
+# Counts of calls: one compact table an op.
+BYTES, COLD = 1000.0, 2e-3
+
+
+def counted(**other):
+    return {"launches": 1, "kernel_seconds": 1e-3, "bytes_read": 600.0, "bytes_written": 900.0, "registers": 40, "occupancy": 0.4375, "allocations": 0, "peak_bytes": 3 << 20, **other}
+
+
+def counted_row(variant, agg="mean", n=1000, cold=COLD, tunables="", scenario="sweeps/x", dtype="f64", **counts_of_it):
+    return {"kind": "row", "case": f"rolling agg={agg} n={n} dtype={dtype}", "op": "rolling", "params": {"agg": agg, "n": n, "function": "none"}, "dtype": dtype, "input": "uniform",
+            "seed": 1, "variant": f"rolling/{variant}", "spec": f"rolling/{variant}{tunables}", "scenario": scenario, "backend": "cuda", "verdict": "pass",
+            "work": {"bytes": BYTES}, "timing": {"cold": {"median": cold}} if cold else None, "counts": counted(**counts_of_it)}
+
+
+def counts_text(rows):
+    return counts.counts_of_op("rolling", rows, lambda some: some["case"])
+
+
+def counts_table(rows):
+    """(the table's title, its lines as {column: cell})."""
+    text = counts_text(rows)
+    return next(line for line in text.splitlines() if line.startswith("**")).strip("*"), by_column(text)
+
+
+def test_counts():
+    _, lines = counts_table([counted_row("a", kernel_seconds=1.5e-3, launches=1234, allocations=3), counted_row("b", cold=1e-3, kernel_seconds=1.2e-3)])
+    assert lines[0] == {"variant": "b", "launches": "1", "bytes over minimum": "1.50", "kernels / cold": "120%", "registers": "40", "occupancy": "43.8%", "allocations": "-",
+                        "peak": "3.00 MiB"}, lines[0]
+    assert lines[1] == {"variant": "a", "launches": "1,234", "bytes over minimum": "1.50", "kernels / cold": "75%", "registers": "40", "occupancy": "43.8%", "allocations": "3",
+                        "peak": "3.00 MiB"}, lines[1]
+
+
+def test_what_was_not_counted():
+    uncounted = counted_row("c")
+    uncounted["counts"] = None
+    assert counts_text([uncounted]) == ""
+    _, lines = counts_table([counted_row("a", bytes_read=None, kernel_seconds=None, registers=None), counted_row("b", cold=None), counted_row("d", cold=1e-9), uncounted])
+    assert [line["variant"] for line in lines] == ["d", "a", "b"]
+    lines = lines[1:]
+    assert lines[0]["bytes over minimum"] == lines[0]["kernels / cold"] == lines[0]["registers"] == "-" and lines[0]["launches"] == "1"
+    assert lines[1]["kernels / cold"] == "-" and lines[1]["bytes over minimum"] == "1.50" and "allocations" not in lines[1] and "case" not in lines[1]
+    bare = counted_row("a")
+    bare["counts"] = {"seconds": 0.5}
+    for key in ("params", "dtype", "input", "scenario", "work", "timing"):
+        bare[key] = None
+    assert "| a |" in counts_text([bare])
+    assert counts.over_minimum({"counts": {"launches": 3, "bytes_read": 5.0}, "work": {"bytes": 10.0}}) is None, "half of the bytes are no bytes"
+
+
+def test_counts_of_the_case_with_most_variants():
+    many = [counted_row(v, agg="max") for v in "abc"]
+    few = [counted_row(v, n=10**6, scenario="gate/x") for v in "ab"]
+    assert counts_table(few + many)[0] == many[0]["case"]
+    tuned = [counted_row("a", agg="min", tunables=f" threads={t}") for t in (32, 64, 128, 256)]
+    assert counts_table(tuned + many)[0] == many[0]["case"], "four tunings are one variant"
+    gate = [counted_row(v, scenario="gate/x") for v in "abc"]
+    for rows in (gate + many, many + gate):
+        assert counts_table(rows)[0] == gate[0]["case"], "of as many the gate's"
+    large = [{**counted_row(v, n=10**9), "work": {"bytes": 1e10}} for v in "abc"]
+    assert counts_table(large + many)[0] == large[0]["case"] and counts_table(large + gate)[0] == gate[0]["case"]
+
+
+def test_counts_of_other_cases():
+    main = [counted_row(v, cold=c) for v, c in (("a", 3e-3), ("b", 2e-3), ("c", 1e-3))]
+    title, lines = counts_table([counted_row("d", agg="max", n=2 * 10**6, dtype="f32", cold=1e-9), counted_row("a", agg="max", cold=1e-9), *main])
+    assert title == main[0]["case"] and [line["variant"] for line in lines] == ["c", "b", "a", "d"], lines
+    assert [line["case"] for line in lines] == ["-", "-", "-", "agg max, n 2e6, f32"], lines
+
+
+def test_not_too_many_lines():
+    tuned = [counted_row("a", tunables=f" threads={k:02}", cold=1e-6 * (k + 1)) for k in range(20)]
+    slow = [counted_row(v, cold=1.0) for v in "bcd"]
+    _, lines = counts_table(tuned + slow + [counted_row("e", agg="max")])
+    names = [line["variant"] for line in lines]
+    assert len(names) == counts.MOST_LINES == 12
+    assert names == [f"a threads={k:02}" for k in range(8)] + ["b", "c", "d"] + ["e"], names
+
+
+def test_counts_in_the_report():
+    plain, _ = report(written(GOLDEN), "--no-figures")
+    assert counts.HEADING not in plain and "bytes over minimum" not in plain
+    lines = copy.deepcopy(GOLDEN)
+    rows = [line for line in lines if line["kind"] == "row" and line["backend"] == "cuda" and line.get("timing")]
+    for some in rows:
+        size, cold = some["work"]["bytes"], some["timing"]["cold"]["median"]
+        some["counts"] = counted(bytes_read=size, bytes_written=0.25 * size, kernel_seconds=0.5 * cold, peak_bytes=5 << 30)
+    text, _ = report(written(lines), "--no-figures")
+    assert text.count(counts.HEADING) == 1 and text.count("- *bytes over minimum*: ") == 1
+    table = text[text.index(counts.HEADING):]
+    assert "[counted](docs/METHOD.md#counts)" in table and "\n## Counts\n" in (SOURCE / "docs/METHOD.md").read_text(), "the link leads somewhere"
+    case = next(some["case"] for some in rows if "n=1000000000" in some["case"])
+    for some in rows:
+        if some["case"] == case:
+            assert f"| {some['spec'].split('/')[1]} | - | 1 | 1.25 | 50% | 40 | 43.8% | 5.00 GiB |" in table, some["spec"]
+    assert "| cuda_block_prefix_suffix threads=256 | n 1e8, f32, input normal | 1 | 1.25 | 50% | 40 | 43.8% | 5.00 GiB |" in table
+
+
+# Time against rows x elements of a row.
+SINGLE = [(1, 10**k) for k in range(3, 8)]
+MANY = [(64, 1000), (4096, 1024), (65536, 128), (100000, 64)]
+
+
+def shaped(variant, shape, seconds, seed=1, tunables=""):
+    line = copy.deepcopy(TIMED)
+    batch, n = shape
+    line |= {"op": "discounted_cumsum", "variant": f"discounted_cumsum/{variant}", "spec": f"discounted_cumsum/{variant}{tunables}", "baseline": None, "seed": seed,
+             "params": {"batch": batch, "n": n, "gamma": 0.99}, "case": f"discounted_cumsum batch={batch} n={n} gamma=0.99 dtype=f32 input=normal seed={seed}", "dtype": "f32", "input": "normal"}
+    if seconds is None:
+        line |= {"timing": None, "why_not_timed": "verify only"}
+    else:
+        cold = {**TIMED["timing"]["cold"], **dict.fromkeys(("median", "min", "max", "q1", "q3", "low", "high"), seconds), "samples": [seconds]}
+        line["timing"] = {"cold": cold}
+    return line
+
+
+def times(variant, shapes, of, **how):
+    return [shaped(variant, shape, of * shape[0] * shape[1], **how) for shape in shapes]
+
+
+SHAPED = times("cuda_a", SINGLE + MANY, 1e-12) + times("cuda_b", SINGLE + MANY, 3e-12)
+
+
+def loaded(rows):
+    return select.load([written(CIRCUMSTANCES + rows)])
+
+
+def sweeps_of(rows):
+    """Heading of a sweep -> [column names, {variant: cells}]."""
+    text, _ = report(written(CIRCUMSTANCES + rows), out="sweeps.md")
+    parts = re.split(r"^#### Time against (.+)\n", text, flags=re.M)[1:]
+    found = {name: tables(part)[0] for name, part in zip(parts[::2], parts[1::2])}
+    return {name: (head[1:], {line[0]: line[1:] for line in lines}) for name, (head, lines) in found.items()}
+
+
+def test_two_tables():
+    found = sweeps_of(SHAPED)
+    columns, lines = found["n"]
+    assert columns == ["n = 1000", "n = 10000", "n = 100000", "n = 1e6", "n = 1e7"], columns
+    columns, lines = found["batch x n"]
+    assert columns == ["64 x 1000", "4096 x 1024", "65536 x 128", "100000 x 64"], columns
+    assert list(lines) == ["cuda_a", "cuda_b"], "the fastest first"
+    assert lines["cuda_b"][1].startswith("12.6 us"), lines
+
+
+def test_what_was_only_verified_takes_no_place():
+    found = sweeps_of(SHAPED + [shaped("cuda_a", SINGLE[1], None, seed=2), shaped("cuda_b", (1, 2049), None), shaped("cuda_a", (300, 7), None)])
+    columns, lines = found["n"]
+    assert "n = 2049" not in columns, columns
+    assert lines["cuda_a"][1].startswith("10.0 ns"), "the time of seed 1 stays"
+    assert "300 x 7" not in found["batch x n"][0]
+
+
+def test_few_shapes_make_no_table():
+    assert "batch x n" not in sweeps_of(times("cuda_a", SINGLE + MANY[:2], 1e-12))
+
+
+def test_a_line_has_one_tuning():
+    results = loaded(SHAPED + times("cuda_a", SINGLE[-1:], 1e-13, tunables=" threads=512"))
+    lines = figures_sizes.lines_of(select.longest_sweep(results, "discounted_cumsum", "f32", "n", figures_sizes.LEAST_POINTS), lambda line: line["params"]["n"])
+    assert lines["cuda_a"][-1] == (1e7, 1e-12 * 1e7), "not the other tuning's, which has one point"
+    assert lines["cuda_b"][-1] == (1e7, 3e-12 * 1e7) and len(lines["cuda_b"]) == len(SINGLE), lines
+
+
+# Which rows stand.
+def test_of_one_build_the_row_with_more_modes_stays():
+    more = shaped("cuda_a", SINGLE[0], 1e-9)
+    more["timing"]["hot"] = more["timing"]["cold"]
+    fewer, wrong, other = shaped("cuda_a", SINGLE[0], 2e-9), {**shaped("cuda_a", SINGLE[0], 2e-9), "verdict": "fail"}, {**shaped("cuda_a", SINGLE[0], 3e-9), "run": "later"}
+    def latest(*rows):
+        return loaded(list(rows)).rows[0]
+    assert set(latest(more, fewer)["timing"]) == {"cold", "hot"}, "fewer modes replace nothing"
+    assert latest(fewer, more)["timing"]["cold"]["median"] == 1e-9, "more modes do"
+    assert latest(more, {**more, "seed": 7})["seed"] == 7, "as many do"
+    assert latest(more, wrong)["verdict"] == "fail", "what is found wrong is said"
+    assert set(latest(more, other)["timing"]) == {"cold"}, "another build is another measurement"
+
+
+def test_one_baseline_to_a_table():
+    slow, other = shaped("cuda_a", SINGLE[0], 8e-9), shaped("cuda_a", SINGLE[0], 1e-9, tunables=" threads=1")
+    default = [shaped("cuda_a", shape, 1e-9) for shape in SINGLE[1:]]  # what most rows have
+    fast, cpu = {**shaped("cuda_b", SINGLE[0], 2e-9), "baseline": "discounted_cumsum/cuda_a"}, {**shaped("cpu_c", SINGLE[0], 4e-9), "baseline": "discounted_cumsum/cpu_c"}
+    slow["baseline"] = other["baseline"] = "discounted_cumsum/cuda_a"
+    results = loaded([slow, other, fast, cpu, *default])
+    assert results.baseline_spec(fast) == "discounted_cumsum/cuda_a", "not another tuning of it"
+    lines = by_column(ladder.case_table(results, [line for line in results.rows if line["case"] == slow["case"]]))
+    found = {line["variant"]: line["over cuda_a"].split(" ")[0] for line in lines}
+    assert found == {"cuda_a": "1", "cuda_a threads=1": "8.00x", "cuda_b": "4.00x", "cpu_c": "2.00x"}, found
+
+
+def test_modes_are_those_of_the_rows():
+    """In the program's order, though no row has them all."""
+    rows = [{"timing": dict.fromkeys(modes)} for modes in (("cold", "first"), ("cold", "graph"), ("cold", "hot", "graph", "first"), ("cold", "complete", "first"))]
+    assert r.modes_of([{"timing": None}, *rows]) == ["cold", "hot", "graph", "complete", "first"], r.modes_of(rows)
+
+
+def test_failing_rows_that_are_timed_under_a_bound_of_their_own_are_told_apart():
+    strict, alone = copy.deepcopy(TIMED), copy.deepcopy(TIMED)
+    strict |= {"verdict": "fail", "timing": None, "bound": {**TIMED["bound"], "declared": not TIMED["bound"]["declared"]}}
+    alone |= {"verdict": "fail", "timing": None, "case": TIMED["case"].replace("seed=", "seed=9"), "variant": "rolling/cuda_other", "spec": "rolling/cuda_other"}
+    text = summary.failures_line(loaded([TIMED, strict, alone]))
+    without, looser = text.split("Outside the op's own bound")
+    assert "cuda_other" in without and r.name_of(TIMED) not in without, text
+    assert r.name_of(TIMED) in looser and "1 case" in looser, text
+
+
+# Columns of strings: curves beside the source's points, counts beside the printed ones, a timeline beside the rows.
+COLUMNS = made_by("make_columns.py", name="columns.jsonl")
+COLUMN_LINES = [json.loads(line) for line in COLUMNS.read_text().splitlines()]
+
+
+def cold_of(spec, rows):
+    return next(line for line in COLUMN_LINES if line.get("spec") == "redact/" + spec and line["params"]["rows"] == rows)["timing"]["cold"]["median"]
+
+
+def test_what_was_printed():
+    points = published.points("redact")
+    assert points.said["hardware"] == "NVIDIA RTX A6000" and len(points.lines) == 50, len(points.lines)
+    gains = figures_curves.printed_lines(points, "speedup")
+    assert gains["cuda_two_pass", "pool"][0] == (600000, 27.4) and gains["cuda_two_pass", "pool"][-1] == (10000000, 15.0)
+    rates = figures_curves.printed_lines(points, "gb_per_s")
+    assert len(rates) == 6 and all(len(line) == 7 for line in rates.values()), "each variant with each memory at each size"
+    assert published.points("moments") is None and published.points("no such op") is None
+    assert published.series("redact", "rows", {"params": {"rows": 1}, "dtype": "i32"}) is None, "points are no table of times"
+
+
+def test_curves():
+    rows = figures_curves.measured_rows(select.load([COLUMNS]), "redact", {"cuda_api_pipeline", "cuda_two_pass"})
+    gains = figures_curves.measured_lines(rows, figures_curves.speedup_of(rows, ("cuda_api_pipeline", "cuda")))
+    base, fast = cold_of("cuda_api_pipeline memory=cuda", 2000000), cold_of("cuda_two_pass memory=pool", 2000000)
+    assert abs(dict(gains["cuda_two_pass", "pool"])[2000000] - base / fast) < 1e-9
+    assert all(value == 1 for _, value in gains["cuda_api_pipeline", "cuda"])
+    rates = figures_curves.measured_lines(rows, figures_curves.rate_of)
+    assert abs(dict(rates["cuda_two_pass", "pool"])[2000000] - 37.7 * 2e6 / fast / 1e9) < 1e-9
+    other = json.loads(json.dumps(rows[0]))
+    other["params"]["nulls"] = "some"
+    assert not figures_curves.is_plain(other) and figures_curves.is_plain(rows[0]), "rows with nulls are no point of the curve"
+
+
+def test_columns_in_the_report():
+    trace, folder = WORK / "an-op-timeline.json", WORK / "figures_columns"
+    shutil.copy(SOURCE / "tests/golden/timeline.json", trace)
+    with drawn() as pictures:
+        text, _ = report(COLUMNS, "--figures", folder)
+    wanted = {"curves_redact_speedup", "curves_redact_throughput", "timeline_redact"}
+    assert wanted <= {link.stem for link in links(text)} and wanted <= set(pictures), pictures.keys()
+    line = by_column(text[text.index(counts.HEADING):])
+    line = next(cells for cells in line if cells["variant"] == "cuda_two_pass memory=cuda")
+    time = cold_of("cuda_two_pass memory=cuda", 5000000)
+    assert line["cold"] == f"{1e6 * time:.0f} us (760 us)" and line["GB/s"] == f"{37.7 * 5 / time / 1e3:.0f} (248)", line
+    assert (line["launches"], line["bytes over minimum"], line["kernels / cold"]) == ("3 (4)", "1.60 (1.75)", f"{1e-4 / time:.0%}"), line
+    assert (line["registers"], line["occupancy"], line["allocations"]) == ("32", "100%", "3"), line
+    assert "In brackets: Wendt and Kimball" in text
+    assert (folder / "timeline_redact.svg").read_text().startswith("<?xml")
+    trace.write_text("{")
+    text, notes = report(COLUMNS, "--figures", folder)
+    assert "no timeline" in notes and "timeline_redact" not in text
+    trace.unlink()
+    text, notes = report(COLUMNS, "--no-figures")
+    assert "timeline" not in text.split("## Ladder")[1].split("### redact")[0] and "timeline" not in notes
+    text, _ = report(written([{**line, "counts": None} if line["kind"] == "row" else line for line in COLUMN_LINES]), "--no-figures")
+    assert "#### Launches" not in text
+
+
+def test_titles():
+    case = "redact rows=600000 nulls=none slice=none names_bytes=0 visibilities_bytes=0 redacted_bytes=0 dtype=i32 input=names seed=1"
+    assert describe_text(case) == "redact, rows = 600000, i32, input names"
+    assert describe_text(case.replace("nulls=none", "nulls=some").replace("seed=1", "seed=7")) == "redact nulls some, rows = 600000, i32, input names, seed 7"
+    assert timeline.title_of({"title": f"redact/cuda_two_pass memory=pool: {case}"}) == "cuda_two_pass memory=pool: redact, rows = 600000, i32, input names"
+    assert timeline.title_of({"title": "by hand"}) == "by hand"
+
+
+# Published errors: claims about one number and variant stand together, named by what their cases differ in.
+def error_claim(id_, window, value, ours, verdict):
+    pattern = next(line for line in GOLDEN if line["kind"] == "claim")
+    return {**pattern, "id": id_, "quantity": "error", "value": value, "low": value / 2, "high": value * 2, "ours": ours, "ours_interval": None, "verdict": verdict,
+            "case": f"rolling agg=mean n=1000 window={window} dtype=f64 input=ramp seed=1", "output": "y", "baseline": None, "mode": None}
+
+
+CLAIMS = [error_claim("a", 3, 1e-6, 1.1e-6, "reproduced"), error_claim("b", 3, 5e-6, 1e-8, "not reproduced"), error_claim("c", 4, 1e-6, 1e-3, "not reproduced")]
+
+
+def test_published_errors():
+    assert figures_errors.labels_of(CLAIMS) == [f"cuda_thread_tile\nwindow={w}" for w in (3, 3, 4)], figures_errors.labels_of(CLAIMS)
+    places = figures_errors.slots_of(CLAIMS)
+    assert sorted(places, key=places.get, reverse=True) == [0, 2, 1], places
+    assert places[0] - places[2] < places[2] - places[1], "a gap between two numbers"
+    with drawn():
+        pictures = figures_errors.draw(select.load([written(GOLDEN + CLAIMS)]), WORK)
+    assert [path.name for path, _ in pictures] == ["errors_rolling.svg"], pictures
+    text = pictures[0][0].read_text()
+    assert text.count("#009e73") >= 2 and text.count("#d55e00") >= 2, "points in the colours of their verdicts"
+    assert not figures_errors.draw(select.load([written(GOLDEN)]), WORK), "no errors were published"
+
+
+# How a scenario begins.
+def test_the_first_paragraph():
+    text = "title: t\nabout: >\n  One sum: 1\n  and 2. Two. What\n  to know:\n\n\n  More.\nsuites:\n  - op: x\n"
+    assert scenario_intro.first_paragraph(text) == "One sum: 1 and 2. Two."
+    assert scenario_intro.first_paragraph("title: t\nabout: >\n  Only this\nsuites:\n") == "Only this"
+    assert scenario_intro.first_paragraph("title: t\nsuites:\n  - op: x\n") == ""
+
+
+def test_which_scenarios_are_introduced():
+    for path in (SOURCE / "scenarios/published").glob("*.yaml"):
+        assert len(scenario_intro.intro_of(f"published/{path.stem}")) > 50, path
+    (WORK / "own").mkdir()
+    (WORK / "own/mine.yaml").write_text((SOURCE / "scenarios/published/rolling.yaml").read_text())
+    for name in (None, "", "published/nothing", str(WORK / "own/mine"), "published"):
+        assert scenario_intro.intro_of(name) == "", name
+
+
+def test_the_report_prints_it_above_the_tables():
+    text, _ = report(written(GOLDEN))
+    intro = scenario_intro.intro_of("published/rolling")
+    begin = text.index("### rolling\n\n" + intro + "\n\n")
+    assert begin < text.index("figures/claims_rolling.svg") < text.index("#### Speed-ups", begin)
+    assert text.count(intro) == 1
+
+
+sys.exit(1 if run_every(globals()) else 0)
