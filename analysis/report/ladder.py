@@ -35,7 +35,7 @@ def speedup_text(results, row, spec):
         return "-"
     if spec == row["spec"]:
         return "1 (baseline)"
-    base, mine = results.times[results.machine(row), row["case"], spec, "cold"], r.timing(row, "cold")
+    base, mine = results.time_of(row, spec), r.timing(row, "cold")
     if None in (base.get("low"), base.get("high"), mine.get("low"), mine.get("high")):
         return f"{significant(value)}x"
     return f"{significant(value)}x ({significant(base['low'] / mine['high'])} to {significant(base['high'] / mine['low'])})"
