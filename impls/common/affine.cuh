@@ -6,7 +6,7 @@
  *     m.of(y);                                a y + b
  *     Affine<double> start = {cut, x};        cut = affine_cut<double>(): nothing that comes before is seen, not even NaN or inf
  *
- * merge() and shuffle() are what block_scan.cuh asks for: warp_scan and block_scan_exclusive work on Affine as they stand.
+ * merge() and shuffle() are what block_scan.cuh asks for: warp_scan and block_scan_exclusive take Affine directly.
  *
  * What a recurrence does to NaN and inf, and 0 * inf = NaN is part of it, the composition does too:
  *   - Products of factors never underflow to 0 nor overflow to inf (affine_product stops at the smallest and the largest number),

@@ -16,7 +16,7 @@ template <bool UP, typename T> __device__ T shuffle_value(T value, unsigned dist
     return UP ? __shfl_up_sync((unsigned)ALL_LANES, value, distance) : __shfl_down_sync((unsigned)ALL_LANES, value, distance);
 }
 
-/* Lane 0 gets the aggregate of all lanes; the others get something. */
+/* Lane 0 gets the aggregate of all lanes; the results of the others are not specified. */
 template <typename A> __device__ A warp_reduce(A a) {
     for (unsigned distance = WARP / 2; distance > 0; distance /= 2) a.merge(shuffle<false>(a, distance));
     return a;
@@ -57,7 +57,7 @@ template <bool FORWARD, typename A> __device__ A block_scan_exclusive(A own, A *
     return exclusive;
 }
 
-/* Thread 0 gets the aggregate of all threads; the others get something. */
+/* Thread 0 gets the aggregate of all threads; the results of the others are not specified. */
 template <typename A> __device__ A block_reduce(A a, A *totals) {
     const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
     a = warp_reduce(a);

@@ -25,7 +25,7 @@ static inline size_t chain_block_size(size_t elements, int threads) {
     return block < CHAIN_BLOCK_LEAST ? CHAIN_BLOCK_LEAST : block;
 }
 
-/* One per block, in front of whatever is carried; zero before the threads start. */
+/* One per block, placed before the carried value; zero before the threads start. */
 typedef struct ChainSlot {
     atomic_int ready;
 } ChainSlot;
@@ -34,7 +34,7 @@ static inline void chain_publish(ChainSlot *slot) {
     atomic_store_explicit(&slot->ready, 1, memory_order_release);
 }
 
-/* Threads may outnumber cores: whoever waits long gives way. */
+/* Threads may outnumber cores, so a long wait yields its core. */
 static inline void chain_wait(ChainSlot *slot) {
     enum { PATIENCE = 2000 };
     for (int tries = 0; atomic_load_explicit(&slot->ready, memory_order_acquire) == 0; tries++) {

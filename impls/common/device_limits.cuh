@@ -1,18 +1,18 @@
 /* device_limits.cuh - what the present device has, for launch configurations and for supports(), which may be asked without one.
  *
- * Asking makes no context. Without a device the answers are the emulator's where they decide whether a case can run (it emulates
- * compute capability 9.0) and those of one SM otherwise. */
+ * The queries create no context. Without a device they return the emulator's values where these decide whether a case can run (it
+ * emulates compute capability 9.0), and those of one SM otherwise. */
 #ifndef RUNGS_DEVICE_LIMITS_CUH
 #define RUNGS_DEVICE_LIMITS_CUH
 
 #include "kernel.h"
 
-/* An attribute of the current device; `otherwise` if there is none or it does not say. */
+/* An attribute of the current device; `otherwise` without a device, or if the query fails. */
 static inline size_t device_attribute(cudaDeviceAttr attribute, int otherwise) {
     int device = 0, value = 0;
     if (cudaGetDevice(&device) == cudaSuccess && cudaDeviceGetAttribute(&value, attribute, device) == cudaSuccess && value > 0)
         return (size_t)value;
-    (void)cudaGetLastError(); /* no device is no fault of later work */
+    (void)cudaGetLastError(); /* or a later call would report it */
     return (size_t)otherwise;
 }
 

@@ -1,4 +1,4 @@
-/* grid.cuh - how many blocks there are to be, and may be. */
+/* grid.cuh - the number of blocks of a grid, and its limit. */
 #ifndef RUNGS_GRID_CUH
 #define RUNGS_GRID_CUH
 

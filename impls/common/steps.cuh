@@ -4,8 +4,8 @@
  *     StepRange step("sizes");
  *
  * Ranges are NVTX's, in the domain "rungs", opened and closed when the host enqueues. Without a profiler in the process the two
- * calls cost nanoseconds; where NVTX's header is missing they are nothing. Nor are they anything in the emulator's race detector,
- * which does not know how NVTX's own code synchronises host threads. */
+ * calls cost nanoseconds. They compile to nothing where NVTX's header is missing, and under the emulator's race detector, which
+ * does not know how NVTX's own code synchronises host threads. */
 #ifndef RUNGS_STEPS_CUH
 #define RUNGS_STEPS_CUH
 
@@ -39,7 +39,7 @@ struct StepRange {
 #else
 struct StepRange {
     explicit StepRange(const char *) {}
-    ~StepRange() {} /* not trivial: an unused variable of this type is no mistake */
+    ~StepRange() {} /* not trivial, or the compiler would warn of unused variables of this type */
     StepRange(const StepRange &) = delete;
     StepRange &operator=(const StepRange &) = delete;
 };

@@ -7,7 +7,8 @@
  * Rounding: trees of depth log2(n), and the error of pow(); z has those of y, too. Products and their sums in the dtype.
  * Limits: one gamma, or one for each row; no masks, no sums of k terms; 65535 rows; 2^31 - 1 elements; lengths and signs as
  *   discounted_cumsum's cuda_log_stage. The reduction is PyTorch's in the source; here a block adds up 8192 products, and a block
- * adds up those sums. z sums y over and over: an inf in dy meets other terms than in dx y, so dgamma of data with inf may differ.
+ *   adds up those sums. Memory for y, z and the products is scratch, where the source takes it from PyTorch's caching allocator. z
+ *   sums y again: an inf in dy meets other terms than in dx y, so dgamma of data with inf may differ.
  * Origin: torch-discounted-cumsum 1.1.0, discounted_cumsum.py (backward) and discounted_cumsum_cuda_kernel.cu. */
 #include "common/discounted_cumsum/stage.cuh"
 #include "discounted_cumsum_grad/_shared.cuh"

@@ -1,14 +1,17 @@
 /* _shared.cuh - the operator of the CUDA scans of ewm: the state of a run of consecutive elements, such that the states of two
  * adjoining runs merge into the state of both.
  *
- * There are three states, from the cheapest case to the most general. Each has: the state of no element (value-initialised);
- * push(rule, x, first), which appends element x, where `first` says that a new series begins with it; merge(right), which appends
- * the run to the right; output(rule, i), the result after all elements up to i. EwmPlain           16 bytes      nan=propagate, one
- * series, mean: the affine map y -> q y + x; the weights have a closed form EwmDecayed<Bag>    40, 56 bytes  weights decay with
- * time: every mode but the next EwmRestarted<Bag>  64, 80 bytes  nan=decay with adjust=false: pandas sets the sum of the weights
- * back to 1 at every observation, so the effect of a run depends on the gap before it All are doubles for both dtypes: the kernels
- * are bound by memory. No difference is formed but element minus mean and mean minus mean, so an offset of the data does not cancel
- * digits. An inf or NaN that was added stays. */
+ * There are three states, from the cheapest case to the most general:
+ *   - EwmPlain, 16 bytes: nan=propagate, one series, mean. The affine map y -> q y + x; the sum of the weights has a closed form.
+ *   - EwmDecayed<Bag>, 40 or 56 bytes: weights decay with time. Every mode but these two.
+ *   - EwmRestarted<Bag>, 64 or 80 bytes: nan=decay with adjust=false. pandas sets the sum of the weights back to 1 at every
+ *     observation, so the effect of a run depends on the gap before it.
+ *
+ * Each has the state of no element (value-initialised); push(rule, x, first), which appends element x (first: a new series begins
+ * with it); merge(right), which appends the run to the right; output(rule, i), the result after all elements up to i.
+ *
+ * All are doubles for both dtypes: the kernels are bound by memory. Only element minus mean and mean minus mean are subtracted, so
+ * an offset of the data cancels no digits. An inf or NaN that was added stays. */
 #ifndef RUNGS_IMPLS_EWM_SHARED_CUH
 #define RUNGS_IMPLS_EWM_SHARED_CUH
 

@@ -8,13 +8,13 @@
  *   and 20 KiB of static shared memory per block, 1024 slots whatever the number of threads. 4 launches, and inside the call 2
  *   allocations, 2 releases and 4 waits for the device: after each kernel.
  * Rounding: all in the precision of the data, counts too; chains of rows cols / stride, threads / cols and `blocks` additions.
- *   BlockSums of powers are corrected for the error of the mean; the mean itself is not. A constant column whose mean is rounded
- * gets a variance that is not 0. Fourth powers of |x| about 1e10 overflow a float.
+ *   Sums of powers are corrected for the error of the mean; the mean itself is not. A constant column whose mean is rounded gets a
+ *   variance that is not 0. Fourth powers of |x| about 1e10 overflow a float.
  * Limits: cols <= threads of a block (384 on an H100 or H200, 512 on the published card): the original writes no more columns
  *   than that. rows cols + stride < 2^31, the original's 32-bit indices. No weights, order 4, at least one row. min and max drop a
  *   NaN, where the op wants NaN. Two forced differences from the original: blocks and threads without an element write results of
  *   count 0, where the original returns early and reads memory that nobody wrote (fewer elements than threads; cols = 300); and
- *   degenerate=nan is obeyed, where the original always gives 0.
+ *   degenerate=nan is obeyed, where the original always gives 0. Added: float64; the original has floats alone.
  * Origin: EgyipTomi425/statistics, CUDA version; Pebay, Terriberry, Kolla and Bennett 2016. */
 #include "_shared.cuh"
 

@@ -1,10 +1,10 @@
 /* Idea: all cores. The rows are cut into parts; a first pass finds each part's bytes, their sums tell where it begins, a second
- * pass writes all parts at once. A short name is one vector: 16 bytes are loaded, compared with the space, and stored whole; what
- * is too much is overwritten by the next row of the same part. The few rows at a part's or a column's end, where 16 bytes would be
- * out of bounds, and long names go byte by byte.
+ * pass writes all parts at once. A short name is one vector: 16 bytes are loaded, compared with the space, and stored; bytes
+ * stored past the row's end are overwritten by the next row of the same part. The few rows at a part's or a column's end, where 16
+ * bytes would be out of bounds, and long names go byte by byte.
  * Traffic: offsets, validity, visibilities and names twice; output once.
  * Rounding: none; exact.
- * Limits: parts have equal numbers of rows; one row of all the bytes has one core.
+ * Limits: parts have equal numbers of rows, so a single very long row keeps one core busy.
  * Origin: ours; the vector comparison for a byte is folklore. */
 #include "_cpu.h"
 

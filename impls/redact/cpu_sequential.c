@@ -1,5 +1,6 @@
-/* Idea: one thread, row after row, twice: how long does it become, then write it. Between them exactly as much memory is allocated.
- * Traffic: offsets, validity and visibilities twice, and of public names what is up to their space; output once.
+/* Idea: one thread, two passes over the rows. The first adds up the bytes of the output, which are then allocated exactly; the
+ * second writes them.
+ * Traffic: offsets, validity, visibilities and public names up to their space twice; output once.
  * Rounding: none; exact.
  * Limits: one core.
  * Origin: the definition. */

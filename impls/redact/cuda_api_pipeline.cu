@@ -1,13 +1,13 @@
-/* Idea: a chain of a library's column functions, as one would write it without thinking of kernels: contains(visibilities,
+/* Idea: a chain of general column functions, as a user of a library writes it: contains(visibilities,
  *   "public"), copy_if_else(names, "X X"), split, slice(second, 0, 1), concatenate(initials, first, " "). Each makes a whole
  *   new column in the same five kernels: sizes and validity (a thread a row), offsets by a scan (3 kernels), bytes. The host
- *   waits for the number of bytes before it allocates them. The functions know nothing of this op.
+ *   waits for the number of bytes before it allocates them. No function is specific to this op.
  * Traffic: 27 kernels (contains 1, copy_if_else 5, split 1 + 2 x 5, slice 5, concatenate 5) and 5 numbers to the host, which
  *   waits for each. Bytes of names are written four times over: as redacted names, words, initials and result. Words also
  *   pass through memory as 16 bytes of pointer and size each. Sizes are written, read twice and replaced by the offsets.
  * Rounding: none; bytes.
  * Limits: a column between two functions can have more bytes than its offsets count, although input and output fit; the
- *   function's name is in the error. Its functions say what is done, not the definition of the op: "public" anywhere in the
+ *   function's name is in the error. The result is what these functions do, not the op's definition: "public" anywhere in the
  *   visibility, words between runs of blanks, names of one word become null. So it is held to the reference `api`.
  * Origin: Wendt and Kimball, "Mastering String Transformations in RAPIDS libcudf" (2022), the variant of libcudf's public
  *   functions; the kernels are ours. */
@@ -19,7 +19,7 @@
 static const ParamSpec TUNABLES[] = {MEMORY_TUNABLE, {}};
 enum { THREADS = 256, LONG_BYTES = 64 /* rows that are longer on average are copied by warps */, SCALAR_MAX = 63, WORDS = 2 };
 
-/* A string that is the same for all rows; travels with the launch. */
+/* A string that is the same for all rows; a kernel argument. */
 struct StringsScalar {
     unsigned char bytes[SCALAR_MAX];
     unsigned char size;
@@ -126,7 +126,7 @@ template <typename O> static Status allocate_column(const VariantArgs *args, siz
     return strings_allocate(args, rows, nullable, out);
 }
 
-/* Then a warp copies a row, else a thread. */
+/* Long rows are copied by a warp each, short ones by a thread. */
 template <typename O> static bool rows_are_long(const StringsColumn<O> &column) {
     return column.bytes / column.rows >= LONG_BYTES;
 }

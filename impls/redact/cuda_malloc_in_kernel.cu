@@ -3,8 +3,8 @@
  *   libcudf's factory for string views makes a column of them, and a last kernel frees the rows. A thread has a row, in
  *   blocks of 128, and searches and copies byte by byte.
  * Traffic: offsets, visibilities and public names once; public rows three times, views written once and read 5 times, 80 + 16
- *   bytes a row; offsets written and read; and the allocator's own bookkeeping, which is what this variant is about: threads
- *   wait for each other's malloc() and free(). 8 kernels: transform, 2 of a reduction, 2 of a scan, the bitmap, the bytes,
+ *   bytes a row; offsets written and read; and the allocator's own bookkeeping, where most of the time goes: threads wait for
+ *   each other's malloc() and free(). 8 kernels: transform, 2 of a reduction, 2 of a scan, the bitmap, the bytes,
  *   free. 11 allocations by the host. It waits 7 times.
  * Rounding: none; exact.
  * Limits: the device's heap, whose size is settled once per process before its first use (heap_mib; the source sets 1 GiB).
@@ -105,10 +105,10 @@ static __global__ void __launch_bounds__(CUDF_THREADS) copy_long_kernel(const St
     }
 }
 
-/* What the device's allocator takes for a short row, by guess from above: it documents neither its granularity nor its own needs. A
- * piece is aligned to 16 bytes. Long rows get twice their size, for what its bins leave over. */
+/* An upper estimate of what the device's allocator takes for a short row: neither its granularity nor its overhead is documented.
+ * Allocations are aligned to 16 bytes. Long rows get twice their size, for what rounding to the allocator's bins wastes. */
 static constexpr size_t MIB = (size_t)1 << 20, HEAP_ROW_BYTES = 128, HEAP_SPARE_BYTES = 16 * MIB;
-/* Small cases take turns in one process, in any order; the first one's heap is to be large enough for all. */
+/* Small cases run in one process, in any order, and the first one settles the heap's size: it must suffice for all of them. */
 static constexpr size_t HEAP_LEAST_MIB = 64;
 
 static size_t heap_mib(const VariantArgs *args) {
@@ -267,13 +267,13 @@ template <typename O> static Status run_typed(const VariantArgs *args) {
     return status;
 }
 
-/* One heap, one size in a process; `asked` is what it was last set to, of which the driver may have made a little more. */
+/* The heap has one size in a process. asked: what it was last set to; the driver may round that up. */
 struct Heap {
     size_t bytes, asked;
 };
 
-/* The heap's size can be set until a kernel has used the heap, and trying it later is an error that tools count. So it is left
- * alone where it will do: a size that the user gave must be that size, another is large enough or not. */
+/* The heap's size can be set until a kernel has used the heap; a later attempt is an error, which profilers and sanitizers report.
+ * So it is set only where needed: a size that the user gave must match, a derived one must be large enough. */
 static Status prepare(const VariantArgs *args, void **state) {
     static Heap heap;
     const bool given = params_int(args->tunables, "heap_mib") > 0;

@@ -1,5 +1,5 @@
 /* _shared.cuh - what the CUDA variants of rolling share: how they read the case, what all of them refuse, and the aggregate of a
- * run of elements as something that grows by an element (push) or by the run beside it (merge). The kernels are in the variants. */
+ * run of elements, which grows by an element (push) or by the adjacent run (merge). The kernels are in the variants. */
 #ifndef RUNGS_ROLLING_SHARED_CUH
 #define RUNGS_ROLLING_SHARED_CUH
 
@@ -85,7 +85,7 @@ template <typename T> static Status rolling_fill(const VariantArgs *args, Rollin
                   view.n, view.incomplete);
 }
 
-/* The aggregates. A value-initialised object is that of no elements. None subtracts what it has added, so an inf or NaN shows in
+/* The aggregates. A value-initialised object stands for an empty run. None subtracts what it has added, so an inf or NaN shows in
  * the result exactly if it is in the run. collect() takes a run that is in memory; finish() makes the output of a whole window. */
 template <typename T> struct Sum {
     T sum = 0;

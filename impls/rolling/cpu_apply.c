@@ -1,8 +1,8 @@
 /* Idea: the user's window function, compiled by the host compiler, called once per tile of consecutive outputs; all cores share the
  * tiles.
- * Traffic: the input is read where it lies; how often is the user's affair.
- * Rounding: the user's affair too. A function that keeps a running sum across its tile drifts for `tile` outputs: the looser bound
- * `running` is for those.
+ * Traffic: set by the user's function, which reads the input in place.
+ * Rounding: set by the user's function. One that keeps a running sum across its tile drifts for `tile` outputs, hence the bound
+ *   `running`.
  * Limits: window below 2^30 (window_size is an int). A function that crashes takes the worker with it.
  * Origin: Rolling.apply of "Adding the rolling and ewm functions to cuDF". */
 #include "_apply.h"

@@ -1,9 +1,9 @@
-/* Idea: the published tile kernel around a window function of the user's own: a block stages its inputs in shared memory, each
+/* Idea: the published tile kernel around the user's window function: a block stages its inputs in shared memory, each
  *   thread calls the function once for `tile` consecutive outputs. This file is compiled twice: as a variant, and at run time, its
  *   first part alone, behind the user's file by NVRTC for the GPU present (in the emulator the host compiler makes the function,
  *   and the kernel calls it). Compiling happens before anything is timed.
  * Traffic: each input once, and again for the window - 1 elements between blocks; the function reads shared memory.
- * Rounding: the function's affair; state across a tile drifts for `tile` outputs, and that is what the bound `running` is for.
+ * Rounding: set by the function; state kept across a tile drifts for `tile` outputs, hence the bound `running`.
  * Limits: threads * tile + window - 1 elements must fit into a block's shared memory.
  * Origin: Rolling.apply of "Adding the rolling and ewm functions to cuDF". */
 #ifndef __CUDACC_RTC__ /* NVRTC has no headers */
@@ -24,8 +24,8 @@ template <typename Real> struct ApplyView {
 
 /* The kernel's body, which _apply.c wraps in an entry of its own for NVRTC. A block stages the inputs of threads x tile consecutive
  * outputs and the window - 1 elements before them. Each thread hands its tile to the function, which writes to global memory, and
- * then overwrites the outputs of incomplete windows. Before the array's beginning NaN is staged: no function can read what is not
- * there. */
+ * then overwrites the outputs of incomplete windows. Positions outside the array are staged as NaN, so that no function reads
+ * outside it. */
 template <typename Real, typename Function>
 __device__ __forceinline__ void apply_block(ApplyView<Real> view, Real *staged, Function function) {
     const int history = view.window - 1, outputs = (int)blockDim.x * view.tile;

@@ -2,7 +2,7 @@
  * Traffic: w global reads per output (2w for var and std), nearly all served by L1 and L2; n writes.
  * Rounding: sums from the newest element to the oldest, as published, error at most w u sum|x|; var by two corrected passes.
  * Limits: none but time, O(n w).
- * Origin: "Numba CUDA + cuDF" tutorial, kernel A (moving average, naive). */
+ * Origin: "Numba CUDA + cuDF" tutorial, kernel A (moving average, naive); the other aggregates are ours. */
 #include "_shared.cuh"
 
 static const ParamSpec TUNABLES[] = {

@@ -1,8 +1,9 @@
 /* Idea: a block stages the threads + w - 1 inputs of its windows in shared memory; every thread then reads its window there.
  * Traffic: (threads + w - 1) / threads global reads per output, w shared reads (2w for var and std), n writes.
  * Rounding: as cuda_naive.
- * Limits: threads + w - 1 inputs must fit into shared memory. Unlike the published kernel it never reads outside the array. The
- *   first of its two waits is the source's and not needed.
+ * Limits: threads + w - 1 inputs must fit into shared memory. Of its two barriers the first is the source's and is not needed.
+ *   Deviations from the source: it never reads outside the array; shared memory is dynamic, for any w; float32 stays float32;
+ *   the source has the mean alone.
  * Origin: "Numba CUDA + cuDF" tutorial, kernel B (shared memory). */
 #include "_shared.cuh"
 

@@ -1,16 +1,18 @@
-/* Idea: 64 threads x 48 consecutive outputs. A thread sums the w inputs of its first window; from there each output adds what
- * entered and drops what left. The published program keeps the mean, not the sum: s += (new - old) / w, so a division lies on the
- * chain from one output to the next. var from the running means of x and x^2; min and max read every window again.
+/* Idea: 64 threads x 48 consecutive outputs. A thread sums the w inputs of its first window; each further output adds the
+ * element that enters and drops the one that leaves. The published program keeps the mean, not the sum: s += (new - old) / w, so a
+ * division lies on the chain from one output to the next. var from the running means of x and x^2; min and max read every window
+ * again.
  * Traffic: (threads tile + w - 1) / (threads tile) global reads per output, w / tile + 2 shared reads (w for min and max). The
- *   lanes of a warp lie one tile apart: with an even tile their shared reads meet in the same banks, and their writes to y are not
+ *   lanes of a warp lie one tile apart: with an even tile their shared reads conflict in the banks, and their writes to y are not
  *   coalesced (8 bytes of each 32-byte sector per store). The block waits after each of the `tile` steps that stage its own inputs,
  *   as published; one wait would do.
  * Rounding: an update keeps the error of everything that passed through the tile, and inf or NaN until its end; the quotients are
  *   rounded, so that means of integers are not exact. E[x^2] - E[x]^2 cancels where the mean is large beside the spread. Hence the
  *   bound "textbook".
- * Limits: threads tile + w - 1 inputs must fit into shared memory (227 KiB hold 64 x 48 doubles for w <= 25985). Three deviations
- *   from the source: it never reads outside the array, var of a window of one is NaN, and float32 stays float32 (the source stages
- *   float64 always).
+ * Limits: threads tile + w - 1 inputs must fit into shared memory (227 KiB hold 64 x 48 doubles for w <= 25985). Deviations from
+ *   the source. Forced by the definition: it never reads outside the array, var of a window of one is NaN, and min and max of a
+ *   window with a NaN are NaN. Not forced: float32 stays float32 (the source stages float64 always), and shared memory may exceed
+ *   48 KiB, where the source ends at w = 3073.
  * Origin: "Numba CUDA + cuDF" tutorial, kernel C (tile); generalised by its sequel, "Adding the rolling and ewm functions to
  *   cuDF". */
 #include "_shared.cuh"

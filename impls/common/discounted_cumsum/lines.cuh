@@ -1,10 +1,9 @@
-/* tile.cuh - what the block scans of discounted_cumsum and of its gradient share: how rows are dealt to blocks, how a thread reads
- * and writes its part of a tile, how a warp and a block join maps.
+/* lines.cuh - how the block scans of discounted_cumsum and of its gradient cut rows into lines, and how a thread reads and writes a
+ * vector of 16 bytes of a line. scan.cuh cuts lines further, into strips and tiles.
  *
  * A line is a contiguous run of elements: a row, several short rows, or a part of a row. Positions count along it in the order of
- * the scan. A line is cut into strips, a block each; a strip into tiles; a warp has VECTORS runs of 32 vectors in a tile, and a
- * lane reads one vector of 16 bytes of each run, so that loads are coalesced. Vectors are aligned in memory: the first and the last
- * may hold elements outside the line, which are never touched. */
+ * the scan. Vectors are aligned in memory: the first and the last may hold elements outside the line, which are neither read nor
+ * written. */
 #ifndef RUNGS_DISCOUNT_LINES_CUH
 #define RUNGS_DISCOUNT_LINES_CUH
 
@@ -99,7 +98,7 @@ template <typename T> __device__ T discount_step(T factor, T carried, T x) {
     return affine_is_cut(factor) ? x : factor * carried + x;
 }
 
-/* Reads them. BACKWARD is the order of this scan; view and lines know that of the sums. */
+/* Reads the items of a vector. BACKWARD is the order of this scan; view and lines know that of the sums. */
 template <typename T, bool BACKWARD> struct DiscountReader {
     static constexpr unsigned LENGTH = VectorOf<T>::LENGTH;
     typedef DiscountLine<LENGTH, BACKWARD> Line;

@@ -1,4 +1,5 @@
-/* stage.cuh - the log stages: who adds what to what. For the log-stage variants of discounted_cumsum and of its gradient.
+/* stage.cuh - the log stages: which element takes from which, by which power of gamma. For the log-stage variants of
+ * discounted_cumsum and of its gradient.
  *
  * Before stage s each group of h = 2^s elements has its own sums. The stage joins groups two by two: each element of the group that
  * comes later in the direction of the sums gets what the other group passes on. */
