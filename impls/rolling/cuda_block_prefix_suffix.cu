@@ -12,7 +12,8 @@
  *   L2 hit while w inputs fit there, n writes. Independent of w.
  * Rounding: no subtraction: sums are trees of depth about K + log2(w); var by Welford and Chan, so its error grows with
  *   |mean| / std.
- * Limits: none on n and w.
+ * Limits: none on n and w. A block of 256 threads has up to 102 KiB of shared memory in f64, one of 512 up to 204; where a device
+ *   has less, fewer threads do.
  * Origin: van Herk 1992, Gil and Werman 1993; partial moments by Chan, Golub and LeVeque 1979. */
 #include "_shared.cuh"
 #include "common/block_scan.cuh"
@@ -321,9 +322,21 @@ static size_t scratch_bytes(const VariantArgs *args) {
     return 4 * aggregate * divide_up(rolling_length(args), width_of(args));
 }
 
+/* Shared memory of a block of the largest kernel that the case launches; 0 for windows of a unit or less (below 48 KiB). */
+static size_t block_shared_bytes(const VariantArgs *args) {
+    const size_t unit = is_spread(args) ? UNIT<AGG_VAR> : UNIT<AGG_MEAN>, window = rolling_window(args);
+    const size_t element = dtype_size(args->problem->dtype), aggregate = element * (is_spread(args) ? 3 : 1);
+    if (window <= unit) return 0;
+    if (is_long(args)) return 2 * width_of(args) * element + (2 * WARP + 1) * aggregate;
+    return (divide_up(window - 1, unit) + threads_of(args)) * (unit * element + 2 * aggregate);
+}
+
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (threads_of(args) % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of %d", threads_of(args), WARP);
-    return rolling_supports(args, threads_of(args), reason);
+    if (!rolling_supports(args, threads_of(args), reason)) return false;
+    if (rolling_window(args) > rolling_length(args) || block_shared_bytes(args) <= device_block_shared_max()) return true;
+    return variant_refuse(reason, "window=%zu with %u threads needs %zu bytes of shared memory, a block has %zu: set fewer threads",
+                          rolling_window(args), threads_of(args), block_shared_bytes(args), device_block_shared_max());
 }
 
 RUNGS_VARIANT(rolling, cuda_block_prefix_suffix) = {
