@@ -144,6 +144,8 @@ template <typename T> static Status launch_function(const VariantArgs *args, App
     const LaunchShape shape = shape_of(args);
     void *arguments[] = {&view};
     TRY_CUDA(cudaLaunchKernel(kernel, shape.grid, shape.block, arguments, shape.shared_bytes, (cudaStream_t)shape.stream));
+    const unsigned grid[3] = {shape.grid.x, shape.grid.y, shape.grid.z}, block[3] = {shape.block.x, shape.block.y, shape.block.z};
+    launches_add(grid, block, shape.shared_bytes); /* as launch() does */
     return STATUS_OK;
 }
 
