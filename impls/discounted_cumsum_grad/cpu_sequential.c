@@ -80,7 +80,9 @@ static Status run(const VariantArgs *args) {
     const DcsJob *job = &self.forward;
     double all = 0;
     for (size_t row = 0; row < job->rows; row++) {
-        const double sum = job->k > 0 ? windows(&self, row, args->scratch) : job->f32 ? row_f32(&self, row) : row_f64(&self, row);
+        double sum = 0;
+        if (job->n > 0) /* an empty row has no first element to begin a walk at */
+            sum = job->k > 0 ? windows(&self, row, args->scratch) : job->f32 ? row_f32(&self, row) : row_f64(&self, row);
         if (job->gamma_row == 1 && !job->gamma_element) dcs_put(self.dgamma, row, job->f32, sum);
         all += sum;
     }
