@@ -58,7 +58,7 @@ template <typename T, typename A, bool WEIGHTED> struct SumColumn {
 };
 
 /* Deviations are scaled by a power of two where powers of the data could leave the range of A: not those of floats in double. */
-template <typename T, typename A> __host__ __device__ constexpr bool is_scaled() {
+template <typename T, typename A> static __host__ __device__ constexpr bool is_scaled() {
     return sizeof(T) == sizeof(A);
 }
 

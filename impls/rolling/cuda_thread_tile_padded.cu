@@ -14,7 +14,7 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-template <typename T, Aggregate AGG> __device__ T output_of_sums(T sum, T squares, T width) {
+template <typename T, Aggregate AGG> static __device__ T output_of_sums(T sum, T squares, T width) {
     if (AGG == AGG_SUM) return sum;
     const T mean = sum / width;
     if (AGG == AGG_MEAN) return mean;

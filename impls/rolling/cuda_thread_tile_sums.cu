@@ -28,7 +28,7 @@ template <typename T> __device__ void stage_inputs(const RollingView<T> &view, s
     __syncthreads();
 }
 
-template <typename T, Aggregate AGG> __device__ T output_of_sums(T sum, T squares, T width) {
+template <typename T, Aggregate AGG> static __device__ T output_of_sums(T sum, T squares, T width) {
     if (AGG == AGG_SUM) return sum;
     const T mean = sum / width;
     if (AGG == AGG_MEAN) return mean;
