@@ -10,8 +10,8 @@
  * Rounding: in double, to the dtype once, with at most 3 + n/8 steps in a chain and powers of gamma by squaring; what goes from block to
  *   block is double. Short rows and windows: in the dtype.
  * Limits: windows with n / k below the number of cores leave cores idle. k > 32: |gamma|^(k-1) within the range of
- *   the dtype. A partial sum that passes the range is an infinity, even if the whole sum comes back; in long rows, and with more
- *   than one thread, what follows a whole sum that did may come back.
+ *   the dtype. A partial sum beyond the range is an infinity, even if the whole sum is within it; in long rows, and with more
+ *   than one thread, sums after a whole sum beyond the range may be finite.
  * Origin: Blelloch (1990) for the affine scan; a chain of blocks with the carry handed on: Yan et al., StreamScan (2013). */
 #ifdef __AVX512F__
 #pragma GCC target("prefer-vector-width=512")

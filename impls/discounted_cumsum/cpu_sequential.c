@@ -3,7 +3,7 @@
  * Traffic: each element is read and written once; k > 0 reads it twice and writes it twice, a block apart.
  * Rounding: in the dtype, two roundings per step. k > 0: a tail is weighted by a product of at most k gammas, and added up in double;
  *   nothing is subtracted.
- * Limits: each step waits for the one before it. A float sum of a million like terms is off by a hundredth, which fails.
+ * Limits: each step waits for the one before it. A float sum of a million equal terms is off by 1%, which fails.
  *   Sums of k terms: |gamma|^(k-1) within the range of the dtype.
  * Origin: the C++ of torch-discounted-cumsum 1.1.0, which is the recurrence; windows: van Herk (1992). */
 #include "discounted_cumsum/_shared.h"

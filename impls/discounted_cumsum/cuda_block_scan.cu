@@ -1,15 +1,15 @@
 /* Idea: an element is the map y -> factor y + x; maps compose in any grouping. A thread composes vectors of 16 bytes, a warp scans
  * its lanes, a block its warps, and the block carries the composition from tile to tile along its strip of a row. 256 rows and more
  * have a block each: one launch. Fewer are cut into strips: a first launch composes each strip, a second scans the compositions of
- * each row, a third walks with what precedes its strip. Rows of 32 vectors and less share a tile, cut apart by maps that drop what
- * precedes. Sums of k terms: up to 128, each thread sums its own; above, rows are cut into segments of k, and a sum is what its
+ * each row, a third walks with what precedes its strip. Rows of 32 vectors and less share a tile, separated by maps that drop the
+ * carry. Sums of k terms: up to 128, each thread sums its own; above, rows are cut into segments of k, and a sum is what its
  * segment has up to the element, behind the end of the segment before, k - 1 elements away: one scan for the ends, one for the
  * sums.
  * Traffic: 1 read and 1 write of n a row; 2 reads and 1 write where rows are cut into strips. k > 128: 2 reads, 2 writes and a gather.
  * Rounding: float data within a thread in float, between threads in double; powers by squaring; depth about 4 + log2(n), and one for each
  *   tile of a strip.
  * Limits: 2^31 - 1 blocks. k > 128: |gamma|^(k-1) within the range of double. A partial sum beyond the range is an infinity, even if the
- *   whole sum comes back; what follows a whole sum beyond the range may come back.
+ *   whole sum is within it. After a whole sum beyond the range, later sums may be finite, where the recurrence stays infinite.
  * Origin: Blelloch 1990, Prefix sums and their applications (recurrences as scans); k terms: van Herk 1992, Gil and Werman 1993. */
 #include "common/discounted_cumsum/case.h"
 #include "common/discounted_cumsum/scan.cuh"
@@ -340,7 +340,7 @@ template <typename T, bool RIGHT> static Status run_direct(const VariantArgs *ar
     return launch(direct_kernel<T, RIGHT>, shape, discount_view<T>(args), (unsigned)discount_terms(args));
 }
 
-/* The maps of the first scan are done with when the second writes its own. */
+/* The second scan reuses the room of the first one's maps. */
 template <typename T, bool RIGHT, unsigned VECTORS> static Status run_windows(const VariantArgs *args, const Plan &plan) {
     const DiscountView<T> view = discount_view<T>(args);
     const bool packed = discount_is_packed(args);

@@ -2,9 +2,9 @@
  * first of each row is a cut, which drops what was carried to it. To the right the scan goes backwards, from the last element of
  * all. CUB reads the maps through an iterator that makes them from x and gamma, and writes through one that keeps the sum alone.
  * Traffic: 1 read and 1 write of n, and CUB's look-back.
- * Rounding: trees whose shape CUB chooses, by the time when blocks finish: the last bits may differ from run to run. Maps are of the
+ * Rounding: trees whose shape depends on the order in which blocks finish: the last bits may differ from run to run. Maps are of the
  *   dtype.
- * Limits: no sums of k terms. What follows a sum beyond the range may come back.
+ * Limits: no sums of k terms. After a sum beyond the range, later sums may be finite.
  * Origin: Merrill and Garland 2016 (decoupled look-back), in CUB; Blelloch 1990 for the operator. */
 #include "common/affine.cuh"
 #include "common/discounted_cumsum/case.cuh"

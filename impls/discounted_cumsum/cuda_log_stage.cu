@@ -6,7 +6,7 @@
  * Rounding: a tree of depth log2(n), and the error of pow().
  * Limits: one gamma, or one for each row; no masks, no sums of k terms; 65535 rows; 2^31 - 1 elements. Stages are counted by a float
  *   logarithm: lengths for which it is one too small (2^21 + 1 and some above) are refused, and so are float rows of more than 2^25
- *   elements with gamma < 0, whose powers have the wrong sign. What follows a sum beyond the range may come back. Where
+ *   elements with gamma < 0, whose powers have the wrong sign. After a sum beyond the range, later sums may be finite. Where
  *   gamma^distance underflows to 0, inf becomes NaN; where it overflows (|gamma| > 1), 0 does. One difference: the copy is made in
  *   the output, where the original's clone takes memory from PyTorch's caching allocator.
  * Origin: torch-discounted-cumsum 1.1.0, discounted_cumsum_cuda_kernel.cu. */

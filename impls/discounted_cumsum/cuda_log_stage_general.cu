@@ -4,8 +4,8 @@
  * bits of k ask for are composed.
  * Traffic: a copy, then log2(n) times half of y read and written; with factors twice that. k: log2(k) times 2 reads and 2 writes of maps.
  * Rounding: a tree of depth log2(n), and the error of pow().
- * Limits: 2^31 - 1 blocks. Sums of k terms: the powers that join groups are within the range of the dtype. What follows a sum beyond the
- *   range may come back. Where gamma^distance underflows to 0, inf becomes NaN; where it overflows (|gamma| > 1), 0 does.
+ * Limits: 2^31 - 1 blocks. Sums of k terms: the powers that join groups are within the range of the dtype. After a sum beyond the range,
+ *   later sums may be finite. Where gamma^distance underflows to 0, inf becomes NaN; where it overflows (|gamma| > 1), 0 does.
  * Origin: torch-discounted-cumsum 1.1.0, generalised. */
 #include "common/discounted_cumsum/stage.cuh"
 

@@ -38,8 +38,8 @@ static inline __device__ double gradient_block_sum(double own, GradientSum *tota
     return block_reduce(GradientSum{own}, totals).sum;
 }
 
-/* The gradient of the factor of element i of a row, from the sums y and from dx. A product of floats may leave the range of floats
- * and their sum come back, so it is a double. */
+/* The gradient of the factor of element i of a row, from the sums y and from dx. A product of floats may be beyond the range of
+ * floats though their sum is not, so it is a double. */
 template <typename T>
 __device__ double gradient_product(const DiscountView<T> &view, bool right, size_t row, size_t i, const T *y, const T *dx) {
     const size_t flat = row * view.n + i;

@@ -1,7 +1,7 @@
 /* Idea: one cub::DeviceScan of affine maps for the sums and one for dx, the other way (see discounted_cumsum's cuda_cub_scan). Then
  * the products of dx and the sums, and their sum for each gamma.
  * Traffic: 4 reads and 2 writes of n, and CUB's look-back.
- * Rounding: trees whose shape CUB chooses, by the time when blocks finish: the last bits may differ from run to run. Products and
+ * Rounding: trees whose shape depends on the order in which blocks finish: the last bits may differ from run to run. Products and
  *   their sums in double.
  * Limits: no sums of k terms; 2^31 - 1 blocks for the sums of the products.
  * Origin: Merrill and Garland 2016 (decoupled look-back), in CUB; Blelloch 1990 for the operator. */

@@ -108,7 +108,7 @@ template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *arg
     if (n > 1) TRY(launch(products_kernel<T>, pairs, dy, (const T *)z, products, (int)rows, (int)n, RIGHT));
     if (discount_gamma_per(args) == DISCOUNT_GAMMA_ROW || rows == 1)
         return sum_rows(args, (const T *)products, rows, n - 1, dgamma, room);
-    /* The rows' sums take y's place, which is done with. */
+    /* The rows' sums go to y, which is no longer needed. */
     TRY(sum_rows(args, (const T *)products, rows, n - 1, y, room));
     return sum_rows(args, (const T *)y, 1, rows, dgamma, room);
 }

@@ -6,7 +6,7 @@
  *   meanwhile.
  * Rounding: double for either dtype. Chains of 64 rows, 256 blocks and n / 16384 stretches. A mean has twice the digits of a
  *   double, so mean / sigma does not matter: the op's own bound.
- * Limits: powers of deviations beyond the range of double.
+ * Limits: powers of deviations must stay within the range of double.
  * Origin: Pebay, Terriberry, Kolla and Bennett 2016; Chan, Golub and LeVeque 1983; Dekker 1971 for the pairs. */
 #include "_shared.h"
 #include "common/cpu_vector.h"

@@ -3,7 +3,7 @@
  * Traffic: x once: the second pass over a leaf, 16 rows of 64 columns (4 or 8 KiB), finds it in the cache.
  * Rounding: double for either dtype; no chain is longer than 16 + log2(n). But every merge rounds a mean, a relative error of u
  *   mean / sigma: float64 data with a large mean need the bound `updating`.
- * Limits: powers of deviations beyond the range of double.
+ * Limits: powers of deviations must stay within the range of double.
  * Origin: Pebay, Terriberry, Kolla and Bennett 2016; Chan, Golub and LeVeque 1979 for the tree. */
 #include "_shared.h"
 

@@ -4,7 +4,7 @@
  *   cached from one column to the next: up to 16 times the matrix in float32.
  * Rounding: as cpu_power_sums_row_order: one chain of n additions in double, errors grow as (mean / sigma)^p. Declares the bound
  *   `power_sums`. Unstable on purpose.
- * Limits: x^4 beyond the range of double.
+ * Limits: x^4 must stay within the range of double.
  * Origin: the textbook's formulas, as in EgyipTomi425/statistics (loop order; no code). */
 #include "_shared.h"
 

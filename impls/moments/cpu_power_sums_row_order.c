@@ -4,7 +4,7 @@
  *   512 columns, more than most L1 caches.
  * Rounding: one chain of n additions in double for either dtype. E[x^2] - E[x]^2 and the higher moments cancel, so errors grow
  *   as (mean / sigma)^p: declares the bound `power_sums`. Unstable on purpose.
- * Limits: x^4 beyond the range of double.
+ * Limits: x^4 must stay within the range of double.
  * Origin: the textbook's formulas, as in EgyipTomi425/statistics (loop order; no code). */
 #include "_shared.h"
 

@@ -3,7 +3,7 @@
  * Traffic: x twice, 64 columns wide: once where all rows of a strip (256 or 512 bytes each) stay cached between the passes.
  * Rounding: double for either dtype; sums of 256 rows are made separately, so that no chain is longer than 256 + n / 256. The
  *   relative error of a variance is a few units in the last place, whatever mean / sigma is.
- * Limits: powers of deviations beyond the range of double.
+ * Limits: powers of deviations must stay within the range of double.
  * Origin: Chan, Golub and LeVeque 1983 (the corrected two-pass algorithm), here for powers up to 6. */
 #include "_shared.h"
 

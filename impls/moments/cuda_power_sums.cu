@@ -1,11 +1,11 @@
 /* Idea: the textbook. One read sums x, x^2, x^3, x^4 of every column; the central moments come from the sums at the end. It is
- *   on the ladder to be seen failing: the sums are as large as mean^p, the result is as small as std^p. Blocks take slabs of
+ *   on the ladder to show where it fails: the sums are as large as mean^p, the result is as small as std^p. Blocks take slabs of
  *   columns x chunks of rows (_lines.cuh); each thread keeps the sums of its 4 (float) or 2 (double) columns in registers, its
  *   block adds them as a tree in shared memory, and a second kernel adds the chunks.
  * Traffic: 1 read of the matrix in loads of 16 bytes, 8 in flight per thread; partial results of 48 bytes (float data, order 4)
  *   per column and chunk, 1% or less of a tall matrix. 2 launches; 1 if there is a single chunk of whole rows.
  * Rounding: in double by default. Error about n u (|mean| / std)^p: nothing is left of a variance at |mean| / std = 1e8 in
- *   double (1e4 in float). A variance may come out negative; what is divided by it is then NaN.
+ *   double (1e4 in float). A variance may come out negative; skewness and kurtosis are then NaN.
  * Limits: none.
  * Origin: textbooks; the CPU loops of EgyipTomi425/statistics. */
 #include "_lines.cuh"

@@ -2,8 +2,8 @@
  *
  * A redacted public name is two parts of the name with a space between them: the first character of what follows the first space,
  * and what precedes that space. redacted_public() finds the parts once the space is known. Size and bytes follow from the parts, so
- * a pass that counts and a pass that writes cannot disagree. How the space is searched and how bytes are copied is up to the
- * variant. Null rows are up to the caller. */
+ * a pass that counts and a pass that writes cannot disagree. The variant searches for the space and copies the bytes;
+ * the caller handles null rows. */
 #ifndef RUNGS_REDACT_ROW_H
 #define RUNGS_REDACT_ROW_H
 
@@ -32,8 +32,8 @@ typedef struct RedactedRow {
 
 enum { REDACTED_HIDDEN_BYTES = 3, REDACTED_GROWTH_MAX = 5 /* a row has at most so many bytes more than its name: 4 and ' ' */ };
 
-/* Bytes of the first character: 0 of none, else by the lead byte (0xxxxxxx 1, 110xxxxx 2, 1110xxxx 3, 11110xxx 4, any other 1), cut
- * at the end of the bytes. Nothing is validated. */
+/* Bytes of the first character: 0 of no bytes, else by the lead byte (0xxxxxxx 1, 110xxxxx 2, 1110xxxx 3, 11110xxx 4, any other 1),
+ * cut at the end of the bytes. Nothing is validated. */
 ROW_FUNCTION size_t utf8_first(const unsigned char *bytes, size_t size) {
     if (size == 0) return 0;
     const unsigned char lead = bytes[0];

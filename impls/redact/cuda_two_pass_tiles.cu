@@ -2,7 +2,7 @@
  *   of 256 rows, one block scans the sums of the tiles, and the second pass derives the sizes again and scans them inside its
  *   tile, so that it also fills the offsets. The search for the space and long copies take 8 bytes a step, whose loads do not
  *   wait for each other. A thread has a row.
- * Traffic: offsets, validity and visibilities twice, and of public names what is up to their space; the second time from the
+ * Traffic: offsets, validity, visibilities and public names up to their space twice; the second time from the
  *   L2 cache where it fits. Output once. 8 bytes a tile of 256 rows. 3 kernels and 1 copy of 8 bytes to the host, which waits
  *   for it; 4 allocations (offsets, validity, sums, bytes).
  * Rounding: none; exact.
