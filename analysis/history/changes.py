@@ -1,4 +1,4 @@
-"""Where a series of medians over commits changes its level: docs/METHOD.md, "History"."""
+"""Where a series of medians over commits changes its level: docs/COMPARISON.md, "History"."""
 import math
 
 import numpy as np

@@ -1,6 +1,6 @@
 // The mean, with a sum kept from one output of the tile to the next: the first complete window is summed, then each step adds the
-// element that enters and takes off the one that leaves. Fast, and exactly as fragile as it looks: a NaN, an infinity or a very
-// large element spoils the sum for the rest of its tile.
+// element that enters and subtracts the one that leaves. Fast, but fragile: a NaN, an infinity or a very
+// large element corrupts the sum for the rest of its tile.
 __device__ void window_function(const real *shared, int history_len, real *out, int window_size, int arr_len, int offset) {
     real sum = 0;
     bool begun = false;

@@ -1,5 +1,9 @@
 /* Timing on a GPU: CUDA events around the work, everything queued behind a blocking kernel so that the host's latency is not in it;
- * and, for enqueue and complete, the host's clock around a call on an idle stream. */
+ * and, for enqueue and complete, the host's clock around a call on an idle stream.
+ *
+ * complete ends when cudaStreamSynchronize returns, under the driver's default scheduling: the host spins, or spins and yields if
+ * there are more contexts than processors, and does not sleep on an interrupt. The microseconds from the end of the last kernel to
+ * that return depend on driver and host. Every program that waits this way has them, so they are not subtracted. */
 #include "kernel.h"
 #include "measure/gpu_queue.h"
 #include "measure/measure.h"

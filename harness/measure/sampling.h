@@ -1,4 +1,8 @@
-/* sampling.h - from one pilot sample to a whole series: how many samples a mode gets, and where they are kept. */
+/* sampling.h - from one pilot sample to a whole series: how many samples a mode gets, and where they are kept.
+ *
+ * The pilot is one sample (hot and graph: repeated with more calls until it lasts SAMPLING_SECONDS_MIN). The series has
+ * seconds / (wall time of the pilot, flush and waiting included) samples, within the limits. A pilot of more than 0.1 s per call is
+ * kept as the first sample, so that a slow call is not repeated for nothing; a shorter one may carry one-off costs. */
 #ifndef RUNGS_MEASURE_SAMPLING_H
 #define RUNGS_MEASURE_SAMPLING_H
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Does `rungs compare` find slow-downs of known size on this GPU, and nothing where nothing changed?
-# The usage is below. Rows are kept as they come; the table is that of docs/METHOD.md.
+# The usage is below. Rows are kept as they come; the table is that of docs/COMPARISON.md.
 set -euo pipefail
 
 usage() {

@@ -1,7 +1,7 @@
-"""What tests/gpu/regression.sh found, as the table of docs/METHOD.md: suites in which nothing changed, and slow-downs of known size.
+"""What tests/gpu/regression.sh found, as the table of docs/COMPARISON.md: suites in which nothing changed, and slow-downs of known size.
 
     regression_table.py ROWS.jsonl [--suites N] [--repetitions N]      prints it; exit codes: regression.sh --help
-    regression_table.py ROWS.jsonl --update docs/METHOD.md             writes it between the page's markers `regression`
+    regression_table.py ROWS.jsonl --update docs/COMPARISON.md             writes it between the page's markers `regression`
 """
 import argparse
 import itertools

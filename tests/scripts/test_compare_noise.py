@@ -1,5 +1,5 @@
 """The rule of `rungs compare` on simulated samples whose truth is known: a thousand suites of a hundred rows in which nothing changed,
-and the same with one row of each made 5% slower. What it prints is the table in docs/METHOD.md, "Comparing two builds".
+and the same with one row of each made 5% slower. What it prints is the table in docs/COMPARISON.md.
 
 Every suite is what `rungs ab` makes: processes of BASE and NEW in one random order, some samples from each process. For the first
 kinds the medians of processes scatter by about 1% (standard deviation): for these the rule promises to find 5%. The loud kinds

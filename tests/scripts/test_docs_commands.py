@@ -38,7 +38,6 @@ NOT_RUN = {
 SLOW = {
     "./rungs reproduce": "--budget 20s --out reproduced",
     "./rungs report --history results/": "--out HISTORY.md --figures figures",
-    "./rungs report --history results/ --out history/HISTORY.md --figures history/figures": "",
 }
 # Small enough for two cores without a GPU; a share of the cases, not a budget, so that a busy machine runs the same.
 QUICK = "--emulate --quick --no-ceilings --no-counts"

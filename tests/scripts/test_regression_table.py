@@ -1,5 +1,5 @@
 """tests/gpu/regression.sh and its table: what it says of rows whose truth is known, that it says what is missing, and that the table in
-docs/METHOD.md is what the committed rows give."""
+docs/COMPARISON.md is what the committed rows give."""
 import json
 import os
 import pathlib
@@ -161,7 +161,7 @@ class Table(unittest.TestCase):
         self.assertEqual(page.read_text(), "no markers")
 
     def test_the_page_is_what_the_rows_give(self):
-        page = SOURCE / "docs/METHOD.md"
+        page = SOURCE / "docs/COMPARISON.md"
         told = page.read_text().split("<!-- rungs:begin regression -->")[1].split("<!-- rungs:end regression -->")[0].strip()
         files = sorted((SOURCE / "results/regression").glob("*.jsonl"))
         if not files:
