@@ -88,7 +88,7 @@ fi
 root=${RUNGS_FRESH_ROOT:-}
 if [ -z "$root" ]; then
     root=$(mktemp -d /var/tmp/rungs-fresh-XXXXXX)
-    trap 'rm -rf --one-file-system "$root"' EXIT
+    trap 'umount -q "$root/proc" 2>/dev/null; rm -rf --one-file-system "$root"' EXIT # debootstrap, cut off, leaves /proc mounted
     say "making $suite in $root from $mirror"
     debootstrap --variant=minbase --include=sudo --components="$components" "$suite" "$root" "$mirror" >"$root.log" 2>&1 || {
         tail -n 5 "$root.log"
@@ -97,6 +97,7 @@ if [ -z "$root" ]; then
     }
     rm "$root.log"
 fi
+chmod 755 "$root"
 certificate=${PIP_CERT:-$(python3 -m pip config get global.cert 2>/dev/null || true)}
 if [ -e "$certificate" ]; then cp "$certificate" "$root/etc/pip-certificates.crt"; fi
 cp --dereference /etc/resolv.conf "$root/etc/resolv.conf"

@@ -227,13 +227,26 @@ class Steps(unittest.TestCase):
         """Nothing of the job is seen by git: what it measured was a commit without changes."""
         self.assertEqual(self.git("status", "--porcelain", "--", ":!rungs", ":!.github", ":!results"), "")
 
-    def test_ci(self):
+    def bare_root(self, code):
+        self.script(self.clone / "tests/fresh.sh", f'#!/bin/sh\necho fresh >>"$TEST_DIARY"\nexit {code}\n')
+
+    def test_ci_in_place(self):
+        self.bare_root(77)  # none can be made
         for job in WORKFLOWS["ci.yml"]["jobs"]:
             self.diary.unlink(missing_ok=True)
             codes = self.execute("ci.yml", job)
             self.assertTrue(codes and not any(codes.values()), (codes, self.output))
             self.assertEqual(self.called()[-1], "test", ".ci/run ends in the tests")
+            self.assertEqual("fresh" in self.called(), job != "cpu-only", "a preset of its own is tried in place")
             self.assertEqual(any("shellcheck" in line for line in self.called()), job == "debian")
+
+    def test_ci_in_a_bare_root(self):
+        for code in (0, 1):
+            self.diary.unlink(missing_ok=True)
+            self.bare_root(code)
+            codes = self.execute("ci.yml", "ubuntu")
+            self.assertEqual(any(codes.values()), bool(code), (codes, self.output))
+            self.assertEqual(self.called(), ["fresh"], "the suite ran there, once")
 
     def test_gate_passes(self):
         self.program("base", 1.0)
