@@ -2,7 +2,7 @@
 # usual. Adding a variant changes nothing here.
 #
 #   bin/rungs-emulator       AddressSanitizer, UBSan, preemption at every basic block
-#   bin/rungs-emulator-race  the race detector, which also sees uninitialised reads
+#   bin/rungs-emulator-race  the race detector, which also sees uninitialised reads; built for the tests, or when it is asked for
 set(emulator_dir ${PROJECT_SOURCE_DIR}/emulator)
 find_program(RUNGS_CLANGXX NAMES clang++ clang++-14 clang++-15 clang++-16 clang++-17 clang++-18 clang++-19)
 if(NOT RUNGS_CLANGXX)
@@ -96,9 +96,10 @@ function(emulator_program name kind)
                 $<TARGET_FILE:rungs_base> -lgomp -lm -ldl -lrt -lpthread
         DEPENDS ${objects} ${arg_LINK} rungs_emulator_engine rungs_base
         COMMENT "Linking ${name}" COMMAND_EXPAND_LISTS VERBATIM)
-    add_custom_target(${name} ALL DEPENDS ${program})
+    add_custom_target(${name} DEPENDS ${program})
 endfunction()
 
 set(emulator_link $<TARGET_FILE:rungs_emulator_host> $<TARGET_FILE:rungs_reference> $<TARGET_FILE:jansson>)
 emulator_program(rungs-emulator asan FOLDER bin SOURCES ${emulator_variants} LINK $<TARGET_OBJECTS:rungs_emulator_main> ${emulator_link})
+add_custom_target(emulator ALL DEPENDS rungs-emulator)
 emulator_program(rungs-emulator-race race FOLDER bin SOURCES ${emulator_variants} LINK $<TARGET_OBJECTS:rungs_emulator_main> ${emulator_link})

@@ -119,7 +119,7 @@ static void doctor_emulator(void) {
         char path[600];
         snprintf(path, sizeof path, "%s/bin/%s", RUNGS_BINARY_DIR, PROGRAMS[i]);
         const bool there = access(path, X_OK) == 0;
-        line("emulator", there, "%s%s", PROGRAMS[i], there ? "" : " was not built: configure with RUNGS_EMULATOR=ON (needs clang)");
+        line("emulator", there, "%s%s", PROGRAMS[i], there ? "" : " was not built; see docs/EMULATOR.md");
     }
 }
 

@@ -60,7 +60,9 @@ static const char *const *worker_of(const Session *session) {
 Status session_start(const Instance *instance, const Session *session, Child **child) {
     const char *const *argv = worker_of(session);
     if (session->emulated && access(argv[0], X_OK) != 0)
-        return status_fail(STATUS_UNSUPPORTED, "the emulator was not built: configure with RUNGS_EMULATOR=ON (needs clang)");
+        return status_fail(STATUS_UNSUPPORTED,
+                           "the emulator was not built: ./rungs builds it where there is clang, the race detector's "
+                           "when --emulator race asks for it");
     int inherit[2 * OP_MAX_ARRAYS], count = 0;
     for (int i = 0; i < instance->op->in_count; i++) inherit[count++] = instance->shared_in[i].fd;
     for (int i = 0; i < instance->op->out_count; i++) inherit[count++] = instance->shared_out[i].fd;
