@@ -68,7 +68,7 @@ def claims_of(lines, judged, machines, dates, warnings):
     lines = [claim for claim in lines if claim.get("scenario") not in judged]
     old = sum("at_least" in claim for claim in lines)  # written before claims had rules
     if old:
-        warnings.append(f"claims judged by rules of before, left out: {old}; 'rungs judge' judges them anew")
+        warnings.append(f"claim records written before rules existed, left out: {old}; 'rungs judge' recreates them")
     latest = {(machines.get(claim.get("run"), r.UNKNOWN_MACHINE), claim.get("id")): claim for claim in lines if "at_least" not in claim}
     claims = list(latest.values()) + [claim for some in judged.values() for claim in some]
     newest = {}

@@ -8,11 +8,11 @@ ref=$1 folder=$2 own=$3 kept=${RUNGS_AB_BUILDS:-4}
 git() { command git -C "$root" -c safe.directory='*' "$@"; }
 
 [[ $kept =~ ^[1-9][0-9]*$ ]] || {
-    echo "RUNGS_AB_BUILDS=$kept: a number from 1 is expected"
+    echo "RUNGS_AB_BUILDS=$kept: expected a number of at least 1"
     exit 2
 }
 commit=$(git rev-parse --verify --quiet --end-of-options "$ref^{commit}") || {
-    echo "'$ref' is no commit of this repository"
+    echo "'$ref' is not a commit of this repository"
     exit 2
 }
 tree=$folder/${commit:0:12}

@@ -60,7 +60,7 @@ sanitizer_package() {
 # Prints why packages cannot be installed here; nothing if they can.
 why_not_root() {
     if ! command -v apt-get >/dev/null; then
-        echo "apt-get is not here; this script knows Debian and Ubuntu"
+        echo "apt-get not found; this script supports Debian and Ubuntu"
     elif [ "$(id -u)" = 0 ]; then
         return
     elif ! command -v sudo >/dev/null; then
@@ -92,7 +92,7 @@ install_packages() {
     say "missing: ${all% }${failure:+ ($failure)}"
     say "install with: apt-get update && apt-get install --no-install-recommends $all"
     if [ ${#missing[@]} != 0 ] || [ -z "${RUNGS_ALLOW_MISSING:-}" ]; then exit 4; fi
-    say "going on without ${wanted[*]} (RUNGS_ALLOW_MISSING)${without_emulator:+; no emulator}"
+    say "continuing without ${wanted[*]} (RUNGS_ALLOW_MISSING)${without_emulator:+; no emulator}"
 }
 
 # ---- The Python environment: whole once its stamp is written; without one it is made again.
@@ -217,7 +217,7 @@ tell_first_start() {
     local list=("${missing[@]}" "${wanted[@]}") fetched=''
     find_nvcc || fetched=1
     if [ ${#list[@]} = 0 ] && [ -z "$fetched" ] && ! needs_python; then return; fi
-    say "first, what is missing on this machine (sizes and times on two cores; log: ${log#"$root/"}):"
+    say "installing what is missing on this machine (sizes and times on two cores; log: ${log#"$root/"}):"
     if [ ${#list[@]} != 0 ]; then say "    Debian packages, up to 1 GB, 1 minute: ${list[*]}"; fi
     if needs_python && own_python; then say "    Python packages into build/python, 0.8 GB, 1 minute"; fi
     if [ -n "$fetched" ]; then say "    the CUDA 13.0 toolkit from PyPI into build/cuda, 0.6 GB, 1 minute (no nvcc of CUDA 12 or newer here)"; fi

@@ -16,17 +16,18 @@ typedef struct Verb {
 } Verb;
 
 static const Verb VERBS[] = {
-    {"reproduce", command_reproduce, "the main job: published scenarios within a budget, then figures and REPORT.md"},
+    {"reproduce", command_reproduce, "run the published scenarios within a time budget; write rows, figures and REPORT.md"},
     {"run", command_run, "run scenarios or cases: verify, then time, every variant"},
     {"exec", command_exec, "run one variant on your own .npy files"},
     {"list", command_list, "ops, variants, scenarios, claims"},
-    {"judge", command_judge, "published claims, judged anew from rows"},
-    {"report", command_report, "figures and REPORT.md from rows"},
-    {"export", command_export, "rows as Google Benchmark JSON, CSV, JUnit XML, Bencher BMF, github-action-benchmark, Markdown"},
-    {"compare", command_compare, "rows of two builds: faster, slower, same, ambiguous, wrong; a gate by its exit code"},
-    {"ab", command_ab, "two builds, interleaved process by process, then compared"},
-    {"calibrate", command_calibrate, "the machine's noise floor: this build against itself"},
-    {"doctor", command_doctor, "what this machine and this build can do"},
+    {"judge", command_judge, "evaluate published claims from rows"},
+    {"report", command_report, "draw figures and write REPORT.md from rows"},
+    {"export", command_export,
+     "convert rows to Google Benchmark JSON, CSV, JUnit XML, Bencher BMF, github-action-benchmark, Markdown"},
+    {"compare", command_compare, "compare rows of two builds; exit code 1 if one got slower or wrong"},
+    {"ab", command_ab, "run two builds interleaved, process by process, and compare them"},
+    {"calibrate", command_calibrate, "measure this machine's noise floor with this build"},
+    {"doctor", command_doctor, "show what this machine and this build support"},
 };
 enum { VERB_COUNT = sizeof VERBS / sizeof *VERBS };
 
@@ -34,7 +35,7 @@ static void usage(FILE *stream) {
     fprintf(stream, "usage: rungs VERB ...\n\n");
     for (int i = 0; i < VERB_COUNT; i++) fprintf(stream, "  %-10s %s\n", VERBS[i].name, VERBS[i].summary);
     fprintf(stream, "  %-10s %s\n\n", "test", "build and run all tests (through the script ./rungs)");
-    fprintf(stream, "rungs help VERB, or rungs VERB --help, lists the options; rungs --version says what this build is.\n");
+    fprintf(stream, "rungs help VERB, or rungs VERB --help, lists the options; rungs --version describes this build.\n");
     fprintf(stream, "Exit codes: 0 good; 1 a check failed; 2 usage or a bad file; 3 nothing was measured or compared; 4 the "
                     "machine cannot do it;\n130 interrupted by Ctrl-C (143: by SIGTERM).\n");
 }

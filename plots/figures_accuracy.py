@@ -118,7 +118,7 @@ def draw_case(results, op, dtype, panels, out):
     present = {row["backend"] for row in everything if row["verdict"] != "fail"}
     handles = [plt.Line2D([], [], marker="o", ls="", color=style.BACKEND_COLOURS.get(b, style.MUTED), label=style.BACKEND_NAMES.get(b, b)) for b in sorted(present)]
     if any(r.is_declared(row) for row in everything):
-        handles.append(plt.Line2D([], [], marker="D", ls="", color="#222222", markerfacecolor="white", label="right under a looser, declared bound"))
+        handles.append(plt.Line2D([], [], marker="D", ls="", color="#222222", markerfacecolor="white", label="within its own, looser tolerance"))
     if any(row["verdict"] == "fail" for row in everything):
         handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.8, label="failed verification"))
     style.head(figure, f"Error against time: {describe(everything[0])}", handles)
@@ -134,5 +134,5 @@ def draw(results, out):
         for dtype in ("f64", "f32"):
             panels = select.accuracy_cases(results, op, dtype)
             if panels:
-                pictures.append((draw_case(results, op, dtype, panels, out), f"Error against time for {op}, {dtype}: what fails verification has no time"))
+                pictures.append((draw_case(results, op, dtype, panels, out), f"Error against time for {op}, {dtype}: variants that fail verification are not timed"))
     return pictures

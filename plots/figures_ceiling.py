@@ -39,13 +39,13 @@ def draw_case(results, op, group, out):
     for axes, (dtype, rows) in zip(panels[0], best.items()):
         draw_panel(axes, results, rows, names)
         axes.set_title({"f64": "float64", "f32": "float32"}[dtype], fontsize=9.5)
-        axes.set_xlabel(f"share of its device's {r.ceiling_name(group[0])} ceiling")
+        axes.set_xlabel(f"share of the device's measured {r.ceiling_name(group[0])} peak")
     panels[0][0].set_yticks(range(len(names)), names)
     backends = sorted({row["backend"] for row in group})
     handles = [plt.Rectangle((0, 0), 1, 1, color=style.BACKEND_COLOURS.get(b, style.MUTED)) for b in backends]
     handles.append(plt.Line2D([], [], marker="|", markersize=9, markeredgewidth=1.8, color="#222222", ls=""))
     title = describe(group[0]).rsplit(",", 1)[0]
-    style.head(figure, f"Share of the ceiling: {title}", handles, [f"{style.BACKEND_NAMES.get(b, b)}, cold" for b in backends] + ["hot"])
+    style.head(figure, f"Share of the limit: {title}", handles, [f"{style.BACKEND_NAMES.get(b, b)}, cold" for b in backends] + ["hot"])
     return style.finish(figure, results, group, out, f"ceiling_{op}")
 
 
@@ -54,5 +54,5 @@ def draw(results, out):
     for op in sorted({row["op"] for row in results.rows}):
         group = select.limit_case(results, op)
         if group:
-            pictures.append((draw_case(results, op, group, out), f"Share of the measured {r.ceiling_name(group[0])} ceiling that each variant of {op} reaches"))
+            pictures.append((draw_case(results, op, group, out), f"Share of the measured {r.ceiling_name(group[0])} peak that each variant of {op} reaches"))
     return pictures

@@ -74,11 +74,11 @@ def draw_op(results, op, claims, out):
     machine = results.machine(claims[0])
     handles = [plt.Rectangle((0, 0), 1, 1, color=style.PUBLISHED, label="published")]
     handles += [plt.Rectangle((0, 0), 1, 1, color=colour, label=f"{machine}: {verdict}") for verdict, colour in colours_of(claims)]
-    handles.append(plt.Line2D([], [], color="#222222", lw=1.3, marker="|", ls="", markersize=10, label="limits of what reproduces it"))
+    handles.append(plt.Line2D([], [], color="#222222", lw=1.3, marker="|", ls="", markersize=10, label="acceptance band"))
     style.head(figure, f"Published speed-ups of {op}: do they hold?", handles)
     return style.finish(figure, results, claims, out, f"claims_{op}")
 
 
 def draw(results, out):
     by_op = select.claims_by_op(results, lambda c: c.get("quantity") == "speedup" and (c.get("value") or c.get("low")))
-    return [(draw_op(results, op, some, out), f"Published speed-ups of {op} and ours, with what is needed to reproduce them") for op, some in sorted(by_op.items())]
+    return [(draw_op(results, op, some, out), f"Published and measured speed-ups of {op}, with acceptance bands") for op, some in sorted(by_op.items())]

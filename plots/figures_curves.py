@@ -10,7 +10,7 @@ from plots import style
 
 LEAST_POINTS = 3
 BASELINES = {"redact": ("cuda_api_pipeline", "cuda")}  # what the source's speed-ups are over
-MEMORY = {"cuda": ("cudaMalloc, cudaFree", (0, (4, 2)), "white"), "pool": ("stream-ordered pool", "solid", None), "arena": ("arena, there before the call", (0, (1, 1.3)), None)}
+MEMORY = {"cuda": ("cudaMalloc, cudaFree", (0, (4, 2)), "white"), "pool": ("stream-ordered pool", "solid", None), "arena": ("arena, allocated before the call", (0, (1, 1.3)), None)}
 
 
 def printed_lines(printed, key):
@@ -113,7 +113,7 @@ def draw_pair(results, rows, printed, mine, colours, what, out, name, limits=(No
 def peak_of(printed):
     """The card's peak, where the source's table has it."""
     words = printed.said.get("peak", "").split(" ")
-    return (float(words[0]), f"the card's peak, {words[0]} GB/s") if words[0] else None
+    return (float(words[0]), f"peak of the published GPU, {words[0]} GB/s") if words[0] else None
 
 
 def draw_op(results, op, printed, out):

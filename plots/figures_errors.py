@@ -1,4 +1,4 @@
-"""Every published error as a mark within the limits of what reproduces it, and ours as a point: does it hold, and under which protocol?"""
+"""Every published error as a mark within its acceptance band, and ours as a point: does it hold, and under which protocol?"""
 import matplotlib.pyplot as plt
 
 from analysis import select
@@ -54,7 +54,7 @@ def draw_op(results, op, claims, out):
     axes.set_xlabel("largest error of an output")
     machine = results.machine(claims[0])
     handles = [plt.Line2D([], [], color=style.MUTED, lw=2, marker="|", ls="", markersize=10, label="published"),
-               plt.Rectangle((0, 0), 1, 1, color="#E4E4E4", label="reproduces it")]
+               plt.Rectangle((0, 0), 1, 1, color="#E4E4E4", label="acceptance band")]
     handles += [plt.Line2D([], [], marker="o", ms=7, ls="", color=colour, label=f"{machine}: {verdict}") for verdict, colour in colours_of(claims)]
     style.head(figure, f"Published errors of {op}: do they hold?", handles)
     return style.finish(figure, results, claims, out, f"errors_{op}")
@@ -62,4 +62,4 @@ def draw_op(results, op, claims, out):
 
 def draw(results, out):
     by_op = select.claims_by_op(results, lambda c: c.get("quantity") == "error" and c.get("value"))
-    return [(draw_op(results, op, some, out), f"Published errors of {op} and ours, with what is needed to reproduce them") for op, some in sorted(by_op.items())]
+    return [(draw_op(results, op, some, out), f"Published and measured errors of {op}, with acceptance bands") for op, some in sorted(by_op.items())]

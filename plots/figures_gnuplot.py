@@ -24,7 +24,7 @@ def draw_lines(results, op, dtype, lines, out):
     lines = dict(sorted(lines.items(), key=lambda item: r.median(item[1][max(item[1])])))  # as they end, so the key is in their order
     windows = sorted({r.number(row, "window") for row in rows})
     picture = out / f"throughput_{op}_{dtype}.svg"
-    heading = f"Throughput of the fastest variant within the full bound: {describe(rows[0], 'window', 'agg')}"
+    heading = f"Throughput of the fastest variant within the op's own tolerance: {describe(rows[0], 'window', 'agg')}"
     texts = {"out": picture, "heading": re.sub(r"([_^@&~{}])", r"\\\1", heading),  # those are signs in gnuplot's text
              "tics": ",".join(f'"{w:g}" {w:g}' for w in windows), "machine": style.footer_text(results, rows).replace("\n", "   ")}
     numbers = {"low": windows[0], "high": windows[-1], "blocks": len(lines), "ceiling": max((results.ceiling(row) or 0 for row in rows), default=0) / 1e9}
@@ -49,5 +49,5 @@ def draw(results, out):
         for dtype in ("f64", "f32"):
             lines = select.fastest_by_window(results, op, dtype)
             if lines:
-                pictures.append((draw_lines(results, op, dtype, lines, out), f"Throughput of the fastest variant of {op} that keeps the full bound, against the window, {dtype}"))
+                pictures.append((draw_lines(results, op, dtype, lines, out), f"Throughput of the fastest variant of {op} within the op's own tolerance, against the window, {dtype}"))
     return pictures

@@ -18,5 +18,5 @@ def draw(results, out):
             op = calls[0]["title"].split("/", 1)[0]
             out.mkdir(parents=True, exist_ok=True)
             picture = timeline.draw(calls, out / f"timeline_{op}.svg")
-            pictures.append((picture, f"Where a call's time goes: {variants_of(calls)} ({path.name}; recording makes launches slower: order, gaps and shares, no times to quote)"))
+            pictures.append((picture, f"Where a call's time goes: {variants_of(calls)} ({path.name}; recording slows launches: read order, gaps and shares, not times)"))
     return pictures

@@ -15,7 +15,7 @@ GREYS = ["#555555", "#8A8A8A", "#6E6E6E", "#A0A0A0"]
 MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
 OURS, PUBLISHED, MUTED, FAILED = "#0072B2", "#B9B9B9", "#6B6B6B", "#D55E00"
 BACKEND_COLOURS = {"cuda": "#0072B2", "cpu": "#E69F00", "peer": "#8C8C8C"}
-BACKEND_NAMES = {"cuda": "CUDA", "cpu": "CPU", "peer": "peer library"}
+BACKEND_NAMES = {"cuda": "CUDA", "cpu": "CPU", "peer": "library"}
 
 plt.rcParams.update({
     "figure.dpi": 100, "savefig.dpi": 160, "savefig.facecolor": "white", "savefig.transparent": False, "svg.hashsalt": "rungs", "svg.fonttype": "path",

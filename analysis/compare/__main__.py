@@ -25,7 +25,7 @@ def effect(text):
     except ValueError:
         value = -1
     if not 0 <= value <= 1:
-        raise argparse.ArgumentTypeError(f"'{text}': percent from 0 to 100 are expected, such as 3%")
+        raise argparse.ArgumentTypeError(f"'{text}': expected a percentage from 0 to 100, such as 3%")
     return value
 
 
@@ -69,7 +69,7 @@ def unknown(comparisons):
     names = {name: sum(name in c.unknown for c in comparisons) for c in comparisons for name in c.unknown}
     if not names:
         return []
-    return ["unknown on both sides, and so only assumed to be equal: " + ", ".join(f"{name} ({count} of {len(comparisons)} comparisons)" for name, count in names.items())]
+    return ["unknown on both sides and assumed equal: " + ", ".join(f"{name} ({count} of {len(comparisons)} comparisons)" for name, count in names.items())]
 
 
 def few_processes(comparisons):
@@ -78,11 +78,11 @@ def few_processes(comparisons):
     normal = sum(c.tested_on == "spread" for c in tested) - sum(map(judge.needs_known_spread, tested))
     told = []
     if few:
-        told.append(f"{few} of {len(tested)} comparisons have too few processes to see what varies from process to process; so many "
-                    f"comparisons take {judge.processes_needed(len(tested))} a side (rungs ab)")
+        told.append(f"{few} of {len(tested)} comparisons have too few processes to show the process-to-process spread; this many "
+                    f"comparisons need {judge.processes_needed(len(tested))} a side (rungs ab)")
     if normal:
-        told.append(f"{normal} of {len(tested)} comparisons have too few processes to be told apart by rank among so many, and are judged as if "
-                    f"noise were normal; {judge.processes_needed(len(tested))} a side (rungs ab) need no such assumption")
+        told.append(f"{normal} of {len(tested)} comparisons have too few processes for a rank test among so many and assume that "
+                    f"noise is normal; {judge.processes_needed(len(tested))} a side (rungs ab) need no such assumption")
     return told
 
 
@@ -91,7 +91,7 @@ def disarmed(comparisons, min_effect):
     if not tested or not all(judge.held_back(c, min_effect) for c in tested):
         return []
     return [f"WARNING: the noise floor alone makes all {len(tested)} comparisons ambiguous, each of which has changed by the least effect or more: this "
-            "gate guards nothing; find out what disturbed the calibration and repeat it, or compare without --noise"]
+            "gate cannot fail; find what disturbed the calibration and repeat it, or compare without --noise"]
 
 
 def main(words=None):

@@ -120,7 +120,7 @@ def compare_verified(base_rows, new_rows, was, now):
         return [told]
     lost = share(base_rows, ("pass",)) and new_rows.lost() > base_rows.lost()
     counts = ", ".join(f"{len(rows) - skips(rows)} of {rows.expected} in {name}" for rows, name in ((base_rows, "BASE"), (new_rows, "NEW")))
-    how = f"skipped in processes of NEW: {reason_of(new_rows, ('skip',))}" if skips(new_rows) else "not there in processes of NEW"
+    how = f"skipped in processes of NEW: {reason_of(new_rows, ('skip',))}" if skips(new_rows) else "missing in processes of NEW"
     return ([told] if told else []) + ([("missing", f"{how} (processes that have it: {counts})")] if lost else [])
 
 
@@ -129,19 +129,19 @@ def compare_right(base_rows, new_rows, was, now):
     base_right, new_right = share(base_rows, ("pass",)), share(new_rows, ("pass",))
     counts = told_counts(base_rows, new_rows)
     if new_bad > base_bad:
-        told = {"absent": "not in BASE, and wrong in NEW: ", "skip": "skipped in BASE, and wrong in NEW: "}.get(was, "")
+        told = {"absent": "not in BASE, failed in NEW: ", "skip": "skipped in BASE, failed in NEW: "}.get(was, "")
         return "wrong", told + reason_of(new_rows) + counts
     if new_bad and (base_right or new_right):
-        return "ambiguous", "wrong in processes of both: " + reason_of(new_rows) + counts
+        return "ambiguous", "failed in processes of both: " + reason_of(new_rows) + counts
     if now == "pass" and was != "pass":
-        told = {"bad": "wrong in BASE: " + reason_of(base_rows), "skip": "skipped in BASE: " + reason_of(base_rows), "absent": "not in BASE"}[was]
+        told = {"bad": "failed in BASE: " + reason_of(base_rows), "skip": "skipped in BASE: " + reason_of(base_rows), "absent": "not in BASE"}[was]
         return "new", told + counts
     if base_right and now == "absent":
         return "missing", "not in NEW"
     if (was == "pass" and now != "pass") or base_right > new_right == 0:
         return "missing", "skipped in NEW: " + reason_of(new_rows) + counts
     if base_right and now != "pass":
-        return "ambiguous", "right in few processes of either: " + reason_of(new_rows) + counts
+        return "ambiguous", "few processes of either side passed: " + reason_of(new_rows) + counts
     return None
 
 
@@ -159,7 +159,7 @@ def compare_mode(c, pair, base, new):
     c.unknown = tuple(name.replace("_", " ") for name, value in machines[0][0].items() if value is None)
     c.same_code = c.mode in DEVICE_MODES and has_same_code(pair)
     if c.same_code:
-        c.verdict, c.reason = "same", "same machine code, same launches: the variant's code cannot regress"
+        c.verdict, c.reason = "same", "same machine code and launches: the variant's code did not change"
         c.ratio, c.judged_by = c.time_ratio, "code"
     c.series = series
     return c
@@ -180,7 +180,7 @@ def told_counts(base_rows, new_rows):
         return ""
     told = (f"{sum(row['verdict'] == 'pass' for row in rows)} of {len(rows)} in {name}"
             for rows, name in ((base_rows, "BASE"), (new_rows, "NEW")) if rows)
-    return f" (processes that were right: {', '.join(told)})"
+    return f" (processes that passed: {', '.join(told)})"
 
 
 def skips(rows):
@@ -207,7 +207,7 @@ def other_machine(machines):
     """Why the times may not be compared, None if they may: every process of both sides must have run on the same kind of machine."""
     everything = machines[0] + machines[1]
     if any(machine is None for machine in everything):
-        return "a run without its environment line: nothing says where it ran"
+        return "a run without an environment line: its machine is unknown"
     for name, value in everything[0].items():
         others = [machine.get(name) for machine in everything if machine.get(name) != value]
         if others:

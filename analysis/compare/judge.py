@@ -41,7 +41,7 @@ def tell_of_equal_code(group, min_effect, noise):
     judge_suite(copies, min_effect, noise)
     for c, copy in zip(group, copies):
         if copy.verdict in ("slower", "faster"):
-            c.reason += f"; but times differ by {change(copy.ratio)}, beyond chance: look at what is not the variant's code"
+            c.reason += f"; but times differ by {change(copy.ratio)}, beyond chance: something other than the variant's code changed"
         c.series = ()
 
 
@@ -150,7 +150,7 @@ def explain(c, min_effect, suite):
     if c.verdict == "ambiguous":
         said.append(why_ambiguous(c, min_effect, suite))
     if c.floor_capped_from and c.verdict != "same":
-        said.append(f"the noise floor is {100 * c.floor_capped_from:.0f}%, and taken as {FLOOR_LIMIT} times the least effect, for these "
+        said.append(f"the noise floor is {100 * c.floor_capped_from:.0f}%, capped at {FLOOR_LIMIT} times the minimum effect, since these "
                     "processes show their spread themselves")
     if c.judged_by == "cycles":
         said.append(f"in cycles; time {change(c.time_ratio)}, SM clock {change(c.clock_ratio)}")
@@ -162,10 +162,10 @@ def why_ambiguous(c, min_effect, suite):
     beyond = c.ratio >= 1 + least or c.ratio <= 1 / (1 + least)
     if (c.tested_on == "samples" or needs_known_spread(c)) and not beyond:
         return (f"{c.base_processes} and {c.new_processes} processes: differences below {100 * least:.0f}% may be chance; "
-                f"{processes_needed(suite)} a side tell more (rungs ab)")
+                f"{processes_needed(suite)} a side would decide (rungs ab)")
     if c.p_adjusted > decide.ALPHA:
         return f"anything from {change(c.low)} to {change(c.high)}: repeat, or quieten the machine"
     if c.noise_floor > min_effect and not beyond:
-        whose = "what the spread of these processes lets one believe" if c.tested_on == "spread" else "the machine's noise floor"
+        whose = "the smallest change that the spread of these processes can show" if c.tested_on == "spread" else "the machine's noise floor"
         return f"below {whose}: {100 * c.noise_floor:.1f}%"
     return f"a change, but not clearly by {100 * min_effect:.3g}% or more"

@@ -24,7 +24,7 @@ def calibrate(side):
             for row in with_times:
                 machine = r.kind_of_machine(side.environments.get(row.get("run")), row)
                 if machine is None:
-                    raise r.BadResults(f"{side.path}: a run without its environment line: nothing says where it ran")
+                    raise r.BadResults(f"{side.path}: a run without an environment line: its machine is unknown")
                 kind = r.device_of(row)
                 if machines.setdefault(kind, machine) != machine:
                     raise r.BadResults(f"{side.path}: runs on two kinds of machine: {machines[kind]} and {machine}")
@@ -62,7 +62,7 @@ class Noise:
             raise r.BadResults(f"{path}: not a noise file of schema {SCHEMA} (rungs calibrate writes them)")
         few = [row["processes"] for row in content["rows"] if row["processes"] < MIN_PROCESSES]
         if few:
-            raise r.BadResults(f"{path}: a spread from {min(few)} processes: {MIN_PROCESSES} or more are needed to believe it; calibrate again")
+            raise r.BadResults(f"{path}: a spread from {min(few)} processes: at least {MIN_PROCESSES} are needed; calibrate again")
         self.path = path
         self.known = {(row["case"], row["spec"], row["mode"]): row for row in content["rows"]}
         self.used, self.other_clock = set(), {}
@@ -95,10 +95,10 @@ class Noise:
         keys = {(c.case, c.spec, c.mode) for c in comparisons if c.tested_on}
         told = []
         if keys - self.used:
-            told.append(f"{self.path} covers {len(keys & self.used)} of {len(keys)} comparisons; calibrate with what is compared")
+            told.append(f"{self.path} covers {len(keys & self.used)} of {len(keys)} comparisons; calibrate with the compared scenarios")
         apart = [self.other_clock[key] for key in keys if key in self.other_clock]
         if apart:
             was, now = (np.median([pair[i] for pair in apart]) for i in (0, 1))
-            told.append(f"{self.path} was made at another SM clock for {len(apart)} of them (about {was:.0f} MHz, now {now:.0f} MHz), and says "
-                        "nothing of these; calibrate again")
+            told.append(f"{self.path} was made at another SM clock for {len(apart)} of them (about {was:.0f} MHz, now {now:.0f} MHz) and does "
+                        "not cover these; calibrate again")
         return told

@@ -23,7 +23,7 @@ def as_markdown(comparisons, result):
     head = "### " + ("nothing was compared" if result["exit"] == 3 else "regression gate: failed" if result["exit"] else "regression gate: passed")
     lines = [head, "", ", ".join(f"{found[v]} {v}" for v in ORDER if found[v]) or "no comparisons", ""]
     telling = [c for c in sort(comparisons) if c.verdict != "same" or c.reason]
-    for title, rows in (("", telling), ("all that is the same", [c for c in sort(comparisons) if c.verdict == "same" and not c.reason])):
+    for title, rows in (("", telling), ("unchanged", [c for c in sort(comparisons) if c.verdict == "same" and not c.reason])):
         if rows:
             lines += [f"<details><summary>{title} ({len(rows)})</summary>", ""] if title else []
             lines += ["| verdict | change | 95% interval | base | new | runs | mode | variant | case | |", "|---|---:|---:|---:|---:|---:|---|---|---|---|"]

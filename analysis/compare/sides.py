@@ -30,9 +30,9 @@ class Side:
         builds = sorted({build_of(e) for run, e in self.environments.items() if run in runs})
         if len(builds) > 1 and len({build.removesuffix(CHANGED) for build in builds}) == 1:
             self.warnings.append(f"{self.path}: some runs with and some without changes to the commit: {', '.join(builds)}; if they touched what is "
-                                 "measured, take the rows of each into a file of its own (another --out)")
+                                 "measured, keep the rows of each in its own file (another --out)")
         elif len(builds) > 1:
-            raise r.BadResults(f"{self.path}: rows of different builds: {', '.join(builds)}; take the rows of each into a file of its own (another --out)")
+            raise r.BadResults(f"{self.path}: rows of different builds: {', '.join(builds)}; keep the rows of each build in its own file (another --out)")
         return self
 
     def asked(self, run):

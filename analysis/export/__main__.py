@@ -16,7 +16,7 @@ def main(words=None):
     parser = Parser(prog="rungs export")
     parser.add_argument("format", type=one_of("format", FORMATS))
     parser.add_argument("results", nargs="+", type=pathlib.Path)
-    parser.add_argument("--out", type=pathlib.Path, help="else on stdout, and nothing but that")
+    parser.add_argument("--out", type=pathlib.Path, help="output file (default: stdout)")
     args = parser.parse_args(words)
     try:
         source = Source(args.results)
@@ -26,7 +26,7 @@ def main(words=None):
     except BadResults as error:
         return told(error, 2)
     if count == 0:
-        return told("nothing in these rows was timed, and this format holds times only", 3)
+        return told("no row was timed, and this format holds only times", 3)
     if not args.out:
         sys.stdout.buffer.write(text.encode())
         return 0

@@ -46,7 +46,7 @@ class Source:
         found = self.entries(rows)
         machines = sorted({self.machine(entry.row) for entry in found})
         if len(machines) > 1:
-            raise r.BadResults(f"rows of several machines ({', '.join(machines)}), and this format has no place to say which: export their files one by one")
+            raise r.BadResults(f"rows of several machines ({', '.join(machines)}), and this format cannot tell them apart: export their files one by one")
         return found
 
 

@@ -60,8 +60,8 @@ def accuracy(results, pictures):
                     parts.append(details(head, text) if dtype == "f32" or emulated else f"**{head}**\n\n{text}")
     if not parts:
         return "Nothing ran, so nothing was verified."
-    how = ("A column for each family of input. The number is the largest error over all cases (sizes, windows), as a multiple of what is allowed; at most 1 passes. "
-           "Where a variant is held to a looser bound of its own, that bound is named. The truth is computed in better than double precision.")
+    how = ("One column per input family. Each number is the largest error over all cases (sizes, windows), as a multiple of the tolerance; at most 1 passes. "
+           "Where a variant has its own, looser tolerance, that tolerance is named. The reference is computed in better than double precision.")
     return "\n\n".join([pictures_of(pictures, "accuracy_", "offset_") or "", how, *parts])
 
 
@@ -88,9 +88,9 @@ def failed(results):
         for words in sorted({word_params(row) for row in rows}):
             worst = max((row for row in rows if word_params(row) == words), key=lambda row: r.worst_ratio(row) or 0)
             reasons.append(f"- {', '.join(w for w in (spec, words) if w)} on {worst['input']}, {verdict}: {worst.get('reason') or 'no reason recorded'}<br>`{worst['case']}`")
-    return ("What fails verification has no time. *bound*: what the error was judged by.\n\n"
+    return ("Variants that fail verification are not timed. *bound*: what their outputs were verified against.\n\n"
             + table(["verdict", "variant", "bound", ">cases", "of", "dtype", "inputs"], lines) + "\n\n"
-            + details("the worst case of each, with the element, what was expected and what is allowed", "\n".join(reasons)))
+            + details("the worst case of each: element, expected value, tolerance", "\n".join(reasons)))
 
 
 def skipped(results):
@@ -115,9 +115,9 @@ def emulated(results):
     for spec, rows in sorted(groups.items()):
         verdicts = collections.Counter(row["verdict"] for row in rows)
         wrong = verdicts["fail"] + verdicts["error"]
-        outcome = "verified (emulated), not timed" if verdicts["pass"] and not wrong else "right on some cases, not timed" if verdicts["pass"] else "not verified"
+        outcome = "verified (emulated), not timed" if verdicts["pass"] and not wrong else "correct on some cases, not timed" if verdicts["pass"] else "not verified"
         lines.append((name(spec), *(verdicts[v] for v in ("pass", "fail", "error", "skip")), outcome))
-    how = "CUDA kernels compiled for the CPU and run in an emulator, in randomised order. It tells whether their logic is right, and nothing about time."
+    how = "CUDA kernels compiled for the CPU and run in an emulator, in randomised order. This verifies their logic, not their speed."
     return how + "\n\n" + table(["variant", ">passed", ">failed", ">errors", ">skipped", ""], lines)
 
 
@@ -137,6 +137,6 @@ def startup(results):
     name = naming(results)
     lines = [(name(spec), span([extra(row) for row in rows]), span([row.get("prepare_seconds") for row in rows]),
               span([r.median(row, "enqueue") for row in rows])) for spec, rows in sorted(groups.items())]
-    how = ("Smallest and largest over the cases, and in brackets how many there are. *first call, extra*: host time of the first call in a process until it is done, less the cold median of later ones: loading, compiling, warming up; "
+    how = ("Smallest and largest over the cases (number of cases in brackets). *first call, extra*: host time of a process's first call until it completes, minus the cold median: loading, compiling, warming up; "
            "*preparation*: work done once per case before it, such as compiling a user's function; *enqueue*: host time until the call returns.")
     return how + "\n\n" + table(["variant", ">first call, extra", ">preparation", ">enqueue"], lines)

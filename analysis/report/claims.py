@@ -74,9 +74,9 @@ def particulars(numbered):
 
 KINDS = (("Speed-ups", ("speedup",)), ("Times", ("seconds",)), ("Errors", ("error",)), ("Counts", ("launches", "bytes_over_minimum")))
 LEAST_SAMPLES = 6  # below it no order statistics bound a median with 95%
-HOW = ("**reproduced**: our value, with its whole 95% interval, lies within what the claim says, or within the factor that it declares. **exceeded**: faster than that. "
-       "**not reproduced**: not so. undecided: a limit lies inside our interval. \"at least\" and \"at most\" are claims of one side. \"3 samples\": the interval "
-       "is from the least of them to the largest, which is less than 95%.")
+HOW = ("**reproduced**: our whole 95% interval lies within the acceptance band. **exceeded**: it lies beyond the band on the fast side. "
+       "**not reproduced**: it lies outside in any other way. undecided: an end of the band lies inside our interval. \"at least\" and \"at most\" have one end only. \"3 samples\": the observed "
+       "range of these samples, which covers less than 95%.")
 
 
 def of_op(results, op, numbered, pictures, machines):
@@ -88,10 +88,10 @@ def of_op(results, op, numbered, pictures, machines):
             parts += [f"#### {heading}", lines_of(results, some, machines)]
     known = sharing(numbered, lambda c: c.get("note"), split=True) + sharing(numbered, lambda c: c.get("reason") if c.get("ours") is None else None)
     if known:
-        parts += ["#### What to know about them", "\n".join(f"- {text}" for text in known)]
-    how = [f"- {name}: {text}" for name, key in (("source", "source"), ("measured there by", "method"), ("reproduced", "expected"), ("why that much", "rationale"))
+        parts += ["#### Notes", "\n".join(f"- {text}" for text in known)]
+    how = [f"- {name}: {text}" for name, key in (("source", "source"), ("published method", "method"), ("reproduced", "expected"), ("why this tolerance", "rationale"))
            for text in sharing(numbered, lambda c: c.get(key))]
-    parts.append(details("sources, methods, what reproduces them, and the case and variants of each claim", "\n".join(how) + "\n\n" + particulars(numbered)))
+    parts.append(details("sources, methods, acceptance bands, and the case and variants of each claim", "\n".join(how) + "\n\n" + particulars(numbered)))
     return "\n\n".join(part for part in parts if part)
 
 

@@ -8,10 +8,10 @@ from analysis.format import count, details, percent, seconds, significant, size,
 
 MOST_LINES = 12  # of one op
 HEADING = "#### Launches, bytes and memory of a call"
-WHAT = "One call of each variant, [counted](docs/METHOD.md#counts) from cold caches, apart from the calls that were timed."
-HOW = ("- *bytes over minimum*: what one call moved through device memory, over the input read once and the output written once; *kernels / cold*: the durations of its kernels, added up in that "
+WHAT = "One call of each variant with cold caches, [counted](docs/METHOD.md#counts) in a separate call, so timings are unaffected."
+HOW = ("- *bytes over minimum*: DRAM traffic of one call over input read once and output written once; *kernels / cold*: sum of kernel durations in the "
        "counted call, over the cold median, so more than 100% where kernels overlap or the counted call was slower; *registers* and *occupancy*: of the kernel with the longest launch, by the "
-       "compiler's numbers; *allocations*: made by the call; *peak*: the most device memory that it held at once beside its inputs, without the heap of `malloc` in kernels")
+       "compiler's numbers; *allocations*: by the call; *peak*: largest device memory besides its inputs, without the `malloc` heap of kernels")
 
 
 def printed_of(op, row):

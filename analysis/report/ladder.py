@@ -120,7 +120,7 @@ def sweep_text(results, rows, swept):
 
 def sweeps_part(results, sweeps, swept, shown):
     """A heading, the first table open, the others folded; their cases are shown then."""
-    parts = [f"#### Time against {heading(swept)}\n\nMedian of cold calls, and the share of the {r.ceiling_name(sweeps[0][0])} ceiling that it makes."]
+    parts = [f"#### Time against {heading(swept)}\n\nMedian of cold calls, and the share of the {r.ceiling_name(sweeps[0][0])} peak."]
     for k, group in enumerate(sweeps):
         text = sweep_text(results, group, swept)
         parts.append(f"**{title(group[0], *swept)}**\n\n{text}" if k == 0 else details(title(group[0], *swept), text))
@@ -152,7 +152,7 @@ def ladder_of_op(results, rows):
         body = f"`{case}`\n\n{case_table(results, cases[case])}"
         parts.append(f"**{title(cases[case][0])}**\n\n{body}" if k == 0 else details(title(cases[case][0]), body))
     if order:
-        parts.insert(0, "#### Cases that published claims speak of")
+        parts.insert(0, "#### Cases of published claims")
     parameter, sweeps = select.find_sweeps(rows)
     if sweeps:
         sweeps.sort(key=lambda group: ("mean" not in str(group[0]["params"].get("agg")), group[0]["dtype"] != "f64", -len(group)))
@@ -166,7 +166,7 @@ def ladder_of_op(results, rows):
     parts += [counted] if counted else []
     groups = [[row for row in group if row["case"] not in shown] for group in select.by_input(rows)]
     if groups:
-        parts.append("#### Time on many inputs\n\nMedian of cold calls; the errors of the same rows are under Accuracy. **fail**: wrong, so without a time.")
+        parts.append("#### Time on many inputs\n\nMedian of cold calls; the errors of the same rows are under Accuracy. **fail**: failed verification, not timed.")
     for group in groups:
         parts.append(details(describe(group[0]), input_table(results, group)))
         shown |= {row["case"] for row in group}
@@ -184,13 +184,13 @@ def ladder(results, pictures, why_none):
     if not parts:
         return "Nothing was timed."
     if any((results.fraction(row) or 0) > 1 for row in results.rows):
-        parts.append("**(!)** More than the ceiling: a wrong byte count, data that stayed in a cache, or a ceiling measured too low. Not a result to rely on.")
+        parts.append("**(!)** Above the measured peak: wrong byte count, data in cache, or a peak measured too low. Do not rely on it.")
     how = ("How to read the tables:\n\n"
-           "- *cold*: median over single calls, the caches flushed before each, with the 95% interval of the median (of fewer than 6 samples: from the least to the largest, which is less); *hot*: calls back to back; *graph*: a CUDA graph replayed back to back\n"
-           "- *GB/s*: the input read once and the output written once, over the cold median, whatever the kernel really moved; *of copy*: the share of the copy ceiling of the same device in the same run (*of read*, where the outputs are a vanishing part of the bytes: of the read ceiling)\n"
-           "- whose clock: *cold*, *hot* and *graph* of CUDA variants, PyTorch, CuPy and Numba on CUDA are the GPU's time, the launch taken out; of CPU variants, libraries on the CPU and JAX they are the host's, the call and (JAX) the launch in it; *complete*, in the figure of published speed-ups, is one clock for all\n"
+           "- *cold*: median of single calls after a cache flush, with its 95% interval (fewer than 6 samples: observed range, which covers less); *hot*: warm L2, back to back; *graph*: a CUDA graph replayed back to back\n"
+           "- *GB/s*: input and output counted once each, over the cold median, whatever the kernel moved; *of copy*: share of the measured copy peak of the same device in the same run (*of read*: of the read peak, where outputs are a negligible part of the bytes)\n"
+           "- clocks: *cold*, *hot* and *graph* of CUDA variants, PyTorch, CuPy and Numba on CUDA are GPU time, host launch latency excluded; those of CPU variants, CPU libraries and JAX are host time (JAX: host launch latency included); *complete*, in the figure of published speed-ups, is host time for all\n"
            "- *over X*: how many times faster than X in the same case\n"
-           "- *error / bound*: the largest error as a multiple of what is allowed; at most 1 passes. Where a variant is held to a looser bound of its own, that bound is named "
+           "- *error / bound*: the largest error as a multiple of the tolerance; at most 1 passes. Where a variant has its own, looser tolerance, that tolerance is named "
            "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula")
     if any(counts.HEADING in part for part in parts):
         how += "\n" + counts.HOW

@@ -34,7 +34,7 @@ def card(results, e):
     lines += [("CPU", f"{known(cpu.get('model'))}, {known(cpu.get('cores'))} cores, {known(cpu.get('threads'))} threads, {known(cpu.get('llc_bytes'), size)} last-level cache, "
                       f"{known(cpu.get('memory_bytes'), size)} memory"),
               ("system", known(e.get("os")) + (f", in a container ({e['container']})" if e.get("container") else ""))]
-    dirty = {True: ", with uncommitted changes", False: "", None: ", cleanliness unknown"}[e.get("dirty")]
+    dirty = {True: ", with uncommitted changes", False: "", None: ", uncommitted changes unknown"}[e.get("dirty")]
     lines.append(("date, commit", f"{known(e.get('date'))}, {known(e.get('commit'))}{dirty}"))
     built = [("build", f"{known(build.get('type'))}: {known(build.get('compiler'))}, `{known(build.get('flags'))}`")]
     if build.get("cuda_compiler"):
@@ -54,14 +54,14 @@ def unit(c):
 def ceilings(results, run):
     by_device = dict(sorted(results.ceilings.get(run, {}).items(), reverse=True))
     if not by_device:
-        return "No ceilings were measured in this run, so fractions of them are unknown."
+        return "No peaks were measured in this run, so shares of the limit are unknown."
     names = list(dict.fromkeys(name for found in by_device.values() for name in found))
     short = [(name.replace("_", " "), *(unit(found[name])(found[name]["value"]) if name in found else "-" for found in by_device.values())) for name in names]
     long = [(device, name.replace("_", " "), f"{unit(c)(c['low'])} to {unit(c)(c['high'])}" if c.get("low") and c.get("high") else "-", known(c.get("method")))
             for device, found in by_device.items() for name, c in found.items()]
-    return ("Ceilings: limits measured on the same machine in the same run, which shares, *of copy* and *of read* refer to (*fma*: fused multiply-adds; *empty launch*: the least that a cold sample can show).\n\n"
-            + table(["ceiling", *(f">{ {'cuda': 'GPU', 'cpu': 'CPU'}.get(d, d)}" for d in by_device)], short)
-            + "\n\n" + details("quartiles and methods of the ceilings", table(["device", "ceiling", ">quartiles", "how"], long)))
+    return ("Peaks measured on the same machine in the same run; shares, *of copy* and *of read* are relative to them (*fma*: fused multiply-adds; *empty launch*: launch overhead, included in every cold sample).\n\n"
+            + table(["peak", *(f">{ {'cuda': 'GPU', 'cpu': 'CPU'}.get(d, d)}" for d in by_device)], short)
+            + "\n\n" + details("quartiles and methods of the measured peaks", table(["device", "peak", ">quartiles", "how"], long)))
 
 
 def machine(results):
@@ -78,8 +78,8 @@ def machine(results):
             c = results.ceilings.get(e.get("run"), {}).get("cuda" if e.get("gpu") else "cpu", {}).get("copy")
             held = sum(row.get("run") == e.get("run") for row in results.rows)
             rows.append((e.get("run"), " ".join(e.get("argv") or []) or "-", r.machine_name(e), known(e.get("commit"))[:7] + (" + changes" if e.get("dirty") else ""), held, rate(c["value"]) if c else "-"))
-        parts.append("The rows come from several runs; the card above is of the latest that measured ceilings, if one did. Each row is held against the ceilings of its own run.\n\n"
-                     + table(["run", "command", "machine", "commit", ">rows", ">copy ceiling"], rows))
+        parts.append("The rows come from several runs; above: machine of the latest run that measured peaks. Each row is compared with the peaks of its own run.\n\n"
+                     + table(["run", "command", "machine", "commit", ">rows", ">copy peak"], rows))
     if unknown_runs:
         parts.append(f"The environment of {many(len(unknown_runs), 'run')} is missing from the files: {', '.join(map(str, unknown_runs))}.")
     return "\n\n".join(parts)
@@ -105,6 +105,6 @@ def reproduce(results):
     timed = select.timed_rows(results)
     if timed:
         row = max(timed, key=lambda row: (r.device_of(row) == "cuda", r.median(row)))
-        parts.append("One row by itself, such as the longest one here (cases and variants are in the tables):\n\n"
+        parts.append("To run a single row, for example the slowest one (cases and variants are in the tables):\n\n"
                      f"```\n./rungs run {shlex.quote(row['case'])} --variants {shlex.quote(row['variant'])}\n```")
     return "\n\n".join(parts) or "`./rungs reproduce`"

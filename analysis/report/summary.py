@@ -13,7 +13,7 @@ def count_line(results):
     rows = results.rows
     count = collections.Counter(row["verdict"] for row in rows)
     timed = sum(bool(r.median(row)) for row in rows)
-    return (f"{many(len(rows), 'row')} (one implementation on one case each) on {', '.join(dict.fromkeys(results.machine(row) for row in rows))}: {count['pass']} passed, "
+    return (f"{many(len(rows), 'row')} (one variant on one case each) on {', '.join(dict.fromkeys(results.machine(row) for row in rows))}: {count['pass']} passed, "
             f"{count['fail']} failed verification, {count['error']} ended in an error, {count['skip']} skipped. "
             + (f"{timed} were timed, each verified before and again, on new data, after timing." if timed else "None was timed."))
 
@@ -28,8 +28,8 @@ def claims_line(results):
               if c is not first and c.get("value") == first.get("value") and c.get("quantity") == first.get("quantity") and c.get("ours") is not None
               and (c.get("variant"), c.get("baseline")) != (first.get("variant"), first.get("baseline"))]
     published = len({(c.get("source"), c.get("quantity"), c.get("value") or (c.get("low"), c.get("high"))) for c in results.claims})
-    return (f"{many(published, 'published number')} judged, some in several ways, {many(len(results.claims), 'verdict')}: {verdict_counts(results.claims)}."
-            + told + (f" Other kernels of that kind: {', '.join(others)}." if others else ""))
+    return (f"{many(published, 'published number')}, {many(len(results.claims), 'test')}: {verdict_counts(results.claims)}."
+            + told + (f" With other kernels: {', '.join(others)}." if others else ""))
 
 
 def strict_times(results, device):
@@ -69,7 +69,7 @@ def processors_line(results):
     given = str((environment.get("variables") or {}).get("OMP_NUM_THREADS") or "")
     cores = given if given.isdigit() else (environment.get("cpu") or {}).get("cores")
     return (f"GPU against CPU, {describe(a)}: `{r.name_of(a)}` {seconds(r.median(a))}, the best on {cores or 'all'} CPU cores, `{r.name_of(b)}`, {seconds(r.median(b))}: "
-            f"{significant(r.median(b) / r.median(a))}x. Data already where they are needed; no transfer is counted.")
+            f"{significant(r.median(b) / r.median(a))}x. Transfers excluded.")
 
 
 def failures_line(results):
@@ -80,8 +80,8 @@ def failures_line(results):
             (looser if (results.machine(row), row["case"], row["spec"]) in timed else wrong)[r.name_of(row)] += 1
     def told(bad):
         return ", ".join(f"`{name}` ({many(n, 'case')})" for name, n in bad.most_common())
-    parts = (["Wrong or not finished somewhere, so without a time there: " + told(wrong) + "."] if wrong else []) + (
-        ["Outside the op's own bound, and timed there under a looser one that they declare: " + told(looser) + "."] if looser else [])
+    parts = (["Failed verification or ended in an error on at least one input (not timed there): " + told(wrong) + "."] if wrong else []) + (
+        ["Outside the op's own tolerance; timed under their own, looser tolerance: " + told(looser) + "."] if looser else [])
     return " ".join(parts) or None
 
 

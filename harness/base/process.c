@@ -43,7 +43,7 @@ static Status collect(const char *name, int read_end, const ProcessLimits *limit
     for (;;) {
         const double left = until - clock_seconds();
         TRY(interrupt_check());
-        if (!(left > 0)) return status_fail(STATUS_IO, "%s gave no complete answer within %g s", name, limits->seconds);
+        if (!(left > 0)) return status_fail(STATUS_IO, "%s did not complete its answer within %g s", name, limits->seconds);
         if (limits->bytes && output->length - before > limits->bytes)
             return status_fail(STATUS_IO, "%s wrote more than %zu bytes", name, limits->bytes);
         struct pollfd wait_for = {.fd = read_end, .events = POLLIN};

@@ -74,7 +74,7 @@ static Status prepare_files(Ab *ab) {
     char *folder = ab->folder;
     const int length = ab->out ? snprintf(folder, PATH_TEXT, "%s", ab->out)
                                : snprintf(folder, PATH_TEXT, RUNGS_BINARY_DIR "/ab/%lld-%d", (long long)time(NULL), (int)getpid());
-    if (length > PATH_TEXT - 20) return status_fail(STATUS_INVALID, "--out: too long a path");
+    if (length > PATH_TEXT - 20) return status_fail(STATUS_INVALID, "--out: path too long");
     for (int i = 0; i < 2; i++) snprintf(ab->files[i], PATH_TEXT, "%.*s/%s.jsonl", PATH_TEXT - 20, folder, SIDES[i]);
     return ab_process_folder(folder);
 }
@@ -117,7 +117,7 @@ static Status ab_run(Ab *ab, char *const *words, int count, bool *nothing) {
 
 static int check_words(const Ab *ab, int count) {
     if (ab->repetitions < LEAST_REPETITIONS)
-        return cli_usage("ab", "--repetitions %d: fewer than %d tell too little", ab->repetitions, LEAST_REPETITIONS);
+        return cli_usage("ab", "--repetitions %d: at least %d are needed", ab->repetitions, LEAST_REPETITIONS);
     if (ab->base_ref && count < 1) return cli_usage("ab", "a scenario or a case is expected");
     if (!ab->base_ref && count < 3)
         return cli_usage("ab", "two programs and a scenario are expected, or --base COMMIT and a scenario");
@@ -130,8 +130,9 @@ int command_ab(int argc, char **argv) {
         {"base", "COMMIT", CLI_TEXT, &ab.base_ref, "build this commit for BASE, in a worktree", NULL},
         {"new", "COMMIT", CLI_TEXT, &ab.new_ref, "with --base: build this commit for NEW (default HEAD)", NULL},
         {"repetitions", "N", CLI_COUNT, &ab.repetitions, "processes of each build (default 10, at least 9)", NULL},
-        {"seed", "N", CLI_COUNT, &ab.seed, "of the order (default: from the clock; the rows tell it)", NULL},
-        {"out", "FOLDER", CLI_TEXT, &ab.out, "base.jsonl and new.jsonl, appended to (default: in the build folder)", NULL},
+        {"seed", "N", CLI_COUNT, &ab.seed, "of the random order (default: from the clock; recorded in the rows)", NULL},
+        {"out", "FOLDER", CLI_TEXT, &ab.out, "folder of base.jsonl and new.jsonl, appended to (default: in the build folder)",
+         NULL},
         AB_PROCESS_OPTIONS(ab.run),
         COMPARE_OPTIONS(ab.compare),
         {0},

@@ -57,7 +57,7 @@ Status ab_process_words(const char *command, char *const *words, int count, char
     TRY(cases_check(command, words, count));
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = append_word(&list, words[i]);
-    if (status == STATUS_OK && list.count == 0) status = status_fail(STATUS_INVALID, "there is no scenario in what is named");
+    if (status == STATUS_OK && list.count == 0) status = status_fail(STATUS_INVALID, "no scenario matches");
     if (status == STATUS_OK)
         *out = list.words;
     else
@@ -76,8 +76,8 @@ Status ab_process_prepare(AbProcess *self) {
     int code = 0;
     Status status = process_capture(argv, NULL, &output, &code);
     if (status == STATUS_OK && code != 0)
-        status =
-            status_fail(STATUS_INVALID, "%s: '%s run --help' ends with exit code %d: not a rungs?", self->what, self->binary, code);
+        status = status_fail(STATUS_INVALID, "%s: '%s run --help' failed with exit code %d; is it a rungs program?", self->what,
+                             self->binary, code);
     self->knows_no_ceilings = output.text && strstr(output.text, "--no-ceilings"); /* a build of an older commit may not */
     self->is_rungs = output.text && strstr(output.text, "usage: rungs run ");
     text_free(&output);
@@ -172,7 +172,7 @@ Status ab_process_same_build(const AbProcess *self, const char *folder) {
     unlink(probe);
     if (status != STATUS_OK && status != STATUS_INVALID) return status; /* what it does not know is told of later */
     if (!*own || strcmp(own, there) == 0) return STATUS_OK;
-    return status_fail(STATUS_INVALID, "%s holds rows of %s, and %s is %s: name another folder, or remove that one", self->out,
+    return status_fail(STATUS_INVALID, "%s holds rows of %s, but %s is %s; name another folder or remove this one", self->out,
                        there, self->what, own);
 }
 

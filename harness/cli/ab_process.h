@@ -15,12 +15,12 @@ typedef struct AbProcessOptions {
 
 /* Entries of a CliOption table. */
 #define AB_PROCESS_OPTIONS(o)                                                                                                      \
-    {"variants", "GLOBS", CLI_TEXT, &(o).variants, "only these: 'cuda_*,-cuda_apply,cpu_best threads=4'", NULL},                   \
-        {"quick", NULL, CLI_FLAG, &(o).quick, "few samples a process", NULL},                                                      \
-        {"full", NULL, CLI_FLAG, &(o).full, "many samples a process", NULL},                                                       \
+    {"variants", "GLOBS", CLI_TEXT, &(o).variants, "variants to run, such as 'cuda_*,-cuda_apply,cpu_best threads=4'", NULL},      \
+        {"quick", NULL, CLI_FLAG, &(o).quick, "few samples per process", NULL},                                                    \
+        {"full", NULL, CLI_FLAG, &(o).full, "many samples per process", NULL},                                                     \
         {"lock", "FILE", CLI_TEXT, &(o).lock, "measure only while holding this lock, as flock(1) does; builds do not wait", NULL}, \
-        {"timeout", "TIME", CLI_TEXT, &(o).timeout, "for one call of a variant (default 120s)", NULL},                             \
-        {"memory-limit", "SIZE", CLI_TEXT, &(o).memory_limit, "host memory of one worker (default: no limit)", NULL}, {            \
+        {"timeout", "TIME", CLI_TEXT, &(o).timeout, "time limit for one call of a variant (default 120s)", NULL},                  \
+        {"memory-limit", "SIZE", CLI_TEXT, &(o).memory_limit, "host memory limit for one worker (default: none)", NULL}, {         \
         "device", "N", CLI_TEXT, &(o).device, "CUDA device", NULL                                                                  \
     }
 

@@ -45,7 +45,7 @@ static Status drop(const AbSubset *n, char *word) {
     const Status status = probe(n->other, word, n->folder);
     if (status == STATUS_INVALID) return status_prefix(status, "neither build runs %s: ", word);
     if (status != STATUS_OK) return status;
-    fprintf(stderr, "rungs ab: left out of %s, which does not know it; %s runs it: %s\n    %s\n", n->self->what, n->other->what,
+    fprintf(stderr, "rungs ab: %s does not support this and skips it; only %s runs it: %s\n    %s\n", n->self->what, n->other->what,
             word, why);
     return STATUS_OK;
 }
@@ -131,7 +131,7 @@ Status ab_subset_words(AbProcess *self, const AbProcess *other, const char *fold
     Status status = STATUS_OK;
     for (int i = 0; self->words[i] && status == STATUS_OK; i++) status = ab_subset_word(&n, self->words[i]);
     if (status == STATUS_OK && n.count == 0)
-        status = status_fail(STATUS_INVALID, "%s: %s knows nothing of what is to be compared", self->what, self->binary);
+        status = status_fail(STATUS_INVALID, "%s: %s supports none of the requested cases", self->what, self->binary);
     if (status == STATUS_OK)
         self->words = n.words;
     else

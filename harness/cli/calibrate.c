@@ -62,7 +62,7 @@ int command_calibrate(int argc, char **argv) {
     int code = words ? cli_parse("calibrate", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
     if (code == 0 && count == 0) code = cli_usage("calibrate", "a scenario or a case is expected");
     if (code == 0 && repetitions < 9)
-        code = cli_usage("calibrate", "--repetitions %d: fewer than 9 tell too little of the spread", repetitions);
+        code = cli_usage("calibrate", "--repetitions %d: at least 9 are needed to estimate the spread", repetitions);
     if (code == 0) code = repeat_foresee("calibrate", words, count, &run);
     if (code == 0) {
         snprintf(rows, sizeof rows, "%s/rows-%lld-%d.jsonl", FOLDER, (long long)time(NULL), (int)getpid());

@@ -61,7 +61,7 @@ static int judge(const char *const *files, const char *path) {
 int command_judge(int argc, char **argv) {
     const char *out = NULL;
     const CliOption OPTIONS[] = {
-        {"out", "FILE", CLI_TEXT, &out, "also as claim lines, in the place of this file", NULL},
+        {"out", "FILE", CLI_TEXT, &out, "also write claim records to this file, replacing it", NULL},
         {0},
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);
@@ -69,10 +69,10 @@ int command_judge(int argc, char **argv) {
     int count = 0;
     int code = words ? cli_parse("judge", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
     if (code == 0 && !claims_can_be_judged())
-        code = cli_fail(status_fail(STATUS_UNSUPPORTED, "this build has no CUDA variants, so it does not know what most claims are "
-                                                        "about; the claim lines of the files stand"));
+        code = cli_fail(status_fail(STATUS_UNSUPPORTED, "this build has no CUDA variants and cannot judge most claims; the claim "
+                                                        "records in the files stay valid"));
     if (code == 0 && count == 0 && glob(RUNGS_SOURCE_DIR "/results/*.jsonl", 0, NULL, &committed) != 0)
-        code = cli_usage("judge", "results/ holds no .jsonl yet; name the files to judge from");
+        code = cli_usage("judge", "no .jsonl files in results/; name the files to judge");
     if (code == 0) code = judge((const char *const *)(count ? words : committed.gl_pathv), out);
     globfree(&committed);
     free(words);

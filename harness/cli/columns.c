@@ -97,7 +97,7 @@ static Status call_script(const Columns *self, const char *what, const char *dty
     return status_fail(code == 4   ? STATUS_UNSUPPORTED
                        : code == 2 ? STATUS_INVALID
                                    : STATUS_INTERNAL,
-                       "%s", output->text ? output->text : "columns.py said nothing");
+                       "%s", output->text ? output->text : "columns.py failed without a message");
 }
 
 /* A column without nulls has no file of its validity. */

@@ -30,7 +30,7 @@ def file_and_column(text):
         path, colon, rest = path.rpartition(":")
         column = f"{rest}:{column}"
     if not colon:
-        raise Wrong(f"{text}: FILE.arrow or FILE.csv is expected, with or without :COLUMN behind it")
+        raise Wrong(f"{text}: expected FILE.arrow or FILE.csv, optionally followed by :COLUMN")
     return path, column
 
 
@@ -53,7 +53,7 @@ def read_arrow(path, wanted, fallback):
         try:
             reader = ipc.open_file(file) if begin == b"ARROW1" else ipc.open_stream(file)
         except (OSError, ValueError) as error:
-            raise Wrong(f"{path}: not an Arrow IPC file or stream, or not all of one ({one_line(error)})") from error
+            raise Wrong(f"{path}: not a complete Arrow IPC file or stream ({one_line(error)})") from error
         return reader.read_all()[choose(path, reader.schema.names, wanted, fallback)]
 
 
@@ -75,7 +75,7 @@ def read_csv(path, wanted, fallback):
 
     with open(path, "rb") as file:
         if file.read(1) in (b"\n", b"\r"):
-            raise Wrong(f"{path}: the first line is blank; the names of the columns are expected there")
+            raise Wrong(f"{path}: the first line is blank; expected the names of the columns")
     with csv.open_csv(path, parse_options=parse(True)) as reader:
         names = reader.schema.names
     column = choose(path, names, wanted, fallback)
@@ -141,7 +141,7 @@ def read(folder, dtype, columns):
     loaded = {name: load(name, text) for name, text in columns.items()}
     if len({len(strings) for strings, _ in loaded.values()}) > 1:
         told = (f"{name} has {len(strings)} rows ({columns[name]})" for name, (strings, _) in loaded.items())
-        raise Wrong(f"columns of one length are expected: {', '.join(told)}")
+        raise Wrong(f"columns must have the same length: {', '.join(told)}")
     wide = any(is_wide for _, is_wide in loaded.values())
     split = {name: parts(strings) for name, (strings, _) in loaded.items()}
     longest = max(split, key=lambda name: len(split[name][1]))

@@ -12,11 +12,12 @@ typedef struct CompareOptions {
 
 /* Entries of a CliOption table. */
 #define COMPARE_OPTIONS(o)                                                                                                         \
-    {"min-effect", "PERCENT", CLI_TEXT, &(o).min_effect, "smaller changes are of no interest (default 3%)", NULL},                 \
+    {"min-effect", "PERCENT", CLI_TEXT, &(o).min_effect, "ignore smaller changes (default 3%)", NULL},                             \
         {"noise", "FILE", CLI_TEXT, &(o).noise, "the machine's noise floor, from rungs calibrate", NULL},                          \
         {"allow-missing", "GLOBS", CLI_TEXT, &(o).allow_missing, "variants or cases that may be missing, comma separated", NULL},  \
-        {"modes", "LIST", CLI_TEXT, &(o).modes, "only these, comma separated, such as cold,hot", NULL},                            \
-        {"strict", NULL, CLI_FLAG, &(o).strict, "ambiguous fails too if all of its interval is slower by --min-effect", NULL},     \
+        {"modes", "LIST", CLI_TEXT, &(o).modes, "modes to compare, comma separated, such as cold,hot", NULL},                      \
+        {"strict", NULL, CLI_FLAG, &(o).strict, "also fail ambiguous comparisons whose whole interval is slower by --min-effect",  \
+         NULL},                                                                                                                    \
         {"json", "FILE", CLI_TEXT, &(o).json, "the comparison as JSON", NULL},                                                     \
         {"markdown", "FILE", CLI_TEXT, &(o).markdown, "the comparison as Markdown, for a summary page", NULL}, {                   \
         "junit", "FILE", CLI_TEXT, &(o).junit, "the comparison as JUnit XML", NULL                                                 \

@@ -1,4 +1,4 @@
-/* rungs doctor: what this machine and this build can do, and what to do about the rest. */
+/* rungs doctor: what this machine and this build support, and what to do about the rest. */
 #include "base/process.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -32,7 +32,7 @@ static const char *text_at(const json_t *object, const char *section, const char
 static void doctor_build(const json_t *environment) {
     const bool release = strcmp(RUNGS_BUILD_TYPE, "Release") == 0;
     line("build", release, "%s, %s%s", RUNGS_BUILD_TYPE, text_at(environment, "build", "compiler"),
-         release ? "" : " (only a Release build takes times)");
+         release ? "" : " (only a Release build is timed)");
     line("variants", REGISTRY_VARIANT_COUNT > 0, "%d variants of %d ops", REGISTRY_VARIANT_COUNT, REGISTRY_OP_COUNT);
 }
 
@@ -106,7 +106,7 @@ static void doctor_counts(bool has_gpu) {
         line("counts", false, "launches and bytes: %s", status_message());
     } else {
         tell_counting("launches", json_object_get(told, "launches_reason"), library ? library : "CUPTI");
-        tell_counting("device memory", json_object_get(told, "bytes_reason"), "hardware counters may be read");
+        tell_counting("device memory", json_object_get(told, "bytes_reason"), "hardware counters are readable");
     }
     json_decref(command);
     json_decref(reply);

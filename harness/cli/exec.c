@@ -92,10 +92,10 @@ static Status check_outputs(const Exec *e) {
         int i = 0;
         TRY(known_array("out", e->out.names[k], e->out_shapes, e->op->out_count, &i));
         if (!registry_gives(e->choice.entry, e->out.names[k]))
-            return status_fail(STATUS_INVALID, "--out %s=...: %s does not give it", e->out.names[k], e->choice.entry->id);
+            return status_fail(STATUS_INVALID, "--out %s=...: %s has no such output", e->out.names[k], e->choice.entry->id);
         for (int j = 0; j < k; j++)
             if (strcmp(e->out.values[j], e->out.values[k]) == 0)
-                return status_fail(STATUS_INVALID, "--out %s=%s and --out %s=%s: a file for each is expected", e->out.names[j],
+                return status_fail(STATUS_INVALID, "--out %s=%s and --out %s=%s: each output needs its own file", e->out.names[j],
                                    e->out.values[j], e->out.names[k], e->out.values[k]);
     }
     return STATUS_OK;
@@ -135,7 +135,7 @@ static Status adopt(Exec *e) {
         if (!params_has(&adopted.params, name)) continue;
         for (int i = 0; i < e->in.count; i++)
             if (strcmp(e->in.names[i], name) == 0)
-                return status_fail(STATUS_INVALID, "--set %s=%s and --in %s=%s: one of the two is expected", name, e->set.values[k],
+                return status_fail(STATUS_INVALID, "--set %s=%s and --in %s=%s: give only one of the two", name, e->set.values[k],
                                    name, e->in.values[i]);
         if (strcmp(params_text(&adopted.params, name), params_text(&e->problem.params, name)) != 0)
             return status_fail(STATUS_INVALID, "--set %s=%s, but the inputs say %s=%s", name, e->set.values[k], name,
@@ -206,15 +206,15 @@ static Status fill_inputs(const Exec *e, Instance *instance) {
         if (e->own[i].rank < 0) {
             char wanted[128];
             if (array_count(in) > 1)
-                return status_fail(STATUS_INVALID, "input '%s' is missing: --in %s=FILE.npy, %s, is expected with these settings",
-                                   in->name, in->name, array_describe(in, wanted, sizeof wanted));
+                return status_fail(STATUS_INVALID, "input '%s' is missing: these settings need --in %s=FILE.npy, %s", in->name,
+                                   in->name, array_describe(in, wanted, sizeof wanted));
             if (array_bytes(in) > 0) memset(in->data, 0, array_bytes(in));
             if (e->op->generate) TRY(e->op->generate(&e->problem, i, in));
             continue;
         }
         char given[128], expected[128];
         if (array_bytes(&e->own[i]) != array_bytes(in))
-            return status_fail(STATUS_INVALID, "input '%s' is %s, but %s is expected beside the other inputs", in->name,
+            return status_fail(STATUS_INVALID, "input '%s' is %s; the other inputs require %s", in->name,
                                array_describe(&e->own[i], given, sizeof given), array_describe(in, expected, sizeof expected));
         if (array_bytes(in) > 0) memcpy(in->data, e->own[i].data, array_bytes(in));
     }
@@ -268,12 +268,11 @@ int command_exec(int argc, char **argv) {
     e.options.timeout_seconds = 600;
     const CliOption OPTIONS[] = {
         {"in", "NAME=FILE.npy", CLI_CALLBACK, &e.in,
-         "an input in C order, of the dtype that the op wants; once per input. A column of strings: FILE.arrow or FILE.csv, and "
+         "an input in C order, of a dtype that the op accepts; repeat per input. A string column: FILE.arrow or FILE.csv, and "
          ":COLUMN",
          pairs_add},
-        {"set", "NAME=VALUE", CLI_CALLBACK, &e.set,
-         "a parameter of the op, a tunable of the variant, or dtype; may come several times", pairs_add},
-        {"out", "NAME=FILE.npy", CLI_CALLBACK, &e.out, "where an output goes; a column of strings: FILE.arrow", pairs_add},
+        {"set", "NAME=VALUE", CLI_CALLBACK, &e.set, "an op parameter, a tunable, or dtype; repeatable", pairs_add},
+        {"out", "NAME=FILE.npy", CLI_CALLBACK, &e.out, "file for an output; a string column: FILE.arrow", pairs_add},
         {"check", NULL, CLI_FLAG, &e.check, "compare with the reference first; a failed check writes nothing", NULL},
         {"emulate", NULL, CLI_FLAG, &e.emulate, "run a CUDA variant on the CPU, in the emulator", NULL},
         {"device", "N", CLI_COUNT, &e.options.device, "CUDA device", NULL},
@@ -284,9 +283,8 @@ int command_exec(int argc, char **argv) {
     int count = 0;
     int code = words ? cli_parse("exec", "OP/VARIANT --in NAME=FILE --out NAME=FILE [options]", OPTIONS, argc, argv, words, &count)
                      : EXIT_MACHINE;
-    if (code == 0 && count != 1) code = cli_usage("exec", "exactly one OP/VARIANT is expected, not %d words", count);
-    if (code == 0 && e.out.count == 0 && !e.check)
-        code = cli_usage("exec", "--out NAME=FILE (or --check) is expected: nothing would come of it");
+    if (code == 0 && count != 1) code = cli_usage("exec", "expected exactly one OP/VARIANT, got %d arguments", count);
+    if (code == 0 && e.out.count == 0 && !e.check) code = cli_usage("exec", "nothing to do: give --out NAME=FILE or --check");
     if (code == 0) {
         Status status = prepare(&e, words[0]);
         if (status == STATUS_OK) status = execute(&e);

@@ -24,7 +24,7 @@ static int export_rows(char *const *words, int count, const char *out) {
 int command_export(int argc, char **argv) {
     const char *out = NULL;
     const CliOption OPTIONS[] = {
-        {"out", "FILE", CLI_TEXT, &out, "where to (default: stdout)", NULL},
+        {"out", "FILE", CLI_TEXT, &out, "output file (default: stdout)", NULL},
         {0},
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);
@@ -33,7 +33,7 @@ int command_export(int argc, char **argv) {
         words ? cli_parse("export", "google-benchmark|csv|junit|bmf|github-action-benchmark|markdown RESULTS.jsonl... [options]",
                           OPTIONS, argc, argv, words, &count)
               : EXIT_MACHINE;
-    if (code == 0 && count < 2) code = cli_usage("export", "a format and files of rows are expected");
+    if (code == 0 && count < 2) code = cli_usage("export", "expected a format and files of rows");
     if (code == 0) code = export_rows(words, count, out);
     free(words);
     return code == CLI_HELPED ? EXIT_GOOD : code;

@@ -58,7 +58,7 @@ Status interrupt_catch(char **argv, const char *rows, bool add_out) {
     static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
     Text text = {0};
     on_terminal = terminal_live(STDERR_FILENO);
-    Status status = text_append(&text, "rungs: interrupted; the rows are in %s\nrungs: go on with: ", rows);
+    Status status = text_append(&text, "rungs: interrupted; rows are in %s\nrungs: continue with: ", rows);
     if (status == STATUS_OK) status = append_command(&text, argv, rows, add_out);
     if (status == STATUS_OK) status = text_append(&text, "\n");
     if (status == STATUS_OK) {

@@ -68,8 +68,8 @@ int command_list(int argc, char **argv) {
     const char *what = count > 0 ? words[0] : "variants";
     free(words);
     if (code != 0) return code == CLI_HELPED ? EXIT_GOOD : code;
-    if (count > 1) return cli_usage("list", "one of ops, variants, scenarios, claims is expected, not %d words", count);
+    if (count > 1) return cli_usage("list", "expected one of ops, variants, scenarios, claims; got %d arguments", count);
     for (size_t i = 0; i < sizeof LISTINGS / sizeof *LISTINGS; i++)
         if (strcmp(what, LISTINGS[i].what) == 0) return print(&LISTINGS[i], as_json);
-    return cli_usage("list", "'%s' cannot be listed; there are ops, variants, scenarios and claims", what);
+    return cli_usage("list", "unknown list '%s'; expected ops, variants, scenarios or claims", what);
 }

@@ -95,7 +95,6 @@ static const char *const EXPECTED[] = {[CLI_TEXT] = "a text",
                                        [CLI_DURATION] = "a time such as 90s, 10m or 1h",
                                        [CLI_BYTES] = "a size such as 512M or 8G",
                                        [CLI_COUNT] = "a number from 0 to 1000000",
-                                       [CLI_CALLBACK] = "what the help says",
                                        [CLI_FLAG] = "nothing"};
 
 void cli_help(const char *command, const char *synopsis, const CliOption *options) {

@@ -116,7 +116,7 @@ void progress_begin(void *context, const RunEvent *event) {
     char line[400], eta[32], left[64] = "";
     if (!progress->terminal) return;
     if (strcmp(text_of(event->row, "kind"), "ceilings") == 0) {
-        snprintf(line, sizeof line, "measuring what this machine can do at most: %s", text_of(event->row, "device"));
+        snprintf(line, sizeof line, "measuring peaks: %s", text_of(event->row, "device"));
     } else {
         duration(event->eta_seconds, eta);
         if (event->eta_seconds > 0) snprintf(left, sizeof left, ", about %s left", eta);
@@ -166,10 +166,10 @@ void progress_summary(const Progress *progress, const RunSummary *s, const char 
                progress->refused == 1 ? "does" : "do", progress->refused == 1 ? "it" : "them");
     if (s->emulated > 0) printf("CUDA rows verified in the emulator and not timed: %zu\n", s->emulated);
     if (!s->has_gpu) printf("no GPU was used: %s\n", s->no_gpu_reason);
-    if (s->repeated > 0) printf("emulated cases that several sizes shrink to, run once: %zu rows saved\n", s->repeated);
-    if (s->resumed > 0) printf("%zu rows were there already (--resume)\n", s->resumed);
+    if (s->repeated > 0) printf("%zu emulated rows left out: their sizes shrink to a case that ran\n", s->repeated);
+    if (s->resumed > 0) printf("%zu rows already present (--resume)\n", s->resumed);
     if (s->left_by_budget > 0)
-        printf("%zu rows did not fit the budget; go on with the same command and %s\n", s->left_by_budget, go_on);
+        printf("%zu rows did not fit the budget; to continue, repeat the command with %s\n", s->left_by_budget, go_on);
     progress_claims(s->claims);
     printf("rows: %s\n", out);
 }

@@ -21,10 +21,10 @@ Status refs_resolve(const char *ref, char commit[REFS_TEXT]) {
     int code = 0;
     Status status = STATUS_OK;
     if (snprintf(name, sizeof name, "%s^{commit}", ref) >= (int)sizeof name)
-        status = status_fail(STATUS_INVALID, "too long a name of a commit");
+        status = status_fail(STATUS_INVALID, "commit name too long");
     if (status == STATUS_OK) status = process_capture(argv, &limits, &output, &code);
     if (status == STATUS_OK && (code != 0 || !output.text))
-        status = status_fail(STATUS_INVALID, "'%s' is no commit of this repository", ref);
+        status = status_fail(STATUS_INVALID, "'%s' is not a commit of this repository", ref);
     if (status == STATUS_OK) snprintf(commit, REFS_TEXT, "%.*s", (int)strcspn(output.text, "\n"), output.text);
     text_free(&output);
     return status;
@@ -61,12 +61,11 @@ Status refs_build(const char *commit, char *program, size_t size) {
 void refs_tell(const char *new_ref, const char *base_program, const char *new_program) {
     char *changes = strcmp(new_ref, "HEAD") == 0 ? checkout_changes(RUNGS_SOURCE_DIR) : NULL;
     if (changes && *changes)
-        fprintf(
-            stderr,
-            "rungs ab: warning: NEW is the commit HEAD: the changes that are not committed (%.*s%s) are in neither build. Commit "
-            "them, or build both sides and name the programs\n",
-            (int)strcspn(changes, "\n"), changes, strchr(changes, '\n') ? ", ..." : "");
+        fprintf(stderr,
+                "rungs ab: warning: NEW is HEAD; uncommitted changes (%.*s%s) are in neither build. Commit "
+                "them, or build both sides and name the programs\n",
+                (int)strcspn(changes, "\n"), changes, strchr(changes, '\n') ? ", ..." : "");
     free(changes);
     if (strcmp(base_program, new_program) == 0)
-        fprintf(stderr, "rungs ab: warning: BASE and NEW are the same commit: what differs is this machine's noise\n");
+        fprintf(stderr, "rungs ab: warning: BASE and NEW are the same commit; any difference is this machine's noise\n");
 }

@@ -24,7 +24,7 @@ static int make_page(const char *module, const char *const *files, const char *m
     words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);
     if (code != 0)
-        fprintf(stderr, "rungs report: %s", output.text ? output.text : "the report could not be made\n");
+        fprintf(stderr, "rungs report: %s", output.text ? output.text : "could not write the report\n");
     else
         printf("report: %s\nfigures: %s\n", markdown, figures);
     text_free(&output);
@@ -67,7 +67,7 @@ typedef struct Place {
 
 static int choose_place(Place *place, bool history) {
     if (place->committed && (place->page || place->figures || history))
-        return cli_usage("report", "--committed says where everything goes: without --out, --figures and --history");
+        return cli_usage("report", "--committed cannot be combined with --out, --figures or --history");
     if (place->committed) {
         place->page = RUNGS_SOURCE_DIR "/REPORT.md", place->figures = RUNGS_SOURCE_DIR "/docs/figures";
         return EXIT_GOOD;
@@ -82,7 +82,7 @@ static int choose_place(Place *place, bool history) {
         const int folder = slash ? (int)(slash - place->page) + 1 : 0;
         if (snprintf(place->figures_text, sizeof place->figures_text, "%.*sfigures", folder, place->page) >=
             (int)sizeof place->figures_text)
-            return cli_usage("report", "--out: too long a path");
+            return cli_usage("report", "--out: path too long");
         place->figures = place->figures_text;
     }
     return EXIT_GOOD;
@@ -92,7 +92,7 @@ static int report_files(char **words, int count, const Place *place) {
     glob_t committed = {0};
     int code = EXIT_GOOD;
     if (count == 0 && glob(RUNGS_SOURCE_DIR "/results/*.jsonl", 0, NULL, &committed) != 0)
-        code = cli_usage("report", "results/ holds no .jsonl yet; name the files to report on");
+        code = cli_usage("report", "no .jsonl files in results/; name the files to report on");
     else
         code = make_report((const char *const *)(count ? words : committed.gl_pathv), place->page, place->figures);
     globfree(&committed);
@@ -107,7 +107,8 @@ int command_report(int argc, char **argv) {
          NULL},
         {"figures", "FOLDER", CLI_TEXT, &place.figures, "where figures go (default: figures/ beside the page)", NULL},
         {"committed", NULL, CLI_FLAG, &place.committed, "write REPORT.md and docs/figures of this checkout, to be committed", NULL},
-        {"history", "FOLDER", CLI_TEXT, &history, "instead: each case over the commits of this folder's .jsonl files", NULL},
+        {"history", "FOLDER", CLI_TEXT, &history, "instead of the report: each case over the commits in this folder's .jsonl files",
+         NULL},
         {0},
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);

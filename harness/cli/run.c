@@ -74,18 +74,19 @@ int command_run(int argc, char **argv) {
     RunArguments a = {.options = run_options_default(), .shard = {0, 1}};
     Progress progress = progress_make();
     const CliOption OPTIONS[] = {
-        {"variants", "GLOBS", CLI_TEXT, &a.variants, "only these: 'cuda_*,-cuda_apply,cpu_best threads=4'", NULL},
+        {"variants", "GLOBS", CLI_TEXT, &a.variants, "variants to run, such as 'cuda_*,-cuda_apply,cpu_best threads=4'", NULL},
         {"quick", NULL, CLI_FLAG, &a.quick, "few samples: a first look", NULL},
         {"full", NULL, CLI_FLAG, &a.full, "many samples: for publication", NULL},
-        {"budget", "TIME", CLI_DURATION, &a.options.budget_seconds, "start no new row after this long", NULL},
-        {"timeout", "TIME", CLI_DURATION, &a.options.timeout_seconds, "for one call of a variant (default 120s)", NULL},
-        {"memory-limit", "SIZE", CLI_BYTES, &a.options.memory_limit_bytes, "host memory of one worker (default: no limit)", NULL},
+        {"budget", "TIME", CLI_DURATION, &a.options.budget_seconds, "start no row after this time", NULL},
+        {"timeout", "TIME", CLI_DURATION, &a.options.timeout_seconds, "time limit for one call of a variant (default 120s)", NULL},
+        {"memory-limit", "SIZE", CLI_BYTES, &a.options.memory_limit_bytes, "host memory limit for one worker (default: none)",
+         NULL},
         {"device", "N", CLI_COUNT, &a.options.device, "CUDA device", NULL},
         {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)", NULL},
-        {"resume", NULL, CLI_FLAG, &a.options.resume, "leave out rows that --out already holds", NULL},
-        {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify, take no times", NULL},
-        {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the limits of the machine first", NULL},
-        {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "count no launches and bytes (nor with --no-ceilings)", NULL},
+        {"resume", NULL, CLI_FLAG, &a.options.resume, "skip rows that --out already has", NULL},
+        {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time", NULL},
+        {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the machine's peaks first", NULL},
+        {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "do not count launches and bytes (implied by --no-ceilings)", NULL},
         {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too", NULL},
         {"timeline", "FILE", CLI_TEXT, &a.options.timeline,
          "trace one call of each CUDA variant into a new file (JSON, see docs/METHOD.md)", NULL},
@@ -122,8 +123,7 @@ int command_run(int argc, char **argv) {
     if (status == STATUS_OK) status = interrupt_catch(argv, a.options.out, a.options.out == out);
     if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
     if (status == STATUS_OK && a.options.timeline && access(a.options.timeline, F_OK) != 0)
-        progress_notice(&progress,
-                        "no timeline was written: no CUDA variant passed on a GPU, or counts_reason of its row says why");
+        progress_notice(&progress, "no timeline written: no CUDA variant passed on a GPU, or see counts_reason in its row");
     char go_on[700];
     snprintf(go_on, sizeof go_on, "--resume --out %s", a.options.out);
     code = finish(status, &progress, &summary, a.options.out, go_on);
@@ -140,10 +140,10 @@ int command_reproduce(int argc, char **argv) {
     options.budget_seconds = 600;
     options.least_rows = 1; /* ceilings alone are no result */
     const CliOption OPTIONS[] = {
-        {"budget", "TIME", CLI_DURATION, &options.budget_seconds, "start no new row, but the first, after this long (default 10m)",
+        {"budget", "TIME", CLI_DURATION, &options.budget_seconds, "start no row after this time, except the first (default 10m)",
          NULL},
         {"device", "N", CLI_COUNT, &options.device, "CUDA device", NULL},
-        {"resume", NULL, CLI_FLAG, &options.resume, "go on where the last reproduce stopped", NULL},
+        {"resume", NULL, CLI_FLAG, &options.resume, "continue the last reproduce", NULL},
         {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too", NULL},
         {"out", "FOLDER", CLI_TEXT, &folder, "where rows, figures and REPORT.md go (default: reproduce/ in the build folder)",
          NULL},

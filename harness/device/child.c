@@ -165,7 +165,7 @@ static Status died(Child *child) {
     const bool by_itself = ended(child, CLOSE_GRACE_MS, POLL_MS);
     const int how = kill_group(child);
     if (!by_itself)
-        snprintf(what, sizeof what, "closed its pipe without ending");
+        snprintf(what, sizeof what, "closed its pipe but kept running");
     else if (WIFSIGNALED(how))
         snprintf(what, sizeof what, "crashed: signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
     else
@@ -207,7 +207,7 @@ static Status read_line(Child *child, double deadline, double timeout, json_t **
             json_decref(*reply);
             *reply = NULL;
             kill_group(child);
-            return with_log(child, STATUS_INTERNAL, "answered something that is not a JSON object");
+            return with_log(child, STATUS_INTERNAL, "sent a reply that is not a JSON object");
         }
         if (interrupt_pending()) {
             kill_group(child);
@@ -229,7 +229,7 @@ static Status worker_says(const json_t *reply) {
     const char *error = json_string_value(json_object_get(reply, "error"));
     if (!error)
         return json_is_true(json_object_get(reply, "ok")) ? STATUS_OK
-                                                          : status_fail(STATUS_INTERNAL, "answered neither ok, skip nor error");
+                                                          : status_fail(STATUS_INTERNAL, "replied neither ok, skip nor error");
     const char *kind = json_string_value(json_object_get(reply, "kind"));
     static const Status KINDS[] = {STATUS_INVALID, STATUS_IO, STATUS_MEMORY, STATUS_DEVICE, STATUS_CHECK, STATUS_INTERNAL};
     Status code = STATUS_INTERNAL;

@@ -36,7 +36,7 @@ static Status payload_bytes(const Array *shape, size_t *bytes) {
     /* A zero further on makes the product 0 whatever came before it. */
     for (int d = 0; d < shape->rank; d++)
         if (shape->shape[d] == 0) total = 0;
-    if (total > SIZE_MAX / 2) return status_fail(STATUS_MEMORY, "%s: more bytes than an address can name", shape->name);
+    if (total > SIZE_MAX / 2) return status_fail(STATUS_MEMORY, "%s: larger than the address space", shape->name);
     *bytes = total;
     return STATUS_OK;
 }

@@ -157,7 +157,7 @@ static Status no_block(const Resource *resource, const Block *block, const void 
             return status_fail(STATUS_CHECK, "releases a pointer %zu bytes into a block of %zu bytes", (size_t)(at - begin),
                                b->bytes);
     }
-    return status_fail(STATUS_CHECK, "releases a pointer that args->memory did not hand out (an input, say)");
+    return status_fail(STATUS_CHECK, "releases a pointer that args->memory did not allocate (an input?)");
 }
 
 static void release(VariantMemory *memory, void *pointer, void *stream) {
@@ -240,7 +240,7 @@ Status resource_hand_over(Resource *resource, const Array *output) {
     array_describe(output, shape, sizeof shape);
     const size_t bytes = array_bytes(output);
     if (!output->data && bytes > 0)
-        return status_fail(STATUS_CHECK, "output %s %s: run() set no data, though it has elements", output->name, shape);
+        return status_fail(STATUS_CHECK, "output %s %s: run() set elements but no data", output->name, shape);
     if (!output->data) return STATUS_OK;
     Block *block = find(resource, output->data);
     if (!block)
@@ -271,7 +271,7 @@ Status resource_end(Resource *resource) {
         leaked_bytes += block->bytes;
     }
     if (leaked == 0) return STATUS_OK;
-    return status_fail(STATUS_CHECK, "leaks %zu block%s of %zu bytes in all: neither released nor handed over as an output", leaked,
+    return status_fail(STATUS_CHECK, "leaks %zu block%s of %zu bytes in all: neither released nor returned as an output", leaked,
                        leaked == 1 ? "" : "s", leaked_bytes);
 }
 

@@ -43,7 +43,7 @@ Status counts_try_activity(void *stream) {
     if (status == STATUS_OK) status = counts_activity(&work, stream, false, &list);
     const size_t launches = activity_count(&list, ACTIVITY_KERNEL);
     if (status == STATUS_OK && launches != 1)
-        status = status_fail(STATUS_UNSUPPORTED, "CUPTI told of %zu launches where there was one", launches);
+        status = status_fail(STATUS_UNSUPPORTED, "CUPTI reported %zu launches instead of one", launches);
     activity_free(&list);
     copy_close(&copy);
     return status;
@@ -62,7 +62,7 @@ Status counts_try_bytes(void *stream) {
     if (status == STATUS_OK) status = counts_bytes(&work, stream, &bytes);
     copy_close(&copy);
     if (status == STATUS_OK && !(plausible(bytes.read) && plausible(bytes.written + bytes.written_behind)))
-        return status_fail(STATUS_UNSUPPORTED, "CUPTI told of %.0f bytes read and %.0f written where %zu were copied", bytes.read,
+        return status_fail(STATUS_UNSUPPORTED, "CUPTI reported %.0f bytes read and %.0f written for a copy of %zu", bytes.read,
                            bytes.written + bytes.written_behind, COPY_BYTES);
     return status;
 }

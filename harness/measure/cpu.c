@@ -55,7 +55,7 @@ Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimi
     *out = (Samples){.calls_per_sample = 1, .clock = "steady clock"};
     if (mode == MEASURE_GRAPH) return none(out, "a CPU variant has no CUDA graph");
     if (mode == MEASURE_ENQUEUE || mode == MEASURE_COMPLETE)
-        return none(out, "a CPU variant is done when its call returns: see hot");
+        return none(out, "a CPU variant is done when its call returns; see `hot`");
     CpuSession session = {.work = work, .calls = 1};
     const SamplingSource source = {measure_mode_name(mode), take, &session, false};
     if (mode == MEASURE_COLD) {

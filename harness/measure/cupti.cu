@@ -68,9 +68,9 @@ struct Advice {
 };
 
 static const Advice ADVICE[] = {
-    {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, "; hardware counters are for root, for CAP_SYS_ADMIN, or for all where the driver was "
+    {CUPTI_ERROR_INSUFFICIENT_PRIVILEGES, "; hardware counters need root, CAP_SYS_ADMIN, or a driver that was "
                                           "loaded with NVreg_RestrictProfilingToAdminUsers=0"},
-    {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, "; the hypervisor does not let this machine count"},
+    {CUPTI_ERROR_VIRTUALIZED_DEVICE_INSUFFICIENT_PRIVILEGES, "; the hypervisor forbids hardware counters"},
     {CUPTI_ERROR_VIRTUALIZED_DEVICE_NOT_SUPPORTED, "; not on a virtual GPU"},
     {CUPTI_ERROR_HARDWARE_BUSY, "; is another profiler at work?"},
     {CUPTI_ERROR_MULTIPLE_SUBSCRIBERS_NOT_SUPPORTED, "; another profiler runs this process"},

@@ -170,7 +170,7 @@ static Status take_series(GpuSession *session, const MeasureLimits *limits, Samp
     const bool host = by_host(session->mode);
     const SamplingSource source = {measure_mode_name(session->mode), host ? take_host : take_events, session, true};
     if (session->mode == MEASURE_GRAPH) {
-        if (session->work->after) return no_graph(out, "the call allocates memory", "a replay would write to where it was");
+        if (session->work->after) return no_graph(out, "the call allocates memory", "a replay would write to the old address");
         TRY(capture(session, out));
         if (!session->graph) return STATUS_OK;
     }

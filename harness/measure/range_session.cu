@@ -45,10 +45,10 @@ static Status require_support(RangeSession *session, CUdevice device) {
     } parts[] = {
         {support.architecture, "this GPU is too old"},
         {support.sli, "SLI is on"},
-        {support.vGpu, "it is a virtual GPU that does not let its guests count"},
+        {support.vGpu, "this virtual GPU forbids hardware counters"},
         {support.confidentialCompute, "confidential computing is on"},
         {support.cmp, "it is a mining processor"},
-        {support.wsl, "WSL does not let it"},
+        {support.wsl, "WSL forbids them"},
     };
     for (const auto &part : parts)
         if (part.level != CUPTI_PROFILER_CONFIGURATION_SUPPORTED)

@@ -13,7 +13,7 @@ json_t *code_json(const VariantEntry *variant, bool emulated) {
     const CodeHash *found = device ? find(variant->id) : NULL;
     const char *reason = emulated  ? "emulated"
                          : !device ? "runs no kernel of this build"
-                         : !found  ? "its object file holds no machine code that can be read, or not all of it"
+                         : !found  ? "its object file holds no complete, readable machine code"
                                    : NULL;
     return json_pack("{s:s?, s:s?, s:s?}", "sass_hash", found ? found->sass : NULL, "host_hash", found ? found->host : NULL,
                      "reason", reason);

@@ -46,7 +46,7 @@ json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, co
     for (int i = 0; NULLS[i]; i++) json_object_set_new(row, NULLS[i], json_null());
     json_object_set_new(row, "code", code_json(choice->entry, emulated));
     json_object_set_new(row, "verdict", json_string("fail")); /* until proven otherwise */
-    json_object_set_new(row, "counts_reason", json_string("not counted: only what passed and was timed is"));
+    json_object_set_new(row, "counts_reason", json_string("not counted: only variants that passed and were timed are"));
     return row;
 }
 

@@ -85,7 +85,7 @@ static void tell_floor(const Run *run, const char *kind, const json_t *ceilings)
         const char *name = json_string_value(json_object_get(ceiling, "name"));
         const json_t *value = json_object_get(ceiling, "value");
         if (name && strcmp(name, "empty_launch") == 0 && json_is_number(value))
-            notice(run, "%s: an empty launch takes %.3g us: no time below says less", kind, 1e6 * json_number_value(value));
+            notice(run, "%s launch overhead: %.3g us (included in all cold times below)", kind, 1e6 * json_number_value(value));
     }
 }
 
@@ -97,7 +97,7 @@ static Status record_ceilings(Run *run, const char *kind) {
     const Status status = ask_about_device(run, "ceilings", kind, &reply);
     TRY(interrupt_check());
     if (status != STATUS_OK) {
-        notice(run, "no ceilings for the %s: %s", kind, status_message());
+        notice(run, "peaks of the %s not measured: %s", kind, status_message());
         return STATUS_OK;
     }
     tell_floor(run, kind, json_object_get(reply, "ceilings"));
@@ -121,7 +121,7 @@ static bool plan_uses(const Plan *plan, Backend backend) {
 static Status record_circumstances(Run *run) {
     json_t *facts = NULL;
     if (run->summary->has_gpu && ask_about_device(run, "facts", "cuda", &facts) != STATUS_OK)
-        notice(run, "no facts of the GPU: %s", status_message());
+        notice(run, "cannot query the GPU: %s", status_message());
     json_t *environment = environment_json(run->options->argc, run->options->argv,
                                            run->summary->has_gpu ? run->options->device : -1, json_object_get(facts, "gpu"));
     json_decref(facts);

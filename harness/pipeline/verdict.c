@@ -14,7 +14,7 @@ static Status judge_exactly(Instance *instance, DataSet set, int bound, int inde
     out->pass = report.pass;
     out->errors = row_exact_errors(&report);
     if (report.pass)
-        snprintf(out->words, sizeof out->words, "all of %zu elements are right to the byte", report.count);
+        snprintf(out->words, sizeof out->words, "all %zu elements are exact", report.count);
     else
         exact_explain(&report, instance->given, expected, instance->op->out_count, index, out->words, sizeof out->words);
     return STATUS_OK;

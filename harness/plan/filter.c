@@ -30,7 +30,7 @@ static Status filter_add(Filter *filter, char *piece) {
     filter->has_tunables |= request->count > 0;
     return !*removes || request->count == 0
                ? STATUS_OK
-               : status_fail(STATUS_INVALID, "'-%.200s' takes whole variants away; tunables are not expected", request->pattern);
+               : status_fail(STATUS_INVALID, "'-%.200s' removes whole variants; it cannot have tunables", request->pattern);
 }
 
 static Status filter_read(const char *list, Filter *out) {
@@ -47,7 +47,7 @@ static Status filter_read(const char *list, Filter *out) {
         at = comma ? comma + 1 : NULL;
     }
     return out->count ? STATUS_OK
-                      : status_fail(STATUS_INVALID, "an empty list of variants; globs such as cuda_*,cpu_naive are expected");
+                      : status_fail(STATUS_INVALID, "the list of variants is empty; expected globs such as cuda_*,cpu_naive");
 }
 
 /* A glob that matches nothing in the plan is refused with the names that are there. */

@@ -60,7 +60,7 @@ static Status remove_variants(Suite *suite, const char *glob) {
         if (!text_glob(glob, id) && !text_glob(glob, strchr(id, '/') + 1)) suite->variants[kept++] = suite->variants[i];
     }
     if (kept == suite->variant_count)
-        return status_fail(STATUS_INVALID, "nothing to take away: no pattern before it names '%.200s'", glob);
+        return status_fail(STATUS_INVALID, "nothing to remove: no earlier pattern matches '%.200s'", glob);
     suite->variant_count = kept;
     return STATUS_OK;
 }
@@ -83,7 +83,7 @@ static Status read_variants(YamlFile *file, const YamlNode *node, Suite *suite) 
         if (status != STATUS_OK) return yamlfile_place(file, item, status_prefix(status, "in '%.200s', ", text));
     }
     /* Without CUDA a suite of CUDA variants alone is empty; otherwise an empty one is a mistake. */
-    if (suite->variant_count == 0 && !left_out) return yamlfile_fail(file, node, "variants: none is left");
+    if (suite->variant_count == 0 && !left_out) return yamlfile_fail(file, node, "variants: no variant is left");
     return STATUS_OK;
 }
 

@@ -116,7 +116,7 @@ static Status read_what(const Reader *reader, Claim *claim) {
                                  reader->plan->claims[i].scenario);
     TRY(keep_text(reader, "statement", "the claim in one sentence", &claim->statement));
     TRY(keep_text(reader, "source", "where it was published", &claim->source));
-    TRY(keep_text(reader, "hardware", "on what it was measured", &claim->hardware));
+    TRY(keep_text(reader, "hardware", "the machine it was measured on", &claim->hardware));
     TRY(keep_text(reader, "method", "how it was measured", &claim->method));
     if (yamlfile_get(reader->file, reader->map, "note")) TRY(keep_text(reader, "note", "", &claim->note));
     return read_word(reader, "quantity", CLAIM_QUANTITIES, &claim->quantity);
@@ -142,7 +142,7 @@ static Status read_range(const Reader *reader, Claim *claim) {
 }
 
 static Status read_about(const Reader *reader, Claim *claim) {
-    TRY(read_number(reader, "factor", "how far ours may be from the value, such as 1.33", &claim->factor));
+    TRY(read_number(reader, "factor", "the factor of the acceptance band, such as 1.33", &claim->factor));
     claim->low = claim->value / claim->factor;
     claim->high = claim->value * claim->factor;
     if (claim->factor >= 1) return STATUS_OK;

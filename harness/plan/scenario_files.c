@@ -105,7 +105,7 @@ static bool is_folder(const char *path) {
 static Status add_folder(Plan *plan, const char *path) {
     Files files = {0};
     TRY(scenario_files(path, &files.paths, &files.count));
-    Status status = files.count > 0 ? STATUS_OK : status_fail(STATUS_INVALID, "%s: a folder without scenarios", path);
+    Status status = files.count > 0 ? STATUS_OK : status_fail(STATUS_INVALID, "%s: no scenarios in this folder", path);
     for (int i = 0; i < files.count && status == STATUS_OK; i++) status = plan_add_scenario(plan, files.paths[i]);
     scenario_files_free(files.paths, files.count);
     return status;

@@ -13,7 +13,7 @@ char *facts_command(const char *const argv[], double seconds, char *why, size_t 
     Status status = process_capture(argv, &limits, &answer, &exit_code);
     while (answer.length > 0 && answer.text[answer.length - 1] == '\n') answer.text[--answer.length] = '\0';
     if (status == STATUS_OK && exit_code != 0)
-        status = status_fail(STATUS_IO, "%s failed: %.160s", argv[0], answer.length ? answer.text : "it said nothing");
+        status = status_fail(STATUS_IO, "%s failed: %.160s", argv[0], answer.length ? answer.text : "no output");
     if (status == STATUS_OK && answer.length == 0) status = text_append(&answer, "%s", "");
     if (status == STATUS_OK) return answer.text;
     snprintf(why, why_size, "%s", status_message());

@@ -100,7 +100,7 @@ static void put_quoted(Writer *w, const Row *row, size_t differs) {
     } else if (row->null) {
         put(w, "null");
     } else if (!row->text) {
-        put(w, "outside of its chars");
+        put(w, "outside its character buffer");
     } else {
         size_t begin = differs > BEFORE_BYTES ? differs - BEFORE_BYTES : 0;
         if (begin > row->bytes) begin = row->bytes;

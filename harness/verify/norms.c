@@ -168,16 +168,15 @@ char *norms_explain(const ErrorReport *report, const char *output, const Array *
     int used;
     if (r->incomparable)
         used = snprintf(text, size,
-                        "%s[%zu] is %a, expected %a: %zu of %zu elements are NaN or inf where they must not be, or the reverse",
+                        "%s[%zu] is %a, expected %a: %zu of %zu elements are NaN or inf where the reference is not, or the reverse",
                         output, r->worst, r->worst_actual, r->worst_truth, r->incomparable, r->count);
     else if (r->unwritten)
-        used = snprintf(text, size, "%s[%zu] was never written, expected %a: %zu of %zu elements were not", output, r->worst,
+        used = snprintf(text, size, "%s[%zu] was never written, expected %a: %zu of %zu elements unwritten", output, r->worst,
                         r->worst_truth, r->unwritten, r->count);
     else
-        used =
-            snprintf(text, size, "%s[%zu] is %a (%.9g), expected %a (%.9g) within %a: the error %a is %.3g times what is allowed",
-                     output, r->worst, r->worst_actual, r->worst_actual, r->worst_truth, r->worst_truth, r->worst_tolerance,
-                     fabs(r->worst_actual - r->worst_truth), r->max_ratio);
+        used = snprintf(text, size, "%s[%zu] is %a (%.9g), expected %a (%.9g) within %a: the error %a is %.3g times the tolerance",
+                        output, r->worst, r->worst_actual, r->worst_actual, r->worst_truth, r->worst_truth, r->worst_tolerance,
+                        fabs(r->worst_actual - r->worst_truth), r->max_ratio);
     if (input && input->data && r->worst < array_count(input) && (input->dtype == DTYPE_F32 || input->dtype == DTYPE_F64) &&
         used >= 0 && (size_t)used < size)
         snprintf(text + used, size - (size_t)used, "; %s[%zu] is %a", input->name, r->worst, element(input, r->worst));

@@ -115,7 +115,7 @@ static Status check_wrong_stream(Worker *worker) {
                               out->bytes < HEAD_BYTES ? out->bytes : HEAD_BYTES, &stray));
     if (stray)
         return status_fail(STATUS_CHECK,
-                           "works on another stream than the one it was given: outputs changed while that stream stood still");
+                           "works on another stream than the given one: outputs changed while the given stream was held");
     return STATUS_OK;
 }
 
@@ -139,7 +139,7 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
 static Status do_ceilings(Worker *worker, const json_t *command, json_t *reply) {
     const char *kind = json_string_value(json_object_get(command, "kind"));
     worker->device = kind && strcmp(kind, "cuda") == 0 ? device_cuda() : device_cpu();
-    if (!measure || !worker->device) return status_fail(STATUS_UNSUPPORTED, "this program has no ceilings to measure");
+    if (!measure || !worker->device) return status_fail(STATUS_UNSUPPORTED, "this program cannot measure peaks");
     TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
     json_t *ceilings = NULL;
     TRY(measure->ceilings(command, worker->device, &ceilings));
@@ -149,7 +149,7 @@ static Status do_ceilings(Worker *worker, const json_t *command, json_t *reply) 
 
 static Status do_facts(const json_t *command, json_t *reply) {
     json_t *gpu = NULL;
-    if (!measure || !measure->facts) return status_fail(STATUS_UNSUPPORTED, "this program knows no GPU");
+    if (!measure || !measure->facts) return status_fail(STATUS_UNSUPPORTED, "this program has no GPU support");
     TRY(measure->facts((int)json_integer_value(json_object_get(command, "device")), &gpu));
     json_object_set_new(reply, "gpu", gpu);
     return STATUS_OK;
@@ -229,7 +229,7 @@ int worker_main(int argc, char **argv) {
     FILE *commands = fdopen(option_fd(argc, argv, "--commands"), "r");
     FILE *replies = fdopen(option_fd(argc, argv, "--replies"), "w");
     if (!commands || !replies) {
-        fprintf(stderr, "a worker is started by rungs, not by hand: --commands FD --replies FD are missing\n");
+        fprintf(stderr, "rungs starts its workers itself: --commands FD --replies FD are missing\n");
         return 2;
     }
     static Worker worker;

@@ -142,7 +142,7 @@ out = pathlib""", 1))
         suites = {op: f"  - op: {op}\n    axes:\n      - x\n" for op in ("double", "novel", "ewm", "other")}
         scenario.write_text("title: t\nsuites:\n" + "".join(suites.values()) + "claims:\n  - id: c\n")
         done = self.ab(self.choosy("base", "novel", "strange"), self.program("new"), scenario, "strange n=3", "smoke/rolling", "--seed", 1, code=0)
-        self.assertRegex(done.stderr, r"left out of base, which does not know it; new runs it: \S+/base-0-mixed-suite2\.yaml\n.*no op novel")
+        self.assertRegex(done.stderr, r"base does not support this and skips it; only new runs it: \S+/base-0-mixed-suite2\.yaml\n.*no op novel")
         self.assertIn("new runs it: strange n=3", done.stderr)
         ran = {line[0]: line[2:line.index("--out")] for line in self.diary() if "--budget" not in line}
         smoke = str(SOURCE / "scenarios/smoke/rolling.yaml")
@@ -160,16 +160,16 @@ out = pathlib""", 1))
     def test_what_no_build_knows_is_an_error(self):
         base, new = self.choosy("base", "strange"), self.choosy("new", "strange", "novel")
         self.assertIn("neither build runs strange n=3", self.ab(base, new, "strange n=3", "x=1 y", "--seed", 1, code=2).stderr)
-        self.assertIn("knows nothing of what is to be compared", self.ab(base, new, "novel n=3", "--seed", 1, code=2).stderr)
+        self.assertIn("supports none of the requested cases", self.ab(base, new, "novel n=3", "--seed", 1, code=2).stderr)
 
     def test_bad_words_and_programs(self):
         base, new = self.program("base"), self.program("new")
-        self.assertIn("fewer than 9", self.ab(base, new, "smoke/rolling", "--repetitions", 8, code=2).stderr)
+        self.assertIn("at least 9 are needed", self.ab(base, new, "smoke/rolling", "--repetitions", 8, code=2).stderr)
         self.assertIn("two programs", self.ab(base, "smoke/rolling", code=2).stderr)
         self.assertIn("cannot be started", self.ab(base, self.folder / "none", "smoke/rolling", code=4).stderr)
-        self.assertIn("not a rungs?", self.ab(base, shutil.which("false"), "smoke/rolling", code=2).stderr)
+        self.assertIn("is it a rungs program?", self.ab(base, shutil.which("false"), "smoke/rolling", code=2).stderr)
         self.assertFalse((self.folder / "diary").exists(), "nothing runs before all is known to be there")
-        self.assertIn("is no commit", self.ab("--base", "no-such-ref", "smoke/rolling", code=2).stderr)
+        self.assertIn("is not a commit", self.ab("--base", "no-such-ref", "smoke/rolling", code=2).stderr)
 
     @unittest.skipIf(GPU, "needs a machine without a GPU")
     def test_nothing_to_time_is_told_first(self):
@@ -211,7 +211,7 @@ out = pathlib""", 1))
         done = call("calibrate", *words, "--repetitions", 9)
         default = pathlib.Path(done.stdout.splitlines()[-1].removeprefix("noise: "))
         self.assertEqual(default.parent, BUILD / "noise")
-        self.assertIn("fewer than 9", call("calibrate", *words, "--repetitions", 8).stderr)
+        self.assertIn("at least 9 are needed", call("calibrate", *words, "--repetitions", 8).stderr)
 
     def test_ab_of_this_build(self):
         """Real rows: every process is one run with its own environment, and the files are whole."""
@@ -300,7 +300,7 @@ if [ "$1" = --build ]; then mkdir -p "$2/bin" && cp "$2/../../version" "$2/bin/r
         self.assertEqual(self.built("HEAD~5").read_text(), "b", "what was removed can be built again")
         self.built("HEAD", RUNGS_AB_BUILDS="2")
         self.assertEqual(self.there(), ["b", "g"])
-        self.assertIn("a number from 1", self.build("HEAD", RUNGS_AB_BUILDS="none").stdout)
+        self.assertIn("a number of at least 1", self.build("HEAD", RUNGS_AB_BUILDS="none").stdout)
 
     def test_what_is_in_use_is_not_removed(self):
         self.commit(*"abc")

@@ -69,15 +69,15 @@ class Times(CompareCase):
         self.only(self.compare(*many, code=1), "slower")
         told = self.compare(*many, "--noise", loud)
         self.assertIn("noise floor", self.only(told, "ambiguous")["reason"])
-        self.assertNotIn("guards nothing", self.output)
+        self.assertNotIn("gate cannot fail", self.output)
         self.compare(*self.pair(self.slowed(30, 1.035), process=0.001, rows=WINDOWS[2:3]), "--noise", loud)
-        self.assertIn("guards nothing", self.output)
+        self.assertIn("gate cannot fail", self.output)
 
     def test_noise_floor_too_high(self):
         """Calibrated on a bad day: processes that show their own spread are believed over it, few of them are not."""
         loud = self.noise_of(self.make("aa", 9, runs=18, process=0.08))
         slower = self.only(self.compare(*self.pair(self.slowed(30, 1.1)), "--noise", loud, code=1), "slower")
-        self.assertIn("taken as 3 times the least effect", slower["reason"])
+        self.assertIn("capped at 3 times the minimum effect", slower["reason"])
         self.assertAlmostEqual(slower["noise_floor"], 0.09)
         self.assertGreater(slower["floor_capped_from"], 0.09)
         self.assertIn("noise floor", self.only(self.compare(*self.pair(self.slowed(30, 1.08)), "--noise", loud), "ambiguous")["reason"])

@@ -83,7 +83,7 @@ def bad(folder):
     expect_error(attempt("--out", f"q={out}"), 2, "q", "known: y")
     expect_error(call("exec", VARIANT, "--in", f"x={x}", "--set", "window=3", "--out", f"y={folder}/nowhere/y.npy"), 2, "nowhere/y.npy")
     both = folder / "both.npy"
-    expect_error(call("exec", "discounted_cumsum_grad/cpu_best", "--in", f"x={x}", "--in", f"dy={x}", "--out", f"dx={both}", "--out", f"dgamma={both}"), 2, "a file for each", "dgamma")
+    expect_error(call("exec", "discounted_cumsum_grad/cpu_best", "--in", f"x={x}", "--in", f"dy={x}", "--out", f"dx={both}", "--out", f"dgamma={both}"), 2, "each output needs its own file", "dgamma")
     expect(not both.exists(), "nothing is written of outputs that would overwrite each other")
     expect_error(attempt(inputs=(f"x={folder}",)), 2, str(folder), "directory")
     expect_error(attempt(variant="cpu_naive"), 2, "did you mean 'rolling/cpu_naive'")

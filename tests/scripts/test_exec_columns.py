@@ -159,7 +159,7 @@ def errors(folder):
         refused([f"{folder}/{name}: No such file or directory\n"], names=folder / name)
     refused([f"{folder}/folder.csv: Is a directory\n"], names=folder / "folder.csv")
     for name in ("broken.arrow", "text.arrow", "empty.arrow", "cut.arrow"):
-        refused([f"{folder}/{name}: not an Arrow IPC file"], names=folder / name)
+        refused([f"{folder}/{name}: not a complete Arrow IPC file"], names=folder / name)
     refused(["ragged.csv"], names=folder / "ragged.csv")
     refused(["not.csv", "UTF"], names=folder / "not.csv")
     refused(["names.txt", "FILE.arrow or FILE.csv"], names="names.txt")

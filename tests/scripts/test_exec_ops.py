@@ -171,7 +171,7 @@ def cumsum_refuses(bench):
         bench.refuse(variant, {**x, **more}, y, words=words)
     one = {"gamma": np.array([0.9])}
     bench.refuse(variant, one, y, words=["x: missing"])
-    bench.refuse(variant, {**x, **one}, y, "gamma=0.5", words=["--set gamma=0.5", "--in gamma", "one of the two"])
+    bench.refuse(variant, {**x, **one}, y, "gamma=0.5", words=["--set gamma=0.5", "--in gamma", "only one of the two"])
     bench.refuse(variant, {**x, **one}, y, "gamma_per=row", words=["gamma_per=row", "gamma_per=all"])
     bench.refuse(variant, x, y, "gamma_per=row", words=["'gamma' is missing", "f64[3]"])
     bench.refuse(variant, x, y, "reset=mask", words=["'reset' is missing", "u8[3, 8]"])

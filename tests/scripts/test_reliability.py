@@ -75,7 +75,7 @@ def kill_and_resume():
         after = [row["variant"] for row in rows_of(out)]
         expect(after[:len(before)] == before and len(after) == 6 and len(set(after)) == 6, f"--resume finished the rest: {after}", done)
         expect("dropped" in done.stderr, "the cut line was dropped and said so", done)
-        expect(f"{len(before)} rows were there already" in done.stdout, "what was left out is counted", done)
+        expect(f"{len(before)} rows already present" in done.stdout, "what was left out is counted", done)
 
 
 def interrupted(number):
@@ -92,8 +92,8 @@ def interrupted(number):
         expect(busy and parent.returncode == 128 + number, f"exit code {parent.returncode} for signal {number}: {told}")
         before = [row["variant"] for row in rows_of(out)]  # every line is whole
         expect(1 <= len(before) < 4 and not processes_of(program), f"{len(before)} rows are kept, and no worker is left: {told}")
-        expect(f"the rows are in {out}\n" in told and f"{len(before)} rows of this run were written" in told, f"it says where: {told}")
-        command = shlex.split(told.split("go on with: ")[1])
+        expect(f"rows are in {out}\n" in told and f"{len(before)} rows of this run were written" in told, f"it says where: {told}")
+        command = shlex.split(told.split("continue with: ")[1])
         expect(command == [str(program), *arguments, "--resume"], f"the command to go on: {command}")
         done = subprocess.run(command, capture_output=True, text=True)
         after = [row["variant"] for row in rows_of(out)]
@@ -120,7 +120,7 @@ def interrupted_on_a_terminal():
     os.close(terminal)
     told = seen.decode().split("\r\033[K")[-1]
     expect(code == 130 and told.startswith("rungs: 0 rows"), f"Ctrl-C wipes the line of progress: {code}, {seen.decode()!r}")
-    rows = re.search(r"the rows are in (\S+)", told).group(1)
+    rows = re.search(r"rows are in (\S+)", told).group(1)
     expect(pathlib.Path(rows).exists() and f"--resume --out {rows}" in told, f"the default file is part of the command: {told!r}")
     pathlib.Path(rows).unlink()
 
@@ -146,7 +146,7 @@ def an_earlier_reproduce_is_kept():
         kept = folder / "earlier/20231114-221320"
         expect(f"are kept in {kept}\n" in told, f"it says where: {told}")
         expect({path: (kept / path).read_text() for path in there} == there and not (folder / "REPORT.md").exists(), "all of it is there")
-        command = shlex.split(told.split("go on with: ")[1])
+        command = shlex.split(told.split("continue with: ")[1])
         expect(command == [str(program), "reproduce", CASE, "--out", str(folder), "--resume"], f"the command to go on: {command}")
         before = (folder / "rows.jsonl").read_text()
         done = call("reproduce", CASE, "--out", folder, "--resume", "--device", "x")

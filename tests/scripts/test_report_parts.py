@@ -225,7 +225,7 @@ def test_failing_rows_that_are_timed_under_a_bound_of_their_own_are_told_apart()
     strict |= {"verdict": "fail", "timing": None, "bound": {**TIMED["bound"], "declared": not TIMED["bound"]["declared"]}}
     alone |= {"verdict": "fail", "timing": None, "case": TIMED["case"].replace("seed=", "seed=9"), "variant": "rolling/cuda_other", "spec": "rolling/cuda_other"}
     text = summary.failures_line(loaded([TIMED, strict, alone]))
-    without, looser = text.split("Outside the op's own bound")
+    without, looser = text.split("Outside the op's own tolerance")
     assert "cuda_other" in without and r.name_of(TIMED) not in without, text
     assert r.name_of(TIMED) in looser and "1 case" in looser, text
 

@@ -13,7 +13,7 @@ from program import SOURCE, call, expect
 NAMES = ["John Lee", "Madonna", "", "Jos\u00e9 N\u00fa\u00f1ez", "Jane Roe", "Ann \u65e5\u672c"]
 VISIBILITIES = ["public", "public", "public", "public", "private", "public"]
 REDACTED = ["L John", "M Madonna", " ", "N Jos\u00e9", "X X", "\u65e5 Ann"]
-WORDS = f"redacted.chars passes: all of {len(''.join(REDACTED).encode())} elements are right to the byte"
+WORDS = f"redacted.chars passes: all {len(''.join(REDACTED).encode())} elements are exact"
 
 
 def save(folder, name, values, dtype):

@@ -125,8 +125,8 @@ class Start(unittest.TestCase):
         tools = self.only("python3", "git", "grep", "sed", "find", "nproc")
         done = self.start("list", PATH=tools)
         self.assertEqual(done.returncode, 4, done.stderr)
-        self.assertIn("first, what is missing on this machine", done.stderr)
-        self.assertIn("apt-get is not here", done.stderr)
+        self.assertIn("installing what is missing on this machine", done.stderr)
+        self.assertIn("apt-get not found", done.stderr)
         self.assertRegex(done.stderr, r"install with: apt-get update && apt-get install --no-install-recommends .*\bgcc\b.*ninja-build")
         self.assertEqual((self.played / "built").read_text(), "")
 

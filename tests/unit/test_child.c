@@ -60,7 +60,7 @@ static void ends(void **state) {
     expect(TAKE "echo what happened >&2; exit 3", STATUS_DEVICE, "exit code 3; it printed: what happened");
     expect(TAKE "kill -SEGV $$", STATUS_DEVICE, "signal 11");
     expect(TAKE "printf '{\"ok\":' >&\"$4\"; exit 0", STATUS_DEVICE, "exit code 0");
-    expect(TAKE "eval \"exec $4>&-\"; while :; do read -r -t 1 < <(:) || sleep 1; done", STATUS_DEVICE, "without ending");
+    expect(TAKE "eval \"exec $4>&-\"; while :; do read -r -t 1 < <(:) || sleep 1; done", STATUS_DEVICE, "kept running");
     json_t *reply = NULL;
     assert_int_equal(ask(TAKE "sleep 1000", 0.2, 0, &reply), STATUS_DEVICE);
     assert_non_null(strstr(status_message(), "timed out"));

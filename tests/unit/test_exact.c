@@ -124,9 +124,10 @@ static void rows_of_strings_are_quoted(void **state) {
     const unsigned char padding[] = {0x9d};
     assert_string_equal(explain(OFFSETS, 10, CHARS, padding, 2, words),
                         "s.validity[0] is 0x9d, expected 0x1d; 1 of 1 elements differ");
-    assert_string_equal(explain(OFFSETS, 8, CHARS, VALIDITY, 1, words),
-                        "s.chars has 8 elements, expected 10; row 4 is outside of its chars, expected \"caf\\xc3\\xa9\"; 2 of 10 "
-                        "elements differ");
+    assert_string_equal(
+        explain(OFFSETS, 8, CHARS, VALIDITY, 1, words),
+        "s.chars has 8 elements, expected 10; row 4 is outside its character buffer, expected \"caf\\xc3\\xa9\"; 2 of 10 "
+        "elements differ");
 }
 
 static void nonsense_in_offsets_is_survived(void **state) {

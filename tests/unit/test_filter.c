@@ -83,12 +83,12 @@ static void a_case_by_hand_takes_tunables(void **state) {
 static void errors_name_the_place_and_what_is_near(void **state) {
     (void)state;
     static const char *const bad[][2] = {
-        {"", "an empty list of variants"},
-        {" , \t,", "an empty list of variants"},
+        {"", "the list of variants is empty"},
+        {" , \t,", "the list of variants is empty"},
         {"cpu_aply", "'cpu_aply' matches no variant of this plan (there are: rolling/cpu_apply, rolling/cpu_naive, "},
         {"cpu_naive,cpu_apply tiles=2", "column 21: rolling/cpu_apply: unknown parameter 'tiles'; did you mean 'tile'?"},
         {"cpu_*,-cpu_aply", "'cpu_aply' matches no variant of this plan (there are: "},
-        {"cpu_*,-cpu_apply tile=2", "'-cpu_apply' takes whole variants away; tunables are not expected"},
+        {"cpu_*,-cpu_apply tile=2", "'-cpu_apply' removes whole variants; it cannot have tunables"},
         {"-", "column 1: a variant is expected"},
         {"cpu_apply tile=0", "column 11: rolling/cpu_apply: tile=0 is out of range"},
         {"cpu_apply tile=", "column 11: rolling/cpu_apply: tile=''"},

@@ -11,7 +11,7 @@ static void patterns_can_be_taken_away_again(void **state) {
     assert_int_equal(plan.items[0].variant_count, 1);
     assert_string_equal(plan.items[0].variants[0].entry->id, "double/cpu_loop");
     assert_int_equal(plan_add_scenario(&plan, file("none.yaml", HEAD "    variants: [cpu_loop, -cpu_*]\n")), STATUS_INVALID);
-    assert_non_null(strstr(status_message(), "none.yaml:3:5: variants: none is left"));
+    assert_non_null(strstr(status_message(), "none.yaml:3:5: variants: no variant is left"));
     plan_free(&plan);
 }
 

@@ -121,7 +121,7 @@ static void handing_over_demands_the_start_of_a_large_enough_block_of_its_own(vo
     unsigned char *block = take(100), *other = take(100);
     assert_int_equal(hand_over("y", DTYPE_U8, 0, NULL), STATUS_OK);
     assert_int_equal(hand_over("y", DTYPE_U8, 1, NULL), STATUS_CHECK);
-    assert_non_null(strstr(status_message(), "output y u8[1]: run() set no data"));
+    assert_non_null(strstr(status_message(), "output y u8[1]: run() set elements but no data"));
     assert_int_equal(hand_over("y", DTYPE_U8, 10, block + 1), STATUS_CHECK);
     assert_non_null(strstr(status_message(), "not the start of a block"));
     assert_int_equal(hand_over("y", DTYPE_U8, 10, elsewhere), STATUS_CHECK);
@@ -151,7 +151,7 @@ static void wrong_releases_are_told_and_do_nothing(void **state) {
         assert_int_equal(resource_begin(resource, guarded), STATUS_OK);
         give(elsewhere);
         assert_int_equal(resource_end(resource), STATUS_CHECK);
-        assert_non_null(strstr(status_message(), "did not hand out"));
+        assert_non_null(strstr(status_message(), "did not allocate"));
 
         assert_int_equal(resource_begin(resource, guarded), STATUS_OK);
         block = take(100);
