@@ -222,6 +222,10 @@ tell_first_start() {
     if needs_python && own_python; then say "    Python packages into build/python, 0.8 GB, 1 minute"; fi
     if [ -n "$fetched" ]; then say "    the CUDA 13.0 toolkit from PyPI into build/cuda, 0.6 GB, 1 minute (no nvcc of CUDA 12 or newer here)"; fi
     if own_python && [ ! -f "$python/.gpu" ] && has_gpu; then say "    PyTorch, CuPy, Numba and JAX to compare with, 8 GB, 4 minutes"; fi
-    say "    the program into ${build#"$root/"}, 0.4 GB, 2 minutes"
+    if [ "$purpose" = tests ]; then
+        say "    the program and the tests into ${build#"$root/"}, 0.5 GB, 10 minutes; 3 if the program is there"
+    else
+        say "    the program into ${build#"$root/"}, 0.4 GB, 6 minutes"
+    fi
 }
 
