@@ -15,19 +15,25 @@ static void *open_matching(const char *pattern) {
     return library;
 }
 
-/* folder: a glob. The name may go on with the minor version: 1 is not the beginning of 13. NVRTC loads lib<name>-builtins by its
- * bare name, which the loader finds only on its own path or if it is loaded already: so that one is opened first. */
-static void *open_in(const char *folder, const char *name, int major) {
+/* folder: a glob. The name may go on with the minor version: 1 is not the beginning of 13. */
+static void *open_version(const char *folder, const char *name, int major) {
     static const char *const ENDINGS[] = {"", ".*"};
-    char pattern[1100];
     void *library = NULL;
     for (size_t e = 0; e < sizeof ENDINGS / sizeof *ENDINGS && !library; e++) {
-        snprintf(pattern, sizeof pattern, "%s/lib%s-builtins.so.%d%s", folder, name, major, ENDINGS[e]);
-        (void)open_matching(pattern);
+        char pattern[1200];
         snprintf(pattern, sizeof pattern, "%s/lib%s.so.%d%s", folder, name, major, ENDINGS[e]);
         library = open_matching(pattern);
     }
     return library;
+}
+
+/* NVRTC loads lib<name>-builtins by its bare name, which the loader finds only on its own path or if it is loaded already: so that
+ * one is opened first. */
+static void *open_in(const char *folder, const char *name, int major) {
+    char companion[128];
+    snprintf(companion, sizeof companion, "%s-builtins", name);
+    (void)open_version(folder, companion, major);
+    return open_version(folder, name, major);
 }
 
 /* root: the folder of a toolkit, maybe NULL; a glob. CUPTI has a folder of its own in toolkits from the installer. */
