@@ -15,8 +15,10 @@ Status python_run(const char *module, const Words *words, Text *output, int *cod
     Text path = {0};
     Words argv = {0};
     Status status = module_path(&path);
-    const char *const start[] = {"env", "PYTHONSAFEPATH=1", path.text, RUNGS_SOURCE_DIR "/cmake/python", "-m", module};
+    const char *const start[] = {"env", "PYTHONSAFEPATH=1", path.text, RUNGS_SOURCE_DIR "/cmake/python"};
     for (size_t i = 0; i < sizeof start / sizeof *start && status == STATUS_OK; i++) status = words_add(&argv, start[i]);
+    if (module[0] != '/' && status == STATUS_OK) status = words_add(&argv, "-m");
+    if (status == STATUS_OK) status = words_add(&argv, module);
     for (int i = 0; i < words->count && status == STATUS_OK; i++) status = words_add(&argv, words->words[i]);
     if (status == STATUS_OK) status = process_capture(argv.words, NULL, output, code);
     words_free(&argv);

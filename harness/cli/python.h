@@ -1,4 +1,5 @@
-/* python.h - the one way in which the program calls its Python: modules of the package analysis/, which reads rows. */
+/* python.h - the one way in which the program calls its Python: modules of the package analysis/, which reads rows, and columns.py.
+ */
 #ifndef RUNGS_CLI_PYTHON_H
 #define RUNGS_CLI_PYTHON_H
 
@@ -6,7 +7,8 @@
 #include "base/text.h"
 #include "cli/words.h"
 
-/* Runs a module of this checkout ("analysis.report"). What it prints is appended to *output, *code is its exit code. */
+/* Runs a module of this checkout ("analysis.report"), or a file by its absolute path. What it prints is appended to *output, *code
+ * is its exit code. */
 Status python_run(const char *module, const Words *words, Text *output, int *code);
 
 #endif

@@ -13,7 +13,7 @@ char *facts_command(const char *const argv[], double seconds, char *why, size_t 
 
 json_t *facts_build(void);                                                          /* type, compilers, flags */
 json_t *facts_cpu(void);                                                            /* model, cores, threads, caches, memory */
-json_t *facts_others_running(void);                                                           /* average over a minute, or null */
+json_t *facts_others_running(void);                                                 /* average over a minute, or null */
 json_t *facts_os(void);                                                             /* distribution and kernel, or null */
 json_t *facts_container(void);                                                      /* "docker", ..., or null */
 json_t *facts_variables(void);                                                      /* {"OMP_NUM_THREADS": "8", ...} */
