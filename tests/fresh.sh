@@ -88,7 +88,7 @@ fi
 root=${RUNGS_FRESH_ROOT:-}
 if [ -z "$root" ]; then
     root=$(mktemp -d /var/tmp/rungs-fresh-XXXXXX)
-    trap 'umount -q "$root/proc" 2>/dev/null; rm -rf --one-file-system "$root"' EXIT # debootstrap, cut off, leaves /proc mounted
+    trap 'umount -q "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$root"' EXIT # debootstrap, cut off, leaves /proc mounted
     say "making $suite in $root from $mirror"
     debootstrap --variant=minbase --include=sudo --components="$components" "$suite" "$root" "$mirror" >"$root.log" 2>&1 || {
         tail -n 5 "$root.log"

@@ -201,7 +201,7 @@ def cases_that_cannot_be():
         large = [verdicts[variant, 10**11] for variant in ("rolling/cpu_naive", "rolling/cpu_best")]
         expect(all(verdict == "skip" and "GiB" in reason for verdict, reason in large), f"too large for memory is a skip with the sizes: {large}", done)
         crashed = verdicts["rolling/cpu_apply", 500]
-        expect(crashed[0] == "error" and "truth" in crashed[1], f"a truth that crashes is the row's error: {crashed}", done)
+        expect(crashed[0] == "error" and "reference" in crashed[1], f"a reference that crashes is the row's error: {crashed}", done)
         expect(verdicts["double/cpu_loop", 1003][0] == "pass", "and the case after them passes", done)
 
 

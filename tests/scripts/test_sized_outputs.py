@@ -73,7 +73,8 @@ def ask(folder, returns):
                 {"do": "run"}, {"do": "close"}]
     (command_end, worker_end), (reply_end, worker_out) = os.pipe(), os.pipe()
     worker = subprocess.Popen([sys.executable, SOURCE / "harness/device/peer_worker.py", "--commands", str(command_end), "--replies", str(worker_out),
-                               "--impls", folder], pass_fds=(command_end, worker_out), stderr=subprocess.DEVNULL)
+                               "--impls", folder], pass_fds=(command_end, worker_out), stderr=subprocess.DEVNULL,
+                              env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})  # the file changes within a second
     os.close(command_end), os.close(worker_out)
     with os.fdopen(worker_end, "w") as to, os.fdopen(reply_end) as back:
         to.write("".join(json.dumps(command) + "\n" for command in commands))
