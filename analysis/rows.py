@@ -67,7 +67,7 @@ class Results:
         return base["median"] / seconds if base and seconds else None
 
 
-# (op, parameter) -> how a value was spelt in rows of before: spelt, now.
+# (op, parameter) -> {value as older rows spell it: value today}
 SPELT = {("ewm", "adjust"): {"yes": "true", "no": "false"}}
 WHOLE = re.compile(r"(?<==)\d(?:\.\d+)?e\+0\d(?= )")  # 3e+02, in texts of cases
 

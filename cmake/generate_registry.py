@@ -61,7 +61,7 @@ def wrong_descriptor(path):
 
 
 def stray(path, in_impls):
-    """Why a file beside the variants that is none itself does not belong there, or None."""
+    """Why a file beside the variants, itself not a variant, does not belong there; None if it does."""
     if path.parent.name == SHARED or path.name.startswith((".", "_")) or path.name.endswith("~"):
         return None
     if path.is_dir():

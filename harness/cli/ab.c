@@ -5,6 +5,7 @@
 #include "cli/ab_subset.h"
 #include "cli/commands.h"
 #include "cli/compare.h"
+#include "cli/folder.h"
 #include "cli/lock.h"
 #include "cli/options.h"
 #include "cli/refs.h"
@@ -76,7 +77,7 @@ static Status prepare_files(Ab *ab) {
                                : snprintf(folder, PATH_TEXT, RUNGS_BINARY_DIR "/ab/%lld-%d", (long long)time(NULL), (int)getpid());
     if (length > PATH_TEXT - 20) return status_fail(STATUS_INVALID, "--out: path too long");
     for (int i = 0; i < 2; i++) snprintf(ab->files[i], PATH_TEXT, "%.*s/%s.jsonl", PATH_TEXT - 20, folder, SIDES[i]);
-    return ab_process_folder(folder);
+    return folder_make(folder);
 }
 
 static Status prepare(Ab *ab, char **scenarios, AbProcess repeats[2]) {
@@ -104,10 +105,10 @@ static Status ab_run(Ab *ab, char *const *words, int count, bool *nothing) {
     char **scenarios = NULL;
     AbProcess repeats[2] = {{0}};
     TRY(ab_process_words("rungs ab ...", words, count, &scenarios));
-    *nothing = ab->base_ref && repeat_foresee("ab", words, count, &ab->run) == EXIT_NOTHING;
+    *nothing = ab->base_ref && ab_process_foresee("ab", words, count, &ab->run) == EXIT_NOTHING;
     Status status = *nothing ? STATUS_OK : prepare(ab, scenarios, repeats);
     if (status == STATUS_OK && !ab->base_ref && repeats[0].is_rungs && repeats[1].is_rungs)
-        *nothing = repeat_foresee("ab", words, count, &ab->run) == EXIT_NOTHING;
+        *nothing = ab_process_foresee("ab", words, count, &ab->run) == EXIT_NOTHING;
     if (status == STATUS_OK && !*nothing) status = measure(ab, repeats);
     for (int i = 0; i < 2; i++)
         if (repeats[i].words != scenarios) ab_process_words_free(repeats[i].words);

@@ -7,7 +7,6 @@
 #include "pipeline/foresee.h"
 #include "plan/scenario.h"
 
-#include <errno.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -84,7 +83,7 @@ Status ab_process_prepare(AbProcess *self) {
     return status;
 }
 
-int repeat_foresee(const char *verb, char *const *words, int count, const AbProcessOptions *options) {
+int ab_process_foresee(const char *verb, char *const *words, int count, const AbProcessOptions *options) {
     Plan plan = {0};
     long long device = 0;
     if (options->device && !text_integer(options->device, &device)) return EXIT_GOOD; /* for `run` to refuse */
@@ -174,18 +173,4 @@ Status ab_process_same_build(const AbProcess *self, const char *folder) {
     if (!*own || strcmp(own, there) == 0) return STATUS_OK;
     return status_fail(STATUS_INVALID, "%s holds rows of %s, but %s is %s; name another folder or remove this one", self->out,
                        there, self->what, own);
-}
-
-Status ab_process_folder(const char *path) {
-    char part[PATH_TEXT];
-    if (snprintf(part, sizeof part, "%s", path) >= PATH_TEXT) return status_fail(STATUS_INVALID, "%s: too long a path", path);
-    for (char *end = part + 1;; end++) {
-        if (*end != '/' && *end != '\0') continue;
-        const char kept = *end;
-        *end = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return status_fail(STATUS_IO, "%s cannot be made: %s", part, strerror(errno));
-        if (kept == '\0') return STATUS_OK;
-        *end = kept;
-    }
 }

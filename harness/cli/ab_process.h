@@ -52,8 +52,6 @@ Status ab_process_probe(const AbProcess *self, char *word, const char *out);
 Status ab_process_same_build(const AbProcess *self, const char *folder);
 /* Says which of the rows will have no times on this machine, by plan and device alone. EXIT_NOTHING: none would have any. What this
  * build cannot plan is left for the builds to judge. verb: "ab". */
-int repeat_foresee(const char *verb, char *const *words, int count, const AbProcessOptions *options);
-/* Creates a folder and those above it. */
-Status ab_process_folder(const char *path);
+int ab_process_foresee(const char *verb, char *const *words, int count, const AbProcessOptions *options);
 
 #endif

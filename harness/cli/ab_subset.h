@@ -1,6 +1,6 @@
-/* ab_subset.h - two builds and one list of scenarios: what the one build does not know (an op, a parameter, a variant that the
- * other has only now) is taken off its list and told of. The other build runs it all the same, so its rows are `new` or `missing`,
- * and the gate knows of them. */
+/* ab_subset.h - two builds and one list of scenarios: what one build does not know (an op, a parameter or a variant that only
+ * the other has) is left out of its list, with a message. The other build runs it, so its rows are `new` or `missing` and the gate
+ * sees them. */
 #ifndef RUNGS_CLI_AB_SUBSET_H
 #define RUNGS_CLI_AB_SUBSET_H
 

@@ -1,6 +1,7 @@
 /* rungs calibrate: this build against itself, process by process: how far apart equal builds come out on this machine. */
 #include "cli/ab_process.h"
 #include "cli/commands.h"
+#include "cli/folder.h"
 #include "cli/lock.h"
 #include "cli/options.h"
 #include "cli/python.h"
@@ -21,7 +22,7 @@ static Status own_path(char path[700]) {
 }
 
 static Status take_rows(AbProcess *self, int repetitions) {
-    TRY(ab_process_folder(FOLDER));
+    TRY(folder_make(FOLDER));
     TRY(ab_process_prepare(self));
     TRY(lock_wait(self->options->lock));
     for (int i = 0; i < repetitions; i++) {
@@ -63,7 +64,7 @@ int command_calibrate(int argc, char **argv) {
     if (code == 0 && count == 0) code = cli_usage("calibrate", "a scenario or a case is expected");
     if (code == 0 && repetitions < 9)
         code = cli_usage("calibrate", "--repetitions %d: at least 9 are needed to estimate the spread", repetitions);
-    if (code == 0) code = repeat_foresee("calibrate", words, count, &run);
+    if (code == 0) code = ab_process_foresee("calibrate", words, count, &run);
     if (code == 0) {
         snprintf(rows, sizeof rows, "%s/rows-%lld-%d.jsonl", FOLDER, (long long)time(NULL), (int)getpid());
         AbProcess repeat = {.binary = binary, .what = "calibrate", .out = rows, .options = &run};

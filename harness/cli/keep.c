@@ -1,6 +1,6 @@
 #include "cli/keep.h"
 
-#include "cli/ab_process.h"
+#include "cli/folder.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -69,7 +69,7 @@ Status keep_earlier(const char *folder, char *kept, size_t size) {
     if (is_in_use(rows))
         return status_fail(STATUS_IO, "%s: another run is writing to it; wait for it or name another folder", rows);
     Status status = choose(folder, date, kept, size);
-    if (status == STATUS_OK) status = ab_process_folder(kept);
+    if (status == STATUS_OK) status = folder_make(kept);
     if (status == STATUS_OK) status = move_all(folder, kept);
     if (status != STATUS_OK) *kept = '\0';
     return status;

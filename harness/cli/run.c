@@ -1,8 +1,8 @@
 /* rungs run and rungs reproduce. */
 #include "base/interrupt.h"
-#include "cli/ab_process.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
+#include "cli/folder.h"
 #include "cli/interrupt.h"
 #include "cli/keep.h"
 #include "cli/options.h"
@@ -165,7 +165,7 @@ int command_reproduce(int argc, char **argv) {
     Status status = cases_plan(&plan, "rungs reproduce", words, count);
     if (count == 0) status = plan_add_named(&plan, RUNGS_SOURCE_DIR "/scenarios", "published");
     /* Not before the words are known to be right. */
-    if (status == STATUS_OK) status = ab_process_folder(folder);
+    if (status == STATUS_OK) status = folder_make(folder);
     if (status == STATUS_OK && !options.resume) status = keep_earlier(folder, kept, sizeof kept);
     if (*kept) fprintf(stderr, "rungs: the earlier rows, report and figures are kept in %s\n", kept);
     if (status == STATUS_OK) status = interrupt_catch(argv, rows, false);

@@ -1,0 +1,10 @@
+/* folder.h - folders for what the program makes. */
+#ifndef RUNGS_CLI_FOLDER_H
+#define RUNGS_CLI_FOLDER_H
+
+#include "base/status.h"
+
+/* Creates a folder and those above it. */
+Status folder_make(const char *path);
+
+#endif
