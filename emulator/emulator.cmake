@@ -15,10 +15,9 @@ endif()
 
 # rungs_options without RUNGS_WITH_CUDA: the emulator stands in for the CUDA runtime.
 add_library(rungs_emulator_options INTERFACE)
-target_include_directories(rungs_emulator_options INTERFACE ${PROJECT_SOURCE_DIR}/harness ${PROJECT_SOURCE_DIR})
+target_include_directories(rungs_emulator_options INTERFACE ${PROJECT_SOURCE_DIR}/harness ${PROJECT_SOURCE_DIR} ${CMAKE_BINARY_DIR}/include)
 target_include_directories(rungs_emulator_options SYSTEM INTERFACE ${RUNGS_CUDA_HEADERS})
-target_compile_definitions(rungs_emulator_options INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE
-                                                            RUNGS_SOURCE_DIR="${PROJECT_SOURCE_DIR}" RUNGS_BINARY_DIR="${CMAKE_BINARY_DIR}")
+target_compile_definitions(rungs_emulator_options INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
 target_compile_options(rungs_emulator_options INTERFACE -Wall -Wextra -Wconversion -Wshadow -Werror -fopenmp -g)
 
 file(GLOB emulator_engine CONFIGURE_DEPENDS ${emulator_dir}/*.c)

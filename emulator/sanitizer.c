@@ -1,5 +1,6 @@
 #include "emulator/sanitizer.h"
 
+#include "build_paths.h"
 #include "emulator/address.h"
 #include "emulator/fault.h"
 

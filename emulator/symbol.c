@@ -4,6 +4,8 @@
 #endif
 #include "emulator/symbol.h"
 
+#include "build_paths.h"
+
 #include <elf.h>
 #include <fcntl.h>
 #include <link.h>

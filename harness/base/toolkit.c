@@ -1,5 +1,7 @@
 #include "base/toolkit.h"
 
+#include "build_paths.h"
+
 #include <dlfcn.h>
 #include <glob.h>
 #include <stdio.h>

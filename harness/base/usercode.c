@@ -1,6 +1,7 @@
 #include "base/usercode.h"
 
 #include "base/process.h"
+#include "build_paths.h"
 
 #include <dlfcn.h>
 #include <stdio.h>

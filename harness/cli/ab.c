@@ -1,6 +1,7 @@
 /* rungs ab: two builds, process by process in one random order, then compared. The order is drawn at random so that whatever drifts
  * meanwhile - clocks, temperature, other users - falls on both alike. */
 #include "base/rng.h"
+#include "build_paths.h"
 #include "cli/ab_process.h"
 #include "cli/ab_subset.h"
 #include "cli/commands.h"

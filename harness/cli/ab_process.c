@@ -1,6 +1,7 @@
 #include "cli/ab_process.h"
 
 #include "base/process.h"
+#include "build_paths.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/words.h"

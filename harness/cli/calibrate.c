@@ -1,4 +1,5 @@
 /* rungs calibrate: this build against itself, process by process: how far apart equal builds come out on this machine. */
+#include "build_paths.h"
 #include "cli/ab_process.h"
 #include "cli/commands.h"
 #include "cli/folder.h"

@@ -1,6 +1,7 @@
 #include "cli/cases.h"
 
 #include "base/text.h"
+#include "build_paths.h"
 #include "cli/quote.h"
 
 #include <stdio.h>

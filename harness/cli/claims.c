@@ -1,6 +1,7 @@
 /* rungs judge: what rows say of the published claims, by the rules that the scenarios have now. */
 #include "cli/claims.h"
 
+#include "build_paths.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/progress.h"

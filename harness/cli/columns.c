@@ -1,5 +1,6 @@
 #include "cli/columns.h"
 
+#include "build_paths.h"
 #include "cli/python.h"
 
 #include <stdio.h>

@@ -1,5 +1,6 @@
 /* rungs doctor: what this machine and this build support, and what to do about the rest. */
 #include "base/process.h"
+#include "build_paths.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "device/child.h"

@@ -2,6 +2,7 @@
 
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "build_paths.h"
 #include "cli/quote.h"
 #include "cli/terminal.h"
 

@@ -1,5 +1,6 @@
 /* rungs list: what there is. */
 #include "base/jsontext.h"
+#include "build_paths.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "plan/listing.h"

@@ -1,6 +1,7 @@
 #include "cli/python.h"
 
 #include "base/process.h"
+#include "build_paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,6 +1,7 @@
 #include "cli/refs.h"
 
 #include "base/process.h"
+#include "build_paths.h"
 #include "cli/commands.h"
 #include "record/checkout.h"
 

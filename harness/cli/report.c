@@ -1,6 +1,7 @@
 /* rungs report: hands the rows to analysis/report/ or analysis/history/, which know nothing but rows. */
 #include "cli/report.h"
 
+#include "build_paths.h"
 #include "cli/claims.h"
 #include "cli/commands.h"
 #include "cli/options.h"

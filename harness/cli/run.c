@@ -1,5 +1,6 @@
 /* rungs run and rungs reproduce. */
 #include "base/interrupt.h"
+#include "build_paths.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/folder.h"

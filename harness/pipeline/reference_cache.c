@@ -1,6 +1,7 @@
 #include "pipeline/reference_cache.h"
 
 #include "base/hash.h"
+#include "build_paths.h"
 
 #include <dirent.h>
 #include <inttypes.h>

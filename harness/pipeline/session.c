@@ -1,5 +1,6 @@
 #include "pipeline/session.h"
 
+#include "build_paths.h"
 #include "pipeline/reference_worker.h"
 #include "pipeline/rows.h"
 

@@ -1,6 +1,8 @@
 /* build.c - facts of the program: compilers and flags (told by CMake), and the Python that peers run in. */
 #include "record/facts.h"
 
+#include "build_paths.h"
+
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>

@@ -1,6 +1,7 @@
 #include "record/environment.h"
 
 #include "base/hash.h"
+#include "build_paths.h"
 #include "record/checkout.h"
 #include "record/facts.h"
 #include "record/row.h"

@@ -3,6 +3,7 @@
 #include "base/npy.h"
 #include "base/process.h"
 #include "base/text.h"
+#include "build_paths.h"
 
 #include <errno.h>
 #include <stdio.h>

@@ -1,5 +1,6 @@
 #include "_apply.h"
 #include "_nvrtc.h"
+#include "build_paths.h"
 
 #include <stdlib.h>
 

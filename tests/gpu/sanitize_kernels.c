@@ -5,6 +5,7 @@
  *     compute-sanitizer --tool memcheck|racecheck|initcheck|synccheck --error-exitcode 99 sanitize_kernels [SCENARIO [GLOBS]]
  *
  * Exit: 0 all ran; 1 a variant failed; 2 a bad scenario; 77 no GPU. */
+#include "build_paths.h"
 #include "device/device.h"
 #include "device/resource.h"
 #include "plan/case.h"

@@ -1,5 +1,7 @@
 #include "record/environment.h"
 
+#include "build_paths.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

@@ -3,6 +3,8 @@
  */
 #include "scan_support.h"
 
+#include "build_paths.h"
+
 #include <mpfr.h>
 
 enum { BITS = 600, LINE_MAX_BYTES = 4096 };

@@ -1,5 +1,7 @@
 #include "../../impls/rolling/_apply.h"
 
+#include "build_paths.h"
+
 #include <setjmp.h>
 #include <stdarg.h>
 #include <stddef.h>

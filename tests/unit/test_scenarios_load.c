@@ -1,4 +1,5 @@
 /* Every scenario that is shipped loads, is affordable, and its claims name rows that it makes. */
+#include "build_paths.h"
 #include "plan/case.h"
 #include "plan/scenario.h"
 

@@ -1,4 +1,5 @@
 #include "base/usercode.h"
+#include "build_paths.h"
 #include "op.h"
 #include "variant.h"
 #include "verify/families.h"
