@@ -69,6 +69,7 @@ MAY_IMPORT = {"harness/device/": ("harness/device/",), "harness/verify/": ("harn
               "analysis/report/": ("analysis/report/", "plots/", *SHARED), "analysis/history/": ("analysis/history/", "plots/", *SHARED),
               "analysis/compare/": ("analysis/compare/", "analysis/junit.py", *SHARED), "analysis/export/": ("analysis/export/", "analysis/junit.py", *SHARED)}
 MAY_START = {"plots/figures_gnuplot.py": "gnuplot", "analysis/history/commits.py": "git"}
+GENERATED = ("build_paths.h",)  # headers that CMake writes
 READERS = ("analysis", "plots")  # they know rows and nothing else
 
 
@@ -143,7 +144,7 @@ def include_faults(root):
             rights += (f"{pathlib.PurePosixPath(path).parent.as_posix()}/_",)
         for i, line in enumerate(without_comments(text).splitlines(), 1):
             match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
-            if not match:
+            if not match or match.group(2) in GENERATED:
                 continue
             target = resolve(root, path, match.group(2))
             if target is None and match.group(1) == '"':
