@@ -5,6 +5,8 @@
 
 #include "base/rng.h"
 
+#include <math.h>
+
 #include <string.h>
 
 static const char *const AGGREGATES[] = {"mean", "var", "std", NULL};
@@ -134,6 +136,20 @@ static void decay(const Params *params, Dd *alpha, Dd *q) {
     }
 }
 
+/* q by each of the ways there are to it in double, against the exact one; and half an ulp for its powers. */
+static double drift_of(const Params *params, Dd alpha, Dd q) {
+    const double halflife = params_real(params, "halflife"), given = params_real(params, "span"), com = params_real(params, "com");
+    const double span = given > 0 ? given : SPAN_DEFAULT, off = fabs(dd_add_double(dd_negate(q), 1 - alpha.hi).hi);
+    double direct = 1 - alpha.hi;
+    if (halflife > 0)
+        direct = exp2(-1 / halflife);
+    else if (com >= 0)
+        direct = com / (1 + com);
+    else if (!(params_real(params, "alpha") > 0))
+        direct = (span - 1) / (span + 1);
+    return q.hi > 0 ? fmax(off, fabs(dd_add_double(dd_negate(q), direct).hi)) / q.hi + 0x1p-53 : 0;
+}
+
 static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
     const Params *params = &problem->params;
     const size_t periods = (size_t)params_int(params, "min_periods");
@@ -150,6 +166,7 @@ static Status reference(const Case *problem, const Array *in, int bound, Referen
         .starts = params_choice(params, "segments") == 1 ? in[IN_STARTS].data : NULL,
     };
     decay(params, &self.alpha, &self.q);
+    self.drift = drift_of(params, self.alpha, self.q);
     return ewm_reference(&self, &out[0]);
 }
 

@@ -106,11 +106,12 @@ static void settle_finite(const RollingProblem *problem, const Plans *plans, con
         *value = (double)work->extremes[k].a;
         return;
     }
-    *value = in_range(problem, (double)rolling_sums_value(sums));
+    const long double exact = rolling_sums_value(sums);
+    *value = in_range(problem, (double)exact);
     if (!isfinite(*value)) return;
     RollingFacts facts = {.value = *value, .excess = rolling_trials_near(&plans->trials, problem, i)};
     if (rolling_is_spread(problem)) {
-        facts.variance = rolling_sums_variance(sums);
+        facts.variance = problem->agg == ROLLING_VAR ? exact : rolling_sums_variance(sums);
         facts.square = rolling_sums_square(sums);
     }
     const Part conditions[ROLLING_CONDITIONS] = {work->conditions[0][k], work->conditions[1][k]};

@@ -49,9 +49,9 @@ typedef enum Spread {
     SPREAD_OFF_WEIGHT    /* corrected with a sum of weights that is a millionth too large */
 } Spread;
 
-/* pandas' update, in the dtype. */
+/* pandas' update, in double for either dtype: a mean that is a float loses a spread that is small beside it. */
 static void variance(const Run *run, Spread how) {
-    const Run *r = run;
+    const Run in_double = {.f32 = false, .alpha = run->alpha, .q = run->q}, *r = &in_double;
     double mean = 0, spread = 0, square = 0, old = 0, s1 = 0, s2 = 0;
     for (size_t i = 0; i < run->scan->n; i++) {
         const double x = array_get(&run->scan->in[0], i), fresh = run->adjust || i == 0 ? 1 : rounded(r, run->alpha);
@@ -228,21 +228,24 @@ static void right_variances_pass(void **state) {
             }
 }
 
-/* Judged in float64: what the bound of float32 hides of a variance is in docs/ops/ewm.md. */
 static void nearly_right_variances_fail(void **state) {
     (void)state;
     static const double spans[] = {2, 30, 300};
     for (size_t f = 0; f < COUNT(FINITE); f++)
         for (size_t s = 0; s < COUNT(spans); s++)
-            for (int mode = 0; mode < 4; mode++) {
-                const bool adjust = mode & 1, root = mode & 2;
+            for (int mode = 0; mode < 8; mode++) {
+                const bool adjust = mode & 1, root = mode & 2, f32 = mode & 4;
                 if (!strstr("uniform normal ramp integers offset1e3 offset1e8 alternating mixed sorted heavytail", FINITE[f]))
                     continue;
-                Scan scan = scan_open("ewm agg=%s n=5000 span=%g adjust=%s dtype=f64 input=%s seed=2", root ? "std" : "var",
-                                      spans[s], adjust ? "true" : "false", FINITE[f]);
-                const double alpha = 2 / (spans[s] + 1), wrong = alpha * (1 + 1e-6);
-                const Run run = {&scan, false, adjust, alpha, 1 - alpha}, off = {&scan, false, adjust, wrong, 1 - wrong};
+                Scan scan = scan_open("ewm agg=%s n=5000 span=%g adjust=%s dtype=%s input=%s seed=2", root ? "std" : "var",
+                                      spans[s], adjust ? "true" : "false", f32 ? "f32" : "f64", FINITE[f]);
+                const double alpha = 2 / (spans[s] + 1), wrong = alpha * (1 + (f32 ? 1e-4 : 1e-6));
+                const Run run = {&scan, f32, adjust, alpha, 1 - alpha}, off = {&scan, f32, adjust, wrong, 1 - wrong};
                 const bool offset = strstr(FINITE[f], "1e8");
+                if (offset && f32) { /* all elements are equal */
+                    scan_close(&scan);
+                    continue;
+                }
                 scan_reference(&scan, EWM_BOUND_SCAN);
                 variance(&run, SPREAD_UPDATED);
                 must_root(true, &run, root, "the update");
@@ -251,7 +254,7 @@ static void nearly_right_variances_fail(void **state) {
                 variance(&run, SPREAD_OF_THE_LIMIT);
                 must_root(false, &run, root, "a variance corrected by the limit");
                 variance(&run, SPREAD_OFF_WEIGHT);
-                if (!offset) must_root(false, &run, root, "a correction with wrong weights");
+                if (!offset && !f32) must_root(false, &run, root, "a correction with wrong weights");
                 variance(&off, SPREAD_UPDATED);
                 if (!offset) must_root(false, &run, root, "another alpha");
                 scan_close(&scan);
