@@ -137,7 +137,9 @@ static double run_trial(const RollingProblem *problem, const Trial *t, const Rol
     double errors = 0;
     for (size_t k = 0; k < sizeof spreads / sizeof *spreads; k++)
         errors = larger(errors, excess_of(spreads[k], spread, unit, t->w));
-    return larger(errors, alike(t, (double)(fixed_mean(&exact->sum, t->w)), 2, spread, u));
+    if (spread == 0) return errors;
+    const double equal = alike(t, (double)(fixed_mean(&exact->sum, t->w)), 2, spread, u);
+    return larger(errors, equal * (double)(u * spread / unit)); /* errors of squares, not of means */
 }
 
 /* The last element of trial k's window. */

@@ -47,14 +47,16 @@ class Series:
         """None: no number."""
         if self.special != 0 or math.isnan(self.special):
             return self.special if agg == "mean" else math.nan
-        total = sum(self.w)
-        mean = sum(w * x for w, x in zip(self.w, self.x)) / total
+        total, about = sum(self.w), self.x[0]
+        apart = [x - about for x in self.x]  # exact, so that equal numbers have no spread
+        shift = sum(w * x for w, x in zip(self.w, apart)) / total
         if agg == "mean":
-            return mean
+            return about + shift
         if len(self.x) < 2:
             return math.nan
-        spread = sum(w * (x - mean) ** 2 for w, x in zip(self.w, self.x)) / total
-        variance = spread / (1 - sum(w * w for w in self.w) / total**2)
+        spread = sum(w * (x - shift) ** 2 for w, x in zip(self.w, apart)) / total
+        before = [sum(self.w[:k], Decimal(0)) for k in range(len(self.w))]  # 1 - sum w^2 / total^2, without that difference
+        variance = spread / (2 * sum(w * b for w, b in zip(self.w, before)) / total**2)
         return variance if agg == "var" else variance.sqrt()
 
 
