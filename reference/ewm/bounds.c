@@ -37,7 +37,7 @@ static double worst_error(const EwmErrors *e, double travelled, double s) {
 static double mean_error(const EwmErrors *e, const EwmState *state, double moved) {
     const double y = fabs(state->mean.hi);
     const double worst = worst_error(e, state->travelled, state->magnitude) + y * worst_error(e, state->age, 1);
-    const double random = random_error(e, state->travelled, state->magnitude) + y * random_error(e, state->age, 1);
+    const double random = hypot(random_error(e, state->travelled, state->magnitude), y * random_error(e, state->age, 1));
     return smaller(larger(random, 4 * state->trial.error) + e->drift * moved, worst) + 4 * e->u * y + e->mean_floor;
 }
 

@@ -39,10 +39,11 @@ static const char *const FAMILIES[] = {
 };
 
 static const Bound BOUNDS[] = {
-    [EWM_SCAN] = {"scan", "mean: u sum_j w_j (c j + d) |x_j| / sum_j w_j and |y| u (c mean age + d), w_j = q^j, "
-                          "d = 2 ceil(log2 n) + 64, c = 3 (float32) or 5 + 4 alpha / q (float64); var: the same over (x - mean)^2, "
-                          "what errors of the means add, and of the "
-                          "correction; std: its root; each part at most 1/256"},
+    [EWM_SCAN] = {"scan",
+                  "w_j = q^j / sum q^j, s = sum w |x|, t = sum j w |x|, a = sum j w, d = 2 ceil(log2 n) + 64. mean: "
+                  "4 u sqrt(s (2 t + d s) + y^2 (2 a + d)) or four times the errors of plain recurrences of late, and r times "
+                  "the moment, r: error of q; var: the same over (x - mean)^2, in double, what errors of the means add, and of "
+                  "the correction; std: its root"},
     [EWM_TRUNCATED] = {"truncated", "'scan' and all that terms more than 10 span back can add, element by element"},
     [EWM_TEXTBOOK] = {"textbook", "var: 'scan' and the error of E[x^2] - E[x]^2, which does not shrink with the variance"},
     {NULL, NULL},
@@ -147,7 +148,7 @@ static double drift_of(const Params *params, Dd alpha, Dd q) {
         direct = com / (1 + com);
     else if (!(params_real(params, "alpha") > 0))
         direct = (span - 1) / (span + 1);
-    return q.hi > 0 ? fmax(off, fabs(dd_add_double(dd_negate(q), direct).hi)) / q.hi + 0x1p-53 : 0;
+    return q.hi > 0 ? fmax(off, fabs(dd_add_double(dd_negate(q), direct).hi)) / q.hi + 0x1p-54 : 0;
 }
 
 static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {

@@ -1,7 +1,6 @@
 /* rolling - one aggregate of every window of a 1-D array: meaning, parameters, bounds, work. See docs/ops/rolling.md.
  *
- * The reference is in rolling_reference.c (over rolling_windows.c), the tolerances in rolling_bounds.c, agg=apply in
- * rolling_apply.c. */
+ * The reference is in reference.c (values.c, windows.c), the tolerances in bounds.c (trials.c), agg=apply in apply.c. */
 #include "reference/vector.h"
 #include "rolling.h"
 
@@ -23,19 +22,23 @@ static const char *const FAMILIES[] = {
 };
 
 static const Bound BOUNDS[] = {
-    [ROLLING_WINDOW] = {"window",
-                        "mean: 2 (w + 16) u mean|x| over the window (integers below 1/u: the final division's rounding only); "
-                        "sum: w times that; var: 4 g sqrt(var mean(x^2)) + 16 g^2 mean(x^2), g = (w + 16) u; std: its root; "
-                        "min, max: 0"},
+    [ROLLING_WINDOW] =
+        {"window",
+         "c = min(w - 1, max(4 sqrt(w), 4 e)) + 8, e: errors of plain sums near the window, in u. mean: c u R / w, R: range of "
+         "partial sums (integers below 1/u: the final division's rounding only); sum: w times that; var: "
+         "u (max(4 sqrt(w) + 8, 4 e) var + 24 sqrt(var mean(x^2) / w) + 16 u mean(x^2)); std: its root; min, max: 0"},
     [ROLLING_RUNNING] = {"running",
-                         "as 'window', with w + 144 and over [i - w - 63, i + 64]: a running update over up to 64 steps"},
-    [ROLLING_TEXTBOOK] = {"textbook", "var: 4 (w + 144) u mean(x^2) over [i - w - 63, i + 64]: E[x^2] - E[x]^2; mean, sum: as "
-                                      "'running', but means of integers round"},
-    [ROLLING_PREFIX] = {"prefix",
-                        "mean: 4 d u sum_{j<=i}|x_j| / w, d = 64 + i/512; var: 4 d u sum_{j<=i} x_j^2 / w and what the error "
-                        "of the mean adds: differences of prefix sums"},
+                         "as 'window', with w + 128 terms and over [i - w - 63, i + 64]: a running update over up to 64 steps"},
+    [ROLLING_TEXTBOOK] = {"textbook",
+                          "var: 'window' and 2 c u sum x^2 / (w - 1), with w + 128 terms and over [i - w - 63, i + 64]: "
+                          "E[x^2] - E[x]^2; mean, sum: as 'running', but means of integers round"},
+    [ROLLING_PREFIX] =
+        {"prefix",
+         "mean: 4 d u R / w, R: range of partial sums from the beginning, d = 64 + i/512; var: 4 d u sum_{j<=i} x_j^2 / w "
+         "and what the error of the mean adds: differences of prefix sums"},
     [ROLLING_WEIGHTED] = {"weighted",
-                          "as 'window', also where sums of integers are exact: a convolution with weights 1/w rounds each product"},
+                          "as 'window' and 2 u mean|x|, also where sums of integers are exact: a convolution with weights 1/w "
+                          "rounds each product"},
     {NULL, NULL},
 };
 

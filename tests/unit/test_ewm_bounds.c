@@ -4,8 +4,9 @@
 enum { EWM_BOUND_SCAN, EWM_BOUND_TRUNCATED, EWM_BOUND_TEXTBOOK }; /* indices into the bounds of the op */
 #define COUNT(array) (sizeof(array) / sizeof *(array))
 
-static const char *const FINITE[] = {"uniform",   "normal",    "ones",        "ramp",  "constant", "integers", "offset1e3",
-                                     "offset1e8", "spike1e16", "alternating", "mixed", "denormal", "sorted",   "heavytail"};
+static const char *const FINITE[] = {"uniform",  "normal",    "ones",      "ramp",      "constant",
+                                     "integers", "offset1e3", "offset1e8", "spike1e16", "alternating",
+                                     "mixed",    "denormal",  "sorted",    "heavytail", "outlier"};
 
 typedef struct Run {
     Scan *scan;
@@ -261,6 +262,28 @@ static void nearly_right_variances_fail(void **state) {
             }
 }
 
+/* What one element may err by, relative to the result, in u: docs/ops/ewm.md quotes these. */
+static void bounds_are_as_sharp_as_documented(void **state) {
+    (void)state;
+    static const struct {
+        const char *words;
+        double units;
+    } cases[] = {{"agg=mean dtype=f64 input=uniform", 400},
+                 {"agg=mean dtype=f32 input=uniform", 330},
+                 {"agg=var dtype=f64 input=uniform", 400},
+                 {"agg=var dtype=f32 input=offset1e3", 5},
+                 {"agg=std dtype=f32 input=offset1e6", 8}};
+    for (size_t c = 0; c < COUNT(cases); c++) {
+        Scan scan = scan_open("ewm %s n=10000 span=300 seed=2", cases[c].words);
+        const double u = strstr(cases[c].words, "f32") ? 0x1p-24 : 0x1p-53;
+        scan_reference(&scan, EWM_BOUND_SCAN);
+        for (size_t i = 3000; i < scan.n; i++)
+            if (!(scan.reference[0].tolerance[i] <= cases[c].units * u * fabs(scan.reference[0].value[i])))
+                fail_msg("%s at %zu: %g u", scan.text, i, scan.reference[0].tolerance[i] / u / fabs(scan.reference[0].value[i]));
+        scan_close(&scan);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(right_means_pass_and_near_misses_fail),
@@ -270,6 +293,7 @@ int main(void) {
         cmocka_unit_test(bounds_of_variances_see_something),
         cmocka_unit_test(right_variances_pass),
         cmocka_unit_test(nearly_right_variances_fail),
+        cmocka_unit_test(bounds_are_as_sharp_as_documented),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
