@@ -33,12 +33,12 @@ static double worst_error(const EwmErrors *e, double travelled, double s) {
     return smaller(1.01 * (e->u * (2 * travelled + e->depth * s) + e->drift * travelled), 0x1p-8 * s);
 }
 
-/* Numerator, denominator, what a trial showed (fourfold), and a q that is off by `drift` in the sums that `moved` says. */
+/* Numerator, denominator, and a q that is off by `drift` in the sums that `moved` says; or fourfold what a trial showed. */
 static double mean_error(const EwmErrors *e, const EwmState *state, double moved) {
     const double y = fabs(state->mean.hi);
     const double worst = worst_error(e, state->travelled, state->magnitude) + y * worst_error(e, state->age, 1);
     const double random = hypot(random_error(e, state->travelled, state->magnitude), y * random_error(e, state->age, 1));
-    return smaller(larger(random, 4 * state->trial.error) + e->drift * moved, worst) + 4 * e->u * y + e->mean_floor;
+    return smaller(larger(random + e->drift * moved, 4 * state->trial.error), worst) + 4 * e->u * y + e->mean_floor;
 }
 
 double ewm_mean_error(const EwmErrors *e, const EwmState *state) {
