@@ -164,20 +164,29 @@ static Status prepare(Exec *e, const char *id) {
 static Status check(const Exec *e, Instance *instance) {
     const int declared = instance_bound(instance, e->choice.entry->variant->bound), index = declared > 0 ? declared : 0;
     const Bound *bound = &instance->op->bounds[index];
+    bool verified = false;
     for (int i = 0; i < instance->op->out_count; i++) {
         Judgement judgement;
         const char *name = instance->out[i].name;
         if (!registry_gives(e->choice.entry, name)) continue;
         TRY(judge_output(instance, DATA_FIRST, index, i, &judgement));
         json_decref(judgement.errors);
+        verified = verified || judgement.judgeable;
         if (!judgement.pass)
             return status_fail(STATUS_CHECK, "check failed: %s (bound '%s': %s); nothing was written", judgement.words, bound->name,
                                bound->formula);
         if (array_count(&instance->given[i]) == 0)
             printf("check: %s has no elements\n", name);
+        else if (!judgement.judgeable)
+            printf("check: %s\n", judgement.words);
         else
             printf("check: %s passes: %s\n", name, judgement.words);
     }
+    if (!verified)
+        return status_fail(STATUS_CHECK,
+                           "check failed: no output is judgeable under the bound '%s' (%s); nothing was written. Use f64, or leave "
+                           "out --check",
+                           bound->name, bound->formula);
     printf("check: the bound '%s'%s: %s\n", bound->name, declared > 0 ? ", which this variant declares" : "", bound->formula);
     return STATUS_OK;
 }

@@ -105,12 +105,20 @@ static void poison_outputs(Instance *instance) {
     }
 }
 
-/* Compares every output that the variant gives. The errors of the first set, or of the set that fails, go into the row. */
+/* A failure, or no output whose tolerance says anything, ends the evaluation. */
+static void decide_by_outputs(Evaluation *e, DataSet set, bool pass, const char *reason) {
+    char text[1200];
+    snprintf(text, sizeof text, "%s%s", set == DATA_SECOND ? "after timing, on new data: " : "", reason);
+    decide(e, pass ? "skip" : "fail", text);
+}
+
+/* Compares every output that the variant gives. The errors of the first set, or of the set that fails, go into the row. What passes
+ * must also be judgeable, or it verifies nothing: a row needs one output that is both. */
 static Status compare_outputs(Evaluation *e, DataSet set) {
     Instance *instance = e->instance;
     json_t *errors = json_object();
     char reason[1024] = "";
-    bool pass = true;
+    bool pass = true, verified = false;
     for (int i = 0; i < instance->op->out_count; i++) {
         Judgement judgement;
         if (!registry_gives(e->session->choice->entry, instance->out[i].name)) continue;
@@ -118,20 +126,18 @@ static Status compare_outputs(Evaluation *e, DataSet set) {
         if (status != STATUS_OK) json_decref(errors);
         TRY(status);
         json_object_set_new(errors, instance->out[i].name, judgement.errors);
-        if (judgement.pass) continue;
-        if (pass) snprintf(reason, sizeof reason, "%s", judgement.words);
-        pass = false;
+        verified = verified || (judgement.pass && judgement.judgeable);
+        if (judgement.pass && judgement.judgeable) continue;
+        if (reason[0] == '\0' || (pass && !judgement.pass)) snprintf(reason, sizeof reason, "%s", judgement.words);
+        pass = pass && judgement.pass;
     }
     if (json_object_size(errors) == 0) { /* a library whose "outputs" are none of the op's */
         pass = false;
         snprintf(reason, sizeof reason, "it gives no output of %s", instance->op->name);
     }
-    if (set == DATA_FIRST || !pass) json_object_set(e->row, "errors", errors);
+    if (set == DATA_FIRST || !pass || !verified) json_object_set(e->row, "errors", errors);
     json_decref(errors);
-    if (pass) return STATUS_OK;
-    char text[1200];
-    snprintf(text, sizeof text, "%s%s", set == DATA_SECOND ? "after timing, on new data: " : "", reason);
-    decide(e, "fail", text);
+    if (!pass || !verified) decide_by_outputs(e, set, pass, reason);
     return STATUS_OK;
 }
 
