@@ -122,9 +122,10 @@ typedef struct Row {
 
 static void emit(void *context, size_t element, const RecurrenceSum *sum) {
     const Row *row = context;
-    if (row->value) row->value[element] = recurrence_value(&row->line, sum);
+    const double value = recurrence_value(&row->line, sum);
+    if (row->value) row->value[element] = value;
     if (!row->tolerance) return;
-    const double tolerance = row->times * discount_tolerance(&row->errors, &row->line, sum);
+    const double tolerance = isfinite(value) ? row->times * discount_tolerance(&row->errors, &row->line, sum) : 0;
     row->tolerance[element] = tolerance < DBL_MAX ? tolerance : DBL_MAX;
 }
 
