@@ -49,6 +49,12 @@ double moments_mean_tolerance(const MomentsFacts *facts, MomentsBound bound) {
     return 2 * g * facts->mean_abs + 3 * (facts->f32 ? 0x1p-24 : 0x1p-53) * fabs(facts->mean);
 }
 
+/* e / var^(p/2), one factor at a time, as the reference divides. */
+static double standardised_error(double e, double var, int p) {
+    for (int left = p; left >= 2; left -= 2) e /= var;
+    return p % 2 == 0 ? e : e / sqrt(var);
+}
+
 static double at_most(double value, double limit) {
     return value < limit ? value : limit; /* a NaN is the limit */
 }
@@ -64,7 +70,8 @@ void moments_tolerance(const MomentsFacts *facts, MomentsBound bound, int order,
     for (int p = 3; p <= order; p++) {
         const double limit = bound == MOMENTS_POWER_SUMS ? DBL_MAX : 2 * pow(facts->most, 0.5 * p - 1); /* all but nonsense */
         const double grown = r < 1 ? pow(1 - r, -0.5 * p) : INFINITY;
-        const double error = fabs(standardised[p]) * (grown - 1) + central_error(facts, bound, p) * pow(var, -0.5 * p) * grown;
+        const double error =
+            fabs(standardised[p]) * (grown - 1) + standardised_error(central_error(facts, bound, p), var, p) * grown;
         out->standardised[p] = at_most(error + 8 * u * fabs(standardised[p]), limit);
     }
 }
