@@ -30,9 +30,9 @@ static const char *const FAMILIES[] = {
 };
 
 static const Bound BOUNDS[] = {
-    [MOMENTS_TWO_PASS] =
-        {"two_pass", "mean: 2 g mean|x|; var: e(2); skewness: e(3)/s^3 and what var's error adds, kurtosis likewise; g = (64 + "
-                     "rows/256) u, e(p) = 4 g mean((|x - mean| + 2 d)^p), d = 2 g mean|x|, s^2 = var; min, max: 0"},
+    [MOMENTS_TWO_PASS] = {"two_pass",
+                          "mean: 2 g mean|x|; var: e(2); skewness: e(3)/s^3 and what var's error adds, kurtosis likewise; g = 3 "
+                          "sqrt(16 + rows/16) u, e(p) = 2 g mean((|x - mean| + 2 d)^p), d = 2 g mean|x|, s^2 = var; min, max: 0"},
     [MOMENTS_UPDATING] = {"updating",
                           "as 'two_pass', e(p) larger by mean((|x - mean| + d)^p) - mean|x - mean|^p: means that are updated or "
                           "merged in the working precision"},
