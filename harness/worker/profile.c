@@ -12,9 +12,9 @@ static Status after_call(void *context) {
 
 static Status prepare(Worker *worker) {
     for (int i = 0; i < worker->in_count && !worker->uploaded; i++)
-        TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[i].data));
+        TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[0][i].data));
     worker->uploaded = true;
-    TRY(outputs_poison(worker));
+    TRY(outputs_poison(worker, true));
     TRY(outputs_begin(worker, false));
     return worker->device->wait("preparing the buffers");
 }
