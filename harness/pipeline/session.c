@@ -42,13 +42,22 @@ static const char *sibling(const char *name) {
     return path;
 }
 
+/* "--impls=FOLDER", where <op>/<name>.py of a peer lies: impls, or the folder of the tests' wrong variants. */
+static const char *impls_of(const char *path) {
+    static char argument[1024];
+    snprintf(argument, sizeof argument, "--impls=%s/%s", RUNGS_SOURCE_DIR, path);
+    for (int up = 0; up < 2; up++) *strrchr(argument, '/') = '\0';
+    return argument;
+}
+
 static const char *const *worker_of(const Session *session) {
-    static const char *argv[5];
+    static const char *argv[6];
     memset(argv, 0, sizeof argv);
     if (session->choice->entry->backend == BACKEND_PEER) {
         argv[0] = RUNGS_SOURCE_DIR "/cmake/python";
         argv[1] = RUNGS_SOURCE_DIR "/harness/device/peer_worker.py";
         argv[2] = "--measure=" RUNGS_BINARY_DIR "/lib/librungs_measure.so";
+        argv[3] = impls_of(session->choice->entry->path);
     } else if (session->emulated) {
         argv[0] = sibling(session->options->emulator == EMULATOR_RACE ? "rungs-emulator-race" : "rungs-emulator");
     } else {

@@ -37,6 +37,10 @@ EXPECTED = {
     "cpu_detached_thread": ("fail", r"never written|run\(\) (had )?returned"),
     "cpu_half_later": ("fail", r"never written|run\(\) (had )?returned"),
     "cpu_again_later": ("fail", r"run\(\) (had )?returned"),
+    "peer_right": ("pass", None),
+    "peer_last_result": ("fail", LATER),
+    "peer_result_by_address": ("fail", r"in timing, cold sample \d+"),
+    "peer_lazy": ("fail", r"in timing, cold sample \d+.*nan"),
     "cpu_replay_content": ("pass", None),
     "cpu_slow_on_poison": ("pass", None),
     "cpu_wrong_rounding": ("fail", r"0x1?"),
@@ -78,7 +82,7 @@ def main():
         expected["cpu_crashes"] = ("error", r"null pointer")
         del expected["cpu_leaks"]
     if not RELEASE:
-        for name in ("cpu_memo_three", "cpu_memo_sample", "cpu_poison_skips"):  # only timed calls show them
+        for name in ("cpu_memo_three", "cpu_memo_sample", "cpu_poison_skips", "peer_result_by_address", "peer_lazy"):  # only timed calls show them
             expected[name] = ("pass", None)
     if has_gpu():
         expected.update(ON_GPU)
