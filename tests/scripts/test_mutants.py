@@ -56,11 +56,17 @@ ON_GPU = {
     "cuda_hangs": ("error", r"timed out"),
     "cuda_overruns": ("fail", r"guard|past the end|after"),
     "cuda_leaks": ("fail", r"leaks memory"),
+    "cuda_tail_other_stream": ("fail", r"another stream"),
+    "cuda_garbage_later": ("fail", LATER),
+    "cuda_ready_flags": ("fail", LATER),
+    "cuda_poison_skips": ("fail", r"in timing, hot sample \d+"),
+    "cuda_swallowed_launch": ("error", r"invalid configuration|cudaErrorInvalidConfiguration"),
 }
 # Without a GPU their kernels run in the emulator, which stops at the fault. It runs a variant once, so a leak from call to call is not
 # seen there.
 IN_EMULATOR = {
     "cuda_other_stream": ("fail", r"stream"),
+    "cuda_tail_other_stream": ("fail", r"stream"),
     "cuda_illegal_address": ("error", r"out of bounds"),
     "cuda_hangs": ("error", r"timed out"),
     "cuda_overruns": ("error", r"out of bounds"),
