@@ -14,14 +14,15 @@
 #include <unistd.h>
 
 enum { THREADS_MAX = 1024 };
-static const double SPIN_SECONDS = 1;                  /* longer than any pool spins that is going to sleep */
+static const double SPIN_SECONDS = 0.5; /* of a thread's own time: longer than any pool spins that is going to sleep */
+static const double WAIT_SECONDS = 30;  /* for threads of a machine that is busy otherwise */
 static const struct timespec STEP = {0, 1000 * 1000L}; /* between two looks */
 
 typedef struct Thread {
     int id;
-    bool seen;  /* in this round */
-    bool rests; /* was seen asleep, without having run since the look before */
-    unsigned long long ran;
+    bool seen;                            /* in this round */
+    bool rests;                           /* was seen asleep, without having run since the look before */
+    unsigned long long ran, ran_at_first; /* nanoseconds */
 } Thread;
 
 typedef struct Crowd {
@@ -40,7 +41,8 @@ static bool read_file(int id, const char *name, char *text, size_t room) {
     return got > 0;
 }
 
-/* What it has run so far (nanoseconds, or ticks where the kernel keeps no schedstat) and whether it sleeps. False: it has ended. */
+/* What it has run so far, in nanoseconds (by ticks where the kernel keeps no schedstat), and whether it sleeps. False: it has
+ * ended. */
 static bool look(int id, unsigned long long *ran, bool *sleeps) {
     char text[512];
     unsigned long long user = 0, system = 0;
@@ -49,15 +51,16 @@ static bool look(int id, unsigned long long *ran, bool *sleeps) {
     if (!state || state[1] != ' ' || state[2] == 'Z' || state[2] == 'X') return false;
     *sleeps = state[2] == 'S' || state[2] == 'D';
     *ran = sscanf(state + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) == 2 ? user + system : 0;
+    *ran *= 1000000000ULL / (unsigned long long)sysconf(_SC_CLK_TCK);
     if (read_file(id, "schedstat", text, sizeof text)) *ran = strtoull(text, NULL, 10);
     return true;
 }
 
-static Thread *find(Crowd *crowd, int id) {
+static Thread *find(Crowd *crowd, int id, unsigned long long ran) {
     for (int i = 0; i < crowd->count; i++)
         if (crowd->threads[i].id == id) return &crowd->threads[i];
     if (crowd->count == THREADS_MAX) return NULL;
-    crowd->threads[crowd->count] = (Thread){.id = id, .ran = ~0ULL};
+    crowd->threads[crowd->count] = (Thread){.id = id, .ran = ~0ULL, .ran_at_first = ran};
     return &crowd->threads[crowd->count++];
 }
 
@@ -74,7 +77,7 @@ static Status look_round(Crowd *crowd, int *others, int *busy) {
         unsigned long long ran = 0;
         bool sleeps = false;
         if (id == 0 || id == self || !look(id, &ran, &sleeps)) continue;
-        Thread *thread = find(crowd, id);
+        Thread *thread = find(crowd, id, ran);
         if (!thread) continue;
         ++*others;
         thread->seen = true;
@@ -91,6 +94,15 @@ static Status look_round(Crowd *crowd, int *others, int *busy) {
     return woke ? status_fail(STATUS_CHECK, "a thread works on after run() returned: it slept and then ran again") : STATUS_OK;
 }
 
+static double longest_run(const Crowd *crowd) {
+    unsigned long long longest = 0;
+    for (int i = 0; i < crowd->count; i++) {
+        const Thread *thread = &crowd->threads[i];
+        if (thread->seen && thread->ran - thread->ran_at_first > longest) longest = thread->ran - thread->ran_at_first;
+    }
+    return 1e-9 * (double)longest;
+}
+
 Status settle(double patience, bool *alone) {
     static Crowd crowd;
     const char *policy = getenv("OMP_WAIT_POLICY");
@@ -104,7 +116,7 @@ Status settle(double patience, bool *alone) {
         if (status != STATUS_OK) return status;
         *alone = others == 0;
         if (others == 0 || (busy == 0 && waited >= patience) || (may_spin && waited >= patience)) return STATUS_OK;
-        if (waited > SPIN_SECONDS)
+        if (longest_run(&crowd) > SPIN_SECONDS || waited > WAIT_SECONDS)
             return status_fail(STATUS_CHECK, "%d thread%s still busy %.1f s after run() returned", busy,
                                busy == 1 ? " is" : "s are", waited);
         nanosleep(&STEP, NULL);

@@ -36,6 +36,7 @@ EXPECTED = {
     "cpu_ready_flags": ("fail", LATER),
     "cpu_detached_thread": ("fail", r"never written|run\(\) (had )?returned"),
     "cpu_half_later": ("fail", r"never written|run\(\) (had )?returned"),
+    "cpu_busy_later": ("fail", r"1 thread is still busy"),
     "cpu_again_later": ("fail", r"run\(\) (had )?returned"),
     "peer_right": ("pass", None),
     "peer_last_result": ("fail", LATER),
