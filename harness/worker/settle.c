@@ -49,7 +49,7 @@ static bool look(int id, unsigned long long *ran, bool *sleeps) {
     if (!read_file(id, "stat", text, sizeof text)) return false;
     const char *state = strrchr(text, ')'); /* the name before it may hold anything */
     if (!state || state[1] != ' ' || state[2] == 'Z' || state[2] == 'X') return false;
-    *sleeps = state[2] == 'S' || state[2] == 'D';
+    *sleeps = state[2] == 'S'; /* D: it waits for a page and goes on */
     *ran = sscanf(state + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) == 2 ? user + system : 0;
     *ran *= 1000000000ULL / (unsigned long long)sysconf(_SC_CLK_TCK);
     if (read_file(id, "schedstat", text, sizeof text)) *ran = strtoull(text, NULL, 10);

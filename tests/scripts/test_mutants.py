@@ -58,6 +58,7 @@ ON_GPU = {
     "cuda_overruns": ("fail", r"guard|past the end|after"),
     "cuda_leaks": ("fail", r"leaks memory"),
     "cuda_tail_other_stream": ("fail", r"another stream"),
+    "cuda_waits_and_strays": ("fail", r"another stream"),
     "cuda_garbage_later": ("fail", LATER),
     "cuda_ready_flags": ("fail", LATER),
     "cuda_poison_skips": ("fail", r"in timing, hot sample \d+"),
@@ -68,6 +69,7 @@ ON_GPU = {
 IN_EMULATOR = {
     "cuda_other_stream": ("fail", r"stream"),
     "cuda_tail_other_stream": ("fail", r"stream"),
+    "cuda_waits_and_strays": ("fail", r"stream"),
     "cuda_illegal_address": ("error", r"out of bounds"),
     "cuda_hangs": ("error", r"timed out"),
     "cuda_overruns": ("error", r"out of bounds"),
