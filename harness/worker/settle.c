@@ -21,6 +21,7 @@ static const struct timespec STEP = {0, 1000 * 1000L}; /* between two looks */
 typedef struct Thread {
     int id;
     bool seen;                            /* in this round */
+    bool slept;                           /* when it was seen last */
     bool rests;                           /* was seen asleep, without having run since the look before */
     unsigned long long ran, ran_at_first; /* nanoseconds */
 } Thread;
@@ -82,14 +83,17 @@ static Status look_round(Crowd *crowd, int *others, int *busy) {
         ++*others;
         thread->seen = true;
         woke = woke || (thread->rests && thread->ran != ran);
+        thread->slept = sleeps;
         thread->rests = sleeps && thread->ran == ran;
         thread->ran = ran;
         *busy += !thread->rests;
     }
     closedir(tasks);
     for (int i = 0; i < crowd->count; i++) {
-        woke = woke || (crowd->threads[i].rests && !crowd->threads[i].seen);
-        crowd->threads[i].rests = crowd->threads[i].rests && crowd->threads[i].seen;
+        Thread *thread = &crowd->threads[i];
+        woke = woke || (thread->slept && !thread->seen); /* it ran to its end */
+        thread->slept = thread->slept && thread->seen;
+        thread->rests = thread->rests && thread->seen;
     }
     return woke ? status_fail(STATUS_CHECK, "a thread works on after run() returned: it slept and then ran again") : STATUS_OK;
 }

@@ -7,7 +7,7 @@ static Status run(const VariantArgs *args) {
     const double *x = args->in[0].data;
     double *y = args->out[0].data;
     for (size_t i = 0; i < n; i++) y[i] = 2 * x[i];
-    start_later((LaterWork){x, y, 0, n, 5 * 1000 * 1000});
+    start_later((LaterWork){x, y, 0, n, 10 * 1000 * 1000});
     return STATUS_OK;
 }
 
