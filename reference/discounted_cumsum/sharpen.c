@@ -58,7 +58,7 @@ void discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, 
         }
         advance(&run, step.x / line->scale, step.factor.hi, value[i], line->f32);
         const double first = discount_rounding(errors, run.size, run.travel), sharp = by_occurrence(&run, errors);
-        const double surely = first * (1 - 0x1p-30); /* the plain arithmetic here is off by less */
+        const double surely = first * (1 - 0x1p-30);                                  /* the plain arithmetic here is off by less */
         if (tolerance[i] >= surely && sharp < surely) tolerance[i] -= surely - sharp; /* what underflow costs stays */
     }
 }
