@@ -8,6 +8,7 @@
 #include "device/child.h"
 #include "device/device.h"
 #include "pipeline/evaluate.h"
+#include "pipeline/refusal.h"
 #include "pipeline/verdict.h"
 #include "plan/case.h"
 
@@ -193,6 +194,7 @@ static Status ask_worker(const Exec *e, const Session *session, Instance *instan
         if (status == STATUS_OK) status = session_take_counts(instance, reply);
         json_decref(reply);
     }
+    if (status == STATUS_OK) status = child_end(child, e->options.timeout_seconds);
     json_decref(run);
     child_stop(child);
     return status;
@@ -246,7 +248,8 @@ static Status execute(Exec *e) {
     const bool cuda = e->choice.entry->backend == BACKEND_CUDA, emulated = cuda && e->emulate;
     const Session session = {.choice = &e->choice, .problem = &e->problem, .options = &e->options, .emulated = emulated};
     Status status = fill_inputs(e, &instance);
-    if (status == STATUS_OK && session_refused(&instance, &session, reason)) status = status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    if (status == STATUS_OK) status = session_refused(&session);
+    refusal_close();
     if (status == STATUS_OK && cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)
         status = status_fail(STATUS_UNSUPPORTED, "no GPU: %s; --emulate runs the kernel on the CPU", reason);
     if (status == STATUS_OK) status = ask_worker(e, &session, &instance);

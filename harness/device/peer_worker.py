@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import sys
 import time
 import traceback
@@ -118,7 +119,10 @@ def map_array(array, mode):
     shape = tuple(array["shape"])
     if math.prod(shape) == 0:  # nothing can be mapped
         return numpy.empty(shape, dtype)
-    return numpy.memmap(array["path"], dtype=dtype, mode=mode, shape=shape).view(numpy.ndarray)
+    mapped = numpy.memmap(array["path"], dtype=dtype, mode=mode, shape=shape).view(numpy.ndarray)
+    if inherited := re.fullmatch(r"/proc/self/fd/(\d+)", array["path"]):
+        os.close(int(inherited[1]))  # the mapping stays; a stray write to a descriptor cannot reach it
+    return mapped
 
 
 def put(given, room, name):

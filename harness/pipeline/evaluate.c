@@ -12,7 +12,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double STARTUP_SECONDS = 120; /* process start, CUDA context, Python imports, a user's compile */
 static const double SAMPLING_SECONDS = 60; /* pilots, cache sweeps, graph building: what sampling takes besides the samples */
 static const size_t SAMPLING_BYTES = (size_t)256 << 20; /* samples, a benchmark library, a graph: besides the cache sweep */
 static const double SECONDS_PER_BYTE = 4e-9;            /* moving data to the worker: 250 MB/s at the very worst */
@@ -50,12 +49,14 @@ static void add_launch(json_t *row, json_t *told) {
         json_object_set(row, "launch", told);
 }
 
-/* ---- Refusals that need neither data nor a worker: shapes only, no memory is taken. */
-static Status refuse(Evaluation *e) {
-    char reason[REASON_MAX];
+/* ---- Refusals: by shapes only, no memory is taken. *refused: for what variant and machine cannot do. */
+static Status refuse(Evaluation *e, bool *refused) {
     Instance shapes;
     TRY(instance_shapes(e->session->problem, &shapes));
-    if (session_refused(&shapes, e->session, reason)) decide(e, "skip", reason);
+    const Status status = session_refused(e->session);
+    *refused = status == STATUS_UNSUPPORTED;
+    if (status == STATUS_IO) return status;
+    if (status != STATUS_OK) decide_by_status(e, status);
     return STATUS_OK;
 }
 
@@ -83,7 +84,7 @@ static Status start_worker(Evaluation *e) {
     json_t *reply = NULL;
     Status status = session_start(e->instance, e->session, &e->child);
     if (status != STATUS_OK && status != STATUS_UNSUPPORTED) return status;
-    if (status == STATUS_OK) status = session_open(e->instance, e->session, e->child, STARTUP_SECONDS + timeout_for(e), &reply);
+    if (status == STATUS_OK) status = session_open(e->instance, e->session, e->child, timeout_for(e), &reply);
     if (status == STATUS_OK) {
         json_object_set(e->row, "prepare_seconds", json_object_get(reply, "prepare_seconds"));
         add_launch(e->row, json_object_get(reply, "launch"));
@@ -208,6 +209,14 @@ static Status verify_again(Evaluation *e) {
     return STATUS_OK;
 }
 
+/* release(), exit handlers, processes that are left. */
+static void end_worker(Evaluation *e) {
+    const Status status = child_end(e->child, timeout_for(e));
+    if (status == STATUS_OK) return;
+    decide_by_status(e, status);
+    json_object_set_new(e->row, "timing", json_null());
+}
+
 /* ---- The whole. */
 static bool goes_on(const Evaluation *e, Status status) {
     return status == STATUS_OK && !e->decided;
@@ -232,13 +241,13 @@ static Status settle(Status status, json_t *row) {
 
 Status evaluate(Instance *instance, const Session *session, json_t *row, bool *refused) {
     Evaluation e = {.session = session, .instance = instance, .row = row};
-    Status status = refuse(&e);
-    *refused = e.decided;
+    Status status = refuse(&e, refused);
     if (goes_on(&e, status)) status = make_instance(&e);      /* memory that the worker maps, and the first inputs */
     if (goes_on(&e, status)) status = start_worker(&e);       /* in its own process */
     if (goes_on(&e, status)) status = verify(&e, DATA_FIRST); /* no pass, no time */
     if (goes_on(&e, status)) take_times(&e);
     if (goes_on(&e, status)) status = verify_again(&e); /* on data that the variant has not seen */
+    if (goes_on(&e, status)) end_worker(&e);            /* how it ends is part of the verdict */
     if (goes_on(&e, status)) decide(&e, "pass", NULL);
     child_stop(e.child);
     /* Launches, bytes and allocations, in a worker of their own: counting slows calls down. */

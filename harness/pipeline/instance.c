@@ -42,10 +42,12 @@ static Status create(Instance *out) {
                            (double)needed / 0x1p30, (double)available / 0x1p30);
     for (int i = 0; i < op->in_count; i++) {
         TRY(shared_create(out->in[i].name, array_bytes(&out->in[i]), &out->shared_in[i]));
+        TRY(shared_seal(&out->shared_in[i], false)); /* what a variant is judged by is not in its hands */
         out->in[i].data = out->shared_in[i].data;
     }
     for (int i = 0; i < op->out_count; i++) {
         TRY(shared_create(out->out[i].name, array_bytes(&out->out[i]), &out->shared_out[i]));
+        TRY(shared_seal(&out->shared_out[i], true));
         out->out[i].data = out->shared_out[i].data;
         out->given[i] = out->out[i];
     }

@@ -63,20 +63,31 @@ static Status open_outputs(Worker *worker, const json_t *command) {
                            &worker->resource);
 }
 
-static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
+static Status choose_variant(Worker *worker, const json_t *command) {
     const char *id = json_string_value(json_object_get(command, "variant"));
     TRY(registry_require_variant(id ? id : "", &worker->entry));
-    const Variant *variant = worker->entry->variant;
-    worker->device = variant->backend == BACKEND_CPU ? device_cpu() : device_emulator() ? device_emulator() : device_cuda();
-    if (!worker->device) return status_fail(STATUS_UNSUPPORTED, "this build of rungs has no CUDA");
-    TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
     TRY(command_case(json_object_get(command, "case"), &worker->problem));
     worker->op = registry_op(worker->problem.op);
-    TRY(params_init(variant->tunables, &worker->tunables));
-    TRY(command_params(json_object_get(command, "tunables"), &worker->tunables));
+    TRY(params_init(worker->entry->variant->tunables, &worker->tunables));
+    return command_params(json_object_get(command, "tunables"), &worker->tunables);
+}
+
+/* What is ours of the beginning: the device, the arrays, guarded buffers. */
+static Status do_open(Worker *worker, const json_t *command) {
+    TRY(choose_variant(worker, command));
+    const Backend backend = worker->entry->variant->backend;
+    worker->device = backend == BACKEND_CPU ? device_cpu() : device_emulator() ? device_emulator() : device_cuda();
+    if (!worker->device) return status_fail(STATUS_UNSUPPORTED, "this build of rungs has no CUDA");
+    TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
     TRY(open_arrays(worker->device, json_object_get(command, "inputs"), 0, worker->in, worker->host_in, worker->buffers_in,
                     &worker->in_count));
-    TRY(open_outputs(worker, command));
+    return open_outputs(worker, command);
+}
+
+/* What is the variant's, under the time-out for its code. */
+static Status do_prepare(Worker *worker, json_t *reply) {
+    if (!worker->entry) return status_fail(STATUS_INTERNAL, "prepare before open");
+    const Variant *variant = worker->entry->variant;
     VariantArgs *args = &worker->args;
     *args = (VariantArgs){.problem = &worker->problem,
                           .tunables = &worker->tunables,
@@ -102,6 +113,22 @@ static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
     worker->prepared = true;
     json_object_set_new(reply, "prepare_seconds", json_real(clock_seconds() - begin));
     return STATUS_OK;
+}
+
+/* supports() alone, by shapes; nothing of the question stays. */
+static Status do_supports(const json_t *command) {
+    Worker asked = {0};
+    char reason[REASON_MAX] = "";
+    TRY(choose_variant(&asked, command));
+    TRY(asked.op->shapes(&asked.problem, asked.in, asked.out));
+    const VariantArgs args = {.problem = &asked.problem,
+                              .tunables = &asked.tunables,
+                              .in = asked.in,
+                              .in_count = asked.op->in_count,
+                              .out = asked.out,
+                              .out_count = asked.op->out_count};
+    const Variant *variant = asked.entry->variant;
+    return !variant->supports || variant->supports(&args, reason) ? STATUS_OK : status_fail(STATUS_UNSUPPORTED, "%s", reason);
 }
 
 /* Is anything written while the stream that the variant was given stands still? Then it works on another. */
@@ -201,7 +228,9 @@ static void do_close(Worker *worker) {
 static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *last) {
     const char *what = json_string_value(json_object_get(command, "do"));
     if (!what) return status_fail(STATUS_INTERNAL, "a command without \"do\"");
-    if (strcmp(what, "open") == 0) return do_open(worker, command, reply);
+    if (strcmp(what, "open") == 0) return do_open(worker, command);
+    if (strcmp(what, "prepare") == 0) return do_prepare(worker, reply);
+    if (strcmp(what, "supports") == 0) return do_supports(command);
     if (strcmp(what, "run") == 0) return do_run(worker, reply);
     if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
     if (strcmp(what, "ceilings") == 0) return do_ceilings(worker, command, reply);
