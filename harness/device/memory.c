@@ -101,8 +101,14 @@ void buffer_destroy(Buffer *buffer) {
     buffer->bytes = 0;
 }
 
+static unsigned char poison = POISON_BYTE;
+
+void buffer_poison_with(unsigned char byte) {
+    poison = byte;
+}
+
 Status buffer_poison(Buffer *buffer) {
-    return buffer->bytes ? buffer->device->fill(buffer->array.data, POISON_BYTE, buffer->bytes) : STATUS_OK;
+    return buffer->bytes ? buffer->device->fill(buffer->array.data, poison, buffer->bytes) : STATUS_OK;
 }
 
 Status buffer_upload(Buffer *buffer, const void *host) {
@@ -197,6 +203,6 @@ bool poison_element(const void *host, DType dtype, size_t index) {
     const size_t size = dtype_size(dtype);
     const unsigned char *bytes = (const unsigned char *)host + index * size;
     for (size_t i = 0; i < size; i++)
-        if (bytes[i] != POISON_BYTE) return false;
+        if (bytes[i] != poison) return false;
     return true;
 }

@@ -23,8 +23,10 @@ typedef struct Buffer {
  * buffer's size, 16 MiB at least; on a GPU they are as large as the buffer, up to 8 MiB. */
 Status buffer_create(const Device *device, const Array *shape, Buffer *out);
 void buffer_destroy(Buffer *buffer);
-/* Fills the payload with bytes 0xA5 .. so that floats are an improbable finite value that no reference has: see base/poison.h. */
+/* Fills the payload with poison (base/poison.h): bytes POISON_BYTE at first. */
 Status buffer_poison(Buffer *buffer);
+/* From now on with this byte, another of POISONS. */
+void buffer_poison_with(unsigned char byte);
 /* Fills the payload, which variants may only read from then on: on the CPU, writing to it ends the process. */
 Status buffer_upload(Buffer *buffer, const void *host);
 Status buffer_download(const Buffer *buffer, void *host);

@@ -20,6 +20,7 @@ typedef struct Instance {
     Array given[OP_MAX_ARRAYS]; /* the outputs with the sizes that the last run gave them: out, unless they are sized by data */
     Shared shared_in[OP_MAX_ARRAYS], shared_out[OP_MAX_ARRAYS];
     int loaded;    /* which DataSet the inputs hold; -1: none */
+    int poison;    /* index into POISONS: what the outputs held before the last run */
     bool own_data; /* inputs came from the user: there is no second set */
     Reference reference[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];
     Array exact[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS]; /* the same for ops with exact() */

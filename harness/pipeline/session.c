@@ -1,5 +1,6 @@
 #include "pipeline/session.h"
 
+#include "base/poison.h"
 #include "build_paths.h"
 #include "pipeline/reference_worker.h"
 #include "pipeline/refusal.h"
@@ -88,6 +89,10 @@ Status session_open(const Instance *instance, const Session *session, Child *chi
     json_decref(command);
     json_decref(prepare);
     return status;
+}
+
+json_t *session_run_command(const Instance *instance) {
+    return json_pack("{s:s, s:i}", "do", "run", "poison", POISONS[instance->poison]);
 }
 
 Status session_take_counts(Instance *instance, const json_t *reply) {

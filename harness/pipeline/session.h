@@ -24,6 +24,8 @@ Status session_start(const Instance *instance, const Session *session, Child **c
 /* Sends `open` and `prepare` (docs/PROTOCOL.md); *reply is the last one. timeout_seconds: for the variant's own code; the start
  * of process, device and library has two minutes besides. */
 Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply);
+/* The command `run`, from the instance's poison. New reference. */
+json_t *session_run_command(const Instance *instance);
 /* Takes the sizes of the outputs from the reply to a `run`. */
 Status session_take_counts(Instance *instance, const json_t *reply);
 

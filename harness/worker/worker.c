@@ -146,7 +146,9 @@ static Status check_wrong_stream(Worker *worker) {
     return STATUS_OK;
 }
 
-static Status do_run(Worker *worker, json_t *reply) {
+static Status do_run(Worker *worker, const json_t *command, json_t *reply) {
+    const json_t *poison = json_object_get(command, "poison");
+    if (json_is_integer(poison)) buffer_poison_with((unsigned char)json_integer_value(poison));
     for (int i = 0; i < worker->in_count; i++) TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[i].data));
     if (worker->runs == 1) TRY(check_wrong_stream(worker)); /* the second run: the first is timed as `first` */
     return outputs_run(worker, reply);
@@ -231,7 +233,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, "open") == 0) return do_open(worker, command);
     if (strcmp(what, "prepare") == 0) return do_prepare(worker, reply);
     if (strcmp(what, "supports") == 0) return do_supports(command);
-    if (strcmp(what, "run") == 0) return do_run(worker, reply);
+    if (strcmp(what, "run") == 0) return do_run(worker, command, reply);
     if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
     if (strcmp(what, "ceilings") == 0) return do_ceilings(worker, command, reply);
     if (strcmp(what, "truth") == 0) return do_reference(command);
