@@ -148,10 +148,10 @@ static Status make_reference(const Instance *instance, DataSet set, int bound, R
     if (instance->own_data) return op->reference(c, instance->in, bound, reference);
     char key[CASE_TEXT_MAX];
     case_format(c, key, sizeof key);
-    if (referencecache_load(key, op, bound, instance->out, reference)) return STATUS_OK;
+    if (referencecache_load(key, op, bound, instance->in, instance->out, reference)) return STATUS_OK;
     const double begin = clock_seconds();
     TRY(op->reference(c, instance->in, bound, reference));
-    referencecache_save(key, op, bound, instance->out, reference, clock_seconds() - begin);
+    referencecache_save(key, op, bound, instance->in, instance->out, reference, clock_seconds() - begin);
     return STATUS_OK;
 }
 
