@@ -4,6 +4,7 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "base/usercode.h"
 #include "device/descendants.h"
 #include "device/log.h"
 
@@ -20,7 +21,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { POLL_MS = 50, MAX_ARGV = 32, CLOSE_GRACE_MS = 3000, ORPHANS_GRACE_MS = 1000 };
+enum { POLL_MS = 50, MAX_ARGV = 32, CLOSE_GRACE_MS = 3000, ORPHANS_GRACE_MS = 300 };
 static const size_t REPLY_MAX = (size_t)64 << 20;
 static const off_t LOG_MAX = (off_t)1 << 30; /* what a worker prints is on disk, until it ends */
 
@@ -136,8 +137,9 @@ static int kill_group(Child *child) {
     kill(-child->pid, SIGKILL);
     kill(child->pid, SIGKILL); /* it may not have come to setpgid yet */
     while (waitpid(child->pid, &how, 0) < 0 && errno == EINTR) continue;
-    child->pid = 0;
     child->orphans += descendants_end(0);
+    usercode_forget(child->pid);
+    child->pid = 0;
     return how;
 }
 
