@@ -27,10 +27,10 @@ static const off_t LOG_MAX = (off_t)1 << 30; /* what a worker prints is on disk,
 
 struct Child {
     pid_t pid;
-    int commands, replies, log; /* log: an unlinked file that takes stdout and stderr */
+    int commands, replies, log;        /* log: an unlinked file that takes stdout and stderr */
     size_t memory_limit, shared_bytes; /* shared: what it inherits, which is not its own */
     bool paused;
-    int orphans; /* that it left, and that were killed */
+    int orphans;  /* that it left, and that were killed */
     Text pending; /* bytes of replies after the last whole line */
 };
 
@@ -217,7 +217,11 @@ static Status read_line(Child *child, double deadline, double timeout, json_t **
         }
         TRY(check_limits(child, deadline, timeout));
         struct pollfd wait_for = {.fd = child->replies, .events = POLLIN};
-        if (poll(&wait_for, 1, POLL_MS) <= 0) continue;
+        const bool over = ended(child, 0, 1); /* before the last look: what it has said is read even so */
+        if (poll(&wait_for, 1, over ? 0 : POLL_MS) <= 0) {
+            if (over) return died(child); /* a process that it started keeps the pipe open */
+            continue;
+        }
         char chunk[65536];
         const ssize_t got = read(child->replies, chunk, sizeof chunk);
         if (got == 0 || (got < 0 && errno != EINTR)) return died(child);

@@ -21,8 +21,8 @@ int log_create(void) {
 }
 
 void log_quote(int log, char quote[LOG_QUOTE_MAX]) {
-    static const char *const HEADLINES[] = {"rungs-worker: ", "rungs-emulator: ", "rungs-emulator-race: ",
-                                            "ERROR: AddressSanitizer", "runtime error: "};
+    static const char *const HEADLINES[] = {
+        "rungs-worker: ", "rungs-emulator: ", "rungs-emulator-race: ", "ERROR: AddressSanitizer", "runtime error: "};
     quote[0] = '\0';
     char *text = calloc(1, SEARCHED + 1);
     const off_t size = lseek(log, 0, SEEK_END);

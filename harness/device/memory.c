@@ -73,8 +73,7 @@ static Status write_guard(const Buffer *buffer, void *to, size_t bytes) {
 static Status write_guards(const Buffer *buffer) {
     TRY(write_guard(buffer, buffer->base, buffer->below));
     TRY(write_guard(buffer, end_of(buffer), buffer->above));
-    if (buffer->device->describe)
-        buffer->device->describe(buffer->base, buffer->array.name, buffer->array.data, buffer->bytes);
+    if (buffer->device->describe) buffer->device->describe(buffer->base, buffer->array.name, buffer->array.data, buffer->bytes);
     return STATUS_OK;
 }
 
@@ -160,7 +159,8 @@ Status buffer_check_guards(const Buffer *buffer) {
         const size_t length = expect_piece(buffer, buffer->below, from);
         TRY(buffer->device->copy_out(actual, (const unsigned char *)buffer->base + from, length));
         for (size_t i = memcmp(actual, expected, length) ? length : 0; i-- > 0;)
-            if (actual[i] != ((const unsigned char *)expected)[i]) return guard_overwritten(buffer, false, buffer->below - from - i);
+            if (actual[i] != ((const unsigned char *)expected)[i])
+                return guard_overwritten(buffer, false, buffer->below - from - i);
         if (from == 0) break;
     }
     for (size_t from = 0; from < buffer->above; from += PIECE_BYTES) {

@@ -12,15 +12,15 @@ extern "C" {
 enum { GUARD_BYTES = 4096 }; /* of the smallest guard */
 
 typedef struct Buffer {
-    Array array; /* array.data points between the guards, on the device */
-    void *base;  /* the whole allocation */
+    Array array;                /* array.data points between the guards, on the device */
+    void *base;                 /* the whole allocation */
     size_t bytes, below, above; /* of the payload and of the two guards */
     const Device *device;
 } Buffer;
 
 /* Allocates room for `shape` (a description without data) between two guards filled with a known pattern. The upper guard begins
- * at the byte after the last element. On the CPU guards are GUARD_BYTES or a little more, and beyond them lie inaccessible pages of the
- * buffer's size, 16 MiB at least; on a GPU they are as large as the buffer, up to 8 MiB. */
+ * at the byte after the last element. On the CPU guards are GUARD_BYTES or a little more, and beyond them lie inaccessible pages of
+ * the buffer's size, 16 MiB at least; on a GPU they are as large as the buffer, up to 8 MiB. */
 Status buffer_create(const Device *device, const Array *shape, Buffer *out);
 void buffer_destroy(Buffer *buffer);
 /* Fills the payload with poison (base/poison.h): bytes POISON_BYTE at first. */

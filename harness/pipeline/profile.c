@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double CALLS = 8;             /* a warm-up call and the counted ones, each as slow as a call may be */
+static const double CALLS = 8; /* a warm-up call and the counted ones, each as slow as a call may be */
 static const double SECONDS_PER_BYTE = 4e-9;
 static const size_t CUPTI_BYTES = (size_t)1 << 30; /* of host memory: not the variant's */
 

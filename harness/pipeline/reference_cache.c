@@ -30,7 +30,8 @@ static int find_build_id(struct dl_phdr_info *program, size_t size, void *out) {
     (void)size;
     for (int i = 0; i < program->dlpi_phnum; i++) {
         if (program->dlpi_phdr[i].p_type != PT_NOTE) continue;
-        const char *at = (const char *)(program->dlpi_addr + program->dlpi_phdr[i].p_vaddr), *end = at + program->dlpi_phdr[i].p_memsz;
+        const char *at = (const char *)(program->dlpi_addr + program->dlpi_phdr[i].p_vaddr),
+                   *end = at + program->dlpi_phdr[i].p_memsz;
         while (at + sizeof(ElfW(Nhdr)) <= end) {
             ElfW(Nhdr) note;
             memcpy(&note, at, sizeof note);

@@ -109,7 +109,8 @@ static void add_squares(Part *part, const Poisoned *actual, const double *value,
     part->reference_sum += good ? references : wide_references;
 }
 
-static void compare_part(const Poisoned *actual, const double *value, const double *tolerance, size_t begin, size_t end, Part *out) {
+static void compare_part(const Poisoned *actual, const double *value, const double *tolerance, size_t begin, size_t end,
+                         Part *out) {
     Part part = {.report = {.count = end - begin, .worst = begin}};
     for (size_t first = begin; first < end; first += RUN) {
         const size_t last = end - first < RUN ? end : first + RUN;

@@ -22,7 +22,7 @@ typedef struct ErrorReport {
     size_t unwritten; /* elements still poison */
     size_t first_unwritten;
     bool undecided; /* it would pass if the elements that equal the poison were written: another pattern can tell */
-    size_t worst;                                      /* index of max_ratio */
+    size_t worst;   /* index of max_ratio */
     double worst_truth, worst_actual, worst_tolerance; /* there; at the first incomparable element if there is one */
     bool pass; /* starts false; true only if every element was written, is comparable and satisfies err <= tolerance */
 } ErrorReport;

@@ -1,4 +1,5 @@
-/* Mutants that would cost others something: `how` names the place and the deed. What they compute is right, except where they forge. */
+/* Mutants that would cost others something: `how` names the place and the deed. What they compute is right, except where they
+ * forge. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* memfd_create, MAP_ANONYMOUS */
 #endif
