@@ -157,7 +157,7 @@ static void another_worker_is_not_taken_along(void **state) {
 
 static void it_stands_still_while_paused(void **state) {
     (void)state;
-    const char *const argv[] = {"/bin/bash", "-c", "while :; do " TAKE SAY("{\"ok\": true}") "done", "worker", NULL};
+    const char *const argv[] = {"/bin/bash", "-c", "while read -r line <&\"$2\"; do " SAY("{\"ok\": true}") "done", "worker", NULL};
     Child *child = NULL;
     json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
     assert_int_equal(child_start(&(ChildOptions){.argv = argv}, &child), STATUS_OK);
