@@ -179,7 +179,8 @@ Status usercode_open(const char *path, UsercodeReal real, const UsercodeBuild *b
         return status_fail(STATUS_IO, "%s: a temporary folder cannot be made", folder);
     }
     snprintf(source, sizeof source, "%s/window_function.cc", folder);
-    snprintf(object, sizeof object, "%s/window_function.so", folder);
+    static int opened; /* the loader knows a library by its path, as long as it is loaded */
+    snprintf(object, sizeof object, "%s/window_function_%d.so", folder, ++opened);
     status = write_text(source, &text);
     if (status == STATUS_OK) status = compile_in(folder, path, source, object, build);
     if (status == STATUS_OK) status = load(path, object, out);
