@@ -9,6 +9,7 @@
 #include "pipeline/foresee.h"
 #include "pipeline/instance.h"
 #include "pipeline/profile.h"
+#include "pipeline/refusal.h"
 #include "pipeline/resume.h"
 #include "pipeline/rows.h"
 #include "plan/case.h"
@@ -266,6 +267,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     if (cut) notice(&run, "%s ended in the middle of a line (a killed run); that line was dropped", options->out);
     Status status = resume_open(options->resume ? options->out : NULL, &run.done);
     if (status == STATUS_OK) status = run_items(&run);
+    refusal_close();
     rowfile_close(run.file);
     resume_close(&run.done);
     return status;
