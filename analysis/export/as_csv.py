@@ -7,7 +7,7 @@ from analysis import rows as r
 
 STATISTICS = ("count", "median", "low", "high", "min", "q1", "q3", "max", "clock", "calls_per_sample")
 COLUMNS = ("date", "commit", "dirty", "device", "driver", "power_cap_watts", "run", "scenario", "op", "dtype", "input", "seed", "case", "variant", "spec",
-           "backend", "bound", "verdict", "reason", "worst_ratio", "bytes", "flops", "mode", *STATISTICS, "sm_mhz", "why_not_timed")
+           "backend", "bound", "verdict", "not_judgeable", "reason", "worst_ratio", "bytes", "flops", "mode", *STATISTICS, "sm_mhz", "why_not_timed")
 
 
 def write(source):
@@ -36,5 +36,5 @@ def described(source, row):
     gpu, work = e.get("gpu") or {}, row.get("work") or {}
     return {**{key: e.get(key) for key in ("date", "commit", "dirty")}, **{key: row.get(key) for key in COLUMNS if key in row and key not in ("reason", "bound")},
             "device": source.machine(row), "driver": gpu.get("driver"), "power_cap_watts": gpu.get("power_cap_watts"),
-            "bound": (row.get("bound") or {}).get("name"), "reason": (row.get("reason") or "").replace("\0", "?") or None, "worst_ratio": r.worst_ratio(row),
+            "bound": (row.get("bound") or {}).get("name"), "reason": (row.get("reason") or "").replace("\0", "?") or None, "worst_ratio": r.worst_ratio(row), "not_judgeable": " ".join(r.unjudged(row)) or None,
             "bytes": work.get("bytes"), "flops": work.get("flops"), **{f"param.{name}": value for name, value in (row.get("params") or {}).items()}}

@@ -11,7 +11,11 @@ const Device *device_cuda(void) {
 }
 
 int device_cuda_count(char *why, size_t why_size) {
+#ifdef RUNGS_CUDA_EMULATED
+    snprintf(why, why_size, "there was none when this was built; ./rungs builds it anew where there is one");
+#else
     snprintf(why, why_size, "built without CUDA");
+#endif
     return 0;
 }
 
@@ -196,6 +200,7 @@ const Device *device_cuda(void) {
         .stream = cuda_stream,
         .in_use = cuda_in_use,
         .in_use_step = (size_t)2 << 20,
+        .guard_most = (size_t)8 << 20, /* a grid stride: 132 multiprocessors x 2048 threads x 16 bytes are 4.1 MiB */
     };
     return &device;
 }

@@ -7,12 +7,12 @@
 #include "measure/cache.h"
 #include "pipeline/profile.h"
 #include "pipeline/rows.h"
+#include "pipeline/timed.h"
 #include "pipeline/verdict.h"
 
 #include <stdio.h>
 #include <string.h>
 
-static const double STARTUP_SECONDS = 120; /* process start, CUDA context, Python imports, a user's compile */
 static const double SAMPLING_SECONDS = 60; /* pilots, cache sweeps, graph building: what sampling takes besides the samples */
 static const size_t SAMPLING_BYTES = (size_t)256 << 20; /* samples, a benchmark library, a graph: besides the cache sweep */
 static const double SECONDS_PER_BYTE = 4e-9;            /* moving data to the worker: 250 MB/s at the very worst */
@@ -50,13 +50,22 @@ static void add_launch(json_t *row, json_t *told) {
         json_object_set(row, "launch", told);
 }
 
-/* ---- Refusals that need neither data nor a worker: shapes only, no memory is taken. */
-static Status refuse(Evaluation *e) {
-    char reason[REASON_MAX];
+/* ---- Refusals: by shapes only, no memory is taken. *refused: for what variant and machine cannot do. */
+static Status refuse(Evaluation *e, bool *refused) {
     Instance shapes;
     TRY(instance_shapes(e->session->problem, &shapes));
-    if (session_refused(&shapes, e->session, reason)) decide(e, "skip", reason);
+    const Status status = session_refused(e->session);
+    *refused = status == STATUS_UNSUPPORTED;
+    if (status == STATUS_IO) return status;
+    if (status != STATUS_OK) decide_by_status(e, status);
     return STATUS_OK;
+}
+
+static const char *why_untimed(const Session *session) {
+    if (session->emulated) return "emulated";
+    if (session->options->verify_only) return "verify only";
+    if (strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return "a " RUNGS_BUILD_TYPE " build is never timed";
+    return NULL;
 }
 
 /* ---- The instance: created by the first variant of a case that needs it, used by all.
@@ -75,7 +84,9 @@ static int choose_bound(const Instance *instance, const Session *session, json_t
 static Status make_instance(Evaluation *e) {
     if (!e->instance->op) TRY(instance_create(registry_op(e->session->problem->op), e->session->problem, e->instance));
     e->bound = choose_bound(e->instance, e->session, e->row);
-    return instance_load(e->instance, DATA_FIRST);
+    int sets;
+    if (e->session->emulated) return instance_load(e->instance, DATA_FIRST);
+    return why_untimed(e->session) ? instance_load(e->instance, DATA_SECOND) : instance_load_all(e->instance, &sets);
 }
 
 /* ---- The worker: a process of its own, the device, the variant's prepare(). */
@@ -83,7 +94,7 @@ static Status start_worker(Evaluation *e) {
     json_t *reply = NULL;
     Status status = session_start(e->instance, e->session, &e->child);
     if (status != STATUS_OK && status != STATUS_UNSUPPORTED) return status;
-    if (status == STATUS_OK) status = session_open(e->instance, e->session, e->child, STARTUP_SECONDS + timeout_for(e), &reply);
+    if (status == STATUS_OK) status = session_open(e->instance, e->session, e->child, timeout_for(e), &reply);
     if (status == STATUS_OK) {
         json_object_set(e->row, "prepare_seconds", json_object_get(reply, "prepare_seconds"));
         add_launch(e->row, json_object_get(reply, "launch"));
@@ -94,23 +105,17 @@ static Status start_worker(Evaluation *e) {
     return STATUS_OK;
 }
 
-/* ---- Verification: one call on the set's inputs, every output against the reference.
- * Outputs are shared by all variants of the case: a worker that answers "ok" and writes nothing must not pass by what the one
- * before it wrote. A few elements suffice: they count as never written. */
-static void poison_outputs(Instance *instance) {
-    enum { POISONED_BYTES = 4096 };
-    for (int i = 0; i < instance->op->out_count; i++) {
-        const size_t bytes = array_bytes(&instance->out[i]);
-        memset(instance->out[i].data, POISON_BYTE, bytes < POISONED_BYTES ? bytes : POISONED_BYTES);
-    }
-}
+/* ---- Verification: one call on the set's inputs, every output against the reference. */
 
-/* Compares every output that the variant gives. The errors of the first set, or of the set that fails, go into the row. */
-static Status compare_outputs(Evaluation *e, DataSet set) {
+/* Compares every output that the variant gives. The errors of the first set, or of the call that fails, go into the row; `when`
+ * begins the reason. Where all that speaks against an output is that correct values equal the poison, *undecided is set and nothing
+ * decided; undecided may be NULL: such a value is correct. What passes must also be judgeable on the first inputs, or it verifies
+ * nothing: a row needs one output that is both. */
+static Status compare_outputs(Evaluation *e, DataSet set, const char *when, bool *undecided) {
     Instance *instance = e->instance;
     json_t *errors = json_object();
     char reason[1024] = "";
-    bool pass = true;
+    bool pass = true, wrong = undecided && instance->poison + 1 == POISON_PATTERNS, verified = !undecided || set != DATA_FIRST;
     for (int i = 0; i < instance->op->out_count; i++) {
         Judgement judgement;
         if (!registry_gives(e->session->choice->entry, instance->out[i].name)) continue;
@@ -118,34 +123,46 @@ static Status compare_outputs(Evaluation *e, DataSet set) {
         if (status != STATUS_OK) json_decref(errors);
         TRY(status);
         json_object_set_new(errors, instance->out[i].name, judgement.errors);
-        if (judgement.pass) continue;
-        if (pass) snprintf(reason, sizeof reason, "%s", judgement.words);
-        pass = false;
+        verified = verified || (judgement.pass && judgement.judgeable);
+        if (judgement.pass && judgement.judgeable) continue;
+        if (!undecided && judgement.undecided) continue;
+        wrong = wrong || (!judgement.pass && !judgement.undecided);
+        if (reason[0] == '\0' || (pass && !judgement.pass)) snprintf(reason, sizeof reason, "%s", judgement.words);
+        pass = pass && judgement.pass;
     }
     if (json_object_size(errors) == 0) { /* a library whose "outputs" are none of the op's */
-        pass = false;
+        pass = false, wrong = true;
         snprintf(reason, sizeof reason, "it gives no output of %s", instance->op->name);
     }
-    if (set == DATA_FIRST || !pass) json_object_set(e->row, "errors", errors);
+    if ((undecided && set == DATA_FIRST) || !pass) json_object_set(e->row, "errors", errors);
     json_decref(errors);
-    if (pass) return STATUS_OK;
+    if (undecided) *undecided = !pass && !wrong;
+    if (pass ? verified : !wrong) return STATUS_OK;
     char text[1200];
-    snprintf(text, sizeof text, "%s%s", set == DATA_SECOND ? "after timing, on new data: " : "", reason);
-    decide(e, "fail", text);
+    snprintf(text, sizeof text, "%s%s", when, reason);
+    decide(e, pass ? "skip" : "fail", text);
     return STATUS_OK;
 }
 
-static Status verify(Evaluation *e, DataSet set) {
-    TRY(instance_load(e->instance, set));
-    poison_outputs(e->instance);
-    json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
+/* Of a timed sample. */
+static Status judge_sample(void *context, DataSet set, const char *when, bool *pass) {
+    Evaluation *e = context;
+    TRY(compare_outputs(e, set, when, NULL));
+    *pass = !e->decided;
+    return STATUS_OK;
+}
+
+static Status verify_once(Evaluation *e, DataSet set, bool *undecided) {
+    *undecided = false;
+    timed_poison(e->instance);
+    json_t *command = session_run_command(e->instance, set), *reply = NULL;
     Status status = child_ask(e->child, command, timeout_for(e), &reply);
     json_decref(command);
     if (status == STATUS_OK) status = session_take_counts(e->instance, reply);
     if (status == STATUS_OK) {
-        if (set == DATA_FIRST) e->first_seconds = json_number_value(json_object_get(reply, "seconds"));
+        if (set == DATA_FIRST && e->instance->poison == 0) e->first_seconds = json_number_value(json_object_get(reply, "seconds"));
         add_launch(e->row, json_object_get(reply, "launched"));
-        status = compare_outputs(e, set);
+        status = compare_outputs(e, set, set == DATA_FIRST ? "" : "on the second data set: ", undecided);
     } else {
         decide_by_status(e, status);
         status = STATUS_OK;
@@ -154,50 +171,52 @@ static Status verify(Evaluation *e, DataSet set) {
     return status;
 }
 
-/* ---- Timing. */
-static const char *why_untimed(const Session *session) {
-    if (session->emulated) return "emulated";
-    if (session->options->verify_only) return "verify only";
-    if (strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return "a " RUNGS_BUILD_TYPE " build is never timed";
-    return NULL;
+static Status verify(Evaluation *e, DataSet set) {
+    bool undecided = true;
+    for (e->instance->poison = 0; undecided && e->instance->poison < POISON_PATTERNS; e->instance->poison++)
+        TRY(verify_once(e, set, &undecided));
+    e->instance->poison--;
+    return STATUS_OK;
 }
 
-static json_t *time_command(const Session *session) {
-    json_t *modes = json_array();
-    for (int m = 0; m < MODE_COUNT; m++)
-        if (m != MODE_FIRST && (session->item->modes & (1u << m))) json_array_append_new(modes, json_string(mode_name((Mode)m)));
-    const RunOptions *o = session->options;
-    return json_pack("{s:s, s:o, s:I, s:I, s:f}", "do", "time", "modes", modes, "min_samples", (json_int_t)o->min_samples,
-                     "max_samples", (json_int_t)o->max_samples, "seconds", o->seconds_per_mode);
+/* ---- Timing: some samples are compared as well. */
+static size_t input_bytes(const Instance *instance) {
+    size_t bytes = 0;
+    for (int i = 0; i < instance->op->in_count; i++) bytes += array_bytes(&instance->in[DATA_FIRST][i]);
+    return bytes;
 }
 
-static void take_times(Evaluation *e) {
+static Status take_times(Evaluation *e) {
     const RunOptions *options = e->session->options;
     const char *why = why_untimed(e->session);
     if (why) {
         json_object_set_new(e->row, "why_not_timed", json_string(why));
-        return;
+        return STATUS_OK;
     }
-    /* modes x least samples, each at most as slow as the first */
-    const double calls = (MODE_COUNT - 1) * (double)options->min_samples;
-    const double timeout =
-        SAMPLING_SECONDS + timeout_for(e) + MODE_COUNT * 4 * options->seconds_per_mode + calls * e->first_seconds;
-    child_allow(e->child, cache_sweep_bytes() + SAMPLING_BYTES); /* a limit is for the variant, not for what empties the caches */
-    json_t *command = time_command(e->session), *reply = NULL;
-    const Status status = child_ask(e->child, command, timeout, &reply);
-    json_decref(command);
-    if (status != STATUS_OK) {
-        decide_by_status(e, status);
-        return;
-    }
+    /* modes x least samples, each at most as slow as the first, and with a call before it that warms the caches */
+    const double calls = 2 * (MODE_COUNT - 1) * (double)options->min_samples;
+    const Timed timed = {.instance = e->instance,
+                         .session = e->session,
+                         .child = e->child,
+                         .timeout_seconds = SAMPLING_SECONDS + timeout_for(e) + MODE_COUNT * 4 * options->seconds_per_mode +
+                                            calls * e->first_seconds,
+                         .judge = judge_sample,
+                         .context = e};
+    /* A limit is for the variant, not for what empties the caches and the second inputs. */
+    child_allow(e->child, cache_sweep_bytes() + SAMPLING_BYTES + input_bytes(e->instance));
+    json_t *taken = NULL;
+    const Status status = timed_take(&timed, &taken);
+    if (status != STATUS_OK) decide_by_status(e, status);
+    if (!taken) return STATUS_OK;
     json_t *timing = json_object();
     const char *mode;
     json_t *samples;
-    json_object_foreach(json_object_get(reply, "timing"), mode, samples) json_object_set_new(timing, mode, row_timing(samples));
+    json_object_foreach(taken, mode, samples) json_object_set_new(timing, mode, row_timing(samples));
     if (e->session->item->modes & (1u << MODE_FIRST))
         json_object_set_new(timing, "first", row_single_sample(e->first_seconds, "steady clock"));
     json_object_set_new(e->row, "timing", timing);
-    json_decref(reply);
+    json_decref(taken);
+    return STATUS_OK;
 }
 
 /* Emulated kernels are deterministic for a seed; the tests vary the seed instead. */
@@ -206,6 +225,14 @@ static Status verify_again(Evaluation *e) {
     TRY(verify(e, DATA_SECOND));
     if (!e->decided) json_object_set_new(e->row, "reverified", json_true());
     return STATUS_OK;
+}
+
+/* release(), exit handlers, processes that are left. */
+static void end_worker(Evaluation *e) {
+    const Status status = child_end(e->child, timeout_for(e));
+    if (status == STATUS_OK) return;
+    decide_by_status(e, status);
+    json_object_set_new(e->row, "timing", json_null());
 }
 
 /* ---- The whole. */
@@ -232,13 +259,13 @@ static Status settle(Status status, json_t *row) {
 
 Status evaluate(Instance *instance, const Session *session, json_t *row, bool *refused) {
     Evaluation e = {.session = session, .instance = instance, .row = row};
-    Status status = refuse(&e);
-    *refused = e.decided;
+    Status status = refuse(&e, refused);
     if (goes_on(&e, status)) status = make_instance(&e);      /* memory that the worker maps, and the first inputs */
     if (goes_on(&e, status)) status = start_worker(&e);       /* in its own process */
     if (goes_on(&e, status)) status = verify(&e, DATA_FIRST); /* no pass, no time */
-    if (goes_on(&e, status)) take_times(&e);
+    if (goes_on(&e, status)) status = take_times(&e);
     if (goes_on(&e, status)) status = verify_again(&e); /* on data that the variant has not seen */
+    if (goes_on(&e, status)) end_worker(&e);            /* how it ends is part of the verdict */
     if (goes_on(&e, status)) decide(&e, "pass", NULL);
     child_stop(e.child);
     /* Launches, bytes and allocations, in a worker of their own: counting slows calls down. */

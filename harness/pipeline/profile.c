@@ -1,6 +1,7 @@
 #include "pipeline/profile.h"
 
 #include "base/clock.h"
+#include "pipeline/rows.h"
 #include "record/row.h"
 #include "record/trace.h"
 
@@ -8,12 +9,12 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double STARTUP_SECONDS = 120; /* process start, CUDA context, a user's compile; the first use of CUPTI */
-static const double CALLS = 8;             /* a warm-up call and the counted ones, each as slow as a call may be */
+static const double CALLS = 8; /* a warm-up call and the counted ones, each as slow as a call may be */
 static const double SECONDS_PER_BYTE = 4e-9;
 static const size_t CUPTI_BYTES = (size_t)1 << 30; /* of host memory: not the variant's */
 
 typedef struct Reasons {
+    Status worst; /* STATUS_CHECK: what was counted shows that the variant fails */
     char text[1024];
     size_t used;
 } Reasons;
@@ -42,7 +43,8 @@ static bool ask(Child *child, const char *what, double timeout, json_t *counts, 
     const Status status = child_ask(child, command, timeout, &reply);
     json_decref(command);
     if (status != STATUS_OK) {
-        because(reasons, what, status_message());
+        reasons->worst = status;
+        because(reasons, status == STATUS_CHECK ? "" : what, status_message());
         return false;
     }
     const char *why = json_string_value(json_object_get(reply, "counts_reason"));
@@ -83,7 +85,7 @@ static void open_and_ask(Instance *instance, const Session *session, bool counte
     json_t *reply = NULL;
     Status status = instance_load(instance, DATA_FIRST);
     if (status == STATUS_OK) status = session_start(instance, session, &child);
-    if (status == STATUS_OK) status = session_open(instance, session, child, STARTUP_SECONDS + timeout, &reply);
+    if (status == STATUS_OK) status = session_open(instance, session, child, timeout, &reply);
     json_decref(reply);
     if (child) child_allow(child, CUPTI_BYTES);
     if (status == STATUS_OK)
@@ -122,6 +124,9 @@ void profile_take(Instance *instance, const Session *session, json_t *row) {
         because(&reasons, "counts", why);
         json_object_set_new(row, "counts_reason", facts_without_folders(reasons.text));
     }
-    if (!why) set_counts(row, counts, &reasons, clock_seconds() - begin);
+    if (reasons.worst == STATUS_CHECK)
+        row_verdict(row, "fail", reasons.text);
+    else if (!why)
+        set_counts(row, counts, &reasons, clock_seconds() - begin);
     json_decref(counts);
 }

@@ -9,6 +9,7 @@
 #include "pipeline/foresee.h"
 #include "pipeline/instance.h"
 #include "pipeline/profile.h"
+#include "pipeline/refusal.h"
 #include "pipeline/resume.h"
 #include "pipeline/rows.h"
 #include "plan/case.h"
@@ -214,7 +215,7 @@ static Status run_row(Run *run, const PlanItem *item, const VariantChoice *choic
 /* Without a GPU the CUDA variants run the scenario's smaller case in the emulator; everything else runs the case itself. */
 static Status run_item(Run *run, const PlanItem *item) {
     for (int emulated = 0; emulated < 2; emulated++) {
-        Instance instance = {.loaded = -1};
+        Instance instance = {0};
         Status status = STATUS_OK;
         for (int v = 0; v < item->variant_count && status == STATUS_OK; v++) {
             if (is_emulated(run, &item->variants[v]) != (bool)emulated) continue;
@@ -266,6 +267,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     if (cut) notice(&run, "%s ended in the middle of a line (a killed run); that line was dropped", options->out);
     Status status = resume_open(options->resume ? options->out : NULL, &run.done);
     if (status == STATUS_OK) status = run_items(&run);
+    refusal_close();
     rowfile_close(run.file);
     resume_close(&run.done);
     return status;

@@ -268,7 +268,7 @@ static void bounds_are_as_sharp_as_documented(void **state) {
     static const struct {
         const char *words;
         double units;
-    } cases[] = {{"agg=mean dtype=f64 input=uniform", 480},
+    } cases[] = {{"agg=mean dtype=f64 input=uniform", 600},
                  {"agg=mean dtype=f32 input=uniform", 330},
                  {"agg=var dtype=f64 input=uniform", 400},
                  {"agg=var dtype=f32 input=offset1e3", 5},
