@@ -10,6 +10,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
@@ -41,11 +42,24 @@ static void close_at_exec(void) {
     for (int fd = FIRST; fd < MOST; fd++) fcntl(fd, F_SETFD, FD_CLOEXEC); /* a kernel before 5.11 */
 }
 
+/* References and outputs lie in this process. A worker must not read them through /proc or ptrace: as an ordinary user because this
+ * process is not dumpable (so it leaves no core file either), as root because it loses the capability. LeakSanitizer needs ptrace.
+ */
+static void conceal_memory(bool in_worker) {
+#ifndef __SANITIZE_ADDRESS__
+    if (in_worker) prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE);
+    prctl(PR_SET_DUMPABLE, in_worker); /* until its exec a worker must be, to write to its own /proc */
+#else
+    (void)in_worker;
+#endif
+}
+
 /* Only async-signal-safe calls: the parent may have threads. */
 static void become_worker(const ChildOptions *options, char *const *argv, int commands, int replies, int log) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent killed with -9 takes its workers along */
     signal(SIGPIPE, SIG_DFL);         /* what the parent ignores would stay ignored */
+    conceal_memory(true);
     const int null = open("/dev/null", O_RDONLY);
     dup2(null, 0);
     dup2(log, 1);
@@ -79,6 +93,7 @@ Status child_start(const ChildOptions *options, Child **out) {
     char commands_text[16], replies_text[16];
     char *argv[MAX_ARGV];
     int argc = 0;
+    conceal_memory(false);
     while (options->argv[argc] && argc < MAX_ARGV - 5) {
         argv[argc] = (char *)options->argv[argc];
         argc++;
