@@ -3,6 +3,7 @@
 
 #include "build_paths.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "pipeline/claimfiles.h"
@@ -12,7 +13,6 @@
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 bool claims_can_be_judged(void) {
     return !variant_not_built("cuda_naive");
@@ -27,26 +27,12 @@ Status claims_judge(const char *const *files, json_t **out) {
     return status;
 }
 
-Status claims_write(const json_t *claims, const char *path) {
-    RowFile *file;
-    bool cut;
-    size_t i;
-    json_t *claim;
-    unlink(path);
-    TRY(rowfile_open(path, &file, &cut));
-    Status status = STATUS_OK;
-    json_array_foreach(claims, i, claim) {
-        if (status == STATUS_OK) status = rowfile_append(file, claim);
-    }
-    rowfile_close(file);
-    return status;
-}
-
 static int judge(const char *const *files, const char *path) {
     json_t *claims = NULL, *claim;
     size_t i, counts[CLAIM_VERDICT_COUNT] = {0};
-    Status status = claims_judge(files, &claims);
-    if (status == STATUS_OK && path) status = claims_write(claims, path);
+    Status status = path ? inputs_spare("--out", path, files) : STATUS_OK;
+    if (status == STATUS_OK) status = claims_judge(files, &claims);
+    if (status == STATUS_OK && path) status = rowfile_replace(path, claims);
     json_array_foreach(claims, i, claim) {
         if (status == STATUS_OK) progress_claim(stdout, claim);
         claim_count(claim, counts);

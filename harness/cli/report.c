@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/python.h"
+#include "record/row.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ static int make_report(const char *const *files, const char *markdown, const cha
     const char **all = calloc(count + 2, sizeof *all);
     snprintf(judged, sizeof judged, "%s/judged-%d.jsonl", RUNGS_BINARY_DIR, (int)getpid());
     Status status = all ? claims_judge(files, &claims) : status_fail(STATUS_MEMORY, "no memory for %zu names", count);
-    if (status == STATUS_OK) status = claims_write(claims, judged);
+    if (status == STATUS_OK) status = rowfile_replace(judged, claims);
     for (size_t i = 0; all && i < count; i++) all[i] = files[i];
     if (all) all[count] = judged;
     const int code = status == STATUS_OK ? make_page("analysis.report", all, markdown, figures) : cli_fail(status);

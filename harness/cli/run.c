@@ -1,5 +1,6 @@
 /* rungs run and rungs reproduce. */
 #include "base/interrupt.h"
+#include "base/output.h"
 #include "build_paths.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
@@ -9,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "record/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +73,17 @@ static void apply_pace(RunArguments *a) {
     if (a->emulate && a->options.emulator == EMULATOR_IF_NO_GPU) a->options.emulator = EMULATOR_ADDRESS;
 }
 
+static bool has_bytes(const char *path) {
+    struct stat facts;
+    return stat(path, &facts) == 0 && facts.st_size > 0;
+}
+
+static Status begin_timeline(const RunOptions *options) {
+    if (output_same(options->timeline, options->out))
+        return status_fail(STATUS_INVALID, "--timeline and --out name one file, %s", options->out);
+    return trace_begin(options->timeline);
+}
+
 int command_run(int argc, char **argv) {
     RunArguments a = {.options = run_options_default(), .shard = {0, 1}};
     Progress progress = progress_make();
@@ -118,12 +131,12 @@ int command_run(int argc, char **argv) {
     Plan plan = {0};
     RunSummary summary = {0};
     Status status = cases_plan(&plan, "rungs run", words, count);
-    if (status == STATUS_OK && a.options.timeline) unlink(a.options.timeline); /* calls are added to it one by one */
+    if (status == STATUS_OK && a.options.timeline) status = begin_timeline(&a.options);
     if (status == STATUS_OK && a.variants) status = status_prefix(plan_filter(&plan, a.variants), "--variants: ");
     if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
     if (status == STATUS_OK) status = interrupt_catch(argv, a.options.out, a.options.out == out);
     if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
-    if (status == STATUS_OK && a.options.timeline && access(a.options.timeline, F_OK) != 0)
+    if (status == STATUS_OK && a.options.timeline && !has_bytes(a.options.timeline))
         progress_notice(&progress, "no timeline written: no CUDA variant passed on a GPU, or see counts_reason in its row");
     char go_on[700];
     snprintf(go_on, sizeof go_on, "--resume --out %s", a.options.out);

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/usercode.h"
 #include "device/descendants.h"
@@ -110,7 +111,7 @@ Status child_start(const ChildOptions *options, Child **out) {
     memcpy(&argv[argc], extra, sizeof extra);
 
     Child *child = calloc(1, sizeof *child);
-    const int log = log_create();
+    const int log = log_create(), log_error = errno;
     descendants_expect();
     const pid_t pid = child && log >= 0 ? fork() : -1;
     const int why = errno;
@@ -120,7 +121,11 @@ Status child_start(const ChildOptions *options, Child **out) {
         close(down[1]), close(up[0]);
         if (log >= 0) close(log);
         free(child);
-        return status_fail(STATUS_IO, "cannot start %s: %s", argv[0], strerror(why));
+        const char *folder = getenv("TMPDIR");
+        if (log < 0)
+            return status_fail(STATUS_IO, "the log of a worker cannot be made in %s (TMPDIR): %s",
+                               folder && *folder ? folder : "/tmp", strerror(log_error));
+        return status_fail(STATUS_IO, "a worker cannot be started (%s): %s", argv[0], strerror(why));
     }
     setpgid(pid, pid);
     descendants_know(pid);
@@ -262,6 +267,7 @@ static Status worker_says(const json_t *reply) {
 Status child_ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply) {
     *reply = NULL;
     if (child->pid <= 0) return status_fail(STATUS_INTERNAL, "the worker has ended");
+    TRY(memory_check()); /* a command that lacks a part asks for something else */
     if (child->paused) kill(-child->pid, SIGCONT);
     child->paused = false;
     char *text = json_dumps(command, JSON_COMPACT);

@@ -3,6 +3,7 @@
     python peer_worker.py --commands FD --replies FD [--measure librungs_measure.so] [--impls DIR]
 """
 import argparse
+import errno
 import importlib.util
 import json
 import math
@@ -37,7 +38,10 @@ class Worker:
 
     def open(self, command):
         os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get("device", 0))
-        self.peer = import_peer(self.impls, command["variant"])
+        try:
+            self.peer = import_peer(self.impls, command["variant"])
+        except ImportError as error:
+            return {"skip": missing(command["variant"], error)}
         case, tunables = command["case"], command.get("tunables", {})
         self.sized_by_data = command.get("sized_by_data", False)
         reason = self.peer.supports(case, tunables)
@@ -151,9 +155,15 @@ def put(given, room, name):
     return given.size
 
 
+FOR_THE_MOMENT = tuple(map(os.strerror, (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EIO)))
+
+
 def missing(framework, error):
+    """Why the library is not there; what the machine lacks for the moment says nothing of the library, and is an error."""
     from peer import HOW_TO_GET
 
+    if any(words.lower() in str(error).lower() for words in FOR_THE_MOMENT):
+        raise Failure("io", f"{framework} could not be imported: {error}") from error
     name = (error.name or framework).split(".")[0]
     how = HOW_TO_GET.get(name) or HOW_TO_GET.get(framework.split("-")[0], "see requirements.txt")
     if isinstance(error, ModuleNotFoundError):

@@ -240,13 +240,14 @@ static bool goes_on(const Evaluation *e, Status status) {
     return status == STATUS_OK && !e->decided;
 }
 
-/* What the harness could not do for this case becomes its row; anything else ends the run. */
+/* What the harness could not do for this case becomes its row; anything else ends the run. A skip is for good: what the machine
+ * lacks for the moment, memory or descriptors, is an error, which --resume tries again. */
 static Status settle(Status status, json_t *row) {
     switch (status) {
-    case STATUS_MEMORY:
     case STATUS_UNSUPPORTED:
         row_verdict(row, "skip", status_message());
         return STATUS_OK;
+    case STATUS_MEMORY:
     case STATUS_DEVICE:
     case STATUS_INVALID:
     case STATUS_CHECK:

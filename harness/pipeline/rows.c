@@ -1,5 +1,6 @@
 #include "pipeline/rows.h"
 
+#include "base/usercode.h"
 #include "measure/stats.h"
 #include "pipeline/code.h"
 #include "plan/case.h"
@@ -29,16 +30,30 @@ json_t *row_case(const Case *problem) {
                      (json_int_t)problem->seed);
 }
 
+/* As rows may tell it: a user's function by its name and a hash, not by its path, which names people and projects. */
+static Case told_case(const Case *problem) {
+    Case told = *problem;
+    for (int i = 0; i < told.params.count; i++) {
+        ParamValue *value = &told.params.values[i];
+        char name[USERCODE_NAME_MAX];
+        if (strcmp(value->spec->name, USERCODE_PARAM) != 0 || strcmp(value->text, "none") == 0) continue;
+        usercode_name(value->text, name);
+        snprintf(value->text, sizeof value->text, "%s", name);
+    }
+    return told;
+}
+
 json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, const VariantChoice *choice, bool emulated) {
     char text[CASE_TEXT_MAX], spec[CASE_TEXT_MAX];
     const Op *op = registry_op(problem->op);
     const Work work = op->work(problem);
+    const Case told = told_case(problem);
     static const char *const NULLS[] = {"reason",          "errors", "reverified", "timing", "why_not_timed",
                                         "prepare_seconds", "bound",  "counts",     "launch", NULL};
     json_t *row = json_pack(
         "{s:s, s:i, s:s, s:s?, s:s, s:s, s:o, s:s, s:s, s:I, s:s, s:o, s:s, s:s, s:{s:f, s:f}, s:s?}", "kind", "row", "schema",
-        ROW_SCHEMA_VERSION, "run", run, "scenario", item->scenario, "case", case_format(problem, text, sizeof text), "op",
-        problem->op, "params", row_params(&problem->params), "dtype", dtype_name(problem->dtype), "input", problem->input, "seed",
+        ROW_SCHEMA_VERSION, "run", run, "scenario", item->scenario, "case", case_format(&told, text, sizeof text), "op",
+        problem->op, "params", row_params(&told.params), "dtype", dtype_name(problem->dtype), "input", problem->input, "seed",
         (json_int_t)problem->seed, "variant", choice->entry->id, "tunables", row_params(&choice->tunables), "spec",
         variant_choice_format(choice, spec, sizeof spec), "backend", emulated ? "emulator" : backend_name(choice->entry->backend),
         "work", "bytes", work.bytes, "flops", work.flops, "baseline", item->baseline);

@@ -1,5 +1,6 @@
 #include "worker/commands.h"
 
+#include "base/memory.h"
 #include "plan/registry.h"
 
 #include <stdlib.h>
@@ -14,10 +15,14 @@ bool command_read(FILE *commands, json_t **command) {
     return read;
 }
 
+/* A reply that lacks a part would be believed. */
 void command_reply(FILE *replies, json_t *reply) {
-    json_dumpf(reply, replies, JSON_COMPACT);
+    char *text = json_dumps(reply, JSON_COMPACT);
+    const char *sent = text && memory_check() == STATUS_OK ? text : "{\"error\":\"out of host memory\",\"kind\":\"memory\"}";
+    fwrite(sent, 1, strlen(sent), replies);
     fputc('\n', replies);
     fflush(replies);
+    free(text);
     json_decref(reply);
 }
 

@@ -2,6 +2,7 @@
 #include "worker/worker.h"
 
 #include "base/clock.h"
+#include "base/memory.h"
 #include "worker/commands.h"
 #include "worker/outputs.h"
 #include "worker/profile.h"
@@ -283,8 +284,19 @@ static int option_fd(int argc, char **argv, const char *name) {
     return -1;
 }
 
+static void tell_failure(Status status, json_t *reply) {
+    char message[64] = "failed without a message";
+    const bool known = strcmp(status_word(status), "unknown") != 0;
+    if (!known) snprintf(message, sizeof message, "returned %d, which is no Status", (int)status);
+    json_object_clear(reply);
+    json_object_set_new(reply, status == STATUS_UNSUPPORTED ? "skip" : "error",
+                        json_string(known && *status_message() ? status_message() : message));
+    json_object_set_new(reply, "kind", json_string(status_word(status)));
+}
+
 int worker_main(int argc, char **argv) {
     static Worker worker;
+    json_set_alloc_funcs(memory_allocate, free);
     worker.commands = fdopen(option_fd(argc, argv, "--commands"), "r");
     worker.replies = fdopen(option_fd(argc, argv, "--replies"), "w");
     if (!worker.commands || !worker.replies) {
@@ -295,13 +307,12 @@ int worker_main(int argc, char **argv) {
     json_t *command;
     while (!last && command_read(worker.commands, &command)) {
         json_t *reply = json_object();
+        (void)status_fail(STATUS_INTERNAL, "%s", ""); /* a message of an earlier command explains nothing of this one */
         Status status = command ? obey(&worker, command, reply, &last) : status_fail(STATUS_INTERNAL, "a command that is not JSON");
         if (status == STATUS_OK) {
             json_object_set_new(reply, "ok", json_true());
         } else {
-            json_object_clear(reply);
-            json_object_set_new(reply, status == STATUS_UNSUPPORTED ? "skip" : "error", json_string(status_message()));
-            json_object_set_new(reply, "kind", json_string(status_word(status)));
+            tell_failure(status, reply);
         }
         command_reply(worker.replies, reply);
         json_decref(command);

@@ -48,6 +48,7 @@ EXPECTED = {
     "cpu_crashes": ("error", r"signal 11"),
     "cpu_exits": ("error", r"exit code 3"),
     "cpu_hangs": ("error", r"timed out"),
+    "cpu_strange_status": ("error", r"returned 77, which is no Status"),
     "cpu_leaks": ("fail", r"leaks memory"),
     "cpu_eats_memory": ("error", r"limit of .* memory"),
 }
