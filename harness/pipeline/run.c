@@ -8,6 +8,7 @@
 #include "pipeline/evaluate.h"
 #include "pipeline/foresee.h"
 #include "pipeline/instance.h"
+#include "pipeline/limits.h"
 #include "pipeline/profile.h"
 #include "pipeline/resume.h"
 #include "pipeline/rows.h"
@@ -30,6 +31,7 @@ typedef struct Run {
     RunSummary *summary;
     RowFile *file;
     Resume done;
+    Limits *limits;
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the ceilings before that tell nothing of the rows' pace */
     bool refused;            /* the present row, by what is known of variant and machine alone */
@@ -190,6 +192,7 @@ static Status run_row(Run *run, const PlanItem *item, const VariantChoice *choic
                              .options = run->options,
                              .emulated = is_emulated(run, choice),
                              .no_gpu_reason = run->summary->has_gpu ? NULL : run->summary->no_gpu_reason,
+                             .limits = run->limits,
                              .deadline = deadline(run)};
     json_t *row = row_begin(run->id, item, session.problem, choice, session.emulated);
     if (!row)
@@ -265,7 +268,9 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     TRY(rowfile_open(options->out, &run.file, &cut)); /* first, as it drops a cut line, which is no JSON to read */
     if (cut) notice(&run, "%s ended in the middle of a line (a killed run); that line was dropped", options->out);
     Status status = resume_open(options->resume ? options->out : NULL, &run.done);
+    if (status == STATUS_OK && !options->no_ceilings) status = limits_open(options->device, &run.limits);
     if (status == STATUS_OK) status = run_items(&run);
+    limits_close(run.limits);
     rowfile_close(run.file);
     resume_close(&run.done);
     return status;
