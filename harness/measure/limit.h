@@ -34,11 +34,10 @@ typedef struct Limit {
 Status limit_cuda(void *stream, const LimitTask *task, Limit out[MEASURE_MODE_COUNT]);
 Status limit_cpu(const LimitTask *task, Limit out[MEASURE_MODE_COUNT]);
 
-/* The verdict on a median: more than 5% below the limit, and by more than the clock's resolution. False for NaN. */
-bool limit_is_beaten(double seconds, double limit, double resolution);
-/* Seconds that a time per call may be off: CUDA events have half a microsecond, calls of a GPU's driver vary as much; the steady
- * clock tens of nanoseconds, and a call as the loop around it was compiled. */
-double limit_resolution(bool gpu, size_t calls_per_sample);
+/* The verdict on a median: faster than the limit by more than the clock's resolution and, on a GPU, by more than 5%. On a CPU it
+ * has to take less than half the time: cores share caches, memory and hardware threads with programs that a process cannot see, and
+ * one copy differs by nearly twice between two moments of a busy machine. False for NaN. */
+bool limit_is_beaten(double seconds, double limit, bool gpu, size_t calls_per_sample);
 
 #ifdef __cplusplus
 }

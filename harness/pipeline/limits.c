@@ -159,7 +159,7 @@ static const char *beaten(const json_t *row, const json_t *limits, const Bar *ba
         if (!is_held(mode, timed)) continue;
         const size_t calls = (size_t)json_integer_value(json_object_get(timed, "calls_per_sample"));
         const double seconds = json_number_value(json_object_get(timed, "median"));
-        if (limit_is_beaten(seconds, seconds_of(limits, mode), limit_resolution(bar->kind != 0, calls))) return mode;
+        if (limit_is_beaten(seconds, seconds_of(limits, mode), bar->kind != 0, calls)) return mode;
     }
     return NULL;
 }
