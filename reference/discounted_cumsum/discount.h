@@ -67,6 +67,7 @@ typedef struct DiscountReads {
     double elements; /* of x */
     double carried;  /* of them those into which something is carried: their factors count too */
     double cuts;     /* elements that begin a segment, but no row */
+    double resets;   /* elements whose reset decides what their sum is: finite ones behind the first of a row */
 } DiscountReads;
 DiscountReads discount_reads(const Discount *self, const Array *x);
 /* Bytes of gamma and reset. */

@@ -21,20 +21,22 @@ static DiscountReads row_reads(const Discount *self, const Array *x, size_t row)
         if (cut) reads.cuts++, first = true, decided = 0;
         if (decided == 0) reads.elements++, reads.carried += !first;
         if (decided > 0) decided--;
-        if (!vector_finite_at(x, row * self->n + i)) decided = self->terms - 1;
+        const bool finite = vector_finite_at(x, row * self->n + i);
+        reads.resets += step > 0 && finite;
+        if (!finite) decided = self->terms - 1;
         first = false;
     }
     return reads;
 }
 
 DiscountReads discount_reads(const Discount *self, const Array *x) {
-    double elements = 0, carried = 0, cuts = 0;
-#pragma omp parallel for schedule(static) reduction(+ : elements, carried, cuts)
+    double elements = 0, carried = 0, cuts = 0, resets = 0;
+#pragma omp parallel for schedule(static) reduction(+ : elements, carried, cuts, resets)
     for (size_t row = 0; row < self->batch; row++) {
         const DiscountReads reads = row_reads(self, x, row);
-        elements += reads.elements, carried += reads.carried, cuts += reads.cuts;
+        elements += reads.elements, carried += reads.carried, cuts += reads.cuts, resets += reads.resets;
     }
-    return (DiscountReads){elements, carried, cuts};
+    return (DiscountReads){elements, carried, cuts, resets};
 }
 
 double discount_factor_reads(const Case *problem, const Discount *self, const DiscountReads *reads) {
@@ -42,5 +44,5 @@ double discount_factor_reads(const Case *problem, const Discount *self, const Di
     const double size = (double)dtype_size(problem->dtype);
     const double gamma = self->gamma_per == GAMMA_ELEMENT ? reads->carried : self->gamma_per == GAMMA_ROW ? (double)self->batch : 0;
     const bool felt = fabs(params_real(&problem->params, "gamma")) >= GAMMA_FELT;
-    return size * gamma + (self->reset && felt ? (double)self->batch * (double)(self->n - 1) : 0);
+    return size * gamma + (self->reset && felt ? reads->resets : 0);
 }

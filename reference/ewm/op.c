@@ -193,9 +193,13 @@ static double least_read(const Case *problem, const Array *in, int bound) {
     Dd alpha, q;
     decay(params, &alpha, &q);
     if (self.agg != EWM_MEAN && q.hi == 0) return 0; /* every output is NaN */
-    size_t read = 0;
-    for (size_t begin = 0, end; begin < self.n; begin = end) read += series_reads(&self, &in[IN_X], begin, &end);
-    return (double)read * (double)dtype_size(problem->dtype) + (read > 0 && self.starts ? (double)self.n : 0);
+    double bytes = 0;
+    for (size_t begin = 0, end; begin < self.n; begin = end) {
+        const size_t read = series_reads(&self, &in[IN_X], begin, &end);
+        bytes += (double)read * (double)dtype_size(problem->dtype);
+        if (self.starts && read > 1) bytes += (double)(read - 1);
+    }
+    return bytes;
 }
 
 RUNGS_OP(ewm) = {

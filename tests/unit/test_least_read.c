@@ -1,6 +1,8 @@
 /* Op.least_read against its definition: an element has to be read if another value in its place changes an output. */
 #include "scan_support.h"
 
+#include <omp.h>
+
 static bool same_outputs(const Scan *self, const double *const before[]) {
     for (int i = 0; i < self->op->out_count; i++)
         for (size_t k = 0; k < array_count(&self->out[i]); k++)
@@ -12,10 +14,10 @@ static bool same_outputs(const Scan *self, const double *const before[]) {
 static bool matters(Scan *self, Array *in, size_t k, const double *const before[]) {
     static const double OTHERS[] = {NAN, INFINITY, -INFINITY, 1e3, -0.25};
     const double kept = array_get(in, k);
-    const bool mask = in->dtype == DTYPE_U8, factor = strcmp(in->name, "gamma") == 0;
+    const bool mask = in->dtype == DTYPE_U8, factor = strcmp(in->name, "gamma") == 0, weight = strcmp(in->name, "weights") == 0;
     bool changed = false;
     for (size_t i = 0; i < (mask ? 1 : sizeof OTHERS / sizeof *OTHERS) && !changed; i++) {
-        if (factor && !isfinite(OTHERS[i])) continue;
+        if ((factor || weight) && !(isfinite(OTHERS[i]) && (factor || OTHERS[i] > 0))) continue; /* no others are valid */
         array_set(in, k, mask ? (kept == 0) : OTHERS[i]);
         scan_reference(self, 0);
         changed = !same_outputs(self, before);
@@ -48,19 +50,19 @@ static double least_of(const Scan *self) {
 static void never_more_than_what_matters(void **state) {
     (void)state;
     static const char *const CASES[] = {
-        "rolling n=40 window=3",
-        "rolling n=40 window=1",
-        "rolling n=40 window=40 agg=min",
-        "rolling n=40 window=41",
-        "rolling n=40 window=1 agg=var",
-        "rolling n=40 window=5 agg=std",
-        "ewm n=40 span=5",
-        "ewm n=40 span=1 agg=var",
-        "ewm n=40 span=1",
-        "ewm n=40 span=5 agg=var min_periods=4",
-        "ewm n=40 nan=propagate",
-        "ewm n=40 min_periods=41",
-        "ewm n=40 min_periods=3 segments=mask",
+        "rolling n=24 window=3",
+        "rolling n=24 window=1",
+        "rolling n=24 window=24 agg=min",
+        "rolling n=24 window=25",
+        "rolling n=24 window=1 agg=var",
+        "rolling n=24 window=5 agg=std",
+        "ewm n=24 span=5",
+        "ewm n=24 span=1 agg=var",
+        "ewm n=24 span=1",
+        "ewm n=24 span=5 agg=var min_periods=4",
+        "ewm n=24 nan=propagate",
+        "ewm n=24 min_periods=25",
+        "ewm n=24 min_periods=3 segments=mask",
         "discounted_cumsum batch=3 n=12",
         "discounted_cumsum batch=3 n=12 k=1 gamma_per=element reset=mask",
         "discounted_cumsum batch=3 n=12 k=4 direction=left",
@@ -77,7 +79,7 @@ static void never_more_than_what_matters(void **state) {
     static const char *const FAMILIES_TRIED[] = {"normal", "naninf", "uniform"};
     for (size_t c = 0; c < sizeof CASES / sizeof *CASES; c++)
         for (size_t f = 0; f < sizeof FAMILIES_TRIED / sizeof *FAMILIES_TRIED; f++)
-            for (int seed = 1; seed <= 3; seed++) {
+            for (int seed = 1; seed <= 4; seed++) {
                 Scan self = scan_open("%s dtype=f64 input=%s seed=%d", CASES[c], FAMILIES_TRIED[f], seed);
                 if (strstr(CASES[c], "mask"))
                     for (int i = 0; i < self.op->in_count; i++)
@@ -116,6 +118,7 @@ static void known_answers(void **state) {
 }
 
 int main(void) {
+    omp_set_num_threads(1); /* teams for arrays of some elements take most of the time */
     const struct CMUnitTest tests[] = {cmocka_unit_test(never_more_than_what_matters), cmocka_unit_test(known_answers)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }
