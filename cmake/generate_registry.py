@@ -152,7 +152,7 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--source", type=pathlib.Path, required=True)
     parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--emulated", action="store_true", help="the emulator's symbols, .cu files only")
+    parser.add_argument("--emulated", action="store_true", help="the emulator's symbols for .cu files")
     for name in ("variants", "peers", "references", "others", "misplaced"):
         parser.add_argument(f"--{name}", type=pathlib.Path, nargs="*", default=[])
     args = parser.parse_args()
@@ -160,11 +160,10 @@ def main():
     if problems:
         sys.exit("\n".join(problems))
 
-    prefix = "rungs_emulated_" if args.emulated else "rungs_variant_"
     entries, declarations = [], []
     for path in args.variants:
         op, name = identity(path)
-        symbol = f"{prefix}{op}__{name}"
+        symbol = f"rungs_{'emulated' if args.emulated and path.suffix == '.cu' else 'variant'}_{op}__{name}"
         backend = "BACKEND_CPU" if name.startswith("cpu_") else "BACKEND_CUDA"
         declarations.append(f"extern const Variant {symbol};")
         entries.append((f"{op}/{name}", op, path, backend, f"&{symbol}", None, False, "NULL"))

@@ -225,7 +225,7 @@ tell_first_start() {
     if [ "$purpose" = tests ]; then
         say "    the program and the tests into ${build#"$root/"}, 0.5 GB, 10 minutes; 3 if the program is there"
     else
-        say "    the program into ${build#"$root/"}, 0.4 GB, 6 minutes"
+        say "    the program into ${build#"$root/"}, 0.4 GB, $(if has_gpu; then echo 6; else echo 3; fi) minutes"
     fi
 }
 

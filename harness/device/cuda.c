@@ -11,7 +11,11 @@ const Device *device_cuda(void) {
 }
 
 int device_cuda_count(char *why, size_t why_size) {
+#ifdef RUNGS_CUDA_EMULATED
+    snprintf(why, why_size, "there was none when this was built; ./rungs builds it anew where there is one");
+#else
     snprintf(why, why_size, "built without CUDA");
+#endif
     return 0;
 }
 
