@@ -11,7 +11,7 @@
 #include <string.h>
 #include <time.h>
 
-enum { CONFIRMATIONS = 3, KINDS = 2, WHY_MAX = 512 };
+enum { CONFIRMATIONS = 3, KINDS = 2, WHY_MAX = 512, KEY_MAX = CASE_TEXT_MAX + 64 };
 static const double TIMEOUT_SECONDS = 120;
 static const struct timespec BETWEEN = {.tv_nsec = 200000000}; /* whatever disturbs a CPU may be over then */
 static const char *const KIND_NAMES[KINDS] = {"cpu", "cuda"};
@@ -26,7 +26,7 @@ struct Limits {
     int device;
     Teller tellers[KINDS];
     json_t *known;           /* "cpu 8000 8000" -> mode -> {seconds, kernel} */
-    char case_text[WHY_MAX]; /* whose least reads are in `read` */
+    char case_text[KEY_MAX]; /* whose least reads are in `read` */
     double read[DATA_COUNT]; /* < 0: not asked yet */
 };
 
@@ -59,7 +59,7 @@ void limits_close(Limits *limits) {
 /* Of the inputs as they lie in memory, once per case and set: a pass over them takes a second where there are many. */
 static double least_read(Limits *limits, const Instance *instance, int bound) {
     const Op *op = instance->op;
-    char text[WHY_MAX];
+    char text[KEY_MAX];
     double bytes = 0;
     if (!op->least_read) {
         for (int i = 0; i < op->in_count; i++) bytes += (double)array_bytes(&instance->in[i]);
