@@ -1,4 +1,4 @@
-/* Mutant: is right, and makes the clock of its process a thousand times slower from its first call on. Must be rejected: no check
+/* Mutant: is right, and makes the clock of its process 300 times slower from its first call on. Must be rejected: no check
  * of outputs can tell, but its times are below what the machine needs to move the bytes. */
 #include "variant.h"
 
@@ -6,7 +6,7 @@
 #include <time.h>
 #include <unistd.h>
 
-static const long SLOWER = 1000, NANOSECONDS = 1000000000;
+static const long SLOWER = 300, NANOSECONDS = 1000000000;
 static struct timespec since; /* when it was slowed; 0: not yet */
 
 static int read_clock(clockid_t clock, struct timespec *now) {
