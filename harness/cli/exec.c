@@ -202,7 +202,7 @@ static Status ask_worker(const Exec *e, const Session *session, Instance *instan
  * would be random, which is not what anybody means beside data of their own. */
 static Status fill_inputs(const Exec *e, Instance *instance) {
     for (int i = 0; i < e->op->in_count; i++) {
-        Array *in = &instance->in[i];
+        Array *in = &instance->in[DATA_FIRST][i];
         if (e->own[i].rank < 0) {
             char wanted[128];
             if (array_count(in) > 1)
@@ -230,7 +230,7 @@ static Array shaped_as_given(const Exec *e, const Instance *instance, const Arra
     Array array = *out;
     for (int i = 0; i < e->op->in_count; i++) {
         const Array *own = &e->own[i];
-        if (own->rank < 0 || !same_shape(&instance->in[i], out)) continue;
+        if (own->rank < 0 || !same_shape(&instance->in[DATA_FIRST][i], out)) continue;
         array.rank = own->rank;
         memcpy(array.shape, own->shape, sizeof array.shape);
         break;

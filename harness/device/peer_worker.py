@@ -23,10 +23,11 @@ class Failure(Exception):
 
 
 class Worker:
-    def __init__(self, impls, measure):
-        self.impls, self.measure = impls, measure
+    def __init__(self, impls, measure, converse):
+        """converse(reply) -> the parent's next command."""
+        self.impls, self.measure, self.converse = impls, measure, converse
         self.peer = self.state = None
-        self.inputs, self.outputs = {}, {}
+        self.sets, self.outputs = [], {}
         self.sized_by_data = False
 
     def open(self, command):
@@ -38,17 +39,16 @@ class Worker:
         if reason:
             return {"skip": reason}
         try:
-            self.inputs = {a["name"]: map_array(a, "r") for a in command["inputs"]}
+            self.sets = [{a["name"]: map_array(a, "r") for a in inputs} for inputs in [command["inputs"], *command.get("further_inputs", [])]]
             self.outputs = {a["name"]: map_array(a, "r+") for a in command["outputs"]}
-            self.state = self.peer.prepare(case, tunables, self.inputs)
+            self.state = self.peer.prepare(case, tunables, self.sets[0])
         except ImportError as error:
             return {"skip": missing(self.peer.VARIANT["framework"], error)}
         # What a library compiles, it compiles in its first call: the mode `first` shows it.
         return {"ok": True, "prepare_seconds": None}
 
     def run(self, command):
-        del command
-        self.peer.load(self.state, self.inputs)
+        self.peer.load(self.state, self.sets[command.get("set", 0)])
         for out in self.outputs.values():
             poisoned(out)
         self.wait(None)
@@ -56,10 +56,22 @@ class Worker:
         outputs = self.peer.run(self.state)
         self.wait(outputs)
         seconds = time.perf_counter() - begin
+        return {"ok": True, "seconds": seconds, **self.shared(outputs)}
+
+    def shared(self, outputs):
+        """Copies what a call gave to where the parent reads it; `counts` for the reply, if the sizes depend on the data."""
         given = self.peer.fetch(self.state, outputs, self.outputs)
         if not self.sized_by_data:
-            return {"ok": True, "seconds": seconds}
-        return {"ok": True, "seconds": seconds, "counts": [put(given.get(name), out, name) for name, out in self.outputs.items()]}
+            return {}
+        return {"counts": [put(given.get(name), out, name) for name, out in self.outputs.items()]}
+
+    def show(self, mode, sample, number, outputs):
+        """The parent compares the outputs of a timed sample; it ends this process if they are wrong."""
+        for out in self.outputs.values():
+            poisoned(out)
+        command = self.converse({"ok": True, "check": {"mode": mode, "sample": sample, "set": number}, **self.shared(outputs)})
+        if command.get("do") != "continue":
+            raise Failure("internal", 'a check is answered by the command "continue"')
 
     def wait(self, outputs):
         """Until the GPU is idle; JAX waits for given results. A CPU library is done when its call returns."""
@@ -74,11 +86,13 @@ class Worker:
             sys.modules["jax"].block_until_ready(outputs)
 
     def time(self, command):
+        import peer_rotation
         import peer_timing
 
-        self.peer.load(self.state, self.inputs)
         clock, engine = self.peer.VARIANT.get("clock", "cpu"), peer_timing.Engine(self.measure)
-        return {"ok": True, "timing": peer_timing.time_modes(engine, clock, lambda: self.peer.run(self.state), command, self.fetched)}
+        rotation = peer_rotation.Rotation(self.sets, command.get("checks"), lambda inputs: self.peer.load(self.state, inputs),
+                                          lambda: self.wait(self.peer.run(self.state)), self.show)
+        return {"ok": True, "timing": peer_timing.time_modes(engine, clock, lambda: self.peer.run(self.state), command, self.fetched, rotation)}
 
     def fetched(self, outputs):
         """What a call gave, in arrays of its own: the shared ones are judged after a run."""
@@ -180,14 +194,17 @@ def main():
     args = parser.parse_args()
     for descriptor in (args.commands, args.replies):
         os.set_inheritable(descriptor, False)  # what a library starts must not hold the pipes open
-    worker = Worker(args.impls, args.measure)
     with os.fdopen(args.commands, encoding="utf-8") as commands, os.fdopen(args.replies, "w", encoding="utf-8") as replies:
-        for line in commands:
-            command = json.loads(line)
-            done = command.get("do") == "close"
-            print(json.dumps({"ok": True} if done else answer(worker, command), allow_nan=False), file=replies, flush=True)
-            if done:
-                return
+
+        def converse(reply):
+            print(json.dumps(reply, allow_nan=False), file=replies, flush=True)
+            return json.loads(commands.readline() or '{"do": "close"}')
+
+        worker = Worker(args.impls, args.measure, converse)
+        command = json.loads(commands.readline() or '{"do": "close"}')
+        while command.get("do") != "close":
+            command = converse(answer(worker, command))
+        print(json.dumps({"ok": True}), file=replies, flush=True)
 
 
 if __name__ == "__main__":

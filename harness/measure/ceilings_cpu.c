@@ -157,13 +157,14 @@ static Status measure_all(Arrays *arrays, Ceiling *out, int *count) {
     static const char *const WRITE_NAMES[] = {"OpenMP, memset", "OpenMP, ordinary stores", "OpenMP, non-temporal stores"};
     for (int i = 0; i < MOVE_WAY_COUNT; i++) {
         ways[i] = (Way){arrays, &MOVE_WAYS[i]};
-        copies[i] = (CeilingTrial){COPY_NAMES[i], {run_copy, &ways[i], NULL}};
-        writes[i] = (CeilingTrial){WRITE_NAMES[i], {run_write, &ways[i], NULL}};
+        copies[i] = (CeilingTrial){COPY_NAMES[i], {.run = run_copy, .context = &ways[i]}};
+        writes[i] = (CeilingTrial){WRITE_NAMES[i], {.run = run_write, .context = &ways[i]}};
     }
-    const CeilingTrial reads[] = {{"OpenMP, vectors", {run_read, arrays, NULL}}};
-    const CeilingTrial f32[] = {{"OpenMP, 12 chains of whole registers per thread", {run_fma_f32, arrays, NULL}}};
-    const CeilingTrial f64[] = {{"OpenMP, 12 chains of whole registers per thread", {run_fma_f64, arrays, NULL}}};
-    const CeilingTrial nothing[] = {{"an empty function between two reads of the steady clock", {run_nothing, arrays, NULL}}};
+    const CeilingTrial reads[] = {{"OpenMP, vectors", {.run = run_read, .context = arrays}}};
+    const CeilingTrial f32[] = {{"OpenMP, 12 chains of whole registers per thread", {.run = run_fma_f32, .context = arrays}}};
+    const CeilingTrial f64[] = {{"OpenMP, 12 chains of whole registers per thread", {.run = run_fma_f64, .context = arrays}}};
+    const CeilingTrial nothing[] = {
+        {"an empty function between two reads of the steady clock", {.run = run_nothing, .context = arrays}}};
     const size_t bytes = arrays->bytes;
     const double steps = 2.0 * FMA_CHAINS * FMA_STEPS * omp_get_max_threads();
     const CeilingTask tasks[] = {

@@ -27,7 +27,7 @@ struct Limits {
     Teller tellers[KINDS];
     json_t *known;           /* "cpu 8000 8000" -> mode -> {seconds, kernel} */
     char case_text[KEY_MAX]; /* whose least reads are in `read` */
-    double read[DATA_COUNT]; /* < 0: not asked yet */
+    double read;
 };
 
 /* What a row is held to. */
@@ -56,35 +56,35 @@ void limits_close(Limits *limits) {
 
 /* ---- Bytes. */
 
-/* Of the inputs as they lie in memory, once per case and set: a pass over them takes a second where there are many. */
-static double least_read(Limits *limits, const Instance *instance, int bound) {
+/* Of one set of inputs. */
+static double least_read(const Instance *instance, int set, int bound) {
     const Op *op = instance->op;
-    char text[KEY_MAX];
     double bytes = 0;
-    if (!op->least_read) {
-        for (int i = 0; i < op->in_count; i++) bytes += (double)array_bytes(&instance->in[i]);
-        return bytes;
-    }
-    snprintf(text, sizeof text, "%p %d ", (const void *)instance, bound);
-    case_format(&instance->cases[DATA_FIRST], text + strlen(text), sizeof text - strlen(text));
-    if (strcmp(text, limits->case_text) != 0) {
-        snprintf(limits->case_text, sizeof limits->case_text, "%s", text);
-        for (int s = 0; s < DATA_COUNT; s++) limits->read[s] = -1;
-    }
-    double *known = &limits->read[instance->loaded];
-    if (*known < 0) *known = op->least_read(&instance->cases[instance->loaded], instance->in, bound);
-    return *known;
+    if (op->least_read) return op->least_read(&instance->cases[set], instance->in[set], bound);
+    for (int i = 0; i < op->in_count; i++) bytes += (double)array_bytes(&instance->in[set][i]);
+    return bytes;
 }
 
-/* The variant ran on both sets: the one that needs less counts. Its outputs are written whole, or it would not have passed. */
-static Status find_bytes(Limits *limits, Instance *instance, const VariantEntry *entry, int bound, Bar *bar) {
-    bar->read = instance->loaded == DATA_SECOND ? least_read(limits, instance, bound) : INFINITY;
-    TRY(instance_load(instance, DATA_FIRST));
-    bar->read = fmin(bar->read, least_read(limits, instance, bound));
-    bar->written = 0;
+/* Once per case and bound: a pass over the inputs takes a second where there are many. Timed calls run on every set that is there;
+ * the one that needs least counts. */
+static double find_read(Limits *limits, const Instance *instance, int bound) {
+    char text[KEY_MAX];
+    snprintf(text, sizeof text, "%p %d ", (const void *)instance, bound);
+    case_format(&instance->cases[DATA_FIRST], text + strlen(text), sizeof text - strlen(text));
+    if (strcmp(text, limits->case_text) == 0) return limits->read;
+    limits->read = INFINITY;
+    for (int s = 0; s < DATA_COUNT; s++)
+        if (instance->loaded[s]) limits->read = fmin(limits->read, least_read(instance, s, bound));
+    snprintf(limits->case_text, sizeof limits->case_text, "%s", text);
+    return limits->read;
+}
+
+/* Outputs that the variant gives are written whole, or it would not have passed. */
+static double find_written(const Instance *instance, const VariantEntry *entry) {
+    double bytes = 0;
     for (int i = 0; i < instance->op->out_count; i++)
-        if (registry_gives(entry, instance->given[i].name)) bar->written += (double)array_bytes(&instance->given[i]);
-    return STATUS_OK;
+        if (registry_gives(entry, instance->given[i].name)) bytes += (double)array_bytes(&instance->given[i]);
+    return bytes;
 }
 
 /* ---- Questions to the worker. */
@@ -211,13 +211,15 @@ static void write_limits(json_t *row, const json_t *found, const Bar *bar) {
     }
 }
 
-bool limits_hold(Limits *limits, Instance *instance, const Session *session, int bound, json_t *row, char reason[512]) {
+bool limits_hold(Limits *limits, const Instance *instance, const Session *session, int bound, json_t *row, char reason[512]) {
     const VariantEntry *entry = session->choice->entry;
     Bar bar = {.kind = kind_of(entry)};
     row_rates(row);
     const char *why = why_none(limits, session, row, NULL), *mode = NULL;
-    if (!why && find_bytes(limits, instance, entry, bound, &bar) != STATUS_OK) why = status_message();
-    if (!why) why = why_none(limits, session, row, &bar);
+    if (!why) {
+        bar.read = find_read(limits, instance, bound), bar.written = find_written(instance, entry);
+        why = why_none(limits, session, row, &bar);
+    }
     if (!why) {
         json_t *known = known_for(limits, &bar), *modes = modes_of(row, known), *told = NULL;
         if (json_array_size(modes) > 0) told = ask(limits, &bar, modes, false);

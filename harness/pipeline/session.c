@@ -23,7 +23,7 @@ bool session_refused(const Instance *instance, const Session *session, char reas
     if (session->emulated && variant->not_emulated) return !variant_refuse(reason, "not emulated: %s", variant->not_emulated);
     const VariantArgs args = {.problem = &instance->cases[DATA_FIRST],
                               .tunables = &session->choice->tunables,
-                              .in = instance->in,
+                              .in = instance->in[DATA_FIRST],
                               .in_count = instance->op->in_count,
                               .out = (Array *)instance->out,
                               .out_count = instance->op->out_count};
@@ -42,13 +42,22 @@ static const char *sibling(const char *name) {
     return path;
 }
 
+/* "--impls=FOLDER", where <op>/<name>.py of a peer lies: impls, or the folder of the tests' wrong variants. */
+static const char *impls_of(const char *path) {
+    static char argument[1024];
+    snprintf(argument, sizeof argument, "--impls=%s/%s", RUNGS_SOURCE_DIR, path);
+    for (int up = 0; up < 2; up++) *strrchr(argument, '/') = '\0';
+    return argument;
+}
+
 static const char *const *worker_of(const Session *session) {
-    static const char *argv[5];
+    static const char *argv[6];
     memset(argv, 0, sizeof argv);
     if (session->choice->entry->backend == BACKEND_PEER) {
         argv[0] = RUNGS_SOURCE_DIR "/cmake/python";
         argv[1] = RUNGS_SOURCE_DIR "/harness/device/peer_worker.py";
         argv[2] = "--measure=" RUNGS_BINARY_DIR "/lib/librungs_measure.so";
+        argv[3] = impls_of(session->choice->entry->path);
     } else if (session->emulated) {
         argv[0] = sibling(session->options->emulator == EMULATOR_RACE ? "rungs-emulator-race" : "rungs-emulator");
     } else {
@@ -64,8 +73,9 @@ Status session_start(const Instance *instance, const Session *session, Child **c
         return status_fail(STATUS_UNSUPPORTED,
                            "the emulator was not built: ./rungs builds it where there is clang, the race detector's "
                            "when --emulator race asks for it");
-    int inherit[2 * OP_MAX_ARRAYS], count = 0;
-    for (int i = 0; i < instance->op->in_count; i++) inherit[count++] = instance->shared_in[i].fd;
+    int inherit[(DATA_COUNT + 1) * OP_MAX_ARRAYS], count = 0;
+    for (int set = 0; set < DATA_COUNT; set++)
+        for (int i = 0; i < instance->op->in_count; i++) inherit[count++] = instance->shared_in[set][i].fd;
     for (int i = 0; i < instance->op->out_count; i++) inherit[count++] = instance->shared_out[i].fd;
     return child_start(
         &(ChildOptions){
@@ -74,11 +84,16 @@ Status session_start(const Instance *instance, const Session *session, Child **c
 }
 
 Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply) {
-    json_t *command = json_pack("{s:s, s:i, s:s, s:o, s:o, s:b, s:o, s:o}", "do", "open", "device", session->options->device,
-                                "variant", session->choice->entry->id, "tunables", row_params(&session->choice->tunables), "case",
-                                row_case(&instance->cases[DATA_FIRST]), "sized_by_data", instance->op->sized_by_data, "inputs",
-                                shared_arrays_json(instance->in, instance->shared_in, instance->op->in_count), "outputs",
-                                shared_arrays_json(instance->out, instance->shared_out, instance->op->out_count));
+    const int in_count = instance->op->in_count;
+    json_t *further = json_array();
+    for (int set = DATA_FIRST + 1; set < DATA_COUNT && instance->loaded[set]; set++)
+        json_array_append_new(further, shared_arrays_json(instance->in[set], instance->shared_in[set], in_count));
+    json_t *command =
+        json_pack("{s:s, s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "do", "open", "device", session->options->device, "variant",
+                  session->choice->entry->id, "tunables", row_params(&session->choice->tunables), "case",
+                  row_case(&instance->cases[DATA_FIRST]), "sized_by_data", instance->op->sized_by_data, "inputs",
+                  shared_arrays_json(instance->in[DATA_FIRST], instance->shared_in[DATA_FIRST], in_count), "further_inputs",
+                  further, "outputs", shared_arrays_json(instance->out, instance->shared_out, instance->op->out_count));
     const Status status = child_ask(child, command, timeout_seconds, reply);
     json_decref(command);
     return status;

@@ -5,6 +5,7 @@
 #include "worker/commands.h"
 #include "worker/outputs.h"
 #include "worker/profile.h"
+#include "worker/rotation.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -18,7 +19,7 @@ void worker_can_measure(const WorkerMeasure *with) {
     measure = with;
 }
 
-/* Maps the arrays of the command and, unless buffers is NULL, makes a guarded buffer for each. */
+/* Maps the arrays of the command and, unless buffers is NULL, makes a guarded buffer for each: arrays then describes those. */
 static Status open_arrays(const Device *device, const json_t *list, int writable, Array *arrays, Shared *shared, Buffer *buffers,
                           int *count) {
     size_t i;
@@ -63,6 +64,20 @@ static Status open_outputs(Worker *worker, const json_t *command) {
                            &worker->resource);
 }
 
+/* Other data of the same shapes. They get to the device when they are needed. */
+static Status open_further_sets(Worker *worker, const json_t *sets) {
+    Array described[OP_MAX_ARRAYS];
+    worker->sets = 1;
+    for (size_t s = 0; s < json_array_size(sets) && worker->sets < WORKER_MAX_SETS; s++, worker->sets++) {
+        int count = 0;
+        TRY(open_arrays(worker->device, json_array_get(sets, s), 0, described, worker->host_in[worker->sets], NULL, &count));
+        for (int i = 0; i < worker->in_count; i++)
+            if (count != worker->in_count || array_bytes(&described[i]) != worker->buffers_in[i].bytes)
+                return status_fail(STATUS_INTERNAL, "open: the inputs of set %d have other shapes", worker->sets);
+    }
+    return STATUS_OK;
+}
+
 static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
     const char *id = json_string_value(json_object_get(command, "variant"));
     TRY(registry_require_variant(id ? id : "", &worker->entry));
@@ -74,8 +89,9 @@ static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
     worker->op = registry_op(worker->problem.op);
     TRY(params_init(variant->tunables, &worker->tunables));
     TRY(command_params(json_object_get(command, "tunables"), &worker->tunables));
-    TRY(open_arrays(worker->device, json_object_get(command, "inputs"), 0, worker->in, worker->host_in, worker->buffers_in,
+    TRY(open_arrays(worker->device, json_object_get(command, "inputs"), 0, worker->in, worker->host_in[0], worker->buffers_in,
                     &worker->in_count));
+    TRY(open_further_sets(worker, json_object_get(command, "further_inputs")));
     TRY(open_outputs(worker, command));
     VariantArgs *args = &worker->args;
     *args = (VariantArgs){.problem = &worker->problem,
@@ -106,21 +122,18 @@ static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
 
 /* Is anything written while the stream that the variant was given stands still? Then it works on another. */
 static Status check_wrong_stream(Worker *worker) {
-    enum { HEAD_BYTES = 1 << 20 };
-    const Buffer *out = &worker->buffers_out[0];
-    if (!measure || !measure->wrong_stream || worker->out_count == 0 || out->bytes == 0) return STATUS_OK;
+    if (!measure || !measure->wrong_stream || worker->op->sized_by_data) return STATUS_OK;
     bool stray = false;
-    TRY(outputs_poison(worker)); /* what the last run left could be what this one writes */
-    TRY(measure->wrong_stream(worker->device, worker_call, worker, out->array.data,
-                              out->bytes < HEAD_BYTES ? out->bytes : HEAD_BYTES, &stray));
+    TRY(outputs_poison(worker, true)); /* what the last run left could be what this one writes */
+    TRY(measure->wrong_stream(worker->device, worker_call, worker, worker->out, worker->out_count, &stray));
     if (stray)
         return status_fail(STATUS_CHECK,
                            "works on another stream than the given one: outputs changed while the given stream was held");
     return STATUS_OK;
 }
 
-static Status do_run(Worker *worker, json_t *reply) {
-    for (int i = 0; i < worker->in_count; i++) TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[i].data));
+static Status do_run(Worker *worker, const json_t *command, json_t *reply) {
+    TRY(rotation_upload(worker, (int)json_integer_value(json_object_get(command, "set"))));
     if (worker->runs == 1) TRY(check_wrong_stream(worker)); /* the second run: the first is timed as `first` */
     return outputs_run(worker, reply);
 }
@@ -128,12 +141,22 @@ static Status do_run(Worker *worker, json_t *reply) {
 static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     if (!measure || !worker->device->timed) return status_fail(STATUS_UNSUPPORTED, "emulated, not timed");
     const bool allocates = worker->op->sized_by_data || worker->taken.allocations > 0;
+    const MeasuredWork work = {.run = worker_call,
+                               .context = worker,
+                               .after = allocates ? outputs_after_sample : NULL,
+                               .before = rotation_before,
+                               .taken = rotation_taken};
     json_t *timing = NULL;
     TRY(outputs_begin(worker, false));
-    TRY(measure->time(command, worker->device, worker_call, allocates ? outputs_after_sample : NULL, worker, &timing));
-    json_object_set_new(reply, "timing", timing);
-    TRY(worker->device->wait("timing"));
-    return outputs_check(worker);
+    TRY(rotation_begin(worker, json_object_get(command, "checks")));
+    Status status = measure->time(command, worker->device, &work, &timing);
+    if (status == STATUS_OK) {
+        json_object_set_new(reply, "timing", timing);
+        status = worker->device->wait("timing");
+    }
+    if (status == STATUS_OK) status = rotation_check(worker);
+    rotation_end(worker);
+    return status;
 }
 
 static Status do_ceilings(Worker *worker, const json_t *command, json_t *reply) {
@@ -203,9 +226,13 @@ static Status do_reference(const json_t *command) {
     return registry_op(problem.op)->reference(&problem, in, (int)json_integer_value(json_object_get(command, "bound")), reference);
 }
 
+static void close_sets(Worker *worker, int input) {
+    for (int set = 0; set < worker->sets; set++) shared_destroy(&worker->host_in[set][input]);
+}
+
 static void do_close(Worker *worker) {
     if (worker->prepared && worker->entry->variant->release) worker->entry->variant->release(worker->args.state);
-    for (int i = 0; i < worker->in_count; i++) buffer_destroy(&worker->buffers_in[i]), shared_destroy(&worker->host_in[i]);
+    for (int i = 0; i < worker->in_count; i++) buffer_destroy(&worker->buffers_in[i]), close_sets(worker, i);
     for (int i = 0; i < worker->out_count; i++) buffer_destroy(&worker->buffers_out[i]), shared_destroy(&worker->host_out[i]);
     if (worker->scratch.base) buffer_destroy(&worker->scratch);
     resource_destroy(worker->resource);
@@ -216,7 +243,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     const char *what = json_string_value(json_object_get(command, "do"));
     if (!what) return status_fail(STATUS_INTERNAL, "a command without \"do\"");
     if (strcmp(what, "open") == 0) return do_open(worker, command, reply);
-    if (strcmp(what, "run") == 0) return do_run(worker, reply);
+    if (strcmp(what, "run") == 0) return do_run(worker, command, reply);
     if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
     if (strcmp(what, "ceilings") == 0) return do_ceilings(worker, command, reply);
     if (strcmp(what, "limit") == 0) return do_limit(worker, command, reply);
@@ -241,18 +268,17 @@ static int option_fd(int argc, char **argv, const char *name) {
 }
 
 int worker_main(int argc, char **argv) {
-    FILE *commands = fdopen(option_fd(argc, argv, "--commands"), "r");
-    FILE *replies = fdopen(option_fd(argc, argv, "--replies"), "w");
-    if (!commands || !replies) {
+    static Worker worker;
+    worker.commands = fdopen(option_fd(argc, argv, "--commands"), "r");
+    worker.replies = fdopen(option_fd(argc, argv, "--replies"), "w");
+    if (!worker.commands || !worker.replies) {
         fprintf(stderr, "rungs starts its workers itself: --commands FD --replies FD are missing\n");
         return 2;
     }
-    static Worker worker;
-    char *line = NULL;
-    size_t room = 0;
     bool last = false;
-    while (!last && getline(&line, &room, commands) > 0) {
-        json_t *command = json_loads(line, 0, NULL), *reply = json_object();
+    json_t *command;
+    while (!last && command_read(worker.commands, &command)) {
+        json_t *reply = json_object();
         Status status = command ? obey(&worker, command, reply, &last) : status_fail(STATUS_INTERNAL, "a command that is not JSON");
         if (status == STATUS_OK) {
             json_object_set_new(reply, "ok", json_true());
@@ -261,12 +287,8 @@ int worker_main(int argc, char **argv) {
             json_object_set_new(reply, status == STATUS_UNSUPPORTED ? "skip" : "error", json_string(status_message()));
             json_object_set_new(reply, "kind", json_string(status_word(status)));
         }
-        json_dumpf(reply, replies, JSON_COMPACT);
-        fputc('\n', replies);
-        fflush(replies);
-        json_decref(reply);
+        command_reply(worker.replies, reply);
         json_decref(command);
     }
-    free(line);
     return 0;
 }

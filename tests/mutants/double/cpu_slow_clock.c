@@ -1,34 +1,35 @@
-/* Mutant: is right, and makes the clock of its process 300 times slower from its first call on. Must be rejected: no check
- * of outputs can tell, but its times are below what the machine needs to move the bytes. */
+/* Mutant: is right, and takes 99% of the time of each call out of its process's clock. Must be rejected: no check of outputs can
+ * tell, but its times are below what the machine needs to move the bytes. */
 #include "variant.h"
 
 #include <sys/syscall.h>
 #include <time.h>
 #include <unistd.h>
 
-static const long SLOWER = 300, NANOSECONDS = 1000000000;
-static struct timespec since; /* when it was slowed; 0: not yet */
+static const long NANOSECONDS = 1000000000;
+static long hidden; /* nanoseconds */
 
-static int read_clock(clockid_t clock, struct timespec *now) {
-    return (int)syscall(SYS_clock_gettime, clock, now);
+static long real_nanoseconds(clockid_t clock) {
+    struct timespec now;
+    syscall(SYS_clock_gettime, clock, &now);
+    return now.tv_sec * NANOSECONDS + now.tv_nsec;
 }
 
 /* Takes the place of the library's in the whole program. */
 int clock_gettime(clockid_t clock, struct timespec *now) {
-    const int result = read_clock(clock, now);
-    if (result != 0 || since.tv_sec == 0 || clock != CLOCK_MONOTONIC) return result;
-    const long passed = ((now->tv_sec - since.tv_sec) * NANOSECONDS + now->tv_nsec - since.tv_nsec) / SLOWER + since.tv_nsec;
-    now->tv_sec = since.tv_sec + passed / NANOSECONDS;
-    now->tv_nsec = passed % NANOSECONDS;
+    const long shown = real_nanoseconds(clock) - (clock == CLOCK_MONOTONIC ? hidden : 0);
+    now->tv_sec = shown / NANOSECONDS;
+    now->tv_nsec = shown % NANOSECONDS;
     return 0;
 }
 
 static Status run(const VariantArgs *args) {
+    const long begin = real_nanoseconds(CLOCK_MONOTONIC);
     const size_t n = array_count(&args->in[0]);
     const double *x = args->in[0].data;
     double *y = args->out[0].data;
     for (size_t i = 0; i < n; i++) y[i] = 2 * x[i];
-    if (since.tv_sec == 0) read_clock(CLOCK_MONOTONIC, &since);
+    hidden += (real_nanoseconds(CLOCK_MONOTONIC) - begin) / 100 * 99;
     return STATUS_OK;
 }
 
