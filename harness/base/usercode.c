@@ -1,5 +1,6 @@
 #include "base/usercode.h"
 
+#include "base/leftover.h"
 #include "base/process.h"
 #include "build_paths.h"
 
@@ -7,7 +8,10 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum { FOLDER_MAX = 512 };
 
 static const char SYMBOL[] = "window_function";
 static const char *const REALS[] = {"float", "double", "long double"};
@@ -134,6 +138,32 @@ static Status load(const char *user_path, const char *object, Usercode *out) {
     return STATUS_OK;
 }
 
+/* One folder for each process, so that another can remove it. */
+static void name_folder(pid_t process, char folder[FOLDER_MAX]) {
+    const char *parent = getenv("TMPDIR");
+    snprintf(folder, FOLDER_MAX, "%s/rungs-usercode-%d", parent && *parent && strlen(parent) < 400 ? parent : "/tmp", (int)process);
+}
+
+void usercode_forget(pid_t process) {
+    char folder[FOLDER_MAX];
+    name_folder(process, folder);
+    leftover_remove(folder);
+}
+
+/* What the compiler itself leaves when it is killed goes into the folder as well. */
+static Status compile_in(const char *folder, const char *path, const char *source, const char *object, const UsercodeBuild *build) {
+    const char *parent = getenv("TMPDIR");
+    char *kept = parent ? strdup(parent) : NULL;
+    setenv("TMPDIR", folder, 1);
+    const Status status = compile(path, source, object, build);
+    if (kept)
+        setenv("TMPDIR", kept, 1);
+    else
+        unsetenv("TMPDIR");
+    free(kept);
+    return status;
+}
+
 Status usercode_open(const char *path, UsercodeReal real, const UsercodeBuild *build, Usercode *out) {
     Text text = {0};
     Status status = usercode_source(path, HOST_PRELUDE, real, "", &text);
@@ -141,21 +171,20 @@ Status usercode_open(const char *path, UsercodeReal real, const UsercodeBuild *b
         text_free(&text);
         return status;
     }
-    const char *parent = getenv("TMPDIR");
-    char folder[512], source[544], object[544];
-    snprintf(folder, sizeof folder, "%s/rungs-usercode-XXXXXX", parent && *parent && strlen(parent) < 400 ? parent : "/tmp");
-    if (!mkdtemp(folder)) {
+    char folder[FOLDER_MAX], source[FOLDER_MAX + 32], object[FOLDER_MAX + 32];
+    name_folder(getpid(), folder);
+    leftover_remove(folder); /* of a process that had this number */
+    if (mkdir(folder, 0700) != 0) {
         text_free(&text);
         return status_fail(STATUS_IO, "%s: a temporary folder cannot be made", folder);
     }
     snprintf(source, sizeof source, "%s/window_function.cc", folder);
-    snprintf(object, sizeof object, "%s/window_function.so", folder);
+    static int opened; /* the loader knows a library by its path, as long as it is loaded */
+    snprintf(object, sizeof object, "%s/window_function_%d.so", folder, ++opened);
     status = write_text(source, &text);
-    if (status == STATUS_OK) status = compile(path, source, object, build);
+    if (status == STATUS_OK) status = compile_in(folder, path, source, object, build);
     if (status == STATUS_OK) status = load(path, object, out);
-    unlink(source); /* what is loaded stays loaded */
-    unlink(object);
-    rmdir(folder);
+    leftover_remove(folder); /* what is loaded stays loaded */
     text_free(&text);
     return status;
 }

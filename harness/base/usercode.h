@@ -9,6 +9,8 @@
 #include "base/status.h"
 #include "base/text.h"
 
+#include <sys/types.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -66,6 +68,8 @@ static const UsercodeBuild USERCODE_BUILD = {USERCODE_FLAGS, 0};
  * STATUS_INVALID: no such file, the compiler's message, or no window_function in it; STATUS_UNSUPPORTED: no compiler. */
 Status usercode_open(const char *path, UsercodeReal real, const UsercodeBuild *build, Usercode *out);
 void usercode_close(Usercode *code);
+/* Removes what a process that ended within usercode_open() left in $TMPDIR. */
+void usercode_forget(pid_t process);
 
 /* prelude + declaration + #line + the user's file + tail, for another compiler. */
 Status usercode_source(const char *path, const char *prelude, UsercodeReal real, const char *tail, Text *out);

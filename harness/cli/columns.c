@@ -1,5 +1,6 @@
 #include "cli/columns.h"
 
+#include "base/leftover.h"
 #include "build_paths.h"
 #include "cli/python.h"
 
@@ -28,7 +29,7 @@ static Status make_folder(Columns *self) {
     if (length >= (int)sizeof folder || !mkdtemp(folder))
         return status_fail(STATUS_IO, "a folder for columns could not be made in %s", parent && parent[0] ? parent : "/tmp");
     memcpy(self->folder, folder, sizeof folder);
-    return STATUS_OK;
+    return leftover_watch(folder);
 }
 
 /* The column's parts, as files of ours, join the pairs. */
@@ -155,7 +156,6 @@ Status columns_write(Columns *self) {
 
 void columns_close(Columns *self) {
     if (!self->folder[0]) return;
-    for (int i = 0; i < self->path_count; i++) unlink(self->paths[i]);
-    rmdir(self->folder);
+    leftover_remove(self->folder);
     self->folder[0] = '\0';
 }

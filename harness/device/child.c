@@ -4,9 +4,13 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/text.h"
+#include "base/usercode.h"
+#include "device/descendants.h"
+#include "device/log.h"
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -17,24 +21,24 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LOG_TAIL = 1500, LOG_SEARCHED = 1 << 18, POLL_MS = 50, MAX_ARGV = 32, CLOSE_GRACE_MS = 3000 };
+enum { POLL_MS = 50, MAX_ARGV = 32, CLOSE_GRACE_MS = 3000, ORPHANS_GRACE_MS = 300 };
 static const size_t REPLY_MAX = (size_t)64 << 20;
 static const off_t LOG_MAX = (off_t)1 << 30; /* what a worker prints is on disk, until it ends */
 
 struct Child {
     pid_t pid;
-    int commands, replies, log; /* log: an unlinked file that takes stdout and stderr */
-    size_t memory_limit;
+    int commands, replies, log;        /* log: an unlinked file that takes stdout and stderr */
+    size_t memory_limit, shared_bytes; /* shared: what it inherits, which is not its own */
+    bool paused;
+    int orphans;  /* that it left, and that were killed */
     Text pending; /* bytes of replies after the last whole line */
 };
 
-static int anonymous_log(void) {
-    const char *folder = getenv("TMPDIR");
-    char path[512];
-    snprintf(path, sizeof path, "%s/rungs-log-XXXXXX", folder && *folder && strlen(folder) < 400 ? folder : "/tmp");
-    const int fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0) unlink(path);
-    return fd;
+/* Nothing that this process has open is the worker's business. */
+static void close_at_exec(void) {
+    enum { FIRST = 3, MOST = 65536 };
+    if (close_range(FIRST, ~0U, CLOSE_RANGE_CLOEXEC) == 0) return;
+    for (int fd = FIRST; fd < MOST; fd++) fcntl(fd, F_SETFD, FD_CLOEXEC); /* a kernel before 5.11 */
 }
 
 /* Only async-signal-safe calls: the parent may have threads. */
@@ -53,12 +57,22 @@ static void become_worker(const ChildOptions *options, char *const *argv, int co
         (void)ignored;
         close(oom);
     }
+    close_at_exec();
     fcntl(commands, F_SETFD, 0);
     fcntl(replies, F_SETFD, 0);
     for (int i = 0; i < options->inherit_count; i++) fcntl(options->inherit[i], F_SETFD, 0);
     execv(argv[0], argv);
     dprintf(2, "%s: cannot be started: %s\n", argv[0], strerror(errno));
     _exit(127);
+}
+
+static size_t bytes_of(const int *files, int count) {
+    size_t bytes = 0;
+    for (int i = 0; i < count; i++) {
+        struct stat facts;
+        if (fstat(files[i], &facts) == 0) bytes += (size_t)facts.st_size;
+    }
+    return bytes;
 }
 
 Status child_start(const ChildOptions *options, Child **out) {
@@ -81,7 +95,8 @@ Status child_start(const ChildOptions *options, Child **out) {
     memcpy(&argv[argc], extra, sizeof extra);
 
     Child *child = calloc(1, sizeof *child);
-    const int log = anonymous_log();
+    const int log = log_create();
+    descendants_expect();
     const pid_t pid = child && log >= 0 ? fork() : -1;
     const int why = errno;
     if (pid == 0) become_worker(options, argv, down[0], up[1], log);
@@ -93,43 +108,16 @@ Status child_start(const ChildOptions *options, Child **out) {
         return status_fail(STATUS_IO, "cannot start %s: %s", argv[0], strerror(why));
     }
     setpgid(pid, pid);
-    *child = (Child){.pid = pid, .commands = down[1], .replies = up[0], .log = log, .memory_limit = options->memory_limit};
+    descendants_know(pid);
+    *child = (Child){.pid = pid,
+                     .commands = down[1],
+                     .replies = up[0],
+                     .log = log,
+                     .memory_limit = options->memory_limit,
+                     .shared_bytes = bytes_of(options->inherit, options->inherit_count)};
     signal(SIGPIPE, SIG_IGN); /* a dead worker is found out by its exit, not by our death */
     *out = child;
     return STATUS_OK;
-}
-
-static size_t resident_bytes(pid_t pid) {
-    char path[64];
-    snprintf(path, sizeof path, "/proc/%d/statm", (int)pid);
-    FILE *file = fopen(path, "r");
-    if (!file) return 0;
-    unsigned long total = 0, resident = 0, shared = 0;
-    const int got = fscanf(file, "%lu %lu %lu", &total, &resident, &shared);
-    fclose(file);
-    return got == 3 ? (size_t)(resident - shared) * (size_t)sysconf(_SC_PAGESIZE) : 0;
-}
-
-/* What the row should quote of the log: its end, or, where a checker reported, the report from its headline on. */
-static void log_quote(const Child *child, char tail[LOG_TAIL + 1]) {
-    static const char *const HEADLINES[] = {"rungs-emulator: ", "rungs-emulator-race: ", "ERROR: AddressSanitizer",
-                                            "runtime error: "};
-    tail[0] = '\0';
-    char *text = calloc(1, LOG_SEARCHED + 1);
-    const off_t size = lseek(child->log, 0, SEEK_END);
-    const off_t from = size > LOG_SEARCHED ? size - LOG_SEARCHED : 0;
-    const ssize_t got = text && size > 0 ? pread(child->log, text, LOG_SEARCHED, from) : 0;
-    const char *begin = got > LOG_TAIL ? text + got - LOG_TAIL : text;
-    for (size_t i = 0; got > 0 && i < sizeof HEADLINES / sizeof *HEADLINES; i++) {
-        const char *headline = memmem(text, (size_t)got, HEADLINES[i], strlen(HEADLINES[i]));
-        if (!headline) continue;
-        begin = headline;
-        break;
-    }
-    if (got > 0) snprintf(tail, LOG_TAIL + 1, "%s", begin);
-    free(text);
-    for (char *c = tail; *c; c++)
-        if ((unsigned char)*c < ' ' && *c != '\n') *c = ' ';
 }
 
 /* Has it ended, or does it within this time? It stays a zombie, so that its number cannot become another's before kill_group. */
@@ -142,21 +130,33 @@ static bool ended(const Child *child, int patience_ms, int step_ms) {
     }
 }
 
-/* What is left of its process group, and itself. Returns its wait status. */
+/* What is left of it: its process group, itself, and orphans in other sessions. Returns its wait status. */
 static int kill_group(Child *child) {
     int how = 0;
     if (child->pid <= 0) return how;
     kill(-child->pid, SIGKILL);
     kill(child->pid, SIGKILL); /* it may not have come to setpgid yet */
     while (waitpid(child->pid, &how, 0) < 0 && errno == EINTR) continue;
+    child->orphans += descendants_end(0);
+    usercode_forget(child->pid);
     child->pid = 0;
     return how;
 }
 
 static Status with_log(const Child *child, Status code, const char *what) {
-    char tail[LOG_TAIL + 1];
-    log_quote(child, tail);
-    return status_fail(code, "%s%s%s", what, tail[0] ? "; it printed: " : "", tail);
+    char tail[LOG_QUOTE_MAX], orphans[64] = "";
+    log_quote(child->log, tail);
+    if (child->orphans)
+        snprintf(orphans, sizeof orphans, "; left %d process%s running", child->orphans, child->orphans == 1 ? "" : "es");
+    return status_fail(code, "%s%s%s%s", what, orphans, tail[0] ? "; it printed: " : "", tail);
+}
+
+/* "crashed: signal 11 (...)", "ended with exit code 3". */
+static void describe_end(int how, char *what, size_t size) {
+    if (WIFSIGNALED(how))
+        snprintf(what, size, "crashed: signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
+    else
+        snprintf(what, size, "ended with exit code %d", WEXITSTATUS(how));
 }
 
 /* The pipe closed: find out how the worker ended. */
@@ -164,13 +164,15 @@ static Status died(Child *child) {
     char what[160];
     const bool by_itself = ended(child, CLOSE_GRACE_MS, POLL_MS);
     const int how = kill_group(child);
-    if (!by_itself)
-        snprintf(what, sizeof what, "closed its pipe but kept running");
-    else if (WIFSIGNALED(how))
-        snprintf(what, sizeof what, "crashed: signal %d (%s)", WTERMSIG(how), strsignal(WTERMSIG(how)));
-    else
-        snprintf(what, sizeof what, "ended with exit code %d", WEXITSTATUS(how));
+    describe_end(how, what, sizeof what);
+    if (!by_itself) snprintf(what, sizeof what, "closed its pipe but kept running");
     return with_log(child, STATUS_DEVICE, what);
+}
+
+/* The arrays that it shares with this process are not its own; that their pages count half is allowed for in full. */
+static bool over_memory_limit(const Child *child) {
+    const size_t most = child->memory_limit + child->shared_bytes;
+    return child->memory_limit && descendants_bytes(child->pid, most) > most;
 }
 
 /* The limits that hold while it works: time, memory, and what it may print or answer. */
@@ -180,7 +182,7 @@ static Status check_limits(Child *child, double deadline, double timeout) {
     Status code = STATUS_DEVICE;
     if (clock_seconds() > deadline) {
         snprintf(what, sizeof what, "timed out after %.0f s", timeout);
-    } else if (child->memory_limit && resident_bytes(child->pid) > child->memory_limit) {
+    } else if (over_memory_limit(child)) {
         snprintf(what, sizeof what, "exceeded its limit of %.2f GiB of memory", (double)child->memory_limit / 0x1p30);
         code = STATUS_MEMORY;
     } else if (fstat(child->log, &log) == 0 && log.st_size > LOG_MAX) {
@@ -215,7 +217,11 @@ static Status read_line(Child *child, double deadline, double timeout, json_t **
         }
         TRY(check_limits(child, deadline, timeout));
         struct pollfd wait_for = {.fd = child->replies, .events = POLLIN};
-        if (poll(&wait_for, 1, POLL_MS) <= 0) continue;
+        const bool over = ended(child, 0, 1); /* before the last look: what it has said is read even so */
+        if (poll(&wait_for, 1, over ? 0 : POLL_MS) <= 0) {
+            if (over) return died(child); /* a process that it started keeps the pipe open */
+            continue;
+        }
         char chunk[65536];
         const ssize_t got = read(child->replies, chunk, sizeof chunk);
         if (got == 0 || (got < 0 && errno != EINTR)) return died(child);
@@ -241,6 +247,8 @@ static Status worker_says(const json_t *reply) {
 Status child_ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply) {
     *reply = NULL;
     if (child->pid <= 0) return status_fail(STATUS_INTERNAL, "the worker has ended");
+    if (child->paused) kill(-child->pid, SIGCONT);
+    child->paused = false;
     char *text = json_dumps(command, JSON_COMPACT);
     if (!text) return status_fail(STATUS_MEMORY, "no memory for a command");
     const int sent = dprintf(child->commands, "%s\n", text);
@@ -259,9 +267,46 @@ void child_allow(Child *child, size_t more_bytes) {
     if (child->memory_limit) child->memory_limit += more_bytes;
 }
 
+bool child_pause(Child *child) {
+    if (descendants_exist(child->pid)) return false;
+    kill(-child->pid, SIGSTOP);
+    child->paused = true;
+    return true;
+}
+
+/* After its last reply: its exit handlers, and what it leaves behind. */
+static Status wait_for_end(Child *child, double deadline, double timeout) {
+    char what[160];
+    bool by_itself = false;
+    while (!by_itself && clock_seconds() < deadline && !interrupt_pending()) by_itself = ended(child, POLL_MS, 1);
+    if (by_itself) child->orphans += descendants_end(ORPHANS_GRACE_MS);
+    const int how = kill_group(child);
+    TRY(interrupt_check());
+    describe_end(how, what, sizeof what);
+    if (!by_itself)
+        snprintf(what, sizeof what, "timed out after %.0f s", timeout);
+    else if (how == 0 && child->orphans)
+        snprintf(what, sizeof what, "exited");
+    else if (how == 0)
+        return STATUS_OK;
+    return with_log(child, STATUS_DEVICE, what);
+}
+
+Status child_end(Child *child, double timeout_seconds) {
+    if (!child || child->pid <= 0) return STATUS_OK;
+    const double deadline = clock_seconds() + timeout_seconds;
+    json_t *command = json_pack("{s:s}", "do", "close"), *reply = NULL;
+    Status status = child_ask(child, command, timeout_seconds, &reply);
+    json_decref(command);
+    json_decref(reply);
+    if (status == STATUS_OK) status = wait_for_end(child, deadline, timeout_seconds);
+    return status == STATUS_OK ? status : status_prefix(status, "at its end: ");
+}
+
 void child_stop(Child *child) {
     if (!child) return;
     if (child->pid > 0) {
+        if (child->paused) kill(-child->pid, SIGCONT);
         dprintf(child->commands, "{\"do\":\"close\"}\n");
         close(child->commands);
         child->commands = -1;

@@ -6,14 +6,15 @@
 #include "base/status.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 #include <stddef.h>
 
 typedef struct Child Child;
 
 typedef struct ChildOptions {
     const char *const *argv; /* program and arguments, NULL-terminated; "--commands FD --replies FD" is added */
-    size_t memory_limit;     /* resident bytes beyond which it is killed; 0: none */
-    const int *inherit;      /* file descriptors it may use under the same numbers */
+    size_t memory_limit;     /* bytes beyond which it is killed (device/descendants.h), without what it inherits; 0: none */
+    const int *inherit;      /* file descriptors it may use under the same numbers; it gets no others but its pipes and the log */
     int inherit_count;
 } ChildOptions;
 
@@ -24,7 +25,12 @@ Status child_start(const ChildOptions *options, Child **out);
 Status child_ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply);
 /* Raises the memory limit, if there is one, by what the harness itself is about to take in the worker. */
 void child_allow(Child *child, size_t more_bytes);
-/* Says close, waits a little, kills what is left of its process group. NULL is fine. */
+/* Stops it until the next question, so that it takes no time from others. False: it has started other processes. */
+bool child_pause(Child *child);
+/* Says close and waits for its end, which is part of what it did: STATUS_DEVICE "at its end: ..." if it crashed, ended with another
+ * exit code than 0, took longer, or left processes running (they are killed). Nothing to do if it has ended already. */
+Status child_end(Child *child, double timeout_seconds);
+/* Says close if it still runs, waits a little, kills what is left of it. NULL is fine. */
 void child_stop(Child *child);
 
 #endif

@@ -200,6 +200,7 @@ const Device *device_cuda(void) {
         .stream = cuda_stream,
         .in_use = cuda_in_use,
         .in_use_step = (size_t)2 << 20,
+        .guard_most = (size_t)8 << 20, /* a grid stride: 132 multiprocessors x 2048 threads x 16 bytes are 4.1 MiB */
     };
     return &device;
 }

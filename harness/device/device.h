@@ -34,6 +34,15 @@ typedef struct Device {
     /* From now on variants may neither read nor write these bytes, the beginning or the end of an allocation; copy_in, copy_out and
      * fill still may. NULL: the device cannot watch. */
     void (*forbid)(void *from, size_t bytes);
+    /* Guards around a buffer are as large as the buffer, up to this; 0: GUARD_BYTES, since what lies beyond cannot be touched. */
+    size_t guard_most;
+    /* What an allocation takes of memory is a multiple of this: a lower guard grows by what would be left; 0: nothing is left. */
+    size_t granularity;
+    /* The name of an allocation and its payload, for the message when a variant faults in or beside it. NULL: the device's messages
+     * have no names. */
+    void (*describe)(void *pointer, const char *name, const void *payload, size_t bytes);
+    /* Makes a whole allocation readable only, or writable again: writing to it ends the process. NULL: the device cannot. */
+    Status (*protect)(void *pointer, bool read_only);
 } Device;
 
 const Device *device_cpu(void);

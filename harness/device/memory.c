@@ -22,11 +22,27 @@ static uint32_t guard_word(const void *base, size_t i) {
 
 static const size_t CHUNK_BYTES = (size_t)64 << 20; /* of host memory for comparing with the device */
 
-static void guard_fill(const void *base, unsigned char guard[GUARD_BYTES]) {
-    for (size_t i = 0; i < GUARD_BYTES / sizeof(uint32_t); i++) {
-        const uint32_t word = guard_word(base, i);
-        memcpy(guard + i * sizeof word, &word, sizeof word);
-    }
+/* Guards are written and compared in pieces without malloc: what it has in use shows leaks of variants. */
+enum { PIECE_BYTES = 1 << 18, ALIGNMENT = 256 };
+static uint32_t expected[PIECE_BYTES / sizeof(uint32_t)];
+static unsigned char actual[PIECE_BYTES];
+
+/* Bytes [from, from + PIECE_BYTES) of a guard into `expected`, or to its end. Returns how many. */
+static size_t expect_piece(const Buffer *buffer, size_t guard, size_t from) {
+    const size_t left = guard - from, length = left < PIECE_BYTES ? left : PIECE_BYTES;
+    for (size_t i = 0; i < length / sizeof *expected; i++) expected[i] = guard_word(buffer->base, from / sizeof *expected + i);
+    return length;
+}
+
+static size_t round_up(size_t value, size_t multiple) {
+    return (value + multiple - 1) / multiple * multiple;
+}
+
+static void choose_guards(const Device *device, Buffer *buffer) {
+    const size_t wanted = buffer->bytes < device->guard_most ? buffer->bytes : device->guard_most;
+    buffer->below = buffer->above = round_up(wanted > GUARD_BYTES ? wanted : GUARD_BYTES, GUARD_BYTES);
+    const size_t block = buffer->below + round_up(buffer->bytes, ALIGNMENT) + buffer->above;
+    if (device->granularity) buffer->below += round_up(block, device->granularity) - block;
 }
 
 static Status payload_bytes(const Array *shape, size_t *bytes) {
@@ -41,29 +57,37 @@ static Status payload_bytes(const Array *shape, size_t *bytes) {
     return STATUS_OK;
 }
 
-static Status write_guards(const Buffer *buffer) {
-    unsigned char guard[GUARD_BYTES], *above = (unsigned char *)buffer->array.data + buffer->bytes;
-    guard_fill(buffer->base, guard);
-    TRY(buffer->device->copy_in(buffer->base, guard, GUARD_BYTES));
-    TRY(buffer->device->copy_in(above, guard, GUARD_BYTES));
-    if (buffer->device->forbid) {
-        buffer->device->forbid(buffer->base, GUARD_BYTES);
-        buffer->device->forbid(above, GUARD_BYTES);
+static unsigned char *end_of(const Buffer *buffer) {
+    return (unsigned char *)buffer->array.data + buffer->bytes;
+}
+
+static Status write_guard(const Buffer *buffer, void *to, size_t bytes) {
+    for (size_t from = 0; from < bytes; from += PIECE_BYTES) {
+        const size_t length = expect_piece(buffer, bytes, from);
+        TRY(buffer->device->copy_in((unsigned char *)to + from, expected, length));
     }
+    if (buffer->device->forbid) buffer->device->forbid(to, bytes);
+    return STATUS_OK;
+}
+
+static Status write_guards(const Buffer *buffer) {
+    TRY(write_guard(buffer, buffer->base, buffer->below));
+    TRY(write_guard(buffer, end_of(buffer), buffer->above));
+    if (buffer->device->describe) buffer->device->describe(buffer->base, buffer->array.name, buffer->array.data, buffer->bytes);
     return STATUS_OK;
 }
 
 Status buffer_create(const Device *device, const Array *shape, Buffer *out) {
     *out = (Buffer){.array = *shape, .device = device};
     out->array.data = NULL;
-    size_t bytes = 0;
-    TRY(payload_bytes(shape, &bytes));
+    TRY(payload_bytes(shape, &out->bytes));
+    choose_guards(device, out);
     void *base = NULL;
-    const Status allocated = device->allocate(bytes + 2 * (size_t)GUARD_BYTES, &base);
+    const Status allocated = device->allocate(out->below + out->bytes + out->above, &base);
+    if (allocated != STATUS_OK) out->bytes = 0;
     if (allocated != STATUS_OK) return status_prefix(allocated, "array %s: ", shape->name);
     out->base = base;
-    out->bytes = bytes;
-    out->array.data = (unsigned char *)base + GUARD_BYTES;
+    out->array.data = (unsigned char *)base + out->below;
     const Status written = write_guards(out);
     if (written != STATUS_OK) buffer_destroy(out);
     return written;
@@ -76,41 +100,34 @@ void buffer_destroy(Buffer *buffer) {
     buffer->bytes = 0;
 }
 
+static unsigned char poison = POISON_BYTE;
+
+void buffer_poison_with(unsigned char byte) {
+    poison = byte;
+}
+
+unsigned char buffer_poison_byte(void) {
+    return poison;
+}
+
 Status buffer_poison(Buffer *buffer) {
-    return buffer->bytes ? buffer->device->fill(buffer->array.data, POISON_BYTE, buffer->bytes) : STATUS_OK;
+    return buffer->bytes ? buffer->device->fill(buffer->array.data, poison, buffer->bytes) : STATUS_OK;
+}
+
+Status buffer_upload_part(Buffer *buffer, size_t at, const void *host, size_t bytes) {
+    const Device *device = buffer->device;
+    if (bytes == 0) return STATUS_OK;
+    if (device->protect) TRY(device->protect(buffer->base, false));
+    TRY(device->copy_in((unsigned char *)buffer->array.data + at, host, bytes));
+    return device->protect ? device->protect(buffer->base, true) : STATUS_OK;
 }
 
 Status buffer_upload(Buffer *buffer, const void *host) {
-    return buffer->bytes ? buffer->device->copy_in(buffer->array.data, host, buffer->bytes) : STATUS_OK;
+    return buffer_upload_part(buffer, 0, host, buffer->bytes);
 }
 
 Status buffer_download(const Buffer *buffer, void *host) {
     return buffer->bytes ? buffer->device->copy_out(host, buffer->array.data, buffer->bytes) : STATUS_OK;
-}
-
-static Status guard_overwritten(const Buffer *buffer, bool above, size_t distance) {
-    const size_t size = dtype_size(buffer->array.dtype), count = array_count(&buffer->array);
-    char shape[96];
-    array_describe(&buffer->array, shape, sizeof shape);
-    if (above)
-        return status_fail(STATUS_CHECK,
-                           "%s %s: written past its end: the first changed byte is %zu after the last element (index %zu)",
-                           buffer->array.name, shape, distance, count + distance / size);
-    return status_fail(STATUS_CHECK,
-                       "%s %s: written before its start: the nearest changed byte is %zu before element 0 (index -%zu)",
-                       buffer->array.name, shape, distance, (distance + size - 1) / size);
-}
-
-Status buffer_check_guards(const Buffer *buffer) {
-    unsigned char expected[GUARD_BYTES], actual[GUARD_BYTES];
-    guard_fill(buffer->base, expected);
-    TRY(buffer->device->copy_out(actual, buffer->base, GUARD_BYTES));
-    for (size_t i = GUARD_BYTES; i-- > 0;) /* from the payload outwards: nearest first */
-        if (actual[i] != expected[i]) return guard_overwritten(buffer, false, GUARD_BYTES - i);
-    TRY(buffer->device->copy_out(actual, (const unsigned char *)buffer->array.data + buffer->bytes, GUARD_BYTES));
-    for (size_t i = 0; i < GUARD_BYTES; i++)
-        if (actual[i] != expected[i]) return guard_overwritten(buffer, true, i);
-    return STATUS_OK;
 }
 
 /* Offset of the first differing byte, or `bytes`. Compared block by block on all cores: 8 GB must not wait for one. */
@@ -129,6 +146,38 @@ static size_t first_difference(const unsigned char *a, const unsigned char *b, s
     size_t at = (size_t)first * BLOCK;
     while (a[at] == b[at]) at++;
     return at;
+}
+
+static Status guard_overwritten(const Buffer *buffer, bool past_end, size_t distance) {
+    const size_t size = dtype_size(buffer->array.dtype), count = array_count(&buffer->array);
+    char shape[96];
+    array_describe(&buffer->array, shape, sizeof shape);
+    if (past_end)
+        return status_fail(STATUS_CHECK,
+                           "%s %s: written past its end: the first changed byte is %zu after the last element (index %zu)",
+                           buffer->array.name, shape, distance, count + distance / size);
+    return status_fail(STATUS_CHECK,
+                       "%s %s: written before its start: the nearest changed byte is %zu before element 0 (index -%zu)",
+                       buffer->array.name, shape, distance, (distance + size - 1) / size);
+}
+
+/* From the payload outwards: nearest first. */
+Status buffer_check_guards(const Buffer *buffer) {
+    for (size_t from = (buffer->below - 1) / PIECE_BYTES * PIECE_BYTES;; from -= PIECE_BYTES) {
+        const size_t length = expect_piece(buffer, buffer->below, from);
+        TRY(buffer->device->copy_out(actual, (const unsigned char *)buffer->base + from, length));
+        for (size_t i = memcmp(actual, expected, length) ? length : 0; i-- > 0;)
+            if (actual[i] != ((const unsigned char *)expected)[i])
+                return guard_overwritten(buffer, false, buffer->below - from - i);
+        if (from == 0) break;
+    }
+    for (size_t from = 0; from < buffer->above; from += PIECE_BYTES) {
+        const size_t length = expect_piece(buffer, buffer->above, from);
+        TRY(buffer->device->copy_out(actual, end_of(buffer) + from, length));
+        const size_t at = first_difference(actual, (const unsigned char *)expected, length);
+        if (at < length) return guard_overwritten(buffer, true, from + at);
+    }
+    return STATUS_OK;
 }
 
 Status device_first_difference(const Device *device, const void *data, const void *host, size_t bytes, size_t *at) {
@@ -162,6 +211,6 @@ bool poison_element(const void *host, DType dtype, size_t index) {
     const size_t size = dtype_size(dtype);
     const unsigned char *bytes = (const unsigned char *)host + index * size;
     for (size_t i = 0; i < size; i++)
-        if (bytes[i] != POISON_BYTE) return false;
+        if (bytes[i] != poison) return false;
     return true;
 }

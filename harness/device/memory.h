@@ -9,22 +9,29 @@
 extern "C" {
 #endif
 
-enum { GUARD_BYTES = 4096 };
+enum { GUARD_BYTES = 4096 }; /* of the smallest guard */
 
 typedef struct Buffer {
-    Array array; /* array.data points between the guards, on the device */
-    void *base;  /* the whole allocation */
-    size_t bytes;
+    Array array;                /* array.data points between the guards, on the device */
+    void *base;                 /* the whole allocation */
+    size_t bytes, below, above; /* of the payload and of the two guards */
     const Device *device;
 } Buffer;
 
 /* Allocates room for `shape` (a description without data) between two guards filled with a known pattern. The upper guard begins
- * at the byte after the last element. */
+ * at the byte after the last element. On the CPU guards are GUARD_BYTES or a little more, and beyond them lie inaccessible pages of
+ * the buffer's size, 16 MiB at least; on a GPU they are as large as the buffer, up to 8 MiB. */
 Status buffer_create(const Device *device, const Array *shape, Buffer *out);
 void buffer_destroy(Buffer *buffer);
-/* Fills the payload with bytes 0xA5 .. so that floats are an improbable finite value that no reference has: see base/poison.h. */
+/* Fills the payload with poison (base/poison.h): bytes POISON_BYTE at first. */
 Status buffer_poison(Buffer *buffer);
+/* From now on with this byte, another of POISONS. */
+void buffer_poison_with(unsigned char byte);
+unsigned char buffer_poison_byte(void);
+/* Fills the payload, which variants may only read from then on: on the CPU, writing to it ends the process. */
 Status buffer_upload(Buffer *buffer, const void *host);
+/* The same for some bytes at an offset, of a payload that was uploaded. */
+Status buffer_upload_part(Buffer *buffer, size_t at, const void *host, size_t bytes);
 Status buffer_download(const Buffer *buffer, void *host);
 /* STATUS_CHECK naming the array, the side and the first byte's distance if a guard changed. */
 Status buffer_check_guards(const Buffer *buffer);

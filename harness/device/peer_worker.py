@@ -8,6 +8,7 @@ import json
 import math
 import os
 import pathlib
+import re
 import sys
 import time
 import traceback
@@ -28,7 +29,7 @@ class Worker:
         self.impls, self.measure, self.converse = impls, measure, converse
         self.peer = self.state = None
         self.sets, self.outputs = [], {}
-        self.sized_by_data = False
+        self.sized_by_data, self.poison = False, POISON
 
     def open(self, command):
         os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get("device", 0))
@@ -48,9 +49,10 @@ class Worker:
         return {"ok": True, "prepare_seconds": None}
 
     def run(self, command):
+        self.poison = command.get("poison", POISON)
         self.peer.load(self.state, self.sets[command.get("set", 0)])
         for out in self.outputs.values():
-            poisoned(out)
+            poisoned(out, self.poison)
         self.wait(None)
         begin = time.perf_counter()
         outputs = self.peer.run(self.state)
@@ -68,7 +70,7 @@ class Worker:
     def show(self, mode, sample, number, outputs):
         """The parent compares the outputs of a timed sample; it ends this process if they are wrong."""
         for out in self.outputs.values():
-            poisoned(out)
+            poisoned(out, self.poison)
         command = self.converse({"ok": True, "check": {"mode": mode, "sample": sample, "set": number}, **self.shared(outputs)})
         if command.get("do") != "continue":
             raise Failure("internal", 'a check is answered by the command "continue"')
@@ -103,8 +105,8 @@ class Worker:
         return given if self.sized_by_data else rooms
 
 
-def poisoned(array):
-    array.reshape(-1).view("u1")[:] = POISON
+def poisoned(array, byte=POISON):
+    array.reshape(-1).view("u1")[:] = byte
     return array
 
 
@@ -132,7 +134,10 @@ def map_array(array, mode):
     shape = tuple(array["shape"])
     if math.prod(shape) == 0:  # nothing can be mapped
         return numpy.empty(shape, dtype)
-    return numpy.memmap(array["path"], dtype=dtype, mode=mode, shape=shape).view(numpy.ndarray)
+    mapped = numpy.memmap(array["path"], dtype=dtype, mode=mode, shape=shape).view(numpy.ndarray)
+    if inherited := re.fullmatch(r"/proc/self/fd/(\d+)", array["path"]):
+        os.close(int(inherited[1]))  # the mapping stays; a stray write to a descriptor cannot reach it
+    return mapped
 
 
 def put(given, room, name):

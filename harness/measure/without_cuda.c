@@ -24,8 +24,9 @@ Status limit_cuda(void *stream, const LimitTask *task, Limit out[MEASURE_MODE_CO
     return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
 }
 
-Status wrong_stream_gpu(Status (*run)(void *), void *context, void *stream, const Array *outputs, int count, bool *stray) {
-    (void)run, (void)context, (void)stream, (void)outputs, (void)count;
+Status wrong_stream_gpu(Status (*run)(void *), void *context, void *stream, const Array *outputs, int count, unsigned char poison,
+                        bool *stray) {
+    (void)run, (void)context, (void)stream, (void)outputs, (void)count, (void)poison;
     *stray = false;
     return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
 }

@@ -2,6 +2,7 @@
  * order. A step that ends the evaluation has written the row's verdict. */
 #include "pipeline/evaluate.h"
 
+#include "base/poison.h"
 #include "device/child.h"
 #include "measure/cache.h"
 #include "pipeline/limits.h"
@@ -13,7 +14,6 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double STARTUP_SECONDS = 120; /* process start, CUDA context, Python imports, a user's compile */
 static const double SAMPLING_SECONDS = 60; /* pilots, cache sweeps, graph building: what sampling takes besides the samples */
 static const size_t SAMPLING_BYTES = (size_t)256 << 20; /* samples, a benchmark library, a graph: besides the cache sweep */
 static const double SECONDS_PER_BYTE = 4e-9;            /* moving data to the worker: 250 MB/s at the very worst */
@@ -51,12 +51,14 @@ static void add_launch(json_t *row, json_t *told) {
         json_object_set(row, "launch", told);
 }
 
-/* ---- Refusals that need neither data nor a worker: shapes only, no memory is taken. */
-static Status refuse(Evaluation *e) {
-    char reason[REASON_MAX];
+/* ---- Refusals: by shapes only, no memory is taken. *refused: for what variant and machine cannot do. */
+static Status refuse(Evaluation *e, bool *refused) {
     Instance shapes;
     TRY(instance_shapes(e->session->problem, &shapes));
-    if (session_refused(&shapes, e->session, reason)) decide(e, "skip", reason);
+    const Status status = session_refused(e->session);
+    *refused = status == STATUS_UNSUPPORTED;
+    if (status == STATUS_IO) return status;
+    if (status != STATUS_OK) decide_by_status(e, status);
     return STATUS_OK;
 }
 
@@ -93,7 +95,7 @@ static Status start_worker(Evaluation *e) {
     json_t *reply = NULL;
     Status status = session_start(e->instance, e->session, &e->child);
     if (status != STATUS_OK && status != STATUS_UNSUPPORTED) return status;
-    if (status == STATUS_OK) status = session_open(e->instance, e->session, e->child, STARTUP_SECONDS + timeout_for(e), &reply);
+    if (status == STATUS_OK) status = session_open(e->instance, e->session, e->child, timeout_for(e), &reply);
     if (status == STATUS_OK) {
         json_object_set(e->row, "prepare_seconds", json_object_get(reply, "prepare_seconds"));
         add_launch(e->row, json_object_get(reply, "launch"));
@@ -106,14 +108,14 @@ static Status start_worker(Evaluation *e) {
 
 /* ---- Verification: one call on the set's inputs, every output against the reference. */
 
-/* Compares every output that the variant gives. The errors of the first call, or of the one that fails, go into the row; `when`
- * begins the reason. */
-static Status compare_outputs(void *context, DataSet set, const char *when, bool *pass) {
-    Evaluation *e = context;
+/* Compares every output that the variant gives. The errors of the first set, or of the call that fails, go into the row; `when`
+ * begins the reason. Where all that speaks against an output is that correct values equal the poison, *undecided is set and nothing
+ * decided; undecided may be NULL: such a value is correct. */
+static Status compare_outputs(Evaluation *e, DataSet set, const char *when, bool *undecided) {
     Instance *instance = e->instance;
     json_t *errors = json_object();
     char reason[1024] = "";
-    *pass = true;
+    bool pass = true, wrong = undecided && instance->poison + 1 == POISON_PATTERNS;
     for (int i = 0; i < instance->op->out_count; i++) {
         Judgement judgement;
         if (!registry_gives(e->session->choice->entry, instance->out[i].name)) continue;
@@ -122,39 +124,58 @@ static Status compare_outputs(void *context, DataSet set, const char *when, bool
         TRY(status);
         json_object_set_new(errors, instance->out[i].name, judgement.errors);
         if (judgement.pass) continue;
-        if (*pass) snprintf(reason, sizeof reason, "%s", judgement.words);
-        *pass = false;
+        if (!undecided && judgement.undecided) continue;
+        wrong = wrong || !judgement.undecided;
+        if (pass) snprintf(reason, sizeof reason, "%s", judgement.words);
+        pass = false;
     }
     if (json_object_size(errors) == 0) { /* a library whose "outputs" are none of the op's */
-        *pass = false;
+        pass = false, wrong = true;
         snprintf(reason, sizeof reason, "it gives no output of %s", instance->op->name);
     }
-    if (json_is_null(json_object_get(e->row, "errors")) || !*pass) json_object_set(e->row, "errors", errors);
+    if ((undecided && set == DATA_FIRST) || !pass) json_object_set(e->row, "errors", errors);
     json_decref(errors);
-    if (*pass) return STATUS_OK;
+    if (undecided) *undecided = !pass && !wrong;
+    if (pass || !wrong) return STATUS_OK;
     char text[1200];
     snprintf(text, sizeof text, "%s%s", when, reason);
     decide(e, "fail", text);
     return STATUS_OK;
 }
 
-static Status verify(Evaluation *e, DataSet set) {
-    bool pass;
+/* Of a timed sample. */
+static Status judge_sample(void *context, DataSet set, const char *when, bool *pass) {
+    Evaluation *e = context;
+    TRY(compare_outputs(e, set, when, NULL));
+    *pass = !e->decided;
+    return STATUS_OK;
+}
+
+static Status verify_once(Evaluation *e, DataSet set, bool *undecided) {
+    *undecided = false;
     timed_poison(e->instance);
-    json_t *command = json_pack("{s:s, s:i}", "do", "run", "set", (int)set), *reply = NULL;
+    json_t *command = session_run_command(e->instance, set), *reply = NULL;
     Status status = child_ask(e->child, command, timeout_for(e), &reply);
     json_decref(command);
     if (status == STATUS_OK) status = session_take_counts(e->instance, reply);
     if (status == STATUS_OK) {
-        if (set == DATA_FIRST) e->first_seconds = json_number_value(json_object_get(reply, "seconds"));
+        if (set == DATA_FIRST && e->instance->poison == 0) e->first_seconds = json_number_value(json_object_get(reply, "seconds"));
         add_launch(e->row, json_object_get(reply, "launched"));
-        status = compare_outputs(e, set, set == DATA_FIRST ? "" : "on the second data set: ", &pass);
+        status = compare_outputs(e, set, set == DATA_FIRST ? "" : "on the second data set: ", undecided);
     } else {
         decide_by_status(e, status);
         status = STATUS_OK;
     }
     json_decref(reply);
     return status;
+}
+
+static Status verify(Evaluation *e, DataSet set) {
+    bool undecided = true;
+    for (e->instance->poison = 0; undecided && e->instance->poison < POISON_PATTERNS; e->instance->poison++)
+        TRY(verify_once(e, set, &undecided));
+    e->instance->poison--;
+    return STATUS_OK;
 }
 
 /* ---- Timing: some samples are compared as well. */
@@ -178,7 +199,7 @@ static Status take_times(Evaluation *e) {
                          .child = e->child,
                          .timeout_seconds = SAMPLING_SECONDS + timeout_for(e) + MODE_COUNT * 4 * options->seconds_per_mode +
                                             calls * e->first_seconds,
-                         .judge = compare_outputs,
+                         .judge = judge_sample,
                          .context = e};
     /* A limit is for the variant, not for what empties the caches and the second inputs. */
     child_allow(e->child, cache_sweep_bytes() + SAMPLING_BYTES + input_bytes(e->instance));
@@ -203,6 +224,14 @@ static Status verify_again(Evaluation *e) {
     TRY(verify(e, DATA_SECOND));
     if (!e->decided) json_object_set_new(e->row, "reverified", json_true());
     return STATUS_OK;
+}
+
+/* release(), exit handlers, processes that are left. */
+static void end_worker(Evaluation *e) {
+    const Status status = child_end(e->child, timeout_for(e));
+    if (status == STATUS_OK) return;
+    decide_by_status(e, status);
+    json_object_set_new(e->row, "timing", json_null());
 }
 
 /* ---- No faster than the device: a time that it cannot have means that not all was done, or not timed. */
@@ -235,13 +264,13 @@ static Status settle(Status status, json_t *row) {
 
 Status evaluate(Instance *instance, const Session *session, json_t *row, bool *refused) {
     Evaluation e = {.session = session, .instance = instance, .row = row};
-    Status status = refuse(&e);
-    *refused = e.decided;
+    Status status = refuse(&e, refused);
     if (goes_on(&e, status)) status = make_instance(&e);      /* memory that the worker maps, and the first inputs */
     if (goes_on(&e, status)) status = start_worker(&e);       /* in its own process */
     if (goes_on(&e, status)) status = verify(&e, DATA_FIRST); /* no pass, no time */
     if (goes_on(&e, status)) status = take_times(&e);
     if (goes_on(&e, status)) status = verify_again(&e); /* on data that the variant has not seen */
+    if (goes_on(&e, status)) end_worker(&e);            /* how it ends is part of the verdict */
     child_stop(e.child);
     if (goes_on(&e, status)) hold_to_limit(&e);
     if (goes_on(&e, status)) decide(&e, "pass", NULL);

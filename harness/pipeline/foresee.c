@@ -1,6 +1,7 @@
 #include "pipeline/foresee.h"
 
 #include "device/device.h"
+#include "pipeline/refusal.h"
 #include "pipeline/session.h"
 
 #include <stdio.h>
@@ -18,12 +19,11 @@ bool foresee_emulated(const VariantChoice *choice, EmulatorKind emulator, bool h
 }
 
 static void foresee_row(const PlanItem *item, const VariantChoice *choice, bool has_gpu, Foresight *out) {
-    char reason[REASON_MAX];
     Instance shapes;
     /* As if there were a GPU: what is refused even so does not wait for one. */
     const Session session = {.choice = choice, .item = item, .problem = &item->problem};
     out->total++;
-    if (instance_shapes(&item->problem, &shapes) != STATUS_OK || session_refused(&shapes, &session, reason)) return;
+    if (instance_shapes(&item->problem, &shapes) != STATUS_OK || session_refused(&session) == STATUS_UNSUPPORTED) return;
     const bool on_gpu = choice->entry->backend == BACKEND_CUDA || item->gpu_only ||
                         (choice->entry->backend == BACKEND_PEER && choice->entry->needs_gpu);
     if (on_gpu && !has_gpu)
@@ -38,5 +38,6 @@ Foresight foresee(const Plan *plan, int device) {
     for (int i = 0; i < plan->item_count; i++)
         for (int v = 0; v < plan->items[i].variant_count; v++)
             foresee_row(&plan->items[i], &plan->items[i].variants[v], has_gpu, &foresight);
+    refusal_close();
     return foresight;
 }

@@ -48,10 +48,12 @@ static Status create(Instance *out) {
             Array *in = &out->in[set][i];
             *in = out->in[DATA_FIRST][i];
             TRY(shared_create(in->name, array_bytes(in), &out->shared_in[set][i]));
+            TRY(shared_seal(&out->shared_in[set][i], false)); /* what a variant is judged by is not in its hands */
             in->data = out->shared_in[set][i].data;
         }
     for (int i = 0; i < op->out_count; i++) {
         TRY(shared_create(out->out[i].name, array_bytes(&out->out[i]), &out->shared_out[i]));
+        TRY(shared_seal(&out->shared_out[i], true));
         out->out[i].data = out->shared_out[i].data;
         out->given[i] = out->out[i];
     }
@@ -190,10 +192,10 @@ static Status make_reference(const Instance *instance, DataSet set, int bound, R
     if (instance->own_data || set == DATA_CHANGED) return op->reference(c, in, bound, reference);
     char key[CASE_TEXT_MAX];
     case_format(c, key, sizeof key);
-    if (referencecache_load(key, op, bound, instance->out, reference)) return STATUS_OK;
+    if (referencecache_load(key, op, bound, in, instance->out, reference)) return STATUS_OK;
     const double begin = clock_seconds();
     TRY(op->reference(c, in, bound, reference));
-    referencecache_save(key, op, bound, instance->out, reference, clock_seconds() - begin);
+    referencecache_save(key, op, bound, in, instance->out, reference, clock_seconds() - begin);
     return STATUS_OK;
 }
 

@@ -22,6 +22,7 @@ typedef struct Instance {
     Array given[OP_MAX_ARRAYS]; /* the outputs with the sizes that the last run gave them: out, unless they are sized by data */
     Shared shared_in[DATA_COUNT][OP_MAX_ARRAYS], shared_out[OP_MAX_ARRAYS];
     bool loaded[DATA_COUNT]; /* the set's inputs are generated */
+    int poison;              /* index into POISONS: what the outputs held before the last run */
     bool own_data;           /* inputs came from the user: there is only the first set */
     Reference reference[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];
     Array exact[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS]; /* the same for ops with exact() */

@@ -9,8 +9,7 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double STARTUP_SECONDS = 120; /* process start, CUDA context, a user's compile; the first use of CUPTI */
-static const double CALLS = 8;             /* a warm-up call and the counted ones, each as slow as a call may be */
+static const double CALLS = 8; /* a warm-up call and the counted ones, each as slow as a call may be */
 static const double SECONDS_PER_BYTE = 4e-9;
 static const size_t CUPTI_BYTES = (size_t)1 << 30; /* of host memory: not the variant's */
 
@@ -86,7 +85,7 @@ static void open_and_ask(Instance *instance, const Session *session, bool counte
     json_t *reply = NULL;
     Status status = instance_load(instance, DATA_FIRST);
     if (status == STATUS_OK) status = session_start(instance, session, &child);
-    if (status == STATUS_OK) status = session_open(instance, session, child, STARTUP_SECONDS + timeout, &reply);
+    if (status == STATUS_OK) status = session_open(instance, session, child, timeout, &reply);
     json_decref(reply);
     if (child) child_allow(child, CUPTI_BYTES);
     if (status == STATUS_OK)

@@ -1,3 +1,6 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* dl_iterate_phdr */
+#endif
 #include "pipeline/reference_cache.h"
 
 #include "base/hash.h"
@@ -5,6 +8,8 @@
 
 #include <dirent.h>
 #include <inttypes.h>
+#include <link.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -13,16 +18,54 @@
 
 static const double WORTH_SECONDS = 0.5;
 static const uint64_t FULL_BYTES = UINT64_C(8) << 30;
-static const uint64_t MAGIC = UINT64_C(0x3174757274676e72);
+static const uint64_t MAGIC = UINT64_C(0x3274757274676e72);
 
-static uint64_t key_of(const char *case_text, int bound) {
-    uint64_t hash = hash_bytes(HASH_START, case_text, strlen(case_text));
-    struct stat self;
-    if (stat("/proc/self/exe", &self) == 0) {
-        hash = hash_bytes(hash, &self.st_size, sizeof self.st_size);
-        hash = hash_bytes(hash, &self.st_mtim, sizeof self.st_mtim);
+typedef struct Head {
+    uint64_t magic, key, inputs, bytes;
+    uint64_t checksum; /* of the head before it, and of the payload */
+} Head;
+
+/* The linker's hash of everything that was linked, this program's references included; 0 if it made none. */
+static int find_build_id(struct dl_phdr_info *program, size_t size, void *out) {
+    (void)size;
+    for (int i = 0; i < program->dlpi_phnum; i++) {
+        if (program->dlpi_phdr[i].p_type != PT_NOTE) continue;
+        const char *at = (const char *)(program->dlpi_addr + program->dlpi_phdr[i].p_vaddr),
+                   *end = at + program->dlpi_phdr[i].p_memsz;
+        while (at + sizeof(ElfW(Nhdr)) <= end) {
+            ElfW(Nhdr) note;
+            memcpy(&note, at, sizeof note);
+            const char *name = at + sizeof note, *id = name + (note.n_namesz + 3) / 4 * 4;
+            if (note.n_type == NT_GNU_BUILD_ID && note.n_namesz == 4 && memcmp(name, "GNU", 4) == 0)
+                *(uint64_t *)out = hash_bytes(HASH_START, id, note.n_descsz);
+            at = id + (note.n_descsz + 3) / 4 * 4;
+        }
     }
+    return 1; /* the program itself comes first */
+}
+
+/* 0: nothing can be kept. */
+static uint64_t key_of(const char *case_text, int bound) {
+    uint64_t code = 0;
+    dl_iterate_phdr(find_build_id, &code);
+    if (code == 0) return 0;
+    const uint64_t hash = hash_bytes(code, case_text, strlen(case_text));
     return hash_bytes(hash, &bound, sizeof bound);
+}
+
+static uint64_t hash_inputs(const Op *op, const Array *in) {
+    uint64_t hash = HASH_START;
+    for (int i = 0; i < op->in_count; i++) hash = hash_array(hash, in[i].data, array_bytes(&in[i]));
+    return hash;
+}
+
+static uint64_t checksum_of(const Head *head, const Op *op, const Array *out, const Reference *reference) {
+    uint64_t hash = hash_bytes(HASH_START, head, offsetof(Head, checksum));
+    for (int i = 0; i < op->out_count; i++) {
+        const size_t bytes = sizeof(double) * array_count(&out[i]);
+        hash = hash_array(hash_array(hash, reference[i].value, bytes), reference[i].tolerance, bytes);
+    }
+    return hash;
 }
 
 static const char *folder_of_cache(void) {
@@ -40,24 +83,31 @@ static uint64_t payload_bytes(const Op *op, const Array *out) {
     return bytes;
 }
 
-bool referencecache_load(const char *case_text, const Op *op, int bound, const Array *out, Reference *reference) {
+static bool read_entry(FILE *file, Head *head, const Op *op, const Array *out, Reference *reference) {
+    if (fread(head, sizeof *head, 1, file) != 1 || head->bytes != payload_bytes(op, out)) return false;
+    for (int i = 0; i < op->out_count; i++) {
+        const size_t n = array_count(&out[i]);
+        if (fread(reference[i].value, sizeof(double), n, file) != n || fread(reference[i].tolerance, sizeof(double), n, file) != n)
+            return false;
+    }
+    return true;
+}
+
+bool referencecache_load(const char *case_text, const Op *op, int bound, const Array *in, const Array *out, Reference *reference) {
     char path[512];
     const uint64_t key = key_of(case_text, bound);
     path_of(key, path, sizeof path);
-    FILE *file = fopen(path, "rb");
+    FILE *file = key ? fopen(path, "rbe") : NULL;
     if (!file) return false;
-    uint64_t head[3] = {0};
-    bool good = fread(head, sizeof head, 1, file) == 1 && head[0] == MAGIC && head[1] == key && head[2] == payload_bytes(op, out);
-    for (int i = 0; good && i < op->out_count; i++) {
-        const size_t n = array_count(&out[i]);
-        good =
-            fread(reference[i].value, sizeof(double), n, file) == n && fread(reference[i].tolerance, sizeof(double), n, file) == n;
-    }
+    Head head;
+    const bool good = read_entry(file, &head, op, out, reference) && head.magic == MAGIC && head.key == key &&
+                      head.checksum == checksum_of(&head, op, out, reference) && head.inputs == hash_inputs(op, in);
     fclose(file);
+    if (!good) unlink(path); /* it is computed, and written, again */
     return good;
 }
 
-/* What the cache holds. Entries older than this program can never be asked for again and are removed. */
+/* What the cache holds. Entries older than this program are most likely of builds that are gone, and are removed. */
 static uint64_t bytes_in(const char *folder) {
     uint64_t total = 0;
     struct stat self;
@@ -74,21 +124,21 @@ static uint64_t bytes_in(const char *folder) {
     return total;
 }
 
-void referencecache_save(const char *case_text, const Op *op, int bound, const Array *out, const Reference *reference,
-                         double seconds) {
+void referencecache_save(const char *case_text, const Op *op, int bound, const Array *in, const Array *out,
+                         const Reference *reference, double seconds) {
     const char *folder = folder_of_cache();
-    const uint64_t bytes = payload_bytes(op, out);
-    if (seconds < WORTH_SECONDS || bytes > FULL_BYTES / 4) return;
+    Head head = {.magic = MAGIC, .key = key_of(case_text, bound), .bytes = payload_bytes(op, out)};
+    if (seconds < WORTH_SECONDS || head.key == 0 || head.bytes > FULL_BYTES / 4) return;
     mkdir(folder, 0777);
-    if (bytes_in(folder) + bytes > FULL_BYTES) return;
+    if (bytes_in(folder) + head.bytes > FULL_BYTES) return;
+    head.inputs = hash_inputs(op, in);
+    head.checksum = checksum_of(&head, op, out, reference);
     char path[512], partial[540];
-    const uint64_t key = key_of(case_text, bound);
-    path_of(key, path, sizeof path);
+    path_of(head.key, path, sizeof path);
     snprintf(partial, sizeof partial, "%s.%d", path, (int)getpid());
-    FILE *file = fopen(partial, "wb");
+    FILE *file = fopen(partial, "wbe");
     if (!file) return;
-    const uint64_t head[3] = {MAGIC, key, bytes};
-    bool good = fwrite(head, sizeof head, 1, file) == 1;
+    bool good = fwrite(&head, sizeof head, 1, file) == 1;
     for (int i = 0; good && i < op->out_count; i++) {
         const size_t n = array_count(&out[i]);
         good = fwrite(reference[i].value, sizeof(double), n, file) == n &&

@@ -1,4 +1,4 @@
-/* referencecache.h - references that took long, kept on disk by case. Best effort: whatever goes wrong, the reference is computed
+/* reference_cache.h - references that took long, kept on disk by case. Best effort: whatever goes wrong, the reference is computed
  * again. */
 #ifndef RUNGS_PIPELINE_REFERENCE_CACHE_H
 #define RUNGS_PIPELINE_REFERENCE_CACHE_H
@@ -7,11 +7,11 @@
 
 #include <stdbool.h>
 
-/* Entries are bound to this very build of the program (size and time of the executable), so that a changed reference never meets
- * an old reference; to the case, the op's bound and the outputs' sizes. */
-bool referencecache_load(const char *case_text, const Op *op, int bound, const Array *out, Reference *reference);
+/* An entry is bound to the case, the op's bound, the outputs' sizes, the inputs' bytes, and the program's build id, so that a
+ * changed reference never meets an old one; it has a checksum. One that does not fit is removed. */
+bool referencecache_load(const char *case_text, const Op *op, int bound, const Array *in, const Array *out, Reference *reference);
 /* Does nothing for references that were quick to compute or when the cache ($RUNGS_CACHE, else <build>/cache; 8 GiB) is full. */
-void referencecache_save(const char *case_text, const Op *op, int bound, const Array *out, const Reference *reference,
-                         double seconds);
+void referencecache_save(const char *case_text, const Op *op, int bound, const Array *in, const Array *out,
+                         const Reference *reference, double seconds);
 
 #endif

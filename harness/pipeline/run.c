@@ -10,6 +10,7 @@
 #include "pipeline/instance.h"
 #include "pipeline/limits.h"
 #include "pipeline/profile.h"
+#include "pipeline/refusal.h"
 #include "pipeline/resume.h"
 #include "pipeline/rows.h"
 #include "plan/case.h"
@@ -271,6 +272,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     if (status == STATUS_OK && !options->no_ceilings) status = limits_open(options->device, &run.limits);
     if (status == STATUS_OK) status = run_items(&run);
     limits_close(run.limits);
+    refusal_close();
     rowfile_close(run.file);
     resume_close(&run.done);
     return status;

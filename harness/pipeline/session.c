@@ -1,12 +1,16 @@
 #include "pipeline/session.h"
 
+#include "base/poison.h"
 #include "build_paths.h"
 #include "pipeline/reference_worker.h"
+#include "pipeline/refusal.h"
 #include "pipeline/rows.h"
 
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+static const double STARTUP_SECONDS = 120; /* process start, CUDA context, Python imports, the first use of CUPTI */
 
 static bool needs_a_gpu(const Session *session, char reason[REASON_MAX]) {
     const VariantEntry *entry = session->choice->entry;
@@ -17,17 +21,14 @@ static bool needs_a_gpu(const Session *session, char reason[REASON_MAX]) {
     return false;
 }
 
-bool session_refused(const Instance *instance, const Session *session, char reason[REASON_MAX]) {
-    if (needs_a_gpu(session, reason)) return true;
-    const Variant *variant = session->choice->entry->variant;
-    if (session->emulated && variant->not_emulated) return !variant_refuse(reason, "not emulated: %s", variant->not_emulated);
-    const VariantArgs args = {.problem = &instance->cases[DATA_FIRST],
-                              .tunables = &session->choice->tunables,
-                              .in = instance->in[DATA_FIRST],
-                              .in_count = instance->op->in_count,
-                              .out = (Array *)instance->out,
-                              .out_count = instance->op->out_count};
-    return variant->supports && !variant->supports(&args, reason);
+Status session_refused(const Session *session) {
+    const VariantEntry *entry = session->choice->entry;
+    char reason[REASON_MAX];
+    if (needs_a_gpu(session, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    if (session->emulated && entry->variant->not_emulated)
+        return status_fail(STATUS_UNSUPPORTED, "not emulated: %s", entry->variant->not_emulated);
+    const double timeout = session->options ? session->options->timeout_seconds : run_options_default().timeout_seconds;
+    return entry->variant->supports ? refusal_ask(session->choice, session->problem, timeout) : STATUS_OK;
 }
 
 /* Programs beside the one that runs. */
@@ -94,9 +95,19 @@ Status session_open(const Instance *instance, const Session *session, Child *chi
                   row_case(&instance->cases[DATA_FIRST]), "sized_by_data", instance->op->sized_by_data, "inputs",
                   shared_arrays_json(instance->in[DATA_FIRST], instance->shared_in[DATA_FIRST], in_count), "further_inputs",
                   further, "outputs", shared_arrays_json(instance->out, instance->shared_out, instance->op->out_count));
-    const Status status = child_ask(child, command, timeout_seconds, reply);
+    /* A library prepares where it is imported: its start and its code cannot be told apart. */
+    json_t *opened = NULL, *prepare = json_pack("{s:s}", "do", "prepare");
+    const bool two_steps = session->choice->entry->backend != BACKEND_PEER;
+    Status status = child_ask(child, command, STARTUP_SECONDS + timeout_seconds, two_steps ? &opened : reply);
+    if (status == STATUS_OK && two_steps) status = child_ask(child, prepare, timeout_seconds, reply);
+    json_decref(opened);
     json_decref(command);
+    json_decref(prepare);
     return status;
+}
+
+json_t *session_run_command(const Instance *instance, DataSet set) {
+    return json_pack("{s:s, s:i, s:i}", "do", "run", "set", (int)set, "poison", POISONS[instance->poison]);
 }
 
 Status session_take_counts(Instance *instance, const json_t *reply) {

@@ -17,13 +17,16 @@ typedef struct Session {
     double deadline;           /* on the steady clock: nothing is profiled after it */
 } Session;
 
-/* Reasons to skip that need neither data nor a worker: no GPU, supports(). Only the shapes of the instance are looked at
- * (instance_shapes). */
-bool session_refused(const Instance *instance, const Session *session, char reason[REASON_MAX]);
+/* Reasons to skip that need no data: no GPU, supports(). STATUS_UNSUPPORTED with the reason; STATUS_OK: none; another Status if
+ * supports() crashed or hung (pipeline/refusal.h). */
+Status session_refused(const Session *session);
 /* Starts the program that runs the choice, with the instance's memory. STATUS_UNSUPPORTED if that program was not built. */
 Status session_start(const Instance *instance, const Session *session, Child **child);
-/* Sends `open` (docs/PROTOCOL.md) and waits for its reply. */
+/* Sends `open` and `prepare` (docs/PROTOCOL.md); *reply is the last one. timeout_seconds: for the variant's own code; the start
+ * of process, device and library has two minutes besides. */
 Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply);
+/* The command `run` on the set's inputs, from the instance's poison. New reference. */
+json_t *session_run_command(const Instance *instance, DataSet set);
 /* Takes the sizes of the outputs from the reply to a `run`. */
 Status session_take_counts(Instance *instance, const json_t *reply);
 

@@ -74,7 +74,7 @@ void timed_poison(Instance *instance) {
     enum { POISONED_BYTES = 4096 };
     for (int i = 0; i < instance->op->out_count; i++) {
         const size_t bytes = array_bytes(&instance->out[i]);
-        memset(instance->out[i].data, POISON_BYTE, bytes < POISONED_BYTES ? bytes : POISONED_BYTES);
+        memset(instance->out[i].data, POISONS[instance->poison], bytes < POISONED_BYTES ? bytes : POISONED_BYTES);
     }
 }
 

@@ -1,5 +1,6 @@
 #include "pipeline/verdict.h"
 
+#include "base/poison.h"
 #include "pipeline/rows.h"
 #include "verify/exact.h"
 #include "verify/norms.h"
@@ -25,8 +26,9 @@ static Status judge_by_bound(Instance *instance, DataSet set, int bound, int ind
     ErrorReport report;
     const Array *given = &instance->given[index];
     TRY(instance_reference(instance, set, bound, &reference));
-    norms_compare(given, reference[index].value, reference[index].tolerance, &report);
+    norms_compare_poisoned(given, reference[index].value, reference[index].tolerance, POISONS[instance->poison], &report);
     out->pass = report.pass;
+    out->undecided = report.undecided;
     out->errors = row_errors(&report);
     if (report.pass)
         snprintf(out->words, sizeof out->words, "largest error %.3g of the bound '%s'", report.max_ratio,

@@ -8,6 +8,7 @@
 
 typedef struct Judgement {
     bool pass;        /* starts false */
+    bool undecided;   /* not passed, but a run from another pattern of base/poison.h might */
     char words[1024]; /* what is wrong and where; how good it is if it passed */
     json_t *errors;   /* the row's errors of this output (docs/RESULTS.md); the caller's to release */
 } Judgement;

@@ -21,13 +21,17 @@ typedef struct ErrorReport {
     size_t first_incomparable;
     size_t unwritten; /* elements still poison */
     size_t first_unwritten;
-    size_t worst;                                      /* index of max_ratio */
+    bool undecided; /* it would pass if the elements that equal the poison were written: another pattern can tell */
+    size_t worst;   /* index of max_ratio */
     double worst_truth, worst_actual, worst_tolerance; /* there; at the first incomparable element if there is one */
     bool pass; /* starts false; true only if every element was written, is comparable and satisfies err <= tolerance */
 } ErrorReport;
 
 /* Compares on all cores. actual: f32 or f64 on the host, `value` and `tolerance` of as many doubles. n = 0 passes. */
 void norms_compare(const Array *actual, const double *value, const double *tolerance, ErrorReport *out);
+/* As norms_compare() after a run from another pattern of base/poison.h. */
+void norms_compare_poisoned(const Array *actual, const double *value, const double *tolerance, unsigned char poison,
+                            ErrorReport *out);
 /* One sentence for people with %a values: what failed, where; "" if it passed. input may be NULL. Returns text. */
 char *norms_explain(const ErrorReport *report, const char *output, const Array *input, char *text, size_t size);
 

@@ -83,9 +83,9 @@ static size_t draw(Rotation *rotation, size_t below) {
 
 static Status write_element(Worker *worker, size_t from) {
     const Rotation *rotation = &worker->rotation;
-    const Array *in = &worker->in[rotation->touched_input];
+    Buffer *in = &buffers_of(worker, rotation->slot)[rotation->touched_input];
     const char *host = worker->host_in[rotation->held[rotation->slot]][rotation->touched_input].data;
-    return worker->device->copy_in((char *)in->data + rotation->touched_at, host + from, dtype_size(in->dtype));
+    return buffer_upload_part(in, rotation->touched_at, host + from, dtype_size(in->array.dtype));
 }
 
 static Status restore(Worker *worker) {

@@ -66,9 +66,10 @@ static Status ceilings(const json_t *command, const Device *device, json_t **out
 }
 
 static Status wrong_stream(const Device *device, Status (*run)(void *), void *context, const Array *outputs, int count,
-                           bool *stray) {
+                           unsigned char poison, bool *stray) {
     *stray = false;
-    return strcmp(device->kind, "cuda") == 0 ? wrong_stream_gpu(run, context, device->stream(), outputs, count, stray) : STATUS_OK;
+    return strcmp(device->kind, "cuda") == 0 ? wrong_stream_gpu(run, context, device->stream(), outputs, count, poison, stray)
+                                             : STATUS_OK;
 }
 
 const WorkerMeasure TIMING = {.time = time_modes,

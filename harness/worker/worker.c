@@ -78,21 +78,32 @@ static Status open_further_sets(Worker *worker, const json_t *sets) {
     return STATUS_OK;
 }
 
-static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
+static Status choose_variant(Worker *worker, const json_t *command) {
     const char *id = json_string_value(json_object_get(command, "variant"));
     TRY(registry_require_variant(id ? id : "", &worker->entry));
-    const Variant *variant = worker->entry->variant;
-    worker->device = variant->backend == BACKEND_CPU ? device_cpu() : device_emulator() ? device_emulator() : device_cuda();
-    if (!worker->device) return status_fail(STATUS_UNSUPPORTED, "this build of rungs has no CUDA");
-    TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
     TRY(command_case(json_object_get(command, "case"), &worker->problem));
     worker->op = registry_op(worker->problem.op);
-    TRY(params_init(variant->tunables, &worker->tunables));
-    TRY(command_params(json_object_get(command, "tunables"), &worker->tunables));
+    TRY(params_init(worker->entry->variant->tunables, &worker->tunables));
+    return command_params(json_object_get(command, "tunables"), &worker->tunables);
+}
+
+/* What is ours of the beginning: the device, the arrays, guarded buffers. */
+static Status do_open(Worker *worker, const json_t *command) {
+    TRY(choose_variant(worker, command));
+    const Backend backend = worker->entry->variant->backend;
+    worker->device = backend == BACKEND_CPU ? device_cpu() : device_emulator() ? device_emulator() : device_cuda();
+    if (!worker->device) return status_fail(STATUS_UNSUPPORTED, "this build of rungs has no CUDA");
+    TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
     TRY(open_arrays(worker->device, json_object_get(command, "inputs"), 0, worker->in, worker->host_in[0], worker->buffers_in,
                     &worker->in_count));
     TRY(open_further_sets(worker, json_object_get(command, "further_inputs")));
-    TRY(open_outputs(worker, command));
+    return open_outputs(worker, command);
+}
+
+/* What is the variant's, under the time-out for its code. */
+static Status do_prepare(Worker *worker, json_t *reply) {
+    if (!worker->entry) return status_fail(STATUS_INTERNAL, "prepare before open");
+    const Variant *variant = worker->entry->variant;
     VariantArgs *args = &worker->args;
     *args = (VariantArgs){.problem = &worker->problem,
                           .tunables = &worker->tunables,
@@ -120,12 +131,28 @@ static Status do_open(Worker *worker, const json_t *command, json_t *reply) {
     return STATUS_OK;
 }
 
+/* supports() alone, by shapes; nothing of the question stays. */
+static Status do_supports(const json_t *command) {
+    Worker asked = {0};
+    char reason[REASON_MAX] = "";
+    TRY(choose_variant(&asked, command));
+    TRY(asked.op->shapes(&asked.problem, asked.in, asked.out));
+    const VariantArgs args = {.problem = &asked.problem,
+                              .tunables = &asked.tunables,
+                              .in = asked.in,
+                              .in_count = asked.op->in_count,
+                              .out = asked.out,
+                              .out_count = asked.op->out_count};
+    const Variant *variant = asked.entry->variant;
+    return !variant->supports || variant->supports(&args, reason) ? STATUS_OK : status_fail(STATUS_UNSUPPORTED, "%s", reason);
+}
+
 /* Is anything written while the stream that the variant was given stands still? Then it works on another. */
 static Status check_wrong_stream(Worker *worker) {
     if (!measure || !measure->wrong_stream || worker->op->sized_by_data) return STATUS_OK;
     bool stray = false;
     TRY(outputs_poison(worker, true)); /* what the last run left could be what this one writes */
-    TRY(measure->wrong_stream(worker->device, worker_call, worker, worker->out, worker->out_count, &stray));
+    TRY(measure->wrong_stream(worker->device, worker_call, worker, worker->out, worker->out_count, buffer_poison_byte(), &stray));
     if (stray)
         return status_fail(STATUS_CHECK,
                            "works on another stream than the given one: outputs changed while the given stream was held");
@@ -133,6 +160,8 @@ static Status check_wrong_stream(Worker *worker) {
 }
 
 static Status do_run(Worker *worker, const json_t *command, json_t *reply) {
+    const json_t *poison = json_object_get(command, "poison");
+    if (json_is_integer(poison)) buffer_poison_with((unsigned char)json_integer_value(poison));
     TRY(rotation_upload(worker, (int)json_integer_value(json_object_get(command, "set"))));
     if (worker->runs == 1) TRY(check_wrong_stream(worker)); /* the second run: the first is timed as `first` */
     return outputs_run(worker, reply);
@@ -242,7 +271,9 @@ static void do_close(Worker *worker) {
 static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *last) {
     const char *what = json_string_value(json_object_get(command, "do"));
     if (!what) return status_fail(STATUS_INTERNAL, "a command without \"do\"");
-    if (strcmp(what, "open") == 0) return do_open(worker, command, reply);
+    if (strcmp(what, "open") == 0) return do_open(worker, command);
+    if (strcmp(what, "prepare") == 0) return do_prepare(worker, reply);
+    if (strcmp(what, "supports") == 0) return do_supports(command);
     if (strcmp(what, "run") == 0) return do_run(worker, command, reply);
     if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
     if (strcmp(what, "ceilings") == 0) return do_ceilings(worker, command, reply);

@@ -22,7 +22,7 @@ typedef struct WorkerMeasure {
     /* Runs `run` with the device's stream blocked and tells whether any of the poisoned `outputs` changed all the same: work that
      * went to another stream. NULL: cannot be told on this device. */
     Status (*wrong_stream)(const Device *device, Status (*run)(void *), void *context, const Array *outputs, int count,
-                           bool *stray);
+                           unsigned char poison, bool *stray);
     /* The reply's "counts" object for what a `count` asks (docs/PROTOCOL.md). */
     Status (*count)(const char *what, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
                     json_t **counts);

@@ -45,6 +45,7 @@ MAY_PRINT = {
     "harness/cli/": "the program's words for people",
     "harness/worker/worker.c": "started by hand it says how it is meant to be started",
     "harness/base/params.c": "a parameter that was never declared is a bug of ours: abort",
+    "harness/base/leftover.c": "_exit of the processes that it forks",
     "harness/device/child.c": "_exit after a failed exec in the child",
     "emulator/": "a program of its own; a fault ends its process at once",
 }
@@ -58,7 +59,7 @@ MAY_WRITE = {
     "harness/cli/ab_subset.c": "suites of a scenario, for a build that does not know all of it",
     "harness/pipeline/reference_cache.c": "a cache of references, not a result",
     "harness/worker/worker.c": "the pipe of its replies",
-    "harness/device/child.c": "the log of a worker",
+    "harness/device/log.c": "the log of a worker",
     "harness/device/shared.c": "shared memory",
     "emulator/": "a program of its own, for its own process",
 }

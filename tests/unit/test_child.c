@@ -10,6 +10,8 @@
 #include <string.h>
 
 #include <cmocka.h>
+#include <sys/wait.h>
+#include <unistd.h>
 
 /* $2 and $4: the descriptors behind --commands and --replies. */
 #define TAKE "read -r line <&\"$2\"; "
@@ -99,6 +101,95 @@ static void nothing_stays_open(void **state) {
     assert_int_equal(open_descriptors(), before);
 }
 
+/* Says ok to one command, and does `then` when it has been told to close. */
+static Status end_of(const char *then, double timeout) {
+    char script[600];
+    snprintf(script, sizeof script, TAKE SAY("{\"ok\": true}") TAKE SAY("{\"ok\": true}") "%s", then);
+    const char *const argv[] = {"/bin/bash", "-c", script, "worker", NULL};
+    Child *child = NULL;
+    assert_int_equal(child_start(&(ChildOptions){.argv = argv}, &child), STATUS_OK);
+    json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
+    assert_int_equal(child_ask(child, command, 60, &reply), STATUS_OK);
+    json_decref(reply);
+    json_decref(command);
+    const Status status = child_end(child, timeout);
+    child_stop(child);
+    return status;
+}
+
+static void expect_end(const char *then, const char *words) {
+    assert_int_equal(end_of(then, 60), STATUS_DEVICE);
+    if (!strstr(status_message(), words)) fail_msg("'%s' is not in '%s'", words, status_message());
+}
+
+static void its_end_counts(void **state) {
+    (void)state;
+    assert_int_equal(end_of("exit 0", 60), STATUS_OK);
+    expect_end("echo why >&2; exit 3", "at its end: ended with exit code 3; it printed: why");
+    expect_end("kill -ABRT $$", "at its end: crashed: signal 6");
+    assert_int_equal(end_of("sleep 1000", 0.2), STATUS_DEVICE);
+    assert_non_null(strstr(status_message(), "at its end: timed out"));
+}
+
+/* Wherever they hide: in the process group, in a session of their own, behind a parent that has ended. */
+static void what_it_leaves_is_killed(void **state) {
+    (void)state;
+    expect_end("sleep 1000 & exit 0", "at its end: exited; left 1 process running");
+    expect_end("setsid sleep 1000 & exit 0", "left 1 process running");
+    expect_end("(setsid sleep 1000 & setsid sleep 1000 &) ; exit 0", "left 2 processes running");
+    assert_int_equal(end_of("sleep 0.1 & exit 0", 60), STATUS_OK); /* what ends by itself in time is no harm */
+    expect(TAKE "setsid sleep 1000 & exit 3", STATUS_DEVICE, "exit code 3; left 1 process running");
+    assert_int_equal(waitpid(-1, NULL, WNOHANG), -1); /* no child is left, not even a zombie */
+}
+
+static void another_worker_is_not_taken_along(void **state) {
+    (void)state;
+    const char *const argv[] = {"/bin/bash", "-c", TAKE "setsid sleep 0.3 & wait; " SAY("{\"ok\": true}"), "worker", NULL};
+    Child *child = NULL;
+    assert_int_equal(child_start(&(ChildOptions){.argv = argv}, &child), STATUS_OK);
+    expect_end("sleep 1000 & exit 0", "left 1 process running");
+    json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
+    assert_int_equal(child_ask(child, command, 60, &reply), STATUS_OK);
+    json_decref(reply);
+    json_decref(command);
+    child_stop(child);
+}
+
+static void it_stands_still_while_paused(void **state) {
+    (void)state;
+    const char *const argv[] = {"/bin/bash", "-c", "while read -r line <&\"$2\"; do " SAY("{\"ok\": true}") "done", "worker", NULL};
+    Child *child = NULL;
+    json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
+    assert_int_equal(child_start(&(ChildOptions){.argv = argv}, &child), STATUS_OK);
+    for (int i = 0; i < 3; i++) {
+        assert_int_equal(child_ask(child, command, 60, &reply), STATUS_OK);
+        json_decref(reply);
+        assert_true(child_pause(child));
+    }
+    json_decref(command);
+    child_stop(child);
+}
+
+/* Whatever else we have open. */
+static void nothing_is_inherited(void **state) {
+    (void)state;
+    const int ours = dup2(STDERR_FILENO, 77); /* without close-on-exec */
+    assert_int_equal(ours, 77);
+    json_t *reply = NULL;
+    assert_int_equal(ask(TAKE "[ -e /proc/$$/fd/77 ] || " SAY("{\"ok\": true}"), 60, 0, &reply), STATUS_OK);
+    close(ours);
+    json_decref(reply);
+}
+
+/* bash's own memory is small; its child's is not. */
+static void memory_of_children_counts(void **state) {
+    (void)state;
+    json_t *reply = NULL;
+    const char *const script = TAKE "(x=$(head -c 100000000 /dev/zero | tr '\\0' x); sleep 1000) & wait";
+    assert_int_equal(ask(script, 60, (size_t)50 << 20, &reply), STATUS_MEMORY);
+    assert_non_null(strstr(status_message(), "exceeded its limit of 0.05 GiB"));
+}
+
 static void no_such_program(void **state) {
     (void)state;
     const char *const argv[] = {"/no/such/program", NULL};
@@ -118,6 +209,12 @@ int main(void) {
         cmocka_unit_test(ends),
         cmocka_unit_test(babble_is_utf8),
         cmocka_unit_test(nothing_stays_open),
+        cmocka_unit_test(its_end_counts),
+        cmocka_unit_test(what_it_leaves_is_killed),
+        cmocka_unit_test(another_worker_is_not_taken_along),
+        cmocka_unit_test(it_stands_still_while_paused),
+        cmocka_unit_test(nothing_is_inherited),
+        cmocka_unit_test(memory_of_children_counts),
         cmocka_unit_test(no_such_program),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

@@ -79,8 +79,11 @@ static void guards_catch_the_off_by_one_element(void **state) {
 
     buffer = make(DTYPE_F64, 10); /* the far ends of both guards count too */
     ((unsigned char *)buffer.base)[0] ^= 0x80;
+    assert_true(buffer.below >= GUARD_BYTES && (uintptr_t)buffer.base % 4096 == 0); /* nothing lies between guard and pages */
+    char words[32];
+    snprintf(words, sizeof words, "%zu before", buffer.below);
     assert_int_equal(buffer_check_guards(&buffer), STATUS_CHECK);
-    assert_non_null(strstr(status_message(), "4096 before"));
+    assert_non_null(strstr(status_message(), words));
     buffer_destroy(&buffer);
     buffer = make(DTYPE_F64, 10);
     ((unsigned char *)buffer.array.data)[buffer.bytes + GUARD_BYTES - 1] ^= 0x80;
@@ -145,6 +148,7 @@ static void a_changed_input_is_found_with_its_index(void **state) {
     host[77] = NAN; /* equal bit by bit though unequal as a number */
     assert_int_equal(buffer_upload(&buffer, host), STATUS_OK);
     assert_int_equal(buffer_check_unchanged(&buffer, host), STATUS_OK);
+    assert_int_equal(device_cpu()->protect(buffer.base, false), STATUS_OK);
     double *x = buffer.array.data;
     for (size_t c = 0; c < sizeof changed / sizeof *changed; c++) {
         const double kept = x[changed[c]];
@@ -203,20 +207,56 @@ static void memory_in_use_grows_with_what_is_kept(void **state) {
     assert_true(device_cpu()->in_use() <= before);
 }
 
-/* Past the guard words lies a page that cannot be touched. */
-static void a_leap_over_the_guard_dies(void **state) {
-    (void)state;
-    Buffer buffer = make(DTYPE_F64, 100003);
+/* Writes one byte in a process of its own, which has to die of it; what it says must contain the words. */
+static void dies_writing(const Buffer *buffer, ptrdiff_t at, const char *words) {
+    int says[2];
+    assert_int_equal(pipe(says), 0);
     const pid_t child = fork();
     assert_true(child >= 0);
     if (child == 0) {
+        dup2(says[1], STDERR_FILENO);
         signal(SIGSEGV, SIG_DFL);
-        ((volatile unsigned char *)buffer.array.data)[buffer.bytes + GUARD_BYTES + 256] = 1;
+        assert_int_equal(device_cpu()->open(0), STATUS_OK); /* explains faults */
+        ((volatile unsigned char *)buffer->array.data)[at] = 1;
         _exit(0);
     }
+    close(says[1]);
     int ended = 0;
+    char text[300] = "";
     assert_int_equal(waitpid(child, &ended, 0), child);
+    assert_true(read(says[0], text, sizeof text - 1) > 0);
+    close(says[0]);
     assert_true(WIFSIGNALED(ended) && WTERMSIG(ended) == SIGSEGV);
+    if (!strstr(text, words)) fail_msg("'%s' is not in '%s'", words, text);
+}
+
+/* Past the guard words lie pages that cannot be touched: as many as the buffer has, and 16 MiB at least. */
+static void a_leap_over_the_guard_dies(void **state) {
+    (void)state;
+    static const size_t counts[] = {1, 100003, 3 << 20};
+    for (size_t c = 0; c < sizeof counts / sizeof *counts; c++) {
+        Buffer buffer = make(DTYPE_F64, counts[c]);
+        const ptrdiff_t bytes = (ptrdiff_t)buffer.bytes, least = 16 << 20, reach = bytes > least ? bytes : least;
+        dies_writing(&buffer, bytes + GUARD_BYTES + 256, "rungs-worker: wrote 4352 bytes past the end of y");
+        dies_writing(&buffer, bytes + (64 << 10), "wrote 65536 bytes past the end of y");
+        dies_writing(&buffer, bytes + (1 << 20), "past the end of y");
+        dies_writing(&buffer, bytes + reach, "past the end of y");
+        dies_writing(&buffer, -(ptrdiff_t)buffer.below - 1, "before the start of y");
+        dies_writing(&buffer, -reach, "before the start of y");
+        buffer_destroy(&buffer);
+    }
+}
+
+static void an_uploaded_input_is_read_only(void **state) {
+    (void)state;
+    double x[1000] = {0};
+    Buffer buffer = make(DTYPE_F64, 1000);
+    for (int again = 0; again < 2; again++) { /* the harness writes it as often as it likes */
+        x[3] = again;
+        assert_int_equal(buffer_upload(&buffer, x), STATUS_OK);
+        assert_int_equal(buffer_check_unchanged(&buffer, x), STATUS_OK);
+        dies_writing(&buffer, 24, "rungs-worker: wrote to input y, byte 24 of 8000");
+    }
     buffer_destroy(&buffer);
 }
 
@@ -233,6 +273,7 @@ int main(void) {
         cmocka_unit_test(too_much_is_refused_with_numbers),
         cmocka_unit_test(memory_in_use_grows_with_what_is_kept),
         cmocka_unit_test(a_leap_over_the_guard_dies),
+        cmocka_unit_test(an_uploaded_input_is_read_only),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

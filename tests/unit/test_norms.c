@@ -148,6 +148,40 @@ static void poison_is_unwritten(void **state) {
     assert_false(compare_one_f32(single, 0, 1).pass);
 }
 
+/* A correct value that equals the poison: the next pattern tells whether anybody wrote it. */
+static void a_value_like_poison_is_told_by_the_next_pattern(void **state) {
+    (void)state;
+    double like[POISON_PATTERNS], tolerance = 0, far = 1;
+    for (int p = 0; p < POISON_PATTERNS; p++) memset(&like[p], POISONS[p], sizeof like[p]);
+    Array array = array_1d("y", DTYPE_F64, 1);
+    ErrorReport r;
+    array.data = &like[0];
+    norms_compare_poisoned(&array, &like[0], &tolerance, POISONS[0], &r);
+    assert_true(!r.pass && r.undecided && r.unwritten == 1);
+    norms_compare_poisoned(&array, &like[0], &tolerance, POISONS[1], &r);
+    assert_true(r.pass && !r.undecided);
+    norms_compare_poisoned(&array, &far, &tolerance, POISONS[0], &r); /* wrong whether written or not */
+    assert_true(!r.pass && !r.undecided);
+    for (int p = 0; p < POISON_PATTERNS; p++) { /* within tolerance of everything, and never written: no pattern passes */
+        const double value = 0, wide = INFINITY;
+        array.data = &like[p];
+        norms_compare_poisoned(&array, &value, &wide, POISONS[p], &r);
+        assert_true(!r.pass && r.undecided);
+    }
+    double two[] = {like[0], NAN}, values[] = {like[0], 1}, tolerances[] = {0, 0};
+    array.shape[0] = 2, array.data = two;
+    norms_compare_poisoned(&array, values, tolerances, POISONS[0], &r); /* something else is wrong: that decides */
+    assert_true(!r.pass && !r.undecided);
+    float single, value_f32;
+    memset(&single, POISONS[2], sizeof single);
+    value_f32 = single;
+    Array narrow = array_1d("y", DTYPE_F32, 1);
+    narrow.data = &single;
+    const double as_double = value_f32;
+    norms_compare_poisoned(&narrow, &as_double, &tolerance, POISONS[2], &r);
+    assert_true(r.undecided);
+}
+
 /* The worst of a large array is found wherever it is, and the report is the same for any number of threads. */
 static void worst_element_of_a_large_array(void **state) {
     (void)state;
@@ -212,6 +246,7 @@ int main(void) {
         cmocka_unit_test(empty_passes),
         cmocka_unit_test(all_nan_fails),
         cmocka_unit_test(poison_is_unwritten),
+        cmocka_unit_test(a_value_like_poison_is_told_by_the_next_pattern),
         cmocka_unit_test(worst_element_of_a_large_array),
         cmocka_unit_test(explanations_name_place_and_exact_values),
     };

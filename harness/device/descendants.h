@@ -1,0 +1,23 @@
+/* descendants.h - the processes that a worker starts: their memory, and their end when they outlive it. */
+#ifndef RUNGS_DEVICE_DESCENDANTS_H
+#define RUNGS_DEVICE_DESCENDANTS_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <sys/types.h>
+
+/* Before a worker is forked. Orphans among its descendants become children of this process from now on, whatever session they
+ * moved to, unless this process had children before its first worker: their orphans could not be told apart. The children of the
+ * moment count as known. */
+void descendants_expect(void);
+/* A child that is no orphan. */
+void descendants_know(pid_t pid);
+/* Bytes of anonymous and shared memory of a process, its descendants and the orphans, each page once, if they exceed `limit`;
+ * otherwise anything up to `limit`. Not covered: page cache, files in memory that nobody maps, what is swapped out. */
+size_t descendants_bytes(pid_t pid, size_t limit);
+/* Has the process started others that are still there, or left orphans? */
+bool descendants_exist(pid_t pid);
+/* Orphans have `patience_ms` to end by themselves. Then they are killed, all are reaped, and their number is returned. */
+int descendants_end(int patience_ms);
+
+#endif

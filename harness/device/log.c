@@ -1,0 +1,42 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* mkostemp, memmem */
+#endif
+#include "device/log.h"
+
+#include <fcntl.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
+
+enum { TAIL = LOG_QUOTE_MAX - 1, SEARCHED = 1 << 18 };
+
+int log_create(void) {
+    const char *folder = getenv("TMPDIR");
+    char path[512];
+    snprintf(path, sizeof path, "%s/rungs-log-XXXXXX", folder && *folder && strlen(folder) < 400 ? folder : "/tmp");
+    const int fd = mkostemp(path, O_CLOEXEC);
+    if (fd >= 0) unlink(path);
+    return fd;
+}
+
+void log_quote(int log, char quote[LOG_QUOTE_MAX]) {
+    static const char *const HEADLINES[] = {
+        "rungs-worker: ", "rungs-emulator: ", "rungs-emulator-race: ", "ERROR: AddressSanitizer", "runtime error: "};
+    quote[0] = '\0';
+    char *text = calloc(1, SEARCHED + 1);
+    const off_t size = lseek(log, 0, SEEK_END);
+    const off_t from = size > SEARCHED ? size - SEARCHED : 0;
+    const ssize_t got = text && size > 0 ? pread(log, text, SEARCHED, from) : 0;
+    const char *begin = got > TAIL ? text + got - TAIL : text;
+    for (size_t i = 0; got > 0 && i < sizeof HEADLINES / sizeof *HEADLINES; i++) {
+        const char *headline = memmem(text, (size_t)got, HEADLINES[i], strlen(HEADLINES[i]));
+        if (!headline) continue;
+        begin = headline;
+        break;
+    }
+    if (got > 0) snprintf(quote, LOG_QUOTE_MAX, "%s", begin);
+    free(text);
+    for (char *c = quote; *c; c++)
+        if ((unsigned char)*c < ' ' && *c != '\n') *c = ' ';
+}

@@ -1,0 +1,12 @@
+/* log.h - what a worker prints: a file without a name that takes its stdout and stderr, quoted if it fails. */
+#ifndef RUNGS_DEVICE_LOG_H
+#define RUNGS_DEVICE_LOG_H
+
+enum { LOG_QUOTE_MAX = 1501 };
+
+/* A file descriptor, closed at exec; -1 with errno if there can be none. */
+int log_create(void);
+/* What a row should quote: the end of the log, or, where a checker reported, the report from its headline on. */
+void log_quote(int log, char quote[LOG_QUOTE_MAX]);
+
+#endif

@@ -1,0 +1,39 @@
+#include "pipeline/refusal.h"
+
+#include "base/interrupt.h"
+#include "device/child.h"
+#include "pipeline/rows.h"
+
+static Child *asked; /* NULL: none runs */
+
+static Status ask(const VariantChoice *choice, const Case *problem, double timeout_seconds) {
+    const char *const argv[] = {"/proc/self/exe", "worker", NULL};
+    if (!asked) TRY(child_start(&(ChildOptions){.argv = argv}, &asked));
+    json_t *command = json_pack("{s:s, s:s, s:o, s:o}", "do", "supports", "variant", choice->entry->id, "tunables",
+                                row_params(&choice->tunables), "case", row_case(problem)),
+           *reply = NULL;
+    Status status = child_ask(asked, command, timeout_seconds, &reply);
+    json_decref(command);
+    json_decref(reply);
+    if (status != STATUS_OK && status != STATUS_UNSUPPORTED) {
+        refusal_close();
+    } else if (!child_pause(asked)) {
+        refusal_close();
+        status = status_fail(STATUS_DEVICE, "started a process");
+    }
+    return status;
+}
+
+Status refusal_ask(const VariantChoice *choice, const Case *problem, double timeout_seconds) {
+    const bool fresh = !asked;
+    Status status = ask(choice, problem, timeout_seconds);
+    const bool failed = status != STATUS_OK && status != STATUS_UNSUPPORTED;
+    /* A variant that was asked before may have broken the process. */
+    if (failed && !fresh && interrupt_check() == STATUS_OK) status = ask(choice, problem, timeout_seconds);
+    return status == STATUS_OK || status == STATUS_UNSUPPORTED ? status : status_prefix(status, "supports(): ");
+}
+
+void refusal_close(void) {
+    child_stop(asked);
+    asked = NULL;
+}
