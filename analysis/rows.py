@@ -207,13 +207,25 @@ def limit_name(row, peak=""):
     return "limit" if own_limit(row) else ceiling_name(row) + peak
 
 
+def unjudged(row):
+    """Outputs whose tolerance lets 0 pass for most elements: what they passed says nothing. Older rows do not tell."""
+    return [name for name, e in (row.get("errors") or {}).items() if e.get("judgeable") is False]
+
+
+def verdict_words(row):
+    """The verdict, and which outputs it leaves out."""
+    left_out = unjudged(row) if row["verdict"] == "pass" else []
+    return row["verdict"] + (f" (not judgeable: {', '.join(left_out)})" if left_out else "")
+
+
 def worst_ratio(row):
-    """The largest error as a multiple of its bound over all outputs; inf where something is not comparable; None if nothing ran."""
-    errors = row.get("errors")
-    if not errors:
+    """The largest error as a multiple of its bound over all outputs; inf where something is not comparable; None if nothing ran. What
+    passed and is not judgeable is left out: of such outputs alone it is None, too."""
+    errors, without = row.get("errors"), unjudged(row) if row["verdict"] in ("pass", "skip") else []
+    if not errors or len(without) == len(errors):
         return None
     worst = 0.0
-    for e in errors.values():
+    for e in (e for name, e in errors.items() if name not in without):
         if "mismatches" in e:  # right to the byte, or wrong
             worst = max(worst, math.inf if e["mismatches"] else 0.0)
             continue

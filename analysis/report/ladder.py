@@ -52,7 +52,7 @@ def case_table(results, rows):
         if row["verdict"] == "skip":
             continue
         share, size, cold = results.fraction(row), r.work_bytes(row), r.median(row)
-        verdict = row["verdict"] if row["verdict"] != "pass" or cold else f"pass, not timed: {row.get('why_not_timed') or 'reason unknown'}"
+        verdict = r.verdict_words(row) + (f", not timed: {row.get('why_not_timed') or 'reason unknown'}" if row["verdict"] == "pass" and not cold else "")
         lines.append((r.spec_name(row), with_interval(row, "cold"), seconds(r.median(row, "hot"), 4), seconds(r.median(row, "graph"), 4),
                       rate(size / cold).replace(" GB/s", "") if size and cold else "-", percent(share) + (" **(!)**" if share and share > 1 else ""),
                       speedup_text(results, row, baseline), error_text(row), verdict))

@@ -167,11 +167,13 @@ static Status check(const Exec *e, Instance *instance, bool *undecided) {
     const int declared = instance_bound(instance, e->choice.entry->variant->bound), index = declared > 0 ? declared : 0;
     const Bound *bound = &instance->op->bounds[index];
     Judgement judgements[OP_MAX_ARRAYS] = {0};
+    bool verified = false;
     for (int i = 0; i < instance->op->out_count; i++) {
         if (!registry_gives(e->choice.entry, instance->out[i].name)) continue;
         TRY(judge_output(instance, DATA_FIRST, index, i, &judgements[i]));
         json_decref(judgements[i].errors);
         *undecided = *undecided || (judgements[i].undecided && instance->poison + 1 < POISON_PATTERNS);
+        verified = verified || judgements[i].judgeable;
     }
     if (*undecided) return STATUS_OK; /* a value equals what the output was filled with: see base/poison.h */
     for (int i = 0; i < instance->op->out_count; i++) {
@@ -182,9 +184,16 @@ static Status check(const Exec *e, Instance *instance, bool *undecided) {
                                bound->name, bound->formula);
         if (array_count(&instance->given[i]) == 0)
             printf("check: %s has no elements\n", name);
+        else if (!judgements[i].judgeable)
+            printf("check: %s\n", judgements[i].words);
         else
             printf("check: %s passes: %s\n", name, judgements[i].words);
     }
+    if (!verified)
+        return status_fail(STATUS_CHECK,
+                           "check failed: no output is judgeable under the bound '%s' (%s); nothing was written. Use f64, or leave "
+                           "out --check",
+                           bound->name, bound->formula);
     printf("check: the bound '%s'%s: %s\n", bound->name, declared > 0 ? ", which this variant declares" : "", bound->formula);
     return STATUS_OK;
 }

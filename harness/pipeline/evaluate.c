@@ -110,12 +110,13 @@ static Status start_worker(Evaluation *e) {
 
 /* Compares every output that the variant gives. The errors of the first set, or of the call that fails, go into the row; `when`
  * begins the reason. Where all that speaks against an output is that correct values equal the poison, *undecided is set and nothing
- * decided; undecided may be NULL: such a value is correct. */
+ * decided; undecided may be NULL: such a value is correct. What passes must also be judgeable on the first inputs, or it verifies
+ * nothing: a row needs one output that is both. */
 static Status compare_outputs(Evaluation *e, DataSet set, const char *when, bool *undecided) {
     Instance *instance = e->instance;
     json_t *errors = json_object();
     char reason[1024] = "";
-    bool pass = true, wrong = undecided && instance->poison + 1 == POISON_PATTERNS;
+    bool pass = true, wrong = undecided && instance->poison + 1 == POISON_PATTERNS, verified = !undecided || set != DATA_FIRST;
     for (int i = 0; i < instance->op->out_count; i++) {
         Judgement judgement;
         if (!registry_gives(e->session->choice->entry, instance->out[i].name)) continue;
@@ -123,11 +124,12 @@ static Status compare_outputs(Evaluation *e, DataSet set, const char *when, bool
         if (status != STATUS_OK) json_decref(errors);
         TRY(status);
         json_object_set_new(errors, instance->out[i].name, judgement.errors);
-        if (judgement.pass) continue;
+        verified = verified || (judgement.pass && judgement.judgeable);
+        if (judgement.pass && judgement.judgeable) continue;
         if (!undecided && judgement.undecided) continue;
-        wrong = wrong || !judgement.undecided;
-        if (pass) snprintf(reason, sizeof reason, "%s", judgement.words);
-        pass = false;
+        wrong = wrong || (!judgement.pass && !judgement.undecided);
+        if (reason[0] == '\0' || (pass && !judgement.pass)) snprintf(reason, sizeof reason, "%s", judgement.words);
+        pass = pass && judgement.pass;
     }
     if (json_object_size(errors) == 0) { /* a library whose "outputs" are none of the op's */
         pass = false, wrong = true;
@@ -136,10 +138,10 @@ static Status compare_outputs(Evaluation *e, DataSet set, const char *when, bool
     if ((undecided && set == DATA_FIRST) || !pass) json_object_set(e->row, "errors", errors);
     json_decref(errors);
     if (undecided) *undecided = !pass && !wrong;
-    if (pass || !wrong) return STATUS_OK;
+    if (pass ? verified : !wrong) return STATUS_OK;
     char text[1200];
     snprintf(text, sizeof text, "%s%s", when, reason);
-    decide(e, "fail", text);
+    decide(e, pass ? "skip" : "fail", text);
     return STATUS_OK;
 }
 

@@ -81,6 +81,8 @@ json_t *row_errors(const ErrorReport *r) {
                    {"max_ratio", r->max_ratio}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(errors, numbers[i].key, json_number_or_null(numbers[i].value));
+    json_object_set_new(errors, "vacuous", json_real(r->vacuous));
+    json_object_set_new(errors, "judgeable", json_boolean(r->judgeable));
     json_object_set_new(errors, "worst_truth", hexadecimal(r->worst_truth));
     json_object_set_new(errors, "worst_actual", hexadecimal(r->worst_actual));
     json_object_set_new(errors, "worst_tolerance", hexadecimal(r->worst_tolerance));

@@ -56,7 +56,7 @@ static Status reference(const Case *problem, const Array *in, int bound, Referen
     Reference *dx = &out[OUT_DX];
     TRY(discount_sums(&transposed, dy, self.terms, DISCOUNT_SCAN, dx->value, dx->tolerance));
     if (difference) TRY(discount_sums(&transposed, dy, self.n, DISCOUNT_DIFFERENCE, NULL, dx->tolerance));
-    return discount_gradient(&self, x, dy, bound, &out[OUT_DGAMMA]);
+    return discount_gradient(&self, x, dy, dx->tolerance, bound, &out[OUT_DGAMMA]);
 }
 
 /* Two recurrences of two operations per element, a product and a sum. */
