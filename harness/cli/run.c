@@ -99,7 +99,7 @@ int command_run(int argc, char **argv) {
         {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)", NULL},
         {"resume", NULL, CLI_FLAG, &a.options.resume, "skip rows that --out already has", NULL},
         {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time", NULL},
-        {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the machine's peaks first", NULL},
+        {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the machine's peaks, nor the limits of rows", NULL},
         {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "do not count launches and bytes (implied by --no-ceilings)", NULL},
         {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too", NULL},
         {"timeline", "FILE", CLI_TEXT, &a.options.timeline,

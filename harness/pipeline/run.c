@@ -9,6 +9,7 @@
 #include "pipeline/evaluate.h"
 #include "pipeline/foresee.h"
 #include "pipeline/instance.h"
+#include "pipeline/limits.h"
 #include "pipeline/profile.h"
 #include "pipeline/reference_worker.h"
 #include "pipeline/refusal.h"
@@ -33,6 +34,7 @@ typedef struct Run {
     RunSummary *summary;
     RowFile *file;
     Resume done;
+    Limits *limits;
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the ceilings before that tell nothing of the rows' pace */
     bool refused;            /* the present row, by what is known of variant and machine alone */
@@ -193,6 +195,7 @@ static Status run_row(Run *run, const PlanItem *item, const VariantChoice *choic
                              .options = run->options,
                              .emulated = is_emulated(run, choice),
                              .no_gpu_reason = run->summary->has_gpu ? NULL : run->summary->no_gpu_reason,
+                             .limits = run->limits,
                              .deadline = deadline(run)};
     json_t *row = row_begin(run->id, item, session.problem, choice, session.emulated);
     if (!row) TRY(memory_check());
@@ -277,7 +280,9 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     Status status = options->resume && !rowfile_can_be_read(run.file)
                         ? status_fail(STATUS_INVALID, "--resume: %s is a pipe or a device, which holds no rows", options->out)
                         : resume_open(options->resume ? options->out : NULL, &run.done);
+    if (status == STATUS_OK && !options->no_ceilings) status = limits_open(options->device, &run.limits);
     if (status == STATUS_OK) status = run_items(&run);
+    limits_close(run.limits);
     refusal_close();
     rowfile_close(run.file);
     resume_close(&run.done);

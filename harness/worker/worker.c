@@ -200,6 +200,20 @@ static Status do_ceilings(Worker *worker, const json_t *command, json_t *reply) 
     return STATUS_OK;
 }
 
+/* Asked again and again of one worker: the device stays open. */
+static Status do_limit(Worker *worker, const json_t *command, json_t *reply) {
+    const char *kind = json_string_value(json_object_get(command, "kind"));
+    const bool opened = worker->device != NULL;
+    if (!opened) worker->device = kind && strcmp(kind, "cuda") == 0 ? device_cuda() : device_cpu();
+    if (!measure || !measure->limit || !worker->device)
+        return status_fail(STATUS_UNSUPPORTED, "this program cannot measure limits");
+    if (!opened) TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
+    json_t *limit = NULL;
+    TRY(measure->limit(command, worker->device, &limit));
+    json_object_set_new(reply, "limit", limit);
+    return STATUS_OK;
+}
+
 static Status do_facts(const json_t *command, json_t *reply) {
     json_t *gpu = NULL;
     if (!measure || !measure->facts) return status_fail(STATUS_UNSUPPORTED, "this program has no GPU support");
@@ -264,6 +278,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, "run") == 0) return do_run(worker, command, reply);
     if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
     if (strcmp(what, "ceilings") == 0) return do_ceilings(worker, command, reply);
+    if (strcmp(what, "limit") == 0) return do_limit(worker, command, reply);
     if (strcmp(what, "truth") == 0) return do_reference(command);
     if (strcmp(what, "facts") == 0) return do_facts(command, reply);
     if (strcmp(what, "count") == 0) return worker_count(worker, measure, command, reply);
