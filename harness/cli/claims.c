@@ -54,7 +54,7 @@ int command_judge(int argc, char **argv) {
     char **words = calloc((size_t)argc + 1, sizeof *words);
     glob_t committed = {0};
     int count = 0;
-    int code = words ? cli_parse("judge", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code = words ? cli_parse("judge", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     if (code == 0 && !claims_can_be_judged())
         code = cli_fail(status_fail(STATUS_UNSUPPORTED, "this build has no CUDA variants and cannot judge most claims; the claim "
                                                         "records in the files stay valid"));

@@ -45,7 +45,7 @@ def choose(path, names, wanted, fallback):
         wanted = names[0] if len(names) == 1 else fallback
     if names.count(wanted) != 1:
         how = "several columns" if wanted in names else "no column"
-        raise Wrong(f"{path}: {how} '{wanted}' (columns: {', '.join(names) or 'none'}); FILE:COLUMN names one")
+        raise Wrong(f"{path}: {how} '{one_line(wanted)}' (columns: {one_line(', '.join(names)) or 'none'}); FILE:COLUMN names one")
     return wanted
 
 
@@ -125,7 +125,7 @@ def load(name, text):
         if path.endswith(CSV):
             return as_strings(path, read_csv(path, wanted, name))[0], False
         return as_strings(path, read_arrow(path, wanted, name))
-    except (OSError, ValueError, KeyError, NotImplementedError) as error:  # what pyarrow's own errors are as well
+    except (OSError, ValueError, KeyError, IndexError, MemoryError, NotImplementedError) as error:  # what pyarrow's own errors are as well
         words = one_line(error)
         raise Wrong(words if path in words else f"{path}: {words}") from error
 

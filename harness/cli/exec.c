@@ -328,7 +328,7 @@ int command_exec(int argc, char **argv) {
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
     int code = words ? cli_parse("exec", "OP/VARIANT --in NAME=FILE --out NAME=FILE [options]", OPTIONS, argc, argv, words, &count)
-                     : EXIT_MACHINE;
+                     : cli_no_memory();
     if (code == 0 && count != 1) code = cli_usage("exec", "expected exactly one OP/VARIANT, got %d arguments", count);
     if (code == 0 && e.out.count == 0 && !e.check) code = cli_usage("exec", "nothing to do: give --out NAME=FILE or --check");
     if (code == 0) {

@@ -70,7 +70,7 @@ int command_list(int argc, char **argv) {
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
     int code =
-        words ? cli_parse("list", "[ops|variants|scenarios|claims] [--json]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+        words ? cli_parse("list", "[ops|variants|scenarios|claims] [--json]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     const char *what = count > 0 ? words[0] : "variants";
     free(words);
     if (code != 0) return code == CLI_HELPED ? EXIT_GOOD : code;

@@ -115,7 +115,7 @@ int command_report(int argc, char **argv) {
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
-    int code = words ? cli_parse("report", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code = words ? cli_parse("report", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     if (code == 0) code = choose_place(&place, history != NULL);
     if (code == 0 && history) {
         words[count++] = (char *)history; /* as one more place of rows; argv[0] left room for it */

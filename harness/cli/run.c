@@ -112,7 +112,7 @@ int command_run(int argc, char **argv) {
     };
     char **words = calloc((size_t)argc + 1, sizeof *words), out[600];
     int count = 0;
-    int code = words ? cli_parse("run", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code = words ? cli_parse("run", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     if (code == 0 && count == 0) code = cli_usage("run", "a scenario or a case is expected");
     if (code != 0) {
         free(words);
@@ -165,7 +165,7 @@ int command_reproduce(int argc, char **argv) {
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
-    int code = words ? cli_parse("reproduce", "[SCENARIO...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code = words ? cli_parse("reproduce", "[SCENARIO...] [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     if (code != 0) {
         free(words);
         return code == CLI_HELPED ? EXIT_GOOD : code;

@@ -251,7 +251,7 @@ static Status read_line(Child *child, double deadline, double timeout, json_t **
 
 static Status worker_says(const json_t *reply) {
     const char *skip = json_string_value(json_object_get(reply, "skip"));
-    if (skip) return status_fail(STATUS_UNSUPPORTED, "%s", skip);
+    if (skip) return status_fail(STATUS_UNSUPPORTED, "%s", *skip ? skip : "refused without a reason");
     const char *error = json_string_value(json_object_get(reply, "error"));
     if (!error)
         return json_is_true(json_object_get(reply, "ok")) ? STATUS_OK
@@ -261,7 +261,7 @@ static Status worker_says(const json_t *reply) {
     Status code = STATUS_INTERNAL;
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
         if (kind && strcmp(kind, status_word(KINDS[i])) == 0) code = KINDS[i];
-    return status_fail(code, "%s", error);
+    return status_fail(code, "%s", *error ? error : "failed without a message");
 }
 
 Status child_ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply) {
