@@ -83,7 +83,9 @@ static __global__ void __launch_bounds__(THREADS) row_kernel(DiscountView<T> vie
         carry = last + powers.whole * carry;
     }
     const unsigned group = LANES == WARP ? ALL_LANES : ((1u << LANES) - 1) << (threadIdx.x % WARP / LANES * LANES);
-    if ((__ballot_sync(ALL_LANES, finite) & group) == group) return;
+    const unsigned fine = __ballot_sync(ALL_LANES, finite);
+    __syncwarp(); /* the outputs are written, before some are written again */
+    if ((fine & group) == group) return;
     if (exists && lane == 0) serial_row<T, RIGHT>(x, view.factor(row, 0), y, n);
 }
 

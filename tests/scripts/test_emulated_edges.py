@@ -1,6 +1,7 @@
-"""Every CUDA variant on every edge case in the emulator: memory errors under several orders of the threads, then data races. No variant is left out.
+"""Every CUDA variant on edge cases in the emulator: memory errors under several orders of the threads, then data races. No variant is left out.
 
-Quick: threads at random with one seed, and races with one seed. RUNGS_TEST_FULL=1: in sequence and in reverse too, and ten seeds of each.
+Quick: threads at random with one seed, and races with one seed, each on a quarter of the cases. RUNGS_TEST_FULL=1: on all of them, in
+sequence and in reverse too, and ten seeds of each.
 """
 import collections
 import concurrent.futures
@@ -14,6 +15,7 @@ from program import BUILD, call, expect, rows_of
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
 SEEDS = range(1, 11) if FULL else [1]
 RUNS = [(emulator, "random", seed) for emulator in ("race", "address") for seed in SEEDS]
+SHARDS = {} if FULL else {"race": ["--shard", "0/4"], "address": ["--shard", "2/4"]}
 RUNS += [("address", order, 1) for order in ("sequential", "reverse")] if FULL else []
 
 
@@ -22,7 +24,7 @@ def run(setting):
     environment = {**os.environ, "RUNGS_EMULATOR_ORDER": order, "RUNGS_EMULATOR_SEED": str(seed)}
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "rows.jsonl"
-        done = call("run", "edges", "--verify-only", "--variants", "cuda_*", "--emulator", emulator, "--emulate", "--out", out, env=environment,
+        done = call("run", "edges", "--verify-only", "--variants", "cuda_*", "--emulator", emulator, "--emulate", *SHARDS.get(emulator, []), "--out", out, env=environment,
                     timeout=1500)
         return setting, done, rows_of(out)
 
@@ -42,7 +44,7 @@ def main():
             expect(possible <= variants, f"{setting[0]}: every CUDA variant passes on a case (not: {sorted(possible - variants)})", done)
             silent = variants - {row["variant"] for row in rows if row["verdict"] == "pass" and (row["launch"] or {}).get("launched_threads")}
             expect(not silent, f"every variant's launches are in its rows (not: {sorted(silent)})", done)
-            expect(done.returncode == 0 and not wrong and verdicts["pass"] > 500 and len(variants) >= 10 and
+            expect(done.returncode == 0 and not wrong and verdicts["pass"] > 100 and len(variants) >= 10 and
                    all(row["backend"] == "emulator" and row["timing"] is None for row in rows),
                    f"{' '.join(map(str, setting))}: {dict(verdicts)}, {len(variants)} variants" + "".join(f"\n  {line}" for line in wrong[:5]), done)
 
