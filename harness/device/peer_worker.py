@@ -3,6 +3,7 @@
     python peer_worker.py --commands FD --replies FD [--measure librungs_measure.so] [--impls DIR]
 """
 import argparse
+import errno
 import importlib.util
 import json
 import math
@@ -10,9 +11,13 @@ import os
 import pathlib
 import re
 import sys
-import time
 import traceback
+from time import perf_counter
 
+import peer_rotation
+import peer_timing
+
+# Modules and the clock are bound before the peer is imported: one that patches time.perf_counter() changes no sample.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 POISON = 0xA5  # as in base/poison.h: an output element that still has it in every byte was never written
 
@@ -33,7 +38,10 @@ class Worker:
 
     def open(self, command):
         os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get("device", 0))
-        self.peer = import_peer(self.impls, command["variant"])
+        try:
+            self.peer = import_peer(self.impls, command["variant"])
+        except ImportError as error:
+            return {"skip": missing(command["variant"], error)}
         case, tunables = command["case"], command.get("tunables", {})
         self.sized_by_data = command.get("sized_by_data", False)
         reason = self.peer.supports(case, tunables)
@@ -54,10 +62,10 @@ class Worker:
         for out in self.outputs.values():
             poisoned(out, self.poison)
         self.wait(None)
-        begin = time.perf_counter()
+        begin = perf_counter()
         outputs = self.peer.run(self.state)
         self.wait(outputs)
-        seconds = time.perf_counter() - begin
+        seconds = perf_counter() - begin
         return {"ok": True, "seconds": seconds, **self.shared(outputs)}
 
     def shared(self, outputs):
@@ -88,9 +96,6 @@ class Worker:
             sys.modules["jax"].block_until_ready(outputs)
 
     def time(self, command):
-        import peer_rotation
-        import peer_timing
-
         clock, engine = self.peer.VARIANT.get("clock", "cpu"), peer_timing.Engine(self.measure)
         rotation = peer_rotation.Rotation(self.sets, command.get("checks"), lambda inputs: self.peer.load(self.state, inputs),
                                           lambda: self.wait(self.peer.run(self.state)), self.show)
@@ -150,9 +155,15 @@ def put(given, room, name):
     return given.size
 
 
+FOR_THE_MOMENT = tuple(map(os.strerror, (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EIO)))
+
+
 def missing(framework, error):
+    """Why the library is not there; what the machine lacks for the moment says nothing of the library, and is an error."""
     from peer import HOW_TO_GET
 
+    if any(words.lower() in str(error).lower() for words in FOR_THE_MOMENT):
+        raise Failure("io", f"{framework} could not be imported: {error}") from error
     name = (error.name or framework).split(".")[0]
     how = HOW_TO_GET.get(name) or HOW_TO_GET.get(framework.split("-")[0], "see requirements.txt")
     if isinstance(error, ModuleNotFoundError):

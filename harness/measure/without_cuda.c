@@ -1,6 +1,7 @@
 /* What the GPU half of this module answers in a build without CUDA. */
 #include "measure/ceilings.h"
 #include "measure/counts.h"
+#include "measure/limit.h"
 #include "measure/measure.h"
 #include "measure/wrong_stream.h"
 
@@ -15,6 +16,11 @@ Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, con
 Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX], int *count) {
     (void)stream, (void)bytes_hint, (void)out;
     *count = 0;
+    return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
+}
+
+Status limit_cuda(void *stream, const LimitTask *task, Limit out[MEASURE_MODE_COUNT]) {
+    (void)stream, (void)task, (void)out;
     return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
 }
 

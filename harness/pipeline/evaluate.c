@@ -5,6 +5,7 @@
 #include "base/poison.h"
 #include "device/child.h"
 #include "measure/cache.h"
+#include "pipeline/limits.h"
 #include "pipeline/profile.h"
 #include "pipeline/rows.h"
 #include "pipeline/timed.h"
@@ -235,18 +236,25 @@ static void end_worker(Evaluation *e) {
     json_object_set_new(e->row, "timing", json_null());
 }
 
+/* ---- No faster than the device: a time that it cannot have means that not all was done, or not timed. */
+static void hold_to_limit(Evaluation *e) {
+    char reason[512];
+    if (!limits_hold(e->session->limits, e->instance, e->session, e->bound, e->row, reason)) decide(e, "fail", reason);
+}
+
 /* ---- The whole. */
 static bool goes_on(const Evaluation *e, Status status) {
     return status == STATUS_OK && !e->decided;
 }
 
-/* What the harness could not do for this case becomes its row; anything else ends the run. */
+/* What the harness could not do for this case becomes its row; anything else ends the run. A skip is for good: what the machine
+ * lacks for the moment, memory or descriptors, is an error, which --resume tries again. */
 static Status settle(Status status, json_t *row) {
     switch (status) {
-    case STATUS_MEMORY:
     case STATUS_UNSUPPORTED:
         row_verdict(row, "skip", status_message());
         return STATUS_OK;
+    case STATUS_MEMORY:
     case STATUS_DEVICE:
     case STATUS_INVALID:
     case STATUS_CHECK:
@@ -266,8 +274,9 @@ Status evaluate(Instance *instance, const Session *session, json_t *row, bool *r
     if (goes_on(&e, status)) status = take_times(&e);
     if (goes_on(&e, status)) status = verify_again(&e); /* on data that the variant has not seen */
     if (goes_on(&e, status)) end_worker(&e);            /* how it ends is part of the verdict */
-    if (goes_on(&e, status)) decide(&e, "pass", NULL);
     child_stop(e.child);
+    if (goes_on(&e, status)) hold_to_limit(&e);
+    if (goes_on(&e, status)) decide(&e, "pass", NULL);
     /* Launches, bytes and allocations, in a worker of their own: counting slows calls down. */
     if (status == STATUS_OK && !*refused) profile_take(instance, session, row);
     return settle(status, row);

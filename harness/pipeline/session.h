@@ -13,6 +13,7 @@ typedef struct Session {
     const RunOptions *options;
     bool emulated;             /* in the emulator's program instead of on a GPU */
     const char *no_gpu_reason; /* NULL: there is a GPU */
+    struct Limits *limits;     /* what the devices can do at most (pipeline/limits.h); NULL: rows get none */
     double deadline;           /* on the steady clock: nothing is profiled after it */
 } Session;
 

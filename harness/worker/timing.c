@@ -6,6 +6,7 @@
 #include "measure/wrong_stream.h"
 #include "record/row.h"
 #include "worker/counters.h"
+#include "worker/limits.h"
 
 #include <math.h>
 #include <string.h>
@@ -73,6 +74,7 @@ static Status wrong_stream(const Device *device, Status (*run)(void *), void *co
 
 const WorkerMeasure TIMING = {.time = time_modes,
                               .ceilings = ceilings,
+                              .limit = limits_take,
                               .facts = device_cuda_facts,
                               .wrong_stream = wrong_stream,
                               .count = counters_take,

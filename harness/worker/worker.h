@@ -15,6 +15,8 @@ typedef struct WorkerMeasure {
     Status (*time)(const json_t *command, const Device *device, const MeasuredWork *work, json_t **timing);
     /* The reply's "ceilings" array. */
     Status (*ceilings)(const json_t *command, const Device *device, json_t **ceilings);
+    /* The reply's "limit" object. */
+    Status (*limit)(const json_t *command, const Device *device, json_t **limit);
     /* What only the CUDA runtime knows of a GPU: the keys of "gpu" in docs/RESULTS.md. */
     Status (*facts)(int device, json_t **gpu);
     /* Runs `run` with the device's stream blocked and tells whether any of the poisoned `outputs` changed all the same: work that

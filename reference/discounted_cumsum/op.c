@@ -60,12 +60,20 @@ static Status reference(const Case *problem, const Array *in, int bound, Referen
 
 static Work work(const Case *problem) {
     Array in[3], out[1];
-    if (shapes(problem, in, out) != STATUS_OK) return (Work){0, 0};
+    if (shapes(problem, in, out) != STATUS_OK) return (Work){0};
     const double elements = (double)array_count(&out[0]);
     const bool one = params_choice(&problem->params, "gamma_per") == GAMMA_ALL;
     return (Work){.bytes = (double)(array_bytes(&in[IN_X]) + (one ? 0 : array_bytes(&in[IN_GAMMA])) + array_bytes(&in[IN_RESET]) +
                                     array_bytes(&out[0])),
-                  .flops = 2 * elements};
+                  .flops = 2 * elements,
+                  .elements = elements};
+}
+
+static double least_read(const Case *problem, const Array *in, int bound) {
+    (void)bound;
+    const Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
+    const DiscountReads reads = discount_reads(&self, &in[IN_X]);
+    return reads.elements * (double)dtype_size(problem->dtype) + discount_factor_reads(problem, &self, &reads);
 }
 
 RUNGS_OP(discounted_cumsum) = {
@@ -81,4 +89,5 @@ RUNGS_OP(discounted_cumsum) = {
     .generate = generate,
     .reference = reference,
     .work = work,
+    .least_read = least_read,
 };

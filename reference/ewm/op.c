@@ -178,7 +178,46 @@ static Work work(const Case *problem) {
     const double n = (double)params_int(&problem->params, "n");
     const bool mask = params_choice(&problem->params, "segments") == 1;
     return (Work){.bytes = n * (2 * (double)dtype_size(problem->dtype) + (mask ? 1 : 0)),
-                  .flops = n * per_element[params_choice(&problem->params, "agg")]};
+                  .flops = n * per_element[params_choice(&problem->params, "agg")],
+                  .elements = n};
+}
+
+/* Elements of the series from `begin` on that outputs depend on, and where it ends. From the first NaN that propagates, or the
+ * first infinity, one element may decide all later outputs; a series with too few observations has only incomplete ones. */
+static size_t series_reads(const Ewm *self, const Array *x, size_t begin, size_t *end) {
+    size_t needed = self->min_periods, observations = 0, read = 0, i = begin;
+    if (needed < (self->agg == EWM_MEAN ? 1u : 2u)) needed = self->agg == EWM_MEAN ? 1 : 2;
+    bool decided = false;
+    for (; i < self->n && (i == begin || !self->starts || !self->starts[i]); i++) {
+        const bool finite = vector_finite_at(x, i), gap = !finite && !self->propagate && vector_nan_at(x, i);
+        if (!finite && !gap) decided = true;
+        if (finite) observations++;
+        if (!decided && observations >= needed) read = i - begin + 1;
+    }
+    *end = i;
+    return read;
+}
+
+static double least_read(const Case *problem, const Array *in, int bound) {
+    (void)bound;
+    const Params *params = &problem->params;
+    const Ewm self = {
+        .agg = (EwmAgg)params_choice(params, "agg"),
+        .propagate = params_choice(params, "nan") == 1,
+        .n = array_count(&in[IN_X]),
+        .min_periods = (size_t)params_int(params, "min_periods"),
+        .starts = params_choice(params, "segments") == 1 ? in[IN_STARTS].data : NULL,
+    };
+    Dd alpha, q;
+    decay(params, &alpha, &q);
+    if (self.agg != EWM_MEAN && q.hi == 0) return 0; /* every output is NaN */
+    double bytes = 0;
+    for (size_t begin = 0, end; begin < self.n; begin = end) {
+        const size_t read = series_reads(&self, &in[IN_X], begin, &end);
+        bytes += (double)read * (double)dtype_size(problem->dtype);
+        if (self.starts && read > 1) bytes += (double)(read - 1);
+    }
+    return bytes;
 }
 
 RUNGS_OP(ewm) = {
@@ -194,4 +233,5 @@ RUNGS_OP(ewm) = {
     .generate = generate,
     .reference = reference,
     .work = work,
+    .least_read = least_read,
 };

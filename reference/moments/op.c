@@ -4,8 +4,10 @@
 #include "moments.h"
 
 #include "base/rng.h"
+#include "reference/vector.h"
 
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static const char *const WEIGHTS[] = {"none", "row", NULL};
@@ -129,7 +131,23 @@ static Work work(const Case *problem) {
     const double order = (double)params_int(&problem->params, "order");
     const bool weighted = params_choice(&problem->params, "weights") == WEIGHTS_ROW;
     return (Work){.bytes = rows * (cols + (weighted ? 1 : 0)) * (double)dtype_size(problem->dtype),
-                  .flops = rows * cols * (2 + 2 * order + (weighted ? order : 0))};
+                  .flops = rows * cols * (2 + 2 * order + (weighted ? order : 0)),
+                  .elements = rows * cols};
+}
+
+/* Columns without NaN and infinities, of which one element may decide every output, and the weights if there is such a column. */
+static double least_read(const Case *problem, const Array *in, int bound) {
+    (void)bound;
+    const size_t rows = in[0].shape[0], cols = in[0].shape[1];
+    bool *decided = calloc(cols, sizeof *decided);
+    if (!decided) return 0;
+    for (size_t row = 0; row < rows; row++)
+        for (size_t c = 0; c < cols; c++)
+            if (!vector_finite_at(&in[0], row * cols + c)) decided[c] = true;
+    size_t read = 0;
+    for (size_t c = 0; c < cols; c++) read += decided[c] ? 0 : rows;
+    free(decided);
+    return (double)(read + (read > 0 ? array_count(&in[1]) : 0)) * (double)dtype_size(problem->dtype);
 }
 
 RUNGS_OP(moments) = {
@@ -145,4 +163,5 @@ RUNGS_OP(moments) = {
     .generate = generate,
     .reference = moments_reference,
     .work = work,
+    .least_read = least_read,
 };

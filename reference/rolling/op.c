@@ -54,7 +54,27 @@ static Work work(const Case *problem) {
     const double n = (double)params_int(&problem->params, "n"), w = (double)params_int(&problem->params, "window");
     const double outputs = n >= w ? n - w + 1 : 0;
     return (Work){.bytes = 2 * n * (double)dtype_size(problem->dtype),
-                  .flops = outputs * w * per_element[params_choice(&problem->params, "agg")]};
+                  .flops = outputs * w * per_element[params_choice(&problem->params, "agg")],
+                  .elements = n};
+}
+
+/* Elements of windows without NaN and infinities: a NaN in place of any of them changes an output. Other windows may be decided by
+ * one element, incomplete ones by none, and a user's function may look at none. */
+static double least_read(const Case *problem, const Array *in, int bound) {
+    (void)bound;
+    const size_t n = array_count(&in[0]), w = (size_t)params_int(&problem->params, "window");
+    const int agg = params_choice(&problem->params, "agg");
+    if (agg == ROLLING_APPLY || ((agg == ROLLING_VAR || agg == ROLLING_STD) && w == 1)) return 0;
+    size_t read = 0, run = 0;
+    for (size_t i = 0; i <= n; i++) {
+        if (i < n && vector_finite_at(&in[0], i)) {
+            run++;
+            continue;
+        }
+        if (run >= w) read += run;
+        run = 0;
+    }
+    return (double)read * (double)dtype_size(problem->dtype);
 }
 
 static bool runs_user_code(const Case *problem) {
@@ -73,5 +93,6 @@ RUNGS_OP(rolling) = {
     .adopt = vector_adopt,
     .reference = reference,
     .work = work,
+    .least_read = least_read,
     .runs_user_code = runs_user_code,
 };
