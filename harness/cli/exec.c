@@ -192,7 +192,7 @@ static Status check(const Exec *e, Instance *instance, bool *undecided) {
 static Status ask_worker(const Exec *e, const Session *session, Instance *instance) {
     Child *child = NULL;
     TRY(session_start(instance, session, &child));
-    json_t *run = session_run_command(instance), *reply = NULL;
+    json_t *run = session_run_command(instance, DATA_FIRST), *reply = NULL;
     Status status = session_open(instance, session, child, e->options.timeout_seconds, &reply);
     json_decref(reply);
     if (status == STATUS_OK) {
@@ -210,7 +210,7 @@ static Status ask_worker(const Exec *e, const Session *session, Instance *instan
  * would be random, which is not what anybody means beside data of their own. */
 static Status fill_inputs(const Exec *e, Instance *instance) {
     for (int i = 0; i < e->op->in_count; i++) {
-        Array *in = &instance->in[i];
+        Array *in = &instance->in[DATA_FIRST][i];
         if (e->own[i].rank < 0) {
             char wanted[128];
             if (array_count(in) > 1)
@@ -238,7 +238,7 @@ static Array shaped_as_given(const Exec *e, const Instance *instance, const Arra
     Array array = *out;
     for (int i = 0; i < e->op->in_count; i++) {
         const Array *own = &e->own[i];
-        if (own->rank < 0 || !same_shape(&instance->in[i], out)) continue;
+        if (own->rank < 0 || !same_shape(&instance->in[DATA_FIRST][i], out)) continue;
         array.rank = own->rank;
         memcpy(array.shape, own->shape, sizeof array.shape);
         break;

@@ -110,12 +110,16 @@ Status buffer_poison(Buffer *buffer) {
     return buffer->bytes ? buffer->device->fill(buffer->array.data, poison, buffer->bytes) : STATUS_OK;
 }
 
-Status buffer_upload(Buffer *buffer, const void *host) {
+Status buffer_overwrite(Buffer *buffer, size_t offset, const void *host, size_t bytes) {
     const Device *device = buffer->device;
-    if (buffer->bytes == 0) return STATUS_OK;
+    if (bytes == 0) return STATUS_OK;
     if (device->protect) TRY(device->protect(buffer->base, false));
-    TRY(device->copy_in(buffer->array.data, host, buffer->bytes));
+    TRY(device->copy_in((unsigned char *)buffer->array.data + offset, host, bytes));
     return device->protect ? device->protect(buffer->base, true) : STATUS_OK;
+}
+
+Status buffer_upload(Buffer *buffer, const void *host) {
+    return buffer_overwrite(buffer, 0, host, buffer->bytes);
 }
 
 Status buffer_download(const Buffer *buffer, void *host) {

@@ -29,6 +29,8 @@ Status buffer_poison(Buffer *buffer);
 void buffer_poison_with(unsigned char byte);
 /* Fills the payload, which variants may only read from then on: on the CPU, writing to it ends the process. */
 Status buffer_upload(Buffer *buffer, const void *host);
+/* Overwrites `bytes` of an uploaded payload from this offset; variants still may only read. */
+Status buffer_overwrite(Buffer *buffer, size_t offset, const void *host, size_t bytes);
 Status buffer_download(const Buffer *buffer, void *host);
 /* STATUS_CHECK naming the array, the side and the first byte's distance if a guard changed. */
 Status buffer_check_guards(const Buffer *buffer);

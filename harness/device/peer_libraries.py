@@ -5,6 +5,7 @@
 JAX hides its stream, so it is timed here, by the host's clock from the call until its result is there: launch latency is in every sample.
 """
 import time
+import types
 
 FLUSH_BYTES = 256 << 20  # at least twice the L2 of any GPU
 
@@ -107,17 +108,28 @@ class Jax(Library):
         if mode != "enqueue":
             self.jax.block_until_ready(kept)
         seconds = time.perf_counter() - begin
-        self.jax.block_until_ready(kept)
+        self.kept = self.jax.block_until_ready(kept)
         return seconds
 
-    def time(self, mode, run, limits):
+    def sample_at(self, place, run, rotation):
+        """A sample, with what rotation does before and after it."""
+        if rotation:
+            rotation.before(place)
+        seconds = self.sample(place.mode.decode(), run)
+        if rotation and not place.pilot:
+            rotation.taken(place, self.kept)
+        return seconds
+
+    def time(self, mode, run, limits, rotation=None):
         if mode == "graph":
             return {"samples": [], "sm_mhz": None, "calls_per_sample": 1, "clock": None, "why_none": "JAX does not hand out what it launches"}
-        samples, begin = [], time.perf_counter()
-        while len(samples) < limits["max_samples"]:
-            if len(samples) >= limits["min_samples"] and time.perf_counter() - begin >= limits["seconds"]:
-                break
-            samples.append(self.sample(mode, run))
+        where = {"mode": mode.encode(), "warm": mode in ("hot", "complete"), "back_to_back": mode == "hot"}
+        begin = time.perf_counter()
+        self.sample_at(types.SimpleNamespace(**where, index=0, pilot=True, last=False), run, rotation)
+        affordable = int(limits["seconds"] / (time.perf_counter() - begin))
+        count = max(limits["min_samples"], min(limits["max_samples"], affordable))
+        samples = [self.sample_at(types.SimpleNamespace(**where, index=i, pilot=False, last=i + 1 == count), run, rotation)
+                   for i in range(count)]
         return {"samples": samples, "sm_mhz": None, "calls_per_sample": 1, "clock": "steady clock", "why_none": None}
 
 

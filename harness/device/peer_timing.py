@@ -9,8 +9,17 @@ FAILED = 7  # STATUS_INTERNAL; what went wrong is the exception
 
 
 # As in measure/measure.h.
+class SamplePlace(ctypes.Structure):
+    _fields_ = [("mode", ctypes.c_char_p), ("index", ctypes.c_size_t), ("pilot", ctypes.c_bool), ("last", ctypes.c_bool), ("warm", ctypes.c_bool),
+                ("back_to_back", ctypes.c_bool)]
+
+
+BEFORE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(SamplePlace), ctypes.POINTER(ctypes.c_int))
+TAKEN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(SamplePlace))
+
+
 class MeasuredWork(ctypes.Structure):
-    _fields_ = [("run", CALL), ("context", ctypes.c_void_p), ("after", ctypes.c_void_p)]
+    _fields_ = [("run", CALL), ("context", ctypes.c_void_p), ("after", ctypes.c_void_p), ("before", BEFORE), ("taken", TAKEN)]
 
 
 class MeasureLimits(ctypes.Structure):
@@ -33,19 +42,29 @@ class Engine:
         self.c.samples_free.argtypes = [ctypes.POINTER(Samples)]
         self.modes = {self.c.measure_mode_name(mode).decode(): mode for mode in range(self.c.measure_mode_count())}
 
-    def time(self, mode, run, library, limits):
-        """One mode as the protocol's reply has it. What run() raises is raised here."""
+    def time(self, mode, run, library, limits, rotation=None):
+        """One mode as the protocol's reply has it. What run() and rotation (peer_rotation.py) raise is raised here."""
         raised, kept = [], [None]
 
-        def call(_):
+        def guarded(work):
             try:
-                kept[0] = run()  # the result of the call before is released: its memory serves the next one
+                work()
                 return 0
             except BaseException as error:  # it must not cross the C code
                 raised.append(error)
                 return FAILED
 
-        work, out = MeasuredWork(CALL(call), None, None), Samples()
+        def call():
+            kept[0] = run()  # the result of the call before is released: its memory serves the next one
+
+        def before(place):
+            rotation.before(place)
+            library.wait()
+
+        work, out = MeasuredWork(CALL(lambda _: guarded(call))), Samples()
+        if rotation:
+            work.before = BEFORE(lambda _, place, slot: guarded(lambda: before(place.contents)))
+            work.taken = TAKEN(lambda _, place: guarded(lambda: rotation.taken(place.contents, kept[0])))
         bounds = MeasureLimits(limits["min_samples"], limits["max_samples"], limits["seconds"])
         number = self.modes[mode]
         status = (self.c.measure_gpu(number, work, library.stream(), bounds, out) if library.on_gpu else self.c.measure_cpu(number, work, bounds, out))
@@ -116,17 +135,29 @@ def captured(library, run, fetch):
     return lambda: (replay(), kept), None
 
 
-def time_modes(engine, name, run, command, fetch):
-    """name: of peer_libraries.LIBRARIES. fetch(kept) -> the result of a call as NumPy arrays by name."""
+def time_graph(engine, run, library, limits, fetch, rotation):
+    """A graph reads the inputs where they were when it was captured, so they stay what they are: a set that the parent has drawn."""
+    if rotation:
+        rotation.fix("graph")
+    replay, why = captured(library, run, fetch)
+    try:
+        return nothing(why) if why else engine.time("hot", replay, library, limits, rotation)
+    finally:
+        if rotation:
+            rotation.release()
+
+
+def time_modes(engine, name, run, command, fetch, rotation=None):
+    """name: of peer_libraries.LIBRARIES. fetch(kept) -> the result of a call as NumPy arrays by name. rotation: peer_rotation.Rotation; None:
+    the inputs stay, and nothing is compared."""
     library = LIBRARIES[name]()
     limits = {"min_samples": command.get("min_samples", 9), "max_samples": command.get("max_samples", 101), "seconds": command.get("seconds", 2.0)}
     timing = {}
     for mode in command["modes"]:
         if library.times_itself:
-            timing[mode] = library.time(mode, run, limits)
+            timing[mode] = library.time(mode, run, limits, rotation)
         elif mode == "graph" and library.captures:
-            replay, why = captured(library, run, fetch)
-            timing[mode] = nothing(why) if why else engine.time("hot", replay, library, limits)
+            timing[mode] = time_graph(engine, run, library, limits, fetch, rotation)
         else:
-            timing[mode] = engine.time(mode, run, library, limits)
+            timing[mode] = engine.time(mode, run, library, limits, rotation)
     return timing

@@ -3,6 +3,8 @@
     python peer_worker.py --commands FD --replies FD [--measure librungs_measure.so] [--impls DIR]
 """
 import argparse
+import atexit
+import contextlib
 import importlib.util
 import json
 import math
@@ -24,42 +26,73 @@ class Failure(Exception):
 
 
 class Worker:
-    def __init__(self, impls, measure):
-        self.impls, self.measure = impls, measure
+    def __init__(self, impls, measure, converse):
+        """converse(reply) -> the parent's next command."""
+        self.impls, self.measure, self.converse = impls, measure, converse
         self.peer = self.state = None
-        self.inputs, self.outputs = {}, {}
+        self.sets, self.outputs = [], {}
         self.sized_by_data = False
+        self.variant, self.case, self.poison = None, (), POISON
 
     def open(self, command):
         os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get("device", 0))
-        self.peer = import_peer(self.impls, command["variant"])
-        case, tunables = command["case"], command.get("tunables", {})
+        self.variant, self.case = command["variant"], (command["case"], command.get("tunables", {}))
         self.sized_by_data = command.get("sized_by_data", False)
-        reason = self.peer.supports(case, tunables)
-        if reason:
-            return {"skip": reason}
         try:
-            self.inputs = {a["name"]: map_array(a, "r") for a in command["inputs"]}
+            self.sets = [{a["name"]: map_array(a, "r") for a in inputs} for inputs in [command["inputs"], *command.get("further_inputs", [])]]
             self.outputs = {a["name"]: map_array(a, "r+") for a in command["outputs"]}
-            self.state = self.peer.prepare(case, tunables, self.inputs)
+        except ImportError as error:
+            return {"skip": missing("numpy", error)}
+        return {"ok": True}
+
+    def supports(self, _):
+        self.peer = import_peer(self.impls, self.variant)
+        reason = self.peer.supports(*self.case)
+        return {"skip": reason} if reason else {"ok": True}
+
+    def imports(self, _):
+        """What takes its time whoever asks for it. What is missing, prepare() says."""
+        from peer import Skip, import_library
+
+        with contextlib.suppress(ImportError, Skip):
+            import_library(self.peer.VARIANT["framework"], self.peer.VARIANT.get("clock"))
+            self.wait(None)
+        return {"ok": True}
+
+    def prepare(self, _):
+        try:
+            self.state = self.peer.prepare(*self.case, self.sets[0])
         except ImportError as error:
             return {"skip": missing(self.peer.VARIANT["framework"], error)}
         # What a library compiles, it compiles in its first call: the mode `first` shows it.
         return {"ok": True, "prepare_seconds": None}
 
     def run(self, command):
-        self.peer.load(self.state, self.inputs)
+        self.poison = command.get("poison", POISON)
+        self.peer.load(self.state, self.sets[command.get("set", 0)])
         for out in self.outputs.values():
-            poisoned(out, command.get("poison", POISON))
+            poisoned(out, self.poison)
         self.wait(None)
         begin = time.perf_counter()
         outputs = self.peer.run(self.state)
         self.wait(outputs)
         seconds = time.perf_counter() - begin
+        return {"ok": True, "seconds": seconds, **self.shared(outputs)}
+
+    def shared(self, outputs):
+        """Copies what a call gave to where the parent reads it; `counts` for the reply, if the sizes depend on the data."""
         given = self.peer.fetch(self.state, outputs, self.outputs)
         if not self.sized_by_data:
-            return {"ok": True, "seconds": seconds}
-        return {"ok": True, "seconds": seconds, "counts": [put(given.get(name), out, name) for name, out in self.outputs.items()]}
+            return {}
+        return {"counts": [put(given.get(name), out, name) for name, out in self.outputs.items()]}
+
+    def show(self, mode, sample, number, outputs):
+        """The parent compares the outputs of a timed sample; it ends this process if they are wrong."""
+        for out in self.outputs.values():
+            poisoned(out, self.poison)
+        command = self.converse({"ok": True, "check": {"mode": mode, "sample": sample, "set": number}, **self.shared(outputs)})
+        if command.get("do") != "continue":
+            raise Failure("internal", 'a check is answered by the command "continue"')
 
     def wait(self, outputs):
         """Until the GPU is idle; JAX waits for given results. A CPU library is done when its call returns."""
@@ -74,11 +107,14 @@ class Worker:
             sys.modules["jax"].block_until_ready(outputs)
 
     def time(self, command):
+        import peer_rotation
         import peer_timing
 
-        self.peer.load(self.state, self.inputs)
+        self.poison = command.get("poison", POISON)
         clock, engine = self.peer.VARIANT.get("clock", "cpu"), peer_timing.Engine(self.measure)
-        return {"ok": True, "timing": peer_timing.time_modes(engine, clock, lambda: self.peer.run(self.state), command, self.fetched)}
+        rotation = peer_rotation.Rotation(self.sets, command.get("checks"), lambda inputs: self.peer.load(self.state, inputs),
+                                          lambda: self.wait(self.peer.run(self.state)), self.show)
+        return {"ok": True, "timing": peer_timing.time_modes(engine, clock, lambda: self.peer.run(self.state), command, self.fetched, rotation)}
 
     def fetched(self, outputs):
         """What a call gave, in arrays of its own: the shared ones are judged after a run."""
@@ -87,6 +123,9 @@ class Worker:
         rooms = {name: poisoned(numpy.empty_like(out)) for name, out in self.outputs.items()}
         given = self.peer.fetch(self.state, outputs, rooms)
         return given if self.sized_by_data else rooms
+
+
+COMMANDS = {"open": Worker.open, "supports": Worker.supports, "import": Worker.imports, "prepare": Worker.prepare, "run": Worker.run, "time": Worker.time}
 
 
 def poisoned(array, byte=POISON):
@@ -163,15 +202,23 @@ def answer(worker, command):
     from peer import Skip
 
     what = command.get("do")
-    if what not in ("open", "run", "time"):
+    if what not in COMMANDS:
         return {"error": f"a peer does not know the command '{what}'", "kind": "internal"}
     try:
-        return getattr(worker, what)(command)
+        return COMMANDS[what](worker, command)
     except Skip as reason:
         return {"skip": str(reason)}
     except Exception as error:  # whatever a library raises costs this row only
         traceback.print_exc()  # into the worker's log
         return {"error": words_of(error)[:2000], "kind": kind_of(error)}
+
+
+def leave(code):
+    """Ends the process after Python's exit handlers and before C++'s: a library whose threads still run terminates there (pyarrow), and how the
+    worker ends is part of the verdict."""
+    atexit._run_exitfuncs()
+    sys.stdout.flush(), sys.stderr.flush()
+    os._exit(code)
 
 
 def main():
@@ -183,14 +230,18 @@ def main():
     args = parser.parse_args()
     for descriptor in (args.commands, args.replies):
         os.set_inheritable(descriptor, False)  # what a library starts must not hold the pipes open
-    worker = Worker(args.impls, args.measure)
     with os.fdopen(args.commands, encoding="utf-8") as commands, os.fdopen(args.replies, "w", encoding="utf-8") as replies:
-        for line in commands:
-            command = json.loads(line)
-            done = command.get("do") == "close"
-            print(json.dumps({"ok": True} if done else answer(worker, command), allow_nan=False), file=replies, flush=True)
-            if done:
-                return
+
+        def converse(reply):
+            print(json.dumps(reply, allow_nan=False), file=replies, flush=True)
+            return json.loads(commands.readline() or '{"do": "close"}')
+
+        worker = Worker(args.impls, args.measure, converse)
+        command = json.loads(commands.readline() or '{"do": "close"}')
+        while command.get("do") != "close":
+            command = converse(answer(worker, command))
+        print(json.dumps({"ok": True}), file=replies, flush=True)
+    leave(0)
 
 
 if __name__ == "__main__":

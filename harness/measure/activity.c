@@ -69,6 +69,23 @@ static const char *behind_return_type(const char *name, const char *end) {
     return begin;
 }
 
+void activity_take_stream(ActivityList *list, const char *kernel) {
+    for (size_t i = 0; i < list->count; i++) {
+        if (list->items[i].kind != ACTIVITY_KERNEL || strcmp(list->items[i].name, kernel) != 0) continue;
+        list->stream = list->items[i].stream;
+        list->count--;
+        memmove(list->items + i, list->items + i + 1, (list->count - i) * sizeof *list->items);
+        return;
+    }
+}
+
+size_t activity_elsewhere(const ActivityList *list) {
+    size_t count = 0;
+    for (size_t i = 0; i < list->count && list->stream != 0; i++)
+        count += list->items[i].kind == ACTIVITY_KERNEL && list->items[i].stream != list->stream;
+    return count;
+}
+
 void activity_short_name(const char *demangled, char out[ACTIVITY_NAME_MAX]) {
     static const char CUT[] = "...";
     const char *end = parameters_of(demangled);

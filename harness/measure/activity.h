@@ -41,6 +41,7 @@ typedef struct ActivityList {
     size_t count, room;
     size_t dropped; /* records that were lost: then the list tells nothing for sure */
     bool no_memory;
+    uint32_t stream; /* that the call was given; 0: not known */
 } ActivityList;
 
 /* The new item, all zero; NULL without memory, which the list remembers. */
@@ -50,6 +51,10 @@ bool activity_close_range(ActivityList *list, uint32_t marker, uint64_t end);
 /* By begin; of those that begin together the longer first. */
 void activity_sort(ActivityList *list);
 void activity_free(ActivityList *list);
+/* Of a sorted list: removes the first kernel of this name and takes its stream for the call's. */
+void activity_take_stream(ActivityList *list, const char *kernel);
+/* Kernels on other streams than the call's; 0 if that is not known. */
+size_t activity_elsewhere(const ActivityList *list);
 
 /* A kernel's demangled name without its return type and parameters; long template arguments are cut: "scan_kernel<256, double>". */
 void activity_short_name(const char *demangled, char out[ACTIVITY_NAME_MAX]);

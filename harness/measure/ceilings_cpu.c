@@ -191,22 +191,23 @@ static Status measure_again(const CeilingTask *task, Ceiling *ceiling) {
 enum { TASK_COPY = 0, TASK_FMA_F64 = 4 }; /* in the table of measure_all */
 
 static Status measure_all(Arrays *arrays, Ceiling *out, int *count) {
-    const CeilingTrial copies[] = {{"OpenMP, memcpy", {run_copy_library, arrays, NULL}},
-                                   {"OpenMP, ordinary stores", {run_copy_plain, arrays, NULL}},
+    const CeilingTrial copies[] = {{"OpenMP, memcpy", {.run = run_copy_library, .context = arrays}},
+                                   {"OpenMP, ordinary stores", {.run = run_copy_plain, .context = arrays}},
 #ifdef __SSE2__
-                                   {"OpenMP, non-temporal stores", {run_copy_streaming, arrays, NULL}}
+                                   {"OpenMP, non-temporal stores", {.run = run_copy_streaming, .context = arrays}}
 #endif
     };
-    const CeilingTrial writes[] = {{"OpenMP, memset", {run_write_library, arrays, NULL}},
-                                   {"OpenMP, ordinary stores", {run_write_plain, arrays, NULL}},
+    const CeilingTrial writes[] = {{"OpenMP, memset", {.run = run_write_library, .context = arrays}},
+                                   {"OpenMP, ordinary stores", {.run = run_write_plain, .context = arrays}},
 #ifdef __SSE2__
-                                   {"OpenMP, non-temporal stores", {run_write_streaming, arrays, NULL}}
+                                   {"OpenMP, non-temporal stores", {.run = run_write_streaming, .context = arrays}}
 #endif
     };
-    const CeilingTrial reads[] = {{"OpenMP, sum by vectors", {run_read_all, arrays, NULL}}};
-    const CeilingTrial f32[] = {{"OpenMP, 12 chains of whole registers per thread", {run_fma_f32, arrays, NULL}}};
-    const CeilingTrial f64[] = {{"OpenMP, 12 chains of whole registers per thread", {run_fma_f64, arrays, NULL}}};
-    const CeilingTrial nothing[] = {{"an empty function between two reads of the steady clock", {run_nothing, arrays, NULL}}};
+    const CeilingTrial reads[] = {{"OpenMP, sum by vectors", {.run = run_read_all, .context = arrays}}};
+    const CeilingTrial f32[] = {{"OpenMP, 12 chains of whole registers per thread", {.run = run_fma_f32, .context = arrays}}};
+    const CeilingTrial f64[] = {{"OpenMP, 12 chains of whole registers per thread", {.run = run_fma_f64, .context = arrays}}};
+    const CeilingTrial nothing[] = {
+        {"an empty function between two reads of the steady clock", {.run = run_nothing, .context = arrays}}};
     const size_t bytes = arrays->count * sizeof(double);
     const double steps = 2.0 * FMA_CHAINS * FMA_STEPS * omp_get_max_threads();
     const CeilingTask tasks[] = {

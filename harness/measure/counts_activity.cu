@@ -166,7 +166,7 @@ static const CUpti_ActivityKind KINDS[] = {CUPTI_ACTIVITY_KIND_CONCURRENT_KERNEL
                                            CUPTI_ACTIVITY_KIND_MEMSET};
 enum { KIND_COUNT = sizeof KINDS / sizeof *KINDS };
 
-/* The device was waited for before: nothing but the call is between Enable and Disable. */
+/* The device was waited for before: nothing but a flush, which tells the stream, and the call is between Enable and Disable. */
 static Status record_call(const Cupti *cupti, CountedCall *call) {
     int enabled = 0;
     Status status = STATUS_OK;
@@ -174,6 +174,7 @@ static Status record_call(const Cupti *cupti, CountedCall *call) {
         const CUptiResult result = cupti->cuptiActivityEnable(KINDS[enabled]);
         if (result != CUPTI_SUCCESS) status = cupti_failed(cupti, result, "cuptiActivityEnable");
     }
+    if (status == STATUS_OK) status = counted_flush(call);
     if (status == STATUS_OK) status = counted_run(call);
     const CUptiResult flushed = cupti->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED);
     for (int i = 0; i < enabled; i++) (void)cupti->cuptiActivityDisable(KINDS[i]);
@@ -198,7 +199,6 @@ static Status collect(const Cupti *cupti, const MeasuredWork *work, void *stream
     if (ranges) TRY(listen_to_ranges(cupti));
     CountedCall call;
     Status status = counted_open(&call, work, stream);
-    if (status == STATUS_OK) status = counted_flush(&call);
     (void)cupti->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* what the warm-up left, for nobody */
     collect_into(out);
     if (status == STATUS_OK) status = record_call(cupti, &call);
@@ -220,7 +220,7 @@ Status counts_activity(const MeasuredWork *work, void *stream, bool ranges, Acti
     if (status != STATUS_OK)
         activity_free(out);
     else
-        activity_sort(out);
+        activity_sort(out), activity_take_stream(out, "flush_kernel");
     return status;
 }
 #else

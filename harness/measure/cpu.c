@@ -21,7 +21,7 @@ static const size_t CALLS_MAX = (size_t)1 << 20;
 typedef struct CpuSession {
     const MeasuredWork *work;
     size_t calls;
-    uint64_t *sweep; /* NULL: hot */
+    const uint64_t *sweep; /* NULL: hot */
     size_t sweep_words;
 } CpuSession;
 
@@ -31,17 +31,17 @@ static Status take(void *context, Sample *sample) {
     const double begin = measure_now();
     for (size_t i = 0; i < session->calls; i++) TRY(session->work->run(session->work->context));
     sample->seconds = (measure_now() - begin) / (double)session->calls;
-    return session->work->after ? session->work->after(session->work->context) : STATUS_OK;
+    return STATUS_OK;
 }
 
 /* Leaves the number of calls that fill a sample in session->calls and a sample of that size in *pilot. */
 static Status pilot_hot(const SamplingSource *source, CpuSession *session, Sample *pilot) {
-    TRY(sampling_take(source, pilot));
+    TRY(sampling_pilot(source, pilot));
     while (!session->work->after && pilot->seconds * (double)session->calls < SAMPLING_SECONDS_MIN && session->calls < CALLS_MAX) {
         const double wanted = 1.2 * SAMPLING_SECONDS_MIN / fmax(pilot->seconds, 1e-10);
         const size_t more = wanted < (double)CALLS_MAX ? (size_t)wanted : CALLS_MAX;
         session->calls = more > session->calls ? more : session->calls + 1;
-        TRY(sampling_take(source, pilot));
+        TRY(sampling_pilot(source, pilot));
     }
     return STATUS_OK;
 }
@@ -57,23 +57,25 @@ Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimi
     if (mode == MEASURE_ENQUEUE || mode == MEASURE_COMPLETE)
         return none(out, "a CPU variant is done when its call returns; see `hot`");
     CpuSession session = {.work = work, .calls = 1};
-    const SamplingSource source = {measure_mode_name(mode), take, &session, false};
+    uint64_t *sweep = NULL;
+    const SamplingSource source = {mode, work, take, &session, false};
     if (mode == MEASURE_COLD) {
         const size_t bytes = cache_sweep_bytes();
-        session.sweep_words = bytes / sizeof *session.sweep;
-        session.sweep = aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
-        if (!session.sweep) {
+        sweep = aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+        if (!sweep) {
             char why[128];
             snprintf(why, sizeof why, "no host memory for the %zu bytes that empty the caches", bytes);
             return none(out, why);
         }
-        (void)madvise(session.sweep, bytes, MADV_HUGEPAGE); /* a hint: a gigabyte of small pages takes seconds to come */
-        memset(session.sweep, 1, bytes);
+        (void)madvise(sweep, bytes, MADV_HUGEPAGE); /* a hint: a gigabyte of small pages takes seconds to come */
+        memset(sweep, 1, bytes);
+        session.sweep = sweep;
+        session.sweep_words = bytes / sizeof *sweep;
     }
     Sample pilot;
-    Status status = mode == MEASURE_COLD ? sampling_take(&source, &pilot) : pilot_hot(&source, &session, &pilot);
+    Status status = mode == MEASURE_COLD ? sampling_pilot(&source, &pilot) : pilot_hot(&source, &session, &pilot);
     if (status == STATUS_OK) status = sampling_run(&source, limits, &pilot, out);
     out->calls_per_sample = session.calls;
-    free(session.sweep);
+    free(sweep);
     return status;
 }

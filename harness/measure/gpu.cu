@@ -26,25 +26,34 @@ struct GpuSession {
     const MeasuredWork *work;
     MeasureMode mode;
     GpuQueue queue;
+    const SamplingSource *source;
     cudaEvent_t begin, end;
-    cudaGraphExec_t graph; /* NULL but in MEASURE_GRAPH */
-    bool queued;           /* launches go behind the blocking kernel */
+    cudaGraphExec_t graphs[2]; /* in MEASURE_GRAPH: of the inputs in either slot, once captured */
+    int slot;
+    bool queued; /* launches go behind the blocking kernel */
+    bool timed_out;
+    double hold_seconds;
     size_t calls;
 };
 
 static Status call_once(GpuSession *session) {
-    if (!session->graph) return session->work->run(session->work->context);
-    TRY_CUDA(cudaGraphLaunch(session->graph, session->queue.stream));
+    if (session->mode != MEASURE_GRAPH) return session->work->run(session->work->context);
+    TRY_CUDA(cudaGraphLaunch(session->graphs[session->slot], session->queue.stream));
     return STATUS_OK;
 }
 
-static Status put_away(const GpuSession *session) {
-    return session->work->after ? session->work->after(session->work->context) : STATUS_OK;
+/* Also a launch that failed without run() saying so: the runtime remembers it. */
+static Status wait_for_sample(const GpuSession *session) {
+    const cudaError_t waited = cudaStreamSynchronize(session->queue.stream), launched = cudaGetLastError();
+    const cudaError_t error = waited != cudaSuccess ? waited : launched;
+    if (error == cudaSuccess) return STATUS_OK;
+    return status_fail(STATUS_DEVICE, "%s sample: %s (%s)", measure_mode_name(session->mode), cudaGetErrorString(error),
+                       cudaGetErrorName(error));
 }
 
-static Status enqueue_sample(GpuSession *session, double hold_seconds) {
+static Status enqueue_sample(GpuSession *session) {
     GpuQueue *queue = &session->queue;
-    if (session->queued) TRY(gpu_queue_hold(queue, hold_seconds));
+    if (session->queued) TRY(gpu_queue_hold(queue, session->hold_seconds));
     if (session->mode == MEASURE_COLD) TRY(gpu_queue_flush(queue));
     TRY(gpu_queue_stamp(queue, GPU_STAMP_BEFORE));
     /* What the host does in a call that is not queued ahead is part of its time: nothing of it may pass behind flush and stamp. */
@@ -55,30 +64,42 @@ static Status enqueue_sample(GpuSession *session, double hold_seconds) {
     return gpu_queue_stamp(queue, GPU_STAMP_AFTER);
 }
 
-static Status take_once(GpuSession *session, double hold_seconds, Sample *sample, bool *timed_out) {
-    const Status enqueued = enqueue_sample(session, hold_seconds);
+static Status capture(GpuSession *session, Samples *out);
+
+/* Inputs that moved need a graph of their own. */
+static Status follow_inputs(GpuSession *session, const Sample *sample) {
+    Samples refused = {};
+    session->slot = sample->slot;
+    if (session->mode != MEASURE_GRAPH || session->graphs[session->slot]) return STATUS_OK;
+    TRY(capture(session, &refused));
+    return session->graphs[session->slot] ? STATUS_OK : status_fail(STATUS_DEVICE, "%s", refused.why_none);
+}
+
+static Status take_once(GpuSession *session, Sample *sample) {
+    TRY(follow_inputs(session, sample));
+    const Status enqueued = enqueue_sample(session);
     gpu_queue_release(&session->queue); /* whatever happened: nothing may stay blocked */
-    const cudaError_t waited = cudaStreamSynchronize(session->queue.stream);
-    if (enqueued != STATUS_OK) return enqueued;
-    if (waited != cudaSuccess)
-        return status_fail(STATUS_DEVICE, "%s sample: %s (%s)", measure_mode_name(session->mode), cudaGetErrorString(waited),
-                           cudaGetErrorName(waited));
-    *timed_out = session->queued && gpu_queue_timed_out(&session->queue);
+    if (enqueued != STATUS_OK) {
+        (void)cudaStreamSynchronize(session->queue.stream);
+        return enqueued;
+    }
+    TRY(wait_for_sample(session));
+    session->timed_out = session->queued && gpu_queue_timed_out(&session->queue);
     float milliseconds = 0;
     TRY_CUDA(cudaEventElapsedTime(&milliseconds, session->begin, session->end));
     sample->seconds = 1e-3 * static_cast<double>(milliseconds) / static_cast<double>(session->calls);
     sample->sm_mhz = gpu_queue_mhz(&session->queue);
-    return put_away(session);
+    return STATUS_OK;
 }
 
 /* A sample whose hold timed out had waiting in it: it is taken again, and the rest of the series, without the hold. */
 static Status take_events(void *context, Sample *sample) {
     GpuSession *session = static_cast<GpuSession *>(context);
-    bool timed_out = false;
-    TRY(take_once(session, HOLD_SECONDS, sample, &timed_out));
-    if (!timed_out) return STATUS_OK;
+    TRY(take_once(session, sample));
+    if (!session->timed_out) return STATUS_OK;
     session->queued = false;
-    return take_once(session, 0, sample, &timed_out);
+    TRY(sampling_prepare(session->source, sample));
+    return take_once(session, sample);
 }
 
 static bool by_host(MeasureMode mode) {
@@ -88,39 +109,36 @@ static bool by_host(MeasureMode mode) {
 /* Host time until the call returns, or until its work is done; the queue is empty when the call is made. */
 static Status take_host(void *context, Sample *sample) {
     GpuSession *session = static_cast<GpuSession *>(context);
+    session->slot = sample->slot;
     TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
     const double begin = measure_now();
     TRY(call_once(session));
     if (session->mode == MEASURE_COMPLETE) TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
     sample->seconds = measure_now() - begin;
-    TRY_CUDA(cudaStreamSynchronize(session->queue.stream));
-    return put_away(session);
+    return wait_for_sample(session);
 }
 
 /* Can this work be queued behind the blocking kernel? One sample tells, unless it has to be asked again. */
-static Status pilot_queued(GpuSession *session, Sample *pilot) {
-    bool timed_out = true;
-    session->queued = true;
-    for (size_t i = 0; i < sizeof PILOT_HOLD_SECONDS / sizeof *PILOT_HOLD_SECONDS && timed_out; i++) {
-        *pilot = Sample{NAN, NAN, 0};
-        const double begin = measure_now();
-        TRY(take_once(session, PILOT_HOLD_SECONDS[i], pilot, &timed_out));
-        pilot->wall = measure_now() - begin;
+static Status pilot_queued(const SamplingSource *source, GpuSession *session, Sample *pilot) {
+    for (size_t i = 0; i < sizeof PILOT_HOLD_SECONDS / sizeof *PILOT_HOLD_SECONDS && !session->queued; i++) {
+        session->queued = true;
+        session->hold_seconds = PILOT_HOLD_SECONDS[i];
+        TRY(sampling_pilot(source, pilot));
     }
-    session->queued = !timed_out;
-    return STATUS_OK;
+    session->hold_seconds = HOLD_SECONDS;
+    return session->queued ? STATUS_OK : sampling_pilot(source, pilot);
 }
 
 static Status pilot_events(const SamplingSource *source, GpuSession *session, Sample *pilot) {
-    if (!session->work->after) TRY(pilot_queued(session, pilot)); /* allocations wait for the device, and cost the host's time */
-    if (!session->queued) TRY(sampling_take(source, pilot));
+    /* Allocations wait for the device, and cost the host's time. */
+    TRY(session->work->after ? sampling_pilot(source, pilot) : pilot_queued(source, session, pilot));
     if (session->mode == MEASURE_COLD || session->work->after) return STATUS_OK;
     /* One call carries the events' own floor, so the first estimate asks for too few calls: ask again with more of them. */
     while (pilot->seconds * static_cast<double>(session->calls) < SAMPLING_SECONDS_MIN && session->calls < CALLS_MAX) {
         const double wanted = 1.2 * SAMPLING_SECONDS_MIN / fmax(pilot->seconds, 1e-9);
         const size_t more = wanted < static_cast<double>(CALLS_MAX) ? static_cast<size_t>(wanted) : CALLS_MAX;
         session->calls = more > session->calls ? more : session->calls + 1;
-        TRY(sampling_take(source, pilot));
+        TRY(sampling_pilot(source, pilot));
     }
     return STATUS_OK;
 }
@@ -130,7 +148,7 @@ static Status no_graph(Samples *out, const char *step, const char *why) {
     return STATUS_OK;
 }
 
-/* Records one call into a graph. What cannot be captured is no failure: why_none says what stood in the way. */
+/* Records one call into the slot's graph. What cannot be captured is no failure: why_none says what stood in the way. */
 static Status capture(GpuSession *session, Samples *out) {
     const cudaStream_t stream = session->queue.stream;
     cudaError_t error = cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal);
@@ -149,9 +167,9 @@ static Status capture(GpuSession *session, Samples *out) {
         (void)no_graph(out, "capture", cudaGetErrorString(error));
     else if (nodes == 0)
         (void)no_graph(out, "capture", "the call enqueues nothing on its stream");
-    else if ((error = cudaGraphInstantiate(&session->graph, graph, 0)) != cudaSuccess)
+    else if ((error = cudaGraphInstantiate(&session->graphs[session->slot], graph, 0)) != cudaSuccess)
         (void)no_graph(out, "cudaGraphInstantiate", cudaGetErrorString(error));
-    if (error != cudaSuccess) session->graph = nullptr;
+    if (error != cudaSuccess) session->graphs[session->slot] = nullptr;
     if (graph) (void)cudaGraphDestroy(graph);
     (void)cudaGetLastError(); /* a refused capture is not the device's fault */
     TRY_CUDA(cudaStreamSynchronize(stream));
@@ -168,17 +186,22 @@ static Status replay_refused(GpuSession *session, Status status, Samples *out) {
 
 static Status take_series(GpuSession *session, const MeasureLimits *limits, Samples *out) {
     const bool host = by_host(session->mode);
-    const SamplingSource source = {measure_mode_name(session->mode), host ? take_host : take_events, session, true};
+    const SamplingSource source = {session->mode, session->work, host ? take_host : take_events, session, true};
+    session->source = &source;
     if (session->mode == MEASURE_GRAPH) {
         if (session->work->after) return no_graph(out, "the call allocates memory", "a replay would write to the old address");
+        Sample first = {};
+        first.place.pilot = true;
+        TRY(sampling_prepare(&source, &first));
+        session->slot = first.slot;
         TRY(capture(session, out));
-        if (!session->graph) return STATUS_OK;
+        if (!session->graphs[session->slot]) return STATUS_OK;
     }
     TRY_CUDA(cudaEventCreate(&session->begin));
     TRY_CUDA(cudaEventCreate(&session->end));
     Sample pilot;
-    const Status piloted = host ? sampling_take(&source, &pilot) : pilot_events(&source, session, &pilot);
-    if (piloted != STATUS_OK && session->mode == MEASURE_GRAPH) return replay_refused(session, piloted, out);
+    const Status piloted = host ? sampling_pilot(&source, &pilot) : pilot_events(&source, session, &pilot);
+    if (piloted == STATUS_DEVICE && session->mode == MEASURE_GRAPH) return replay_refused(session, piloted, out);
     TRY(piloted);
     TRY(sampling_run(&source, limits, &pilot, out));
     out->calls_per_sample = session->calls;
@@ -194,13 +217,15 @@ Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, con
     session.work = work;
     session.mode = mode;
     session.calls = 1;
+    session.hold_seconds = HOLD_SECONDS;
     Status status = gpu_queue_open(&session.queue, stream, mode == MEASURE_COLD);
     if (status == STATUS_MEMORY) {
         snprintf(out->why_none, sizeof out->why_none, "%s", status_message());
         return STATUS_OK;
     }
     if (status == STATUS_OK) status = take_series(&session, limits, out);
-    if (session.graph) (void)cudaGraphExecDestroy(session.graph);
+    for (int slot = 0; slot < 2; slot++)
+        if (session.graphs[slot]) (void)cudaGraphExecDestroy(session.graphs[slot]);
     if (session.begin) (void)cudaEventDestroy(session.begin);
     if (session.end) (void)cudaEventDestroy(session.end);
     gpu_queue_close(&session.queue);

@@ -24,6 +24,16 @@ typedef enum MeasureMode {
 const char *measure_mode_name(MeasureMode mode);
 int measure_mode_count(void);
 
+/* Which sample is about to be taken or was. */
+typedef struct SamplePlace {
+    const char *mode;
+    size_t index;
+    bool pilot;        /* sets the number of samples; becomes sample 0 only if its call was long */
+    bool last;         /* of its mode; never said of a pilot */
+    bool warm;         /* hot, graph, complete: the caches are to hold what a call before it left there */
+    bool back_to_back; /* hot, graph: a sample may be several calls with nothing between them */
+} SamplePlace;
+
 typedef struct MeasuredWork {
     Status (*run)(void *context); /* enqueues (GPU) or does (CPU) the work once */
     void *context;
@@ -31,6 +41,11 @@ typedef struct MeasuredWork {
      * call then, and there is no graph, whose replays would all write to where the captured call's memory was. NULL: nothing is
      * left. */
     Status (*after)(void *context);
+    /* Before a sample, its flush and its hold: prepares inputs and outputs. *slot: 0 or 1, which of two places the inputs are in;
+     * each has a CUDA graph of its own. NULL: nothing changes between samples. */
+    Status (*before)(void *context, const SamplePlace *place, int *slot);
+    /* After a sample that counts, before after(). NULL: nothing. */
+    Status (*taken)(void *context, const SamplePlace *place);
 } MeasuredWork;
 
 typedef struct MeasureLimits {
@@ -51,7 +66,7 @@ typedef struct Samples {
  * every sample and outside the events; enqueue and complete by the steady clock. stream: cudaStream_t. A mode that cannot be had
  * gives count 0 and a reason, STATUS_OK. */
 Status measure_gpu(MeasureMode mode, const MeasuredWork *work, void *stream, const MeasureLimits *limits, Samples *out);
-/* CPU: steady clock; cold sweeps a buffer of >= 2x the last-level cache before every sample. The modes of
+/* CPU: steady clock; cold reads a buffer of >= 2x the last-level cache before every sample. The modes of
  * a stream (graph, enqueue, complete) give a reason. */
 Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimits *limits, Samples *out);
 void samples_free(Samples *samples);

@@ -30,13 +30,30 @@ void samples_free(Samples *samples) {
     samples->count = 0;
 }
 
-Status sampling_take(const SamplingSource *source, Sample *sample) {
-    *sample = (Sample){.seconds = NAN, .sm_mhz = NAN, .wall = 0};
+Status sampling_prepare(const SamplingSource *source, Sample *sample) {
+    const MeasuredWork *work = source->work;
+    SamplePlace *place = &sample->place;
+    place->mode = measure_mode_name(source->mode);
+    place->back_to_back = source->mode == MEASURE_HOT || source->mode == MEASURE_GRAPH;
+    place->warm = place->back_to_back || source->mode == MEASURE_COMPLETE;
+    return work->before ? work->before(work->context, place, &sample->slot) : STATUS_OK;
+}
+
+static Status take(const SamplingSource *source, SamplePlace place, Sample *sample) {
+    const MeasuredWork *work = source->work;
+    *sample = (Sample){.place = place, .seconds = NAN, .sm_mhz = NAN};
     const double begin = measure_now();
+    TRY(sampling_prepare(source, sample));
     TRY(source->take(source->context, sample));
     sample->wall = measure_now() - begin;
-    if (!(sample->seconds >= 0)) return status_fail(STATUS_INTERNAL, "%s: a sample took %a seconds", source->name, sample->seconds);
-    return STATUS_OK;
+    if (!(sample->seconds >= 0))
+        return status_fail(STATUS_INTERNAL, "%s: a sample took %a seconds", sample->place.mode, sample->seconds);
+    if (work->taken && (!place.pilot || sample->seconds > KEEP_PILOT_SECONDS)) TRY(work->taken(work->context, &sample->place));
+    return work->after ? work->after(work->context) : STATUS_OK;
+}
+
+Status sampling_pilot(const SamplingSource *source, Sample *sample) {
+    return take(source, (SamplePlace){.pilot = true}, sample);
 }
 
 size_t sampling_count(const MeasureLimits *limits, double pilot_wall) {
@@ -50,12 +67,14 @@ size_t sampling_count(const MeasureLimits *limits, double pilot_wall) {
 typedef struct Series {
     const SamplingSource *source;
     Samples *out;
+    size_t count;
 } Series;
 
 static Status next_sample(void *context, double *seconds) {
     Series *series = context;
     Sample sample;
-    TRY(sampling_take(series->source, &sample));
+    const size_t index = series->out->count;
+    TRY(take(series->source, (SamplePlace){.index = index, .last = index + 1 == series->count}, &sample));
     if (series->out->sm_mhz) series->out->sm_mhz[series->out->count] = sample.sm_mhz;
     series->out->count++;
     *seconds = sample.seconds;
@@ -76,8 +95,9 @@ Status sampling_run(const SamplingSource *source, const MeasureLimits *limits, c
         if (out->sm_mhz) out->sm_mhz[0] = pilot->sm_mhz;
         out->count = 1;
     }
-    Series series = {source, out};
-    const Status status = gbench_run(source->name, count - out->count, next_sample, &series, out->seconds + out->count);
+    Series series = {source, out, count};
+    const Status status =
+        gbench_run(measure_mode_name(source->mode), count - out->count, next_sample, &series, out->seconds + out->count);
     if (status != STATUS_OK) samples_free(out);
     return status;
 }

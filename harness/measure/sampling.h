@@ -16,22 +16,28 @@ extern "C" {
 #define SAMPLING_SECONDS_MIN 50e-6
 
 typedef struct Sample {
+    SamplePlace place;
+    int slot;       /* of the inputs, as before() said */
     double seconds; /* per call */
     double sm_mhz;  /* NaN: not told */
-    double wall;    /* what taking it cost on the steady clock, with flush, waiting and all; set by sampling_take */
+    double wall; /* what taking it cost on the steady clock, with flush, waiting and all; set by sampling_take, without taken() */
 } Sample;
 
+/* Takes the time; before(), taken() and after() of the work are called around it. */
 typedef Status (*SamplingTake)(void *context, Sample *sample);
 
 typedef struct SamplingSource {
-    const char *name;
+    MeasureMode mode;
+    const MeasuredWork *work;
     SamplingTake take;
     void *context;
     bool on_gpu; /* keep an SM clock per sample */
 } SamplingSource;
 
-/* Takes one sample and its wall time. */
-Status sampling_take(const SamplingSource *source, Sample *sample);
+/* Takes a pilot and its wall time. */
+Status sampling_pilot(const SamplingSource *source, Sample *sample);
+/* The work's before() for this sample, whose place it completes by the mode. */
+Status sampling_prepare(const SamplingSource *source, Sample *sample);
 /* Fills out->seconds, sm_mhz and count. `pilot` was taken from the same source; one whose call was long is kept as the first
  * sample, so that a call of seconds is never run for nothing. On failure `out` is empty. */
 Status sampling_run(const SamplingSource *source, const MeasureLimits *limits, const Sample *pilot, Samples *out);

@@ -18,8 +18,8 @@ Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX],
     return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
 }
 
-Status wrong_stream_gpu(Status (*run)(void *), void *context, void *stream, const void *memory, size_t bytes, bool *stray) {
-    (void)run, (void)context, (void)stream, (void)memory, (void)bytes;
+Status wrong_stream_gpu(Status (*run)(void *), void *context, void *stream, const Array *outputs, int count, bool *stray) {
+    (void)run, (void)context, (void)stream, (void)outputs, (void)count;
     *stray = false;
     return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
 }

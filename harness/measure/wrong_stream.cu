@@ -1,49 +1,80 @@
 #include "measure/wrong_stream.h"
 
+#include "base/poison.h"
 #include "kernel.h"
 #include "measure/gpu_queue.h"
 
-#include <stdlib.h>
-#include <string.h>
 #include <time.h>
 
+enum { LOOK_THREADS = 256, LOOK_BLOCKS = 256 };
 static const double HOLD_SECONDS = 2;                   /* a variant that waits for its own stream is let go after this */
 static const long WATCH_NANOSECONDS = 20 * 1000 * 1000; /* long enough for a stray kernel to have written something */
 
-/* A copy through a stream that waits for nothing. */
-static Status peek(cudaStream_t aside, void *host, const void *memory, size_t bytes) {
-    TRY_CUDA(cudaMemcpyAsync(host, memory, bytes, cudaMemcpyDeviceToHost, aside));
-    TRY_CUDA(cudaStreamSynchronize(aside));
+struct Watch {
+    GpuQueue queue;
+    cudaStream_t aside; /* waits for nothing */
+    unsigned *found;    /* on the device: how many bytes are not poison */
+    const Array *outputs;
+    int count;
+};
+
+static __global__ void __launch_bounds__(LOOK_THREADS) look_kernel(const unsigned char *bytes, size_t count, unsigned *found) {
+    const size_t words = count / sizeof(uint4), stride = (size_t)gridDim.x * blockDim.x;
+    const size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const uint4 *word = reinterpret_cast<const uint4 *>(bytes); /* an output begins at a multiple of 256 bytes */
+    bool other = false;
+    for (size_t i = thread; i < words; i += stride) {
+        const uint4 w = word[i];
+        other = other || w.x != POISON_U32 || w.y != POISON_U32 || w.z != POISON_U32 || w.w != POISON_U32;
+    }
+    for (size_t i = words * sizeof(uint4) + thread; i < count; i += stride) other = other || bytes[i] != POISON_BYTE;
+    if (other) atomicAdd(found, 1u);
+}
+
+/* Is there anything but poison in the outputs? */
+static Status look(Watch *watch, bool *other) {
+    unsigned found = 0;
+    TRY_CUDA(cudaMemsetAsync(watch->found, 0, sizeof found, watch->aside));
+    for (int i = 0; i < watch->count; i++)
+        TRY(launch(look_kernel, {LOOK_BLOCKS, LOOK_THREADS, 0, watch->aside},
+                   static_cast<const unsigned char *>(watch->outputs[i].data), array_bytes(&watch->outputs[i]), watch->found));
+    TRY_CUDA(cudaMemcpyAsync(&found, watch->found, sizeof found, cudaMemcpyDeviceToHost, watch->aside));
+    TRY_CUDA(cudaStreamSynchronize(watch->aside));
+    *other = found != 0;
     return STATUS_OK;
 }
 
-static Status watch(GpuQueue *queue, cudaStream_t aside, Status (*run)(void *), void *context, const void *memory,
-                    unsigned char *before, unsigned char *during, size_t bytes, bool *stray) {
-    TRY(peek(aside, before, memory, bytes));
-    TRY(gpu_queue_hold(queue, HOLD_SECONDS));
+static Status watch_call(Watch *watch, Status (*run)(void *), void *context, bool *stray) {
+    bool other = false;
+    TRY(look(watch, &other)); /* also loads the kernel: under the blocking kernel that could wait for ever */
+    if (other) return status_fail(STATUS_INTERNAL, "the outputs were to be poisoned before the stream is watched");
+    TRY(gpu_queue_hold(&watch->queue, HOLD_SECONDS));
     Status status = run(context);
     const struct timespec moment = {0, WATCH_NANOSECONDS};
     nanosleep(&moment, NULL);
-    if (status == STATUS_OK) status = peek(aside, during, memory, bytes);
-    gpu_queue_release(queue);
-    TRY_CUDA(cudaStreamSynchronize(queue->stream));
+    if (status == STATUS_OK) status = look(watch, &other);
+    gpu_queue_release(&watch->queue);
+    TRY_CUDA(cudaStreamSynchronize(watch->queue.stream));
     TRY_CUDA(cudaDeviceSynchronize()); /* whatever strayed is over before anybody reads on */
-    if (status == STATUS_OK && !gpu_queue_timed_out(queue)) *stray = memcmp(before, during, bytes) != 0;
+    if (status == STATUS_OK && !gpu_queue_timed_out(&watch->queue)) *stray = other;
     return status;
 }
 
-Status wrong_stream_gpu(Status (*run)(void *), void *context, void *stream, const void *memory, size_t bytes, bool *stray) {
-    GpuQueue queue;
-    cudaStream_t aside = NULL;
+Status wrong_stream_gpu(Status (*run)(void *), void *context, void *stream, const Array *outputs, int count, bool *stray) {
+    Watch watch = {};
+    void *found = NULL;
     *stray = false;
-    TRY(gpu_queue_open(&queue, stream, false));
-    unsigned char *both = static_cast<unsigned char *>(malloc(2 * bytes + 1));
-    Status status = both ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory to watch %zu bytes", bytes);
-    if (status == STATUS_OK && cudaStreamCreateWithFlags(&aside, cudaStreamNonBlocking) != cudaSuccess)
+    watch.outputs = outputs;
+    watch.count = count;
+    TRY(gpu_queue_open(&watch.queue, stream, false));
+    Status status = STATUS_OK;
+    if (cudaMalloc(&found, sizeof *watch.found) != cudaSuccess ||
+        cudaStreamCreateWithFlags(&watch.aside, cudaStreamNonBlocking) != cudaSuccess)
         status = status_fail(STATUS_DEVICE, "no second stream to watch from");
-    if (status == STATUS_OK) status = watch(&queue, aside, run, context, memory, both, both + bytes, bytes, stray);
-    if (aside) (void)cudaStreamDestroy(aside);
-    free(both);
-    gpu_queue_close(&queue);
+    watch.found = static_cast<unsigned *>(found);
+    if (status == STATUS_OK) status = watch_call(&watch, run, context, stray);
+    if (watch.aside) (void)cudaStreamDestroy(watch.aside);
+    if (found) (void)cudaFree(found);
+    gpu_queue_close(&watch.queue);
     return status;
 }

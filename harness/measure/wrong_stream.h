@@ -2,6 +2,7 @@
 #ifndef RUNGS_MEASURE_WRONG_STREAM_H
 #define RUNGS_MEASURE_WRONG_STREAM_H
 
+#include "base/array.h"
 #include "base/status.h"
 
 #include <stdbool.h>
@@ -11,10 +12,11 @@
 extern "C" {
 #endif
 
-/* Queues a blocking kernel on `stream`, calls run, waits a moment, and compares `bytes` of device memory with what they were.
- * *stray: they changed while the stream stood still. A run that waits for its own stream is let go by the blocker's time-out;
- * nothing is concluded then. On return the stream is idle. */
-Status wrong_stream_gpu(Status (*run)(void *context), void *context, void *stream, const void *memory, size_t bytes, bool *stray);
+/* The outputs are on the device and poisoned in every byte. Queues a blocking kernel on `stream`, calls run, waits a moment, and
+ * looks for bytes that are not poison any more. *stray: there are some, although the stream stood still. `stream` must not wait for
+ * the legacy default stream (cudaStreamNonBlocking). A run that waits for its own stream is let go by the blocker's time-out;
+ * nothing is concluded then. On return the device is idle. */
+Status wrong_stream_gpu(Status (*run)(void *context), void *context, void *stream, const Array *outputs, int count, bool *stray);
 
 #ifdef __cplusplus
 }

@@ -7,6 +7,7 @@
 #include "measure/cache.h"
 #include "pipeline/profile.h"
 #include "pipeline/rows.h"
+#include "pipeline/timed.h"
 #include "pipeline/verdict.h"
 
 #include <stdio.h>
@@ -22,8 +23,10 @@ typedef struct Evaluation {
     json_t *row;
     Child *child;
     int bound;            /* index into the op's bounds */
+    DataSet set;          /* that is being verified */
     double first_seconds; /* the first call, by the worker's clock */
     bool decided;         /* the verdict is in the row */
+    bool undecided;       /* correct values equal the poison of the last call: another pattern is to tell */
 } Evaluation;
 
 static void decide(Evaluation *e, const char *verdict, const char *reason) {
@@ -60,6 +63,13 @@ static Status refuse(Evaluation *e, bool *refused) {
     return STATUS_OK;
 }
 
+static const char *why_untimed(const Session *session) {
+    if (session->emulated) return "emulated";
+    if (session->options->verify_only) return "verify only";
+    if (strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return "a " RUNGS_BUILD_TYPE " build is never timed";
+    return NULL;
+}
+
 /* ---- The instance: created by the first variant of a case that needs it, used by all.
  * The bound is the op's own, or the looser one that the variant declares if the scenario admits it. Oracles of exact() are not
  * looser than each other: a variant is verified against the one whose definition it follows. */
@@ -76,7 +86,9 @@ static int choose_bound(const Instance *instance, const Session *session, json_t
 static Status make_instance(Evaluation *e) {
     if (!e->instance->op) TRY(instance_create(registry_op(e->session->problem->op), e->session->problem, e->instance));
     e->bound = choose_bound(e->instance, e->session, e->row);
-    return instance_load(e->instance, DATA_FIRST);
+    int sets;
+    if (e->session->emulated) return instance_load(e->instance, DATA_FIRST);
+    return why_untimed(e->session) ? instance_load(e->instance, DATA_SECOND) : instance_load_all(e->instance, &sets);
 }
 
 /* ---- The worker: a process of its own, the device, the variant's prepare(). */
@@ -95,24 +107,18 @@ static Status start_worker(Evaluation *e) {
     return STATUS_OK;
 }
 
-/* ---- Verification: one call on the set's inputs, every output against the reference.
- * Outputs are shared by all variants of the case: a worker that answers "ok" and writes nothing must not pass by what the one
- * before it wrote. A few elements suffice: they count as never written. */
-static void poison_outputs(Instance *instance) {
-    enum { POISONED_BYTES = 4096 };
-    for (int i = 0; i < instance->op->out_count; i++) {
-        const size_t bytes = array_bytes(&instance->out[i]);
-        memset(instance->out[i].data, POISONS[instance->poison], bytes < POISONED_BYTES ? bytes : POISONED_BYTES);
-    }
-}
+/* ---- Verification: one call on the set's inputs, every output against the reference. */
 
-/* Compares every output that the variant gives. The errors of the first set, or of the set that fails, go into the row. Nothing is
- * decided where all that speaks against an output is that correct values equal the poison, unless that was the last pattern. */
-static Status compare_outputs(Evaluation *e, DataSet set, bool *undecided) {
+/* Compares every output that the variant gives. The errors of the first call, or of the one that fails, go into the row; `when`
+ * begins the reason. Where all that speaks against an output is that correct values equal the poison, nothing is decided, unless
+ * that was the last pattern. */
+static Status compare_outputs(void *context, DataSet set, const char *when, bool *pass) {
+    Evaluation *e = context;
     Instance *instance = e->instance;
     json_t *errors = json_object();
     char reason[1024] = "";
-    bool pass = true, wrong = instance->poison + 1 == POISON_PATTERNS;
+    bool wrong = instance->poison + 1 == POISON_PATTERNS;
+    *pass = true;
     for (int i = 0; i < instance->op->out_count; i++) {
         Judgement judgement;
         if (!registry_gives(e->session->choice->entry, instance->out[i].name)) continue;
@@ -122,34 +128,37 @@ static Status compare_outputs(Evaluation *e, DataSet set, bool *undecided) {
         json_object_set_new(errors, instance->out[i].name, judgement.errors);
         if (judgement.pass) continue;
         wrong = wrong || !judgement.undecided;
-        if (pass) snprintf(reason, sizeof reason, "%s", judgement.words);
-        pass = false;
+        if (*pass) snprintf(reason, sizeof reason, "%s", judgement.words);
+        *pass = false;
     }
     if (json_object_size(errors) == 0) { /* a library whose "outputs" are none of the op's */
-        pass = false, wrong = true;
+        *pass = false, wrong = true;
         snprintf(reason, sizeof reason, "it gives no output of %s", instance->op->name);
     }
-    if (set == DATA_FIRST || !pass) json_object_set(e->row, "errors", errors);
+    if (!*pass && !wrong)
+        e->undecided = *pass = true;
+    else if (json_is_null(json_object_get(e->row, "errors")) || !*pass)
+        json_object_set(e->row, "errors", errors);
     json_decref(errors);
-    *undecided = !pass && !wrong;
-    if (pass || *undecided) return STATUS_OK;
+    if (*pass) return STATUS_OK;
     char text[1200];
-    snprintf(text, sizeof text, "%s%s", set == DATA_SECOND ? "after timing, on new data: " : "", reason);
+    snprintf(text, sizeof text, "%s%s", when, reason);
     decide(e, "fail", text);
     return STATUS_OK;
 }
 
-static Status verify_once(Evaluation *e, DataSet set, bool *undecided) {
-    *undecided = false;
-    poison_outputs(e->instance);
-    json_t *command = session_run_command(e->instance), *reply = NULL;
+static Status verify_once(Evaluation *e) {
+    const DataSet set = e->set;
+    bool pass;
+    timed_poison(e->instance);
+    json_t *command = session_run_command(e->instance, set), *reply = NULL;
     Status status = child_ask(e->child, command, timeout_for(e), &reply);
     json_decref(command);
     if (status == STATUS_OK) status = session_take_counts(e->instance, reply);
     if (status == STATUS_OK) {
         if (set == DATA_FIRST && e->instance->poison == 0) e->first_seconds = json_number_value(json_object_get(reply, "seconds"));
         add_launch(e->row, json_object_get(reply, "launched"));
-        status = compare_outputs(e, set, undecided);
+        status = compare_outputs(e, set, set == DATA_FIRST ? "" : "on the second data set: ", &pass);
     } else {
         decide_by_status(e, status);
         status = STATUS_OK;
@@ -158,59 +167,67 @@ static Status verify_once(Evaluation *e, DataSet set, bool *undecided) {
     return status;
 }
 
-static Status verify(Evaluation *e, DataSet set) {
-    bool undecided = true;
-    TRY(instance_load(e->instance, set));
-    for (e->instance->poison = 0; undecided && e->instance->poison < POISON_PATTERNS; e->instance->poison++)
-        TRY(verify_once(e, set, &undecided));
-    e->instance->poison--;
-    return STATUS_OK;
-}
-
-/* ---- Timing. */
-static const char *why_untimed(const Session *session) {
-    if (session->emulated) return "emulated";
-    if (session->options->verify_only) return "verify only";
-    if (strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return "a " RUNGS_BUILD_TYPE " build is never timed";
-    return NULL;
-}
-
-static json_t *time_command(const Session *session) {
-    json_t *modes = json_array();
-    for (int m = 0; m < MODE_COUNT; m++)
-        if (m != MODE_FIRST && (session->item->modes & (1u << m))) json_array_append_new(modes, json_string(mode_name((Mode)m)));
-    const RunOptions *o = session->options;
-    return json_pack("{s:s, s:o, s:I, s:I, s:f}", "do", "time", "modes", modes, "min_samples", (json_int_t)o->min_samples,
-                     "max_samples", (json_int_t)o->max_samples, "seconds", o->seconds_per_mode);
-}
-
-static void take_times(Evaluation *e) {
-    const RunOptions *options = e->session->options;
-    const char *why = why_untimed(e->session);
-    if (why) {
-        json_object_set_new(e->row, "why_not_timed", json_string(why));
-        return;
+/* Calls from one poison after the other, as long as correct values equal it. */
+static Status until_decided(Evaluation *e, Status (*call)(Evaluation *e)) {
+    Status status = STATUS_OK;
+    e->undecided = true;
+    for (e->instance->poison = 0; status == STATUS_OK && e->undecided && !e->decided; e->instance->poison++) {
+        e->undecided = false;
+        status = call(e);
     }
-    /* modes x least samples, each at most as slow as the first */
-    const double calls = (MODE_COUNT - 1) * (double)options->min_samples;
-    const double timeout =
-        SAMPLING_SECONDS + timeout_for(e) + MODE_COUNT * 4 * options->seconds_per_mode + calls * e->first_seconds;
-    child_allow(e->child, cache_sweep_bytes() + SAMPLING_BYTES); /* a limit is for the variant, not for what empties the caches */
-    json_t *command = time_command(e->session), *reply = NULL;
-    const Status status = child_ask(e->child, command, timeout, &reply);
-    json_decref(command);
-    if (status != STATUS_OK) {
-        decide_by_status(e, status);
-        return;
+    return status;
+}
+
+static Status verify(Evaluation *e, DataSet set) {
+    e->set = set;
+    return until_decided(e, verify_once);
+}
+
+/* ---- Timing: some samples are compared as well. */
+static size_t input_bytes(const Instance *instance) {
+    size_t bytes = 0;
+    for (int i = 0; i < instance->op->in_count; i++) bytes += array_bytes(&instance->in[DATA_FIRST][i]);
+    return bytes;
+}
+
+static Status take_samples(Evaluation *e) {
+    const RunOptions *options = e->session->options;
+    /* modes x least samples, each at most as slow as the first, and with a call before it that warms the caches */
+    const double calls = 2 * (MODE_COUNT - 1) * (double)options->min_samples;
+    const Timed timed = {.instance = e->instance,
+                         .session = e->session,
+                         .child = e->child,
+                         .timeout_seconds = SAMPLING_SECONDS + timeout_for(e) + MODE_COUNT * 4 * options->seconds_per_mode +
+                                            calls * e->first_seconds,
+                         .judge = compare_outputs,
+                         .context = e};
+    json_t *taken = NULL;
+    const Status status = timed_take(&timed, &taken);
+    if (status != STATUS_OK) decide_by_status(e, status);
+    if (!taken || e->undecided) {
+        json_decref(taken);
+        return STATUS_OK;
     }
     json_t *timing = json_object();
     const char *mode;
     json_t *samples;
-    json_object_foreach(json_object_get(reply, "timing"), mode, samples) json_object_set_new(timing, mode, row_timing(samples));
+    json_object_foreach(taken, mode, samples) json_object_set_new(timing, mode, row_timing(samples));
     if (e->session->item->modes & (1u << MODE_FIRST))
         json_object_set_new(timing, "first", row_single_sample(e->first_seconds, "steady clock"));
     json_object_set_new(e->row, "timing", timing);
-    json_decref(reply);
+    json_decref(taken);
+    return STATUS_OK;
+}
+
+static Status take_times(Evaluation *e) {
+    const char *why = why_untimed(e->session);
+    if (why) {
+        json_object_set_new(e->row, "why_not_timed", json_string(why));
+        return STATUS_OK;
+    }
+    /* A limit is for the variant, not for what empties the caches and the second inputs. */
+    child_allow(e->child, cache_sweep_bytes() + SAMPLING_BYTES + input_bytes(e->instance));
+    return until_decided(e, take_samples);
 }
 
 /* Emulated kernels are deterministic for a seed; the tests vary the seed instead. */
@@ -257,7 +274,7 @@ Status evaluate(Instance *instance, const Session *session, json_t *row, bool *r
     if (goes_on(&e, status)) status = make_instance(&e);      /* memory that the worker maps, and the first inputs */
     if (goes_on(&e, status)) status = start_worker(&e);       /* in its own process */
     if (goes_on(&e, status)) status = verify(&e, DATA_FIRST); /* no pass, no time */
-    if (goes_on(&e, status)) take_times(&e);
+    if (goes_on(&e, status)) status = take_times(&e);
     if (goes_on(&e, status)) status = verify_again(&e); /* on data that the variant has not seen */
     if (goes_on(&e, status)) end_worker(&e);            /* how it ends is part of the verdict */
     if (goes_on(&e, status)) decide(&e, "pass", NULL);

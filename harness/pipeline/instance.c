@@ -1,7 +1,6 @@
 #include "pipeline/instance.h"
 
 #include "base/clock.h"
-#include "base/hash.h"
 #include "base/hostmemory.h"
 #include "pipeline/reference_cache.h"
 #include "pipeline/reference_worker.h"
@@ -9,42 +8,49 @@
 #include "plan/registry.h"
 #include "verify/families.h"
 
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/random.h>
 
 static const uint64_t SECOND_SEED_STEP = UINT64_C(0x5851f42d); /* any odd step: the second seed only has to differ */
+static const size_t CHANGED_BYTES_MAX = (size_t)4 << 20;       /* of inputs whose third reference is still quick */
 
 size_t instance_bytes(const Instance *instance) {
     size_t bytes = 0;
-    for (int i = 0; i < instance->op->in_count; i++) bytes += 2 * array_bytes(&instance->in[i]); /* ours and a CPU worker's copy */
+    for (int i = 0; i < instance->op->in_count; i++) /* two sets, ours and a CPU worker's copy */
+        bytes += 2 * 2 * array_bytes(&instance->in[DATA_FIRST][i]);
     for (int i = 0; i < instance->op->out_count; i++) {
         const Array *out = &instance->out[i];
         const size_t reference = instance->op->exact ? array_bytes(out) : 2 * sizeof(double) * array_count(out);
-        bytes += 2 * array_bytes(out) + DATA_COUNT * reference;
+        bytes += 2 * array_bytes(out) + 2 * reference;
     }
     return bytes;
 }
 
 Status instance_shapes(const Case *problem, Instance *out) {
     const Op *op = registry_op(problem->op);
-    *out = (Instance){.op = op, .loaded = -1};
+    *out = (Instance){.op = op};
     out->cases[DATA_FIRST] = *problem;
-    return op->shapes(problem, out->in, out->out);
+    return op->shapes(problem, out->in[DATA_FIRST], out->out);
 }
 
 static Status create(Instance *out) {
     const Op *op = out->op;
-    TRY(op->shapes(&out->cases[DATA_FIRST], out->in, out->out));
+    TRY(op->shapes(&out->cases[DATA_FIRST], out->in[DATA_FIRST], out->out));
     const size_t needed = instance_bytes(out), available = hostmemory_available_bytes();
     if (available && needed > available)
         return status_fail(STATUS_MEMORY, "data and reference of this case need %.1f GiB of host memory, %.1f GiB are available",
                            (double)needed / 0x1p30, (double)available / 0x1p30);
-    for (int i = 0; i < op->in_count; i++) {
-        TRY(shared_create(out->in[i].name, array_bytes(&out->in[i]), &out->shared_in[i]));
-        TRY(shared_seal(&out->shared_in[i], false)); /* what a variant is judged by is not in its hands */
-        out->in[i].data = out->shared_in[i].data;
-    }
+    for (int set = DATA_COUNT; set-- > 0;) /* untouched memory costs nothing */
+        for (int i = 0; i < op->in_count; i++) {
+            Array *in = &out->in[set][i];
+            *in = out->in[DATA_FIRST][i];
+            TRY(shared_create(in->name, array_bytes(in), &out->shared_in[set][i]));
+            TRY(shared_seal(&out->shared_in[set][i], false)); /* what a variant is judged by is not in its hands */
+            in->data = out->shared_in[set][i].data;
+        }
     for (int i = 0; i < op->out_count; i++) {
         TRY(shared_create(out->out[i].name, array_bytes(&out->out[i]), &out->shared_out[i]));
         TRY(shared_seal(&out->shared_out[i], true));
@@ -55,8 +61,8 @@ static Status create(Instance *out) {
 }
 
 Status instance_create(const Op *op, const Case *problem, Instance *out) {
-    *out = (Instance){.op = op, .loaded = -1};
-    out->cases[DATA_FIRST] = out->cases[DATA_SECOND] = *problem;
+    *out = (Instance){.op = op};
+    for (int set = 0; set < DATA_COUNT; set++) out->cases[set] = *problem;
     out->cases[DATA_SECOND].seed = problem->seed + SECOND_SEED_STEP;
     const Status status = create(out);
     if (status != STATUS_OK) instance_destroy(out);
@@ -80,43 +86,80 @@ static void forget_exact(Array exact[OP_MAX_ARRAYS]) {
 
 void instance_destroy(Instance *instance) {
     for (int i = 0; i < OP_MAX_ARRAYS; i++) {
-        shared_destroy(&instance->shared_in[i]);
+        for (int s = 0; s < DATA_COUNT; s++) shared_destroy(&instance->shared_in[s][i]);
         shared_destroy(&instance->shared_out[i]);
     }
     for (int s = 0; s < DATA_COUNT; s++)
         for (int b = 0; b < INSTANCE_MAX_BOUNDS; b++)
             forget_reference(instance->reference[s][b]), forget_exact(instance->exact[s][b]);
-    *instance = (Instance){.loaded = -1};
+    *instance = (Instance){0};
 }
 
-static Status generate(Instance *instance, const Case *with) {
-    for (int i = 0; i < instance->op->in_count; i++) TRY(family_input(instance->op, with, i, &instance->in[i]));
+static Status generate(Instance *instance, DataSet set) {
+    for (int i = 0; i < instance->op->in_count; i++)
+        TRY(family_input(instance->op, &instance->cases[set], i, &instance->in[set][i]));
     return STATUS_OK;
 }
 
-/* A fingerprint of where the data begins: enough to tell that two seeds gave the same numbers. */
-static uint64_t fingerprint(const Instance *instance) {
+/* Do both sets begin alike? That tells whether two seeds gave the same numbers. */
+static bool same_data(const Instance *instance) {
     enum { LOOK_BYTES = 65536 };
-    uint64_t hash = HASH_START;
     for (int i = 0; i < instance->op->in_count; i++) {
-        const size_t bytes = array_bytes(&instance->in[i]);
-        hash = hash_bytes(hash, instance->in[i].data, bytes < LOOK_BYTES ? bytes : LOOK_BYTES);
+        const Array *first = &instance->in[DATA_FIRST][i], *second = &instance->in[DATA_SECOND][i];
+        const size_t bytes = array_bytes(first);
+        if (memcmp(first->data, second->data, bytes < LOOK_BYTES ? bytes : LOOK_BYTES) != 0) return false;
     }
-    return hash;
+    return true;
+}
+
+static Status load_second(Instance *instance) {
+    Case *second = &instance->cases[DATA_SECOND];
+    TRY(generate(instance, DATA_SECOND));
+    if (!same_data(instance)) return STATUS_OK;
+    /* ramp, ones, real series: the seed changes nothing. Other data comes from the op's first family then. */
+    snprintf(second->input, sizeof second->input, "%s", instance->op->families[0]);
+    return generate(instance, DATA_SECOND);
+}
+
+static bool changeable(const Array *array) {
+    return (array->dtype == DTYPE_F32 || array->dtype == DTYPE_F64) && array_count(array) > 1;
+}
+
+static Status load_changed(Instance *instance) {
+    enum { CHANGES = 4 };
+    for (int i = 0; i < instance->op->in_count; i++) {
+        Array *array = &instance->in[DATA_CHANGED][i];
+        const size_t bytes = array_bytes(array), count = array_count(array), size = dtype_size(array->dtype);
+        uint64_t drawn[2 * CHANGES];
+        if (bytes > 0) memcpy(array->data, instance->in[DATA_FIRST][i].data, bytes);
+        if (!changeable(array)) continue;
+        if (getrandom(drawn, sizeof drawn, 0) != sizeof drawn) return status_fail(STATUS_IO, "getrandom: %s", strerror(errno));
+        for (int k = 0; k < CHANGES; k++) {
+            const uint64_t to = drawn[2 * k] % count, from = (to + 1 + drawn[2 * k + 1] % (count - 1)) % count;
+            memcpy((char *)array->data + to * size, (const char *)instance->in[DATA_FIRST][i].data + from * size, size);
+        }
+    }
+    return STATUS_OK;
 }
 
 Status instance_load(Instance *instance, DataSet set) {
-    if (instance->loaded == (int)set || (instance->own_data && set == DATA_FIRST)) return STATUS_OK;
-    if (instance->own_data) return status_fail(STATUS_INTERNAL, "the user's own data has no second set");
-    const uint64_t before = instance->loaded == DATA_FIRST && set == DATA_SECOND ? fingerprint(instance) : 0;
-    instance->loaded = -1;
-    TRY(generate(instance, &instance->cases[set]));
-    if (before && fingerprint(instance) == before) {
-        /* ramp, ones, real series: the seed changes nothing. Other data comes from the op's first family then. */
-        snprintf(instance->cases[set].input, sizeof instance->cases[set].input, "%s", instance->op->families[0]);
-        TRY(generate(instance, &instance->cases[set]));
+    if (instance->own_data && set != DATA_FIRST) return status_fail(STATUS_INTERNAL, "the user's own data has no second set");
+    if (instance->loaded[set] || instance->own_data) return STATUS_OK;
+    if (set != DATA_FIRST) TRY(instance_load(instance, DATA_FIRST));
+    TRY(set == DATA_FIRST ? generate(instance, set) : set == DATA_SECOND ? load_second(instance) : load_changed(instance));
+    instance->loaded[set] = true;
+    return STATUS_OK;
+}
+
+Status instance_load_all(Instance *instance, int *count) {
+    size_t bytes = 0;
+    bool changes = false;
+    for (int i = 0; i < instance->op->in_count; i++) {
+        bytes += array_bytes(&instance->in[DATA_FIRST][i]);
+        changes = changes || changeable(&instance->in[DATA_FIRST][i]);
     }
-    instance->loaded = (int)set;
+    *count = changes && bytes <= CHANGED_BYTES_MAX ? DATA_COUNT : DATA_CHANGED;
+    for (int set = 0; set < *count; set++) TRY(instance_load(instance, (DataSet)set));
     return STATUS_OK;
 }
 
@@ -141,17 +184,18 @@ static Status allocate_reference(const Instance *instance, Reference *reference)
 static Status make_reference(const Instance *instance, DataSet set, int bound, Reference *reference) {
     const Op *op = instance->op;
     const Case *c = &instance->cases[set];
+    const Array *in = instance->in[set];
     TRY(allocate_reference(instance, reference));
     /* The user's function is a file that may change while its path stays: such a reference is not kept on disk. */
     if (op->runs_user_code && op->runs_user_code(c))
-        return referenceworker_compute(op, c, instance->in, instance->shared_in, instance->out, bound, reference);
-    if (instance->own_data) return op->reference(c, instance->in, bound, reference);
+        return referenceworker_compute(op, c, in, instance->shared_in[set], instance->out, bound, reference);
+    if (instance->own_data || set == DATA_CHANGED) return op->reference(c, in, bound, reference);
     char key[CASE_TEXT_MAX];
     case_format(c, key, sizeof key);
-    if (referencecache_load(key, op, bound, instance->in, instance->out, reference)) return STATUS_OK;
+    if (referencecache_load(key, op, bound, in, instance->out, reference)) return STATUS_OK;
     const double begin = clock_seconds();
-    TRY(op->reference(c, instance->in, bound, reference));
-    referencecache_save(key, op, bound, instance->in, instance->out, reference, clock_seconds() - begin);
+    TRY(op->reference(c, in, bound, reference));
+    referencecache_save(key, op, bound, in, instance->out, reference, clock_seconds() - begin);
     return STATUS_OK;
 }
 
@@ -173,7 +217,7 @@ static Status make_exact(const Instance *instance, DataSet set, int bound, Array
         if (!exact[i].data)
             return status_fail(STATUS_MEMORY, "no memory for the reference of '%s': %zu bytes", exact[i].name, bytes);
     }
-    TRY(instance->op->exact(&instance->cases[set], instance->in, bound, exact));
+    TRY(instance->op->exact(&instance->cases[set], instance->in[set], bound, exact));
     for (int i = 0; i < instance->op->out_count; i++) { /* what was too much room goes back */
         void *fitting = realloc(exact[i].data, array_bytes(&exact[i]) + 1);
         if (fitting) exact[i].data = fitting;

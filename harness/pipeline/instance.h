@@ -1,4 +1,4 @@
-/* instance.h - a case made concrete: inputs from its seed, reference by its op, in memory that workers can map. Once per case, for
+/* instance.h - a case made concrete: its sets of inputs, reference by its op, in memory that workers can map. Once per case, for
  * all variants. */
 #ifndef RUNGS_PIPELINE_INSTANCE_H
 #define RUNGS_PIPELINE_INSTANCE_H
@@ -10,18 +10,20 @@
 
 enum { INSTANCE_MAX_BOUNDS = 8 };
 
-/* FIRST: the case as given. SECOND: the same sizes, other data, for the verification after timing. */
-typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_COUNT } DataSet;
+/* FIRST: the case as given. SECOND: the same sizes, other data. CHANGED: the first with a few elements, drawn anew in every run,
+ * overwritten by others of the same array, so that a result kept for the first shows. */
+typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_CHANGED, DATA_COUNT } DataSet;
 
 typedef struct Instance {
     const Op *op;
     Case cases[DATA_COUNT];
-    Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS]; /* data points into the shared memory below; outputs at their largest */
+    Array in[DATA_COUNT][OP_MAX_ARRAYS],
+        out[OP_MAX_ARRAYS];     /* data points into the shared memory below; outputs at their largest */
     Array given[OP_MAX_ARRAYS]; /* the outputs with the sizes that the last run gave them: out, unless they are sized by data */
-    Shared shared_in[OP_MAX_ARRAYS], shared_out[OP_MAX_ARRAYS];
-    int loaded;    /* which DataSet the inputs hold; -1: none */
-    int poison;    /* index into POISONS: what the outputs held before the last run */
-    bool own_data; /* inputs came from the user: there is no second set */
+    Shared shared_in[DATA_COUNT][OP_MAX_ARRAYS], shared_out[OP_MAX_ARRAYS];
+    bool loaded[DATA_COUNT]; /* the set's inputs are generated */
+    int poison;              /* index into POISONS: what the outputs held before the last run */
+    bool own_data;           /* inputs came from the user: there is only the first set */
     Reference reference[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];
     Array exact[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS]; /* the same for ops with exact() */
 } Instance;
@@ -34,8 +36,11 @@ Status instance_create(const Op *op, const Case *problem, Instance *out);
 void instance_destroy(Instance *instance);
 /* Bytes of host memory that data and reference take in all. */
 size_t instance_bytes(const Instance *instance);
-/* Puts the set's inputs into the shared memory (nothing to do if they are there). */
+/* Generates the set's inputs, and those of the first (nothing to do if they are there). */
 Status instance_load(Instance *instance, DataSet set);
+/* Generates all sets that timed calls use; *count: how many, in the order of DataSet. There is no CHANGED set of large inputs,
+ * whose further reference would take long, nor of inputs without floating-point numbers, whose elements depend on each other. */
+Status instance_load_all(Instance *instance, int *count);
 /* Reference of the set under a bound, computed at its first use and kept; expensive ones also on disk, unless the user's own data
  * or code is in them. Loads the set. */
 Status instance_reference(Instance *instance, DataSet set, int bound, const Reference **out);

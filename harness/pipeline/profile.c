@@ -1,6 +1,7 @@
 #include "pipeline/profile.h"
 
 #include "base/clock.h"
+#include "pipeline/rows.h"
 #include "record/row.h"
 #include "record/trace.h"
 
@@ -13,6 +14,7 @@ static const double SECONDS_PER_BYTE = 4e-9;
 static const size_t CUPTI_BYTES = (size_t)1 << 30; /* of host memory: not the variant's */
 
 typedef struct Reasons {
+    Status worst; /* STATUS_CHECK: what was counted shows that the variant fails */
     char text[1024];
     size_t used;
 } Reasons;
@@ -41,7 +43,8 @@ static bool ask(Child *child, const char *what, double timeout, json_t *counts, 
     const Status status = child_ask(child, command, timeout, &reply);
     json_decref(command);
     if (status != STATUS_OK) {
-        because(reasons, what, status_message());
+        reasons->worst = status;
+        because(reasons, status == STATUS_CHECK ? "" : what, status_message());
         return false;
     }
     const char *why = json_string_value(json_object_get(reply, "counts_reason"));
@@ -121,6 +124,9 @@ void profile_take(Instance *instance, const Session *session, json_t *row) {
         because(&reasons, "counts", why);
         json_object_set_new(row, "counts_reason", facts_without_folders(reasons.text));
     }
-    if (!why) set_counts(row, counts, &reasons, clock_seconds() - begin);
+    if (reasons.worst == STATUS_CHECK)
+        row_verdict(row, "fail", reasons.text);
+    else if (!why)
+        set_counts(row, counts, &reasons, clock_seconds() - begin);
     json_decref(counts);
 }

@@ -215,7 +215,7 @@ static Status run_row(Run *run, const PlanItem *item, const VariantChoice *choic
 /* Without a GPU the CUDA variants run the scenario's smaller case in the emulator; everything else runs the case itself. */
 static Status run_item(Run *run, const PlanItem *item) {
     for (int emulated = 0; emulated < 2; emulated++) {
-        Instance instance = {.loaded = -1};
+        Instance instance = {0};
         Status status = STATUS_OK;
         for (int v = 0; v < item->variant_count && status == STATUS_OK; v++) {
             if (is_emulated(run, &item->variants[v]) != (bool)emulated) continue;

@@ -43,13 +43,22 @@ static const char *sibling(const char *name) {
     return path;
 }
 
+/* "--impls=FOLDER", where <op>/<name>.py of a peer lies: impls, or the folder of the tests' wrong variants. */
+static const char *impls_of(const char *path) {
+    static char argument[1024];
+    snprintf(argument, sizeof argument, "--impls=%s/%s", RUNGS_SOURCE_DIR, path);
+    for (int up = 0; up < 2; up++) *strrchr(argument, '/') = '\0';
+    return argument;
+}
+
 static const char *const *worker_of(const Session *session) {
-    static const char *argv[5];
+    static const char *argv[6];
     memset(argv, 0, sizeof argv);
     if (session->choice->entry->backend == BACKEND_PEER) {
         argv[0] = RUNGS_SOURCE_DIR "/cmake/python";
         argv[1] = RUNGS_SOURCE_DIR "/harness/device/peer_worker.py";
         argv[2] = "--measure=" RUNGS_BINARY_DIR "/lib/librungs_measure.so";
+        argv[3] = impls_of(session->choice->entry->path);
     } else if (session->emulated) {
         argv[0] = sibling(session->options->emulator == EMULATOR_RACE ? "rungs-emulator-race" : "rungs-emulator");
     } else {
@@ -65,8 +74,9 @@ Status session_start(const Instance *instance, const Session *session, Child **c
         return status_fail(STATUS_UNSUPPORTED,
                            "the emulator was not built: ./rungs builds it where there is clang, the race detector's "
                            "when --emulator race asks for it");
-    int inherit[2 * OP_MAX_ARRAYS], count = 0;
-    for (int i = 0; i < instance->op->in_count; i++) inherit[count++] = instance->shared_in[i].fd;
+    int inherit[(DATA_COUNT + 1) * OP_MAX_ARRAYS], count = 0;
+    for (int set = 0; set < DATA_COUNT && (set == DATA_FIRST || instance->loaded[set]); set++)
+        for (int i = 0; i < instance->op->in_count; i++) inherit[count++] = instance->shared_in[set][i].fd;
     for (int i = 0; i < instance->op->out_count; i++) inherit[count++] = instance->shared_out[i].fd;
     return child_start(
         &(ChildOptions){
@@ -74,25 +84,36 @@ Status session_start(const Instance *instance, const Session *session, Child **c
         child);
 }
 
-Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply) {
-    json_t *command = json_pack("{s:s, s:i, s:s, s:o, s:o, s:b, s:o, s:o}", "do", "open", "device", session->options->device,
-                                "variant", session->choice->entry->id, "tunables", row_params(&session->choice->tunables), "case",
-                                row_case(&instance->cases[DATA_FIRST]), "sized_by_data", instance->op->sized_by_data, "inputs",
-                                shared_arrays_json(instance->in, instance->shared_in, instance->op->in_count), "outputs",
-                                shared_arrays_json(instance->out, instance->shared_out, instance->op->out_count));
-    /* A library prepares where it is imported: its start and its code cannot be told apart. */
-    json_t *opened = NULL, *prepare = json_pack("{s:s}", "do", "prepare");
-    const bool two_steps = session->choice->entry->backend != BACKEND_PEER;
-    Status status = child_ask(child, command, STARTUP_SECONDS + timeout_seconds, two_steps ? &opened : reply);
-    if (status == STATUS_OK && two_steps) status = child_ask(child, prepare, timeout_seconds, reply);
-    json_decref(opened);
+/* A command without arguments; its reply takes the place of the one before. */
+static Status ask_next(Child *child, const char *what, double timeout_seconds, json_t **reply) {
+    json_t *command = json_pack("{s:s}", "do", what);
+    json_decref(*reply);
+    const Status status = child_ask(child, command, timeout_seconds, reply);
     json_decref(command);
-    json_decref(prepare);
     return status;
 }
 
-json_t *session_run_command(const Instance *instance) {
-    return json_pack("{s:s, s:i}", "do", "run", "poison", POISONS[instance->poison]);
+Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply) {
+    const int in_count = instance->op->in_count;
+    json_t *further = json_array();
+    for (int set = DATA_FIRST + 1; set < DATA_COUNT && instance->loaded[set]; set++)
+        json_array_append_new(further, shared_arrays_json(instance->in[set], instance->shared_in[set], in_count));
+    json_t *command =
+        json_pack("{s:s, s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "do", "open", "device", session->options->device, "variant",
+                  session->choice->entry->id, "tunables", row_params(&session->choice->tunables), "case",
+                  row_case(&instance->cases[DATA_FIRST]), "sized_by_data", instance->op->sized_by_data, "inputs",
+                  shared_arrays_json(instance->in[DATA_FIRST], instance->shared_in[DATA_FIRST], in_count), "further_inputs",
+                  further, "outputs", shared_arrays_json(instance->out, instance->shared_out, instance->op->out_count));
+    Status status = child_ask(child, command, STARTUP_SECONDS + timeout_seconds, reply);
+    json_decref(command);
+    const bool library = session->choice->entry->backend == BACKEND_PEER;
+    if (status == STATUS_OK && library) status = ask_next(child, "supports", timeout_seconds, reply);
+    if (status == STATUS_OK && library) status = ask_next(child, "import", STARTUP_SECONDS + timeout_seconds, reply);
+    return status == STATUS_OK ? ask_next(child, "prepare", timeout_seconds, reply) : status;
+}
+
+json_t *session_run_command(const Instance *instance, DataSet set) {
+    return json_pack("{s:s, s:i, s:i}", "do", "run", "set", (int)set, "poison", POISONS[instance->poison]);
 }
 
 Status session_take_counts(Instance *instance, const json_t *reply) {

@@ -34,7 +34,8 @@ static Status judge_by_bound(Instance *instance, DataSet set, int bound, int ind
         snprintf(out->words, sizeof out->words, "largest error %.3g of the bound '%s'", report.max_ratio,
                  instance->op->bounds[bound].name);
     else
-        norms_explain(&report, given->name, instance->op->in_count == 1 ? &instance->in[0] : NULL, out->words, sizeof out->words);
+        norms_explain(&report, given->name, instance->op->in_count == 1 ? &instance->in[set][0] : NULL, out->words,
+                      sizeof out->words);
     return STATUS_OK;
 }
 

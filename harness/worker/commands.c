@@ -2,8 +2,24 @@
 
 #include "plan/registry.h"
 
-#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+bool command_read(FILE *commands, json_t **command) {
+    char *line = NULL;
+    size_t room = 0;
+    const bool read = getline(&line, &room, commands) > 0;
+    *command = read ? json_loads(line, 0, NULL) : NULL;
+    free(line);
+    return read;
+}
+
+void command_reply(FILE *replies, json_t *reply) {
+    json_dumpf(reply, replies, JSON_COMPACT);
+    fputc('\n', replies);
+    fflush(replies);
+    json_decref(reply);
+}
 
 Status command_params(const json_t *object, Params *params) {
     const char *name;

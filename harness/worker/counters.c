@@ -32,6 +32,7 @@ static json_t *launches_json(const ActivityList *list) {
         json_pack("{s:I, s:I, s:I, s:f, s:o}", "launches", (json_int_t)activity_count(list, ACTIVITY_KERNEL), "copies",
                   (json_int_t)activity_count(list, ACTIVITY_COPY), "fills", (json_int_t)activity_count(list, ACTIVITY_FILL),
                   "kernel_seconds", activity_seconds(list, ACTIVITY_KERNEL), "kernels", kernels);
+    json_object_set_new(json, "elsewhere", json_integer((json_int_t)activity_elsewhere(list)));
     json_object_set_new(json, "registers", longest ? json_integer(longest->registers) : json_null());
     json_object_set_new(json, "occupancy", longest ? json_number_or_null(longest->occupancy) : json_null());
     return json;

@@ -1,28 +1,36 @@
 #include "worker/outputs.h"
 
 #include "base/clock.h"
+#include "worker/settle.h"
+
+#include <math.h>
+#include <string.h>
+
+static const double PATIENCE_SECONDS = 0.02; /* for work that goes on after a verified call */
 
 Status worker_call(void *context) {
     Worker *worker = context;
     return worker->entry->variant->run(&worker->args);
 }
 
-Status outputs_poison(Worker *worker) {
+Status outputs_poison(Worker *worker, bool scratch) {
     for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++) TRY(buffer_poison(&worker->buffers_out[i]));
-    if (worker->scratch.base) TRY(buffer_poison(&worker->scratch));
+    if (scratch && worker->scratch.base) TRY(buffer_poison(&worker->scratch));
     return STATUS_OK;
 }
 
-Status outputs_check(const Worker *worker) {
+Status outputs_check(const Worker *worker, int set) {
     for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++) TRY(buffer_check_guards(&worker->buffers_out[i]));
+    const Buffer *in = worker->rotation.slot == 0 ? worker->buffers_in : worker->rotation.second;
     for (int i = 0; i < worker->in_count; i++) {
-        TRY(buffer_check_guards(&worker->buffers_in[i]));
-        TRY(buffer_check_unchanged(&worker->buffers_in[i], worker->host_in[i].data));
+        TRY(buffer_check_guards(&in[i]));
+        TRY(buffer_check_unchanged(&in[i], worker->host_in[set][i].data));
     }
     return worker->scratch.base ? buffer_check_guards(&worker->scratch) : STATUS_OK;
 }
 
 Status outputs_begin(Worker *worker, bool guarded) {
+    worker->ended = false;
     for (int i = 0; i < worker->out_count && worker->op->sized_by_data; i++) worker->out[i] = worker->room[i];
     return resource_begin(worker->resource, guarded);
 }
@@ -38,6 +46,7 @@ static Status check_shape(const Array *out, const Array *room) {
 }
 
 Status outputs_end(Worker *worker) {
+    worker->ended = true;
     for (int i = 0; i < worker->out_count && worker->op->sized_by_data; i++) {
         TRY(check_shape(&worker->out[i], &worker->room[i]));
         TRY(resource_hand_over(worker->resource, &worker->out[i]));
@@ -47,7 +56,7 @@ Status outputs_end(Worker *worker) {
 
 Status outputs_after_sample(void *context) {
     Worker *worker = context;
-    TRY(outputs_end(worker));
+    if (!worker->ended) TRY(outputs_end(worker));
     return outputs_begin(worker, false);
 }
 
@@ -75,6 +84,28 @@ static Status download(Worker *worker) {
         if (array_bytes(out) > 0) TRY(worker->device->copy_out(worker->host_out[i].data, out->data, array_bytes(out)));
     }
     return STATUS_OK;
+}
+
+static Status check_settled(const Worker *worker, double seconds, double patience) {
+    bool alone = true;
+    if (strcmp(worker->device->kind, "cpu") != 0) return STATUS_OK;
+    TRY(settle(fmax(patience, fmin(patience * 10, 2 * seconds)), &alone));
+    for (int i = 0; i < worker->out_count && !alone; i++) {
+        const Array *out = output(worker, i);
+        const size_t bytes = array_bytes(out);
+        size_t at = bytes;
+        if (bytes > 0) TRY(device_first_difference(worker->device, out->data, worker->host_out[i].data, bytes, &at));
+        if (at < bytes)
+            return status_fail(STATUS_CHECK, "output %s: element %zu changed after run() had returned: work goes on in a thread",
+                               out->name, at / dtype_size(out->dtype));
+    }
+    return STATUS_OK;
+}
+
+Status outputs_take(Worker *worker, double seconds, double patience) {
+    if (!worker->ended) TRY(outputs_end(worker));
+    TRY(download(worker));
+    return check_settled(worker, seconds, patience);
 }
 
 /* Do the outputs of this run agree with those of the last, which the parent is going to judge? */
@@ -123,11 +154,11 @@ static Status check_growth(Worker *worker) {
     return grown > 0 ? leaks(grown) : STATUS_OK;
 }
 
-/* One call, what is done with its outputs, and their release. */
-static Status call(Worker *worker, bool guarded, Status (*take)(Worker *), double *seconds) {
+/* One call, what is done with its outputs, and their release. again: they are compared with those of the last call. */
+static Status call(Worker *worker, bool guarded, bool again, double *seconds) {
     /* The first run may load modules and start thread pools; a later one that ends with more memory in use than before may leak. */
     const bool counted = worker->runs > 0 && worker->device->in_use && !worker->op->sized_by_data;
-    TRY(outputs_poison(worker));
+    TRY(outputs_poison(worker, true));
     TRY(outputs_begin(worker, guarded));
     TRY(worker->device->wait("preparing the buffers"));
     const size_t before = counted ? in_use(worker) : 0;
@@ -140,13 +171,14 @@ static Status call(Worker *worker, bool guarded, Status (*take)(Worker *), doubl
     const bool grown = counted && growth(worker, before) > 0;
     TRY(outputs_end(worker));
     worker->taken = resource_counts(worker->resource);
-    TRY(outputs_check(worker));
-    TRY(take(worker));
+    if (!again) TRY(outputs_take(worker, *seconds, PATIENCE_SECONDS));
+    TRY(outputs_check(worker, worker->rotation.held[0]));
+    if (again) TRY(same_again(worker));
     if (grown) TRY(check_growth(worker));
     return outputs_begin(worker, guarded);
 }
 
-static json_t *counts_json(const Worker *worker) {
+json_t *outputs_counts(const Worker *worker) {
     json_t *counts = json_array();
     for (int i = 0; i < worker->out_count; i++) json_array_append_new(counts, json_integer((json_int_t)worker->counts[i]));
     return counts;
@@ -167,14 +199,15 @@ static void tell_launched(const Worker *worker, json_t *reply) {
 Status outputs_run(Worker *worker, json_t *reply) {
     const bool twice = worker->op->sized_by_data && worker->device->timed;
     double seconds = 0, again = 0;
-    TRY(call(worker, !twice, download, &seconds));
+    TRY(call(worker, !twice, false, &seconds));
     const ResourceCounts taken = worker->taken;
     if (worker->runs == 0) tell_launched(worker, reply);
-    if (twice) TRY(call(worker, true, same_again, &again));
+    if (twice) TRY(call(worker, true, true, &again));
     if (twice && worker->runs > 0 && worker->device->in_use) TRY(check_growth(worker));
     worker->taken = taken;
     worker->runs++;
+    worker->call_seconds = seconds;
     json_object_set_new(reply, "seconds", json_real(seconds));
-    if (worker->op->sized_by_data) json_object_set_new(reply, "counts", counts_json(worker));
+    if (worker->op->sized_by_data) json_object_set_new(reply, "counts", outputs_counts(worker));
     return STATUS_OK;
 }

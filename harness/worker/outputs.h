@@ -15,10 +15,15 @@ Status outputs_begin(Worker *worker, bool guarded);
 Status outputs_end(Worker *worker);
 /* After a timed sample, outside of its time: outputs_end(), and ready for the next; context: the Worker. */
 Status outputs_after_sample(void *context);
-/* Poisoned outputs and scratch, where they are ours. */
-Status outputs_poison(Worker *worker);
-/* The guards of outputs, inputs and scratch; whether the inputs are unchanged. */
-Status outputs_check(const Worker *worker);
+/* Poisoned outputs, where they are ours, and, if asked for, scratch. */
+Status outputs_poison(Worker *worker, bool scratch);
+/* The guards of outputs, inputs and scratch; whether the inputs in use are those of `set`. */
+Status outputs_check(const Worker *worker, int set);
+/* After a call and its wait, which took `seconds`: the outputs go where the parent reads them, the very next thing; then nothing
+ * may change them any more, for `patience` seconds at least where there are threads to do it (CPU). */
+Status outputs_take(Worker *worker, double seconds, double patience);
+/* Elements of each output that the last run gave. */
+json_t *outputs_counts(const Worker *worker);
 /* Runs once and leaves the outputs where the parent reads them; the reply gets `seconds` and, if the op's outputs are sized by
  * data, `counts`. The inputs are on the device. */
 Status outputs_run(Worker *worker, json_t *reply);

@@ -12,9 +12,9 @@ static Status after_call(void *context) {
 
 static Status prepare(Worker *worker) {
     for (int i = 0; i < worker->in_count && !worker->uploaded; i++)
-        TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[i].data));
+        TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[0][i].data));
     worker->uploaded = true;
-    TRY(outputs_poison(worker));
+    TRY(outputs_poison(worker, true));
     TRY(outputs_begin(worker, false));
     return worker->device->wait("preparing the buffers");
 }
@@ -41,7 +41,14 @@ Status worker_count(Worker *worker, const WorkerMeasure *measure, const json_t *
         status = what && strcmp(what, "memory") == 0
                      ? count_memory(worker, &counts)
                      : measure->count(what, worker->device, worker_call, after_call, worker, &counts);
+    /* Where outputs are allocated in the call, nothing can be watched while the given stream is held (measure/wrong_stream.h). */
+    const json_int_t elsewhere = json_integer_value(json_object_get(counts, "elsewhere"));
+    const bool allocates = worker->op && (worker->op->sized_by_data || worker->taken.allocations > 0);
+    if (counts) (void)json_object_del(counts, "elsewhere");
     json_object_set_new(reply, "counts", counts ? counts : json_null());
+    if (status == STATUS_OK && allocates && elsewhere > 0)
+        return status_fail(STATUS_CHECK, "works on another stream than the given one: %lld of its kernels do",
+                           (long long)elsewhere);
     json_object_set_new(reply, "counts_reason", status == STATUS_OK ? json_null() : json_string(status_message()));
     return STATUS_OK;
 }

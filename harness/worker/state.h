@@ -9,7 +9,28 @@
 #include "op.h"
 #include "plan/registry.h"
 
+#include <jansson.h>
+#include <stdio.h>
+
+enum { WORKER_MAX_SETS = 3, WORKER_MAX_SLOTS = 2 };
+
+/* The inputs of timed calls: which set is where, and which samples the parent compares (rotation.h). */
+typedef struct Rotation {
+    const json_t *checks;         /* of the command `time`, by mode; NULL: no timed call is under way */
+    Buffer second[OP_MAX_ARRAYS]; /* inputs of the slot 1; slot 0 is Worker.buffers_in */
+    int slots, slot;              /* how many there are, which one is in use */
+    int shown;                    /* the set that was compared last in this mode; -1: none */
+    int held[WORKER_MAX_SLOTS];   /* the set in each */
+    bool touched;                 /* one element of the slot in use differs from its set */
+    int touched_input;
+    size_t touched_at; /* in bytes */
+    bool patient;      /* the next check waits for work that goes on */
+    bool slow;         /* a call takes so long that warm modes get other inputs at checked samples only */
+    uint64_t random;
+} Rotation;
+
 typedef struct Worker {
+    FILE *commands, *replies;
     const Device *device;
     const VariantEntry *entry;
     const Op *op;
@@ -17,7 +38,8 @@ typedef struct Worker {
     Params tunables;
     Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS]; /* descriptions; data on the device */
     Array room[OP_MAX_ARRAYS];                   /* outputs as the command has them: at their largest, without data */
-    Shared host_in[OP_MAX_ARRAYS], host_out[OP_MAX_ARRAYS];
+    Shared host_in[WORKER_MAX_SETS][OP_MAX_ARRAYS], host_out[OP_MAX_ARRAYS];
+    int sets;                                                              /* of inputs, of the same shapes */
     Buffer buffers_in[OP_MAX_ARRAYS], buffers_out[OP_MAX_ARRAYS], scratch; /* buffers_out: not for an op with sized_by_data */
     int in_count, out_count;
     size_t counts[OP_MAX_ARRAYS]; /* elements of the outputs that the last run gave */
@@ -26,8 +48,11 @@ typedef struct Worker {
     Launches launched;            /* by the last run */
     VariantArgs args;
     bool prepared;
-    bool uploaded; /* for counting: the inputs are on the device and stay the same */
+    bool uploaded;       /* for counting: the inputs are on the device and stay the same */
+    bool ended;          /* outputs_end() was called for the last call */
+    double call_seconds; /* of the last verified run */
     int runs;
+    Rotation rotation;
 } Worker;
 
 #endif

@@ -21,12 +21,10 @@ static json_t *samples_json(const Samples *samples) {
                      samples->count ? NULL : samples->why_none);
 }
 
-static Status time_modes(const json_t *command, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
-                         json_t **timing) {
+static Status time_modes(const json_t *command, const Device *device, const MeasuredWork *work, json_t **timing) {
     const MeasureLimits limits = {.min_samples = (size_t)json_integer_value(json_object_get(command, "min_samples")),
                                   .max_samples = (size_t)json_integer_value(json_object_get(command, "max_samples")),
                                   .seconds = json_number_value(json_object_get(command, "seconds"))};
-    const MeasuredWork work = {.run = run, .context = context, .after = after};
     json_t *result = json_object(), *name;
     size_t i;
     json_array_foreach(json_object_get(command, "modes"), i, name) {
@@ -34,8 +32,8 @@ static Status time_modes(const json_t *command, const Device *device, Status (*r
             if (strcmp(json_string_value(name), measure_mode_name((MeasureMode)mode)) != 0) continue;
             Samples samples = {0};
             const Status status = strcmp(device->kind, "cuda") == 0
-                                      ? measure_gpu((MeasureMode)mode, &work, device->stream(), &limits, &samples)
-                                      : measure_cpu((MeasureMode)mode, &work, &limits, &samples);
+                                      ? measure_gpu((MeasureMode)mode, work, device->stream(), &limits, &samples)
+                                      : measure_cpu((MeasureMode)mode, work, &limits, &samples);
             if (status == STATUS_OK) json_object_set_new(result, measure_mode_name((MeasureMode)mode), samples_json(&samples));
             samples_free(&samples);
             if (status == STATUS_OK) continue;
@@ -66,10 +64,10 @@ static Status ceilings(const json_t *command, const Device *device, json_t **out
     return STATUS_OK;
 }
 
-static Status wrong_stream(const Device *device, Status (*run)(void *), void *context, const void *memory, size_t bytes,
+static Status wrong_stream(const Device *device, Status (*run)(void *), void *context, const Array *outputs, int count,
                            bool *stray) {
     *stray = false;
-    return strcmp(device->kind, "cuda") == 0 ? wrong_stream_gpu(run, context, device->stream(), memory, bytes, stray) : STATUS_OK;
+    return strcmp(device->kind, "cuda") == 0 ? wrong_stream_gpu(run, context, device->stream(), outputs, count, stray) : STATUS_OK;
 }
 
 const WorkerMeasure TIMING = {.time = time_modes,

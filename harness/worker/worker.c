@@ -2,9 +2,11 @@
 #include "worker/worker.h"
 
 #include "base/clock.h"
+#include "base/poison.h"
 #include "worker/commands.h"
 #include "worker/outputs.h"
 #include "worker/profile.h"
+#include "worker/rotation.h"
 
 #include <fcntl.h>
 #include <math.h>
@@ -18,7 +20,7 @@ void worker_can_measure(const WorkerMeasure *with) {
     measure = with;
 }
 
-/* Maps the arrays of the command and, unless buffers is NULL, makes a guarded buffer for each. */
+/* Maps the arrays of the command and, unless buffers is NULL, makes a guarded buffer for each: arrays then describes those. */
 static Status open_arrays(const Device *device, const json_t *list, int writable, Array *arrays, Shared *shared, Buffer *buffers,
                           int *count) {
     size_t i;
@@ -40,7 +42,8 @@ static Status open_arrays(const Device *device, const json_t *list, int writable
 static Status tell_launch(const Worker *worker, json_t *reply) {
     LaunchNotes notes = {0};
     if (worker->entry->variant->configuration) TRY(worker->entry->variant->configuration(&worker->args, &notes));
-    json_t *launch = notes.count > 0 ? json_pack("{s:s}", "device", worker->device->kind) : json_null();
+    const char *kind = worker->device ? worker->device->kind : worker->entry->variant->backend == BACKEND_CPU ? "cpu" : "cuda";
+    json_t *launch = notes.count > 0 ? json_pack("{s:s}", "device", kind) : json_null();
     for (int i = 0; i < notes.count; i++) {
         const double value = notes.notes[i].value;
         json_object_set_new(launch, notes.notes[i].name,
@@ -63,6 +66,20 @@ static Status open_outputs(Worker *worker, const json_t *command) {
                            &worker->resource);
 }
 
+/* Other data of the same shapes. They get to the device when they are needed. */
+static Status open_further_sets(Worker *worker, const json_t *sets) {
+    Array described[OP_MAX_ARRAYS];
+    worker->sets = 1;
+    for (size_t s = 0; s < json_array_size(sets) && worker->sets < WORKER_MAX_SETS; s++, worker->sets++) {
+        int count = 0;
+        TRY(open_arrays(worker->device, json_array_get(sets, s), 0, described, worker->host_in[worker->sets], NULL, &count));
+        for (int i = 0; i < worker->in_count; i++)
+            if (count != worker->in_count || array_bytes(&described[i]) != worker->buffers_in[i].bytes)
+                return status_fail(STATUS_INTERNAL, "open: the inputs of set %d have other shapes", worker->sets);
+    }
+    return STATUS_OK;
+}
+
 static Status choose_variant(Worker *worker, const json_t *command) {
     const char *id = json_string_value(json_object_get(command, "variant"));
     TRY(registry_require_variant(id ? id : "", &worker->entry));
@@ -79,8 +96,9 @@ static Status do_open(Worker *worker, const json_t *command) {
     worker->device = backend == BACKEND_CPU ? device_cpu() : device_emulator() ? device_emulator() : device_cuda();
     if (!worker->device) return status_fail(STATUS_UNSUPPORTED, "this build of rungs has no CUDA");
     TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
-    TRY(open_arrays(worker->device, json_object_get(command, "inputs"), 0, worker->in, worker->host_in, worker->buffers_in,
+    TRY(open_arrays(worker->device, json_object_get(command, "inputs"), 0, worker->in, worker->host_in[0], worker->buffers_in,
                     &worker->in_count));
+    TRY(open_further_sets(worker, json_object_get(command, "further_inputs")));
     return open_outputs(worker, command);
 }
 
@@ -115,54 +133,68 @@ static Status do_prepare(Worker *worker, json_t *reply) {
     return STATUS_OK;
 }
 
-/* supports() alone, by shapes; nothing of the question stays. */
-static Status do_supports(const json_t *command) {
+/* supports(), and configuration() if that is wanted, by shapes; nothing of the question stays. */
+static Status do_supports(const json_t *command, json_t *reply) {
     Worker asked = {0};
     char reason[REASON_MAX] = "";
     TRY(choose_variant(&asked, command));
     TRY(asked.op->shapes(&asked.problem, asked.in, asked.out));
-    const VariantArgs args = {.problem = &asked.problem,
-                              .tunables = &asked.tunables,
-                              .in = asked.in,
-                              .in_count = asked.op->in_count,
-                              .out = asked.out,
-                              .out_count = asked.op->out_count};
+    asked.args = (VariantArgs){.problem = &asked.problem,
+                               .tunables = &asked.tunables,
+                               .in = asked.in,
+                               .in_count = asked.op->in_count,
+                               .out = asked.out,
+                               .out_count = asked.op->out_count};
     const Variant *variant = asked.entry->variant;
-    return !variant->supports || variant->supports(&args, reason) ? STATUS_OK : status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    if (variant->supports && !variant->supports(&asked.args, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    return json_is_true(json_object_get(command, "launch")) ? tell_launch(&asked, reply) : STATUS_OK;
 }
 
 /* Is anything written while the stream that the variant was given stands still? Then it works on another. */
 static Status check_wrong_stream(Worker *worker) {
-    enum { HEAD_BYTES = 1 << 20 };
-    const Buffer *out = &worker->buffers_out[0];
-    if (!measure || !measure->wrong_stream || worker->out_count == 0 || out->bytes == 0) return STATUS_OK;
+    if (!measure || !measure->wrong_stream || worker->op->sized_by_data) return STATUS_OK;
     bool stray = false;
-    TRY(outputs_poison(worker)); /* what the last run left could be what this one writes */
-    TRY(measure->wrong_stream(worker->device, worker_call, worker, out->array.data,
-                              out->bytes < HEAD_BYTES ? out->bytes : HEAD_BYTES, &stray));
+    buffer_poison_with(POISON_BYTE);   /* which is looked for */
+    TRY(outputs_poison(worker, true)); /* what the last run left could be what this one writes */
+    TRY(measure->wrong_stream(worker->device, worker_call, worker, worker->out, worker->out_count, &stray));
     if (stray)
         return status_fail(STATUS_CHECK,
                            "works on another stream than the given one: outputs changed while the given stream was held");
     return STATUS_OK;
 }
 
-static Status do_run(Worker *worker, const json_t *command, json_t *reply) {
+static void poison_as_told(const json_t *command) {
     const json_t *poison = json_object_get(command, "poison");
     if (json_is_integer(poison)) buffer_poison_with((unsigned char)json_integer_value(poison));
-    for (int i = 0; i < worker->in_count; i++) TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[i].data));
+}
+
+static Status do_run(Worker *worker, const json_t *command, json_t *reply) {
+    TRY(rotation_upload(worker, (int)json_integer_value(json_object_get(command, "set"))));
     if (worker->runs == 1) TRY(check_wrong_stream(worker)); /* the second run: the first is timed as `first` */
+    poison_as_told(command);
     return outputs_run(worker, reply);
 }
 
 static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     if (!measure || !worker->device->timed) return status_fail(STATUS_UNSUPPORTED, "emulated, not timed");
     const bool allocates = worker->op->sized_by_data || worker->taken.allocations > 0;
+    const MeasuredWork work = {.run = worker_call,
+                               .context = worker,
+                               .after = allocates ? outputs_after_sample : NULL,
+                               .before = rotation_before,
+                               .taken = rotation_taken};
     json_t *timing = NULL;
+    poison_as_told(command);
     TRY(outputs_begin(worker, false));
-    TRY(measure->time(command, worker->device, worker_call, allocates ? outputs_after_sample : NULL, worker, &timing));
-    json_object_set_new(reply, "timing", timing);
-    TRY(worker->device->wait("timing"));
-    return outputs_check(worker);
+    TRY(rotation_begin(worker, json_object_get(command, "checks")));
+    Status status = measure->time(command, worker->device, &work, &timing);
+    if (status == STATUS_OK) {
+        json_object_set_new(reply, "timing", timing);
+        status = worker->device->wait("timing");
+    }
+    if (status == STATUS_OK) status = rotation_check(worker);
+    rotation_end(worker);
+    return status;
 }
 
 static Status do_ceilings(Worker *worker, const json_t *command, json_t *reply) {
@@ -218,9 +250,13 @@ static Status do_reference(const json_t *command) {
     return registry_op(problem.op)->reference(&problem, in, (int)json_integer_value(json_object_get(command, "bound")), reference);
 }
 
+static void close_sets(Worker *worker, int input) {
+    for (int set = 0; set < worker->sets; set++) shared_destroy(&worker->host_in[set][input]);
+}
+
 static void do_close(Worker *worker) {
     if (worker->prepared && worker->entry->variant->release) worker->entry->variant->release(worker->args.state);
-    for (int i = 0; i < worker->in_count; i++) buffer_destroy(&worker->buffers_in[i]), shared_destroy(&worker->host_in[i]);
+    for (int i = 0; i < worker->in_count; i++) buffer_destroy(&worker->buffers_in[i]), close_sets(worker, i);
     for (int i = 0; i < worker->out_count; i++) buffer_destroy(&worker->buffers_out[i]), shared_destroy(&worker->host_out[i]);
     if (worker->scratch.base) buffer_destroy(&worker->scratch);
     resource_destroy(worker->resource);
@@ -232,7 +268,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (!what) return status_fail(STATUS_INTERNAL, "a command without \"do\"");
     if (strcmp(what, "open") == 0) return do_open(worker, command);
     if (strcmp(what, "prepare") == 0) return do_prepare(worker, reply);
-    if (strcmp(what, "supports") == 0) return do_supports(command);
+    if (strcmp(what, "supports") == 0) return do_supports(command, reply);
     if (strcmp(what, "run") == 0) return do_run(worker, command, reply);
     if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
     if (strcmp(what, "ceilings") == 0) return do_ceilings(worker, command, reply);
@@ -257,18 +293,17 @@ static int option_fd(int argc, char **argv, const char *name) {
 }
 
 int worker_main(int argc, char **argv) {
-    FILE *commands = fdopen(option_fd(argc, argv, "--commands"), "r");
-    FILE *replies = fdopen(option_fd(argc, argv, "--replies"), "w");
-    if (!commands || !replies) {
+    static Worker worker;
+    worker.commands = fdopen(option_fd(argc, argv, "--commands"), "r");
+    worker.replies = fdopen(option_fd(argc, argv, "--replies"), "w");
+    if (!worker.commands || !worker.replies) {
         fprintf(stderr, "rungs starts its workers itself: --commands FD --replies FD are missing\n");
         return 2;
     }
-    static Worker worker;
-    char *line = NULL;
-    size_t room = 0;
     bool last = false;
-    while (!last && getline(&line, &room, commands) > 0) {
-        json_t *command = json_loads(line, 0, NULL), *reply = json_object();
+    json_t *command;
+    while (!last && command_read(worker.commands, &command)) {
+        json_t *reply = json_object();
         Status status = command ? obey(&worker, command, reply, &last) : status_fail(STATUS_INTERNAL, "a command that is not JSON");
         if (status == STATUS_OK) {
             json_object_set_new(reply, "ok", json_true());
@@ -277,12 +312,8 @@ int worker_main(int argc, char **argv) {
             json_object_set_new(reply, status == STATUS_UNSUPPORTED ? "skip" : "error", json_string(status_message()));
             json_object_set_new(reply, "kind", json_string(status_word(status)));
         }
-        json_dumpf(reply, replies, JSON_COMPACT);
-        fputc('\n', replies);
-        fflush(replies);
-        json_decref(reply);
+        command_reply(worker.replies, reply);
         json_decref(command);
     }
-    free(line);
     return 0;
 }

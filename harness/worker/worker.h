@@ -4,22 +4,22 @@
 
 #include "base/status.h"
 #include "device/device.h"
+#include "measure/measure.h"
 #include "variant.h"
 
 #include <jansson.h>
 
 /* How samples are taken; a worker without it (the emulator's) verifies only. */
 typedef struct WorkerMeasure {
-    /* The reply's "timing" object for the modes of the command. after: MeasuredWork's (measure/measure.h). */
-    Status (*time)(const json_t *command, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
-                   json_t **timing);
+    /* The reply's "timing" object for the modes of the command. */
+    Status (*time)(const json_t *command, const Device *device, const MeasuredWork *work, json_t **timing);
     /* The reply's "ceilings" array. */
     Status (*ceilings)(const json_t *command, const Device *device, json_t **ceilings);
     /* What only the CUDA runtime knows of a GPU: the keys of "gpu" in docs/RESULTS.md. */
     Status (*facts)(int device, json_t **gpu);
-    /* Runs `run` with the device's stream blocked and tells whether `head` of device memory changed all the same: work that went to
-     * another stream. NULL: cannot be told on this device. */
-    Status (*wrong_stream)(const Device *device, Status (*run)(void *), void *context, const void *memory, size_t bytes,
+    /* Runs `run` with the device's stream blocked and tells whether any of the poisoned `outputs` changed all the same: work that
+     * went to another stream. NULL: cannot be told on this device. */
+    Status (*wrong_stream)(const Device *device, Status (*run)(void *), void *context, const Array *outputs, int count,
                            bool *stray);
     /* The reply's "counts" object for what a `count` asks (docs/PROTOCOL.md). */
     Status (*count)(const char *what, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,

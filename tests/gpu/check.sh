@@ -11,6 +11,7 @@ step() {
     "$@" || { echo "FAILED ($?): $*"; failed=1; }
 }
 step "$build/tests/measure_selftest"
+step "$build/tests/timed_selftest"
 step "$build/tests/memory_selftest"
 step "$build/tests/counts_selftest"
 step "$source/cmake/python" "$source/tests/scripts/test_mutants.py"

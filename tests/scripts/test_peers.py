@@ -64,6 +64,14 @@ class Session:
             raise AssertionError("the worker died: " + self.log.read()[-2000:])
         return json.loads(line, parse_constant=lambda word: self.strict(word))
 
+    def time(self, **command):
+        """Samples, as the parent that finds every output right asks for them; and which were shown."""
+        reply, shown = self.ask(do="time", **command), []
+        while "check" in reply:
+            shown.append(reply["check"])
+            reply = self.ask(do="continue")
+        return reply["timing"], shown
+
     @staticmethod
     def strict(word):
         raise AssertionError(f"{word} is no JSON")
@@ -74,7 +82,10 @@ class Session:
 
     def open(self, variant, case, n, tunables=None):
         arrays = [{"name": name, "dtype": case["dtype"], "shape": [n], "path": f"/proc/self/fd/{fd}"} for name, fd in zip("xy", self.files)]
-        return self.ask(do="open", device=0, variant=variant, tunables=tunables or {}, case=case, inputs=arrays[:1], outputs=arrays[1:])
+        reply = self.ask(do="open", device=0, variant=variant, tunables=tunables or {}, case=case, inputs=arrays[:1], outputs=arrays[1:])
+        for what in ("supports", "import", "prepare"):
+            reply = self.ask(do=what) if "ok" in reply else reply
+        return reply
 
     def read(self, dtype, n):
         return numpy.frombuffer(os.pread(self.files[1], n * numpy.dtype(dtype).itemsize, 0), dtype)
@@ -180,8 +191,9 @@ class CpuPeers(PeerTest):
         session = self.session()
         session.write(self.normal(5000))
         session.open("rolling/peer_pandas", make_case("mean", 5000, 30), 5000)
-        reply = session.ask(do="time", modes=["cold", "hot", "graph", "enqueue", "complete"], min_samples=3, max_samples=5, seconds=0.0)
-        timing = reply["timing"]
+        timing, shown = session.time(modes=["cold", "hot", "graph", "enqueue", "complete"], min_samples=3, max_samples=5, seconds=0.0,
+                                     checks={"cold": [{"sample": 1, "set": 0}]})
+        self.assertEqual(shown, [{"mode": "cold", "sample": 1, "set": 0}, {"mode": "hot", "sample": 2, "set": 0}])
         self.assertEqual(sorted(timing), ["cold", "complete", "enqueue", "graph", "hot"])
         for mode in ("cold", "hot"):
             self.assertEqual(len(timing[mode]["samples"]), 3)
@@ -197,8 +209,16 @@ class CpuPeers(PeerTest):
         session = self.session()
         session.write(self.normal(50))
         session.open("rolling/peer_pandas", make_case("mean", 50, 3), 50)
-        reply = session.ask(do="time", modes=["hot"], min_samples=2, max_samples=4, seconds=1e6)
-        self.assertEqual(len(reply["timing"]["hot"]["samples"]), 4)
+        timing, _ = session.time(modes=["hot"], min_samples=2, max_samples=4, seconds=1e6)
+        self.assertEqual(len(timing["hot"]["samples"]), 4)
+
+    @unittest.skipUnless(has("pandas"), "pandas is not installed")
+    def test_a_check_that_is_not_answered_ends_the_timing(self):
+        session = self.session()
+        session.write(self.normal(50))
+        session.open("rolling/peer_pandas", make_case("mean", 50, 3), 50)
+        self.assertIn("check", session.ask(do="time", modes=["hot"], min_samples=2, max_samples=2, seconds=0.0))
+        self.assertEqual(session.ask(do="run")["kind"], "internal")
 
 
 class OneEngine(unittest.TestCase):
@@ -374,6 +394,11 @@ class Refusals(PeerTest):
                                       + self.FUNCTIONS.format(run="print('noise', flush=True)", fetch="pass"))
         self.assertIn("ok", reply)
         self.assertIn("ok", session.ask(do="run"))
+        self.assertEqual(session.close(), ({"ok": True}, 0))
+
+    def test_a_library_that_terminates_at_exit(self):
+        """As std::terminate does when a library's threads outlive its static objects."""
+        session, _ = self.planted("import ctypes\nc = ctypes.CDLL(None)\nc.__cxa_atexit(c.abort, None, None)\n" + self.FUNCTIONS.format(run="return 0", fetch="pass"))
         self.assertEqual(session.close(), ({"ok": True}, 0))
 
     def test_an_unknown_command_and_an_unknown_peer(self):

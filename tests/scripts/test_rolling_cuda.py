@@ -6,7 +6,7 @@ import tempfile
 
 from program import BUILD, call, expect, rows_of
 
-STABLE = ("cuda_naive", "cuda_shared", "cuda_thread_tile_stable", "cuda_block_prefix_suffix")
+STABLE = ("cuda_naive", "cuda_shared", "cuda_thread_tile_stable", "cuda_block_prefix_suffix", "cuda_warp_unit")
 FRAGILE = ("cuda_thread_tile", "cuda_thread_tile_sums", "cuda_thread_tile_padded", "cuda_prefix_difference")
 
 # With 32 threads a block has 480 outputs (288 for moments): its windows are long from 961 (577) on, and its chunks are scanned where more
@@ -31,6 +31,14 @@ suites:
       - {n: 20160, window: 20161}
     variants: [cuda_block_prefix_suffix threads=32]
 """
+UNITS = """
+title: Units
+about: Both sides of every switch in cuda_warp_unit, middles with and without a rest, one block and several
+suites:
+  - op: rolling
+    axes: {agg: [sum, std, max], dtype: [f64, f32], input: [naninf], n: [3001], window: [3, 4, 9, 10, 36, 37, 65, 66, 288, 289, 865, 1024, 1025, 1921]}
+    variants: [cuda_warp_unit threads=64]
+"""
 
 
 def run(folder, what, variants):
@@ -50,6 +58,11 @@ def main():
         done = call("run", folder / "long.yaml", "--emulate", "--verify-only", "--out", out)
         verdicts = [row["verdict"] for row in rows_of(out)]
         expect(done.returncode == 0 and verdicts == ["pass"] * 66, "66 long windows", done)
+
+        (folder / "units.yaml").write_text(UNITS)
+        done = call("run", folder / "units.yaml", "--emulate", "--verify-only", "--out", folder / "units.jsonl")
+        verdicts = [row["verdict"] for row in rows_of(folder / "units.jsonl")]
+        expect(done.returncode == 0 and verdicts == ["pass"] * 84, "84 windows around the units of a lane, of four and of a warp", done)
 
         for agg in ("mean", "var"):
             done, found = run(folder, f"rolling agg={agg} n=3073 window=49 input=naninf", STABLE + FRAGILE)

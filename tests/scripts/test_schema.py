@@ -90,6 +90,8 @@ def mutants(golden):
     yield "a time of zero", changed(timed(), timing__cold__median=0)
     yield "a median from no samples", changed(timed(), timing__cold__count=0)
     yield "samples lost", changed(timed(), timing__cold__samples=[])
+    yield "nothing checked", changed(timed(), timing__cold__checked=[])
+    yield "a check of an unknown set", changed(timed(), timing__cold__checked=[{"sample": 1, "set": 3}])
     yield "an unknown mode", changed(timed(), timing__lukewarm=timed()["timing"]["cold"])
     yield "a number as text", changed(timed(), work__bytes="16")
     yield "a verdict of its own", changed(timed(), verdict="ok")

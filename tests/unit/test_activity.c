@@ -92,11 +92,28 @@ static void ranges_are_closed_by_their_marker(void **state) {
     activity_free(&list);
 }
 
+static void kernels_on_other_streams_are_counted(void **state) {
+    (void)state;
+    ActivityList list = {0};
+    add(&list, ACTIVITY_KERNEL, "scan", 5000, 6000, 10);
+    list.items[0].stream = 13;
+    activity_take_stream(&list, "flush");
+    assert_int_equal(activity_elsewhere(&list), 0); /* the stream of the call is not known */
+    add(&list, ACTIVITY_KERNEL, "flush", 1000, 3000, 10);
+    add(&list, ACTIVITY_KERNEL, "scan", 7000, 8000, 10);
+    add(&list, ACTIVITY_COPY, "host to device", 8000, 9000, 0); /* a copy that waits goes to the default stream */
+    list.items[1].stream = 7, list.items[2].stream = 7;
+    activity_sort(&list);
+    activity_take_stream(&list, "flush");
+    assert_int_equal(activity_count(&list, ACTIVITY_KERNEL), 2);
+    assert_int_equal(activity_elsewhere(&list), 1);
+    activity_free(&list);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(names_lose_return_types_and_parameters),
-        cmocka_unit_test(long_names_are_cut),
-        cmocka_unit_test(launches_are_grouped_by_configuration),
+        cmocka_unit_test(names_lose_return_types_and_parameters), cmocka_unit_test(long_names_are_cut),
+        cmocka_unit_test(kernels_on_other_streams_are_counted),   cmocka_unit_test(launches_are_grouped_by_configuration),
         cmocka_unit_test(ranges_are_closed_by_their_marker),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

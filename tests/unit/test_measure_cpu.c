@@ -32,7 +32,7 @@ static void counts_obey_the_limits(void **state) {
     static const MeasureMode modes[] = {MEASURE_COLD, MEASURE_HOT};
     for (size_t m = 0; m < 2; m++) {
         Job job = {.busy_seconds = 1e-4};
-        const MeasuredWork measured = {work, &job, NULL};
+        const MeasuredWork measured = {.run = work, .context = &job};
         Samples samples;
         assert_int_equal(measure_cpu(modes[m], &measured, &ENOUGH, &samples), STATUS_OK);
         assert_int_equal(samples.count, 4);
@@ -52,7 +52,7 @@ static void counts_obey_the_limits(void **state) {
 static void a_long_pilot_is_a_sample(void **state) {
     (void)state;
     Job job = {.busy_seconds = 0.11};
-    const MeasuredWork measured = {work, &job, NULL};
+    const MeasuredWork measured = {.run = work, .context = &job};
     const MeasureLimits limits = {.min_samples = 3, .max_samples = 100, .seconds = 0.2};
     Samples samples;
     assert_int_equal(measure_cpu(MEASURE_HOT, &measured, &limits, &samples), STATUS_OK);
@@ -65,7 +65,7 @@ static void a_long_pilot_is_a_sample(void **state) {
 static void short_work_is_repeated_within_a_hot_sample(void **state) {
     (void)state;
     Job job = {0};
-    const MeasuredWork measured = {work, &job, NULL};
+    const MeasuredWork measured = {.run = work, .context = &job};
     Samples samples;
     assert_int_equal(measure_cpu(MEASURE_HOT, &measured, &ENOUGH, &samples), STATUS_OK);
     assert_true(samples.calls_per_sample > 1);
@@ -90,7 +90,7 @@ static void what_a_call_leaves_is_put_away_after_each(void **state) {
     static const MeasureMode modes[] = {MEASURE_COLD, MEASURE_HOT};
     for (size_t m = 0; m < 2; m++) {
         Job job = {0};
-        const MeasuredWork measured = {work, &job, slowly_put_away};
+        const MeasuredWork measured = {.run = work, .context = &job, .after = slowly_put_away};
         Samples samples;
         assert_int_equal(measure_cpu(modes[m], &measured, &ENOUGH, &samples), STATUS_OK);
         assert_int_equal(samples.calls_per_sample, 1); /* short as it is */
@@ -104,10 +104,76 @@ static void what_a_call_leaves_is_put_away_after_each(void **state) {
     }
 }
 
+/* before() is called for every sample and pilot, taken() for every sample that counts, each while nothing ran in between. */
+typedef struct Places {
+    Job job;
+    SamplePlace place;
+    size_t samples, lasts, calls_before;
+} Places;
+
+static Status work_at_place(void *context) {
+    return work(&((Places *)context)->job);
+}
+
+static Status before(void *context, const SamplePlace *place, int *slot) {
+    Places *places = context;
+    places->place = *place;
+    places->calls_before = places->job.calls;
+    *slot = 0;
+    return STATUS_OK;
+}
+
+static Status taken(void *context, const SamplePlace *place) {
+    Places *places = context;
+    if (places->job.calls == places->calls_before) return status_fail(STATUS_CHECK, "no call since before()");
+    if (place->index != places->samples || place->index != places->place.index || place->pilot != places->place.pilot)
+        return status_fail(STATUS_CHECK, "sample %zu after %zu", place->index, places->samples);
+    places->samples++;
+    places->lasts += place->last;
+    return STATUS_OK;
+}
+
+static void samples_are_announced_and_shown(void **state) {
+    (void)state;
+    static const MeasureMode modes[] = {MEASURE_COLD, MEASURE_HOT};
+    static const double seconds[] = {1e-4, 0.11}; /* the longer is its own pilot */
+    for (size_t k = 0; k < 4; k++) {
+        Places places = {.job = {.busy_seconds = seconds[k / 2]}};
+        const MeasuredWork measured = {.run = work_at_place, .context = &places, .before = before, .taken = taken};
+        Samples samples;
+        assert_int_equal(measure_cpu(modes[k % 2], &measured, &(MeasureLimits){.min_samples = 3, .max_samples = 3}, &samples),
+                         STATUS_OK);
+        assert_int_equal(samples.count, 3);
+        assert_int_equal(places.samples, 3);
+        assert_int_equal(places.lasts, 1);
+        assert_true(places.place.last);
+        assert_string_equal(places.place.mode, measure_mode_name(modes[k % 2]));
+        assert_int_equal(places.place.back_to_back, modes[k % 2] == MEASURE_HOT);
+        assert_int_equal(places.place.warm, modes[k % 2] == MEASURE_HOT);
+        samples_free(&samples);
+    }
+}
+
+static Status refuse(void *context, const SamplePlace *place) {
+    (void)context;
+    return place->index == 1 ? status_fail(STATUS_CHECK, "outputs of sample 1 are wrong") : STATUS_OK;
+}
+
+static void a_refused_sample_ends_the_mode(void **state) {
+    (void)state;
+    Job job = {.busy_seconds = 1e-4};
+    const MeasuredWork measured = {.run = work, .context = &job, .taken = refuse};
+    Samples samples;
+    assert_int_equal(measure_cpu(MEASURE_COLD, &measured, &HURRIED, &samples), STATUS_CHECK);
+    assert_int_equal(samples.count, 0);
+    assert_non_null(strstr(status_message(), "sample 1"));
+    samples_free(&samples);
+}
+
 static void modes_that_a_cpu_lacks_say_why(void **state) {
     (void)state;
     Job job = {0};
-    const MeasuredWork measured = {work, &job, NULL};
+    const MeasuredWork measured = {.run = work, .context = &job};
     static const MeasureMode modes[] = {MEASURE_GRAPH, MEASURE_ENQUEUE, MEASURE_COMPLETE};
     for (size_t m = 0; m < sizeof modes / sizeof *modes; m++) {
         Samples samples;
@@ -141,7 +207,7 @@ static Status work_alone(void *context) {
 static void emptying_caches_leaves_no_threads_behind(void **state) {
     (void)state;
     int most = 0;
-    const MeasuredWork measured = {work_alone, &most, NULL};
+    const MeasuredWork measured = {.run = work_alone, .context = &most};
     Samples samples;
     assert_int_equal(measure_cpu(MEASURE_COLD, &measured, &HURRIED, &samples), STATUS_OK);
     samples_free(&samples);
@@ -152,7 +218,7 @@ static void failing_work_propagates_its_status(void **state) {
     (void)state;
     for (size_t fails_at = 1; fails_at <= 4; fails_at++) { /* in the pilot and in the series */
         Job job = {.fails_at = fails_at, .busy_seconds = 1e-4};
-        const MeasuredWork measured = {work, &job, NULL};
+        const MeasuredWork measured = {.run = work, .context = &job};
         Samples samples;
         assert_int_equal(measure_cpu(MEASURE_HOT, &measured, &ENOUGH, &samples), STATUS_CHECK);
         assert_int_equal(samples.count, 0);
@@ -181,6 +247,8 @@ int main(void) {
         cmocka_unit_test(a_long_pilot_is_a_sample),
         cmocka_unit_test(short_work_is_repeated_within_a_hot_sample),
         cmocka_unit_test(what_a_call_leaves_is_put_away_after_each),
+        cmocka_unit_test(samples_are_announced_and_shown),
+        cmocka_unit_test(a_refused_sample_ends_the_mode),
         cmocka_unit_test(modes_that_a_cpu_lacks_say_why),
         cmocka_unit_test(emptying_caches_leaves_no_threads_behind),
         cmocka_unit_test(failing_work_propagates_its_status),

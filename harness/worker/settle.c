@@ -1,0 +1,128 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* gettid */
+#endif
+#include "worker/settle.h"
+
+#include "base/clock.h"
+
+#include <dirent.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <strings.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { THREADS_MAX = 1024 };
+static const double SPIN_SECONDS = 0.5; /* of a thread's own time: longer than any pool spins that is going to sleep */
+static const double WAIT_SECONDS = 30;  /* for threads of a machine that is busy otherwise */
+static const struct timespec STEP = {0, 1000 * 1000L}; /* between two looks */
+
+typedef struct Thread {
+    int id;
+    bool seen;                            /* in this round */
+    bool slept;                           /* when it was seen last */
+    bool rests;                           /* was seen asleep, without having run since the look before */
+    unsigned long long ran, ran_at_first; /* nanoseconds */
+} Thread;
+
+typedef struct Crowd {
+    Thread threads[THREADS_MAX];
+    int count;
+} Crowd;
+
+static bool read_file(int id, const char *name, char *text, size_t room) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/%s", id, name);
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    const size_t got = fread(text, 1, room - 1, file);
+    fclose(file);
+    text[got] = '\0';
+    return got > 0;
+}
+
+/* What it has run so far, in nanoseconds (by ticks where the kernel keeps no schedstat), and whether it sleeps. False: it has
+ * ended. */
+static bool look(int id, unsigned long long *ran, bool *sleeps) {
+    char text[512];
+    unsigned long long user = 0, system = 0;
+    if (!read_file(id, "stat", text, sizeof text)) return false;
+    const char *state = strrchr(text, ')'); /* the name before it may hold anything */
+    if (!state || state[1] != ' ' || state[2] == 'Z' || state[2] == 'X') return false;
+    *sleeps = state[2] == 'S'; /* D: it waits for a page and goes on */
+    *ran = sscanf(state + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) == 2 ? user + system : 0;
+    *ran *= 1000000000ULL / (unsigned long long)sysconf(_SC_CLK_TCK);
+    if (read_file(id, "schedstat", text, sizeof text)) *ran = strtoull(text, NULL, 10);
+    return true;
+}
+
+static Thread *find(Crowd *crowd, int id, unsigned long long ran) {
+    for (int i = 0; i < crowd->count; i++)
+        if (crowd->threads[i].id == id) return &crowd->threads[i];
+    if (crowd->count == THREADS_MAX) return NULL;
+    crowd->threads[crowd->count] = (Thread){.id = id, .ran = ~0ULL, .ran_at_first = ran};
+    return &crowd->threads[crowd->count++];
+}
+
+/* Looks at every other thread once: how many there are, how many do not rest, and whether one that rested has run again, be it to
+ * its end. */
+static Status look_round(Crowd *crowd, int *others, int *busy) {
+    DIR *tasks = opendir("/proc/self/task");
+    if (!tasks) return STATUS_OK; /* nothing can be told */
+    const int self = (int)gettid();
+    bool woke = false;
+    for (int i = 0; i < crowd->count; i++) crowd->threads[i].seen = false;
+    for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+        const int id = atoi(entry->d_name);
+        unsigned long long ran = 0;
+        bool sleeps = false;
+        if (id == 0 || id == self || !look(id, &ran, &sleeps)) continue;
+        Thread *thread = find(crowd, id, ran);
+        if (!thread) continue;
+        ++*others;
+        thread->seen = true;
+        woke = woke || (thread->rests && thread->ran != ran);
+        thread->slept = sleeps;
+        thread->rests = sleeps && thread->ran == ran;
+        thread->ran = ran;
+        *busy += !thread->rests;
+    }
+    closedir(tasks);
+    for (int i = 0; i < crowd->count; i++) {
+        Thread *thread = &crowd->threads[i];
+        woke = woke || (thread->slept && !thread->seen); /* it ran to its end */
+        thread->slept = thread->slept && thread->seen;
+        thread->rests = thread->rests && thread->seen;
+    }
+    return woke ? status_fail(STATUS_CHECK, "a thread works on after run() returned: it slept and then ran again") : STATUS_OK;
+}
+
+static double longest_run(const Crowd *crowd) {
+    unsigned long long longest = 0;
+    for (int i = 0; i < crowd->count; i++) {
+        const Thread *thread = &crowd->threads[i];
+        if (thread->seen && thread->ran - thread->ran_at_first > longest) longest = thread->ran - thread->ran_at_first;
+    }
+    return 1e-9 * (double)longest;
+}
+
+Status settle(double patience, bool *alone) {
+    static Crowd crowd;
+    const char *policy = getenv("OMP_WAIT_POLICY");
+    const bool may_spin = policy && strcasecmp(policy, "active") == 0;
+    const double begin = clock_seconds();
+    crowd.count = 0;
+    for (;;) {
+        int others = 0, busy = 0;
+        const Status status = look_round(&crowd, &others, &busy);
+        const double waited = clock_seconds() - begin;
+        if (status != STATUS_OK) return status;
+        *alone = others == 0;
+        if (others == 0 || (busy == 0 && waited >= patience) || (may_spin && waited >= patience)) return STATUS_OK;
+        if (longest_run(&crowd) > SPIN_SECONDS || waited > WAIT_SECONDS)
+            return status_fail(STATUS_CHECK, "%d thread%s still busy %.1f s after run() returned", busy,
+                               busy == 1 ? " is" : "s are", waited);
+        nanosleep(&STEP, NULL);
+    }
+}

@@ -1,0 +1,25 @@
+/* async_copy.cuh - global to shared memory without a register in between (cp.async, compute capability 8.0), 16 bytes at a time. */
+#ifndef RUNGS_ASYNC_COPY_CUH
+#define RUNGS_ASYNC_COPY_CUH
+
+#include "kernel.h"
+
+/* Begins the copy of 16 bytes; both addresses are multiples of 16. Nobody may read `shared` before async_copy_wait() and a barrier.
+ */
+static __device__ inline void async_copy_16(void *shared, const void *global) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.cg.shared.global [%0], [%1], 16;" ::"r"((unsigned)__cvta_generic_to_shared(shared)), "l"(global)
+                 : "memory");
+#else
+    *(int4 *)shared = *(const int4 *)global;
+#endif
+}
+
+/* Waits for the copies that the calling thread has begun. */
+static __device__ inline void async_copy_wait() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_all;" ::: "memory");
+#endif
+}
+
+#endif

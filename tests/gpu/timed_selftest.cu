@@ -1,0 +1,127 @@
+/* What only a GPU can tell of timed calls: that inputs may move from sample to sample, that a launch error which run() swallows is
+ * found, and that work on other streams is seen wherever it writes. One line per check; exit 0 all good, 1 a check failed, 77 no
+ * GPU.
+ */
+#include "base/poison.h"
+#include "device/device.h"
+#include "gpu_check.h"
+#include "kernel.h"
+#include "measure/measure.h"
+#include "measure/wrong_stream.h"
+
+static cudaStream_t stream;
+static const MeasureLimits LIMITS = {5, 15, 0.5};
+
+static __global__ void spin_kernel(unsigned long long duration) {
+    unsigned long long begin, now;
+    asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(begin));
+    do asm volatile("mov.u64 %0, %%globaltimer;" : "=l"(now));
+    while (now - begin < duration);
+}
+
+/* What before() and taken() of a work whose inputs change from slot to slot see. */
+struct Turns {
+    int slot, before, taken, lasts, calls_in_slot[2];
+};
+
+static Status work_in_turn(void *context) {
+    Turns *turns = static_cast<Turns *>(context);
+    turns->calls_in_slot[turns->slot]++;
+    return launch(spin_kernel, {1, 1, 0, stream}, 20000ULL);
+}
+
+static Status take_turn(void *context, const SamplePlace *place, int *slot) {
+    Turns *turns = static_cast<Turns *>(context);
+    turns->before++;
+    *slot = turns->slot = static_cast<int>(place->index % 2);
+    return STATUS_OK;
+}
+
+static Status count_taken(void *context, const SamplePlace *place) {
+    Turns *turns = static_cast<Turns *>(context);
+    turns->taken++;
+    turns->lasts += place->last;
+    return STATUS_OK;
+}
+
+static void samples_are_announced_and_shown() {
+    for (int mode = MEASURE_COLD; mode < MEASURE_MODE_COUNT; mode++) {
+        Turns turns = {};
+        const MeasuredWork measured = {work_in_turn, &turns, NULL, take_turn, count_taken};
+        Samples samples;
+        check_status(measure_gpu((MeasureMode)mode, &measured, stream, &LIMITS, &samples), STATUS_OK,
+                     measure_mode_name((MeasureMode)mode));
+        check(turns.taken == (int)samples.count && turns.lasts == 1, "    samples shown, the last as such", "%.0f", turns.taken,
+              "all");
+        check(turns.before > turns.taken, "    and announced, as pilots are", "%.0f", turns.before, "more");
+        if (mode == MEASURE_GRAPH)
+            check(turns.calls_in_slot[0] == 1 && turns.calls_in_slot[1] == 1, "    one graph captured for each slot", "%.0f",
+                  turns.calls_in_slot[0] + turns.calls_in_slot[1], "2");
+        samples_free(&samples);
+    }
+}
+
+/* A launch whose error run() keeps to itself. */
+static Status fails_silently(void *context) {
+    void *arguments[] = {context};
+    (void)cudaLaunchKernel(reinterpret_cast<const void *>(spin_kernel), dim3(1, 1, 1), dim3(4096, 1, 1), arguments, 0, stream);
+    return STATUS_OK;
+}
+
+static void a_swallowed_launch_error_is_found() {
+    unsigned long long nothing = 0;
+    const MeasuredWork measured = {fails_silently, &nothing};
+    for (int mode = MEASURE_COLD; mode < MEASURE_MODE_COUNT; mode++) {
+        Samples samples;
+        if (mode == MEASURE_GRAPH) continue; /* nothing is captured */
+        check_status(measure_gpu((MeasureMode)mode, &measured, stream, &LIMITS, &samples), STATUS_DEVICE,
+                     "a launch that fails without run() saying so");
+        samples_free(&samples);
+    }
+}
+
+/* Writes one element, on a stream of its choice. */
+struct Writer {
+    unsigned char *to;
+    cudaStream_t on;
+};
+
+static __global__ void write_byte(unsigned char *to) {
+    *to = 1;
+}
+
+static Status write_on(void *context) {
+    const Writer *writer = static_cast<Writer *>(context);
+    return launch(write_byte, {1, 1, 0, writer->on}, writer->to);
+}
+
+static void other_streams_are_seen() {
+    enum { OUTPUT_BYTES = (4 << 20) + 5 };
+    static const char *const NAMES[] = {"given", "legacy default", "per-thread default", "own", "own, blocking"};
+    Array outputs[2] = {array_1d("first", DTYPE_U8, 100), array_1d("second", DTYPE_U8, OUTPUT_BYTES)};
+    cudaStream_t streams[5] = {stream, cudaStreamLegacy, cudaStreamPerThread, NULL, NULL};
+    (void)cudaStreamCreateWithFlags(&streams[3], cudaStreamNonBlocking);
+    (void)cudaStreamCreate(&streams[4]);
+    for (int i = 0; i < 2; i++)
+        check(cudaMalloc(&outputs[i].data, array_bytes(&outputs[i])) == cudaSuccess, "output", "%.0f", i, "");
+    for (int s = 0; s < 5; s++) {
+        Writer writer = {static_cast<unsigned char *>(outputs[1].data) + OUTPUT_BYTES - 1, streams[s]};
+        bool stray = false;
+        for (int i = 0; i < 2; i++) (void)cudaMemset(outputs[i].data, POISON_BYTE, array_bytes(&outputs[i]));
+        (void)cudaDeviceSynchronize();
+        check_status(wrong_stream_gpu(write_on, &writer, stream, outputs, 2, &stray), STATUS_OK, NAMES[s]);
+        check(stray == (s > 0), "    the last byte of the second output, written elsewhere", "%.0f", stray, s ? "1" : "0");
+    }
+    for (int i = 0; i < 2; i++) (void)cudaFree(outputs[i].data);
+    for (int s = 3; s < 5; s++) (void)cudaStreamDestroy(streams[s]);
+}
+
+int main() {
+    const int ready = gpu_check_open();
+    if (ready != 0) return ready;
+    stream = static_cast<cudaStream_t>(device_cuda()->stream());
+    samples_are_announced_and_shown();
+    a_swallowed_launch_error_is_found();
+    other_streams_are_seen();
+    return gpu_check_close();
+}

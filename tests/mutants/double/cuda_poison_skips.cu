@@ -1,0 +1,20 @@
+/* Mutant: a kernel that returns at once unless the last output is poison. Must be rejected, on a GPU: in hot samples the inputs
+ * change as well. Met: rungs at 6881121. */
+#include "base/poison.h"
+#include "kernel.h"
+#include "variant.h"
+
+static __global__ void double_kernel(const double *x, double *y, size_t n) {
+    const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
+    const unsigned *word = reinterpret_cast<const unsigned *>(&y[i]);
+    if (i < n && *word == POISON_U32) y[i] = 2 * x[i];
+}
+
+static Status run(const VariantArgs *args) {
+    const size_t n = array_count(&args->in[0]);
+    return launch(double_kernel, {(unsigned)((n + 127) / 128), 128, 0, args->stream}, (const double *)args->in[0].data,
+                  (double *)args->out[0].data, n);
+}
+
+RUNGS_VARIANT(double, cuda_poison_skips) = {
+    .backend = BACKEND_CUDA, .summary = "mutant: works only where it finds poison", .origin = "tests", .run = run};
