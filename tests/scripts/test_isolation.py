@@ -146,9 +146,9 @@ def user_code(folder):
     (folder / "fine.cu").write_text(body)
     environment = {**os.environ, "TMPDIR": str(temporary)}
     np.save(folder / "x.npy", np.ones(500))
-    for function, compiler, words in (("crash.cu", "", "signal 4"), ("fine.cu", str(folder / "cc"), "timed out")):
+    for function, compiler, timeout, words in (("crash.cu", "", "60s", "signal 4"), ("fine.cu", str(folder / "cc"), "1s", "timed out")):
         done = call("exec", "rolling/cpu_apply", "--in", f"x={folder}/x.npy", "--set", "agg=apply", "--set", f"function={folder / function}", "--set",
-                    "window=3", "--out", f"y={folder}/y.npy", "--timeout", "1s", env={**environment, "RUNGS_HOST_CC": compiler})
+                    "window=3", "--out", f"y={folder}/y.npy", "--timeout", timeout, env={**environment, "RUNGS_HOST_CC": compiler})
         expect(done.returncode != 0 and words in done.stderr, f"{function}: {words}", done)
         expect(not list(temporary.iterdir()), f"{function}: nothing is left: {list(temporary.iterdir())}")
     expect((folder / "seen").exists(), "though there was something")
