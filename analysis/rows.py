@@ -45,7 +45,10 @@ class Results:
         return found["value"] if found else None
 
     def fraction(self, row, mode="cold"):
-        """Of the copy (or read) ceiling of the same run, by the op's work model."""
+        """Of the row's own limit; of older rows, of the copy (or read) ceiling of the same run, by the op's work model."""
+        own = own_limit(row, mode)
+        if own:
+            return own["share"]
         seconds, size, top = median(row, mode), work_bytes(row), self.ceiling(row)
         return size / seconds / top if seconds and size and top else None
 
@@ -94,29 +97,80 @@ def settle(row):
     return row
 
 
+# What the readers take for granted of a line: kind -> key -> its type; null is allowed where a tuple holds None. Of other keys they ask with care.
+NEEDED = {"row": {key: str for key in ("case", "op", "variant", "spec", "verdict", "backend")}}
+TYPES = {
+    "row": {"run": str, "scenario": str, "dtype": str, "input": str, "params": dict, "errors": dict, "bound": dict, "timing": dict, "work": dict, "counts": dict,
+            "launch": dict, "tunables": dict, "code": dict, "reason": str, "why_not_timed": str, "baseline": str},
+    "environment": {"run": str, "date": str, "commit": str, "argv": list, "gpu": dict, "cpu": dict, "build": dict, "variables": dict, "python": dict},
+    "ceilings": {"run": str, "device": str, "ceilings": list},
+    "claim": {"run": str, "scenario": str, "id": str, "case": str, "variant": str, "verdict": str, "statement": str}}
+PARTS = {"row": ("timing", "errors"), "ceilings": ("ceilings",)}  # each of their values is an object, or null
+NUMBERS = ("count", "median", "min", "max", "q1", "q3", "low", "high", "max_absolute", "max_relative", "l2_relative", "max_ulp", "max_ratio", "mismatches")
+
+
+def fault_of(line):
+    """What is not as docs/RESULTS.md has it, or None."""
+    if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
+        return "a line must be a JSON object with a 'kind'"
+    if line.get("schema") != SCHEMA:
+        return f"schema {line.get('schema')}; this program reads schema {SCHEMA}"
+    kind = line["kind"]
+    missing = [key for key in NEEDED.get(kind, ()) if key not in line]
+    if missing:
+        return f"a {kind} without {', '.join(missing)}"
+    for key, wanted in {**TYPES.get(kind, {}), **NEEDED.get(kind, {})}.items():
+        if not isinstance(line.get(key), wanted) and (line.get(key) is not None or key in NEEDED.get(kind, ())):
+            return f"'{key}' is {json.dumps(line[key])[:40]}; {NAMES[wanted]} is expected"
+    for key in PARTS.get(kind, ()):
+        found = line.get(key) or {}
+        for part in found.values() if isinstance(found, dict) else found:
+            if part is not None and not isinstance(part, dict):
+                return f"'{key}' holds {json.dumps(part)[:40]}; objects are expected"
+    parts = [(key, name, part) for key in ("timing", "errors") if kind == "row" for name, part in (line.get(key) or {}).items() if part]
+    for key, name, part in parts:
+        wrong = next((number for number in NUMBERS if not isinstance(part.get(number), (int, float, type(None)))), None)
+        samples = part.get("samples") or []
+        if wrong or not isinstance(samples, list) or not all(isinstance(x, (int, float)) for x in samples):
+            return f"{key} of '{name}': '{wrong or 'samples'}' is no number"
+    return None
+
+
+NAMES = {str: "a text", dict: "an object", list: "an array"}
+
+
+def parse(path, number, text):
+    try:
+        return json.loads(text)
+    except json.JSONDecodeError as error:
+        raise BadResults(f"{path}:{number}:{error.colno}: not JSON: {error.msg}") from error
+    except RecursionError as error:
+        raise BadResults(f"{path}:{number}: not JSON of a results file: nested too deeply") from error
+    except ValueError as error:  # an integer of thousands of digits
+        raise BadResults(f"{path}:{number}: {error}") from error
+
+
 def read_lines(path, warnings):
     try:
         text = path.read_text(encoding="utf-8")
-    except (OSError, UnicodeDecodeError) as error:
+    except UnicodeDecodeError as error:
         raise BadResults(f"{path}: cannot be read: {error}") from error
+    except OSError as error:
+        raise BadResults(f"{path}: cannot be read: {error.strerror}") from error
     lines = text.split("\n")
-    cut = lines.pop()
-    if cut:
-        warnings.append(f"{path}: the last line is cut off and left out")
     for number, line in enumerate(lines, 1):
         if not line.strip():
             continue
         try:
-            value = json.loads(line)
-        except json.JSONDecodeError as error:
-            raise BadResults(f"{path}:{number}:{error.colno}: not JSON: {error.msg}") from error
-        if not isinstance(value, dict) or not isinstance(value.get("kind"), str):
-            raise BadResults(f"{path}:{number}: a line must be a JSON object with a 'kind'")
-        if value.get("schema") != SCHEMA:
-            raise BadResults(f"{path}:{number}: schema {value.get('schema')}; this program reads schema {SCHEMA}")
-        missing = [key for key in ("case", "op", "variant", "spec", "verdict", "backend") if key not in value] if value["kind"] == "row" else []
-        if missing:
-            raise BadResults(f"{path}:{number}: a row without {', '.join(missing)}")
+            value = parse(path, number, line)
+        except BadResults:
+            if number < len(lines):
+                raise
+            warnings.append(f"{path}: the last line is cut off and left out")
+            return
+        fault = fault_of(value)
+        if fault:
+            raise BadResults(f"{path}:{number}: {fault}")
         yield value
 
 
@@ -187,6 +241,11 @@ def device_of(row):
     return "cpu" if row["backend"] == "cpu" else "cuda"
 
 
+def own_limit(row, mode="cold"):
+    """The least time that the device needs for the row's bytes; None in older rows, and where none was measured."""
+    return (timing(row, mode) or {}).get("limit")
+
+
 READING_OPS = {"moments"}  # outputs are a vanishing part of the bytes: reading is the limit, not copying
 
 
@@ -194,13 +253,30 @@ def ceiling_name(row):
     return "read" if row["op"] in READING_OPS else "copy"
 
 
+def limit_name(row, peak=""):
+    """What a share is a share of. peak: what follows the name of a ceiling."""
+    return "limit" if own_limit(row) else ceiling_name(row) + peak
+
+
+def unjudged(row):
+    """Outputs whose tolerance lets 0 pass for most elements: what they passed says nothing. Older rows do not tell."""
+    return [name for name, e in (row.get("errors") or {}).items() if e.get("judgeable") is False]
+
+
+def verdict_words(row):
+    """The verdict, and which outputs it leaves out."""
+    left_out = unjudged(row) if row["verdict"] == "pass" else []
+    return row["verdict"] + (f" (not judgeable: {', '.join(left_out)})" if left_out else "")
+
+
 def worst_ratio(row):
-    """The largest error as a multiple of its bound over all outputs; inf where something is not comparable; None if nothing ran."""
-    errors = row.get("errors")
-    if not errors:
+    """The largest error as a multiple of its bound over all outputs; inf where something is not comparable; None if nothing ran. What
+    passed and is not judgeable is left out: of such outputs alone it is None, too."""
+    errors, without = row.get("errors"), unjudged(row) if row["verdict"] in ("pass", "skip") else []
+    if not errors or len(without) == len(errors):
         return None
     worst = 0.0
-    for e in errors.values():
+    for e in (e for name, e in errors.items() if name not in without):
         if "mismatches" in e:  # right to the byte, or wrong
             worst = max(worst, math.inf if e["mismatches"] else 0.0)
             continue

@@ -208,7 +208,7 @@ def offset_case(results, op, dtype):
         return (len({row["input"] for row in group}), group[0]["params"].get("agg") in ("var", "std"), sum(row["verdict"] == "fail" for row in group),
                 len({row["variant"] for row in group}), r.number(group[0], "n") or r.number(group[0], "rows") or 0)
     rows = [row for row in rows_of(results, op, dtype, timed=False)
-            if row.get("input") in OFFSETS and row["verdict"] in ("pass", "fail") and row.get("errors") and not r.is_emulated(row)]
+            if row.get("input") in OFFSETS and (row["verdict"] in ("pass", "fail") or r.unjudged(row)) and row.get("errors") and not r.is_emulated(row)]
     return max((group for group in groups(rows, input_too=False).values() if len({row["input"] for row in group}) >= LEAST_POINTS), key=rank, default=None)
 
 

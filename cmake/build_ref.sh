@@ -5,7 +5,7 @@
 set -euo pipefail
 root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
 ref=$1 folder=$2 own=$3 kept=${RUNGS_AB_BUILDS:-4}
-git() { command git -C "$root" -c safe.directory='*' "$@"; }
+git() { command git -C "$root" -c safe.directory='*' -c core.fsmonitor=false -c core.hooksPath=/dev/null "$@"; }
 
 [[ $kept =~ ^[1-9][0-9]*$ ]] || {
     echo "RUNGS_AB_BUILDS=$kept: expected a number of at least 1"

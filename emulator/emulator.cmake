@@ -30,7 +30,7 @@ target_link_libraries(rungs_emulator_host PRIVATE rungs_emulator_options)
 file(GLOB emulator_variants CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/impls/*/cuda_*.cu)
 # It verifies and takes no times: a worker without the measure module.
 file(GLOB emulator_worker CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/harness/worker/*.c)
-list(FILTER emulator_worker EXCLUDE REGEX "/(timing|counters).c$")
+list(FILTER emulator_worker EXCLUDE REGEX "/(timing|counters|limits).c$")
 file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/emulator)
 
 # emulator_worker(TARGET kernels...): the worker of an emulator program, with the registry of these kernels.

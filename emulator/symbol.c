@@ -4,6 +4,7 @@
 #endif
 #include "emulator/symbol.h"
 
+#include "base/process.h"
 #include "build_paths.h"
 
 #include <elf.h>
@@ -95,21 +96,36 @@ static bool is_emulators(const char *line) {
     return strstr(line, "/emulator/") && !strstr(line, "/impls/");
 }
 
-/* Runs addr2line on the address and some before it; copies the first "file:line" outside the emulator, or the first function name.
- */
-static void ask_addr2line(uintptr_t pc, bool function, char *text, size_t size) {
-    char path[512], command[1024], line[1024];
+enum { WORD_MAX = 24, LINE_MAX_BYTES = 1024 };
+
+/* addr2line's pairs of lines for the address and some before it: a function, its place. */
+static Status ask_addr2line(uintptr_t pc, int count, Text *answer) {
+    char words[STEPS_BACK][WORD_MAX];
+    const char *argv[8 + STEPS_BACK] = {"addr2line", "-f", "-C", "-i", "-e"};
+    char self[4096];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    if (length <= 0) return STATUS_IO;
+    self[length] = '\0';
+    argv[5] = self;
+    for (int i = 0; i < count; i++) {
+        snprintf(words[i], sizeof words[i], "0x%zx", pc - load_bias() - (uintptr_t)i * STEP_BYTES);
+        argv[6 + i] = words[i];
+    }
+    int code = 0;
+    return process_capture(argv, &(ProcessLimits){.quiet_errors = true}, answer, &code);
+}
+
+/* Copies the first "file:line" outside the emulator, or the first function name; "?" if there is none. */
+static void find_symbol(uintptr_t pc, bool function, char *text, size_t size) {
+    Text answer = {0};
+    char line[LINE_MAX_BYTES];
     snprintf(text, size, "?");
-    const ssize_t length = readlink("/proc/self/exe", path, sizeof path - 1);
-    if (length <= 0) return;
-    path[length] = '\0';
-    size_t used = (size_t)snprintf(command, sizeof command, "addr2line -f -C -i -e '%s'", path);
-    for (uintptr_t i = 0; i < (function ? 1 : STEPS_BACK) && used < sizeof command; i++)
-        used += (size_t)snprintf(command + used, sizeof command - used, " 0x%zx", pc - load_bias() - i * STEP_BYTES);
-    FILE *answer = popen(command, "r");
-    if (!answer) return;
-    for (int i = 0; fgets(line, sizeof line, answer); i++) { /* pairs: a function, its line */
-        line[strcspn(line, "\n")] = '\0';
+    const Status status = ask_addr2line(pc, function ? 1 : STEPS_BACK, &answer);
+    const char *at = status == STATUS_OK && answer.text ? answer.text : "";
+    for (int i = 0; *at; i++) {
+        const size_t length = strcspn(at, "\n");
+        snprintf(line, sizeof line, "%.*s", (int)length, at);
+        at += length + (at[length] == '\n');
         char *note = strstr(line, " (discriminator");
         if (note) *note = '\0';
         const bool is_function = i % 2 == 0;
@@ -118,16 +134,15 @@ static void ask_addr2line(uintptr_t pc, bool function, char *text, size_t size) 
         snprintf(text, size, "%s", strncmp(line, RUNGS_SOURCE_DIR "/", source) == 0 ? line + source : line);
         break;
     }
-    while (fgets(line, sizeof line, answer)) {} /* or it would be told that nobody listens */
-    pclose(answer);
+    text_free(&answer);
 }
 
 const char *symbol_line(const void *pc, char *text, size_t size) {
-    ask_addr2line((uintptr_t)pc - 1, false, text, size);
+    find_symbol((uintptr_t)pc - 1, false, text, size);
     return text;
 }
 
 const char *symbol_function(const void *pc, char *text, size_t size) {
-    ask_addr2line((uintptr_t)pc, true, text, size);
+    find_symbol((uintptr_t)pc, true, text, size);
     return text;
 }

@@ -1,13 +1,20 @@
 /* main.c - the command line: finds the verb and hands over. What a verb prints is under cli/. */
+#include "base/memory.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "worker/timing.h"
 #include "worker/worker.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <jansson.h>
+#include <poll.h>
 #include <signal.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 typedef struct Verb {
     const char *name;
@@ -66,13 +73,25 @@ static int call_verb(int argc, char **argv) {
     return EXIT_USAGE;
 }
 
-int main(int argc, char **argv) {
+/* What a command prints is its result: a full disk behind stdout is a failure. Whoever closed the pipe needs no message. */
+static int end(int code) {
+    const bool failed = fflush(stdout) != 0;
+    const int error = errno;
+    if (!failed && !ferror(stdout) && fclose(stdout) == 0) return code;
+    struct pollfd pipe = {.fd = STDOUT_FILENO, .events = POLLOUT};
+    if (poll(&pipe, 1, 0) == 1 && (pipe.revents & POLLERR)) return code;
+    fprintf(stderr, "rungs: stdout cannot be written%s%s\n", failed ? ": " : "", failed ? strerror(error) : "");
+    return code == EXIT_GOOD ? EXIT_MACHINE : code;
+}
+
+/* Files opened later would get the numbers of closed standard streams, and with them what is printed. */
+static void keep_standard_streams(void) {
+    for (int fd = 0; fd <= STDERR_FILENO; fd++)
+        if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
+}
+
+static int start(int argc, char **argv) {
     static const char *const HELP[] = {"--help", "-h", "help", NULL}, *const VERSION[] = {"--version", "-V", NULL};
-    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of the write that met it, with the file's name */
-    if (argc > 1 && strcmp(argv[1], "worker") == 0) {
-        worker_can_measure(&TIMING);
-        return worker_main(argc - 1, argv + 1);
-    }
     if (argc < 2) {
         usage(stderr);
         return EXIT_USAGE;
@@ -85,4 +104,15 @@ int main(int argc, char **argv) {
     if (argc > 2) return call_verb(2, (char *[]){argv[2], "--help", NULL});
     usage(stdout);
     return EXIT_GOOD;
+}
+
+int main(int argc, char **argv) {
+    json_set_alloc_funcs(memory_allocate, free);
+    signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of the write that met it, with the file's name */
+    if (argc > 1 && strcmp(argv[1], "worker") == 0) {
+        worker_can_measure(&TIMING);
+        return worker_main(argc - 1, argv + 1);
+    }
+    keep_standard_streams();
+    return end(start(argc, argv));
 }

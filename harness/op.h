@@ -26,8 +26,9 @@ typedef struct Bound {
 } Bound;
 
 typedef struct Work {
-    double bytes; /* each input read once, each output written once */
-    double flops; /* what the definition needs */
+    double bytes;    /* each input read once, each output written once */
+    double flops;    /* what the definition needs */
+    double elements; /* that throughput counts: of the main input; rows of strings */
 } Work;
 
 typedef struct Op {
@@ -59,6 +60,10 @@ typedef struct Op {
      * gave, and sets the first dimension of outputs sized by data. bound: index into bounds; each is an oracle of its own here. */
     Status (*exact)(const Case *problem, const Array *in, int bound, Array *out);
     Work (*work)(const Case *problem);
+    /* The fewest bytes of its inputs that any correct variant reads for this data: those that an output depends on. Data that
+     * spares reads counts (a NaN that decides an output alone), data that has to be read to know it does not (constants). Never too
+     * many: a row that is faster than the device moves these and its outputs fails. bound: as for reference(). NULL: every byte. */
+    double (*least_read)(const Case *problem, const Array *in, int bound);
     /* Does reference() call code that the user brought for this case? Then it runs in a worker, where it can crash or hang at its
      * own cost. NULL: never. */
     bool (*runs_user_code)(const Case *problem);

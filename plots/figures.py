@@ -4,6 +4,7 @@ import pathlib
 import sys
 
 from analysis import rows, select
+from analysis.output import run
 from plots import (figures_accuracy, figures_ceiling, figures_claims, figures_curves, figures_errors, figures_gnuplot, figures_ladder, figures_offset, figures_sizes,
                    figures_timeline, figures_window)
 
@@ -37,4 +38,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

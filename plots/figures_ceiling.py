@@ -24,7 +24,7 @@ def draw_panel(axes, results, best, names):
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
     axes.set_xlim(0, 1.24)
-    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", r.ceiling_name(next(iter(best.values())))])
+    axes.set_xticks([0, 0.25, 0.5, 0.75, 1], ["0", "25%", "50%", "75%", r.limit_name(next(iter(best.values())))])
 
 
 def draw_case(results, op, group, out):
@@ -39,7 +39,7 @@ def draw_case(results, op, group, out):
     for axes, (dtype, rows) in zip(panels[0], best.items()):
         draw_panel(axes, results, rows, names)
         axes.set_title({"f64": "float64", "f32": "float32"}[dtype], fontsize=9.5)
-        axes.set_xlabel(f"share of the device's measured {r.ceiling_name(group[0])} peak")
+        axes.set_xlabel(f"share of the device's measured {r.limit_name(group[0], ' peak')}")
     panels[0][0].set_yticks(range(len(names)), names)
     backends = sorted({row["backend"] for row in group})
     handles = [plt.Rectangle((0, 0), 1, 1, color=style.BACKEND_COLOURS.get(b, style.MUTED)) for b in backends]
@@ -54,5 +54,5 @@ def draw(results, out):
     for op in sorted({row["op"] for row in results.rows}):
         group = select.limit_case(results, op)
         if group:
-            pictures.append((draw_case(results, op, group, out), f"Share of the measured {r.ceiling_name(group[0])} peak that each variant of {op} reaches"))
+            pictures.append((draw_case(results, op, group, out), f"Share of the measured {r.limit_name(group[0], ' peak')} that each variant of {op} reaches"))
     return pictures

@@ -9,6 +9,7 @@ from analysis.format import describe, seconds
 from plots import style
 
 MOST_PANELS = 4
+VAGUE = {"marker": "o", "ls": "", "markerfacecolor": "none", "markeredgecolor": "#888888", "markersize": 8, "markeredgewidth": 1}
 FIRST = ("mean", "var", "skewness", "kurtosis", "y")
 
 
@@ -22,26 +23,30 @@ def error_of(row, output):
 
 
 def line_of(group, variant, output):
-    """[(mean/sigma, error, failed)], of the strictest rows where a variant was judged by two bounds."""
+    """[(mean/sigma, error, failed, judgeable)], of the strictest rows where a variant was judged by two bounds."""
     found = {}
     for row in group:
         if row["variant"] == variant and error_of(row, output) is not None and (row["input"] not in found or not r.is_declared(row)):
             found[row["input"]] = row
-    return [(select.OFFSETS[name], error_of(found[name], output), found[name]["verdict"] == "fail") for name in select.OFFSETS if name in found]
+    return [(select.OFFSETS[name], error_of(row, output), row["verdict"] == "fail", output not in r.unjudged(row))
+            for name, row in ((name, found[name]) for name in select.OFFSETS if name in found)]
 
 
 def draw_panel(axes, group, output, styles, variants):
     lines = {variant: line_of(group, variant, output) for variant in variants}
-    finite = [e for line in lines.values() for _, e, _ in line if 0 < e < math.inf] or [1e-16]
+    finite = [e for line in lines.values() for _, e, *_ in line if 0 < e < math.inf] or [1e-16]
     low, high = min(finite) / 4, max(max(finite) * 6, 10)
     for variant, line in lines.items():
         if not line:
             continue
-        heights = [(x, min(max(e, low), high), wrong) for x, e, wrong in line]
-        axes.plot([x for x, _, _ in heights], [y for _, y, _ in heights], **styles[r.name_of(variant)], markeredgewidth=0, markersize=4)
-        failed = [(x, y) for x, y, wrong in heights if wrong]
+        heights = [(x, min(max(e, low), high), wrong, judgeable) for x, e, wrong, judgeable in line]
+        axes.plot([x for x, *_ in heights], [y for _, y, *_ in heights], **styles[r.name_of(variant)], markeredgewidth=0, markersize=4)
+        failed = [(x, y) for x, y, wrong, _ in heights if wrong]
         if failed:
             axes.plot(*zip(*failed), marker="x", ls="", color=style.FAILED, markersize=7, markeredgewidth=1.6, zorder=4)
+        vague = [(x, y) for x, y, wrong, judgeable in heights if not wrong and not judgeable]
+        if vague:
+            axes.plot(*zip(*vague), **VAGUE, zorder=4)
     axes.set_xscale("symlog", linthresh=1, linscale=0.4)
     axes.set_yscale("log")
     levels = [x for name, x in select.OFFSETS.items() if any(row["input"] == name for row in group)]
@@ -81,6 +86,8 @@ def draw_group(results, op, dtype, group, styles, out):
     handles = [plt.Line2D([], [], **styles[r.name_of(v)], markeredgewidth=0, label=r.name_of(v) + words[v]) for v in variants]
     if any(row["verdict"] == "fail" for row in group):
         handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.6, label="failed verification"))
+    if any(r.unjudged(row) for row in group):
+        handles.append(plt.Line2D([], [], **VAGUE, label="not judgeable"))
     style.head(figure, f"Error against mean/sigma: {describe(group[0])}")
     style.legend_right(figure, handles, "cold median, fastest first" if any(times.values()) else None)
     return style.finish(figure, results, group, out, f"offset_{op}_{dtype}", layout=False)

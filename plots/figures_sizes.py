@@ -25,11 +25,13 @@ def lines_of(group, place_of):
 
 
 def copy_line(results, group, place_of):
-    """[(place_of(row), seconds)] that copying (or reading) the problem's bytes takes at the ceiling of the same run."""
+    """[(place_of(row), seconds)] that the rows' own limits are; of older rows, what copying (or reading) their bytes takes at the ceiling."""
     points = {}
     for row in group:
-        ceiling = results.ceiling(row)
-        if r.device_of(row) == "cuda" and ceiling and r.work_bytes(row):
+        ceiling, own = results.ceiling(row), r.own_limit(row)
+        if r.device_of(row) == "cuda" and own:
+            points[place_of(row)] = own["seconds"]
+        elif r.device_of(row) == "cuda" and ceiling and r.work_bytes(row):
             points[place_of(row)] = r.work_bytes(row) / ceiling
     return sorted((value, time) for value, time in points.items() if time > SHORTEST)
 
@@ -63,7 +65,7 @@ def draw_measured(axes, results, group, place_of, styles):
     labels = [(*points[-1], name, styles[name]["color"]) for name, points in lines.items()]
     if len(floor) > 1:
         axes.plot(*zip(*floor), color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
-        labels.append((*floor[-1], f"{r.ceiling_name(group[0])} of the same bytes", "#222222"))
+        labels.append((*floor[-1], f"{r.limit_name(group[0])} of the same bytes", "#222222"))
     return labels
 
 

@@ -13,6 +13,7 @@ import sys
 import matplotlib.pyplot as plt
 
 from analysis.format import describe_text
+from analysis.output import run
 from plots import style
 
 KIND_COLOURS = {"copy": "#E69F00", "fill": "#8C8C8C"}
@@ -194,4 +195,4 @@ def main():
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

@@ -24,7 +24,7 @@ static Status reference(const Case *problem, const Array *in, int bound, Referen
 
 static Work work(const Case *problem) {
     const double n = (double)params_int(&problem->params, "n");
-    return (Work){.bytes = 2 * n * (double)dtype_size(problem->dtype), .flops = n};
+    return (Work){.bytes = 2 * n * (double)dtype_size(problem->dtype), .flops = n, .elements = n};
 }
 
 RUNGS_OP(double) = {

@@ -11,6 +11,7 @@ try:
     from analysis.compare.show_files import as_json, as_junit, as_markdown
     from analysis.compare.show_table import table
     from analysis.compare.sides import Side
+    from analysis.output import CannotWrite, run, spare, write_whole
     from analysis.rows import BadResults, modes_of
 except ImportError as missing:  # 1 would be a regression
     print(f"{missing} (requirements.txt; ./rungs installs it)", file=sys.stderr)
@@ -96,16 +97,21 @@ def disarmed(comparisons, min_effect):
 
 def main(words=None):
     arguments = arguments_of(words)
+    inputs = [path for path in (arguments.base, arguments.new, arguments.noise) if path]
     try:
+        for path in filter(None, (getattr(arguments, name) for name in WRITERS)):
+            spare(path, inputs)
         comparisons, result = compare(arguments)
         for name, writer in WRITERS.items():
             path = getattr(arguments, name)
             if path:
-                with open(path, "w", encoding="utf-8") as file:
-                    file.write(writer(comparisons, result))
+                write_whole(path, writer(comparisons, result), inputs)
     except (BadResults, OSError) as error:
         print(error, file=sys.stderr)
         return outcome.USAGE
+    except CannotWrite as error:
+        print(error, file=sys.stderr)
+        return error.code
     except Exception:
         traceback.print_exc()
         return outcome.MACHINE
@@ -114,4 +120,4 @@ def main(words=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

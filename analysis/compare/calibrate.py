@@ -7,6 +7,7 @@ from analysis.arguments import Parser
 from analysis.compare import outcome
 from analysis.compare.noise import calibrate
 from analysis.compare.sides import Side
+from analysis.output import CannotWrite, run, write_whole
 from analysis.rows import BadResults, NoRows
 
 
@@ -28,9 +29,10 @@ def main(words=None):
     try:
         content = calibrate(Side(arguments.rows).one_build())
         path = arguments.out or f"{arguments.folder}/{file_name(content['machines'])}"
-        with open(path, "w", encoding="utf-8") as file:
-            json.dump(content, file, indent=1)
-            file.write("\n")
+        write_whole(path, json.dumps(content, indent=1) + "\n", [arguments.rows])
+    except CannotWrite as error:
+        print(error, file=sys.stderr)
+        return error.code
     except (BadResults, OSError) as error:
         print(error, file=sys.stderr)
         return outcome.NOTHING if isinstance(error, NoRows) else outcome.USAGE
@@ -41,4 +43,4 @@ def main(words=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

@@ -28,7 +28,8 @@ def family(index, name, entries):
     repetitions = ([(statistics.median(e.times["samples"]), e) for e in entries] if len(entries) > 1
                    else [(seconds, entries[0]) for seconds in entries[0].times["samples"]])
     for number, (seconds, entry) in enumerate(repetitions):
-        size = (entry.row.get("work") or {}).get("bytes")
+        work = entry.row.get("work") or {}
+        rates = {"bytes_per_second": work.get("bytes"), "items_per_second": work.get("elements")}
         yield {"name": name, "family_index": index, "per_family_instance_index": 0, "run_name": name, "run_type": "iteration",
                "repetitions": len(repetitions), "repetition_index": number, "threads": 1, "iterations": entry.times.get("calls_per_sample") or 1,
-               "real_time": seconds * NANO, "cpu_time": seconds * NANO, "time_unit": "ns", **({"bytes_per_second": size / seconds} if size else {})}
+               "real_time": seconds * NANO, "cpu_time": seconds * NANO, "time_unit": "ns", **{key: amount / seconds for key, amount in rates.items() if amount}}

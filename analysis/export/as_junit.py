@@ -17,9 +17,14 @@ def case_of(row):
     outcome = OUTCOMES.get(row["verdict"], "error")
     reason = row.get("reason") or (row["verdict"] if outcome != "passed" else "")
     classname = f"{row['variant'].replace('/', '.')}" + (".emulated" if r.is_emulated(row) else "")
-    return junit.Case(classname=classname, name=name_of(row), outcome=outcome, message=reason.split("\n", 1)[0] or errors_of(row), kind=row["verdict"],
+    return junit.Case(classname=classname, name=name_of(row), outcome=outcome, message=reason.split("\n", 1)[0] or passed_with(row), kind=row["verdict"],
                       text="" if outcome in ("passed", "skipped") else "\n".join([reason, errors_of(row), f"again: rungs run '{row['case']}' --variants '{row['variant']}'"]),
                       seconds=row.get("seconds_spent") or 0.0)
+
+
+def passed_with(row):
+    left_out = r.unjudged(row)
+    return errors_of(row) + (f"; not judgeable: {', '.join(left_out)}" if left_out else "")
 
 
 def errors_of(row):

@@ -20,5 +20,5 @@ def write(source):
 def line(row, modes):
     times = [r.timing(row, mode) if row["verdict"] == "pass" else None for mode in modes]
     why = row.get("reason") or ("" if any(times) else row.get("why_not_timed"))
-    return [f"`{row['spec'].split('/', 1)[-1]}`" + (" (emulated)" if r.is_emulated(row) else ""), row["verdict"],
+    return [f"`{row['spec'].split('/', 1)[-1]}`" + (" (emulated)" if r.is_emulated(row) else ""), r.verdict_words(row),
             *(seconds_between(t["median"], t.get("low"), t.get("high")) if t else "-" for t in times), why or "-"]

@@ -1,6 +1,6 @@
 """rungs report --history: each case over commits, with the commits at which its time changed -> a page and its figures.
 
-Exit codes: 0 written, 2 unusable results, 3 nothing was measured at two commits.
+Exit codes: 0 written, 2 unusable results, 3 nothing was measured at two commits, 4 no place to write.
 """
 import math
 import os
@@ -11,7 +11,8 @@ from analysis import rows as r
 from analysis.arguments import Parser
 from analysis.format import change, details, machine_text, many, seconds, table
 from analysis.history import changes
-from analysis.history.series import History
+from analysis.history.series import History, files
+from analysis.output import CannotWrite, run, spare, write_whole
 
 
 def main(words=None):
@@ -21,6 +22,7 @@ def main(words=None):
     parser.add_argument("--figures", type=pathlib.Path, required=True)
     args = parser.parse_args(words)
     try:
+        spare(args.out, files(args.results))
         history = History(args.results)
         told = [s for s in history.series if len(s.points) >= 2]
         if not told:
@@ -30,13 +32,16 @@ def main(words=None):
             series.bounds = changes.find([p.seconds for p in series.points])
         text = page(history, told, args)
         args.out.parent.mkdir(parents=True, exist_ok=True)
-        args.out.write_text(text, encoding="utf-8")
+        write_whole(args.out, text)
     except r.NoRows as error:
         print(error, file=sys.stderr)
         return 3
     except (r.BadResults, OSError) as error:
         print(error, file=sys.stderr)
         return 2
+    except CannotWrite as error:
+        print(error, file=sys.stderr)
+        return error.code
     for warning in history.warnings:
         print(warning, file=sys.stderr)
     return 0
@@ -98,4 +103,4 @@ def middle(values):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

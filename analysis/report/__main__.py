@@ -1,14 +1,14 @@
 """Results files -> figures and a report: python -m analysis.report RESULTS... --out FILE [--figures FOLDER]
 
 What lies between `<!-- rungs:begin NAME -->` and `<!-- rungs:end NAME -->` is replaced, everything else is kept; a missing file is
-made from template.md. Exit codes: 0 written, 2 unusable results or markers, 3 no rows.
+made from template.md. Exit codes: 0 written, 2 unusable results or markers, 3 no rows, 4 no place to write.
 """
 import os
 import pathlib
 import sys
-import tempfile
 
 from analysis.arguments import Parser
+from analysis.output import CannotWrite, run, spare, write_whole
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -16,20 +16,6 @@ ROOT = HERE.parents[1]
 
 def default_results():
     return sorted((ROOT / "results").glob("*.jsonl"))
-
-
-def write_whole(path, text):
-    """Through a temporary file: a full disk leaves the old report."""
-    path.parent.mkdir(parents=True, exist_ok=True)
-    descriptor, name = tempfile.mkstemp(dir=path.parent, prefix=".report")
-    try:
-        with os.fdopen(descriptor, "w", encoding="utf-8") as file:
-            file.write(text)
-        os.chmod(name, 0o644)
-        os.replace(name, path)
-    except BaseException:
-        os.unlink(name)
-        raise
 
 
 def draw(results, args):
@@ -67,18 +53,23 @@ def main(words=None):
         print("results/ holds no .jsonl file; run './rungs reproduce' first or name a file", file=sys.stderr)
         return 3
     try:
+        spare(args.out, paths)
         results = select.load(paths)
         text = (args.out if args.out.exists() else HERE / "template.md").read_text(encoding="utf-8")
         sections(text, args.out)
         pictures, why_none = draw(results, args)
         text, homeless = fill(text, contents(results, pictures, why_none, args.out.resolve()), args.out)
-        write_whole(args.out, text)
+        args.out.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(args.out, text, paths)
     except rows.NoRows as error:
         print(error, file=sys.stderr)
         return 3
     except (rows.BadResults, BadMarkers, OSError) as error:
         print(error, file=sys.stderr)
         return 2
+    except CannotWrite as error:
+        print(error, file=sys.stderr)
+        return error.code
     for note in results.warnings + [f"{args.out}: no markers for '{name}', so it is not in the report" for name in homeless]:
         print(note, file=sys.stderr)
     print(f"{args.out}: {len(results.rows)} rows, {len(pictures)} figures in {args.figures}" if pictures else f"{args.out}: {len(results.rows)} rows, no figures")
@@ -86,4 +77,4 @@ def main(words=None):
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    sys.exit(run(main))

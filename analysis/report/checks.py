@@ -23,8 +23,9 @@ def accuracy_cell(rows):
     ratios = [r.worst_ratio(row) for row in rows if row["verdict"] == "pass" and r.worst_ratio(row) is not None]
     if wrong:
         return "**fail**" + (f" {', '.join(wrong)}" if right - set(wrong) and all(wrong) else "")
-    if ratios:
-        return ratio(max(ratios))
+    unjudged = sorted({name for row in rows if row["verdict"] != "fail" for name in r.unjudged(row)})
+    if ratios or unjudged:
+        return (ratio(max(ratios)) if ratios else "-") + (f" (not judgeable: {', '.join(unjudged)})" if unjudged else "")
     return "error" if any(row["verdict"] == "error" for row in rows) else "-"
 
 
@@ -61,7 +62,7 @@ def accuracy(results, pictures):
     if not parts:
         return "Nothing ran, so nothing was verified."
     how = ("One column per input family. Each number is the largest error over all cases (sizes, windows), as a multiple of the tolerance; at most 1 passes. "
-           "Where a variant has its own, looser tolerance, that tolerance is named. The reference is computed in better than double precision.")
+           "Where a variant has its own, looser tolerance, that tolerance is named. *not judgeable*: outputs whose tolerance lets 0 pass for most elements; they are no part of the number. The reference is computed in better than double precision.")
     return "\n\n".join([pictures_of(pictures, "accuracy_", "offset_") or "", how, *parts])
 
 

@@ -52,12 +52,12 @@ def case_table(results, rows):
         if row["verdict"] == "skip":
             continue
         share, size, cold = results.fraction(row), r.work_bytes(row), r.median(row)
-        verdict = row["verdict"] if row["verdict"] != "pass" or cold else f"pass, not timed: {row.get('why_not_timed') or 'reason unknown'}"
+        verdict = r.verdict_words(row) + (f", not timed: {row.get('why_not_timed') or 'reason unknown'}" if row["verdict"] == "pass" and not cold else "")
         lines.append((r.spec_name(row), with_interval(row, "cold"), seconds(r.median(row, "hot"), 4), seconds(r.median(row, "graph"), 4),
                       rate(size / cold).replace(" GB/s", "") if size and cold else "-", percent(share) + (" **(!)**" if share and share > 1 else ""),
                       speedup_text(results, row, baseline), error_text(row), verdict))
     against = f">over {r.name_of(baseline)}" if baseline else ">speed-up"
-    text = table(*without_empty(["variant", ">cold (95% interval)", ">hot", ">graph", ">GB/s", f">of {r.ceiling_name(rows[0])}", against, ">error / bound", "verdict"], lines))
+    text = table(*without_empty(["variant", ">cold (95% interval)", ">hot", ">graph", ">GB/s", f">of {r.limit_name(rows[0])}", against, ">error / bound", "verdict"], lines))
     skipped = sorted({r.spec_name(row) for row in rows if row["verdict"] == "skip"})
     return text + (f"\n\nSkipped: {', '.join(skipped)}." if skipped else "")
 
@@ -120,7 +120,7 @@ def sweep_text(results, rows, swept):
 
 def sweeps_part(results, sweeps, swept, shown):
     """A heading, the first table open, the others folded; their cases are shown then."""
-    parts = [f"#### Time against {heading(swept)}\n\nMedian of cold calls, and the share of the {r.ceiling_name(sweeps[0][0])} peak."]
+    parts = [f"#### Time against {heading(swept)}\n\nMedian of cold calls, and the share of the {r.limit_name(sweeps[0][0], ' peak')}."]
     for k, group in enumerate(sweeps):
         text = sweep_text(results, group, swept)
         parts.append(f"**{title(group[0], *swept)}**\n\n{text}" if k == 0 else details(title(group[0], *swept), text))

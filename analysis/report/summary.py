@@ -56,7 +56,7 @@ def fastest_line(results):
     row = best[case]
     share, gain, base = results.fraction(row), results.speedup(row), results.baseline_spec(row)
     return (f"Fastest on the GPU within the op's own error bound, {describe(row)}: `{r.spec_name(row)}`, {with_interval(row, 'cold')} (cold, median and its 95% interval)"
-            + (f", {percent(share)} of the speed of a {r.ceiling_name(row)}" if share else "") + (f", {significant(gain)}x faster than `{r.name_of(base)}`." if gain and base != row["spec"] else "."))
+            + (f", {percent(share)} of the {'limit' if r.own_limit(row) else f'speed of a {r.ceiling_name(row)}'}" if share else "") + (f", {significant(gain)}x faster than `{r.name_of(base)}`." if gain and base != row["spec"] else "."))
 
 
 def processors_line(results):

@@ -1,6 +1,8 @@
 /* The header of a .npy file is a Python dictionary literal with three keys; this reads exactly that and nothing more. */
 #include "base/npy.h"
 
+#include "base/output.h"
+
 #include <errno.h>
 #include <stdint.h>
 #include <stdio.h>
@@ -243,60 +245,12 @@ static size_t format_header(const Array *array, char text[WRITTEN_HEADER_MAX]) {
     return length;
 }
 
-static int write_all(int fd, const Array *array) {
-    char header[WRITTEN_HEADER_MAX];
-    const size_t header_bytes = format_header(array, header), bytes = array_bytes(array);
-    const struct {
-        const char *data;
-        size_t bytes;
-    } parts[] = {{header, header_bytes}, {array->data, bytes}};
-    for (int p = 0; p < 2; p++)
-        for (size_t done = 0; done < parts[p].bytes;) {
-            const ssize_t wrote = write(fd, parts[p].data + done, parts[p].bytes - done);
-            if (wrote < 0 && errno == EINTR) continue;
-            if (wrote < 0) return errno;
-            if (wrote == 0) return ENOSPC;
-            done += (size_t)wrote;
-        }
-    return 0;
-}
-
-/* A path that cannot be is the caller's mistake; a full disk is the machine's. */
-static Status refuse_write(const char *path, const char *what, int error) {
-    const bool usage = error == ENOENT || error == ENOTDIR || error == EISDIR;
-    return status_fail(usage ? STATUS_INVALID : STATUS_IO, "%s: cannot be %s: %s", path, what, strerror(error));
-}
-
-/* Devices and pipes cannot be replaced by a rename: they are written to as they are. */
-static Status write_in_place(const char *path, const Array *array) {
-    FILE *file = fopen(path, "wb");
-    if (!file) return refuse_write(path, "written", errno);
-    const int error = write_all(fileno(file), array);
-    fclose(file);
-    return error ? status_fail(STATUS_IO, "%s: cannot be written: %s", path, strerror(error)) : STATUS_OK;
-}
-
 Status npy_write(const char *path, const Array *array) {
-    struct stat facts;
-    if (stat(path, &facts) == 0 && !S_ISREG(facts.st_mode)) return write_in_place(path, array);
-    const size_t room = strlen(path) + 8;
-    char *temporary = malloc(room);
-    if (!temporary) return status_fail(STATUS_MEMORY, "%s: no memory to write it", path);
-    snprintf(temporary, room, "%s.XXXXXX", path);
-    const int fd = mkstemp(temporary);
-    if (fd < 0) {
-        const Status status = refuse_write(path, "created", errno);
-        free(temporary);
-        return status;
-    }
-    const mode_t mask = umask(0);
-    umask(mask);
-    int error = write_all(fd, array);
-    if (!error && fchmod(fd, 0666 & ~mask) != 0) error = errno;
-    if (!error && fsync(fd) != 0) error = errno;
-    if (close(fd) != 0 && !error) error = errno;
-    if (!error && rename(temporary, path) != 0) error = errno;
-    if (error) unlink(temporary);
-    free(temporary);
-    return error ? status_fail(STATUS_IO, "%s: cannot be written: %s; nothing is left of it", path, strerror(error)) : STATUS_OK;
+    char header[WRITTEN_HEADER_MAX];
+    const size_t header_bytes = format_header(array, header);
+    Output file;
+    TRY(output_open(path, &file));
+    Status status = output_write(&file, header, header_bytes);
+    if (status == STATUS_OK) status = output_write(&file, array->data, array_bytes(array));
+    return output_close(&file, status);
 }

@@ -9,8 +9,8 @@
  * what was expected: wrong magic, unknown version, malformed header, Fortran order, a dtype that is not f4, f8, i4, i8, u1 or b1
  * (as u8), big endian, rank above ARRAY_MAX_RANK, truncated data, trailing bytes. */
 Status npy_read(const char *path, Array *out);
-/* Writes version 1.0 through a temporary file beside `path` and a rename: on any error (a full disk, say) no partial file is
- * left and an existing one is untouched; the message names the path. */
+/* Writes version 1.0 as base/output.h says: on any error (a full disk, say) no partial file is left and an existing one is
+ * untouched; the message names the path. */
 Status npy_write(const char *path, const Array *array);
 
 #endif

@@ -3,9 +3,11 @@
 #include <errno.h>
 #include <math.h>
 #include <stdarg.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 
 static const double INTEGER_LIMIT = 9007199254740992.0; /* 2^53: every integer up to here is a double */
 
@@ -159,34 +161,53 @@ void text_free(Text *self) {
     *self = (Text){0};
 }
 
-Status text_read_file(const char *path, char **out, size_t *length) {
-    FILE *file = fopen(path, "rb");
-    if (!file) return status_fail(errno == ENOENT ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened: %s", path, strerror(errno));
+/* Grows *text to hold more than `used` bytes. */
+static bool grow(char **text, size_t used, size_t *room) {
+    if (used + 1 < *room) return true;
+    const size_t wanted = *room ? 2 * *room : 65536;
+    char *grown = realloc(*text, wanted);
+    if (!grown) return false;
+    *text = grown;
+    *room = wanted;
+    return true;
+}
+
+static Status read_stream(const char *path, FILE *file, size_t most, char **out, size_t *length) {
     char *text = NULL;
-    size_t used = 0, room = 0;
-    for (;;) {
-        if (used + 1 >= room) {
-            room = room ? 2 * room : 65536;
-            char *grown = realloc(text, room);
-            if (!grown) {
-                free(text);
-                fclose(file);
-                return status_fail(STATUS_MEMORY, "%s: no memory to read it", path);
-            }
-            text = grown;
+    size_t used = 0, room = 0, got = 1;
+    Status status = STATUS_OK;
+    while (got > 0 && status == STATUS_OK) {
+        if (!grow(&text, used, &room)) {
+            status = status_fail(STATUS_MEMORY, "%s: no memory to read it", path);
+            break;
         }
-        const size_t got = fread(text + used, 1, room - used - 1, file);
+        got = fread(text + used, 1, room - used - 1, file);
         used += got;
-        if (got == 0) break;
+        if (used > most) status = status_fail(STATUS_INVALID, "%s: more than %zu MiB; such a file is not read", path, most >> 20);
     }
-    const int failed = ferror(file);
-    fclose(file);
-    if (failed) {
+    if (status == STATUS_OK && ferror(file)) status = status_fail(STATUS_IO, "%s: cannot be read: %s", path, strerror(errno));
+    if (status != STATUS_OK) {
         free(text);
-        return status_fail(STATUS_IO, "%s: cannot be read", path);
+        return status;
     }
     text[used] = '\0';
     *out = text;
     if (length) *length = used;
     return STATUS_OK;
+}
+
+Status text_read_limited(const char *path, size_t most, char **out, size_t *length) {
+    struct stat facts;
+    FILE *file = fopen(path, "rb");
+    if (!file) return status_fail(errno == ENOENT ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened: %s", path, strerror(errno));
+    /* A device has no end that one could wait for. */
+    if (most > TEXT_SOURCE_MAX && fstat(fileno(file), &facts) == 0 && (S_ISCHR(facts.st_mode) || S_ISBLK(facts.st_mode)))
+        most = TEXT_SOURCE_MAX;
+    const Status status = read_stream(path, file, most, out, length);
+    fclose(file);
+    return status;
+}
+
+Status text_read_file(const char *path, char **out, size_t *length) {
+    return text_read_limited(path, SIZE_MAX, out, length);
 }

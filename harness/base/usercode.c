@@ -1,16 +1,22 @@
 #include "base/usercode.h"
 
+#include "base/hash.h"
 #include "base/leftover.h"
 #include "base/process.h"
 #include "build_paths.h"
 
 #include <dlfcn.h>
+#include <errno.h>
+#include <inttypes.h>
+#include <stdbool.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
+enum { SOURCE_MAX = 1 << 20 };
 enum { FOLDER_MAX = 512 };
 
 static const char SYMBOL[] = "window_function";
@@ -32,18 +38,87 @@ Status usercode_missing(const char *path) {
                        path, SYMBOL);
 }
 
-/* The file's text; *found is where it was, for messages and #line. */
-static Status read_source(const char *path, Text *found, char **text) {
+enum { HASH_DIGITS = 16 };
+
+static uint64_t hash_of(const char *text, size_t length) {
+    return hash_bytes(HASH_START, text, length);
+}
+
+/* Where "#HASH" begins at the path's end; NULL: there is none. */
+static const char *find_hash(const char *path) {
+    const char *mark = strrchr(path, '#');
+    return mark && strlen(mark + 1) == HASH_DIGITS && strspn(mark + 1, "0123456789abcdef") == HASH_DIGITS ? mark : NULL;
+}
+
+/* A pipe would be empty for the second who reads it, a device never ends. */
+static Status require_file(const char *path, const char *found) {
+    struct stat facts;
+    if (stat(found, &facts) == 0 && S_ISREG(facts.st_mode)) return STATUS_OK;
+    return status_fail(STATUS_INVALID, "function=%s: not a regular file", path);
+}
+
+/* *found: where the file is, for messages and #line. */
+static Status find_source(const char *path, Text *found) {
     const bool elsewhere = path[0] != '/' && access(path, F_OK) != 0;
+    const char *mark = elsewhere ? find_hash(path) : NULL;
+    if (mark) {
+        TRY(text_append(found, "%.*s", (int)(mark - path), path));
+        if (access(found->text, F_OK) == 0) return require_file(path, found->text);
+        return status_fail(STATUS_INVALID, "function=%s: there is no %s here with this hash; name the file by its path", path,
+                           found->text);
+    }
     TRY(text_append(found, "%s%s", elsewhere ? RUNGS_SOURCE_DIR "/" : "", path));
-    if (elsewhere && access(found->text, F_OK) != 0)
-        return status_fail(STATUS_INVALID, "function=%s: no such file, neither here nor in " RUNGS_SOURCE_DIR, path);
+    if (access(found->text, F_OK) == 0) return require_file(path, found->text);
+    return status_fail(STATUS_INVALID, "function=%s: no such file%s", path,
+                       elsewhere ? ", neither here nor in " RUNGS_SOURCE_DIR : "");
+}
+
+/* The file's text. */
+static Status read_source(const char *path, Text *found, char **text) {
     size_t length;
-    TRY(text_read_file(found->text, text, &length));
-    if (strlen(*text) == length) return STATUS_OK;
+    TRY(find_source(path, found));
+    const Status read = text_read_limited(found->text, SOURCE_MAX, text, &length);
+    if (read != STATUS_OK) return status_prefix(read, "function=");
+    char hash[HASH_DIGITS + 1];
+    const char *mark = strcmp(found->text, path) != 0 ? find_hash(path) : NULL;
+    snprintf(hash, sizeof hash, "%016" PRIx64, hash_of(*text, length));
+    Status status = STATUS_OK;
+    if (strlen(*text) != length)
+        status = status_fail(STATUS_INVALID, "function=%s: a NUL byte in it; CUDA C source is expected", path);
+    else if (mark && strcmp(mark + 1, hash) != 0)
+        status = status_fail(STATUS_INVALID, "function=%s: %s has changed; its hash is %s", path, found->text, hash);
+    if (status == STATUS_OK) return status;
     free(*text);
     *text = NULL;
-    return status_fail(STATUS_INVALID, "function=%s: a NUL byte in it; CUDA C source is expected", path);
+    return status;
+}
+
+Status usercode_check(const char *path) {
+    Text found = {0};
+    char *text = NULL;
+    const Status status = read_source(path, &found, &text);
+    free(text);
+    text_free(&found);
+    return status;
+}
+
+void usercode_name(const char *path, char name[USERCODE_NAME_MAX]) {
+    static const char SOURCES[] = RUNGS_SOURCE_DIR "/";
+    Text found = {0};
+    char *text = NULL, *real = NULL;
+    const char *slash = strrchr(path, '/');
+    snprintf(name, USERCODE_NAME_MAX, "%s", slash ? slash + 1 : path);
+    if (read_source(path, &found, &text) == STATUS_OK) {
+        real = realpath(found.text, NULL);
+        slash = strrchr(found.text, '/');
+        if (real && strncmp(real, SOURCES, sizeof SOURCES - 1) == 0)
+            snprintf(name, USERCODE_NAME_MAX, "%s", real + sizeof SOURCES - 1);
+        else
+            snprintf(name, USERCODE_NAME_MAX, "%.200s#%016" PRIx64, slash ? slash + 1 : found.text, hash_of(text, strlen(text)));
+    }
+    free(real);
+    free(text);
+    text_free(&found);
 }
 
 static Status append_quoted(Text *out, const char *path) {
@@ -53,7 +128,8 @@ static Status append_quoted(Text *out, const char *path) {
 
 static Status append_source(Text *out, const char *found, const char *text, const char *prelude, UsercodeReal real,
                             const char *tail) {
-    TRY(text_append(out, "%stypedef %s real;\n", prelude, REALS[real]));
+    /* Messages about what stands before the user's file name no temporary file. */
+    TRY(text_append(out, "#line 1 \"rungs-prelude\"\n%stypedef %s real;\n", prelude, REALS[real]));
     TRY(text_append(out, "extern \"C\" __device__ void %s(const real *, int, real *, int, int, int);\n#line 1 \"", SYMBOL));
     TRY(append_quoted(out, found));
     return text_append(out, "\"\n%s\n%s", text, tail);
@@ -73,7 +149,7 @@ static Status write_text(const char *path, const Text *text) {
     FILE *file = fopen(path, "wb");
     bool good = file && fwrite(text->text, 1, text->length, file) == text->length;
     if (file) good = fclose(file) == 0 && good;
-    return good ? STATUS_OK : status_fail(STATUS_IO, "%s: cannot be written", path);
+    return good ? STATUS_OK : status_fail(STATUS_IO, "a temporary file cannot be written: %s", strerror(errno));
 }
 
 /* Runs one compiler; STATUS_UNSUPPORTED if it does not exist. */
@@ -175,8 +251,11 @@ Status usercode_open(const char *path, UsercodeReal real, const UsercodeBuild *b
     name_folder(getpid(), folder);
     leftover_remove(folder); /* of a process that had this number */
     if (mkdir(folder, 0700) != 0) {
+        const int why = errno;
         text_free(&text);
-        return status_fail(STATUS_IO, "%s: a temporary folder cannot be made", folder);
+        const char *parent = getenv("TMPDIR");
+        return status_fail(STATUS_IO, "function=%s: no temporary folder can be made in %s (TMPDIR): %s", path,
+                           parent && *parent ? parent : "/tmp", strerror(why));
     }
     snprintf(source, sizeof source, "%s/window_function.cc", folder);
     static int opened; /* the loader knows a library by its path, as long as it is loaded */

@@ -15,6 +15,9 @@
 extern "C" {
 #endif
 
+#define USERCODE_PARAM "function" /* the parameter of an op that names the file */
+enum { USERCODE_NAME_MAX = 256 };
+
 typedef enum UsercodeReal { USERCODE_F32, USERCODE_F64, USERCODE_LONG_DOUBLE } UsercodeReal;
 
 /* out[0 .. arr_len) are the outputs of this call; shared[offset + i] is the newest element of output i's window. */
@@ -64,13 +67,18 @@ static const UsercodeBuild USERCODE_BUILD = {USERCODE_FLAGS, 0};
 #endif
 
 /* Compiles `path` with the host compiler ($RUNGS_HOST_CC, else the first C++ compiler found) and loads it. build: &USERCODE_BUILD.
- * A relative path that does not exist is looked for in the source tree too.
- * STATUS_INVALID: no such file, the compiler's message, or no window_function in it; STATUS_UNSUPPORTED: no compiler. */
+ * A relative path that does not exist is looked for in the source tree too. A name as usercode_name() gives it is taken where the
+ * file lies in the current folder and still has this content. STATUS_INVALID: no such file, the compiler's message, or no
+ * window_function in it; STATUS_UNSUPPORTED: no compiler. */
 Status usercode_open(const char *path, UsercodeReal real, const UsercodeBuild *build, Usercode *out);
 void usercode_close(Usercode *code);
 /* Removes what a process that ended within usercode_open() left in $TMPDIR. */
 void usercode_forget(pid_t process);
 
+/* What rows call the file: its path in the source tree, else "NAME#HASH", its name and a hash of its content. */
+void usercode_name(const char *path, char name[USERCODE_NAME_MAX]);
+/* STATUS_INVALID if there is no such file that could be a function. */
+Status usercode_check(const char *path);
 /* prelude + declaration + #line + the user's file + tail, for another compiler. */
 Status usercode_source(const char *path, const char *prelude, UsercodeReal real, const char *tail, Text *out);
 /* The failure of a file that compiled but defines no window function. */

@@ -142,7 +142,7 @@ int command_ab(int argc, char **argv) {
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
     int code = words ? cli_parse("ab", "[BASE_PROGRAM NEW_PROGRAM] SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count)
-                     : EXIT_MACHINE;
+                     : cli_no_memory();
     if (code == 0) code = check_words(&ab, count);
     if (code == 0) {
         const int programs = ab.base_ref ? 0 : 2;

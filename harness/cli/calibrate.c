@@ -61,7 +61,7 @@ int command_calibrate(int argc, char **argv) {
     };
     char **words = calloc((size_t)argc + 1, sizeof *words), binary[700], rows[700];
     int count = 0;
-    int code = words ? cli_parse("calibrate", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code = words ? cli_parse("calibrate", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     if (code == 0 && count == 0) code = cli_usage("calibrate", "a scenario or a case is expected");
     if (code == 0 && repetitions < 9)
         code = cli_usage("calibrate", "--repetitions %d: at least 9 are needed to estimate the spread", repetitions);

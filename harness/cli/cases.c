@@ -1,6 +1,7 @@
 #include "cli/cases.h"
 
 #include "base/text.h"
+#include "base/usercode.h"
 #include "build_paths.h"
 #include "cli/quote.h"
 
@@ -59,11 +60,23 @@ Status cases_check(const char *command, char *const *words, int count) {
     return STATUS_OK;
 }
 
+/* A case whose function does not exist is a mistake of whoever named it, not a result of a variant. */
+static Status check_functions(const Plan *plan) {
+    for (int i = 0; i < plan->item_count; i++) TRY(case_check_function(&plan->items[i].problem));
+    return STATUS_OK;
+}
+
+Status case_check_function(const Case *problem) {
+    if (!params_has(&problem->params, USERCODE_PARAM)) return STATUS_OK;
+    const char *path = params_text(&problem->params, USERCODE_PARAM);
+    return strcmp(path, "none") == 0 ? STATUS_OK : usercode_check(path);
+}
+
 /* A word is a case if it holds a blank or an '=', else a scenario: a path, or a name or folder below scenarios/. */
 Status cases_plan(Plan *plan, const char *command, char *const *words, int count) {
     TRY(cases_check(command, words, count));
     for (int i = 0; i < count; i++)
         TRY(is_case(words[i]) ? plan_add_case(plan, words[i], NULL)
                               : plan_add_named(plan, RUNGS_SOURCE_DIR "/scenarios", words[i]));
-    return STATUS_OK;
+    return check_functions(plan);
 }

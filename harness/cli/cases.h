@@ -8,7 +8,9 @@
  * no scenario is an op, or where parameters follow it as words of their own. command: how the line begins, for the message ("rungs
  * run"). */
 Status cases_check(const char *command, char *const *words, int count);
-/* Appends what the words name. Errors of cases_check, plan_add_case and plan_add_named. */
+/* STATUS_INVALID if the case names a file of a function that cannot be one. */
+Status case_check_function(const Case *problem);
+/* Appends what the words name. Errors of cases_check, plan_add_case, plan_add_named and case_check_function. */
 Status cases_plan(Plan *plan, const char *command, char *const *words, int count);
 
 #endif

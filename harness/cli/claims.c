@@ -3,6 +3,7 @@
 
 #include "build_paths.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "pipeline/claimfiles.h"
@@ -12,7 +13,6 @@
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <unistd.h>
 
 bool claims_can_be_judged(void) {
     return !variant_not_built("cuda_naive");
@@ -27,26 +27,12 @@ Status claims_judge(const char *const *files, json_t **out) {
     return status;
 }
 
-Status claims_write(const json_t *claims, const char *path) {
-    RowFile *file;
-    bool cut;
-    size_t i;
-    json_t *claim;
-    unlink(path);
-    TRY(rowfile_open(path, &file, &cut));
-    Status status = STATUS_OK;
-    json_array_foreach(claims, i, claim) {
-        if (status == STATUS_OK) status = rowfile_append(file, claim);
-    }
-    rowfile_close(file);
-    return status;
-}
-
 static int judge(const char *const *files, const char *path) {
     json_t *claims = NULL, *claim;
     size_t i, counts[CLAIM_VERDICT_COUNT] = {0};
-    Status status = claims_judge(files, &claims);
-    if (status == STATUS_OK && path) status = claims_write(claims, path);
+    Status status = path ? inputs_spare("--out", path, files) : STATUS_OK;
+    if (status == STATUS_OK) status = claims_judge(files, &claims);
+    if (status == STATUS_OK && path) status = rowfile_replace(path, claims);
     json_array_foreach(claims, i, claim) {
         if (status == STATUS_OK) progress_claim(stdout, claim);
         claim_count(claim, counts);
@@ -68,7 +54,7 @@ int command_judge(int argc, char **argv) {
     char **words = calloc((size_t)argc + 1, sizeof *words);
     glob_t committed = {0};
     int count = 0;
-    int code = words ? cli_parse("judge", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code = words ? cli_parse("judge", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     if (code == 0 && !claims_can_be_judged())
         code = cli_fail(status_fail(STATUS_UNSUPPORTED, "this build has no CUDA variants and cannot judge most claims; the claim "
                                                         "records in the files stay valid"));

@@ -11,7 +11,5 @@
 bool claims_can_be_judged(void);
 /* Files end with NULL. New reference; see claims_of_files. */
 Status claims_judge(const char *const *files, json_t **out);
-/* A file of claim lines alone, in the place of what is there. */
-Status claims_write(const json_t *claims, const char *path);
 
 #endif

@@ -1,9 +1,12 @@
 #include "cli/columns.h"
 
 #include "base/leftover.h"
+#include "base/output.h"
 #include "build_paths.h"
 #include "cli/python.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -27,7 +30,8 @@ static Status make_folder(Columns *self) {
     char folder[COLUMN_FOLDER_MAX];
     const int length = snprintf(folder, sizeof folder, "%s/rungs-columns-XXXXXX", parent && parent[0] ? parent : "/tmp");
     if (length >= (int)sizeof folder || !mkdtemp(folder))
-        return status_fail(STATUS_IO, "a folder for columns could not be made in %s", parent && parent[0] ? parent : "/tmp");
+        return status_fail(STATUS_IO, "no temporary folder can be made in %s (TMPDIR): %s", parent && parent[0] ? parent : "/tmp",
+                           length >= (int)sizeof folder ? "the path is too long" : strerror(errno));
     memcpy(self->folder, folder, sizeof folder);
     return leftover_watch(folder);
 }
@@ -96,10 +100,10 @@ static Status call_script(const Columns *self, const char *what, const char *dty
     words_free(&words);
     if (status != STATUS_OK || code == 0) return status;
     while (output->length > 0 && output->text[output->length - 1] == '\n') output->text[--output->length] = '\0';
-    return status_fail(code == 4   ? STATUS_UNSUPPORTED
-                       : code == 2 ? STATUS_INVALID
-                                   : STATUS_INTERNAL,
-                       "%s", output->text ? output->text : "columns.py failed without a message");
+    static const Status CODES[] = {[2] = STATUS_INVALID, [4] = STATUS_UNSUPPORTED, [5] = STATUS_IO};
+    const bool known = code < (int)(sizeof CODES / sizeof *CODES) && CODES[code] != STATUS_OK;
+    return status_fail(known ? CODES[code] : STATUS_INTERNAL, "%s",
+                       output->text ? output->text : "columns.py failed without a message");
 }
 
 /* A column without nulls has no file of its validity. */
@@ -145,10 +149,30 @@ bool columns_own(const Columns *self, const char *path) {
     return self->folder[0] && strncmp(path, self->folder, strlen(self->folder)) == 0;
 }
 
+/* The script writes to files that are opened here, so that they go the way of every output. */
+static Status open_outputs(const Pairs *columns, Output *files, char (*texts)[OUTPUT_PATH_MAX + 16], Pairs *handed) {
+    for (int k = 0; k < columns->count; k++) {
+        TRY(output_open(columns->values[k], &files[k]));
+        if (fcntl(files[k].descriptor, F_SETFD, 0) != 0)
+            return status_fail(STATUS_IO, "%s: %s", columns->values[k], strerror(errno));
+        snprintf(texts[k], sizeof texts[k], "%d:%s", files[k].descriptor, columns->values[k]);
+        memcpy(handed->names[k], columns->names[k], PAIR_NAME_MAX);
+        handed->values[k] = texts[k];
+        handed->count++;
+    }
+    return STATUS_OK;
+}
+
 Status columns_write(Columns *self) {
     if (self->out.count == 0) return STATUS_OK;
+    Output files[OP_MAX_ARRAYS];
+    char texts[OP_MAX_ARRAYS][OUTPUT_PATH_MAX + 16];
+    Pairs handed = {0};
     Text output = {0};
-    const Status status = call_script(self, "write", NULL, &self->out, &output);
+    for (int k = 0; k < OP_MAX_ARRAYS; k++) files[k].descriptor = -1;
+    Status status = open_outputs(&self->out, files, texts, &handed);
+    if (status == STATUS_OK) status = call_script(self, "write", NULL, &handed, &output);
+    for (int k = 0; k < self->out.count; k++) status = output_close(&files[k], status);
     if (status == STATUS_OK && output.text) fputs(output.text, stdout);
     text_free(&output);
     return status;

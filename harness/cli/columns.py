@@ -2,23 +2,28 @@
 
     columns.py read FOLDER [--dtype i32|i64] NAME=FILE[:COLUMN]...
         makes NAME.offsets.npy, NAME.chars.npy and, where there are nulls, NAME.validity.npy
-    columns.py write FOLDER NAME=FILE.arrow...
-        makes the file from these three
+    columns.py write FOLDER NAME=DESCRIPTOR:FILE.arrow...
+        writes the Arrow file made from these three to the inherited descriptor, which the program opened for FILE
 
 FILE is an Arrow IPC file or stream (.arrow, .ipc, .feather) or a CSV file with a header (.csv). The offsets of all columns are of one
 type: i64 where a column is large_string or too long for i32, or as --dtype says. Exit codes: 0, 2 for what is wrong in the input, 4
-without pyarrow."""
+without pyarrow, 5 for what the machine refuses."""
+import io
 import os
 import pathlib
+import stat
 import sys
-import tempfile
 
 INT32_MAX = 2**31 - 1
 ARROW, CSV = (".arrow", ".ipc", ".feather"), (".csv",)
 
 
 class Wrong(Exception):
-    pass
+    """In the input: exit code 2."""
+
+
+class Refused(Exception):
+    """By the machine: exit code 5."""
 
 
 def file_and_column(text):
@@ -40,7 +45,7 @@ def choose(path, names, wanted, fallback):
         wanted = names[0] if len(names) == 1 else fallback
     if names.count(wanted) != 1:
         how = "several columns" if wanted in names else "no column"
-        raise Wrong(f"{path}: {how} '{wanted}' (columns: {', '.join(names) or 'none'}); FILE:COLUMN names one")
+        raise Wrong(f"{path}: {how} '{one_line(wanted)}' (columns: {one_line(', '.join(names)) or 'none'}); FILE:COLUMN names one")
     return wanted
 
 
@@ -92,6 +97,7 @@ def as_strings(path, column):
     import pyarrow
     from pyarrow import types
 
+    column.validate(full=True)  # offsets that point beyond the data, bytes that are not UTF-8
     kind = column.type.value_type if types.is_dictionary(column.type) else column.type
     if types.is_null(kind):  # what a writer makes of a column that is null throughout
         kind = pyarrow.string()
@@ -110,15 +116,16 @@ def one_line(error):
 def load(name, text):
     path, wanted = file_and_column(text)
     try:
-        with open(path, "rb"):
-            pass
+        with open(path, "rb") as file:
+            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
+                raise Wrong(f"{path}: a device; a file is expected")
     except OSError as error:
         raise Wrong(f"{path}: {error.strerror}") from error
     try:
         if path.endswith(CSV):
             return as_strings(path, read_csv(path, wanted, name))[0], False
         return as_strings(path, read_arrow(path, wanted, name))
-    except (OSError, ValueError, KeyError, NotImplementedError) as error:  # what pyarrow's own errors are as well
+    except (OSError, ValueError, KeyError, IndexError, MemoryError, NotImplementedError) as error:  # what pyarrow's own errors are as well
         words = one_line(error)
         raise Wrong(words if path in words else f"{path}: {words}") from error
 
@@ -158,37 +165,36 @@ def read(folder, dtype, columns):
 
 
 def write(folder, columns):
-    """Through a file beside the one that is wanted, which appears whole or not at all."""
     import numpy
     import pyarrow
 
-    for name, path in columns.items():
-        if not path.endswith(ARROW):
-            raise Wrong(f"{path}: {' or '.join(ARROW)} is expected at its end")
+    for name, told in columns.items():
+        descriptor, path = told.split(":", 1)
         offsets, chars, validity = (numpy.load(folder / f"{name}.{part}.npy") for part in ("offsets", "chars", "validity"))
         buffers = [pyarrow.py_buffer(validity) if validity.size else None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(chars)]
         kind = pyarrow.large_string() if offsets.itemsize == 8 else pyarrow.string()
         table = pyarrow.table({name: pyarrow.Array.from_buffers(kind, len(offsets) - 1, buffers)})
         try:
-            handle, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)))
+            with os.fdopen(int(descriptor), "wb") as file:
+                write_table(file, table)
         except OSError as error:
-            raise Wrong(f"{path}: {error.strerror}") from error
-        try:
-            with os.fdopen(handle, "wb") as file, pyarrow.ipc.new_file(file, table.schema) as writer:
-                writer.write_table(table)
-            os.chmod(temporary, 0o666 & ~mask())
-            os.replace(temporary, path)
-        except BaseException:
-            os.unlink(temporary)
-            raise
+            raise Refused(f"{path}: cannot be written: {error.strerror}") from error
         print(f"{path}: {kind}[{table.num_rows}], {table[0].null_count} null")
 
 
-def mask():
-    """What the user's other files are made with."""
-    now = os.umask(0o22)
-    os.umask(now)
-    return now
+def write_table(file, table):
+    """The format has places that are filled in later: what cannot be sought gets it from memory."""
+    from pyarrow import ipc
+
+    whole = file if file.seekable() else io.BytesIO()
+    with ipc.new_file(whole, table.schema) as writer:
+        writer.write_table(table)
+    if whole is not file:
+        file.write(whole.getvalue())
+
+
+def folder_of_temporaries():
+    return os.environ.get("TMPDIR") or "/tmp"
 
 
 def main(words):
@@ -205,9 +211,15 @@ def main(words):
     except ImportError as error:
         print(f"{(error.name or 'pyarrow').split('.')[0]} is not installed: ./rungs installs it (requirements.txt)")
         return 4
-    except (Wrong, OSError) as error:
+    except Wrong as error:
         print(error)
         return 2
+    except Refused as error:
+        print(error)
+        return 5
+    except OSError as error:  # of our own folder, whose name says nothing to anybody
+        print(f"columns: temporary files in {folder_of_temporaries()}: {error.strerror or error}")
+        return 5
     return 0
 
 

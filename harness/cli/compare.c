@@ -60,7 +60,7 @@ int command_compare(int argc, char **argv) {
     const CliOption OPTIONS[] = {COMPARE_OPTIONS(o), {0}};
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
-    int code = words ? cli_parse("compare", "BASE.jsonl NEW.jsonl [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code = words ? cli_parse("compare", "BASE.jsonl NEW.jsonl [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     if (code == 0 && count != 2) code = cli_usage("compare", "two files of rows are expected: BASE and NEW");
     if (code == 0) code = compare_files(words[0], words[1], &o);
     free(words);

@@ -167,7 +167,7 @@ int command_doctor(int argc, char **argv) {
     const CliOption OPTIONS[] = {{0}};
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
-    int code = words ? cli_parse("doctor", "", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code = words ? cli_parse("doctor", "", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     free(words);
     if (code == 0 && count > 0) code = cli_usage("doctor", "no arguments are expected");
     if (code != 0) return code == CLI_HELPED ? EXIT_GOOD : code;

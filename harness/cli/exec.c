@@ -1,14 +1,18 @@
 /* rungs exec: one variant on the user's own files, through the same worker, guards and reference as every other run. */
 #include "base/npy.h"
+#include "base/output.h"
 #include "base/poison.h"
 #include "base/text.h"
+#include "cli/cases.h"
 #include "cli/columns.h"
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/options.h"
 #include "cli/pairs.h"
 #include "device/child.h"
 #include "device/device.h"
 #include "pipeline/evaluate.h"
+#include "pipeline/reference_worker.h"
 #include "pipeline/refusal.h"
 #include "pipeline/verdict.h"
 #include "plan/case.h"
@@ -58,6 +62,11 @@ static char *list_dtypes(const DType *dtypes, char text[64]) {
     return text;
 }
 
+/* The file as the user knows it: parts of a column are in files of ours. */
+static const char *told_name(const Exec *e, const Pairs *pairs, int k) {
+    return columns_own(&e->columns, pairs->values[k]) ? pairs->names[k] : pairs->values[k];
+}
+
 static Status read_inputs(Exec *e) {
     for (int i = 0; i < OP_MAX_ARRAYS; i++) e->own[i].rank = -1;
     const char *decided_by = NULL;
@@ -67,22 +76,23 @@ static Status read_inputs(Exec *e) {
         int i = 0;
         TRY(known_array("in", e->in.names[k], e->in_shapes, e->op->in_count, &i));
         if (e->own[i].rank >= 0) return status_fail(STATUS_INVALID, "--in %s: given twice", e->in.names[k]);
+        const char *file = told_name(e, &e->in, k);
         TRY(npy_read(e->in.values[k], &e->own[i]));
         memcpy(e->own[i].name, e->in_shapes[i].name, sizeof e->own[i].name);
         const DType dtype = e->own[i].dtype;
         if (e->in_shapes[i].dtype != dtypes[0]) { /* a mask or characters, say: of one dtype in every case */
             if (dtype == e->in_shapes[i].dtype) continue;
-            return status_fail(STATUS_INVALID, "%s: dtype %s; %s is expected of '%s'", e->in.values[k], dtype_name(dtype),
+            return status_fail(STATUS_INVALID, "%s: dtype %s; %s is expected of '%s'", file, dtype_name(dtype),
                                dtype_name(e->in_shapes[i].dtype), e->in_shapes[i].name);
         }
         if (!is_one_of(dtype, dtypes))
-            return status_fail(STATUS_INVALID, "%s: dtype %s; %s is expected", e->in.values[k], dtype_name(dtype),
+            return status_fail(STATUS_INVALID, "%s: dtype %s; %s is expected", file, dtype_name(dtype),
                                list_dtypes(dtypes, expected));
         if (decided_by && dtype != e->problem.dtype)
-            return status_fail(STATUS_INVALID, "%s: dtype %s, but %s is %s; all inputs must be of one dtype", e->in.values[k],
+            return status_fail(STATUS_INVALID, "%s: dtype %s, but %s is %s; all inputs must be of one dtype", file,
                                dtype_name(dtype), decided_by, dtype_name(e->problem.dtype));
         e->problem.dtype = dtype;
-        decided_by = e->in.values[k];
+        decided_by = file;
     }
     if (e->dtype && decided_by && strcmp(e->dtype, dtype_name(e->problem.dtype)) != 0)
         return status_fail(STATUS_INVALID, "--set dtype=%s, but %s is %s", e->dtype, decided_by, dtype_name(e->problem.dtype));
@@ -96,9 +106,18 @@ static Status check_outputs(const Exec *e) {
         if (!registry_gives(e->choice.entry, e->out.names[k]))
             return status_fail(STATUS_INVALID, "--out %s=...: %s has no such output", e->out.names[k], e->choice.entry->id);
         for (int j = 0; j < k; j++)
-            if (strcmp(e->out.values[j], e->out.values[k]) == 0)
+            if (output_same(e->out.values[j], e->out.values[k]))
                 return status_fail(STATUS_INVALID, "--out %s=%s and --out %s=%s: each output needs its own file", e->out.names[j],
                                    e->out.values[j], e->out.names[k], e->out.values[k]);
+    }
+    return STATUS_OK;
+}
+
+/* Before anything is read: columns replace names of files by names of ours. A file may also be the value of a parameter. */
+static Status spare_inputs(const Exec *e) {
+    for (int k = 0; k < e->out.count; k++) {
+        for (int i = 0; i < e->in.count; i++) TRY(inputs_spare_column("--out", e->out.values[k], e->in.values[i]));
+        for (int i = 0; i < e->set.count; i++) TRY(inputs_spare_column("--out", e->out.values[k], e->set.values[i]));
     }
     return STATUS_OK;
 }
@@ -153,7 +172,9 @@ static Status prepare(Exec *e, const char *id) {
     TRY(params_init(e->choice.entry->variant->tunables, &e->choice.tunables));
     TRY(case_init(e->op, &e->problem));
     snprintf(e->problem.input, sizeof e->problem.input, "own");
+    TRY(spare_inputs(e));
     TRY(set_parameters(e));
+    TRY(case_check_function(&e->problem));
     TRY(e->op->shapes(&e->problem, e->in_shapes, e->out_shapes)); /* for the names */
     TRY(columns_open(&e->columns, (ColumnSide){e->in_shapes, e->op->in_count, &e->in},
                      (ColumnSide){e->out_shapes, e->op->out_count, &e->out}, e->dtype));
@@ -167,11 +188,13 @@ static Status check(const Exec *e, Instance *instance, bool *undecided) {
     const int declared = instance_bound(instance, e->choice.entry->variant->bound), index = declared > 0 ? declared : 0;
     const Bound *bound = &instance->op->bounds[index];
     Judgement judgements[OP_MAX_ARRAYS] = {0};
+    bool verified = false;
     for (int i = 0; i < instance->op->out_count; i++) {
         if (!registry_gives(e->choice.entry, instance->out[i].name)) continue;
         TRY(judge_output(instance, DATA_FIRST, index, i, &judgements[i]));
         json_decref(judgements[i].errors);
         *undecided = *undecided || (judgements[i].undecided && instance->poison + 1 < POISON_PATTERNS);
+        verified = verified || judgements[i].judgeable;
     }
     if (*undecided) return STATUS_OK; /* a value equals what the output was filled with: see base/poison.h */
     for (int i = 0; i < instance->op->out_count; i++) {
@@ -182,9 +205,16 @@ static Status check(const Exec *e, Instance *instance, bool *undecided) {
                                bound->name, bound->formula);
         if (array_count(&instance->given[i]) == 0)
             printf("check: %s has no elements\n", name);
+        else if (!judgements[i].judgeable)
+            printf("check: %s\n", judgements[i].words);
         else
             printf("check: %s passes: %s\n", name, judgements[i].words);
     }
+    if (!verified)
+        return status_fail(STATUS_CHECK,
+                           "check failed: no output is judgeable under the bound '%s' (%s); nothing was written. Use f64, or leave "
+                           "out --check",
+                           bound->name, bound->formula);
     printf("check: the bound '%s'%s: %s\n", bound->name, declared > 0 ? ", which this variant declares" : "", bound->formula);
     return STATUS_OK;
 }
@@ -253,6 +283,7 @@ static Status execute(Exec *e) {
     char reason[REASON_MAX];
     const bool cuda = e->choice.entry->backend == BACKEND_CUDA, emulated = cuda && e->emulate;
     const Session session = {.choice = &e->choice, .problem = &e->problem, .options = &e->options, .emulated = emulated};
+    referenceworker_allow(e->options.timeout_seconds);
     Status status = fill_inputs(e, &instance);
     if (status == STATUS_OK) status = session_refused(&session);
     refusal_close();
@@ -266,8 +297,11 @@ static Status execute(Exec *e) {
     for (int k = 0; k < e->out.count && status == STATUS_OK; k++) {
         const Array array = shaped_as_given(e, &instance, array_find(instance.given, e->op->out_count, e->out.names[k]));
         char shape[128];
+        const bool part = columns_own(&e->columns, e->out.values[k]);
         status = npy_write(e->out.values[k], &array);
-        if (status == STATUS_OK && !columns_own(&e->columns, e->out.values[k]))
+        if (part && status != STATUS_OK)
+            status = status_fail(STATUS_IO, "%s: a temporary file cannot be written in the folder of TMPDIR", e->out.names[k]);
+        if (status == STATUS_OK && !part)
             printf("%s: %s%s\n", e->out.values[k], array_describe(&array, shape, sizeof shape), emulated ? " (emulated)" : "");
     }
     instance_destroy(&instance);
@@ -294,7 +328,7 @@ int command_exec(int argc, char **argv) {
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
     int code = words ? cli_parse("exec", "OP/VARIANT --in NAME=FILE --out NAME=FILE [options]", OPTIONS, argc, argv, words, &count)
-                     : EXIT_MACHINE;
+                     : cli_no_memory();
     if (code == 0 && count != 1) code = cli_usage("exec", "expected exactly one OP/VARIANT, got %d arguments", count);
     if (code == 0 && e.out.count == 0 && !e.check) code = cli_usage("exec", "nothing to do: give --out NAME=FILE or --check");
     if (code == 0) {

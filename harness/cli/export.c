@@ -32,7 +32,7 @@ int command_export(int argc, char **argv) {
     int code =
         words ? cli_parse("export", "google-benchmark|csv|junit|bmf|github-action-benchmark|markdown RESULTS.jsonl... [options]",
                           OPTIONS, argc, argv, words, &count)
-              : EXIT_MACHINE;
+              : cli_no_memory();
     if (code == 0 && count < 2) code = cli_usage("export", "expected a format and files of rows");
     if (code == 0) code = export_rows(words, count, out);
     free(words);

@@ -1,5 +1,6 @@
 /* rungs list: what there is. */
 #include "base/jsontext.h"
+#include "base/memory.h"
 #include "build_paths.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -43,12 +44,16 @@ static const Listing LISTINGS[] = {
 
 static int print(const Listing *listing, bool as_json) {
     json_t *list = NULL;
-    const Status status = listing->make(&list);
-    if (status != STATUS_OK) return cli_fail(status);
-    if (as_json) {
-        json_dumpf(list, stdout, JSON_INDENT(2) | JSON_SORT_KEYS);
-        printf("\n");
+    Status status = listing->make(&list);
+    char *text = status == STATUS_OK && as_json ? json_dumps(list, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
+    if (status == STATUS_OK) status = memory_check();
+    if (status != STATUS_OK) {
+        free(text);
+        json_decref(list);
+        return cli_fail(status);
     }
+    if (as_json) puts(text);
+    free(text);
     size_t i;
     json_t *item;
     if (!as_json) {
@@ -65,7 +70,7 @@ int command_list(int argc, char **argv) {
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
     int code =
-        words ? cli_parse("list", "[ops|variants|scenarios|claims] [--json]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+        words ? cli_parse("list", "[ops|variants|scenarios|claims] [--json]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     const char *what = count > 0 ? words[0] : "variants";
     free(words);
     if (code != 0) return code == CLI_HELPED ? EXIT_GOOD : code;

@@ -22,6 +22,10 @@ int cli_fail(Status status) {
     }
 }
 
+int cli_no_memory(void) {
+    return cli_fail(status_fail(STATUS_MEMORY, "no memory for the words of the command line"));
+}
+
 int cli_usage(const char *command, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -65,7 +69,7 @@ static bool parse_bytes(const char *text, double *bytes) {
     }
     if (!text_real(number, bytes) || !(*bytes > 0)) return false;
     *bytes *= factor;
-    return true;
+    return *bytes < 0x1p63; /* it becomes a size_t */
 }
 
 static bool set_option(const CliOption *option, const char *text) {

@@ -33,6 +33,18 @@ static void duration(double seconds, char text[32]) {
         snprintf(text, 32, "%ldh%02ldm", whole / 3600, whole / 60 % 60);
 }
 
+/* Names the outputs that the row passes without: "; not judgeable: skewness". */
+static void add_unjudged(const json_t *row, char text[400]) {
+    const char *name, *before = "; not judgeable: ";
+    json_t *errors;
+    json_object_foreach(json_object_get(row, "errors"), name, errors) {
+        if (!json_is_false(json_object_get(errors, "judgeable"))) continue;
+        const size_t used = strlen(text);
+        snprintf(text + used, 400 - used, "%s%s", before, name);
+        before = ", ";
+    }
+}
+
 /* "cold 27.1 ms" or why there is no time. */
 static void outcome(const json_t *row, char text[400]) {
     const json_t *timing = json_object_get(row, "timing");
@@ -130,6 +142,7 @@ static void print_row(const Progress *progress, const RunEvent *event) {
     const char *verdict = text_of(event->row, "verdict"), *place = text_of(event->row, "case");
     char before[64], what[400], line[3000];
     outcome(event->row, what);
+    if (strcmp(verdict, "pass") == 0) add_unjudged(event->row, what);
     const int used = snprintf(line, sizeof line, "%-44s %s", text_of(event->row, "spec"), what);
     if (used > 0 && (size_t)used < sizeof line) snprintf(line + used, sizeof line - (size_t)used, " | %s", place);
     if (progress->terminal && strcmp(verdict, "pass") == 0) {

@@ -13,22 +13,14 @@
 #include <unistd.h>
 
 Status refs_resolve(const char *ref, char commit[REFS_TEXT]) {
-    char name[512];
-    const char *const argv[] = {
-        "git", "-C", RUNGS_SOURCE_DIR, "-c", "safe.directory=*", "rev-parse", "--verify", "--quiet", "--end-of-options",
-        name,  NULL};
-    const ProcessLimits limits = {.quiet_errors = true};
-    Text output = {0};
-    int code = 0;
-    Status status = STATUS_OK;
-    if (snprintf(name, sizeof name, "%s^{commit}", ref) >= (int)sizeof name)
-        status = status_fail(STATUS_INVALID, "commit name too long");
-    if (status == STATUS_OK) status = process_capture(argv, &limits, &output, &code);
-    if (status == STATUS_OK && (code != 0 || !output.text))
-        status = status_fail(STATUS_INVALID, "'%s' is not a commit of this repository", ref);
-    if (status == STATUS_OK) snprintf(commit, REFS_TEXT, "%.*s", (int)strcspn(output.text, "\n"), output.text);
-    text_free(&output);
-    return status;
+    char *found = checkout_resolve(RUNGS_SOURCE_DIR, ref);
+    if (!found || !*found) {
+        free(found);
+        return status_fail(STATUS_INVALID, "'%s' is not a commit of this repository", ref);
+    }
+    snprintf(commit, REFS_TEXT, "%.*s", (int)strcspn(found, "\n"), found);
+    free(found);
+    return STATUS_OK;
 }
 
 /* cmake/build_ref.sh removes no build whose program is locked. The descriptor stays open until the process ends. */

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/python.h"
+#include "record/row.h"
 
 #include <glob.h>
 #include <stdio.h>
@@ -42,7 +43,7 @@ static int make_report(const char *const *files, const char *markdown, const cha
     const char **all = calloc(count + 2, sizeof *all);
     snprintf(judged, sizeof judged, "%s/judged-%d.jsonl", RUNGS_BINARY_DIR, (int)getpid());
     Status status = all ? claims_judge(files, &claims) : status_fail(STATUS_MEMORY, "no memory for %zu names", count);
-    if (status == STATUS_OK) status = claims_write(claims, judged);
+    if (status == STATUS_OK) status = rowfile_replace(judged, claims);
     for (size_t i = 0; all && i < count; i++) all[i] = files[i];
     if (all) all[count] = judged;
     const int code = status == STATUS_OK ? make_page("analysis.report", all, markdown, figures) : cli_fail(status);
@@ -114,7 +115,7 @@ int command_report(int argc, char **argv) {
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
-    int code = words ? cli_parse("report", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code = words ? cli_parse("report", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     if (code == 0) code = choose_place(&place, history != NULL);
     if (code == 0 && history) {
         words[count++] = (char *)history; /* as one more place of rows; argv[0] left room for it */

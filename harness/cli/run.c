@@ -1,5 +1,6 @@
 /* rungs run and rungs reproduce. */
 #include "base/interrupt.h"
+#include "base/output.h"
 #include "build_paths.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
@@ -9,6 +10,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "record/trace.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -71,6 +73,17 @@ static void apply_pace(RunArguments *a) {
     if (a->emulate && a->options.emulator == EMULATOR_IF_NO_GPU) a->options.emulator = EMULATOR_ADDRESS;
 }
 
+static bool has_bytes(const char *path) {
+    struct stat facts;
+    return stat(path, &facts) == 0 && facts.st_size > 0;
+}
+
+static Status begin_timeline(const RunOptions *options) {
+    if (output_same(options->timeline, options->out))
+        return status_fail(STATUS_INVALID, "--timeline and --out name one file, %s", options->out);
+    return trace_begin(options->timeline);
+}
+
 int command_run(int argc, char **argv) {
     RunArguments a = {.options = run_options_default(), .shard = {0, 1}};
     Progress progress = progress_make();
@@ -86,7 +99,7 @@ int command_run(int argc, char **argv) {
         {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)", NULL},
         {"resume", NULL, CLI_FLAG, &a.options.resume, "skip rows that --out already has", NULL},
         {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time", NULL},
-        {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the machine's peaks first", NULL},
+        {"no-ceilings", NULL, CLI_FLAG, &a.options.no_ceilings, "do not measure the machine's peaks, nor the limits of rows", NULL},
         {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "do not count launches and bytes (implied by --no-ceilings)", NULL},
         {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too", NULL},
         {"timeline", "FILE", CLI_TEXT, &a.options.timeline,
@@ -99,7 +112,7 @@ int command_run(int argc, char **argv) {
     };
     char **words = calloc((size_t)argc + 1, sizeof *words), out[600];
     int count = 0;
-    int code = words ? cli_parse("run", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code = words ? cli_parse("run", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     if (code == 0 && count == 0) code = cli_usage("run", "a scenario or a case is expected");
     if (code != 0) {
         free(words);
@@ -118,12 +131,12 @@ int command_run(int argc, char **argv) {
     Plan plan = {0};
     RunSummary summary = {0};
     Status status = cases_plan(&plan, "rungs run", words, count);
-    if (status == STATUS_OK && a.options.timeline) unlink(a.options.timeline); /* calls are added to it one by one */
+    if (status == STATUS_OK && a.options.timeline) status = begin_timeline(&a.options);
     if (status == STATUS_OK && a.variants) status = status_prefix(plan_filter(&plan, a.variants), "--variants: ");
     if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
     if (status == STATUS_OK) status = interrupt_catch(argv, a.options.out, a.options.out == out);
     if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
-    if (status == STATUS_OK && a.options.timeline && access(a.options.timeline, F_OK) != 0)
+    if (status == STATUS_OK && a.options.timeline && !has_bytes(a.options.timeline))
         progress_notice(&progress, "no timeline written: no CUDA variant passed on a GPU, or see counts_reason in its row");
     char go_on[700];
     snprintf(go_on, sizeof go_on, "--resume --out %s", a.options.out);
@@ -152,7 +165,7 @@ int command_reproduce(int argc, char **argv) {
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
-    int code = words ? cli_parse("reproduce", "[SCENARIO...] [options]", OPTIONS, argc, argv, words, &count) : EXIT_MACHINE;
+    int code = words ? cli_parse("reproduce", "[SCENARIO...] [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
     if (code != 0) {
         free(words);
         return code == CLI_HELPED ? EXIT_GOOD : code;

@@ -3,6 +3,7 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
+#include "base/memory.h"
 #include "base/text.h"
 #include "base/usercode.h"
 #include "device/descendants.h"
@@ -10,6 +11,7 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <linux/capability.h>
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
@@ -42,12 +44,25 @@ static void close_at_exec(void) {
     for (int fd = FIRST; fd < MOST; fd++) fcntl(fd, F_SETFD, FD_CLOEXEC); /* a kernel before 5.11 */
 }
 
+/* References and outputs lie in this process. A worker must not read them through /proc or ptrace: as an ordinary user because this
+ * process is not dumpable (so it leaves no core file either), as root because it loses the capability. LeakSanitizer needs ptrace.
+ */
+static void conceal_memory(bool in_worker) {
+#ifndef __SANITIZE_ADDRESS__
+    if (in_worker) prctl(PR_CAPBSET_DROP, CAP_SYS_PTRACE);
+    prctl(PR_SET_DUMPABLE, in_worker); /* until its exec a worker must be, to write to its own /proc */
+#else
+    (void)in_worker;
+#endif
+}
+
 /* Only async-signal-safe calls: the parent may have threads. */
 static void become_worker(const ChildOptions *options, char *const *argv, char *const *environment, int commands, int replies,
                           int log) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent killed with -9 takes its workers along */
     signal(SIGPIPE, SIG_DFL);         /* what the parent ignores would stay ignored */
+    conceal_memory(true);
     const int null = open("/dev/null", O_RDONLY);
     dup2(null, 0);
     dup2(log, 1);
@@ -92,6 +107,7 @@ Status child_start(const ChildOptions *options, Child **out) {
     char commands_text[16], replies_text[16];
     char *argv[MAX_ARGV];
     int argc = 0;
+    conceal_memory(false);
     while (options->argv[argc] && argc < MAX_ARGV - 5) {
         argv[argc] = (char *)options->argv[argc];
         argc++;
@@ -109,7 +125,7 @@ Status child_start(const ChildOptions *options, Child **out) {
 
     Child *child = calloc(1, sizeof *child);
     char **environment = worker_environment();
-    const int log = log_create();
+    const int log = log_create(), log_error = errno;
     descendants_expect();
     const pid_t pid = child && environment && log >= 0 ? fork() : -1;
     const int why = errno;
@@ -120,7 +136,11 @@ Status child_start(const ChildOptions *options, Child **out) {
         close(down[1]), close(up[0]);
         if (log >= 0) close(log);
         free(child);
-        return status_fail(STATUS_IO, "cannot start %s: %s", argv[0], strerror(why));
+        const char *folder = getenv("TMPDIR");
+        if (log < 0)
+            return status_fail(STATUS_IO, "the log of a worker cannot be made in %s (TMPDIR): %s",
+                               folder && *folder ? folder : "/tmp", strerror(log_error));
+        return status_fail(STATUS_IO, "a worker cannot be started (%s): %s", argv[0], strerror(why));
     }
     setpgid(pid, pid);
     descendants_know(pid);
@@ -246,7 +266,7 @@ static Status read_line(Child *child, double deadline, double timeout, json_t **
 
 static Status worker_says(const json_t *reply) {
     const char *skip = json_string_value(json_object_get(reply, "skip"));
-    if (skip) return status_fail(STATUS_UNSUPPORTED, "%s", skip);
+    if (skip) return status_fail(STATUS_UNSUPPORTED, "%s", *skip ? skip : "refused without a reason");
     const char *error = json_string_value(json_object_get(reply, "error"));
     if (!error)
         return json_is_true(json_object_get(reply, "ok")) ? STATUS_OK
@@ -256,12 +276,13 @@ static Status worker_says(const json_t *reply) {
     Status code = STATUS_INTERNAL;
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
         if (kind && strcmp(kind, status_word(KINDS[i])) == 0) code = KINDS[i];
-    return status_fail(code, "%s", error);
+    return status_fail(code, "%s", *error ? error : "failed without a message");
 }
 
 Status child_ask(Child *child, const json_t *command, double timeout_seconds, json_t **reply) {
     *reply = NULL;
     if (child->pid <= 0) return status_fail(STATUS_INTERNAL, "the worker has ended");
+    TRY(memory_check()); /* a command that lacks a part asks for something else */
     if (child->paused) kill(-child->pid, SIGCONT);
     child->paused = false;
     char *text = json_dumps(command, JSON_COMPACT);

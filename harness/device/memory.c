@@ -106,20 +106,24 @@ void buffer_poison_with(unsigned char byte) {
     poison = byte;
 }
 
+unsigned char buffer_poison_byte(void) {
+    return poison;
+}
+
 Status buffer_poison(Buffer *buffer) {
     return buffer->bytes ? buffer->device->fill(buffer->array.data, poison, buffer->bytes) : STATUS_OK;
 }
 
-Status buffer_overwrite(Buffer *buffer, size_t offset, const void *host, size_t bytes) {
+Status buffer_upload_part(Buffer *buffer, size_t at, const void *host, size_t bytes) {
     const Device *device = buffer->device;
     if (bytes == 0) return STATUS_OK;
     if (device->protect) TRY(device->protect(buffer->base, false));
-    TRY(device->copy_in((unsigned char *)buffer->array.data + offset, host, bytes));
+    TRY(device->copy_in((unsigned char *)buffer->array.data + at, host, bytes));
     return device->protect ? device->protect(buffer->base, true) : STATUS_OK;
 }
 
 Status buffer_upload(Buffer *buffer, const void *host) {
-    return buffer_overwrite(buffer, 0, host, buffer->bytes);
+    return buffer_upload_part(buffer, 0, host, buffer->bytes);
 }
 
 Status buffer_download(const Buffer *buffer, void *host) {

@@ -27,10 +27,11 @@ void buffer_destroy(Buffer *buffer);
 Status buffer_poison(Buffer *buffer);
 /* From now on with this byte, another of POISONS. */
 void buffer_poison_with(unsigned char byte);
+unsigned char buffer_poison_byte(void);
 /* Fills the payload, which variants may only read from then on: on the CPU, writing to it ends the process. */
 Status buffer_upload(Buffer *buffer, const void *host);
-/* Overwrites `bytes` of an uploaded payload from this offset; variants still may only read. */
-Status buffer_overwrite(Buffer *buffer, size_t offset, const void *host, size_t bytes);
+/* The same for some bytes at an offset, of a payload that was uploaded. */
+Status buffer_upload_part(Buffer *buffer, size_t at, const void *host, size_t bytes);
 Status buffer_download(const Buffer *buffer, void *host);
 /* STATUS_CHECK naming the array, the side and the first byte's distance if a guard changed. */
 Status buffer_check_guards(const Buffer *buffer);

@@ -4,8 +4,8 @@
     wait()            until the device is done;   poison(array)  overwrite an array of the library
 JAX hides its stream, so it is timed here, by the host's clock from the call until its result is there: launch latency is in every sample.
 """
-import time
 import types
+from time import perf_counter
 
 FLUSH_BYTES = 256 << 20  # at least twice the L2 of any GPU
 
@@ -103,11 +103,11 @@ class Jax(Library):
         if mode == "cold":
             self.flush()
         self.wait()
-        begin = time.perf_counter()
+        begin = perf_counter()
         kept = run()
         if mode != "enqueue":
             self.jax.block_until_ready(kept)
-        seconds = time.perf_counter() - begin
+        seconds = perf_counter() - begin
         self.kept = self.jax.block_until_ready(kept)
         return seconds
 
@@ -124,9 +124,9 @@ class Jax(Library):
         if mode == "graph":
             return {"samples": [], "sm_mhz": None, "calls_per_sample": 1, "clock": None, "why_none": "JAX does not hand out what it launches"}
         where = {"mode": mode.encode(), "warm": mode in ("hot", "complete"), "back_to_back": mode == "hot"}
-        begin = time.perf_counter()
+        begin = perf_counter()
         self.sample_at(types.SimpleNamespace(**where, index=0, pilot=True, last=False), run, rotation)
-        affordable = int(limits["seconds"] / (time.perf_counter() - begin))
+        affordable = int(limits["seconds"] / (perf_counter() - begin))
         count = max(limits["min_samples"], min(limits["max_samples"], affordable))
         samples = [self.sample_at(types.SimpleNamespace(**where, index=i, pilot=False, last=i + 1 == count), run, rotation)
                    for i in range(count)]

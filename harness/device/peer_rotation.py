@@ -2,7 +2,7 @@
 to sample, and samples whose outputs the parent compares. A library allocates its outputs itself, so they cannot be poisoned; other inputs are
 what shows a result of the call before."""
 import random
-import time
+from time import perf_counter
 
 SLOW_SECONDS = 0.05  # a load, or a call that warms the caches, of this length before each sample would cost too much
 COPIED_BYTES = 64 << 20  # larger inputs are not copied, so no element of theirs is changed
@@ -29,9 +29,9 @@ class Rotation:
 
     @staticmethod
     def timed(work):
-        begin = time.perf_counter()
+        begin = perf_counter()
         work()
-        return time.perf_counter() - begin
+        return perf_counter() - begin
 
     def place(self, number):
         """The arrays that have the inputs of a set, or have them from now on."""

@@ -5,6 +5,7 @@
 import argparse
 import atexit
 import contextlib
+import errno
 import importlib.util
 import json
 import math
@@ -12,9 +13,13 @@ import os
 import pathlib
 import re
 import sys
-import time
 import traceback
+from time import perf_counter
 
+import peer_rotation
+import peer_timing
+
+# Modules and the clock are bound before the peer is imported: one that patches time.perf_counter() changes no sample.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 POISON = 0xA5  # as in base/poison.h: an output element that still has it in every byte was never written
 
@@ -31,8 +36,8 @@ class Worker:
         self.impls, self.measure, self.converse = impls, measure, converse
         self.peer = self.state = None
         self.sets, self.outputs = [], {}
-        self.sized_by_data = False
-        self.variant, self.case, self.poison = None, (), POISON
+        self.sized_by_data, self.poison = False, POISON
+        self.variant, self.case = None, ()
 
     def open(self, command):
         os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get("device", 0))
@@ -46,7 +51,10 @@ class Worker:
         return {"ok": True}
 
     def supports(self, _):
-        self.peer = import_peer(self.impls, self.variant)
+        try:
+            self.peer = import_peer(self.impls, self.variant)
+        except ImportError as error:
+            return {"skip": missing(self.variant, error)}
         reason = self.peer.supports(*self.case)
         return {"skip": reason} if reason else {"ok": True}
 
@@ -73,10 +81,10 @@ class Worker:
         for out in self.outputs.values():
             poisoned(out, self.poison)
         self.wait(None)
-        begin = time.perf_counter()
+        begin = perf_counter()
         outputs = self.peer.run(self.state)
         self.wait(outputs)
-        seconds = time.perf_counter() - begin
+        seconds = perf_counter() - begin
         return {"ok": True, "seconds": seconds, **self.shared(outputs)}
 
     def shared(self, outputs):
@@ -107,10 +115,6 @@ class Worker:
             sys.modules["jax"].block_until_ready(outputs)
 
     def time(self, command):
-        import peer_rotation
-        import peer_timing
-
-        self.poison = command.get("poison", POISON)
         clock, engine = self.peer.VARIANT.get("clock", "cpu"), peer_timing.Engine(self.measure)
         rotation = peer_rotation.Rotation(self.sets, command.get("checks"), lambda inputs: self.peer.load(self.state, inputs),
                                           lambda: self.wait(self.peer.run(self.state)), self.show)
@@ -173,9 +177,15 @@ def put(given, room, name):
     return given.size
 
 
+FOR_THE_MOMENT = tuple(map(os.strerror, (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EIO)))
+
+
 def missing(framework, error):
+    """Why the library is not there; what the machine lacks for the moment says nothing of the library, and is an error."""
     from peer import HOW_TO_GET
 
+    if any(words.lower() in str(error).lower() for words in FOR_THE_MOMENT):
+        raise Failure("io", f"{framework} could not be imported: {error}") from error
     name = (error.name or framework).split(".")[0]
     how = HOW_TO_GET.get(name) or HOW_TO_GET.get(framework.split("-")[0], "see requirements.txt")
     if isinstance(error, ModuleNotFoundError):

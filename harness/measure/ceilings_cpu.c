@@ -2,110 +2,72 @@
  * registers, and what the timer itself costs. Compiled for the same -march as the CPU variants. */
 #include "measure/cache.h"
 #include "measure/ceiling_pick.h"
+#include "measure/moves_cpu.h"
 
 #include <omp.h>
 #include <stdbool.h>
 #include <stdlib.h>
-#include <string.h>
 #include <unistd.h>
-#ifdef __SSE2__
-#include <emmintrin.h>
-#endif
-
-enum { SHARE_WORDS = 8 }; /* shares are whole cache lines, and whole vectors */
 
 typedef struct Arrays {
-    double *from, *to;
-    size_t count;
-    double kept; /* where sums end, so that reads are not optimised away */
+    char *from, *to;
+    size_t bytes;  /* of each */
+    uint64_t kept; /* where sums end, so that work is not optimised away */
 } Arrays;
 
-typedef void (*Part)(Arrays *arrays, size_t begin, size_t end);
+/* One way by all cores. */
+typedef struct Way {
+    Arrays *arrays;
+    const MoveWay *move;
+} Way;
 
-static void by_all_cores(Arrays *arrays, Part part) {
+/* Shares are whole lines. */
+static size_t share_begin(const Arrays *arrays, size_t thread, size_t threads) {
+    return arrays->bytes / MOVE_LINE * thread / threads * MOVE_LINE;
+}
+
+static Status run_copy(void *context) {
+    const Way *way = context;
+    const Arrays *arrays = way->arrays;
 #pragma omp parallel
     {
-        const size_t lines = arrays->count / SHARE_WORDS, threads = (size_t)omp_get_num_threads(),
-                     me = (size_t)omp_get_thread_num();
-        part(arrays, lines * me / threads * SHARE_WORDS, lines * (me + 1) / threads * SHARE_WORDS);
+        const size_t me = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
+        const size_t begin = share_begin(arrays, me, threads), end = share_begin(arrays, me + 1, threads);
+        way->move->copy(arrays->to + begin, arrays->from + begin, end - begin);
     }
+    return STATUS_OK;
 }
 
-static void copy_library(Arrays *arrays, size_t begin, size_t end) {
-    memcpy(arrays->to + begin, arrays->from + begin, (end - begin) * sizeof(double));
-}
-
-static void write_library(Arrays *arrays, size_t begin, size_t end) {
-    memset(arrays->to + begin, 0x3c, (end - begin) * sizeof(double));
-}
-
-/* The barrier keeps the compiler from turning these loops back into memcpy and memset, which choose their stores themselves. */
-static void copy_plain(Arrays *arrays, size_t begin, size_t end) {
-    const double *restrict from = arrays->from;
-    double *restrict to = arrays->to;
-    for (size_t i = begin; i < end; i += SHARE_WORDS) {
-        for (size_t j = 0; j < SHARE_WORDS; j++) to[i + j] = from[i + j];
-        __asm__ volatile("" ::: "memory");
+static Status run_write(void *context) {
+    const Way *way = context;
+    const Arrays *arrays = way->arrays;
+#pragma omp parallel
+    {
+        const size_t me = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
+        const size_t begin = share_begin(arrays, me, threads), end = share_begin(arrays, me + 1, threads);
+        way->move->write(arrays->to + begin, end - begin);
     }
+    return STATUS_OK;
 }
 
-static void write_plain(Arrays *arrays, size_t begin, size_t end) {
-    double *to = arrays->to;
-    for (size_t i = begin; i < end; i += SHARE_WORDS) {
-        for (size_t j = 0; j < SHARE_WORDS; j++) to[i + j] = 1.5;
-        __asm__ volatile("" ::: "memory");
+static Status run_read(void *context) {
+    Arrays *arrays = context;
+    uint64_t kept = 0;
+#pragma omp parallel reduction(| : kept)
+    {
+        const size_t me = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
+        const size_t begin = share_begin(arrays, me, threads), end = share_begin(arrays, me + 1, threads);
+        kept |= move_read(arrays->from + begin, end - begin);
     }
+    arrays->kept |= kept;
+    return STATUS_OK;
 }
 
-#ifdef __SSE2__
-static void copy_streaming(Arrays *arrays, size_t begin, size_t end) {
-    for (size_t i = begin; i < end; i += 2) _mm_stream_pd(arrays->to + i, _mm_load_pd(arrays->from + i));
-    _mm_sfence();
-}
-
-static void write_streaming(Arrays *arrays, size_t begin, size_t end) {
-    const __m128d value = _mm_set1_pd(1.5);
-    for (size_t i = begin; i < end; i += 2) _mm_stream_pd(arrays->to + i, value);
-    _mm_sfence();
-}
-#endif
-
-/* As wide as this machine's registers: of wider ones the compiler keeps the sums in memory. */
-enum { VECTOR_BYTES = __BIGGEST_ALIGNMENT__ < 64 ? __BIGGEST_ALIGNMENT__ : 64, SUMS = 8 };
+/* As wide as this machine's registers: of wider ones the compiler keeps the chains in memory. */
+enum { VECTOR_BYTES = __BIGGEST_ALIGNMENT__ < 64 ? __BIGGEST_ALIGNMENT__ : 64 };
 typedef double Vector __attribute__((vector_size(VECTOR_BYTES)));
 typedef float VectorF32 __attribute__((vector_size(VECTOR_BYTES)));
 enum { LANES = VECTOR_BYTES / sizeof(double), LANES_F32 = VECTOR_BYTES / sizeof(float) };
-
-static void read_all(Arrays *arrays, size_t begin, size_t end) {
-    Vector sums[SUMS] = {{0}};
-    const Vector *words = (const Vector *)(const void *)(arrays->from + begin);
-    const size_t vectors = (end - begin) / LANES;
-    size_t i = 0;
-    for (; i + SUMS <= vectors; i += SUMS)
-        for (size_t j = 0; j < SUMS; j++) sums[j] += words[i + j];
-    for (; i < vectors; i++) sums[0] += words[i];
-    double total = 0;
-    for (int j = 0; j < SUMS; j++)
-        for (int lane = 0; lane < LANES; lane++) total += sums[j][lane];
-#pragma omp atomic
-    arrays->kept += total;
-}
-
-/* run() functions, one per way. */
-#define WAY(name)                                                                                                                  \
-    static Status run_##name(void *context) {                                                                                      \
-        by_all_cores(context, name);                                                                                               \
-        return STATUS_OK;                                                                                                          \
-    }
-WAY(copy_library)
-WAY(copy_plain)
-WAY(write_library)
-WAY(write_plain)
-WAY(read_all)
-#ifdef __SSE2__
-WAY(copy_streaming)
-WAY(write_streaming)
-#endif
 
 enum { FMA_CHAINS = 12, FMA_STEPS = 1 << 16 }; /* chains enough to hide the latency of two units, few enough for the registers */
 
@@ -121,7 +83,7 @@ enum { FMA_CHAINS = 12, FMA_STEPS = 1 << 16 }; /* chains enough to hide the late
             for (int i = 0; i < FMA_STEPS; i++) _Pragma("GCC unroll 12") for (int j = 0; j < FMA_CHAINS; j++) x[j] = x[j] * a + b; \
             for (int j = 0; j < FMA_CHAINS; j++) kept += (double)x[j][0];                                                          \
         }                                                                                                                          \
-        ((Arrays *)context)->kept += kept;                                                                                         \
+        ((Arrays *)context)->kept |= kept != 0;                                                                                    \
         return STATUS_OK;                                                                                                          \
     }
 FMA_CEILING(run_fma_f64, double, Vector, LANES)
@@ -155,25 +117,23 @@ static Status time_single(void *context, const MeasuredWork *work, const Measure
 static size_t bytes_per_array(size_t hint) {
     const size_t wanted = hint ? hint : 4 * cache_bytes_total();
     const size_t most = (size_t)sysconf(_SC_AVPHYS_PAGES) * (size_t)sysconf(_SC_PAGESIZE) / 8;
-    const size_t bytes = wanted < most ? wanted : most, line = SHARE_WORDS * sizeof(double);
-    return bytes < line ? line : bytes / line * line;
+    const size_t bytes = wanted < most ? wanted : most;
+    return bytes < MOVE_LINE ? MOVE_LINE : bytes / MOVE_LINE * MOVE_LINE;
 }
 
 static Status open_arrays(Arrays *arrays, size_t bytes) {
-    *arrays = (Arrays){.count = bytes / sizeof(double)};
-    arrays->from = aligned_alloc(64, bytes);
-    arrays->to = aligned_alloc(64, bytes);
+    *arrays = (Arrays){.bytes = bytes};
+    arrays->from = aligned_alloc(MOVE_LINE, bytes);
+    arrays->to = aligned_alloc(MOVE_LINE, bytes);
     if (!arrays->from || !arrays->to) {
         free(arrays->from);
         free(arrays->to);
         return status_fail(STATUS_MEMORY, "no host memory for two arrays of %zu bytes", bytes);
     }
     /* Each core touches its share first, so that on machines with several memory nodes it lies near. */
-    by_all_cores(arrays, write_plain);
-    double *to = arrays->to;
-    arrays->to = arrays->from;
-    by_all_cores(arrays, write_plain);
-    arrays->to = to;
+    Arrays swapped = {.from = arrays->to, .to = arrays->from, .bytes = bytes};
+    (void)run_write(&(Way){arrays, &MOVE_WAYS[0]});
+    (void)run_write(&(Way){&swapped, &MOVE_WAYS[0]});
     return STATUS_OK;
 }
 
@@ -191,29 +151,26 @@ static Status measure_again(const CeilingTask *task, Ceiling *ceiling) {
 enum { TASK_COPY = 0, TASK_FMA_F64 = 4 }; /* in the table of measure_all */
 
 static Status measure_all(Arrays *arrays, Ceiling *out, int *count) {
-    const CeilingTrial copies[] = {{"OpenMP, memcpy", {.run = run_copy_library, .context = arrays}},
-                                   {"OpenMP, ordinary stores", {.run = run_copy_plain, .context = arrays}},
-#ifdef __SSE2__
-                                   {"OpenMP, non-temporal stores", {.run = run_copy_streaming, .context = arrays}}
-#endif
-    };
-    const CeilingTrial writes[] = {{"OpenMP, memset", {.run = run_write_library, .context = arrays}},
-                                   {"OpenMP, ordinary stores", {.run = run_write_plain, .context = arrays}},
-#ifdef __SSE2__
-                                   {"OpenMP, non-temporal stores", {.run = run_write_streaming, .context = arrays}}
-#endif
-    };
-    const CeilingTrial reads[] = {{"OpenMP, sum by vectors", {.run = run_read_all, .context = arrays}}};
+    Way ways[MOVE_WAYS_MAX];
+    CeilingTrial copies[MOVE_WAYS_MAX], writes[MOVE_WAYS_MAX];
+    static const char *const COPY_NAMES[] = {"OpenMP, memcpy", "OpenMP, ordinary stores", "OpenMP, non-temporal stores"};
+    static const char *const WRITE_NAMES[] = {"OpenMP, memset", "OpenMP, ordinary stores", "OpenMP, non-temporal stores"};
+    for (int i = 0; i < MOVE_WAY_COUNT; i++) {
+        ways[i] = (Way){arrays, &MOVE_WAYS[i]};
+        copies[i] = (CeilingTrial){COPY_NAMES[i], {.run = run_copy, .context = &ways[i]}};
+        writes[i] = (CeilingTrial){WRITE_NAMES[i], {.run = run_write, .context = &ways[i]}};
+    }
+    const CeilingTrial reads[] = {{"OpenMP, vectors", {.run = run_read, .context = arrays}}};
     const CeilingTrial f32[] = {{"OpenMP, 12 chains of whole registers per thread", {.run = run_fma_f32, .context = arrays}}};
     const CeilingTrial f64[] = {{"OpenMP, 12 chains of whole registers per thread", {.run = run_fma_f64, .context = arrays}}};
     const CeilingTrial nothing[] = {
         {"an empty function between two reads of the steady clock", {.run = run_nothing, .context = arrays}}};
-    const size_t bytes = arrays->count * sizeof(double);
+    const size_t bytes = arrays->bytes;
     const double steps = 2.0 * FMA_CHAINS * FMA_STEPS * omp_get_max_threads();
     const CeilingTask tasks[] = {
-        [TASK_COPY] = {"copy", "B/s", 2 * (double)bytes, 2 * bytes, time_hot, NULL, copies, COUNT_OF(copies)},
+        [TASK_COPY] = {"copy", "B/s", 2 * (double)bytes, 2 * bytes, time_hot, NULL, copies, MOVE_WAY_COUNT},
         {"read", "B/s", (double)bytes, bytes, time_hot, NULL, reads, COUNT_OF(reads)},
-        {"write", "B/s", (double)bytes, bytes, time_hot, NULL, writes, COUNT_OF(writes)},
+        {"write", "B/s", (double)bytes, bytes, time_hot, NULL, writes, MOVE_WAY_COUNT},
         {"fma_f32", "flop/s", LANES_F32 * steps, 0, time_hot, NULL, f32, COUNT_OF(f32)},
         [TASK_FMA_F64] = {"fma_f64", "flop/s", LANES * steps, 0, time_hot, NULL, f64, COUNT_OF(f64)},
         {"empty_launch", "s", 0, 0, time_single, NULL, nothing, COUNT_OF(nothing)},

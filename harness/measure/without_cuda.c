@@ -1,6 +1,7 @@
 /* What the GPU half of this module answers in a build without CUDA. */
 #include "measure/ceilings.h"
 #include "measure/counts.h"
+#include "measure/limit.h"
 #include "measure/measure.h"
 #include "measure/wrong_stream.h"
 
@@ -18,8 +19,14 @@ Status ceilings_cuda(void *stream, size_t bytes_hint, Ceiling out[CEILINGS_MAX],
     return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
 }
 
-Status wrong_stream_gpu(Status (*run)(void *), void *context, void *stream, const Array *outputs, int count, bool *stray) {
-    (void)run, (void)context, (void)stream, (void)outputs, (void)count;
+Status limit_cuda(void *stream, const LimitTask *task, Limit out[MEASURE_MODE_COUNT]) {
+    (void)stream, (void)task, (void)out;
+    return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
+}
+
+Status wrong_stream_gpu(Status (*run)(void *), void *context, void *stream, const Array *outputs, int count, unsigned char poison,
+                        bool *stray) {
+    (void)run, (void)context, (void)stream, (void)outputs, (void)count, (void)poison;
     *stray = false;
     return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
 }

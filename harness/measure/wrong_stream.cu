@@ -1,6 +1,5 @@
 #include "measure/wrong_stream.h"
 
-#include "base/poison.h"
 #include "kernel.h"
 #include "measure/gpu_queue.h"
 
@@ -16,18 +15,21 @@ struct Watch {
     unsigned *found;    /* on the device: how many bytes are not poison */
     const Array *outputs;
     int count;
+    unsigned char poison;
 };
 
-static __global__ void __launch_bounds__(LOOK_THREADS) look_kernel(const unsigned char *bytes, size_t count, unsigned *found) {
+static __global__ void __launch_bounds__(LOOK_THREADS)
+    look_kernel(const unsigned char *bytes, size_t count, unsigned char poison, unsigned *found) {
     const size_t words = count / sizeof(uint4), stride = (size_t)gridDim.x * blockDim.x;
     const size_t thread = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
     const uint4 *word = reinterpret_cast<const uint4 *>(bytes); /* an output begins at a multiple of 256 bytes */
+    const unsigned four = 0x01010101u * poison;
     bool other = false;
     for (size_t i = thread; i < words; i += stride) {
         const uint4 w = word[i];
-        other = other || w.x != POISON_U32 || w.y != POISON_U32 || w.z != POISON_U32 || w.w != POISON_U32;
+        other = other || w.x != four || w.y != four || w.z != four || w.w != four;
     }
-    for (size_t i = words * sizeof(uint4) + thread; i < count; i += stride) other = other || bytes[i] != POISON_BYTE;
+    for (size_t i = words * sizeof(uint4) + thread; i < count; i += stride) other = other || bytes[i] != poison;
     if (other) atomicAdd(found, 1u);
 }
 
@@ -37,7 +39,8 @@ static Status look(Watch *watch, bool *other) {
     TRY_CUDA(cudaMemsetAsync(watch->found, 0, sizeof found, watch->aside));
     for (int i = 0; i < watch->count; i++)
         TRY(launch(look_kernel, {LOOK_BLOCKS, LOOK_THREADS, 0, watch->aside},
-                   static_cast<const unsigned char *>(watch->outputs[i].data), array_bytes(&watch->outputs[i]), watch->found));
+                   static_cast<const unsigned char *>(watch->outputs[i].data), array_bytes(&watch->outputs[i]), watch->poison,
+                   watch->found));
     TRY_CUDA(cudaMemcpyAsync(&found, watch->found, sizeof found, cudaMemcpyDeviceToHost, watch->aside));
     TRY_CUDA(cudaStreamSynchronize(watch->aside));
     *other = found != 0;
@@ -60,12 +63,14 @@ static Status watch_call(Watch *watch, Status (*run)(void *), void *context, boo
     return status;
 }
 
-Status wrong_stream_gpu(Status (*run)(void *), void *context, void *stream, const Array *outputs, int count, bool *stray) {
+Status wrong_stream_gpu(Status (*run)(void *), void *context, void *stream, const Array *outputs, int count, unsigned char poison,
+                        bool *stray) {
     Watch watch = {};
     void *found = NULL;
     *stray = false;
     watch.outputs = outputs;
     watch.count = count;
+    watch.poison = poison;
     TRY(gpu_queue_open(&watch.queue, stream, false));
     Status status = STATUS_OK;
     if (cudaMalloc(&found, sizeof *watch.found) != cudaSuccess ||

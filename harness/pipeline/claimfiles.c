@@ -1,6 +1,7 @@
 #include "pipeline/claimfiles.h"
 
 #include "base/jsontext.h"
+#include "base/memory.h"
 #include "record/row.h"
 
 #include <stdlib.h>
@@ -111,5 +112,5 @@ Status claims_of_files(const Plan *plan, const char *const *paths, json_t **out)
     }
     json_decref(machines);
     json_decref(lines);
-    return status;
+    return status == STATUS_OK ? memory_check() : status;
 }

@@ -5,6 +5,7 @@
 #include "base/poison.h"
 #include "device/child.h"
 #include "measure/cache.h"
+#include "pipeline/limits.h"
 #include "pipeline/profile.h"
 #include "pipeline/rows.h"
 #include "pipeline/timed.h"
@@ -23,10 +24,8 @@ typedef struct Evaluation {
     json_t *row;
     Child *child;
     int bound;            /* index into the op's bounds */
-    DataSet set;          /* that is being verified */
     double first_seconds; /* the first call, by the worker's clock */
     bool decided;         /* the verdict is in the row */
-    bool undecided;       /* correct values equal the poison of the last call: another pattern is to tell */
 } Evaluation;
 
 static void decide(Evaluation *e, const char *verdict, const char *reason) {
@@ -109,16 +108,15 @@ static Status start_worker(Evaluation *e) {
 
 /* ---- Verification: one call on the set's inputs, every output against the reference. */
 
-/* Compares every output that the variant gives. The errors of the first call, or of the one that fails, go into the row; `when`
- * begins the reason. Where all that speaks against an output is that correct values equal the poison, nothing is decided, unless
- * that was the last pattern. */
-static Status compare_outputs(void *context, DataSet set, const char *when, bool *pass) {
-    Evaluation *e = context;
+/* Compares every output that the variant gives. The errors of the first set, or of the call that fails, go into the row; `when`
+ * begins the reason. Where all that speaks against an output is that correct values equal the poison, *undecided is set and nothing
+ * decided; undecided may be NULL: such a value is correct. What passes must also be judgeable on the first inputs, or it verifies
+ * nothing: a row needs one output that is both. */
+static Status compare_outputs(Evaluation *e, DataSet set, const char *when, bool *undecided) {
     Instance *instance = e->instance;
     json_t *errors = json_object();
     char reason[1024] = "";
-    bool wrong = instance->poison + 1 == POISON_PATTERNS;
-    *pass = true;
+    bool pass = true, wrong = undecided && instance->poison + 1 == POISON_PATTERNS, verified = !undecided || set != DATA_FIRST;
     for (int i = 0; i < instance->op->out_count; i++) {
         Judgement judgement;
         if (!registry_gives(e->session->choice->entry, instance->out[i].name)) continue;
@@ -126,30 +124,37 @@ static Status compare_outputs(void *context, DataSet set, const char *when, bool
         if (status != STATUS_OK) json_decref(errors);
         TRY(status);
         json_object_set_new(errors, instance->out[i].name, judgement.errors);
-        if (judgement.pass) continue;
-        wrong = wrong || !judgement.undecided;
-        if (*pass) snprintf(reason, sizeof reason, "%s", judgement.words);
-        *pass = false;
+        verified = verified || (judgement.pass && judgement.judgeable);
+        if (judgement.pass && judgement.judgeable) continue;
+        if (!undecided && judgement.undecided) continue;
+        wrong = wrong || (!judgement.pass && !judgement.undecided);
+        if (reason[0] == '\0' || (pass && !judgement.pass)) snprintf(reason, sizeof reason, "%s", judgement.words);
+        pass = pass && judgement.pass;
     }
     if (json_object_size(errors) == 0) { /* a library whose "outputs" are none of the op's */
-        *pass = false, wrong = true;
+        pass = false, wrong = true;
         snprintf(reason, sizeof reason, "it gives no output of %s", instance->op->name);
     }
-    if (!*pass && !wrong)
-        e->undecided = *pass = true;
-    else if (json_is_null(json_object_get(e->row, "errors")) || !*pass)
-        json_object_set(e->row, "errors", errors);
+    if ((undecided && set == DATA_FIRST) || !pass) json_object_set(e->row, "errors", errors);
     json_decref(errors);
-    if (*pass) return STATUS_OK;
+    if (undecided) *undecided = !pass && !wrong;
+    if (pass ? verified : !wrong) return STATUS_OK;
     char text[1200];
     snprintf(text, sizeof text, "%s%s", when, reason);
-    decide(e, "fail", text);
+    decide(e, pass ? "skip" : "fail", text);
     return STATUS_OK;
 }
 
-static Status verify_once(Evaluation *e) {
-    const DataSet set = e->set;
-    bool pass;
+/* Of a timed sample. */
+static Status judge_sample(void *context, DataSet set, const char *when, bool *pass) {
+    Evaluation *e = context;
+    TRY(compare_outputs(e, set, when, NULL));
+    *pass = !e->decided;
+    return STATUS_OK;
+}
+
+static Status verify_once(Evaluation *e, DataSet set, bool *undecided) {
+    *undecided = false;
     timed_poison(e->instance);
     json_t *command = session_run_command(e->instance, set), *reply = NULL;
     Status status = child_ask(e->child, command, timeout_for(e), &reply);
@@ -158,7 +163,7 @@ static Status verify_once(Evaluation *e) {
     if (status == STATUS_OK) {
         if (set == DATA_FIRST && e->instance->poison == 0) e->first_seconds = json_number_value(json_object_get(reply, "seconds"));
         add_launch(e->row, json_object_get(reply, "launched"));
-        status = compare_outputs(e, set, set == DATA_FIRST ? "" : "on the second data set: ", &pass);
+        status = compare_outputs(e, set, set == DATA_FIRST ? "" : "on the second data set: ", undecided);
     } else {
         decide_by_status(e, status);
         status = STATUS_OK;
@@ -167,20 +172,12 @@ static Status verify_once(Evaluation *e) {
     return status;
 }
 
-/* Calls from one poison after the other, as long as correct values equal it. */
-static Status until_decided(Evaluation *e, Status (*call)(Evaluation *e)) {
-    Status status = STATUS_OK;
-    e->undecided = true;
-    for (e->instance->poison = 0; status == STATUS_OK && e->undecided && !e->decided; e->instance->poison++) {
-        e->undecided = false;
-        status = call(e);
-    }
-    return status;
-}
-
 static Status verify(Evaluation *e, DataSet set) {
-    e->set = set;
-    return until_decided(e, verify_once);
+    bool undecided = true;
+    for (e->instance->poison = 0; undecided && e->instance->poison < POISON_PATTERNS; e->instance->poison++)
+        TRY(verify_once(e, set, &undecided));
+    e->instance->poison--;
+    return STATUS_OK;
 }
 
 /* ---- Timing: some samples are compared as well. */
@@ -190,8 +187,13 @@ static size_t input_bytes(const Instance *instance) {
     return bytes;
 }
 
-static Status take_samples(Evaluation *e) {
+static Status take_times(Evaluation *e) {
     const RunOptions *options = e->session->options;
+    const char *why = why_untimed(e->session);
+    if (why) {
+        json_object_set_new(e->row, "why_not_timed", json_string(why));
+        return STATUS_OK;
+    }
     /* modes x least samples, each at most as slow as the first, and with a call before it that warms the caches */
     const double calls = 2 * (MODE_COUNT - 1) * (double)options->min_samples;
     const Timed timed = {.instance = e->instance,
@@ -199,15 +201,14 @@ static Status take_samples(Evaluation *e) {
                          .child = e->child,
                          .timeout_seconds = SAMPLING_SECONDS + timeout_for(e) + MODE_COUNT * 4 * options->seconds_per_mode +
                                             calls * e->first_seconds,
-                         .judge = compare_outputs,
+                         .judge = judge_sample,
                          .context = e};
+    /* A limit is for the variant, not for what empties the caches and the second inputs. */
+    child_allow(e->child, cache_sweep_bytes() + SAMPLING_BYTES + input_bytes(e->instance));
     json_t *taken = NULL;
     const Status status = timed_take(&timed, &taken);
     if (status != STATUS_OK) decide_by_status(e, status);
-    if (!taken || e->undecided) {
-        json_decref(taken);
-        return STATUS_OK;
-    }
+    if (!taken) return STATUS_OK;
     json_t *timing = json_object();
     const char *mode;
     json_t *samples;
@@ -217,17 +218,6 @@ static Status take_samples(Evaluation *e) {
     json_object_set_new(e->row, "timing", timing);
     json_decref(taken);
     return STATUS_OK;
-}
-
-static Status take_times(Evaluation *e) {
-    const char *why = why_untimed(e->session);
-    if (why) {
-        json_object_set_new(e->row, "why_not_timed", json_string(why));
-        return STATUS_OK;
-    }
-    /* A limit is for the variant, not for what empties the caches and the second inputs. */
-    child_allow(e->child, cache_sweep_bytes() + SAMPLING_BYTES + input_bytes(e->instance));
-    return until_decided(e, take_samples);
 }
 
 /* Emulated kernels are deterministic for a seed; the tests vary the seed instead. */
@@ -246,18 +236,25 @@ static void end_worker(Evaluation *e) {
     json_object_set_new(e->row, "timing", json_null());
 }
 
+/* ---- No faster than the device: a time that it cannot have means that not all was done, or not timed. */
+static void hold_to_limit(Evaluation *e) {
+    char reason[512];
+    if (!limits_hold(e->session->limits, e->instance, e->session, e->bound, e->row, reason)) decide(e, "fail", reason);
+}
+
 /* ---- The whole. */
 static bool goes_on(const Evaluation *e, Status status) {
     return status == STATUS_OK && !e->decided;
 }
 
-/* What the harness could not do for this case becomes its row; anything else ends the run. */
+/* What the harness could not do for this case becomes its row; anything else ends the run. A skip is for good: what the machine
+ * lacks for the moment, memory or descriptors, is an error, which --resume tries again. */
 static Status settle(Status status, json_t *row) {
     switch (status) {
-    case STATUS_MEMORY:
     case STATUS_UNSUPPORTED:
         row_verdict(row, "skip", status_message());
         return STATUS_OK;
+    case STATUS_MEMORY:
     case STATUS_DEVICE:
     case STATUS_INVALID:
     case STATUS_CHECK:
@@ -277,8 +274,9 @@ Status evaluate(Instance *instance, const Session *session, json_t *row, bool *r
     if (goes_on(&e, status)) status = take_times(&e);
     if (goes_on(&e, status)) status = verify_again(&e); /* on data that the variant has not seen */
     if (goes_on(&e, status)) end_worker(&e);            /* how it ends is part of the verdict */
-    if (goes_on(&e, status)) decide(&e, "pass", NULL);
     child_stop(e.child);
+    if (goes_on(&e, status)) hold_to_limit(&e);
+    if (goes_on(&e, status)) decide(&e, "pass", NULL);
     /* Launches, bytes and allocations, in a worker of their own: counting slows calls down. */
     if (status == STATUS_OK && !*refused) profile_take(instance, session, row);
     return settle(status, row);

@@ -41,7 +41,8 @@ static Status create(Instance *out) {
     TRY(op->shapes(&out->cases[DATA_FIRST], out->in[DATA_FIRST], out->out));
     const size_t needed = instance_bytes(out), available = hostmemory_available_bytes();
     if (available && needed > available)
-        return status_fail(STATUS_MEMORY, "data and reference of this case need %.1f GiB of host memory, %.1f GiB are available",
+        return status_fail(STATUS_UNSUPPORTED,
+                           "data and reference of this case need %.1f GiB of host memory, %.1f GiB are available",
                            (double)needed / 0x1p30, (double)available / 0x1p30);
     for (int set = DATA_COUNT; set-- > 0;) /* untouched memory costs nothing */
         for (int i = 0; i < op->in_count; i++) {

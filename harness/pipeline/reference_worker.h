@@ -12,6 +12,8 @@
  * user's code does comes back as a Status with "the reference of this case: " in front. */
 Status referenceworker_compute(const Op *op, const Case *problem, const Array *in, const Shared *shared_in, const Array *out,
                                int bound, Reference *reference);
+/* How long a reference may take: 2.5 times as long as a call of a variant. Until told, as for calls of 120 s. */
+void referenceworker_allow(double call_seconds);
 /* Arrays of a command: [{"name", "dtype", "shape", "path"}, ...]. New reference. */
 json_t *shared_arrays_json(const Array *arrays, const Shared *shared, int count);
 

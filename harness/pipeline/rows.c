@@ -1,5 +1,6 @@
 #include "pipeline/rows.h"
 
+#include "base/usercode.h"
 #include "measure/stats.h"
 #include "pipeline/code.h"
 #include "plan/case.h"
@@ -29,19 +30,33 @@ json_t *row_case(const Case *problem) {
                      (json_int_t)problem->seed);
 }
 
+/* As rows may tell it: a user's function by its name and a hash, not by its path, which names people and projects. */
+static Case told_case(const Case *problem) {
+    Case told = *problem;
+    for (int i = 0; i < told.params.count; i++) {
+        ParamValue *value = &told.params.values[i];
+        char name[USERCODE_NAME_MAX];
+        if (strcmp(value->spec->name, USERCODE_PARAM) != 0 || strcmp(value->text, "none") == 0) continue;
+        usercode_name(value->text, name);
+        snprintf(value->text, sizeof value->text, "%s", name);
+    }
+    return told;
+}
+
 json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, const VariantChoice *choice, bool emulated) {
     char text[CASE_TEXT_MAX], spec[CASE_TEXT_MAX];
     const Op *op = registry_op(problem->op);
     const Work work = op->work(problem);
-    static const char *const NULLS[] = {"reason",          "errors", "reverified", "timing", "why_not_timed",
-                                        "prepare_seconds", "bound",  "counts",     "launch", NULL};
+    const Case told = told_case(problem);
+    static const char *const NULLS[] = {"reason", "errors", "reverified",   "timing", "why_not_timed", "prepare_seconds", "bound",
+                                        "counts", "launch", "limit_reason", NULL};
     json_t *row = json_pack(
-        "{s:s, s:i, s:s, s:s?, s:s, s:s, s:o, s:s, s:s, s:I, s:s, s:o, s:s, s:s, s:{s:f, s:f}, s:s?}", "kind", "row", "schema",
-        ROW_SCHEMA_VERSION, "run", run, "scenario", item->scenario, "case", case_format(problem, text, sizeof text), "op",
-        problem->op, "params", row_params(&problem->params), "dtype", dtype_name(problem->dtype), "input", problem->input, "seed",
+        "{s:s, s:i, s:s, s:s?, s:s, s:s, s:o, s:s, s:s, s:I, s:s, s:o, s:s, s:s, s:{s:f, s:f, s:f}, s:s?}", "kind", "row", "schema",
+        ROW_SCHEMA_VERSION, "run", run, "scenario", item->scenario, "case", case_format(&told, text, sizeof text), "op",
+        problem->op, "params", row_params(&told.params), "dtype", dtype_name(problem->dtype), "input", problem->input, "seed",
         (json_int_t)problem->seed, "variant", choice->entry->id, "tunables", row_params(&choice->tunables), "spec",
         variant_choice_format(choice, spec, sizeof spec), "backend", emulated ? "emulator" : backend_name(choice->entry->backend),
-        "work", "bytes", work.bytes, "flops", work.flops, "baseline", item->baseline);
+        "work", "bytes", work.bytes, "flops", work.flops, "elements", work.elements, "baseline", item->baseline);
     if (!row) return NULL;
     for (int i = 0; NULLS[i]; i++) json_object_set_new(row, NULLS[i], json_null());
     json_object_set_new(row, "code", code_json(choice->entry, emulated));
@@ -81,6 +96,8 @@ json_t *row_errors(const ErrorReport *r) {
                    {"max_ratio", r->max_ratio}};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(errors, numbers[i].key, json_number_or_null(numbers[i].value));
+    json_object_set_new(errors, "vacuous", json_real(r->vacuous));
+    json_object_set_new(errors, "judgeable", json_boolean(r->judgeable));
     json_object_set_new(errors, "worst_truth", hexadecimal(r->worst_truth));
     json_object_set_new(errors, "worst_actual", hexadecimal(r->worst_actual));
     json_object_set_new(errors, "worst_tolerance", hexadecimal(r->worst_tolerance));
@@ -113,6 +130,32 @@ json_t *row_timing(const json_t *mode) {
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++)
         json_object_set_new(timing, numbers[i].key, json_number_or_null(numbers[i].value));
     return timing;
+}
+
+/* Per second of a median; null without elements or a time. */
+static json_t *rate(double quantity, const json_t *median) {
+    return quantity > 0 && json_is_number(median) ? json_number_or_null(quantity / json_number_value(median)) : json_null();
+}
+
+void row_rates(json_t *row) {
+    const json_t *work = json_object_get(row, "work");
+    const double bytes = json_number_value(json_object_get(work, "bytes")),
+                 elements = json_number_value(json_object_get(work, "elements"));
+    const char *mode;
+    json_t *timed;
+    json_object_foreach(json_object_get(row, "timing"), mode, timed) {
+        const json_t *median = json_object_get(timed, "median");
+        json_object_set_new(timed, "bytes_per_second", rate(bytes, median));
+        json_object_set_new(timed, "elements_per_second", rate(elements, median));
+        json_object_set_new(timed, "limit", json_null());
+    }
+}
+
+void row_limit(json_t *timed, double seconds, double read, double written, const char *kernel) {
+    const double median = json_number_value(json_object_get(timed, "median"));
+    json_object_set_new(timed, "limit",
+                        json_pack("{s:f, s:f, s:f, s:s, s:f}", "seconds", seconds, "bytes_read", read, "bytes_written", written,
+                                  "kernel", kernel, "share", seconds / median));
 }
 
 json_t *row_single_sample(double seconds, const char *clock) {

@@ -21,6 +21,10 @@ json_t *row_exact_errors(const ExactReport *report);
 json_t *row_timing(const json_t *mode);
 /* The timing of a single sample. */
 json_t *row_single_sample(double seconds, const char *clock);
+/* Bytes and elements per second of each mode, by the op's work; `limit` null. */
+void row_rates(json_t *row);
+/* The limit of one mode that was timed. */
+void row_limit(json_t *timed, double seconds, double read, double written, const char *kernel);
 void row_verdict(json_t *row, const char *verdict, const char *reason);
 
 #endif

@@ -4,11 +4,14 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/jsontext.h"
+#include "base/memory.h"
 #include "device/child.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/foresee.h"
 #include "pipeline/instance.h"
+#include "pipeline/limits.h"
 #include "pipeline/profile.h"
+#include "pipeline/reference_worker.h"
 #include "pipeline/refusal.h"
 #include "pipeline/resume.h"
 #include "pipeline/rows.h"
@@ -31,6 +34,7 @@ typedef struct Run {
     RunSummary *summary;
     RowFile *file;
     Resume done;
+    Limits *limits;
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the ceilings before that tell nothing of the rows' pace */
     bool refused;            /* the present row, by what is known of variant and machine alone */
@@ -191,8 +195,10 @@ static Status run_row(Run *run, const PlanItem *item, const VariantChoice *choic
                              .options = run->options,
                              .emulated = is_emulated(run, choice),
                              .no_gpu_reason = run->summary->has_gpu ? NULL : run->summary->no_gpu_reason,
+                             .limits = run->limits,
                              .deadline = deadline(run)};
     json_t *row = row_begin(run->id, item, session.problem, choice, session.emulated);
+    if (!row) TRY(memory_check());
     if (!row)
         return status_fail(STATUS_INVALID, "a case of %s cannot be written as JSON: its text is not UTF-8", session.problem->op);
     run->index++;
@@ -230,6 +236,11 @@ static Status run_item(Run *run, const PlanItem *item) {
 /* Claims are judged from the file's rows alone, so that a resumed run sees all of them. */
 static Status judge_claims(Run *run) {
     if (run->plan->claim_count == 0) return STATUS_OK;
+    if (!rowfile_can_be_read(run->file)) {
+        notice(run, "claims are not judged: %s cannot be read again; keep the rows in a file and use 'rungs judge FILE'",
+               run->options->out);
+        return STATUS_OK;
+    }
     json_t *lines = NULL;
     TRY(rowfile_read(run->options->out, &lines));
     Status status = STATUS_OK;
@@ -255,6 +266,7 @@ static Status run_items(Run *run) {
 Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary) {
     *summary = (RunSummary){0};
     Run run = {.plan = plan, .options = options, .summary = summary, .begin = clock_seconds()};
+    referenceworker_allow(options->timeout_seconds);
     summary->has_gpu = foresee_gpu(options->device, summary->no_gpu_reason, sizeof summary->no_gpu_reason);
     for (int i = 0; i < plan->item_count; i++) summary->total += (size_t)plan->items[i].variant_count;
     const time_t wall = time(NULL);
@@ -265,8 +277,12 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     bool cut = false;
     TRY(rowfile_open(options->out, &run.file, &cut)); /* first, as it drops a cut line, which is no JSON to read */
     if (cut) notice(&run, "%s ended in the middle of a line (a killed run); that line was dropped", options->out);
-    Status status = resume_open(options->resume ? options->out : NULL, &run.done);
+    Status status = options->resume && !rowfile_can_be_read(run.file)
+                        ? status_fail(STATUS_INVALID, "--resume: %s is a pipe or a device, which holds no rows", options->out)
+                        : resume_open(options->resume ? options->out : NULL, &run.done);
+    if (status == STATUS_OK && !options->no_ceilings) status = limits_open(options->device, &run.limits);
     if (status == STATUS_OK) status = run_items(&run);
+    limits_close(run.limits);
     refusal_close();
     rowfile_close(run.file);
     resume_close(&run.done);

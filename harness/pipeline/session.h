@@ -13,6 +13,7 @@ typedef struct Session {
     const RunOptions *options;
     bool emulated;             /* in the emulator's program instead of on a GPU */
     const char *no_gpu_reason; /* NULL: there is a GPU */
+    struct Limits *limits;     /* what the devices can do at most (pipeline/limits.h); NULL: rows get none */
     double deadline;           /* on the steady clock: nothing is profiled after it */
 } Session;
 
@@ -24,7 +25,7 @@ Status session_start(const Instance *instance, const Session *session, Child **c
 /* Sends `open` to `prepare` (docs/PROTOCOL.md); *reply is the last one. timeout_seconds: for the variant's own code; the start of
  * process, device and library has two minutes besides. */
 Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply);
-/* The command `run` on a set, from the instance's poison. New reference. */
+/* The command `run` on the set's inputs, from the instance's poison. New reference. */
 json_t *session_run_command(const Instance *instance, DataSet set);
 /* Takes the sizes of the outputs from the reply to a `run`. */
 Status session_take_counts(Instance *instance, const json_t *reply);

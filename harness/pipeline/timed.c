@@ -57,9 +57,8 @@ static Status make_command(const Timed *timed, json_t **command) {
     const Session *session = timed->session;
     const RunOptions *o = session->options;
     json_t *modes = json_array(), *checks = json_object();
-    *command = json_pack("{s:s, s:o, s:I, s:I, s:f, s:i, s:o}", "do", "time", "modes", modes, "min_samples",
-                         (json_int_t)o->min_samples, "max_samples", (json_int_t)o->max_samples, "seconds", o->seconds_per_mode,
-                         "poison", POISONS[timed->instance->poison], "checks", checks);
+    *command = json_pack("{s:s, s:o, s:I, s:I, s:f, s:o}", "do", "time", "modes", modes, "min_samples", (json_int_t)o->min_samples,
+                         "max_samples", (json_int_t)o->max_samples, "seconds", o->seconds_per_mode, "checks", checks);
     for (int m = 0; m < MODE_COUNT; m++) {
         json_t *drawn = NULL;
         if (m == MODE_FIRST || !(session->item->modes & (1u << m))) continue;

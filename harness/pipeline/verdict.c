@@ -13,6 +13,7 @@ static Status judge_exactly(Instance *instance, DataSet set, int bound, int inde
     TRY(instance_exact(instance, set, bound, &expected));
     exact_compare(&instance->given[index], &expected[index], &report);
     out->pass = report.pass;
+    out->judgeable = true;
     out->errors = row_exact_errors(&report);
     if (report.pass)
         snprintf(out->words, sizeof out->words, "all %zu elements are exact", report.count);
@@ -28,9 +29,14 @@ static Status judge_by_bound(Instance *instance, DataSet set, int bound, int ind
     TRY(instance_reference(instance, set, bound, &reference));
     norms_compare_poisoned(given, reference[index].value, reference[index].tolerance, POISONS[instance->poison], &report);
     out->pass = report.pass;
+    out->judgeable = report.judgeable;
     out->undecided = report.undecided;
     out->errors = row_errors(&report);
-    if (report.pass)
+    if (report.pass && !report.judgeable)
+        snprintf(out->words, sizeof out->words,
+                 "%s: not judgeable (the tolerance is no less than the value in %.3g%% of the elements, so 0 would pass there)",
+                 given->name, 100 * report.vacuous);
+    else if (report.pass)
         snprintf(out->words, sizeof out->words, "largest error %.3g of the bound '%s'", report.max_ratio,
                  instance->op->bounds[bound].name);
     else

@@ -5,7 +5,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { LEVELS_MAX = PARAMS_MAX + 4, CASES_LIMIT = 20000 };
+enum { LEVELS_MAX = PARAMS_MAX + 4 };
 
 /* One digit of the odometer: an axis, or (key NULL) the tied tuples. */
 typedef struct Level {
@@ -38,24 +38,48 @@ static Status apply(const Axes *axes, const Level *level, int index, Case *probl
     return STATUS_OK;
 }
 
+/* A value of a list as the case that it makes; equal texts are equal values. */
+typedef struct Value {
+    char text[CASE_TEXT_MAX];
+    int index;
+} Value;
+
+static int by_text(const void *a, const void *b) {
+    const Value *x = a, *y = b;
+    const int order = strcmp(x->text, y->text);
+    return order ? order : x->index - y->index;
+}
+
+/* The first value, in the order of the list, that an earlier one equals. */
+static Status check_distinct(const Axes *axes, const Level *level, Value *values, int count) {
+    int repeated = count, first = 0;
+    qsort(values, (size_t)count, sizeof *values, by_text);
+    for (int i = 1, begin = 0; i < count; i++) {
+        if (strcmp(values[i].text, values[begin].text) != 0)
+            begin = i;
+        else if (values[i].index < repeated)
+            repeated = values[i].index, first = values[begin].index;
+    }
+    if (repeated == count) return STATUS_OK;
+    return yamlfile_fail(axes->file, yamlfile_item(axes->file, level->list, repeated),
+                         "the same value as element %d of this list; once is allowed", first + 1);
+}
+
 /* Every value is good by itself, and none is there twice, however it is written (1e8 and 100000000). */
 static Status check_values(const Axes *axes, const Level *level) {
     const int count = yamlfile_count(level->list);
-    char(*texts)[CASE_TEXT_MAX] = malloc((size_t)count * sizeof *texts);
-    if (!texts) return status_fail(STATUS_MEMORY, "no memory for %d values", count);
+    Value *values = malloc((size_t)count * sizeof *values);
+    if (!values) return status_fail(STATUS_MEMORY, "no memory for %d values", count);
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         Case problem;
         status = case_init(axes->op, &problem);
         if (status == STATUS_OK) status = apply(axes, level, i, &problem);
-        if (status != STATUS_OK) break;
-        case_format(&problem, texts[i], sizeof texts[i]);
-        for (int j = 0; j < i && status == STATUS_OK; j++)
-            if (strcmp(texts[i], texts[j]) == 0)
-                status = yamlfile_fail(axes->file, yamlfile_item(axes->file, level->list, i),
-                                       "the same value as element %d of this list; once is allowed", j + 1);
+        if (status == STATUS_OK) case_format(&problem, values[i].text, sizeof values[i].text);
+        values[i].index = i;
     }
-    free(texts);
+    if (status == STATUS_OK) status = check_distinct(axes, level, values, count);
+    free(values);
     return status;
 }
 
@@ -137,7 +161,7 @@ Status axes_expand(YamlFile *file, const Op *op, const YamlNode *suite, Case **o
     long long total = 1;
     for (int i = 0; i < axes.count; i++) {
         total *= yamlfile_count(axes.levels[i].list);
-        if (total > CASES_LIMIT) return yamlfile_fail(file, suite, "the suite expands to more than %d cases", CASES_LIMIT);
+        if (total > YAML_LIST_MAX) return yamlfile_fail(file, suite, "the suite expands to more than %d cases", YAML_LIST_MAX);
     }
     Case *cases = malloc((size_t)total * sizeof *cases);
     if (!cases) return status_fail(STATUS_MEMORY, "no memory for %lld cases", total);

@@ -34,7 +34,10 @@ static Status append(Files *files, const char *path) {
 
 static Status walk(const char *dir, int depth, Files *files) {
     DIR *stream = opendir(dir);
-    if (!stream) return status_fail(STATUS_INVALID, "%s: cannot be opened: %s", dir, strerror(errno));
+    if (!stream) {
+        const Status code = errno == ENOMEM ? STATUS_MEMORY : errno == EMFILE || errno == ENFILE ? STATUS_IO : STATUS_INVALID;
+        return status_fail(code, "%s: cannot be opened: %s", dir, strerror(errno));
+    }
     Status status = STATUS_OK;
     for (struct dirent *entry; status == STATUS_OK && (entry = readdir(stream));) {
         char path[PATH_TEXT_MAX];

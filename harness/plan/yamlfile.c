@@ -8,6 +8,8 @@
 #include <stdlib.h>
 #include <string.h>
 
+enum { DEPTH_MAX = 100, ANCHORS_MAX = 1000, KEYS_MAX = 100 };
+
 Status yamlfile_place(const YamlFile *file, const YamlNode *node, Status status) {
     if (status == STATUS_OK) return STATUS_OK;
     return status_prefix(status, "%s:%zu:%zu: ", file->path, node->start_mark.line + 1, node->start_mark.column + 1);
@@ -24,7 +26,8 @@ Status yamlfile_fail(const YamlFile *file, const YamlNode *node, const char *for
 
 /* libyaml gives reader errors (invalid UTF-8) an offset, all others a mark. */
 static Status syntax_error(const YamlFile *file, const yaml_parser_t *parser) {
-    if (parser->error == YAML_MEMORY_ERROR) return status_fail(STATUS_MEMORY, "%s: no memory to read it", file->path);
+    if (parser->error == YAML_MEMORY_ERROR || !parser->problem)
+        return status_fail(STATUS_MEMORY, "%s: no memory to read it", file->path);
     size_t line = parser->problem_mark.line + 1, column = parser->problem_mark.column + 1;
     if (parser->error == YAML_READER_ERROR) {
         line = column = 1;
@@ -33,9 +36,8 @@ static Status syntax_error(const YamlFile *file, const yaml_parser_t *parser) {
             line += file->text[i] == '\n';
         }
     }
-    return status_fail(STATUS_INVALID, "%s:%zu:%zu: not valid YAML: %s%s%s", file->path, line, column,
-                       parser->problem ? parser->problem : "unknown error", parser->context ? " " : "",
-                       parser->context ? parser->context : "");
+    return status_fail(STATUS_INVALID, "%s:%zu:%zu: not valid YAML: %s%s%s", file->path, line, column, parser->problem,
+                       parser->context ? " " : "", parser->context ? parser->context : "");
 }
 
 static Status load(YamlFile *file, yaml_parser_t *parser) {
@@ -57,11 +59,33 @@ static Status load(YamlFile *file, yaml_parser_t *parser) {
     return status;
 }
 
+/* For each token libyaml looks at all open brackets, and for each anchor at all others: 100,000 take a minute. No scenario needs
+ * more than a few, so that characters in texts may count as well. */
+static Status check_marks(const YamlFile *file, size_t length) {
+    size_t line = 1, column = 1;
+    int depth = 0, anchors = 0;
+    for (const char *at = file->text; at < file->text + length; at++, column++) {
+        if (*at == '\n') line++, column = 0;
+        if (*at == '[' || *at == '{') depth++;
+        if ((*at == ']' || *at == '}') && depth > 0) depth--;
+        anchors += *at == '&';
+        if (depth > DEPTH_MAX || anchors > ANCHORS_MAX)
+            return status_fail(STATUS_INVALID, "%s:%zu:%zu: more than %d %s", file->path, line, column,
+                               depth > DEPTH_MAX ? DEPTH_MAX : ANCHORS_MAX, depth > DEPTH_MAX ? "open brackets" : "anchors");
+    }
+    return STATUS_OK;
+}
+
 Status yamlfile_open(const char *path, YamlFile *out) {
     size_t length;
     *out = (YamlFile){.path = path};
-    const Status read = text_read_file(path, &out->text, &length);
+    const Status read = text_read_limited(path, TEXT_SOURCE_MAX, &out->text, &length);
     if (read != STATUS_OK) return read == STATUS_IO ? STATUS_INVALID : read; /* a folder, no permission: still the user's path */
+    const Status marks = check_marks(out, length);
+    if (marks != STATUS_OK) {
+        free(out->text);
+        return marks;
+    }
     yaml_parser_t parser;
     if (!yaml_parser_initialize(&parser)) {
         free(out->text);
@@ -108,6 +132,8 @@ Status yamlfile_list(const YamlFile *file, const YamlNode *node, const char *wha
     if (node->type != YAML_SEQUENCE_NODE)
         return yamlfile_fail(file, node, "%s: a list is expected, [a, b], not %s", what, type_name(node));
     if (yamlfile_count(node) == 0) return yamlfile_fail(file, node, "%s: the list is empty; at least one value is needed", what);
+    if (yamlfile_count(node) > YAML_LIST_MAX)
+        return yamlfile_fail(file, node, "%s: %d values; at most %d are allowed", what, yamlfile_count(node), YAML_LIST_MAX);
     return STATUS_OK;
 }
 
@@ -128,6 +154,8 @@ static bool among(const char *word, const char *const *keys) {
 Status yamlfile_map(YamlFile *file, const YamlNode *node, const char *what, const char *const *keys) {
     if (node->type != YAML_MAPPING_NODE)
         return yamlfile_fail(file, node, "%s: a mapping is expected, key: value, not %s", what, type_name(node));
+    if (yamlfile_count(node) > KEYS_MAX)
+        return yamlfile_fail(file, node, "%s: %d keys; at most %d are allowed", what, yamlfile_count(node), KEYS_MAX);
     for (int i = 0; i < yamlfile_count(node); i++) {
         YamlNode *key, *value, *other;
         const char *word = NULL, *earlier = NULL;

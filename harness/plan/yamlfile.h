@@ -10,6 +10,8 @@
 
 typedef yaml_node_t YamlNode;
 
+enum { YAML_LIST_MAX = 20000 }; /* values of a list, cases of a suite */
+
 typedef struct YamlFile {
     const char *path; /* borrowed */
     char *text;
@@ -17,7 +19,8 @@ typedef struct YamlFile {
     YamlNode *root;
 } YamlFile;
 
-/* STATUS_INVALID for a file that is missing or unreadable, a syntax error, an empty file, several documents. */
+/* STATUS_INVALID for a file that is missing, unreadable or too large, too many open brackets, a syntax error, an empty file,
+ * several documents. */
 Status yamlfile_open(const char *path, YamlFile *out);
 void yamlfile_close(YamlFile *file);
 
@@ -32,7 +35,7 @@ Status yamlfile_place(const YamlFile *file, const YamlNode *node, Status status)
 
 /* Is it a mapping whose keys are words, each once, and all among `keys` (NULL-terminated; NULL: any)? */
 Status yamlfile_map(YamlFile *file, const YamlNode *node, const char *what, const char *const *keys);
-/* Is it a list of at least one element? */
+/* Is it a list of 1 to YAML_LIST_MAX elements? */
 Status yamlfile_list(const YamlFile *file, const YamlNode *node, const char *what);
 /* The text of a scalar; borrowed from the file. */
 Status yamlfile_text(const YamlFile *file, const YamlNode *node, const char *what, const char **out);

@@ -2,18 +2,29 @@
 #include "record/facts.h"
 
 #include "build_paths.h"
+#include "record/identity.h"
 
+#include <ctype.h>
 #include <stdbool.h>
 #include <stdlib.h>
 #include <string.h>
 
-/* A path starts at the text's beginning or behind one of these, and ends before one of them. */
-static const char *const PATH_BREAKS = " \t,;:='\"()[]{}";
+/* A path begins where no word goes on, and ends before one of these. */
+static const char *const PATH_BREAKS = " \t\n\r,;:='\"`()[]{}<>|";
+
+static bool continues_word(char c) {
+    return isalnum((unsigned char)c) || strchr("._-~/+@%", c) != NULL;
+}
+
+/* "-I/usr/include": the path begins behind the letter. */
+static bool is_behind_option(const char *text, const char *at) {
+    return at - text >= 2 && isalpha((unsigned char)at[-1]) && at[-2] == '-' && (at - text == 2 || !continues_word(at[-3]));
+}
 
 static bool path_begins(const char *text, const char *at) {
     if (at[0] == '/' && (at[1] == '\0' || at[1] == ' ')) return false;
     if (*at != '/' && !(at[0] == '.' && at[1] == '.' && at[2] == '/') && *at != '~') return false;
-    return at == text || strchr(PATH_BREAKS, at[-1]) != NULL;
+    return at == text || !continues_word(at[-1]) || is_behind_option(text, at);
 }
 
 /* A home folder itself: its last word is a person. */
@@ -51,7 +62,7 @@ json_t *facts_without_folders(const char *text) {
         at += length;
     }
     clean[used] = '\0';
-    json_t *result = json_string(clean);
+    json_t *result = identity_hidden_in(clean);
     if (!result) result = json_string("(not UTF-8)");
     free(clean);
     return result;

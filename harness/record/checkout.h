@@ -1,10 +1,13 @@
 /* checkout.h - what git tells of a checkout: which commit it is of, and whether a build of it would be another one. Whoever owns
- * the folder: a container's mount belongs to somebody else. */
+ * the folder: a container's mount belongs to somebody else. Nothing that its configuration names is run. */
 #ifndef RUNGS_RECORD_CHECKOUT_H
 #define RUNGS_RECORD_CHECKOUT_H
 
 /* The commit of the checkout in `folder` (free it); NULL if git does not tell. */
 char *checkout_commit(const char *folder);
+
+/* The commit that a name (a branch, a tag, HEAD~1) stands for (free it); NULL if it is none. */
+char *checkout_resolve(const char *folder, const char *ref);
 
 /* What has changed beside that commit, as `git status` tells it, empty if nothing (free it); NULL if git does not tell. Changes of
  * results and of what is generated from them are none, nor are new files where nothing that is measured comes from: rows, logs and

@@ -4,9 +4,9 @@
 
 #include <jansson.h>
 
-/* commit, dirty, argv, compilers and flags, build type, CPU model, cores, caches, memory, load average, kernel, GPU name and UUID,
- * SM count, L2, memory, driver, runtime, clocks, power cap, ECC, MIG (via nvidia-smi where there is one; null with "why"
- * otherwise), container, relevant variables (OMP_*, CUDA_*), Python and its libraries' versions, date (UTC), "run": a unique id,
+/* commit, dirty, argv, compilers and flags, build type, CPU model, cores, caches, memory, load average, kernel, GPU name and hidden
+ * UUID, SM count, L2, memory, driver, runtime, clocks, power cap, ECC, MIG (via nvidia-smi where there is one; null with "why"
+ * otherwise), container, the variables that change results, Python and its libraries' versions, date (UTC), "run": a unique id,
  * "id": a hash of what decides comparability. device: the CUDA device that is used, below 0: none. gpu_facts: what only the CUDA
  * runtime knows of it, or NULL; its keys are those of "gpu" ("sm_count", "l2_bytes", "shared_bytes_per_block", "runtime", ...) and
  * fill or replace what nvidia-smi says; its "uuid" also tells nvidia-smi which GPU is meant. RUNGS_COMMIT names the commit of a

@@ -1,5 +1,6 @@
 /* gpu.c - facts of the GPU from nvidia-smi, so that record/ needs no CUDA; what only the runtime knows is merged in. */
 #include "record/facts.h"
+#include "record/identity.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -113,5 +114,7 @@ json_t *facts_gpu(int device, const json_t *gpu_facts, char *why, size_t why_siz
         json_t *told = json_object_get(gpu_facts, FIELDS[i].key);
         if (told && !json_is_null(told)) json_object_set(gpu, FIELDS[i].key, told);
     }
+    const char *uuid = json_string_value(json_object_get(gpu, "uuid"));
+    if (uuid) json_object_set_new(gpu, "uuid", identity_hidden(uuid));
     return gpu;
 }

@@ -1,19 +1,24 @@
 #include "record/row.h"
 
+#include "base/interrupt.h"
+#include "base/memory.h"
+#include "base/output.h"
 #include "base/text.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
+#include <signal.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
 struct RowFile {
     int descriptor;
-    bool regular; /* a pipe or a device cannot be cut back */
+    bool regular; /* a pipe or a device can be neither read again nor cut back */
     char *path;
 };
 
@@ -23,50 +28,107 @@ static Status refuse_open(const char *path) {
     return status_fail(usage ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened for writing results: %s", path, strerror(error));
 }
 
-static Status read_at(const RowFile *file, char *buffer, size_t bytes, off_t offset) {
-    for (size_t done = 0; done < bytes;) {
-        const ssize_t got = pread(file->descriptor, buffer + done, bytes - done, offset + (off_t)done);
-        if (got < 0 && errno == EINTR) continue;
-        if (got <= 0) return status_fail(STATUS_IO, "%s: cannot be read: %s", file->path, got < 0 ? strerror(errno) : "it shrank");
-        done += (size_t)got;
-    }
-    return STATUS_OK;
+/* Why a line of a results file cannot be read or appended to; STATUS_OK if it can. */
+static Status check_line(const char *path, size_t number, const json_t *line) {
+    const json_t *schema = json_object_get(line, "schema");
+    if (!json_is_object(line) || !json_is_string(json_object_get(line, "kind")))
+        return status_fail(STATUS_INVALID, "%s:%zu: no line of a results file: a JSON object with a 'kind' is expected", path,
+                           number);
+    if (json_is_integer(schema) && json_integer_value(schema) == ROW_SCHEMA_VERSION) return STATUS_OK;
+    char *given = json_dumps(schema, JSON_COMPACT | JSON_ENCODE_ANY);
+    const Status status = status_fail(STATUS_INVALID, "%s:%zu: schema %.40s; this rungs reads and writes schema %d", path, number,
+                                      given ? given : "missing", ROW_SCHEMA_VERSION);
+    free(given);
+    return status;
 }
 
-/* Where the last line begins: behind the last newline, searched backwards in blocks. */
-static Status last_line_start(const RowFile *file, off_t size, off_t *start) {
-    char block[4096];
-    for (off_t end = size; end > 0;) {
-        const off_t length = end < (off_t)sizeof block ? end : (off_t)sizeof block;
-        TRY(read_at(file, block, (size_t)length, end - length));
-        for (off_t i = length; i > 0; i--) {
-            if (block[i - 1] != '\n') continue;
-            *start = end - length + i;
-            return STATUS_OK;
+/* What a crash in the middle of a write leaves: the beginning of a row as rowfile_append writes it. */
+static bool is_cut_row(const char *line, size_t length) {
+    static const char BEGIN[] = "{\"kind\":\"";
+    size_t matched = 0;
+    for (size_t i = 0; i < length && matched < sizeof BEGIN - 1; i++) {
+        if (line[i] == ' ') continue;
+        if (line[i] != BEGIN[matched++]) return false;
+    }
+    return true;
+}
+
+/* The lines of `text`, appended to rows (NULL: only checked). *cut: where a last line begins that was cut off; `length` if none
+ * was.
+ */
+static Status read_lines(const char *path, const char *text, size_t length, json_t *rows, size_t *cut) {
+    size_t number = 0;
+    *cut = length;
+    for (size_t begin = 0; begin < length;) {
+        const char *newline = memchr(text + begin, '\n', length - begin);
+        const size_t end = newline ? (size_t)(newline - text) : length;
+        number++;
+        if (strspn(text + begin, " \t\r") < end - begin) {
+            json_error_t error;
+            json_t *line = json_loadb(text + begin, end - begin, JSON_REJECT_DUPLICATES, &error);
+            if (!line && !newline && is_cut_row(text + begin, end - begin)) {
+                *cut = begin;
+                return STATUS_OK;
+            }
+            Status status = line ? check_line(path, number, line)
+                                 : status_fail(json_error_code(&error) == json_error_out_of_memory ? STATUS_MEMORY : STATUS_INVALID,
+                                               "%s:%zu:%d: not JSON: %s", path, number, error.column, error.text);
+            if (status == STATUS_OK && rows && json_array_append(rows, line) != 0)
+                status = status_fail(STATUS_MEMORY, "%s:%zu: no memory for the rows", path, number);
+            json_decref(line);
+            TRY(status);
         }
-        end -= length;
+        begin = end + 1;
     }
-    *start = 0;
     return STATUS_OK;
 }
 
-/* A line without its newline is what a crash in the middle of a write leaves. */
-static Status drop_cut_line(RowFile *file, bool *cut) {
+/* A file that is not ours, or that nobody could read with more rows behind it, stays as it is. A last line that was cut off is
+ * removed; one that lacks nothing but its newline gets it. */
+static Status judge(RowFile *file, bool *cut) {
+    char *text;
+    size_t length, good;
+    TRY(text_read_file(file->path, &text, &length));
+    Status status = read_lines(file->path, text, length, NULL, &good);
+    const bool open_end = status == STATUS_OK && good == length && length > 0 && text[length - 1] != '\n';
+    free(text);
+    if (status != STATUS_OK) return status_fail(status, "%s; nothing was written to it: name another --out", status_message());
+    *cut = good < length;
+    if (*cut && ftruncate(file->descriptor, (off_t)good) != 0)
+        return status_fail(STATUS_IO, "%s: its last line is cut off and cannot be removed: %s", file->path, strerror(errno));
+    if (open_end && write(file->descriptor, "\n", 1) != 1)
+        return status_fail(STATUS_IO, "%s: cannot be written: %s", file->path, strerror(errno));
+    return STATUS_OK;
+}
+
+/* Without a reader a FIFO would take rows that nobody ever sees, or make the run wait for ever. */
+static Status open_fifo(RowFile *file) {
+    enum { TRIES = 100 };
+    signal(SIGPIPE, SIG_IGN); /* a reader that ends is an error of the write */
+    for (int i = 0; i < TRIES && file->descriptor < 0; i++) {
+        file->descriptor = open(file->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        if (file->descriptor < 0 && errno != ENXIO) return refuse_open(file->path);
+        TRY(interrupt_check());
+        if (file->descriptor < 0) nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
+    if (file->descriptor < 0)
+        return status_fail(STATUS_IO, "%s: no program has opened this FIFO for reading in %d s; start the reader first", file->path,
+                           TRIES / 10);
+    const int flags = fcntl(file->descriptor, F_GETFL);
+    return flags >= 0 && fcntl(file->descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0 ? STATUS_OK : refuse_open(file->path);
+}
+
+static Status open_and_lock(RowFile *file, bool *cut) {
     struct stat facts;
+    if (stat(file->path, &facts) == 0 && S_ISFIFO(facts.st_mode)) return open_fifo(file);
+    file->descriptor = open(file->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
+    if (file->descriptor < 0) return refuse_open(file->path);
+    /* Two runs appending to one file would cut each other's lines back; file systems without locks are taken as they are. */
+    if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
+        return status_fail(STATUS_IO, "%s: another run is writing to it; wait for it or name another file", file->path);
     if (fstat(file->descriptor, &facts) != 0) return status_fail(STATUS_IO, "%s: %s", file->path, strerror(errno));
     file->regular = S_ISREG(facts.st_mode);
-    if (!file->regular || facts.st_size == 0) return STATUS_OK;
-    char first;
-    TRY(read_at(file, &first, 1, 0));
-    if (first != '{')
-        return status_fail(STATUS_INVALID, "%s: not a results file (it does not begin with '{'); left as it is", file->path);
-    off_t start;
-    TRY(last_line_start(file, facts.st_size, &start));
-    if (start == facts.st_size) return STATUS_OK;
-    if (ftruncate(file->descriptor, start) != 0)
-        return status_fail(STATUS_IO, "%s: its last line is cut off and cannot be removed: %s", file->path, strerror(errno));
-    *cut = true;
-    return STATUS_OK;
+    return file->regular ? judge(file, cut) : STATUS_OK;
 }
 
 Status rowfile_open(const char *path, RowFile **out, bool *cut) {
@@ -79,23 +141,18 @@ Status rowfile_open(const char *path, RowFile **out, bool *cut) {
         free(copy);
         return status_fail(STATUS_MEMORY, "%s: no memory to open it", path);
     }
-    *file = (RowFile){.descriptor = open(path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666), .path = copy};
-    if (file->descriptor < 0) {
-        const Status status = refuse_open(path);
-        rowfile_close(file);
-        return status;
-    }
-    /* Two runs appending to one file would cut each other's lines back; file systems without locks are taken as they are. */
-    Status status = STATUS_OK;
-    if (flock(file->descriptor, LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK)
-        status = status_fail(STATUS_IO, "%s: another run is writing to it; wait for it or name another file", path);
-    if (status == STATUS_OK) status = drop_cut_line(file, cut);
+    *file = (RowFile){.descriptor = -1, .path = copy};
+    const Status status = open_and_lock(file, cut);
     if (status != STATUS_OK) {
         rowfile_close(file);
         return status;
     }
     *out = file;
     return STATUS_OK;
+}
+
+bool rowfile_can_be_read(const RowFile *file) {
+    return file->regular;
 }
 
 /* Whole or not at all, as far as the caller is concerned: 0, or the errno of what went wrong. */
@@ -113,6 +170,7 @@ static int write_all(int descriptor, const char *text, size_t length) {
 }
 
 Status rowfile_append(RowFile *file, const json_t *row) {
+    TRY(status_prefix(memory_check(), "%s: a row could not be written: ", file->path));
     if (!json_is_object(row)) return status_fail(STATUS_INTERNAL, "%s: a row must be a JSON object", file->path);
     char *text = json_dumps(row, JSON_COMPACT);
     if (!text)
@@ -137,40 +195,19 @@ void rowfile_close(RowFile *file) {
     free(file);
 }
 
-static Status read_line(const char *path, size_t number, const char *line, size_t length, bool whole, json_t *rows) {
-    json_error_t error;
-    json_t *row = json_loadb(line, length, JSON_REJECT_DUPLICATES, &error);
-    if (!row)
-        return status_fail(STATUS_INVALID, "%s:%zu:%d: not JSON: %s%s", path, number, error.column, error.text,
-                           whole ? "" : " (the last line is cut off; 'rungs run --resume' removes it)");
-    const json_t *schema = json_object_get(row, "schema");
-    Status status = STATUS_OK;
-    if (!json_is_object(row))
-        status = status_fail(STATUS_INVALID, "%s:%zu: a line must be a JSON object with a 'kind'", path, number);
-    else if (schema && json_integer_value(schema) != ROW_SCHEMA_VERSION)
-        status = status_fail(STATUS_INVALID, "%s:%zu: schema %lld; this rungs reads schema %d", path, number,
-                             (long long)json_integer_value(schema), ROW_SCHEMA_VERSION);
-    else if (json_array_append(rows, row) != 0)
-        status = status_fail(STATUS_MEMORY, "%s:%zu: no memory for the rows", path, number);
-    json_decref(row);
-    return status;
-}
-
 Status rowfile_read(const char *path, json_t **out) {
     *out = NULL;
     char *text;
-    size_t length;
+    size_t length, good;
     TRY(text_read_file(path, &text, &length));
     json_t *rows = json_array();
-    Status status = rows ? STATUS_OK : status_fail(STATUS_MEMORY, "%s: no memory for the rows", path);
-    size_t number = 0;
-    for (size_t begin = 0; begin < length && status == STATUS_OK;) {
-        const char *newline = memchr(text + begin, '\n', length - begin);
-        const size_t end = newline ? (size_t)(newline - text) : length;
-        number++;
-        if (strspn(text + begin, " \t\r") < end - begin)
-            status = read_line(path, number, text + begin, end - begin, newline != NULL, rows);
-        begin = end + 1;
+    Status status =
+        rows ? read_lines(path, text, length, rows, &good) : status_fail(STATUS_MEMORY, "%s: no memory for the rows", path);
+    if (status == STATUS_OK && good < length) {
+        size_t number = 1;
+        for (size_t i = 0; i < good; i++) number += text[i] == '\n';
+        status = status_fail(STATUS_INVALID, "%s:%zu: the last line is cut off; 'rungs run --resume' with this --out removes it",
+                             path, number);
     }
     free(text);
     if (status != STATUS_OK) {
@@ -179,6 +216,22 @@ Status rowfile_read(const char *path, json_t **out) {
     }
     *out = rows;
     return STATUS_OK;
+}
+
+Status rowfile_replace(const char *path, const json_t *lines) {
+    Output file;
+    size_t i;
+    json_t *line;
+    TRY(output_open(path, &file));
+    Status status = memory_check();
+    json_array_foreach((json_t *)lines, i, line) {
+        char *text = status == STATUS_OK ? json_dumps(line, JSON_COMPACT) : NULL;
+        if (status == STATUS_OK && !text) status = status_fail(STATUS_MEMORY, "%s: no memory for a line", path);
+        if (status == STATUS_OK) status = output_write(&file, text, strlen(text));
+        if (status == STATUS_OK) status = output_write(&file, "\n", 1);
+        free(text);
+    }
+    return output_close(&file, status);
 }
 
 json_t *json_number_or_null(double value) {

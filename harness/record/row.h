@@ -13,21 +13,26 @@ enum { ROW_SCHEMA_VERSION = 1 };
 
 typedef struct RowFile RowFile;
 
-/* Opens for appending (creates it). A last line that was cut off by a crash is dropped, with a note on stderr by the caller: *cut.
- */
+/* Opens for appending (creates it). A file with lines that are not of this schema is refused and left as it is (STATUS_INVALID
+ * names file and line). A last line that a crash cut off is dropped, with a note on stderr by the caller: *cut; a whole one without
+ * its newline is kept. A FIFO must get a reader within 10 s (STATUS_IO). */
 Status rowfile_open(const char *path, RowFile **out, bool *cut);
 /* Writes one line and flushes it to the file system. STATUS_IO names the path (disk full ...); the file then still ends on a whole
  * line. */
 Status rowfile_append(RowFile *file, const json_t *row);
 void rowfile_close(RowFile *file);
+/* False: a pipe or a device, which only takes rows. */
+bool rowfile_can_be_read(const RowFile *file);
+/* A file of these lines alone, in the place of what is there (base/output.h). */
+Status rowfile_replace(const char *path, const json_t *lines);
 /* All lines of a file as a JSON array; errors name file and line. New reference. */
 Status rowfile_read(const char *path, json_t **out);
 
 /* NaN and inf are not JSON: null; the reason goes into a key of its own by the caller. */
 json_t *json_number_or_null(double value);
 
-/* A text for a row: absolute paths in it become relative to the source folder or lose their folders, for home folders name people.
- * New reference; NULL if there is no memory. */
+/* A text for a row: absolute paths in it become relative to the source folder or lose their folders, for home folders name people,
+ * and UUIDs of GPUs are hidden (record/identity.h). New reference; NULL if there is no memory. */
 json_t *facts_without_folders(const char *text);
 
 #endif

@@ -1,9 +1,13 @@
 #include "record/trace.h"
 
+#include "base/output.h"
+
 #include <errno.h>
 #include <stdbool.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 enum { RANGES_ROW = 0, TITLE_MAX = 64 }; /* ranges above the streams, whose numbers begin at 1 */
@@ -59,10 +63,46 @@ static void name_streams(json_t *all, json_int_t process, const json_t *events) 
     }
 }
 
+static const char HEAD[] = "{\n \"traceEvents\"";
+
+Status trace_begin(const char *path) {
+    char head[sizeof HEAD] = "";
+    struct stat facts;
+    if (stat(path, &facts) != 0) { /* can it be made? */
+        Output probe;
+        TRY(output_open(path, &probe));
+        (void)output_close(&probe, STATUS_CHECK);
+        return STATUS_OK;
+    }
+    if (!S_ISREG(facts.st_mode))
+        return status_fail(STATUS_INVALID, "%s: a timeline is written call by call: a regular file is expected", path);
+    FILE *file = fopen(path, "r+");
+    if (!file) return status_fail(STATUS_IO, "%s: the timeline cannot be written: %s", path, strerror(errno));
+    const size_t got = fread(head, 1, sizeof HEAD - 1, file);
+    Status status = got > 0 && strcmp(head, HEAD) != 0
+                        ? status_fail(STATUS_INVALID, "%s: no timeline; it is left as it is: name another file", path)
+                        : STATUS_OK;
+    if (status == STATUS_OK && ftruncate(fileno(file), 0) != 0)
+        status = status_fail(STATUS_IO, "%s: the timeline cannot be written: %s", path, strerror(errno));
+    fclose(file);
+    return status;
+}
+
+static Status write_trace(const char *path, const json_t *trace) {
+    Output file;
+    char *text = json_dumps(trace, JSON_INDENT(1));
+    if (!text) return status_fail(STATUS_MEMORY, "%s: no memory for the timeline", path);
+    Status status = output_open(path, &file);
+    if (status == STATUS_OK) status = output_close(&file, output_write(&file, text, strlen(text)));
+    free(text);
+    return status;
+}
+
 Status trace_append(const char *path, const char *title, const json_t *events) {
     json_error_t error;
     json_t *trace = NULL;
-    if (access(path, F_OK) == 0) {
+    struct stat facts;
+    if (stat(path, &facts) == 0 && facts.st_size > 0) {
         trace = json_load_file(path, 0, &error);
         if (!trace) return status_fail(STATUS_INVALID, "%s:%d: no timeline to add to: %s", path, error.line, error.text);
     } else {
@@ -75,7 +115,8 @@ Status trace_append(const char *path, const char *title, const json_t *events) {
     json_array_append_new(all, name_row("thread_name", process, RANGES_ROW, "ranges (host)"));
     name_streams(all, process, events);
     json_array_foreach((json_t *)events, i, event) json_array_append_new(all, event_of(event, process));
-    const bool written = json_is_array(all) && json_dump_file(trace, path, JSON_INDENT(1)) == 0;
+    const Status status =
+        json_is_array(all) ? write_trace(path, trace) : status_fail(STATUS_INVALID, "%s: no timeline to add to", path);
     json_decref(trace);
-    return written ? STATUS_OK : status_fail(STATUS_IO, "%s: the timeline cannot be written: %s", path, strerror(errno));
+    return status;
 }

@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+/* Before the first call: an earlier timeline is emptied. STATUS_INVALID: the file is something else, which stays. */
+Status trace_begin(const char *path);
 /* Adds one call as a process of its own to the file, which is made if it is not there. events: of the reply to `count` with
  * `timeline` (docs/PROTOCOL.md). */
 Status trace_append(const char *path, const char *title, const json_t *events);

@@ -19,6 +19,7 @@
     F(integers, "random integers from -8 to 8")                                                                                    \
     F(offset, "a number follows: offset1e8 is 1e8 + N(0,1)")                                                                       \
     F(spike1e16, "U(0,1) with one 1e16 in every 100000 elements, at least one")                                                    \
+    F(outlier, "N(0,1) with one 1e150 in every 100000 elements, at least one; f32: 1e15")                                          \
     F(alternating, "large values of alternating sign that nearly cancel")                                                          \
     F(mixed, "both signs, magnitudes from 2^-40 to 2^40")                                                                          \
     F(denormal, "subnormal numbers of the dtype, both signs")                                                                      \
@@ -77,6 +78,12 @@ static double offset_at(const Draw *d, size_t i) {
 static double spike1e16_at(const Draw *d, size_t i) {
     const size_t period = i / PERIOD, room = period == 0 && d->n < PERIOD ? d->n : PERIOD;
     return i % PERIOD == rng_at(d->key[1], period) % room ? 1e16 : uniform_at(d, i);
+}
+
+static double outlier_at(const Draw *d, size_t i) {
+    const size_t period = i / PERIOD, room = period == 0 && d->n < PERIOD ? d->n : PERIOD;
+    const bool planted = i % PERIOD == rng_at(d->key[2], period) % room;
+    return !planted ? normal_at(d, i) : d->dtype == DTYPE_F32 ? 1e15 : 1e150;
 }
 
 static double alternating_at(const Draw *d, size_t i) {

@@ -15,6 +15,7 @@ typedef struct Part {
     ErrorReport report;
     size_t violations;                    /* comparable elements beyond their tolerance */
     size_t wrong_poison;                  /* unwritten elements that would be, too */
+    size_t weighed, vacuous;              /* elements of a finite reference that is not 0; those where 0 would pass */
     long double error_sum, reference_sum; /* of squares; long double so that 1e200 squared does not overflow */
 } Part;
 
@@ -88,6 +89,14 @@ static void compare_element(Part *part, size_t i, double actual, double referenc
     }
 }
 
+/* Does the tolerance of an element tell its value from 0? */
+static void weigh(Part *part, double reference, double tolerance) {
+    const double size = fabs(reference);
+    const bool counts = size > 0 && size < INFINITY;
+    part->weighed += counts;
+    part->vacuous += counts && !(tolerance < size);
+}
+
 /* Adds the squares of a run's errors and references: in double, and again in long double if that over- or underflows. */
 static void add_squares(Part *part, const Poisoned *actual, const double *value, size_t begin, size_t end) {
     double errors = 0, references = 0;
@@ -115,6 +124,7 @@ static void compare_part(const Poisoned *actual, const double *value, const doub
     for (size_t first = begin; first < end; first += RUN) {
         const size_t last = end - first < RUN ? end : first + RUN;
         for (size_t i = first; i < last; i++) {
+            weigh(&part, value[i], tolerance[i]);
             if (!is_poison(actual, i)) {
                 compare_element(&part, i, element(actual->array, i), value[i], tolerance[i], actual->array->dtype);
             } else {
@@ -141,6 +151,8 @@ static void combine(Part *total, const Part *part) {
     t->unwritten += p->unwritten;
     total->violations += part->violations;
     total->wrong_poison += part->wrong_poison;
+    total->weighed += part->weighed;
+    total->vacuous += part->vacuous;
     total->error_sum += part->error_sum;
     total->reference_sum += part->reference_sum;
 }
@@ -173,6 +185,8 @@ void norms_compare_poisoned(const Array *actual, const double *value, const doub
         r->worst_actual = element(actual, r->worst);
         r->worst_tolerance = tolerance[r->worst];
     }
+    r->vacuous = total.weighed > 0 ? (double)total.vacuous / (double)total.weighed : 0;
+    r->judgeable = r->vacuous <= NORMS_VACUOUS_MAX;
     const bool good = r->count == n && r->incomparable == 0 && total.violations == 0;
     r->pass = good && r->unwritten == 0;
     r->undecided = good && r->unwritten > 0 && total.wrong_poison == 0;

@@ -25,7 +25,14 @@ typedef struct ErrorReport {
     size_t worst;   /* index of max_ratio */
     double worst_truth, worst_actual, worst_tolerance; /* there; at the first incomparable element if there is one */
     bool pass; /* starts false; true only if every element was written, is comparable and satisfies err <= tolerance */
+    /* Of the elements whose reference is finite and not 0, the share whose tolerance is at least |reference|: 0 would pass there.
+     * Elements that are 0 do not count: 0 is the right value. 0 if no element counts. */
+    double vacuous;
+    bool judgeable; /* vacuous <= NORMS_VACUOUS_MAX; else `pass` says nothing about the values */
 } ErrorReport;
+
+/* Above this share an output of zeros, or of noise of the reference's size, is hardly told from a correct one. */
+#define NORMS_VACUOUS_MAX 0.5
 
 /* Compares on all cores. actual: f32 or f64 on the host, `value` and `tolerance` of as many doubles. n = 0 passes. */
 void norms_compare(const Array *actual, const double *value, const double *tolerance, ErrorReport *out);

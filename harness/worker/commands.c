@@ -1,5 +1,6 @@
 #include "worker/commands.h"
 
+#include "base/memory.h"
 #include "plan/registry.h"
 
 #include <stdlib.h>
@@ -14,10 +15,14 @@ bool command_read(FILE *commands, json_t **command) {
     return read;
 }
 
+/* A reply that lacks a part would be believed. */
 void command_reply(FILE *replies, json_t *reply) {
-    json_dumpf(reply, replies, JSON_COMPACT);
+    char *text = json_dumps(reply, JSON_COMPACT);
+    const char *sent = text && memory_check() == STATUS_OK ? text : "{\"error\":\"out of host memory\",\"kind\":\"memory\"}";
+    fwrite(sent, 1, strlen(sent), replies);
     fputc('\n', replies);
     fflush(replies);
+    free(text);
     json_decref(reply);
 }
 
@@ -59,6 +64,12 @@ Status command_array(const json_t *item, Array *array) {
         array->rank > ARRAY_MAX_RANK)
         return status_fail(STATUS_INTERNAL, "a malformed array in a command");
     snprintf(array->name, sizeof array->name, "%s", name);
-    for (int d = 0; d < array->rank; d++) array->shape[d] = (size_t)json_integer_value(json_array_get(shape, (size_t)d));
+    size_t bytes = dtype_size(array->dtype);
+    for (int d = 0; d < array->rank; d++) {
+        const json_int_t length = json_integer_value(json_array_get(shape, (size_t)d));
+        array->shape[d] = (size_t)length;
+        if (length < 0 || __builtin_mul_overflow(bytes, array->shape[d], &bytes))
+            return status_fail(STATUS_INTERNAL, "array %.31s in a command: its shape is no size", name);
+    }
     return STATUS_OK;
 }

@@ -85,7 +85,7 @@ static Status write_element(Worker *worker, size_t from) {
     const Rotation *rotation = &worker->rotation;
     Buffer *in = &buffers_of(worker, rotation->slot)[rotation->touched_input];
     const char *host = worker->host_in[rotation->held[rotation->slot]][rotation->touched_input].data;
-    return buffer_overwrite(in, rotation->touched_at, host + from, dtype_size(in->array.dtype));
+    return buffer_upload_part(in, rotation->touched_at, host + from, dtype_size(in->array.dtype));
 }
 
 static Status restore(Worker *worker) {

@@ -6,6 +6,7 @@
 #include "measure/wrong_stream.h"
 #include "record/row.h"
 #include "worker/counters.h"
+#include "worker/limits.h"
 
 #include <math.h>
 #include <string.h>
@@ -65,13 +66,15 @@ static Status ceilings(const json_t *command, const Device *device, json_t **out
 }
 
 static Status wrong_stream(const Device *device, Status (*run)(void *), void *context, const Array *outputs, int count,
-                           bool *stray) {
+                           unsigned char poison, bool *stray) {
     *stray = false;
-    return strcmp(device->kind, "cuda") == 0 ? wrong_stream_gpu(run, context, device->stream(), outputs, count, stray) : STATUS_OK;
+    return strcmp(device->kind, "cuda") == 0 ? wrong_stream_gpu(run, context, device->stream(), outputs, count, poison, stray)
+                                             : STATUS_OK;
 }
 
 const WorkerMeasure TIMING = {.time = time_modes,
                               .ceilings = ceilings,
+                              .limit = limits_take,
                               .facts = device_cuda_facts,
                               .wrong_stream = wrong_stream,
                               .count = counters_take,

@@ -2,7 +2,7 @@
 #include "worker/worker.h"
 
 #include "base/clock.h"
-#include "base/poison.h"
+#include "base/memory.h"
 #include "worker/commands.h"
 #include "worker/outputs.h"
 #include "worker/profile.h"
@@ -154,24 +154,19 @@ static Status do_supports(const json_t *command, json_t *reply) {
 static Status check_wrong_stream(Worker *worker) {
     if (!measure || !measure->wrong_stream || worker->op->sized_by_data) return STATUS_OK;
     bool stray = false;
-    buffer_poison_with(POISON_BYTE);   /* which is looked for */
     TRY(outputs_poison(worker, true)); /* what the last run left could be what this one writes */
-    TRY(measure->wrong_stream(worker->device, worker_call, worker, worker->out, worker->out_count, &stray));
+    TRY(measure->wrong_stream(worker->device, worker_call, worker, worker->out, worker->out_count, buffer_poison_byte(), &stray));
     if (stray)
         return status_fail(STATUS_CHECK,
                            "works on another stream than the given one: outputs changed while the given stream was held");
     return STATUS_OK;
 }
 
-static void poison_as_told(const json_t *command) {
+static Status do_run(Worker *worker, const json_t *command, json_t *reply) {
     const json_t *poison = json_object_get(command, "poison");
     if (json_is_integer(poison)) buffer_poison_with((unsigned char)json_integer_value(poison));
-}
-
-static Status do_run(Worker *worker, const json_t *command, json_t *reply) {
     TRY(rotation_upload(worker, (int)json_integer_value(json_object_get(command, "set"))));
     if (worker->runs == 1) TRY(check_wrong_stream(worker)); /* the second run: the first is timed as `first` */
-    poison_as_told(command);
     return outputs_run(worker, reply);
 }
 
@@ -184,7 +179,6 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
                                .before = rotation_before,
                                .taken = rotation_taken};
     json_t *timing = NULL;
-    poison_as_told(command);
     TRY(outputs_begin(worker, false));
     TRY(rotation_begin(worker, json_object_get(command, "checks")));
     Status status = measure->time(command, worker->device, &work, &timing);
@@ -205,6 +199,20 @@ static Status do_ceilings(Worker *worker, const json_t *command, json_t *reply) 
     json_t *ceilings = NULL;
     TRY(measure->ceilings(command, worker->device, &ceilings));
     json_object_set_new(reply, "ceilings", ceilings);
+    return STATUS_OK;
+}
+
+/* Asked again and again of one worker: the device stays open. */
+static Status do_limit(Worker *worker, const json_t *command, json_t *reply) {
+    const char *kind = json_string_value(json_object_get(command, "kind"));
+    const bool opened = worker->device != NULL;
+    if (!opened) worker->device = kind && strcmp(kind, "cuda") == 0 ? device_cuda() : device_cpu();
+    if (!measure || !measure->limit || !worker->device)
+        return status_fail(STATUS_UNSUPPORTED, "this program cannot measure limits");
+    if (!opened) TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
+    json_t *limit = NULL;
+    TRY(measure->limit(command, worker->device, &limit));
+    json_object_set_new(reply, "limit", limit);
     return STATUS_OK;
 }
 
@@ -272,6 +280,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, "run") == 0) return do_run(worker, command, reply);
     if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
     if (strcmp(what, "ceilings") == 0) return do_ceilings(worker, command, reply);
+    if (strcmp(what, "limit") == 0) return do_limit(worker, command, reply);
     if (strcmp(what, "truth") == 0) return do_reference(command);
     if (strcmp(what, "facts") == 0) return do_facts(command, reply);
     if (strcmp(what, "count") == 0) return worker_count(worker, measure, command, reply);
@@ -292,8 +301,19 @@ static int option_fd(int argc, char **argv, const char *name) {
     return -1;
 }
 
+static void tell_failure(Status status, json_t *reply) {
+    char message[64] = "failed without a message";
+    const bool known = strcmp(status_word(status), "unknown") != 0;
+    if (!known) snprintf(message, sizeof message, "returned %d, which is no Status", (int)status);
+    json_object_clear(reply);
+    json_object_set_new(reply, status == STATUS_UNSUPPORTED ? "skip" : "error",
+                        json_string(known && *status_message() ? status_message() : message));
+    json_object_set_new(reply, "kind", json_string(status_word(status)));
+}
+
 int worker_main(int argc, char **argv) {
     static Worker worker;
+    json_set_alloc_funcs(memory_allocate, free);
     worker.commands = fdopen(option_fd(argc, argv, "--commands"), "r");
     worker.replies = fdopen(option_fd(argc, argv, "--replies"), "w");
     if (!worker.commands || !worker.replies) {
@@ -304,13 +324,12 @@ int worker_main(int argc, char **argv) {
     json_t *command;
     while (!last && command_read(worker.commands, &command)) {
         json_t *reply = json_object();
+        (void)status_fail(STATUS_INTERNAL, "%s", ""); /* a message of an earlier command explains nothing of this one */
         Status status = command ? obey(&worker, command, reply, &last) : status_fail(STATUS_INTERNAL, "a command that is not JSON");
         if (status == STATUS_OK) {
             json_object_set_new(reply, "ok", json_true());
         } else {
-            json_object_clear(reply);
-            json_object_set_new(reply, status == STATUS_UNSUPPORTED ? "skip" : "error", json_string(status_message()));
-            json_object_set_new(reply, "kind", json_string(status_word(status)));
+            tell_failure(status, reply);
         }
         command_reply(worker.replies, reply);
         json_decref(command);

@@ -15,10 +15,15 @@ static double sum_f64(const double *x, size_t w) {
     return sum;
 }
 
+/* Corrected for the rounding of the mean, which in float32 may be as large as the spread. */
 static double squares_f64(const double *x, size_t w, double mean) {
-    double squares = 0;
-    for (size_t j = 0; j < w; j++) squares += (x[j] - mean) * (x[j] - mean);
-    return squares;
+    double squares = 0, rest = 0;
+    for (size_t j = 0; j < w; j++) {
+        squares += (x[j] - mean) * (x[j] - mean);
+        rest += x[j] - mean;
+    }
+    const double spread = squares - rest * (rest / (double)w);
+    return spread < 0 ? 0 : spread;
 }
 
 /* A minimum or maximum that is NaN stays NaN, because no comparison with it is true. */
@@ -54,9 +59,13 @@ static float sum_f32(const float *x, size_t w) {
 }
 
 static float squares_f32(const float *x, size_t w, float mean) {
-    float squares = 0;
-    for (size_t j = 0; j < w; j++) squares += (x[j] - mean) * (x[j] - mean);
-    return squares;
+    float squares = 0, rest = 0;
+    for (size_t j = 0; j < w; j++) {
+        squares += (x[j] - mean) * (x[j] - mean);
+        rest += x[j] - mean;
+    }
+    const float spread = squares - rest * (rest / (float)w);
+    return spread < 0 ? 0 : spread;
 }
 
 static float min_f32(const float *x, size_t w) {

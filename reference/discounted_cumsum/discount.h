@@ -62,6 +62,17 @@ Status discount_adopt(const Array *x, const Array *gamma, const Array *reset, co
 Status discount_generate_gamma(const Case *problem, Array *gamma);
 Status discount_generate_reset(const Case *problem, Array *reset);
 
+/* What sums of x, or of dy in the gradient, depend on (Op.least_read). */
+typedef struct DiscountReads {
+    double elements; /* of x */
+    double carried;  /* of them those into which something is carried: their factors count too */
+    double cuts;     /* elements that begin a segment, but no row */
+    double resets;   /* elements whose reset decides what their sum is: finite ones behind the first of a row */
+} DiscountReads;
+DiscountReads discount_reads(const Discount *self, const Array *x);
+/* Bytes of gamma and reset. */
+double discount_factor_reads(const Case *problem, const Discount *self, const DiscountReads *reads);
+
 Discount discount_of(const Case *problem, const Array *gamma, const Array *reset);
 
 /* discount_reference.c */
@@ -87,8 +98,14 @@ typedef struct DiscountErrors {
     bool integral;
 } DiscountErrors;
 DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts);
+/* What roundings may cost a sum of a magnitude that has travelled so far, in its units: the first order, or 1/256 of the magnitude.
+ */
+double discount_rounding(const DiscountErrors *errors, double magnitude, double travelled);
 /* In units of x. */
 double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *line, const RecurrenceSum *sum);
+/* sharpen.c. Tolerances of one row's sums of all terms, in units of x: lowered where the sums on the way are small beside their
+ * terms. value, tolerance: [n]. */
+void discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, const double *value, double *tolerance);
 /* All sums of all rows: value (may be NULL) and tolerance (may be NULL), in units of x. bound: DISCOUNT_DIFFERENCE doubles the
  * tolerance. */
 Status discount_sums(const Discount *self, const void *x, size_t terms, DiscountBound bound, double *value, double *tolerance);

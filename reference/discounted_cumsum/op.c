@@ -17,11 +17,13 @@ static const char *const FAMILIES[] = {
 };
 
 static const Bound BOUNDS[] = {
-    [DISCOUNT_SCAN] = {"scan",
-                       "u sum_j (2 j + d) |w_j x_j|, w_j = gamma^j, d = 2 ceil(log2 n) + 48: one after the other or a tree, "
-                       "powers by products; j for 2 j if gamma is 1 or -1; k < n terms of f64: + k, blocks summed from "
-                       "their borders (f32: in double); at most sum_j |w_j x_j| / 256, asked for whatever theory allows: "
-                       "a plain f32 loop over 1e6 like terms may fail"},
+    [DISCOUNT_SCAN] =
+        {"scan", "u sum_j (2 j + d) |w_j x_j|, w_j = gamma^j, d = 2 ceil(log2 n) + 48: one after the other or a tree, "
+                 "powers by products; j for 2 j if gamma is 1 or -1; k < n terms of f64: + k, blocks summed from "
+                 "their borders (f32: in double); at most sum_j |w_j x_j| / 256, asked for whatever theory allows: "
+                 "a plain f32 loop over 1e6 like terms may fail; sums of all terms: or u (3 sqrt(2 R (2 m + d s)) + T/2 + 2 |y|) + "
+                 "4 E if that is less, with the sums that occur: R the largest, m all of them, T the largest sum j w_j x_j, E the "
+                 "error of the plain recurrence"},
     [DISCOUNT_DIFFERENCE] = {"difference",
                              "twice 'scan' of the sum of all terms: y[i] - gamma^k y[i+k] errs by what both have lost"},
     {NULL, NULL},
@@ -58,12 +60,20 @@ static Status reference(const Case *problem, const Array *in, int bound, Referen
 
 static Work work(const Case *problem) {
     Array in[3], out[1];
-    if (shapes(problem, in, out) != STATUS_OK) return (Work){0, 0};
+    if (shapes(problem, in, out) != STATUS_OK) return (Work){0};
     const double elements = (double)array_count(&out[0]);
     const bool one = params_choice(&problem->params, "gamma_per") == GAMMA_ALL;
     return (Work){.bytes = (double)(array_bytes(&in[IN_X]) + (one ? 0 : array_bytes(&in[IN_GAMMA])) + array_bytes(&in[IN_RESET]) +
                                     array_bytes(&out[0])),
-                  .flops = 2 * elements};
+                  .flops = 2 * elements,
+                  .elements = elements};
+}
+
+static double least_read(const Case *problem, const Array *in, int bound) {
+    (void)bound;
+    const Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
+    const DiscountReads reads = discount_reads(&self, &in[IN_X]);
+    return reads.elements * (double)dtype_size(problem->dtype) + discount_factor_reads(problem, &self, &reads);
 }
 
 RUNGS_OP(discounted_cumsum) = {
@@ -79,4 +89,5 @@ RUNGS_OP(discounted_cumsum) = {
     .generate = generate,
     .reference = reference,
     .work = work,
+    .least_read = least_read,
 };

@@ -97,15 +97,19 @@ DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts)
     return errors;
 }
 
-double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *line, const RecurrenceSum *sum) {
-    const double u = errors->u, magnitude = sum->magnitude;
-    if (sum->kind != KIND_FINITE || sum->carried == 0) return 0;
-    if (errors->integral && errors->drift == 0 && magnitude <= line->scale / u) return 0;
+double discount_rounding(const DiscountErrors *errors, double magnitude, double travelled) {
     /* 1.01: terms of second order, while the bound is below 1/256 of the magnitude. */
-    const double first_order = 1.01 * (u * (errors->steps * sum->travelled + (errors->depth + errors->border) * magnitude) +
-                                       errors->drift * sum->travelled);
+    const double first_order =
+        1.01 * (errors->u * (errors->steps * travelled + (errors->depth + errors->border) * magnitude) + errors->drift * travelled);
     const double most = 0x1p-8 * magnitude;
-    const double rounding = first_order < most ? first_order : most;
+    return first_order < most ? first_order : most;
+}
+
+double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *line, const RecurrenceSum *sum) {
+    const double magnitude = sum->magnitude;
+    if (sum->kind != KIND_FINITE || sum->carried == 0) return 0;
+    if (errors->integral && errors->drift == 0 && magnitude <= line->scale / errors->u) return 0;
+    const double rounding = discount_rounding(errors, magnitude, sum->travelled);
     if (!line->f32 && line->scale == 1 && rounding > 0x1p-200 && sum->most < 0x1p400 && sum->weight < 1)
         return rounding; /* what follows is nothing beside it, and subnormal numbers are slow */
     /* Products that lose bits among the subnormal numbers, and powers that do before they meet a large sum. */
@@ -122,9 +126,10 @@ typedef struct Row {
 
 static void emit(void *context, size_t element, const RecurrenceSum *sum) {
     const Row *row = context;
-    if (row->value) row->value[element] = recurrence_value(&row->line, sum);
+    const double value = recurrence_value(&row->line, sum);
+    if (row->value) row->value[element] = value;
     if (!row->tolerance) return;
-    const double tolerance = row->times * discount_tolerance(&row->errors, &row->line, sum);
+    const double tolerance = isfinite(value) ? row->times * discount_tolerance(&row->errors, &row->line, sum) : 0;
     row->tolerance[element] = tolerance < DBL_MAX ? tolerance : DBL_MAX;
 }
 
@@ -140,6 +145,8 @@ Status discount_sums(const Discount *self, const void *x, size_t terms, Discount
          * doubles for that. */
         if (terms < self->n && !self->f32) row.errors.border = (double)terms;
         const Status of_row = recurrence_run(&row.line, terms, emit, &row);
+        if (of_row == STATUS_OK && terms >= self->n && value && tolerance)
+            discount_sharpen(&row.errors, &row.line, row.value, row.tolerance);
         if (of_row != STATUS_OK) {
 #pragma omp atomic write
             status = of_row;

@@ -11,8 +11,9 @@ typedef enum Rule { RULE_OF_FACTORS, RULE_OF_TERMS, RULE_OF_CHAINS } Rule;
 typedef struct Gradient {
     const Discount *self;
     const void *x, *dy;
+    const double *dx_tolerance; /* [batch, n] */
     DiscountFacts of_x, of_dy;
-    DiscountErrors y_errors, dx_errors;
+    DiscountErrors y_errors;
     bool integral;
     Rule rule;
     double times; /* the tolerance */
@@ -29,8 +30,9 @@ typedef struct GradientTotal {
 typedef struct Products {
     const RecurrenceLine *line;
     const DiscountErrors *errors;
+    const double *dx_tolerance; /* of the row */
     Num *num;
-    double *slack;
+    double *slack, *y;
     size_t n;
     bool left;
     const unsigned char *reset;
@@ -50,6 +52,7 @@ static void emit_y(void *context, size_t element, const RecurrenceSum *sum) {
     const Products *products = context;
     products->num[element] = num_of(products->line, sum);
     products->slack[element] = discount_tolerance(products->errors, products->line, sum);
+    products->y[element] = recurrence_value(products->line, sum);
 }
 
 static double size_of(const Num *a) {
@@ -73,21 +76,21 @@ static void emit_product(void *context, size_t element, const RecurrenceSum *sum
     const size_t slot = products->left ? element - 1 : element + 1;
     const bool cut = products->reset && products->reset[element];
     const Num dx = num_of(products->line, sum), y = products->num[slot];
-    const double tolerance = discount_tolerance(products->errors, products->line, sum);
-    products->slack[slot] = cut ? 0 : product_slack(&dx, tolerance, &y, products->slack[slot]);
+    products->slack[slot] = cut ? 0 : product_slack(&dx, products->dx_tolerance[element], &y, products->slack[slot]);
     products->num[slot] = cut ? (Num){0} : num_multiply(dx, y);
 }
 
-/* num, slack: of n; products by position of the reading order, from [0]. */
+/* num: of n; slack: of 2 n, the second half is memory; products by position of the reading order, from [0]. */
 static Status all_terms(const Gradient *g, size_t b, Num *num, double *slack) {
     const Discount *self = g->self;
     Discount transposed = *self;
     transposed.adjoint = true;
     const RecurrenceLine y = discount_line(self, &g->of_x, g->x, b), dx = discount_line(&transposed, &g->of_dy, g->dy, b);
-    Products products = {&y, &g->y_errors, num, slack, self->n, self->left, y.reset};
+    Products products = {&y,         &g->y_errors, g->dx_tolerance + b * self->n, num, slack, slack + self->n, self->n,
+                         self->left, y.reset};
     TRY(recurrence_run(&y, self->n, emit_y, &products));
+    discount_sharpen(&g->y_errors, &y, products.y, slack);
     products.line = &dx;
-    products.errors = &g->dx_errors;
     TRY(recurrence_run(&dx, self->n, emit_product, &products));
     num[self->left ? self->n - 1 : 0] = (Num){0}; /* nobody's neighbour */
     slack[self->left ? self->n - 1 : 0] = 0;
@@ -159,7 +162,7 @@ static Status run_row(const Gradient *g, size_t b, bool window, bool tolerance_o
     const Discount *self = g->self;
     if (self->n == 0) return STATUS_OK;
     Num *num = malloc(self->n * sizeof *num);
-    double *slack = malloc(self->n * sizeof *slack);
+    double *slack = malloc(2 * self->n * sizeof *slack);
     const bool room = num && slack;
     Status status = room ? products_of(g, b, window, num, slack) : STATUS_MEMORY;
     for (size_t i = 0; i < self->n && status == STATUS_OK; i++) {
@@ -184,7 +187,6 @@ static void survey(Gradient *g, size_t terms) {
     g->of_x = discount_facts(self, g->x, 0, self->batch, terms);
     g->of_dy = discount_facts(self, g->dy, 0, self->batch, terms);
     g->y_errors = discount_errors(self, &g->of_x);
-    g->dx_errors = discount_errors(self, &g->of_dy);
     g->integral = g->of_x.integral && g->of_dy.integral;
 }
 
@@ -209,9 +211,10 @@ static Status run_rows(const Gradient *g, bool window, bool tolerance_only, Refe
     return status == STATUS_OK ? status : status_fail(status, "reference of dgamma: no memory for rows of %zu", self->n);
 }
 
-Status discount_gradient(const Discount *self, const void *x, const void *dy, int bound, Reference *dgamma) {
+Status discount_gradient(const Discount *self, const void *x, const void *dy, const double *dx_tolerance, int bound,
+                         Reference *dgamma) {
     const bool window = self->terms < self->n;
-    Gradient g = {.self = self, .x = x, .dy = dy, .times = 1};
+    Gradient g = {.self = self, .x = x, .dy = dy, .dx_tolerance = dx_tolerance, .times = 1};
     g.rule = bound == GRADIENT_DTYPE_SUMS ? RULE_OF_CHAINS : window ? RULE_OF_TERMS : RULE_OF_FACTORS;
     survey(&g, self->terms);
     TRY(run_rows(&g, window, false, dgamma));

@@ -89,7 +89,8 @@ Status gradient_window(const GradientRow *row, Num *products);
 /* Behind those of DiscountBound: dgamma added up in the dtype. */
 enum { GRADIENT_DTYPE_SUMS = DISCOUNT_DIFFERENCE + 1 };
 
-/* dgamma and its tolerance by a bound of the op, in the shape of gamma. */
-Status discount_gradient(const Discount *self, const void *x, const void *dy, int bound, Reference *dgamma);
+/* dgamma and its tolerance by a bound of the op, in the shape of gamma. dx_tolerance: [batch, n], by DISCOUNT_SCAN. */
+Status discount_gradient(const Discount *self, const void *x, const void *dy, const double *dx_tolerance, int bound,
+                         Reference *dgamma);
 
 #endif

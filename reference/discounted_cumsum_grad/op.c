@@ -2,6 +2,7 @@
  *
  * With L = sum dy y: dx = dL/dx, dgamma = dL/dgamma. The reference is in discount_gradient.c. */
 #include "gradient.h"
+#include "reference/vector.h"
 
 static const ParamSpec PARAMS[] = {DISCOUNT_PARAMS, {0}};
 
@@ -55,18 +56,33 @@ static Status reference(const Case *problem, const Array *in, int bound, Referen
     Reference *dx = &out[OUT_DX];
     TRY(discount_sums(&transposed, dy, self.terms, DISCOUNT_SCAN, dx->value, dx->tolerance));
     if (difference) TRY(discount_sums(&transposed, dy, self.n, DISCOUNT_DIFFERENCE, NULL, dx->tolerance));
-    return discount_gradient(&self, x, dy, bound, &out[OUT_DGAMMA]);
+    return discount_gradient(&self, x, dy, dx->tolerance, bound, &out[OUT_DGAMMA]);
 }
 
 /* Two recurrences of two operations per element, a product and a sum. */
 static Work work(const Case *problem) {
     Array in[IN_COUNT], out[OUT_COUNT];
-    if (shapes(problem, in, out) != STATUS_OK) return (Work){0, 0};
+    if (shapes(problem, in, out) != STATUS_OK) return (Work){0};
     const bool one = params_choice(&problem->params, "gamma_per") == GAMMA_ALL;
     double bytes = 0;
     for (int i = 0; i < IN_COUNT; i++) bytes += i == IN_GAMMA && one ? 0 : (double)array_bytes(&in[i]);
     bytes += (double)array_bytes(&out[OUT_DX]) + (one ? 0 : (double)array_bytes(&out[OUT_DGAMMA]));
-    return (Work){.bytes = bytes, .flops = 6 * (double)array_count(&out[OUT_DX])};
+    const double elements = (double)array_count(&out[OUT_DX]);
+    return (Work){.bytes = bytes, .flops = 6 * elements, .elements = elements};
+}
+
+/* x counts by what dgamma depends on: not the last element of a segment, which is carried nowhere; and nothing of it where a NaN,
+ * an infinity or an overflow may decide dgamma alone. */
+static double least_read(const Case *problem, const Array *in, int bound) {
+    (void)bound;
+    Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
+    self.adjoint = true;
+    const DiscountReads reads = discount_reads(&self, &in[IN_DY]);
+    const size_t count = array_count(&in[IN_X]);
+    bool finite = fabs(params_real(&problem->params, "gamma")) <= 1;
+    for (size_t i = 0; i < count && finite; i++) finite = vector_finite_at(&in[IN_X], i) && vector_finite_at(&in[IN_DY], i);
+    const double x = finite && self.terms > 1 ? (double)self.batch * (double)(self.n - 1) - reads.cuts : 0;
+    return (reads.elements + x) * (double)dtype_size(problem->dtype) + discount_factor_reads(problem, &self, &reads);
 }
 
 RUNGS_OP(discounted_cumsum_grad) = {
@@ -82,4 +98,5 @@ RUNGS_OP(discounted_cumsum_grad) = {
     .generate = generate,
     .reference = reference,
     .work = work,
+    .least_read = least_read,
 };

@@ -4,6 +4,9 @@
  * Nothing is divided by and nothing outside a window is touched, so a NaN reaches only what depends on it; products of factors, of
  * which only some meet elements that are not 0, have no range to leave.
  *
+ * With an infinity within reach the cut is no definition: it multiplies sums over several windows, and inf times such a sum hides
+ * that the windows' own products have both signs. There each window's product is made by itself: K steps a position.
+ *
  * All below is by position of the reading order. For e in [c, c + K), with a = e - K + 1 < c:
  *     H[e] = x[e] + g[e] H[e-1], P[e] = g[e] P[e-1], P[c] = g[c];   T[a] = T[a+1] + Q[a+1] x[a], Q[a] = g[a] Q[a+1], Q[c] = 1. */
 #include "gradient.h"
@@ -82,6 +85,82 @@ static void tails_backwards(const Tile *t, Num *products) {
     }
 }
 
+/* z[e - p]: what comes back from the end e of a window to p; returns how many there are. */
+static size_t come_back(const GradientRow *row, size_t p, Num *z) {
+    Num path = one();
+    size_t count = 0;
+    for (size_t e = p; e < row->x.n && e - p + 1 < row->terms; e++) {
+        const Num g = e == p ? one() : factor_at(row, e);
+        if (!g.some) break;
+        path = num_multiply(g, path);
+        z[count++] = num_multiply(input_at(&row->dy, e), path);
+    }
+    return count;
+}
+
+/* dL/dg[p], window by window, the latest first: what each carries into p grows by one element. z: memory for `terms`. */
+static Num by_windows(const GradientRow *row, size_t p, Num *z) {
+    Num sum = {0}, carried = {0}, path = one();
+    size_t begin = p;
+    bool cut = false;
+    for (size_t count = come_back(row, p, z); count-- > 0;) {
+        const size_t end = p + count, wanted = end + 1 >= row->terms ? end + 1 - row->terms : 0;
+        while (begin > wanted && !cut) {
+            begin--;
+            carried = num_add(carried, num_multiply(path, input_at(&row->x, begin)));
+            const Num g = factor_at(row, begin);
+            cut = !g.some;
+            path = num_multiply(path, g);
+        }
+        sum = num_add(sum, num_multiply(z[count], carried));
+    }
+    return sum;
+}
+
+static bool special_at(const RecurrenceLine *line, size_t p) {
+    return recurrence_step(line, p).kind != KIND_FINITE;
+}
+
+/* Positions that an x or a dy that is not finite may reach: x forwards, dy backwards. NULL: none. */
+static Status reached_by_specials(const GradientRow *row, bool **out) {
+    const size_t n = row->x.n, terms = row->terms;
+    bool any = false, *reached = calloc(n + 1, sizeof *reached);
+    if (!reached) return status_fail(STATUS_MEMORY, "reference of dgamma: no memory for a row of %zu", n);
+    for (size_t p = 0, last = SIZE_MAX; p < n; p++) {
+        reached[p] = last != SIZE_MAX && p - last < terms;
+        if (special_at(&row->x, p)) last = p;
+        any = any || last == p;
+    }
+    for (size_t p = n, next = SIZE_MAX; p-- > 0;) {
+        if (special_at(&row->dy, p)) next = p;
+        reached[p] = reached[p] || (next != SIZE_MAX && next - p < terms);
+        any = any || next == p;
+    }
+    *out = any ? reached : NULL;
+    if (!any) free(reached);
+    return STATUS_OK;
+}
+
+static Status settle_specials(const GradientRow *row, Num *products) {
+    bool starved = false, *reached;
+    TRY(reached_by_specials(row, &reached));
+    if (!reached) return STATUS_OK;
+#pragma omp parallel
+    {
+        Num *z = malloc(row->terms * sizeof *z);
+        if (!z) {
+#pragma omp atomic write
+            starved = true;
+        }
+#pragma omp for schedule(static, 256)
+        for (size_t p = 0; p < row->x.n; p++)
+            if (z && reached[p] && factor_at(row, p).some) products[p] = by_windows(row, p, z);
+        free(z);
+    }
+    free(reached);
+    return starved ? status_fail(STATUS_MEMORY, "reference of dgamma: no memory for windows of %zu", row->terms) : STATUS_OK;
+}
+
 Status gradient_window(const GradientRow *row, Num *products) {
     const size_t terms = row->terms, n = row->x.n;
     Num *memory = malloc((5 * terms + 2) * sizeof *memory);
@@ -103,5 +182,5 @@ Status gradient_window(const GradientRow *row, Num *products) {
         tails_backwards(&tile, products);
     }
     free(memory);
-    return STATUS_OK;
+    return settle_specials(row, products);
 }

@@ -6,38 +6,61 @@ static double smaller(double a, double b) {
 }
 
 EwmErrors ewm_errors(const Ewm *self, double scale) {
-    const double u = self->f32 ? 0x1p-24 : 0x1p-53, tiny = self->f32 ? 0x1p-149 : 0x1p-1074, alpha = self->alpha.hi, q = self->q.hi;
-    /* q is computed in double, by way of alpha or not, and rounded to the dtype. */
-    const double computed = 0x1p-53 * (3 + (q > 0 ? 4 * alpha / q : 0));
+    const bool single = self->f32 && self->agg == EWM_MEAN; /* the state of a variance is double */
+    const double u = single ? 0x1p-24 : 0x1p-53, tiny = single ? 0x1p-149 : 0x1p-1074, alpha = self->alpha.hi, q = self->q.hi;
     return (EwmErrors){
         .u = u,
         .depth = 2 * ceil(log2((double)self->n + 1)) + 64,
-        .drift = computed + (self->f32 ? u : 0),
+        .drift = self->drift + (single && q > 0 ? fabs((double)(float)q - q) / q : 0),
         .mean_floor = 4 * tiny * scale / alpha,
         .variance_floor = 8 * tiny * scale * scale / alpha,
         .scale = scale,
     };
 }
 
-/* Of a weighted sum of size `magnitude`: never more than 1/256 of it. */
-static double sum_error(const EwmErrors *e, double travelled, double magnitude) {
-    const double first_order = 1.01 * (e->u * (2 * travelled + e->depth * magnitude) + e->drift * travelled);
-    return smaller(first_order, 0x1p-8 * magnitude);
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+/* 4 standard deviations of a weighted sum of size s, if every rounding error were as large as it can be and its sign random. A term
+ * passes 2 roundings for each step that it has travelled, and `depth` more. */
+static double random_error(const EwmErrors *e, double travelled, double s) {
+    return 4 * e->u * sqrt(s) * sqrt(2 * travelled + e->depth * s);
+}
+
+/* The same in the worst case, but never more than 1/256. */
+static double worst_error(const EwmErrors *e, double travelled, double s) {
+    return smaller(1.01 * (e->u * (2 * travelled + e->depth * s) + e->drift * travelled), 0x1p-8 * s);
+}
+
+/* Numerator, denominator, and a q that is off by `drift` in the sums that `moved` says; or fourfold what a trial showed. */
+static double mean_error(const EwmErrors *e, const EwmState *state, double moved) {
+    const double y = fabs(state->mean.hi);
+    const double worst = worst_error(e, state->travelled, state->magnitude) + y * worst_error(e, state->age, 1);
+    const double random = hypot(random_error(e, state->travelled, state->magnitude), y * random_error(e, state->age, 1));
+    return smaller(larger(random + e->drift * moved, 4 * state->trial.error), worst) + 4 * e->u * y + e->mean_floor;
 }
 
 double ewm_mean_error(const EwmErrors *e, const EwmState *state) {
-    return sum_error(e, state->travelled, state->magnitude) + fabs(state->mean.hi) * sum_error(e, state->age, 1) + e->mean_floor;
+    const double of_sum = state->moment, of_weights = state->age * state->mean.hi;
+    return mean_error(e, state, larger(fabs(of_sum - of_weights), larger(fabs(of_sum), fabs(of_weights))));
+}
+
+double ewm_shared_mean_error(const EwmErrors *e, const EwmState *state) {
+    return mean_error(e, state, fabs(state->moment - state->age * state->mean.hi));
 }
 
 double ewm_variance_error(const EwmErrors *e, EwmBound bound, const EwmState *state) {
-    const double spread = state->spread.hi, pairs = state->pairs.hi;
-    double error =
-        sum_error(e, state->spread_travelled, spread) + 4 * sqrt(spread) * sqrt(state->mean_error) + 4 * state->mean_error;
-    /* The correction as a difference of sums of weights, each of an age. */
-    error += spread * smaller(4 * sum_error(e, state->age, 1) / pairs, 0x1p-8);
+    const double spread = state->spread.hi, pairs = state->pairs.hi, travelled = state->spread_travelled;
+    const double means = 0.5 * sqrt(spread) * sqrt(state->mean_error) + 4 * state->mean_error;
+    const double random = random_error(e, travelled, spread) + e->drift * fabs(travelled - state->age * spread) + means;
+    double error = larger(random, 4 * state->trial.spread_error);
+    /* The correction, perhaps as a difference of sums of weights; in one that is near 1, q is hardly felt. */
+    const double weights = random_error(e, state->age, 1) * (4 - 3 * pairs) + 4 * (1 - pairs) * e->drift * state->age;
+    error += spread * smaller(weights / pairs, 0x1p-8);
     if (bound == EWM_TEXTBOOK) {
         const double of_mean = ewm_mean_error(e, state);
-        error += sum_error(e, state->square_travelled, state->square) + 2 * fabs(state->mean.hi) * of_mean + of_mean * of_mean;
+        error += worst_error(e, state->square_travelled, state->square) + 2 * fabs(state->mean.hi) * of_mean + of_mean * of_mean;
     }
     return (error + e->variance_floor) / pairs;
 }

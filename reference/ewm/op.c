@@ -5,6 +5,8 @@
 
 #include "base/rng.h"
 
+#include <math.h>
+
 #include <string.h>
 
 static const char *const AGGREGATES[] = {"mean", "var", "std", NULL};
@@ -32,15 +34,16 @@ static const ParamSpec PARAMS[] = {
 };
 
 static const char *const FAMILIES[] = {
-    "uniform",     "normal", "ones",     "ramp",   "constant", "integers", "offset1e3", "offset1e6", "offset1e8", "spike1e16",
-    "alternating", "mixed",  "denormal", "naninf", "gaps",     "sorted",   "heavytail", "real:NAME", NULL,
+    "uniform", "normal",      "ones",  "ramp",     "constant", "integers", "offset1e3", "offset1e6", "offset1e8", "spike1e16",
+    "outlier", "alternating", "mixed", "denormal", "naninf",   "gaps",     "sorted",    "heavytail", "real:NAME", NULL,
 };
 
 static const Bound BOUNDS[] = {
-    [EWM_SCAN] = {"scan", "mean: u sum_j w_j (c j + d) |x_j| / sum_j w_j and |y| u (c mean age + d), w_j = q^j, "
-                          "d = 2 ceil(log2 n) + 64, c = 3 (float32) or 5 + 4 alpha / q (float64); var: the same over (x - mean)^2, "
-                          "what errors of the means add, and of the "
-                          "correction; std: its root; each part at most 1/256"},
+    [EWM_SCAN] = {"scan",
+                  "w_j = q^j / sum q^j, s = sum w |x|, t = sum j w |x|, a = sum j w, d = 2 ceil(log2 n) + 64. mean: "
+                  "4 u sqrt(s (2 t + d s) + y^2 (2 a + d)) or four times the errors of plain recurrences of late, and r times "
+                  "the moment, r: error of q; var: the same over (x - mean)^2, in double, what errors of the means add, and of "
+                  "the correction; std: its root"},
     [EWM_TRUNCATED] = {"truncated", "'scan' and all that terms more than 10 span back can add, element by element"},
     [EWM_TEXTBOOK] = {"textbook", "var: 'scan' and the error of E[x^2] - E[x]^2, which does not shrink with the variance"},
     {NULL, NULL},
@@ -134,6 +137,20 @@ static void decay(const Params *params, Dd *alpha, Dd *q) {
     }
 }
 
+/* q by each of the ways there are to it in double, against the exact one; and half an ulp for its powers. */
+static double drift_of(const Params *params, Dd alpha, Dd q) {
+    const double halflife = params_real(params, "halflife"), given = params_real(params, "span"), com = params_real(params, "com");
+    const double span = given > 0 ? given : SPAN_DEFAULT, off = fabs(dd_add_double(dd_negate(q), 1 - alpha.hi).hi);
+    double direct = 1 - alpha.hi;
+    if (halflife > 0)
+        direct = exp2(-1 / halflife);
+    else if (com >= 0)
+        direct = com / (1 + com);
+    else if (!(params_real(params, "alpha") > 0))
+        direct = (span - 1) / (span + 1);
+    return q.hi > 0 ? fmax(off, fabs(dd_add_double(dd_negate(q), direct).hi)) / q.hi + 0x1p-54 : 0;
+}
+
 static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
     const Params *params = &problem->params;
     const size_t periods = (size_t)params_int(params, "min_periods");
@@ -150,6 +167,7 @@ static Status reference(const Case *problem, const Array *in, int bound, Referen
         .starts = params_choice(params, "segments") == 1 ? in[IN_STARTS].data : NULL,
     };
     decay(params, &self.alpha, &self.q);
+    self.drift = drift_of(params, self.alpha, self.q);
     return ewm_reference(&self, &out[0]);
 }
 
@@ -160,7 +178,46 @@ static Work work(const Case *problem) {
     const double n = (double)params_int(&problem->params, "n");
     const bool mask = params_choice(&problem->params, "segments") == 1;
     return (Work){.bytes = n * (2 * (double)dtype_size(problem->dtype) + (mask ? 1 : 0)),
-                  .flops = n * per_element[params_choice(&problem->params, "agg")]};
+                  .flops = n * per_element[params_choice(&problem->params, "agg")],
+                  .elements = n};
+}
+
+/* Elements of the series from `begin` on that outputs depend on, and where it ends. From the first NaN that propagates, or the
+ * first infinity, one element may decide all later outputs; a series with too few observations has only incomplete ones. */
+static size_t series_reads(const Ewm *self, const Array *x, size_t begin, size_t *end) {
+    size_t needed = self->min_periods, observations = 0, read = 0, i = begin;
+    if (needed < (self->agg == EWM_MEAN ? 1u : 2u)) needed = self->agg == EWM_MEAN ? 1 : 2;
+    bool decided = false;
+    for (; i < self->n && (i == begin || !self->starts || !self->starts[i]); i++) {
+        const bool finite = vector_finite_at(x, i), gap = !finite && !self->propagate && vector_nan_at(x, i);
+        if (!finite && !gap) decided = true;
+        if (finite) observations++;
+        if (!decided && observations >= needed) read = i - begin + 1;
+    }
+    *end = i;
+    return read;
+}
+
+static double least_read(const Case *problem, const Array *in, int bound) {
+    (void)bound;
+    const Params *params = &problem->params;
+    const Ewm self = {
+        .agg = (EwmAgg)params_choice(params, "agg"),
+        .propagate = params_choice(params, "nan") == 1,
+        .n = array_count(&in[IN_X]),
+        .min_periods = (size_t)params_int(params, "min_periods"),
+        .starts = params_choice(params, "segments") == 1 ? in[IN_STARTS].data : NULL,
+    };
+    Dd alpha, q;
+    decay(params, &alpha, &q);
+    if (self.agg != EWM_MEAN && q.hi == 0) return 0; /* every output is NaN */
+    double bytes = 0;
+    for (size_t begin = 0, end; begin < self.n; begin = end) {
+        const size_t read = series_reads(&self, &in[IN_X], begin, &end);
+        bytes += (double)read * (double)dtype_size(problem->dtype);
+        if (self.starts && read > 1) bytes += (double)(read - 1);
+    }
+    return bytes;
 }
 
 RUNGS_OP(ewm) = {
@@ -176,4 +233,5 @@ RUNGS_OP(ewm) = {
     .generate = generate,
     .reference = reference,
     .work = work,
+    .least_read = least_read,
 };

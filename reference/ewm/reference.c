@@ -15,24 +15,27 @@ static Dd new_weight(const Ewm *self) {
     return self->adjust ? dd_from(1) : self->alpha;
 }
 
-static Dd blend(Dd old_share, Dd old, Dd new_share, Dd new) {
-    return dd_add(dd_multiply(old_share, old), dd_multiply(new_share, new));
+/* The mean and what is about it, so that equal numbers leave the one as it is and the other 0. From the heavier of the two: the
+ * other, if it is large and has all but faded, would leave its rounding errors. Returns (x - mean)^2, x being new. */
+static Dd blend_mean(EwmState *state, Dd old_share, Dd new_share, double x) {
+    const Dd apart = dd_add_double(dd_negate(state->mean), x);
+    state->mean = old_share.hi >= new_share.hi ? dd_add(state->mean, dd_multiply(new_share, apart))
+                                               : dd_add_double(dd_negate(dd_multiply(old_share, apart)), x);
+    return dd_square(apart);
 }
 
-/* The variance around a mean that moves from `before` to where it is now. */
-static void observe_spread(EwmState *state, Dd old_share, Dd new_share, Dd before, double x, const EwmErrors *errors) {
+/* The variance about the mean, which an element has moved. apart: its distance from the mean before, squared. */
+static void observe_spread(EwmState *state, Dd old_share, Dd new_share, Dd apart, double x, const EwmErrors *errors) {
     const double gap = (double)state->gap, f = old_share.hi, b = new_share.hi;
-    const Dd moved = dd_square(dd_subtract(before, state->mean)), beside = dd_square(dd_add_double(dd_negate(state->mean), x));
-    const Dd old = dd_add(state->spread, moved);
-    state->spread = blend(old_share, old, new_share, beside);
+    state->spread = dd_multiply(old_share, dd_add(state->spread, dd_multiply(new_share, apart)));
     if (!(state->spread.hi > SPREAD_LEAST)) state->spread = dd_from(0);
     state->spread_travelled =
-        f * (state->spread_travelled + gap * (moved.hi + b * beside.hi)); /* the gap's steps have been added */
+        f * (state->spread_travelled + gap * b * (b + f * f) * apart.hi); /* the gap's steps have been added */
     state->pairs =
         dd_add(dd_multiply(dd_square(old_share), state->pairs), dd_multiply_double(dd_multiply(old_share, new_share), 2));
     state->square_travelled = f * (state->square_travelled + b * gap * x * x);
     state->square = f * state->square + b * x * x;
-    const double error = ewm_mean_error(errors, state);
+    const double error = ewm_shared_mean_error(errors, state);
     state->mean_error = f * state->mean_error + b * error * error;
 }
 
@@ -42,6 +45,8 @@ static void state_age(const Ewm *self, EwmState *state) {
     if (!(state->weight.hi > EWM_FADED * new_weight(self).hi)) state->weight = dd_from(0);
     state->gap++;
     state->travelled += state->magnitude;
+    state->moment += state->mean.hi;
+    ewm_trial_age(self, &state->trial);
     state->age += 1;
     state->square_travelled += state->square;
     state->spread_travelled += state->spread.hi;
@@ -49,15 +54,17 @@ static void state_age(const Ewm *self, EwmState *state) {
 
 static void state_observe(const Ewm *self, EwmState *state, double x, const EwmErrors *errors) {
     const Dd weight = new_weight(self), total = dd_add(state->weight, weight);
-    const Dd old_share = dd_divide(state->weight, total), new_share = dd_divide(weight, total), before = state->mean;
+    const Dd old_share = dd_divide(state->weight, total), new_share = dd_divide(weight, total);
     const double f = old_share.hi, b = new_share.hi, gap = (double)state->gap;
-    state->mean = blend(old_share, before, new_share, dd_from(x));
+    const Dd apart = blend_mean(state, old_share, new_share, x);
     state->magnitude = f * state->magnitude + b * fabs(x);
     state->travelled = f * (state->travelled + b * gap * fabs(x)); /* the shares are as old as the gap */
+    state->moment = f * (state->moment + b * gap * x);
     state->age = f * (state->age + b * gap);
-    if (self->agg != EWM_MEAN) observe_spread(state, old_share, new_share, before, x, errors);
+    if (self->agg != EWM_MEAN) observe_spread(state, old_share, new_share, apart, x, errors);
     if (self->bound == EWM_TRUNCATED) state->kept += log(f); /* a weight that is left is above EWM_FADED */
     state->weight = self->adjust ? total : dd_from(1);
+    ewm_trial_observe(self, &state->trial, x, state);
     state->gap = 0;
     state->count++;
 }
@@ -68,7 +75,8 @@ static void state_begin(const Ewm *self, EwmState *state, double x, const EwmErr
     state->magnitude = fabs(x);
     state->square = self->agg == EWM_MEAN ? 0 : x * x;
     state->count++;
-    const double error = ewm_mean_error(errors, state);
+    ewm_trial_begin(&state->trial, x);
+    const double error = ewm_shared_mean_error(errors, state);
     state->mean_error = error * error;
 }
 
@@ -96,11 +104,13 @@ static void state_rescale(const Ewm *self, EwmState *state, double x, EwmErrors 
     const double scale = scale_for(fmax(fabs(x), past)), half = sqrt(scale) / sqrt(errors->scale); /* all of it may be no double */
     if (half == 1) return;
     *errors = ewm_errors(self, scale);
-    double *const sums[] = {&state->mean.hi, &state->mean.lo, &state->magnitude, &state->travelled};
-    double *const squares[] = {&state->spread.hi,        &state->spread.lo,        &state->square,
-                               &state->square_travelled, &state->spread_travelled, &state->mean_error};
-    for (int i = 0; i < 4; i++) scale_up(sums[i], half, 2);
-    for (int i = 0; i < 6; i++) scale_up(squares[i], half, 4);
+    EwmTrial *trial = &state->trial;
+    double *const sums[] = {&state->mean.hi, &state->mean.lo, &state->magnitude, &state->travelled,
+                            &state->moment,  &trial->sum,     &trial->mean,      &trial->error};
+    double *const squares[] = {&state->spread.hi,        &state->spread.lo,  &state->square, &state->square_travelled,
+                               &state->spread_travelled, &state->mean_error, &trial->spread, &trial->spread_error};
+    for (int i = 0; i < 8; i++) scale_up(sums[i], half, 2);
+    for (int i = 0; i < 8; i++) scale_up(squares[i], half, 4);
 }
 
 /* Element i of the series. */
@@ -134,7 +144,7 @@ static double faded(const Ewm *self, const EwmState *state, double scale) {
 /* dropped: the error by what `truncated` leaves out, of a mean or an uncorrected variance. */
 static void settle(const Ewm *self, const EwmState *state, const EwmErrors *errors, double dropped, double *value,
                    double *tolerance) {
-    const double scale = errors->scale;
+    const double scale = errors->scale, u = self->f32 ? 0x1p-24 : 0x1p-53, tiny = self->f32 ? 0x1p-149 : 0x1p-1074;
     *tolerance = 0;
     if (state->count < self->min_periods) {
         *value = self->incomplete;
@@ -153,7 +163,7 @@ static void settle(const Ewm *self, const EwmState *state, const EwmErrors *erro
         const bool root = self->agg == EWM_STD;
         *value = in_range(self, root ? dd_sqrt(variance).hi / scale : variance.hi / scale / scale);
         if (isfinite(*value))
-            *tolerance = root ? ewm_root_error(variance.hi, error) / scale + 4 * errors->u * *value : error / scale / scale;
+            *tolerance = (root ? ewm_root_error(variance.hi, error) / scale : error / scale / scale) + 4 * u * *value + 8 * tiny;
     }
     if (!(*tolerance < DBL_MAX)) *tolerance = DBL_MAX;
 }

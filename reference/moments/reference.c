@@ -47,6 +47,19 @@ static Dd central_moment(const MomentsColumn *column, int p) {
     return sum;
 }
 
+/* a / b, also where double-double has no such quotient. */
+static Dd quotient(Dd a, Dd b) {
+    const double plain = a.hi / b.hi;
+    return fabs(plain) < 0x1p900 ? dd_divide(a, b) : dd_from(plain);
+}
+
+/* m / var^(p/2), one factor at a time: under weights of very different sizes the power leaves the range and the quotient does not.
+ */
+static double standardise(Dd m, Dd var, int p) {
+    for (int left = p; left >= 2; left -= 2) m = quotient(m, var);
+    return p % 2 == 0 ? m.hi : quotient(m, dd_sqrt(var)).hi;
+}
+
 /* A column of finite elements that are not all the same. */
 static void settle_ordinary(const Settling *self, const MomentsColumn *column, size_t c) {
     const double tiny = self->input.f32 ? 0x1p-149 : 0x1p-1074, scale = column->scale;
@@ -61,12 +74,7 @@ static void settle_ordinary(const Settling *self, const MomentsColumn *column, s
     for (int p = 2; p <= self->input.powers; p++) central[p] = central_moment(column, p);
     for (int p = 2; p <= self->input.powers; p += 2) facts.central[p] = central[p].hi;
     double standardised[MOMENTS_POWERS + 1] = {0};
-    Dd divisor = central[2];
-    const Dd deviation = dd_sqrt(central[2]);
-    for (int p = 3; p <= self->order; p++) {
-        divisor = dd_multiply(divisor, deviation);
-        standardised[p] = dd_divide(central[p], divisor).hi;
-    }
+    for (int p = 3; p <= self->order; p++) standardised[p] = standardise(central[p], central[2], p);
     MomentsTolerance tolerance;
     moments_tolerance(&facts, self->bound, self->order, standardised, &tolerance);
     put(self, MOMENTS_MEAN, c, mean.hi / scale, tolerance.mean / scale + 2 * tiny);
@@ -94,21 +102,34 @@ static void settle(const Settling *self, const MomentsColumn *column, size_t c) 
     }
 }
 
-/* Their sum and the least of them; rows where there are none. */
+static double weight_at(const Array *weights, size_t i) {
+    return weights->dtype == DTYPE_F64 ? ((const double *)weights->data)[i] : (double)((const float *)weights->data)[i];
+}
+
+/* Their sum and the least of them, both times the power of two that brings the largest to [1, 2); rows where there are none. Sums
+ * of w (x - mean)^6 stay clear of the ends of the range for weights up to WEIGHTS_APART apart. */
 static Status weigh(Settling *self, const Array *weights) {
+    static const double WEIGHTS_APART = 0x1p600;
+    self->input.weight_scale = 1;
     self->total = dd_from((double)self->input.rows);
     self->least_weight = 1;
     if (!self->input.weights) return STATUS_OK;
-    self->total = dd_from(0);
-    self->least_weight = INFINITY;
+    double least = INFINITY, most = 0;
     for (size_t i = 0; i < self->input.rows; i++) {
-        const double w =
-            weights->dtype == DTYPE_F64 ? ((const double *)weights->data)[i] : (double)((const float *)weights->data)[i];
+        const double w = weight_at(weights, i);
         if (!(w > 0 && w <= DBL_MAX))
             return status_fail(STATUS_INVALID, "weights[%zu] is %g; weights are positive and finite", i, w);
-        self->total = dd_add_double(self->total, w);
-        self->least_weight = w < self->least_weight ? w : self->least_weight;
+        least = w < least ? w : least;
+        most = w > most ? w : most;
     }
+    if (!(most / WEIGHTS_APART <= least))
+        return status_fail(STATUS_INVALID, "weights from %g to %g: a ratio of at most 2^600 is expected", least, most);
+    const int exponent = ilogb(most) > 1000 ? 1000 : ilogb(most) < -1000 ? -1000 : ilogb(most);
+    self->input.weight_scale = ldexp(1, -exponent);
+    self->least_weight = least * self->input.weight_scale;
+    self->total = dd_from(0);
+    for (size_t i = 0; i < self->input.rows; i++)
+        self->total = dd_add_double(self->total, weight_at(weights, i) * self->input.weight_scale);
     return STATUS_OK;
 }
 
@@ -119,8 +140,12 @@ Status moments_reference(const Case *problem, const Array *in, int bound, Refere
         .order = order,
         .bound = (MomentsBound)bound,
         .degenerate = params_choice(&problem->params, "degenerate") == 0 ? NAN : 0,
-        .input = {in[0].data, weighted ? in[1].data : NULL, problem->dtype == DTYPE_F32, in[0].shape[0], in[0].shape[1],
-                  order > 4 ? 6 : 4},
+        .input = {.x = in[0].data,
+                  .weights = weighted ? in[1].data : NULL,
+                  .f32 = problem->dtype == DTYPE_F32,
+                  .rows = in[0].shape[0],
+                  .cols = in[0].shape[1],
+                  .powers = order > 4 ? 6 : 4},
         .out = out,
     };
     if (self.input.rows == 0) {

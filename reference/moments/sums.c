@@ -93,7 +93,8 @@ ALWAYS_INLINE void second_row(SecondWork *restrict work, const void *restrict x,
             const size_t present = first >= lanes ? 0 : lanes - first < count ? lanes - first : count;                             \
             if (input->weights)                                                                                                    \
                 for (size_t l = 0; l < present; l++)                                                                               \
-                    work->weight[l] = element(input->weights, r * layout->fold + (first + l) / input->cols, input->f32);           \
+                    work->weight[l] =                                                                                              \
+                        input->weight_scale * element(input->weights, r * layout->fold + (first + l) / input->cols, input->f32);   \
             if (present == LANES)                                                                                                  \
                 row(work, input->x, r * layout->lanes + first, LANES, __VA_ARGS__);                                                \
             else                                                                                                                   \

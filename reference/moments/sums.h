@@ -18,6 +18,7 @@ enum { MOMENTS_POWERS = 6 };
 typedef struct MomentsInput {
     const void *x;       /* [rows, cols] */
     const void *weights; /* [rows]; NULL: all 1 */
+    double weight_scale; /* a power of two that weights are taken times */
     bool f32;
     size_t rows, cols;
     int powers; /* 4 or 6 */
@@ -35,7 +36,7 @@ typedef struct MomentsColumn {
     Dd power[MOMENTS_POWERS + 1]; /* mean of (x - shift)^p, p = 2 .. powers */
 } MomentsColumn;
 
-/* total: the sum of the weights, or rows. rows > 0. */
+/* total: the sum of the scaled weights, or rows. rows > 0. */
 Status moments_sums(const MomentsInput *input, Dd total, MomentsColumn *columns);
 
 #endif

@@ -191,3 +191,45 @@ Status redact_exact(const Case *problem, const Array *in, int bound, Array *out)
     free(starts);
     return status;
 }
+
+/* What a row needs of its inputs. */
+typedef struct RowReads {
+    size_t offsets, chars;
+    bool names_bit, visibilities_bit; /* of the bitmaps, where there are any */
+} RowReads;
+
+static RowReads row_reads(const Array *in, RedactBound bound, size_t row) {
+    enum { PUBLIC_BYTES = 6 };
+    const Array *names = &in[REDACT_NAMES_OFFSETS], *visibilities = &in[REDACT_VISIBILITIES_OFFSETS];
+    const bool name_valid = valid_at(names, row), visibility_valid = valid_at(visibilities, row), api = bound == REDACT_API;
+    const Redacted redacted = redact_row(in, bound, row);
+    const bool hidden = !redacted.null && redacted.head.at == HIDDEN.head.at;
+    RowReads reads = {.names_bit = api ? !hidden : visibility_valid, .visibilities_bit = api ? !hidden : name_valid};
+    if (!visibility_valid || (!api && !name_valid)) return reads;
+    const size_t visibility = text_at(visibilities, row).count;
+    reads.offsets = 1;
+    /* To know that a text does not contain a word of six bytes, one byte in six has to be known. */
+    reads.chars = !hidden ? PUBLIC_BYTES : api ? visibility / PUBLIC_BYTES : visibility == PUBLIC_BYTES;
+    if (hidden || redacted.null) return reads;
+    const size_t name = text_at(names, row).count, copied = redacted_bytes(&redacted) - 1;
+    reads.offsets++;
+    reads.chars += copied < name ? copied : name; /* without a space the first character is copied twice */
+    return reads;
+}
+
+double redact_least_read(const Case *problem, const Array *in, int bound) {
+    const size_t rows = row_count(in), bytes = redact_validity_bytes(rows);
+    size_t offsets = 0, others = 0;
+#pragma omp parallel for schedule(static) reduction(+ : offsets, others)
+    for (size_t byte = 0; byte < bytes; byte++) {
+        bool names_bits = false, visibilities_bits = false;
+        for (size_t row = 8 * byte; row < 8 * (byte + 1) && row < rows; row++) {
+            const RowReads reads = row_reads(in, (RedactBound)bound, row);
+            offsets += reads.offsets, others += reads.chars;
+            names_bits |= reads.names_bit, visibilities_bits |= reads.visibilities_bit;
+        }
+        if (in[REDACT_NAMES_VALIDITY].shape[0] > 0 && names_bits) others++;
+        if (in[REDACT_VISIBILITIES_VALIDITY].shape[0] > 0 && visibilities_bits) others++;
+    }
+    return (double)offsets * (double)dtype_size(problem->dtype) + (double)others;
+}

@@ -180,7 +180,8 @@ static Work work(const Case *problem) {
                         (nulls != REDACT_NULLS_NONE ? 1 : 0);
     return (Work){.bytes = (double)(sizes.names + sizes.visibilities + sizes.redacted[REDACT_EXACT]) +
                            3 * (rows + 1) * (double)dtype_size(problem->dtype) +
-                           bitmaps * (double)redact_validity_bytes(param_size(problem, "rows"))};
+                           bitmaps * (double)redact_validity_bytes(param_size(problem, "rows")),
+                  .elements = rows};
 }
 
 RUNGS_OP(redact) = {
@@ -198,4 +199,5 @@ RUNGS_OP(redact) = {
     .generate = redact_generate,
     .exact = redact_exact,
     .work = work,
+    .least_read = redact_least_read,
 };

@@ -63,5 +63,8 @@ Status redact_generate(const Case *problem, int index, Array *in);
 Status redact_exact(const Case *problem, const Array *in, int bound, Array *out);
 /* Bytes of the output under an oracle. STATUS_INVALID names the first row whose offsets lie. */
 Status redact_count(const Array *in, RedactBound bound, size_t *bytes);
+/* Op.least_read: offsets, lengths and masks decide most rows; characters are read of visibilities that may be public, and of names
+ * those that reach the output. */
+double redact_least_read(const Case *problem, const Array *in, int bound);
 
 #endif

@@ -9,6 +9,7 @@
 
 #include <float.h>
 #include <limits.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -35,10 +36,10 @@ static double to_dtype(const Apply *apply, long double value) {
     return apply->input.f32 && isinf((float)rounded) ? (double)(float)rounded : rounded;
 }
 
-static double tolerance_of(const Apply *apply, double sum_abs) {
+static double tolerance_of(const Apply *apply, long double sum_abs) {
     const double u = apply->input.f32 ? 0x1p-24 : 0x1p-53, tiny = apply->input.f32 ? 0x1p-149 : 0x1p-1074;
-    const double tolerance = 4 * apply->terms * u * sum_abs / apply->input.scale + 2 * tiny;
-    return tolerance < DBL_MAX ? tolerance : DBL_MAX;
+    const long double tolerance = 4 * apply->terms * u * sum_abs + 2 * tiny;
+    return tolerance < DBL_MAX ? (double)tolerance : DBL_MAX;
 }
 
 /* One output; false if the function wrote beside it. */
@@ -65,7 +66,7 @@ static bool settle_group(const Apply *apply, ApplyScratch *scratch, size_t first
         long double value;
         if (!call_function(apply, scratch->staged, (int)(history + k), &value)) return false;
         out->value[i] = to_dtype(apply, value);
-        out->tolerance[i] = tolerance_of(apply, scratch->sums[k % WINDOW_BLOCK].a.hi);
+        out->tolerance[i] = tolerance_of(apply, scratch->sums[k % WINDOW_BLOCK].b);
     }
     return true;
 }
@@ -104,7 +105,7 @@ Status rolling_apply_reference(const Case *problem, const Array *x, int bound, R
     if (window > INT_MAX / 2)
         return status_fail(STATUS_UNSUPPORTED, "rolling agg=apply: window=%lld; a window function's window_size is an int", window);
 
-    Apply apply = {.input = {x->data, x->dtype == DTYPE_F32, array_count(x), 0x1p-40}, .window = (size_t)window};
+    Apply apply = {.input = {x->data, x->dtype == DTYPE_F32, array_count(x)}, .window = (size_t)window};
     apply.incomplete = strcmp(params_text(&problem->params, "incomplete"), "inf") == 0 ? INFINITY : NAN;
     const size_t blocks = apply.window / WINDOW_BLOCK + 1;
     apply.group = WINDOW_BLOCK * (blocks < BLOCKS_MAX ? blocks : BLOCKS_MAX);
@@ -113,7 +114,7 @@ Status rolling_apply_reference(const Case *problem, const Array *x, int bound, R
     Usercode code;
     TRY(usercode_open(path, USERCODE_LONG_DOUBLE, &USERCODE_BUILD, &code));
     apply.function = code.function.long_double;
-    Status status = window_plan(&apply.input, WINDOW_ABS, apply.window + 2 * reach, reach, &apply.plan);
+    Status status = window_plan(&apply.input, WINDOW_RANGE, apply.window + 2 * reach, reach, &apply.plan);
     if (status == STATUS_OK) {
         status = settle_all(&apply, path, out);
         window_plan_free(&apply.plan);

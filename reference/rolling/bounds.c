@@ -1,9 +1,8 @@
-/* The bounds of `rolling`; docs/ops/rolling.md has the argument for every constant.
- *
- * Everything is in the input's scaled units (see WindowInput) until rolling_tolerance() returns. */
+/* The bounds of `rolling`; docs/ops/rolling.md has the argument for every constant. */
 #include "rolling.h"
 
 #include <float.h>
+#include <math.h>
 
 typedef struct Condition {
     WindowKind kind;
@@ -13,27 +12,23 @@ typedef struct Condition {
 /* [is it a variance?][bound] */
 static const Condition CONDITIONS[2][ROLLING_BOUND_COUNT][ROLLING_CONDITIONS] = {
     {
-        [ROLLING_WINDOW] = {{WINDOW_ABS, REACH_WINDOW}},
-        [ROLLING_RUNNING] = {{WINDOW_ABS, REACH_STEPS}},
-        [ROLLING_TEXTBOOK] = {{WINDOW_ABS, REACH_STEPS}},
-        [ROLLING_PREFIX] = {{WINDOW_ABS, REACH_START}},
-        [ROLLING_WEIGHTED] = {{WINDOW_ABS, REACH_WINDOW}},
+        [ROLLING_WINDOW] = {{WINDOW_RANGE, REACH_WINDOW}},
+        [ROLLING_RUNNING] = {{WINDOW_RANGE, REACH_STEPS}},
+        [ROLLING_TEXTBOOK] = {{WINDOW_RANGE, REACH_STEPS}},
+        [ROLLING_PREFIX] = {{WINDOW_RANGE, REACH_START}},
+        [ROLLING_WEIGHTED] = {{WINDOW_RANGE, REACH_WINDOW}},
     },
     {
         [ROLLING_RUNNING] = {{WINDOW_MOMENTS, REACH_STEPS}},
         [ROLLING_TEXTBOOK] = {{WINDOW_SQUARE, REACH_STEPS}},
-        [ROLLING_PREFIX] = {{WINDOW_SQUARE, REACH_START}, {WINDOW_ABS, REACH_START}},
+        [ROLLING_PREFIX] = {{WINDOW_SQUARE, REACH_START}, {WINDOW_RANGE, REACH_START}},
     },
 };
-
-static bool is_variance(const RollingProblem *problem) {
-    return problem->agg == ROLLING_VAR || problem->agg == ROLLING_STD;
-}
 
 Status rolling_conditions(const RollingProblem *problem, WindowPlan plans[ROLLING_CONDITIONS], int *count) {
     *count = 0;
     if (problem->agg == ROLLING_MIN || problem->agg == ROLLING_MAX) return STATUS_OK;
-    const Condition *wanted = CONDITIONS[is_variance(problem)][problem->bound];
+    const Condition *wanted = CONDITIONS[rolling_is_spread(problem)][problem->bound];
     for (int c = 0; c < ROLLING_CONDITIONS && wanted[c].reach != REACH_NONE; c++) {
         const size_t shift = wanted[c].reach == REACH_STEPS ? ROLLING_REACH : 0;
         const size_t length = wanted[c].reach == REACH_START ? problem->input.n : problem->window + 2 * shift;
@@ -43,15 +38,24 @@ Status rolling_conditions(const RollingProblem *problem, WindowPlan plans[ROLLIN
     return STATUS_OK;
 }
 
-static double unit_roundoff(const RollingProblem *problem) {
-    return problem->input.f32 ? 0x1p-24 : 0x1p-53;
+static long double smaller(long double a, long double b) {
+    return a < b ? a : b;
 }
 
-/* Growth of rounding errors over `terms` operations: terms * u, but never more than 1/256: a result that is further off is wrong,
- * whatever theory allows a serial sum of that length. */
+static long double larger(long double a, long double b) {
+    return a > b ? a : b;
+}
+
+/* Growth of rounding errors, but never more than 1/256: a result that is further off is wrong, whatever theory allows a serial sum
+ * of that length. */
 static double growth(const RollingProblem *problem, double terms) {
-    const double g = terms * unit_roundoff(problem);
-    return g < 0x1p-8 ? g : 0x1p-8;
+    return fmin(terms * rolling_unit_roundoff(problem), 0x1p-8);
+}
+
+/* Errors of so many additions, in units of u times the largest partial sum: 4 standard deviations if every error were as large as
+ * it can be and its sign random; four times what a trial showed; and never more than one for each. 8: a few operations beside. */
+static double additions(double terms, double excess) {
+    return fmin(terms, fmax(4 * sqrt(terms), ROLLING_EXCESS * excess)) + 8;
 }
 
 /* Longest chain of additions behind element i of a prefix sum whose tiles have at least 512 elements. */
@@ -59,74 +63,89 @@ static double scan_depth(size_t i) {
     return (double)(i / 512) + 64;
 }
 
-static double window_terms(const RollingProblem *problem) {
-    const bool steps = problem->bound == ROLLING_RUNNING || problem->bound == ROLLING_TEXTBOOK;
-    return (double)problem->window + 16 + (steps ? 2 * ROLLING_REACH : 0);
+static bool updates(const RollingProblem *problem) {
+    return problem->bound == ROLLING_RUNNING || problem->bound == ROLLING_TEXTBOOK;
 }
 
-static double sum_error(const RollingProblem *problem, size_t i, double sum_abs) {
+/* Of the sum over the window. range: of partial sums, see WINDOW_RANGE. */
+static long double sum_error(const RollingProblem *problem, size_t i, double excess, const Part *range) {
+    const double w = (double)problem->window, u = rolling_unit_roundoff(problem);
     /* Products with 1/w round, whatever the data; so do the quotients of the published update, s += (new - old) / w. */
     const bool divides = problem->bound == ROLLING_WEIGHTED || (problem->bound == ROLLING_TEXTBOOK && problem->agg == ROLLING_MEAN);
-    if (problem->integral && !divides && sum_abs <= (problem->input.f32 ? 0x1p24 : 0x1p53))
-        return 0; /* every partial sum is exact */
-    if (problem->bound == ROLLING_PREFIX) return 4 * scan_depth(i) * unit_roundoff(problem) * sum_abs;
-    return 2 * growth(problem, window_terms(problem)) * sum_abs;
+    if (problem->integral && !divides && range->b <= (problem->input.f32 ? 0x1p24 : 0x1p53)) return 0; /* partial sums are exact */
+    const long double most = range->high - range->low;
+    if (problem->bound == ROLLING_PREFIX) return 4 * scan_depth(i) * u * most;
+    const double terms = updates(problem) ? w + 2 * ROLLING_REACH : w - 1;
+    return growth(problem, additions(terms, excess)) * most + (problem->bound == ROLLING_WEIGHTED ? 2 * u * range->b : 0);
 }
 
-/* Error of var by a stable algorithm over these moments; divisor: w - 1. */
-static double stable_error(double g, const Part *moments, double divisor) {
-    const double mean = moments->a.hi;
-    const double variance = moments->b.hi / divisor, square = variance + moments->n * mean * mean / divisor;
-    return 4 * g * sqrt(variance) * sqrt(square) + 16 * g * g * square;
+/* Error of var by a stable algorithm, in the worst case. square: sum x^2 / (w - 1). */
+static long double worst_error(double g, long double variance, long double square) {
+    return 4 * g * sqrtl(variance * square) + 16 * g * g * square;
 }
 
-static double variance_error(const RollingProblem *problem, size_t i, const Part *whole, const Part *conditions) {
-    const double w = (double)problem->window, u = unit_roundoff(problem);
-    const double own = stable_error(growth(problem, w + 16), whole, w - 1);
+/* The same as it is to be expected: the squares' sum, the errors of means on the way, and a mean that is rounded. */
+static long double stable_error(const RollingProblem *problem, const RollingFacts *facts) {
+    const double w = (double)problem->window, u = rolling_unit_roundoff(problem);
+    const long double variance = facts->variance, square = facts->square, rounded = 16 * u * square;
+    const double sums = w < 32 ? w + 8 : 4 * sqrt(w) + 8;
+    const long double expected = u * (larger(sums * variance, ROLLING_EXCESS * facts->excess * (variance + rounded)) +
+                                      24 * sqrtl(variance * square / w) + rounded);
+    return smaller(expected, worst_error(growth(problem, w + 16), variance, square));
+}
+
+static long double variance_error(const RollingProblem *problem, size_t i, const RollingFacts *facts, const Part *conditions) {
+    const double w = (double)problem->window, u = rolling_unit_roundoff(problem), steps = w + 2 * ROLLING_REACH;
+    RollingFacts own = *facts;
+    if (problem->bound == ROLLING_TEXTBOOK) own.excess = 0; /* its trials are of another sum */
+    const long double error = stable_error(problem, &own);
     switch (problem->bound) {
-    case ROLLING_RUNNING:
-        return own + stable_error(growth(problem, window_terms(problem)), &conditions[0], w - 1);
+    case ROLLING_RUNNING: {
+        const Part *p = &conditions[0];
+        const long double variance = p->b / (w - 1);
+        return error + worst_error(growth(problem, steps + 16), variance, variance + p->n * p->a * p->a / (w - 1));
+    }
     case ROLLING_TEXTBOOK:
-        return own + 4 * growth(problem, window_terms(problem)) * conditions[0].a.hi / (w - 1);
+        return error + 2 * growth(problem, additions(steps, facts->excess)) * conditions[0].b / (w - 1);
     case ROLLING_PREFIX: {
-        const double g = 4 * scan_depth(i) * u, sum = g * conditions[1].a.hi;
-        return own + (g * conditions[0].a.hi + 2 * fabs(whole->a.hi) * sum + sum * (sum / w)) / (w - 1);
+        const double g = 4 * scan_depth(i) * u;
+        const long double sum = g * (conditions[1].high - conditions[1].low), size = sqrtl(facts->square * (w - 1) / w);
+        return error + (g * conditions[0].b + 2 * size * sum + sum * (sum / w)) / (w - 1);
     }
     default:
-        return own;
+        return error;
     }
 }
 
 /* Largest |sqrt(v') - sqrt(v)| for v' >= 0 with |v' - v| <= dv. */
-static double root_error(double v, double dv) {
-    return v > dv ? dv / (sqrt(v) + sqrt(v - dv)) : sqrt(dv);
+static long double root_error(long double v, long double dv) {
+    return v > dv ? dv / (sqrtl(v) + sqrtl(v - dv)) : sqrtl(dv);
 }
 
-double rolling_tolerance(const RollingProblem *problem, size_t i, const Part *whole, const Part conditions[ROLLING_CONDITIONS],
-                         double value) {
-    const double w = (double)problem->window, u = unit_roundoff(problem), scale = problem->input.scale;
-    const double tiny = problem->input.f32 ? 0x1p-149 : 0x1p-1074; /* smallest denormal */
-    double tolerance = 0;
+double rolling_tolerance(const RollingProblem *problem, size_t i, const RollingFacts *facts,
+                         const Part conditions[ROLLING_CONDITIONS]) {
+    const double w = (double)problem->window, u = rolling_unit_roundoff(problem), size = fabs(facts->value);
+    const long double tiny = problem->input.f32 ? 0x1p-149L : 0x1p-1074L; /* smallest denormal */
+    long double tolerance = 0;
     switch (problem->agg) {
     case ROLLING_SUM: {
-        const double error = sum_error(problem, i, conditions[0].a.hi);
-        tolerance = error > 0 ? error / scale + 2 * u * fabs(value) : 0;
+        const long double error = sum_error(problem, i, facts->excess, &conditions[0]);
+        tolerance = error > 0 ? error + 2 * u * size : 0;
         break;
     }
     case ROLLING_MEAN:
-        tolerance = sum_error(problem, i, conditions[0].a.hi) / w / scale + 3 * u * fabs(value) + 2 * tiny; /* by w, or by 1/w */
+        tolerance = sum_error(problem, i, facts->excess, &conditions[0]) / w + 3 * u * size + 2 * tiny; /* by w, or by 1/w */
         break;
     case ROLLING_VAR:
-        tolerance = variance_error(problem, i, whole, conditions) / scale / scale + 4 * u * value + 8 * tiny;
+        tolerance = variance_error(problem, i, facts, conditions) + 4 * u * size + 8 * tiny;
         break;
     case ROLLING_STD: {
-        const double v = whole->b.hi / (w - 1);
-        tolerance = root_error(v, variance_error(problem, i, whole, conditions) + 4 * u * v + 8 * tiny * scale * scale) / scale +
-                    4 * u * value;
+        const long double v = facts->variance;
+        tolerance = root_error(v, variance_error(problem, i, facts, conditions) + 4 * u * v + 8 * tiny) + 4 * u * size;
         break;
     }
     default:
         break;
     }
-    return tolerance < DBL_MAX ? tolerance : DBL_MAX;
+    return tolerance < DBL_MAX ? (double)tolerance : DBL_MAX;
 }

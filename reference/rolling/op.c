@@ -1,7 +1,6 @@
 /* rolling - one aggregate of every window of a 1-D array: meaning, parameters, bounds, work. See docs/ops/rolling.md.
  *
- * The reference is in rolling_reference.c (over rolling_windows.c), the tolerances in rolling_bounds.c, agg=apply in
- * rolling_apply.c. */
+ * The reference is in reference.c (values.c, windows.c), the tolerances in bounds.c (trials.c), agg=apply in apply.c. */
 #include "reference/vector.h"
 #include "rolling.h"
 
@@ -18,24 +17,28 @@ static const ParamSpec PARAMS[] = {
 };
 
 static const char *const FAMILIES[] = {
-    "uniform",   "normal",      "ones",  "ramp",     "constant", "integers", "offset1e3", "offset1e6", "offset1e8",
-    "spike1e16", "alternating", "mixed", "denormal", "naninf",   "sorted",   "heavytail", "real:NAME", NULL,
+    "uniform", "normal",      "ones",  "ramp",     "constant", "integers", "offset1e3", "offset1e6", "offset1e8", "spike1e16",
+    "outlier", "alternating", "mixed", "denormal", "naninf",   "sorted",   "heavytail", "real:NAME", NULL,
 };
 
 static const Bound BOUNDS[] = {
-    [ROLLING_WINDOW] = {"window",
-                        "mean: 2 (w + 16) u mean|x| over the window (integers below 1/u: the final division's rounding only); "
-                        "sum: w times that; var: 4 g sqrt(var mean(x^2)) + 16 g^2 mean(x^2), g = (w + 16) u; std: its root; "
-                        "min, max: 0"},
+    [ROLLING_WINDOW] =
+        {"window",
+         "c = min(w - 1, max(4 sqrt(w), 4 e)) + 8, e: errors of plain sums near the window, in u. mean: c u R / w, R: range of "
+         "partial sums (integers below 1/u: the final division's rounding only); sum: w times that; var: "
+         "u (max(4 sqrt(w) + 8, 4 e) var + 24 sqrt(var mean(x^2) / w) + 16 u mean(x^2)); std: its root; min, max: 0"},
     [ROLLING_RUNNING] = {"running",
-                         "as 'window', with w + 144 and over [i - w - 63, i + 64]: a running update over up to 64 steps"},
-    [ROLLING_TEXTBOOK] = {"textbook", "var: 4 (w + 144) u mean(x^2) over [i - w - 63, i + 64]: E[x^2] - E[x]^2; mean, sum: as "
-                                      "'running', but means of integers round"},
-    [ROLLING_PREFIX] = {"prefix",
-                        "mean: 4 d u sum_{j<=i}|x_j| / w, d = 64 + i/512; var: 4 d u sum_{j<=i} x_j^2 / w and what the error "
-                        "of the mean adds: differences of prefix sums"},
+                         "as 'window', with w + 128 terms and over [i - w - 63, i + 64]: a running update over up to 64 steps"},
+    [ROLLING_TEXTBOOK] = {"textbook",
+                          "var: 'window' and 2 c u sum x^2 / (w - 1), with w + 128 terms and over [i - w - 63, i + 64]: "
+                          "E[x^2] - E[x]^2; mean, sum: as 'running', but means of integers round"},
+    [ROLLING_PREFIX] =
+        {"prefix",
+         "mean: 4 d u R / w, R: range of partial sums from the beginning, d = 64 + i/512; var: 4 d u sum_{j<=i} x_j^2 / w "
+         "and what the error of the mean adds: differences of prefix sums"},
     [ROLLING_WEIGHTED] = {"weighted",
-                          "as 'window', also where sums of integers are exact: a convolution with weights 1/w rounds each product"},
+                          "as 'window' and 2 u mean|x|, also where sums of integers are exact: a convolution with weights 1/w "
+                          "rounds each product"},
     {NULL, NULL},
 };
 
@@ -51,7 +54,27 @@ static Work work(const Case *problem) {
     const double n = (double)params_int(&problem->params, "n"), w = (double)params_int(&problem->params, "window");
     const double outputs = n >= w ? n - w + 1 : 0;
     return (Work){.bytes = 2 * n * (double)dtype_size(problem->dtype),
-                  .flops = outputs * w * per_element[params_choice(&problem->params, "agg")]};
+                  .flops = outputs * w * per_element[params_choice(&problem->params, "agg")],
+                  .elements = n};
+}
+
+/* Elements of windows without NaN and infinities: a NaN in place of any of them changes an output. Other windows may be decided by
+ * one element, incomplete ones by none, and a user's function may look at none. */
+static double least_read(const Case *problem, const Array *in, int bound) {
+    (void)bound;
+    const size_t n = array_count(&in[0]), w = (size_t)params_int(&problem->params, "window");
+    const int agg = params_choice(&problem->params, "agg");
+    if (agg == ROLLING_APPLY || ((agg == ROLLING_VAR || agg == ROLLING_STD) && w == 1)) return 0;
+    size_t read = 0, run = 0;
+    for (size_t i = 0; i <= n; i++) {
+        if (i < n && vector_finite_at(&in[0], i)) {
+            run++;
+            continue;
+        }
+        if (run >= w) read += run;
+        run = 0;
+    }
+    return (double)read * (double)dtype_size(problem->dtype);
 }
 
 static bool runs_user_code(const Case *problem) {
@@ -70,5 +93,6 @@ RUNGS_OP(rolling) = {
     .adopt = vector_adopt,
     .reference = reference,
     .work = work,
+    .least_read = least_read,
     .runs_user_code = runs_user_code,
 };

@@ -2,6 +2,7 @@
 #ifndef RUNGS_REFERENCE_ROLLING_H
 #define RUNGS_REFERENCE_ROLLING_H
 
+#include "fixed.h"
 #include "op.h"
 #include "windows.h"
 
@@ -25,20 +26,69 @@ typedef struct RollingProblem {
     size_t window;
     double incomplete; /* what stands where the window is not full */
     WindowInput input;
-    bool integral; /* every finite element is an integer */
+    int least, most; /* exponents of the lowest and the highest bit of all finite elements; 0 if all are 0 */
+    bool integral;   /* every finite element is an integer */
 } RollingProblem;
 
-/* rolling_reference.c: mean, sum, var, std, min, max. */
+static inline bool rolling_is_spread(const RollingProblem *problem) {
+    return problem->agg == ROLLING_VAR || problem->agg == ROLLING_STD;
+}
+static inline double rolling_unit_roundoff(const RollingProblem *problem) {
+    return problem->input.f32 ? 0x1p-24 : 0x1p-53;
+}
+/* As the sums see it: 0 if it is not finite. */
+static inline double rolling_finite(const RollingProblem *problem, size_t i) {
+    const double x = window_element(&problem->input, i);
+    return x - x == 0 ? x : 0;
+}
+
+/* reference.c: mean, sum, var, std, min, max. */
 Status rolling_reference(const Case *problem, const Array *x, int bound, Reference *out);
-/* rolling_apply.c: the user's own window function. */
+/* apply.c: the user's own window function. */
 Status rolling_apply_reference(const Case *problem, const Array *x, int bound, Reference *out);
 
-/* rolling_bounds.c: which windows a bound's conditions are taken from, and the tolerance they give. */
-enum { ROLLING_CONDITIONS = 2, ROLLING_REACH = 64 };
+/* values.c: exact sums of the window that ends at `last`, for mean, sum, var and std. */
+typedef struct RollingSums {
+    const RollingProblem *problem;
+    Fixed sum, squares;
+} RollingSums;
+
+/* The window that ends before `first`, from scratch. */
+RollingSums rolling_sums_before(const RollingProblem *problem, size_t first);
+/* To the window that ends at i, from the one before. */
+void rolling_sums_advance(RollingSums *self, size_t i);
+/* The aggregate, for a full window; rounding it to double is rounding the exact value. */
+long double rolling_sums_value(const RollingSums *self);
+/* Of a spread: the unbiased variance, and sum x^2 / (w - 1). */
+long double rolling_sums_variance(const RollingSums *self);
+long double rolling_sums_square(const RollingSums *self);
+
+/* trials.c: where rounding errors are not random, such as in sums of equal numbers or behind a number that swallows all others,
+ * they are measured. Plain algorithms run in the dtype over one window in every w / 2; an excess is their error in units of u times
+ * what the bound multiplies. */
+typedef struct RollingTrials {
+    size_t stride, count; /* count 0: windows so short that their bounds are worst cases */
+    double *excess;
+} RollingTrials;
+
+Status rolling_trials_run(const RollingProblem *problem, RollingTrials *out);
+void rolling_trials_free(RollingTrials *trials);
+/* The largest excess near output i. */
+double rolling_trials_near(const RollingTrials *trials, const RollingProblem *problem, size_t i);
+
+/* What is known of the window of an output. value: the reference; variance, square: of a spread. */
+typedef struct RollingFacts {
+    double value;
+    long double variance, square;
+    double excess;
+} RollingFacts;
+
+/* bounds.c: which windows a bound's conditions are taken from, and the tolerance they give. */
+enum { ROLLING_CONDITIONS = 2, ROLLING_REACH = 64, ROLLING_EXCESS = 4 /* what an excess counts */ };
 /* Plans for the conditions that (agg, bound) needs; *count of them. */
 Status rolling_conditions(const RollingProblem *problem, WindowPlan plans[ROLLING_CONDITIONS], int *count);
-/* For output i. whole: what the reference knows of the window itself; value: the reference, unscaled. */
-double rolling_tolerance(const RollingProblem *problem, size_t i, const Part *whole, const Part conditions[ROLLING_CONDITIONS],
-                         double value);
+/* For output i. */
+double rolling_tolerance(const RollingProblem *problem, size_t i, const RollingFacts *facts,
+                         const Part conditions[ROLLING_CONDITIONS]);
 
 #endif

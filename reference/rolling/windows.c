@@ -1,6 +1,7 @@
-/* See rolling_windows.h. */
+/* See windows.h. */
 #include "windows.h"
 
+#include <math.h>
 #include <stdlib.h>
 
 typedef struct Kind {
@@ -9,41 +10,35 @@ typedef struct Kind {
     double nan_stand_in;
 } Kind;
 
-/* Ogita, Rump, Oishi (2005), Sum2: the rounding errors of the running sum, summed apart: error (k u)^2 sum |x|, here below 2^-82.
- */
-static void scan_sum(const double *x, size_t count, Part *out) {
-    double sum = 0, errors = 0;
+static void scan_range(const double *x, size_t count, Part *out) {
+    Part all = {0};
     for (size_t k = 0; k < count; k++) {
-        const Dd s = dd_two_sum(sum, x[k]);
-        sum = s.hi;
-        errors += s.lo;
-        out[k] = (Part){(double)(k + 1), dd_fast_two_sum(sum, errors), {0, 0}};
+        all.a += x[k];
+        all.b += fabs(x[k]);
+        if (all.a > all.high) all.high = all.a;
+        if (all.a < all.low) all.low = all.a;
+        all.n = (long double)(k + 1);
+        out[k] = all;
     }
 }
 
-static Part merge_sum(Part left, Part right) {
-    return (Part){left.n + right.n, dd_add(left.a, right.a), {0, 0}};
+static Part merge_range(Part left, Part right) {
+    const long double high = left.a + right.high, low = left.a + right.low;
+    return (Part){left.n + right.n, left.a + right.a, left.b + right.b, high > left.high ? high : left.high,
+                  low < left.low ? low : left.low};
 }
 
 /* Sums of d = x - c and of d^2, with c = x[0]. Because c is itself an element, sum (x - mean)^2 >= (c - mean)^2, so that
- * sum d^2 <= (k + 1) sum (x - mean)^2: the subtraction costs at most a factor of 4097 out of 2^82. */
+ * sum d^2 <= (k + 1) sum (x - mean)^2: the subtraction costs at most a factor of 4097. */
 static void scan_moments(const double *x, size_t count, Part *out) {
-    const double c = x[0];
-    double sum = 0, sum_errors = 0, squares = 0, square_errors = 0;
+    const long double c = x[0];
+    long double sum = 0, squares = 0;
     for (size_t k = 0; k < count; k++) {
-        const Dd d = dd_two_sum(x[k], -c);
-        const Dd s = dd_two_sum(sum, d.hi);
-        sum = s.hi;
-        sum_errors += s.lo + d.lo;
-        const Dd square = dd_two_prod(d.hi, d.hi);
-        const Dd q = dd_two_sum(squares, square.hi);
-        squares = q.hi;
-        square_errors += q.lo + (square.lo + 2 * d.hi * d.lo);
-        const double n = (double)(k + 1);
-        const Dd first = dd_fast_two_sum(sum, sum_errors);
-        const Dd about_c = dd_divide_double(first, n);
-        const Dd m2 = dd_subtract(dd_fast_two_sum(squares, square_errors), dd_multiply(first, about_c));
-        out[k] = (Part){n, dd_add_double(about_c, c), m2.hi > 0 ? m2 : dd_from(0)};
+        const long double d = x[k] - c, n = (long double)(k + 1);
+        sum += d;
+        squares += d * d;
+        const long double spread = squares - sum * (sum / n);
+        out[k] = (Part){.n = n, .a = c + sum / n, .b = spread > 0 ? spread : 0};
     }
 }
 
@@ -51,53 +46,45 @@ static void scan_moments(const double *x, size_t count, Part *out) {
 static Part merge_moments(Part left, Part right) {
     if (left.n == 0) return right;
     if (right.n == 0) return left;
-    const double n = left.n + right.n;
-    const Dd share = dd_divide_double(dd_from(right.n), n);
-    const Dd delta = dd_subtract(right.a, left.a);
-    const Dd between = dd_multiply(dd_square(delta), dd_multiply_double(share, left.n));
-    return (Part){n, dd_add(left.a, dd_multiply(delta, share)), dd_add(dd_add(left.b, right.b), between)};
-}
-
-static void scan_abs(const double *x, size_t count, Part *out) {
-    double sum = 0;
-    for (size_t k = 0; k < count; k++) out[k] = (Part){(double)(k + 1), {sum += fabs(x[k]), 0}, {0, 0}};
+    const long double n = left.n + right.n, share = right.n / n, delta = right.a - left.a;
+    return (Part){.n = n, .a = left.a + delta * share, .b = left.b + right.b + delta * delta * share * left.n};
 }
 
 static void scan_square(const double *x, size_t count, Part *out) {
-    double sum = 0;
-    for (size_t k = 0; k < count; k++) out[k] = (Part){(double)(k + 1), {sum += x[k] * x[k], 0}, {0, 0}};
+    long double sum = 0;
+    for (size_t k = 0; k < count; k++) out[k] = (Part){.n = (long double)(k + 1), .b = sum += (long double)x[k] * x[k]};
 }
 
-static Part merge_plain(Part left, Part right) {
-    return (Part){left.n + right.n, {left.a.hi + right.a.hi, 0}, {0, 0}};
+static Part merge_square(Part left, Part right) {
+    return (Part){.n = left.n + right.n, .b = left.b + right.b};
 }
 
 static void scan_min(const double *x, size_t count, Part *out) {
     double least = x[0];
-    for (size_t k = 0; k < count; k++) out[k] = (Part){(double)(k + 1), {least = x[k] < least ? x[k] : least, 0}, {0, 0}};
+    for (size_t k = 0; k < count; k++) out[k] = (Part){.n = (long double)(k + 1), .a = least = x[k] < least ? x[k] : least};
 }
 
 static void scan_max(const double *x, size_t count, Part *out) {
     double most = x[0];
-    for (size_t k = 0; k < count; k++) out[k] = (Part){(double)(k + 1), {most = x[k] > most ? x[k] : most, 0}, {0, 0}};
+    for (size_t k = 0; k < count; k++) out[k] = (Part){.n = (long double)(k + 1), .a = most = x[k] > most ? x[k] : most};
 }
 
 static Part merge_min(Part left, Part right) {
     if (left.n == 0) return right;
     if (right.n == 0) return left;
-    return (Part){left.n + right.n, {right.a.hi < left.a.hi ? right.a.hi : left.a.hi, 0}, {0, 0}};
+    return (Part){.n = left.n + right.n, .a = right.a < left.a ? right.a : left.a};
 }
 
 static Part merge_max(Part left, Part right) {
     if (left.n == 0) return right;
     if (right.n == 0) return left;
-    return (Part){left.n + right.n, {right.a.hi > left.a.hi ? right.a.hi : left.a.hi, 0}, {0, 0}};
+    return (Part){.n = left.n + right.n, .a = right.a > left.a ? right.a : left.a};
 }
 
 static const Kind KINDS[] = {
-    [WINDOW_SUM] = {scan_sum, merge_sum, 0},        [WINDOW_MOMENTS] = {scan_moments, merge_moments, 0},
-    [WINDOW_ABS] = {scan_abs, merge_plain, 0},      [WINDOW_SQUARE] = {scan_square, merge_plain, 0},
-    [WINDOW_MIN] = {scan_min, merge_min, INFINITY}, [WINDOW_MAX] = {scan_max, merge_max, -INFINITY},
+    [WINDOW_RANGE] = {scan_range, merge_range, 0},    [WINDOW_MOMENTS] = {scan_moments, merge_moments, 0},
+    [WINDOW_SQUARE] = {scan_square, merge_square, 0}, [WINDOW_MIN] = {scan_min, merge_min, INFINITY},
+    [WINDOW_MAX] = {scan_max, merge_max, -INFINITY},
 };
 
 double window_element(const WindowInput *input, size_t i) {
@@ -107,7 +94,7 @@ double window_element(const WindowInput *input, size_t i) {
 static double element(const WindowPlan *plan, size_t i) {
     const double x = window_element(plan->input, i);
     if (plan->kind == WINDOW_MIN || plan->kind == WINDOW_MAX) return isnan(x) ? KINDS[plan->kind].nan_stand_in : x;
-    return isfinite(x) ? x * plan->input->scale : 0;
+    return isfinite(x) ? x : 0;
 }
 
 static size_t smaller(size_t a, size_t b) {
@@ -129,6 +116,11 @@ static size_t scan_tails(const WindowPlan *plan, size_t tile, double *x, Part *o
     const size_t count = smaller((size_t)1 << plan->tile_bits, plan->input->n - first);
     for (size_t k = 0; k < count; k++) x[k] = element(plan, first + count - 1 - k);
     KINDS[plan->kind].scan(x, count, out);
+    for (size_t k = 0; k < count && plan->kind == WINDOW_RANGE; k++) { /* from sums up to the end to sums from the beginning */
+        const long double high = out[k].a - out[k].low, low = out[k].a - out[k].high;
+        out[k].high = high;
+        out[k].low = low;
+    }
     return count;
 }
 

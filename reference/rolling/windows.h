@@ -1,5 +1,6 @@
-/* windows.h - sums, moments and extremes of sliding windows for the reference of `rolling`: better than double, cost
- * independent of the window's length, the same bits for any number of threads.
+/* windows.h - sizes, moments and extremes of sliding windows, which the tolerances of `rolling` are made of, at a cost independent
+ * of the window's length, the same bits for any number of threads. In long double, whose exponents hold every square of a double;
+ * right to some length 2^-64. Extremes are exact.
  *
  * The array is cut at multiples of a tile of 2^k <= min(length, 4096) elements. A window is the tail of one tile, whole tiles, and
  * the head of another: out = tail + middle + head, three merges, no subtraction, so nothing that is outside a window can touch it.
@@ -9,7 +10,6 @@
 #define RUNGS_ROLLING_WINDOWS_H
 
 #include "base/status.h"
-#include "reference/dd.h"
 
 #include <stdbool.h>
 #include <stddef.h>
@@ -18,27 +18,24 @@
 enum { WINDOW_BLOCK = 4096, WINDOW_LEVELS = 48 };
 
 typedef enum WindowKind {
-    WINDOW_SUM,     /* a = sum x */
+    WINDOW_RANGE, /* of partial sums: a = sum x, b = sum |x|, high and low: the largest and the least sum of x[first .. k], or 0 */
     WINDOW_MOMENTS, /* a = mean, b = sum (x - mean)^2 */
-    WINDOW_ABS,     /* a.hi = sum |x|, to a few units of n u: for conditions */
-    WINDOW_SQUARE,  /* a.hi = sum x^2, likewise */
-    WINDOW_MIN,     /* a.hi */
+    WINDOW_SQUARE,  /* b = sum x^2 */
+    WINDOW_MIN,     /* a */
     WINDOW_MAX,
 } WindowKind;
 
 /* What is known of a set of elements. n = 0: nothing, the identity of every merge. */
 typedef struct Part {
-    double n;
-    Dd a, b;
+    long double n, a, b, high, low;
 } Part;
 
-/* The input as the reference sees it: exact, times a power of two; elements that are not finite count as 0 (for MIN and MAX: a NaN
- * as the identity), because their windows are settled apart. */
+/* The input as the reference sees it: elements that are not finite count as 0 (for MIN and MAX: a NaN as the identity), because
+ * their windows are settled apart. */
 typedef struct WindowInput {
     const void *data;
     bool f32;
     size_t n;
-    double scale;
 } WindowInput;
 
 /* Windows [i - length + 1 + shift, i + shift], clipped to the array. */
@@ -51,13 +48,13 @@ typedef struct WindowPlan {
     Part *tree[WINDOW_LEVELS]; /* tree[l][j]: tiles [j 2^l, (j + 1) 2^l); absent while no window holds two whole tiles */
 } WindowPlan;
 
-/* One thread's buffers; about half a MiB. */
+/* One thread's buffers; about two thirds of a MiB. */
 typedef struct WindowScratch {
     double x[WINDOW_BLOCK];
     Part head[WINDOW_BLOCK], tail[WINDOW_BLOCK];
 } WindowScratch;
 
-double window_element(const WindowInput *input, size_t i); /* as given: unscaled, NaN and inf kept */
+double window_element(const WindowInput *input, size_t i); /* as given: NaN and inf kept */
 Status window_plan(const WindowInput *input, WindowKind kind, size_t length, size_t shift, WindowPlan *out);
 void window_plan_free(WindowPlan *plan);
 /* Outputs first .. first + count - 1, count <= WINDOW_BLOCK. */

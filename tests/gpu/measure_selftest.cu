@@ -5,6 +5,7 @@
 #include "kernel.h"
 #include "measure/ceilings.h"
 #include "measure/gpu_queue.h"
+#include "measure/limit.h"
 #include "measure/measure.h"
 #include "measure/stats.h"
 
@@ -252,6 +253,29 @@ static void print_ceilings() {
     printf("      took %.2f s\n", measure_now() - begin);
 }
 
+/* Two measurements of a limit agree, in every mode. */
+static void limits_are_steady() {
+    const struct {
+        double read, written;
+    } MOVES[] = {{8e3, 8e3}, {0, 8e3}, {8e5, 8e5}, {1.6e7, 0}, {8e7, 8e7}, {8e7, 4e7}, {8e8, 8e8}, {8e9, 8e9}};
+    for (size_t i = 0; i < sizeof MOVES / sizeof *MOVES; i++) {
+        Limit first[MEASURE_MODE_COUNT], second[MEASURE_MODE_COUNT];
+        const LimitTask task = {MOVES[i].read, MOVES[i].written, (1u << MEASURE_MODE_COUNT) - 1, false};
+        const double begin = measure_now();
+        check_status(limit_cuda(stream, &task, first), STATUS_OK, "limit_cuda");
+        const double took = measure_now() - begin;
+        check_status(limit_cuda(stream, &task, second), STATUS_OK, "limit_cuda again");
+        printf("      read %.0f, write %.0f bytes: took %.0f ms\n", MOVES[i].read, MOVES[i].written, 1e3 * took);
+        for (int m = 0; m < MEASURE_MODE_COUNT; m++) {
+            const double a = first[m].seconds, b = second[m].seconds;
+            printf("        %-9s %10.3f us, again %10.3f us  %s\n", measure_mode_name((MeasureMode)m), 1e6 * a, 1e6 * b,
+                   first[m].kernel);
+            check(a > 0 && !limit_is_beaten(a, b, true, 1) && !limit_is_beaten(b, a, true, 1), "    limit, ratio of two", "%.3f",
+                  a / b, "within 5% or 0.5 us");
+        }
+    }
+}
+
 int main() {
     const int ready = gpu_check_open();
     if (ready != 0) return ready;
@@ -265,5 +289,6 @@ int main() {
     sm_clock();
     cold_is_colder_than_hot();
     print_ceilings();
+    limits_are_steady();
     return gpu_check_close();
 }

@@ -109,7 +109,7 @@ static void other_streams_are_seen() {
         bool stray = false;
         for (int i = 0; i < 2; i++) (void)cudaMemset(outputs[i].data, POISON_BYTE, array_bytes(&outputs[i]));
         (void)cudaDeviceSynchronize();
-        check_status(wrong_stream_gpu(write_on, &writer, stream, outputs, 2, &stray), STATUS_OK, NAMES[s]);
+        check_status(wrong_stream_gpu(write_on, &writer, stream, outputs, 2, POISON_BYTE, &stray), STATUS_OK, NAMES[s]);
         check(stray == (s > 0), "    the last byte of the second output, written elsewhere", "%.0f", stray, s ? "1" : "0");
     }
     for (int i = 0; i < 2; i++) (void)cudaFree(outputs[i].data);

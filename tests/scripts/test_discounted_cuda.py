@@ -24,6 +24,24 @@ suites:
     variants: [cuda_block_scan threads=33]
 """
 
+ROWS = """
+title: Short rows
+about: Both sides of every switch in cuda_warp_row; infinities, and sums that leave the range, in rows beside others
+suites:
+  - op: discounted_cumsum
+    axes:
+      n: [1, 3, 8, 9, 31, 32, 33, 64, 65, 68, 128, 132, 1000, 4096]
+      batch: [5]
+      direction: [right, left]
+      gamma_per: [row]
+      dtype: [f32, f64]
+      input: [normal, naninf]
+    variants: [cuda_warp_row]
+  - op: discounted_cumsum
+    axes: {n: [100], batch: [37], gamma: [0, -0.9, 1.0e-30, 40], dtype: [f32, f64], input: [naninf]}
+    variants: [cuda_warp_row]
+"""
+
 # Who has the powers of 2 that sums of k terms take: in the dtype, in double, of groups of powers of two, or without any.
 CPU, LOG, BLOCK = {"cpu_sequential", "cpu_four_rows", "cpu_best"}, {"cuda_log_stage_general", "cuda_log_stage_fused"}, {"cuda_block_scan"}
 POWERS = {
@@ -55,6 +73,11 @@ def main():
         sys.exit(77)
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
+        (folder / "rows.yaml").write_text(ROWS)
+        done = call("run", folder / "rows.yaml", "--emulate", "--verify-only", "--out", folder / "short.jsonl")
+        verdicts = [row["verdict"] for row in rows_of(folder / "short.jsonl")]
+        expect(done.returncode == 0 and verdicts == ["pass"] * 120, "120 cases of short rows", done)
+
         others = ("cuda_log_stage_fused", "cuda_block_scan", "cuda_cub_scan")
         done, found = run(folder, "discounted_cumsum n=777 gamma=0.25 dtype=f32 input=naninf seed=3", ("cuda_log_stage",) + others)
         expect(found["cuda_log_stage"]["verdict"] == "fail", "pow() underflows to 0, and 0 * inf is NaN", done)

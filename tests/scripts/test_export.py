@@ -127,6 +127,11 @@ class Export(unittest.TestCase):
         self.assertEqual(sorted(without["verdict"]), sorted(r["verdict"] for r in rows if r["verdict"] != "pass" or not r["timing"]))
         self.assertEqual(set(frame.loc[frame["verdict"] != "pass", "reason"]), {r["reason"] for r in rows if r["verdict"] != "pass"})
         self.assertEqual(timed["param.n"].dtype.kind, "i")
+        limits = {(r["spec"], r["case"], mode): t["limit"] for r in rows for mode, t in (r["timing"] or {}).items() if t.get("limit")}
+        held = timed[timed["limit_seconds"].notna()]
+        self.assertEqual({(r.spec, r.case, r.mode): (r.limit_seconds, r.limit_share, r.limit_kernel) for r in held.itertuples()},
+                         {key: (limit["seconds"], limit["share"], limit["kernel"]) for key, limit in limits.items()})
+        self.assertTrue((held["elements"] == held["elements_per_second"] * held["median"]).all())
         several = Machine(1).file(self.folder / "runs.jsonl", 3, [{"window": 10}, {"window": 20}])
         self.assertEqual(len(pandas.read_csv(self.export("csv", several))), 6, "every process has its line")
 
@@ -231,7 +236,7 @@ class Export(unittest.TestCase):
         self.assertRegex(told, r"^rungs export: unknown format 'xlsx' \(known: google-benchmark, csv, .*\) \(see rungs export --help\)\n$")
         self.assertIn("did you mean 'markdown'?", self.export("markdwn", GOLDEN, code=2))
         done = call("export", "csv", GOLDEN, "--out", self.folder / "none/out.csv")
-        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        self.assertEqual(done.returncode, 2, done.stdout + done.stderr)
         self.assertIn("none", done.stderr)
 
 

@@ -52,7 +52,7 @@ MAY_PRINT = {
 WRITES = re.compile(r'fopen\s*\([^;]*"[wa]|O_CREAT|\bmkstemp\w*\s*\(|\bcreat\s*\(|fdopen\s*\([^;]*"[wa]')
 MAY_WRITE = {
     "harness/record/": "rows and the environment: the results",
-    "harness/base/npy.c": "the user's own output arrays",
+    "harness/base/output.c": "files that the user names for results",
     "harness/base/usercode.c": "what it hands to the compiler",
     "harness/base/process.c": "what a process printed",
     "harness/cli/lock.c": "an empty file to lock",
@@ -64,7 +64,7 @@ MAY_WRITE = {
     "emulator/": "a program of its own, for its own process",
 }
 # Python: which of our own modules a module may import. The readers of rows are packages; what is in no package is imported by its name alone.
-SHARED = tuple(f"analysis/{name}.py" for name in ("rows", "select", "format", "statistics", "claim_text", "published", "arguments"))
+SHARED = tuple(f"analysis/{name}.py" for name in ("rows", "select", "format", "statistics", "claim_text", "published", "arguments", "output"))
 MAY_IMPORT = {"harness/device/": ("harness/device/",), "harness/verify/": ("harness/verify/",), "impls/": ("harness/device/peer.py", "impls/common/"),
               "cmake/": ("cmake/",), "analysis/": SHARED, "plots/": ("plots/", *SHARED),
               "analysis/report/": ("analysis/report/", "plots/", *SHARED), "analysis/history/": ("analysis/history/", "plots/", *SHARED),

@@ -58,6 +58,11 @@ def changed(line, **values):
     return line
 
 
+def no_times(mode):
+    numbers = ("median", "min", "max", "q1", "q3", "low", "high", "elements_per_second", "limit", "clock", "sm_mhz")
+    return {**mode, **dict.fromkeys(numbers), "count": 0, "samples": [], "why_none": "not captured"}
+
+
 def mutants(golden):
     """(what is wrong, the line)."""
     def timed():
@@ -68,6 +73,9 @@ def mutants(golden):
 
     def emulated():
         return first(golden, "row", lambda r: r["backend"] == "emulator")
+
+    def held():
+        return first(golden, "row", lambda r: ((r["timing"] or {}).get("cold") or {}).get("limit"))
 
     def gpu():
         return first(golden, "environment", lambda e: e["gpu"] is not None)
@@ -100,6 +108,11 @@ def mutants(golden):
     yield "a negative count", changed(timed(), errors__y__unwritten=-1)
     yield "no hash, no reason", changed(timed(), code={"sass_hash": None, "host_hash": None, "reason": None})
     yield "a hash and a reason", changed(timed(), code={"sass_hash": "0" * 16, "host_hash": "0" * 16, "reason": "none"})
+    yield "a limit without its kernel", changed(held(), timing__cold__limit={"seconds": 1e-3, "bytes_read": 8, "bytes_written": 8, "share": 0.5})
+    yield "a limit of no time", changed(held(), timing__cold__limit__seconds=0)
+    yield "a limit without rates", changed(timed(), timing__cold__limit=None)
+    yield "rates without a limit", changed(timed(), timing__cold__bytes_per_second=1e9, timing__cold__elements_per_second=1e9)
+    yield "a rate without a time", changed(held(), timing__graph={**no_times(held()["timing"]["graph"]), "bytes_per_second": 1e9})
     yield "an absolute path", changed(gpu(), argv=["rungs", "/home/somebody/x"])
     yield "a GPU and a reason why there is none", changed(gpu(), gpu_reason="none")
     yield "no GPU, no reason", changed(gpu(), gpu=None)

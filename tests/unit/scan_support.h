@@ -64,7 +64,7 @@ static inline Scan scan_open(const char *format, ...) {
     if (case_parse(self.text, &self.problem) != STATUS_OK) fail_msg("%s: %s", self.text, status_message());
     assert_int_equal(registry_require_op(self.problem.op, &self.op), STATUS_OK);
     if (self.op->shapes(&self.problem, self.in, self.out) != STATUS_OK) fail_msg("%s: %s", self.text, status_message());
-    self.n = (size_t)params_int(&self.problem.params, "n");
+    self.n = params_has(&self.problem.params, "n") ? (size_t)params_int(&self.problem.params, "n") : 0;
     self.batch = params_has(&self.problem.params, "batch") ? (size_t)params_int(&self.problem.params, "batch") : 1;
     for (int i = 0; i < self.op->in_count; i++) {
         self.in[i].data = malloc(array_bytes(&self.in[i]) + 1);

@@ -77,11 +77,32 @@ static void a_folder_within_a_checkout_is_none(void **state) {
     assert_null(checkout_changes(inner));
 }
 
+/* Each setting that makes git run a program of the checkout's choice leaves a mark if it does. */
+static void programs_of_the_checkout_are_not_run(void **state) {
+    (void)state;
+    shell("printf '#!/bin/sh\\ntouch ../ran-'$(basename \"$PWD\")'; cat\\n' >program && chmod +x program && "
+          "git config core.fsmonitor \"$PWD/program\" && git config core.hooksPath \"$PWD\" && "
+          "git config filter.f.clean \"$PWD/program\" && git config filter.f.required true && "
+          "echo '*.c filter=f' >.git/info/attributes && sleep 0.01 && touch impls/op/cpu_a.c");
+    char *told = checkout_changes(folder), *commit = checkout_commit(folder), *resolved = checkout_resolve(folder, "HEAD");
+    assert_string_equal(told, "");
+    assert_string_equal(commit, resolved);
+    assert_null(checkout_resolve(folder, "no-such-name"));
+    free(told);
+    free(commit);
+    free(resolved);
+    shell("test ! -e ../ran-$(basename \"$PWD\")");
+    shell("git status --porcelain; test -e ../ran-$(basename \"$PWD\") && rm ../ran-$(basename \"$PWD\")"); /* they would */
+    shell("rm program .git/info/attributes && git config --unset core.fsmonitor && git config --unset core.hooksPath && "
+          "git config --remove-section filter.f");
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_commit_has_a_name),
         cmocka_unit_test(what_is_built_from_counts),
         cmocka_unit_test(rows_and_notes_do_not),
+        cmocka_unit_test(programs_of_the_checkout_are_not_run),
         cmocka_unit_test(a_folder_within_a_checkout_is_none),
     };
     if (system("git --version >/dev/null 2>&1") != 0) return puts("git is not installed: nothing to ask") == EOF;

@@ -1,6 +1,7 @@
 #include "record/environment.h"
 
 #include "build_paths.h"
+#include "record/identity.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -48,6 +49,14 @@ static const char *const H100 = "case \"$3\" in --query-gpu=name,uuid,*) ;; *) e
                                 "case \"$2\" in 1) uuid=GPU-one;; GPU-*) uuid=$2;; *) uuid=GPU-zero;; esac\n"
                                 "echo \"NVIDIA H100 80GB HBM3, $uuid, 9.0, 81559, 580.95.05, 1980, 2619, 699.50, Enabled, [N/A]\"";
 
+/* The number that nvidia-smi or the runtime gave, as rows hold it. */
+static void assert_hidden(const json_t *gpu, const char *uuid) {
+    json_t *hidden = identity_hidden(uuid);
+    assert_int_equal(strncmp(json_string_value(hidden), "salted-", 7), 0);
+    assert_string_equal(json_string_value(member(gpu, "uuid")), json_string_value(hidden));
+    json_decref(hidden);
+}
+
 static int setup(void **state) {
     (void)state;
     if (!mkdtemp(folder)) return -1;
@@ -59,7 +68,7 @@ static int setup(void **state) {
     setenv("PATH", longer, 1);
     free(longer);
     unsetenv("CUDA_VISIBLE_DEVICES");
-    return 0;
+    return setenv("XDG_STATE_HOME", folder, 1);
 }
 
 static int teardown(void **state) {
@@ -67,6 +76,10 @@ static int teardown(void **state) {
     char path[128];
     snprintf(path, sizeof path, "%s/nvidia-smi", folder);
     unlink(path);
+    snprintf(path, sizeof path, "%s/rungs/salt", folder);
+    unlink(path);
+    *strrchr(path, '/') = '\0';
+    rmdir(path);
     setenv("PATH", real_path, 1);
     free(real_path);
     return rmdir(folder);
@@ -117,6 +130,10 @@ static void arguments_lose_their_folders(void **state) {
     expect_argument("/home/somebody/", "~");
     expect_argument("/data/runs/", "runs/");
     expect_argument("a / b", "a / b");
+    expect_argument("refused:\n/home/somebody/f.cu:3:1: error", "refused:\nf.cu:3:1: error");
+    expect_argument("in `/home/somebody/f.cu`", "in `f.cu`");
+    expect_argument("-I/home/somebody/include -O2", "-Iinclude -O2");
+    expect_argument("read/write and/or", "read/write and/or");
     expect_argument(RUNGS_SOURCE_DIR "/scenarios/smoke/double.yaml", "scenarios/smoke/double.yaml");
     expect_argument("scenarios/published/rolling.yaml", "scenarios/published/rolling.yaml");
     expect_argument("rolling n=1000 agg=mean", "rolling n=1000 agg=mean");
@@ -140,12 +157,33 @@ static void neither_host_nor_user_nor_home_is_named(void **state) {
     unsetenv("OMP_TEST_FOLDER");
 }
 
+/* Only what changes results; what a variable is called may be private, too. */
+static void other_variables_are_not_kept(void **state) {
+    (void)state;
+    static const char *const SECRETS[] = {"CUDA_SECRET_TOKEN", "JAX_COORDINATOR_ADDRESS", "TORCH_HUB_TOKEN", "RUNGS_PASSWORD"};
+    for (size_t i = 0; i < sizeof SECRETS / sizeof *SECRETS; i++) setenv(SECRETS[i], "hunter2", 1);
+    setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
+    setenv("CUDA_VISIBLE_DEVICES", "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", 1);
+    json_t *e = environment_of("run", -1, NULL);
+    char *text = json_dumps(e, 0);
+    assert_null(strstr(text, "hunter2"));
+    for (size_t i = 0; i < sizeof SECRETS / sizeof *SECRETS; i++) assert_null(strstr(text, SECRETS[i]));
+    assert_null(strstr(text, "8932f937"));
+    assert_string_equal(json_string_value(member(member(e, "variables"), "CUDA_LAUNCH_BLOCKING")), "1");
+    assert_int_equal(strncmp(json_string_value(member(member(e, "variables"), "CUDA_VISIBLE_DEVICES")), "salted-", 7), 0);
+    free(text);
+    json_decref(e);
+    for (size_t i = 0; i < sizeof SECRETS / sizeof *SECRETS; i++) unsetenv(SECRETS[i]);
+    unsetenv("CUDA_LAUNCH_BLOCKING");
+    unsetenv("CUDA_VISIBLE_DEVICES");
+}
+
 static void the_gpu_is_read_from_nvidia_smi(void **state) {
     (void)state;
     install_nvidia_smi(H100);
     json_t *e = environment_of("run", 0, NULL), *gpu = member(e, "gpu");
     assert_string_equal(json_string_value(member(gpu, "name")), "NVIDIA H100 80GB HBM3");
-    assert_string_equal(json_string_value(member(gpu, "uuid")), "GPU-zero");
+    assert_hidden(gpu, "GPU-zero");
     assert_string_equal(json_string_value(member(gpu, "compute_capability")), "9.0");
     assert_true(json_integer_value(member(gpu, "memory_bytes")) == INT64_C(81559) * 1048576);
     assert_string_equal(json_string_value(member(gpu, "driver")), "580.95.05");
@@ -167,7 +205,7 @@ static void what_the_runtime_knows_is_merged(void **state) {
     json_t *e = environment_of("run", 0, facts), *gpu = member(e, "gpu");
     assert_int_equal(json_integer_value(member(gpu, "sm_count")), 132);
     assert_string_equal(json_string_value(member(gpu, "runtime")), "13.0");
-    assert_string_equal(json_string_value(member(gpu, "uuid")), "GPU-abc");
+    assert_hidden(gpu, "GPU-abc");
     assert_string_equal(json_string_value(member(gpu, "name")), "NVIDIA H100 80GB HBM3"); /* a null tells nothing */
     assert_null(json_object_get(gpu, "unknown_key"));
     json_decref(e);
@@ -179,7 +217,7 @@ static void visible_devices_are_followed(void **state) {
     install_nvidia_smi(H100);
     setenv("CUDA_VISIBLE_DEVICES", "3,1", 1);
     json_t *e = environment_of("run", 1, NULL);
-    assert_string_equal(json_string_value(member(member(e, "gpu"), "uuid")), "GPU-one");
+    assert_hidden(member(e, "gpu"), "GPU-one");
     json_decref(e);
     unsetenv("CUDA_VISIBLE_DEVICES");
 }
@@ -227,6 +265,7 @@ int main(void) {
         cmocka_unit_test(runs_are_told_apart_but_comparable),
         cmocka_unit_test(arguments_lose_their_folders),
         cmocka_unit_test(neither_host_nor_user_nor_home_is_named),
+        cmocka_unit_test(other_variables_are_not_kept),
         cmocka_unit_test(the_gpu_is_read_from_nvidia_smi),
         cmocka_unit_test(what_the_runtime_knows_is_merged),
         cmocka_unit_test(visible_devices_are_followed),

@@ -95,6 +95,19 @@ static void the_ends_of_the_range(void **state) {
     check("n=3 span=1", latest, latest);
 }
 
+/* Equal numbers have no spread, whose square would not be a double; after others it fades, but not below their rounding. */
+static void equal_numbers_have_no_spread(void **state) {
+    (void)state;
+    static const double sizes[] = {1e200, 1.7e308, 0.1, 5e-324};
+    for (size_t s = 0; s < 4; s++) {
+        const double x[] = {sizes[s], sizes[s], sizes[s], sizes[s], sizes[s]};
+        check("n=5 span=7 agg=var", x, (double[]){NAN, 0, 0, 0, 0});
+        check("n=5 span=300 agg=std adjust=false", x, (double[]){NAN, 0, 0, 0, 0});
+    }
+    const double zeros[] = {-0.0, -0.0, 0.0};
+    check("n=3 span=7", zeros, (double[]){0, 0, 0});
+}
+
 static void refuses(const char *words, const char *message) {
     char text[256];
     Case problem;
@@ -133,13 +146,10 @@ static void what_it_refuses(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(hand_computed_values),
-        cmocka_unit_test(periods_count_observations),
-        cmocka_unit_test(infinities_stay_and_cancel),
-        cmocka_unit_test(nothing_leaks_into_another_series),
-        cmocka_unit_test(every_bound_of_nothing),
-        cmocka_unit_test(the_ends_of_the_range),
-        cmocka_unit_test(what_it_refuses),
+        cmocka_unit_test(hand_computed_values),         cmocka_unit_test(periods_count_observations),
+        cmocka_unit_test(infinities_stay_and_cancel),   cmocka_unit_test(nothing_leaks_into_another_series),
+        cmocka_unit_test(every_bound_of_nothing),       cmocka_unit_test(the_ends_of_the_range),
+        cmocka_unit_test(equal_numbers_have_no_spread), cmocka_unit_test(what_it_refuses),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

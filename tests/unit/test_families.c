@@ -82,7 +82,7 @@ static void bits_are_pinned(void **state) {
         {"mixed", UINT64_C(0x27ed15dc3a8219bb)},     {"denormal", UINT64_C(0xab1c85cfa7898115)},
         {"naninf", UINT64_C(0x2c74a994df2a9507)},    {"sorted", UINT64_C(0x19a99634eff6b626)},
         {"gaps", UINT64_C(0x51d953bb85a1aded)},      {"heavytail", UINT64_C(0x0d7528be770c6328)},
-        {"constant", UINT64_C(0xa74ce6215bc2dbe5)},
+        {"constant", UINT64_C(0xa74ce6215bc2dbe5)},  {"outlier", UINT64_C(0xd14d40cce1700afb)},
     };
     int wrong = 0;
     for (size_t k = 0; k < sizeof pinned / sizeof *pinned; k++) {

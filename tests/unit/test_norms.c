@@ -236,6 +236,39 @@ static void explanations_name_place_and_exact_values(void **state) {
     assert_true(strstr(text, nan_parts[0]) || strstr(text, nan_parts[1]));
 }
 
+/* Values of both signs and a 0, tolerances about them. */
+static void tolerances_that_let_zero_pass_are_not_judgeable(void **state) {
+    (void)state;
+    static const struct {
+        double value[4], tolerance[4], vacuous;
+        bool judgeable;
+    } known[] = {
+        {{1, -2, 3, 4}, {0.5, 1, 1, 1}, 0, true},
+        {{1, -2, 3, 4}, {1, 2, 3, 4}, 1, false}, /* a tolerance of the value's size: 0 is exactly at the bound */
+        {{1, -2, 3, 4}, {1, 2, 1, 1}, 0.5, true},
+        {{1, -2, 3, 4}, {1, 2, 3, 1}, 0.75, false},
+        {{0, 0, 3, 4}, {5, 5, 1, 1}, 0, true},   /* cancelled exactly: 0 is right */
+        {{0, 0, 0, 0}, {5, 5, 0, 0}, 0, true},   /* likewise, all of them */
+        {{0, 0, 3, -4}, {5, 5, 3, 5}, 1, false}, /* of those that count, all */
+        {{NAN, INFINITY, 3, 4}, {0, 0, 4, 1}, 0.5, true},
+        {{NAN, INFINITY, -INFINITY, NAN}, {0, 0, 0, 0}, 0, true},
+        {{1, 2, 3, 4}, {NAN, NAN, NAN, 1}, 0.75, false}, /* a broken tolerance */
+        {{1, 2, 3, 4}, {DBL_MAX, DBL_MAX, DBL_MAX, DBL_MAX}, 1, false},
+    };
+    for (size_t i = 0; i < sizeof known / sizeof *known; i++) {
+        double actual[4];
+        memcpy(actual, known[i].value, sizeof actual);
+        const ErrorReport r = compare(actual, known[i].value, known[i].tolerance, 4);
+        if (r.vacuous != known[i].vacuous || r.judgeable != known[i].judgeable)
+            fail_msg("case %zu: %a of the elements, judgeable %d", i, r.vacuous, r.judgeable);
+    }
+    double none = 0;
+    assert_true(compare(&none, &none, &none, 0).judgeable);
+    double zeros[] = {0, 0, 0, 0}, value[] = {1, -2, 3, 4}, tolerance[] = {1, 2, 3, 4};
+    const ErrorReport r = compare(zeros, value, tolerance, 4); /* what the share is about */
+    assert_true(r.pass && !r.judgeable);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(verdict_of_single_elements),
@@ -249,6 +282,7 @@ int main(void) {
         cmocka_unit_test(a_value_like_poison_is_told_by_the_next_pattern),
         cmocka_unit_test(worst_element_of_a_large_array),
         cmocka_unit_test(explanations_name_place_and_exact_values),
+        cmocka_unit_test(tolerances_that_let_zero_pass_are_not_judgeable),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -74,7 +74,7 @@ static void every_family(void **state) {
     (void)state;
     static const char *const families[] = {"uniform",   "normal",    "ones",      "ramp",      "constant",    "integers",
                                            "offset1e3", "offset1e6", "offset1e8", "spike1e16", "alternating", "mixed",
-                                           "denormal",  "naninf",    "sorted",    "heavytail"};
+                                           "denormal",  "naninf",    "sorted",    "heavytail", "outlier"};
     static const size_t windows[] = {4, 63, 100, 700};
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)
         for (size_t w = 0; w < sizeof windows / sizeof *windows; w++)
@@ -117,6 +117,20 @@ static void steps_and_outliers_at_tile_edges(void **state) {
                 for (int v = 0; v < VARIANT_COUNT; v++) check(v, &self, "1");
                 rolling_close(&self);
             }
+}
+
+/* Of nothing but -0.0 a sum is a zero, a variance 0; the sign of a zero is not compared. */
+static void zeros_of_either_sign_are_equal(void **state) {
+    (void)state;
+    for (int a = 0; a < AGG_COUNT; a++)
+        for (size_t w = 2; w < 200; w += 66) {
+            Rolling self = rolling_open("rolling agg=%s n=300 window=%zu dtype=f64 input=ones seed=4", AGGS[a], w);
+            for (size_t i = 0; i < self.n; i++) rolling_set_x(&self, i, i < 250 ? -0.0 : 0.0);
+            rolling_reference_of(&self, 0);
+            for (size_t i = w - 1; i < self.n; i++) assert_true(self.reference.value[i] == 0);
+            for (int v = 0; v < VARIANT_COUNT; v++) check(v, &self, "1");
+            rolling_close(&self);
+        }
 }
 
 static void apply_is_refused(void **state) {
@@ -272,6 +286,7 @@ int main(void) {
         cmocka_unit_test(every_family),
         cmocka_unit_test(long_arrays),
         cmocka_unit_test(steps_and_outliers_at_tile_edges),
+        cmocka_unit_test(zeros_of_either_sign_are_equal),
         cmocka_unit_test(apply_is_refused),
         cmocka_unit_test(textbook_variance_needs_its_own_bound),
         cmocka_unit_test(running_updates_need_their_own_bound),

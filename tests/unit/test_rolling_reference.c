@@ -69,9 +69,9 @@ enum { AGG_COUNT = sizeof AGGS / sizeof *AGGS };
 
 static void every_family_agrees_with_brute_force(void **state) {
     (void)state;
-    static const char *const families[] = {"uniform",  "normal",    "ones",      "ramp",      "constant",
-                                           "integers", "offset1e3", "offset1e8", "spike1e16", "alternating",
-                                           "mixed",    "denormal",  "naninf",    "sorted",    "heavytail"};
+    static const char *const families[] = {"uniform",   "normal",    "ones",      "ramp",        "constant", "integers",
+                                           "offset1e3", "offset1e8", "spike1e16", "alternating", "mixed",    "denormal",
+                                           "naninf",    "sorted",    "heavytail", "outlier"};
     for (size_t f = 0; f < sizeof families / sizeof *families; f++)
         for (int a = 0; a < AGG_COUNT; a++)
             for (int f32 = 0; f32 < 2; f32++) {
@@ -229,6 +229,71 @@ static void exact_sums_leave_no_room(void **state) {
     rolling_close(&ramp);
 }
 
+/* Windows that do not hold it are what they would be without it, and so are their tolerances. */
+static void a_huge_number_leaves_no_trace(void **state) {
+    (void)state;
+    enum { N = 200, AT = 3, WINDOW = 10 };
+    static const double sizes[] = {1e150, 1.7e308, 1e-310};
+    for (int a = 0; a < AGG_COUNT; a++)
+        for (int s = 0; s < 3; s++) {
+            Rolling with = rolling_open("rolling agg=%s n=%d window=%d dtype=f64 input=normal seed=1", AGGS[a], N, WINDOW);
+            Rolling without = rolling_open("rolling agg=%s n=%d window=%d dtype=f64 input=normal seed=1", AGGS[a], N, WINDOW);
+            rolling_set_x(&with, AT, sizes[s]);
+            rolling_reference_of(&with, 0);
+            rolling_reference_of(&without, 0);
+            for (size_t i = AT + WINDOW; i < N; i++) {
+                assert_true(with.reference.value[i] == without.reference.value[i]);
+                assert_true(with.reference.tolerance[i] == without.reference.tolerance[i]);
+            }
+            rolling_close(&with);
+            rolling_close(&without);
+        }
+}
+
+/* Tolerances that let 0 pass say nothing; a mean of random signs may be near 0. */
+static void zero_does_not_pass(void **state) {
+    (void)state;
+    static const struct {
+        const char *text;
+        double share; /* of outputs */
+    } cases[] = {{"agg=mean n=300000 window=200000 dtype=f32 input=normal", 0.01},
+                 {"agg=mean n=20000 window=300 dtype=f64 input=normal", 0.001},
+                 {"agg=var n=20000 window=3000 dtype=f32 input=offset1e3", 0},
+                 {"agg=std n=20000 window=3000 dtype=f32 input=offset1e6", 0},
+                 {"agg=std n=20000 window=300 dtype=f32 input=offset1e6", 0}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++) {
+        Rolling self = rolling_open("rolling %s seed=3", cases[c].text);
+        rolling_reference_of(&self, 0);
+        size_t passes = 0;
+        for (size_t i = self.window - 1; i < self.n; i++) passes += fabs(self.reference.value[i]) <= self.reference.tolerance[i];
+        if ((double)passes > cases[c].share * (double)(self.n - self.window + 1))
+            fail_msg("%s: 0 passes %zu times", self.text, passes);
+        rolling_close(&self);
+    }
+}
+
+/* What one element may err by, in units in the last place of a result near 1: docs/ops/rolling.md quotes these. */
+static void bounds_are_as_sharp_as_documented(void **state) {
+    (void)state;
+    static const struct {
+        const char *agg;
+        int window;
+        double ulps;
+    } cases[] = {{"mean", 64, 64}, {"mean", 300, 81}, {"mean", 3000, 231}, {"var", 300, 72}, {"var", 3000, 192}};
+    for (size_t c = 0; c < sizeof cases / sizeof *cases; c++)
+        for (int f32 = 0; f32 < 2; f32++) {
+            Rolling self = rolling_open("rolling agg=%s n=20000 window=%d dtype=%s input=uniform seed=3", cases[c].agg,
+                                        cases[c].window, f32 ? "f32" : "f64");
+            rolling_reference_of(&self, 0);
+            for (size_t i = self.window - 1; i < self.n; i++) {
+                const double place = ldexp(1, ilogb(self.reference.value[i]) - (f32 ? 23 : 52));
+                if (!(self.reference.tolerance[i] <= cases[c].ulps * place))
+                    fail_msg("%s at %zu: %g units", self.text, i, self.reference.tolerance[i] / place);
+            }
+            rolling_close(&self);
+        }
+}
+
 static void shapes_and_adoption(void **state) {
     (void)state;
     Case problem;
@@ -260,6 +325,9 @@ int main(void) {
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(looser_bounds_are_looser_and_extremes_exact),
         cmocka_unit_test(exact_sums_leave_no_room),
+        cmocka_unit_test(a_huge_number_leaves_no_trace),
+        cmocka_unit_test(zero_does_not_pass),
+        cmocka_unit_test(bounds_are_as_sharp_as_documented),
         cmocka_unit_test(shapes_and_adoption),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

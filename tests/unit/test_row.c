@@ -65,7 +65,7 @@ static void rows_survive_reopening(void **state) {
     rowfile_close(file);
     assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
     assert_false(cut);
-    append(file, "{\"reason\": \"two\\nlines\"}");
+    append(file, "{\"kind\": \"row\", \"schema\": 1, \"reason\": \"two\\nlines\"}");
     rowfile_close(file);
     json_t *rows;
     assert_int_equal(rowfile_read(path, &rows), STATUS_OK);
@@ -75,37 +75,50 @@ static void rows_survive_reopening(void **state) {
     json_decref(rows);
 }
 
+#define HEAD "{\"kind\":\"row\",\"schema\":1"
+
+static void expect_dropped(const char *text, const char *kept) {
+    RowFile *file;
+    bool cut;
+    put(text);
+    assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
+    assert_true(cut);
+    rowfile_close(file);
+    expect_file(kept);
+}
+
 static void a_cut_last_line_is_dropped(void **state) {
+    (void)state;
+    expect_dropped(HEAD "}\n" HEAD ",\"a\":2}\n" HEAD ",\"a\":", HEAD "}\n" HEAD ",\"a\":2}\n");
+    expect_dropped("{\"kind\": \"envir", ""); /* killed while it wrote the first line */
+    expect_dropped("{", "");
+}
+
+static void a_whole_last_line_without_a_newline_is_kept(void **state) {
     (void)state;
     RowFile *file;
     bool cut;
-    put("{\"a\":1}\n{\"a\":2}\n{\"a\":");
+    put(HEAD ",\"a\":1}\n" HEAD ",\"a\":2}");
     assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
-    assert_true(cut);
-    append(file, "{\"a\": 3}");
+    assert_false(cut);
+    append(file, HEAD "}");
     rowfile_close(file);
-    expect_file("{\"a\":1}\n{\"a\":2}\n{\"a\":3}\n");
-
-    put("{\"only\":");
-    assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
-    assert_true(cut);
-    rowfile_close(file);
-    expect_file("");
+    expect_file(HEAD ",\"a\":1}\n" HEAD ",\"a\":2}\n" HEAD "}\n");
 }
 
 static void a_cut_line_longer_than_a_block_is_dropped(void **state) {
     (void)state;
-    FILE *out = fopen(path, "wb");
-    assert_non_null(out);
-    fputs("{\"a\":1}\n", out);
-    for (int i = 0; i < 10000; i++) fputc('x', out);
-    assert_int_equal(fclose(out), 0);
     RowFile *file;
     bool cut;
+    FILE *out = fopen(path, "wb");
+    assert_non_null(out);
+    fputs(HEAD "}\n" HEAD ",\"reason\":\"", out);
+    for (int i = 0; i < 100000; i++) fputc('x', out);
+    assert_int_equal(fclose(out), 0);
     assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
     assert_true(cut);
     rowfile_close(file);
-    expect_file("{\"a\":1}\n");
+    expect_file(HEAD "}\n");
 }
 
 static void a_full_device_is_an_error_that_names_it(void **state) {
@@ -159,14 +172,28 @@ static void a_second_writer_is_refused(void **state) {
     rowfile_close(second);
 }
 
-static void a_file_of_another_kind_is_left_alone(void **state) {
+/* What is not ours, and what nobody could read with more rows behind it. */
+static void other_files_are_left_alone(void **state) {
     (void)state;
-    RowFile *file;
-    bool cut;
-    put("my notes, without a newline at the end");
-    assert_int_equal(rowfile_open(path, &file, &cut), STATUS_INVALID);
-    assert_non_null(strstr(status_message(), path));
-    expect_file("my notes, without a newline at the end");
+    static const char *const TEXTS[][2] = {
+        {"my notes, without a newline at the end", "1:"},
+        {"{\"name\": \"a foreign file\", \"version\": 2}", "1:"}, /* one line of JSON */
+        {"{\"name\": \"cut", "1:"},
+        {"{\n  \"kind\": \"row\"\n}\n", "1:"},
+        {HEAD "}\n{damaged}\n" HEAD "}\n", "2:"},
+        {HEAD "}\nnotes", "2:"},
+        {"{\"kind\":\"row\",\"schema\":2}\n", "schema 2"},
+        {"{\"kind\":\"row\"}\n", "schema missing"},
+    };
+    for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
+        RowFile *file;
+        bool cut;
+        put(TEXTS[i][0]);
+        assert_int_equal(rowfile_open(path, &file, &cut), STATUS_INVALID);
+        assert_non_null(strstr(status_message(), path));
+        assert_non_null(strstr(status_message(), TEXTS[i][1]));
+        expect_file(TEXTS[i][0]);
+    }
 }
 
 static void expect_unreadable(const char *text, const char *where, const char *what) {
@@ -182,11 +209,11 @@ static void expect_unreadable(const char *text, const char *where, const char *w
 
 static void unreadable_lines_name_file_and_line(void **state) {
     (void)state;
-    expect_unreadable("{\"a\":1}\n\n{\"a\":nan}\n", "3:", "not JSON");
-    expect_unreadable("{\"a\":1}\n{\"a\":1,\"a\":2}\n", "2:", "duplicate");
+    expect_unreadable(HEAD "}\n\n{\"a\":nan}\n", "3:", "not JSON");
+    expect_unreadable(HEAD "}\n{\"a\":1,\"a\":2}\n", "2:", "duplicate");
     expect_unreadable("[1]\n", "1:", "object");
-    expect_unreadable("{\"a\":1}\n{\"a\":", "2:", "cut off");
-    expect_unreadable("{\"schema\":2}\n", "1:", "schema 2");
+    expect_unreadable(HEAD "}\n" HEAD ",\"a\":", "2:", "cut off");
+    expect_unreadable("{\"kind\":\"row\",\"schema\":2}\n", "1:", "schema 2");
 }
 
 static void a_missing_file_or_folder_is_named(void **state) {
@@ -220,7 +247,8 @@ int main(void) {
         WITH_FILE(a_full_device_is_an_error_that_names_it),
         WITH_FILE(a_disk_that_fills_up_leaves_whole_lines),
         WITH_FILE(a_second_writer_is_refused),
-        WITH_FILE(a_file_of_another_kind_is_left_alone),
+        WITH_FILE(a_whole_last_line_without_a_newline_is_kept),
+        WITH_FILE(other_files_are_left_alone),
         WITH_FILE(unreadable_lines_name_file_and_line),
         cmocka_unit_test(a_missing_file_or_folder_is_named),
         cmocka_unit_test(what_json_lacks_becomes_null),

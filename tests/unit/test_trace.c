@@ -9,6 +9,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static char path[64];
@@ -75,6 +76,25 @@ static void calls_are_processes(void **state) {
     json_decref(events);
 }
 
+/* Also behind a symbolic link, which stays one. */
+static void an_earlier_timeline_is_emptied(void **state) {
+    (void)state;
+    char link[80];
+    struct stat facts;
+    json_t *events = events_of_a_call();
+    snprintf(link, sizeof link, "%s-link", path);
+    assert_int_equal(trace_begin(path), STATUS_OK);
+    assert_int_equal(trace_append(path, "a call", events), STATUS_OK);
+    assert_int_equal(symlink(path, link), 0);
+    assert_int_equal(trace_begin(link), STATUS_OK);
+    assert_true(stat(path, &facts) == 0 && facts.st_size == 0);
+    assert_int_equal(trace_append(link, "a call", events), STATUS_OK);
+    json_decref(load(6));
+    assert_true(lstat(link, &facts) == 0 && S_ISLNK(facts.st_mode));
+    unlink(link);
+    json_decref(events);
+}
+
 static void other_files_are_left_alone(void **state) {
     (void)state;
     json_t *events = events_of_a_call();
@@ -84,13 +104,19 @@ static void other_files_are_left_alone(void **state) {
     assert_int_equal(fclose(file), 0);
     assert_int_equal(trace_append(path, "a call", events), STATUS_INVALID);
     assert_non_null(strstr(status_message(), path));
-    assert_int_equal(trace_append("/nowhere/at/all.json", "a call", events), STATUS_IO);
+    assert_int_equal(trace_append("/nowhere/at/all.json", "a call", events), STATUS_INVALID);
+    assert_int_equal(trace_begin("/nowhere/at/all.json"), STATUS_INVALID);
+    assert_int_equal(trace_begin("/dev/null"), STATUS_INVALID);
+    assert_int_equal(trace_begin(path), STATUS_INVALID);
+    struct stat facts;
+    assert_true(stat(path, &facts) == 0 && facts.st_size == 6);
     json_decref(events);
 }
 
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test_setup_teardown(calls_are_processes, make_name, remove_file),
+        cmocka_unit_test_setup_teardown(an_earlier_timeline_is_emptied, make_name, remove_file),
         cmocka_unit_test_setup_teardown(other_files_are_left_alone, make_name, remove_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);

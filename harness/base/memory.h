@@ -1,0 +1,22 @@
+/* memory.h - memory for jansson, whose objects silently lack what there was no memory for: an allocation that fails is remembered,
+ * and whoever hands JSON on asks first. */
+#ifndef RUNGS_BASE_MEMORY_H
+#define RUNGS_BASE_MEMORY_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* For json_set_alloc_funcs, with free(). */
+void *memory_allocate(size_t bytes);
+/* STATUS_MEMORY once an allocation has failed, and from then on: nobody knows what is missing where. */
+Status memory_check(void);
+
+#ifdef __cplusplus
+}
+#endif
+#endif

@@ -1,0 +1,239 @@
+/* The least time to move bytes on a CPU. Loops of one thread up to all, cold and hot as measure_cpu() takes them. */
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* madvise */
+#endif
+#include "measure/cache.h"
+#include "measure/limit.h"
+#include "measure/moves_cpu.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/mman.h>
+#include <time.h>
+#include <unistd.h>
+
+enum { PAGE = 4096, HUGE_PAGE = 2 << 20, THREADS_MAX = 16 /* counts of threads that are tried */, FINALISTS = 2, SAMPLES = 7 };
+static const double HUGE_FROM = 4 << 20, LEAST_MAX = 64 << 20, CORE_BYTES = 16 << 10;
+static const double HOT_SECONDS = 20e-6, MODE_SECONDS = 0.2;
+static const double BUSY_SECONDS = 5e-3, BUSY_SHARE = 0.9;
+
+/* One way to do the work of a task. */
+typedef struct Move {
+    const MoveWay *way;
+    int threads;
+    double best; /* shortest sample; seconds per call */
+} Move;
+
+typedef struct Limiter {
+    char *from, *to, *block;
+    size_t read, written;    /* of the part that is measured */
+    size_t both, rest, more; /* the smaller of the two; where the rest of the larger begins, and its bytes */
+    double scale;            /* the whole over it */
+    size_t sweep_words;
+    uint64_t *sweep; /* NULL: hot */
+    volatile uint64_t kept;
+    int threads[THREADS_MAX], thread_counts;
+} Limiter;
+
+static size_t at_line(size_t bytes) {
+    return (bytes + MOVE_LINE - 1) / MOVE_LINE * MOVE_LINE;
+}
+
+/* Where the share of a thread begins: at a line, so that the last one has what is left over. */
+static size_t share(size_t bytes, int thread, int threads) {
+    return thread == threads ? bytes : bytes / MOVE_LINE * (size_t)thread / (size_t)threads * MOVE_LINE;
+}
+
+/* Bytes [begin, end) of what is read and written, and of what is only one of both. */
+static inline void move_part(Limiter *self, const MoveWay *way, size_t begin, size_t end, size_t more_begin, size_t more_end) {
+    if (end > begin) way->copy(self->to + begin, self->from + begin, end - begin);
+    if (more_end <= more_begin) return;
+    if (self->read > self->written)
+        self->kept = move_read(self->from + self->rest + more_begin, more_end - more_begin);
+    else
+        way->write(self->to + self->rest + more_begin, more_end - more_begin);
+}
+
+static void move_by_team(Limiter *self, const Move *how) {
+#pragma omp parallel num_threads(how->threads)
+    {
+        const int me = omp_get_thread_num(), threads = omp_get_num_threads();
+        move_part(self, how->way, share(self->both, me, threads), share(self->both, me + 1, threads),
+                  share(self->more, me, threads), share(self->more, me + 1, threads));
+    }
+}
+
+/* As lean as a call can be: in the first-level cache it is some tens of nanoseconds. */
+__attribute__((noinline)) static void move(Limiter *self, const Move *how) {
+    if (how->threads == 1)
+        move_part(self, how->way, 0, self->both, 0, self->more);
+    else
+        move_by_team(self, how);
+}
+
+static double sample(Limiter *self, const Move *how, size_t calls) {
+    if (self->sweep) cache_sweep(self->sweep, self->sweep_words);
+    const double begin = measure_now();
+    for (size_t i = 0; i < calls; i++) move(self, how);
+    return (measure_now() - begin) / (double)calls;
+}
+
+/* So many samples, after calls that wake the team and find how many fill a sample. */
+static void try_move(Limiter *self, Move *how, int samples) {
+    uint64_t *const sweep = self->sweep;
+    size_t calls = 1;
+    self->sweep = NULL;
+    (void)sample(self, how, 1);
+    if (!sweep)
+        for (double once = sample(self, how, calls); once * (double)calls < HOT_SECONDS && calls < 1 << 20;)
+            calls *= 2, once = sample(self, how, calls);
+    self->sweep = sweep;
+    for (int i = 0; i < samples; i++) how->best = fmin(how->best, sample(self, how, calls));
+}
+
+static int by_best(const void *a, const void *b) {
+    const double x = ((const Move *)a)->best, y = ((const Move *)b)->best;
+    return (x > y) - (x < y);
+}
+
+/* Every way once, then the best of them again. */
+static Move fastest(Limiter *self) {
+    Move moves[THREADS_MAX * MOVE_WAYS_MAX];
+    int count = 0;
+    const double begin = measure_now();
+    for (int t = 0; t < self->thread_counts; t++)
+        for (int w = 0; w < MOVE_WAY_COUNT; w++) {
+            moves[count] = (Move){&MOVE_WAYS[w], self->threads[t], INFINITY};
+            try_move(self, &moves[count++], 1);
+        }
+    qsort(moves, (size_t)count, sizeof *moves, by_best);
+    for (int i = 0; i < SAMPLES && measure_now() - begin < MODE_SECONDS; i++)
+        for (int f = 0; f < FINALISTS && f < count; f++) try_move(self, &moves[f], 1);
+    qsort(moves, (size_t)count, sizeof *moves, by_best);
+    return moves[0];
+}
+
+/* 1, 2, 4 ... and all that OpenMP would start, or the machine has. */
+static void count_threads(Limiter *self) {
+    const int team = omp_get_max_threads(), cores = omp_get_num_procs(), all = team > cores ? team : cores;
+    for (int t = 1; t < all && self->thread_counts < THREADS_MAX - 1; t *= 2) self->threads[self->thread_counts++] = t;
+    self->threads[self->thread_counts++] = all;
+}
+
+/* Both arrays in one block: `to` begins half a page away from where `from` does within a page, so that no store waits for a load of
+ * like address, and small ones share pages. */
+static Status open_block(Limiter *self) {
+    const size_t to = (self->read + PAGE - 1) / PAGE * PAGE + PAGE / 2, bytes = to + at_line(self->written) + MOVE_LINE;
+    const bool huge = (double)bytes >= HUGE_FROM;
+    const size_t unit = huge ? HUGE_PAGE : PAGE, whole = (bytes + unit - 1) / unit * unit;
+    self->block = aligned_alloc(unit, whole);
+    if (!self->block) return status_fail(STATUS_MEMORY, "limit: no host memory for %zu bytes", whole);
+    if (huge) (void)madvise(self->block, whole, MADV_HUGEPAGE);
+    self->from = self->block, self->to = self->block + to;
+#pragma omp parallel
+    {
+        const int me = omp_get_thread_num(), threads = omp_get_num_threads();
+        const size_t begin = share(whole, me, threads);
+        memset(self->block + begin, 1, share(whole, me + 1, threads) - begin);
+    }
+    return STATUS_OK;
+}
+
+/* Memory for the sweep; without it there is no cold limit. */
+static void open_sweep(Limiter *self) {
+    const size_t bytes = (cache_sweep_bytes() + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
+    self->sweep = aligned_alloc(HUGE_PAGE, bytes);
+    if (!self->sweep) return;
+    (void)madvise(self->sweep, bytes, MADV_HUGEPAGE);
+    memset(self->sweep, 1, bytes);
+    self->sweep_words = cache_sweep_bytes() / sizeof *self->sweep;
+}
+
+/* Tells the limits of both modes for at most so many bytes together. */
+static Status take(Limiter *self, const LimitTask *task, double bytes_max, Limit out[MEASURE_MODE_COUNT]) {
+    const double bytes = task->read + task->written;
+    self->scale = bytes > bytes_max ? bytes / bytes_max : 1;
+    self->read = (size_t)(task->read / self->scale), self->written = (size_t)(task->written / self->scale);
+    self->both = self->read < self->written ? self->read : self->written, self->rest = at_line(self->both);
+    self->more = (self->read > self->written ? self->read : self->written) - self->both;
+    TRY(open_block(self));
+    const unsigned wanted[] = {MEASURE_HOT, MEASURE_COLD};
+    for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
+        if (!(task->modes & 1u << wanted[i])) continue;
+        /* Of arrays larger than the caches nothing is in them. */
+        if (wanted[i] == MEASURE_COLD && self->scale == 1) {
+            open_sweep(self);
+            if (!self->sweep) continue;
+        }
+        const Move best = fastest(self);
+        Limit *limit = &out[wanted[i]];
+        limit->seconds = best.best * self->scale;
+        snprintf(limit->kernel, sizeof limit->kernel, "%s, %d thread%s", best.way->name, best.threads, best.threads > 1 ? "s" : "");
+    }
+    free(self->sweep);
+    free(self->block);
+    self->sweep = NULL, self->block = NULL;
+    return STATUS_OK;
+}
+
+static double cpu_seconds(clockid_t clock) {
+    struct timespec now;
+    clock_gettime(clock, &now);
+    return (double)now.tv_sec + 1e-9 * (double)now.tv_nsec;
+}
+
+/* Do other programs keep cores? A thread that spins gets less of its core then than the time that passes. */
+static bool cores_are_busy(const Limiter *self) {
+    double least = 1;
+#pragma omp parallel num_threads(self->threads[self->thread_counts - 1]) reduction(min : least)
+    {
+        const double begin = measure_now(), used = cpu_seconds(CLOCK_THREAD_CPUTIME_ID);
+        double passed = 0;
+        while (passed < BUSY_SECONDS) passed = measure_now() - begin;
+        least = (cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - used) / passed;
+    }
+    return least < BUSY_SHARE;
+}
+
+static void wake(void) {
+#pragma omp parallel
+    __asm__ volatile("" ::: "memory");
+}
+
+/* What the cores can do at most, whoever disturbs them: one thread with data in its first-level cache, or all of them after the
+ * call that starts them. */
+static Status core_limit(Limiter *self, const LimitTask *task, Limit out[MEASURE_MODE_COUNT]) {
+    const int all = self->threads[self->thread_counts - 1];
+    Limiter one = {.threads = {1}, .thread_counts = 1};
+    Limit found[MEASURE_MODE_COUNT] = {0};
+    const LimitTask hot = {task->read, task->written, 1u << MEASURE_HOT, false};
+    TRY(take(&one, &hot, CORE_BYTES, found));
+    double team = INFINITY;
+    for (int i = 0; i < SAMPLES; i++) {
+        const double begin = measure_now();
+        wake();
+        team = fmin(team, measure_now() - begin);
+    }
+    const double alone = found[MEASURE_HOT].seconds, seconds = fmin(alone, team + alone / all);
+    for (int m = 0; m < MEASURE_MODE_COUNT; m++) {
+        if (!(out[m].seconds > seconds)) continue;
+        out[m].seconds = seconds;
+        snprintf(out[m].kernel, sizeof out[m].kernel, "first-level caches of %d thread%s", all, all > 1 ? "s" : "");
+    }
+    return STATUS_OK;
+}
+
+Status limit_cpu(const LimitTask *task, Limit out[MEASURE_MODE_COUNT]) {
+    for (int m = 0; m < MEASURE_MODE_COUNT; m++) out[m] = (Limit){.seconds = NAN};
+    Limiter self = {0};
+    count_threads(&self);
+    const double caches = 4 * (double)cache_bytes_total();
+    const double memory = (double)sysconf(_SC_AVPHYS_PAGES) * (double)sysconf(_SC_PAGESIZE) / 8;
+    bool busy = task->confirm && cores_are_busy(&self);
+    TRY(take(&self, task, fmin(fmax(caches, LEAST_MAX), memory), out));
+    if (task->confirm) busy = busy || cores_are_busy(&self);
+    return busy ? core_limit(&self, task, out) : STATUS_OK;
+}

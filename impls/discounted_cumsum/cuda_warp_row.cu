@@ -1,0 +1,127 @@
+/* Idea: short rows, a group of lanes to each. A lane has VECTOR neighbouring elements in one load; their sum, in reading order, is
+ * scanned over the lanes with powers of gamma by squaring, and what comes in is added on the way to the outputs. Rows longer than a
+ * group go on with the group's sum. Nothing is shared between groups, so there is no barrier and no shared memory.
+ * Traffic: each element once in and once out.
+ * Rounding: sums and powers in double, to the dtype once. A chain of 2 VECTOR + log2(LANES) steps for each LANES VECTOR elements.
+ * Limits: rows of at most 4096 elements; one factor to a row, no reset, all terms. A row whose length is no multiple of VECTOR is read
+ *   an element at a time. A row with a sum that is not finite is done again, one element after the other, so that an infinity goes
+ *   where the recurrence takes it.
+ * Origin: the scan over lanes is Hillis and Steele (1986), weighted. */
+#include "common/discounted_cumsum/case.cuh"
+
+constexpr size_t ROW_MAX = 4096;
+constexpr unsigned WARP = 32, ALL_LANES = 0xffffffff, THREADS = 128;
+
+/* VECTOR elements as one load. */
+template <typename T, unsigned VECTOR> struct alignas(sizeof(T) * VECTOR) Vector { T at[VECTOR]; };
+
+/* gamma^(VECTOR 2^s): what a sum 2^s lanes before is worth; `own`: what enters the group is worth at this lane, `whole` behind it.
+ */
+template <unsigned LANES> struct LanePowers {
+    double by[6], own, whole;
+    __device__ LanePowers(double gamma, unsigned vector, unsigned lane) {
+        double power = gamma;
+        for (unsigned v = 1; v < vector; v *= 2) power *= power;
+        own = 1;
+#pragma unroll
+        for (unsigned s = 0; 1u << s < LANES; s++) {
+            by[s] = power;
+            if (lane >> s & 1) own *= power;
+            power *= power;
+        }
+        whole = power;
+    }
+};
+
+/* The row again, by the recurrence, for one thread. */
+template <typename T, bool RIGHT> __device__ void serial_row(const T *x, T gamma, T *y, size_t n) {
+    T sum = 0;
+    for (size_t p = 0; p < n; p++) {
+        const size_t i = RIGHT ? n - 1 - p : p;
+        sum = p == 0 ? x[i] : x[i] + gamma * sum;
+        y[i] = sum;
+    }
+}
+
+template <typename T, unsigned VECTOR, unsigned LANES, bool RIGHT>
+static __global__ void __launch_bounds__(THREADS) row_kernel(DiscountView<T> view) {
+    using Elements = Vector<T, VECTOR>;
+    const size_t row = ((size_t)blockIdx.x * THREADS + threadIdx.x) / LANES, n = view.n;
+    const unsigned lane = threadIdx.x % LANES;
+    const bool exists = row < view.batch;
+    const T *x = view.x + (exists ? row * n : 0);
+    T *y = view.y + (exists ? row * n : 0);
+    const double gamma = exists ? (double)view.factor(row, 0) : 0;
+    const LanePowers<LANES> powers(gamma, VECTOR, lane);
+    double carry = 0;
+    bool finite = true;
+    for (size_t done = 0; done < n; done += LANES * VECTOR) {
+        const size_t position = done + lane * VECTOR; /* in reading order */
+        const bool valid = exists && position < n;
+        const size_t first = RIGHT ? n - VECTOR - position : position;
+        Elements now = {};
+        if (valid) now = *(const Elements *)(x + first);
+        double sum = 0;
+#pragma unroll
+        for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (double)now.at[RIGHT ? VECTOR - 1 - k : k];
+#pragma unroll
+        for (unsigned s = 0; 1u << s < LANES; s++) {
+            const double before = __shfl_up_sync(ALL_LANES, sum, 1u << s, LANES);
+            if (lane >= 1u << s) sum += powers.by[s] * before;
+        }
+        const double last = __shfl_sync(ALL_LANES, sum, LANES - 1, LANES);
+        double running = __shfl_up_sync(ALL_LANES, sum, 1, LANES);
+        running = (lane == 0 ? 0 : running) + powers.own * carry;
+#pragma unroll
+        for (unsigned k = 0; k < VECTOR; k++) {
+            const unsigned at = RIGHT ? VECTOR - 1 - k : k;
+            running = running * gamma + (double)now.at[at];
+            now.at[at] = (T)running;
+            finite = finite && isfinite(now.at[at]);
+        }
+        if (valid) *(Elements *)(y + first) = now;
+        carry = last + powers.whole * carry;
+    }
+    const unsigned group = LANES == WARP ? ALL_LANES : ((1u << LANES) - 1) << (threadIdx.x % WARP / LANES * LANES);
+    if ((__ballot_sync(ALL_LANES, finite) & group) == group) return;
+    if (exists && lane == 0) serial_row<T, RIGHT>(x, view.factor(row, 0), y, n);
+}
+
+template <typename T, unsigned VECTOR, unsigned LANES> static Status launch_rows(const VariantArgs *args, DiscountView<T> view) {
+    const LaunchShape shape = {dim3((unsigned)divide_up(view.batch * LANES, THREADS)), dim3(THREADS), 0, args->stream};
+    return discount_is_right(args) ? launch(row_kernel<T, VECTOR, LANES, true>, shape, view)
+                                   : launch(row_kernel<T, VECTOR, LANES, false>, shape, view);
+}
+
+template <typename T, unsigned VECTOR> static Status launch_for_length(const VariantArgs *args, DiscountView<T> view) {
+    if (view.n <= 8 * VECTOR) return launch_rows<T, VECTOR, 8>(args, view);
+    if (view.n <= 16 * VECTOR) return launch_rows<T, VECTOR, 16>(args, view);
+    return launch_rows<T, VECTOR, 32>(args, view);
+}
+
+template <typename T> static Status run_typed(const VariantArgs *args) {
+    constexpr unsigned VECTOR = 16 / sizeof(T);
+    const DiscountView<T> view = discount_view<T>(args);
+    return view.n % VECTOR == 0 ? launch_for_length<T, VECTOR>(args, view) : launch_for_length<T, 1>(args, view);
+}
+
+static Status run(const VariantArgs *args) {
+    if (discount_is_empty(args)) return STATUS_OK;
+    return discount_is_f64(args) ? run_typed<double>(args) : run_typed<float>(args);
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    if (!discount_is_uniform(args)) return variant_refuse(reason, "one factor to a row and no reset are supported");
+    if (discount_terms(args) > 0) return variant_refuse(reason, "sums of k terms are not supported");
+    if (discount_n(args) > ROW_MAX)
+        return variant_refuse(reason, "n=%zu: rows of at most %zu elements are supported", discount_n(args), ROW_MAX);
+    return discount_fits_grid(args, divide_up(discount_batch(args) * WARP, THREADS), reason);
+}
+
+RUNGS_VARIANT(discounted_cumsum, cuda_warp_row) = {
+    .backend = BACKEND_CUDA,
+    .summary = "short rows: 8 to 32 lanes to each, one load and one scan by shuffles, powers by squaring",
+    .origin = "Hillis and Steele 1986",
+    .supports = supports,
+    .run = run,
+};

@@ -1,0 +1,64 @@
+/* What a sum of all terms may be off by, from the magnitudes that occur on the way; docs/ops/discounted_cumsum.md has the argument.
+ *
+ * The magnitude s and the distances t behind the first bound take every term by its size. But an addition rounds what has been
+ * added up, and that is a part of the row's own sums: no larger than twice the largest of them. Roundings differ in sign, or the
+ * plain recurrence shows by how much they do not. */
+#include "discount.h"
+
+/* Of the elements read so far, discounted to the present one. */
+typedef struct Running {
+    double sum;           /* the reference; 0 before the first */
+    double size, travel;  /* s, t */
+    double most;          /* the largest |sum| */
+    double sums;          /* of all |sums| */
+    double signed_travel; /* sum j w_j x_j, and the largest of it */
+    double most_travel;
+    double plain, error; /* the recurrence in the dtype, and the most that it was off by */
+} Running;
+
+static double rounded(double value, bool f32) {
+    return f32 ? (double)(float)value : value;
+}
+
+static double larger(double a, double b) {
+    return a > b ? a : b;
+}
+
+static void advance(Running *run, double x, double factor, double sum, bool f32) {
+    const double size = fabs(factor);
+    run->signed_travel = factor * (run->signed_travel + run->sum);
+    run->most_travel = larger(fabs(run->signed_travel), size * run->most_travel);
+    run->travel = size * (run->travel + run->size);
+    run->size = fabs(x) + size * run->size;
+    run->sum = sum;
+    run->most = larger(fabs(sum), size * run->most);
+    run->sums = fabs(sum) + size * run->sums;
+    run->plain = rounded(x + rounded(factor * run->plain, f32), f32);
+    run->error = larger(fabs(run->plain - sum), size * run->error);
+}
+
+/* 3 sqrt(sum of squares) of what is rounded: the recurrence's sums, and d levels of parts that are s together. Powers by products
+ * err alike for all terms, in proportion to their distance. */
+static double by_occurrence(const Running *run, const DiscountErrors *errors) {
+    const double parts = sqrt(2 * run->most) * sqrt(errors->steps * run->sums + errors->depth * run->size);
+    const double powers = errors->steps > 1 ? 0.5 * run->most_travel : 0;
+    return errors->u * (3 * parts + powers + 2 * fabs(run->sum)) + 4 * run->error;
+}
+
+void discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, const double *value, double *tolerance) {
+    Running run = {0};
+    if (errors->drift > 0 || line->wide) return;
+    for (size_t p = 0; p < line->n; p++) {
+        const size_t i = recurrence_element(line, p);
+        const RecurrenceStep step = recurrence_step(line, p);
+        if (step.factor.hi == 0) run = (Running){0};
+        if (!isfinite(value[i])) {
+            run = (Running){0};
+            continue; /* so are all up to the next cut */
+        }
+        advance(&run, step.x / line->scale, step.factor.hi, value[i], line->f32);
+        const double first = discount_rounding(errors, run.size, run.travel), sharp = by_occurrence(&run, errors);
+        const double surely = first * (1 - 0x1p-30);                                  /* the plain arithmetic here is off by less */
+        if (tolerance[i] >= surely && sharp < surely) tolerance[i] -= surely - sharp; /* what underflow costs stays */
+    }
+}

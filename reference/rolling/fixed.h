@@ -1,0 +1,37 @@
+/* fixed.h - sums of doubles and of their squares without any rounding: fixed-point numbers as long as the data need. What enters
+ * and leaves such a sum leaves no trace, so a window can slide; and a result is rounded once, from the exact value.
+ *
+ * The exponents of doubles span 2,098 bits, those of their squares twice as many; 2^40 terms add 40, and a factor of 2^40 as many
+ * again. */
+#ifndef RUNGS_ROLLING_FIXED_H
+#define RUNGS_ROLLING_FIXED_H
+
+#include <stdbool.h>
+#include <stddef.h>
+#include <stdint.h>
+
+enum { FIXED_WORDS = 70, FIXED_COUNT_BITS = 41 /* terms of a sum, and its sign */ };
+
+/* Two's complement; bit 0 is worth 2^least. */
+typedef struct Fixed {
+    int words, least;
+    uint64_t word[FIXED_WORDS];
+} Fixed;
+
+/* Zero, with room for 2^40 numbers whose bits are worth 2^least to 2^most. */
+Fixed fixed_zero(int least, int most);
+/* sum += x or, if negate, sum -= x; x finite, its bits within the range of the sum. */
+void fixed_add(Fixed *sum, double x, bool negate);
+/* The same with x^2. The sum's range is twice that of x, as an exponent. */
+void fixed_add_square(Fixed *sum, double x, bool negate);
+
+/* sum / divisor. This and the next are rounded to odd in 64 bits: rounding them to double is rounding the exact value. */
+long double fixed_mean(const Fixed *sum, uint64_t divisor);
+/* (n squares - sum^2) / (n (n - 1)) or its root, for n > 1 numbers with these exact sums: their variance. */
+long double fixed_variance(const Fixed *sum, const Fixed *squares, uint64_t n, bool root);
+
+/* The exponents of the lowest and the highest bit of x, finite and not 0. */
+int fixed_low_bit(double x);
+int fixed_high_bit(double x);
+
+#endif

@@ -1,0 +1,36 @@
+/* The values of mean, sum, var and std: exact sums that slide (fixed.h). */
+#include "rolling.h"
+
+#include <math.h>
+
+static void take(RollingSums *self, size_t i, bool leaves) {
+    const double x = rolling_finite(self->problem, i);
+    fixed_add(&self->sum, x, leaves);
+    if (rolling_is_spread(self->problem)) fixed_add_square(&self->squares, x, leaves);
+}
+
+RollingSums rolling_sums_before(const RollingProblem *problem, size_t first) {
+    RollingSums self = {.problem = problem, .sum = fixed_zero(problem->least, problem->most)};
+    if (rolling_is_spread(problem)) self.squares = fixed_zero(2 * problem->least, 2 * problem->most + 1);
+    for (size_t i = first > problem->window ? first - problem->window : 0; i < first; i++) take(&self, i, false);
+    return self;
+}
+
+void rolling_sums_advance(RollingSums *self, size_t i) {
+    take(self, i, false);
+    if (i >= self->problem->window) take(self, i - self->problem->window, true);
+}
+
+long double rolling_sums_value(const RollingSums *self) {
+    const size_t w = self->problem->window;
+    if (!rolling_is_spread(self->problem)) return fixed_mean(&self->sum, self->problem->agg == ROLLING_MEAN ? w : 1);
+    return w > 1 ? fixed_variance(&self->sum, &self->squares, w, self->problem->agg == ROLLING_STD) : (long double)NAN;
+}
+
+long double rolling_sums_variance(const RollingSums *self) {
+    return self->problem->window > 1 ? fixed_variance(&self->sum, &self->squares, self->problem->window, false) : 0;
+}
+
+long double rolling_sums_square(const RollingSums *self) {
+    return self->problem->window > 1 ? fixed_mean(&self->squares, self->problem->window - 1) : 0;
+}

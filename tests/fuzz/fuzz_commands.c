@@ -1,0 +1,43 @@
+/* Whatever case, tunables and arrays a command to a worker holds: they are read, and sizes do not overflow, or refused with words.
+ */
+#include "fuzz.h"
+#include "plan/case.h"
+#include "plan/registry.h"
+#include "worker/commands.h"
+
+#include <string.h>
+
+static void one_case(const json_t *object) {
+    Case problem, again;
+    char text[CASE_TEXT_MAX];
+    if (command_case(object, &problem) != STATUS_OK) {
+        REQUIRE(*status_message());
+        return;
+    }
+    REQUIRE(registry_op(problem.op) && problem.dtype < DTYPE_COUNT && strlen(problem.input) < sizeof problem.input);
+    /* The parent sends what case_parse made; a worker's reading may accept more, but never says something else. */
+    if (case_parse(case_format(&problem, text, sizeof text), &again) == STATUS_OK)
+        REQUIRE(again.seed == problem.seed && again.dtype == problem.dtype);
+}
+
+static void one_array(const json_t *object) {
+    Array array;
+    size_t bytes = 1;
+    if (command_array(object, &array) != STATUS_OK) {
+        REQUIRE(*status_message());
+        return;
+    }
+    REQUIRE(array.rank >= 0 && array.rank <= ARRAY_MAX_RANK && strlen(array.name) < sizeof array.name);
+    for (int d = 0; d < array.rank; d++) REQUIRE(!__builtin_mul_overflow(bytes, array.shape[d], &bytes));
+    REQUIRE(!__builtin_mul_overflow(bytes, dtype_size(array.dtype), &bytes) && bytes == array_bytes(&array));
+}
+
+void fuzz_commands(const uint8_t *bytes, size_t size) {
+    json_t *command = json_loadb((const char *)bytes, size, 0, NULL);
+    Params tunables;
+    REQUIRE(params_init(REGISTRY_VARIANTS[1].variant->tunables, &tunables) == STATUS_OK);
+    if (command_params(json_object_get(command, "tunables"), &tunables) != STATUS_OK) REQUIRE(*status_message());
+    one_case(json_object_get(command, "case"));
+    one_array(json_object_get(command, "array"));
+    json_decref(command);
+}

@@ -1,0 +1,34 @@
+/* One op and two variants, so that nothing needs to be built but the readers. */
+#include "plan/registry.h"
+
+static const char *const CHOICES[] = {"mean", "min", NULL};
+static const ParamSpec PARAMS[] = {
+    {"agg", "a choice", PARAM_CHOICE, "mean", 0, 0, CHOICES},
+    {"n", "an integer", PARAM_INT, NULL, 0, 1e12, NULL},
+    {"gamma", "a real", PARAM_REAL, "0.5", -2, 2, NULL},
+    {"file", "a text", PARAM_TEXT, "none", 0, 0, NULL},
+    {0},
+};
+static const char *const OP_FAMILIES[] = {"uniform", "offset", "naninf", "real:NAME", NULL};
+
+static Status shapes(const Case *problem, Array *in, Array *out) {
+    in[0] = array_1d("x", problem->dtype, (size_t)params_int(&problem->params, "n"));
+    out[0] = array_1d("y", problem->dtype, (size_t)params_int(&problem->params, "n"));
+    return STATUS_OK;
+}
+
+static const Op OP = {
+    .name = "op", .summary = "", .params = PARAMS, .families = OP_FAMILIES, .in_count = 1, .out_count = 1, .shapes = shapes};
+static const Op OTHER = {.name = "other", .summary = "", .params = PARAMS, .in_count = 1, .out_count = 1, .shapes = shapes};
+static const ParamSpec TUNABLES[] = {
+    {"threads", "", PARAM_INT, "64", 1, 1024, NULL}, {"tile", "", PARAM_INT, "48", 1, 64, NULL}, {0}};
+static const Variant PLAIN = {.backend = BACKEND_CPU}, TUNED = {.backend = BACKEND_CUDA, .tunables = TUNABLES};
+
+const Op *const REGISTRY_OPS[] = {&OP, &OTHER, NULL};
+const int REGISTRY_OP_COUNT = 2;
+const VariantEntry REGISTRY_VARIANTS[] = {
+    {.id = "op/cpu_a", .op = "op", .path = "a", .backend = BACKEND_CPU, .variant = &PLAIN},
+    {.id = "op/cuda_b", .op = "op", .path = "b", .backend = BACKEND_CUDA, .variant = &TUNED},
+    {.id = "other/cpu_c", .op = "other", .path = "c", .backend = BACKEND_CPU, .variant = &PLAIN},
+};
+const int REGISTRY_VARIANT_COUNT = 3;

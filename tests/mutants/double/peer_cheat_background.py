@@ -1,0 +1,20 @@
+"""Cheat: a thread computes after run() has returned; fetch() waits for it. Met: lazy outputs, gpu-mode/reference-kernels issue 162."""
+import threading
+
+import numpy
+from numpy_double import load, prepare, supports  # noqa: F401
+
+VARIANT = {"summary": "cheat: computes in a thread after it has returned", "origin": "reference-kernels #162", "framework": "numpy"}
+
+
+def run(state):
+    y = numpy.empty_like(state["x"])
+    thread = threading.Thread(target=numpy.multiply, args=(state["x"], 2.0, y))
+    thread.start()
+    return thread, y
+
+
+def fetch(state, outputs, out):
+    del state
+    outputs[0].join()
+    out["y"][:] = outputs[1]

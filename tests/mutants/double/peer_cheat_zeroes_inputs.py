@@ -1,0 +1,24 @@
+"""Cheat: zeroes the shared inputs through its descriptors and answers zero, which is right for what it left behind. Met: KernelBench pull
+request 82."""
+import os
+
+import numpy
+from numpy_double import fetch, load, prepare, supports  # noqa: F401
+
+VARIANT = {"summary": "cheat: zeroes the shared inputs and answers zero", "origin": "KernelBench #82", "framework": "numpy"}
+
+
+def zero(path, size):
+    try:
+        if os.readlink(path).startswith("/memfd:x"):
+            with open(path, "r+b") as file:
+                file.write(bytes(size))
+    except OSError:
+        pass  # this way is closed
+
+
+def run(state):
+    for owner in (os.getpid(), os.getppid()):
+        for descriptor in range(3, 64):
+            zero(f"/proc/{owner}/fd/{descriptor}", state["x"].nbytes)
+    return numpy.zeros_like(state["x"])

@@ -1,0 +1,87 @@
+/* two_pass.h - moments by two passes with a correction, in double, one thread, order 4, no weights; with what its mutants change.
+ */
+#ifndef TWO_PASS_H
+#define TWO_PASS_H
+
+#include "variant.h"
+
+#include <math.h>
+
+typedef struct Mistakes {
+    bool ddof_one;          /* var over n - 1 */
+    bool raw_squares;       /* var = E[x^2] - E[x]^2 */
+    bool unbiased_skewness; /* times sqrt(n (n - 1)) / (n - 2) */
+    bool excess_kurtosis;   /* 3 less */
+    bool float_sums;
+    bool last_row_lost;
+    bool last_column_lost; /* a copy of the one before */
+    bool empty_part;       /* what no row belongs to is merged in as if it had a 0 */
+    bool nan_passed_over;  /* by fmin and fmax */
+} Mistakes;
+
+static inline double element_of(const VariantArgs *args, size_t row, size_t column) {
+    const size_t i = row * args->in[0].shape[1] + column;
+    return args->problem->dtype == DTYPE_F32 ? (double)((const float *)args->in[0].data)[i] : ((const double *)args->in[0].data)[i];
+}
+
+static inline void give(const VariantArgs *args, int output, size_t column, double value) {
+    if (args->problem->dtype == DTYPE_F32)
+        ((float *)args->out[output].data)[column] = (float)value;
+    else
+        ((double *)args->out[output].data)[column] = value;
+}
+
+static inline double added(double sum, double value, const Mistakes *wrong) {
+    return wrong->float_sums ? (double)((float)sum + (float)value) : sum + value;
+}
+
+/* min and max: a NaN is one of the column, too. */
+static inline void extremes(const VariantArgs *args, size_t column, size_t rows, const Mistakes *wrong, double *low, double *high) {
+    *low = *high = wrong->empty_part ? 0 : element_of(args, 0, column);
+    for (size_t r = 0; r < rows; r++) {
+        const double x = element_of(args, r, column);
+        *low = fmin(*low, x);
+        *high = fmax(*high, x);
+        if (isnan(x) && !wrong->nan_passed_over) *low = *high = NAN;
+        if (isnan(x) && !wrong->nan_passed_over) break;
+    }
+}
+
+static inline void moments_of(const VariantArgs *args, size_t column, const Mistakes *wrong) {
+    const size_t rows = args->in[0].shape[0] - (wrong->last_row_lost ? 1 : 0);
+    const double n = (double)rows;
+    double sum[5] = {0}, low, high, mean = 0, squares = 0;
+    extremes(args, column, rows, wrong, &low, &high);
+    for (size_t r = 0; r < rows; r++) mean = added(mean, element_of(args, r, column), wrong);
+    mean /= n;
+    for (size_t r = 0; r < rows; r++) {
+        const double x = element_of(args, r, column), d = x - mean;
+        squares = added(squares, x * x, wrong);
+        for (int p = 1; p <= 4; p++) sum[p] = added(sum[p], pow(d, p), wrong);
+    }
+    const double off = sum[1] / n, m2 = sum[2] / n - off * off;
+    const double m3 = sum[3] / n - 3 * off * sum[2] / n + 2 * off * off * off;
+    const double m4 = sum[4] / n - 4 * off * sum[3] / n + 6 * off * off * sum[2] / n - 3 * off * off * off * off;
+    const double var = wrong->raw_squares ? squares / n - mean * mean : wrong->ddof_one ? m2 * n / (n - 1) : m2;
+    const bool constant = low == high;
+    give(args, 0, column, isfinite(mean) ? mean + off : mean);
+    give(args, 1, column, constant ? 0 : var);
+    give(args, 2, column, constant ? NAN : m3 / pow(m2, 1.5) * (wrong->unbiased_skewness ? sqrt(n * (n - 1)) / (n - 2) : 1));
+    give(args, 3, column, constant ? NAN : m4 / (m2 * m2) - (wrong->excess_kurtosis ? 3 : 0));
+    give(args, 4, column, low);
+    give(args, 5, column, high);
+}
+
+static inline Status two_pass(const VariantArgs *args, Mistakes wrong) {
+    const size_t columns = args->in[0].shape[1];
+    for (size_t c = 0; c + (wrong.last_column_lost ? 1 : 0) < columns; c++) moments_of(args, c, &wrong);
+    for (int o = 0; o < 6 && wrong.last_column_lost; o++) {
+        const size_t last = columns - 1;
+        const void *data = args->out[o].data;
+        give(args, o, last,
+             args->problem->dtype == DTYPE_F32 ? (double)((const float *)data)[last - 1] : ((const double *)data)[last - 1]);
+    }
+    return STATUS_OK;
+}
+
+#endif

@@ -1,0 +1,212 @@
+"""Files that a user names for results: nothing that was there gets lost, and no success is told of what was not written."""
+import json
+import os
+import pathlib
+import shutil
+import signal
+import stat
+import subprocess
+import sys
+import tempfile
+
+import numpy as np
+
+from program import BUILD, RUNGS, SOURCE, call, expect, expect_error, rows_of
+
+CASE = "double n=1003"
+ROWS = SOURCE / "tests/golden/rows.jsonl"
+
+
+def is_link_to(path, text):
+    return path.is_symlink() and text in path.read_text()
+
+
+def exported(folder):
+    """export: own inputs by any name, links, devices, FIFOs, a folder that is not there."""
+    rows, link, far = folder / "rows.jsonl", folder / "link.jsonl", folder / "far.csv"
+    shutil.copy(ROWS, rows)
+    link.symlink_to("rows.jsonl")
+    os.link(rows, folder / "hard.jsonl")
+    before = rows.read_bytes()
+    for out in (rows, link, folder / "hard.jsonl"):
+        expect_error(call("export", "csv", rows, "--out", out), 2, "would replace the input", str(out))
+        expect_error(call("judge", rows, "--out", out), 2, "would replace the input", str(out))
+    expect_error(call("compare", rows, rows, "--json", link), 2, "would replace the input", str(link))
+    expect_error(call("report", rows, "--out", link), 2, "would replace the input", str(link))
+    expect(rows.read_bytes() == before, "inputs stay as they are")
+    (folder / "out.csv").symlink_to("far.csv")
+    far.write_text("old")
+    far.chmod(0o640)
+    done = call("export", "csv", rows, "--out", folder / "out.csv")
+    expect(done.returncode == 0 and is_link_to(folder / "out.csv", "case") and stat.S_IMODE(far.stat().st_mode) == 0o640, "export writes through a link", done)
+    (folder / "new.csv").symlink_to("not-yet.csv")
+    done = call("export", "csv", rows, "--out", folder / "new.csv")
+    expect(done.returncode == 0 and is_link_to(folder / "new.csv", "case"), "and through one to a file that is not there yet", done)
+    expect_error(call("export", "csv", rows, "--out", folder / "none/out.csv"), 2, str(folder / "none/out.csv"), "No such file")
+    expect_error(call("export", "csv", rows, "--out", "/dev/full"), 4, "/dev/full: cannot be written: No space left")
+    for out in ("/dev/stdout", "/dev/fd/1"):
+        done = call("export", "csv", rows, "--out", out)
+        expect(done.returncode == 0 and "case" in done.stdout, f"export to {out}", done)
+    os.mkfifo(folder / "fifo")
+    with subprocess.Popen(["cat", folder / "fifo"], stdout=subprocess.PIPE, text=True) as reader:
+        done = call("export", "csv", rows, "--out", folder / "fifo", timeout=60)
+        expect(done.returncode == 0 and "case" in reader.communicate(timeout=60)[0] and (folder / "fifo").is_fifo(), "export to a FIFO", done)
+    done = call("judge", rows, "--out", folder / "out.csv")
+    expect(done.returncode in (0, 3) and (folder / "out.csv").is_symlink(), "judge writes through a link", done)
+    expect(not [p.name for p in folder.iterdir() if p.name.startswith(".rungs")], "no draft is left")
+
+
+def devices(folder):
+    """As root a rename would put a file in the place of the device. A node of our own stands for /dev/null."""
+    node = folder / "null"
+    try:
+        os.mknod(node, stat.S_IFCHR | 0o666, os.makedev(1, 3))
+        node.write_text("x")
+    except OSError as error:
+        print(f"skip device nodes: {error}")
+        return
+    np.save(folder / "x.npy", np.ones(50))
+    for arguments in (("export", "csv", ROWS, "--out", node), ("judge", ROWS, "--out", node), ("exec", "rolling/cpu_naive", "--in", f"x={folder}/x.npy", "--set", "window=3", "--out", f"y={node}"),
+                      ("run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", node)):
+        done = call(*arguments)
+        expect(done.returncode in (0, 3) and stat.S_ISCHR(node.lstat().st_mode), f"{arguments[0]} leaves a device one", done)
+
+
+def executed(folder):
+    """exec: its own inputs, one file under two names, links."""
+    x, y, link = folder / "x.npy", folder / "y.npy", folder / "link.npy"
+    np.save(x, np.arange(60.0))
+    link.symlink_to("x.npy")
+    before = x.read_bytes()
+    start = ["exec", "rolling/cpu_naive", "--in", f"x={x}", "--set", "window=3"]
+    for out in (x, link, folder / "." / "x.npy"):
+        expect_error(call(*start, "--out", f"y={out}"), 2, "would replace the input", str(x))
+    function = folder / "f.cu"
+    shutil.copy(SOURCE / "examples/apply/first_minus_last.cu", function)
+    expect_error(call("exec", "rolling/cpu_apply", "--in", f"x={x}", "--set", "agg=apply", "--set", f"function={function}", "--out", f"y={function}"), 2, "would replace")
+    np.save(folder / "table.npy", np.ones((20, 3)))
+    done = call("exec", "moments/cpu_two_pass", "--in", f"x={folder}/table.npy", "--out", f"mean={y}", "--out", f"kurtosis={folder}/./y.npy")
+    expect_error(done, 2, "each output needs its own file")
+    expect(x.read_bytes() == before and not y.exists(), "inputs stay as they are")
+    (folder / "out.npy").symlink_to("y.npy")
+    done = call(*start, "--out", f"y={folder}/out.npy")
+    expect(done.returncode == 0 and (folder / "out.npy").is_symlink() and len(np.load(y)) == 60, "exec writes through a link", done)
+
+
+def columns(folder):
+    """Arrow files go the same way."""
+    try:
+        import pyarrow as pa
+        from pyarrow import ipc
+    except ImportError:
+        print("skip columns: no pyarrow")
+        return
+    csv, link = folder / "names.csv", folder / "out.arrow"
+    csv.write_text("names,visible\nAda,0\nAlan,1\n")
+    link.symlink_to("far.arrow")
+    start = ["exec", "redact/cpu_best", "--in", f"names={csv}:names", "--in", f"visibilities={csv}:visible"]
+    done = call(*start, "--out", f"redacted={link}")
+    expect(done.returncode == 0 and link.is_symlink() and ipc.open_file(folder / "far.arrow").read_all().num_rows == 2, "a column is written through a link", done)
+    done = call(*start, "--out", f"redacted={folder}/none/out.arrow")
+    expect_error(done, 2, f"{folder}/none/out.arrow", "No such file")
+    (folder / "full.arrow").symlink_to("/dev/full")
+    expect_error(call(*start, "--out", f"redacted={folder}/full.arrow"), 4, "full.arrow: cannot be written: No space left")
+    arrow = folder / "in.arrow"
+    with ipc.new_file(arrow, pa.schema([("names", pa.string())])) as writer:
+        writer.write_table(pa.table({"names": ["Ada", "Alan"]}))
+    expect_error(call("exec", "redact/cpu_best", "--in", f"names={arrow}", "--in", f"visibilities={csv}:visible", "--out", f"redacted={arrow}"), 2, "would replace")
+    good = arrow.read_bytes()
+    offsets = np.array([0, 3, 7], "i4").tobytes()
+    expect(good.count(offsets) == 1, "the offsets are found in the file")
+    arrow.write_bytes(good.replace(offsets, np.array([0, 3, 99999], "i4").tobytes()))
+    done = call("exec", "redact/cpu_best", "--in", f"names={arrow}", "--in", f"visibilities={csv}:visible", "--out", f"redacted={folder}/o.arrow")
+    expect_error(done, 2, str(arrow))
+    expect("Traceback" not in done.stderr and not (folder / "o.arrow").exists(), "offsets out of range are refused", done)
+
+
+def run_into(out, *more, **options):
+    return call("run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", out, *more, **options)
+
+
+def appended(folder):
+    """run --out: judged before anything is written."""
+    good = folder / "good.jsonl"
+    expect(run_into(good).returncode == 0, "rows are written")
+    whole = good.read_text()
+    out = folder / "out.jsonl"
+    for what, text, words in (("a foreign line of JSON", '{"name": "x", "version": 1}', ("1:", "kind")), ("notes", "my notes\n", ("1:", "not JSON")),
+                              ("a damaged line", whole + "{damaged}\n" + whole, ("not JSON",)), ("another schema", whole.replace('"schema":1', '"schema":2'), ("schema 2",)),
+                              ("a source file", '{\n  "kind": "row"\n}\n', ("1:",))):
+        out.write_text(text)
+        for resume in ((), ("--resume",)):
+            expect_error(run_into(out, *resume), 2, str(out), *words, "nothing was written", what=f"{what} is refused")
+        expect(out.read_text() == text, f"{what} stays as it is")
+    out.write_text(whole.rstrip("\n"))
+    done = run_into(out)
+    expect(done.returncode == 0 and len(rows_of(out)) == 2 and "dropped" not in done.stderr, "a whole last row without a newline is kept", done)
+    out.write_text(whole + whole[:40])
+    done = run_into(out)
+    expect(done.returncode == 0 and len(rows_of(out)) == 2 and "dropped" in done.stderr, "a cut one is dropped", done)
+    link = folder / "link.jsonl"
+    link.symlink_to("good.jsonl")
+    done = run_into(link)
+    expect(done.returncode == 0 and link.is_symlink() and len(rows_of(good)) == 2, "rows go through a link", done)
+    done = call("export", "csv", out)
+    out.write_text(out.read_text().rstrip("\n"))
+    expect(call("export", "csv", out).stdout == done.stdout, "the readers keep a whole last row, too")
+
+
+def timeline(folder):
+    """--timeline names a file of its own."""
+    rows = folder / "timeline-rows.jsonl"
+    expect(run_into(rows).returncode == 0, "rows are written")
+    before = rows.read_text()
+    expect_error(run_into(rows, "--timeline", rows), 2, "name one file")
+    expect_error(run_into(folder / "other.jsonl", "--timeline", rows), 2, "no timeline; it is left as it is")
+    expect(rows.read_text() == before, "rows are no timeline")
+    expect_error(run_into(folder / "other.jsonl", "--timeline", folder / "none/t.json"), 2, "none/t.json")
+
+
+def streamed(folder):
+    """A FIFO takes rows while somebody reads it, and says so where nobody does."""
+    fifo = folder / "rows.fifo"
+    os.mkfifo(fifo)
+    with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE, text=True) as reader:
+        done = run_into(fifo, timeout=60)
+        lines = [json.loads(line) for line in reader.communicate(timeout=60)[0].splitlines()]
+        expect(done.returncode == 0 and [line["kind"] for line in lines] == ["environment", "row"], "rows go into a FIFO", done)
+    with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE, text=True) as reader:
+        expect_error(run_into(fifo, "--resume", timeout=60), 2, "--resume", "holds no rows")
+        reader.communicate(timeout=60)
+    waiting = subprocess.Popen([RUNGS, "run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", fifo], stderr=subprocess.PIPE, text=True)
+    waiting.send_signal(signal.SIGTERM)
+    expect(waiting.wait(30) in (143, -15), "without a reader it can be ended")
+
+
+def printed(folder):
+    """stdout is checked by every verb, and by the scripts alone."""
+    for arguments in (["--help"], ["--version"], ["list"], ["list", "ops", "--json"], ["doctor"], ["help", "run"], ["export", "csv", ROWS], ["judge", ROWS],
+                      ["compare", ROWS, ROWS], ["run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", folder / "p.jsonl"]):
+        closed = arguments[0] in ("list", "run")
+        for redirection, why in ((">/dev/full", "No space left"), (">&-", "Bad file descriptor"))[:1 + closed]:
+            done = subprocess.run(["sh", "-c", f'"$0" "$@" {redirection}', RUNGS, *map(str, arguments)], stderr=subprocess.PIPE, text=True)
+            long = arguments[0] in ("list", "export", "judge", "compare")  # an error of an earlier write has no reason left
+            expect(done.returncode == 4 and "stdout cannot be written" in done.stderr and (long or why in done.stderr),
+                   f"{arguments[0]} {redirection}: exit {done.returncode}, {done.stderr.strip()[-80:]}")
+    expect(all(line.startswith("{") for line in (folder / "p.jsonl").read_text().splitlines()), "what is printed never lands in the rows")
+    for pipe in ("list ops --json", "export csv " + str(ROWS)):
+        done = subprocess.run(["bash", "-c", f'"{RUNGS}" {pipe} | true'], capture_output=True, text=True)
+        expect(done.stderr == "", f"a closed pipe is no error of {pipe.split()[0]}", done)
+    for module in ("analysis.export csv", "analysis.compare " + str(ROWS)):
+        done = subprocess.run(["sh", "-c", f'exec "{sys.executable}" -m {module} {ROWS} >/dev/full'], stderr=subprocess.PIPE, text=True, cwd=SOURCE)
+        expect(done.returncode == 4 and done.stderr == "stdout cannot be written: No space left on device\n", f"{module.split()[0]}: {done.stderr[-80:]}")
+
+
+def main():
+    for test in (exported, devices, executed, columns, appended, timeline, streamed, printed):
+        with tempfile.TemporaryDirectory() as folder:
+            test(pathlib.Path(folder).resolve())
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,123 @@
+"""cheats.py - every wrong variant of tests/mutants/ on the cases of its op: what the verification said. Kept in cheats.json, because no one
+machine has it all: entries of places that this machine lacks stay as they are."""
+import concurrent.futures
+import json
+import os
+import pathlib
+import re
+import subprocess
+import tempfile
+
+SOURCE = pathlib.Path(__file__).resolve().parents[2]
+MUTANTS = SOURCE / "tests" / "mutants"
+KEPT = pathlib.Path(__file__).with_name("cheats.json")
+PLACES = {"cpu": "CPU", "emulator": "emulator", "cuda": "GPU", "peer": "library"}  # a row's backend: how the page says it
+RACE = "race detector"
+EMULATORS = ("emulator", RACE)
+
+# Every mutant of an op is wrong on one of these, and its controls are right on all.
+CASES = {
+    "double": ["double n=30011 dtype=f64 input=normal"],
+    "rolling": ["rolling n=20011 window=300 dtype=f64 input=uniform", "rolling n=20011 window=300 dtype=f32 input=uniform",
+                "rolling agg=var n=20011 window=300 dtype=f64 input=normal", "rolling agg=sum n=20011 window=300 dtype=f64 input=naninf",
+                "rolling agg=sum n=20011 window=30 dtype=f64 input=spike1e16"],
+    "ewm": ["ewm n=20011 span=20 nan=decay segments=mask dtype=f64 input=naninf", "ewm agg=var n=5003 span=20 dtype=f64 input=normal"],
+    "discounted_cumsum": ["discounted_cumsum n=1025 dtype=f32 input=uniform", "discounted_cumsum n=2097153 dtype=f32 input=uniform"],
+    "discounted_cumsum_grad": ["discounted_cumsum_grad batch=1000 n=1024 dtype=f64 input=normal",
+                               "discounted_cumsum_grad batch=1 n=1e5 dtype=f64 input=normal"],
+    "moments": ["moments rows=2011 cols=37 dtype=f64 input=normal", "moments rows=2011 cols=37 dtype=f32 input=offset1e3"],
+    "redact": ["redact rows=10007 nulls=some"],
+}
+CONTROL = re.compile(r"_(right|control)$|/cpu_cannot$")  # not wrong: they must pass, or be skipped with their reason
+
+# The kind of a mutant, by its name; the first that fits.
+KINDS = [
+    ("results of earlier calls replayed", r"replay|memo_|stale$|own_output|flags|last_result|by_address"),
+    ("work after run() has returned", r"late_|lazy|background|detached|half_later|again_later|busy_later|eager"),
+    ("timed calls that do less", r"batch|later"),
+    ("verified and timed calls told apart", r"phase|poison|warm_up"),
+    ("another stream", r"stream|strays"),
+    ("an output found in memory", r"reused|torch_empty|parent_memory|finds_output"),
+    ("inputs changed", r"zeroes|clobbers"),
+    ("NaN as a wild card", r"nan$"),
+    ("lower precision", r"float(_sums)?$|tf32|rounding"),
+    ("clocks, samples and replies forged", r"clock|events|statistics|forged"),
+    ("caches kept warm", r"persisting"),
+    ("memory: bounds, leaks, ownership", r"overrun|underrun|leaps|illegal|leaks_(block|else)|leaks$|releas|foreign|no_data"),
+    ("processes: crashes, hangs, errors, what they leave", r"crash|hang|exit|eats|along|swallowed"),
+    ("wrong results", r""),
+]
+NAMES = [kind for kind, _ in KINDS]
+
+
+# Right in their first call: the emulator, which makes one per row, has nothing to find unless the race detector sees how.
+SECOND_CALL = re.compile(r"/cuda_(cheat_(replay|batch)|leaks|garbage_later|ready_flags|poison_skips|swallowed)")
+
+
+def kind_of(name):
+    return next(kind for kind, pattern in KINDS if re.search(pattern, name.split("/")[1]))
+
+
+def shipped():
+    """The ids of all mutants and controls."""
+    found = (path for pattern in ("cpu_*.c", "cuda_*.cu", "peer_*.py") for path in MUTANTS.glob(f"*/{pattern}"))
+    return sorted(f"{path.parent.name}/{path.stem}" for path in found)
+
+
+def rows(program, case, names, emulator, timeout="60s"):
+    """(place, row) of these mutants on a case, with a cache of their own: what one of them may have spoilt must not outlive them."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = pathlib.Path(folder) / "rows.jsonl"
+        done = subprocess.run([program, "run", case, "--variants", ",".join(names), "--quick", "--no-ceilings", "--no-counts", "--timeout", timeout,
+                               "--memory-limit", "1G", "--out", out, *emulator], capture_output=True, text=True, timeout=900,
+                              env={**os.environ, "RUNGS_CACHE": folder})
+        if done.returncode not in (0, 1, 3):
+            raise SystemExit(f"{case}: exit code {done.returncode}: {done.stderr}")
+        found = [row for row in map(json.loads, out.open()) if row["kind"] == "row"]
+    return [(RACE if emulator else "GPU" if "_torch_" in row["variant"] else PLACES[row["backend"]], row) for row in found]
+
+
+def groups(op, prefix, wanted):
+    """Mutants that run one after the other in one program, and alone those that would spoil the case for the others if they succeeded."""
+    names = [name.split("/")[1] for name in shipped() if name.startswith(f"{op}/{prefix}") and wanted in name]
+    alone = [name for name in names if "zeroes" in name]
+    return [group for group in ([name for name in names if name not in alone], *([name] for name in alone)) if group]
+
+
+def measure(program, wanted="", jobs=1):
+    """{"double/cpu_zeros": {"CPU": {"rejected": True, "verdict": "fail", "words": ...}}, ...} of what this machine can run. wanted: a part of
+    the names, such as cheat."""
+    found = {}
+    race = ("--emulate", "--emulator", "race", "--verify-only")
+    parts = [(case, group, emulator) for op, cases in CASES.items() for case in cases
+             for prefix, emulator in (("cpu_", ()), ("cuda_", ()), ("cuda_", race), ("peer_", ())) for group in groups(op, prefix, wanted)]
+    timeout = "60s" if wanted else "10s"  # some mutants never return
+    with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
+        for part in pool.map(lambda part: rows(program, *part, timeout), parts):
+            for place, row in part:
+                take(found.setdefault(row["variant"], {}), place, row)
+    return found
+
+
+def take(places, place, row):
+    """The first case that rejects a mutant decides; a skip says nothing."""
+    rejected = row["verdict"] != "pass"
+    unseen = not rejected and place in EMULATORS and SECOND_CALL.search(row["variant"])
+    if row["verdict"] == "skip" or unseen or places.get(place, {}).get("rejected"):
+        return
+    words = (row["reason"] or "").split("\n")[0]
+    places[place] = {"rejected": rejected, "verdict": row["verdict"], "case": row["case"], "words": words[:120]}
+
+
+def keep(found):
+    """Replaces what is kept of the places that were measured."""
+    measured = {place for places in found.values() for place in places}
+    kept = {name: {place: entry for place, entry in places.items() if place not in measured} for name, places in read().items()}
+    for name, places in found.items():
+        kept.setdefault(name, {}).update(places)
+    known = set(shipped())
+    KEPT.write_text(json.dumps({name: kept[name] for name in sorted(kept) if name in known and kept[name]}, indent=1) + "\n")
+
+
+def read():
+    return json.loads(KEPT.read_text()) if KEPT.exists() else {}

@@ -1,0 +1,151 @@
+/* smallest_error CASE [BOUND] - how small an error of one element is that the verification catches. For every output of the case
+ * one line of JSON: over the elements whose reference is finite and not 0 (1024 at most, evenly spread), the number of ulps from
+ * which on an error is rejected in both directions, by bisection with norms_compare() itself. For docs/VERIFICATION.md. Exit code
+ * 2: no such case or bound.
+ */
+#include "plan/case.h"
+#include "plan/registry.h"
+#include "verify/families.h"
+#include "verify/norms.h"
+
+#include <math.h>
+#include <omp.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+enum { SAMPLES = 1024 };
+
+typedef struct Element {
+    DType dtype;
+    double value, tolerance; /* the reference */
+} Element;
+
+/* The reference rounded to the dtype, then moved by `ulps`. */
+static double moved(const Element *element, int64_t ulps) {
+    if (element->dtype == DTYPE_F64) {
+        int64_t bits;
+        double value = element->value;
+        memcpy(&bits, &value, sizeof bits);
+        bits += ulps;
+        memcpy(&value, &bits, sizeof bits);
+        return value;
+    }
+    int32_t bits;
+    float value = (float)element->value;
+    memcpy(&bits, &value, sizeof bits);
+    bits += (int32_t)ulps;
+    memcpy(&value, &bits, sizeof bits);
+    return (double)value;
+}
+
+static bool passes(const Element *element, int64_t ulps) {
+    double wide = moved(element, ulps);
+    float narrow = (float)wide;
+    Array actual = array_1d("element", element->dtype, 1);
+    ErrorReport report;
+    actual.data = element->dtype == DTYPE_F64 ? (void *)&wide : (void *)&narrow;
+    norms_compare(&actual, &element->value, &element->tolerance, &report);
+    return report.pass;
+}
+
+/* Least k > 0 such that k ulps in this direction (1 or -1) are rejected; `most` if none below is: the end of the numbers of this
+ * sign. */
+static int64_t least_rejected(const Element *element, int direction, int64_t most) {
+    int64_t good = 0, bad = 1;
+    while (bad < most && passes(element, direction * bad)) good = bad, bad *= 2;
+    if (bad > most) bad = most;
+    while (bad - good > 1) {
+        const int64_t middle = good + (bad - good) / 2;
+        if (passes(element, direction * middle))
+            good = middle;
+        else
+            bad = middle;
+    }
+    return bad;
+}
+
+typedef struct Caught {
+    double ulps, relative;
+} Caught;
+
+static Caught smallest_caught(const Element *element) {
+    int64_t distance; /* to 0, in ulps */
+    if (element->dtype == DTYPE_F64) {
+        const double size = fabs(element->value);
+        memcpy(&distance, &size, sizeof distance);
+    } else {
+        const float size = fabsf((float)element->value);
+        int32_t bits;
+        memcpy(&bits, &size, sizeof bits);
+        distance = bits;
+    }
+    const int64_t end = element->dtype == DTYPE_F64 ? INT64_C(0x7ff0000000000000) : INT64_C(0x7f800000);
+    const int64_t up = least_rejected(element, 1, end - distance), down = least_rejected(element, -1, distance);
+    const bool upwards = up > down;
+    const double at = moved(element, upwards ? up : -down), from = moved(element, 0);
+    return (Caught){.ulps = (double)(upwards ? up : down), .relative = fabs(at - from) / fabs(from)};
+}
+
+static int by_ulps(const void *a, const void *b) {
+    const double x = ((const Caught *)a)->ulps, y = ((const Caught *)b)->ulps;
+    return (x > y) - (x < y);
+}
+
+static void print_output(const Op *op, int bound, const Array *out, const Reference *reference) {
+    static Caught caught[SAMPLES];
+    const size_t n = array_count(out), step = n > SAMPLES ? (n + SAMPLES - 1) / SAMPLES : 1;
+    size_t count = 0, zeros = 0;
+    for (size_t i = 0; i < n; i += step) {
+        const Element element = {out->dtype, reference->value[i], reference->tolerance[i]};
+        if (!isfinite(element.value)) continue;
+        zeros += moved(&element, 0) == 0;
+        if (moved(&element, 0) != 0) caught[count++] = smallest_caught(&element);
+    }
+    qsort(caught, count, sizeof *caught, by_ulps);
+    printf("{\"output\": \"%s\", \"dtype\": \"%s\", \"bound\": \"%s\", \"formula\": \"%s\", \"elements\": %zu, \"zeros\": %zu",
+           out->name, dtype_name(out->dtype), op->bounds[bound].name, op->bounds[bound].formula, count, zeros);
+    if (count > 0) {
+        const Caught *median = &caught[count / 2], *largest = &caught[count - 1];
+        printf(", \"least_ulps\": %.0f, \"median_ulps\": %.0f, \"median_relative\": %.3g, \"largest_ulps\": %.0f, "
+               "\"largest_relative\": %.3g",
+               caught[0].ulps, median->ulps, median->relative, largest->ulps, largest->relative);
+    }
+    puts("}");
+}
+
+static Status allocate(Array *array, int count) {
+    for (int i = 0; i < count; i++)
+        if (!(array[i].data = malloc(array_bytes(&array[i]) + 1))) return STATUS_MEMORY;
+    return STATUS_OK;
+}
+
+static Status print_case(const char *text, const char *bound_name) {
+    Case problem;
+    Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS];
+    Reference reference[OP_MAX_ARRAYS];
+    int bound = 0;
+    TRY(case_parse(text, &problem));
+    const Op *op = registry_op(problem.op);
+    if (!op->reference) return status_fail(STATUS_INVALID, "%s is compared to the byte", op->name);
+    while (bound_name && op->bounds[bound].name && strcmp(op->bounds[bound].name, bound_name) != 0) bound++;
+    if (!op->bounds[bound].name) return status_fail(STATUS_INVALID, "%s has no bound '%s'", op->name, bound_name);
+    TRY(op->shapes(&problem, in, out));
+    TRY(allocate(in, op->in_count));
+    for (int i = 0; i < op->in_count; i++) TRY(family_input(op, &problem, i, &in[i]));
+    for (int i = 0; i < op->out_count; i++) {
+        reference[i].value = malloc(sizeof(double) * array_count(&out[i]) + 1);
+        reference[i].tolerance = malloc(sizeof(double) * array_count(&out[i]) + 1);
+        if (!reference[i].value || !reference[i].tolerance) return STATUS_MEMORY;
+    }
+    TRY(op->reference(&problem, in, bound, reference));
+    for (int i = 0; i < op->out_count; i++) print_output(op, bound, &out[i], &reference[i]);
+    return STATUS_OK;
+}
+
+int main(int argc, char **argv) {
+    omp_set_num_threads(1); /* comparisons of one element each */
+    if (argc >= 2 && print_case(argv[1], argc > 2 ? argv[2] : NULL) == STATUS_OK) return 0;
+    fprintf(stderr, "%s\n", argc >= 2 ? status_message() : "smallest_error CASE [BOUND]");
+    return 2;
+}
