@@ -224,4 +224,6 @@ def main(words):
 
 
 if __name__ == "__main__":
-    sys.exit(main(sys.argv[1:]))
+    code = main(sys.argv[1:])
+    sys.stdout.flush()
+    os._exit(code)  # C++'s exit handlers would end the process (std::terminate) while threads of pyarrow run

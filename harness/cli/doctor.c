@@ -6,6 +6,7 @@
 #include "device/child.h"
 #include "device/device.h"
 #include "device/facts.h"
+#include "pipeline/refusal.h"
 #include "plan/case.h"
 #include "plan/registry.h"
 #include "record/environment.h"
@@ -60,29 +61,38 @@ static bool doctor_gpu(void) {
     return true;
 }
 
+static void tell_launch(const char *id, const json_t *launch) {
+    char text[600] = "";
+    size_t used = 0;
+    const char *name;
+    json_t *value;
+    json_object_foreach((json_t *)launch, name, value) {
+        if (!json_is_number(value) || used >= sizeof text) continue;
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%.6g", used ? " " : "", name, json_number_value(value));
+    }
+    line("launch", true, "%s: %s", id, text);
+}
+
 /* How variants that derive their launch from the device would launch their op's default case on the first GPU. */
 static void doctor_launches(bool has_gpu) {
+    enum { SECONDS = 120 };
     for (int v = 0; v < REGISTRY_VARIANT_COUNT; v++) {
         const VariantEntry *entry = &REGISTRY_VARIANTS[v];
-        const Op *op = registry_op(entry->op);
-        char text[600] = "no GPU to derive a launch configuration from", reason[REASON_MAX];
+        VariantChoice choice = {.entry = entry};
         Case problem;
-        Params tunables;
-        Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS];
-        LaunchNotes notes = {0};
-        const VariantArgs args = {
-            .problem = &problem, .tunables = &tunables, .in = in, .in_count = op->in_count, .out = out, .out_count = op->out_count};
-        if (!entry->variant->configuration || case_init(op, &problem) != STATUS_OK ||
-            params_init(entry->variant->tunables, &tunables) != STATUS_OK || op->shapes(&problem, in, out) != STATUS_OK ||
-            (entry->variant->supports && !entry->variant->supports(&args, reason)) ||
-            (has_gpu && entry->variant->configuration(&args, &notes) != STATUS_OK))
+        if (!entry->variant->configuration || case_init(registry_op(entry->op), &problem) != STATUS_OK ||
+            params_init(entry->variant->tunables, &choice.tunables) != STATUS_OK)
             continue;
-        size_t used = 0;
-        for (int i = 0; i < notes.count && used < sizeof text; i++)
-            used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%.6g", i ? " " : "", notes.notes[i].name,
-                                     notes.notes[i].value);
-        line("launch", has_gpu, "%s: %s", entry->id, text);
+        json_t *launch = NULL;
+        const Status status =
+            has_gpu ? refusal_launch(&choice, &problem, SECONDS, &launch) : refusal_ask(&choice, &problem, SECONDS);
+        if (status == STATUS_OK && has_gpu)
+            tell_launch(entry->id, launch);
+        else if (status != STATUS_UNSUPPORTED)
+            line("launch", false, "%s: %s", entry->id, status ? status_message() : "no GPU to derive a launch configuration from");
+        json_decref(launch);
     }
+    refusal_close();
 }
 
 static void tell_counting(const char *what, const json_t *why, const char *good) {

@@ -15,6 +15,7 @@
 #include <linux/close_range.h>
 #include <poll.h>
 #include <signal.h>
+#include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -56,7 +57,8 @@ static void conceal_memory(bool in_worker) {
 }
 
 /* Only async-signal-safe calls: the parent may have threads. */
-static void become_worker(const ChildOptions *options, char *const *argv, int commands, int replies, int log) {
+static void become_worker(const ChildOptions *options, char *const *argv, char *const *environment, int commands, int replies,
+                          int log) {
     setpgid(0, 0);
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* a parent killed with -9 takes its workers along */
     signal(SIGPIPE, SIG_DFL);         /* what the parent ignores would stay ignored */
@@ -76,7 +78,7 @@ static void become_worker(const ChildOptions *options, char *const *argv, int co
     fcntl(commands, F_SETFD, 0);
     fcntl(replies, F_SETFD, 0);
     for (int i = 0; i < options->inherit_count; i++) fcntl(options->inherit[i], F_SETFD, 0);
-    execv(argv[0], argv);
+    execve(argv[0], argv, environment);
     dprintf(2, "%s: cannot be started: %s\n", argv[0], strerror(errno));
     _exit(127);
 }
@@ -88,6 +90,17 @@ static size_t bytes_of(const int *files, int count) {
         if (fstat(files[i], &facts) == 0) bytes += (size_t)facts.st_size;
     }
     return bytes;
+}
+
+/* This process's, with the mark of its workers; NULL: no memory. */
+static char **worker_environment(void) {
+    size_t count = 0, kept = 0;
+    while (environ[count]) count++;
+    char **environment = calloc(count + 2, sizeof *environment);
+    for (size_t i = 0; i < count && environment; i++)
+        if (strncmp(environ[i], DESCENDANTS_MARK, strlen(DESCENDANTS_MARK)) != 0) environment[kept++] = environ[i];
+    if (environment) environment[kept] = (char *)(uintptr_t)descendants_mark();
+    return environment;
 }
 
 Status child_start(const ChildOptions *options, Child **out) {
@@ -111,11 +124,13 @@ Status child_start(const ChildOptions *options, Child **out) {
     memcpy(&argv[argc], extra, sizeof extra);
 
     Child *child = calloc(1, sizeof *child);
+    char **environment = worker_environment();
     const int log = log_create(), log_error = errno;
     descendants_expect();
-    const pid_t pid = child && log >= 0 ? fork() : -1;
+    const pid_t pid = child && environment && log >= 0 ? fork() : -1;
     const int why = errno;
-    if (pid == 0) become_worker(options, argv, down[0], up[1], log);
+    if (pid == 0) become_worker(options, argv, environment, down[0], up[1], log);
+    free(environment);
     close(down[0]), close(up[1]);
     if (pid < 0) {
         close(down[1]), close(up[0]);

@@ -9,6 +9,7 @@
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 #include <sys/prctl.h>
 #include <sys/wait.h>
@@ -22,6 +23,7 @@ typedef struct Pids {
 } Pids;
 
 static Pids known;
+static bool strangers; /* this process had children before its first worker */
 
 static bool contains(const Pids *pids, pid_t pid) {
     for (int i = 0; i < pids->count; i++)
@@ -48,19 +50,42 @@ static void add_children(pid_t of, Pids *out) {
     if (threads) closedir(threads);
 }
 
+const char *descendants_mark(void) {
+    static char mark[40];
+    snprintf(mark, sizeof mark, DESCENDANTS_MARK "%d", (int)getpid());
+    return mark;
+}
+
+static bool is_marked(pid_t pid) {
+    char path[64], *entry = NULL;
+    size_t room = 0;
+    bool marked = false;
+    snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
+    FILE *environment = fopen(path, "re");
+    while (environment && !marked && getdelim(&entry, &room, '\0', environment) > 0)
+        marked = strcmp(entry, descendants_mark()) == 0;
+    free(entry);
+    if (environment) fclose(environment);
+    return marked;
+}
+
 /* Children that no worker is and that were not there before; those that have ended are reaped. */
 static void find_orphans(Pids *out) {
     Pids children = {0};
     add_children(getpid(), &children);
     for (int i = 0; i < children.count; i++)
-        if (!contains(&known, children.pid[i]) && waitpid(children.pid[i], NULL, WNOHANG) == 0) add(out, children.pid[i]);
+        if (!contains(&known, children.pid[i]) && waitpid(children.pid[i], NULL, WNOHANG) == 0 &&
+            (!strangers || is_marked(children.pid[i])))
+            add(out, children.pid[i]);
 }
 
 void descendants_expect(void) {
     static bool asked;
     known.count = 0;
     add_children(getpid(), &known);
-    if (!asked && known.count == 0) prctl(PR_SET_CHILD_SUBREAPER, 1);
+    if (asked) return;
+    strangers = known.count > 0;
+    prctl(PR_SET_CHILD_SUBREAPER, 1);
     asked = true;
 }
 

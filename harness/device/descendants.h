@@ -6,10 +6,14 @@
 #include <stddef.h>
 #include <sys/types.h>
 
+#define DESCENDANTS_MARK "RUNGS_WORKER_OF="
+
 /* Before a worker is forked. Orphans among its descendants become children of this process from now on, whatever session they
- * moved to, unless this process had children before its first worker: their orphans could not be told apart. The children of the
- * moment count as known. */
+ * moved to. The children of the moment count as known. */
 void descendants_expect(void);
+/* "NAME=value" for the environment of workers. It tells their orphans from those of children that this process had before its first
+ * worker: a shell that becomes this program keeps its own. */
+const char *descendants_mark(void);
 /* A child that is no orphan. */
 void descendants_know(pid_t pid);
 /* Bytes of anonymous and shared memory of a process, its descendants and the orphans, each page once, if they exceed `limit`;

@@ -19,6 +19,7 @@ and functions. `case` is the protocol's: case["params"]["window"], case["dtype"]
                                     outputs are sized by data it returns them instead: {name: numpy array of the output's dtype},
                                     each at most as long as the array in `out`, which has the most room that it can need.
 """
+import importlib
 import os
 
 
@@ -81,6 +82,16 @@ def import_jax_gpu():
     except RuntimeError as error:
         raise Skip("JAX finds no CUDA device") from error
     return jax
+
+
+def import_library(framework, clock):
+    """The library of a VARIANT, and the GPU if it is timed there."""
+    on_gpu = {"torch": import_torch_cuda, "cupy": import_cupy, "numba": import_numba_cuda, "jax": import_jax_gpu}
+    if clock in on_gpu:
+        on_gpu[clock]()
+    elif framework == "numba":
+        import_numba()
+    importlib.import_module(framework)
 
 
 def import_cupy():

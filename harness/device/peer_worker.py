@@ -3,6 +3,8 @@
     python peer_worker.py --commands FD --replies FD [--measure librungs_measure.so] [--impls DIR]
 """
 import argparse
+import atexit
+import contextlib
 import errno
 import importlib.util
 import json
@@ -35,22 +37,39 @@ class Worker:
         self.peer = self.state = None
         self.sets, self.outputs = [], {}
         self.sized_by_data, self.poison = False, POISON
+        self.variant, self.case = None, ()
 
     def open(self, command):
         os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get("device", 0))
-        try:
-            self.peer = import_peer(self.impls, command["variant"])
-        except ImportError as error:
-            return {"skip": missing(command["variant"], error)}
-        case, tunables = command["case"], command.get("tunables", {})
+        self.variant, self.case = command["variant"], (command["case"], command.get("tunables", {}))
         self.sized_by_data = command.get("sized_by_data", False)
-        reason = self.peer.supports(case, tunables)
-        if reason:
-            return {"skip": reason}
         try:
             self.sets = [{a["name"]: map_array(a, "r") for a in inputs} for inputs in [command["inputs"], *command.get("further_inputs", [])]]
             self.outputs = {a["name"]: map_array(a, "r+") for a in command["outputs"]}
-            self.state = self.peer.prepare(case, tunables, self.sets[0])
+        except ImportError as error:
+            return {"skip": missing("numpy", error)}
+        return {"ok": True}
+
+    def supports(self, _):
+        try:
+            self.peer = import_peer(self.impls, self.variant)
+        except ImportError as error:
+            return {"skip": missing(self.variant, error)}
+        reason = self.peer.supports(*self.case)
+        return {"skip": reason} if reason else {"ok": True}
+
+    def imports(self, _):
+        """What takes its time whoever asks for it. What is missing, prepare() says."""
+        from peer import Skip, import_library
+
+        with contextlib.suppress(ImportError, Skip):
+            import_library(self.peer.VARIANT["framework"], self.peer.VARIANT.get("clock"))
+            self.wait(None)
+        return {"ok": True}
+
+    def prepare(self, _):
+        try:
+            self.state = self.peer.prepare(*self.case, self.sets[0])
         except ImportError as error:
             return {"skip": missing(self.peer.VARIANT["framework"], error)}
         # What a library compiles, it compiles in its first call: the mode `first` shows it.
@@ -108,6 +127,9 @@ class Worker:
         rooms = {name: poisoned(numpy.empty_like(out)) for name, out in self.outputs.items()}
         given = self.peer.fetch(self.state, outputs, rooms)
         return given if self.sized_by_data else rooms
+
+
+COMMANDS = {"open": Worker.open, "supports": Worker.supports, "import": Worker.imports, "prepare": Worker.prepare, "run": Worker.run, "time": Worker.time}
 
 
 def poisoned(array, byte=POISON):
@@ -190,15 +212,23 @@ def answer(worker, command):
     from peer import Skip
 
     what = command.get("do")
-    if what not in ("open", "run", "time"):
+    if what not in COMMANDS:
         return {"error": f"a peer does not know the command '{what}'", "kind": "internal"}
     try:
-        return getattr(worker, what)(command)
+        return COMMANDS[what](worker, command)
     except Skip as reason:
         return {"skip": str(reason)}
     except Exception as error:  # whatever a library raises costs this row only
         traceback.print_exc()  # into the worker's log
         return {"error": words_of(error)[:2000], "kind": kind_of(error)}
+
+
+def leave(code):
+    """Ends the process after Python's exit handlers and before C++'s: a library whose threads still run terminates there (pyarrow), and how the
+    worker ends is part of the verdict."""
+    atexit._run_exitfuncs()
+    sys.stdout.flush(), sys.stderr.flush()
+    os._exit(code)
 
 
 def main():
@@ -221,6 +251,7 @@ def main():
         while command.get("do") != "close":
             command = converse(answer(worker, command))
         print(json.dumps({"ok": True}), file=replies, flush=True)
+    leave(0)
 
 
 if __name__ == "__main__":

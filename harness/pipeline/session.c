@@ -75,13 +75,22 @@ Status session_start(const Instance *instance, const Session *session, Child **c
                            "the emulator was not built: ./rungs builds it where there is clang, the race detector's "
                            "when --emulator race asks for it");
     int inherit[(DATA_COUNT + 1) * OP_MAX_ARRAYS], count = 0;
-    for (int set = 0; set < DATA_COUNT; set++)
+    for (int set = 0; set < DATA_COUNT && (set == DATA_FIRST || instance->loaded[set]); set++)
         for (int i = 0; i < instance->op->in_count; i++) inherit[count++] = instance->shared_in[set][i].fd;
     for (int i = 0; i < instance->op->out_count; i++) inherit[count++] = instance->shared_out[i].fd;
     return child_start(
         &(ChildOptions){
             .argv = argv, .memory_limit = (size_t)session->options->memory_limit_bytes, .inherit = inherit, .inherit_count = count},
         child);
+}
+
+/* A command without arguments; its reply takes the place of the one before. */
+static Status ask_next(Child *child, const char *what, double timeout_seconds, json_t **reply) {
+    json_t *command = json_pack("{s:s}", "do", what);
+    json_decref(*reply);
+    const Status status = child_ask(child, command, timeout_seconds, reply);
+    json_decref(command);
+    return status;
 }
 
 Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply) {
@@ -95,15 +104,12 @@ Status session_open(const Instance *instance, const Session *session, Child *chi
                   row_case(&instance->cases[DATA_FIRST]), "sized_by_data", instance->op->sized_by_data, "inputs",
                   shared_arrays_json(instance->in[DATA_FIRST], instance->shared_in[DATA_FIRST], in_count), "further_inputs",
                   further, "outputs", shared_arrays_json(instance->out, instance->shared_out, instance->op->out_count));
-    /* A library prepares where it is imported: its start and its code cannot be told apart. */
-    json_t *opened = NULL, *prepare = json_pack("{s:s}", "do", "prepare");
-    const bool two_steps = session->choice->entry->backend != BACKEND_PEER;
-    Status status = child_ask(child, command, STARTUP_SECONDS + timeout_seconds, two_steps ? &opened : reply);
-    if (status == STATUS_OK && two_steps) status = child_ask(child, prepare, timeout_seconds, reply);
-    json_decref(opened);
+    Status status = child_ask(child, command, STARTUP_SECONDS + timeout_seconds, reply);
     json_decref(command);
-    json_decref(prepare);
-    return status;
+    const bool library = session->choice->entry->backend == BACKEND_PEER;
+    if (status == STATUS_OK && library) status = ask_next(child, "supports", timeout_seconds, reply);
+    if (status == STATUS_OK && library) status = ask_next(child, "import", STARTUP_SECONDS + timeout_seconds, reply);
+    return status == STATUS_OK ? ask_next(child, "prepare", timeout_seconds, reply) : status;
 }
 
 json_t *session_run_command(const Instance *instance, DataSet set) {

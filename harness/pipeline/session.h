@@ -22,8 +22,8 @@ typedef struct Session {
 Status session_refused(const Session *session);
 /* Starts the program that runs the choice, with the instance's memory. STATUS_UNSUPPORTED if that program was not built. */
 Status session_start(const Instance *instance, const Session *session, Child **child);
-/* Sends `open` and `prepare` (docs/PROTOCOL.md); *reply is the last one. timeout_seconds: for the variant's own code; the start
- * of process, device and library has two minutes besides. */
+/* Sends `open` to `prepare` (docs/PROTOCOL.md); *reply is the last one. timeout_seconds: for the variant's own code; the start of
+ * process, device and library has two minutes besides. */
 Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply);
 /* The command `run` on the set's inputs, from the instance's poison. New reference. */
 json_t *session_run_command(const Instance *instance, DataSet set);

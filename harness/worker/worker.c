@@ -42,7 +42,8 @@ static Status open_arrays(const Device *device, const json_t *list, int writable
 static Status tell_launch(const Worker *worker, json_t *reply) {
     LaunchNotes notes = {0};
     if (worker->entry->variant->configuration) TRY(worker->entry->variant->configuration(&worker->args, &notes));
-    json_t *launch = notes.count > 0 ? json_pack("{s:s}", "device", worker->device->kind) : json_null();
+    const char *kind = worker->device ? worker->device->kind : worker->entry->variant->backend == BACKEND_CPU ? "cpu" : "cuda";
+    json_t *launch = notes.count > 0 ? json_pack("{s:s}", "device", kind) : json_null();
     for (int i = 0; i < notes.count; i++) {
         const double value = notes.notes[i].value;
         json_object_set_new(launch, notes.notes[i].name,
@@ -132,20 +133,21 @@ static Status do_prepare(Worker *worker, json_t *reply) {
     return STATUS_OK;
 }
 
-/* supports() alone, by shapes; nothing of the question stays. */
-static Status do_supports(const json_t *command) {
+/* supports(), and configuration() if that is wanted, by shapes; nothing of the question stays. */
+static Status do_supports(const json_t *command, json_t *reply) {
     Worker asked = {0};
     char reason[REASON_MAX] = "";
     TRY(choose_variant(&asked, command));
     TRY(asked.op->shapes(&asked.problem, asked.in, asked.out));
-    const VariantArgs args = {.problem = &asked.problem,
-                              .tunables = &asked.tunables,
-                              .in = asked.in,
-                              .in_count = asked.op->in_count,
-                              .out = asked.out,
-                              .out_count = asked.op->out_count};
+    asked.args = (VariantArgs){.problem = &asked.problem,
+                               .tunables = &asked.tunables,
+                               .in = asked.in,
+                               .in_count = asked.op->in_count,
+                               .out = asked.out,
+                               .out_count = asked.op->out_count};
     const Variant *variant = asked.entry->variant;
-    return !variant->supports || variant->supports(&args, reason) ? STATUS_OK : status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    if (variant->supports && !variant->supports(&asked.args, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    return json_is_true(json_object_get(command, "launch")) ? tell_launch(&asked, reply) : STATUS_OK;
 }
 
 /* Is anything written while the stream that the variant was given stands still? Then it works on another. */
@@ -274,7 +276,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (!what) return status_fail(STATUS_INTERNAL, "a command without \"do\"");
     if (strcmp(what, "open") == 0) return do_open(worker, command);
     if (strcmp(what, "prepare") == 0) return do_prepare(worker, reply);
-    if (strcmp(what, "supports") == 0) return do_supports(command);
+    if (strcmp(what, "supports") == 0) return do_supports(command, reply);
     if (strcmp(what, "run") == 0) return do_run(worker, command, reply);
     if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
     if (strcmp(what, "ceilings") == 0) return do_ceilings(worker, command, reply);

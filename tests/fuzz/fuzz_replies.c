@@ -50,6 +50,9 @@ static int play_pipe2(int ends[2], int flags) {
 
 /* Nor has it descendants. */
 void descendants_expect(void) {}
+const char *descendants_mark(void) {
+    return "RUNGS_WORKER_OF=1";
+}
 void descendants_know(pid_t pid) {
     REQUIRE(pid == PLAYED);
 }

@@ -132,8 +132,9 @@ def peers_without_a_module(folder):
                                   pass_fds=[ours[0], theirs[1]], stderr=subprocess.DEVNULL)
         os.close(ours[0]), os.close(theirs[1])
         with os.fdopen(ours[1], "w") as commands, os.fdopen(theirs[0]) as replies:
-            print(json.dumps({"do": "open", "variant": f"double/{name}", "case": {}, "inputs": [], "outputs": []}), file=commands, flush=True)
-            reply = json.loads(replies.readline())
+            for command in ({"do": "open", "variant": f"double/{name}", "case": {}, "inputs": [], "outputs": []}, {"do": "supports"}):
+                print(json.dumps(command), file=commands, flush=True)
+                reply = json.loads(replies.readline())
         worker.wait(30)
         expect(expected[1] in reply.get(expected[0], ""), f"{line}: {reply}")
 

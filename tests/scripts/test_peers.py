@@ -82,7 +82,10 @@ class Session:
 
     def open(self, variant, case, n, tunables=None):
         arrays = [{"name": name, "dtype": case["dtype"], "shape": [n], "path": f"/proc/self/fd/{fd}"} for name, fd in zip("xy", self.files)]
-        return self.ask(do="open", device=0, variant=variant, tunables=tunables or {}, case=case, inputs=arrays[:1], outputs=arrays[1:])
+        reply = self.ask(do="open", device=0, variant=variant, tunables=tunables or {}, case=case, inputs=arrays[:1], outputs=arrays[1:])
+        for what in ("supports", "import", "prepare"):
+            reply = self.ask(do=what) if "ok" in reply else reply
+        return reply
 
     def read(self, dtype, n):
         return numpy.frombuffer(os.pread(self.files[1], n * numpy.dtype(dtype).itemsize, 0), dtype)
@@ -391,6 +394,11 @@ class Refusals(PeerTest):
                                       + self.FUNCTIONS.format(run="print('noise', flush=True)", fetch="pass"))
         self.assertIn("ok", reply)
         self.assertIn("ok", session.ask(do="run"))
+        self.assertEqual(session.close(), ({"ok": True}, 0))
+
+    def test_a_library_that_terminates_at_exit(self):
+        """As std::terminate does when a library's threads outlive its static objects."""
+        session, _ = self.planted("import ctypes\nc = ctypes.CDLL(None)\nc.__cxa_atexit(c.abort, None, None)\n" + self.FUNCTIONS.format(run="return 0", fetch="pass"))
         self.assertEqual(session.close(), ({"ok": True}, 0))
 
     def test_an_unknown_command_and_an_unknown_peer(self):

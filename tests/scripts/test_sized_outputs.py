@@ -70,7 +70,7 @@ def ask(folder, returns):
         arrays[name] = {"name": name, "dtype": "i32", "shape": [5], "path": str(folder / name)}
         numpy.array(values, "i4").tofile(folder / name)
     commands = [{"do": "open", "variant": "op/peer_play", "case": {}, "sized_by_data": True, "inputs": [arrays["x"]], "outputs": [arrays["y"], arrays["z"]]},
-                {"do": "run"}, {"do": "close"}]
+                *({"do": what} for what in ("supports", "import", "prepare", "run", "close"))]
     (command_end, worker_end), (reply_end, worker_out) = os.pipe(), os.pipe()
     worker = subprocess.Popen([sys.executable, SOURCE / "harness/device/peer_worker.py", "--commands", str(command_end), "--replies", str(worker_out),
                                "--impls", folder], pass_fds=(command_end, worker_out), stderr=subprocess.DEVNULL,
@@ -81,7 +81,7 @@ def ask(folder, returns):
         to.flush()
         replies = [json.loads(line) for line in back]
     worker.wait(60)
-    return replies[1], numpy.fromfile(folder / "y", "i4")
+    return replies[-2], numpy.fromfile(folder / "y", "i4")
 
 
 def peers(folder):
