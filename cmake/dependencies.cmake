@@ -46,7 +46,9 @@ if(RUNGS_CUDA)
     message(STATUS "rungs: CUDA ${CUDAToolkit_VERSION}, compute capability ${RUNGS_CUDA_ARCHITECTURES}")
 endif()
 if(RUNGS_EMULATOR)
-    find_path(RUNGS_CUDA_HEADERS cuda_runtime.h HINTS ${CUDAToolkit_INCLUDE_DIRS} $ENV{CUDA_HOME}/include /usr/local/cuda/include)
+    get_filename_component(toolkit "$ENV{CUDACXX}" DIRECTORY) # where nvcc is not used, its headers are
+    find_path(RUNGS_CUDA_HEADERS cuda_runtime.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${toolkit}/../include $ENV{CUDA_HOME}/include
+                                                     /usr/local/cuda/include)
     if(NOT RUNGS_CUDA_HEADERS)
         message(FATAL_ERROR "cuda_runtime.h is missing: the emulator needs the CUDA toolkit's headers; or configure with -DRUNGS_EMULATOR=OFF")
     endif()

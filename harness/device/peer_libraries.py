@@ -75,8 +75,8 @@ class Numba(Library):
         self.cuda, self.wait = cuda, cuda.synchronize
 
     def stream(self):
-        handle = self.cuda.default_stream().handle
-        return getattr(handle, "value", handle) or 0
+        handle = self.cuda.default_stream().handle  # a ctypes value, or an object of cuda.bindings, or None
+        return int(getattr(handle, "value", handle) or 0)
 
     def graph(self, run):
         return None, "Numba has no CUDA graphs"

@@ -138,9 +138,9 @@ static void keep_shorter(json_t *known, const json_t *told) {
 
 /* ---- A row. */
 
-/* Modes with a time; `first` has none of its own limit: loading and compiling are in it. */
+/* Modes whose time bytes can limit: loading and compiling are in `first`, and `enqueue` is the host's time alone. */
 static bool is_held(const char *mode, const json_t *timed) {
-    return strcmp(mode, "first") != 0 && json_is_number(json_object_get(timed, "median"));
+    return strcmp(mode, "first") != 0 && strcmp(mode, "enqueue") != 0 && json_is_number(json_object_get(timed, "median"));
 }
 
 static json_t *modes_of(const json_t *row, const json_t *without) {

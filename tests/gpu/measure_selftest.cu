@@ -270,8 +270,9 @@ static void limits_are_steady() {
             const double a = first[m].seconds, b = second[m].seconds;
             printf("        %-9s %10.3f us, again %10.3f us  %s\n", measure_mode_name((MeasureMode)m), 1e6 * a, 1e6 * b,
                    first[m].kernel);
+            if (m == MEASURE_ENQUEUE) continue; /* the host's time, which no bytes limit */
             check(a > 0 && !limit_is_beaten(a, b, true, 1) && !limit_is_beaten(b, a, true, 1), "    limit, ratio of two", "%.3f",
-                  a / b, "within 5% or 0.5 us");
+                  a / b, "within 5% or 1.4 us");
         }
     }
 }

@@ -32,7 +32,7 @@ def main():
         for case in ("function=examples/apply/first_minus_last.cu n=20011 window=300 input=normal",
                      "function=examples/apply/first_minus_last.cu n=6145 window=3 input=naninf dtype=f32",
                      "function=examples/apply/first_minus_last.cu n=100 window=101 incomplete=inf",
-                     "function=examples/apply/running_mean.cu n=10007 window=3000 dtype=f32"):
+                     "function=examples/apply/running_mean.cu n=10007 window=300 dtype=f32"):
             done, found = rows(folder, case)
             check(done.returncode == 0 and found["rolling/cpu_apply"]["verdict"] == "pass", case, done, found)
             check(found["rolling/cpu_apply"]["prepare_seconds"] > 0, case, done, found)
