@@ -44,7 +44,7 @@ def check_comparison():
 def check_rows(folder):
     rows = os.path.join(folder, "rows.jsonl")
     trace = pathlib.Path(folder) / "trace.json"
-    trace.write_text("from another run")
+    trace.write_text('{\n "traceEvents": []}\n')  # of another run
     done = call("run", "double n=1000", "--quick", "--variants", "cpu_*", "--out", rows, "--timeline", trace)
     found = rows_of(rows)
     expect(found and all(row["counts"] is None and row["counts_reason"] == "runs on the CPU" for row in found), "CPU rows say why they have no counts", done)
