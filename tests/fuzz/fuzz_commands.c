@@ -5,6 +5,8 @@
 #include "plan/registry.h"
 #include "worker/commands.h"
 
+#include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
 static void one_case(const json_t *object) {
@@ -32,7 +34,24 @@ static void one_array(const json_t *object) {
     REQUIRE(!__builtin_mul_overflow(bytes, dtype_size(array.dtype), &bytes) && bytes == array_bytes(&array));
 }
 
+/* Lines as they come through the pipe; what was read goes back as a reply, on one line. */
+static void each_line(const uint8_t *bytes, size_t size) {
+    char *text = NULL;
+    size_t length = 0;
+    FILE *commands = size > 0 ? fmemopen((void *)bytes, size, "r") : NULL, *replies = open_memstream(&text, &length);
+    json_t *command = NULL;
+    size_t lines = 0;
+    for (; commands && command_read(commands, &command); lines++) command_reply(replies, command ? command : json_object());
+    if (commands) fclose(commands);
+    fclose(replies);
+    size_t ends = 0;
+    for (size_t i = 0; i < length; i++) ends += text[i] == '\n';
+    REQUIRE(ends == lines);
+    free(text);
+}
+
 void fuzz_commands(const uint8_t *bytes, size_t size) {
+    each_line(bytes, size);
     json_t *command = json_loadb((const char *)bytes, size, 0, NULL);
     Params tunables;
     REQUIRE(params_init(REGISTRY_VARIANTS[1].variant->tunables, &tunables) == STATUS_OK);
