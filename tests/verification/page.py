@@ -31,7 +31,16 @@ UNTIMED = "It does in an untimed step what run() should do. Only the limit of th
 ENGINE = "Its samples are honest: the engine in C takes them."
 EVENTS = "Its samples are honest: they are taken by events of the harness."
 SMALL = "Its results are right, and at this size L2 is no faster than the launch. At larger ones only the limit of the hardware can tell."
+ELSEWHERE = ("The data of this page does not show it. The mutants' test of its op rejects it on data that does "
+             "(`tests/scripts/test_*_mutants.py`).")
+LIMITED = "Only the limit of the hardware tells, which these short runs leave out; `tests/scripts/test_mutants.py` has it rejected."
 REASONS = {
+    "moments/cpu_passes_over_nan": ELSEWHERE,
+    "moments/cpu_raw_squares": ELSEWHERE,
+    "ewm/cpu_textbook_variance": ELSEWHERE,
+    "rolling/cpu_textbook_variance": ELSEWHERE,
+    "double/cpu_slow_clock": LIMITED,
+    "double/peer_cheat_forged_timing": FORGED,
     "double/cpu_replay_content": SAME,
     "double/cpu_slow_on_poison": HONEST,
     "double/cpu_takes_along": TOLD,
