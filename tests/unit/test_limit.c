@@ -33,7 +33,7 @@ static void what_the_clock_cannot_tell_is_no_verdict(void **state) {
     (void)state;
     assert_false(limit_is_beaten(2.6e-6, 3.0e-6, true, 1)); /* less than the resolution of events */
     assert_true(limit_is_beaten(1.5e-6, 3.0e-6, true, 1));
-    assert_true(limit_is_beaten(2.4e-6, 3.0e-6, true, 64)); /* which many calls share */
+    assert_true(limit_is_beaten(2.4e-6, 3.0e-6, true, 64));    /* which many calls share */
     assert_false(limit_is_beaten(1.71e-6, 1.86e-6, true, 64)); /* two kernels, launched back to back */
     assert_false(limit_is_beaten(0, 40e-9, false, 1));
     assert_false(limit_is_beaten(1e-9, 2.9e-9, false, 20000));
