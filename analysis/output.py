@@ -67,7 +67,7 @@ def mask():
 
 
 def run(main):
-    """The exit code of a script: that of main(), unless what it printed got lost. Whoever closed the pipe needs no message."""
+    """The exit code of a script: that of main(), or a failure if its output could not be written. A reader that closed the pipe needs no message."""
     code = None
     try:
         code = main()

@@ -73,7 +73,7 @@ static int call_verb(int argc, char **argv) {
     return EXIT_USAGE;
 }
 
-/* What a command prints is its result: a full disk behind stdout is a failure. Whoever closed the pipe needs no message. */
+/* What a command prints is its result: a full disk behind stdout is a failure. A reader that closed the pipe needs no message. */
 static int end(int code) {
     const bool failed = fflush(stdout) != 0;
     const int error = errno;

@@ -1,5 +1,5 @@
 /* memory.h - memory for jansson, whose objects silently lack what there was no memory for: an allocation that fails is remembered,
- * and whoever hands JSON on asks first. */
+ * and memory_check() is called before JSON is written or sent. */
 #ifndef RUNGS_BASE_MEMORY_H
 #define RUNGS_BASE_MEMORY_H
 

@@ -14,7 +14,7 @@ static bool same_file(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
 }
 
-/* The folder that the path lies in; *name: what is left of it. */
+/* Facts of the folder of a path; *name: the last word of the path. */
 static bool stat_folder(const char *path, struct stat *facts, const char **name) {
     char folder[OUTPUT_PATH_MAX];
     const char *slash = strrchr(path, '/');

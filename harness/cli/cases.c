@@ -60,7 +60,7 @@ Status cases_check(const char *command, char *const *words, int count) {
     return STATUS_OK;
 }
 
-/* A case whose function does not exist is a mistake of whoever named it, not a result of a variant. */
+/* A case whose function does not exist is a usage error, not a result of a variant. */
 static Status check_functions(const Plan *plan) {
     for (int i = 0; i < plan->item_count; i++) TRY(case_check_function(&plan->items[i].problem));
     return STATUS_OK;

@@ -165,7 +165,7 @@ static bool ended(const Child *child, int patience_ms, int step_ms) {
     }
 }
 
-/* What is left of it: its process group, itself, and orphans in other sessions. Returns its wait status. */
+/* Kills its process group, itself, and orphans in other sessions. Returns its wait status. */
 static int kill_group(Child *child) {
     int how = 0;
     if (child->pid <= 0) return how;

@@ -30,7 +30,7 @@ bool child_pause(Child *child);
 /* Says close and waits for its end, which is part of what it did: STATUS_DEVICE "at its end: ..." if it crashed, ended with another
  * exit code than 0, took longer, or left processes running (they are killed). Nothing to do if it has ended already. */
 Status child_end(Child *child, double timeout_seconds);
-/* Says close if it still runs, waits a little, kills what is left of it. NULL is fine. */
+/* Asks it to close if it still runs, waits a little, kills its remaining processes. May be NULL. */
 void child_stop(Child *child);
 
 #endif

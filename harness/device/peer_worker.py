@@ -59,7 +59,7 @@ class Worker:
         return {"skip": reason} if reason else {"ok": True}
 
     def imports(self, _):
-        """What takes its time whoever asks for it. What is missing, prepare() says."""
+        """Imports the library and starts its device, outside the time-out of prepare(), which reports a missing module."""
         from peer import Skip, import_library
 
         with contextlib.suppress(ImportError, Skip):

@@ -21,18 +21,13 @@ typedef struct Way {
     const MoveWay *move;
 } Way;
 
-/* Shares are whole lines. */
-static size_t share_begin(const Arrays *arrays, size_t thread, size_t threads) {
-    return arrays->bytes / MOVE_LINE * thread / threads * MOVE_LINE;
-}
-
 static Status run_copy(void *context) {
     const Way *way = context;
     const Arrays *arrays = way->arrays;
 #pragma omp parallel
     {
-        const size_t me = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
-        const size_t begin = share_begin(arrays, me, threads), end = share_begin(arrays, me + 1, threads);
+        const int me = omp_get_thread_num(), threads = omp_get_num_threads();
+        const size_t begin = move_share(arrays->bytes, me, threads), end = move_share(arrays->bytes, me + 1, threads);
         way->move->copy(arrays->to + begin, arrays->from + begin, end - begin);
     }
     return STATUS_OK;
@@ -43,8 +38,8 @@ static Status run_write(void *context) {
     const Arrays *arrays = way->arrays;
 #pragma omp parallel
     {
-        const size_t me = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
-        const size_t begin = share_begin(arrays, me, threads), end = share_begin(arrays, me + 1, threads);
+        const int me = omp_get_thread_num(), threads = omp_get_num_threads();
+        const size_t begin = move_share(arrays->bytes, me, threads), end = move_share(arrays->bytes, me + 1, threads);
         way->move->write(arrays->to + begin, end - begin);
     }
     return STATUS_OK;
@@ -55,8 +50,8 @@ static Status run_read(void *context) {
     uint64_t kept = 0;
 #pragma omp parallel reduction(| : kept)
     {
-        const size_t me = (size_t)omp_get_thread_num(), threads = (size_t)omp_get_num_threads();
-        const size_t begin = share_begin(arrays, me, threads), end = share_begin(arrays, me + 1, threads);
+        const int me = omp_get_thread_num(), threads = omp_get_num_threads();
+        const size_t begin = move_share(arrays->bytes, me, threads), end = move_share(arrays->bytes, me + 1, threads);
         kept |= move_read(arrays->from + begin, end - begin);
     }
     arrays->kept |= kept;

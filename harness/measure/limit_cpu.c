@@ -42,11 +42,6 @@ static size_t at_line(size_t bytes) {
     return (bytes + MOVE_LINE - 1) / MOVE_LINE * MOVE_LINE;
 }
 
-/* Where the share of a thread begins: at a line, so that the last one has what is left over. */
-static size_t share(size_t bytes, int thread, int threads) {
-    return thread == threads ? bytes : bytes / MOVE_LINE * (size_t)thread / (size_t)threads * MOVE_LINE;
-}
-
 /* Bytes [begin, end) of what is read and written, and of what is only one of both. */
 static inline void move_part(Limiter *self, const MoveWay *way, size_t begin, size_t end, size_t more_begin, size_t more_end) {
     if (end > begin) way->copy(self->to + begin, self->from + begin, end - begin);
@@ -61,8 +56,8 @@ static void move_by_team(Limiter *self, const Move *how) {
 #pragma omp parallel num_threads(how->threads)
     {
         const int me = omp_get_thread_num(), threads = omp_get_num_threads();
-        move_part(self, how->way, share(self->both, me, threads), share(self->both, me + 1, threads),
-                  share(self->more, me, threads), share(self->more, me + 1, threads));
+        move_part(self, how->way, move_share(self->both, me, threads), move_share(self->both, me + 1, threads),
+                  move_share(self->more, me, threads), move_share(self->more, me + 1, threads));
     }
 }
 
@@ -136,8 +131,8 @@ static Status open_block(Limiter *self) {
 #pragma omp parallel
     {
         const int me = omp_get_thread_num(), threads = omp_get_num_threads();
-        const size_t begin = share(whole, me, threads);
-        memset(self->block + begin, 1, share(whole, me + 1, threads) - begin);
+        const size_t begin = move_share(whole, me, threads);
+        memset(self->block + begin, 1, move_share(whole, me + 1, threads) - begin);
     }
     return STATUS_OK;
 }
@@ -203,7 +198,7 @@ static void wake(void) {
     __asm__ volatile("" ::: "memory");
 }
 
-/* What the cores can do at most, whoever disturbs them: one thread with data in its first-level cache, or all of them after the
+/* The most the cores can do, on a busy machine too: one thread with data in its first-level cache, or all of them after the
  * call that starts them. */
 static Status core_limit(Limiter *self, const LimitTask *task, Limit out[MEASURE_MODE_COUNT]) {
     const int all = self->threads[self->thread_counts - 1];

@@ -8,7 +8,7 @@
 typedef struct Limits Limits;
 
 Status limits_open(int device, Limits **out);
-/* NULL is fine. */
+/* May be NULL. */
 void limits_close(Limits *limits);
 
 /* Gives each timed mode of the row its rates and its limit; why there is none goes into `limit_reason`. False if a median beats
