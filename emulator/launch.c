@@ -53,7 +53,8 @@ static Status shuffle_blocks(void) {
 Status emulator_launch(const EmulatorLaunch *launch) {
     if (engine.launch)
         fault_at("launch from a kernel", (EmulatorSite){0}, __builtin_return_address(0), "dynamic parallelism is not emulated");
-    TRY(check_shape(launch));
+    const Status refused = check_shape(launch);
+    if (refused != STATUS_OK) return launches_failed(refused);
     launches_add(launch->grid, launch->block, launch->shared_bytes);
     engine.block_count = (uint64_t)launch->grid[0] * launch->grid[1] * launch->grid[2];
     engine.block_threads = launch->block[0] * launch->block[1] * launch->block[2];

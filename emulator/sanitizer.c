@@ -1,6 +1,5 @@
 #include "emulator/sanitizer.h"
 
-#include "build_paths.h"
 #include "emulator/address.h"
 #include "emulator/fault.h"
 
@@ -62,8 +61,6 @@ void __ubsan_on_report(void) {
     char *address = NULL;
     if (!engine.launch || !__ubsan_get_current_report_data) return;
     __ubsan_get_current_report_data(&kind, &message, &file, &line, &column, &address);
-    const char *const source = RUNGS_SOURCE_DIR "/";
-    if (file && strncmp(file, source, strlen(source)) == 0) file += strlen(source);
     fault_announce(strcmp(kind, "out-of-bounds-index") == 0 ? "out of bounds" : "undefined behaviour", NULL, "%s (%s), at %s:%u:%u",
                    message, kind, file ? file : "?", line, column);
 }

@@ -5,7 +5,6 @@
 #include "emulator/symbol.h"
 
 #include "base/process.h"
-#include "build_paths.h"
 
 #include <elf.h>
 #include <fcntl.h>
@@ -96,6 +95,8 @@ static bool is_emulators(const char *line) {
     return strstr(line, "/emulator/") && !strstr(line, "/impls/");
 }
 
+static const char SOURCES[] = "/rungs/"; /* the project's folder, as cmake/emulator.cmake calls it in debug information */
+
 enum { WORD_MAX = 24, LINE_MAX_BYTES = 1024 };
 
 /* addr2line's pairs of lines for the address and some before it: a function, its place. */
@@ -130,8 +131,8 @@ static void find_symbol(uintptr_t pc, bool function, char *text, size_t size) {
         if (note) *note = '\0';
         const bool is_function = i % 2 == 0;
         if (is_function != function || line[0] == '?' || (!function && (!has_line(line) || is_emulators(line)))) continue;
-        const size_t source = strlen(RUNGS_SOURCE_DIR "/");
-        snprintf(text, size, "%s", strncmp(line, RUNGS_SOURCE_DIR "/", source) == 0 ? line + source : line);
+        const size_t source = strlen(SOURCES);
+        snprintf(text, size, "%s", strncmp(line, SOURCES, source) == 0 ? line + source : line);
         break;
     }
     text_free(&answer);
