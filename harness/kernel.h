@@ -40,6 +40,12 @@ struct LaunchShape {
 };
 
 template <typename... Params, typename... Args>
+static inline Status try_launch(const cudaLaunchConfig_t *config, void (*kernel)(Params...), Args... args) {
+    TRY_CUDA(cudaLaunchKernelEx(config, kernel, static_cast<Params>(args)...));
+    return STATUS_OK;
+}
+
+template <typename... Params, typename... Args>
 static inline Status launch(void (*kernel)(Params...), LaunchShape shape, Args... args) {
     if (shape.shared_bytes > 48 * 1024)
         TRY_CUDA(cudaFuncSetAttribute(reinterpret_cast<const void *>(kernel), cudaFuncAttributeMaxDynamicSharedMemorySize,
@@ -49,7 +55,8 @@ static inline Status launch(void (*kernel)(Params...), LaunchShape shape, Args..
     config.blockDim = shape.block;
     config.dynamicSmemBytes = shape.shared_bytes;
     config.stream = static_cast<cudaStream_t>(shape.stream);
-    TRY_CUDA(cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...));
+    const Status status = try_launch(&config, kernel, args...);
+    if (status != STATUS_OK) return launches_failed(status);
     const unsigned grid[3] = {shape.grid.x, shape.grid.y, shape.grid.z}, block[3] = {shape.block.x, shape.block.y, shape.block.z};
     launches_add(grid, block, shape.shared_bytes);
     return STATUS_OK;

@@ -1,5 +1,6 @@
 /* main.c - the command line: finds the verb and hands over. What a verb prints is under cli/. */
 #include "base/memory.h"
+#include "base/places.h"
 #include "base/text.h"
 #include "cli/commands.h"
 #include "worker/timing.h"
@@ -23,17 +24,21 @@ typedef struct Verb {
 } Verb;
 
 static const Verb VERBS[] = {
-    {"reproduce", command_reproduce, "run the published scenarios within a time budget; write rows, figures and REPORT.md"},
+    {"reproduce", command_reproduce,
+     "run the published scenarios within a time budget; write rows, figures, REPORT.md and report.html"},
     {"run", command_run, "run scenarios or cases: verify, then time, every variant"},
     {"exec", command_exec, "run one variant on your own .npy files"},
     {"list", command_list, "ops, variants, scenarios, claims"},
     {"judge", command_judge, "evaluate published claims from rows"},
-    {"report", command_report, "draw figures and write REPORT.md from rows"},
+    {"report", command_report, "draw figures and write REPORT.md, and a page to filter and sort, from rows"},
+    {"plot", command_plot, "draw time against a size or window, in the terminal or as SVG"},
     {"export", command_export,
      "convert rows to Google Benchmark JSON, CSV, JUnit XML, Bencher BMF, github-action-benchmark, Markdown"},
     {"compare", command_compare, "compare rows of two builds; exit code 1 if one got slower or wrong"},
     {"ab", command_ab, "run two builds interleaved, process by process, and compare them"},
     {"calibrate", command_calibrate, "measure this machine's noise floor with this build"},
+    {"new", command_new, "write a project of your own: an op, three variants, a scenario, a workflow"},
+    {"build", command_build, "build the project of a folder, with this rungs"},
     {"doctor", command_doctor, "show what this machine and this build support"},
 };
 enum { VERB_COUNT = sizeof VERBS / sizeof *VERBS };
@@ -61,6 +66,7 @@ static int tests_are_elsewhere(void) {
 /* argv[0] is the verb. */
 static int call_verb(int argc, char **argv) {
     const char *names[VERB_COUNT];
+    if (places_check() != STATUS_OK) return cli_fail(STATUS_UNSUPPORTED);
     for (int i = 0; i < VERB_COUNT; i++) {
         names[i] = VERBS[i].name;
         if (strcmp(argv[0], VERBS[i].name) == 0) return VERBS[i].command(argc, argv);

@@ -34,7 +34,10 @@ enum { REASON_MAX = 256 };
 /* Harness-owned allocator for ops whose output size depends on the data or whose subject is allocation itself: counted, and timed
  * with the call. A CPU variant gets malloc; a CUDA variant the resource that its tunable `memory` names (MEMORY_TUNABLE; cuda
  * without it). run() releases what it allocated, except what it hands over as an output sized by data: it sets out[i].data and
- * out[i].shape[0], and the harness releases that after the call, outside its time. Null for 0 bytes. */
+ * out[i].shape[0], and the harness releases that after the call, outside its time. Null for 0 bytes.
+ *
+ * A CUDA variant need not wait to learn a size: it sets out[i].shape[0] to COUNT_ON_DEVICE, and its kernels write the number of
+ * elements to counts[i]. */
 #define MEMORY_TUNABLE                                                                                                             \
     {                                                                                                                              \
         "memory",                                                                                                                  \
@@ -44,6 +47,7 @@ enum { REASON_MAX = 256 };
     }
 extern const char *const MEMORY_RESOURCES[]; /* harness/base/refuse.c */
 
+#define COUNT_ON_DEVICE SIZE_MAX
 typedef struct VariantMemory {
     Status (*allocate)(struct VariantMemory *memory, size_t bytes, void *stream, void **out);
     void (*release)(struct VariantMemory *memory, void *pointer, void *stream);
@@ -60,7 +64,8 @@ typedef struct VariantArgs {
     size_t scratch_bytes;
     void *stream; /* cudaStream_t for BACKEND_CUDA; NULL otherwise */
     VariantMemory *memory;
-    void *state; /* what prepare() made; NULL without it */
+    unsigned long long *counts; /* device memory, one for each output, for COUNT_ON_DEVICE; NULL unless sizes depend on the data */
+    void *state;                /* what prepare() made; NULL without it */
 } VariantArgs;
 
 /* How a variant launches its kernels on the device that is present: named numbers, for the row and for `rungs doctor`. */

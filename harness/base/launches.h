@@ -3,6 +3,8 @@
 #ifndef RUNGS_BASE_LAUNCHES_H
 #define RUNGS_BASE_LAUNCHES_H
 
+#include "base/status.h"
+
 #include <stddef.h>
 
 #ifdef __cplusplus
@@ -15,6 +17,10 @@ typedef struct Launches {
 } Launches;
 
 void launches_add(const unsigned grid[3], const unsigned block[3], size_t shared_bytes);
+/* launch() failed with this status and the message now recorded. Returns the status. */
+Status launches_failed(Status status);
+/* The first failure since somebody last asked, or STATUS_OK: has a run() that returned STATUS_OK passed over one? */
+Status launches_failure(void);
 /* The sums so far; they begin anew. */
 Launches launches_take(void);
 

@@ -6,12 +6,11 @@
 #include <stdio.h>
 #include <string.h>
 
-enum { MESSAGE_MAX = 4096, WHERE_MAX = 160 };
+enum { MESSAGE_MAX = 4096 };
 
 static _Thread_local char last_message[MESSAGE_MAX];
-static _Thread_local char last_where[WHERE_MAX];
 
-Status status_fail_at(const char *file, int line, Status code, const char *format, ...) {
+Status status_fail(Status code, const char *format, ...) {
     char text[MESSAGE_MAX]; /* the arguments may point into last_message */
     va_list arguments;
     va_start(arguments, format);
@@ -19,7 +18,6 @@ Status status_fail_at(const char *file, int line, Status code, const char *forma
     va_end(arguments);
     text_make_utf8(text);
     memcpy(last_message, text, sizeof text);
-    snprintf(last_where, sizeof last_where, "%s:%d", file, line);
     return code == STATUS_OK ? STATUS_INTERNAL : code;
 }
 
@@ -42,10 +40,6 @@ Status status_prefix(Status code, const char *format, ...) {
 
 const char *status_message(void) {
     return last_message;
-}
-
-const char *status_where(void) {
-    return last_where;
 }
 
 const char *status_word(Status code) {

@@ -22,18 +22,16 @@ typedef enum Status {
     STATUS_INTERNAL     /* a broken promise inside rungs itself */
 } Status;
 
-/* Records the message (printf style) with where it was noticed and returns `code`. Never returns STATUS_OK. */
-Status status_fail_at(const char *file, int line, Status code, const char *format, ...)
+/* Records the message (printf style) and returns `code`. Never returns STATUS_OK. */
+Status status_fail(Status code, const char *format, ...)
 #ifdef __GNUC__
-    __attribute__((format(printf, 4, 5)))
+    __attribute__((format(printf, 2, 3)))
 #endif
     ;
 
 /* The calling thread's last message; "" if none. Valid until its next status_fail. Always UTF-8, since it goes into rows: what a
  * compiler or a worker printed may be cut anywhere. */
 const char *status_message(void);
-/* "file.c:123" of the calling thread's last failure; "" if none. */
-const char *status_where(void);
 /* "invalid", "unsupported", "io", ...: a word for rows and messages. */
 const char *status_word(Status code);
 /* Puts words in front of the recorded message ("scenario a.yaml: " + message) and returns `code` unchanged. */
@@ -42,8 +40,6 @@ Status status_prefix(Status code, const char *format, ...)
     __attribute__((format(printf, 2, 3)))
 #endif
     ;
-
-#define status_fail(code, ...) status_fail_at(__FILE__, __LINE__, (code), __VA_ARGS__)
 
 #define TRY(expression)                                                                                                            \
     do {                                                                                                                           \

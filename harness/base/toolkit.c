@@ -1,6 +1,5 @@
 #include "base/toolkit.h"
-
-#include "build_paths.h"
+#include "base/places.h"
 
 #include <dlfcn.h>
 #include <glob.h>
@@ -56,8 +55,8 @@ void *toolkit_open(const char *name, int major) {
     snprintf(text, sizeof text, "lib%s.so.%d", name, major);
     void *library = dlopen(text, RTLD_NOW | RTLD_LOCAL);
     snprintf(text, sizeof text, "/usr/local/cuda-%d.*", major);
-    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", text, RUNGS_SOURCE_DIR "/build/cuda"};
+    const char *const roots[] = {getenv("CUDA_HOME"), getenv("CUDA_PATH"), "/usr/local/cuda", text, places_harness("build/cuda")};
     for (size_t i = 0; i < sizeof roots / sizeof *roots && !library; i++) library = open_below(roots[i], name, major);
     if (library) return library;
-    return open_in(RUNGS_SOURCE_DIR "/build/python/lib/python3*/site-packages/nvidia/*/lib", name, major);
+    return open_in(places_harness("build/python/lib/python3*/site-packages/nvidia/*/lib"), name, major);
 }

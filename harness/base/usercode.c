@@ -2,8 +2,8 @@
 
 #include "base/hash.h"
 #include "base/leftover.h"
+#include "base/places.h"
 #include "base/process.h"
-#include "build_paths.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -67,10 +67,10 @@ static Status find_source(const char *path, Text *found) {
         return status_fail(STATUS_INVALID, "function=%s: there is no %s here with this hash; name the file by its path", path,
                            found->text);
     }
-    TRY(text_append(found, "%s%s", elsewhere ? RUNGS_SOURCE_DIR "/" : "", path));
+    TRY(text_append(found, "%s%s%s", elsewhere ? places_project("") : "", elsewhere ? "/" : "", path));
     if (access(found->text, F_OK) == 0) return require_file(path, found->text);
-    return status_fail(STATUS_INVALID, "function=%s: no such file%s", path,
-                       elsewhere ? ", neither here nor in " RUNGS_SOURCE_DIR : "");
+    return status_fail(STATUS_INVALID, "function=%s: no such file%s%s", path, elsewhere ? ", neither here nor in " : "",
+                       elsewhere ? places_project("") : "");
 }
 
 /* The file's text. */
@@ -103,7 +103,8 @@ Status usercode_check(const char *path) {
 }
 
 void usercode_name(const char *path, char name[USERCODE_NAME_MAX]) {
-    static const char SOURCES[] = RUNGS_SOURCE_DIR "/";
+    const char *const sources = places_project("");
+    const size_t length = strlen(sources);
     Text found = {0};
     char *text = NULL, *real = NULL;
     const char *slash = strrchr(path, '/');
@@ -111,8 +112,8 @@ void usercode_name(const char *path, char name[USERCODE_NAME_MAX]) {
     if (read_source(path, &found, &text) == STATUS_OK) {
         real = realpath(found.text, NULL);
         slash = strrchr(found.text, '/');
-        if (real && strncmp(real, SOURCES, sizeof SOURCES - 1) == 0)
-            snprintf(name, USERCODE_NAME_MAX, "%s", real + sizeof SOURCES - 1);
+        if (real && strncmp(real, sources, length) == 0 && real[length] == '/')
+            snprintf(name, USERCODE_NAME_MAX, "%s", real + length + 1);
         else
             snprintf(name, USERCODE_NAME_MAX, "%.200s#%016" PRIx64, slash ? slash + 1 : found.text, hash_of(text, strlen(text)));
     }

@@ -1,12 +1,10 @@
-/* rungs ab: two builds, process by process in one random order, then compared. The order is drawn at random so that whatever drifts
- * meanwhile - clocks, temperature, other users - falls on both alike. */
-#include "base/rng.h"
-#include "build_paths.h"
-#include "cli/ab_process.h"
-#include "cli/ab_subset.h"
+/* rungs ab: two builds, process by process in one random order, then compared. */
+#include "base/places.h"
+#include "cli/ab_again.h"
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/folder.h"
+#include "cli/interrupt.h"
 #include "cli/lock.h"
 #include "cli/options.h"
 #include "cli/refs.h"
@@ -25,43 +23,10 @@ typedef struct Ab {
     char folder[PATH_TEXT];
     char binaries[2][PATH_TEXT], files[2][PATH_TEXT];
     int repetitions, seed;
+    double second_stage; /* seconds; negative: as long as the first */
     AbProcessOptions run;
     CompareOptions compare;
 } Ab;
-
-static const char *const SIDES[2] = {"base", "new"};
-
-/* Fisher and Yates: every order of `count` zeros and as many ones is as likely as any other. */
-static void draw_order(unsigned char *order, int count, int seed) {
-    for (int i = 0; i < 2 * count; i++) order[i] = i >= count;
-    for (int i = 2 * count - 1; i > 0; i--) {
-        const int k = (int)(rng_at((uint64_t)seed, (uint64_t)i) % (uint64_t)(i + 1));
-        const unsigned char kept = order[i];
-        order[i] = order[k], order[k] = kept;
-    }
-}
-
-static Status run_in_order(const Ab *ab, AbProcess repeats[2]) {
-    const int total = 2 * ab->repetitions;
-    unsigned char *order = malloc((size_t)total);
-    if (!order) return status_fail(STATUS_MEMORY, "no memory for an order of %d processes", total);
-    bool narrowed[2] = {false, false};
-    draw_order(order, ab->repetitions, ab->seed);
-    Status status = STATUS_OK;
-    for (int i = 0; i < total && status == STATUS_OK; i++) {
-        char note[80];
-        snprintf(note, sizeof note, "%s, process %d of %d, seed %d", SIDES[order[i]], i + 1, total, ab->seed);
-        fprintf(stderr, "rungs ab: %s\n", note);
-        status = ab_process_run(&repeats[order[i]], note);
-        if (status == STATUS_INVALID && !narrowed[order[i]]) {
-            narrowed[order[i]] = true;
-            status = ab_subset_words(&repeats[order[i]], &repeats[!order[i]], ab->folder);
-            if (status == STATUS_OK) status = ab_process_run(&repeats[order[i]], note);
-        }
-    }
-    free(order);
-    return status;
-}
 
 static Status build_refs(Ab *ab) {
     char commits[2][REFS_TEXT];
@@ -74,10 +39,11 @@ static Status build_refs(Ab *ab) {
 
 static Status prepare_files(Ab *ab) {
     char *folder = ab->folder;
-    const int length = ab->out ? snprintf(folder, PATH_TEXT, "%s", ab->out)
-                               : snprintf(folder, PATH_TEXT, RUNGS_BINARY_DIR "/ab/%lld-%d", (long long)time(NULL), (int)getpid());
+    const int length = ab->out
+                           ? snprintf(folder, PATH_TEXT, "%s", ab->out)
+                           : snprintf(folder, PATH_TEXT, "%s/%lld-%d", places_build("ab"), (long long)time(NULL), (int)getpid());
     if (length > PATH_TEXT - 20) return status_fail(STATUS_INVALID, "--out: path too long");
-    for (int i = 0; i < 2; i++) snprintf(ab->files[i], PATH_TEXT, "%.*s/%s.jsonl", PATH_TEXT - 20, folder, SIDES[i]);
+    for (int i = 0; i < 2; i++) snprintf(ab->files[i], PATH_TEXT, "%.*s/%s.jsonl", PATH_TEXT - 20, folder, AB_SIDES[i]);
     return folder_make(folder);
 }
 
@@ -85,8 +51,8 @@ static Status prepare(Ab *ab, char **scenarios, AbProcess repeats[2]) {
     TRY(prepare_files(ab));
     if (ab->base_ref) TRY(build_refs(ab));
     for (int i = 0; i < 2; i++) {
-        repeats[i] =
-            (AbProcess){.binary = ab->binaries[i], .what = SIDES[i], .out = ab->files[i], .words = scenarios, .options = &ab->run};
+        repeats[i] = (AbProcess){
+            .binary = ab->binaries[i], .what = AB_SIDES[i], .out = ab->files[i], .words = scenarios, .options = &ab->run};
         TRY(ab_process_prepare(&repeats[i]));
     }
     return STATUS_OK;
@@ -95,7 +61,16 @@ static Status prepare(Ab *ab, char **scenarios, AbProcess repeats[2]) {
 static Status measure(const Ab *ab, AbProcess repeats[2]) {
     TRY(lock_wait(ab->run.lock));
     for (int i = 0; i < 2; i++) TRY(ab_process_same_build(&repeats[i], ab->folder));
-    TRY(run_in_order(ab, repeats));
+    const AbOrder order = {.repetitions = ab->repetitions,
+                           .seed = ab->seed,
+                           .stage = 1,
+                           .stages = ab->second_stage != 0 ? 2 : 1,
+                           .folder = ab->folder};
+    double seconds = 0;
+    TRY(interrupt_catch_ab("ab", ab->folder));
+    TRY(ab_order_run(&order, repeats, &seconds));
+    const double limit = ab->second_stage >= 0 ? ab->second_stage : 2 * ab->repetitions * seconds;
+    if (order.stages > 1) TRY(ab_again(&order, repeats, seconds, limit, &ab->compare));
     printf("rows: %s %s\n", ab->files[0], ab->files[1]);
     return STATUS_OK;
 }
@@ -127,12 +102,17 @@ static int check_words(const Ab *ab, int count) {
 }
 
 int command_ab(int argc, char **argv) {
-    Ab ab = {.new_ref = "HEAD", .repetitions = 10, .seed = (int)((unsigned)time(NULL) * 31u + (unsigned)getpid()) & 0xfffff};
+    Ab ab = {.new_ref = "HEAD",
+             .repetitions = 10,
+             .second_stage = -1,
+             .seed = (int)((unsigned)time(NULL) * 31u + (unsigned)getpid()) & 0xfffff};
     const CliOption OPTIONS[] = {
         {"base", "COMMIT", CLI_TEXT, &ab.base_ref, "build this commit for BASE, in a worktree", NULL},
         {"new", "COMMIT", CLI_TEXT, &ab.new_ref, "with --base: build this commit for NEW (default HEAD)", NULL},
         {"repetitions", "N", CLI_COUNT, &ab.repetitions, "processes of each build (default 10, at least 9)", NULL},
         {"seed", "N", CLI_COUNT, &ab.seed, "of the random order (default: from the clock; recorded in the rows)", NULL},
+        {"second-stage", "TIME", CLI_DURATION, &ab.second_stage,
+         "time for measuring ambiguous rows that seem slower again (default: as long as the first stage; 0s: none)", NULL},
         {"out", "FOLDER", CLI_TEXT, &ab.out, "folder of base.jsonl and new.jsonl, appended to (default: in the build folder)",
          NULL},
         AB_PROCESS_OPTIONS(ab.run),
@@ -149,9 +129,11 @@ int command_ab(int argc, char **argv) {
         for (int i = 0; i < programs; i++) snprintf(ab.binaries[i], PATH_TEXT, "%s", words[i]);
         bool nothing = false;
         const Status status = ab_run(&ab, words + programs, count - programs, &nothing);
-        code = status == STATUS_OK && nothing ? EXIT_NOTHING
-               : status == STATUS_OK          ? compare_files(ab.files[0], ab.files[1], &ab.compare)
-                                              : cli_fail(status);
+        const int interrupted = interrupt_end_ab();
+        code = interrupted                      ? interrupted
+               : status == STATUS_OK && nothing ? EXIT_NOTHING
+               : status == STATUS_OK            ? compare_files(ab.files[0], ab.files[1], &ab.compare)
+                                                : cli_fail(status);
     }
     free(words);
     return code == CLI_HELPED ? EXIT_GOOD : code;

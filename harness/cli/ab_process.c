@@ -1,14 +1,18 @@
 #include "cli/ab_process.h"
 
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/places.h"
 #include "base/process.h"
-#include "build_paths.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/words.h"
 #include "pipeline/foresee.h"
 #include "plan/scenario.h"
 
+#include <errno.h>
 #include <jansson.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -45,8 +49,8 @@ static Status append_word(List *list, const char *word) {
     char file[PATH_TEXT], folder[PATH_TEXT];
     struct stat info;
     const bool name = !strpbrk(word, " =") &&
-                      snprintf(file, sizeof file, "%s/scenarios/%s.yaml", RUNGS_SOURCE_DIR, word) < PATH_TEXT &&
-                      snprintf(folder, sizeof folder, "%s/scenarios/%s", RUNGS_SOURCE_DIR, word) < PATH_TEXT;
+                      snprintf(file, sizeof file, "%s/%s.yaml", places_project("scenarios"), word) < PATH_TEXT &&
+                      snprintf(folder, sizeof folder, "%s/%s", places_project("scenarios"), word) < PATH_TEXT;
     if (name && access(file, R_OK) == 0) return append(list, file);
     if (name && *word && stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return append_folder(list, folder);
     return append(list, word);
@@ -78,6 +82,9 @@ Status ab_process_prepare(AbProcess *self) {
     if (status == STATUS_OK && code != 0)
         status = status_fail(STATUS_INVALID, "%s: '%s run --help' failed with exit code %d; is it a rungs program?", self->what,
                              self->binary, code);
+    if (status == STATUS_OK && !(output.text && strstr(output.text, "--out"))) /* such as /bin/true */
+        status =
+            status_fail(STATUS_INVALID, "%s: '%s run --help' tells of no --out; is it a rungs program?", self->what, self->binary);
     self->knows_no_ceilings = output.text && strstr(output.text, "--no-ceilings"); /* a build of an older commit may not */
     self->is_rungs = output.text && strstr(output.text, "usage: rungs run ");
     text_free(&output);
@@ -121,7 +128,19 @@ static Status add_words(const AbProcess *self, Words *argv) {
     return self->knows_no_ceilings ? words_add(argv, "--no-ceilings") : STATUS_OK;
 }
 
+const char *ab_process_time_left(double began, int done, int total, char text[32]) {
+    const double seconds = done > 0 ? (clock_seconds() - began) / done * (total - done) : 0;
+    text[0] = '\0';
+    if (seconds >= 90)
+        snprintf(text, 32, ", about %.0f min left", seconds / 60);
+    else if (seconds > 0)
+        snprintf(text, 32, ", about %.0f s left", ceil(seconds));
+    return text;
+}
+
 Status ab_process_run(const AbProcess *self, const char *note) {
+    struct stat before = {0};
+    const bool there = stat(self->out, &before) == 0;
     Words argv = {0};
     Text output = {0};
     int code = 0;
@@ -129,6 +148,9 @@ Status ab_process_run(const AbProcess *self, const char *note) {
     Status status = add_words(self, &argv);
     if (status == STATUS_OK) status = process_capture(argv.words, NULL, &output, &code);
     words_free(&argv);
+    if (interrupt_pending() && (there ? truncate(self->out, before.st_size) : unlink(self->out)) != 0 && errno != ENOENT)
+        fprintf(stderr, "rungs: %s: rows of the interrupted process cannot be removed: %s\n", self->out, strerror(errno));
+    if (status == STATUS_OK) status = interrupt_check();
     if (status == STATUS_OK && code != EXIT_GOOD && code != EXIT_CHECK && code != EXIT_NOTHING)
         status = status_fail(code == EXIT_USAGE ? STATUS_INVALID : STATUS_IO, "%s: %s ends with exit code %d: %.1000s", self->what,
                              self->binary, code, output.text ? output.text : "");

@@ -42,8 +42,11 @@ void ab_process_words_free(char **words);
 /* Asks the binary for what it can do. */
 Status ab_process_prepare(AbProcess *self);
 /* Runs it once. note: becomes the variable RUNGS_AB of its environment line. A row that failed is no error here: the row says so.
- * STATUS_INVALID if the build does not know what it is to run; it has written nothing then. */
+ * STATUS_INVALID if the build does not know what it is to run; it has written nothing then. STATUS_IO if it was interrupted; its
+ * rows are removed then, since a run that was cut off lacks some. */
 Status ab_process_run(const AbProcess *self, const char *note);
+/* ", about 5 min left" after `done` of `total` processes since clock_seconds() was `began`; "" before the first is done. */
+const char *ab_process_time_left(double began, int done, int total, char text[32]);
 /* As ab_process_run with one word of its own, but starts no row: would the build take the word? Rows file `out` gets its
  * environment.
  */

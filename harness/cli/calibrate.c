@@ -1,8 +1,10 @@
 /* rungs calibrate: this build against itself, process by process: how far apart equal builds come out on this machine. */
-#include "build_paths.h"
+#include "base/clock.h"
+#include "base/places.h"
 #include "cli/ab_process.h"
 #include "cli/commands.h"
 #include "cli/folder.h"
+#include "cli/interrupt.h"
 #include "cli/lock.h"
 #include "cli/options.h"
 #include "cli/python.h"
@@ -13,7 +15,9 @@
 #include <time.h>
 #include <unistd.h>
 
-static const char FOLDER[] = RUNGS_BINARY_DIR "/noise";
+static const char *noise_folder(void) {
+    return places_build("noise");
+}
 
 static Status own_path(char path[700]) {
     const ssize_t length = readlink("/proc/self/exe", path, 699);
@@ -23,13 +27,16 @@ static Status own_path(char path[700]) {
 }
 
 static Status take_rows(AbProcess *self, int repetitions) {
-    TRY(folder_make(FOLDER));
+    TRY(folder_make(noise_folder()));
     TRY(ab_process_prepare(self));
     TRY(lock_wait(self->options->lock));
+    TRY(interrupt_catch_ab("calibrate", self->out));
+    const double began = clock_seconds();
     for (int i = 0; i < repetitions; i++) {
-        char note[80];
+        char note[80], left[32];
         snprintf(note, sizeof note, "calibrate, process %d of %d", i + 1, repetitions);
-        fprintf(stderr, "rungs calibrate: process %d of %d\n", i + 1, repetitions);
+        fprintf(stderr, "rungs calibrate: process %d of %d%s\n", i + 1, repetitions,
+                ab_process_time_left(began, i, repetitions, left));
         TRY(ab_process_run(self, note));
     }
     return STATUS_OK;
@@ -40,7 +47,7 @@ static int write_noise(const char *rows, const char *out) {
     Text output = {0};
     int code = 0;
     Status status = words_add(&words, rows);
-    if (status == STATUS_OK) status = words_option(&words, out ? "--out" : "--folder", out ? out : FOLDER);
+    if (status == STATUS_OK) status = words_option(&words, out ? "--out" : "--folder", out ? out : noise_folder());
     if (status == STATUS_OK) status = python_run("analysis.compare.calibrate", &words, &output, &code);
     words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);
@@ -67,13 +74,14 @@ int command_calibrate(int argc, char **argv) {
         code = cli_usage("calibrate", "--repetitions %d: at least 9 are needed to estimate the spread", repetitions);
     if (code == 0) code = ab_process_foresee("calibrate", words, count, &run);
     if (code == 0) {
-        snprintf(rows, sizeof rows, "%s/rows-%lld-%d.jsonl", FOLDER, (long long)time(NULL), (int)getpid());
+        snprintf(rows, sizeof rows, "%s/rows-%lld-%d.jsonl", noise_folder(), (long long)time(NULL), (int)getpid());
         AbProcess repeat = {.binary = binary, .what = "calibrate", .out = rows, .options = &run};
         Status status = own_path(binary);
         if (status == STATUS_OK) status = ab_process_words("rungs calibrate", words, count, &repeat.words);
         if (status == STATUS_OK) status = take_rows(&repeat, repetitions);
         ab_process_words_free(repeat.words);
-        code = status == STATUS_OK ? write_noise(rows, out) : cli_fail(status);
+        const int interrupted = interrupt_end_ab();
+        code = interrupted ? interrupted : status == STATUS_OK ? write_noise(rows, out) : cli_fail(status);
     }
     free(words);
     return code == CLI_HELPED ? EXIT_GOOD : code;

@@ -1,8 +1,8 @@
 #include "cli/cases.h"
 
+#include "base/places.h"
 #include "base/text.h"
 #include "base/usercode.h"
-#include "build_paths.h"
 #include "cli/quote.h"
 
 #include <stdio.h>
@@ -23,7 +23,7 @@ static bool is_scenario(const char *word) {
     static const char *const ENDINGS[] = {".yaml", ""};
     if (stat(word, &info) == 0 && S_ISREG(info.st_mode)) return true;
     for (size_t i = 0; i < sizeof ENDINGS / sizeof *ENDINGS; i++)
-        if (snprintf(path, sizeof path, "%s/scenarios/%s%s", RUNGS_SOURCE_DIR, word, ENDINGS[i]) < (int)sizeof path &&
+        if (snprintf(path, sizeof path, "%s/%s%s", places_project("scenarios"), word, ENDINGS[i]) < (int)sizeof path &&
             stat(path, &info) == 0)
             return true;
     return false;
@@ -76,7 +76,6 @@ Status case_check_function(const Case *problem) {
 Status cases_plan(Plan *plan, const char *command, char *const *words, int count) {
     TRY(cases_check(command, words, count));
     for (int i = 0; i < count; i++)
-        TRY(is_case(words[i]) ? plan_add_case(plan, words[i], NULL)
-                              : plan_add_named(plan, RUNGS_SOURCE_DIR "/scenarios", words[i]));
+        TRY(is_case(words[i]) ? plan_add_case(plan, words[i], NULL) : plan_add_named(plan, places_project("scenarios"), words[i]));
     return check_functions(plan);
 }

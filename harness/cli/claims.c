@@ -1,7 +1,7 @@
 /* rungs judge: what rows say of the published claims, by the rules that the scenarios have now. */
 #include "cli/claims.h"
 
-#include "build_paths.h"
+#include "base/places.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
 #include "cli/options.h"
@@ -21,7 +21,7 @@ bool claims_can_be_judged(void) {
 Status claims_judge(const char *const *files, json_t **out) {
     Plan plan = {0};
     *out = NULL;
-    Status status = plan_add_all(&plan, RUNGS_SOURCE_DIR "/scenarios");
+    Status status = plan_add_all(&plan, places_project("scenarios"));
     if (status == STATUS_OK) status = claims_of_files(&plan, files, out);
     plan_free(&plan);
     return status;
@@ -29,18 +29,19 @@ Status claims_judge(const char *const *files, json_t **out) {
 
 static int judge(const char *const *files, const char *path) {
     json_t *claims = NULL, *claim;
-    size_t i, counts[CLAIM_VERDICT_COUNT] = {0};
+    size_t i;
+    ClaimTotals totals = {0};
     Status status = path ? inputs_spare("--out", path, files) : STATUS_OK;
     if (status == STATUS_OK) status = claims_judge(files, &claims);
     if (status == STATUS_OK && path) status = rowfile_replace(path, claims);
     json_array_foreach(claims, i, claim) {
         if (status == STATUS_OK) progress_claim(stdout, claim);
-        claim_count(claim, counts);
+        claim_count(claim, &totals);
     }
     const size_t all = json_array_size(claims);
     json_decref(claims);
     if (status != STATUS_OK) return cli_fail(status);
-    progress_claims(counts);
+    progress_claims(&totals);
     if (path) printf("claims: %s\n", path);
     return all > 0 ? EXIT_GOOD : EXIT_NOTHING;
 }
@@ -58,7 +59,7 @@ int command_judge(int argc, char **argv) {
     if (code == 0 && !claims_can_be_judged())
         code = cli_fail(status_fail(STATUS_UNSUPPORTED, "this build has no CUDA variants and cannot judge most claims; the claim "
                                                         "records in the files stay valid"));
-    if (code == 0 && count == 0 && glob(RUNGS_SOURCE_DIR "/results/*.jsonl", 0, NULL, &committed) != 0)
+    if (code == 0 && count == 0 && glob(places_project("results/*.jsonl"), 0, NULL, &committed) != 0)
         code = cli_usage("judge", "no .jsonl files in results/; name the files to judge");
     if (code == 0) code = judge((const char *const *)(count ? words : committed.gl_pathv), out);
     globfree(&committed);

@@ -2,7 +2,7 @@
 
 #include "base/leftover.h"
 #include "base/output.h"
-#include "build_paths.h"
+#include "base/places.h"
 #include "cli/python.h"
 
 #include <errno.h>
@@ -96,7 +96,7 @@ static Status call_script(const Columns *self, const char *what, const char *dty
         status = length < (int)sizeof texts[k] ? words_add(&words, texts[k])
                                                : status_fail(STATUS_INVALID, "%s: the path is too long", columns->names[k]);
     }
-    if (status == STATUS_OK) status = python_run(RUNGS_SOURCE_DIR "/harness/cli/columns.py", &words, output, &code);
+    if (status == STATUS_OK) status = python_run(places_harness("harness/cli/columns.py"), &words, output, &code);
     words_free(&words);
     if (status != STATUS_OK || code == 0) return status;
     while (output->length > 0 && output->text[output->length - 1] == '\n') output->text[--output->length] = '\0';

@@ -5,8 +5,6 @@
 
 #include "base/status.h"
 
-#define RUNGS_VERSION "0.1.0" /* the project's, in CMakeLists.txt: a test holds them equal */
-
 enum { EXIT_GOOD = 0, EXIT_CHECK = 1, EXIT_USAGE = 2, EXIT_NOTHING = 3, EXIT_MACHINE = 4 };
 
 int command_run(int argc, char **argv);
@@ -15,11 +13,14 @@ int command_exec(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_judge(int argc, char **argv);
 int command_report(int argc, char **argv);
+int command_plot(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_compare(int argc, char **argv);
 int command_ab(int argc, char **argv);
 int command_calibrate(int argc, char **argv);
 int command_doctor(int argc, char **argv);
+int command_new(int argc, char **argv);
+int command_build(int argc, char **argv);
 
 /* Prints what --version says. */
 void print_version(void);

@@ -11,19 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-static Status add_words(Words *words, const char *base, const char *new, const CompareOptions *o) {
-    const char *const options[][2] = {{"--min-effect", o->min_effect},
-                                      {"--noise", o->noise},
-                                      {"--allow-missing", o->allow_missing},
-                                      {"--modes", o->modes},
-                                      {"--json", o->json},
-                                      {"--markdown", o->markdown},
-                                      {"--junit", o->junit}};
+Status compare_words(Words *words, const char *base, const char *new, const CompareOptions *o) {
+    const char *const options[][2] = {{"--min-effect", o->min_effect}, {"--must-detect", o->must_detect},
+                                      {"--noise", o->noise},           {"--allow-missing", o->allow_missing},
+                                      {"--modes", o->modes},           {"--json", o->json},
+                                      {"--markdown", o->markdown},     {"--junit", o->junit}};
     TRY(words_add(words, base));
     TRY(words_add(words, new));
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) TRY(words_option(words, options[i][0], options[i][1]));
-    if (o->strict) TRY(words_add(words, "--strict"));
-    return terminal_colour(STDOUT_FILENO) ? words_add(words, "--colour") : STATUS_OK;
+    return o->strict ? words_add(words, "--strict") : STATUS_OK;
 }
 
 /* "cold,hot": each is a mode. */
@@ -45,7 +41,8 @@ int compare_files(const char *base, const char *new, const CompareOptions *optio
     Words words = {0};
     Text output = {0};
     int code = 0;
-    Status status = add_words(&words, base, new, options);
+    Status status = compare_words(&words, base, new, options);
+    if (status == STATUS_OK && terminal_colour(STDOUT_FILENO)) status = words_add(&words, "--colour");
     if (status == STATUS_OK) status = python_run("analysis.compare", &words, &output, &code);
     words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);

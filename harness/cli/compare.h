@@ -2,17 +2,26 @@
 #ifndef RUNGS_CLI_COMPARE_H
 #define RUNGS_CLI_COMPARE_H
 
+#include "base/status.h"
+#include "cli/words.h"
+
 #include <stdbool.h>
 
 /* Texts as given on the command line; NULL: not given. */
 typedef struct CompareOptions {
-    const char *min_effect, *noise, *allow_missing, *modes, *json, *markdown, *junit;
+    const char *min_effect, *must_detect, *noise, *allow_missing, *modes, *json, *markdown, *junit;
     bool strict;
 } CompareOptions;
 
 /* Entries of a CliOption table. */
 #define COMPARE_OPTIONS(o)                                                                                                         \
     {"min-effect", "PERCENT", CLI_TEXT, &(o).min_effect, "ignore smaller changes (default 3%)", NULL},                             \
+        {"must-detect",                                                                                                            \
+         "PERCENT",                                                                                                                \
+         CLI_TEXT,                                                                                                                 \
+         &(o).must_detect,                                                                                                         \
+         "fail if a row could not have shown this slow-down ('5%,warn': only warn)",                                               \
+         NULL},                                                                                                                    \
         {"noise", "FILE", CLI_TEXT, &(o).noise, "the machine's noise floor, from rungs calibrate", NULL},                          \
         {"allow-missing", "GLOBS", CLI_TEXT, &(o).allow_missing, "variants or cases that may be missing, comma separated", NULL},  \
         {"modes", "LIST", CLI_TEXT, &(o).modes, "modes to compare, comma separated, such as cold,hot", NULL},                      \
@@ -23,6 +32,8 @@ typedef struct CompareOptions {
         "junit", "FILE", CLI_TEXT, &(o).junit, "the comparison as JUnit XML", NULL                                                 \
     }
 
+/* The words of `python -m analysis.compare`, which borrow those given; free with words_free. */
+Status compare_words(Words *words, const char *base, const char *new, const CompareOptions *options);
 /* Prints the table. An exit code: 0 no regression, 1 regression or verification lost, 3 nothing compared. */
 int compare_files(const char *base, const char *new, const CompareOptions *options);
 

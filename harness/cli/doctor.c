@@ -1,6 +1,6 @@
 /* rungs doctor: what this machine and this build support, and what to do about the rest. */
+#include "base/places.h"
 #include "base/process.h"
-#include "build_paths.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "device/child.h"
@@ -10,6 +10,7 @@
 #include "plan/case.h"
 #include "plan/registry.h"
 #include "record/environment.h"
+#include "record/program.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -32,8 +33,8 @@ static const char *text_at(const json_t *object, const char *section, const char
 }
 
 static void doctor_build(const json_t *environment) {
-    const bool release = strcmp(RUNGS_BUILD_TYPE, "Release") == 0;
-    line("build", release, "%s, %s%s", RUNGS_BUILD_TYPE, text_at(environment, "build", "compiler"),
+    const bool release = strcmp(PROGRAM.build_type, "Release") == 0;
+    line("build", release, "%s, %s%s", PROGRAM.build_type, text_at(environment, "build", "compiler"),
          release ? "" : " (only a Release build is timed)");
     line("variants", REGISTRY_VARIANT_COUNT > 0, "%d variants of %d ops", REGISTRY_VARIANT_COUNT, REGISTRY_OP_COUNT);
 }
@@ -127,9 +128,7 @@ static void doctor_counts(bool has_gpu) {
 static void doctor_emulator(void) {
     static const char *const PROGRAMS[] = {"rungs-emulator", "rungs-emulator-race"};
     for (size_t i = 0; i < sizeof PROGRAMS / sizeof *PROGRAMS; i++) {
-        char path[600];
-        snprintf(path, sizeof path, "%s/bin/%s", RUNGS_BINARY_DIR, PROGRAMS[i]);
-        const bool there = access(path, X_OK) == 0;
+        const bool there = access(places_beside(PROGRAMS[i]), X_OK) == 0;
         line("emulator", there, "%s%s", PROGRAMS[i], there ? "" : " was not built; see docs/EMULATOR.md");
     }
 }
@@ -148,7 +147,7 @@ static void doctor_peers(bool has_gpu) {
         /* The distribution's name can differ from the module's: cupy comes as cupy-cuda13x. */
         snprintf(code_text, sizeof code_text,
                  "import importlib.metadata as m; print(m.version(m.packages_distributions()['%s'][0]))", entry->framework);
-        const char *const argv[] = {RUNGS_SOURCE_DIR "/cmake/python", "-c", code_text, NULL};
+        const char *const argv[] = {places_python(), "-c", code_text, NULL};
         const ProcessLimits limits = {.seconds = 60};
         Text output = {0};
         int code = 1;

@@ -221,9 +221,9 @@ static Status check(const Exec *e, Instance *instance, bool *undecided) {
 
 static Status ask_worker(const Exec *e, const Session *session, Instance *instance) {
     Child *child = NULL;
-    TRY(session_start(instance, session, &child));
+    Status status = session_start(session, e->options.timeout_seconds, &child);
     json_t *run = session_run_command(instance, DATA_FIRST), *reply = NULL;
-    Status status = session_open(instance, session, child, e->options.timeout_seconds, &reply);
+    if (status == STATUS_OK) status = session_open(instance, session, child, e->options.timeout_seconds, &reply);
     json_decref(reply);
     if (status == STATUS_OK) {
         status = child_ask(child, run, e->options.timeout_seconds, &reply);

@@ -1,12 +1,13 @@
 #include "cli/interrupt.h"
 
 #include "base/interrupt.h"
+#include "base/places.h"
 #include "base/text.h"
-#include "build_paths.h"
 #include "cli/quote.h"
 #include "cli/terminal.h"
 
 #include <signal.h>
+#include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
@@ -32,13 +33,13 @@ static void on_signal(int number) {
 /* The program as a person calls it: the script beside the sources, where it would start this very build; else this file. */
 static Status append_program(Text *text) {
     char self[700], here[700];
+    const char *const script = places_project("rungs");
     const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
     self[length > 0 ? length : 0] = '\0';
-    const bool by_script =
-        strcmp(self, RUNGS_SOURCE_DIR "/build/release/bin/rungs") == 0 && access(RUNGS_SOURCE_DIR "/rungs", X_OK) == 0;
+    const bool by_script = strcmp(self, places_project("build/release/bin/rungs")) == 0 && access(script, X_OK) == 0;
     if (!by_script) return quote_word(text, self);
-    const bool inside = getcwd(here, sizeof here) && strcmp(here, RUNGS_SOURCE_DIR) == 0;
-    return quote_word(text, inside ? "./rungs" : RUNGS_SOURCE_DIR "/rungs");
+    const bool inside = getcwd(here, sizeof here) && strcmp(here, places_project("")) == 0;
+    return quote_word(text, inside ? "./rungs" : script);
 }
 
 static Status append_command(Text *text, char **argv, const char *rows, bool add_out) {
@@ -55,19 +56,11 @@ static Status append_command(Text *text, char **argv, const char *rows, bool add
     return quote_word(text, rows);
 }
 
-Status interrupt_catch(char **argv, const char *rows, bool add_out) {
+static Status catch_with(Text *text) {
     static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGALRM};
-    Text text = {0};
     on_terminal = terminal_live(STDERR_FILENO);
-    Status status = text_append(&text, "rungs: interrupted; rows are in %s\nrungs: continue with: ", rows);
-    if (status == STATUS_OK) status = append_command(&text, argv, rows, add_out);
-    if (status == STATUS_OK) status = text_append(&text, "\n");
-    if (status == STATUS_OK) {
-        ending_length = text.length < sizeof ending ? text.length : sizeof ending;
-        memcpy(ending, text.text, ending_length);
-    }
-    text_free(&text);
-    TRY(status);
+    ending_length = text->length < sizeof ending ? text->length : sizeof ending;
+    memcpy(ending, text->text, ending_length);
     for (size_t i = 0; i < sizeof SIGNALS / sizeof *SIGNALS; i++) {
         struct sigaction old, action = {.sa_handler = on_signal, .sa_flags = SA_RESTART};
         sigfillset(&action.sa_mask);
@@ -75,6 +68,32 @@ Status interrupt_catch(char **argv, const char *rows, bool add_out) {
         sigaction(SIGNALS[i], &action, NULL);
     }
     return STATUS_OK;
+}
+
+Status interrupt_catch(char **argv, const char *rows, bool add_out) {
+    Text text = {0};
+    Status status = text_append(&text, "rungs: interrupted; rows are in %s\nrungs: continue with: ", rows);
+    if (status == STATUS_OK) status = append_command(&text, argv, rows, add_out);
+    if (status == STATUS_OK) status = text_append(&text, "\n");
+    if (status == STATUS_OK) status = catch_with(&text);
+    text_free(&text);
+    return status;
+}
+
+Status interrupt_catch_ab(const char *verb, const char *folder) {
+    Text text = {0};
+    Status status = text_append(&text, "rungs %s: interrupted; rows of the processes that ended are in %s%s\n", verb, folder,
+                                strcmp(verb, "ab") == 0 ? "; the same --out adds to them" : "");
+    if (status == STATUS_OK) status = catch_with(&text);
+    text_free(&text);
+    return status;
+}
+
+int interrupt_end_ab(void) {
+    if (!interrupt_pending()) return 0;
+    alarm(0);
+    fprintf(stderr, "%s%.*s", on_terminal ? "\n" : "", (int)ending_length, ending);
+    return 128 + interrupt_pending();
 }
 
 int interrupt_end(Progress *progress, const RunSummary *summary) {

@@ -1,7 +1,7 @@
 /* rungs list: what there is. */
 #include "base/jsontext.h"
 #include "base/memory.h"
-#include "build_paths.h"
+#include "base/places.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "plan/listing.h"
@@ -9,8 +9,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-#define SCENARIOS RUNGS_SOURCE_DIR "/scenarios"
 
 static Status ops(json_t **out) {
     *out = list_ops_json();
@@ -23,11 +21,11 @@ static Status variants(json_t **out) {
 }
 
 static Status scenarios(json_t **out) {
-    return list_scenarios_json(SCENARIOS, out);
+    return list_scenarios_json(places_project("scenarios"), out);
 }
 
 static Status claims(json_t **out) {
-    return list_claims_json(SCENARIOS, out);
+    return list_claims_json(places_project("scenarios"), out);
 }
 
 typedef struct Listing {

@@ -23,7 +23,7 @@ static void human_seconds(double seconds, char text[32]) {
         snprintf(text, 32, "%.3g s", seconds);
 }
 
-static void duration(double seconds, char text[32]) {
+void progress_duration(double seconds, char text[32]) {
     const long whole = (long)(seconds + 0.5);
     if (whole < 60)
         snprintf(text, 32, "%lds", whole);
@@ -77,17 +77,31 @@ static const char *colour_of(const Progress *progress, const char *verdict) {
     return "";
 }
 
-void progress_claim(FILE *stream, const json_t *claim) {
-    fprintf(stream, "claim %-40s %-19s %s\n", text_of(claim, "id"), text_of(claim, "verdict"), text_of(claim, "reason"));
+static const char *outcome_words(const json_t *claim) {
+    const char *outcome = text_of(claim, "outcome");
+    if (strcmp(outcome, CLAIM_OUTCOMES[CLAIM_NOT_TESTABLE]) == 0 && json_is_number(json_object_get(claim, "here"))) return "shown";
+    for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++)
+        if (strcmp(outcome, CLAIM_OUTCOMES[i]) == 0) return CLAIM_OUTCOME_WORDS[i];
+    return outcome;
 }
 
-void progress_claims(const size_t counts[CLAIM_VERDICT_COUNT]) {
+void progress_claim(FILE *stream, const json_t *claim) {
+    const long long processes = json_integer_value(json_object_get(claim, "processes"));
+    fprintf(stream, "claim %-40s %-16s %s%s: %s", text_of(claim, "id"), text_of(claim, "program"), outcome_words(claim),
+            strcmp(text_of(claim, "claim_kind"), "finding") == 0 ? " (finding)" : "", text_of(claim, "why"));
+    if (json_is_true(json_object_get(claim, "provisional")))
+        fprintf(stream, "; provisional: %lld process%s", processes, processes == 1 ? "" : "es");
+    fputc('\n', stream);
+}
+
+void progress_claims(const ClaimTotals *totals) {
     size_t all = 0;
-    for (int i = 0; i < CLAIM_VERDICT_COUNT; i++) all += counts[i];
-    if (all == 0) return;
-    printf("published claims:");
-    for (int i = 0; i < CLAIM_VERDICT_COUNT; i++) printf("%s %zu %s", i ? "," : "", counts[i], CLAIM_VERDICTS[i]);
-    printf("\n");
+    for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++) all += totals->outcomes[i];
+    if (all + totals->shown + totals->findings + totals->ours == 0) return;
+    printf("published statements, tested by originals and true re-implementations:");
+    for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++) printf("%s %s: %zu", i ? ";" : "", CLAIM_OUTCOME_WORDS[i], totals->outcomes[i]);
+    printf("\nnot in these totals: %zu of other hardware, shown; %zu findings; %zu by programs of ours\n", totals->shown,
+           totals->findings, totals->ours);
 }
 
 /* Where to cut a text so that it takes at most so many columns: of UTF-8, a byte that goes on takes none. */
@@ -125,14 +139,16 @@ static void show(Progress *progress, const char *line) {
 
 void progress_begin(void *context, const RunEvent *event) {
     Progress *progress = context;
-    char line[400], eta[32], left[64] = "";
+    char line[400], eta[32], left[64] = "", failed[48] = "";
     if (!progress->terminal) return;
     if (strcmp(text_of(event->row, "kind"), "ceilings") == 0) {
         snprintf(line, sizeof line, "measuring peaks: %s", text_of(event->row, "device"));
     } else {
-        duration(event->eta_seconds, eta);
+        progress_duration(event->eta_seconds, eta);
         if (event->eta_seconds > 0) snprintf(left, sizeof left, ", about %s left", eta);
-        snprintf(line, sizeof line, "case %zu of %zu%s: %s", event->index, event->total, left, text_of(event->row, "spec"));
+        if (event->failures > 0) snprintf(failed, sizeof failed, ", %zu failed", event->failures);
+        snprintf(line, sizeof line, "case %zu of %zu%s%s: %s", event->index, event->total, failed, left,
+                 text_of(event->row, "spec"));
     }
     show(progress, line);
 }
@@ -155,6 +171,10 @@ static void print_row(const Progress *progress, const RunEvent *event) {
             progress->colour ? "\033[0m" : "", line);
 }
 
+static bool is_bad(const json_t *row) {
+    return strcmp(text_of(row, "verdict"), "fail") == 0 || strcmp(text_of(row, "verdict"), "error") == 0;
+}
+
 void progress_event(void *context, const RunEvent *event) {
     Progress *progress = context;
     progress_wipe(progress);
@@ -162,7 +182,7 @@ void progress_event(void *context, const RunEvent *event) {
         progress_claim(stderr, event->row);
     else if (event->refused && !progress->verbose)
         progress->refused++;
-    else
+    else if (!progress->brief || progress->verbose || is_bad(event->row))
         print_row(progress, event);
 }
 
@@ -183,6 +203,6 @@ void progress_summary(const Progress *progress, const RunSummary *s, const char 
     if (s->resumed > 0) printf("%zu rows already present (--resume)\n", s->resumed);
     if (s->left_by_budget > 0)
         printf("%zu rows did not fit the budget; to continue, repeat the command with %s\n", s->left_by_budget, go_on);
-    progress_claims(s->claims);
+    progress_claims(&s->claims);
     printf("rows: %s\n", out);
 }

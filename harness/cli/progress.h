@@ -9,6 +9,7 @@
 typedef struct Progress {
     bool terminal, colour;
     bool verbose;   /* a line for each variant that does not apply, too */
+    bool brief;     /* lines for failures and errors alone, unless it is verbose */
     int shown;      /* columns of the line at the bottom of the terminal */
     size_t refused; /* variants that did not apply and had no line */
 } Progress;
@@ -22,8 +23,10 @@ void progress_notice(void *context, const char *text);
 void progress_summary(const Progress *progress, const RunSummary *summary, const char *out, const char *go_on);
 /* Wipes the line at the bottom of the terminal, if there is one. */
 void progress_wipe(Progress *progress);
-/* One judged claim as a line, and how many have each verdict (nothing if there are none). */
+/* "59s", "1m20s", "2h05m". */
+void progress_duration(double seconds, char text[32]);
+/* One judged claim as a line, and how many came out how (nothing if there are none). */
 void progress_claim(FILE *stream, const json_t *claim);
-void progress_claims(const size_t counts[CLAIM_VERDICT_COUNT]);
+void progress_claims(const ClaimTotals *totals);
 
 #endif

@@ -1,22 +1,22 @@
 #include "cli/python.h"
 
+#include "base/places.h"
 #include "base/process.h"
-#include "build_paths.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 
-/* This checkout's packages come first, and none from the folder that the program was called in. */
+/* The harness's packages come first, and none from the folder that the program was called in. */
 static Status module_path(Text *path) {
     const char *users = getenv("PYTHONPATH");
-    return text_append(path, "PYTHONPATH=" RUNGS_SOURCE_DIR "%s%s", users && *users ? ":" : "", users ? users : "");
+    return text_append(path, "PYTHONPATH=%s%s%s", places_harness(""), users && *users ? ":" : "", users ? users : "");
 }
 
 Status python_run(const char *module, const Words *words, Text *output, int *code) {
     Text path = {0};
     Words argv = {0};
     Status status = module_path(&path);
-    const char *const start[] = {"env", "PYTHONSAFEPATH=1", path.text, RUNGS_SOURCE_DIR "/cmake/python"};
+    const char *const start[] = {"env", "PYTHONSAFEPATH=1", path.text, places_python()};
     for (size_t i = 0; i < sizeof start / sizeof *start && status == STATUS_OK; i++) status = words_add(&argv, start[i]);
     if (module[0] != '/' && status == STATUS_OK) status = words_add(&argv, "-m");
     if (status == STATUS_OK) status = words_add(&argv, module);

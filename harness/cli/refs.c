@@ -1,9 +1,10 @@
 #include "cli/refs.h"
 
+#include "base/places.h"
 #include "base/process.h"
-#include "build_paths.h"
 #include "cli/commands.h"
 #include "record/checkout.h"
+#include "record/program.h"
 
 #include <fcntl.h>
 #include <stdio.h>
@@ -13,7 +14,7 @@
 #include <unistd.h>
 
 Status refs_resolve(const char *ref, char commit[REFS_TEXT]) {
-    char *found = checkout_resolve(RUNGS_SOURCE_DIR, ref);
+    char *found = checkout_resolve(places_project(""), ref);
     if (!found || !*found) {
         free(found);
         return status_fail(STATUS_INVALID, "'%s' is not a commit of this repository", ref);
@@ -32,12 +33,17 @@ static Status hold(const char *program) {
 }
 
 Status refs_build(const char *commit, char *program, size_t size) {
-    static const char PYTHON[] = RUNGS_SOURCE_DIR "/build/python/bin/python";
-    const char *const argv[] = {RUNGS_SOURCE_DIR "/cmake/build_ref.sh", commit, RUNGS_BINARY_DIR "/ab/builds", RUNGS_BINARY_DIR,
+    const char *const python = places_project("build/python/bin/python");
+    const char *const argv[] = {places_harness("cmake/build_ref.sh"),
+                                places_project(""),
+                                PROGRAM.project,
+                                commit,
+                                places_build("ab/builds"),
+                                places_build(""),
                                 NULL};
     Text output = {0};
     int code = 0;
-    if (access(PYTHON, X_OK) == 0) setenv("RUNGS_PYTHON", PYTHON, 0); /* a worktree has none of its own */
+    if (access(python, X_OK) == 0) setenv("RUNGS_PYTHON", python, 0); /* a worktree has none of its own */
     fprintf(stderr, "rungs ab: building %.12s\n", commit);
     Status status = process_capture(argv, NULL, &output, &code);
     if (status == STATUS_OK) {
@@ -52,7 +58,7 @@ Status refs_build(const char *commit, char *program, size_t size) {
 }
 
 void refs_tell(const char *new_ref, const char *base_program, const char *new_program) {
-    char *changes = strcmp(new_ref, "HEAD") == 0 ? checkout_changes(RUNGS_SOURCE_DIR) : NULL;
+    char *changes = strcmp(new_ref, "HEAD") == 0 ? checkout_changes(places_project("")) : NULL;
     if (changes && *changes)
         fprintf(stderr,
                 "rungs ab: warning: NEW is HEAD; uncommitted changes (%.*s%s) are in neither build. Commit "

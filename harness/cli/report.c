@@ -1,7 +1,7 @@
 /* rungs report: hands the rows to analysis/report/ or analysis/history/, which know nothing but rows. */
 #include "cli/report.h"
 
-#include "build_paths.h"
+#include "base/places.h"
 #include "cli/claims.h"
 #include "cli/commands.h"
 #include "cli/options.h"
@@ -14,39 +14,52 @@
 #include <string.h>
 #include <unistd.h>
 
-static int make_page(const char *module, const char *const *files, const char *markdown, const char *figures) {
+/* What Python is to write. NULL: not. */
+typedef struct Page {
+    const char *module, *markdown, *figures, *details, *html;
+    bool html_optional; /* go on without the package that it needs */
+    bool numbers;       /* in README.md and docs/ too */
+} Page;
+
+static int make_page(const Page *page, const char *const *files) {
     Words words = {0};
     Text output = {0};
     int code = 0;
     Status status = STATUS_OK;
     for (int i = 0; files[i] && status == STATUS_OK; i++) status = words_add(&words, files[i]);
-    if (status == STATUS_OK) status = words_option(&words, "--out", markdown);
-    if (status == STATUS_OK) status = words_option(&words, "--figures", figures);
-    if (status == STATUS_OK) status = python_run(module, &words, &output, &code);
+    if (status == STATUS_OK) status = words_option(&words, "--out", page->markdown);
+    if (status == STATUS_OK) status = words_option(&words, "--figures", page->figures);
+    if (status == STATUS_OK && page->details) status = words_option(&words, "--details", page->details);
+    if (status == STATUS_OK && page->html) status = words_option(&words, "--html", page->html);
+    if (status == STATUS_OK && page->html_optional) status = words_add(&words, "--html-optional");
+    if (status == STATUS_OK && page->numbers) status = words_add(&words, "--numbers");
+    if (status == STATUS_OK) status = python_run(page->module, &words, &output, &code);
     words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);
     if (code != 0)
         fprintf(stderr, "rungs report: %s", output.text ? output.text : "could not write the report\n");
-    else
-        printf("report: %s\nfigures: %s\n", markdown, figures);
+    else {
+        printf("report: %s\nfigures: %s\n", page->markdown, page->figures);
+        if (page->html && access(page->html, F_OK) == 0) printf("to filter and sort: %s\n", page->html);
+    }
     text_free(&output);
     return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
 }
 
 /* The report of these files, with the claims judged anew: rules may have changed since the runs. */
-static int make_report(const char *const *files, const char *markdown, const char *figures) {
+static int make_report(const Page *page, const char *const *files) {
     char judged[700];
     json_t *claims = NULL;
     size_t count = 0;
     while (files[count]) count++;
-    if (!claims_can_be_judged()) return make_page("analysis.report", files, markdown, figures);
+    if (!claims_can_be_judged()) return make_page(page, files);
     const char **all = calloc(count + 2, sizeof *all);
-    snprintf(judged, sizeof judged, "%s/judged-%d.jsonl", RUNGS_BINARY_DIR, (int)getpid());
+    snprintf(judged, sizeof judged, "%s/judged-%d.jsonl", places_build(""), (int)getpid());
     Status status = all ? claims_judge(files, &claims) : status_fail(STATUS_MEMORY, "no memory for %zu names", count);
     if (status == STATUS_OK) status = rowfile_replace(judged, claims);
     for (size_t i = 0; all && i < count; i++) all[i] = files[i];
     if (all) all[count] = judged;
-    const int code = status == STATUS_OK ? make_page("analysis.report", all, markdown, figures) : cli_fail(status);
+    const int code = status == STATUS_OK ? make_page(page, all) : cli_fail(status);
     unlink(judged);
     json_decref(claims);
     free(all);
@@ -54,15 +67,17 @@ static int make_report(const char *const *files, const char *markdown, const cha
 }
 
 int report_make(const char *const *files, const char *folder) {
-    char markdown[700], figures[700];
+    char markdown[700], figures[700], html[700];
     snprintf(markdown, sizeof markdown, "%s/REPORT.md", folder);
     snprintf(figures, sizeof figures, "%s/figures", folder);
-    return make_report(files, markdown, figures);
+    snprintf(html, sizeof html, "%s/report.html", folder);
+    return make_report(
+        &(Page){.module = "analysis.report", .markdown = markdown, .figures = figures, .html = html, .html_optional = true}, files);
 }
 
 /* Where a page and its figures go. They land in the checkout only where they are told to. */
 typedef struct Place {
-    const char *page, *figures; /* as given; NULL: not */
+    const char *page, *figures, *html; /* as given; NULL: not */
     bool committed;
     char page_text[700], figures_text[700];
 } Place;
@@ -70,12 +85,15 @@ typedef struct Place {
 static int choose_place(Place *place, bool history) {
     if (place->committed && (place->page || place->figures || history))
         return cli_usage("report", "--committed cannot be combined with --out, --figures or --history");
+    if (place->html && history)
+        return cli_usage("report",
+                         "--html cannot be combined with --history: the page shows the history of the files that you name");
     if (place->committed) {
-        place->page = RUNGS_SOURCE_DIR "/REPORT.md", place->figures = RUNGS_SOURCE_DIR "/docs/figures";
+        place->page = places_project("REPORT.md"), place->figures = places_project("docs/figures");
         return EXIT_GOOD;
     }
     if (!place->page) {
-        snprintf(place->page_text, sizeof place->page_text, "%s/%s", RUNGS_BINARY_DIR,
+        snprintf(place->page_text, sizeof place->page_text, "%s/%s", places_build(""),
                  history ? "history/HISTORY.md" : "report/REPORT.md");
         place->page = place->page_text;
     }
@@ -93,10 +111,16 @@ static int choose_place(Place *place, bool history) {
 static int report_files(char **words, int count, const Place *place) {
     glob_t committed = {0};
     int code = EXIT_GOOD;
-    if (count == 0 && glob(RUNGS_SOURCE_DIR "/results/*.jsonl", 0, NULL, &committed) != 0)
+    if (count == 0 && glob(places_project("results/*.jsonl"), 0, NULL, &committed) != 0)
         code = cli_usage("report", "no .jsonl files in results/; name the files to report on");
     else
-        code = make_report((const char *const *)(count ? words : committed.gl_pathv), place->page, place->figures);
+        code = make_report(&(Page){.module = "analysis.report",
+                                   .markdown = place->page,
+                                   .figures = place->figures,
+                                   .html = place->html,
+                                   .details = place->committed ? places_project("docs/results") : NULL,
+                                   .numbers = place->committed},
+                           (const char *const *)(count ? words : committed.gl_pathv));
     globfree(&committed);
     return code;
 }
@@ -108,7 +132,9 @@ int command_report(int argc, char **argv) {
         {"out", "FILE", CLI_TEXT, &place.page, "the page (default: report/REPORT.md, or history/HISTORY.md, in the build folder)",
          NULL},
         {"figures", "FOLDER", CLI_TEXT, &place.figures, "where figures go (default: figures/ beside the page)", NULL},
-        {"committed", NULL, CLI_FLAG, &place.committed, "write REPORT.md and docs/figures of this checkout, to be committed", NULL},
+        {"html", "FILE", CLI_TEXT, &place.html, "also write all rows as one interactive page that needs no network", NULL},
+        {"committed", NULL, CLI_FLAG, &place.committed,
+         "write REPORT.md, docs/results and docs/figures of this checkout, and the numbers in README.md and docs/", NULL},
         {"history", "FOLDER", CLI_TEXT, &history, "instead of the report: each case over the commits in this folder's .jsonl files",
          NULL},
         {0},
@@ -119,7 +145,8 @@ int command_report(int argc, char **argv) {
     if (code == 0) code = choose_place(&place, history != NULL);
     if (code == 0 && history) {
         words[count++] = (char *)history; /* as one more place of rows; argv[0] left room for it */
-        code = make_page("analysis.history", (const char *const *)words, place.page, place.figures);
+        code = make_page(&(Page){.module = "analysis.history", .markdown = place.page, .figures = place.figures},
+                         (const char *const *)words);
     } else if (code == 0) {
         code = report_files(words, count, &place);
     }

@@ -1,15 +1,13 @@
-/* rungs run and rungs reproduce. */
+/* rungs run. */
 #include "base/interrupt.h"
 #include "base/output.h"
-#include "build_paths.h"
+#include "base/places.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
-#include "cli/folder.h"
+#include "cli/finish.h"
 #include "cli/interrupt.h"
-#include "cli/keep.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "cli/report.h"
 #include "record/trace.h"
 
 #include <stdio.h>
@@ -44,32 +42,23 @@ typedef struct RunArguments {
     RunOptions options;
     const char *variants;
     Shard shard;
-    bool quick, full, emulate;
+    bool quick, full, emulate, fresh;
 } RunArguments;
 
 static void default_out(char *path, size_t size, const char *stem) {
-    mkdir(RUNGS_BINARY_DIR "/results", 0777);
+    mkdir(places_build("results"), 0777);
     char date[32];
     const time_t wall = time(NULL);
     struct tm utc;
     gmtime_r(&wall, &utc);
     strftime(date, sizeof date, "%Y%m%d-%H%M%S", &utc);
-    snprintf(path, size, "%s/results/%s-%s-%d.jsonl", RUNGS_BINARY_DIR, stem, date,
-             (int)getpid()); /* two may start in one second */
-}
-
-static int finish(Status status, Progress *progress, const RunSummary *summary, const char *out, const char *go_on) {
-    if (interrupt_pending()) return interrupt_end(progress, summary);
-    if (status != STATUS_OK) return cli_fail(status);
-    progress_summary(progress, summary, out, go_on);
-    if (summary->failed + summary->errors > 0) return EXIT_CHECK;
-    if (summary->passed + summary->resumed == 0) return EXIT_NOTHING;
-    return EXIT_GOOD;
+    snprintf(path, size, "%s/%s-%s-%d.jsonl", places_build("results"), stem, date, (int)getpid()); /* two may start in one second */
 }
 
 static void apply_pace(RunArguments *a) {
     if (a->quick) a->options.min_samples = 3, a->options.max_samples = 15, a->options.seconds_per_mode = 0.2;
     if (a->full) a->options.min_samples = 21, a->options.max_samples = 301, a->options.seconds_per_mode = 3;
+    a->options.shared_workers = !a->fresh;
     if (a->emulate && a->options.emulator == EMULATOR_IF_NO_GPU) a->options.emulator = EMULATOR_ADDRESS;
 }
 
@@ -104,6 +93,8 @@ int command_run(int argc, char **argv) {
         {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too", NULL},
         {"timeline", "FILE", CLI_TEXT, &a.options.timeline,
          "trace one call of each CUDA variant into a new file (JSON, see docs/METHOD.md)", NULL},
+        {"fresh-workers", NULL, CLI_FLAG, &a.fresh, "a worker per row, instead of one for all cases of a variant in a scenario",
+         NULL},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
         {"emulator", "address|race", CLI_CALLBACK, &a.options.emulator, "which emulator: memory errors (default) or data races",
          parse_emulator},
@@ -140,56 +131,8 @@ int command_run(int argc, char **argv) {
         progress_notice(&progress, "no timeline written: no CUDA variant passed on a GPU, or see counts_reason in its row");
     char go_on[700];
     snprintf(go_on, sizeof go_on, "--resume --out %s", a.options.out);
-    code = finish(status, &progress, &summary, a.options.out, go_on);
+    code = run_finish(status, &progress, &summary, a.options.out, go_on);
     plan_free(&plan);
     free(words);
     return code;
-}
-
-/* The main job: published scenarios within a budget, then figures and REPORT.md, all in one folder of the build. */
-int command_reproduce(int argc, char **argv) {
-    RunOptions options = run_options_default();
-    Progress progress = progress_make();
-    const char *folder = RUNGS_BINARY_DIR "/reproduce";
-    options.budget_seconds = 600;
-    options.least_rows = 1; /* ceilings alone are no result */
-    const CliOption OPTIONS[] = {
-        {"budget", "TIME", CLI_DURATION, &options.budget_seconds, "start no row after this time, except the first (default 10m)",
-         NULL},
-        {"device", "N", CLI_COUNT, &options.device, "CUDA device", NULL},
-        {"resume", NULL, CLI_FLAG, &options.resume, "continue the last reproduce", NULL},
-        {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too", NULL},
-        {"out", "FOLDER", CLI_TEXT, &folder, "where rows, figures and REPORT.md go (default: reproduce/ in the build folder)",
-         NULL},
-        {0},
-    };
-    char **words = calloc((size_t)argc + 1, sizeof *words);
-    int count = 0;
-    int code = words ? cli_parse("reproduce", "[SCENARIO...] [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
-    if (code != 0) {
-        free(words);
-        return code == CLI_HELPED ? EXIT_GOOD : code;
-    }
-    char rows[700], kept[700] = "";
-    snprintf(rows, sizeof rows, "%s/rows.jsonl", folder);
-    options.out = rows, options.argc = argc, options.argv = argv;
-    options.begin = progress_begin, options.report = progress_event, options.notice = progress_notice, options.context = &progress;
-    Plan plan = {0};
-    RunSummary summary = {0};
-    Status status = cases_plan(&plan, "rungs reproduce", words, count);
-    if (count == 0) status = plan_add_named(&plan, RUNGS_SOURCE_DIR "/scenarios", "published");
-    /* Not before the words are known to be right. */
-    if (status == STATUS_OK) status = folder_make(folder);
-    if (status == STATUS_OK && !options.resume) status = keep_earlier(folder, kept, sizeof kept);
-    if (*kept) fprintf(stderr, "rungs: the earlier rows, report and figures are kept in %s\n", kept);
-    if (status == STATUS_OK) status = interrupt_catch(argv, rows, false);
-    if (status == STATUS_OK) status = run_plan(&plan, &options, &summary);
-    plan_free(&plan);
-    free(words);
-    code = finish(status, &progress, &summary, rows, "--resume");
-    if (status != STATUS_OK || interrupt_pending()) return code;
-    const int reported = report_make((const char *const[]){rows, NULL}, folder);
-    if (interrupt_pending()) return interrupt_end(&progress, &summary);
-    /* A variant that fails where a claim's own hazard says it must is a finding, not a failure of reproduce. */
-    return reported != EXIT_GOOD ? reported : summary.errors > 0 ? EXIT_CHECK : code == EXIT_CHECK ? EXIT_GOOD : code;
 }

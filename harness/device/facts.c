@@ -7,6 +7,10 @@ Status device_cuda_facts(int index, json_t **out) {
     return status_fail(STATUS_UNSUPPORTED, "built without CUDA");
 }
 
+void device_cuda_uuid(char uuid[48]) {
+    uuid[0] = '\0';
+}
+
 #else
 
 #include <cuda_runtime_api.h>
@@ -33,6 +37,13 @@ Status device_cuda_facts(int index, json_t **out) {
                      "sm_count", p.multiProcessorCount, "l2_bytes", p.l2CacheSize, "memory_bytes", (json_int_t)p.totalGlobalMem,
                      "shared_bytes_per_block", (json_int_t)p.sharedMemPerBlockOptin, "runtime", version);
     return *out ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for the facts of device %d", index);
+}
+
+void device_cuda_uuid(char uuid[48]) {
+    struct cudaDeviceProp p;
+    int index = 0;
+    uuid[0] = '\0';
+    if (cudaGetDevice(&index) == cudaSuccess && cudaGetDeviceProperties(&p, index) == cudaSuccess) format_uuid(&p.uuid, uuid);
 }
 
 #endif

@@ -20,22 +20,22 @@ int log_create(void) {
     return fd;
 }
 
-void log_quote(int log, char quote[LOG_QUOTE_MAX]) {
+void log_quote(int log, off_t begin, char quote[LOG_QUOTE_MAX]) {
     static const char *const HEADLINES[] = {
         "rungs-worker: ", "rungs-emulator: ", "rungs-emulator-race: ", "ERROR: AddressSanitizer", "runtime error: "};
     quote[0] = '\0';
     char *text = calloc(1, SEARCHED + 1);
     const off_t size = lseek(log, 0, SEEK_END);
-    const off_t from = size > SEARCHED ? size - SEARCHED : 0;
-    const ssize_t got = text && size > 0 ? pread(log, text, SEARCHED, from) : 0;
-    const char *begin = got > TAIL ? text + got - TAIL : text;
+    const off_t from = size - begin > SEARCHED ? size - SEARCHED : begin;
+    const ssize_t got = text && size > from ? pread(log, text, SEARCHED, from) : 0;
+    const char *said = got > TAIL ? text + got - TAIL : text;
     for (size_t i = 0; got > 0 && i < sizeof HEADLINES / sizeof *HEADLINES; i++) {
         const char *headline = memmem(text, (size_t)got, HEADLINES[i], strlen(HEADLINES[i]));
         if (!headline) continue;
-        begin = headline;
+        said = headline;
         break;
     }
-    if (got > 0) snprintf(quote, LOG_QUOTE_MAX, "%s", begin);
+    if (got > 0) snprintf(quote, LOG_QUOTE_MAX, "%s", said);
     free(text);
     for (char *c = quote; *c; c++)
         if ((unsigned char)*c < ' ' && *c != '\n') *c = ' ';

@@ -19,8 +19,11 @@ and functions. `case` is the protocol's: case["params"]["window"], case["dtype"]
                                     outputs are sized by data it returns them instead: {name: numpy array of the output's dtype},
                                     each at most as long as the array in `out`, which has the most room that it can need.
 """
-import importlib
+import ctypes
+import importlib.util
 import os
+import pathlib
+import sys
 
 
 class Skip(Exception):
@@ -37,6 +40,8 @@ HOW_TO_GET = {
     "torch": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
     "cupy": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
     "jax": "./rungs installs it where nvidia-smi finds a GPU (requirements-gpu.txt)",
+    "pylibcudf": "optional, 0.4 GB: build/python/bin/pip install --no-deps --target build/cudf -r requirements-cudf.txt",
+    "bottleneck": "./rungs installs it (requirements.txt)",
     "torch_discounted_cumsum": "./rungs compiles it where nvidia-smi finds a GPU (requirements-compiled.txt)",
 }
 
@@ -86,7 +91,7 @@ def import_jax_gpu():
 
 def import_library(framework, clock):
     """The library of a VARIANT, and the GPU if it is timed there."""
-    on_gpu = {"torch": import_torch_cuda, "cupy": import_cupy, "numba": import_numba_cuda, "jax": import_jax_gpu}
+    on_gpu = {"torch": import_torch_cuda, "cupy": import_cupy, "numba": import_numba_cuda, "jax": import_jax_gpu, "cudf": import_cudf}
     if clock in on_gpu:
         on_gpu[clock]()
     elif framework == "numba":
@@ -104,3 +109,22 @@ def import_cupy():
     if found == 0:
         raise Skip("CuPy finds no CUDA device")
     return cupy
+
+
+def import_cudf():
+    """pylibcudf and rmm, from build/cudf or wherever Python finds them. They need newer CUDA libraries than PyTorch pins, so theirs lie in
+    the same folder and are loaded from it."""
+    sys.path.append(str(pathlib.Path(__file__).resolve().parents[2] / "build/cudf"))
+    spec = importlib.util.find_spec("pylibcudf")
+    folder = pathlib.Path(spec.origin).parents[1] if spec else None
+    for library in ("cu13/lib/libnvrtc.so.13", "cu13/lib/libnvJitLink.so.13", "cu13/lib/libcufile.so.0"):
+        if folder and (folder / "nvidia" / library).exists():
+            ctypes.CDLL(str(folder / "nvidia" / library), ctypes.RTLD_GLOBAL)
+    import pylibcudf
+    import rmm
+    from cuda.bindings import runtime
+
+    error, found = runtime.cudaGetDeviceCount()
+    if error != runtime.cudaError_t.cudaSuccess or found == 0:
+        raise Skip("cuDF finds no CUDA device")
+    return pylibcudf, rmm

@@ -82,6 +82,21 @@ class Numba(Library):
         return None, "Numba has no CUDA graphs"
 
 
+class Cudf(Library):
+    on_gpu = captures = True
+
+    def __init__(self):
+        from cuda.bindings import runtime
+
+        self.wait = runtime.cudaDeviceSynchronize
+
+    def stream(self):
+        return 0  # the legacy default stream
+
+    def graph(self, run):
+        return None, "cuDF works on the default stream, which cannot be captured"
+
+
 class Jax(Library):
     on_gpu = times_itself = True
 
@@ -133,4 +148,4 @@ class Jax(Library):
         return {"samples": samples, "sm_mhz": None, "calls_per_sample": 1, "clock": "steady clock", "why_none": None}
 
 
-LIBRARIES = {"cpu": Library, "torch": Torch, "cupy": Cupy, "numba": Numba, "jax": Jax}
+LIBRARIES = {"cpu": Library, "torch": Torch, "cupy": Cupy, "numba": Numba, "cudf": Cudf, "jax": Jax}

@@ -1,17 +1,19 @@
-"""peer_worker.py - the worker for peers: docs/PROTOCOL.md, spoken over two inherited descriptors. One peer, one case, one process.
+"""peer_worker.py - the worker for peers: docs/PROTOCOL.md, spoken over three inherited descriptors. One peer, one case after the other.
 
-    python peer_worker.py --commands FD --replies FD [--measure librungs_measure.so] [--impls DIR]
+    python peer_worker.py --commands FD --replies FD --arrays FD [--measure librungs_measure.so] [--impls DIR]
 """
 import argparse
 import atexit
 import contextlib
 import errno
+import gc
 import importlib.util
 import json
 import math
+import mmap
 import os
 import pathlib
-import re
+import socket
 import sys
 import traceback
 from time import perf_counter
@@ -21,6 +23,7 @@ import peer_timing
 
 # Modules and the clock are bound before the peer is imported: one that patches time.perf_counter() changes no sample.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
+FILES_MOST = 64  # as in device/shared.h
 POISON = 0xA5  # as in base/poison.h: an output element that still has it in every byte was never written
 
 
@@ -31,28 +34,47 @@ class Failure(Exception):
 
 
 class Worker:
-    def __init__(self, impls, measure, converse):
-        """converse(reply) -> the parent's next command."""
-        self.impls, self.measure, self.converse = impls, measure, converse
-        self.peer = self.state = None
+    def __init__(self, impls, measure, arrays, converse):
+        """arrays: the socket over which the files of a case come; converse(reply) -> the parent's next command."""
+        self.impls, self.measure, self.arrays, self.converse = impls, measure, arrays, converse
+        self.peer, self.kept = None, None
+        self.forget()
+
+    def forget(self):
+        """What is of one case. The peer's module stays: what it compiled serves the next case."""
+        self.state = None
         self.sets, self.outputs = [], {}
         self.sized_by_data, self.poison = False, POISON
         self.variant, self.case = None, ()
 
+    def hello(self, _):
+        return {"ok": True}
+
     def open(self, command):
-        os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get("device", 0))
+        if self.peer is None:
+            os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get("device", 0))
+        _, files, flags, _ = socket.recv_fds(self.arrays, 1, FILES_MOST)
+        try:
+            if flags & socket.MSG_CTRUNC:
+                raise Failure("io", "too few descriptors for the arrays of a case")
+            return self.open_arrays(command, files)
+        finally:
+            for file in files:  # the mappings stay; a stray write to a descriptor cannot reach them
+                os.close(file)
+
+    def open_arrays(self, command, files):
         self.variant, self.case = command["variant"], (command["case"], command.get("tunables", {}))
         self.sized_by_data = command.get("sized_by_data", False)
         try:
-            self.sets = [{a["name"]: map_array(a, "r") for a in inputs} for inputs in [command["inputs"], *command.get("further_inputs", [])]]
-            self.outputs = {a["name"]: map_array(a, "r+") for a in command["outputs"]}
+            self.sets = [{a["name"]: map_array(a, files, "r") for a in inputs} for inputs in [command["inputs"], *command.get("further_inputs", [])]]
+            self.outputs = {a["name"]: map_array(a, files, "r+") for a in command["outputs"]}
         except ImportError as error:
             return {"skip": missing("numpy", error)}
         return {"ok": True}
 
     def supports(self, _):
         try:
-            self.peer = import_peer(self.impls, self.variant)
+            self.peer = self.peer or import_peer(self.impls, self.variant)
         except ImportError as error:
             return {"skip": missing(self.variant, error)}
         reason = self.peer.supports(*self.case)
@@ -74,6 +96,19 @@ class Worker:
             return {"skip": missing(self.peer.VARIANT["framework"], error)}
         # What a library compiles, it compiles in its first call: the mode `first` shows it.
         return {"ok": True, "prepare_seconds": None}
+
+    def end(self, _):
+        """Nothing of the case is left but what libraries keep: their caches of memory are emptied, and what stays is told."""
+        self.forget()
+        gc.collect()
+        if library := sys.modules.get("torch"):
+            if library.cuda.is_initialized():
+                library.cuda.empty_cache()
+        if library := sys.modules.get("cupy"):
+            library.get_default_memory_pool().free_all_blocks()
+        kept = device_bytes()
+        self.kept = kept if self.kept is None else self.kept
+        return {"ok": True, "kept_bytes": max(kept - self.kept, 0), "restless": False}
 
     def run(self, command):
         self.poison = command.get("poison", POISON)
@@ -111,6 +146,8 @@ class Worker:
             sys.modules["cupy"].cuda.Device().synchronize()
         elif clock == "numba":
             sys.modules["numba"].cuda.synchronize()
+        elif clock == "cudf":
+            sys.modules["cuda.bindings.runtime"].cudaDeviceSynchronize()
         elif clock == "jax":
             sys.modules["jax"].block_until_ready(outputs)
 
@@ -129,7 +166,7 @@ class Worker:
         return given if self.sized_by_data else rooms
 
 
-COMMANDS = {"open": Worker.open, "supports": Worker.supports, "import": Worker.imports, "prepare": Worker.prepare, "run": Worker.run, "time": Worker.time}
+COMMANDS = {"hello": Worker.hello, "end": Worker.end, "open": Worker.open, "supports": Worker.supports, "import": Worker.imports, "prepare": Worker.prepare, "run": Worker.run, "time": Worker.time}
 
 
 def poisoned(array, byte=POISON):
@@ -154,17 +191,28 @@ def import_peer(impls, variant):
     return module
 
 
-def map_array(array, mode):
+def map_array(array, files, mode):
     import numpy
 
     dtype = numpy.dtype({"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u8": "u1"}[array["dtype"]])
     shape = tuple(array["shape"])
     if math.prod(shape) == 0:  # nothing can be mapped
         return numpy.empty(shape, dtype)
-    mapped = numpy.memmap(array["path"], dtype=dtype, mode=mode, shape=shape).view(numpy.ndarray)
-    if inherited := re.fullmatch(r"/proc/self/fd/(\d+)", array["path"]):
-        os.close(int(inherited[1]))  # the mapping stays; a stray write to a descriptor cannot reach it
-    return mapped
+    if os.fstat(files[array["file"]]).st_size < math.prod(shape) * dtype.itemsize:
+        raise Failure("io", f"{array['name']}: the file is shorter than {math.prod(shape) * dtype.itemsize} bytes")
+    access = mmap.ACCESS_READ if mode == "r" else mmap.ACCESS_WRITE
+    return numpy.frombuffer(mmap.mmap(files[array["file"]], math.prod(shape) * dtype.itemsize, access=access), dtype).reshape(shape)
+
+
+def device_bytes():
+    """In use on the GPU, by whichever library has started it; 0 if none has."""
+    if (library := sys.modules.get("torch")) and library.cuda.is_initialized():
+        free, total = library.cuda.mem_get_info()
+    elif library := sys.modules.get("cupy"):
+        free, total = library.cuda.runtime.memGetInfo()
+    else:
+        return 0
+    return total - free
 
 
 def put(given, room, name):
@@ -235,10 +283,11 @@ def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--commands", type=int, required=True)
     parser.add_argument("--replies", type=int, required=True)
+    parser.add_argument("--arrays", type=int, required=True)
     parser.add_argument("--measure")
     parser.add_argument("--impls", type=pathlib.Path, default=ROOT / "impls")
     args = parser.parse_args()
-    for descriptor in (args.commands, args.replies):
+    for descriptor in (args.commands, args.replies, args.arrays):
         os.set_inheritable(descriptor, False)  # what a library starts must not hold the pipes open
     with os.fdopen(args.commands, encoding="utf-8") as commands, os.fdopen(args.replies, "w", encoding="utf-8") as replies:
 
@@ -246,7 +295,7 @@ def main():
             print(json.dumps(reply, allow_nan=False), file=replies, flush=True)
             return json.loads(commands.readline() or '{"do": "close"}')
 
-        worker = Worker(args.impls, args.measure, converse)
+        worker = Worker(args.impls, args.measure, socket.socket(fileno=args.arrays), converse)
         command = json.loads(commands.readline() or '{"do": "close"}')
         while command.get("do") != "close":
             command = converse(answer(worker, command))

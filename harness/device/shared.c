@@ -6,6 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -49,26 +50,60 @@ Status shared_seal(Shared *shared, bool writable) {
     return STATUS_OK;
 }
 
-/* The number in /proc/self/fd/N; -1 for another path. */
-static int inherited_fd(const char *path) {
-    int fd = -1, end = 0;
-    return sscanf(path, "/proc/self/fd/%d%n", &fd, &end) == 1 && path[end] == '\0' ? fd : -1;
+Status shared_open(int fd, const char *name, size_t bytes, bool writable, Shared *out) {
+    struct stat facts;
+    *out = (Shared){.fd = -1};
+    if (fstat(fd, &facts) != 0) return status_fail(STATUS_IO, "%s: no file was handed over: %s", name, strerror(errno));
+    if ((size_t)facts.st_size < bytes)
+        return status_fail(STATUS_IO, "%s: the file is shorter than the %zu bytes announced", name, bytes);
+    const size_t mapped = bytes < LEAST_BYTES ? LEAST_BYTES : bytes;
+    void *data = mmap(NULL, mapped, writable ? PROT_READ | PROT_WRITE : PROT_READ, MAP_SHARED, fd, 0);
+    if (data == MAP_FAILED) return status_fail(STATUS_MEMORY, "cannot map %zu bytes for %s: %s", bytes, name, strerror(errno));
+    *out = (Shared){.data = data, .bytes = bytes, .fd = -1};
+    return STATUS_OK;
 }
 
-Status shared_open(const char *path, size_t bytes, bool writable, Shared *out) {
-    *out = (Shared){.fd = open(path, (writable ? O_RDWR : O_RDONLY) | O_CLOEXEC)};
-    if (out->fd < 0) return status_fail(STATUS_IO, "%s: cannot be opened: %s", path, strerror(errno));
-    struct stat facts;
-    if (fstat(out->fd, &facts) != 0 || (size_t)facts.st_size < bytes) {
-        close(out->fd);
-        *out = (Shared){.fd = -1};
-        return status_fail(STATUS_IO, "%s: shorter than the %zu bytes announced", path, bytes);
+/* One byte, and the files beside it. */
+typedef struct Parcel {
+    char byte;
+    _Alignas(struct cmsghdr) char control[CMSG_SPACE(sizeof(int) * SHARED_MAX_FILES)];
+    struct iovec text;
+    struct msghdr message;
+} Parcel;
+
+static void wrap(Parcel *parcel, int count) {
+    memset(parcel, 0, sizeof *parcel);
+    parcel->text = (struct iovec){.iov_base = &parcel->byte, .iov_len = 1};
+    parcel->message = (struct msghdr){.msg_iov = &parcel->text,
+                                      .msg_iovlen = 1,
+                                      .msg_control = parcel->control,
+                                      .msg_controllen = CMSG_SPACE(sizeof(int) * (size_t)count)};
+}
+
+Status shared_send(int socket, const int *files, int count) {
+    Parcel parcel;
+    if (count < 1 || count > SHARED_MAX_FILES) return status_fail(STATUS_INTERNAL, "%d files at once", count);
+    wrap(&parcel, count);
+    struct cmsghdr *header = CMSG_FIRSTHDR(&parcel.message);
+    header->cmsg_level = SOL_SOCKET, header->cmsg_type = SCM_RIGHTS, header->cmsg_len = CMSG_LEN(sizeof(int) * (size_t)count);
+    memcpy(CMSG_DATA(header), files, sizeof(int) * (size_t)count);
+    return sendmsg(socket, &parcel.message, MSG_NOSIGNAL | MSG_DONTWAIT) == 1
+               ? STATUS_OK
+               : status_fail(STATUS_IO, "files cannot be handed to a worker: %s", strerror(errno));
+}
+
+Status shared_receive(int socket, int *files, int *count) {
+    Parcel parcel;
+    *count = 0;
+    wrap(&parcel, SHARED_MAX_FILES);
+    if (recvmsg(socket, &parcel.message, MSG_CMSG_CLOEXEC) != 1) return status_fail(STATUS_IO, "no files were handed over");
+    const struct cmsghdr *header = CMSG_FIRSTHDR(&parcel.message);
+    if (header && header->cmsg_level == SOL_SOCKET && header->cmsg_type == SCM_RIGHTS) {
+        *count = (int)((header->cmsg_len - CMSG_LEN(0)) / sizeof(int));
+        memcpy(files, CMSG_DATA(header), sizeof(int) * (size_t)*count);
     }
-    TRY(map(path, bytes, writable ? PROT_READ | PROT_WRITE : PROT_READ, out));
-    close(out->fd);
-    if (inherited_fd(path) >= 0) close(inherited_fd(path));
-    out->fd = -1;
-    return STATUS_OK;
+    return parcel.message.msg_flags & MSG_CTRUNC ? status_fail(STATUS_IO, "too few descriptors for the arrays of a case")
+                                                 : STATUS_OK;
 }
 
 void shared_destroy(Shared *shared) {

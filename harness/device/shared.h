@@ -13,14 +13,20 @@ typedef struct Shared {
     int fd; /* -1 after shared_open */
 } Shared;
 
-/* A worker opens it as /proc/self/fd/<fd>. STATUS_MEMORY names the bytes. */
+enum { SHARED_MAX_FILES = 64 }; /* that are handed over at once */
+
+/* STATUS_MEMORY names the bytes. */
 Status shared_create(const char *name, size_t bytes, Shared *out);
 /* Before a worker gets it: nobody can change its size, which would kill all who read it, nor its seals; and, unless it is writable,
  * nobody but this process, through `data`, its contents. STATUS_IO if the kernel refuses. Once. */
 Status shared_seal(Shared *shared, bool writable);
-/* Maps what a worker was handed: the file at `path`, at least `bytes` long. Of /proc/self/fd/N only the mapping stays: N is closed,
- * so that a stray write to a descriptor cannot reach it. */
-Status shared_open(const char *path, size_t bytes, bool writable, Shared *out);
+/* Hands files over a socket, without waiting. STATUS_IO if nobody receives them. */
+Status shared_send(int socket, const int *files, int count);
+/* The other end: files has room for SHARED_MAX_FILES; the caller closes them. */
+Status shared_receive(int socket, int *files, int *count);
+/* Maps a file that was handed over, at least `bytes` long; the caller closes it, so that a stray write to a descriptor cannot
+ * reach it. STATUS_IO names the array if it is shorter. */
+Status shared_open(int fd, const char *name, size_t bytes, bool writable, Shared *out);
 void shared_destroy(Shared *shared);
 
 #endif

@@ -135,6 +135,14 @@ bool gpu_queue_timed_out(const GpuQueue *queue) {
     return queue->ticket != 0 && queue->gate->timed_out == queue->ticket;
 }
 
+Status gpu_queue_unpin(void) {
+    int device = 0, bytes = 0;
+    TRY_CUDA(cudaGetDevice(&device));
+    TRY_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxPersistingL2CacheSize, device));
+    if (bytes > 0) TRY_CUDA(cudaCtxResetPersistingL2Cache());
+    return STATUS_OK;
+}
+
 Status gpu_queue_flush(GpuQueue *queue) {
     int device = 0, sms = 0;
     TRY_CUDA(cudaGetDevice(&device));

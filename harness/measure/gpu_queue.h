@@ -43,6 +43,9 @@ void gpu_queue_release(GpuQueue *queue);
 /* Did the last hold end by its time-out? Valid once the stream has been waited for. */
 bool gpu_queue_timed_out(const GpuQueue *queue);
 
+/* Makes lines that a variant keeps in L2 as persisting ones normal again: reading other memory does not evict those. At once, not
+ * in the order of the stream. */
+Status gpu_queue_unpin(void);
 /* Enqueues a pass over the flush buffer. It only reads: a flush that wrote would leave dirty lines for the measured work to write
  * back. */
 Status gpu_queue_flush(GpuQueue *queue);

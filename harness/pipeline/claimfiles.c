@@ -79,6 +79,14 @@ static const char *run_of(const Claim *claim, const json_t *rows) {
     return NULL;
 }
 
+/* How much a judgement says: a number or a wrong result, a reason why there is none, no row at all. */
+static int weight_of(const json_t *line) {
+    const char *outcome = text_of(line, "outcome");
+    if (json_is_number(json_object_get(line, "here")) || strcmp(outcome, CLAIM_OUTCOMES[CLAIM_FAILS]) == 0) return 2;
+    return strcmp(outcome, CLAIM_OUTCOMES[CLAIM_NOT_RUN]) != 0;
+}
+
+/* One line for each machine that can tell; where none can, of those that ran the scenario the latest that says most. */
 static void judge_one(const Claim *claim, json_t *machines, json_t *out) {
     const char *machine;
     json_t *rows, *untold = NULL;
@@ -87,10 +95,10 @@ static void judge_one(const Claim *claim, json_t *machines, json_t *out) {
         json_t *line = claim_judge(claim, rows);
         const char *run = run_of(claim, rows);
         json_object_set_new(line, "schema", json_integer(ROW_SCHEMA_VERSION));
-        if (json_is_number(json_object_get(line, "ours"))) {
+        if (weight_of(line) == 2) {
             told = true;
             json_array_append(out, line);
-        } else if (run) {
+        } else if (run && (!untold || weight_of(line) >= weight_of(untold))) {
             json_object_set_new(line, "run", json_string(run));
             json_decref(untold);
             untold = json_incref(line);

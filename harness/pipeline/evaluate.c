@@ -1,5 +1,5 @@
-/* evaluate.c - what happens to one variant on one case. evaluate(), at the end, is the whole of it; the steps stand above it in its
- * order. A step that ends the evaluation has written the row's verdict. */
+/* evaluate.c - what happens to one variant on one case. evaluate() and evaluate_finish(), at the end, are the whole of it; the
+ * steps stand above them in their order. A step that ends the evaluation has written the row's verdict. */
 #include "pipeline/evaluate.h"
 
 #include "base/poison.h"
@@ -10,6 +10,7 @@
 #include "pipeline/rows.h"
 #include "pipeline/timed.h"
 #include "pipeline/verdict.h"
+#include "record/program.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -22,10 +23,11 @@ typedef struct Evaluation {
     const Session *session;
     Instance *instance;
     json_t *row;
-    Child *child;
+    Host *host;
     int bound;            /* index into the op's bounds */
     double first_seconds; /* the first call, by the worker's clock */
     bool decided;         /* the verdict is in the row */
+    bool opened;          /* the case is open in the worker */
 } Evaluation;
 
 static void decide(Evaluation *e, const char *verdict, const char *reason) {
@@ -65,8 +67,9 @@ static Status refuse(Evaluation *e, bool *refused) {
 static const char *why_untimed(const Session *session) {
     if (session->emulated) return "emulated";
     if (session->options->verify_only) return "verify only";
-    if (strcmp(RUNGS_BUILD_TYPE, "Release") != 0) return "a " RUNGS_BUILD_TYPE " build is never timed";
-    return NULL;
+    static char reason[80];
+    snprintf(reason, sizeof reason, "a %.40s build is never timed", PROGRAM.build_type);
+    return strcmp(PROGRAM.build_type, "Release") == 0 ? NULL : reason;
 }
 
 /* ---- The instance: created by the first variant of a case that needs it, used by all.
@@ -90,12 +93,16 @@ static Status make_instance(Evaluation *e) {
     return why_untimed(e->session) ? instance_load(e->instance, DATA_SECOND) : instance_load_all(e->instance, &sets);
 }
 
-/* ---- The worker: a process of its own, the device, the variant's prepare(). */
+/* ---- The worker: a process of the variant's own, the device, the variant's prepare(). */
 static Status start_worker(Evaluation *e) {
     json_t *reply = NULL;
-    Status status = session_start(e->instance, e->session, &e->child);
-    if (status != STATUS_OK && status != STATUS_UNSUPPORTED) return status;
-    if (status == STATUS_OK) status = session_open(e->instance, e->session, e->child, timeout_for(e), &reply);
+    const double timeout = timeout_for(e);
+    Status status = e->host->child ? STATUS_OK : session_start(e->session, timeout, &e->host->child);
+    if (!e->host->child && status != STATUS_UNSUPPORTED) return status;
+    if (status == STATUS_OK) {
+        e->opened = true;
+        status = session_open(e->instance, e->session, e->host->child, timeout, &reply);
+    }
     if (status == STATUS_OK) {
         json_object_set(e->row, "prepare_seconds", json_object_get(reply, "prepare_seconds"));
         add_launch(e->row, json_object_get(reply, "launch"));
@@ -157,7 +164,7 @@ static Status verify_once(Evaluation *e, DataSet set, bool *undecided) {
     *undecided = false;
     timed_poison(e->instance);
     json_t *command = session_run_command(e->instance, set), *reply = NULL;
-    Status status = child_ask(e->child, command, timeout_for(e), &reply);
+    Status status = child_ask(e->host->child, command, timeout_for(e), &reply);
     json_decref(command);
     if (status == STATUS_OK) status = session_take_counts(e->instance, reply);
     if (status == STATUS_OK) {
@@ -198,13 +205,13 @@ static Status take_times(Evaluation *e) {
     const double calls = 2 * (MODE_COUNT - 1) * (double)options->min_samples;
     const Timed timed = {.instance = e->instance,
                          .session = e->session,
-                         .child = e->child,
+                         .child = e->host->child,
                          .timeout_seconds = SAMPLING_SECONDS + timeout_for(e) + MODE_COUNT * 4 * options->seconds_per_mode +
                                             calls * e->first_seconds,
                          .judge = judge_sample,
                          .context = e};
     /* A limit is for the variant, not for what empties the caches and the second inputs. */
-    child_allow(e->child, cache_sweep_bytes() + SAMPLING_BYTES + input_bytes(e->instance));
+    child_allow(e->host->child, cache_sweep_bytes() + SAMPLING_BYTES + input_bytes(e->instance));
     json_t *taken = NULL;
     const Status status = timed_take(&timed, &taken);
     if (status != STATUS_OK) decide_by_status(e, status);
@@ -214,7 +221,9 @@ static Status take_times(Evaluation *e) {
     json_t *samples;
     json_object_foreach(taken, mode, samples) json_object_set_new(timing, mode, row_timing(samples));
     if (e->session->item->modes & (1u << MODE_FIRST))
-        json_object_set_new(timing, "first", row_single_sample(e->first_seconds, "steady clock"));
+        json_object_set_new(timing, "first",
+                            e->host->served == 0 ? row_single_sample(e->first_seconds, "steady clock")
+                                                 : row_no_sample("its worker had served another case: not a first call"));
     json_object_set_new(e->row, "timing", timing);
     json_decref(taken);
     return STATUS_OK;
@@ -228,18 +237,13 @@ static Status verify_again(Evaluation *e) {
     return STATUS_OK;
 }
 
-/* release(), exit handlers, processes that are left. */
-static void end_worker(Evaluation *e) {
-    const Status status = child_end(e->child, timeout_for(e));
-    if (status == STATUS_OK) return;
-    decide_by_status(e, status);
-    json_object_set_new(e->row, "timing", json_null());
-}
-
-/* ---- No faster than the device: a time that it cannot have means that not all was done, or not timed. */
-static void hold_to_limit(Evaluation *e) {
-    char reason[512];
-    if (!limits_hold(e->session->limits, e->instance, e->session, e->bound, e->row, reason)) decide(e, "fail", reason);
+/* ---- The end of the case: release(), and nothing of it is left in the worker. How the worker itself ends is known later. */
+static void end_case(Evaluation *e) {
+    bool reusable = false;
+    const bool skipped = e->decided;
+    const Status status = session_end(e->host->child, timeout_for(e), &reusable);
+    e->host->reusable = reusable;
+    if (status != STATUS_OK && !skipped) decide_by_status(e, status_prefix(status, "at its end: "));
 }
 
 /* ---- The whole. */
@@ -265,19 +269,38 @@ static Status settle(Status status, json_t *row) {
     }
 }
 
-Status evaluate(Instance *instance, const Session *session, json_t *row, bool *refused) {
-    Evaluation e = {.session = session, .instance = instance, .row = row};
-    Status status = refuse(&e, refused);
+static bool has_verdict(const json_t *row, const char *verdict) {
+    const char *its = json_string_value(json_object_get(row, "verdict"));
+    return its && strcmp(its, verdict) == 0;
+}
+
+Status evaluate(Instance *instance, const Session *session, Host *host, json_t *row, Evaluated *evaluated) {
+    Evaluation e = {.session = session, .instance = instance, .row = row, .host = host};
+    bool refused = false;
+    Status status = refuse(&e, &refused);
     if (goes_on(&e, status)) status = make_instance(&e);      /* memory that the worker maps, and the first inputs */
     if (goes_on(&e, status)) status = start_worker(&e);       /* in its own process */
     if (goes_on(&e, status)) status = verify(&e, DATA_FIRST); /* no pass, no time */
     if (goes_on(&e, status)) status = take_times(&e);
     if (goes_on(&e, status)) status = verify_again(&e); /* on data that the variant has not seen */
-    if (goes_on(&e, status)) end_worker(&e);            /* how it ends is part of the verdict */
-    child_stop(e.child);
-    if (goes_on(&e, status)) hold_to_limit(&e);
-    if (goes_on(&e, status)) decide(&e, "pass", NULL);
-    /* Launches, bytes and allocations, in a worker of their own: counting slows calls down. */
-    if (status == STATUS_OK && !*refused) profile_take(instance, session, row);
-    return settle(status, row);
+    const bool good = goes_on(&e, status), skipped = e.decided && has_verdict(row, "skip");
+    if (e.opened && status == STATUS_OK && (good || skipped)) end_case(&e);
+    host->served += e.opened;
+    host->reusable = host->reusable && e.opened && status == STATUS_OK && (good || skipped);
+    if (status == STATUS_OK && !refused && !good) profile_take(instance, session, &(Child *){NULL}, row); /* why it has no counts */
+    status = settle(status, row);
+    *evaluated = (Evaluated){.bound = e.bound, .refused = refused, .served = e.opened, .pending = goes_on(&e, status) && good};
+    return status;
+}
+
+/* Launches, bytes and allocations come last, in another worker: counting slows calls down. */
+Status evaluate_finish(Instance *instance, const Session *session, int bound, Child **counter, json_t *row) {
+    char reason[512];
+    if (limits_hold(session->limits, instance, session, bound, row, reason)) {
+        row_verdict(row, "pass", NULL);
+        profile_take(instance, session, counter, row);
+    } else {
+        row_verdict(row, "fail", reason);
+    }
+    return STATUS_OK;
 }

@@ -1,4 +1,5 @@
-/* evaluate.h - one variant on one case: refuse, make the instance, start a worker, verify, time, verify on new data, profile. */
+/* evaluate.h - one variant on one case: refuse, make the instance, start a worker, verify, time, verify on new data, end the case.
+ * Once the worker has ended: the limit of the row, and its counts. */
 #ifndef RUNGS_PIPELINE_EVALUATE_H
 #define RUNGS_PIPELINE_EVALUATE_H
 
@@ -6,9 +7,26 @@
 
 #include <jansson.h>
 
-/* Fills the row's verdict, reason, bound, errors, timing, counts, ... Whatever the variant does becomes its row; a Status other
- * than STATUS_OK means that rungs itself cannot go on. *instance is created where it is empty ({0}) and needed; the next
- * variants of the case get it again. *refused: skipped by what is known of the variant and the machine alone. */
-Status evaluate(Instance *instance, const Session *session, json_t *row, bool *refused);
+/* The worker of a variant, which may serve several cases, one after the other. {0}: none runs. */
+typedef struct Host {
+    Child *child;
+    size_t served; /* cases that were opened in it */
+    bool reusable; /* the last case went well and left nothing: another may follow. Otherwise the worker must be ended */
+} Host;
+
+typedef struct Evaluated {
+    int bound;    /* index into the op's bounds */
+    bool refused; /* skipped by what is known of the variant and the machine alone */
+    bool served;  /* by a worker */
+    bool pending; /* all is well so far: the verdict waits for the end of the worker, then evaluate_finish() */
+} Evaluated;
+
+/* Fills the row's bound, errors, timing, ..., and its verdict and reason unless it is pending. Whatever the variant does becomes
+ * its row; a Status other than STATUS_OK means that rungs itself cannot go on. *instance is created where it is empty ({0}) and
+ * needed; the next variants of the case get it again. */
+Status evaluate(Instance *instance, const Session *session, Host *host, json_t *row, Evaluated *evaluated);
+/* The verdict of a pending row whose worker ended well: pass, unless it is faster than the device. *counter: the worker that
+ * counts, started where it is NULL; the caller stops it. */
+Status evaluate_finish(Instance *instance, const Session *session, int bound, Child **counter, json_t *row);
 
 #endif

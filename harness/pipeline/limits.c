@@ -25,9 +25,8 @@ typedef struct Teller {
 struct Limits {
     int device;
     Teller tellers[KINDS];
-    json_t *known;           /* "cpu 8000 8000" -> mode -> {seconds, kernel} */
-    char case_text[KEY_MAX]; /* whose least reads are in `read` */
-    double read;
+    json_t *known; /* "cpu 8000 8000" -> mode -> {seconds, kernel} */
+    json_t *reads; /* instance, bound and case -> the bytes that have to be read */
 };
 
 /* What a row is held to. */
@@ -38,8 +37,9 @@ typedef struct Bar {
 
 Status limits_open(int device, Limits **out) {
     Limits *limits = calloc(1, sizeof *limits);
-    if (!limits || !(limits->known = json_object())) {
-        free(limits);
+    if (limits) limits->known = json_object(), limits->reads = json_object();
+    if (!limits || !limits->known || !limits->reads) {
+        limits_close(limits);
         return status_fail(STATUS_MEMORY, "no memory for the limits of a run");
     }
     limits->device = device;
@@ -51,6 +51,7 @@ void limits_close(Limits *limits) {
     if (!limits) return;
     for (int k = 0; k < KINDS; k++) child_stop(limits->tellers[k].child);
     json_decref(limits->known);
+    json_decref(limits->reads);
     free(limits);
 }
 
@@ -71,12 +72,13 @@ static double find_read(Limits *limits, const Instance *instance, int bound) {
     char text[KEY_MAX];
     snprintf(text, sizeof text, "%p %d ", (const void *)instance, bound);
     case_format(&instance->cases[DATA_FIRST], text + strlen(text), sizeof text - strlen(text));
-    if (strcmp(text, limits->case_text) == 0) return limits->read;
-    limits->read = INFINITY;
+    const json_t *known = json_object_get(limits->reads, text);
+    if (known) return json_real_value(known);
+    double read = INFINITY;
     for (int s = 0; s < DATA_COUNT; s++)
-        if (instance->loaded[s]) limits->read = fmin(limits->read, least_read(instance, s, bound));
-    snprintf(limits->case_text, sizeof limits->case_text, "%s", text);
-    return limits->read;
+        if (instance->loaded[s]) read = fmin(read, least_read(instance, s, bound));
+    json_object_set_new(limits->reads, text, json_real(read));
+    return read;
 }
 
 /* Outputs that the variant gives are written whole, or it would not have passed. */

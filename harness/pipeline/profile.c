@@ -78,21 +78,38 @@ static void ask_for_all(const Session *session, Child *child, double timeout, bo
         alive = ask(child, WHAT[i], timeout, counts, reasons);
 }
 
-static void open_and_ask(Instance *instance, const Session *session, bool counted, const json_t *row, json_t *counts,
-                         Reasons *reasons) {
-    const double timeout = CALLS * session->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(instance);
-    Child *child = NULL;
+/* In the worker that counted for the variant's other cases, if it runs. */
+static Status open_in(Child **counter, Instance *instance, const Session *session, double timeout) {
     json_t *reply = NULL;
-    Status status = instance_load(instance, DATA_FIRST);
-    if (status == STATUS_OK) status = session_start(instance, session, &child);
-    if (status == STATUS_OK) status = session_open(instance, session, child, timeout, &reply);
+    Status status = *counter ? STATUS_OK : session_start(session, timeout, counter);
+    if (status == STATUS_OK) status = session_open(instance, session, *counter, timeout, &reply);
     json_decref(reply);
-    if (child) child_allow(child, CUPTI_BYTES);
+    return status;
+}
+
+static void stop(Child **counter) {
+    child_stop(*counter);
+    *counter = NULL;
+}
+
+static void open_and_ask(Instance *instance, const Session *session, Child **counter, bool counted, const json_t *row,
+                         json_t *counts, Reasons *reasons) {
+    const double timeout = CALLS * session->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(instance);
+    bool reusable = false;
+    if (session->options->timeline || !session->options->shared_workers) stop(counter);
+    const bool fresh = !*counter;
+    Status status = open_in(counter, instance, session, timeout);
+    if (status != STATUS_OK && !fresh) { /* whatever another case left there */
+        stop(counter);
+        status = open_in(counter, instance, session, timeout);
+    }
+    if (status == STATUS_OK) child_allow(*counter, CUPTI_BYTES);
     if (status == STATUS_OK)
-        ask_for_all(session, child, timeout, counted, row, counts, reasons);
+        ask_for_all(session, *counter, timeout, counted, row, counts, reasons);
     else
         because(reasons, "", status_message());
-    child_stop(child);
+    const bool told = status == STATUS_OK && reasons->worst == STATUS_OK;
+    if (!told || session_end(*counter, timeout, &reusable) != STATUS_OK || !reusable) stop(counter);
 }
 
 /* Every key of the row format, null where nothing was told. */
@@ -109,7 +126,7 @@ static void set_counts(json_t *row, json_t *counts, const Reasons *reasons, doub
     json_object_set_new(row, "counts_reason", reasons->used ? facts_without_folders(reasons->text) : json_null());
 }
 
-void profile_take(Instance *instance, const Session *session, json_t *row) {
+void profile_take(Instance *instance, const Session *session, Child **counter, json_t *row) {
     const bool out_of_budget = clock_seconds() > session->deadline;
     const char *why = out_of_budget ? "the budget was spent" : why_not(session, row),
                *verdict = json_string_value(json_object_get(row, "verdict"));
@@ -119,7 +136,7 @@ void profile_take(Instance *instance, const Session *session, json_t *row) {
     const double begin = clock_seconds();
     Reasons reasons = {0};
     json_t *counts = json_object();
-    open_and_ask(instance, session, !why, row, counts, &reasons);
+    open_and_ask(instance, session, counter, !why, row, counts, &reasons);
     if (why && reasons.used) { /* of the timeline */
         because(&reasons, "counts", why);
         json_object_set_new(row, "counts_reason", facts_without_folders(reasons.text));

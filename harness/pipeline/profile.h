@@ -1,4 +1,4 @@
-/* profile.h - the `counts` of a row, taken in a worker of their own once everything else of the row is known. */
+/* profile.h - the `counts` of a row, taken in a worker that takes no times once everything else of the row is known. */
 #ifndef RUNGS_PIPELINE_PROFILE_H
 #define RUNGS_PIPELINE_PROFILE_H
 
@@ -6,8 +6,9 @@
 
 #include <jansson.h>
 
-/* Fills in `counts`, or `counts_reason`, of a row whose verdict is known, and writes its timeline if one was asked for. Nothing
- * that goes wrong here changes the rest of the row: it is the reason. Nothing is started after the deadline. */
-void profile_take(Instance *instance, const Session *session, json_t *row);
+/* *counter: that worker, started where it is NULL, and again after a fault; it may serve the variant's next case. Fills in
+ * `counts`, or `counts_reason`, of a row whose verdict is known, and writes its timeline if one was asked for. Nothing that goes
+ * wrong here changes the rest of the row: it is the reason. Nothing is started after the deadline. */
+void profile_take(Instance *instance, const Session *session, Child **counter, json_t *row);
 
 #endif

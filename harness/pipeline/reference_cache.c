@@ -4,7 +4,7 @@
 #include "pipeline/reference_cache.h"
 
 #include "base/hash.h"
-#include "build_paths.h"
+#include "base/places.h"
 
 #include <dirent.h>
 #include <inttypes.h>
@@ -70,7 +70,7 @@ static uint64_t checksum_of(const Head *head, const Op *op, const Array *out, co
 
 static const char *folder_of_cache(void) {
     const char *named = getenv("RUNGS_CACHE");
-    return named && *named ? named : RUNGS_BINARY_DIR "/cache";
+    return named && *named ? named : places_build("cache");
 }
 
 static void path_of(uint64_t key, char *path, size_t size) {

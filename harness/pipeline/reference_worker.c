@@ -1,9 +1,9 @@
 #include "pipeline/reference_worker.h"
 
 #include "device/child.h"
+#include "pipeline/handover.h"
 #include "pipeline/rows.h"
 
-#include <stdio.h>
 #include <string.h>
 
 /* The reference calls the user's function once per output, in long double, on one set of data: more than one call of a variant. */
@@ -14,23 +14,6 @@ void referenceworker_allow(double call_seconds) {
     timeout_seconds = CALLS * call_seconds;
 }
 
-static void path_of(const Shared *shared, char path[64]) {
-    snprintf(path, 64, "/proc/self/fd/%d", shared->fd);
-}
-
-json_t *shared_arrays_json(const Array *arrays, const Shared *shared, int count) {
-    json_t *list = json_array();
-    for (int i = 0; i < count; i++) {
-        char path[64];
-        path_of(&shared[i], path);
-        json_t *shape = json_array();
-        for (int d = 0; d < arrays[i].rank; d++) json_array_append_new(shape, json_integer((json_int_t)arrays[i].shape[d]));
-        json_array_append_new(list, json_pack("{s:s, s:s, s:o, s:s}", "name", arrays[i].name, "dtype", dtype_name(arrays[i].dtype),
-                                              "shape", shape, "path", path));
-    }
-    return list;
-}
-
 /* Values and tolerances of every output where the worker can write them. */
 typedef struct Place {
     Shared value[OP_MAX_ARRAYS], tolerance[OP_MAX_ARRAYS];
@@ -38,27 +21,23 @@ typedef struct Place {
 
 static Status ask(const Op *op, const Case *problem, const Array *in, const Shared *shared_in, const Array *out, int bound,
                   Place *place) {
-    int inherit[3 * OP_MAX_ARRAYS], count = 0;
-    json_t *references = json_array();
-    for (int i = 0; i < op->in_count; i++) inherit[count++] = shared_in[i].fd;
+    Handover handover = {0};
+    json_t *references = json_array(), *inputs = handover_arrays(&handover, in, shared_in, op->in_count);
     for (int i = 0; i < op->out_count; i++) {
         const size_t bytes = sizeof(double) * array_count(&out[i]);
-        char value[64], tolerance[64];
         TRY(shared_create("truth", bytes, &place->value[i]));
         TRY(shared_create("tolerance", bytes, &place->tolerance[i]));
-        inherit[count++] = place->value[i].fd;
-        inherit[count++] = place->tolerance[i].fd;
-        path_of(&place->value[i], value);
-        path_of(&place->tolerance[i], tolerance);
-        json_array_append_new(references, json_pack("{s:s, s:I, s:s, s:s}", "name", out[i].name, "count",
+        const int value = handover_file(&handover, &place->value[i]), tolerance = handover_file(&handover, &place->tolerance[i]);
+        json_array_append_new(references, json_pack("{s:s, s:I, s:i, s:i}", "name", out[i].name, "count",
                                                     (json_int_t)array_count(&out[i]), "value", value, "tolerance", tolerance));
     }
     const char *const argv[] = {"/proc/self/exe", "worker", NULL};
     Child *child = NULL;
-    TRY(child_start(&(ChildOptions){.argv = argv, .inherit = inherit, .inherit_count = count}, &child));
+    TRY(child_start(&(ChildOptions){.argv = argv}, &child));
     json_t *command = json_pack("{s:s, s:o, s:i, s:o, s:o}", "do", "truth", "case", row_case(problem), "bound", bound, "inputs",
-                                shared_arrays_json(in, shared_in, op->in_count), "truths", references),
+                                inputs, "truths", references),
            *reply = NULL;
+    child_hand(child, handover.file, handover.count);
     const Status status = child_ask(child, command, timeout_seconds, &reply);
     json_decref(command);
     json_decref(reply);

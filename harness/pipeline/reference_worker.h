@@ -14,7 +14,5 @@ Status referenceworker_compute(const Op *op, const Case *problem, const Array *i
                                int bound, Reference *reference);
 /* How long a reference may take: 2.5 times as long as a call of a variant. Until told, as for calls of 120 s. */
 void referenceworker_allow(double call_seconds);
-/* Arrays of a command: [{"name", "dtype", "shape", "path"}, ...]. New reference. */
-json_t *shared_arrays_json(const Array *arrays, const Shared *shared, int count);
 
 #endif

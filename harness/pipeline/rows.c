@@ -48,8 +48,8 @@ json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, co
     const Op *op = registry_op(problem->op);
     const Work work = op->work(problem);
     const Case told = told_case(problem);
-    static const char *const NULLS[] = {"reason", "errors", "reverified",   "timing", "why_not_timed", "prepare_seconds", "bound",
-                                        "counts", "launch", "limit_reason", NULL};
+    static const char *const NULLS[] = {"reason", "errors", "reverified", "timing",       "why_not_timed", "prepare_seconds",
+                                        "bound",  "counts", "launch",     "limit_reason", "worker",        NULL};
     json_t *row = json_pack(
         "{s:s, s:i, s:s, s:s?, s:s, s:s, s:o, s:s, s:s, s:I, s:s, s:o, s:s, s:s, s:{s:f, s:f, s:f}, s:s?}", "kind", "row", "schema",
         ROW_SCHEMA_VERSION, "run", run, "scenario", item->scenario, "case", case_format(&told, text, sizeof text), "op",
@@ -161,6 +161,13 @@ void row_limit(json_t *timed, double seconds, double read, double written, const
 json_t *row_single_sample(double seconds, const char *clock) {
     json_t *mode =
         json_pack("{s:[f], s:n, s:i, s:s, s:n}", "samples", seconds, "sm_mhz", "calls_per_sample", 1, "clock", clock, "why_none");
+    json_t *timing = row_timing(mode);
+    json_decref(mode);
+    return timing;
+}
+
+json_t *row_no_sample(const char *why) {
+    json_t *mode = json_pack("{s:[], s:n, s:i, s:n, s:s}", "samples", "sm_mhz", "calls_per_sample", 1, "clock", "why_none", why);
     json_t *timing = row_timing(mode);
     json_decref(mode);
     return timing;

@@ -21,6 +21,8 @@ json_t *row_exact_errors(const ExactReport *report);
 json_t *row_timing(const json_t *mode);
 /* The timing of a single sample. */
 json_t *row_single_sample(double seconds, const char *clock);
+/* A mode that was asked for and not taken. */
+json_t *row_no_sample(const char *why);
 /* Bytes and elements per second of each mode, by the op's work; `limit` null. */
 void row_rates(json_t *row);
 /* The limit of one mode that was timed. */

@@ -11,6 +11,11 @@ typedef enum EmulatorKind { EMULATOR_IF_NO_GPU, EMULATOR_ADDRESS, EMULATOR_RACE 
 
 typedef struct RunEvent RunEvent;
 
+/* What the devices copied in a second when their peaks were measured; 0: not known. */
+typedef struct RunSpeeds {
+    double gpu_bytes, cpu_bytes;
+} RunSpeeds;
+
 typedef struct RunOptions {
     int argc;
     char **argv;     /* for the environment line */
@@ -18,10 +23,12 @@ typedef struct RunOptions {
     int device;
     bool verify_only;
     bool no_ceilings;          /* the limits of the machine are not measured: for runs that are only compared with one another */
+    bool shared_workers;       /* a worker serves all cases of a variant in a scenario; false: one worker per row */
     bool no_counts;            /* nothing is counted after timing; no_ceilings says so too */
     const char *timeline;      /* a trace of one call of each CUDA row goes into this file; NULL: none */
     EmulatorKind emulator;     /* EMULATOR_IF_NO_GPU, or force one of the emulator's programs for CUDA variants */
     bool resume;               /* leave out what the results file already holds */
+    bool one_campaign;         /* resume refuses rows of another commit or machine */
     double budget_seconds;     /* start no new row after it; 0: none */
     size_t least_rows;         /* that are made even so */
     double timeout_seconds;    /* for one call of a variant */
@@ -33,6 +40,8 @@ typedef struct RunOptions {
     void (*begin)(void *context, const RunEvent *event);
     void (*report)(void *context, const RunEvent *event);
     void (*notice)(void *context, const char *text);
+    /* Before the first row; may be NULL. */
+    void (*planned)(void *context, const RunSpeeds *speeds);
     void *context;
 } RunOptions;
 
@@ -40,14 +49,15 @@ struct RunEvent {
     size_t index, total; /* row index of total */
     const json_t *row;   /* the line just written, or begun */
     bool refused;        /* a skip for what the variant or the machine cannot do, known before anything ran */
+    size_t failures;     /* rows so far that failed or ended with an error */
     double elapsed_seconds, eta_seconds;
 };
 
 typedef struct RunSummary {
     size_t total, passed, failed, skipped, errors, resumed, left_by_budget;
     size_t timed, emulated;
-    size_t repeated;                    /* emulated cases that several cases of the plan shrink to: run once */
-    size_t claims[CLAIM_VERDICT_COUNT]; /* judged, by verdict */
+    size_t repeated;    /* emulated cases that several cases of the plan shrink to: run once */
+    ClaimTotals claims; /* judged */
     bool has_gpu;
     char no_gpu_reason[256];
 } RunSummary;

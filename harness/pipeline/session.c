@@ -1,16 +1,19 @@
 #include "pipeline/session.h"
 
+#include "base/places.h"
 #include "base/poison.h"
-#include "build_paths.h"
-#include "pipeline/reference_worker.h"
+#include "pipeline/handover.h"
 #include "pipeline/refusal.h"
 #include "pipeline/rows.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
 
-static const double STARTUP_SECONDS = 120; /* process start, CUDA context, Python imports, the first use of CUPTI */
+static const double HELLO_SECONDS = 10;                 /* for a process to start, at least */
+static const double STARTUP_SECONDS = 120;              /* CUDA context, Python imports, the first use of CUPTI */
+static const size_t KEPT_BYTES_MOST = (size_t)64 << 20; /* of the device that a worker may add to what its first case left in use */
 
 static bool needs_a_gpu(const Session *session, char reason[REASON_MAX]) {
     const VariantEntry *entry = session->choice->entry;
@@ -24,6 +27,7 @@ static bool needs_a_gpu(const Session *session, char reason[REASON_MAX]) {
 Status session_refused(const Session *session) {
     const VariantEntry *entry = session->choice->entry;
     char reason[REASON_MAX];
+    if (session->item && session->item->not_run) return status_fail(STATUS_UNSUPPORTED, "not run: %s", session->item->not_run);
     if (needs_a_gpu(session, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
     if (session->emulated && entry->variant->not_emulated)
         return status_fail(STATUS_UNSUPPORTED, "not emulated: %s", entry->variant->not_emulated);
@@ -31,23 +35,17 @@ Status session_refused(const Session *session) {
     return entry->variant->supports ? refusal_ask(session->choice, session->problem, timeout) : STATUS_OK;
 }
 
-/* Programs beside the one that runs. */
-static const char *sibling(const char *name) {
-    static char path[600];
-    char self[512];
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    self[length > 0 ? length : 0] = '\0';
-    char *slash = strrchr(self, '/');
-    if (slash) *slash = '\0';
-    snprintf(path, sizeof path, "%s/%s", self, name);
-    return path;
-}
-
 /* "--impls=FOLDER", where <op>/<name>.py of a peer lies: impls, or the folder of the tests' wrong variants. */
 static const char *impls_of(const char *path) {
     static char argument[1024];
-    snprintf(argument, sizeof argument, "--impls=%s/%s", RUNGS_SOURCE_DIR, path);
+    snprintf(argument, sizeof argument, "--impls=%s/%s", places_project(""), path);
     for (int up = 0; up < 2; up++) *strrchr(argument, '/') = '\0';
+    return argument;
+}
+
+static const char *measure_library(void) {
+    static char argument[1024];
+    snprintf(argument, sizeof argument, "--measure=%s", places_libraries("librungs_measure.so"));
     return argument;
 }
 
@@ -55,12 +53,12 @@ static const char *const *worker_of(const Session *session) {
     static const char *argv[6];
     memset(argv, 0, sizeof argv);
     if (session->choice->entry->backend == BACKEND_PEER) {
-        argv[0] = RUNGS_SOURCE_DIR "/cmake/python";
-        argv[1] = RUNGS_SOURCE_DIR "/harness/device/peer_worker.py";
-        argv[2] = "--measure=" RUNGS_BINARY_DIR "/lib/librungs_measure.so";
+        argv[0] = places_python();
+        argv[1] = places_harness("harness/device/peer_worker.py");
+        argv[2] = measure_library();
         argv[3] = impls_of(session->choice->entry->path);
     } else if (session->emulated) {
-        argv[0] = sibling(session->options->emulator == EMULATOR_RACE ? "rungs-emulator-race" : "rungs-emulator");
+        argv[0] = places_beside(session->options->emulator == EMULATOR_RACE ? "rungs-emulator-race" : "rungs-emulator");
     } else {
         argv[0] = "/proc/self/exe";
         argv[1] = "worker";
@@ -68,23 +66,7 @@ static const char *const *worker_of(const Session *session) {
     return argv;
 }
 
-Status session_start(const Instance *instance, const Session *session, Child **child) {
-    const char *const *argv = worker_of(session);
-    if (session->emulated && access(argv[0], X_OK) != 0)
-        return status_fail(STATUS_UNSUPPORTED,
-                           "the emulator was not built: ./rungs builds it where there is clang, the race detector's "
-                           "when --emulator race asks for it");
-    int inherit[(DATA_COUNT + 1) * OP_MAX_ARRAYS], count = 0;
-    for (int set = 0; set < DATA_COUNT && (set == DATA_FIRST || instance->loaded[set]); set++)
-        for (int i = 0; i < instance->op->in_count; i++) inherit[count++] = instance->shared_in[set][i].fd;
-    for (int i = 0; i < instance->op->out_count; i++) inherit[count++] = instance->shared_out[i].fd;
-    return child_start(
-        &(ChildOptions){
-            .argv = argv, .memory_limit = (size_t)session->options->memory_limit_bytes, .inherit = inherit, .inherit_count = count},
-        child);
-}
-
-/* A command without arguments; its reply takes the place of the one before. */
+/* Asks for a command without arguments; its reply takes the place of the one before. */
 static Status ask_next(Child *child, const char *what, double timeout_seconds, json_t **reply) {
     json_t *command = json_pack("{s:s}", "do", what);
     json_decref(*reply);
@@ -93,23 +75,48 @@ static Status ask_next(Child *child, const char *what, double timeout_seconds, j
     return status;
 }
 
+Status session_start(const Session *session, double timeout_seconds, Child **child) {
+    const char *const *argv = worker_of(session);
+    json_t *reply = NULL;
+    if (session->emulated && access(argv[0], X_OK) != 0)
+        return status_fail(STATUS_UNSUPPORTED,
+                           "the emulator was not built: ./rungs builds it where there is clang, the race detector's "
+                           "when --emulator race asks for it");
+    TRY(child_start(&(ChildOptions){.argv = argv, .memory_limit = (size_t)session->options->memory_limit_bytes}, child));
+    const Status status = ask_next(*child, "hello", fmax(timeout_seconds, HELLO_SECONDS), &reply);
+    json_decref(reply);
+    return status;
+}
+
 Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply) {
     const int in_count = instance->op->in_count;
-    json_t *further = json_array();
+    Handover handover = {0};
+    json_t *inputs = handover_arrays(&handover, instance->in[DATA_FIRST], instance->shared_in[DATA_FIRST], in_count),
+           *further = json_array();
     for (int set = DATA_FIRST + 1; set < DATA_COUNT && instance->loaded[set]; set++)
-        json_array_append_new(further, shared_arrays_json(instance->in[set], instance->shared_in[set], in_count));
-    json_t *command =
-        json_pack("{s:s, s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "do", "open", "device", session->options->device, "variant",
-                  session->choice->entry->id, "tunables", row_params(&session->choice->tunables), "case",
-                  row_case(&instance->cases[DATA_FIRST]), "sized_by_data", instance->op->sized_by_data, "inputs",
-                  shared_arrays_json(instance->in[DATA_FIRST], instance->shared_in[DATA_FIRST], in_count), "further_inputs",
-                  further, "outputs", shared_arrays_json(instance->out, instance->shared_out, instance->op->out_count));
+        json_array_append_new(further, handover_arrays(&handover, instance->in[set], instance->shared_in[set], in_count));
+    json_t *outputs = handover_arrays(&handover, instance->out, instance->shared_out, instance->op->out_count);
+    json_t *command = json_pack("{s:s, s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "do", "open", "device", session->options->device,
+                                "variant", session->choice->entry->id, "tunables", row_params(&session->choice->tunables), "case",
+                                row_case(&instance->cases[DATA_FIRST]), "sized_by_data", instance->op->sized_by_data, "inputs",
+                                inputs, "further_inputs", further, "outputs", outputs);
+    child_hand(child, handover.file, handover.count);
     Status status = child_ask(child, command, STARTUP_SECONDS + timeout_seconds, reply);
     json_decref(command);
     const bool library = session->choice->entry->backend == BACKEND_PEER;
     if (status == STATUS_OK && library) status = ask_next(child, "supports", timeout_seconds, reply);
     if (status == STATUS_OK && library) status = ask_next(child, "import", STARTUP_SECONDS + timeout_seconds, reply);
     return status == STATUS_OK ? ask_next(child, "prepare", timeout_seconds, reply) : status;
+}
+
+Status session_end(Child *child, double timeout_seconds, bool *reusable) {
+    json_t *reply = NULL;
+    *reusable = false;
+    TRY(ask_next(child, "end", timeout_seconds, &reply));
+    *reusable = json_integer_value(json_object_get(reply, "kept_bytes")) < (json_int_t)KEPT_BYTES_MOST &&
+                !json_is_true(json_object_get(reply, "restless")) && child_alone(child);
+    json_decref(reply);
+    return STATUS_OK;
 }
 
 json_t *session_run_command(const Instance *instance, DataSet set) {

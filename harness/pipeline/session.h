@@ -20,11 +20,15 @@ typedef struct Session {
 /* Reasons to skip that need no data: no GPU, supports(). STATUS_UNSUPPORTED with the reason; STATUS_OK: none; another Status if
  * supports() crashed or hung (pipeline/refusal.h). */
 Status session_refused(const Session *session);
-/* Starts the program that runs the choice, with the instance's memory. STATUS_UNSUPPORTED if that program was not built. */
-Status session_start(const Instance *instance, const Session *session, Child **child);
-/* Sends `open` to `prepare` (docs/PROTOCOL.md); *reply is the last one. timeout_seconds: for the variant's own code; the start of
- * process, device and library has two minutes besides. */
+/* Starts the program that runs the choice, and waits for its first word: timeout_seconds, but ten at least. STATUS_UNSUPPORTED if
+ * that program was not built; *child is NULL then. */
+Status session_start(const Session *session, double timeout_seconds, Child **child);
+/* Hands over the instance's memory and sends `open` to `prepare` (docs/PROTOCOL.md); *reply is the last one. timeout_seconds: for
+ * the variant's own code; device and library have two minutes besides. */
 Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply);
+/* Ends the case, after which another may be opened. *reusable: nothing is left of it that could disturb the next: no process, no
+ * thread that runs, no 64 MiB of the device. */
+Status session_end(Child *child, double timeout_seconds, bool *reusable);
 /* The command `run` on the set's inputs, from the instance's poison. New reference. */
 json_t *session_run_command(const Instance *instance, DataSet set);
 /* Takes the sizes of the outputs from the reply to a `run`. */

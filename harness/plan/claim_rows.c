@@ -6,7 +6,10 @@
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+
+enum { PROCESSES_MAX = 256 };
 
 static double number_or_nan(const json_t *object, const char *key) {
     const json_t *value = json_object_get(object, key);
@@ -17,16 +20,18 @@ static double number_or_nan(const json_t *object, const char *key) {
 typedef struct Side {
     const char *scenario, *problem, *spec, *mode;
     bool counted; /* its counts are meant */
+    bool blamed;  /* a wrong result is the claim's: not the baseline's */
 } Side;
 
 static Side variant_side(const Claim *claim) {
     const bool counted = strcmp(claim->quantity, "launches") == 0 || strcmp(claim->quantity, "bytes_over_minimum") == 0;
-    return (Side){claim->scenario, claim->problem, claim->variant, claim->mode, counted};
+    return (Side){claim->scenario, claim->problem, claim->variant, claim->mode, counted, true};
 }
 
 static Side baseline_side(const Claim *claim) {
-    return (Side){claim->scenario, claim->baseline_problem ? claim->baseline_problem : claim->problem, claim->baseline,
-                  claim->baseline_mode ? claim->baseline_mode : claim->mode, false};
+    return (Side){claim->scenario, claim->baseline_problem ? claim->baseline_problem : claim->problem,
+                  claim->baseline, claim->baseline_mode ? claim->baseline_mode : claim->mode,
+                  false,           false};
 }
 
 static bool is_row_of(const json_t *row, const char *spec) {
@@ -36,6 +41,10 @@ static bool is_row_of(const json_t *row, const char *spec) {
 
 static bool is_emulated(const json_t *row) {
     return strcmp(text_of(row, "backend"), "emulator") == 0;
+}
+
+static bool has_passed(const json_t *row) {
+    return strcmp(text_of(row, "verdict"), "pass") == 0;
 }
 
 /* Rows of an op that has got a parameter since lack its name: both texts are read as cases. */
@@ -48,97 +57,26 @@ static bool is_case(const char *text, const char *canonical) {
     return strcmp(case_format(&problem, again, sizeof again), canonical) == 0;
 }
 
-/* How much a row has to say: what ran in earnest before what was verified only, emulated rows last. */
-typedef enum Grade { GRADE_NONE, GRADE_STAND_IN, GRADE_EMULATED, GRADE_VERIFIED, GRADE_FULL } Grade;
+static double time_of(const Side *side, const json_t *row) {
+    return number_or_nan(json_object_get(json_object_get(row, "timing"), side->mode), "median");
+}
+
+/* How much a row has to say: what ran in earnest before what was verified only, emulated rows, and what the scenario left out. */
+typedef enum Grade { GRADE_NONE, GRADE_NOT_RUN, GRADE_STAND_IN, GRADE_EMULATED, GRADE_VERIFIED, GRADE_FULL } Grade;
 
 static Grade grade_of(const Side *side, const json_t *row) {
     if (!is_row_of(row, side->spec)) return GRADE_NONE;
     if (!is_case(text_of(row, "case"), side->problem)) /* without_gpu makes a smaller case */
         return is_emulated(row) && strcmp(text_of(row, "scenario"), side->scenario) == 0 ? GRADE_STAND_IN : GRADE_NONE;
     if (is_emulated(row)) return GRADE_EMULATED;
-    if (strcmp(text_of(row, "verdict"), "pass") != 0) return GRADE_FULL;
-    const char *wanted = side->mode ? "timing" : side->counted ? "counts" : NULL;
-    return wanted && !json_is_object(json_object_get(row, wanted)) ? GRADE_VERIFIED : GRADE_FULL;
+    if (!has_passed(row)) return strncmp(text_of(row, "reason"), "not run: ", 9) == 0 ? GRADE_NOT_RUN : GRADE_FULL;
+    const bool told = side->mode ? time_of(side, row) > 0 : side->counted ? json_is_object(json_object_get(row, "counts")) : true;
+    return told ? GRADE_FULL : GRADE_VERIFIED;
 }
 
-/* The row of the side in this run (NULL: any) with most to say; among equals the last, whatever it says. */
-static const json_t *find_row(const Side *side, const json_t *rows, const char *run, Grade *grade) {
-    const json_t *best = NULL;
-    *grade = GRADE_NONE;
-    for (size_t i = json_array_size(rows); i-- > 0 && *grade < GRADE_FULL;) {
-        const json_t *row = json_array_get(rows, i);
-        if (run && strcmp(text_of(row, "run"), run) != 0) continue;
-        const Grade its = grade_of(side, row);
-        if (its > *grade) best = row, *grade = its;
-    }
-    return best;
-}
-
-/* A row that passed and was not emulated; false with the reason if there is none. */
-static bool require_row(const Side *side, const json_t *rows, const char *run, const json_t **out, char why[CLAIM_WHY_MAX]) {
-    Grade grade;
-    const json_t *row = *out = find_row(side, rows, run, &grade);
-    const char *verdict = text_of(row, "verdict"), *reason = text_of(row, "reason");
-    if (!row)
-        snprintf(why, CLAIM_WHY_MAX, "no row of '%s' on '%s'", side->spec, side->problem);
-    else if (is_emulated(row))
-        snprintf(why, CLAIM_WHY_MAX, "%s was emulated, not timed", side->spec);
-    else if (strcmp(verdict, "pass") != 0)
-        snprintf(why, CLAIM_WHY_MAX, "%s: %s%s%s", side->spec, *verdict ? verdict : "no verdict", *reason ? ": " : "", reason);
-    else
-        return true;
-    return false;
-}
-
-static bool find_time(const Side *side, const json_t *rows, const char *run, Measured *out, char why[CLAIM_WHY_MAX]) {
-    const json_t *row;
-    if (!require_row(side, rows, run, &row, why)) return false;
-    const json_t *mode = json_object_get(json_object_get(row, "timing"), side->mode);
-    const long long count = json_integer_value(json_object_get(mode, "count"));
-    const bool alone = count == 1; /* one sample is no interval */
-    *out = (Measured){.value = number_or_nan(mode, "median"),
-                      .low = alone ? NAN : number_or_nan(mode, "low"),
-                      .high = alone ? NAN : number_or_nan(mode, "high"),
-                      .run = text_of(row, "run"),
-                      .samples = count};
-    if (out->value > 0) return true;
-    const char *none = text_of(mode, "why_none"), *untimed = text_of(row, "why_not_timed");
-    snprintf(why, CLAIM_WHY_MAX, "%s has no %s time%s%s", side->spec, side->mode, *none || *untimed ? ": " : "",
-             *none ? none : untimed);
-    return false;
-}
-
-/* The largest absolute error, also of a row that failed for it: it was measured. */
-static bool find_error(const Claim *claim, const json_t *rows, Measured *out, char why[CLAIM_WHY_MAX]) {
-    const Side side = variant_side(claim);
-    const json_t *row;
-    if (!require_row(&side, rows, NULL, &row, why) && (!row || is_emulated(row))) return false;
-    const json_t *errors = json_object_get(json_object_get(row, "errors"), claim->output);
-    *out = (Measured){number_or_nan(errors, "max_absolute"), NAN, NAN, true, text_of(row, "run"), 0};
-    if (isfinite(out->value)) return true;
-    const char *reason = text_of(row, "reason");
-    snprintf(why, CLAIM_WHY_MAX, "%s has no finite error of '%s'%s%s", side.spec, claim->output, *reason ? ": " : "", reason);
-    return false;
-}
-
-static bool find_count(const Claim *claim, const json_t *rows, Measured *out, char why[CLAIM_WHY_MAX]) {
-    const Side side = variant_side(claim);
-    const json_t *row;
-    if (!require_row(&side, rows, NULL, &row, why)) return false;
-    const json_t *counts = json_object_get(row, "counts");
-    double value = number_or_nan(counts, "launches");
-    if (strcmp(claim->quantity, "bytes_over_minimum") == 0)
-        value = (number_or_nan(counts, "bytes_read") + number_or_nan(counts, "bytes_written")) /
-                number_or_nan(json_object_get(row, "work"), "bytes");
-    *out = (Measured){value, NAN, NAN, true, text_of(row, "run"), 0};
-    if (isfinite(value)) return true;
-    const char *reason = text_of(row, "counts_reason");
-    snprintf(why, CLAIM_WHY_MAX, "%s has no %s: %s", side.spec, claim->quantity, *reason ? reason : "not counted");
-    return false;
-}
-
-/* Identity of the machine and build of a run, from an environment line among the rows; "" if there is none. */
-static const char *environment_of(const json_t *rows, const char *run) {
+/* Identity of the machine and build of a row's run, from an environment line among the rows; "" if there is none. */
+static const char *environment_of(const json_t *rows, const json_t *row) {
+    const char *run = text_of(row, "run");
     size_t i;
     json_t *line;
     json_array_foreach(rows, i, line) {
@@ -147,40 +85,179 @@ static const char *environment_of(const json_t *rows, const char *run) {
     return "";
 }
 
-/* Both times from the latest run that has rows of both; a run that was cut off and resumed has them under two names, which count
- * together if their environments are not known to differ. */
-static bool find_pair(const Claim *claim, const json_t *rows, Measured *variant, Measured *baseline, char why[CLAIM_WHY_MAX]) {
-    const Side over = variant_side(claim), under = baseline_side(claim);
-    const char *run = NULL;
-    Grade its;
-    for (size_t i = json_array_size(rows); i-- > 0 && !run;) {
-        const json_t *row = json_array_get(rows, i);
-        const char *name = text_of(row, "run");
-        if (grade_of(&over, row) != GRADE_FULL) continue;
-        find_row(&under, rows, name, &its);
-        if (its == GRADE_FULL) run = name;
-    }
-    if (!find_time(&over, rows, run, variant, why) || !find_time(&under, rows, run, baseline, why)) return false;
-    const char *ours = environment_of(rows, variant->run), *theirs = environment_of(rows, baseline->run);
-    if (!*ours || !*theirs || strcmp(ours, theirs) == 0) return true;
-    snprintf(why, CLAIM_WHY_MAX, "'%s' and '%s' were timed in different environments only (runs %.80s and %.80s)", over.spec,
-             under.spec, variant->run, baseline->run);
-    return false;
+static bool is_of(const json_t *rows, const json_t *row, const char *environment) {
+    return !environment || strcmp(environment_of(rows, row), environment) == 0;
 }
 
-bool claim_measure(const Claim *claim, const json_t *rows, Measured *out, char why[CLAIM_WHY_MAX]) {
+/* The row of the side in this environment (NULL: any) with most to say; among equals the last, whatever it says. */
+static const json_t *find_row(const Side *side, const json_t *rows, const char *environment, Grade *grade) {
+    const json_t *best = NULL;
+    *grade = GRADE_NONE;
+    for (size_t i = json_array_size(rows); i-- > 0 && *grade < GRADE_FULL;) {
+        const json_t *row = json_array_get(rows, i);
+        const Grade its = grade_of(side, row);
+        if (its > *grade && is_of(rows, row, environment)) best = row, *grade = its;
+    }
+    return best;
+}
+
+/* A row that passed and was not emulated: CLAIM_HOLDS; else the outcome and why. */
+static int require_row(const Side *side, const json_t *rows, const char *environment, const json_t **out, char *why) {
+    Grade grade;
+    const json_t *row = *out = find_row(side, rows, environment, &grade);
+    const char *verdict = text_of(row, "verdict"), *reason = text_of(row, "reason");
+    if (!row)
+        snprintf(why, CLAIM_WHY_MAX, "no row of '%s' on '%s'", side->spec, side->problem);
+    else if (grade == GRADE_NOT_RUN)
+        snprintf(why, CLAIM_WHY_MAX, "%s: %s", side->spec, reason + strlen("not run: "));
+    else if (is_emulated(row))
+        snprintf(why, CLAIM_WHY_MAX, "%s was emulated, not timed", side->spec);
+    else if (!has_passed(row))
+        snprintf(why, CLAIM_WHY_MAX, "%s: %s%s%s", side->spec, *verdict ? verdict : "no verdict", *reason ? ": " : "", reason);
+    else
+        return CLAIM_HOLDS;
+    if (!row || grade == GRADE_NOT_RUN) return CLAIM_NOT_RUN;
+    return side->blamed && !is_emulated(row) && strcmp(verdict, "fail") == 0 ? CLAIM_FAILS : CLAIM_NOT_TESTABLE;
+}
+
+static int by_size(const void *a, const void *b) {
+    const double x = *(const double *)a, y = *(const double *)b;
+    return x < y ? -1 : x > y;
+}
+
+/* Median and range of the medians of all processes of the side in the environment of `row`: each row is a process. */
+static void over_processes(const Side *side, const json_t *rows, const json_t *row, Measured *out) {
+    double medians[PROCESSES_MAX];
+    size_t count = 0;
+    const char *environment = environment_of(rows, row);
+    for (size_t i = json_array_size(rows); i-- > 0 && count < PROCESSES_MAX;) {
+        const json_t *other = json_array_get(rows, i);
+        if (grade_of(side, other) == GRADE_FULL && has_passed(other) && is_of(rows, other, environment))
+            medians[count++] = time_of(side, other);
+    }
+    qsort(medians, count, sizeof *medians, by_size);
+    *out = (Measured){(medians[(count - 1) / 2] + medians[count / 2]) / 2, NAN, NAN, false, text_of(row, "run"), (int)count};
+    if (count > 1) out->low = medians[0], out->high = medians[count - 1];
+}
+
+static int find_time(const Side *side, const json_t *rows, const char *environment, Measured *out, char *why) {
+    const json_t *row;
+    const int outcome = require_row(side, rows, environment, &row, why);
+    if (outcome != CLAIM_HOLDS) return outcome;
+    if (time_of(side, row) > 0) {
+        over_processes(side, rows, row, out);
+        return CLAIM_HOLDS;
+    }
+    const json_t *mode = json_object_get(json_object_get(row, "timing"), side->mode);
+    const char *none = text_of(mode, "why_none"), *untimed = text_of(row, "why_not_timed");
+    snprintf(why, CLAIM_WHY_MAX, "%s has no %s time%s%s", side->spec, side->mode, *none || *untimed ? ": " : "",
+             *none ? none : untimed);
+    return CLAIM_NOT_TESTABLE;
+}
+
+/* The largest absolute error, also of a row that failed for it: it was measured. */
+static int find_error(const Side *side, const char *output, const json_t *rows, Measured *out, char *why) {
+    const json_t *row;
+    const int outcome = require_row(side, rows, NULL, &row, why);
+    if (outcome != CLAIM_HOLDS && (!row || is_emulated(row) || outcome == CLAIM_NOT_RUN)) return outcome;
+    const json_t *errors = json_object_get(json_object_get(row, "errors"), output);
+    *out = (Measured){number_or_nan(errors, "max_absolute"), NAN, NAN, true, text_of(row, "run"), 1};
+    if (isfinite(out->value)) return CLAIM_HOLDS;
+    const char *reason = text_of(row, "reason");
+    snprintf(why, CLAIM_WHY_MAX, "%s has no finite error of '%s'%s%s", side->spec, output, *reason ? ": " : "", reason);
+    return outcome == CLAIM_HOLDS ? CLAIM_NOT_TESTABLE : outcome;
+}
+
+static int find_error_ratio(const Claim *claim, const json_t *rows, Measured *out, char *why) {
+    const Side over = variant_side(claim), under = baseline_side(claim);
+    Measured baseline;
+    int outcome = find_error(&over, claim->output, rows, out, why);
+    if (outcome == CLAIM_HOLDS) outcome = find_error(&under, claim->output, rows, &baseline, why);
+    if (outcome == CLAIM_HOLDS) out->value = baseline.value / out->value;
+    return outcome;
+}
+
+static int find_count(const Claim *claim, const json_t *rows, Measured *out, char *why) {
     const Side side = variant_side(claim);
+    const json_t *row;
+    const int outcome = require_row(&side, rows, NULL, &row, why);
+    if (outcome != CLAIM_HOLDS) return outcome;
+    const json_t *counts = json_object_get(row, "counts");
+    double value = number_or_nan(counts, "launches");
+    if (strcmp(claim->quantity, "bytes_over_minimum") == 0)
+        value = (number_or_nan(counts, "bytes_read") + number_or_nan(counts, "bytes_written")) /
+                number_or_nan(json_object_get(row, "work"), "bytes");
+    *out = (Measured){value, NAN, NAN, true, text_of(row, "run"), 1};
+    if (isfinite(value)) return CLAIM_HOLDS;
+    const char *reason = text_of(row, "counts_reason");
+    snprintf(why, CLAIM_WHY_MAX, "%s has no %s: %s", side.spec, claim->quantity, *reason ? reason : "not counted");
+    return CLAIM_NOT_TESTABLE;
+}
+
+/* The environment of the latest row of the variant that has a baseline beside it; NULL: none. */
+static const char *common_environment(const Side *over, const Side *under, const json_t *rows) {
+    Grade its;
+    for (size_t i = json_array_size(rows); i-- > 0;) {
+        const json_t *row = json_array_get(rows, i);
+        if (grade_of(over, row) != GRADE_FULL) continue;
+        const char *environment = environment_of(rows, row);
+        find_row(under, rows, environment, &its);
+        if (its == GRADE_FULL) return environment;
+    }
+    return NULL;
+}
+
+/* Time of the baseline / time of the variant, in one environment; the interval is the widest that both ranges allow. */
+static int find_speedup(const Claim *claim, const json_t *rows, Measured *out, char *why) {
+    const Side over = variant_side(claim), under = baseline_side(claim);
+    const char *environment = common_environment(&over, &under, rows);
     Measured variant, baseline;
-    if (strcmp(claim->quantity, "seconds") == 0) return find_time(&side, rows, NULL, out, why);
-    if (strcmp(claim->quantity, "error") == 0) return find_error(claim, rows, out, why);
-    if (strcmp(claim->quantity, "speedup") != 0) return find_count(claim, rows, out, why);
-    if (!find_pair(claim, rows, &variant, &baseline, why)) return false;
-    /* The widest that both intervals allow. */
+    int outcome = find_time(&over, rows, environment, &variant, why);
+    if (outcome == CLAIM_HOLDS) outcome = find_time(&under, rows, environment, &baseline, why);
+    if (outcome != CLAIM_HOLDS) return outcome;
+    if (!environment) {
+        snprintf(why, CLAIM_WHY_MAX, "'%s' and '%s' were timed in different environments only (runs %.80s and %.80s)", over.spec,
+                 under.spec, variant.run, baseline.run);
+        return CLAIM_NOT_TESTABLE;
+    }
+    const bool range = isfinite(variant.low) && isfinite(baseline.low);
     *out = (Measured){baseline.value / variant.value,
-                      baseline.low / variant.high,
-                      baseline.high / variant.low,
+                      range ? baseline.low / variant.high : NAN,
+                      range ? baseline.high / variant.low : NAN,
                       false,
                       variant.run,
-                      variant.samples < baseline.samples ? variant.samples : baseline.samples};
-    return true;
+                      variant.processes < baseline.processes ? variant.processes : baseline.processes};
+    return CLAIM_HOLDS;
+}
+
+/* A time -> bytes or elements of the work model in a second. */
+static int find_rate(const Claim *claim, const json_t *rows, Measured *out, char *why) {
+    const Side side = variant_side(claim);
+    Grade grade;
+    Measured time;
+    const int outcome = find_time(&side, rows, NULL, &time, why);
+    if (outcome != CLAIM_HOLDS) return outcome;
+    const json_t *work = json_object_get(find_row(&side, rows, NULL, &grade), "work");
+    const double amount = number_or_nan(work, strcmp(claim->quantity, "bytes_per_second") == 0 ? "bytes" : "elements");
+    *out = (Measured){amount / time.value, amount / time.high, amount / time.low, false, time.run, time.processes};
+    if (out->value > 0) return CLAIM_HOLDS;
+    snprintf(why, CLAIM_WHY_MAX, "%s has no %s: its row has no work", side.spec, claim->quantity);
+    return CLAIM_NOT_TESTABLE;
+}
+
+static int measure(const Claim *claim, const json_t *rows, Measured *out, char *why) {
+    const Side side = variant_side(claim);
+    if (strcmp(claim->quantity, "speedup") == 0) return find_speedup(claim, rows, out, why);
+    if (strcmp(claim->quantity, "seconds") == 0) return find_time(&side, rows, NULL, out, why);
+    if (strcmp(claim->quantity, "error") == 0) return find_error(&side, claim->output, rows, out, why);
+    if (strcmp(claim->quantity, "error_ratio") == 0) return find_error_ratio(claim, rows, out, why);
+    if (strstr(claim->quantity, "_per_second")) return find_rate(claim, rows, out, why);
+    return find_count(claim, rows, out, why);
+}
+
+int claim_measure(const Claim *claim, const json_t *rows, Measured *out, char why[CLAIM_WHY_MAX]) {
+    const int outcome = measure(claim, rows, out, why);
+    if (outcome != CLAIM_HOLDS || isfinite(out->value)) return outcome;
+    snprintf(why, CLAIM_WHY_MAX, "the rows of %s give no finite number", claim->variant);
+    return CLAIM_NOT_TESTABLE;
 }

@@ -9,13 +9,13 @@
 enum { CLAIM_WHY_MAX = 1024 };
 
 typedef struct Measured {
-    double value, low, high; /* the 95% interval of a time or of a ratio of times; NAN: not known */
+    double value, low, high; /* of times and their ratios: median and range over processes; low and high NAN: fewer than two */
     bool exact;              /* a count, or an error on given inputs: it has no interval */
     const char *run;         /* borrowed from the row */
-    long long samples;       /* of the time that has fewest; 0: not made of times */
+    int processes;           /* of the side that has fewest */
 } Measured;
 
-/* False with the reason if the rows do not tell. */
-bool claim_measure(const Claim *claim, const json_t *rows, Measured *out, char why[CLAIM_WHY_MAX]);
+/* CLAIM_HOLDS if *out is set; else CLAIM_NOT_RUN, CLAIM_NOT_TESTABLE, or CLAIM_FAILS if the variant's result is wrong, and why. */
+int claim_measure(const Claim *claim, const json_t *rows, Measured *out, char why[CLAIM_WHY_MAX]);
 
 #endif

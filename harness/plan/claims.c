@@ -1,5 +1,6 @@
 #include "plan/claims.h"
 
+#include "base/jsontext.h"
 #include "plan/claim_rows.h"
 
 #include <math.h>
@@ -7,14 +8,18 @@
 #include <stdio.h>
 #include <string.h>
 
-const char *const CLAIM_QUANTITIES[] = {"speedup", "seconds", "error", "launches", "bytes_over_minimum", NULL};
-const char *const CLAIM_RULES[] = {"about", "at_least", "at_most", "range", NULL};
+const char *const CLAIM_KINDS[] = {"statement", "finding", NULL};
+const char *const CLAIM_PROGRAMS[] = {"original", "reimplementation", "ours", NULL};
+const char *const CLAIM_QUANTITIES[] = {"speedup", "seconds",     "bytes_per_second", "elements_per_second",
+                                        "error",   "error_ratio", "launches",         "bytes_over_minimum",
+                                        NULL};
+const char *const CLAIM_RULES[] = {"about", "at_least", "at_most", "range", "shown", NULL};
+const char *const CLAIM_OUTCOMES[] = {"holds", "direction", "fails", "not_testable", "not_run", NULL};
+const char *const CLAIM_OUTCOME_WORDS[] = {
+    "holds", "holds in direction, not in size", "does not hold", "not testable here", "not run", NULL};
 
-enum { REPRODUCED, EXCEEDED, NOT_REPRODUCED, UNDECIDED, NOT_TESTABLE };
-const char *const CLAIM_VERDICTS[] = {"reproduced", "exceeded", "not reproduced", "undecided", "not testable here", NULL};
-
-static bool is_quantity(const Claim *claim, const char *name) {
-    return strcmp(claim->quantity, name) == 0;
+static bool is(const char *text, const char *word) {
+    return text && strcmp(text, word) == 0;
 }
 
 static json_t *finite_or_null(double value) {
@@ -25,13 +30,25 @@ static json_t *text_or_null(const char *text) {
     return text ? json_string(text) : json_null();
 }
 
+static const char *unit_of(const Claim *claim) {
+    const char *quantity = claim->quantity;
+    return is(quantity, "seconds")                                                                        ? "s"
+           : is(quantity, "bytes_per_second")                                                             ? "B/s"
+           : is(quantity, "elements_per_second")                                                          ? "1/s"
+           : is(quantity, "speedup") || is(quantity, "error_ratio") || is(quantity, "bytes_over_minimum") ? "x"
+                                                                                                          : "";
+}
+
 typedef struct Number {
-    char text[32];
+    char text[48];
 } Number;
 
-/* Four digits, and no exponent where people would not write one. */
-static Number number(double x) {
+/* Four digits, and no exponent where people would not write one; with its unit. */
+static Number number(const Claim *claim, double x) {
     Number out;
+    const char *unit = unit_of(claim);
+    const bool rate = strstr(unit, "/s") != NULL;
+    if (rate) x /= 1e9;
     const double size = x > 0 ? floor(log10(x)) : 0;
     if (size < -3 || size > 6)
         snprintf(out.text, sizeof out.text, "%.4g", x);
@@ -42,21 +59,21 @@ static Number number(double x) {
         while (*end == '0') *end-- = '\0';
         if (*end == '.') *end = '\0';
     }
+    const size_t used = strlen(out.text);
+    snprintf(out.text + used, sizeof out.text - used, "%s%s", is(unit, "x") || !*unit ? "" : rate ? " G" : " ", unit);
     return out;
 }
 
 /* "about 387x, within a factor of 1.33: 291x to 514.7x". */
 static json_t *expected(const Claim *claim) {
-    const char *unit = is_quantity(claim, "seconds")                                               ? " s"
-                       : is_quantity(claim, "speedup") || is_quantity(claim, "bytes_over_minimum") ? "x"
-                                                                                                   : "";
-    const Number low = number(claim->low), high = number(claim->high);
-    if (strcmp(claim->rule, "at_least") == 0) return json_sprintf("at least %s%s", low.text, unit);
-    if (strcmp(claim->rule, "at_most") == 0) return json_sprintf("at most %s%s", high.text, unit);
-    if (strcmp(claim->rule, "range") == 0) return json_sprintf("%s%s to %s%s", low.text, unit, high.text, unit);
-    if (claim->factor == 1) return json_sprintf("%.5g%s", claim->value, unit);
-    return json_sprintf("about %.5g%s, within a factor of %.4g: %s%s to %s%s", claim->value, unit, claim->factor, low.text, unit,
-                        high.text, unit);
+    if (claim->untestable) return json_null();
+    const Number low = number(claim, claim->low), high = number(claim, claim->high), value = number(claim, claim->value);
+    if (is(claim->rule, "shown")) return json_sprintf("%s on other hardware", value.text);
+    if (is(claim->rule, "at_least")) return json_sprintf("at least %s", low.text);
+    if (is(claim->rule, "at_most")) return json_sprintf("at most %s", high.text);
+    if (is(claim->rule, "range")) return json_sprintf("%s to %s", low.text, high.text);
+    if (claim->factor == 1) return json_sprintf("%s", value.text);
+    return json_sprintf("about %s, within a factor of %.4g: %s to %s", value.text, claim->factor, low.text, high.text);
 }
 
 json_t *claim_to_json(const Claim *claim) {
@@ -65,12 +82,15 @@ json_t *claim_to_json(const Claim *claim) {
         const char *key, *text;
     } texts[] = {
         {"id", claim->id},
+        {"op", claim->op},
+        {"scenario", claim->scenario},
         {"statement", claim->statement},
         {"source", claim->source},
         {"hardware", claim->hardware},
         {"method", claim->method},
         {"note", claim->note},
-        {"scenario", claim->scenario},
+        {"claim_kind", claim->kind},
+        {"program", claim->program},
         {"quantity", claim->quantity},
         {"case", claim->problem},
         {"variant", claim->variant},
@@ -80,70 +100,107 @@ json_t *claim_to_json(const Claim *claim) {
         {"baseline_mode", claim->baseline_mode},
         {"output", claim->output},
         {"rule", claim->rule},
-        {"rationale", claim->rationale},
+        {"reason", claim->reason},
     };
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) json_object_set_new(out, texts[i].key, text_or_null(texts[i].text));
-    json_object_set_new(out, "value", finite_or_null(claim->value));
+    const bool range = is(claim->rule, "range");
+    json_object_set_new(out, "published", range ? json_pack("[f,f]", claim->low, claim->high) : finite_or_null(claim->value));
+    json_object_set_new(out, "unit", claim->quantity ? json_string(unit_of(claim)) : json_null());
     json_object_set_new(out, "factor", finite_or_null(claim->factor));
-    json_object_set_new(out, "low", finite_or_null(claim->low));
-    json_object_set_new(out, "high", finite_or_null(claim->high));
+    json_object_set_new(out, "band_low", finite_or_null(claim->low));
+    json_object_set_new(out, "band_high", finite_or_null(claim->high));
     json_object_set_new(out, "expected", expected(claim));
     return out;
 }
 
-/* Where a number lies: -1 below the limits, 0 inside, 1 above. */
+/* Where a number lies: -1 below the band, 0 inside (its ends too), 1 above. */
 static int place_of(const Claim *claim, double x) {
     return x < claim->low ? -1 : x > claim->high ? 1 : 0;
 }
 
-/* What lies outside a band on the fast side bears a claim of speed out, and more; an error or a count that differs does not. */
-static int verdict_at(const Claim *claim, int place) {
-    const bool band = isfinite(claim->low) && isfinite(claim->high);
-    const int faster = is_quantity(claim, "speedup") ? 1 : is_quantity(claim, "seconds") ? -1 : 2;
-    return place == 0 ? REPRODUCED : band && place == faster ? EXCEEDED : NOT_REPRODUCED;
+/* Outside the band a speed-up may still be one, in the direction that was published. A time or a rate may be the better one. */
+static bool has_direction(const Claim *claim, const Measured *here) {
+    const double published = is(claim->rule, "range") ? claim->low : claim->value;
+    if (is(claim->quantity, "speedup") || is(claim->quantity, "error_ratio"))
+        return published > 1 ? here->value > 1 : published < 1 && here->value < 1;
+    if (is(claim->quantity, "seconds")) return isfinite(claim->low) && here->value < claim->low;
+    return strstr(claim->quantity, "_per_second") && isfinite(claim->high) && here->value > claim->high;
 }
 
-static int decide(const Claim *claim, const Measured *ours) {
-    if (ours->exact) return verdict_at(claim, place_of(claim, ours->value));
-    if (!isfinite(ours->low) || !isfinite(ours->high)) return UNDECIDED;
-    const int low = place_of(claim, ours->low), high = place_of(claim, ours->high);
-    return low == high ? verdict_at(claim, low) : UNDECIDED;
+/* Is every time here worse than the one of other hardware? */
+static bool is_slower(const Claim *claim, const Measured *here) {
+    if (is(claim->quantity, "seconds")) return (isfinite(here->low) ? here->low : here->value) > claim->value;
+    return (isfinite(here->high) ? here->high : here->value) < claim->value;
 }
 
-static json_t *reason_of(const json_t *claim, const Measured *ours, int verdict) {
-    const char *what = json_string_value(json_object_get(claim, "expected"));
-    const Number value = number(ours->value), low = number(ours->low), high = number(ours->high);
-    if (ours->exact) return json_sprintf("expected %s; here %s", what, value.text);
-    if (!isfinite(ours->low) || !isfinite(ours->high))
-        return json_sprintf("expected %s; here %s, without an interval: too few samples to tell", what, value.text);
-    return json_sprintf("expected %s; here %s (%s to %s)%s", what, value.text, low.text, high.text,
-                        verdict == UNDECIDED ? ", with a limit inside this interval" : "");
+static int outcome_of(const Claim *claim, const Measured *here) {
+    if (is(claim->rule, "shown")) return is_slower(claim, here) ? CLAIM_FAILS : CLAIM_NOT_TESTABLE;
+    return place_of(claim, here->value) == 0 ? CLAIM_HOLDS : has_direction(claim, here) ? CLAIM_DIRECTION : CLAIM_FAILS;
+}
+
+/* An end of the band, or of the direction, lies within the interval: another five processes may say otherwise. */
+static bool is_close(const Claim *claim, const Measured *here) {
+    Measured low = *here, high = *here;
+    low.value = here->low, high.value = here->high;
+    return isfinite(here->low) && !is(claim->rule, "shown") && outcome_of(claim, &low) != outcome_of(claim, &high);
+}
+
+/* One sentence. */
+static json_t *why_of(const Claim *claim, const json_t *judged, const Measured *here, int outcome) {
+    const Number value = number(claim, here->value), published = number(claim, claim->value);
+    if (is(claim->rule, "shown") && outcome == CLAIM_FAILS)
+        return json_sprintf("%s here, slower than the %s published for older hardware", value.text, published.text);
+    if (is(claim->rule, "shown")) return json_sprintf("%s here; a number of other hardware is shown, not judged", value.text);
+    const char *how = outcome == CLAIM_HOLDS ? ""
+                      : is(claim->quantity, "speedup") && outcome == CLAIM_FAILS && place_of(claim, here->value) < 0
+                          ? "no speed-up, "
+                      : place_of(claim, here->value) > 0 ? "above the band, "
+                                                         : "below the band, ";
+    return json_sprintf("%s here, %sexpected %s%s", value.text, how, text_of(judged, "expected"),
+                        is_close(claim, here) ? "; the processes do not agree on it" : "");
+}
+
+static void judge_measured(const Claim *claim, const Measured *here, json_t *out) {
+    const int outcome = outcome_of(claim, here);
+    if (is(claim->rule, "shown") && outcome == CLAIM_FAILS) json_object_set_new(out, "claim_kind", json_string("finding"));
+    json_object_set_new(out, "run", json_string(here->run));
+    json_object_set_new(out, "outcome", json_string(CLAIM_OUTCOMES[outcome]));
+    json_object_set_new(out, "why", why_of(claim, out, here, outcome));
+    json_object_set_new(out, "here", json_real(here->value));
+    json_object_set_new(out, "low", finite_or_null(here->low));
+    json_object_set_new(out, "high", finite_or_null(here->high));
+    json_object_set_new(out, "processes", json_integer(here->processes));
+    json_object_set_new(out, "provisional",
+                        json_boolean(!here->exact && (here->processes < CLAIM_PROCESSES || is_close(claim, here))));
 }
 
 json_t *claim_judge(const Claim *claim, const json_t *rows) {
     json_t *out = claim_to_json(claim);
-    Measured ours;
+    Measured here;
     char why[CLAIM_WHY_MAX];
     json_object_set_new(out, "kind", json_string("claim"));
-    json_object_set_new(out, "ours", json_null());
-    json_object_set_new(out, "ours_interval", json_null());
-    if (!claim_measure(claim, rows, &ours, why)) {
-        json_object_set_new(out, "verdict", json_string(CLAIM_VERDICTS[NOT_TESTABLE]));
-        json_object_set_new(out, "reason", json_string(why));
+    const char *const numbers[] = {"here", "low", "high"};
+    for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) json_object_set_new(out, numbers[i], json_null());
+    json_object_set_new(out, "processes", json_integer(0));
+    json_object_set_new(out, "provisional", json_false());
+    const int outcome = claim->untestable ? CLAIM_NOT_TESTABLE : claim_measure(claim, rows, &here, why);
+    if (outcome == CLAIM_HOLDS) {
+        judge_measured(claim, &here, out);
         return out;
     }
-    const int verdict = decide(claim, &ours);
-    json_object_set_new(out, "run", json_string(ours.run));
-    json_object_set_new(out, "verdict", json_string(CLAIM_VERDICTS[verdict]));
-    json_object_set_new(out, "ours", json_real(ours.value));
-    if (isfinite(ours.low) && isfinite(ours.high))
-        json_object_set_new(out, "ours_interval", json_pack("[f,f]", ours.low, ours.high));
-    if (ours.samples > 0) json_object_set_new(out, "samples", json_integer(ours.samples));
-    json_object_set_new(out, "reason", reason_of(out, &ours, verdict));
+    const bool left_out = outcome == CLAIM_NOT_RUN && claim->not_run;
+    json_object_set_new(out, "outcome", json_string(CLAIM_OUTCOMES[outcome]));
+    json_object_set_new(out, "why", json_string(claim->untestable ? claim->untestable : left_out ? claim->not_run : why));
     return out;
 }
 
-void claim_count(const json_t *judged, size_t counts[CLAIM_VERDICT_COUNT]) {
-    const char *verdict = json_string_value(json_object_get(judged, "verdict"));
-    for (int i = 0; i < CLAIM_VERDICT_COUNT; i++) counts[i] += verdict && strcmp(verdict, CLAIM_VERDICTS[i]) == 0;
+void claim_count(const json_t *judged, ClaimTotals *totals) {
+    if (is(text_of(judged, "claim_kind"), "finding"))
+        totals->findings++;
+    else if (is(text_of(judged, "program"), "ours"))
+        totals->ours++;
+    else if (is(text_of(judged, "rule"), "shown") && json_is_number(json_object_get(judged, "here")))
+        totals->shown++;
+    else
+        for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++) totals->outcomes[i] += is(text_of(judged, "outcome"), CLAIM_OUTCOMES[i]);
 }

@@ -1,4 +1,5 @@
-/* claims.h - a published number, and what rows of a run say of it: the one place that decides. docs/SCENARIOS.md has the rules. */
+/* claims.h - a published statement, and what rows of a run say of it: the one place that decides. docs/SCENARIOS.md has the rules.
+ */
 #ifndef RUNGS_PLAN_CLAIMS_H
 #define RUNGS_PLAN_CLAIMS_H
 
@@ -14,37 +15,59 @@ typedef struct Claim {
     const char *method;    /* how it was measured there, as far as is known */
     const char *note;      /* what a reader must know to judge it (n printed / n run); NULL: nothing */
     const char *scenario;
+    const char *op;
+    const char *kind;             /* one of CLAIM_KINDS */
+    const char *program;          /* one of CLAIM_PROGRAMS: whose program the variant is */
+    const char *untestable;       /* why nothing here can test it; the members below are then NULL and NAN. NULL: they are set */
     const char *quantity;         /* one of CLAIM_QUANTITIES */
     const char *problem;          /* canonical case text the rows must have */
     const char *variant;          /* variant spec with tunables, canonical */
     const char *mode;             /* "cold", "hot", ...; NULL unless the quantity is made of times */
-    const char *baseline;         /* like variant; NULL unless quantity is speedup */
+    const char *baseline;         /* like variant; NULL unless quantity is speedup or error_ratio */
     const char *baseline_problem; /* case of the baseline's row; NULL: the same */
     const char *baseline_mode;    /* mode of the baseline's time; NULL: the same */
-    const char *output;           /* whose error; NULL unless quantity is error */
+    const char *output;           /* whose error; NULL unless quantity is error or error_ratio */
     const char *rule;             /* one of CLAIM_RULES */
     double value;                 /* the published number; NAN with range */
     double factor;                /* with about: how far ours may be from it, >= 1; else NAN */
-    double low, high;             /* ours reproduces it inside [low, high]; -INFINITY, INFINITY: no such limit */
-    const char *rationale;        /* why these limits; NULL: nothing to say */
+    double low, high;             /* the acceptance band; -INFINITY, INFINITY: no such limit */
+    const char *reason;           /* why this band; NULL with rule shown */
+    const char *not_run;          /* why the scenario leaves the case out; NULL: it runs it */
 } Claim;
 
 /* NULL-terminated.
- * speedup: time of baseline / time of variant; seconds; error: largest absolute error; launches: kernels of one call;
- * bytes_over_minimum: device memory bytes read and written / bytes of the op's work model. */
+ * statement: somebody published it; finding: what a corrected protocol gives. Findings are not in the totals. */
+extern const char *const CLAIM_KINDS[];
+/* original: the published program; reimplementation: one that does what it does; ours: any other, not in the totals. */
+extern const char *const CLAIM_PROGRAMS[];
+/* speedup: time of baseline / time of variant; seconds; bytes_per_second, elements_per_second: of the op's work model; error:
+ * largest absolute error; launches: kernels of one call; bytes_over_minimum: device memory bytes read and written / bytes of the
+ * work model. */
 extern const char *const CLAIM_QUANTITIES[];
-/* about: within a factor of the value either way; at_least, at_most: one-sided; range: a published band. */
+/* about: within a factor of the value either way; at_least, at_most: one-sided; range: a published band; shown: a time or rate of
+ * other hardware, not judged unless ours is slower, which is a finding. */
 extern const char *const CLAIM_RULES[];
-/* "reproduced", "exceeded", "not reproduced", "undecided", "not testable here". */
-extern const char *const CLAIM_VERDICTS[];
-enum { CLAIM_VERDICT_COUNT = 5 };
 
-/* {"kind":"claim","id":...,"verdict":...,"ours":x|null,"ours_interval":[lo,hi]|null,"reason":...}, judged from the rows (JSON array
- * with lines of kind "row" and "environment") alone; "run" is that of the variant's row, if one was used. New reference. */
+enum { CLAIM_HOLDS, CLAIM_DIRECTION, CLAIM_FAILS, CLAIM_NOT_TESTABLE, CLAIM_NOT_RUN, CLAIM_OUTCOME_COUNT };
+/* "holds", "direction", "fails", "not_testable", "not_run"; and the same for people. */
+extern const char *const CLAIM_OUTCOMES[];
+extern const char *const CLAIM_OUTCOME_WORDS[];
+/* Processes that a time needs to be more than provisional. */
+enum { CLAIM_PROCESSES = 5 };
+
+/* How judged claims came out. Each is in one of these numbers only. */
+typedef struct ClaimTotals {
+    size_t outcomes[CLAIM_OUTCOME_COUNT]; /* statements, tested by originals and true re-implementations */
+    size_t shown, findings, ours;
+} ClaimTotals;
+
+/* {"kind":"claim","id":...,"outcome":...,"why":...,"here":x|null,"low":x|null,"high":x|null,"processes":n,"provisional":b, ...},
+ * judged from the rows (JSON array with lines of kind "row" and "environment") alone; "run" is that of the variant's row, if one
+ * was used. New reference. */
 json_t *claim_judge(const Claim *claim, const json_t *rows);
-/* The claim itself; "expected" says in words what reproduces it. */
+/* The claim itself; "expected" says in words what bears it out. */
 json_t *claim_to_json(const Claim *claim);
-/* Adds one to the count of a judged claim's verdict. */
-void claim_count(const json_t *judged, size_t counts[CLAIM_VERDICT_COUNT]);
+/* Adds a judged claim to the totals. */
+void claim_count(const json_t *judged, ClaimTotals *totals);
 
 #endif

@@ -11,7 +11,8 @@
 enum { PATH_TEXT_MAX = 4096, ROWS_LIMIT = 40000 };
 
 static const char *const FILE_KEYS[] = {"title", "about", "suites", "claims", NULL};
-static const char *const SUITE_KEYS[] = {"op", "axes", "tied", "variants", "modes", "bounds", "baseline", "without_gpu", NULL};
+static const char *const SUITE_KEYS[] = {"op",     "axes",     "tied",        "variants", "modes",
+                                         "bounds", "baseline", "without_gpu", "not_run",  NULL};
 
 typedef struct Suite {
     const Op *op;
@@ -21,6 +22,7 @@ typedef struct Suite {
     bool declared_bounds;
     const char *baseline;
     YamlNode *without_gpu;
+    const char *not_run; /* of the plan */
     bool gpu_only;
 } Suite;
 
@@ -138,8 +140,8 @@ static Status read_without_gpu(YamlFile *file, YamlNode *node, Suite *suite) {
     return yamlfile_map(file, node, "without_gpu", NULL);
 }
 
-static Status read_suite(YamlFile *file, const YamlNode *node, Suite *suite) {
-    YamlNode *op;
+static Status read_suite(YamlFile *file, const YamlNode *node, Plan *plan, Suite *suite) {
+    YamlNode *op, *not_run = yamlfile_get(file, node, "not_run");
     const char *name;
     TRY(yamlfile_map(file, node, "a suite", SUITE_KEYS));
     TRY(yamlfile_require(file, node, "op", "what is computed", &op));
@@ -149,6 +151,10 @@ static Status read_suite(YamlFile *file, const YamlNode *node, Suite *suite) {
     TRY(read_modes(file, yamlfile_get(file, node, "modes"), suite));
     TRY(read_bounds(file, yamlfile_get(file, node, "bounds"), suite));
     TRY(read_baseline(file, yamlfile_get(file, node, "baseline"), suite));
+    if (not_run) {
+        TRY(yamlfile_text(file, not_run, "not_run", &name));
+        TRY(plan_keep(plan, name, &suite->not_run));
+    }
     return read_without_gpu(file, yamlfile_get(file, node, "without_gpu"), suite);
 }
 
@@ -177,6 +183,7 @@ static Status add_suite(YamlFile *file, const YamlNode *node, const Suite *suite
                          .modes = suite->modes,
                          .declared_bounds = suite->declared_bounds,
                          .gpu_only = suite->gpu_only,
+                         .not_run = suite->not_run,
                          .baseline = suite->baseline,
                          .scenario = scenario};
         status = emulated_case(file, suite, &cases[i], &item.emulated);
@@ -192,7 +199,7 @@ static Status add_suites(YamlFile *file, const YamlNode *list, const char *scena
     for (int i = 0; i < yamlfile_count(list); i++) {
         const YamlNode *node = yamlfile_item(file, list, i);
         Suite suite = {0};
-        Status status = read_suite(file, node, &suite);
+        Status status = read_suite(file, node, plan, &suite);
         if (status == STATUS_OK) status = add_suite(file, node, &suite, scenario, plan);
         free(suite.variants);
         TRY(status);

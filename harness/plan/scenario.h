@@ -25,8 +25,10 @@ typedef struct PlanItem {
     int variant_count;
     unsigned modes;       /* bit per Mode */
     bool gpu_only;        /* without a GPU nothing of it runs: what is to be compared with a GPU costs much and shows nothing */
+    const char *not_run;  /* why the scenario leaves it out: its rows say so, and nothing runs; NULL: it runs */
     bool declared_bounds; /* judge variants that declare a looser bound by it */
     const char *baseline; /* variant id that speed-ups are against; NULL: none */
+    int processes;        /* rows of each variant, each from a process of its own; 0: one */
     const char *scenario; /* name of the scenario: "published/rolling" */
 } PlanItem;
 

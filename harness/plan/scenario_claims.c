@@ -7,9 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const KEYS[] = {"id",       "statement",     "source",        "hardware", "method", "note",      "value",
-                                   "quantity", "case",          "variant",       "mode",     "output", "rule",      "factor",
-                                   "baseline", "baseline_case", "baseline_mode", "low",      "high",   "rationale", NULL};
+static const char *const KEYS[] = {"id",      "statement", "source",        "hardware",      "method",   "note",
+                                   "kind",    "program",   "untestable",    "value",         "quantity", "case",
+                                   "variant", "mode",      "output",        "rule",          "factor",   "low",
+                                   "high",    "baseline",  "baseline_case", "baseline_mode", "reason",   NULL};
 static const unsigned ANY_MODE = ~0U;
 
 typedef struct Reader {
@@ -67,21 +68,24 @@ static Status read_case(const Reader *reader, const char *key, Case *problem, co
     return plan_keep(reader->plan, case_format(problem, canonical, sizeof canonical), out);
 }
 
-/* Does the scenario run this spec on this case in one of these modes? */
-static bool is_run(const Reader *reader, const char *problem, const char *spec, unsigned modes) {
+/* The item of the scenario with this spec on this case in one of these modes, rather one that runs; NULL: none. */
+static const PlanItem *find_item(const Reader *reader, const char *problem, const char *spec, unsigned modes) {
+    const PlanItem *found = NULL;
     for (int i = reader->first_item; i < reader->plan->item_count; i++) {
         const PlanItem *item = &reader->plan->items[i];
         char text[CASE_TEXT_MAX];
         if (!(item->modes & modes) || strcmp(case_format(&item->problem, text, sizeof text), problem) != 0) continue;
         for (int v = 0; v < item->variant_count; v++)
-            if (strcmp(variant_choice_format(&item->variants[v], text, sizeof text), spec) == 0) return true;
+            if (strcmp(variant_choice_format(&item->variants[v], text, sizeof text), spec) == 0 && (!found || found->not_run))
+                found = item;
     }
-    return false;
+    return found;
 }
 
-/* One variant with its tunables -> the canonical spec, which the scenario must run on the case in one of the modes. */
-static Status read_spec(const Reader *reader, const char *key, const Op *op, const char *problem, unsigned modes,
-                        const char **out) {
+/* One variant with its tunables -> the canonical spec, which the scenario must have on the case in one of the modes. *not_run: why
+ * it does not run it; else unchanged. */
+static Status read_spec(const Reader *reader, const char *key, const Op *op, const char *problem, unsigned modes, const char **out,
+                        const char **not_run) {
     YamlNode *node;
     const char *text;
     char spec[SPEC_TEXT_MAX];
@@ -99,13 +103,24 @@ static Status read_spec(const Reader *reader, const char *key, const Op *op, con
     free(choices);
     if (count != 1)
         return yamlfile_fail(reader->file, node, "%s: '%s' names %d variants; exactly one is allowed", key, text, count);
-    if (!is_run(reader, problem, spec, modes)) {
+    const PlanItem *item = find_item(reader, problem, spec, modes);
+    if (item && item->not_run) *not_run = item->not_run;
+    if (!item) {
         char in_mode[64] = "";
         for (int m = 0; m < MODE_COUNT && modes != ANY_MODE; m++)
             if (modes & 1U << m) snprintf(in_mode, sizeof in_mode, " in mode %s", mode_name((Mode)m));
         return yamlfile_fail(reader->file, node, "%s: no suite of this scenario runs '%s' on '%s'%s", key, spec, problem, in_mode);
     }
     return plan_keep(reader->plan, spec, out);
+}
+
+/* Keys that only some claims have. */
+static Status refuse_keys(const Reader *reader, const char *const *keys, const char *whose) {
+    for (; *keys; keys++) {
+        const YamlNode *node = yamlfile_get(reader->file, reader->map, *keys);
+        if (node) return yamlfile_fail(reader->file, node, "%s: only claims of %s have one", *keys, whose);
+    }
+    return STATUS_OK;
 }
 
 static Status read_what(const Reader *reader, Claim *claim) {
@@ -119,21 +134,29 @@ static Status read_what(const Reader *reader, Claim *claim) {
     TRY(keep_text(reader, "hardware", "the machine it was measured on", &claim->hardware));
     TRY(keep_text(reader, "method", "how it was measured", &claim->method));
     if (yamlfile_get(reader->file, reader->map, "note")) TRY(keep_text(reader, "note", "", &claim->note));
-    return read_word(reader, "quantity", CLAIM_QUANTITIES, &claim->quantity);
+    claim->kind = CLAIM_KINDS[0];
+    if (yamlfile_get(reader->file, reader->map, "kind")) TRY(read_word(reader, "kind", CLAIM_KINDS, &claim->kind));
+    return read_word(reader, "program", CLAIM_PROGRAMS, &claim->program);
 }
 
-/* Keys that only some claims have. */
-static Status refuse_keys(const Reader *reader, const char *const *keys, const char *whose) {
-    for (; *keys; keys++) {
-        const YamlNode *node = yamlfile_get(reader->file, reader->map, *keys);
-        if (node) return yamlfile_fail(reader->file, node, "%s: only claims of %s have one", *keys, whose);
-    }
+/* A statement that nothing here can test: why, and nothing else. */
+static Status read_untestable(const Reader *reader, Claim *claim) {
+    static const char *const others[] = {"quantity", "case",          "variant",       "mode",   "output",
+                                         "rule",     "factor",        "low",           "high",   "value",
+                                         "baseline", "baseline_case", "baseline_mode", "reason", NULL};
+    TRY(refuse_keys(reader, others, "what can be tested"));
+    claim->value = claim->factor = claim->low = claim->high = NAN;
+    TRY(keep_text(reader, "untestable", "", &claim->untestable));
+    if (!reader->op)
+        return yamlfile_fail(reader->file, reader->map,
+                             "untestable: the suites have different ops; such a claim needs a scenario of one");
+    claim->op = reader->op->name;
     return STATUS_OK;
 }
 
 static Status read_range(const Reader *reader, Claim *claim) {
     static const char *const single[] = {"value", NULL};
-    TRY(refuse_keys(reader, single, "rule about, at_least or at_most"));
+    TRY(refuse_keys(reader, single, "rule about, at_least, at_most or shown"));
     TRY(read_number(reader, "low", "the lower end of the published range", &claim->low));
     TRY(read_number(reader, "high", "the upper end of the published range", &claim->high));
     if (claim->low < claim->high) return STATUS_OK;
@@ -155,13 +178,13 @@ static Status read_rule(const Reader *reader, Claim *claim) {
     claim->value = claim->factor = NAN;
     claim->low = -INFINITY, claim->high = INFINITY;
     TRY(read_word(reader, "rule", CLAIM_RULES, &claim->rule));
-    if (yamlfile_get(reader->file, reader->map, "rationale")) TRY(keep_text(reader, "rationale", "", &claim->rationale));
     const bool range = strcmp(claim->rule, "range") == 0, about = strcmp(claim->rule, "about") == 0;
     TRY(about ? STATUS_OK : refuse_keys(reader, of_about, "rule about"));
     if (range) return read_range(reader, claim);
     TRY(refuse_keys(reader, of_range, "rule range"));
     TRY(read_number(reader, "value", "the published number", &claim->value));
     if (about) return read_about(reader, claim);
+    if (strcmp(claim->rule, "shown") == 0) return STATUS_OK;
     *(strcmp(claim->rule, "at_least") == 0 ? &claim->low : &claim->high) = claim->value;
     return STATUS_OK;
 }
@@ -187,7 +210,7 @@ static Status read_baseline(const Reader *reader, const Op *op, unsigned modes, 
     }
     if (yamlfile_get(reader->file, reader->map, "baseline_mode"))
         TRY(read_mode(reader, "baseline_mode", &claim->baseline_mode, &modes));
-    return read_spec(reader, "baseline", op, problem, modes, &claim->baseline);
+    return read_spec(reader, "baseline", op, problem, modes, &claim->baseline, &claim->not_run);
 }
 
 /* The output whose error is meant: the op's first, if none is named. */
@@ -201,24 +224,41 @@ static Status read_output(const Reader *reader, const Op *op, const Case *proble
     return yamlfile_fail(reader->file, node, "output '%.80s': %s has no such output", claim->output, op->name);
 }
 
-static Status read_claim(const Reader *reader, Claim *claim) {
+/* Whose keys these are: times and rates have a mode, and other hardware has others of them. */
+static Status check_keys(const Reader *reader, const Claim *claim, bool timed) {
     static const char *const of_times[] = {"mode", NULL}, *const of_errors[] = {"output", NULL},
-                             *const of_speedups[] = {"baseline", "baseline_case", "baseline_mode", NULL};
+                             *const of_speedups[] = {"baseline", "baseline_case", "baseline_mode", NULL},
+                             *const of_bands[] = {"reason", NULL};
+    const bool speedup = strcmp(claim->quantity, "speedup") == 0, ratio = speedup || strcmp(claim->quantity, "error_ratio") == 0;
+    TRY(timed ? STATUS_OK : refuse_keys(reader, of_times, "quantity speedup or seconds, or of a rate"));
+    TRY(strstr(claim->quantity, "error") ? STATUS_OK : refuse_keys(reader, of_errors, "quantity error"));
+    TRY(ratio ? STATUS_OK : refuse_keys(reader, of_speedups, "quantity speedup"));
+    if (strcmp(claim->rule, "shown") != 0) return STATUS_OK;
+    if (!timed || speedup)
+        return yamlfile_fail(reader->file, yamlfile_get(reader->file, reader->map, "rule"),
+                             "rule 'shown' is for quantity seconds and rates");
+    return refuse_keys(reader, of_bands, "the other rules");
+}
+
+static Status read_claim(const Reader *reader, Claim *claim) {
     TRY(yamlfile_map(reader->file, reader->map, "a claim", KEYS));
     TRY(read_what(reader, claim));
+    if (yamlfile_get(reader->file, reader->map, "untestable")) return read_untestable(reader, claim);
+    TRY(read_word(reader, "quantity", CLAIM_QUANTITIES, &claim->quantity));
     TRY(read_rule(reader, claim));
-    const bool error = strcmp(claim->quantity, "error") == 0, speedup = strcmp(claim->quantity, "speedup") == 0;
-    const bool timed = speedup || strcmp(claim->quantity, "seconds") == 0;
+    const bool error = strstr(claim->quantity, "error") != NULL, speedup = strcmp(claim->quantity, "speedup") == 0;
+    const bool timed = speedup || strstr(claim->quantity, "second") != NULL;
     unsigned modes = ANY_MODE;
     Case problem;
     const Op *op;
-    TRY(timed ? read_mode(reader, "mode", &claim->mode, &modes) : refuse_keys(reader, of_times, "quantity speedup or seconds"));
-    TRY(error ? STATUS_OK : refuse_keys(reader, of_errors, "quantity error"));
-    TRY(speedup ? STATUS_OK : refuse_keys(reader, of_speedups, "quantity speedup"));
+    if (timed) TRY(read_mode(reader, "mode", &claim->mode, &modes));
+    TRY(check_keys(reader, claim, timed));
     TRY(read_case(reader, "case", &problem, &op, &claim->problem));
-    TRY(read_spec(reader, "variant", op, claim->problem, modes, &claim->variant));
-    if (error) return read_output(reader, op, &problem, claim);
-    return speedup ? read_baseline(reader, op, modes, claim) : STATUS_OK;
+    claim->op = op->name;
+    TRY(read_spec(reader, "variant", op, claim->problem, modes, &claim->variant, &claim->not_run));
+    if (error) TRY(read_output(reader, op, &problem, claim));
+    if (speedup || strcmp(claim->quantity, "error_ratio") == 0) TRY(read_baseline(reader, op, modes, claim));
+    return strcmp(claim->rule, "shown") == 0 ? STATUS_OK : keep_text(reader, "reason", "why this acceptance band", &claim->reason);
 }
 
 Status scenario_claims(YamlFile *file, const YamlNode *list, Plan *plan, int first_item, const Op *op, const char *scenario) {

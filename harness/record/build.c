@@ -1,8 +1,9 @@
 /* build.c - facts of the program: compilers and flags (told by CMake), and the Python that peers run in. */
 #include "record/facts.h"
 
-#include "build_paths.h"
+#include "base/places.h"
 #include "record/identity.h"
+#include "record/program.h"
 
 #include <ctype.h>
 #include <stdbool.h>
@@ -37,8 +38,9 @@ static bool is_home(const char *at, size_t length) {
 
 /* What of the path [at, at+length) may be kept: the part below the source folder, else its last word. */
 static size_t harmless_part(const char *at, size_t length) {
-    const size_t source = strlen(RUNGS_SOURCE_DIR);
-    if (length > source && strncmp(at, RUNGS_SOURCE_DIR, source) == 0 && at[source] == '/') return source + 1;
+    const char *const project = places_project("");
+    const size_t source = strlen(project);
+    if (length > source && strncmp(at, project, source) == 0 && at[source] == '/') return source + 1;
     size_t keep = length;
     while (keep > 0 && at[keep - 1] == '/') keep--;
     while (keep > 0 && at[keep - 1] != '/') keep--;
@@ -73,13 +75,13 @@ static json_t *told(const char *text) {
 }
 
 json_t *facts_build(void) {
-    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "type", RUNGS_BUILD_TYPE, "compiler", told(RUNGS_C_COMPILER), "flags",
-                     told(RUNGS_C_FLAGS), "cuda_compiler", told(RUNGS_CUDA_COMPILER), "cuda_flags", told(RUNGS_CUDA_FLAGS),
-                     "cuda_architectures", told(RUNGS_CUDA_ARCHITECTURES));
+    return json_pack("{s:s, s:o, s:o, s:o, s:o, s:o}", "type", PROGRAM.build_type, "compiler", told(PROGRAM.compiler), "flags",
+                     told(PROGRAM.flags), "cuda_compiler", told(PROGRAM.cuda_compiler), "cuda_flags", told(PROGRAM.cuda_flags),
+                     "cuda_architectures", told(PROGRAM.cuda_architectures));
 }
 
 json_t *facts_python(void) {
-    static const char PROGRAM[] =
+    static const char QUESTION[] =
         "import json, platform\n"
         "from importlib.metadata import version\n"
         "packages = {}\n"
@@ -88,7 +90,7 @@ json_t *facts_python(void) {
         "    try: packages[name] = version(name)\n"
         "    except Exception: pass\n"
         "print(json.dumps({'version': platform.python_version(), 'packages': packages}))\n";
-    const char *const argv[] = {RUNGS_SOURCE_DIR "/cmake/python", "-c", PROGRAM, NULL};
+    const char *const argv[] = {places_python(), "-c", QUESTION, NULL};
     char why[256];
     char *answer = facts_command(argv, 30, why, sizeof why);
     json_t *python = answer ? json_loads(answer, 0, NULL) : NULL;

@@ -1,9 +1,8 @@
 #include "record/environment.h"
 
 #include "base/hash.h"
-#include "build_paths.h"
-#include "record/checkout.h"
 #include "record/facts.h"
+#include "record/program.h"
 #include "record/row.h"
 
 #include <fcntl.h>
@@ -29,16 +28,14 @@ static bool told_by_variable(json_t *environment) {
 
 static void add_commit(json_t *environment) {
     if (told_by_variable(environment)) return;
-    char *head = checkout_commit(RUNGS_SOURCE_DIR);
-    char *changes = head ? checkout_changes(RUNGS_SOURCE_DIR) : NULL;
-    json_object_set_new(environment, "commit", head ? json_string(head) : json_null());
-    json_object_set_new(environment, "dirty", changes ? json_boolean(*changes != '\0') : json_null());
-    free(head);
-    free(changes);
+    json_object_set_new(environment, "commit", PROGRAM.commit ? json_string(PROGRAM.commit) : json_null());
+    json_object_set_new(environment, "dirty", PROGRAM.dirty ? json_boolean(strcmp(PROGRAM.dirty, "yes") == 0) : json_null());
 }
 
 static void add_program(json_t *environment) {
     add_commit(environment);
+    json_object_set_new(environment, "project", json_string(PROGRAM.project));
+    json_object_set_new(environment, "rungs", json_string(RUNGS_VERSION));
     json_object_set_new(environment, "build", facts_build());
 }
 

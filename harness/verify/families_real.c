@@ -1,9 +1,9 @@
 #include "verify/families_real.h"
 
 #include "base/npy.h"
+#include "base/places.h"
 #include "base/process.h"
 #include "base/text.h"
-#include "build_paths.h"
 
 #include <errno.h>
 #include <stdio.h>
@@ -14,14 +14,17 @@
 
 enum { MISSING_PACKAGE = 3 /* exit code of real_series.py */, MAX_SERIES = 64, EXPORT_SECONDS = 300 };
 
-#define PYTHON RUNGS_SOURCE_DIR "/cmake/python"
-#define SCRIPT RUNGS_SOURCE_DIR "/harness/verify/real_series.py"
-#define FOLDER RUNGS_BINARY_DIR "/real"
+static const char *script(void) {
+    return places_harness("harness/verify/real_series.py");
+}
+static const char *exports(void) {
+    return places_build("real");
+}
 
 /* The table of series is in the script and only there: its lines that read `Series("name", ...`. */
 static Status series_names(char **storage, const char *names[MAX_SERIES], int *count) {
     static const char mark[] = "Series(\"";
-    TRY(text_read_file(SCRIPT, storage, NULL));
+    TRY(text_read_file(script(), storage, NULL));
     *count = 0;
     for (char *at = *storage; *count < MAX_SERIES && (at = strstr(at, mark));) {
         char *begin = at + strlen(mark), *end = strchr(begin, '"');
@@ -30,7 +33,7 @@ static Status series_names(char **storage, const char *names[MAX_SERIES], int *c
         names[(*count)++] = begin;
         at = end + 1;
     }
-    return *count ? STATUS_OK : status_fail(STATUS_INTERNAL, "%s: no series found in it", SCRIPT);
+    return *count ? STATUS_OK : status_fail(STATUS_INTERNAL, "%s: no series found in it", script());
 }
 
 static Status unknown_series(const char *name, const char *const *names, int count) {
@@ -64,11 +67,11 @@ static void trim_end(Text *text) {
 }
 
 static Status export_series(const char *name, const char *path) {
-    if (mkdir(FOLDER, 0777) != 0 && errno != EEXIST)
-        return status_fail(STATUS_IO, "%s: cannot be made: %s", FOLDER, strerror(errno));
+    if (mkdir(exports(), 0777) != 0 && errno != EEXIST)
+        return status_fail(STATUS_IO, "%s: cannot be made: %s", exports(), strerror(errno));
     Text said = {0};
     int exit_code = 0;
-    const char *const argv[] = {PYTHON, SCRIPT, name, "--out", path, NULL};
+    const char *const argv[] = {places_python(), script(), name, "--out", path, NULL};
     const ProcessLimits limits = {.seconds = EXPORT_SECONDS};
     Status status = process_capture(argv, &limits, &said, &exit_code);
     if (status == STATUS_OK && exit_code) {
@@ -82,8 +85,8 @@ static Status export_series(const char *name, const char *path) {
 
 Status family_real_fill(const char *name, uint64_t seed, uint64_t stream, Array *array) {
     TRY(family_real_check(name)); /* so the name is a plain word that can be part of a path */
-    char path[sizeof FOLDER + 64];
-    if ((size_t)snprintf(path, sizeof path, "%s/%s.npy", FOLDER, name) >= sizeof path)
+    char path[1024];
+    if ((size_t)snprintf(path, sizeof path, "%s/%s.npy", exports(), name) >= sizeof path)
         return status_fail(STATUS_INTERNAL, "real:%s: the name is too long", name);
     if (access(path, R_OK) != 0) TRY(export_series(name, path));
     Array series;

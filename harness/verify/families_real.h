@@ -10,7 +10,7 @@
 /* STATUS_INVALID listing the names if there is no such series; starts no Python. name: without "real:". */
 Status family_real_check(const char *name);
 /* The series, or the table row by row, repeated as often as the array's size needs; seed 1, stream 0 begins at its start, others
- * elsewhere. The first use exports it to RUNGS_BINARY_DIR/real/NAME.npy. STATUS_UNSUPPORTED names the Python package that is
+ * elsewhere. The first use exports it to real/NAME.npy in the build folder. STATUS_UNSUPPORTED names the Python package that is
  * missing. */
 Status family_real_fill(const char *name, uint64_t seed, uint64_t stream, Array *array);
 

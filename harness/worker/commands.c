@@ -5,6 +5,7 @@
 
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 bool command_read(FILE *commands, json_t **command) {
     char *line = NULL;
@@ -60,8 +61,7 @@ Status command_array(const json_t *item, Array *array) {
     const char *name = json_string_value(json_object_get(item, "name"));
     const json_t *shape = json_object_get(item, "shape");
     *array = (Array){.rank = (int)json_array_size(shape)};
-    if (!name || !json_is_string(json_object_get(item, "path")) || !dtype || !dtype_parse(dtype, &array->dtype) ||
-        array->rank > ARRAY_MAX_RANK)
+    if (!name || !dtype || !dtype_parse(dtype, &array->dtype) || array->rank > ARRAY_MAX_RANK)
         return status_fail(STATUS_INTERNAL, "a malformed array in a command");
     snprintf(array->name, sizeof array->name, "%s", name);
     size_t bytes = dtype_size(array->dtype);
@@ -72,4 +72,22 @@ Status command_array(const json_t *item, Array *array) {
             return status_fail(STATUS_INTERNAL, "array %.31s in a command: its shape is no size", name);
     }
     return STATUS_OK;
+}
+
+Status command_files(int arrays, Files *files) {
+    return shared_receive(arrays, files->fd, &files->count);
+}
+
+void command_files_close(Files *files) {
+    for (int i = 0; i < files->count; i++) close(files->fd[i]);
+    files->count = 0;
+}
+
+Status command_file(const Files *files, const json_t *item, const char *key, size_t bytes, bool writable, Shared *out) {
+    const json_t *number = json_object_get(item, key);
+    const char *name = json_string_value(json_object_get(item, "name"));
+    const json_int_t index = json_integer_value(number);
+    if (!json_is_integer(number) || index < 0 || index >= files->count)
+        return status_fail(STATUS_INTERNAL, "an array of a command has no file '%s'", key);
+    return shared_open(files->fd[index], name ? name : "an array", bytes, writable, out);
 }

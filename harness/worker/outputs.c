@@ -1,6 +1,7 @@
 #include "worker/outputs.h"
 
 #include "base/clock.h"
+#include "base/launches.h"
 #include "worker/settle.h"
 
 #include <math.h>
@@ -10,12 +11,14 @@ static const double PATIENCE_SECONDS = 0.02; /* for work that goes on after a ve
 
 Status worker_call(void *context) {
     Worker *worker = context;
-    return worker->entry->variant->run(&worker->args);
+    TRY(worker->entry->variant->run(&worker->args));
+    return launches_failure();
 }
 
 Status outputs_poison(Worker *worker, bool scratch) {
     for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++) TRY(buffer_poison(&worker->buffers_out[i]));
     if (scratch && worker->scratch.base) TRY(buffer_poison(&worker->scratch));
+    if (worker->device_counts.base) TRY(buffer_poison(&worker->device_counts));
     return STATUS_OK;
 }
 
@@ -26,6 +29,7 @@ Status outputs_check(const Worker *worker, int set) {
         TRY(buffer_check_guards(&in[i]));
         TRY(buffer_check_unchanged(&in[i], worker->host_in[set][i].data));
     }
+    if (worker->device_counts.base) TRY(buffer_check_guards(&worker->device_counts));
     return worker->scratch.base ? buffer_check_guards(&worker->scratch) : STATUS_OK;
 }
 
@@ -33,6 +37,15 @@ Status outputs_begin(Worker *worker, bool guarded) {
     worker->ended = false;
     for (int i = 0; i < worker->out_count && worker->op->sized_by_data; i++) worker->out[i] = worker->room[i];
     return resource_begin(worker->resource, guarded);
+}
+
+/* A number of elements that the call left on the device. */
+static Status read_count(const Worker *worker, int i, Array *out) {
+    unsigned long long count = 0;
+    if (out->shape[0] != COUNT_ON_DEVICE) return STATUS_OK;
+    TRY(worker->device->copy_out(&count, worker->args.counts + i, sizeof count));
+    out->shape[0] = (size_t)count;
+    return STATUS_OK;
 }
 
 /* The shape that run() set: of the op's rank and inner dimensions, and no longer than the op says an output can become. */
@@ -48,6 +61,7 @@ static Status check_shape(const Array *out, const Array *room) {
 Status outputs_end(Worker *worker) {
     worker->ended = true;
     for (int i = 0; i < worker->out_count && worker->op->sized_by_data; i++) {
+        TRY(read_count(worker, i, &worker->out[i]));
         TRY(check_shape(&worker->out[i], &worker->room[i]));
         TRY(resource_hand_over(worker->resource, &worker->out[i]));
     }

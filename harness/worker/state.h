@@ -8,6 +8,7 @@
 #include "device/shared.h"
 #include "op.h"
 #include "plan/registry.h"
+#include "worker/commands.h"
 
 #include <jansson.h>
 #include <stdio.h>
@@ -31,7 +32,12 @@ typedef struct Rotation {
 
 typedef struct Worker {
     FILE *commands, *replies;
+    int arrays; /* the socket over which the files of a case come */
     const Device *device;
+    bool opened;                          /* the device is, for all cases */
+    int cases;                            /* that have ended */
+    size_t in_use_first, in_use_prepared; /* of the device: after the first case; before prepare() */
+    Files files;                          /* of the command `open`, while it is obeyed */
     const VariantEntry *entry;
     const Op *op;
     Case problem;
@@ -41,6 +47,7 @@ typedef struct Worker {
     Shared host_in[WORKER_MAX_SETS][OP_MAX_ARRAYS], host_out[OP_MAX_ARRAYS];
     int sets;                                                              /* of inputs, of the same shapes */
     Buffer buffers_in[OP_MAX_ARRAYS], buffers_out[OP_MAX_ARRAYS], scratch; /* buffers_out: not for an op with sized_by_data */
+    Buffer device_counts;                                                  /* behind args.counts, for an op with sized_by_data */
     int in_count, out_count;
     size_t counts[OP_MAX_ARRAYS]; /* elements of the outputs that the last run gave */
     Resource *resource;           /* behind args.memory */
@@ -52,6 +59,7 @@ typedef struct Worker {
     bool ended;          /* outputs_end() was called for the last call */
     double call_seconds; /* of the last verified run */
     int runs;
+    bool stream_checked; /* that the variant keeps to its stream */
     Rotation rotation;
 } Worker;
 

@@ -5,6 +5,7 @@
 #include "measure/measure.h"
 #include "measure/wrong_stream.h"
 #include "record/row.h"
+#include "worker/circumstances.h"
 #include "worker/counters.h"
 #include "worker/limits.h"
 
@@ -22,6 +23,24 @@ static json_t *samples_json(const Samples *samples) {
                      samples->count ? NULL : samples->why_none);
 }
 
+/* One mode, with what NVML says before and after it. */
+static Status time_mode(MeasureMode mode, const Device *device, const MeasuredWork *work, const MeasureLimits *limits,
+                        json_t **out) {
+    const bool on_gpu = strcmp(device->kind, "cuda") == 0;
+    Circumstances before, after;
+    char uuid[48] = "";
+    Samples samples = {0};
+    if (on_gpu) device_cuda_uuid(uuid);
+    const bool known = circumstances_now(*uuid ? uuid : NULL, &before);
+    const Status status =
+        on_gpu ? measure_gpu(mode, work, device->stream(), limits, &samples) : measure_cpu(mode, work, limits, &samples);
+    if (status == STATUS_OK) *out = samples_json(&samples);
+    if (status == STATUS_OK && known && circumstances_now(uuid, &after))
+        json_object_set_new(*out, "circumstances", circumstances_json(&before, &after));
+    samples_free(&samples);
+    return status;
+}
+
 static Status time_modes(const json_t *command, const Device *device, const MeasuredWork *work, json_t **timing) {
     const MeasureLimits limits = {.min_samples = (size_t)json_integer_value(json_object_get(command, "min_samples")),
                                   .max_samples = (size_t)json_integer_value(json_object_get(command, "max_samples")),
@@ -31,12 +50,9 @@ static Status time_modes(const json_t *command, const Device *device, const Meas
     json_array_foreach(json_object_get(command, "modes"), i, name) {
         for (int mode = 0; mode < MEASURE_MODE_COUNT; mode++) {
             if (strcmp(json_string_value(name), measure_mode_name((MeasureMode)mode)) != 0) continue;
-            Samples samples = {0};
-            const Status status = strcmp(device->kind, "cuda") == 0
-                                      ? measure_gpu((MeasureMode)mode, work, device->stream(), &limits, &samples)
-                                      : measure_cpu((MeasureMode)mode, work, &limits, &samples);
-            if (status == STATUS_OK) json_object_set_new(result, measure_mode_name((MeasureMode)mode), samples_json(&samples));
-            samples_free(&samples);
+            json_t *timed = NULL;
+            const Status status = time_mode((MeasureMode)mode, device, work, &limits, &timed);
+            if (timed) json_object_set_new(result, measure_mode_name((MeasureMode)mode), timed);
             if (status == STATUS_OK) continue;
             json_decref(result);
             return status;

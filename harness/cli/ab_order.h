@@ -1,0 +1,22 @@
+/* ab_order.h - processes of two builds in one random order, so that whatever drifts meanwhile - clocks, temperature, other users -
+ * falls on both alike. */
+#ifndef RUNGS_CLI_AB_ORDER_H
+#define RUNGS_CLI_AB_ORDER_H
+
+#include "cli/ab_process.h"
+
+/* One random order. stage: of `stages`, which are planned before the first begins; their notes say so, and `compare` splits its
+ * level by them. until: clock_seconds() after which no process is started; 0: none. */
+typedef struct AbOrder {
+    int repetitions, seed, stage, stages;
+    double until;
+    const char *folder; /* of the files of rows, for what ab_subset_words writes */
+} AbOrder;
+
+extern const char *const AB_SIDES[2];
+
+/* Runs `repetitions` processes of each side. Says for each how much time is left. *seconds: of one process, on average. What a side
+ * does not know is left out of its words (ab_subset.h). */
+Status ab_order_run(const AbOrder *order, AbProcess sides[2], double *seconds);
+
+#endif

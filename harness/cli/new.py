@@ -1,0 +1,46 @@
+"""`rungs new`: writes a project from the template, with its own names in place of mykernels and axpy."""
+import argparse
+import pathlib
+import re
+import sys
+
+NAME = re.compile(r"[a-z][a-z0-9_]*$")
+TEMPLATE_NAME, TEMPLATE_OP = "mykernels", "axpy"
+
+
+def refuse(message):
+    print(f"rungs new: {message}")
+    sys.exit(2)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("folder", type=pathlib.Path)
+    parser.add_argument("--op", default=TEMPLATE_OP)
+    parser.add_argument("--template", type=pathlib.Path, required=True)
+    args = parser.parse_args()
+    name = args.folder.resolve().name
+    for what, word in (("the folder's name", name), ("--op", args.op)):
+        if not NAME.match(word):
+            refuse(f"{what} is '{word}'; expected a word of a-z, 0-9 and _ that begins with a letter")
+    if name == "rungs":
+        refuse("the program would be called rungs; choose another name")
+    if args.folder.exists() and (not args.folder.is_dir() or any(args.folder.iterdir())):
+        refuse(f"{args.folder} exists and is not empty; name a new folder")
+
+    def own(text):
+        return text.replace(TEMPLATE_NAME, name).replace(TEMPLATE_OP, args.op)
+
+    for path in sorted(path for path in args.template.rglob("*") if path.is_file()):
+        new = args.folder / own(path.relative_to(args.template).as_posix())
+        try:
+            new.parent.mkdir(parents=True, exist_ok=True)
+            new.write_text(own(path.read_text()))
+        except OSError as error:
+            refuse(f"{new} cannot be written: {error.strerror}")
+        print(new)
+    print(f"next: cd {args.folder} && git init && rungs build && build/release/bin/{name} run smoke")
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,64 @@
+/* rungs new and rungs build: a project of one's own. */
+#include "base/places.h"
+#include "base/process.h"
+#include "cli/commands.h"
+#include "cli/options.h"
+#include "cli/python.h"
+
+#include <limits.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+int command_new(int argc, char **argv) {
+    const char *op = "axpy";
+    const CliOption OPTIONS[] = {
+        {"op", "NAME", CLI_TEXT, &op, "the first op (default axpy); it computes a x + y until you change it", NULL},
+        {0},
+    };
+    char **given = calloc((size_t)argc + 1, sizeof *given);
+    int count = 0, exit_code = 0;
+    int code = given ? cli_parse("new", "FOLDER [--op NAME]", OPTIONS, argc, argv, given, &count) : cli_no_memory();
+    if (code == 0 && count != 1) code = cli_usage("new", "expected one folder, which gets the project; got %d", count);
+    if (code == 0) {
+        Words words = {0};
+        Text output = {0};
+        Status status = words_add(&words, given[0]);
+        if (status == STATUS_OK) status = words_option(&words, "--op", op);
+        if (status == STATUS_OK) status = words_option(&words, "--template", places_harness("template"));
+        if (status == STATUS_OK) status = python_run(places_harness("harness/cli/new.py"), &words, &output, &exit_code);
+        words_free(&words);
+        if (status == STATUS_OK) fprintf(exit_code == 0 ? stdout : stderr, "%s", output.text ? output.text : "");
+        text_free(&output);
+        code = status == STATUS_OK ? exit_code : cli_fail(status);
+    }
+    free(given);
+    return code == CLI_HELPED ? EXIT_GOOD : code;
+}
+
+static int build(const char *folder) {
+    char named[PATH_MAX], config[PATH_MAX];
+    Text output = {0};
+    int code = 0;
+    if (snprintf(named, sizeof named, "%s/../../lib/cmake/rungs", places_harness("")) >= PATH_MAX || !realpath(named, config))
+        memcpy(config, named, sizeof config); /* not there: the script says so */
+    const char *const argv[] = {places_harness("cmake/build_project.sh"), folder, config, NULL};
+    fprintf(stderr, "rungs build: building %s/build/release\n", folder);
+    const Status status = process_capture(argv, NULL, &output, &code);
+    if (status == STATUS_OK && code == 0) printf("built: %s/build/release/bin\n", folder);
+    if (status == STATUS_OK && code != 0) fprintf(stderr, "rungs build: %s", output.text ? output.text : "failed\n");
+    text_free(&output);
+    return status == STATUS_OK ? code : cli_fail(status);
+}
+
+int command_build(int argc, char **argv) {
+    const CliOption OPTIONS[] = {{0}};
+    char **given = calloc((size_t)argc + 1, sizeof *given), folder[PATH_MAX];
+    int count = 0;
+    int code = given ? cli_parse("build", "[FOLDER]", OPTIONS, argc, argv, given, &count) : cli_no_memory();
+    if (code == 0 && count > 1) code = cli_usage("build", "expected one folder of a project; got %d", count);
+    if (code == 0 && !realpath(count ? given[0] : ".", folder)) code = cli_usage("build", "%s: no such folder", given[0]);
+    if (code == 0) code = build(folder);
+    free(given);
+    return code == CLI_HELPED ? EXIT_GOOD : code;
+}

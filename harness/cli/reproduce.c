@@ -1,0 +1,160 @@
+/* rungs reproduce: the claims of the published scenarios, or what a tier's time allows of them; then figures and REPORT.md, all in
+ * one folder of the build. */
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/jsontext.h"
+#include "base/places.h"
+#include "cli/cases.h"
+#include "cli/commands.h"
+#include "cli/finish.h"
+#include "cli/folder.h"
+#include "cli/interrupt.h"
+#include "cli/keep.h"
+#include "cli/options.h"
+#include "cli/progress.h"
+#include "cli/report.h"
+#include "plan/campaign.h"
+
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Reproduce {
+    RunOptions options;
+    Progress progress;
+    Plan plan;
+    Campaign campaign;
+    CampaignTier tier;
+    json_t *claims; /* as they were judged */
+    bool quick, full;
+    const char *folder;
+    double begin;
+} Reproduce;
+
+static const char *tier_name(CampaignTier tier) {
+    return tier == CAMPAIGN_QUICK ? "--quick" : tier == CAMPAIGN_FULL ? "--full" : "default";
+}
+
+static void begin_row(void *context, const RunEvent *event) {
+    progress_begin(&((Reproduce *)context)->progress, event);
+}
+
+/* Claims are told at the end. */
+static void report_line(void *context, const RunEvent *event) {
+    Reproduce *r = context;
+    if (strcmp(text_of(event->row, "kind"), "claim") == 0)
+        json_array_append(r->claims, (json_t *)(uintptr_t)event->row);
+    else
+        progress_event(&r->progress, event);
+}
+
+static void notice(void *context, const char *text) {
+    progress_notice(&((Reproduce *)context)->progress, text);
+}
+
+/* Before the first row, when the peaks of the machine are known. */
+static void tell_plan(void *context, const RunSpeeds *speeds) {
+    Reproduce *r = context;
+    const Campaign *campaign = &r->campaign;
+    const CampaignSpeeds known = {.gpu_bytes = speeds->gpu_bytes, .cpu_bytes = speeds->cpu_bytes};
+    char seconds[32], gpu[64] = "", claims[160] = "", text[600];
+    progress_duration(campaign_seconds(&r->plan, &known), seconds);
+    if (speeds->gpu_bytes > 0) snprintf(gpu, sizeof gpu, "the GPU copies %.0f GB/s, ", 1e-9 * speeds->gpu_bytes);
+    if (r->plan.claim_count > 0)
+        snprintf(claims, sizeof claims, "%zu of %d claims, %d process%s each%s: %zu rows for them and ", campaign->claims,
+                 r->plan.claim_count, campaign_processes(r->tier), campaign_processes(r->tier) == 1 ? "" : "es",
+                 r->tier == CAMPAIGN_FULL ? "" : " (provisional)", campaign->claim_rows);
+    snprintf(text, sizeof text, "%s: %s%zu %s; about %s here (%sthe CPU copies %.0f GB/s)", tier_name(r->tier), claims,
+             campaign->other_rows, *claims ? "others" : "rows", seconds, gpu, 1e-9 * speeds->cpu_bytes);
+    progress_notice(&r->progress, text);
+}
+
+/* The judged claims that the tier covers, a line each; then those that it leaves out. */
+static void print_claims(const Reproduce *r) {
+    size_t left = 0;
+    for (int i = 0; i < r->plan.claim_count && (size_t)i < json_array_size(r->claims); i++)
+        if (r->campaign.judged[i]) progress_claim(stdout, json_array_get(r->claims, (size_t)i));
+    for (int i = 0; i < r->plan.claim_count; i++) {
+        if (r->campaign.judged[i]) continue;
+        printf("%s%s", left ? ", " : "not run: ", r->plan.claims[i].id);
+        left++;
+    }
+    if (left > 0)
+        printf("\n%zu claims not run%s\n", left,
+               r->tier == CAMPAIGN_FULL ? "" : "; rungs reproduce --full runs all that can be run");
+}
+
+static Status make_plan(Reproduce *r, char *const *words, int count) {
+    TRY(cases_plan(&r->plan, "rungs reproduce", words, count));
+    if (count == 0) TRY(plan_add_named(&r->plan, places_project("scenarios"), "published"));
+    if (count == 0 && r->tier == CAMPAIGN_FULL) TRY(plan_add_named(&r->plan, places_project("scenarios"), "sweeps"));
+    return campaign_select(&r->plan, r->tier, &r->campaign);
+}
+
+static void set_pace(Reproduce *r) {
+    RunOptions *options = &r->options;
+    r->tier = r->quick ? CAMPAIGN_QUICK : r->full ? CAMPAIGN_FULL : CAMPAIGN_DEFAULT;
+    if (r->quick) options->min_samples = 3, options->max_samples = 15, options->seconds_per_mode = 0.2;
+    if (options->budget_seconds == 0) options->budget_seconds = campaign_bound(r->tier);
+    options->least_rows = 1; /* peaks alone are no result */
+    options->one_campaign = true;
+    options->begin = begin_row, options->report = report_line, options->notice = notice, options->planned = tell_plan,
+    options->context = r;
+}
+
+static int work(Reproduce *r, char **argv, char *const *words, int count) {
+    char rows[700], kept[700] = "", took[32];
+    RunSummary summary = {0};
+    snprintf(rows, sizeof rows, "%s/rows.jsonl", r->folder);
+    r->options.out = rows;
+    Status status = make_plan(r, words, count);
+    /* Not before the words are known to be right. */
+    if (status == STATUS_OK) status = folder_make(r->folder);
+    if (status == STATUS_OK && !r->options.resume) status = keep_earlier(r->folder, kept, sizeof kept);
+    if (*kept) fprintf(stderr, "rungs: the earlier rows, report and figures are kept in %s\n", kept);
+    if (status == STATUS_OK) status = interrupt_catch(argv, rows, false);
+    if (status == STATUS_OK) status = run_plan(&r->plan, &r->options, &summary);
+    int code = run_finish(status, &r->progress, &summary, rows, "--resume");
+    if (status != STATUS_OK || interrupt_pending()) return code;
+    const int reported = report_make((const char *const[]){rows, NULL}, r->folder);
+    if (interrupt_pending()) return interrupt_end(&r->progress, &summary);
+    progress_duration(clock_seconds() - r->begin, took);
+    printf("it took %s\n", took);
+    print_claims(r);
+    /* A variant that fails where a claim's own hazard says it must is a finding, not a failure of reproduce. */
+    return reported != EXIT_GOOD ? reported : summary.errors > 0 ? EXIT_CHECK : code == EXIT_CHECK ? EXIT_GOOD : code;
+}
+
+int command_reproduce(int argc, char **argv) {
+    Reproduce r = {.options = run_options_default(),
+                   .progress = progress_make(),
+                   .folder = places_build("reproduce"),
+                   .begin = clock_seconds()};
+    r.progress.brief = true;
+    r.options.argc = argc, r.options.argv = argv;
+    const CliOption OPTIONS[] = {
+        {"quick", NULL, CLI_FLAG, &r.quick, "some claims of every op, from one process: 2 minutes on an H200", NULL},
+        {"full", NULL, CLI_FLAG, &r.full, "everything, claims from five processes: not bounded (default: 10 minutes, three)", NULL},
+        {"budget", "TIME", CLI_DURATION, &r.options.budget_seconds, "start no row after this time, except the first", NULL},
+        {"device", "N", CLI_COUNT, &r.options.device, "CUDA device", NULL},
+        {"resume", NULL, CLI_FLAG, &r.options.resume, "continue the last reproduce, of the same commit on the same machine", NULL},
+        {"verbose", NULL, CLI_FLAG, &r.progress.verbose, "a line for each row", NULL},
+        {"out", "FOLDER", CLI_TEXT, &r.folder, "where rows, figures and REPORT.md go (default: reproduce/ in the build folder)",
+         NULL},
+        {0},
+    };
+    char **words = calloc((size_t)argc + 1, sizeof *words);
+    int count = 0;
+    int code = words ? cli_parse("reproduce", "[SCENARIO...] [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
+    if (code == 0 && r.quick && r.full) code = cli_usage("reproduce", "--quick and --full exclude each other");
+    if (code == 0) {
+        set_pace(&r);
+        r.claims = json_array();
+        code = work(&r, argv, words, count);
+        json_decref(r.claims);
+        campaign_free(&r.campaign);
+        plan_free(&r.plan);
+    }
+    free(words);
+    return code == CLI_HELPED ? EXIT_GOOD : code;
+}

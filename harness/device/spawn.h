@@ -1,0 +1,18 @@
+/* spawn.h - the process behind a worker: its pipes, its log, and what it must not have of the parent's. */
+#ifndef RUNGS_DEVICE_SPAWN_H
+#define RUNGS_DEVICE_SPAWN_H
+
+#include "base/status.h"
+
+#include <sys/types.h>
+
+typedef struct Spawned {
+    pid_t pid;                     /* the leader of its process group */
+    int commands, replies, arrays; /* our ends: to write, to read, and the socket over which files are handed to it */
+    int log;                       /* an unlinked file that takes its stdout and stderr */
+} Spawned;
+
+/* Starts argv (NULL-terminated) with "--commands FD --replies FD --arrays FD" added. STATUS_IO; *out holds nothing then. */
+Status spawn(const char *const *argv, Spawned *out);
+
+#endif

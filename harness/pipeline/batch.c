@@ -1,0 +1,191 @@
+#include "pipeline/batch.h"
+
+#include "base/clock.h"
+#include "base/interrupt.h"
+#include "base/jsontext.h"
+#include "base/memory.h"
+#include "pipeline/profile.h"
+#include "pipeline/rows.h"
+
+#include <string.h>
+
+static const double SERVE_SECONDS = 20; /* what a killed run loses of a worker's rows at most, and the row under way */
+
+typedef struct Batch {
+    Run *run;
+    BatchRow *rows;
+    bool emulated, shared;
+    Host host;
+    int first, next; /* rows of the present worker: [first, next); those that were left out have no `row` */
+    double since;    /* when it started */
+    Child *counter;  /* counts for the variant's rows; NULL: none runs */
+} Batch;
+
+static Session session_of(const Batch *batch, const BatchRow *row) {
+    const Run *run = batch->run;
+    return (Session){.choice = row->choice,
+                     .item = row->item,
+                     .problem = batch->emulated ? &row->item->emulated : &row->item->problem,
+                     .options = run->options,
+                     .emulated = batch->emulated,
+                     .no_gpu_reason = run->summary->has_gpu ? NULL : run->summary->no_gpu_reason,
+                     .limits = run->limits,
+                     .deadline = run_deadline(run)};
+}
+
+/* ---- One row. */
+
+static void count(RunSummary *summary, const json_t *row) {
+    const char *verdict = text_of(row, "verdict");
+    if (strcmp(verdict, "pass") == 0)
+        summary->passed++;
+    else if (strcmp(verdict, "fail") == 0)
+        summary->failed++;
+    else if (strcmp(verdict, "skip") == 0)
+        summary->skipped++;
+    else
+        summary->errors++;
+    if (json_is_object(json_object_get(row, "timing"))) summary->timed++;
+    if (strcmp(verdict, "pass") == 0 && strcmp(text_of(row, "backend"), "emulator") == 0) summary->emulated++;
+}
+
+/* *row is NULL afterwards if it is left out: the file has it, or the budget is spent. */
+static Status begin(Batch *batch, BatchRow *row) {
+    Run *run = batch->run;
+    const Session session = session_of(batch, row);
+    row->begun = row_begin(run->id, row->item, session.problem, row->choice, batch->emulated);
+    if (!row->begun) TRY(memory_check());
+    if (!row->begun)
+        return status_fail(STATUS_INVALID, "a case of %s cannot be written as JSON: its text is not UTF-8", session.problem->op);
+    row->index = ++run->index;
+    const ResumeAnswer answer = resume_ask(&run->done, row->begun);
+    run->summary->resumed += answer == RESUME_DONE;
+    run->summary->repeated += answer == RESUME_REPEATED;
+    if (answer != RESUME_RUN) return STATUS_OK;
+    if (clock_seconds() > run_deadline(run) && run->executed >= run->options->least_rows) {
+        run->summary->left_by_budget++;
+        return STATUS_OK;
+    }
+    resume_ran(&run->done, row->begun);
+    row->row = json_deep_copy(row->begun);
+    return row->row ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for a row");
+}
+
+static Status evaluate_row(Batch *batch, Host *host, BatchRow *row) {
+    Run *run = batch->run;
+    const Session session = session_of(batch, row);
+    const double begin = clock_seconds();
+    if (run->executed == 0) run->first_row = begin;
+    run_tell(run, run->options->begin, row->index, row->row, false);
+    TRY(interrupt_check());
+    TRY(evaluate(row->instance, &session, host, row->row, &row->evaluated));
+    TRY(interrupt_check()); /* what became of the row is the interruption's doing */
+    row->seconds += clock_seconds() - begin;
+    return STATUS_OK;
+}
+
+/* Its verdict is known, or waits for what follows the worker's good end. */
+static Status write_row(Batch *batch, BatchRow *row, bool shared) {
+    Run *run = batch->run;
+    const Session session = session_of(batch, row);
+    const double begin = clock_seconds();
+    if (row->evaluated.pending) TRY(evaluate_finish(row->instance, &session, row->evaluated.bound, &batch->counter, row->row));
+    TRY(interrupt_check());
+    if (row->evaluated.served) json_object_set_new(row->row, "worker", json_string(shared ? "shared" : "fresh"));
+    json_object_set_new(row->row, "seconds_spent", json_real(row->seconds + clock_seconds() - begin));
+    TRY(rowfile_append(run->file, row->row));
+    count(run->summary, row->row);
+    run_tell(run, run->options->report, row->index, row->row, row->evaluated.refused);
+    return STATUS_OK;
+}
+
+/* ---- Workers. */
+
+/* Its last reply, exit handlers, exit code, processes that it leaves. The row pays for the wait. */
+static Status end_host(const Batch *batch, Host *host, BatchRow *last) {
+    const double begin = clock_seconds();
+    const Status status = child_end(host->child, batch->run->options->timeout_seconds);
+    child_stop(host->child);
+    *host = (Host){0};
+    last->seconds += clock_seconds() - begin;
+    return status;
+}
+
+/* In a worker of its own. */
+static Status repeat(Batch *batch, BatchRow *row) {
+    Host host = {0};
+    json_decref(row->row);
+    row->row = json_deep_copy(row->begun);
+    if (!row->row) return status_fail(STATUS_MEMORY, "no memory for a row");
+    const Status status = evaluate_row(batch, &host, row);
+    if (status == STATUS_OK && row->evaluated.pending && end_host(batch, &host, row) != STATUS_OK) {
+        TRY(interrupt_check());
+        row->evaluated.pending = false;
+        row_verdict(row->row, "error", status_message());
+        json_object_set_new(row->row, "timing", json_null());
+    }
+    child_stop(host.child);
+    TRY(status);
+    return write_row(batch, row, false);
+}
+
+/* Writes the rows of the worker that has ended. A row is as good as its worker's end; where other rows may have to do with it, each
+ * is made again, alone. */
+static Status write_rows(Batch *batch, bool ended_well) {
+    const BatchRow *last = &batch->rows[batch->next - 1];
+    int served = 0;
+    for (int i = batch->first; i < batch->next; i++) served += batch->rows[i].row && batch->rows[i].evaluated.served;
+    for (int i = batch->first; i < batch->next; i++) {
+        BatchRow *row = &batch->rows[i];
+        if (!row->row) continue;
+        const bool broke = row == last && row->evaluated.served && strcmp(text_of(row->row, "verdict"), "error") == 0;
+        if (!ended_well && served > 1 && (row->evaluated.pending || broke))
+            TRY(repeat(batch, row));
+        else
+            TRY(write_row(batch, row, served > 1));
+    }
+    batch->first = batch->next;
+    return STATUS_OK;
+}
+
+/* Ends the present worker, if there is one. */
+static Status close_host(Batch *batch) {
+    if (batch->first == batch->next) return STATUS_OK;
+    BatchRow *last = &batch->rows[batch->next - 1];
+    const bool broke = last->row && last->evaluated.served && strcmp(text_of(last->row, "verdict"), "error") == 0;
+    const size_t served = batch->host.served;
+    const bool runs = batch->host.child && !broke;
+    const Status status = runs ? end_host(batch, &batch->host, last) : STATUS_OK;
+    TRY(interrupt_check());
+    child_stop(batch->host.child); /* what broke is not asked how it ends */
+    batch->host = (Host){0};
+    if (status != STATUS_OK && served == 1 && last->evaluated.pending) {
+        last->evaluated.pending = false;
+        row_verdict(last->row, "error", status_message());
+        json_object_set_new(last->row, "timing", json_null());
+    }
+    return write_rows(batch, status == STATUS_OK && !broke);
+}
+
+static Status serve(Batch *batch, BatchRow *row) {
+    TRY(begin(batch, row));
+    batch->next++;
+    if (!row->row) return STATUS_OK;
+    if (!batch->host.child) batch->since = clock_seconds();
+    TRY(evaluate_row(batch, &batch->host, row));
+    batch->run->executed++;
+    const bool goes_on =
+        batch->shared && (!row->evaluated.served || batch->host.reusable) && clock_seconds() < batch->since + SERVE_SECONDS;
+    return goes_on ? STATUS_OK : close_host(batch);
+}
+
+Status batch_run(Run *run, BatchRow *rows, int count, bool emulated) {
+    Batch batch = {.run = run, .rows = rows, .emulated = emulated, .shared = run->options->shared_workers && !emulated};
+    Status status = STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = serve(&batch, &rows[i]);
+    if (status == STATUS_OK) status = close_host(&batch);
+    child_stop(batch.host.child);
+    child_stop(batch.counter);
+    for (int i = 0; i < count; i++) json_decref(rows[i].begun), json_decref(rows[i].row);
+    return status;
+}

@@ -1,0 +1,25 @@
+/* batch.h - the rows of one variant on several cases: what one worker serves, if it can. */
+#ifndef RUNGS_PIPELINE_BATCH_H
+#define RUNGS_PIPELINE_BATCH_H
+
+#include "pipeline/evaluate.h"
+#include "pipeline/running.h"
+
+typedef struct BatchRow {
+    const PlanItem *item;
+    const VariantChoice *choice;
+    Instance *instance; /* of the case; created when it is needed */
+    /* For batch.c: */
+    json_t *begun, *row; /* as row_begin() made it; as it is now */
+    size_t index;        /* of the run's rows */
+    Evaluated evaluated;
+    double seconds; /* spent on it so far */
+} BatchRow;
+
+/* Makes and writes the rows, in their order within each worker. A worker serves one case after the other for 20 s, until a case
+ * fails or leaves something behind (session_end()), or until all are served. Rows that it found good are written once it has ended
+ * well; if it does not, each of them is made again in a worker of its own, so that the fault is told of the row that has it. So is
+ * a row that ends with an error in a worker that had served others. emulated: in the emulator, one worker per row. */
+Status batch_run(Run *run, BatchRow *rows, int count, bool emulated);
+
+#endif

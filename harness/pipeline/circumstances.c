@@ -1,0 +1,126 @@
+#include "pipeline/circumstances.h"
+
+#include "base/interrupt.h"
+#include "base/jsontext.h"
+#include "device/child.h"
+#include "record/environment.h"
+#include "record/program.h"
+#include "record/steadiness.h"
+
+#include <stdio.h>
+#include <string.h>
+
+/* One question to a fresh worker about a device rather than a variant. */
+static Status ask_about_device(const Run *run, const char *what, const char *kind, json_t **reply) {
+    Child *child = NULL;
+    const char *const argv[] = {"/proc/self/exe", "worker", NULL};
+    TRY(child_start(&(ChildOptions){.argv = argv}, &child));
+    json_t *command = json_pack("{s:s, s:s, s:i}", "do", what, "kind", kind, "device", run->options->device);
+    const Status status = child_ask(child, command, 300, reply);
+    json_decref(command);
+    child_stop(child);
+    return status;
+}
+
+static void keep_speed(Run *run, const char *kind, const json_t *ceilings) {
+    double *speed = strcmp(kind, "cuda") == 0 ? &run->speeds.gpu_bytes : &run->speeds.cpu_bytes;
+    size_t i;
+    json_t *ceiling;
+    json_array_foreach((json_t *)(uintptr_t)ceilings, i, ceiling) if (strcmp(text_of(ceiling, "name"), "copy") == 0) *speed =
+        json_number_value(json_object_get(ceiling, "value"));
+}
+
+/* A campaign is of one commit on one machine: what `reproduce --resume` adds to must say the same of both. */
+static Status same_campaign(const Run *run, const json_t *environment) {
+    json_t *lines = NULL;
+    size_t i;
+    json_t *line;
+    TRY(rowfile_read(run->options->out, &lines));
+    Status status = STATUS_OK;
+    json_array_foreach(lines, i, line) {
+        if (status != STATUS_OK || strcmp(text_of(line, "kind"), "environment") != 0) continue;
+        const char *before = text_of(line, "commit"), *commit = text_of(environment, "commit");
+        if (strcmp(before, commit) != 0)
+            status =
+                status_fail(STATUS_INVALID, "--resume: the rows in %s are of commit %.12s and this is %.12s; start anew without it",
+                            run->options->out, before, commit);
+        else if (strcmp(text_of(line, "id"), text_of(environment, "id")) != 0)
+            status = status_fail(STATUS_INVALID,
+                                 "--resume: the rows in %s are of another machine or kind of build; start anew without it",
+                                 run->options->out);
+    }
+    json_decref(lines);
+    return status;
+}
+
+/* The floor under every time of the device: what an empty launch takes by the same clock. */
+static void tell_floor(const Run *run, const char *kind, const json_t *ceilings) {
+    size_t i;
+    json_t *ceiling;
+    json_array_foreach(ceilings, i, ceiling) {
+        const char *name = json_string_value(json_object_get(ceiling, "name"));
+        const json_t *value = json_object_get(ceiling, "value");
+        if (name && strcmp(name, "empty_launch") == 0 && json_is_number(value))
+            run_notice(run, "%s launch overhead: %.3g us (included in all cold times below)", kind, 1e6 * json_number_value(value));
+    }
+}
+
+/* A device that cannot tell its limits is not an error. */
+static Status record_ceilings(Run *run, const char *kind) {
+    json_t *reply = NULL, *coming = json_pack("{s:s, s:s}", "kind", "ceilings", "device", kind);
+    run_tell(run, run->options->begin, run->index, coming, false);
+    json_decref(coming);
+    const Status status = ask_about_device(run, "ceilings", kind, &reply);
+    TRY(interrupt_check());
+    if (status != STATUS_OK) {
+        run_notice(run, "peaks of the %s not measured: %s", kind, status_message());
+        return STATUS_OK;
+    }
+    tell_floor(run, kind, json_object_get(reply, "ceilings"));
+    keep_speed(run, kind, json_object_get(reply, "ceilings"));
+    char warning[300];
+    if (steadiness_ceilings(kind, json_object_get(reply, "ceilings"), warning, sizeof warning)) run_notice(run, "%s", warning);
+    json_t *line = json_pack("{s:s, s:i, s:s, s:s, s:O}", "kind", "ceilings", "schema", ROW_SCHEMA_VERSION, "run", run->id,
+                             "device", kind, "ceilings", json_object_get(reply, "ceilings"));
+    const Status written = rowfile_append(run->file, line);
+    json_decref(line);
+    json_decref(reply);
+    return written;
+}
+
+static bool plan_uses(const Plan *plan, Backend backend) {
+    for (int i = 0; i < plan->item_count; i++)
+        for (int v = 0; v < plan->items[i].variant_count; v++)
+            if (plan->items[i].variants[v].entry->backend == backend) return true;
+    return false;
+}
+
+Status circumstances_record(Run *run) {
+    json_t *facts = NULL;
+    if (run->summary->has_gpu && ask_about_device(run, "facts", "cuda", &facts) != STATUS_OK)
+        run_notice(run, "cannot query the GPU: %s", status_message());
+    json_t *environment = environment_json(run->options->argc, run->options->argv,
+                                           run->summary->has_gpu ? run->options->device : -1, json_object_get(facts, "gpu"));
+    json_decref(facts);
+    if (!environment) return status_fail(STATUS_MEMORY, "no memory for the environment");
+    if (interrupt_pending()) { /* programs that were asked for facts ended early */
+        json_decref(environment);
+        return interrupt_check();
+    }
+    json_object_set_new(environment, "run", json_string(run->id));
+    const Status same = run->options->resume && run->options->one_campaign ? same_campaign(run, environment) : STATUS_OK;
+    if (same != STATUS_OK) json_decref(environment);
+    TRY(same);
+    char warning[300];
+    const bool busy = steadiness_load(environment, warning, sizeof warning),
+               timed = !run->options->verify_only && strcmp(PROGRAM.build_type, "Release") == 0;
+    if (busy && timed) run_notice(run, "%s", warning);
+    const Status status = rowfile_append(run->file, environment);
+    json_decref(environment);
+    TRY(status);
+    if (!timed || run->options->no_ceilings) return STATUS_OK;
+    if (run->summary->has_gpu && (plan_uses(run->plan, BACKEND_CUDA) || plan_uses(run->plan, BACKEND_PEER)))
+        TRY(record_ceilings(run, "cuda"));
+    if (plan_uses(run->plan, BACKEND_CPU) || plan_uses(run->plan, BACKEND_PEER)) TRY(record_ceilings(run, "cpu"));
+    return STATUS_OK;
+}

@@ -1,0 +1,134 @@
+#include "pipeline/suite.h"
+
+#include "base/hostmemory.h"
+#include "pipeline/batch.h"
+#include "pipeline/instance.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static const size_t MEMORY_SHARE = 3; /* a part takes at most the third of the host's memory that is free */
+static const int FILES_MOST = 256;    /* that it has open: descriptors are often limited to 1024 */
+
+/* Consecutive items of one scenario and op, in memory together. */
+typedef struct Part {
+    const PlanItem *items;
+    int count;
+    Instance *instances; /* created when a row needs them */
+    bool emulated;
+} Part;
+
+static int passes_of(const PlanItem *item, bool emulated) {
+    return emulated || item->processes < 1 ? 1 : item->processes;
+}
+
+size_t suites_rows(const Run *run) {
+    size_t rows = 0;
+    for (int i = 0; i < run->plan->item_count; i++) {
+        const PlanItem *item = &run->plan->items[i];
+        for (int v = 0; v < item->variant_count; v++) rows += (size_t)passes_of(item, run_emulates(run, &item->variants[v]));
+    }
+    return rows;
+}
+
+/* A scenario's cases of one op: no variant has two rows on one case there. */
+static bool same_suite(const PlanItem *a, const PlanItem *b) {
+    return a->scenario == b->scenario && strcmp(a->problem.op, b->problem.op) == 0;
+}
+
+/* How many items from the first on make a part: one at least. */
+static int fitting(const PlanItem *items, int count, bool emulated) {
+    const size_t available = hostmemory_available_bytes(), most = available ? available / MEMORY_SHARE : SIZE_MAX;
+    size_t bytes = 0;
+    int files = 0, fit = 0;
+    for (; fit < count && same_suite(&items[0], &items[fit]); fit++) {
+        Instance shapes;
+        if (instance_shapes(emulated ? &items[fit].emulated : &items[fit].problem, &shapes) != STATUS_OK) continue;
+        bytes += instance_bytes(&shapes);
+        files += DATA_COUNT * shapes.op->in_count + shapes.op->out_count;
+        if (fit > 0 && (bytes > most || files > FILES_MOST)) break;
+    }
+    return fit;
+}
+
+/* The variant of an item that is this one with the same tunables; NULL: it has none. */
+static const VariantChoice *find(const PlanItem *item, const char *spec) {
+    char text[SPEC_TEXT_MAX];
+    for (int v = 0; v < item->variant_count; v++)
+        if (strcmp(variant_choice_format(&item->variants[v], text, sizeof text), spec) == 0) return &item->variants[v];
+    return NULL;
+}
+
+/* Was the variant an earlier item's, so that its rows are made? */
+static bool is_done(const Part *part, int before, const char *spec) {
+    for (int i = 0; i < before; i++)
+        if (find(&part->items[i], spec)) return true;
+    return false;
+}
+
+static Status run_variant(Run *run, const Part *part, int pass, const char *spec) {
+    BatchRow *rows = calloc((size_t)part->count, sizeof *rows);
+    int count = 0;
+    if (!rows) return status_fail(STATUS_MEMORY, "no memory for the rows of a suite");
+    for (int i = 0; i < part->count; i++) {
+        const PlanItem *item = &part->items[i];
+        const VariantChoice *choice = find(item, spec);
+        if (!choice || pass >= passes_of(item, part->emulated)) continue;
+        rows[count++] = (BatchRow){.item = item, .choice = choice, .instance = &part->instances[i]};
+    }
+    const Status status = batch_run(run, rows, count, part->emulated);
+    free(rows);
+    return status;
+}
+
+static Status run_pass(Run *run, const Part *part, int pass) {
+    for (int i = 0; i < part->count; i++)
+        for (int v = 0; v < part->items[i].variant_count; v++) {
+            char spec[SPEC_TEXT_MAX];
+            const VariantChoice *choice = &part->items[i].variants[v];
+            if (run_emulates(run, choice) != part->emulated) continue;
+            variant_choice_format(choice, spec, sizeof spec);
+            if (!is_done(part, i, spec)) TRY(run_variant(run, part, pass, spec));
+        }
+    return STATUS_OK;
+}
+
+static Status run_part(Run *run, Part *part) {
+    int passes = 1;
+    part->instances = calloc((size_t)part->count, sizeof *part->instances);
+    if (!part->instances) return status_fail(STATUS_MEMORY, "no memory for %d cases", part->count);
+    for (int i = 0; i < part->count; i++)
+        if (passes_of(&part->items[i], part->emulated) > passes) passes = part->items[i].processes;
+    Status status = STATUS_OK;
+    for (int pass = 0; pass < passes && status == STATUS_OK; pass++) status = run_pass(run, part, pass);
+    for (int i = 0; i < part->count; i++)
+        if (part->instances[i].op) instance_destroy(&part->instances[i]);
+    free(part->instances);
+    return status;
+}
+
+static bool has_emulated(const Run *run, const PlanItem *item, bool emulated) {
+    for (int v = 0; v < item->variant_count; v++)
+        if (run_emulates(run, &item->variants[v]) == emulated) return true;
+    return false;
+}
+
+/* Without a GPU the CUDA variants run the scenario's smaller case in the emulator; everything else runs the case itself. */
+static Status run_parts(Run *run, const PlanItem *items, int count, bool emulated) {
+    for (int i = 0; i < count;) {
+        Part part = {.items = &items[i], .count = fitting(&items[i], count - i, emulated), .emulated = emulated};
+        if (has_emulated(run, &items[i], emulated)) TRY(run_part(run, &part));
+        i += part.count;
+    }
+    return STATUS_OK;
+}
+
+Status suites_run(Run *run) {
+    const Plan *plan = run->plan;
+    for (int i = 0, count = 1; i < plan->item_count; i += count, count = 1) {
+        while (i + count < plan->item_count && same_suite(&plan->items[i], &plan->items[i + count])) count++;
+        TRY(run_parts(run, &plan->items[i], count, false));
+        TRY(run_parts(run, &plan->items[i], count, true));
+    }
+    return STATUS_OK;
+}

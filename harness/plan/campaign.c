@@ -1,0 +1,289 @@
+#include "plan/campaign.h"
+
+#include "op.h"
+#include "plan/build.h"
+#include "plan/case.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double CLAIMS_SHARE = 0.6, ALL_SHARE = 0.85; /* of the tier's time: estimates are no better than that */
+
+/* ---- What a row costs. */
+
+/* Seconds of a row beside its bytes, and for each byte of the op's work model: medians of the published scenarios on an H200. The
+ * bytes are mostly the host's: inputs, references, comparisons, a loop. */
+typedef struct Price {
+    double seconds, per_byte;
+} Price;
+static const Price PRICE_CPU = {0.6, 3e-9}, PRICE_CUDA = {0.3, 3e-9}, PRICE_GPU_LIBRARY = {1.2, 3e-9},
+                   PRICE_CPU_LIBRARY = {1.2, 1.2e-7}, PRICE_PYTHON_LOOP = {2.5, 4e-5};
+static const CampaignSpeeds H200 = {.gpu_bytes = 4.3e12, .cpu_bytes = 1.1e11};
+
+static Price price_of(const VariantEntry *entry) {
+    if (entry->backend == BACKEND_CUDA) return PRICE_CUDA;
+    if (entry->backend == BACKEND_CPU) return PRICE_CPU;
+    if (strstr(entry->id, "_loop")) return PRICE_PYTHON_LOOP;
+    return entry->needs_gpu ? PRICE_GPU_LIBRARY : PRICE_CPU_LIBRARY;
+}
+
+static double cost_of(const PlanItem *item, const VariantChoice *choice, const CampaignSpeeds *speeds) {
+    const Price price = price_of(choice->entry);
+    const Op *op = registry_op(item->problem.op);
+    const bool on_gpu = choice->entry->backend == BACKEND_CUDA || choice->entry->needs_gpu;
+    double slower = speeds->cpu_bytes > 0 ? H200.cpu_bytes / speeds->cpu_bytes : 1;
+    if (on_gpu && speeds->gpu_bytes > 0) slower = fmax(slower, H200.gpu_bytes / speeds->gpu_bytes);
+    return price.seconds + price.per_byte * op->work(&item->problem).bytes * fmax(slower, 0.5);
+}
+
+double campaign_bound(CampaignTier tier) {
+    return tier == CAMPAIGN_QUICK ? 120 : tier == CAMPAIGN_DEFAULT ? 600 : 0;
+}
+
+int campaign_processes(CampaignTier tier) {
+    return tier == CAMPAIGN_QUICK ? 1 : tier == CAMPAIGN_DEFAULT ? 3 : 5;
+}
+
+double campaign_seconds(const Plan *plan, const CampaignSpeeds *speeds) {
+    double seconds = 0;
+    for (int i = 0; i < plan->item_count; i++)
+        for (int v = 0; v < plan->items[i].variant_count; v++)
+            seconds += cost_of(&plan->items[i], &plan->items[i].variants[v], speeds) * fmax(1, plan->items[i].processes);
+    return seconds;
+}
+
+/* ---- Which rows. */
+
+/* What they are for, in the order in which they are made. */
+typedef enum Stage { STAGE_NONE, STAGE_CLAIM, STAGE_LADDER, STAGE_SWEEP } Stage;
+
+typedef struct Row {
+    int item, variant;
+    double cost;
+    Stage stage;
+    char problem[CASE_TEXT_MAX], spec[SPEC_TEXT_MAX];
+} Row;
+
+typedef struct Choice {
+    const Plan *plan;
+    CampaignTier tier;
+    Row *rows;
+    int count;
+    double seconds; /* of the rows that have a stage */
+} Choice;
+
+static int processes_of(const Choice *choice, Stage stage) {
+    if (stage == STAGE_CLAIM) return campaign_processes(choice->tier);
+    return stage == STAGE_LADDER && choice->tier == CAMPAIGN_FULL ? 3 : 1;
+}
+
+static Status list_rows(Choice *choice) {
+    int count = 0;
+    for (int i = 0; i < choice->plan->item_count; i++) count += choice->plan->items[i].variant_count;
+    choice->rows = calloc((size_t)count + 1, sizeof *choice->rows);
+    if (!choice->rows) return status_fail(STATUS_MEMORY, "no memory for %d rows", count);
+    for (int i = 0; i < choice->plan->item_count; i++)
+        for (int v = 0; v < choice->plan->items[i].variant_count; v++) {
+            const PlanItem *item = &choice->plan->items[i];
+            Row *row = &choice->rows[choice->count++];
+            *row = (Row){.item = i, .variant = v, .cost = cost_of(item, &item->variants[v], &(CampaignSpeeds){0})};
+            case_format(&item->problem, row->problem, sizeof row->problem);
+            variant_choice_format(&item->variants[v], row->spec, sizeof row->spec);
+        }
+    return STATUS_OK;
+}
+
+/* The first row of the variant on the case; NULL: the plan has none. */
+static Row *find(const Choice *choice, const char *problem, const char *spec) {
+    for (int r = 0; r < choice->count && problem && spec; r++)
+        if (strcmp(choice->rows[r].spec, spec) == 0 && strcmp(choice->rows[r].problem, problem) == 0) return &choice->rows[r];
+    return NULL;
+}
+
+/* The rows of a claim: its variant's, and its baseline's or NULL. */
+static void rows_of(const Choice *choice, const Claim *claim, Row *found[2]) {
+    found[0] = find(choice, claim->problem, claim->variant);
+    found[1] = find(choice, claim->baseline_problem ? claim->baseline_problem : claim->problem, claim->baseline);
+}
+
+/* What the claim adds; INFINITY: the plan has not its rows. */
+static double added(const Choice *choice, const Claim *claim) {
+    Row *found[2];
+    double seconds = 0;
+    rows_of(choice, claim, found);
+    if (!found[0] || (claim->baseline && !found[1])) return INFINITY;
+    for (int k = 0; k < 2; k++)
+        if (found[k] && found[k]->stage == STAGE_NONE) seconds += found[k]->cost * campaign_processes(choice->tier);
+    return seconds;
+}
+
+static void take(Choice *choice, const Claim *claim) {
+    Row *found[2];
+    choice->seconds += added(choice, claim);
+    rows_of(choice, claim, found);
+    for (int k = 0; k < 2; k++)
+        if (found[k]) found[k]->stage = STAGE_CLAIM;
+}
+
+/* The op is the first word of a spec up to its slash. */
+static bool of_op(const Claim *claim, const char *op) {
+    const size_t length = strlen(op);
+    return claim->variant && strncmp(claim->variant, op, length) == 0 && claim->variant[length] == '/';
+}
+
+/* The claim of the op that adds least; -1: none is left. */
+static int cheapest(const Choice *choice, const char *op, const bool *judged) {
+    int best = -1;
+    double least = INFINITY;
+    for (int c = 0; c < choice->plan->claim_count; c++) {
+        const Claim *claim = &choice->plan->claims[c];
+        if (judged[c] || !of_op(claim, op) || !(added(choice, claim) < least)) continue;
+        least = added(choice, claim), best = c;
+    }
+    return best;
+}
+
+/* One claim of each op after the other, the cheapest first, while they fit; one of each in any case. */
+static void choose_claims(Choice *choice, bool *judged, size_t *claims) {
+    const double bound = campaign_bound(choice->tier), most = bound > 0 ? CLAIMS_SHARE * bound : INFINITY;
+    bool more = true;
+    for (int round = 0; more; round++) {
+        more = false;
+        const char *names[64];
+        int ops = 0;
+        for (int i = 0; i < choice->plan->item_count; i++) {
+            const char *op = choice->plan->items[i].problem.op;
+            bool seen = false;
+            for (int k = 0; k < ops; k++) seen = seen || strcmp(names[k], op) == 0;
+            if (seen || ops == 64) continue;
+            names[ops++] = op;
+            const int c = cheapest(choice, op, judged);
+            if (c < 0 || (round > 0 && choice->seconds + added(choice, &choice->plan->claims[c]) > most)) continue;
+            take(choice, &choice->plan->claims[c]);
+            judged[c] = more = true;
+            ++*claims;
+        }
+    }
+}
+
+static int by_cost(const void *a, const void *b) {
+    const Row *const *x = a, *const *y = b;
+    if ((*x)->cost != (*y)->cost) return (*x)->cost < (*y)->cost ? -1 : 1;
+    return (*x)->item != (*y)->item ? (*x)->item - (*y)->item : (*x)->variant - (*y)->variant;
+}
+
+static Stage other_stage(const Choice *choice, const Row *row) {
+    const char *scenario = choice->plan->items[row->item].scenario;
+    return scenario && strncmp(scenario, "sweeps/", 7) == 0 ? STAGE_SWEEP : STAGE_LADDER;
+}
+
+/* All other rows, the cheapest first, while they fit. A quick look has none, unless nothing is claimed. */
+static Status choose_others(Choice *choice) {
+    const double bound = campaign_bound(choice->tier), most = bound > 0 ? ALL_SHARE * bound : INFINITY;
+    if (choice->tier == CAMPAIGN_QUICK && choice->plan->claim_count > 0) return STATUS_OK;
+    Row **left = calloc((size_t)choice->count + 1, sizeof *left);
+    int count = 0;
+    if (!left) return status_fail(STATUS_MEMORY, "no memory for %d rows", choice->count);
+    for (int r = 0; r < choice->count; r++)
+        if (choice->rows[r].stage == STAGE_NONE) left[count++] = &choice->rows[r];
+    qsort(left, (size_t)count, sizeof *left, by_cost);
+    for (int r = 0; r < count; r++) {
+        const Stage stage = other_stage(choice, left[r]);
+        const double seconds = left[r]->cost * processes_of(choice, stage);
+        if (choice->plan->claim_count > 0 && choice->seconds + seconds > most) break;
+        choice->seconds += seconds;
+        left[r]->stage = stage;
+    }
+    free(left);
+    return STATUS_OK;
+}
+
+/* ---- Their order. */
+
+/* An item of the new plan. */
+typedef struct Place {
+    PlanItem item;
+    Stage stage;
+    int magnitude; /* of its dearest row: items of a scenario stay together, unless one costs far more than another */
+    double cost;
+    int origin;
+} Place;
+
+static int by_worth(const void *a, const void *b) {
+    const Place *x = a, *y = b;
+    if (x->stage != y->stage) return x->stage < y->stage ? -1 : 1;
+    if (x->magnitude != y->magnitude) return x->magnitude < y->magnitude ? -1 : 1;
+    const int scenario = strcmp(x->item.scenario ? x->item.scenario : "", y->item.scenario ? y->item.scenario : "");
+    if (scenario != 0) return scenario;
+    if (x->cost != y->cost) return x->cost < y->cost ? -1 : 1;
+    return x->origin - y->origin;
+}
+
+/* The rows of one item at one stage. False: it has none. */
+static bool gather(const Choice *choice, int item, Stage stage, VariantChoice *room, Place *out) {
+    enum { MAGNITUDE_FROM = 2, STEP = 4 };
+    *out = (Place){.item = choice->plan->items[item], .stage = stage, .origin = item};
+    out->item.variants = room;
+    out->item.variant_count = 0;
+    out->item.processes = processes_of(choice, stage);
+    for (int r = 0; r < choice->count; r++) {
+        const Row *row = &choice->rows[r];
+        if (row->item != item || row->stage != stage) continue;
+        room[out->item.variant_count++] = choice->plan->items[item].variants[row->variant];
+        out->cost = fmax(out->cost, row->cost);
+    }
+    for (double cost = out->cost; cost > MAGNITUDE_FROM; cost /= STEP) out->magnitude++;
+    return out->item.variant_count > 0;
+}
+
+static Status append_places(const Choice *choice, Plan *ordered) {
+    const int stages = STAGE_SWEEP, most = choice->plan->item_count * stages;
+    Place *places = calloc((size_t)most + 1, sizeof *places);
+    VariantChoice *room = calloc((size_t)choice->count * (size_t)stages + 1, sizeof *room);
+    Status status = places && room ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for a campaign");
+    int count = 0, used = 0;
+    for (int i = 0; i < choice->plan->item_count && status == STATUS_OK; i++)
+        for (int stage = STAGE_CLAIM; stage <= STAGE_SWEEP; stage++)
+            if (gather(choice, i, (Stage)stage, room + used, &places[count])) used += places[count++].item.variant_count;
+    if (places) qsort(places, (size_t)count, sizeof *places, by_worth);
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = plan_append_item(ordered, &places[i].item);
+    free(places);
+    free(room);
+    return status;
+}
+
+static void count_rows(const Choice *choice, Campaign *out) {
+    for (int r = 0; r < choice->count; r++) {
+        const Stage stage = choice->rows[r].stage;
+        if (stage != STAGE_NONE)
+            *(stage == STAGE_CLAIM ? &out->claim_rows : &out->other_rows) += (size_t)processes_of(choice, stage);
+    }
+}
+
+Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out) {
+    Choice choice = {.plan = plan, .tier = tier};
+    Plan ordered = {0};
+    *out = (Campaign){.judged = calloc((size_t)plan->claim_count + 1, sizeof *out->judged)};
+    Status status = out->judged ? list_rows(&choice) : status_fail(STATUS_MEMORY, "no memory for a campaign");
+    if (status == STATUS_OK) choose_claims(&choice, out->judged, &out->claims);
+    if (status == STATUS_OK) status = choose_others(&choice);
+    if (status == STATUS_OK) status = append_places(&choice, &ordered);
+    if (status == STATUS_OK) {
+        count_rows(&choice, out);
+        for (int i = 0; i < plan->item_count; i++) free(plan->items[i].variants);
+        free(plan->items);
+        plan->items = ordered.items, plan->item_count = ordered.item_count;
+    } else {
+        for (int i = 0; i < ordered.item_count; i++) free(ordered.items[i].variants);
+        free(ordered.items);
+    }
+    free(choice.rows);
+    return status;
+}
+
+void campaign_free(Campaign *campaign) {
+    free(campaign->judged);
+    *campaign = (Campaign){0};
+}

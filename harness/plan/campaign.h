@@ -1,0 +1,33 @@
+/* campaign.h - which rows of a plan `rungs reproduce` makes, from how many processes, and in which order: first what claims of
+ * every op need, the cheapest first, then the ladders, then sweeps. */
+#ifndef RUNGS_PLAN_CAMPAIGN_H
+#define RUNGS_PLAN_CAMPAIGN_H
+
+#include "plan/scenario.h"
+
+/* QUICK: some claims of every op, one process each; DEFAULT: more claims from three processes, and of the ladders what fits beside
+ * them; FULL: everything, claims from five processes, ladders from three, sweeps from one. */
+typedef enum CampaignTier { CAMPAIGN_QUICK, CAMPAIGN_DEFAULT, CAMPAIGN_FULL } CampaignTier;
+
+/* What a device copies in a second; 0: not known, it is taken for an H200 and its host. */
+typedef struct CampaignSpeeds {
+    double gpu_bytes, cpu_bytes;
+} CampaignSpeeds;
+
+typedef struct Campaign {
+    bool *judged; /* for each claim of the plan: its rows are among those that are made */
+    size_t claims;
+    size_t claim_rows, other_rows; /* rows of claims, each process one; all else */
+} Campaign;
+
+/* Seconds that the tier is made for on one H200; 0: not bounded. */
+double campaign_bound(CampaignTier tier);
+int campaign_processes(CampaignTier tier);
+/* Replaces the items of the plan by those of the tier, in their order. The choice depends on the plan alone, not on the machine.
+ * campaign_free() afterwards. */
+Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out);
+void campaign_free(Campaign *campaign);
+/* How long the rows of the plan take by what such rows take on an H200, scaled by the speeds of this machine. */
+double campaign_seconds(const Plan *plan, const CampaignSpeeds *speeds);
+
+#endif

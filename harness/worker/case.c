@@ -1,0 +1,221 @@
+#include "worker/case.h"
+
+#include "base/clock.h"
+#include "worker/commands.h"
+#include "worker/settle.h"
+
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
+
+enum { REPEATS = 12 };                            /* of prepare() to release(): what a leak takes, it takes every time */
+static const size_t LEAK_LEAST = (size_t)1 << 20; /* of prepare(): malloc keeps small blocks that were released */
+static const double REST_SECONDS = 0.02;          /* for threads to rest after release() */
+
+static size_t in_use(const Worker *worker) {
+    return worker->device->in_use ? worker->device->in_use() : 0;
+}
+
+/* Maps the arrays of the command and, unless buffers is NULL, makes a guarded buffer for each: arrays then describes those. */
+static Status open_arrays(Worker *worker, const json_t *list, bool writable, Array *arrays, Shared *shared, Buffer *buffers,
+                          int *count) {
+    size_t i;
+    json_t *item;
+    if (json_array_size(list) > OP_MAX_ARRAYS) return status_fail(STATUS_INTERNAL, "open: more than %d arrays", OP_MAX_ARRAYS);
+    json_array_foreach((json_t *)list, i, item) {
+        Array *array = &arrays[i];
+        TRY(command_array(item, array));
+        TRY(command_file(&worker->files, item, "file", array_bytes(array), writable, &shared[i]));
+        *count = (int)i + 1;
+        if (!buffers) continue;
+        TRY(buffer_create(worker->device, array, &buffers[i]));
+        *array = buffers[i].array;
+    }
+    return STATUS_OK;
+}
+
+/* {"device": "cuda", "blocks": 264, ...}, or null if the variant tells nothing. */
+Status case_tell_launch(const Worker *worker, json_t *reply) {
+    LaunchNotes notes = {0};
+    if (worker->entry->variant->configuration) TRY(worker->entry->variant->configuration(&worker->args, &notes));
+    const char *kind = worker->device ? worker->device->kind : worker->entry->variant->backend == BACKEND_CPU ? "cpu" : "cuda";
+    json_t *launch = notes.count > 0 ? json_pack("{s:s}", "device", kind) : json_null();
+    for (int i = 0; i < notes.count; i++) {
+        const double value = notes.notes[i].value;
+        json_object_set_new(launch, notes.notes[i].name,
+                            value == floor(value) ? json_integer((json_int_t)value) : json_real(value));
+    }
+    json_object_set_new(reply, "launch", launch);
+    return STATUS_OK;
+}
+
+/* Outputs sized by data come from the variant: only their descriptions are known, and room for them in the parent's memory. */
+static Status open_outputs(Worker *worker, const json_t *command) {
+    TRY(open_arrays(worker, json_object_get(command, "outputs"), true, worker->out, worker->host_out,
+                    worker->op->sized_by_data ? NULL : worker->buffers_out, &worker->out_count));
+    for (int i = 0; i < worker->out_count; i++) {
+        worker->room[i] = worker->out[i];
+        worker->room[i].data = NULL;
+    }
+    return resource_create(worker->device,
+                           params_has(&worker->tunables, "memory") ? params_text(&worker->tunables, "memory") : NULL,
+                           &worker->resource);
+}
+
+/* Other data of the same shapes. They get to the device when they are needed. */
+static Status open_further_sets(Worker *worker, const json_t *sets) {
+    Array described[OP_MAX_ARRAYS];
+    worker->sets = 1;
+    for (size_t s = 0; s < json_array_size(sets) && worker->sets < WORKER_MAX_SETS; s++, worker->sets++) {
+        int count = 0;
+        TRY(open_arrays(worker, json_array_get(sets, s), false, described, worker->host_in[worker->sets], NULL, &count));
+        for (int i = 0; i < worker->in_count; i++)
+            if (count != worker->in_count || array_bytes(&described[i]) != worker->buffers_in[i].bytes)
+                return status_fail(STATUS_INTERNAL, "open: the inputs of set %d have other shapes", worker->sets);
+    }
+    return STATUS_OK;
+}
+
+Status case_choose(Worker *worker, const json_t *command) {
+    const char *id = json_string_value(json_object_get(command, "variant"));
+    TRY(registry_require_variant(id ? id : "", &worker->entry));
+    TRY(command_case(json_object_get(command, "case"), &worker->problem));
+    worker->op = registry_op(worker->problem.op);
+    TRY(params_init(worker->entry->variant->tunables, &worker->tunables));
+    return command_params(json_object_get(command, "tunables"), &worker->tunables);
+}
+
+/* What is ours of the beginning: the device, the arrays, guarded buffers. */
+static Status open_case(Worker *worker, const json_t *command) {
+    TRY(case_choose(worker, command));
+    const Backend backend = worker->entry->variant->backend;
+    worker->device = backend == BACKEND_CPU ? device_cpu() : device_emulator() ? device_emulator() : device_cuda();
+    if (!worker->device) return status_fail(STATUS_UNSUPPORTED, "this build of rungs has no CUDA");
+    if (!worker->opened) TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
+    worker->opened = true;
+    TRY(open_arrays(worker, json_object_get(command, "inputs"), false, worker->in, worker->host_in[0], worker->buffers_in,
+                    &worker->in_count));
+    TRY(open_further_sets(worker, json_object_get(command, "further_inputs")));
+    return open_outputs(worker, command);
+}
+
+Status case_open(Worker *worker, const json_t *command) {
+    if (worker->entry) return status_fail(STATUS_INTERNAL, "open before the end of the case that is open");
+    TRY(command_files(worker->arrays, &worker->files));
+    const Status status = open_case(worker, command);
+    command_files_close(&worker->files);
+    return status;
+}
+
+/* What is the variant's, under the time-out for its code. */
+Status case_prepare(Worker *worker, json_t *reply) {
+    if (!worker->entry) return status_fail(STATUS_INTERNAL, "prepare before open");
+    const Variant *variant = worker->entry->variant;
+    VariantArgs *args = &worker->args;
+    *args = (VariantArgs){.problem = &worker->problem,
+                          .tunables = &worker->tunables,
+                          .in = worker->in,
+                          .in_count = worker->in_count,
+                          .out = worker->out,
+                          .out_count = worker->out_count,
+                          .stream = worker->device->stream(),
+                          .memory = resource_memory(worker->resource)};
+    char reason[REASON_MAX];
+    if (variant->supports && !variant->supports(args, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    if (variant->scratch_bytes) {
+        args->scratch_bytes = variant->scratch_bytes(args);
+        const Array shape = array_1d("scratch", DTYPE_U8, args->scratch_bytes);
+        TRY(buffer_create(worker->device, &shape, &worker->scratch));
+        args->scratch = worker->scratch.array.data;
+    }
+    if (worker->op->sized_by_data) {
+        const Array shape = array_1d("counts", DTYPE_I64, (size_t)worker->out_count);
+        TRY(buffer_create(worker->device, &shape, &worker->device_counts));
+        args->counts = worker->device_counts.array.data;
+    }
+    TRY(case_tell_launch(worker, reply));
+    worker->in_use_prepared = in_use(worker);
+    json_object_set_new(reply, "prepare_seconds", json_null());
+    if (!variant->prepare) return STATUS_OK;
+    const double begin = clock_seconds();
+    TRY(variant->prepare(args, &args->state));
+    worker->prepared = true;
+    json_object_set_new(reply, "prepare_seconds", json_real(clock_seconds() - begin));
+    return STATUS_OK;
+}
+
+/* ---- The end. */
+
+static void release(Worker *worker) {
+    if (worker->prepared && worker->entry->variant->release) worker->entry->variant->release(worker->args.state);
+    worker->prepared = false;
+    worker->args.state = NULL;
+}
+
+/* By how much more is in use than before; 0 if that is too little to matter to the next case. */
+static size_t growth(const Worker *worker, size_t before) {
+    const size_t after = in_use(worker),
+                 least = worker->device->in_use_step > LEAK_LEAST ? worker->device->in_use_step : LEAK_LEAST;
+    return after > before && after - before >= least ? after - before : 0;
+}
+
+/* What release() does not give back of what prepare() took is a leak if it happens every time: libraries and drivers take some
+ * once. */
+static Status check_release(Worker *worker) {
+    const Variant *variant = worker->entry->variant;
+    size_t grown = variant->prepare ? growth(worker, worker->in_use_prepared) : 0;
+    for (int i = 0; i < REPEATS && grown > 0; i++) {
+        const size_t before = in_use(worker);
+        TRY(variant->prepare(&worker->args, &worker->args.state));
+        worker->prepared = true;
+        release(worker);
+        TRY(worker->device->wait("release()"));
+        grown = growth(worker, before);
+    }
+    return grown > 0 ? status_fail(STATUS_CHECK, "leaks memory: prepare() and release() end with %zu more bytes in use", grown)
+                     : STATUS_OK;
+}
+
+static Status end_variant(Worker *worker) {
+    const bool prepared = worker->prepared;
+    if (!worker->entry || !worker->device || !worker->opened) return STATUS_OK;
+    release(worker);
+    TRY(worker->device->wait("release()"));
+    return prepared ? check_release(worker) : STATUS_OK;
+}
+
+static void free_case(Worker *worker) {
+    for (int i = 0; i < worker->in_count; i++) buffer_destroy(&worker->buffers_in[i]);
+    for (int i = 0; i < worker->out_count; i++) buffer_destroy(&worker->buffers_out[i]), shared_destroy(&worker->host_out[i]);
+    for (int set = 0; set < WORKER_MAX_SETS; set++)
+        for (int i = 0; i < OP_MAX_ARRAYS; i++) shared_destroy(&worker->host_in[set][i]);
+    if (worker->scratch.base) buffer_destroy(&worker->scratch);
+    if (worker->device_counts.base) buffer_destroy(&worker->device_counts);
+    resource_destroy(worker->resource);
+}
+
+/* What would disturb the next case: memory that each case adds to, and threads that do not rest. */
+static void tell_rest(Worker *worker, size_t in_use_first, json_t *reply) {
+    const size_t bytes = worker->opened ? in_use(worker) : 0;
+    bool alone = true;
+    worker->in_use_first = worker->cases > 1 ? in_use_first : bytes;
+    const bool restless = worker->opened && strcmp(worker->device->kind, "cpu") == 0 && settle(REST_SECONDS, &alone) != STATUS_OK;
+    json_object_set_new(reply, "kept_bytes",
+                        json_integer(bytes > worker->in_use_first ? (json_int_t)(bytes - worker->in_use_first) : 0));
+    json_object_set_new(reply, "restless", json_boolean(restless));
+}
+
+Status case_end(Worker *worker, json_t *reply) {
+    const Status status = end_variant(worker);
+    free_case(worker);
+    const Worker next = {.commands = worker->commands,
+                         .replies = worker->replies,
+                         .arrays = worker->arrays,
+                         .device = worker->device,
+                         .opened = worker->opened,
+                         .cases = worker->cases + 1};
+    const size_t in_use_first = worker->in_use_first;
+    *worker = next;
+    tell_rest(worker, in_use_first, reply);
+    return status;
+}
