@@ -15,6 +15,29 @@ static __device__ inline void async_copy_16(void *shared, const void *global) {
 #endif
 }
 
+/* Asks the L2 cache for the line that holds this address. */
+static __device__ inline void prefetch_l2(const void *global) {
+#ifdef __CUDA_ARCH__
+    asm volatile("prefetch.global.L2 [%0];" ::"l"(global));
+#else
+    (void)global;
+#endif
+}
+
+/* Closes a group: the copies that the calling thread has begun since the last one. */
+static __device__ inline void async_copy_group() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.commit_group;" ::: "memory");
+#endif
+}
+
+/* Waits for all groups that the calling thread has closed but the latest. */
+static __device__ inline void async_copy_wait_but_one() {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+    asm volatile("cp.async.wait_group 1;" ::: "memory");
+#endif
+}
+
 /* Waits for the copies that the calling thread has begun. */
 static __device__ inline void async_copy_wait() {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800

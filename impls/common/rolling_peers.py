@@ -22,6 +22,13 @@ def only(case, *aggregates):
     return None if asked in aggregates else f"agg={asked}: this peer knows {', '.join(aggregates)}"
 
 
+def only_complete(case, *aggregates):
+    """supports() for a peer whose library computes complete windows alone: without one a timed call would do nothing."""
+    if complete_of(case, int(case["params"]["n"])) == 0:
+        return "window > n: no window is complete, and this peer computes no others"
+    return only(case, *aggregates)
+
+
 def put(case, complete, out):
     """The complete outputs (numpy) behind the incomplete ones."""
     w = window_of(case)

@@ -48,10 +48,9 @@ static inline size_t plan_chunks(size_t slabs, size_t slots, size_t most) {
     return best;
 }
 
-/* chunks: 0: what suits the device. lines_per_thread: 0, or the most lines that a thread takes, which then decides the chunks. */
-static inline MomentsPlan plan_make(const VariantArgs *args, size_t chunks, size_t lines_per_thread) {
-    const size_t rows = moments_rows(args), cols = moments_cols(args), slab = (size_t)params_int(args->tunables, "slab");
-    const size_t pack = 16 / dtype_size(args->problem->dtype);
+/* The lines of a matrix. */
+static inline MomentsPlan plan_lines(const VariantArgs *args) {
+    const size_t rows = moments_rows(args), cols = moments_cols(args), pack = 16 / dtype_size(args->problem->dtype);
     MomentsPlan plan = {};
     plan.fold = 1;
     while (plan.fold * cols % pack != 0) plan.fold *= 2; /* pack is a power of two */
@@ -59,6 +58,13 @@ static inline MomentsPlan plan_make(const VariantArgs *args, size_t chunks, size
     plan.lines = rows / plan.fold;
     plan.rest = rows % plan.fold * cols;
     plan.packs = plan.line / pack;
+    return plan;
+}
+
+/* And their cut. slab: most packs of a block. chunks: 0: what suits the device. lines_per_thread: 0, or the most lines that a
+ * thread takes, which then decides the chunks. */
+static inline MomentsPlan plan_cut(const VariantArgs *args, size_t slab, size_t chunks, size_t lines_per_thread) {
+    MomentsPlan plan = plan_lines(args);
     plan.slabs = divide_up(plan.packs, slab);
     plan.tx = (unsigned)divide_up(plan.packs, plan.slabs);
     plan.ty = MOMENTS_THREADS / plan.tx;
@@ -73,6 +79,11 @@ static inline MomentsPlan plan_make(const VariantArgs *args, size_t chunks, size
     plan.chunk_lines = divide_up(divide_up(plan.lines, chunks > 0 ? chunks : 1), plan.ty) * plan.ty;
     plan.chunks = plan.lines > 0 ? divide_up(plan.lines, plan.chunk_lines) : 1;
     return plan;
+}
+
+/* As the tunable `slab` says. */
+static inline MomentsPlan plan_make(const VariantArgs *args, size_t chunks, size_t lines_per_thread) {
+    return plan_cut(args, (size_t)params_int(args->tunables, "slab"), chunks, lines_per_thread);
 }
 
 /* Rows of partial results that a rows kernel leaves. */

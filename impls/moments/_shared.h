@@ -4,7 +4,10 @@
 
 #include "variant.h"
 
+#include <float.h>
 #include <math.h>
+#include <stdlib.h>
+#include <string.h>
 
 #ifndef ALWAYS_INLINE
 #define ALWAYS_INLINE static inline __attribute__((always_inline))
@@ -58,9 +61,36 @@ ALWAYS_INLINE void moments_shift(double *s, double h, int powers) {
 /* The result for one column. nan: the column holds a NaN; then the other fields are not used. */
 typedef struct MomentsColumn {
     double mean, min, max;
-    double central[POWERS_MAX + 1]; /* [2 .. powers]: mean of (x - mean)^p */
+    double central[POWERS_MAX + 1]; /* [2 .. powers]: mean of ((x - mean) / 2^exponent)^p */
     bool nan;
+    int exponent;
 } MomentsColumn;
+
+/* Where powers of distances leave the range of double, over- or underflow: from two more passes over the column, with distances in
+ * multiples of a power of two that brings them near 1. */
+static inline void moments_mend_range(const MomentsJob *job, size_t c, MomentsColumn *column) {
+    enum { IN_RANGE = 150 /* sixth powers of 2^+-150 */ };
+    const double spread = 0.5 * column->max - 0.5 * column->min;
+    if (column->nan || !(spread > 0 && spread <= DBL_MAX) || abs(ilogb(spread)) <= IN_RANGE) return;
+    column->exponent = ilogb(spread) < -1000 ? -1000 : ilogb(spread);
+    const double scale = ldexp(1, -column->exponent), low = column->min * scale;
+    double s[POWERS_MAX + 1], mean = 0;
+    for (int pass = 0; pass < 2; pass++) {
+        memset(s, 0, sizeof s);
+        for (size_t row = 0; row < job->rows; row++) {
+            const double w = job->weights ? moments_element(job->weights, row, job->f32) : 1;
+            const double d = moments_element(job->x, row * job->cols + c, job->f32) * scale - low - mean;
+            double term = w;
+            s[0] += w;
+            for (int p = 1; p <= (pass ? job->powers : 1); p++) s[p] += term *= d;
+        }
+        if (pass == 0) mean = s[1] / s[0];
+    }
+    const double weight = s[0], left = s[1] / weight;
+    moments_shift(s, -left, job->powers);
+    column->mean = column->min + ldexp(mean + left, column->exponent);
+    for (int p = 2; p <= job->powers; p++) column->central[p] = s[p] / weight;
+}
 
 static inline void moments_put(const MomentsJob *job, int output, size_t c, double value) {
     if (job->f32)
@@ -79,7 +109,7 @@ static inline void moments_finish(const MomentsJob *job, size_t c, const Moments
     if (low || high) mean = low && high ? NAN : low ? -INFINITY : INFINITY, var = NAN;
     if (nan) mean = var = NAN;
     moments_put(job, MOMENTS_MEAN, c, mean);
-    moments_put(job, MOMENTS_VAR, c, var);
+    moments_put(job, MOMENTS_VAR, c, ldexp(var, 2 * column->exponent));
     moments_put(job, MOMENTS_MIN, c, nan ? NAN : column->min);
     moments_put(job, MOMENTS_MAX, c, nan ? NAN : column->max);
     const double deviation = sqrt(var);

@@ -6,7 +6,7 @@
  *   meanwhile.
  * Rounding: double for either dtype. Chains of 64 rows, 256 blocks and n / 16384 stretches. A mean has twice the digits of a
  *   double, so mean / sigma does not matter: the op's own bound.
- * Limits: powers of deviations must stay within the range of double.
+ * Limits: a column of doubles whose deviations have powers out of range is read twice more, by one thread.
  * Origin: Pebay, Terriberry, Kolla and Bennett 2016; Chan, Golub and LeVeque 1983; Dekker 1971 for the pairs. */
 #include "_shared.h"
 #include "common/cpu_vector.h"
@@ -284,8 +284,9 @@ static void finish(const Plan *plan, Part *parts, size_t c) {
     const size_t cols = plan->job.cols, l = c % LANES;
     Part *part = &parts[c / LANES];
     for (size_t m = c + cols; m < plan->layout.lanes; m += cols) part_join(part, l, part, m, plan->job.powers);
-    MomentsColumn column = {part->mean[l] + part->mean_low[l], part->min[l], part->max[l], {0}, part->nans[l] > 0};
+    MomentsColumn column = {part->mean[l] + part->mean_low[l], part->min[l], part->max[l], {0}, part->nans[l] > 0, 0};
     for (int p = 2; p <= plan->job.powers; p++) column.central[p] = part->sum[p][l] / part->weight[l];
+    moments_mend_range(&plan->job, c, &column);
     moments_finish(&plan->job, c, &column);
 }
 

@@ -90,7 +90,7 @@ static Status run(const VariantArgs *args) {
         else
             job.f32 ? tree(&job, stack, first, count, true, 6) : tree(&job, stack, first, count, false, 6);
         for (size_t l = 0; l < count; l++) {
-            MomentsColumn column = {stack->mean[l], stack->min[l], stack->max[l], {0}, stack->nans[l] > 0};
+            MomentsColumn column = {stack->mean[l], stack->min[l], stack->max[l], {0}, stack->nans[l] > 0, 0};
             for (int p = 2; p <= job.powers; p++) column.central[p] = stack->sum[p][l] / stack->weight;
             moments_finish(&job, first + l, &column);
         }

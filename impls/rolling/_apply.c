@@ -1,6 +1,6 @@
 #include "_apply.h"
 #include "_nvrtc.h"
-#include "build_paths.h"
+#include "base/places.h"
 
 #include <stdlib.h>
 
@@ -10,7 +10,7 @@ static const char PRELUDE[] = "#ifndef NAN\n#define NAN __int_as_float(0x7ffffff
 
 /* NVRTC gets the user's file between the prelude and cuda_apply.cu, of which it sees the kernel's body (__CUDACC_RTC__), and an
  * entry. */
-static const char KERNEL_FILE[] = RUNGS_SOURCE_DIR "/impls/rolling/cuda_apply.cu";
+static const char KERNEL_FILE[] = "impls/rolling/cuda_apply.cu";
 
 static const char ENTRY[] =
     "\nextern \"C\" __global__ void " APPLY_ENTRY "(ApplyView<real> view) {\n"
@@ -21,7 +21,7 @@ static const char ENTRY[] =
 
 static Status assemble(const char *path, UsercodeReal real, Text *out) {
     char *kernel = NULL;
-    TRY(text_read_file(KERNEL_FILE, &kernel, NULL));
+    TRY(text_read_file(places_project(KERNEL_FILE), &kernel, NULL));
     Text tail = {0};
     Status status = text_append(&tail, "#line 1 \"rolling/cuda_apply.cu\"\n%s%s", kernel, ENTRY);
     if (status == STATUS_OK) status = usercode_source(path, PRELUDE, real, tail.text, out);

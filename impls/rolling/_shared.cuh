@@ -7,6 +7,7 @@
 #include "common/grid.cuh"
 #include "variant.h"
 
+#include <stdint.h>
 #include <string.h>
 
 enum Aggregate { AGG_MEAN, AGG_SUM, AGG_VAR, AGG_STD, AGG_MIN, AGG_MAX };
@@ -24,6 +25,7 @@ template <typename T> struct RollingView {
     T *y;
     size_t n, window;
     T incomplete; /* the output where the window begins before the array: NaN or inf */
+    bool packed;  /* x and y begin at multiples of 16 bytes */
 };
 
 static inline size_t rolling_length(const VariantArgs *args) {
@@ -43,7 +45,9 @@ static inline int rolling_aggregate(const VariantArgs *args) {
 template <typename T> static RollingView<T> rolling_view(const VariantArgs *args) {
     const bool infinity = strcmp(params_text(&args->problem->params, "incomplete"), "inf") == 0;
     const T incomplete = infinity ? (T)__builtin_huge_val() : (T)__builtin_nan("");
-    return {(const T *)args->in[0].data, (T *)args->out[0].data, rolling_length(args), rolling_window(args), incomplete};
+    const T *x = (const T *)args->in[0].data;
+    T *y = (T *)args->out[0].data;
+    return {x, y, rolling_length(args), rolling_window(args), incomplete, ((uintptr_t)x | (uintptr_t)y) % 16 == 0};
 }
 
 /* What every variant must refuse. outputs_per_block decides the grid. */

@@ -6,20 +6,18 @@
  * so suffix and prefix are scans over the lanes, and the middle is read once for U outputs. It ends where the unit begins: `whole`
  * units and the last `rest` elements of the unit before those. Each unit of the block and of its halo is summed up once, as a whole
  * and its last `rest` elements. Nothing is subtracted, and the cost does not depend on w. Var and std sum x - c and its square,
- * where c is an element that all of these windows have.
+ * where c is the mean of the middle, which all of these windows have.
  * Traffic: (1 + w / (threads K)) n reads, those beyond n mostly from L2; n writes.
  * Rounding: sums are trees of depth about K + log2(G) + w / U.
  * Limits: threads K + w elements must fit into the shared memory of a block; 227 KiB hold w = 25000 in f64.
  * Origin: van Herk 1992, Gil and Werman 1993. */
-#include "_shared.cuh"
-#include "common/async_copy.cuh"
+#include "_warp.cuh"
 #include "common/grid.cuh"
 
-enum { WARP = 32, THREADS_MAX = 256, BLOCKS_MIN = 3, COPY_BYTES = 16, LINE_BYTES = 128 };
-static const unsigned ALL_LANES = 0xffffffff;
+enum { THREADS_MAX = 384 };
 
 static const ParamSpec TUNABLES[] = {
-    {"threads", "threads of a block, a multiple of 32; 0: by window", PARAM_INT, "0", 0, THREADS_MAX, NULL},
+    {"threads", "most threads of a block, a multiple of 32; 0: by window", PARAM_INT, "0", 0, THREADS_MAX, NULL},
     {},
 };
 
@@ -28,157 +26,80 @@ struct UnitMiddle {
     unsigned whole, rest;
 };
 
-/* Sums of d and d^2, d = x - shift, for var and std. The shift is an element that all windows have in which the aggregate is used:
- * so sum d^2 is at most w + 1 times the sum of squares about the mean, and an inf or NaN shows in no window that has none. */
-template <typename T> struct Spread {
-    T sum = 0, squares = 0;
-    __device__ void push(T d) {
-        sum += d;
-        squares += d * d;
-    }
-    __device__ void merge(const Spread &other) {
-        sum += other.sum;
-        squares += other.squares;
-    }
-    /* From elements less a shift that is `by` larger. */
-    __device__ void shift(T count, T by) {
-        squares += by * (2 * sum + count * by);
-        sum += count * by;
-    }
-};
-/* The output of a whole window. Products with 1/w for divisions: one rounding more. */
-template <Aggregate AGG, typename T> __device__ T finish(const Sum<T> &a, T per_window, T) {
-    return AGG == AGG_MEAN ? a.sum * per_window : a.sum;
-}
-template <Aggregate AGG, typename T, bool IS_MIN> __device__ T finish(const Extreme<T, IS_MIN> &a, T, T) {
-    return a.value;
-}
-template <Aggregate AGG, typename T> __device__ T finish(const Spread<T> &a, T per_window, T per_degree) {
-    const T m2 = a.squares - a.sum * (a.sum * per_window), variance = (m2 < 0 ? 0 : m2) * per_degree;
-    return AGG == AGG_VAR ? variance : sqrt(variance);
-}
-
-template <typename T, Aggregate AGG> struct UnitAggregateOf { using Type = Accumulator<T, AGG>; };
-template <typename T> struct UnitAggregateOf<T, AGG_VAR> { using Type = Spread<T>; };
-template <typename T> struct UnitAggregateOf<T, AGG_STD> { using Type = Spread<T>; };
-template <typename T, Aggregate AGG> using UnitAggregate = typename UnitAggregateOf<T, AGG>::Type;
-
-/* The value of another lane: `distance` below, above, or where the lane number differs in this bit. */
-enum Move { FROM_BELOW, FROM_ABOVE, ACROSS };
-template <Move MOVE, typename T> __device__ T from_lane(T value, unsigned distance) {
-    if (MOVE == FROM_BELOW) return __shfl_up_sync(ALL_LANES, value, distance);
-    if (MOVE == FROM_ABOVE) return __shfl_down_sync(ALL_LANES, value, distance);
-    return __shfl_xor_sync(ALL_LANES, value, (int)distance);
-}
-template <Move MOVE, typename T> __device__ Sum<T> from_lane(const Sum<T> &a, unsigned distance) {
-    return {from_lane<MOVE>(a.sum, distance)};
-}
-template <Move MOVE, typename T, bool IS_MIN>
-__device__ Extreme<T, IS_MIN> from_lane(const Extreme<T, IS_MIN> &a, unsigned distance) {
-    return {from_lane<MOVE>(a.value, distance)};
-}
-template <Move MOVE, typename T> __device__ Spread<T> from_lane(const Spread<T> &a, unsigned distance) {
-    return {from_lane<MOVE>(a.sum, distance), from_lane<MOVE>(a.squares, distance)};
-}
-
-/* The aggregate of the whole group of G lanes, in each of them. */
-template <unsigned G, typename A> __device__ A group_reduce(A a) {
-    for (unsigned distance = G / 2; distance > 0; distance /= 2) a.merge(from_lane<ACROSS>(a, distance));
-    return a;
-}
-
-/* The aggregate of the lanes of the group before this one (FROM_BELOW) or behind it (FROM_ABOVE). */
-template <unsigned G, Move MOVE, typename A> __device__ A group_scan_exclusive(A a) {
-    const unsigned lane = threadIdx.x % G, others = MOVE == FROM_BELOW ? lane : G - 1 - lane;
-    for (unsigned distance = 1; distance < G; distance *= 2) {
-        A other = from_lane<MOVE>(a, distance);
-        if (others >= distance) {
-            other.merge(a);
-            a = other;
-        }
-    }
-    const A exclusive = from_lane<MOVE>(a, 1);
-    return others == 0 ? A() : exclusive;
-}
-
-/* staged[j] = x[first - halo + j] for j < count; 0, which no complete window sees, where that is outside the array. first, halo and
- * count are multiples of COPY_BYTES. */
-template <typename T> __device__ void stage(const RollingView<T> &view, size_t first, unsigned halo, unsigned count, T *staged) {
-    constexpr unsigned EACH = COPY_BYTES / sizeof(T);
-    if (first >= halo && first - halo + count <= view.n) {
-        const T *from = view.x + (first - halo);
-        for (unsigned j = threadIdx.x * EACH; j < count; j += blockDim.x * EACH) async_copy_16(staged + j, from + j);
-        async_copy_wait();
-        return;
-    }
-    for (unsigned j = threadIdx.x; j < count; j += blockDim.x) {
-        const size_t shifted = first + j;
-        staged[j] = shifted >= halo && shifted - halo < view.n ? view.x[shifted - halo] : 0;
-    }
-}
-
-/* Aggregates of the units that middles are made of: number q of `whole` and `rest` is that of unit q - before of the block. Those
- * of var and std are shifted by the last element of the unit. */
+/* Aggregates of the units that middles are made of: number q of `whole` and `rest` is that of unit q - before of the block; wholes
+ * of the block's own units come from elsewhere, and a rest is needed of as many units as the block has. Those of var and std are
+ * shifted by the first element of the unit, rests by the last: that of an own unit may lie behind the array. */
 template <typename A, bool SPREAD, unsigned K, unsigned G, typename T>
 __device__ void sum_up_units(const T *own, UnitMiddle middle, unsigned before, A *whole, A *rest) {
     constexpr unsigned UNIT = G * K;
-    const unsigned lane = threadIdx.x % G, groups = blockDim.x / G, count = before + groups - 1;
+    const unsigned lane = threadIdx.x % G, groups = blockDim.x / G, rests = middle.rest > 0 ? groups : 0;
+    const unsigned count = before > rests ? before : rests;
     for (unsigned done = 0; done < count; done += groups) {
         const unsigned q = done + threadIdx.x / G;
         const T *unit = own + ((int)q - (int)before) * (int)UNIT;
-        A all, last;
-        if (q < count) {
-            const T shift = SPREAD ? unit[UNIT - 1] : 0;
+        if (done < before) {
+            A all; /* of the first unit only the rest is in shared memory */
+            if (q < before && (q > 0 || middle.rest == 0)) {
+                const T shift = SPREAD ? unit[0] : 0;
 #pragma unroll
-            for (unsigned r = 0; r < K; r++) { /* of the first unit only the rest is in shared memory */
-                const unsigned at = lane * K + r;
-                if (at >= UNIT - middle.rest) last.push(unit[at] - shift);
-                if (q > 0 || middle.rest == 0) all.push(unit[at] - shift);
+                for (unsigned r = 0; r < K; r++) all.push(unit[lane * K + r] - shift);
             }
+            all = group_reduce<G>(all);
+            if (lane == 0 && q < before) whole[q] = all;
         }
-        all = group_reduce<G>(all);
-        last = group_reduce<G>(last);
-        if (lane == 0 && q < count) {
-            whole[q] = all;
-            rest[q] = last;
+        if (done < rests) {
+            A last;
+            const T shift = SPREAD ? unit[UNIT - 1] : 0;
+            for (unsigned at = UNIT - middle.rest + lane; at < UNIT; at += G) last.push(unit[at] - shift);
+            last = group_reduce<G>(last);
+            if (lane == 0) rest[q] = last;
         }
     }
 }
 
-/* The middle of unit number `unit` of the block, less `shift`, in each lane of its group. */
+/* Part j of the middle of unit number `unit` of the block: a whole unit, or the rest of the one before those. */
+template <typename A, bool SPREAD, unsigned UNIT, typename T> struct MiddlePart {
+    A aggregate;
+    T count, shift;
+    __device__ MiddlePart(const T *own, UnitMiddle middle, unsigned before, unsigned unit, const A *whole, const A *rest,
+                          unsigned j) {
+        const unsigned q = unit + before - 1 - j;
+        aggregate = j < middle.whole ? whole[q] : rest[q];
+        count = (T)(j < middle.whole ? UNIT : middle.rest);
+        const T *unit_begin = own + ((int)q - (int)before) * (int)UNIT;
+        shift = !SPREAD ? 0 : j < middle.whole ? unit_begin[0] : unit_begin[UNIT - 1];
+    }
+};
+
+/* The middle of unit number `unit` of the block in each lane of its group; for var and std less its mean, the shift. */
 template <typename A, bool SPREAD, unsigned K, unsigned G, typename T>
 __device__ A gather_middle(const T *own, UnitMiddle middle, unsigned before, unsigned unit, const A *whole, const A *rest,
-                           T shift) {
+                           T *shift) {
     constexpr unsigned UNIT = G * K;
+    using Part = MiddlePart<A, SPREAD, UNIT, T>;
+    *shift = 0;
+    if constexpr (SPREAD) {
+        T sum = 0;
+        for (unsigned j = threadIdx.x % G; j < before; j += G) {
+            const Part part(own, middle, before, unit, whole, rest, j);
+            sum += part.aggregate.sum + part.count * part.shift;
+        }
+        const T count = (T)(middle.whole * UNIT + middle.rest);
+        *shift = before > 0 ? group_sum<G>(sum) / count : own[unit * UNIT];
+    }
     A all;
-    for (unsigned j = threadIdx.x % G; j < middle.whole + (middle.rest > 0); j += G) {
-        const unsigned q = unit + before - 1 - j; /* the rest is of the unit before the whole ones */
-        A part = j < middle.whole ? whole[q] : rest[q];
-        if constexpr (SPREAD)
-            part.shift((T)(j < middle.whole ? UNIT : middle.rest), own[((int)q - (int)before + 1) * (int)UNIT - 1] - shift);
-        all.merge(part);
+    for (unsigned j = threadIdx.x % G; j < before; j += G) {
+        Part part(own, middle, before, unit, whole, rest, j);
+        if constexpr (SPREAD) part.aggregate.shift(part.count, part.shift - *shift);
+        all.merge(part.aggregate);
     }
     return group_reduce<G>(all);
 }
 
-/* The outputs of the calling warp, incomplete ones replaced. */
-template <typename T, unsigned K> __device__ void write_warp(const RollingView<T> &view, size_t first, const T *outputs) {
-    const unsigned begin = threadIdx.x / WARP * WARP * K, end = begin + WARP * K, lane = threadIdx.x % WARP;
-    constexpr unsigned EACH = COPY_BYTES / sizeof(T);
-    if (first + begin + 1 >= view.window && first + end <= view.n) {
-        for (unsigned j = begin + lane * EACH; j < end; j += WARP * EACH)
-            *(int4 *)(view.y + first + j) = *(const int4 *)(outputs + j);
-        return;
-    }
-    for (unsigned j = begin + lane; j < end && first + j < view.n; j += WARP)
-        view.y[first + j] = first + j + 1 < view.window ? view.incomplete : outputs[j];
-}
-
-/* G lanes with K outputs each; `halo` elements before the block's own are staged: w - 1, rounded up to LINE_BYTES. The first
- * element of a unit, in all of its windows, is the shift of var and std. */
-template <typename T, Aggregate AGG, unsigned K, unsigned G>
-static __global__ void __launch_bounds__(THREADS_MAX, BLOCKS_MIN)
-    unit_kernel(RollingView<T> view, unsigned halo, UnitMiddle middle) {
+/* G lanes with K outputs each; `halo` elements before the block's own are staged: w - 1, rounded up to LINE_BYTES. The mean of
+ * a unit's middle is the shift of var and std; without a middle its first element. */
+template <typename T, Aggregate AGG, unsigned K, unsigned G, unsigned THREADS, unsigned BLOCKS>
+static __global__ void __launch_bounds__(THREADS, BLOCKS) unit_kernel(RollingView<T> view, unsigned halo, UnitMiddle middle) {
     using A = UnitAggregate<T, AGG>;
     constexpr bool SPREAD = aggregate_is_spread(AGG);
     const unsigned w = (unsigned)view.window, tile = blockDim.x * K, unit = threadIdx.x / G;
@@ -188,24 +109,31 @@ static __global__ void __launch_bounds__(THREADS_MAX, BLOCKS_MIN)
     T *const own = staged + halo, *const mine = own + threadIdx.x * K;
     A *const whole = (A *)(own + tile), *const rest = whole + before + blockDim.x / G;
     stage(view, first, halo, halo + tile, staged);
+    async_copy_wait();
     __syncthreads();
+    const T unit_shift = SPREAD ? own[unit * G * K] : 0, *const left = mine - (w - 1);
+    A all_mine;
+#pragma unroll
+    for (unsigned r = 0; r < K; r++) all_mine.push(mine[r] - unit_shift);
+    A below = group_scan_exclusive<G, FROM_BELOW>(all_mine);
     if (before > 0) {
+        all_mine.merge(below);
+        if (threadIdx.x % G == G - 1) whole[before + unit] = all_mine;
         sum_up_units<A, SPREAD, K, G>(own, middle, before, whole, rest);
         __syncthreads();
     }
 
-    const T shift = SPREAD ? own[unit * G * K] : 0, *const left = mine - (w - 1);
-    A base = gather_middle<A, SPREAD, K, G>(own, middle, before, unit, whole, rest, shift);
-    A suffix[K], all_left, all_mine;
+    T shift;
+    A base = gather_middle<A, SPREAD, K, G>(own, middle, before, unit, whole, rest, &shift);
+    if constexpr (SPREAD) below.shift((T)(threadIdx.x % G * K), unit_shift - shift);
+    base.merge(below);
+    A suffix[K], all_left;
 #pragma unroll
     for (unsigned r = K; r-- > 0;) {
         all_left.push(left[r] - shift);
         suffix[r] = all_left;
     }
-#pragma unroll
-    for (unsigned r = 0; r < K; r++) all_mine.push(mine[r] - shift);
     base.merge(group_scan_exclusive<G, FROM_ABOVE>(all_left));
-    base.merge(group_scan_exclusive<G, FROM_BELOW>(all_mine));
     __syncthreads(); /* what follows overwrites elements that are left of others */
     const T per_window = 1 / (T)w, per_degree = 1 / ((T)w - 1);
     A prefix;
@@ -218,33 +146,59 @@ static __global__ void __launch_bounds__(THREADS_MAX, BLOCKS_MIN)
         mine[r] = finish<AGG>(output, per_window, per_degree);
     }
     __syncwarp();
-    write_warp<T, K>(view, first, own);
+    const unsigned begin = threadIdx.x / WARP * WARP * K;
+    write_warp(view, first, begin, begin + WARP * K, own);
 }
 
 /* w <= 3. */
-template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(THREADS_MAX) tiny_kernel(RollingView<T> view) {
+template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(256) tiny_kernel(RollingView<T> view) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x, w = view.window;
     if (i >= view.n) return;
     view.y[i] = i + 1 < w ? view.incomplete : Accumulator<T, AGG>::collect(view.x + (i + 1 - w), w).template finish<AGG>((T)w);
 }
 
-/* How a window is cut: K outputs for each of G lanes, `threads` to a block. Odd K: lanes K elements apart read from different
- * banks. */
+/* How windows from `from` on are cut: K outputs for each of G lanes, `threads` to a block, and `blocks` to a multiprocessor, which
+ * is what the compiler may use registers for. Odd K: lanes K elements apart read from different banks. The last one of the table
+ * that begins at or before the window and fits into the shared memory of a block is taken. */
 struct Cut {
-    unsigned k, g, threads;
+    unsigned from, k, g, threads, blocks;
 };
-static Cut cut_of(const VariantArgs *args) {
-    const size_t w = rolling_window(args);
-    const bool spread = aggregate_is_spread((Aggregate)rolling_aggregate(args));
-    const unsigned threads = (unsigned)params_int(args->tunables, "threads"), k = spread ? 7 : 9;
-    Cut cut = w <= 9      ? Cut{3, 1, 128}
-              : w <= 36   ? Cut{k, 1, 128}
-              : w <= 288  ? Cut{k, 4, 128}
-              : w <= 1024 ? Cut{k, 32, 128}
-                          : Cut{spread ? 9u : 15u, 32, 256};
-    if (threads > 0) cut.threads = threads;
-    return cut;
-}
+/* Measured on compute capability 9.0; the others take the same as far as their shared memory allows. */
+struct CutTable {
+    unsigned count;
+    Cut list[7];
+};
+template <bool F64, bool SPREAD>
+constexpr CutTable CUTS = {7,
+                           {{4, 3, 1, 128, 8},
+                            {10, 9, 1, 128, 6},
+                            {37, 9, 4, 128, 6},
+                            {401, 15, 32, 256, 3},
+                            {1501, 27, 32, 384, 2},
+                            {4201, 27, 32, 256, 2},
+                            {7001, 15, 32, 256, 3}}};
+template <>
+constexpr CutTable CUTS<true, true> = {7,
+                                       {{4, 3, 1, 128, 12},
+                                        {6, 5, 1, 128, 8},
+                                        {10, 9, 1, 128, 6},
+                                        {14, 13, 1, 128, 5},
+                                        {81, 11, 4, 128, 6},
+                                        {501, 9, 32, 128, 7},
+                                        {801, 15, 32, 256, 3}}};
+template <>
+constexpr CutTable CUTS<false, false> = {7,
+                                         {{4, 3, 1, 128, 8},
+                                          {10, 9, 1, 128, 8},
+                                          {16, 15, 1, 128, 8},
+                                          {61, 15, 4, 128, 8},
+                                          {501, 15, 8, 128, 8},
+                                          {1501, 15, 32, 256, 4},
+                                          {2001, 39, 32, 256, 3}}};
+template <>
+constexpr CutTable CUTS<false, true> = {
+    6,
+    {{4, 3, 1, 128, 12}, {6, 5, 1, 128, 8}, {10, 9, 1, 128, 8}, {16, 15, 1, 128, 6}, {61, 15, 4, 128, 6}, {1001, 23, 32, 128, 5}}};
 
 static UnitMiddle middle_of(size_t window, Cut cut) {
     const size_t unit = (size_t)cut.g * cut.k, length = window - 1 - unit;
@@ -257,21 +211,43 @@ static size_t halo_of(size_t window, size_t element) {
     return divide_up(window - 1, each) * each;
 }
 
-/* Shared memory of a block. */
-static size_t shared_bytes(const VariantArgs *args) {
+static size_t shared_bytes(const VariantArgs *args, Cut cut) {
     const size_t w = rolling_window(args), element = dtype_size(args->problem->dtype);
-    if (w <= 3) return 0;
-    const Cut cut = cut_of(args);
     const UnitMiddle middle = middle_of(w, cut);
     const size_t aggregate = element * (aggregate_is_spread((Aggregate)rolling_aggregate(args)) ? 2 : 1);
     return (halo_of(w, element) + (size_t)cut.threads * cut.k) * element + 2 * (middle.whole + 1 + cut.threads / cut.g) * aggregate;
 }
 
-template <typename T, Aggregate AGG, unsigned K, unsigned G>
-static Status launch_units(const VariantArgs *args, RollingView<T> view) {
-    const Cut cut = cut_of(args);
-    const unsigned blocks = (unsigned)divide_up(view.n, (size_t)cut.threads * K);
-    return launch(unit_kernel<T, AGG, K, G>, {dim3(blocks), dim3(cut.threads), shared_bytes(args), args->stream}, view,
+/* The last entry of the table that fits, or else the first; with the tunable's threads, if they are fewer. */
+static unsigned choose(const VariantArgs *args, const CutTable &table, Cut *cut) {
+    const unsigned threads = (unsigned)params_int(args->tunables, "threads");
+    unsigned chosen = 0;
+    for (unsigned i = 0; i < table.count; i++) {
+        Cut each = table.list[i];
+        if (threads > 0 && threads < each.threads) each.threads = threads;
+        if (i > 0 && (each.from > rolling_window(args) || shared_bytes(args, each) > device_block_shared_max())) continue;
+        chosen = i;
+        *cut = each;
+    }
+    return chosen;
+}
+static unsigned cut_of(const VariantArgs *args, Cut *cut) {
+    const bool spread = aggregate_is_spread((Aggregate)rolling_aggregate(args));
+    if (args->problem->dtype == DTYPE_F64)
+        return spread ? choose(args, CUTS<true, true>, cut) : choose(args, CUTS<true, false>, cut);
+    return spread ? choose(args, CUTS<false, true>, cut) : choose(args, CUTS<false, false>, cut);
+}
+
+/* Launches entry `chosen` of the table, I or a later one. */
+template <typename T, Aggregate AGG, unsigned I>
+static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut, unsigned chosen) {
+    constexpr CutTable TABLE = CUTS<sizeof(T) == 8, aggregate_is_spread(AGG)>;
+    constexpr Cut MADE = TABLE.list[I];
+    if constexpr (I + 1 < TABLE.count)
+        if (chosen > I) return launch_units<T, AGG, I + 1>(args, view, cut, chosen);
+    const unsigned blocks = (unsigned)divide_up(view.n, (size_t)cut.threads * MADE.k);
+    return launch(unit_kernel<T, AGG, MADE.k, MADE.g, MADE.threads, MADE.blocks>,
+                  {dim3(blocks), dim3(cut.threads), shared_bytes(args, cut), args->stream}, view,
                   (unsigned)halo_of(view.window, sizeof(T)), middle_of(view.window, cut));
 }
 
@@ -280,12 +256,9 @@ template <typename T, Aggregate AGG> static Status launch_for_window(const Varia
         const unsigned threads = 256, blocks = (unsigned)divide_up(view.n, threads);
         return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
     }
-    constexpr unsigned K = aggregate_is_spread(AGG) ? 7 : 9, MORE = aggregate_is_spread(AGG) ? 9 : 15;
-    const Cut cut = cut_of(args);
-    if (cut.k == 3) return launch_units<T, AGG, 3, 1>(args, view);
-    if (cut.g == 1) return launch_units<T, AGG, K, 1>(args, view);
-    if (cut.g == 4) return launch_units<T, AGG, K, 4>(args, view);
-    return cut.k == K ? launch_units<T, AGG, K, 32>(args, view) : launch_units<T, AGG, MORE, 32>(args, view);
+    Cut cut;
+    const unsigned chosen = cut_of(args, &cut);
+    return launch_units<T, AGG, 0>(args, view, cut, chosen);
 }
 
 template <typename T> static Status run_typed(const VariantArgs *args) {
@@ -312,17 +285,21 @@ static Status run(const VariantArgs *args) {
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    const Cut cut = cut_of(args);
-    if (cut.threads % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of %d", cut.threads, WARP);
-    if (!rolling_supports(args, cut.threads, reason)) return false;
-    if (rolling_window(args) > rolling_length(args) || shared_bytes(args) <= device_block_shared_max()) return true;
-    return variant_refuse(reason, "window=%zu needs %zu bytes of shared memory, a block has %zu", rolling_window(args),
-                          shared_bytes(args), device_block_shared_max());
+    const unsigned threads = (unsigned)params_int(args->tunables, "threads");
+    if (threads % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of %d", threads, WARP);
+    if (!rolling_supports(args, WARP, reason)) return false;
+    const size_t w = rolling_window(args);
+    if (w > rolling_length(args) || w <= 3) return true;
+    Cut cut;
+    cut_of(args, &cut);
+    if (shared_bytes(args, cut) <= device_block_shared_max()) return true;
+    return variant_refuse(reason, "window=%zu needs %zu bytes of shared memory, a block has %zu", w, shared_bytes(args, cut),
+                          device_block_shared_max());
 }
 
 RUNGS_VARIANT(rolling, cuda_warp_unit) = {
     .backend = BACKEND_CUDA,
-    .summary = "van Herk / Gil-Werman by warps: the shared middle is read once for 288 or 480 outputs",
+    .summary = "van Herk / Gil-Werman by warps: the shared middle is read once for up to 1248 outputs",
     .origin = "van Herk 1992, Gil and Werman 1993",
     .tunables = TUNABLES,
     .supports = supports,

@@ -1,7 +1,7 @@
 """cupyx.scipy.ndimage's one-dimensional filters. Idea: one output per thread, every thread reads its whole window. The origin moves the
 centred window so that it ends at its output. Limits: mean, min, max. Incomplete windows: in fetch."""
 from peer import import_cupy
-from rolling_peers import complete_of, only, put, window_of
+from rolling_peers import only_complete, put, window_of
 
 VARIANT = {
     "summary": "CuPy uniform_filter1d, minimum_filter1d, maximum_filter1d",
@@ -16,7 +16,7 @@ FILTERS = {"mean": "uniform_filter1d", "min": "minimum_filter1d", "max": "maximu
 
 def supports(case, tunables):
     del tunables
-    return only(case, *FILTERS)
+    return only_complete(case, *FILTERS)
 
 
 def trailing_origin(w):
@@ -25,12 +25,11 @@ def trailing_origin(w):
 
 
 def prepare(case, tunables, inputs):
-    del tunables
+    del tunables, inputs
     cupy = import_cupy()
     from cupyx.scipy import ndimage
 
-    return {"cupy": cupy, "case": case, "filter": getattr(ndimage, FILTERS[case["params"]["agg"]]),
-            "complete": complete_of(case, inputs["x"].size)}
+    return {"cupy": cupy, "case": case, "filter": getattr(ndimage, FILTERS[case["params"]["agg"]])}
 
 
 def load(state, inputs):
@@ -38,12 +37,10 @@ def load(state, inputs):
 
 
 def run(state):
-    if not state["complete"]:
-        return None
     w = window_of(state["case"])
     return state["filter"](state["x"], w, mode="nearest", origin=trailing_origin(w))
 
 
 def fetch(state, outputs, out):
     w = window_of(state["case"])
-    put(state["case"], None if outputs is None else outputs[w - 1 :].get(), out["y"])
+    put(state["case"], outputs[w - 1 :].get(), out["y"])

@@ -1,0 +1,124 @@
+/* tile.cuh - a tile of one row in the shared memory of a block, and its sums, where all elements of the row have one factor.
+ *
+ * A thread has `items` consecutive elements; items is odd, so that the lanes of a warp, which read that far apart, use different
+ * banks. Positions within a tile count in the order of the sums; RIGHT: they grow as addresses fall. Sums of a thread are in T, all
+ * else in double. Powers of the factor never become 0 nor infinite, as an infinity times such a power stays what it is
+ * (affine.cuh).
+ *
+ *     tile_powers(factor, items, &powers);     shared memory, by the first two warps; a barrier before anyone reads it
+ *     T sum = tile_thread_sum<T, RIGHT, UNROLL>(first, items, factor);         UNROLL: items if it is a constant, else about 8
+ *     TileBefore before = tile_scan(sum, powers, totals);             what precedes the thread's elements within the tile
+ *     tile_thread_write<T, RIGHT, UNROLL>(first, items, factor, (T)before.with(carry));      sums in place of the elements */
+#ifndef RUNGS_DISCOUNT_TILE_CUH
+#define RUNGS_DISCOUNT_TILE_CUH
+
+#include "common/affine.cuh"
+#include "common/bulk_copy.cuh"
+#include "common/discounted_cumsum/case.cuh"
+
+enum { TILE_WARP_STEPS = 5 };
+
+struct TilePowers {
+    double lanes[WARP + 1]; /* factor^(items l) */
+    double warps[WARP + 1]; /* factor^(items 32 w) */
+};
+
+/* factor^exponent by squaring, limited at the end. */
+static __device__ inline double tile_power(double factor, unsigned exponent) {
+    double power = 1, square = factor;
+    for (unsigned e = exponent; e > 0; e /= 2) {
+        if (e % 2) power *= square;
+        if (e > 1) square *= square;
+    }
+    if (factor == 0) return power + 0;
+    const double size = fabs(power);
+    if (size > AffineRange<double>::LARGEST) return copysign(AffineRange<double>::LARGEST, power);
+    return size > 0 ? power : copysign(AffineRange<double>::SMALLEST, power);
+}
+
+static __device__ inline void tile_powers(double factor, unsigned items, TilePowers *powers) {
+    const unsigned warp = threadIdx.x / WARP, lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
+    if (warp == 0) powers->lanes[lane] = tile_power(factor, items * lane);
+    if (warp == (warps > 1 ? 1 : 0)) powers->warps[lane] = tile_power(factor, items * WARP * lane);
+    if (threadIdx.x == 0) powers->warps[WARP] = tile_power(factor, items * WARP * WARP);
+}
+
+/* The thread's first element in the order of the sums. length: of the tile, items blockDim.x. */
+template <typename T, bool RIGHT> __device__ T *tile_first(T *tile, unsigned items) {
+    return RIGHT ? tile + (blockDim.x - threadIdx.x) * items - 1 : tile + threadIdx.x * items;
+}
+/* The first element, by address, of the calling warp. */
+template <bool RIGHT> __device__ unsigned tile_warp_begin(unsigned items) {
+    const unsigned warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+    return (RIGHT ? warps - 1 - warp : warp) * WARP * items;
+}
+
+template <typename T, bool RIGHT, unsigned UNROLL> __device__ T tile_thread_sum(const T *first, unsigned items, T factor) {
+    T sum = first[0];
+#pragma unroll UNROLL
+    for (unsigned k = 1; k < items; k++) sum = factor * sum + first[RIGHT ? -(int)k : (int)k];
+    return sum;
+}
+template <typename T, bool RIGHT, unsigned UNROLL> __device__ void tile_thread_write(T *first, unsigned items, T factor, T sum) {
+#pragma unroll UNROLL
+    for (unsigned k = 0; k < items; k++) {
+        T *const element = first + (RIGHT ? -(int)k : (int)k);
+        sum = factor * sum + *element;
+        *element = sum;
+    }
+}
+
+struct TileBefore {
+    double sum;    /* of the tile's elements before the thread's */
+    double weight; /* what a carry into the tile is worth there */
+    double total;  /* the sum of the tile */
+    __device__ double with(double carry) const { return weight * carry + sum; }
+};
+
+/* totals: shared memory for a number of each warp. All threads; `own`: the sum of the thread's elements. */
+static __device__ inline TileBefore tile_scan(double own, const TilePowers &powers, double *totals) {
+    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+    double sum = own;
+#pragma unroll
+    for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
+        const double other = shuffle_value<true>(sum, 1u << s);
+        if (lane >= 1u << s) sum = powers.lanes[1u << s] * other + sum;
+    }
+    if (lane == WARP - 1) totals[warp] = sum;
+    double before = shuffle_value<true>(sum, 1);
+    if (lane == 0) before = 0;
+    __syncthreads();
+    double chain = lane < warps ? totals[lane] : 0; /* every warp scans the totals of all */
+#pragma unroll
+    for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
+        const double other = shuffle_value<true>(chain, 1u << s);
+        if (lane >= 1u << s) chain = powers.warps[1u << s] * other + chain;
+    }
+    const double outer = __shfl_sync((unsigned)ALL_LANES, chain, warp == 0 ? 0 : warp - 1);
+    TileBefore result;
+    result.total = __shfl_sync((unsigned)ALL_LANES, chain, warps - 1);
+    result.sum = warp == 0 ? before : powers.lanes[lane] * outer + before;
+    result.weight = affine_product(powers.lanes[lane], powers.warps[warp]);
+    return result;
+}
+
+/* Where a tile of a row lies. Tiles begin at multiples of 16 bytes, so the first and the last of a row may be less full. `index`
+ * counts in the order of the sums. */
+template <typename T, bool RIGHT> __device__ BulkSpan tile_span(size_t row, size_t n, size_t index, size_t tiles, unsigned length) {
+    constexpr long long EACH = 16 / sizeof(T);
+    const long long begin = (long long)(row * n), end = begin + (long long)n;
+    BulkSpan span;
+    span.low = begin / EACH * EACH + (long long)((RIGHT ? tiles - 1 - index : index) * length);
+    span.end = span.low + length < end ? span.low + length : end;
+    span.begin = span.low > begin ? span.low : begin;
+    if (span.begin > span.end) span.begin = span.low = span.end = end / EACH * EACH;
+    return span;
+}
+
+/* Tiles that a row of n takes wherever it begins. */
+template <typename T> static inline size_t tile_count(size_t batch, size_t n, size_t length) {
+    constexpr size_t EACH = 16 / sizeof(T);
+    return divide_up(batch > 1 && n % EACH != 0 ? n + EACH - 1 : n, length);
+}
+
+#endif

@@ -1,0 +1,29 @@
+/* published.cuh - words of 8 bytes that a block publishes in global memory and others wait for. A word is its own flag: it is empty
+ * while all its bits are one, which no published word has, so nothing needs to be ordered and no fence is needed. The words are
+ * emptied before each launch, by cudaMemsetAsync with PUBLISHED_EMPTY_BYTE.
+ *
+ * Words that several SMs poll are in lines of their own: polls of a line that is being written cost each other time. */
+#ifndef RUNGS_PUBLISHED_CUH
+#define RUNGS_PUBLISHED_CUH
+
+#include "kernel.h"
+
+enum { PUBLISHED_EMPTY_BYTE = 0xff };
+
+typedef unsigned long long PublishedWord;
+struct alignas(128) PublishedLine {
+    PublishedWord words[16];
+};
+
+/* All bits one would be a NaN: then it is another NaN. */
+static __device__ inline void publish(PublishedWord *word, PublishedWord bits) {
+    *(volatile PublishedWord *)word = bits == ~(PublishedWord)0 ? 0x7ff8000000000000 : bits;
+}
+
+/* Is it there by now? */
+static __device__ inline bool published(const PublishedWord *word, PublishedWord *bits) {
+    *bits = *(const volatile PublishedWord *)word;
+    return *bits != ~(PublishedWord)0;
+}
+
+#endif

@@ -1,0 +1,40 @@
+"""cuDF's ewma, called through pylibcudf. Idea: a scan with pairs of factor and sum; with adjust two of them, and a division.
+Limits: the mean; one series; 2^31 elements; a NaN is a number to cuDF, so nan=decay is right for inputs without one.
+Incomplete outputs: in fetch."""
+from cudf_peers import column_of, opened, supports_size, values_of
+from ewm_peers import adjusted, decay, put
+from scan_peers import only
+
+VARIANT = {
+    "summary": "cuDF scan with ewma",
+    "origin": "cuDF 26.10, what became of the source's kernel",
+    "framework": "pylibcudf",
+    "needs_gpu": True,
+    "clock": "cudf",
+}
+
+
+def supports(case, tunables):
+    del tunables
+    return only(case, agg=("mean",), segments=("none",)) or supports_size(case["params"]["n"])
+
+
+def prepare(case, tunables, inputs):
+    del inputs
+    state = opened(tunables)
+    aggregation, alpha = state["cudf"].aggregation, decay(case)[0]
+    history = aggregation.EWMHistory.INFINITE if adjusted(case) else aggregation.EWMHistory.FINITE
+    return {**state, "case": case, "ewma": aggregation.ewma(1 / alpha - 1, history)}
+
+
+def load(state, inputs):
+    state["x"] = column_of(state, inputs["x"])
+
+
+def run(state):
+    reduce = state["cudf"].reduce
+    return reduce.scan(state["x"], state["ewma"], reduce.ScanType.INCLUSIVE)
+
+
+def fetch(state, outputs, out):
+    put(state["case"], values_of(outputs), out["y"])

@@ -1,0 +1,110 @@
+/* _words.cuh - redacted rows as words in registers: made from staged bytes four at a time, put together in shared memory, and
+ * copied out in stores of 16 bytes. And long rows by whole warps. */
+#ifndef RUNGS_REDACT_WORDS_CUH
+#define RUNGS_REDACT_WORDS_CUH
+
+#include "_row.h"
+
+/* A redacted row of up to 13 bytes, little-endian; the top byte of the last word is their number. LONG there: a row that is made
+ * later, whose size is the first word. */
+struct RowWords {
+    unsigned w[4];
+};
+enum { LONG = 255 };
+static __device__ inline unsigned row_size(const RowWords &row) {
+    return row.w[3] >> 24 == LONG ? row.w[0] : row.w[3] >> 24;
+}
+
+static __device__ inline size_t find_space(StringSpan s) {
+    size_t i = 0;
+    while (i < s.size && s.bytes[i] != ' ') i++;
+    return i;
+}
+
+/* 4 bytes of shared memory, from byte at + 4 k on. The word behind may be read too. */
+static __device__ inline unsigned staged_word(const unsigned char *shared, unsigned at, unsigned k) {
+    const unsigned *const words = (const unsigned *)shared + at / 4 + k;
+    return __funnelshift_r(words[0], words[1], at % 4 * 8);
+}
+
+static __device__ inline bool staged_public(const unsigned char *shared, unsigned at, unsigned size) {
+    const unsigned publ = staged_word(shared, at, 0) ^ 0x6c627570u, ic = staged_word(shared, at, 1) ^ 0x6369u;
+    return (publ | ic << 16 | (size ^ 6)) == 0;
+}
+
+/* Bit 7 of every byte that is a space, and of some behind the first such byte. */
+static __device__ inline unsigned spaces_of(unsigned word) {
+    const unsigned zero = word ^ 0x20202020u;
+    return (zero - 0x01010101u) & ~zero & 0x80808080u;
+}
+
+/* A public name that lies at byte `at` of shared memory. LONG without a size if it does not fit the words. */
+static __device__ inline RowWords staged_row(const unsigned char *shared, unsigned at, unsigned size) {
+    unsigned b[3] = {staged_word(shared, at, 0), staged_word(shared, at, 1), staged_word(shared, at, 2)};
+    const unsigned in[3] = {spaces_of(b[0]), spaces_of(b[1]), spaces_of(b[2])};
+    const unsigned spaces = in[0] ? in[0] : in[1] ? in[1] : in[2], first = spaces & (0u - spaces), before = (first >> 7) - 1;
+    const unsigned space = (in[0] ? 0 : in[1] ? 4 : 8) + (31 - (unsigned)__clz((int)first)) / 8;
+    b[0] = in[0] ? b[0] & before : b[0];
+    b[1] = in[0] ? 0 : in[1] ? b[1] & before : b[1];
+    b[2] = in[0] || in[1] ? 0 : b[2] & before;
+    const unsigned initial = spaces ? shared[at + space + 1] : 0xff, bytes = space + 1 < size && initial < 0xc0 ? space + 2 : LONG;
+    return {{initial | 0x2000u | b[0] << 16, b[0] >> 16 | b[1] << 16, b[1] >> 16 | b[2] << 16, b[2] >> 16 | bytes << 24}};
+}
+
+/* Puts a row's words at byte `at` of zeroed shared memory; rows share words. */
+static __device__ inline void put_row(unsigned char *shared, unsigned at, const RowWords &row) {
+    unsigned *const to = (unsigned *)shared + at / 4;
+    const unsigned shift = at % 4 * 8, last = row.w[3] & 0xffffffu;
+    const unsigned words[5] = {__funnelshift_l(0u, row.w[0], shift), __funnelshift_l(row.w[0], row.w[1], shift),
+                               __funnelshift_l(row.w[1], row.w[2], shift), __funnelshift_l(row.w[2], last, shift),
+                               __funnelshift_l(last, 0u, shift)};
+#pragma unroll
+    for (int k = 0; k < 5; k++)
+        if (words[k]) atomicOr(to + k, words[k]);
+}
+
+/* `bytes` of shared memory to any address, in stores of 16 bytes. Up to 20 bytes behind them are read. */
+static __device__ inline void copy_out(unsigned char *to, const unsigned char *shared, unsigned bytes) {
+    unsigned head = (unsigned)(-(uintptr_t)to % 16);
+    if (head > bytes) head = bytes;
+    const unsigned units = (bytes - head) / 16, end = head + units * 16;
+    if (threadIdx.x < head) to[threadIdx.x] = shared[threadIdx.x];
+    for (unsigned u = threadIdx.x; u < units; u += blockDim.x) {
+        const unsigned at = head + u * 16;
+        *(uint4 *)(to + head + u * 16) = make_uint4(staged_word(shared, at, 0), staged_word(shared, at, 1),
+                                                    staged_word(shared, at, 2), staged_word(shared, at, 3));
+    }
+    if (end + threadIdx.x < bytes) to[end + threadIdx.x] = shared[end + threadIdx.x];
+}
+
+/* Index of the first space; size if there is none. All lanes of a warp, with the same string. */
+static __device__ size_t warp_find_space(StringSpan s) {
+    constexpr unsigned LOADS = 8, STEP = 32 * LOADS;
+    const unsigned lane = threadIdx.x % 32;
+    for (size_t i = 0; i < s.size; i += STEP) {
+        unsigned char bytes[LOADS];
+#pragma unroll
+        for (unsigned k = 0; k < LOADS; k++) bytes[k] = i + 32 * k + lane < s.size ? s.bytes[i + 32 * k + lane] : 0;
+#pragma unroll
+        for (unsigned k = 0; k < LOADS; k++) {
+            const unsigned spaces = __ballot_sync(0xffffffffu, bytes[k] == ' ');
+            if (spaces) return i + 32 * k + (unsigned)__ffs((int)spaces) - 1;
+        }
+    }
+    return s.size;
+}
+
+static __device__ void warp_write(unsigned char *to, const RedactedRow &row) {
+    const unsigned lane = threadIdx.x % 32;
+    if (row.hidden) {
+        if (lane < REDACTED_HIDDEN_BYTES) to[lane] = lane == 1 ? ' ' : 'X';
+        return;
+    }
+    if (lane < row.initial.size) to[lane] = row.initial.bytes[lane];
+    to += row.initial.size;
+    if (lane == 0) *to = ' ';
+#pragma unroll 8
+    for (size_t i = lane; i < row.rest.size; i += 32) to[1 + i] = row.rest.bytes[i];
+}
+
+#endif
