@@ -1,17 +1,58 @@
-"""What a claim says, in words and numbers, for tables and figures. Its verdict is the program's."""
+"""What a claim says, in words and numbers, for tables and figures. Its outcome is the program's."""
+import collections
+import math
 import re
 
 from analysis.format import count, seconds, significant
 
-VERDICTS = ("reproduced", "exceeded", "not reproduced", "undecided", "not testable here")  # in the order in which they are told
+# outcome -> how it is printed, in the order in which they are told
+OUTCOMES = {"holds": "holds", "direction": "holds in direction, not in size", "fails": "does not hold", "not_testable": "not testable here", "not_run": "not run"}
+PROGRAMS = ("original", "reimplementation", "ours")  # whose program was run
+PUBLISHED_PROGRAMS = PROGRAMS[:2]
+SHOWN = "shown"  # a number of other hardware, beside ours: not judged
+
+
+def is_shown(claim):
+    return claim.get("rule") == "shown" and claim.get("here") is not None
+
+
+def is_finding(claim):
+    return claim.get("claim_kind") == "finding"
+
+
+def is_counted(claim):
+    """Totals are of published statements, tested by the original or by what does the same."""
+    return not is_finding(claim) and claim.get("program") != "ours" and not is_shown(claim)
+
+
+def outcome(claim):
+    """As printed."""
+    words = SHOWN if is_shown(claim) and not is_finding(claim) else OUTCOMES.get(claim.get("outcome"), str(claim.get("outcome")))
+    return words + (" (finding)" if is_finding(claim) else "")
+
+
+def totals(claims):
+    """outcome -> how many of those that count, all outcomes in order."""
+    found = collections.Counter(c.get("outcome") for c in claims if is_counted(c))
+    return {name: found[name] for name in OUTCOMES}
+
+
+def uncounted(claims):
+    """(of other hardware and shown, findings, tested by programs of ours): each claim in one of these at most."""
+    findings = [c for c in claims if is_finding(c)]
+    mine = [c for c in claims if not is_finding(c) and c.get("program") == "ours"]
+    return sum(is_shown(c) and c not in findings and c not in mine for c in claims), len(findings), len(mine)
 
 
 def quantity(claim, value):
     if value is None:
         return "-"
-    if claim.get("quantity") == "seconds":
+    kind = claim.get("quantity")
+    if kind == "seconds":
         return seconds(value)
-    if claim.get("quantity") in ("error", "launches"):
+    if kind in ("bytes_per_second", "elements_per_second"):
+        return f"{significant(value / 1e9)} G{claim.get('unit')}"
+    if kind in ("error", "launches"):
         return f"{value:g}" if value == int(value) else significant(value)
     return f"{significant(value)}x"
 
@@ -46,12 +87,20 @@ def hardware_of(claim):
 
 def published(claim):
     """As it was printed, up to five digits."""
-    if claim.get("rule") == "range" and None not in (claim.get("low"), claim.get("high")):
-        return f"{printed(claim, claim['low'])} to {printed(claim, claim['high'])}"
-    value = claim.get("value")
+    value = claim.get("published")
+    if isinstance(value, list):
+        return f"{printed(claim, value[0])} to {printed(claim, value[1])}"
     words = {"at_least": "at least ", "at_most": "at most "}.get(claim.get("rule"), "")
     return "-" if value is None else words + printed(claim, value)
 
 
+def published_value(claim):
+    """One number: of a range its geometric middle."""
+    value = claim.get("published")
+    return math.sqrt(value[0] * value[1]) if isinstance(value, list) else value
+
+
 def printed(claim, value):
+    if claim.get("quantity") in ("bytes_per_second", "elements_per_second"):
+        return f"{value / 1e9:.5g} G{claim.get('unit')}"
     return f"{value:.5g}" + {"seconds": " s", "error": "", "launches": ""}.get(claim.get("quantity"), "x")

@@ -29,7 +29,7 @@ def spare(out, inputs):
 
 def write_whole(path, text, inputs=()):
     """A regular file appears whole or stays as it was, also behind symbolic links; devices, pipes and FIFOs are written as they are."""
-    path, data = str(path), text.encode()
+    path, data = str(path), text if isinstance(text, bytes) else text.encode()
     spare(path, inputs)
     try:
         named = DESCRIPTOR.fullmatch(path)

@@ -20,13 +20,12 @@ class NoRows(BadResults):
 class Results:
     """The latest row for each machine, case and variant with its tunables (select.load), and what several of them say together."""
 
-    def __init__(self, environments, ceilings, rows, claims, warnings, traces=()):
+    def __init__(self, environments, ceilings, rows, claims, warnings):
         self.environments = environments  # run -> environment
         self.ceilings = ceilings          # run -> device -> name -> ceiling
         self.rows = rows
         self.claims = claims
         self.warnings = warnings
-        self.traces = list(traces)        # timelines beside the files
         self.times = {}                   # (machine, case, spec, mode) -> statistics, for speed-ups
         self.held = collections.Counter(row["spec"] for row in rows)
         for row in rows:
@@ -104,7 +103,7 @@ TYPES = {
             "launch": dict, "tunables": dict, "code": dict, "reason": str, "why_not_timed": str, "baseline": str},
     "environment": {"run": str, "date": str, "commit": str, "argv": list, "gpu": dict, "cpu": dict, "build": dict, "variables": dict, "python": dict},
     "ceilings": {"run": str, "device": str, "ceilings": list},
-    "claim": {"run": str, "scenario": str, "id": str, "case": str, "variant": str, "verdict": str, "statement": str}}
+    "claim": {"run": str, "scenario": str, "op": str, "id": str, "case": str, "variant": str, "outcome": str, "statement": str}}
 PARTS = {"row": ("timing", "errors"), "ceilings": ("ceilings",)}  # each of their values is an object, or null
 NUMBERS = ("count", "median", "min", "max", "q1", "q3", "low", "high", "max_absolute", "max_relative", "l2_relative", "max_ulp", "max_ratio", "mismatches")
 
@@ -151,20 +150,24 @@ def parse(path, number, text):
 
 
 def read_lines(path, warnings):
+    """One line at a time: files may be larger than memory."""
     try:
-        text = path.read_text(encoding="utf-8")
+        with open(path, encoding="utf-8", newline="\n") as file:
+            yield from lines_of(path, file, warnings)
     except UnicodeDecodeError as error:
         raise BadResults(f"{path}: cannot be read: {error}") from error
     except OSError as error:
         raise BadResults(f"{path}: cannot be read: {error.strerror}") from error
-    lines = text.split("\n")
-    for number, line in enumerate(lines, 1):
+
+
+def lines_of(path, file, warnings):
+    for number, line in enumerate(file, 1):
         if not line.strip():
             continue
         try:
             value = parse(path, number, line)
         except BadResults:
-            if number < len(lines):
+            if line.endswith("\n"):
                 raise
             warnings.append(f"{path}: the last line is cut off and left out")
             return
@@ -199,7 +202,7 @@ def name_of(row_or_id):
 
 
 def op_of(claim):
-    return str(claim.get("case")).split(" ")[0]
+    return str(claim.get("op") or claim.get("case")).split(" ")[0]
 
 
 def spec_name(row):

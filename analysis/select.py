@@ -2,6 +2,7 @@
 import collections
 import math
 import pathlib
+import statistics
 
 from analysis import rows as r
 
@@ -33,19 +34,51 @@ def load(paths):
         names = ", ".join(map(str, paths)) or "no file at all"
         raise r.NoRows(f"{names}: no rows; run 'rungs reproduce' first")
     machines = {run: r.machine_name(environment) for run, environment in environments.items()}
-    return r.Results(environments, ceilings, latest_rows(of["row"], environments, machines), claims_of(of["claim"], judged, machines, dates, warnings), warnings,
-                     traces_beside(paths))
+    return r.Results(environments, ceilings, latest_rows(of["row"], environments, machines), claims_of(of["claim"], judged, machines, dates, warnings), warnings)
 
 
 def latest_rows(lines, environments, machines):
-    latest = {}
+    """Of each machine, case and variant the latest row, with the times of all its processes: rows of one environment (machine and build)."""
+    latest, processes = {}, collections.defaultdict(list)
     for row in map(r.settle, lines):
         key = machines.get(row.get("run"), r.UNKNOWN_MACHINE), row.get("case"), row.get("spec"), r.is_emulated(row), r.is_declared(row)
         earlier = latest.get(key)
+        if row["verdict"] == "pass" and row.get("timing"):
+            processes[key].append(row)
         if not only_verifies(row, earlier) and not times_less(row, earlier, environments):
             latest[key] = row
-    real = {key[:3] for key, row in latest.items() if not r.is_emulated(row) and row["verdict"] != "skip"}
-    return [row for key, row in latest.items() if not r.is_emulated(row) or key[:3] not in real]
+    rows = {key: pooled(row, processes[key], environments) for key, row in latest.items()}
+    real = {key[:3] for key, row in rows.items() if not r.is_emulated(row) and row["verdict"] != "skip"}
+    return [row for key, row in rows.items() if not r.is_emulated(row) or key[:3] not in real]
+
+
+def pooled(row, processes, environments):
+    """The row with the medians over processes of its environment, and their range as the interval; as it is where there is one."""
+    known = (environments.get(row.get("run")) or {}).get("id")
+    mine = [other for other in processes if known and (environments.get(other.get("run")) or {}).get("id") == known]
+    if row["verdict"] != "pass" or len(mine) < 2:
+        return row
+    timing = dict(row.get("timing") or {})
+    for mode in timing:
+        times = [t for t in (r.timing(other, mode) for other in mine) if t]
+        times = list({(t["median"], len(t.get("samples") or [])): t for t in times}.values())  # a file that is given twice is one process
+        if len(times) > 1:
+            timing[mode] = pooled_times(timing[mode], times)
+    return {**row, "timing": timing}
+
+
+def pooled_times(latest, times):
+    medians = [t["median"] for t in times]
+    middle = statistics.median(medians)
+    scale = latest["median"] / middle if latest and latest.get("median") else 1
+    found = {**(latest or times[-1]), "median": middle, "low": min(medians), "high": max(medians), "processes": len(times), "count": sum(t.get("count") or 0 for t in times),
+             "samples": [x for t in times for x in t.get("samples") or []]}
+    for key in ("bytes_per_second", "elements_per_second"):
+        if found.get(key):
+            found[key] *= scale
+    if found.get("limit"):
+        found["limit"] = {**found["limit"], "share": found["limit"]["seconds"] / middle}
+    return found
 
 
 def only_verifies(row, earlier):
@@ -66,20 +99,16 @@ def claims_of(lines, judged, machines, dates, warnings):
     """The latest judgement of each claim, but for scenarios in `judged`, whose claims are those there. A scenario's stay together, in its order,
     though their rows be of several runs."""
     lines = [claim for claim in lines if claim.get("scenario") not in judged]
-    old = sum("at_least" in claim for claim in lines)  # written before claims had rules
+    old = sum("outcome" not in claim for claim in lines + [claim for some in judged.values() for claim in some])
     if old:
-        warnings.append(f"claim records written before rules existed, left out: {old}; 'rungs judge' recreates them")
-    latest = {(machines.get(claim.get("run"), r.UNKNOWN_MACHINE), claim.get("id")): claim for claim in lines if "at_least" not in claim}
+        warnings.append(f"claim records of older versions, without outcomes, left out: {old}; 'rungs judge' recreates them")
+    judged = {name: [claim for claim in some if "outcome" in claim] for name, some in judged.items()}
+    latest = {(machines.get(claim.get("run"), r.UNKNOWN_MACHINE), claim.get("id")): claim for claim in lines if "outcome" in claim}
     claims = list(latest.values()) + [claim for some in judged.values() for claim in some]
     newest = {}
     for claim in claims:
         newest[claim.get("scenario")] = max(newest.get(claim.get("scenario"), ""), dates.get(claim.get("run"), ""))
     return sorted(claims, key=lambda c: (newest[c.get("scenario")], str(c.get("scenario"))))
-
-
-def traces_beside(paths):
-    """NAME-timeline.json in the folders of these files; of two of one op the later name is drawn last, over the other."""
-    return sorted({trace for folder in {pathlib.Path(path).resolve().parent for path in paths} for trace in folder.glob("*-timeline.json")})
 
 
 def timed_rows(results, mode="cold"):
@@ -255,12 +284,3 @@ def fastest_by_window(results, op, dtype):
             points[window] = row
     found = [lines for lines in found.values() if max(map(len, lines.values())) >= LEAST_POINTS]
     return max(found, key=lambda lines: (sum(map(len, lines.values())), max(r.number(row, "n") or 0 for p in lines.values() for row in p.values())), default={})
-
-
-def claims_by_op(results, wanted):
-    """op -> those of its claims that are wanted and have a number of ours, on the main machine."""
-    machine, found = main_machine(results), {}
-    for claim in results.claims:
-        if wanted(claim) and claim.get("ours") and results.machine(claim) == machine:
-            found.setdefault(r.op_of(claim), []).append(claim)
-    return found

@@ -21,14 +21,15 @@ class Found:
         self.__dict__.update(arrays)
 
 
-def from_processes(base, new, base_mhz=None, new_mhz=None, base_cycles=None, new_cycles=None, by_spread=False, intervals=True):
-    """base, new: seconds, (rows, processes). Clocks and cycles in the same shape, NaN where unknown. by_spread: too few for ranks alone.
+def from_processes(base, new, base_mhz=None, new_mhz=None, base_cycles=None, new_cycles=None, by_spread=False, intervals=True,
+                   wall_time=False):
+    """wall_time: of each row, or of all: never in cycles. base, new: seconds, (rows, processes). Clocks and cycles in the same shape, NaN where unknown. by_spread: too few for ranks alone.
 
     Judged in time or in cycles: a kernel bound by the SM clock is steady in cycles, one bound by memory in seconds.
     """
     in_cycles = np.zeros(len(base), bool)
     if base_cycles is not None:
-        in_cycles = follows_clock(base, new, base_mhz, new_mhz, base_cycles, new_cycles)
+        in_cycles = follows_clock(base, new, base_mhz, new_mhz, base_cycles, new_cycles) & ~np.asarray(wall_time)
         chosen = in_cycles[:, None]
         judged_base, judged_new = np.where(chosen, base_cycles, base), np.where(chosen, new_cycles, new)
     else:

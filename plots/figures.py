@@ -1,19 +1,27 @@
 """All figures from results files: python -m plots.figures RESULTS... [--out docs/figures]"""
 import argparse
 import pathlib
+import re
 import sys
 
 from analysis import rows, select
 from analysis.output import run
-from plots import (figures_accuracy, figures_ceiling, figures_claims, figures_curves, figures_errors, figures_gnuplot, figures_ladder, figures_offset, figures_sizes,
-                   figures_timeline, figures_window)
+from plots import figures_claims, figures_inputs, figures_ladder, figures_offset, figures_sweep
 
-ALL = (figures_claims, figures_errors, figures_ladder, figures_sizes, figures_curves, figures_timeline, figures_window, figures_ceiling, figures_accuracy, figures_offset, figures_gnuplot)
+ALL = (figures_claims, figures_ladder, figures_sweep, figures_inputs, figures_offset)
+
+
+KINDS = re.compile(r"(claims|(ladder|sweep|inputs|offset)_.+)\.svg")  # files that this module draws
 
 
 def draw_all(results, out):
-    """[(path, what it shows)]"""
-    return [picture for module in ALL for picture in module.draw(results, out)]
+    """[(path, what it shows)]. Figures of these kinds that an earlier report drew there, and this one does not, are removed."""
+    pictures = [picture for module in ALL for picture in module.draw(results, out)]
+    drawn = {path.resolve() for path, _ in pictures}
+    for path in pathlib.Path(out).glob("*.svg"):
+        if KINDS.fullmatch(path.name) and path.resolve() not in drawn:
+            path.unlink()
+    return pictures
 
 
 def main():

@@ -1,26 +1,17 @@
-"""Every published speed-up as a bar, ours below it, grouped by the published number: does it hold, and with which kernels?"""
+"""Every claim that was measured as a dumbbell: from what was published, at 1, to what was measured here, with the acceptance band shaded."""
 import matplotlib.pyplot as plt
 
 from analysis import rows as r
-from analysis import select
-from analysis.claim_text import hardware_of, modes_of, published, size_of
-from analysis.format import significant
+from analysis.claim_text import is_counted, is_shown, modes_of, published, published_value, quantity, size_of
 from plots import style
 
-COLOURS = {"reproduced": "#009E73", "exceeded": "#0072B2", "undecided": "#E69F00", "not reproduced": style.FAILED}
-
-
-def colours_of(claims):
-    """(verdict, colour) of the verdicts that occur, for a legend."""
-    return [(verdict, colour) for verdict, colour in COLOURS.items() if any(c.get("verdict") == verdict for c in claims)]
-
-
-def groups_of(claims):
-    """(hardware, what was published) -> claims, in the order of the file."""
-    found = {}
-    for c in claims:
-        found.setdefault((hardware_of(c), published(c)), []).append(c)
-    return found
+COLOURS = {"holds": "#009E73", "direction": "#B8860B", "fails": style.FAILED, "shown": "#8A8A8A"}
+MARKERS = {"original": "s", "reimplementation": "o", "ours": "D"}
+NAMES = {"holds": "holds", "direction": "in direction", "fails": "does not hold", "shown": "other hardware, shown only"}
+GROUPS = (("Speed-ups and rates, right: faster than published", ("speedup", "bytes_per_second", "elements_per_second")), ("Times, left: faster than published", ("seconds",)),
+          ("Errors and counts, left: smaller than published", ("error", "error_ratio", "launches", "bytes_over_minimum")))
+PITCH = 0.175  # inches from one claim to the next
+LEAST, MOST = 1e-3, 1e3  # ratios beyond stand at the edge
 
 
 def plain(spec):
@@ -30,55 +21,70 @@ def plain(spec):
     return f"{name}, {memory}" if memory else name
 
 
-def label(c):
-    mode = "" if modes_of(c) == "cold" else f", {modes_of(c)}"
-    return f"{plain(c.get('variant'))}\nover {plain(c.get('baseline'))}, {size_of(c)}{mode}"
+def label(claim):
+    over = f" / {plain(claim['baseline'])}" if claim.get("baseline") and claim["baseline"] != claim.get("variant") else ""
+    mode = modes_of(claim)
+    text = f"{r.op_of(claim)}: {plain(claim.get('variant'))}{over}, {size_of(claim)}" + ("" if mode in ("cold", "-") else f", {mode}")
+    return text if len(text) <= 78 else text[:75] + "..."
 
 
-def draw_op(results, op, claims, out):
-    groups = groups_of(claims)
-    slots = len(groups) * 1.0 + len(claims) * 1.25
-    figure, axes = plt.subplots(figsize=(7.6, 1.5 + 0.3 * slots))
-    axes.set_xscale("log")
-    values = [v for c in claims for v in (c["value"], c["ours"], c.get("low"), c.get("high")) if v]
-    low, high = min(1, *values) / 1.25, max(values) * max(1.9, (max(values) / min(1, *values)) ** 0.16)
-    y, ticks, word = 0.0, [], max(1.5, (high / low) ** 0.1)  # word: the factor that a number covers on the axis
-    for (hardware, text), some in groups.items():
-        begin, value = (some[0]["low"], some[0]["high"]) if some[0].get("rule") == "range" else (1, some[0]["value"])
-        axes.barh(y, value - begin, 0.72, left=begin, color=style.PUBLISHED)
-        axes.annotate(text, (max(value, 1), y), (4, 0), textcoords="offset points", va="center", fontsize=8.5, color=style.MUTED)
-        ticks.append((y, f"published: {hardware}"))
-        y -= 1.1
-        for c in some:
-            colour = COLOURS.get(c.get("verdict"), style.MUTED)
-            axes.barh(y, c["ours"] - 1, 0.8, left=1, color=colour)
-            end, limits = max(c["ours"], 1), [limit for limit in (c.get("low"), c.get("high")) if limit]
-            for limit in sorted(limits):  # the number stands clear of the marks
-                end = limit if end <= limit < word * end else end
-            axes.annotate(f"{significant(c['ours'])}x", (end, y), (4, 0), textcoords="offset points", va="center", fontsize=8.5, color=colour, weight="bold")
-            for limit in limits:
-                axes.plot([limit] * 2, [y - 0.48, y + 0.48], color="#222222", lw=1.3)
-            ticks.append((y, label(c)))
-            y -= 1.25
-        y -= 0.5
-    axes.set_xlim(low, high)
-    marks = [x for x in ((1, 2, 3, 5, 10, 20, 50, 100) if high < 100 else (1, 10, 100, 1000, 10000, 100000)) if low <= x <= high]
-    axes.set_xticks(marks, [f"{x}x" for x in marks])
-    axes.minorticks_off()
-    axes.axvline(1, color="#222222", lw=1)
-    axes.set_ylim(y + 0.9, 0.9)
-    axes.grid(axis="y", visible=False)
-    axes.tick_params(axis="y", length=0)
-    axes.set_yticks([t for t, _ in ticks], [text for _, text in ticks], fontsize=7.8)
-    axes.set_xlabel("times faster (medians; cold unless a mode is named)")
-    machine = results.machine(claims[0])
-    handles = [plt.Rectangle((0, 0), 1, 1, color=style.PUBLISHED, label="published")]
-    handles += [plt.Rectangle((0, 0), 1, 1, color=colour, label=f"{machine}: {verdict}") for verdict, colour in colours_of(claims)]
-    handles.append(plt.Line2D([], [], color="#222222", lw=1.3, marker="|", ls="", markersize=10, label="acceptance band"))
-    style.head(figure, f"Published speed-ups of {op}: do they hold?", handles)
-    return style.finish(figure, results, claims, out, f"claims_{op}")
+def outcome_of(claim):
+    """What it is drawn as: a number of other hardware has no outcome."""
+    return "shown" if is_shown(claim) else claim.get("outcome")
+
+
+def inside(value):
+    return min(max(value, LEAST), MOST)
+
+
+def draw_claim(axes, y, claim):
+    base, found, outcome = published_value(claim), claim["here"], outcome_of(claim)
+    colour = COLOURS.get(outcome, style.MUTED)
+    low, high = ((inside(limit / base) if limit else edge) for limit, edge in ((claim.get("band_low"), LEAST), (claim.get("band_high"), MOST)))
+    if outcome != "shown":
+        axes.barh(y, high - low, 0.8, left=low, color="#E9E9E9", zorder=1, lw=0)
+    here = inside(found / base)
+    axes.plot([1, here], [y, y], color=colour, lw=1.3, zorder=2)
+    axes.plot([1], [y], marker="|", ms=8, mew=1.6, color=style.MUTED, ls="", zorder=3)
+    ends = [inside(end / base) for end in (claim.get("low"), claim.get("high")) if end]
+    if len(ends) == 2:
+        axes.plot(ends, [y, y], color=colour, lw=3.2, alpha=0.45, zorder=3, solid_capstyle="butt")
+    axes.plot([here], [y], marker=MARKERS.get(claim.get("program"), "o"), ms=4.6, color=colour, markerfacecolor="white" if outcome == "fails" else colour, ls="", zorder=4)
+    axes.annotate(f"{published(claim)} → {quantity(claim, found)}", (1.01, y), xycoords=("axes fraction", "data"), fontsize=7.2, va="center", color=colour, annotation_clip=False)
 
 
 def draw(results, out):
-    by_op = select.claims_by_op(results, lambda c: c.get("quantity") == "speedup" and (c.get("value") or c.get("low")))
-    return [(draw_op(results, op, some, out), f"Published and measured speed-ups of {op}, with acceptance bands") for op, some in sorted(by_op.items())]
+    claims = [c for c in results.claims if c.get("here") and published_value(c)]
+    groups = [(title, sorted((c for c in claims if c.get("quantity") in names), key=lambda c: (r.op_of(c), -(c["here"] / published_value(c))))) for title, names in GROUPS]
+    groups = [(title, some) for title, some in groups if some]
+    if not groups:
+        return []
+    slots = [len(some) + 2.2 for _, some in groups]
+    figure, grid = plt.subplots(len(groups), 1, figsize=(9.2, 1.0 + PITCH * sum(slots)), squeeze=False, gridspec_kw={"height_ratios": slots})
+    for axes, (title, some) in zip(grid[:, 0], groups):
+        axes.set_xscale("log")
+        for k, claim in enumerate(some):
+            draw_claim(axes, -k, claim)
+        seen = [c["here"] / published_value(c) for c in some] + [limit / published_value(c) for c in some for limit in (c.get("band_low"), c.get("band_high")) if limit] + [1]
+        low, high = inside(min(seen)) / 1.4, inside(max(seen)) * 1.4
+        axes.set_xlim(low, high)
+        ticks = [x for x in (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100, 1000) if low <= x <= high]
+        axes.set_xticks(ticks, [f"{x:g}x" for x in ticks], fontsize=7.5)
+        axes.minorticks_off()
+        axes.set_ylim(-len(some) + 0.4, 0.6)
+        axes.set_yticks([-k for k in range(len(some))], [label(c) for c in some], fontsize=7.2)
+        axes.tick_params(axis="y", length=0)
+        axes.grid(axis="y", visible=False)
+        axes.axvline(1, color=style.MUTED, lw=0.8, zorder=0)
+        axes.set_title(title, fontsize=8.5)
+    handles = [plt.Line2D([], [], color=style.MUTED, marker="|", ms=8, mew=1.6, ls="", label="published"), plt.Rectangle((0, 0), 1, 1, color="#E9E9E9", label="acceptance band")]
+    handles += [plt.Line2D([], [], color=colour, marker="o", ms=4.6, markerfacecolor="white" if key == "fails" else colour, ls="", label=NAMES[key]) for key, colour in COLOURS.items()
+                if any(outcome_of(c) == key for c in claims)]
+    programs = {c.get("program") for c in claims}
+    if len(programs) > 1:
+        handles += [plt.Line2D([], [], color="#444444", marker=mark, ms=4.6, ls="", label=name) for name, mark in MARKERS.items() if name in programs]
+    judged = [c for c in claims if is_counted(c)]
+    held = sum(outcome_of(c) == "holds" for c in judged)
+    style.head(figure, f"{held} of {len(judged)} published numbers measured by originals or reimplementations hold", handles)
+    picture = style.finish(figure, results, claims, out, "claims")
+    return [(picture, f"Published claims against what was measured here, as ratios, with acceptance bands: {held} of {len(judged)} hold")]

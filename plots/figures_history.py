@@ -1,6 +1,7 @@
 """One figure for a case on a machine: a panel for each variant, time over commits, levels and where they change."""
 import hashlib
 import math
+import pathlib
 import textwrap
 
 import matplotlib.pyplot as plt
@@ -16,8 +17,13 @@ LEAST_SPAN = 0.12  # of the median: what noise looks like should not depend on h
 
 
 def steps(series):
-    """[(index of the point, new level / old level)]"""
-    found = levels([p.seconds for p in series.points], series.bounds)
+    """[(index of the point, new level / old level)], less what all series of the machine did."""
+    common = series.common if len(series.common) else [1.0] * len(series.points)
+    return steps_between([p.seconds / factor for p, factor in zip(series.points, common)], series.bounds)
+
+
+def steps_between(values, bounds):
+    found = levels(values, bounds)
     return [(b[0], b[2] / a[2]) for a, b in zip(found, found[1:])]
 
 
@@ -25,10 +31,33 @@ def biggest(series):
     return max((abs(math.log(ratio)) for _, ratio in steps(series)), default=0.0)
 
 
+def chosen(group):
+    """The series that are drawn, those with the largest change first."""
+    return sorted(group, key=lambda s: (-biggest(s), s.row["spec"], s.mode))[:MOST_PANELS]
+
+
+def order_of(history, shown):
+    there = {p.commit for s in shown for p in s.points}
+    return [c for c in history.order if c in there]
+
+
+def name_of(group):
+    case = repr((group[0].machine, group[0].row["case"]))
+    return f"history_{group[0].row['op']}_{hashlib.sha256(case.encode()).hexdigest()[:8]}"
+
+
+def described(history, group, out):
+    """Where draw() puts the figure, what it shows, and how many series it leaves out."""
+    shown = chosen(group)
+    changed = sum(bool(s.bounds) for s in shown)
+    text = f"{describe(shown[0].row)} over {len(order_of(history, shown))} commits, {len(shown)} variants, {changed} with a change"
+    return pathlib.Path(out) / f"{name_of(group)}.svg", text, len(group) - len(shown)
+
+
 def draw(history, group, out):
-    """group: the series of one case on one machine. Returns (path, what it shows, how many were left out)."""
-    shown = sorted(group, key=lambda s: (-biggest(s), s.row["spec"], s.mode))[:MOST_PANELS]
-    order = [c for c in history.order if any(p.commit == c for s in shown for p in s.points)]
+    """group: the series of one case on one machine."""
+    shown = chosen(group)
+    order = order_of(history, shown)
     columns = min(COLUMNS, len(shown))
     lines = -(-len(shown) // columns)
     figure, grid = plt.subplots(lines, columns, figsize=(max(3.5 * columns, 6.4), 1.75 * lines + 1.15), squeeze=False)
@@ -41,11 +70,8 @@ def draw(history, group, out):
             axes.set_xticklabels([])
     case = describe(shown[0].row)
     head(figure, f"{case}, input {shown[0].row['input']}", machine_text(shown[0].machine))
-    name = f"history_{shown[0].row['op']}_{hashlib.sha256(repr((shown[0].machine, shown[0].row['case'])).encode()).hexdigest()[:8]}"
     latest = [s.row for s in shown if s.points[-1].commit == order[-1]]
-    changed = sum(bool(s.bounds) for s in shown)
-    path = style.finish(figure, history, latest, out, name)
-    return path, f"{case} over {len(order)} commits, {len(shown)} variants, {changed} with a change", len(group) - len(shown)
+    style.finish(figure, history, latest, out, name_of(group))
 
 
 def head(figure, title, subtitle):

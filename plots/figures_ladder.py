@@ -1,136 +1,179 @@
-"""The ladder: how much faster every variant is than a published kernel, on the published case that most variants ran, published bars beside ours."""
+"""The ladder: how many times faster than one baseline each variant is, as points with the published speed-ups beside them, the limit, and what failed."""
 import collections
 
 import matplotlib.pyplot as plt
 
 from analysis import rows as r
 from analysis import select
-from analysis.claim_text import hardware_of
-from analysis.format import describe, seconds, significant
+from analysis.claim_text import PUBLISHED_PROGRAMS, hardware_of
+from analysis.format import describe, percent, seconds, significant
 from plots import style
 
-MOST_OTHERS = 12
-OURS = {"cuda": style.OURS, "cpu": style.BACKEND_COLOURS["cpu"], "peer": "#56B4E9"}
+MOST_LINES, THERE = 18, "#8A8A8A"
+KINDS = {"published": ("#6B6B6B", "published program, run here"), "cuda": (style.OURS, "ours, CUDA"), "cpu": ("#B8860B", "ours, CPU"), "peer": ("#009E73", "library")}
 
 
 def published_speedups(claims):
     """(case, baseline) -> hardware -> variant spec -> published speed-up, as stated or as the ratio of two published times."""
     found = collections.defaultdict(lambda: collections.defaultdict(dict))
     times = collections.defaultdict(dict)
-    for c in claims:
-        if c.get("quantity") == "seconds" and c.get("value"):
-            times[c.get("case"), c.get("source"), c.get("hardware")][c.get("variant")] = c["value"]
-    for c in claims:
-        if c.get("quantity") == "speedup" and c.get("rule") == "about" and c.get("value") and c.get("mode", "cold") == "cold":  # as ours are drawn
+    numbers = [c for c in claims if c.get("rule") in ("about", "shown") and isinstance(c.get("published"), (int, float))]
+    for c in numbers:
+        if c.get("quantity") == "seconds":
+            times[c.get("case"), c.get("source"), c.get("hardware")][c.get("variant")] = c["published"]
+    for c in numbers:
+        if c.get("quantity") == "speedup" and c.get("mode", "cold") == "cold" and not c.get("baseline_case"):
             case, source, hardware = c.get("case"), c.get("source"), c.get("hardware")
-            series = found[case, c.get("baseline")][f"published: {hardware_of(c)}"]
+            series = found[case, c.get("baseline")][hardware_of(c)]
             base = times[case, source, hardware].get(c.get("baseline"))
             for spec, time in times[case, source, hardware].items():
                 if base:
                     series.setdefault(spec, base / time)
-            series[c.get("variant")] = c["value"]
-            series[c.get("baseline")] = 1.0
+            series[c.get("variant")] = c["published"]
     return found
 
 
-def ours(results, claim_rows, case, baseline, mode="cold"):
-    """spec -> (speed-up, row) on the main machine; empty without a time of the baseline."""
-    mine = {row["spec"]: row for row in claim_rows if row["case"] == case and r.median(row, mode)}
-    base = mine.get(baseline)
-    if not base:
-        return {}
-    return {spec: (r.median(base, mode) / r.median(row, mode), row) for spec, row in mine.items()}
+def published_variants(claims):
+    return {spec.split(" ")[0] for c in claims if c.get("program") in PUBLISHED_PROGRAMS for spec in (c.get("variant"), c.get("baseline")) if spec}
 
 
-def case_title(row):
-    params = row.get("params") or {}
-    return describe(row) + (f", {row['input']}" if row.get("input") else "") if params else row["case"]
+def kind_of(row, published):
+    return "published" if row["variant"] in published else "peer" if row["backend"] == "peer" else "cpu" if row["backend"] == "cpu" else "cuda"
 
 
-def bar(axes, y, tall, value, logarithmic, time=None, **how):
-    """From nothing on a linear axis; from 1x, where a ratio says nothing, on a logarithmic one. The value stands at its end."""
-    start = 1.0 if logarithmic else 0.0
-    axes.barh(y, value - start, tall, left=start, **how)
-    mine = how["color"] in OURS.values()
-    axes.annotate(f"{significant(value)}x" + (f"   {seconds(time)}" if time else ""), (max(value, start), y), (4, 0), textcoords="offset points", va="center", fontsize=8.5,
-                  color="#222222" if mine else style.MUTED, weight="bold" if mine else "normal")
+def best_case(results, op):
+    """(case, baseline's spec or None, hardware -> published speed-ups): the case with most variants on most data, claims before others."""
+    rows = [row for row in select.rows_of(results, op) if not r.is_emulated(row)]
+    cases, series = select.by_case(rows), published_speedups([c for c in results.claims if r.op_of(c) == op])
+    best = None
+    for case, group in cases.items():
+        specs = {row["spec"] for row in group}
+        mine = [(baseline, found) for (where, baseline), found in series.items() if where == case and baseline in specs]
+        baseline, found = max(mine, key=lambda item: sum(map(len, item[1].values())), default=(None, {}))
+        rank = len({row["variant"] for row in group}) * select.weight(group[0]) * (1.5 if baseline else 1), case
+        if len(specs) > 1 and (best is None or rank > best[0]):
+            best = rank, case, baseline, found
+    return best[1:] if best else None
 
 
-def order_of(measured, series):
-    """From the slowest to the fastest: the published rungs and the fastest others of ours."""
-    published = {spec: value for values in series.values() for spec, value in values.items()}
-    rungs = sorted(published, key=lambda s: measured[s][0] if s in measured else published[s])
-    return sorted(rungs + sorted((s for s in measured if s not in published), key=lambda s: measured[s][0])[-MOST_OTHERS:], key=lambda s: measured[s][0] if s in measured else published[s])
+def chosen_rows(results, case, baseline, published):
+    """The fastest tuning of each variant, the baseline and the published among them, as many as fit; slowest first."""
+    rows = [row for row in select.on_main_machine(results, results.rows) if row["case"] == case and r.median(row) and not r.is_emulated(row)]
+    fastest = {(row["variant"], r.is_declared(row)): row for row in sorted(rows, key=lambda row: -r.median(row))}
+    base = next((row for row in rows if row["spec"] == baseline), None)
+    if base:
+        fastest[base["variant"], r.is_declared(base)] = base
+    rows = sorted(fastest.values(), key=r.median)
+    must = [row for row in rows if row["variant"] in published or row is base]
+    others = [row for row in rows if row not in must]
+    kept = must[:MOST_LINES] + others[:max(MOST_LINES - len(must), 5)]
+    return sorted(kept, key=lambda row: -r.median(row))
 
 
-def scale_axis(axes, values):
-    """Logarithmic where a linear axis would hide the smaller bars."""
-    logarithmic = max(values) / min(values) > 60
-    if logarithmic:
-        low, high = min(values) / 1.5, max(values) * max(7, (max(values) / min(values)) ** 0.35)  # room for the words at the ends
-        axes.set_xscale("log")
-        axes.set_xlim(low, high)
-        ticks = [10.0**k for k in range(-4, 6) if low <= 10.0**k <= high]
-        axes.set_xticks(ticks, [f"{t:g}x" for t in ticks])
-        axes.minorticks_off()
-        axes.axvline(1, color="#222222", lw=1)
-    else:
-        axes.set_xlim(0, 1.13 * max(values))
+def failed_there(results, case, shown):
+    names = {row["variant"] for row in shown}
+    rows = [row for row in select.on_main_machine(results, results.rows) if row["case"] == case and row["verdict"] in ("fail", "error")]
+    return sorted({row["variant"] for row in rows} - names)[:6]
+
+
+def fails_elsewhere(results, rows):
+    """Variants of these with a failed row of the op on another input."""
+    ops = {row["op"] for row in rows}
+    wrong = {row["variant"] for row in results.rows if row["op"] in ops and row["verdict"] in ("fail", "error")}
+    return {row["variant"] for row in rows} & wrong
+
+
+def name_in(row):
+    return r.name_of(row) + (f" ({row['bound']['name']})" if r.is_declared(row) else "")
+
+
+class Ladder:
+    """What one figure shows: rows, slowest first, and what they are compared with."""
+
+    def __init__(self, results, op, case, baseline, series):
+        self.results, self.op, self.series = results, op, series
+        self.published = published_variants([c for c in results.claims if r.op_of(c) == op])
+        self.rows = chosen_rows(results, case, baseline, self.published)
+        self.base = next((row for row in self.rows if row["spec"] == baseline), self.rows[0])
+        self.best = min((row for row in self.rows if not r.is_declared(row)), key=r.median, default=min(self.rows, key=r.median))
+        self.failed, self.wrong = failed_there(results, case, self.rows), fails_elsewhere(results, self.rows)
+        share = results.fraction(self.best)
+        self.limit = self.gain(self.best) / share if share and share <= 1 and r.device_of(self.best) == "cuda" else None
+
+    def gain(self, row):
+        return r.median(self.base) / r.median(row)
+
+    def colour(self, row):
+        return KINDS[kind_of(row, self.published)][0]
+
+    def printed(self, row):
+        """Published speed-ups of this row."""
+        return [found[row["spec"]] for found in self.series.values() if row["spec"] in found and row is not self.base]
+
+
+def draw_row(axes, ladder, row, y):
+    colour, gain, timed = ladder.colour(row), ladder.gain(row), r.timing(row, "cold")
+    if timed.get("low") and timed.get("high"):
+        axes.plot([r.median(ladder.base) / timed["high"], r.median(ladder.base) / timed["low"]], [y, y], color=colour, lw=3, alpha=0.4, solid_capstyle="butt", zorder=3)
+    axes.plot([gain], [y], marker="o", ms=6, color=colour, markerfacecolor="white" if row["variant"] in ladder.wrong else colour, ls="", zorder=4)
+    for value in ladder.printed(row):
+        axes.plot([value, gain], [y, y], color="#BDBDBD", lw=1.2, zorder=1)
+        axes.plot([value], [y], marker="|", ms=9, mew=2, color=THERE, ls="", zorder=2)
+    share = ladder.results.fraction(row)
+    axes.annotate(f"{significant(gain)}x   {seconds(r.median(row))}" + (f"   {percent(share, 2)}" if share else ""), (1.015, y), xycoords=("axes fraction", "data"), fontsize=8, va="center",
+                  color="#222222", annotation_clip=False)
+
+
+def prepare(axes, ladder, lines):
+    """Scales, ticks and names."""
+    values = [*map(ladder.gain, ladder.rows), *(v for row in ladder.rows for v in ladder.printed(row)), *([ladder.limit] if ladder.limit else [])]
+    low, high = min(values) / 1.6, max(values) * 1.3
+    axes.set_xlim(low, high)
+    ticks = [step * 10.0**k for k in range(-4, 7) for step in ((1,) if high / low > 200 else (1, 2, 5)) if low <= step * 10.0**k <= high]
+    axes.set_xticks(ticks, [f"{tick:,g}x" for tick in ticks])
+    axes.minorticks_off()
+    axes.set_yticks([-k for k in range(lines)], [name_in(row) for row in ladder.rows] + [r.name_of(name) for name in ladder.failed], fontsize=8.5)
+    for text, colour in zip(axes.get_yticklabels(), [*map(ladder.colour, ladder.rows), *[style.FAILED] * len(ladder.failed)]):
+        text.set_color(colour)
+    axes.set_ylim(-lines + 0.4, 1.2)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
-    return logarithmic
+    axes.set_xlabel(f"times faster than {r.name_of(ladder.base)}; at the right: time per call (cold, median), share of the {r.limit_name(ladder.best, ' peak')}", fontsize=8.5)
 
 
-def tick_label(spec, specs, measured):
-    """Tunables only where they tell two apart; the name of a looser bound."""
-    variant = spec.split(" ")[0]
-    name = spec if sum(other.split(" ")[0] == variant for other in specs) > 1 else variant
-    loose = spec in measured and r.is_declared(measured[spec][1])
-    return name.split("/", 1)[-1] + (f" ({measured[spec][1]['bound']['name']})" if loose else "")
+def legend_of(ladder):
+    kinds = [key for key in KINDS if any(kind_of(row, ladder.published) == key for row in ladder.rows)]
+    handles = [plt.Line2D([], [], marker="o", ms=6, color=KINDS[key][0], ls="", label=KINDS[key][1]) for key in kinds]
+    if any(map(ladder.printed, ladder.rows)):
+        handles.append(plt.Line2D([], [], marker="|", ms=9, mew=2, color=THERE, ls="", label=f"published: {', '.join(ladder.series)}"))
+    if ladder.wrong:
+        handles.append(plt.Line2D([], [], marker="o", ms=6, color="#444444", markerfacecolor="white", ls="", label="hollow: fails on another input"))
+    return handles
 
 
-def draw_group(results, baseline, series, measured, out, name):
-    specs = order_of(measured, series)
-    rows = [row for _, row in measured.values()]
-    bars = {label: (values, grey) for (label, values), grey in zip(series.items(), ("#B9B9B9", "#8F8F8F", "#D6D6D6", "#A5A5A5"))}
-    for backend, colour in OURS.items():
-        mine = {s: value for s, (value, row) in measured.items() if s in specs and row["backend"] == backend}
-        if mine:
-            bars[f"{results.machine(rows[0])}: {style.BACKEND_NAMES[backend]}"] = mine, colour
-    slots = sum(max(1, sum(spec in values for values, _ in bars.values())) for spec in specs)
-    figure, axes = plt.subplots(figsize=(7.6, 1.5 + 0.2 * slots + 0.12 * len(specs)))
-    logarithmic = scale_axis(axes, [v for values, _ in bars.values() for v in values.values()])
-    y, ticks, handles = 0.0, [], {}
-    for spec in specs:
-        present = [(label, values[spec], colour) for label, (values, colour) in bars.items() if spec in values]
-        for i, (label, value, colour) in enumerate(present):
-            bar(axes, y - i, 0.86, value, logarithmic, r.median(measured[spec][1]) if colour in OURS.values() else None, color=colour)
-            handles[label] = plt.Rectangle((0, 0), 1, 1, color=colour)
-        ticks.append(y - (len(present) - 1) / 2)
-        y -= len(present) + 0.6
-    axes.set_yticks(ticks, [tick_label(spec, specs, measured) for spec in specs])
-    axes.set_ylim(y + 0.6, 1.0)
-    axes.set_xlabel(f"times faster than {baseline.split('/', 1)[-1].split(' ')[0]}, and time per call (cold, median)", x=0.3)
-    shown = [label for label in bars if label in handles]
-    style.head(figure, f"Published and measured: {case_title(rows[0])}", [handles[label] for label in shown], shown)
-    return style.finish(figure, results, rows, out, name)
+def draw_op(ladder, out):
+    lines = len(ladder.rows) + len(ladder.failed)
+    figure, axes = plt.subplots(figsize=(7.6, 1.35 + 0.21 * lines))
+    axes.set_xscale("log")
+    for k, row in enumerate(ladder.rows):
+        draw_row(axes, ladder, row, -k)
+    for k in range(len(ladder.rows), lines):
+        axes.annotate("failed verification here, not timed", (0.5, -k), xycoords=("axes fraction", "data"), fontsize=8, va="center", ha="center", color=style.FAILED)
+    if ladder.limit:
+        axes.axvline(ladder.limit, color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
+        axes.annotate(f"{r.limit_name(ladder.best, ' peak')} ", (ladder.limit, 0.75), ha="right", va="center", fontsize=8, color="#222222")
+    prepare(axes, ladder, lines)
+    best, base = r.name_of(ladder.best), r.name_of(ladder.base)
+    case = f"{describe(ladder.best)}, {ladder.best['input']}"
+    style.head(figure, f"{best} is {significant(ladder.gain(ladder.best))}x faster than {base}: {case}", legend_of(ladder))
+    picture = style.finish(figure, ladder.results, ladder.rows, out, f"ladder_{ladder.op}")
+    return picture, f"Ladder of {ladder.op}: each variant over {base}, published and measured; {case}"
 
 
 def draw(results, out):
-    """One figure per op: the case and baseline with most variants, large cases before small ones, then most published bars, then the first of the claims."""
-    rows = select.on_main_machine(results, results.rows)
-    claims = [c for c in results.claims if results.machine(c) == select.main_machine(results)]
-    best = {}
-    for (case, baseline), series in published_speedups(claims).items():
-        measured = ours(results, rows, case, baseline)
-        if len(measured) < 2:
-            continue
-        op = measured[baseline][1]["op"]
-        rank = len(measured) * select.weight(measured[baseline][1]), sum(map(len, series.values()))
-        if op not in best or rank > best[op][0]:
-            best[op] = rank, baseline, series, measured
     pictures = []
-    for op, (_, baseline, series, measured) in sorted(best.items()):
-        picture = draw_group(results, baseline, series, measured, out, f"ladder_{op}")
-        pictures.append((picture, f"Ladder of {op}: times faster than {r.name_of(baseline)}, published and measured, {case_title(measured[baseline][1])}"))
+    for op in sorted({row["op"] for row in results.rows}):
+        found = best_case(results, op)
+        if found:
+            pictures.append(draw_op(Ladder(results, op, *found), out))
     return pictures

@@ -1,15 +1,16 @@
-"""Error against mean/sigma, one line per variant, with its time, if it has one, beside its name: which formulas survive data that lie far from zero?"""
+"""Error against mean/sigma, a panel for each output, hollow where that output failed: which formulas survive data that lie far from zero?"""
 import math
 
 import matplotlib.pyplot as plt
 
 from analysis import rows as r
 from analysis import select
-from analysis.format import describe, seconds
+from analysis.format import describe
 from plots import style
 
 MOST_PANELS = 4
-VAGUE = {"marker": "o", "ls": "", "markerfacecolor": "none", "markeredgecolor": "#888888", "markersize": 8, "markeredgewidth": 1}
+MOST_COLOURED, GREY = 7, "#C4C4C4"
+MARKS = {"wrong": {"marker": "o", "ms": 5.5, "markerfacecolor": "white", "mew": 1.3}, "vague": {"marker": "_", "ms": 8, "mew": 1.6}, "right": {"marker": "o", "ms": 3.5, "mew": 0}}
 FIRST = ("mean", "var", "skewness", "kurtosis", "y")
 
 
@@ -22,38 +23,63 @@ def error_of(row, output):
     return 0.0 if e.get("max_absolute", e.get("mismatches")) == 0 else e.get("l2_relative")
 
 
+def failed_in(row, output):
+    """Whether this output is what failed: a row fails as a whole, its other outputs may be within their tolerance."""
+    e = (row.get("errors") or {}).get(output) or {}
+    return row["verdict"] == "fail" and bool(e.get("incomparable") or e.get("unwritten") or e.get("max_ratio") is None or e["max_ratio"] > 1)
+
+
 def line_of(group, variant, output):
-    """[(mean/sigma, error, failed, judgeable)], of the strictest rows where a variant was judged by two bounds."""
+    """[(mean/sigma, error, this output failed, judgeable)], of the strictest rows where a variant was judged by two bounds."""
     found = {}
     for row in group:
         if row["variant"] == variant and error_of(row, output) is not None and (row["input"] not in found or not r.is_declared(row)):
             found[row["input"]] = row
-    return [(select.OFFSETS[name], error_of(row, output), row["verdict"] == "fail", output not in r.unjudged(row))
+    return [(select.OFFSETS[name], error_of(row, output), failed_in(row, output), output not in r.unjudged(row))
             for name, row in ((name, found[name]) for name in select.OFFSETS if name in found)]
 
 
-def draw_panel(axes, group, output, styles, variants):
-    lines = {variant: line_of(group, variant, output) for variant in variants}
+def draw_panel(axes, group, output, colours):
+    """Returns what to label: (x, y, text, colour) of the ends of the coloured lines."""
+    lines = {variant: line_of(group, variant, output) for variant in colours}
     finite = [e for line in lines.values() for _, e, *_ in line if 0 < e < math.inf] or [1e-16]
     low, high = min(finite) / 4, max(max(finite) * 6, 10)
+    labels = []
     for variant, line in lines.items():
         if not line:
             continue
-        heights = [(x, min(max(e, low), high), wrong, judgeable) for x, e, wrong, judgeable in line]
-        axes.plot([x for x, *_ in heights], [y for _, y, *_ in heights], **styles[r.name_of(variant)], markeredgewidth=0, markersize=4)
-        failed = [(x, y) for x, y, wrong, _ in heights if wrong]
-        if failed:
-            axes.plot(*zip(*failed), marker="x", ls="", color=style.FAILED, markersize=7, markeredgewidth=1.6, zorder=4)
-        vague = [(x, y) for x, y, wrong, judgeable in heights if not wrong and not judgeable]
-        if vague:
-            axes.plot(*zip(*vague), **VAGUE, zorder=4)
+        colour = colours[variant]
+        points = [(x, min(max(e, low), high), wrong, judgeable) for x, e, wrong, judgeable in line]
+        axes.plot([x for x, *_ in points], [y for _, y, *_ in points], color=colour, lw=1.2 if colour != GREY else 0.9, zorder=2 if colour != GREY else 1)
+        kinds = {"wrong": [p[:2] for p in points if p[2]], "vague": [p[:2] for p in points if not p[2] and not p[3]], "right": [p[:2] for p in points if not p[2] and p[3]]}
+        for kind, some in kinds.items():
+            if some:
+                axes.plot(*zip(*some), color=colour, ls="", zorder=4, **MARKS[kind])
+        if colour != GREY:
+            labels.append((points[-1][0], points[-1][1], r.name_of(variant), colour))
     axes.set_xscale("symlog", linthresh=1, linscale=0.4)
     axes.set_yscale("log")
+    axes.set_ylim(low / 2, high * 2)
     levels = [x for name, x in select.OFFSETS.items() if any(row["input"] == name for row in group)]
     axes.set_xticks(levels, [f"{x:.0e}".replace("e+0", "e") if x >= 10 else f"{x:g}" for x in levels])
     axes.minorticks_off()
+    decades = range(math.ceil(math.log10(low)), math.floor(math.log10(high)) + 1)
+    ticks = [k for k in decades if k % max(1, len(decades) // 5) == 0]
+    axes.set_yticks([10.0**k for k in ticks], [f"1e{k}" if k else "1" for k in ticks])
     axes.axhline(1, color="#BBBBBB", lw=0.8, zorder=0)
     axes.set_title(output if output != "y" else "", fontsize=9.5)
+    return labels
+
+
+def colours_of(group):
+    """variant -> colour: those that fail most, then the fastest, seven in all; the others grey."""
+    fails = {row["variant"]: 0 for row in group}
+    times = {variant: time_of(group, variant) or math.inf for variant in fails}
+    for row in group:
+        fails[row["variant"]] += row["verdict"] == "fail"
+    wrong = sorted((v for v in fails if fails[v]), key=lambda v: (-fails[v], v))[:4]
+    chosen = wrong + [v for v in sorted(times, key=lambda v: (times[v], v)) if v not in wrong][:MOST_COLOURED - len(wrong)]
+    return {**dict.fromkeys(sorted(set(fails) - set(chosen)), GREY), **dict(zip(chosen, style.COLOURS))}
 
 
 def outputs_of(group):
@@ -67,36 +93,32 @@ def time_of(group, variant):
     return min(times) if times else None
 
 
-def draw_group(results, op, dtype, group, styles, out):
-    outputs = outputs_of(group)
-    times = {row["variant"]: time_of(group, row["variant"]) for row in group}
-    variants = sorted(times, key=lambda v: (times[v] or math.inf, v))
-    columns = min(2, len(outputs))
-    high = -(-len(outputs) // columns)
-    figure, grid = plt.subplots(high, columns, figsize=(max(7.6, 3.6 * columns + 2.7), 1.2 + 2.7 * high), squeeze=False, sharex=True)
-    for axes in grid.flat[len(outputs):]:
-        axes.axis("off")
-    for axes, output in zip(grid.flat, outputs):
-        draw_panel(axes, group, output, styles, variants)
+def draw_group(results, op, dtype, group, out):
+    outputs, colours = outputs_of(group), colours_of(group)
+    figure, grid = plt.subplots(len(outputs), 1, figsize=(7.6, 1.2 + 2.3 * len(outputs)), squeeze=False, sharex=True)
+    labels = [draw_panel(axes, group, output, colours) for axes, output in zip(grid[:, 0], outputs)]
     for axes in grid[:, 0]:
-        axes.set_ylabel("relative error (L2 norm)")
-    for axes in grid[-1]:
-        axes.set_xlabel("mean / sigma of the input")
-    words = {v: "" if not any(times.values()) else f"  {seconds(times[v], 3)}" if times[v] else "  (not timed)" for v in variants}
-    handles = [plt.Line2D([], [], **styles[r.name_of(v)], markeredgewidth=0, label=r.name_of(v) + words[v]) for v in variants]
-    if any(row["verdict"] == "fail" for row in group):
-        handles.append(plt.Line2D([], [], marker="x", ls="", color=style.FAILED, markeredgewidth=1.6, label="failed verification"))
+        axes.set_ylabel("relative error (L2)")
+    grid[-1, 0].set_xlabel("mean / sigma of the input")
+    handles = [plt.Line2D([], [], marker="o", ms=3.5, color="#444444", ls="", label="within the tolerance")]
+    if any(failed_in(row, output) for row in group for output in outputs):
+        handles.append(plt.Line2D([], [], marker="o", ms=5.5, mew=1.3, color="#444444", markerfacecolor="white", ls="", label="hollow: this output failed"))
     if any(r.unjudged(row) for row in group):
-        handles.append(plt.Line2D([], [], **VAGUE, label="not judgeable"))
-    style.head(figure, f"Error against mean/sigma: {describe(group[0])}")
-    style.legend_right(figure, handles, "cold median, fastest first" if any(times.values()) else None)
+        handles.append(plt.Line2D([], [], marker="_", ms=8, mew=1.6, color="#444444", ls="", label="not judgeable"))
+    wrong = len({row["variant"] for row in group if row["verdict"] == "fail"})
+    style.head(figure, f"{wrong} of {len(colours)} variants fail as the mean moves away from 0: {describe(group[0])}", handles)
+    style.lay_out(figure)
+    figure.subplots_adjust(right=0.72)
+    for axes, some in zip(grid[:, 0], labels):
+        style.label_line_ends(axes, some, fontsize=7.5, layout=False)
     return style.finish(figure, results, group, out, f"offset_{op}_{dtype}", layout=False)
 
 
 def draw(results, out):
     pictures = []
-    for op, dtype, styles in style.ops_and_dtypes(results):
-        group = select.offset_case(results, op, dtype)
-        if group and outputs_of(group):
-            pictures.append((draw_group(results, op, dtype, group, styles, out), f"Error against mean/sigma for every variant of {op}, {dtype}"))
+    for op in sorted({row["op"] for row in results.rows}):
+        for dtype in ("f64", "f32"):
+            group = select.offset_case(results, op, dtype)
+            if group and outputs_of(group):
+                pictures.append((draw_group(results, op, dtype, group, out), f"Error against mean/sigma of {op}, {dtype}, by output"))
     return pictures

@@ -8,14 +8,9 @@ import matplotlib.pyplot as plt
 
 from analysis import rows as r
 
-# Okabe and Ito's colours, told apart by colour-blind readers; variants beyond them differ by marker and dashes.
+# Okabe and Ito's colours, told apart by colour-blind readers.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#B8860B", "#000000", "#7A5195"]
-BROWNS = ["#A6611A", "#6B3E0C", "#C98B3B"]
-GREYS = ["#555555", "#8A8A8A", "#6E6E6E", "#A0A0A0"]
-MARKERS = ["o", "s", "^", "D", "v", "P", "X", "*"]
-OURS, PUBLISHED, MUTED, FAILED = "#0072B2", "#B9B9B9", "#6B6B6B", "#D55E00"
-BACKEND_COLOURS = {"cuda": "#0072B2", "cpu": "#E69F00", "peer": "#8C8C8C"}
-BACKEND_NAMES = {"cuda": "CUDA", "cpu": "CPU", "peer": "library"}
+OURS, MUTED, FAILED = "#0072B2", "#6B6B6B", "#D55E00"
 
 plt.rcParams.update({
     "figure.dpi": 100, "savefig.dpi": 160, "savefig.facecolor": "white", "savefig.transparent": False, "svg.hashsalt": "rungs", "svg.fonttype": "path",
@@ -24,28 +19,6 @@ plt.rcParams.update({
     "xtick.color": "#444444", "ytick.color": "#444444", "axes.grid": True, "grid.color": "#E6E6E6", "grid.linewidth": 0.7,
     "axes.axisbelow": True, "lines.linewidth": 1.5, "lines.markersize": 5, "legend.frameon": False,
 })
-
-
-def variant_styles(names):
-    """name -> how it is drawn, the same in every figure of an op: CUDA in colours and solid, CPU brown and dashed, peers grey and dotted."""
-    palettes = {"cuda": COLOURS, "cpu": BROWNS, "peer": GREYS}
-    dashes = {"cpu": (0, (5, 2)), "peer": (0, (1, 1.4))}
-    styles, used = {}, {}
-    for name in sorted(names):
-        kind = name.split("_", 1)[0]
-        i = used.get(kind, 0)
-        used[kind] = i + 1
-        palette = palettes.get(kind, COLOURS)
-        styles[name] = {"color": palette[i % len(palette)], "marker": MARKERS[(i + i // len(palette)) % len(MARKERS)], "linestyle": dashes.get(kind, "solid")}
-    return styles
-
-
-def ops_and_dtypes(results):
-    """(op, dtype, styles of the op's variants), for figures of one op and dtype each."""
-    for op in sorted({row["op"] for row in results.rows}):
-        styles = variant_styles({r.name_of(row) for row in results.rows if row["op"] == op})
-        for dtype in ("f64", "f32"):
-            yield op, dtype, styles
 
 
 def footer_text(results, rows):
@@ -132,15 +105,6 @@ def head(figure, title, handles=(), labels=None):
     figure.rungs_room = room
 
 
-def legend_right(figure, handles, title=None):
-    """A legend in a column of its own at the right; to be called when everything else is drawn, instead of a layout by finish()."""
-    lay_out(figure)
-    inches = max(2.6, 0.6 + 0.06 * max(len(handle.get_label()) for handle in handles))  # 8 point letters
-    width = figure.get_size_inches()[0]
-    figure.subplots_adjust(right=1 - (inches + 0.1) / width)
-    figure.legend(handles=handles, loc="center left", bbox_to_anchor=(1 - inches / width, 0.5), fontsize=8, handlelength=2.6, title=title, title_fontsize=8, alignment="left")
-
-
 def spread(positions, gap):
     """Moves sorted-by-value label positions apart to at least `gap`, as little as possible and without changing their order."""
     order = sorted(range(len(positions)), key=lambda i: positions[i])
@@ -159,12 +123,13 @@ def spread(positions, gap):
     return result
 
 
-def label_line_ends(axes, labels, fontsize=8.5):
+def label_line_ends(axes, labels, fontsize=8.5, layout=True):
     """labels: (x, y, text, colour) of line ends on log axes; written right of the axes, apart, with a thin leader to the end."""
     if not labels:
         return
     figure = axes.figure
-    lay_out(figure)
+    if layout:
+        lay_out(figure)
     figure.canvas.draw()
     to_axes = axes.transAxes.inverted()
     ends = [to_axes.transform(axes.transData.transform((x, y))) for x, y, _, _ in labels]

@@ -1,5 +1,7 @@
 """rungs compare: rows of two builds -> a verdict for each case, variant and mode. Reads rows only. Exit codes: docs/CI.md."""
 import argparse
+import dataclasses
+import math
 import sys
 import traceback
 
@@ -11,6 +13,7 @@ try:
     from analysis.compare.show_files import as_json, as_junit, as_markdown
     from analysis.compare.show_table import table
     from analysis.compare.sides import Side
+    from analysis.format import change, many
     from analysis.output import CannotWrite, run, spare, write_whole
     from analysis.rows import BadResults, modes_of
 except ImportError as missing:  # 1 would be a regression
@@ -30,12 +33,29 @@ def effect(text):
     return value
 
 
-def arguments_of(words):
+@dataclasses.dataclass
+class MustDetect:
+    percent: float
+    warn: bool = False
+
+
+def must_detect(text):
+    word, _, choice = text.partition(",")
+    if choice not in ("", "warn"):
+        raise argparse.ArgumentTypeError(f"'{text}': expected a percentage, such as 5%, or 5%,warn")
+    return MustDetect(effect(word), choice == "warn")
+
+
+def arguments_of(words, for_second_stage=False):
     parser = Parser(prog="rungs compare")
+    if for_second_stage:
+        parser.add_argument("--process", type=float, required=True, help="seconds that a process took")
+        parser.add_argument("--limit", type=float, required=True, help="seconds for the second stage")
     parser.add_argument("base")
     parser.add_argument("new")
     parser.add_argument("--min-effect", type=effect, default=decide.MIN_EFFECT, help="in percent")
     parser.add_argument("--noise")
+    parser.add_argument("--must-detect", type=must_detect, help="smallest slow-down to be found, in percent; ',warn': only warn")
     parser.add_argument("--allow-missing", default="")
     parser.add_argument("--modes", type=lambda text: text.split(","), help="names of modes; default: all that rows have")
     parser.add_argument("--strict", action="store_true")
@@ -51,13 +71,15 @@ def compare(arguments):
     modes = [mode for mode in modes_of(base.every_row() + new.every_row()) if not arguments.modes or mode in arguments.modes]
     comparisons = join(base, new, modes)
     noise = Noise(arguments.noise, new) if arguments.noise else None
-    judge.judge(comparisons, arguments.min_effect, noise)
+    together = judge.judge(comparisons, arguments.min_effect, noise)
     outcome.allow(comparisons, [glob for glob in arguments.allow_missing.split(",") if glob])
     outcome.be_strict(comparisons, arguments.strict)
     warnings = (base.warnings + new.warnings + unknown(comparisons) + few_processes(comparisons) + (noise.warnings(comparisons) if noise else []) +
                 (disarmed(comparisons, arguments.min_effect) if noise else []))
-    result = {"exit": outcome.exit_code(comparisons), "min_effect": arguments.min_effect, "alpha": decide.ALPHA, "base": told_of(base),
-              "new": told_of(new), "warnings": warnings}
+    warnings += throttled(comparisons) + loud(comparisons) + told_together(together) + undetectable(comparisons, arguments.must_detect)
+    result = {"exit": outcome.exit_code(comparisons, together, arguments.must_detect), "min_effect": arguments.min_effect,
+              "alpha": decide.ALPHA, "must_detect": arguments.must_detect and arguments.must_detect.percent, "base": told_of(base), "new": told_of(new),
+              "together": [dataclasses.asdict(one) for one in together], "warnings": warnings}
     return comparisons, result
 
 
@@ -85,6 +107,44 @@ def few_processes(comparisons):
         told.append(f"{normal} of {len(tested)} comparisons have too few processes for a rank test among so many and assume that "
                     f"noise is normal; {judge.processes_needed(len(tested))} a side (rungs ab) need no such assumption")
     return told
+
+
+def throttled(comparisons):
+    """Left out, with a count."""
+    found = [c for c in comparisons if any(c.throttled)]
+    if not found:
+        return []
+    return [f"throttled (heat or power brake) and left out: {sum(c.throttled[0] for c in found)} process times of BASE, "
+            f"{sum(c.throttled[1] for c in found)} of NEW, in {many(len(found), 'comparison')}; see `circumstances` in the rows"]
+
+
+def loud(comparisons):
+    """One line for a machine on which most rows are ambiguous."""
+    tested = [c for c in comparisons if c.tested_on]
+    vague = [c for c in tested if c.verdict == "ambiguous"]
+    if len(tested) < 2 or 2 * len(vague) <= len(tested):
+        return []
+    sizes = sorted(c.detectable or math.inf for c in tested)
+    middle = sizes[len(sizes) // 2]
+    could = f"only slow-downs of {100 * (middle - 1):.0f}% or more" if math.isfinite(middle) else "no slow-down"
+    return [f"most rows are ambiguous ({len(vague)} of {len(tested)}): in half of the rows this machine shows {could}; stop other users of it, lock its "
+            "clocks (nvidia-smi -lgc), pin threads, or take more --repetitions"]
+
+
+def told_together(together):
+    """What rows that are judged beside one another cannot show."""
+    return [f"all {one.rows} rows together{' (host modes)' if one.host else ''}{f' on {one.device}' if len(together) > 1 else ''}: {one.verdict}, "
+            f"{change(one.ratio)} ({change(one.low)} to {change(one.high)})" for one in together if one.verdict != "same"]
+
+
+def undetectable(comparisons, wanted):
+    found = outcome.not_detectable(comparisons, wanted)
+    if not found:
+        return []
+    worst = max(found, key=lambda c: c.detectable or math.inf)
+    size = f"{100 * (worst.detectable - 1):.1f}%" if worst.detectable else "more than tenfold"
+    return [f"{many(len(found), 'comparison')} could not have shown a slow-down of {100 * wanted.percent:.3g}% (worst: {size}, {worst.spec} {worst.mode} | "
+            f"{worst.case}); more --repetitions or a quieter machine"]
 
 
 def disarmed(comparisons, min_effect):

@@ -26,7 +26,7 @@ class Comparison:
     new_seconds: float | None = None
     base_processes: int = 0
     new_processes: int = 0
-    judged_by: str | None = None   # "time", "cycles"
+    judged_by: str | None = None   # "time", "cycles", "adjusted", "code"
     tested_on: str | None = None   # "processes", "spread", "samples"
     ratio: float | None = None
     low: float | None = None
@@ -38,6 +38,12 @@ class Comparison:
     noise_floor: float | None = None
     floor_capped_from: float | None = None  # a noise floor too high to be believed over the processes
     fails_strict: bool = False
+    detectable: float | None = None  # the smallest ratio that would have been found, with probability 95%
+    randomised: bool = False       # its processes ran in one random order (rungs ab)
+    stage: int | None = None       # of two, where a second was planned
+    share: float = 1.0             # of alpha, that a test of it has
+    promising: bool = False        # ambiguous, and slower by so much that a second stage would be worth it
+    throttled: tuple = ()          # processes of BASE and of NEW left out, since the device was throttled
     beyond: bool = False           # ambiguous, though the whole interval lies beyond the least effect, on the slow side
     device: str | None = None
     unknown: tuple = ()  # what neither side says of its machine, though it could decide whether they compare
@@ -48,7 +54,9 @@ class Comparison:
 class Series:
     """The samples of one side: one array a process, and of each array its median, in seconds, MHz and cycles (NaN: unknown)."""
 
-    def __init__(self, rows, mode):
+    def __init__(self, rows, mode, side=None):
+        self.runs = [row.get("run") for row in rows]
+        self.sessions = [side.session(run) for run in self.runs] if side else []
         self.samples, clocks, cycles = [], [], []
         for row in rows:
             times = timed(row, mode)
@@ -68,10 +76,18 @@ class Series:
 
 def join(base, new, modes):
     """All comparisons, in the order of case, variant, mode; those still to be judged have a `series` and no verdict."""
+    names = renames(base, new)
+    was = {old: now for now, old in names.items()}
+    new.rows = {(key[0], names.get(key[1], key[1]), *key[2:]): rows for key, rows in new.rows.items()}
     found = []
     for key in sorted(base.rows.keys() | new.rows.keys(), key=str):
         found += compare_rows(key, base, new, modes)
-    return pair_other_inputs(found, base, new)
+    found = pair_other_inputs(found, base, new)
+    for c in found:
+        if c.spec in was:
+            c.reason = "; ".join(filter(None, (f"renamed from {c.spec}", c.reason)))
+            c.spec = was[c.spec]
+    return found
 
 
 class Rows(list):
@@ -146,13 +162,20 @@ def compare_right(base_rows, new_rows, was, now):
 
 
 def compare_mode(c, pair, base, new):
-    series = tuple(Series(rows, c.mode) for rows in pair)
+    c.throttled = tuple(sum(map(is_throttled, rows, [c.mode] * len(rows))) for rows in pair)
+    if any(c.throttled):
+        pair = [[row for row in rows if not is_throttled(row, c.mode)] for rows in pair]
+        if not all(pair):
+            c.verdict, c.reason = "not comparable", f"the device was throttled in all processes of {'NEW' if pair[0] else 'BASE'}"
+            return c
+    series = tuple(Series(rows, c.mode, side) for rows, side in zip(pair, (base, new)))
+    c.randomised = all(session for s in series for session in s.sessions)
     c.base_seconds, c.new_seconds = (float(np.median(s.seconds)) for s in series)
     c.base_processes, c.new_processes = map(len, series)
     c.time_ratio = c.new_seconds / c.base_seconds
     machines = [[r.kind_of_machine(side.environments.get(row.get("run")), row) for row in rows] for side, rows in zip((base, new), pair)]
     c.device = (machines[1][0] or {}).get("device")
-    reason = other_machine(machines) or other_clock(*series)
+    reason = other_machine(machines) or (None if c.randomised else other_clock(*series))
     if reason:
         c.verdict, c.reason = "not comparable", reason
         return c
@@ -163,6 +186,11 @@ def compare_mode(c, pair, base, new):
         c.ratio, c.judged_by = c.time_ratio, "code"
     c.series = series
     return c
+
+
+def is_throttled(row, mode):
+    """Did something other than the load, such as heat, hold the clock down while the mode was measured?"""
+    return bool((timed(row, mode).get("circumstances") or {}).get("throttled"))
 
 
 def share(rows, verdicts):
@@ -240,6 +268,25 @@ def has_same_code(pair):
 def takes_memory(row):
     """In its calls, from the harness: whose own code is then in the times."""
     return bool((row.get("tunables") or {}).get("memory") or (row.get("counts") or {}).get("resource"))
+
+
+def renames(base, new):
+    """Spec in NEW -> spec in BASE: those that only one side has, one of each, with the same machine code on the same op and tunables."""
+    specs = [{key[1] for key in side.rows} for side in (base, new)]
+    olds, news = codes_of(base, specs[0] - specs[1]), codes_of(new, specs[1] - specs[0])
+    return {next(iter(news[code])): next(iter(olds[code])) for code in news if code and len(news[code]) == len(olds.get(code, ())) == 1}
+
+
+def codes_of(side, specs):
+    """Hashes of device and host code -> the specs that have it; None: not known."""
+    codes = {}
+    for (_, spec, *_), runs in side.rows.items():
+        if spec in specs:
+            row = next(iter(runs.values()))
+            code = row.get("code") or {}
+            known = code.get("sass_hash") and code.get("host_hash")
+            codes.setdefault((row["op"], code["sass_hash"], code["host_hash"], *spec.split(" ")[1:]) if known else None, set()).add(spec)
+    return codes
 
 
 def pair_other_inputs(found, base, new):

@@ -5,7 +5,8 @@ import math
 import numpy as np
 
 from analysis import statistics
-from analysis.compare import decide
+from analysis.compare import decide, detect
+from analysis.compare.together import suites_of
 from analysis.format import change
 
 FLOOR_LIMIT = 3  # times the least effect: a floor above would hide what the processes themselves tell
@@ -13,15 +14,19 @@ KINDS = ("processes", "spread", "samples")  # of tests
 
 
 def judge(comparisons, min_effect=decide.MIN_EFFECT, noise=None):
-    """Fills in the verdicts of those that have none. noise: a noise.Noise or None."""
-    judge_suite([c for c in comparisons if c.verdict is None], min_effect, noise)
+    """Fills in the verdicts of those that have none. noise: a noise.Noise or None. -> what is told of all rows together, one for each
+    device and kind of mode."""
+    told = judge_suite([c for c in comparisons if c.verdict is None], min_effect, noise)
     tell_of_equal_code([c for c in comparisons if c.same_code], min_effect, noise)
+    return told
 
 
 def judge_suite(pending, min_effect, noise):
+    suites = suites_of(pending, min_effect)
+    set_shares(pending, suites)
     groups = {}
     for c in pending:
-        c.tested_on = kind_of_test(c.base_processes, c.new_processes, len(pending))
+        c.tested_on = kind_of_test(c.base_processes, c.new_processes, len(pending), c.share)
         groups.setdefault((c.tested_on, c.base_processes, c.new_processes), []).append(c)
     for (kind, *_), group in groups.items():
         judge_samples(group, noise) if kind == "samples" else judge_processes(group, noise, kind == "spread")
@@ -30,9 +35,77 @@ def judge_suite(pending, min_effect, noise):
     correct(pending)
     for c in pending:
         c.verdict = str(decide.verdicts(c.ratio, c.low, c.high, c.p_adjusted, min_effect, c.noise_floor))
-        c.reason = explain(c, min_effect, len(pending))
+        c.promising = c.randomised and c.verdict == "ambiguous" and c.ratio >= 1 + decide.LARGE * min_effect
+    for c in pending:
+        c.detectable = what_it_could_find(c, [s.seconds for s in c.series], min_effect, len(pending))
+    for suite in suites:
+        adjust(suite, min_effect, len(pending))
+    for c in pending:
+        c.reason = "; ".join(filter(None, (c.reason, explain(c, min_effect, len(pending))))) or None
         c.beyond = c.verdict == "ambiguous" and c.low >= 1 + min_effect
         c.series = ()
+    return [suite.together for suite in suites if suite.together]
+
+
+def set_shares(pending, suites):
+    """Of alpha, what a test of a row has: fixed by the size of the suite and by what was planned, never by what was found."""
+    for suite in suites:
+        two_stages = any(stages == 2 for c in suite.group for s in c.series for _, _, stages in s.sessions)
+        for c in suite.group:
+            c.stage = max(stage for s in c.series for _, stage, _ in s.sessions) if two_stages else None
+            c.share = decide.share(suite.together, 2 if suite.has_adjusted else 1, c.stage)
+
+
+def adjust(suite, min_effect, count):
+    """The second look at the rows of a suite: without what they have in common. Fills in what it decides."""
+    looks = [(c, *sides) for c, sides in zip(suite.group, suite.adjusted) if c.tested_on != "samples" and suite.has_adjusted]
+    if not looks:
+        return
+    seen = [look(c, base, new, count) for c, base, new in looks]
+    for kind in KINDS:
+        family = [e for e, (c, *_) in zip(seen, looks) if c.tested_on == kind]
+        for e, p in zip(family, decide.adjusted([e["p"] for e in family], suite=count)):
+            e["p_adjusted"] = float(p)
+    for e, (c, *_) in zip(seen, looks):
+        e["p_adjusted"] = min(1.0, e["p_adjusted"] / c.share)
+    verdicts = verdicts_adjusted(*(np.array([e[name] for e in seen]) for name in ("ratio", "low", "high", "p_adjusted", "noise_floor")),
+                                 min_effect, suite.together)
+    believed = suite.believed(verdicts)
+    final, second = decide.both(np.array([c.verdict for c, *_ in looks]), verdicts, believed)
+    for e, (c, base, new), verdict, by_it in zip(seen, looks, final, second):
+        narrower = c.verdict == "ambiguous" and believed and e["high"] / e["low"] < c.high / c.low
+        c.promising = str(verdict) == "ambiguous" and (c.promising or believed and e["ratio"] >= 1 + decide.LARGE * min_effect)
+        if by_it or narrower:
+            c.judged_by, c.verdict = "adjusted", str(verdict)
+            for name, value in e.items():
+                setattr(c, name, value)
+        if believed:
+            c.detectable = min(filter(None, (c.detectable, what_it_could_find(c, (base, new), min_effect, count))), default=None)
+
+
+def look(c, base, new, count):
+    found = statistics.from_processes(base[None], new[None], by_spread=c.tested_on == "spread")
+    degrees = len(base) + len(new) - 2
+    floor = decide.noise_floor(statistics.pooled_spread(np.log(base), np.log(new)), degrees, len(base), len(new), count) if c.tested_on == "spread" else 0
+    return {"ratio": float(found.ratio[0]), "low": float(found.low[0]), "high": float(found.high[0]), "p": float(found.p[0]), "noise_floor": float(floor)}
+
+
+def verdicts_adjusted(ratio, low, high, p_adjusted, floor, min_effect, together):
+    """`same` only where all rows together are the same, too."""
+    found = decide.verdicts(ratio, low, high, p_adjusted, min_effect, floor)
+    if together:
+        inside = (low * together.low > 1 / (1 + min_effect)) & (high * together.high < 1 + min_effect)
+        found = np.where((found == "same") & ~inside, "ambiguous", found)
+    return found
+
+
+def what_it_could_find(c, sides, min_effect, count):
+    if c.tested_on == "samples":
+        least = math.log1p(max(min_effect, c.noise_floor))
+        return math.exp(least + decide.half_width(*known_spread(c, None), c.base_processes, c.new_processes))
+    level = decide.ALPHA * c.share / count
+    again = level * decide.STAGE_SHARES[2] / decide.STAGE_SHARES[1] if c.stage == 1 else None
+    return detect.smallest(*sides, level, max(min_effect, c.noise_floor), again)
 
 
 def tell_of_equal_code(group, min_effect, noise):
@@ -52,30 +125,31 @@ def correct(pending):
     for kind in KINDS:
         family = [c for c in pending if c.tested_on == kind]
         for c, p in zip(family, decide.adjusted([c.p for c in family], suite=len(pending))):
-            c.p_adjusted = float(p)
+            c.p_adjusted = min(1.0, float(p) / c.share)
 
 
-def kind_of_test(base_count, new_count, suite):
-    if can_decide(base_count, new_count, suite):
+def kind_of_test(base_count, new_count, suite, share=1):
+    if can_decide(base_count, new_count, suite, share):
         return "processes"
     return "spread" if min(base_count, new_count) >= decide.MIN_PROCESSES else "samples"
 
 
-def can_decide(base_count, new_count, suite):
+def can_decide(base_count, new_count, suite, share=1):
     """Could full separation of the processes pass the correction, if it were the suite's only change?"""
-    return min(base_count, new_count) >= decide.MIN_PROCESSES and statistics.least_p(base_count, new_count) * suite <= decide.ALPHA
+    return min(base_count, new_count) >= decide.MIN_PROCESSES and statistics.least_p(base_count, new_count) * suite <= decide.ALPHA * share
 
 
-def processes_needed(suite):
+def processes_needed(suite, share=1):
     """On each side, to decide so many comparisons."""
-    return next(n for n in range(decide.MIN_PROCESSES, 100) if can_decide(n, n, suite))
+    return next(n for n in range(decide.MIN_PROCESSES, 100) if can_decide(n, n, suite, share))
 
 
 def judge_processes(group, noise, by_spread):
     def stack(side, name):
         return np.array([getattr(c.series[side], name) for c in group])
 
-    e = statistics.from_processes(*(stack(side, name) for name in ("seconds", "mhz", "cycles") for side in (0, 1)), by_spread=by_spread)
+    e = statistics.from_processes(*(stack(side, name) for name in ("seconds", "mhz", "cycles") for side in (0, 1)), by_spread=by_spread,
+                                  wall_time=np.array([c.randomised for c in group]))
     for i, c in enumerate(group):
         c.judged_by = "cycles" if e.in_cycles[i] else "time"
         c.ratio, c.low, c.high, c.p = (float(x[i]) for x in (e.ratio, e.low, e.high, e.p))
@@ -154,6 +228,10 @@ def explain(c, min_effect, suite):
                     "processes show their spread themselves")
     if c.judged_by == "cycles":
         said.append(f"in cycles; time {change(c.time_ratio)}, SM clock {change(c.clock_ratio)}")
+    if c.judged_by == "adjusted" and c.verdict != "same":
+        said.append(f"without what all rows of a process have in common and what follows its clock; times alone {change(c.time_ratio)}")
+    if c.randomised and c.clock_ratio and abs(math.log(c.clock_ratio)) > statistics.CLOCK_STEADY:
+        said.append(f"SM clock {change(c.clock_ratio)}, cycles {change(c.time_ratio * c.clock_ratio)}")
     return "; ".join(said) or None
 
 
@@ -162,7 +240,7 @@ def why_ambiguous(c, min_effect, suite):
     beyond = c.ratio >= 1 + least or c.ratio <= 1 / (1 + least)
     if (c.tested_on == "samples" or needs_known_spread(c)) and not beyond:
         return (f"{c.base_processes} and {c.new_processes} processes: differences below {100 * least:.0f}% may be chance; "
-                f"{processes_needed(suite)} a side would decide (rungs ab)")
+                f"{processes_needed(suite, c.share)} a side would decide (rungs ab)")
     if c.p_adjusted > decide.ALPHA:
         return f"anything from {change(c.low)} to {change(c.high)}: repeat, or quieten the machine"
     if c.noise_floor > min_effect and not beyond:

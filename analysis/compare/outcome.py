@@ -29,11 +29,18 @@ def counts(comparisons):
     return {verdict: sum(c.verdict == verdict for c in comparisons) for verdict in ORDER}
 
 
-def exit_code(comparisons):
-    if any(c.verdict in ("wrong", "slower") for c in comparisons):
+def not_detectable(comparisons, wanted):
+    """Rows in which a slow-down of the wanted size would not have been found. wanted: None, or with .percent"""
+    return [c for c in comparisons if wanted and c.tested_on and not (c.detectable and c.detectable <= 1 + wanted.percent)]
+
+
+def exit_code(comparisons, together=(), must_detect=None):
+    if any(c.verdict in ("wrong", "slower") for c in comparisons) or any(one.verdict == "slower" for one in together):
         return CHECK
     if not any(c.verdict in STATISTICAL and c.ratio is not None for c in comparisons):
         return NOTHING
+    if must_detect and not must_detect.warn and not_detectable(comparisons, must_detect):
+        return CHECK
     return CHECK if any(fails(c) for c in comparisons) else GOOD
 
 

@@ -4,11 +4,11 @@ import json
 
 from analysis import junit
 from analysis.compare.outcome import ORDER, counts, fails, sort
-from analysis.compare.show_table import interval, repetitions, time
+from analysis.compare.show_table import finds, interval, repetitions, time
 from analysis.format import change
 
 SCHEMA = 1
-HIDDEN = ("series", "same_code", "fails_strict")
+HIDDEN = ("series", "same_code", "fails_strict", "share", "promising")
 MARKS = {"wrong": "**wrong**", "slower": "**slower**", "missing": "**missing**", "not comparable": "**not comparable**"}
 
 
@@ -26,7 +26,7 @@ def as_markdown(comparisons, result):
     for title, rows in (("", telling), ("unchanged", [c for c in sort(comparisons) if c.verdict == "same" and not c.reason])):
         if rows:
             lines += [f"<details><summary>{title} ({len(rows)})</summary>", ""] if title else []
-            lines += ["| verdict | change | 95% interval | base | new | runs | mode | variant | case | |", "|---|---:|---:|---:|---:|---:|---|---|---|---|"]
+            lines += ["| verdict | change | 95% interval | base | new | runs | finds | mode | variant | case | |", "|---|---:|---:|---:|---:|---:|---:|---|---|---|---|"]
             lines += ["| " + " | ".join(map(escape, markdown_cells(c))) + " |" for c in rows]
             lines += ["", *(["</details>", ""] if title else [])]
     lines.append(f"base: {', '.join(result['base']['commits']) or 'unknown'}; new: {', '.join(result['new']['commits']) or 'unknown'}; "
@@ -36,7 +36,7 @@ def as_markdown(comparisons, result):
 
 def markdown_cells(c):
     return (MARKS.get(c.verdict, c.verdict) + (" (allowed)" if c.allowed else ""), change(c.ratio), interval(c), time(c.base_seconds),
-            time(c.new_seconds), repetitions(c), c.mode or "all", f"`{c.spec}`", f"`{c.case}`", c.reason or "")
+            time(c.new_seconds), repetitions(c), finds(c), c.mode or "all", f"`{c.spec}`", f"`{c.case}`", c.reason or "")
 
 
 def escape(cell):

@@ -3,7 +3,7 @@ from analysis.compare.outcome import ORDER, counts, fails, sort
 from analysis.format import change, many, seconds
 
 COLOURS = {"wrong": 31, "slower": 31, "missing": 31, "not comparable": 35, "ambiguous": 33, "faster": 32, "new": 36, "same": 90}
-HEAD = ("verdict", "change", "95% interval", "base", "new", "runs", "mode", "variant")
+HEAD = ("verdict", "change", "95% interval", "base", "new", "runs", "finds", "mode", "variant")
 
 
 def table(comparisons, result, colour):
@@ -33,12 +33,17 @@ def repetitions(c):
     return str(c.base_processes) if c.base_processes == c.new_processes else f"{c.base_processes}/{c.new_processes}"
 
 
+def finds(c):
+    """The smallest slow-down that it would have shown."""
+    return f"{100 * (c.detectable - 1):.1f}%" if c.detectable else ""
+
+
 def cells(c):
-    return (c.verdict, change(c.ratio), interval(c), time(c.base_seconds), time(c.new_seconds), repetitions(c), c.mode or "all", c.spec)
+    return (c.verdict, change(c.ratio), interval(c), time(c.base_seconds), time(c.new_seconds), repetitions(c), finds(c), c.mode or "all", c.spec)
 
 
 def line(row, widths):
-    return "  ".join(text.rjust(w) if 1 <= i <= 5 else text.ljust(w) for i, (text, w) in enumerate(zip(row, widths))).rstrip()
+    return "  ".join(text.rjust(w) if 1 <= i <= 6 else text.ljust(w) for i, (text, w) in enumerate(zip(row, widths))).rstrip()
 
 
 def closing(comparisons, result):
@@ -51,7 +56,7 @@ def closing(comparisons, result):
         yield "nothing was compared"
     elif result["exit"]:
         failing = sum(map(fails, comparisons))
-        yield f"FAILED: {many(failing, 'comparison')} of {len(comparisons)}"
+        yield f"FAILED: {many(failing, 'comparison')} of {len(comparisons)}" if failing else "FAILED: see the notes"
 
 
 def side(told):

@@ -1,10 +1,12 @@
 """One side of a comparison: every row of every process, none of them dropped for a later one."""
 import functools
 import pathlib
+import re
 
 from analysis import rows as r
 
 CHANGED = "+changes"
+IN_RANDOM_ORDER = re.compile(r"(?:base|new), process \d+ of \d+, seed (\d+)(?:, stage (\d) of (\d))?")  # what `rungs ab` notes
 WITH_VALUE = ("--out", "--budget", "--timeline")  # options that say nothing of which rows are asked for
 FLAGS = ("--resume", "--verbose")  # nor do these
 
@@ -27,13 +29,26 @@ class Side:
         """Itself; processes of different builds are not repetitions of one another. Changes beside one commit are only told of: the
         rows themselves, written into the checkout, make it a changed one while they are taken."""
         runs = set(self.runs())
-        builds = sorted({build_of(e) for run, e in self.environments.items() if run in runs})
+        labels = {}
+        for run, e in self.environments.items():
+            if run in runs:
+                labels.setdefault(self.session(run) and self.session(run)[0] or run, []).append(build_of(e))
+        builds = sorted({first for first, *_ in labels.values()})
+        moved = sorted({label for told in labels.values() for label in told} - set(builds))
+        if moved:  # one program: only what it calls itself changed with the checkout
+            self.warnings.append(f"{self.path}: the checkout's commit changed while rungs ab ran; its programs did not: {', '.join([*builds, *moved])}")
         if len(builds) > 1 and len({build.removesuffix(CHANGED) for build in builds}) == 1:
             self.warnings.append(f"{self.path}: some runs with and some without changes to the commit: {', '.join(builds)}; if they touched what is "
                                  "measured, keep the rows of each in its own file (another --out)")
         elif len(builds) > 1:
             raise r.BadResults(f"{self.path}: rows of different builds: {', '.join(builds)}; keep the rows of each build in its own file (another --out)")
         return self
+
+    def session(self, run):
+        """(seed, stage, stages) of the random order that the run was part of; None: of none."""
+        note = ((self.environments.get(run) or {}).get("variables") or {}).get("RUNGS_AB") or ""
+        found = IN_RANDOM_ORDER.fullmatch(note)
+        return found and (int(found[1]), int(found[2] or 1), int(found[3] or 1))
 
     def asked(self, run):
         """What the run was told to do, as far as it decides which rows it makes: a run resumed was asked what the one before it was."""

@@ -3,13 +3,13 @@ import pathlib
 import sys
 
 from analysis.arguments import Parser, one_of
-from analysis.export import as_bmf, as_csv, as_github, as_google_benchmark, as_junit, as_markdown
+from analysis.export import as_bmf, as_csv, as_github, as_google_benchmark, as_junit, as_markdown, as_openmetrics, as_parquet
 from analysis.export.entries import Source
 from analysis.output import CannotWrite, run, spare, write_whole
 from analysis.rows import BadResults, NoRows
 
 FORMATS = {"google-benchmark": as_google_benchmark, "csv": as_csv, "junit": as_junit, "bmf": as_bmf, "github-action-benchmark": as_github,
-           "markdown": as_markdown}
+           "openmetrics": as_openmetrics, "parquet": as_parquet, "markdown": as_markdown}
 
 
 def main(words=None):
@@ -31,6 +31,8 @@ def main(words=None):
         return told(error, error.code)
     if count == 0:
         return told("no row was timed, and this format holds only times", 3)
+    if not args.out and isinstance(text, bytes):
+        return told(f"{args.format} is no text: name a file with --out", 2)
     if not args.out:
         sys.stdout.buffer.write(text.encode())
         return 0

@@ -1,15 +1,15 @@
-"""Bencher Metric Format (bencher.dev): the built-in measure `latency` in nanoseconds, with the 95% interval of the median. The latest row of each."""
+"""Bencher Metric Format (bencher.dev): the built-in measure `latency` in nanoseconds. The median over processes and the range of these; of one
+process its own median and 95% interval."""
 import json
 
-from analysis.export.entries import NANO
+from analysis.export.entries import NANO, measurements
 
 
 def write(source):
-    found = source.one_machine(source.latest.rows)
-    metrics = {entry.name: {"latency": metric(entry.times)} for entry in found}
+    metrics = {m.entry.name: {"latency": metric(m)} for m in measurements(source)}
     return json.dumps(metrics, indent=1, allow_nan=False) + "\n", len(metrics)
 
 
-def metric(times):
-    told = {"value": times["median"], "lower_value": times.get("low"), "upper_value": times.get("high")}
+def metric(m):
+    told = {"value": m.median, "lower_value": m.low, "upper_value": m.high}
     return {key: value * NANO for key, value in told.items() if value is not None}

@@ -1,5 +1,6 @@
 """What the exporters are made from. One entry is one row in one mode that has times."""
 import pathlib
+import statistics
 from dataclasses import dataclass
 
 from analysis import rows as r
@@ -62,3 +63,37 @@ def grouped(entries):
         groups.setdefault(entry.name, []).append(entry)
     return groups
 
+
+
+@dataclass
+class Measurement:
+    """One name in the latest build that has it: a median over its processes and how far these lie apart; of one process, its own interval."""
+    entry: Entry  # of the latest process
+    medians: list
+    median: float
+    low: float | None
+    high: float | None
+
+    @property
+    def basis(self):
+        count = len(self.medians)
+        return f"median of {count} processes" if count > 1 else f"median of {len(self.entry.times['samples'])} samples of one process"
+
+
+def measurements(source):
+    """For trackers, which take one number a name. The latest row says which measurements there are."""
+    wanted = {entry.name for entry in source.one_machine(source.latest.rows)}
+    made = []
+    for name, entries in grouped(source.one_machine(source.rows)).items():
+        if name not in wanted:
+            continue
+        latest = entries[-1]
+        medians = [e.times["median"] for e in entries if build_of(e) == build_of(latest)]
+        own = latest.times
+        low, high = (own.get("low"), own.get("high")) if len(medians) == 1 else (min(medians), max(medians))
+        made.append(Measurement(latest, medians, statistics.median(medians), low, high))
+    return made
+
+
+def build_of(entry):
+    return entry.environment.get("commit"), bool(entry.environment.get("dirty"))

@@ -10,9 +10,13 @@ import sys
 from analysis import rows as r
 from analysis.arguments import Parser
 from analysis.format import change, details, machine_text, many, seconds, table
-from analysis.history import changes
+from analysis.history import changes, shared_steps
 from analysis.history.series import History, files
 from analysis.output import CannotWrite, run, spare, write_whole
+from plots import figures_history
+
+
+MOST_FIGURES = 60  # of cases without a change
 
 
 def main(words=None):
@@ -28,11 +32,12 @@ def main(words=None):
         if not told:
             print("no case was measured at two commits on one kind of machine", file=sys.stderr)
             return 3
-        for series in told:
-            series.bounds = changes.find([p.seconds for p in series.points])
-        text = page(history, told, args)
+        together = shared_steps.find_changes(told, history.order)
+        figures = figures_of(told)
         args.out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(args.out, text)
+        write_whole(args.out, page(history, told, together, figures, args))  # first: figures take longer
+        for group in figures:
+            figures_history.draw(history, group, args.figures)
     except r.NoRows as error:
         print(error, file=sys.stderr)
         return 3
@@ -47,21 +52,42 @@ def main(words=None):
     return 0
 
 
-def page(history, told, args):
-    from plots import figures_history
+def figures_of(told):
+    """The series of each case on a machine, those with the largest change first; of those without one only so many."""
     groups = {}
     for series in told:
         groups.setdefault((series.machine, series.row["case"]), []).append(series)
-    parts = ["# History", summary(history, told), table_of_changes(told, figures_history.steps)]
-    for machine in sorted({machine for machine, _ in groups}, key=str):
-        parts.append(f"## {machine_text(machine)}")
-        for (where, case), group in groups.items():
-            if where == machine:
-                path, text, left = figures_history.draw(history, group, args.figures)
+    ordered = sorted(groups.values(), key=lambda group: -max(map(figures_history.biggest, group)))
+    changed = sum(any(series.bounds for series in group) for group in ordered)
+    return ordered[:max(changed, MOST_FIGURES)]
+
+
+def page(history, told, together, figures, args):
+    parts = ["# History", summary(history, told), told_of_machines(together), table_of_changes(told, figures_history.steps)]
+    cases = len({(series.machine, series.row["case"]) for series in told})
+    for where in dict.fromkeys(group[0].machine for group in figures):
+        parts.append(f"## {machine_text(where)}")
+        for group in figures:
+            if group[0].machine == where:
+                path, text, left = figures_history.described(history, group, args.figures)
                 link = os.path.relpath(path, args.out.resolve().parent).replace(os.sep, "/")
                 more = f"\n\n{many(left, 'variant')} without a larger change not drawn." if left else ""
-                parts.append(f"`{case}`\n\n![{text}]({link}){more}")
+                parts.append(f"`{group[0].row['case']}`\n\n![{text}]({link}){more}")
+    if cases > len(figures):
+        parts.append(f"{many(cases - len(figures), 'case')} without a change not drawn.")
     return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def told_of_machines(together):
+    """Steps that the series of a machine take together are none of a variant's."""
+    lines = []
+    for one in together:
+        for start, ratio in figures_history.steps_between(one.factors, one.bounds):
+            lines.append((f"**{change(ratio)}**", one.order[start], one.order[start - 1], machine_text(one.machine)))
+    if not lines:
+        return ""
+    return ("Steps that the series of a machine take together: the machine, its settings, or what all variants share. Changes of single variants, below, are "
+            "relative to them.\n\n" + table(["all series", "at commit", "after", "machine"], lines))
 
 
 def summary(history, told):
@@ -78,7 +104,7 @@ def table_of_changes(told, steps_of):
         for index, ratio in steps_of(series):
             lines.append((abs(math.log(ratio)), line(series, index, ratio)))
     if not lines:
-        return "No change was found."
+        return "No change was found in a single variant."
     rows = [row for _, row in sorted(lines, key=lambda item: -item[0])]
     header = ["change", "at commit", "after", ">before", ">since", ">SM clock", "variant", "mode", "case", "machine"]
     return f"{many(len(rows), 'change')}, the largest first:\n\n" + (table(header, rows) if len(rows) <= 30 else

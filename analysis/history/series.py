@@ -7,10 +7,11 @@ from dataclasses import dataclass, field
 from analysis import rows as r
 from analysis.history import commits
 
+LARGE = ("timing", "errors", "counts", "launch", "code", "work")  # parts of a row that no series needs
 MODES = ("cold", "hot", "graph")  # the first that a row has: one series for each variant on a case
 
 
-@dataclass
+@dataclass(slots=True)
 class Point:
     """One commit: the medians of its processes."""
     commit: str
@@ -28,6 +29,7 @@ class Series:
     mode: str
     points: list = field(default_factory=list)
     bounds: list = field(default_factory=list)  # indices of points at which a new level begins
+    common: list = field(default_factory=list)  # by point, the factor that all series of the machine have in common; empty: not known
 
     @property
     def key(self):
@@ -35,49 +37,72 @@ class Series:
 
 
 class History:
-    """series; order: commits from old to new; environments: for the footer of figures."""
+    """series; order: commits from old to new; environments: for the footer of figures. Of a row only what a series needs is kept: many commits
+    of many rows are far more than fits into memory."""
 
     def __init__(self, paths):
-        self.environments, self.warnings, rows = {}, [], []
+        self.environments, self.warnings = {}, []
+        groups, clocks = {}, {}
         for path in files(paths):
             for line in r.read_lines(path, self.warnings):
                 if line["kind"] == "environment":
                     self.environments[line.get("run")] = line
                 elif line["kind"] == "row":
-                    rows.append(line)
-        if not rows:
+                    take(line, groups, clocks)
+        if not groups and not clocks:
             raise r.NoRows(f"{', '.join(map(str, paths))}: no rows")
         self.order = in_order(self.environments.values())
-        self.clocks = clock_groups(self.environments, rows)
-        self.series = list(self.collect(rows))
+        self.clocks = clock_groups(self.environments, clocks)
+        self.series = list(self.collect(groups))
 
-    def collect(self, rows):
-        groups = {}
-        for row in rows:
-            e = self.environments.get(row.get("run"))
-            machine = r.kind_of_machine(e, row)
-            mode = next((mode for mode in MODES if r.timing(row, mode)), None)
-            if row["verdict"] == "pass" and not r.is_emulated(row) and machine and mode:
-                series = Series(tuple({**machine, **self.clocks.get(row.get("run"), {})}.items()), r.settle(row), mode)
-                _, by_commit = groups.setdefault(series.key, (series, {}))
-                by_commit.setdefault(commit_of(e), {})[row["run"]] = row  # the same row twice in a run: the later one
-        for series, by_commit in groups.values():
-            series.row = next(row for commit in reversed(self.order) for row in by_commit.get(commit, {}).values())  # of the latest commit
-            series.points = [point(commit, list(by_commit[commit].values()), series.mode) for commit in self.order if commit in by_commit]
-            yield series
+    def collect(self, groups):
+        """One series for each machine that has a group's rows. groups: what take() fills."""
+        place = {commit: k for k, commit in enumerate(self.order)}
+        machines = {}
+        for key, (row, by_run) in groups.items():
+            by_machine = {}
+            for run, times in by_run.items():
+                kind = run, r.device_of(row)
+                if kind not in machines:
+                    machine = r.kind_of_machine(self.environments.get(run), row)
+                    machines[kind] = machine and tuple({**machine, **self.clocks.get(run, {})}.items())
+                if machines[kind]:
+                    commit = commit_of(self.environments[run])
+                    by_machine.setdefault(machines[kind], {}).setdefault(commit, {})[run] = times
+            for machine, by_commit in by_machine.items():
+                commits_of_it = sorted(by_commit, key=place.get)
+                series = Series(machine, {**row, "run": next(iter(by_commit[commits_of_it[-1]]))}, key[-1])
+                series.points = [point(commit, list(by_commit[commit].values())) for commit in commits_of_it]
+                yield series
 
 
-def clock_groups(environments, rows):
+def take(row, groups, clocks):
+    """Adds a row: groups[what it is a row of] = (names, run -> (median, low, high, MHz)); clocks[run][device] = (a row's names, [MHz])."""
+    mode = next((mode for mode in MODES if r.timing(row, mode)), None)
+    names = r.settle({key: value for key, value in row.items() if key not in LARGE})
+    clocks.setdefault(row.get("run"), (names, []))
+    if not mode:
+        return
+    times = r.timing(row, mode)
+    known = [mhz for mhz in times.get("sm_mhz") or [] if mhz]
+    mhz = statistics.median(known) if known else None
+    if mhz:
+        clocks[row["run"]][1].append(mhz)
+    if row["verdict"] != "pass" or r.is_emulated(row):
+        return
+    if r.device_of(row) == "cuda" and row["backend"] == "peer":
+        names["timing"] = {name: {"clock": (told or {}).get("clock")} for name, told in row["timing"].items()}  # which device it ran on
+    key = row["case"], names["spec"], r.is_declared(row), r.device_of(row), mode
+    groups.setdefault(key, (names, {}))[1][row["run"]] = times["median"], times.get("low"), times.get("high"), mhz  # twice in a run: the later
+
+
+def clock_groups(environments, clocks):
     """run -> {"sm_mhz": about what its clock was}, where runs on one kind of machine had clocks so far apart that they were set so:
     locked differently, of which an environment says nothing."""
-    runs = {}
-    for row in rows:
-        clocks = [mhz for mode in MODES if (t := r.timing(row, mode)) for mhz in t.get("sm_mhz") or [] if mhz]
-        if clocks:
-            runs.setdefault(row.get("run"), (r.kind_of_machine(environments.get(row.get("run")), row), []))[1].append(statistics.median(clocks))
+    runs = {run: (r.kind_of_machine(environments.get(run), row), mhz) for run, (row, mhz) in clocks.items() if mhz}
     machines = {}
-    for run, (machine, clocks) in runs.items():
-        machines.setdefault(repr(machine), []).append((statistics.median(clocks), run))
+    for run, (machine, mhz) in runs.items():
+        machines.setdefault(repr(machine), []).append((statistics.median(mhz), run))
     found = {}
     for known in machines.values():
         known.sort()
@@ -111,10 +136,10 @@ def in_order(environments):
     return sorted(first, key=lambda c: (known.get(c, commits.unix_time(first[c])), first[c]))
 
 
-def point(commit, rows, mode):
-    times = [r.timing(row, mode) for row in rows]
-    medians = [t["median"] for t in times]
-    clocks = [statistics.median(known) for t in times if (known := [mhz for mhz in t.get("sm_mhz") or [] if mhz])]
-    one = times[0] if len(times) == 1 else {}
-    return Point(commit, statistics.median(medians), one.get("low") or min(medians), one.get("high") or max(medians),
-                 statistics.median(clocks) if clocks else None, len(rows))
+def point(commit, times):
+    """times: (median, low, high, MHz) of each process."""
+    medians, lows, highs, clocks = zip(*times)
+    known = [mhz for mhz in clocks if mhz]
+    one = len(times) == 1
+    return Point(commit, statistics.median(medians), (one and lows[0]) or min(medians), (one and highs[0]) or max(medians),
+                 statistics.median(known) if known else None, len(times))

@@ -1,7 +1,7 @@
-"""Results files -> figures and a report: python -m analysis.report RESULTS... --out FILE [--figures FOLDER]
+"""Results files -> a report: python -m analysis.report RESULTS... --out FILE [--figures FOLDER] [--details FOLDER] [--html FILE]
 
-What lies between `<!-- rungs:begin NAME -->` and `<!-- rungs:end NAME -->` is replaced, everything else is kept; a missing file is
-made from template.md. Exit codes: 0 written, 2 unusable results or markers, 3 no rows, 4 no place to write.
+FILE is the report on a few pages, FOLDER/<op>.md the details of each op, the HTML file all rows to filter and sort. A file that something else wrote is not overwritten.
+Exit codes: 0 written, 2 unusable results or a page that is not ours, 3 no rows, 4 no place to write.
 """
 import os
 import pathlib
@@ -30,12 +30,52 @@ def draw(results, args):
     return figures.draw_all(results, args.figures), "No figure: nothing in these results was timed often enough to draw."
 
 
-def contents(results, drawn, why_none, out):
-    from analysis.report import checks, claims, ladder, machine, summary
-    pictures = [(os.path.relpath(path, out.parent).replace(os.sep, "/"), text) for path, text in drawn]
-    return {"summary": summary.summary(results), "machine": machine.machine(results), "claims": claims.claims(results, pictures),
-            "ladder": ladder.ladder(results, pictures, why_none), "accuracy": checks.accuracy(results, pictures), "failed": checks.failed(results),
-            "skipped": checks.skipped(results), "emulated": checks.emulated(results), "startup": checks.startup(results), "reproduce": machine.reproduce(results)}
+def link(target, page):
+    return os.path.relpath(target, page.resolve().parent).replace(os.sep, "/")
+
+
+def write_pages(results, drawn, why_none, args):
+    """REPORT.md and a page for each op beside it; returns how many."""
+    from analysis.report import op_page, page
+    ops = page.ops_of(results)
+    pages = {op: args.details / f"{op}.md" for op in ops}
+    def links(source):
+        fixed = {"method": ROOT / "docs/METHOD.md", "results": ROOT / "results", "report": args.out, **pages}
+        return {name: link(target.resolve(), source) for name, target in fixed.items()}
+    def pictures(source):
+        return [(link(path.resolve(), source), text) for path, text in drawn]
+    texts = {args.out: page.page(results, pictures(args.out), links(args.out), why_none)}
+    for op, path in pages.items():
+        texts[path] = op_page.page(results, op, pictures(path), links(path), why_none)
+    for path in texts:
+        keep_others(path, page.FIRST_LINE)
+    for path in set(args.details.glob("*.md")) - set(texts):  # of an op that has no rows any more
+        if path.read_text(encoding="utf-8").startswith(page.FIRST_LINE):
+            path.unlink()
+    for path, text in texts.items():
+        path.parent.mkdir(parents=True, exist_ok=True)
+        write_whole(path, text)
+    return len(texts)
+
+
+def write_html(results, paths, args):
+    from analysis.report import html
+    try:
+        html.write(results, paths, args.html)
+    except html.NoLibrary as error:
+        if not args.html_optional:
+            raise
+        print(error, file=sys.stderr)
+
+
+class NotOurs(Exception):
+    """A file that something else wrote."""
+
+
+def keep_others(path, first_line):
+    """A page that a person wrote is not overwritten."""
+    if path.exists() and not path.read_text(encoding="utf-8").startswith(first_line):
+        raise NotOurs(f"{path}: was not written by 'rungs report', so it is left as it is. Name another file, or move it away")
 
 
 def main(words=None):
@@ -43,11 +83,16 @@ def main(words=None):
     parser.add_argument("results", nargs="*", type=pathlib.Path, help="default: results/*.jsonl")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--figures", type=pathlib.Path, help="folder of the figures (default: figures beside the page)")
+    parser.add_argument("--details", type=pathlib.Path, help="folder of the pages of the ops (default: results beside the page)")
+    parser.add_argument("--html", type=pathlib.Path, help="also write the interactive page to this file")
+    parser.add_argument("--html-optional", action="store_true", help="go on without that page where its library is missing")
+    parser.add_argument("--numbers", action="store_true", help="also refresh the numbers in README.md and docs/")
     parser.add_argument("--no-figures", action="store_true")
     args = parser.parse_args(words)
     args.figures = args.figures or args.out.parent / "figures"
+    args.details = args.details or args.out.parent / "results"
     from analysis import rows, select
-    from analysis.report.markers import BadMarkers, fill, sections
+    from analysis.report import html, numbers
     paths = args.results or default_results()
     if not paths:
         print("results/ holds no .jsonl file; run './rungs reproduce' first or name a file", file=sys.stderr)
@@ -55,24 +100,28 @@ def main(words=None):
     try:
         spare(args.out, paths)
         results = select.load(paths)
-        text = (args.out if args.out.exists() else HERE / "template.md").read_text(encoding="utf-8")
-        sections(text, args.out)
         pictures, why_none = draw(results, args)
-        text, homeless = fill(text, contents(results, pictures, why_none, args.out.resolve()), args.out)
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(args.out, text, paths)
+        pages = write_pages(results, pictures, why_none, args)
+        if args.html:
+            spare(args.html, paths)
+            write_html(results, paths, args)
+        if args.numbers:
+            numbers.refresh(results, ROOT)
     except rows.NoRows as error:
         print(error, file=sys.stderr)
         return 3
-    except (rows.BadResults, BadMarkers, OSError) as error:
+    except html.NoLibrary as error:
+        print(error, file=sys.stderr)
+        return 4
+    except (rows.BadResults, NotOurs, numbers.BadNumber, OSError) as error:
         print(error, file=sys.stderr)
         return 2
     except CannotWrite as error:
         print(error, file=sys.stderr)
         return error.code
-    for note in results.warnings + [f"{args.out}: no markers for '{name}', so it is not in the report" for name in homeless]:
+    for note in results.warnings:
         print(note, file=sys.stderr)
-    print(f"{args.out}: {len(results.rows)} rows, {len(pictures)} figures in {args.figures}" if pictures else f"{args.out}: {len(results.rows)} rows, no figures")
+    print(f"{args.out}: {len(results.rows)} rows, {pages} pages, {len(pictures)} figures in {args.figures}" if pictures else f"{args.out}: {len(results.rows)} rows, {pages} pages, no figures")
     return 0
 
 

@@ -63,7 +63,7 @@ def accuracy(results, pictures):
         return "Nothing ran, so nothing was verified."
     how = ("One column per input family. Each number is the largest error over all cases (sizes, windows), as a multiple of the tolerance; at most 1 passes. "
            "Where a variant has its own, looser tolerance, that tolerance is named. *not judgeable*: outputs whose tolerance lets 0 pass for most elements; they are no part of the number. The reference is computed in better than double precision.")
-    return "\n\n".join([pictures_of(pictures, "accuracy_", "offset_") or "", how, *parts])
+    return "\n\n".join([pictures_of(pictures, "inputs_", "offset_") or "", how, *parts])
 
 
 def each(rows, get):

@@ -1,46 +1,80 @@
-"""The published claims beside what was measured: one line each, then what to know, then the particulars folded."""
+"""The published claims beside what was measured. Two axes: whose program was run, and what came of it."""
 import collections
 
 from analysis import rows as r
-from analysis.claim_text import VERDICTS, modes_of, published, quantity, size_of
+from analysis.claim_text import OUTCOMES, PROGRAMS, SHOWN, is_finding, is_shown, modes_of, published, quantity, size_of, totals, uncounted
 from analysis.format import details, seconds_between, significant, table, without_empty
 from analysis.report.markers import pictures_of
 from analysis.report.scenario_intro import intro_of
 
-BOLD = ("reproduced", "exceeded", "not reproduced")
+QUANTITIES = ("speedup", "seconds", "bytes_per_second", "elements_per_second", "error", "error_ratio", "launches", "bytes_over_minimum")
+HOW = ("*program*: **original**, the published program itself; **reimplementation**, its algorithm written here; **ours**, another variant, which is in no total. "
+       "*outcome*: **holds**, the number measured here lies within the acceptance band; **in direction**, outside the band, but a speed-up as published, or a better time or rate; **does not hold**, neither. "
+       "*shown*: a number of other hardware, not judged. Brackets: range over processes; \u2020: provisional, fewer than five of them, or on both sides of an end of the band.")
+SHORT = {"holds": "holds", "direction": "in direction", "fails": "**does not hold**", "not_testable": "not testable here", "not_run": "not run"}
 
 
-def verdict_counts(claims):
-    """29 reproduced, 3 exceeded, ...: those that occur."""
-    found = collections.Counter(str(c.get("verdict")) for c in claims)
-    return ", ".join(f"{found[verdict]} {verdict}" for verdict in VERDICTS if found[verdict])
+def ordered(claims):
+    return sorted(claims, key=lambda c: (r.op_of(c), QUANTITIES.index(c["quantity"]) if c.get("quantity") in QUANTITIES else len(QUANTITIES)))
 
 
-def ours(claim):
-    value, (low, high) = claim.get("ours"), claim.get("ours_interval") or (None, None)
+def numbered(results):
+    return list(enumerate(ordered(results.claims), 1))
+
+
+def outcome_counts(claims):
+    """"13 hold, 4 hold in direction only, 28 do not hold; besides, 5 of other hardware, shown only": those that occur."""
+    words = {"holds": ("holds", "hold"), "direction": ("holds in direction only", "hold in direction only"), "fails": ("does not hold", "do not hold"), "not_testable": ("is not testable here", "are not testable here"),
+             "not_run": ("was not run", "were not run")}
+    counted = [f"{count} {words[key][count != 1]}" for key, count in totals(claims).items() if count]
+    others = [f"{count} {what}" for count, what in zip(uncounted(claims), ("of other hardware, shown only", "findings of ours", "tested by variants of ours")) if count]
+    return "; besides, ".join(", ".join(some) for some in (counted, others) if some) or "none"
+
+
+def published_numbers(claims):
+    """How many numbers were published: several claims may test one."""
+    return len({(c.get("source"), c.get("quantity"), str(c.get("published")), c.get("statement") if c.get("published") is None else None) for c in claims if not is_finding(c)})
+
+
+def here(claim):
+    value, low, high = claim.get("here"), claim.get("low"), claim.get("high")
     if value is None:
         return "-"
-    few = claim.get("samples") or LEAST_SAMPLES
-    return interval_of(claim, value, low, high) + (f", {few} samples" if few < LEAST_SAMPLES else "")
-
-
-def interval_of(claim, value, low, high):
     if claim.get("quantity") == "seconds":
-        return seconds_between(value, low, high)
-    between = f" ({significant(low, 4)} to {significant(high, 4)})" if None not in (low, high) else ""
-    return quantity(claim, value) + between
+        return seconds_between(value, low, high, 3)
+    return quantity(claim, value) + (f" ({significant(low)} to {significant(high)})" if None not in (low, high) else "")
 
 
-def lines_of(results, numbered, machines):
-    lines = []
-    for number, c in numbered:
-        line = [number, c.get("statement"), c.get("hardware") or "unknown hardware", published(c), ours(c), size_of(c), modes_of(c),
-                f"**{c['verdict']}**" if c.get("verdict") in BOLD else str(c.get("verdict"))]
-        if machines > 1:
-            line.insert(4, results.machine(c) if c.get("ours") is not None else "-")
-        lines.append(line)
-    header = ["#", "published statement", "there", ">published", *(["here"] if machines > 1 else []), ">ours (95% interval)", ">size", "times", "verdict"]
-    return table(*without_empty(header, lines))
+PROVISIONAL = "\u2020"
+
+
+def outcome_words(claim):
+    text = SHOWN + (", worse here" if claim.get("outcome") == "fails" else "") if is_shown(claim) else SHORT.get(claim.get("outcome"), str(claim.get("outcome")))
+    return text + (PROVISIONAL if claim.get("provisional") and claim.get("here") is not None else "")
+
+
+def clipped(text, most):
+    text = str(text or "-")
+    return text if len(text) <= most else text[:most - 3].rstrip() + "..."
+
+
+def claims_table(pairs, most=110):
+    """All claims in one table: number, op (where it begins), statement, program, published, here, size and mode, outcome. most: letters of a statement."""
+    lines, before = [], None
+    for number, c in pairs:
+        modes = modes_of(c)
+        where = size_of(c) + ("" if modes in ("-", "cold") else f", {modes}")
+        op, before = (r.op_of(c) if r.op_of(c) != before else ""), r.op_of(c)
+        lines.append([number, op, clipped(c.get("statement"), most), (c.get("program") or "-") + (", finding" if is_finding(c) else ""), published(c), here(c), where, outcome_words(c)])
+    return table(["#", "op", "published statement", "program", ">published", ">here", ">size", "outcome"], lines)
+
+
+def cross_table(claims):
+    """Programs x outcomes: how many."""
+    count = collections.Counter((c.get("program"), c.get("outcome")) for c in claims if not is_finding(c) and not is_shown(c))
+    used = [key for key in OUTCOMES if any(count[program, key] for program in PROGRAMS)]
+    lines = [[program, *(count[program, key] or "-" for key in used)] for program in PROGRAMS if any(count[program, key] for key in used)]
+    return table(["program", *(f">{OUTCOMES[key]}" for key in used)], lines)
 
 
 def ranges(numbers):
@@ -54,10 +88,10 @@ def ranges(numbers):
     return ", ".join(f"{a}" if a == b else f"{a}-{b}" for a, b in runs)
 
 
-def sharing(numbered, get, split=False):
+def sharing(pairs, get, split=False):
     """Each text once, sentences apart if wanted, with the numbers of the claims that have it."""
     found = collections.defaultdict(list)
-    for number, c in numbered:
+    for number, c in pairs:
         text = get(c)
         for sentence in text.split(". ") if text and split else [text]:
             if sentence:
@@ -65,41 +99,27 @@ def sharing(numbered, get, split=False):
     return [f"{text} ({ranges(numbers)})" for text, numbers in found.items()]
 
 
-def particulars(numbered):
+def particulars(pairs):
     lines = [(number, f"`{c.get('id')}`", f"`{c.get('case')}`" if c.get("case") else "-",
               f"`{c.get('variant')}`" + (f" over `{c['baseline']}`" if c.get("baseline") else "") + (f" on `{c['baseline_case']}`" if c.get("baseline_case") else "")
-              + (f", output `{c['output']}`" if c.get("output") else ""), modes_of(c)) for number, c in numbered]
-    return table(["#", "id", "case", "variant", "mode"], lines)
+              + (f", output `{c['output']}`" if c.get("output") else ""), modes_of(c), c.get("processes") or "-") for number, c in pairs]
+    return table(*without_empty(["#", "id", "case", "variant", "mode", ">processes"], lines))
 
 
-KINDS = (("Speed-ups", ("speedup",)), ("Times", ("seconds",)), ("Errors", ("error",)), ("Counts", ("launches", "bytes_over_minimum")))
-LEAST_SAMPLES = 6  # below it no order statistics bound a median with 95%
-HOW = ("**reproduced**: our whole 95% interval lies within the acceptance band. **exceeded**: it lies beyond the band on the fast side. "
-       "**not reproduced**: it lies outside in any other way. undecided: an end of the band lies inside our interval. \"at least\" and \"at most\" have one end only. \"3 samples\": the observed "
-       "range of these samples, which covers less than 95%.")
+def reason_of(claim):
+    """Why a claim has the outcome that it has, where that is not plain from the numbers."""
+    return claim.get("why") if claim.get("outcome") != "holds" else None
 
 
-def of_op(results, op, numbered, pictures, machines):
-    """How its scenarios begin, beside the figures; the tables of one op, then what to know about its claims, then the particulars folded."""
-    parts = [f"### {op}", *filter(None, map(intro_of, dict.fromkeys(c.get("scenario") for _, c in numbered))), pictures_of(pictures, f"claims_{op}.", f"errors_{op}.")]
-    for heading, quantities in KINDS:
-        some = [(k, c) for k, c in numbered if c.get("quantity") in quantities]
-        if some:
-            parts += [f"#### {heading}", lines_of(results, some, machines)]
-    known = sharing(numbered, lambda c: c.get("note"), split=True) + sharing(numbered, lambda c: c.get("reason") if c.get("ours") is None else None)
+def of_op(pairs, pictures):
+    """The part of an op's page: how its scenarios begin, the table, what to know, then the particulars folded."""
+    if not pairs:
+        return "No published claim of this op was judged in these runs."
+    parts = [*filter(None, map(intro_of, dict.fromkeys(c.get("scenario") for _, c in pairs))), pictures_of(pictures, "claims"), claims_table(pairs, 300)]
+    known = sharing(pairs, lambda c: c.get("note"), split=True) + sharing(pairs, reason_of)
     if known:
-        parts += ["#### Notes", "\n".join(f"- {text}" for text in known)]
-    how = [f"- {name}: {text}" for name, key in (("source", "source"), ("published method", "method"), ("reproduced", "expected"), ("why this tolerance", "rationale"))
-           for text in sharing(numbered, lambda c: c.get(key))]
-    parts.append(details("sources, methods, acceptance bands, and the case and variants of each claim", "\n".join(how) + "\n\n" + particulars(numbered)))
+        parts += ["**Notes**", "\n".join(f"- {text}" for text in known)]
+    how = [f"- {name}: {text}" for name, key in (("source", "source"), ("hardware", "hardware"), ("published method", "method"), ("acceptance", "expected"), ("why this tolerance", "reason"))
+           for text in sharing(pairs, lambda c: c.get(key))]
+    parts.append(details("sources, methods, acceptance bands, and the case and variants of each claim", "\n".join(how) + "\n\n" + particulars(pairs)))
     return "\n\n".join(part for part in parts if part)
-
-
-def claims(results, pictures):
-    if not results.claims:
-        return "No published claim was judged in these runs: `./rungs reproduce` judges them."
-    place = {quantity: k for k, (_, quantities) in enumerate(KINDS) for quantity in quantities}
-    ordered = sorted(results.claims, key=lambda c: (r.op_of(c), place.get(c.get("quantity"), len(KINDS))))
-    numbered = list(enumerate(ordered, 1))
-    machines = len({results.machine(c) for c in ordered if c.get("ours") is not None})
-    return HOW + "\n\n" + "\n\n".join(of_op(results, op, [(k, c) for k, c in numbered if r.op_of(c) == op], pictures, machines) for op in dict.fromkeys(map(r.op_of, ordered)))

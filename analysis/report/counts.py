@@ -8,7 +8,7 @@ from analysis.format import count, details, percent, seconds, significant, size,
 
 MOST_LINES = 12  # of one op
 HEADING = "#### Launches, bytes and memory of a call"
-WHAT = "One call of each variant with cold caches, [counted](docs/METHOD.md#counts) in a separate call, so timings are unaffected."
+WHAT = "One call of each variant with cold caches, [counted]({method}#counts) in a separate call, so timings are unaffected."
 HOW = ("- *bytes over minimum*: DRAM traffic of one call over input read once and output written once; *kernels / cold*: sum of kernel durations in the "
        "counted call, over the cold median, so more than 100% where kernels overlap or the counted call was slower; *registers* and *occupancy*: of the kernel with the longest launch, by the "
        "compiler's numbers; *allocations*: by the call; *peak*: largest device memory besides its inputs, without the `malloc` heap of kernels")
@@ -112,7 +112,7 @@ def compact_table(cases, title):
     return f"**{title(usual)}**\n\n" + table(*without_empty(["variant", "case", ">launches", ">bytes over minimum", *KERNEL_AND_MEMORY], lines))
 
 
-def counts_of_op(op, rows, title):
+def counts_of_op(op, rows, title, method):
     """What the source printed beside ours where it printed any, else one table; nothing where nothing was counted."""
     cases = collections.defaultdict(list)
     for row in rows:
@@ -120,9 +120,9 @@ def counts_of_op(op, rows, title):
             cases[row["case"]].append(row)
     if not cases:
         return ""
-    points = published.points(op)
+    points, what = published.points(op), WHAT.format(method=method)
     parts = tables_beside_printed(op, cases, title) if points else []
     if parts:
         there = f"In brackets: {points.said.get('source', 'the source')}, {points.said.get('hardware', 'unknown hardware')}."
-        return "\n\n".join([HEADING, f"{WHAT} {there}", *parts])
-    return "\n\n".join([HEADING, WHAT, compact_table(cases, title)])
+        return "\n\n".join([HEADING, f"{what} {there}", *parts])
+    return "\n\n".join([HEADING, what, compact_table(cases, title)])

@@ -143,7 +143,7 @@ def input_table(results, rows):
     return table(["variant", *(f">{f}" for f in families)], [line for line in lines if any(cell not in ("-", "skip") for cell in line[1:])])
 
 
-def ladder_of_op(results, rows):
+def ladder_of_op(results, rows, links):
     claimed = {c.get("case") for c in results.claims}
     cases = select.by_case(rows)
     order = sorted((case for case in cases if case in claimed), key=lambda case: -len(cases[case]))
@@ -162,7 +162,7 @@ def ladder_of_op(results, rows):
     if shapes:
         shapes.sort(key=lambda group: -sum(bool(r.median(row)) for row in group))
         parts += sweeps_part(results, shapes, select.SHAPE, shown)
-    counted = counts.counts_of_op(rows[0]["op"], rows, title)
+    counted = counts.counts_of_op(rows[0]["op"], rows, title, links["method"])
     parts += [counted] if counted else []
     groups = [[row for row in group if row["case"] not in shown] for group in select.by_input(rows)]
     if groups:
@@ -174,13 +174,13 @@ def ladder_of_op(results, rows):
     return "\n\n".join(parts + (["#### Other cases"] if parts and rest else []) + rest)
 
 
-def ladder(results, pictures, why_none):
+def ladder(results, pictures, why_none, links):
     parts = []
     for machine in dict.fromkeys(results.machine(row) for row in results.rows):
         for op in sorted({row["op"] for row in results.rows}):
             rows = [row for row in results.rows if row["op"] == op and results.machine(row) == machine and not r.is_emulated(row)]
             if any(r.median(row) for row in rows):
-                parts.append(f"### {op} on {machine}\n\n{ladder_of_op(results, rows)}")
+                parts.append(f"### {machine}\n\n{ladder_of_op(results, rows, links)}")
     if not parts:
         return "Nothing was timed."
     if any((results.fraction(row) or 0) > 1 for row in results.rows):
@@ -194,5 +194,5 @@ def ladder(results, pictures, why_none):
            "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula")
     if any(counts.HEADING in part for part in parts):
         how += "\n" + counts.HOW
-    drawn = pictures_of(pictures, "ladder_", "sizes_", "curves_", "timeline_", "window_", "throughput_", "ceiling_") or why_none
+    drawn = pictures_of(pictures, "ladder_", "sweep_") or why_none
     return "\n\n".join([drawn, how, *parts])

@@ -5,6 +5,9 @@ from analysis import rows as r
 from analysis import select
 from analysis.format import details, many, rate, seconds, significant, size, table
 
+MOST_RUNS = 6
+
+
 def runs_with_rows(results):
     """Environments in order of date, those with rows."""
     used = {row.get("run") for row in results.rows}
@@ -51,7 +54,7 @@ def unit(c):
     return {"B/s": rate, "s": seconds}.get(c.get("unit"), lambda v: f"{significant(v / 1e12)} Tflop/s")
 
 
-def ceilings(results, run):
+def ceilings(results, run, full):
     by_device = dict(sorted(results.ceilings.get(run, {}).items(), reverse=True))
     if not by_device:
         return "No peaks were measured in this run, so shares of the limit are unknown."
@@ -59,27 +62,37 @@ def ceilings(results, run):
     short = [(name.replace("_", " "), *(unit(found[name])(found[name]["value"]) if name in found else "-" for found in by_device.values())) for name in names]
     long = [(device, name.replace("_", " "), f"{unit(c)(c['low'])} to {unit(c)(c['high'])}" if c.get("low") and c.get("high") else "-", known(c.get("method")))
             for device, found in by_device.items() for name, c in found.items()]
-    return ("Peaks measured on the same machine in the same run; shares, *of copy* and *of read* are relative to them (*fma*: fused multiply-adds; *empty launch*: launch overhead, included in every cold sample).\n\n"
+    return ("Peaks measured on the same machine in the same run (*empty launch*: included in every cold sample).\n\n"
             + table(["peak", *(f">{ {'cuda': 'GPU', 'cpu': 'CPU'}.get(d, d)}" for d in by_device)], short)
-            + "\n\n" + details("quartiles and methods of the measured peaks", table(["device", "peak", ">quartiles", "how"], long)))
+            + ("\n\n" + details("quartiles and methods of the measured peaks", table(["device", "peak", ">quartiles", "how"], long)) if full else ""))
 
 
-def machine(results):
+def runs_text(results, runs):
+    """A short table, or how many there are: then the rows are no campaign of one commit."""
+    commits = list(dict.fromkeys(commit_of(e) for e in runs))
+    if len(runs) > MOST_RUNS:
+        return (f"The rows come from {len(runs)} runs of {many(len(commits), 'commit')} ({', '.join(f'`{c}`' for c in commits[:MOST_RUNS])}{', ...' if len(commits) > MOST_RUNS else ''}); above: the latest that measured peaks. "
+                "Each row names its run, and is compared with the peaks of its own run.")
+    lines = [(e.get("run"), " ".join(command_of(e)) or "-", r.machine_name(e), commit_of(e), sum(row.get("run") == e.get("run") for row in results.rows)) for e in runs]
+    return ("The rows come from several runs; above: machine of the latest run that measured peaks. Each row is compared with the peaks of its own run.\n\n"
+            + table(["run", "command", "machine", "commit", ">rows"], lines))
+
+
+def commit_of(e):
+    return known(e.get("commit"))[:7] + (" + changes" if e.get("dirty") else "")
+
+
+def machine(results, full=False):
+    """The card, the peaks; full: also how they were measured, compilers, packages and variables."""
     known_runs, unknown_runs = runs_with_rows(results)
     by_ceilings = sorted(known_runs, key=lambda e: bool(results.ceilings.get(e.get("run"))))  # of runs alike the order stays
     latest = {r.machine_name(e): e for e in by_ceilings}
     parts = []
     for e in latest.values():
         first, rest = card(results, e)
-        parts += [first, ceilings(results, e.get("run")), rest]
+        parts += [first, ceilings(results, e.get("run"), full), *([rest] if full else [])]
     if len(known_runs) > len(latest):
-        rows = []
-        for e in known_runs:
-            c = results.ceilings.get(e.get("run"), {}).get("cuda" if e.get("gpu") else "cpu", {}).get("copy")
-            held = sum(row.get("run") == e.get("run") for row in results.rows)
-            rows.append((e.get("run"), " ".join(e.get("argv") or []) or "-", r.machine_name(e), known(e.get("commit"))[:7] + (" + changes" if e.get("dirty") else ""), held, rate(c["value"]) if c else "-"))
-        parts.append("The rows come from several runs; above: machine of the latest run that measured peaks. Each row is compared with the peaks of its own run.\n\n"
-                     + table(["run", "command", "machine", "commit", ">rows", ">copy peak"], rows))
+        parts.append(runs_text(results, known_runs))
     if unknown_runs:
         parts.append(f"The environment of {many(len(unknown_runs), 'run')} is missing from the files: {', '.join(map(str, unknown_runs))}.")
     return "\n\n".join(parts)
@@ -91,20 +104,17 @@ def command_of(e):
 
 
 def reproduce(results):
+    """The commands that made the rows, and one that measures a single row again."""
     known_runs, _ = runs_with_rows(results)
-    by_commit = {}
-    for e in known_runs:
-        by_commit.setdefault((r.machine_name(e), e.get("commit")), []).append(command_of(e))
+    commits = list(dict.fromkeys(e.get("commit") for e in known_runs if e.get("commit")))
+    commands = list(dict.fromkeys(" ".join(["./rungs", *map(shlex.quote, command_of(e))]) for e in known_runs))
     parts = []
-    for (name, commit), commands in by_commit.items():
-        lines = [f"git checkout {commit}"] if commit else []
-        lines += list(dict.fromkeys(" ".join(["./rungs", *map(shlex.quote, words)]) for words in commands))
-        files = [words[k + 1] for words in commands for k, word in enumerate(words[:-1]) if word == "--out"]
-        lines.append(" ".join(["./rungs report", *map(shlex.quote, dict.fromkeys(files))]))
-        parts.append(f"On {name}:\n\n```\n" + "\n".join(lines) + "\n```")
+    if len(commands) <= MOST_RUNS and commands:
+        parts.append("```sh\n" + "\n".join([*([f"git checkout {commits[0]}"] if len(commits) == 1 else []), *commands]) + "\n```")
+    else:
+        parts.append("```sh\n./rungs reproduce --full\n```")
     timed = select.timed_rows(results)
     if timed:
-        row = max(timed, key=lambda row: (r.device_of(row) == "cuda", r.median(row)))
-        parts.append("To run a single row, for example the slowest one (cases and variants are in the tables):\n\n"
-                     f"```\n./rungs run {shlex.quote(row['case'])} --variants {shlex.quote(row['variant'])}\n```")
-    return "\n\n".join(parts) or "`./rungs reproduce`"
+        row = min(timed, key=lambda row: (r.device_of(row) != "cuda", -select.weight(row), r.median(row), row["spec"]))
+        parts.append(f"A single row, for example:\n\n```sh\n./rungs run {shlex.quote(row['case'])} --variants {shlex.quote(row['variant'])}\n```")
+    return "\n\n".join(parts)

@@ -1,0 +1,90 @@
+"""The three findings that a report begins with, from rows: what of the published holds, what the fastest known now reaches, what is wrong on which input."""
+from analysis import rows as r
+from analysis import select
+from analysis.claim_text import OUTCOMES, published, quantity
+from analysis.format import many, percent, seconds, significant
+from analysis.report import standing
+from analysis.report.claims import outcome_counts, published_numbers
+
+MOST_WRONG = 4  # variants named for an op
+
+
+def line_of_op(op, claims):
+    """"rolling: 3 hold, 2 fail; a thread tile is 15.4x faster: 11.0x here"."""
+    told = [c for c in claims if r.op_of(c) == op]
+    text = f"  - {op}: {outcome_counts(told)}."
+    first = [c for c in told if c.get("here") is not None and c.get("claim_kind") != "finding"]
+    first.sort(key=lambda c: (c.get("quantity") != "speedup", c.get("rule") == "shown", c.get("program") != "original"))
+    if first:
+        c = first[0]
+        statement = str(c.get("statement"))
+        text += f" {statement[:1].upper()}{statement[1:]}: published {published(c)}, here {quantity(c, c['here'])} ({c.get('program')}), {OUTCOMES.get(c.get('outcome'))}."
+    return text
+
+
+def published_finding(results):
+    claims = results.claims
+    if not claims:
+        return "**Published numbers.** No claim was judged in these runs; `./rungs reproduce` judges them."
+    head = f"**What of the published holds.** {many(published_numbers(claims), 'published number')}, {many(len(claims), 'test')}: {outcome_counts(claims)}."
+    return "\n".join([head, *(line_of_op(op, claims) for op in dict.fromkeys(map(r.op_of, sorted(claims, key=r.op_of))))])
+
+
+def line_of_fastest(results, op):
+    found = standing.standings(results, op)
+    case = standing.headline(results, op, found)
+    some = found.get(case)
+    best = some and standing.fastest([row for row in (some.ours, *some.rivals) if row])
+    if not best:
+        return None
+    share = results.fraction(best, standing.MODE)
+    parts = [f"{percent(share)} of the {r.limit_name(best, ' peak')}" if share else None]
+    for what, rival in (("the best published program", some.published), ("the best library", some.library), ("our best", some.ours)):
+        if rival and rival is not best:
+            parts.append(f"{significant(standing.times_faster(rival, best))}x faster than {what} (`{r.name_of(rival)}`)")
+    return f"  - {op} ({standing.case_words(best)}): {whose(some, best)} `{r.name_of(best)}`, {seconds(r.median(best, standing.MODE))}" + "".join(f", {part}" for part in parts if part) + "."
+
+
+def whose(some, best):
+    return "our" if best is some.ours else "the published" if best is some.published else "the library"
+
+
+def fastest_finding(results):
+    ops = sorted({row["op"] for row in select.timed_rows(results)})
+    lines = [line for line in (line_of_fastest(results, op) for op in ops) if line]
+    if not lines:
+        return "**The fastest known.** Nothing was timed in these runs."
+    return "\n".join([f"**The fastest known, and how far from the limit** (cold cache, {select.main_machine(results)}).", *lines])
+
+
+def wrong_line(results, op):
+    wrong = standing.wrong_inputs(results, op)
+    vague = sorted({name for row in results.rows if row["op"] == op and row["verdict"] in ("pass", "skip") for name in r.unjudged(row)})
+    said = [f"`{name}` on {', '.join(sorted(inputs, key=lambda key: -inputs[key])[:4])}{', ...' if len(inputs) > 4 else ''} ({many(sum(inputs.values()), 'row')})" for name, inputs, _ in wrong[:MOST_WRONG]]
+    if len(wrong) > MOST_WRONG:
+        said.append(f"{len(wrong) - MOST_WRONG} more")
+    if vague:
+        said.append(f"*not judgeable* on some cases, so never counted as a pass: {', '.join(vague)}")
+    return f"  - {op}: " + ("; ".join(said) if said else "nothing failed") + "."
+
+
+def wrong_finding(results):
+    ops = sorted({row["op"] for row in results.rows if row["verdict"] in ("pass", "fail", "error")})
+    if not ops:
+        return "**What is wrong on which input.** Nothing ran, so nothing was verified."
+    failed = sum(row["verdict"] in ("fail", "error") for row in results.rows)
+    ran = sum(row["verdict"] in ("pass", "fail", "error") for row in results.rows)
+    return "\n".join([f"**What is wrong on which input.** {many(failed, 'row')} of {ran} failed verification or ended in an error; they have no time.", *(wrong_line(results, op) for op in ops)])
+
+
+def no_gpu(results):
+    """Said first where it is so."""
+    if any(r.device_of(row) == "cuda" for row in select.timed_rows(results)):
+        return ""
+    emulated = [row for row in results.rows if r.is_emulated(row)]
+    return ("**No GPU was used: nothing here is a time of a CUDA kernel.** "
+            + (f"{sum(row['verdict'] == 'pass' for row in emulated)} of {many(len(emulated), 'row')} of CUDA kernels passed in an emulator on the CPU; none is timed." if emulated else "No CUDA kernel ran."))
+
+
+def findings(results):
+    return "\n\n".join(filter(None, [no_gpu(results), "\n".join(f"{k}. {text}" for k, text in enumerate((published_finding(results), fastest_finding(results), wrong_finding(results)), 1)).replace("\n  - ", "\n   - ")]))

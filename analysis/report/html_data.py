@@ -1,0 +1,93 @@
+"""What the interactive page holds: rows, cases, runs, claims and history as one JSON object. Its keys are read by page_html/*.js."""
+import math
+
+from analysis import rows as r
+from analysis.format import count, describe, says_something
+from analysis.history import changes
+from analysis.history.series import History
+
+SIZES = ("batch", "n", "rows", "cols")
+ERROR_KEYS = ("max_ratio", "max_relative", "max_absolute", "max_ulp", "incomparable", "unwritten", "mismatches", "judgeable", "count")
+CLAIM_KEYS = ("id", "statement", "source", "hardware", "method", "note", "claim_kind", "program", "outcome", "why", "quantity", "unit", "published", "rule", "factor", "band_low", "band_high",
+              "expected", "reason", "here", "low", "high", "processes", "provisional", "case", "variant", "mode", "baseline", "baseline_case", "baseline_mode", "output")
+
+
+def rounded(value, digits=5):
+    """JSON has no infinity: what cannot be compared is -1."""
+    if isinstance(value, bool) or not isinstance(value, (int, float)):
+        return value
+    return float(f"{value:.{digits}g}") if math.isfinite(value) else -1
+
+
+def size_label(row):
+    found = [count(row["params"][key]) for key in SIZES if isinstance(row["params"].get(key), (int, float)) and (key, row["params"][key]) != ("batch", 1)]
+    return " x ".join(found) or "-"
+
+
+def size_number(row):
+    return math.prod(row["params"].get(key) or 1 for key in SIZES if isinstance(row["params"].get(key), (int, float)))
+
+
+def kind_label(row):
+    """The case without op, sizes, dtype and input: "mean, window = 3000"."""
+    words = [str(v) if k == "agg" else f"{k} {v}" if isinstance(v, str) else f"{k} = {count(v)}" for k, v in row["params"].items() if k not in SIZES and says_something(k, v)]
+    return ", ".join(words) or "plain"
+
+
+def case_of(row):
+    return {"text": row["case"], "op": row["op"], "label": f"{describe(row)}, {row['input']}".removeprefix(row["op"]).lstrip(" ,"), "dtype": row["dtype"], "input": row["input"],
+            "size": size_label(row), "elements": size_number(row), "kind": kind_label(row)}
+
+
+def timing_of(results, row, most):
+    found = {}
+    for mode, timed in (row.get("timing") or {}).items():
+        if timed and timed.get("median"):
+            samples = timed.get("samples") or []
+            step = max(1, -(-len(samples) // most)) if most else len(samples) + 1
+            found[mode] = {"m": timed["median"], "l": timed.get("low"), "h": timed.get("high"), "n": timed.get("count") or len(samples), "k": timed.get("clock"),
+                           "s": [rounded(x, 6) for x in samples[::step]], "f": rounded(results.fraction(row, mode)) if mode != "first" else None}
+    return found
+
+
+def row_of(results, row, case, most):
+    errors = {name: {key: rounded(e[key], 3) for key in ERROR_KEYS if e.get(key) not in (None, 0)} for name, e in (row.get("errors") or {}).items()}
+    ratio = r.worst_ratio(row)
+    return {"c": case, "v": r.name_of(row), "s": r.spec_name(row), "d": "emulator" if r.is_emulated(row) else r.device_of(row), "b": row["backend"], "m": results.machine(row), "r": row.get("run"), "x": row["verdict"],
+            "w": row.get("reason") or row.get("why_not_timed"), "e": rounded(ratio, 3) if ratio is not None else None, "u": r.unjudged(row),
+            "t": timing_of(results, row, most), "o": errors, "q": [(row.get("bound") or {}).get(key) for key in ("name", "formula", "declared")]}
+
+
+def run_of(e):
+    build, gpu, cpu = e.get("build") or {}, e.get("gpu") or {}, e.get("cpu") or {}
+    return {"machine": r.machine_name(e), "commit": e.get("commit"), "dirty": e.get("dirty"), "date": e.get("date"), "argv": " ".join(e.get("argv") or []), "driver": gpu.get("driver"), "cpu": cpu.get("model"),
+            "threads": cpu.get("threads"), "os": e.get("os"), "build": f"{build.get('type')}: {build.get('compiler')}, {build.get('cuda_compiler') or 'no CUDA compiler'}"}
+
+
+def history_of(paths):
+    """Series of two commits and more, with the points at which a new level begins."""
+    try:
+        history = History(paths)
+    except r.NoRows:
+        return []
+    found = []
+    for series in history.series:
+        if len(series.points) >= 2:
+            found.append({"op": series.row["op"], "case": series.row["case"], "spec": r.spec_name(series.row), "v": r.name_of(series.row), "mode": series.mode, "machine": dict(series.machine).get("device"),
+                          "points": [[p.commit, p.seconds, p.low, p.high, p.processes] for p in series.points], "bounds": [int(k) for k in changes.find([p.seconds for p in series.points])]})
+    return found
+
+
+def build(results, paths, most_samples):
+    """most_samples: of a row and mode; 0 for none."""
+    cases, index = [], {}
+    rows = []
+    for row in results.rows:
+        if row["case"] not in index:
+            index[row["case"]] = len(cases)
+            cases.append(case_of(row))
+        rows.append(row_of(results, row, index[row["case"]], most_samples))
+    used = {row.get("run") for row in results.rows}
+    claims = [{**{key: c.get(key) for key in CLAIM_KEYS}, "op": r.op_of(c)} for c in results.claims]
+    return {"cases": cases, "rows": rows, "runs": {run: run_of(e) for run, e in results.environments.items() if run in used}, "claims": claims, "history": history_of(paths),
+            "most_samples": most_samples, "warnings": results.warnings}

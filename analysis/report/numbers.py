@@ -1,0 +1,135 @@
+"""Numbers in README.md and docs/: what stands between `<!-- row: QUERY -->` and `<!-- /row -->` is what the rows say.
+
+Queries:
+    published ID                        the number that was published, of the claim with this id
+    here ID                             what was measured here
+    outcome ID
+    time VARIANT on CASE                cold median; CASE: an op and parameters, such as `rolling agg=mean n=1e8 window=3000`; of several cases the one with most rows
+    gain VARIANT over VARIANT on CASE   how many times faster the first is
+    share VARIANT on CASE               of the limit
+    fastest OP on CASE                  our fastest variant within the op's own tolerance; in the three above, `fastest` stands for it
+    claims                              "46 published numbers, 63 tests: 13 hold, ..."
+What no row tells is "not measured".
+"""
+import collections
+import re
+
+from analysis import rows as r
+from analysis.claim_text import OUTCOMES, published, quantity
+from analysis.format import many, percent, seconds, significant
+from analysis.output import write_whole
+from analysis.report import standing
+from analysis.report.claims import outcome_counts, published_numbers
+
+MARKER = re.compile(r"<!-- row: (.+?) -->(.*?)<!-- /row -->", re.S)
+NOTHING, FASTEST = "not measured", "fastest"
+
+
+class BadNumber(Exception):
+    """A query that cannot be read; the message names the file."""
+
+
+def matches(row, words):
+    op, *pairs = words
+    if row["op"] != op:
+        return False
+    for name, _, wanted in (word.partition("=") for word in pairs):
+        value = {"dtype": row["dtype"], "input": row["input"]}.get(name, row["params"].get(name))
+        if str(value) != wanted and not (isinstance(value, (int, float)) and is_number(wanted) and float(wanted) == value):
+            return False
+    return True
+
+
+def is_number(text):
+    try:
+        float(text)
+    except ValueError:
+        return False
+    return True
+
+
+def case_of(results, words, variants=()):
+    """Of the timed cases that fit, the one with most rows in which all these variants were timed."""
+    found = collections.defaultdict(list)
+    for row in results.rows:
+        if r.median(row) and matches(row, words):
+            found[row["case"]].append(row)
+    fitting = [case for case, rows in found.items() if all(row_of(rows, name) for name in variants)]
+    case = max(fitting, key=lambda case: (len(found[case]), case), default=None)
+    return case, found.get(case, [])
+
+
+def row_of(rows, name):
+    return standing.fastest([row for row in rows if name in (row["variant"], row["spec"])])
+
+
+def our_fastest(results, op, case):
+    found = standing.standings(results, op).get(case)
+    return found.ours if found else None
+
+
+def claim_of(results, name):
+    return next((c for c in results.claims if c.get("id") == name), None)
+
+
+def of_claim(results, what, name):
+    c = claim_of(results, name)
+    if what == "published":
+        return published(c) if c else NOTHING
+    if what == "outcome":
+        return OUTCOMES.get(c.get("outcome"), NOTHING) if c else NOTHING
+    return quantity(c, c["here"]) if c and c.get("here") is not None else NOTHING
+
+
+def of_case(results, what, text):
+    subject, _, case_text = text.partition(" on ")
+    if not case_text:
+        raise BadNumber(f"'{what} {text}': 'on CASE' is missing")
+    names = subject.split(" over ")
+    case, rows = case_of(results, case_text.split(), [name for name in names if name != FASTEST] if what != "fastest" else ())
+    if not case:
+        return NOTHING
+    if what == "fastest":
+        best = our_fastest(results, names[0], case)
+        return f"`{r.name_of(best)}`" if best else NOTHING
+    mine, other = (row_of(rows, name) if name != FASTEST else our_fastest(results, rows[0]["op"], case) for name in (names[0], names[-1]))
+    if not mine or not other:
+        return NOTHING
+    if what == "time":
+        return seconds(r.median(mine))
+    if what == "share":
+        return percent(results.fraction(mine), 2)
+    return f"{significant(r.median(other) / r.median(mine))}x"
+
+
+def answer(results, query):
+    what, _, rest = query.partition(" ")
+    if query == "claims":
+        claims = results.claims
+        return f"{many(published_numbers(claims), 'published number')}, {many(len(claims), 'test')}: {outcome_counts(claims)}" if claims else NOTHING
+    if what in ("published", "here", "outcome") and rest:
+        return of_claim(results, what, rest)
+    if what in ("time", "share", "gain", "fastest") and rest:
+        return of_case(results, what, rest)
+    raise BadNumber(f"'{query}': no such query; see analysis/report/numbers.py")
+
+
+def filled(results, text, path):
+    def replaced(match):
+        try:
+            return f"<!-- row: {match.group(1)} -->{answer(results, match.group(1))}<!-- /row -->"
+        except BadNumber as error:
+            raise BadNumber(f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {error}") from error
+    return MARKER.sub(replaced, text)
+
+
+def pages(root):
+    return [root / "README.md", *sorted((root / "docs").glob("*.md")), *sorted((root / "docs/ops").glob("*.md"))]
+
+
+def refresh(results, root):
+    for path in pages(root):
+        text = path.read_text(encoding="utf-8")
+        new = filled(results, text, path)
+        if new != text:
+            write_whole(path, new)

@@ -1,0 +1,102 @@
+"""REPORT.md: three findings, the claims, each op on half a page, what could not be tested, machine and command. At most MOST_LINES lines and MOST_BYTES bytes."""
+import collections
+
+from analysis import rows as r
+from analysis import select
+from analysis.format import many, table
+from analysis.report import claims, findings, machine, standing, untested
+from analysis.report.claims import cross_table, numbered
+from analysis.report.markers import pictures_of
+
+FIRST_LINE = "<!-- Written by `rungs report`. Do not edit: the next report overwrites it. -->"
+MOST_LINES, MOST_BYTES, MOST_FIGURES = 400, 40_000, 8
+SIZES = ((110, 8, 8, None), (90, 6, 8, None), (70, 5, 6, None), (50, 4, 6, None), (36, 3, 5, None), (28, 2, 4, 12), (28, 1, 3, 6))  # letters of a statement; cases, sizes and claims of an op: the first that fits
+
+
+def ops_of(results):
+    """Those with most timed rows first; then the others that ran."""
+    timed = {op: 0 for op in sorted({row["op"] for row in results.rows})}
+    for row in select.timed_rows(results):
+        timed[row["op"]] += 1
+    return sorted(timed, key=lambda op: (-timed[op], op))
+
+
+def shown_pictures(pictures, ops):
+    """The figure of claims and one ladder an op, as far as they may be."""
+    names = ["claims.", *(f"ladder_{op}." for op in ops)]
+    found = [next(((link, text) for link, text in pictures if link.rsplit("/", 1)[-1].startswith(name)), None) for name in names]
+    return [picture for picture in found if picture][:MOST_FIGURES]
+
+
+def shown_claims(pairs, most):
+    """Of each op the first; all without a limit."""
+    seen, shown = collections.Counter(), []
+    for number, c in pairs:
+        seen[r.op_of(c)] += 1
+        if most is None or seen[r.op_of(c)] <= most:
+            shown.append((number, c))
+    return shown
+
+
+def op_part(results, op, pictures, link, sizes):
+    _, most_cases, most_sizes, _ = sizes
+    found = standing.standings(results, op)
+    parts = [f"### {op}"]
+    parts.append(pictures_of(pictures, f"ladder_{op}."))
+    if not found:
+        rows = [row for row in results.rows if row["op"] == op]
+        parts.append(f"Nothing was timed: {many(sum(row['verdict'] == 'pass' for row in rows), 'row')} of {len(rows)} passed. [Details]({link})")
+        return parts
+    parts.append(standing.case_table(results, found, most_cases))
+    groups, _ = standing.sweep_groups(found)
+    if groups:
+        swept, cases = groups[0]
+        parts.append(f"Our best against every library ({standing.case_words_without(found[cases[0]].row, swept)}): how many times faster ours is; below 1, in bold, we are behind.\n\n"
+                     + standing.peer_table(found, swept, cases, most_sizes))
+    parts.append(standing.behind_text(found) + f" Every case, sweep, accuracy and failure: [{link}]({link})")
+    return parts
+
+
+def coverage(results):
+    """op -> what its rows came to, as a table."""
+    lines = []
+    for op in sorted({row["op"] for row in results.rows}):
+        rows = [row for row in results.rows if row["op"] == op]
+        verdicts = [row["verdict"] for row in rows]
+        lines.append([op, len(rows), *(verdicts.count(v) or "-" for v in ("pass", "fail", "error", "skip")), sum(bool(r.unjudged(row)) for row in rows if row["verdict"] == "pass") or "-",
+                      sum(bool(r.median(row)) for row in rows) or "-"])
+    return table(["op", ">rows", ">pass", ">fail", ">error", ">skip", ">not judgeable in part", ">timed"], lines)
+
+
+def written(results, pictures, links, why_none, sizes):
+    """links: op -> link of its page, and of the documentation."""
+    pairs, ops = numbered(results), ops_of(results)
+    shown = shown_pictures(pictures, ops)
+    parts = [FIRST_LINE, "# Report", findings.findings(results),
+             f"[How it is measured]({links['method']}), [the rows with every sample]({links['results']}). Numbers come from rows; none was typed.", "## Published claims"]
+    if pairs:
+        parts += [claims.HOW, cross_table(results.claims), pictures_of(shown, "claims."), claims.claims_table(shown_claims(pairs, sizes[3]), sizes[0])]
+        if len(shown_claims(pairs, sizes[3])) < len(pairs):
+            parts.append(f"{len(pairs) - len(shown_claims(pairs, sizes[3]))} more claims: on the pages of the ops.")
+    else:
+        parts.append("No published claim was judged in these runs: `./rungs reproduce` judges them.")
+    parts += ["## Who is fastest where",
+              "Medians of cold calls. *published best*: the fastest published program, or its reimplementation; *library best*: the fastest other library; *of the limit*: share of the least time that the device needs for the bytes that any correct variant moves. "
+              "CPU libraries are timed on the host, GPU ones on the device. " + (why_none if not shown else "")]
+    for op in ops:
+        parts += op_part(results, op, shown, links[op], sizes)
+    parts += ["## What could not be tested", untested.untested(results, pairs), "## Rows", coverage(results), "## Machine", machine.machine(results), "## Command", machine.reproduce(results)]
+    return "\n\n".join(part for part in parts if part) + "\n"
+
+
+def fits(text):
+    return text.count("\n") <= MOST_LINES and len(text.encode()) <= MOST_BYTES
+
+
+def page(results, pictures, links, why_none):
+    text = ""
+    for sizes in SIZES:
+        text = written(results, pictures, links, why_none, sizes)
+        if fits(text):
+            break
+    return text

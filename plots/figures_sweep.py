@@ -1,0 +1,178 @@
+"""Time against a size or a window, drawn by gnuplot (sweep.gp), as SVG or as text for a terminal: at most seven variants in colour, named at the end of their line;
+the others grey; the limit dashed; what the source printed dotted; what failed verification hollow, at the top, where it failed."""
+import math
+import pathlib
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from analysis import published, select
+from analysis import rows as r
+from analysis.format import count, describe, seconds
+from plots import figures_ladder, style
+
+SCRIPT = pathlib.Path(__file__).with_name("sweep.gp")
+PARAMETERS = {"window": "window w (elements)", "n": "elements n", "rows": "rows", "cols": "columns", "batch": "rows"}
+LEAST_POINTS, MOST_COLOURED, MOST_GREY = 4, 7, 12
+GREY, BLACK = "#C4C4C4", "#222222"
+POINTS = (7, 5, 9, 13, 11, 15, 3)
+SHORTEST = 1e-6  # no launch ends sooner: the limit of less would only stretch the axis
+MARGIN = 1.6  # the axis beyond its points, as a factor
+QUOTA = (("cuda", 3), ("published", 2), ("peer", 2))  # of the coloured lines, the fastest of each kind; then whatever is fastest
+
+
+def lines_of(group, parameter):
+    """spec -> [(value, row)] of each variant's tuning with most points, at least three; fastest at the end first."""
+    found = {}
+    for row in group:
+        if r.median(row):
+            found.setdefault((row["variant"], r.is_declared(row)), {}).setdefault(row["spec"], {})[r.number(row, parameter)] = row
+    lines = {}
+    for (variant, declared), specs in found.items():
+        spec = min(specs, key=lambda spec: (-len(specs[spec]), sum(map(r.median, specs[spec].values())), spec))
+        if len(specs[spec]) >= 3:
+            lines[variant, declared] = sorted(specs[spec].items())
+    return dict(sorted(lines.items(), key=lambda item: (-item[1][-1][0], r.median(item[1][-1][1]))))
+
+
+def coloured(lines, published):
+    """Those to colour: by kind, the fastest of each; then the fastest left."""
+    kinds = {key: figures_ladder.kind_of(points[0][1], published) for key, points in lines.items()}
+    chosen = [key for kind, most in QUOTA for key in [k for k in lines if kinds[k] == kind][:most]]
+    chosen += [key for key in lines if key not in chosen][:MOST_COLOURED - len(chosen)]
+    return [key for key in lines if key in chosen]
+
+
+def limit_line(results, group, parameter):
+    """[(value, seconds)]: the rows' own limit; of older rows what their bytes take at the peak."""
+    points = {}
+    for row in group:
+        share = results.fraction(row)
+        if share and r.device_of(row) == "cuda":
+            points[r.number(row, parameter)] = r.median(row) * share
+    return sorted((value, time) for value, time in points.items() if time > SHORTEST)
+
+
+def failures(results, group, parameter, keys):
+    """[(value, key)] of the coloured variants that failed verification at a value of the sweep."""
+    case = group[0]
+    rows = [row for row in select.on_main_machine(results, results.rows) if row["op"] == case["op"] and row["dtype"] == case["dtype"] and row["input"] == case["input"]
+            and select.other_params(row, parameter) == select.other_params(case, parameter) and row["verdict"] in ("fail", "error")]
+    return sorted({(r.number(row, parameter), (row["variant"], r.is_declared(row))) for row in rows if (row["variant"], r.is_declared(row)) in keys and r.number(row, parameter)})
+
+
+def label_places(ends, bottom, top, height):
+    """Of (y, ...) the places of their labels, apart, in the same order."""
+    gap = math.log(top / bottom) * 15 / height
+    return [math.exp(place) for place in style.spread([math.log(y) for y in ends], gap)]
+
+
+def quoted(text):
+    return "'" + str(text).replace("'", "''") + "'"
+
+
+class Sweep:
+    """What is drawn, before gnuplot: lines with their names, colours and points."""
+
+    def __init__(self, results, op, dtype, parameter, group):
+        self.results, self.group, self.parameter, self.name = results, group, parameter, f"sweep_{op}_{parameter}_{dtype}"
+        originals = figures_ladder.published_variants([c for c in results.claims if r.op_of(c) == op])
+        lines = lines_of(group, parameter)
+        keys = coloured(lines, originals)
+        self.keys, self.lines = keys, {key: lines[key] for key in [k for k in lines if k not in keys][:MOST_GREY] + keys}
+        self.colours = {key: style.COLOURS[k] for k, key in enumerate(keys)}
+        self.limit = limit_line(results, group, parameter)
+        self.failed = failures(results, group, parameter, keys)
+        self.printed = published.series(op, parameter, group[0])  # what the source's table has, of its hardware
+        names = {r.name_of(variant): self.colours[variant, declared] for variant, declared in keys}
+        self.there = [(name, names[name], points) for name, points in self.printed.lines.items() if name in names] if self.printed else []
+
+    def label(self, key):
+        return figures_ladder.name_in(self.lines[key][0][1])
+
+    def case(self):
+        there = f"; dotted: published, {self.printed.hardware}" if self.there else ""
+        return f"{describe(self.group[0], self.parameter)}, {self.group[0]['input']}{there}"
+
+    def title(self):
+        """What is seen: the fastest at the largest value, and how far it is from the limit there."""
+        strict = [key for key in self.keys if not key[1]] or self.keys
+        best = min(strict, key=lambda key: (-self.lines[key][-1][0], r.median(self.lines[key][-1][1])))
+        value, row = self.lines[best][-1]
+        share = self.results.fraction(row)
+        far = f", {100 * share:.2g}% of the {r.limit_name(row, ' peak')}" if share else ""
+        return f"{self.label(best)} is fastest at {self.parameter} = {count(value)}{far}"
+
+    def files(self, folder, out, dumb, size):
+        """Writes sweep.set and sweep.dat."""
+        width, height = size
+        lines = {key: points for key, points in self.lines.items() if key in self.keys or not dumb}
+        blocks = [[(x, r.median(row), r.timing(row, "cold").get("low") or r.median(row), r.timing(row, "cold").get("high") or r.median(row)) for x, row in points] for points in lines.values()]
+        styles = [(self.colours.get(key, GREY), 1, POINTS[self.keys.index(key)] if key in self.keys else 0, self.label(key) if key in self.keys else "") for key in lines]
+        if len(self.limit) > 1:
+            blocks.append([(x, y, y, y) for x, y in self.limit])
+            styles.append((BLACK, 2, 0, r.limit_name(self.group[0], " peak")))
+        for name, colour, points in self.there:
+            blocks.append([(x, y, y, y) for x, y in points])
+            styles.append((colour, 3, 0, f"published: {name}"))
+        values = sorted({x for block in blocks for x, *_ in block})
+        times = [y for block in blocks for _, _, low, high in block for y in (low, high)]
+        bottom, top = min(times) / MARGIN, max(times) * MARGIN * (1.8 if self.failed else 1)
+        failed = [(x, top / 1.25, int(self.colours[key][1:], 16)) for x, key in self.failed]
+        ends = [(self.lines[key][-1][0], r.median(self.lines[key][-1][1]), self.label(key), self.colours[key]) for key in self.keys]
+        if len(self.limit) > 1:
+            ends.append((*self.limit[-1], r.limit_name(self.group[0], " peak"), BLACK))
+        high = values[-1] * MARGIN ** 0.5
+        places = label_places([y for _, y, *_ in ends], bottom, top, 0.75 * height)
+        labels = [(high, y, f'"{text}"', int(colour[1:], 16)) for (_, _, text, colour), y in zip(ends, places)]
+        if self.failed:
+            labels.append((high, top / 1.25, '"hollow: failed, not timed"', int(style.MUTED[1:], 16)))
+        shown = values if len(values) <= 9 else values[:: -(-len(values) // 9)]
+        decades = [10.0**k for k in range(-9, 5) if bottom <= 10.0**k <= top]
+        settings = {"out": out or "", "heading": self.title(), "case": self.case(), "machine": style.footer_text(self.results, self.group).replace("\n", "   "), "what": PARAMETERS[self.parameter],
+                    "tics": ",".join(f'"{count(v)}" {v:g}' for v in shown), "time_tics": ",".join(f'"{seconds(d, 1)}" {d:g}' for d in decades)}
+        numbers = {"dumb": int(dumb), "low": values[0] / MARGIN ** 0.5, "high": high, "bottom": bottom, "top": top, "width": width, "height": height, "lines": len(blocks)}
+        text = [f"{key} = {quoted(value)}" for key, value in settings.items()] + [f"{key} = {value}" for key, value in numbers.items()]
+        text += [f"array {name}[{len(styles)}] = [{','.join(quoted(some[k]) if isinstance(some[k], str) else str(some[k]) for some in styles)}]" for k, name in enumerate(("Colour", "Dash", "Point", "Name"))]
+        (folder / "sweep.set").write_text("\n".join(text) + "\n", encoding="utf-8")
+        blocks += [failed or [("NaN", "NaN", 0)], labels]
+        (folder / "sweep.dat").write_text("\n\n\n".join("\n".join(" ".join(map(str, line)) for line in block) for block in blocks) + "\n", encoding="utf-8")
+
+    def draw(self, out=None, dumb=False, size=(860, 470)):
+        """The picture as a file, or what gnuplot printed."""
+        with tempfile.TemporaryDirectory() as temporary:
+            folder = pathlib.Path(temporary)
+            self.files(folder, out, dumb, size)
+            done = subprocess.run(["gnuplot", "-e", f"settings='{folder}/sweep.set'; data='{folder}/sweep.dat'", str(SCRIPT)], capture_output=True, text=True, timeout=60)
+        if done.returncode or (out and not pathlib.Path(out).exists()):
+            raise RuntimeError(f"gnuplot could not draw {SCRIPT.name}: {done.stderr.strip()[-300:]}")
+        return done.stdout
+
+
+def sweeps(results):
+    """Every figure that these rows allow."""
+    found = []
+    for op in sorted({row["op"] for row in results.rows}):
+        for dtype in sorted({row["dtype"] for row in results.rows if row["op"] == op}):
+            for parameter in PARAMETERS:
+                group = select.longest_sweep(results, op, dtype, parameter, LEAST_POINTS)
+                if group:
+                    sweep = Sweep(results, op, dtype, parameter, group)
+                    if sweep.keys:
+                        found.append(sweep)
+    return found
+
+
+def draw(results, out):
+    if not shutil.which("gnuplot"):
+        print("gnuplot is missing, so its figures are left out: apt-get install gnuplot-nox (./rungs does it)", file=sys.stderr)
+        return []
+    out = pathlib.Path(out)
+    out.mkdir(parents=True, exist_ok=True)
+    pictures = []
+    for sweep in sweeps(results):
+        picture = out / f"{sweep.name}.svg"
+        sweep.draw(picture)
+        pictures.append((picture, f"{sweep.title()}: {sweep.case()}"))
+    return pictures
