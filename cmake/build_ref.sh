@@ -1,10 +1,11 @@
 #!/usr/bin/env bash
 # Builds the program at a commit, in a worktree of its own, and prints the program's path; for `rungs ab --base`.
-# usage: cmake/build_ref.sh COMMIT FOLDER BUILD     compilers and architectures are those of the build folder BUILD
+# usage: cmake/build_ref.sh PROJECT NAME COMMIT FOLDER BUILD
+# PROJECT is the folder with the repository, NAME the name given to rungs_add_project; compilers, architectures and the rungs that the
+# project is built with are those of the build folder BUILD.
 # FOLDER keeps the last $RUNGS_AB_BUILDS (4) builds by use; one whose program somebody holds a lock on (flock) is in use and stays.
 set -euo pipefail
-root=$(cd "$(dirname "${BASH_SOURCE[0]}")/.." && pwd)
-ref=$1 folder=$2 own=$3 kept=${RUNGS_AB_BUILDS:-4}
+root=$1 name=$2 ref=$3 folder=$4 own=$5 kept=${RUNGS_AB_BUILDS:-4}
 git() { command git -C "$root" -c safe.directory='*' -c core.fsmonitor=false -c core.hooksPath=/dev/null "$@"; }
 
 [[ $kept =~ ^[1-9][0-9]*$ ]] || {
@@ -17,7 +18,7 @@ commit=$(git rev-parse --verify --quiet --end-of-options "$ref^{commit}") || {
 }
 tree=$folder/${commit:0:12}
 log=$tree.log
-program=build/release/bin/rungs
+program=build/release/bin/$name
 mkdir -p "$folder"
 while exec 9>"$tree.lock" && flock 9 && [ ! "$tree.lock" -ef /proc/self/fd/9 ]; do :; done # again if it was removed while we waited
 touch "$tree.lock"                                                                          # its time is that of the last use
@@ -55,10 +56,11 @@ if [ ! -e "$tree.whole" ] || [ ! -e "$tree/.git" ]; then # a checkout that was c
     touch "$tree.whole"
 fi
 options=(-DRUNGS_TESTS=OFF -DRUNGS_EMULATOR=OFF) # what is compared is times: no emulator, no tests
-for name in RUNGS_CUDA RUNGS_CUDA_ARCHITECTURES RUNGS_CPU_ARCHITECTURE CMAKE_C_COMPILER CMAKE_CXX_COMPILER CMAKE_CUDA_COMPILER; do
-    value=$(sed -n "s/^$name:[A-Z]*=//p" "$own/CMakeCache.txt")
-    if [ -n "$value" ]; then options+=("-D$name=$value"); fi
+for option in RUNGS_CUDA RUNGS_CUDA_ARCHITECTURES RUNGS_CPU_ARCHITECTURE CMAKE_C_COMPILER CMAKE_CXX_COMPILER CMAKE_CUDA_COMPILER \
+    rungs_DIR CMAKE_PREFIX_PATH; do
+    value=$(sed -n "s/^$option:[A-Z]*=//p" "$own/CMakeCache.txt")
+    if [ -n "$value" ]; then options+=("-D$option=$value"); fi
 done
-step cmake --preset release -S "$tree" -B "$tree/build/release" "${options[@]}"
-step cmake --build "$tree/build/release" --target rungs
+step cmake -G Ninja -DCMAKE_BUILD_TYPE=Release -S "$tree" -B "$tree/build/release" "${options[@]}"
+step cmake --build "$tree/build/release" --target "$name"
 echo "$tree/$program"

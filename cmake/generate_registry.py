@@ -80,16 +80,18 @@ def stray(path, in_impls):
 def check(args):
     """One line for every file whose name or descriptor does not fit its path."""
     source = args.source.resolve()
-    problems, ops, names = [], set(), {}
+    problems, ops, names = [], {}, {}
 
     def problem(path, message):
         problems.append(f"{path.resolve().relative_to(source).as_posix()}: {message}")
 
-    for path in args.references:
+    for path in sorted(args.references, key=pathlib.Path.as_posix):
         for (op, *_) in descriptors(path, "RUNGS_OP"):
             if op != op_of(path):
                 problem(path, f"the descriptor is RUNGS_OP({op}), the path requires RUNGS_OP({op_of(path)}): change one of them")
-            ops.add(op)
+            first = ops.setdefault(op, path)
+            if first != path and op == op_of(path):
+                problem(path, f"{first.resolve().relative_to(source).as_posix()} defines the op '{op}' too: remove one of them")
     for path in args.variants:
         message = wrong_descriptor(path)
         if message:

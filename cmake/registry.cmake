@@ -1,33 +1,28 @@
 # Variants and ops are found by their paths. generate_registry.py writes the tables and refuses a file whose name or descriptor does
 # not fit its path.
 
-# What variants share, compiled once for every program that has variants.
-file(GLOB shared CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/impls/common/*.c ${PROJECT_SOURCE_DIR}/impls/common/*/*.c
-                                   ${PROJECT_SOURCE_DIR}/impls/*/_*.c)
-add_library(rungs_impls_shared STATIC ${shared})
-target_include_directories(rungs_impls_shared PRIVATE ${PROJECT_SOURCE_DIR}/impls)
-target_link_libraries(rungs_impls_shared PUBLIC rungs_options rungs_reference rungs_base)
-target_compile_options(rungs_impls_shared PRIVATE $<$<COMPILE_LANGUAGE:C>:-march=${RUNGS_CPU_ARCHITECTURE}>)
-
-# rungs_registry(TARGET FOLDER...): an object library of every variant in FOLDER/<op>/ with all ops and the generated tables.
-function(rungs_registry target)
+# rungs_registry(TARGET PROJECT FOLDER...): an object library of every variant in FOLDER/<op>/ with all ops of the project and the generated
+# tables.
+function(rungs_registry target project)
+    get_target_property(root ${project}_reference RUNGS_FOLDER)
+    get_target_property(references ${project}_reference RUNGS_REFERENCES)
     set(c "")
     set(cuda "")
     set(peers "")
     set(others "") # beside the variants and not of their names: the generator says what is wrong with each
     set(misplaced "")
     foreach(folder ${ARGN})
-        file(GLOB found_c CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*/cpu_*.c)
-        file(GLOB found_cuda CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*/cuda_*.cu)
-        file(GLOB found_peers CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*/peer_*.py)
+        set(folder ${root}/${folder})
+        file(GLOB found_c CONFIGURE_DEPENDS ${folder}/*/cpu_*.c)
+        file(GLOB found_cuda CONFIGURE_DEPENDS ${folder}/*/cuda_*.cu)
+        file(GLOB found_peers CONFIGURE_DEPENDS ${folder}/*/peer_*.py)
         list(APPEND c ${found_c})
         list(APPEND cuda ${found_cuda})
         list(APPEND peers ${found_peers})
         # Neither hidden files nor __pycache__, which comes and goes: a glob that changes configures anew.
-        file(GLOB found_others LIST_DIRECTORIES true CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/[!_.]*/[!_.]*[!~])
+        file(GLOB found_others LIST_DIRECTORIES true CONFIGURE_DEPENDS ${folder}/[!_.]*/[!_.]*[!~])
         list(REMOVE_ITEM found_others ${found_c} ${found_cuda} ${found_peers})
-        file(GLOB found_misplaced CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c ${PROJECT_SOURCE_DIR}/${folder}/*.cu
-                                                    ${PROJECT_SOURCE_DIR}/${folder}/*.py)
+        file(GLOB found_misplaced CONFIGURE_DEPENDS ${folder}/*.c ${folder}/*.cu ${folder}/*.py)
         list(APPEND others ${found_others})
         list(APPEND misplaced ${found_misplaced})
     endforeach()
@@ -40,19 +35,18 @@ function(rungs_registry target)
         set(emulated --emulated)
     endif()
     add_custom_command(OUTPUT ${registry}
-        COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py --source ${PROJECT_SOURCE_DIR} --out ${registry} ${emulated}
-                --variants ${c} ${cuda} --peers ${peers} --references ${RUNGS_REFERENCES}
+        COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/generate_registry.py --source ${root} --out ${registry} ${emulated}
+                --variants ${c} ${cuda} --peers ${peers} --references ${references}
                 --others ${others} --misplaced ${misplaced}
-        DEPENDS ${PROJECT_SOURCE_DIR}/cmake/generate_registry.py ${c} ${cuda} ${peers} ${RUNGS_REFERENCES}
+        DEPENDS ${RUNGS_TOOLS}/generate_registry.py ${c} ${cuda} ${peers} ${references}
         VERBATIM)
     add_library(${target} OBJECT ${c} ${cuda} ${registry})
-    target_include_directories(${target} PRIVATE ${PROJECT_SOURCE_DIR}/impls)
-    target_link_libraries(${target} PUBLIC rungs_impls_shared)
+    target_include_directories(${target} PRIVATE ${root}/impls)
+    target_link_libraries(${target} PUBLIC ${project}_impls_shared PRIVATE ${project}_language)
     # CPU variants may use everything this machine has; contraction is theirs to choose.
     set_source_files_properties(${c} PROPERTIES COMPILE_OPTIONS "-march=${RUNGS_CPU_ARCHITECTURE}")
     if(RUNGS_CUDA)
         target_link_libraries(${target} PUBLIC $<LINK_ONLY:CUDA::cudart_static>)
-        target_compile_options(${target} PRIVATE ${RUNGS_CUDA_OPTIONS})
     elseif(RUNGS_CUDA_EMULATED)
         rungs_descriptors(${cuda})
         target_link_libraries(${target} PUBLIC rungs_emulator_engine)
@@ -64,24 +58,20 @@ endfunction()
 function(rungs_descriptors)
     set_source_files_properties(${ARGN} PROPERTIES LANGUAGE CXX
         COMPILE_DEFINITIONS RUNGS_EMULATED
-        INCLUDE_DIRECTORIES ${PROJECT_SOURCE_DIR}/emulator/include
+        INCLUDE_DIRECTORIES ${RUNGS_EMULATED_INCLUDE}
         COMPILE_OPTIONS "-xc++;-O0;-w;-isystem;${RUNGS_CUDA_HEADERS}")
 endfunction()
 
-# rungs_code(PROGRAM TARGET): the program knows the hash of each variant's machine code, from the objects of TARGET.
-function(rungs_code program target)
-    set(code ${CMAKE_BINARY_DIR}/${target}_code.c)
-    set(objects $<TARGET_OBJECTS:${target}> $<TARGET_OBJECTS:rungs_impls_shared>)
+# rungs_program(TARGET IMPLS PROJECT): the program with the variants of a registry. It knows the hash of each variant's machine code.
+function(rungs_program target impls project)
+    get_target_property(root ${project}_reference RUNGS_FOLDER)
+    set(code ${CMAKE_BINARY_DIR}/${impls}_code.c)
+    set(objects $<TARGET_OBJECTS:${impls}> $<TARGET_OBJECTS:${project}_impls_shared>)
     add_custom_command(OUTPUT ${code}
-        COMMAND ${Python3_EXECUTABLE} ${PROJECT_SOURCE_DIR}/cmake/code_hashes.py --source ${PROJECT_SOURCE_DIR} --out ${code} ${objects}
-        DEPENDS ${PROJECT_SOURCE_DIR}/cmake/code_hashes.py ${PROJECT_SOURCE_DIR}/cmake/elf_code.py ${objects}
+        COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/code_hashes.py --source ${root} --out ${code} ${objects}
+        DEPENDS ${RUNGS_TOOLS}/code_hashes.py ${RUNGS_TOOLS}/elf_code.py ${objects}
         COMMAND_EXPAND_LISTS VERBATIM)
-    target_sources(${program} PRIVATE ${code})
+    add_executable(${target} ${code})
+    set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
+    target_link_libraries(${target} PRIVATE rungs_main ${impls} ${project}_facts)
 endfunction()
-
-if(RUNGS_CUDA)
-    set(RUNGS_CUDA_OPTIONS "$<$<COMPILE_LANGUAGE:CUDA>:-lineinfo;-Werror=all-warnings;-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>")
-    target_compile_options(rungs_measure PRIVATE ${RUNGS_CUDA_OPTIONS})
-    target_compile_options(rungs_device PRIVATE ${RUNGS_CUDA_OPTIONS})
-endif()
-rungs_registry(rungs_impls impls)

@@ -1,0 +1,80 @@
+# The libraries of the harness, one per module. Projects link them: rungs_options is what both are compiled with.
+add_library(rungs_options INTERFACE)
+target_include_directories(rungs_options INTERFACE "$<BUILD_INTERFACE:${RUNGS_INCLUDES}>" $<INSTALL_INTERFACE:include/rungs>)
+target_compile_definitions(rungs_options INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
+# -ffp-contract=off so that references and verification round as written (variants choose for themselves).
+target_compile_options(rungs_options INTERFACE
+    $<$<COMPILE_LANGUAGE:C>:-ffp-contract=off$<SEMICOLON>-fopenmp> $<$<COMPILE_LANGUAGE:CXX>:-ffp-contract=off>)
+target_link_options(rungs_options INTERFACE -fopenmp LINKER:--build-id) # which cached references are bound to
+target_link_libraries(rungs_options INTERFACE m)
+rungs_language(rungs_strict WARNINGS_AS_ERRORS FOLDER ${PROJECT_SOURCE_DIR})
+
+# rungs_module(TARGET FOLDER libraries...)
+function(rungs_module name folder)
+    file(GLOB sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.c ${PROJECT_SOURCE_DIR}/${folder}/*.cc)
+    if(RUNGS_CUDA)
+        file(GLOB cuda_sources CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/${folder}/*.cu)
+        list(APPEND sources ${cuda_sources})
+    endif()
+    add_library(${name} STATIC ${sources})
+    target_link_libraries(${name} PUBLIC rungs_options ${ARGN} PRIVATE $<BUILD_INTERFACE:rungs_strict>)
+endfunction()
+
+rungs_module(rungs_base harness/base ${CMAKE_DL_LIBS})
+rungs_module(rungs_verify harness/verify rungs_base)
+rungs_module(rungs_plan harness/plan rungs_verify rungs_base jansson yaml)
+rungs_module(rungs_device harness/device rungs_base)
+rungs_module(rungs_measure harness/measure rungs_base benchmark::benchmark)
+# The same code for the workers of Python libraries, which call it through ctypes (harness/device/peer_timing.py).
+set_target_properties(rungs_base rungs_measure PROPERTIES POSITION_INDEPENDENT_CODE ON)
+add_library(rungs_measure_library SHARED $<TARGET_OBJECTS:rungs_measure>)
+target_link_libraries(rungs_measure_library PRIVATE rungs_measure)
+set_target_properties(rungs_measure_library PROPERTIES OUTPUT_NAME rungs_measure LIBRARY_OUTPUT_DIRECTORY ${RUNGS_LIBRARIES})
+# CUPTI is opened when it is needed; only its headers are, which some toolkits keep apart. Without them nothing is counted.
+if(RUNGS_CUDA)
+    find_path(RUNGS_CUPTI_HEADERS cupti.h HINTS ${CUDAToolkit_INCLUDE_DIRS} ${CUDAToolkit_LIBRARY_ROOT}/extras/CUPTI/include
+                                                ${CUDAToolkit_BIN_DIR}/../extras/CUPTI/include)
+    if(RUNGS_CUPTI_HEADERS AND NOT RUNGS_CUPTI_HEADERS IN_LIST CUDAToolkit_INCLUDE_DIRS)
+        target_include_directories(rungs_measure SYSTEM PRIVATE ${RUNGS_CUPTI_HEADERS})
+    endif()
+endif()
+# Ceilings are what the machine can do, with the instructions it has.
+set_source_files_properties(harness/measure/ceilings_cpu.c harness/measure/moves_cpu.c PROPERTIES COMPILE_OPTIONS "-march=${RUNGS_CPU_ARCHITECTURE};-ffp-contract=fast")
+rungs_module(rungs_record harness/record rungs_base jansson)
+if(RUNGS_CUDA)
+    target_compile_definitions(rungs_device PRIVATE RUNGS_WITH_CUDA=1)
+    target_compile_definitions(rungs_measure PRIVATE RUNGS_WITH_CUDA=1)
+    target_link_libraries(rungs_device PUBLIC CUDA::cudart_static)
+    target_link_libraries(rungs_measure PUBLIC CUDA::cudart_static)
+elseif(RUNGS_CUDA_EMULATED)
+    target_compile_definitions(rungs_device PRIVATE RUNGS_CUDA_EMULATED=1)
+endif()
+rungs_module(rungs_worker harness/worker rungs_plan rungs_device rungs_measure jansson)
+rungs_module(rungs_pipeline harness/pipeline rungs_plan rungs_device rungs_verify rungs_measure rungs_record jansson)
+rungs_module(rungs_cli harness/cli rungs_pipeline)
+add_library(rungs_main STATIC harness/main.c)
+target_link_libraries(rungs_main PUBLIC rungs_cli rungs_pipeline rungs_worker PRIVATE $<BUILD_INTERFACE:rungs_strict>)
+add_executable(rungs-commit harness/commit.c)
+target_link_libraries(rungs-commit PRIVATE rungs_record rungs_strict)
+
+# What the emulator's programs share (cmake/emulator.cmake makes them). It stands in for the CUDA runtime. It verifies and takes no times:
+# a worker without the measure module.
+if(RUNGS_EMULATOR)
+    add_library(rungs_emulator_options INTERFACE)
+    target_include_directories(rungs_emulator_options INTERFACE "$<BUILD_INTERFACE:${RUNGS_INCLUDES}>" $<INSTALL_INTERFACE:include/rungs>)
+    target_include_directories(rungs_emulator_options SYSTEM INTERFACE $<BUILD_INTERFACE:${RUNGS_CUDA_HEADERS}>)
+    target_compile_definitions(rungs_emulator_options INTERFACE _POSIX_C_SOURCE=200809L _DEFAULT_SOURCE)
+    target_compile_options(rungs_emulator_options INTERFACE -std=c17 -Wall -Wextra -Wconversion -Wshadow -fopenmp -g
+                                                            $<BUILD_INTERFACE:-Werror>)
+
+    file(GLOB engine CONFIGURE_DEPENDS emulator/*.c)
+    list(REMOVE_ITEM engine ${PROJECT_SOURCE_DIR}/emulator/main.c)
+    add_library(rungs_emulator_engine STATIC ${engine})
+    target_compile_options(rungs_emulator_engine PRIVATE -O2)
+    target_link_libraries(rungs_emulator_engine PRIVATE $<BUILD_INTERFACE:rungs_emulator_options>)
+
+    file(GLOB host CONFIGURE_DEPENDS harness/device/*.c harness/worker/*.c)
+    list(FILTER host EXCLUDE REGEX "/no_emulator.c$|/worker/(timing|counters|limits).c$")
+    add_library(rungs_emulator_host STATIC emulator/main.c harness/plan/registry.c ${host})
+    target_link_libraries(rungs_emulator_host PRIVATE $<BUILD_INTERFACE:rungs_emulator_options>)
+endif()

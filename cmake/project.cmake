@@ -1,0 +1,145 @@
+# rungs_add_project: a program from a folder of ops and variants.
+#
+#     find_package(rungs 0.1 REQUIRED)
+#     rungs_add_project(mykernels
+#         [INCLUDE_DIRECTORIES folder...]    for the project's references and variants
+#         [LINK_LIBRARIES library...]        CMake targets, files or -l options that they call
+#         [WARNINGS_AS_ERRORS]               else warnings are warnings
+#         [CUDA_ARCHITECTURES 90...]         default: RUNGS_CUDA_ARCHITECTURES
+#         [CXX_STANDARD 20])                 of CUDA variants; at least 17
+#
+# The folder of the calling CMakeLists.txt has reference/<op>.c (or reference/<op>/), impls/<op>/<variant>.c|.cu|.py and scenarios/. The
+# program is bin/mykernels in the build folder, with the emulator's programs beside it. It has every verb; rows carry the commit of the
+# folder's repository as it is when the program is built.
+set(RUNGS_CPU_ARCHITECTURE native CACHE STRING "-march of the CPU variants and ceilings; name one to run the build on another machine")
+if(NOT CMAKE_BUILD_TYPE)
+    set(CMAKE_BUILD_TYPE Release CACHE STRING "Release, Debug or RelWithDebInfo" FORCE)
+endif()
+set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
+set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
+set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
+include(${CMAKE_CURRENT_LIST_DIR}/registry.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/emulator.cmake)
+
+# rungs_language(TARGET FOLDER folder [CXX_STANDARD n] [WARNINGS_AS_ERRORS]): an interface library with how sources of a folder are compiled.
+# Messages and hashes of code name files below the folder, wherever it lies.
+function(rungs_language target)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "WARNINGS_AS_ERRORS" "FOLDER;CXX_STANDARD" "")
+    if(NOT arg_CXX_STANDARD)
+        set(arg_CXX_STANDARD 20)
+    endif()
+    set(error "")
+    set(cuda_error "")
+    if(arg_WARNINGS_AS_ERRORS)
+        set(error -Werror)
+        set(cuda_error -Werror=all-warnings)
+    endif()
+    add_library(${target} INTERFACE)
+    target_compile_options(${target} INTERFACE
+        "$<$<COMPILE_LANGUAGE:C>:-std=c17;-Wall;-Wextra;-Wconversion;-Wshadow;${error};-fmacro-prefix-map=${arg_FOLDER}/=>"
+        "$<$<COMPILE_LANGUAGE:CXX>:-std=c++${arg_CXX_STANDARD};-Wall;-Wextra;-Wshadow;${error};-fmacro-prefix-map=${arg_FOLDER}/=>")
+    if(RUNGS_CUDA)
+        target_compile_options(${target} INTERFACE
+            "$<$<COMPILE_LANGUAGE:CUDA>:-std=c++${arg_CXX_STANDARD};-lineinfo;${cuda_error};-Xcompiler=-Wall,-Wextra,-Wno-missing-field-initializers>"
+            "$<$<COMPILE_LANGUAGE:CUDA>:-Xcompiler=-fmacro-prefix-map=${arg_FOLDER}/=>")
+    endif()
+endfunction()
+
+# The file by which a program of this build folder finds project and harness (harness/base/places.h).
+function(rungs_places folder)
+    file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/rungs-places @ONLY
+         CONTENT "project ${folder}\nharness ${RUNGS_HARNESS}\nlibraries ${RUNGS_LIBRARIES}\n")
+endfunction()
+
+# The header with the commit of the project's repository, looked at in each build.
+function(rungs_commit name folder)
+    set(header ${CMAKE_BINARY_DIR}/include/${name}_commit.h)
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/include)
+    add_custom_target(${name}_commit COMMAND rungs-commit ${folder} ${header} BYPRODUCTS ${header} VERBATIM
+                      COMMENT "Asking git for the commit of ${name}")
+endfunction()
+
+# ${name}_facts: what the program knows of its own build.
+function(rungs_facts name)
+    string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+    string(STRIP "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${type}} -std=c17 -ffp-contract=off -fopenmp (impls: -march=${RUNGS_CPU_ARCHITECTURE})" c_flags)
+    string(STRIP "${CMAKE_CUDA_FLAGS} -std=c++${ARGV1} ${CMAKE_CUDA_FLAGS_${type}}" cuda_flags)
+    string(REPLACE ";" "," cuda_architectures "${ARGV2}")
+    set(cuda_compiler "")
+    if(RUNGS_CUDA)
+        set(cuda_compiler "nvcc ${CMAKE_CUDA_COMPILER_VERSION}")
+    else()
+        set(cuda_flags "")
+    endif()
+    set(build_type ${CMAKE_BUILD_TYPE})
+    if(RUNGS_BUILD_TYPE AND NOT RUNGS_BUILD_TYPE STREQUAL "Release") # of the prefix: it times
+        set(build_type ${RUNGS_BUILD_TYPE})
+    endif()
+    set(project ${name})
+    configure_file(${RUNGS_TOOLS}/program.c.in ${CMAKE_BINARY_DIR}/${name}_program.c @ONLY)
+    add_library(${name}_facts OBJECT ${CMAKE_BINARY_DIR}/${name}_program.c)
+    target_include_directories(${name}_facts PRIVATE ${CMAKE_BINARY_DIR}/include)
+    target_link_libraries(${name}_facts PRIVATE rungs_options)
+    add_dependencies(${name}_facts ${name}_commit)
+endfunction()
+
+function(rungs_add_project name)
+    cmake_parse_arguments(PARSE_ARGV 1 arg "WARNINGS_AS_ERRORS" "CXX_STANDARD" "INCLUDE_DIRECTORIES;LINK_LIBRARIES;CUDA_ARCHITECTURES")
+    if(arg_UNPARSED_ARGUMENTS)
+        message(FATAL_ERROR "rungs: rungs_add_project(${name}): unknown word '${arg_UNPARSED_ARGUMENTS}'; see ${RUNGS_TOOLS}/project.cmake")
+    endif()
+    if(NOT name MATCHES "^[a-z][a-z0-9_-]*$")
+        message(FATAL_ERROR "rungs: rungs_add_project(${name}): the name must be of a-z, 0-9, _ and -, and begin with a letter")
+    endif()
+    set(folder ${CMAKE_CURRENT_SOURCE_DIR})
+    set(strict "")
+    if(arg_WARNINGS_AS_ERRORS)
+        set(strict WARNINGS_AS_ERRORS)
+    endif()
+    if(NOT arg_CUDA_ARCHITECTURES)
+        set(arg_CUDA_ARCHITECTURES ${CMAKE_CUDA_ARCHITECTURES})
+    endif()
+    if(NOT arg_CXX_STANDARD)
+        set(arg_CXX_STANDARD 20)
+    endif()
+    set(CMAKE_CUDA_ARCHITECTURES ${arg_CUDA_ARCHITECTURES}) # of the targets below
+
+    rungs_places(${folder})
+    rungs_commit(${name} ${folder})
+    rungs_facts(${name} ${arg_CXX_STANDARD} "${arg_CUDA_ARCHITECTURES}")
+
+    # What everything of the project is compiled with. Its relative folders are the project's.
+    set(includes "")
+    foreach(include ${arg_INCLUDE_DIRECTORIES})
+        get_filename_component(include ${include} ABSOLUTE BASE_DIR ${folder})
+        list(APPEND includes ${include})
+    endforeach()
+    rungs_language(${name}_language ${strict} FOLDER ${folder} CXX_STANDARD ${arg_CXX_STANDARD})
+    target_include_directories(${name}_language INTERFACE ${includes})
+    target_link_libraries(${name}_language INTERFACE ${arg_LINK_LIBRARIES})
+
+    file(GLOB references CONFIGURE_DEPENDS ${folder}/reference/*.c ${folder}/reference/*/*.c)
+    if(NOT references)
+        message(FATAL_ERROR "rungs: ${folder}/reference has no .c file: an op is reference/<op>.c with RUNGS_OP(<op>); "
+                            "`rungs new` writes an example")
+    endif()
+    add_library(${name}_reference STATIC ${references})
+    set_target_properties(${name}_reference PROPERTIES RUNGS_FOLDER ${folder} RUNGS_REFERENCES "${references}" RUNGS_INCLUDES "${includes}"
+                          RUNGS_CXX_STANDARD ${arg_CXX_STANDARD})
+    target_link_libraries(${name}_reference PUBLIC rungs_options rungs_base PRIVATE ${name}_language)
+    # The reference may use everything this machine has: without contraction its bits stay the same, and exact products are faster.
+    target_compile_options(${name}_reference PRIVATE $<$<COMPILE_LANGUAGE:C>:-march=${RUNGS_CPU_ARCHITECTURE}>)
+
+    # What variants share, compiled once for every program that has variants.
+    file(GLOB shared CONFIGURE_DEPENDS ${folder}/impls/common/*.c ${folder}/impls/common/*/*.c ${folder}/impls/*/_*.c)
+    add_library(${name}_impls_shared STATIC ${shared} ${RUNGS_TOOLS}/empty.c)
+    target_include_directories(${name}_impls_shared PRIVATE ${folder}/impls)
+    target_link_libraries(${name}_impls_shared PUBLIC rungs_options ${name}_reference rungs_base PRIVATE ${name}_language)
+    target_compile_options(${name}_impls_shared PRIVATE $<$<COMPILE_LANGUAGE:C>:-march=${RUNGS_CPU_ARCHITECTURE}>)
+
+    rungs_registry(${name}_impls ${name} impls)
+    rungs_program(${name} ${name}_impls ${name})
+    if(RUNGS_EMULATOR)
+        rungs_emulator(${name})
+    endif()
+endfunction()
