@@ -1,4 +1,4 @@
-/* Whatever files of rows hold, every claim gets one of the five verdicts with its reason, or the file is refused with its path. */
+/* Whatever files of rows hold, every claim gets one of the five outcomes and why, or the file is refused with its path. */
 #include "fuzz.h"
 #include "pipeline/claimfiles.h"
 #include "record/row.h"
@@ -7,8 +7,8 @@
 #include <string.h>
 #include <unistd.h>
 
-#define WHO "statement: s, source: s, hardware: h, method: m, "
-#define WHAT "case: n=1, variant: cuda_b tile=1, "
+#define WHO "statement: s, source: s, hardware: h, method: m, program: original, "
+#define WHAT "reason: r, case: n=1, variant: cuda_b tile=1, "
 #define BASE "baseline: cuda_b tile=2, mode: cold, quantity: speedup, "
 static const char SCENARIO[] =
     "title: t\nsuites:\n  - {op: op, axes: {n: [1, 2]}, variants: [cpu_a, cuda_b tile=1, cuda_b tile=2]}\nclaims:\n"
@@ -17,29 +17,33 @@ static const char SCENARIO[] =
     "  - {id: c, " WHO WHAT "rule: at_least, value: 0.001, quantity: seconds, mode: hot}\n"
     "  - {id: d, " WHO WHAT "rule: at_most, value: 1e-9, quantity: error}\n"
     "  - {id: e, " WHO WHAT "rule: about, value: 1, factor: 1, quantity: launches}\n"
-    "  - {id: f, " WHO WHAT "rule: at_most, value: 1e7, quantity: bytes_over_minimum}\n";
+    "  - {id: f, " WHO WHAT "rule: at_most, value: 1e7, quantity: bytes_over_minimum}\n"
+    "  - {id: g, " WHO WHAT "baseline: cuda_b tile=2, rule: at_least, value: 2, quantity: error_ratio}\n"
+    "  - {id: h, " WHO "case: n=1, variant: cuda_b tile=1, rule: shown, value: 20, quantity: bytes_per_second, mode: cold}\n";
 
 static const Plan *plan_of_claims(void) {
     static Plan plan;
     char path[FUZZ_PATH_MAX];
     if (plan.claim_count > 0) return &plan;
     const int fd = fuzz_file((const uint8_t *)SCENARIO, strlen(SCENARIO), path);
-    REQUIRE(plan_add_scenario(&plan, path) == STATUS_OK && plan.claim_count == 6);
+    REQUIRE(plan_add_scenario(&plan, path) == STATUS_OK && plan.claim_count == 8);
     for (int i = 0; i < plan.claim_count; i++) plan.claims[i].scenario = "s"; /* not the descriptor's number */
     close(fd);
     return &plan;
 }
 
 static void check_line(const json_t *line) {
-    size_t counts[CLAIM_VERDICT_COUNT] = {0}, sum = 0;
-    claim_count(line, counts);
-    for (int i = 0; i < CLAIM_VERDICT_COUNT; i++) sum += counts[i];
-    REQUIRE(sum == 1); /* one of the verdicts */
-    REQUIRE(json_is_string(json_object_get(line, "reason")));
-    const json_t *ours = json_object_get(line, "ours"), *interval = json_object_get(line, "ours_interval");
-    REQUIRE(json_is_null(ours) == (counts[CLAIM_VERDICT_COUNT - 1] == 1)); /* no number is "not testable here" */
-    REQUIRE(json_is_null(ours) || isfinite(json_number_value(ours)));
-    REQUIRE(json_is_null(interval) || json_array_size(interval) == 2);
+    ClaimTotals totals = {0};
+    claim_count(line, &totals);
+    size_t sum = totals.findings + totals.ours + totals.shown;
+    for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++) sum += totals.outcomes[i];
+    REQUIRE(sum == 1); /* one of the outcomes, or none that counts */
+    REQUIRE(json_is_string(json_object_get(line, "why")));
+    const json_t *here = json_object_get(line, "here"), *low = json_object_get(line, "low");
+    REQUIRE(json_is_null(here) || isfinite(json_number_value(here)));
+    REQUIRE(json_is_null(here) == (json_integer_value(json_object_get(line, "processes")) == 0));
+    REQUIRE(!json_is_null(here) || totals.outcomes[CLAIM_HOLDS] + totals.outcomes[CLAIM_DIRECTION] == 0);
+    REQUIRE(json_is_null(low) || !json_is_null(here));
     char *text = json_dumps(line, JSON_COMPACT);
     REQUIRE(text);
     free(text);

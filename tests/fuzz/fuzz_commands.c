@@ -50,6 +50,21 @@ static void each_line(const uint8_t *bytes, size_t size) {
     free(text);
 }
 
+/* A file that an array names: there is one, of 8 bytes. */
+static void one_file(const json_t *object) {
+    Files files;
+    Shared shared;
+    char path[FUZZ_PATH_MAX];
+    REQUIRE(command_files(-1, &files) != STATUS_OK && *status_message()); /* no socket */
+    files.count = 1;
+    files.fd[0] = fuzz_file((const uint8_t *)"12345678", 8, path);
+    if (command_file(&files, object, "file", 8, false, &shared) == STATUS_OK)
+        shared_destroy(&shared);
+    else
+        REQUIRE(*status_message());
+    command_files_close(&files);
+}
+
 void fuzz_commands(const uint8_t *bytes, size_t size) {
     each_line(bytes, size);
     json_t *command = json_loadb((const char *)bytes, size, 0, NULL);
@@ -58,5 +73,6 @@ void fuzz_commands(const uint8_t *bytes, size_t size) {
     if (command_params(json_object_get(command, "tunables"), &tunables) != STATUS_OK) REQUIRE(*status_message());
     one_case(json_object_get(command, "case"));
     one_array(json_object_get(command, "array"));
+    one_file(json_object_get(command, "array"));
     json_decref(command);
 }

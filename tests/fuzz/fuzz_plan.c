@@ -71,7 +71,8 @@ static void check_plan(Plan *plan) {
     REQUIRE(plan->scenario_count == 1);
     for (int i = 0; i < plan->claim_count; i++) {
         json_t *claim = claim_to_json(&plan->claims[i]);
-        REQUIRE(json_is_string(json_object_get(claim, "id")) && json_is_string(json_object_get(claim, "expected")));
+        REQUIRE(json_is_string(json_object_get(claim, "id")) &&
+                json_is_string(json_object_get(claim, "expected")) == json_is_string(json_object_get(claim, "rule")));
         json_decref(claim);
     }
     const int items = plan->item_count;

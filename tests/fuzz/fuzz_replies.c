@@ -11,7 +11,7 @@
 #include <unistd.h>
 
 enum { PLAYED = 1 << 30 };      /* above every process id */
-static int held[4], held_count; /* the worker's ends of the pipes, which the parent closes */
+static int held[4], held_count; /* both ends of the pipes, of which the parent closes the worker's */
 
 static pid_t play_fork(void) {
     return PLAYED;
@@ -46,7 +46,10 @@ static int play_pipe2(int ends[2], int flags) {
 #define waitpid play_waitpid
 #define waitid play_waitid
 #define pipe2 play_pipe2
+/* clang-format off: the order of the two */
 #include "device/child.c" /* NOLINT: with the calls above in place of the system's */
+#include "device/spawn.c" /* NOLINT */
+/* clang-format on */
 
 /* Nor has it descendants. */
 void descendants_expect(void) {}
@@ -80,6 +83,7 @@ void fuzz_replies(const uint8_t *bytes, size_t size) {
     json_t *command = json_pack("{s:s}", "do", "run"), *reply = NULL;
     held_count = 0;
     REQUIRE(child_start(&(ChildOptions){.argv = argv, .memory_limit = 1}, &child) == STATUS_OK && held_count == 4);
+    child_hand(child, (const int[]){held[0]}, 1);
     child_allow(child, 1);
     const int said = held[3]; /* of the second pipe, its end to write to */
     REQUIRE(size <= 65536 && write(said, bytes, size) == (ssize_t)size);

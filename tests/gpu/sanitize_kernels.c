@@ -5,7 +5,7 @@
  *     compute-sanitizer --tool memcheck|racecheck|initcheck|synccheck --error-exitcode 99 sanitize_kernels [SCENARIO [GLOBS]]
  *
  * Exit: 0 all ran; 1 a variant failed; 2 a bad scenario; 77 no GPU. */
-#include "build_paths.h"
+#include "base/places.h"
 #include "device/device.h"
 #include "device/resource.h"
 #include "plan/case.h"
@@ -18,7 +18,7 @@
 
 typedef struct Arrays {
     Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS];
-    void *scratch, *state;
+    void *scratch, *state, *counts;
     Resource *resource; /* args->memory; blocks of exact size too, but for those of a pool or an arena */
 } Arrays;
 
@@ -45,8 +45,12 @@ static const char *memory_of(const VariantChoice *choice) {
 }
 
 /* Outputs that run() allocated, and nothing else, are left of it. */
-static Status check_blocks(const Op *op, const Arrays *a) {
-    for (int i = 0; i < op->out_count && op->sized_by_data; i++) TRY(resource_hand_over(a->resource, &a->out[i]));
+static Status check_blocks(const Device *device, const Op *op, Arrays *a) {
+    for (int i = 0; i < op->out_count && op->sized_by_data; i++) {
+        if (a->out[i].shape[0] == COUNT_ON_DEVICE)
+            TRY(device->copy_out(&a->out[i].shape[0], (unsigned long long *)a->counts + i, sizeof(unsigned long long)));
+        TRY(resource_hand_over(a->resource, &a->out[i]));
+    }
     return resource_end(a->resource);
 }
 
@@ -74,6 +78,10 @@ static Status run_case(const Device *device, const Op *op, const Case *problem, 
         TRY(device->allocate(args.scratch_bytes, &a->scratch));
         args.scratch = a->scratch;
     }
+    if (op->sized_by_data) {
+        TRY(device->allocate((size_t)op->out_count * sizeof *args.counts, &a->counts));
+        args.counts = a->counts;
+    }
     if (variant->prepare) TRY(variant->prepare(&args, &a->state));
     args.state = a->state;
     const Status status = variant->run(&args);
@@ -81,7 +89,7 @@ static Status run_case(const Device *device, const Op *op, const Case *problem, 
     if (!*ran) return STATUS_OK;
     TRY(status);
     TRY(device->wait(choice->entry->id));
-    return check_blocks(op, a);
+    return check_blocks(device, op, a);
 }
 
 static void release(const Device *device, const Op *op, const VariantChoice *choice, Arrays *a) {
@@ -89,6 +97,7 @@ static void release(const Device *device, const Op *op, const VariantChoice *cho
     for (int i = 0; i < op->out_count && !op->sized_by_data; i++) device->release(a->out[i].data);
     resource_destroy(a->resource);
     device->release(a->scratch);
+    device->release(a->counts);
     if (a->state && choice->entry->variant->release) choice->entry->variant->release(a->state);
 }
 
@@ -121,7 +130,7 @@ int main(int argc, char **argv) {
     }
     Plan plan = {0};
     size_t ran = 0, failed = 0;
-    Status status = plan_add_named(&plan, RUNGS_SOURCE_DIR "/scenarios", argc < 2 ? "edges" : argv[1]);
+    Status status = plan_add_named(&plan, places_project("scenarios"), argc < 2 ? "edges" : argv[1]);
     if (status == STATUS_OK) status = plan_filter(&plan, argc > 2 ? argv[2] : "cuda_*");
     if (status == STATUS_OK) status = device->open(0);
     if (status == STATUS_OK) status = run_plan_items(device, &plan, &ran, &failed);

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import shutil
 import subprocess
 
 from checkout import SOURCE
@@ -13,6 +14,12 @@ EMULATOR = (BUILD / "bin" / "rungs-emulator").exists()  # not in every build: cp
 CONFIGURED = (BUILD / "CMakeCache.txt").read_text()
 RELEASE = "CMAKE_BUILD_TYPE:STRING=Release" in CONFIGURED  # other builds take no times
 SANITIZED = "fsanitize=address" in CONFIGURED  # it ends the process itself, and its allocator does not tell what is in use
+
+
+def copy_mutants(to):
+    """The mutants' program as a file of its own, which finds what it needs as the one in the build folder does."""
+    shutil.copy2(MUTANTS, to)
+    shutil.copy2(BUILD / "rungs-places", to.parent)
 
 
 def call(*arguments, program=RUNGS, cwd=None, timeout=240, **more):

@@ -71,11 +71,24 @@ def drawn():
 
 
 def links(page):
+    """Of figures."""
     return [pathlib.Path(link) for link in re.findall(r"!\[.*?\]\((.*?)\)", page)]
 
 
-def section(page, name):
-    return re.search(rf"<!-- rungs:begin {name} -->\n(.*?)<!-- rungs:end {name} -->", page, re.S).group(1)
+def dead_links(path):
+    """Links of a page, of figures and files, that lead nowhere."""
+    found = re.findall(r"\]\(([^)#]+?)(?:#[^)]*)?\)", path.read_text())
+    return [link for link in found if "://" not in link and not (path.parent / link).exists()]
+
+
+def section(page, heading):
+    """What stands under a heading of level two."""
+    return re.search(rf"^## {heading}\n(.*?)(?=^## |\Z)", page, re.S | re.M).group(1)
+
+
+def op_page(op="rolling"):
+    """The page of an op that the latest report wrote."""
+    return (WORK / "results" / f"{op}.md").read_text()
 
 
 def cells_of(line):

@@ -86,6 +86,7 @@ class Builder:
         variants, peers = [[*tree.glob(f"impls/*/{pattern}")] for pattern in ("cpu_*.c", "peer_*.py")]
         run(sys.executable, SOURCE / "cmake/generate_registry.py", "--source", tree, "--variants", *variants, "--peers", *peers,
             "--references", tree / "reference/axpy.c", tree / "reference/double.c", "--out", tree / "registry.c")
+        shutil.copy(BUILD / "rungs-places", tree)
         self.objects = [self.compile(self.variant, path) for path in [*variants, tree / "registry.c"]]
         run(sys.executable, SOURCE / "cmake/code_hashes.py", "--source", tree, *self.objects, "--out", tree / "code.c")
         self.objects += [self.compile(self.variant, tree / "code.c"), self.compile(self.reference, tree / "reference/axpy.c")]

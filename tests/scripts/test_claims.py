@@ -1,9 +1,10 @@
-"""The verdict on a claim is one: what a run says at its end, what its file holds, what the report shows, what rungs judge says of the same
+"""The outcome of a claim is one: what a run says at its end, what its file holds, what the report shows, what rungs judge says of the same
 rows later. And emulated rows win nowhere over rows that ran, in whatever order they stand."""
 import copy
 import json
 import pathlib
 import re
+import statistics
 import subprocess
 import sys
 import tempfile
@@ -11,7 +12,7 @@ import tempfile
 from program import BUILD, CONFIGURED, RELEASE, SOURCE, call, expect, rows_of
 
 from analysis import select
-from analysis.claim_text import VERDICTS
+from analysis.claim_text import OUTCOMES
 
 CUDA = re.search(r"^RUNGS_CUDA:\w+=ON$", CONFIGURED, re.MULTILINE)
 SCHEMA = json.loads((SOURCE / "harness/record/row.schema.json").read_text())["$defs"]["claim"]["properties"]
@@ -22,76 +23,95 @@ suites:
     axes: {n: [1000, 64000]}
     variants: [cpu_loop]
     modes: [cold, first]
+  - op: double
+    axes: {n: [128000]}
+    variants: [cpu_loop]
+    not_run: a minute a call
 claims:
 """
-CLAIM = "  - {{id: {id}, statement: {id}, source: s, hardware: h, method: m, {what}, case: n={n}, variant: cpu_loop}}\n"
+CLAIM = "  - {{id: {id}, statement: {id}, source: s, hardware: h, method: m, program: {program}, {what}, case: n={n}, variant: cpu_loop}}\n"
 SECONDS, ITSELF = "quantity: seconds, mode: cold", "quantity: speedup, mode: cold, baseline: cpu_loop"
-# (id, n, what, verdict): times are between a nanosecond and a thousand seconds, and all else follows
-CLAIMS = [("below-most", 1000, f"{SECONDS}, rule: at_most, value: 1000", "reproduced"),
-          ("above-most", 1000, f"{SECONDS}, rule: at_most, value: 1e-9", "not reproduced"),
-          ("above-least", 1000, f"{SECONDS}, rule: at_least, value: 1e-9", "reproduced"),
-          ("below-least", 1000, f"{SECONDS}, rule: at_least, value: 1000", "not reproduced"),
-          ("in-range", 1000, f"{SECONDS}, rule: range, low: 1e-9, high: 1000", "reproduced"),
-          ("faster-than-range", 1000, f"{SECONDS}, rule: range, low: 1000, high: 2000", "exceeded"),
-          ("slower-than-range", 1000, f"{SECONDS}, rule: range, low: 1e-10, high: 1e-9", "not reproduced"),
-          ("about-itself", 1000, f"{ITSELF}, rule: about, value: 1, factor: 1e6", "reproduced"),
-          ("about-more", 1000, f"{ITSELF}, rule: about, value: 1e-9, factor: 2", "exceeded"),
-          ("one-sample", 1000, "quantity: seconds, mode: first, rule: at_most, value: 1000", "undecided"),
-          ("exact", 64000, "quantity: error, rule: at_most, value: 1e-30", "reproduced"),
-          ("not-counted", 64000, "quantity: launches, rule: about, value: 31, factor: 1", "not testable here")]
+# (id, n, program, what, outcome): times are between a nanosecond and a thousand seconds, and all else follows
+CLAIMS = [("below-most", 1000, "original", f"{SECONDS}, reason: r, rule: at_most, value: 1000", "holds"),
+          ("above-most", 1000, "original", f"{SECONDS}, reason: r, rule: at_most, value: 1e-9", "fails"),
+          ("above-least", 1000, "reimplementation", f"{SECONDS}, reason: r, rule: at_least, value: 1e-9", "holds"),
+          ("in-range", 1000, "reimplementation", f"{SECONDS}, reason: r, rule: range, low: 1e-9, high: 1000", "holds"),
+          ("slower-than-range", 1000, "original", f"{SECONDS}, reason: r, rule: range, low: 1e-10, high: 1e-9", "fails"),
+          ("about-itself", 1000, "ours", f"{ITSELF}, reason: r, rule: about, value: 1, factor: 1e6", "holds"),
+          ("about-less", 1000, "original", f"{ITSELF}, reason: r, rule: about, value: 1e9, factor: 2", "fails"),
+          ("first", 1000, "original", "quantity: seconds, mode: first, reason: r, rule: at_most, value: 1000", "holds"),
+          ("faster-than-theirs", 1000, "original", f"{SECONDS}, rule: shown, value: 1000", "not_testable"),
+          ("slower-than-theirs", 1000, "original", f"{SECONDS}, rule: shown, value: 1e-9", "fails"),
+          ("exact", 64000, "original", "quantity: error, reason: r, rule: at_most, value: 1e-30", "holds"),
+          ("a-finding", 64000, "original", "kind: finding, quantity: error, reason: r, rule: at_most, value: 1e-30", "holds"),
+          ("not-counted", 64000, "original", "quantity: launches, reason: r, rule: about, value: 31, factor: 1", "not_testable"),
+          ("too-dear", 128000, "original", f"{SECONDS}, reason: r, rule: at_most, value: 1", "not_run")]
+TOTALS = {"holds": 5, "direction": 0, "fails": 3, "not_testable": 1, "not_run": 1}
+WORDS = {name: "shown" if name == "faster-than-theirs" else OUTCOMES[outcome] + (" (finding)" if name in ("a-finding", "slower-than-theirs") else "")
+         for name, _, _, _, outcome in CLAIMS}
 
 
-def verdicts(claims):
-    return {c["id"]: c["verdict"] for c in claims}
+def outcomes(claims):
+    return {c["id"]: c["outcome"] for c in claims}
 
 
-def section(page, name):
-    return re.search(rf"<!-- rungs:begin {name} -->\n(.*?)<!-- rungs:end {name} -->", page, re.S).group(1)
+def told(text):
+    """What the lines of claims on a terminal say: id -> outcome in words."""
+    return {name: words for name, words in re.findall(r"^claim (\S+) +(?:original|reimplementation|ours) +([^:]+): ", text, re.M)}
 
 
-def one_verdict_everywhere(folder):
+def one_outcome_everywhere(folder):
     scenario, out, page = folder / "all.yaml", folder / "rows.jsonl", folder / "REPORT.md"
-    scenario.write_text(SCENARIO + "".join(CLAIM.format(id=name, n=n, what=what) for name, n, what, _ in CLAIMS))
+    scenario.write_text(SCENARIO + "".join(CLAIM.format(id=name, n=n, program=program, what=what) for name, n, program, what, _ in CLAIMS))
     done = call("run", scenario, "--quick", "--no-ceilings", "--out", out)
     expect(done.returncode == 0, "the scenario runs", done)
-    judged = verdicts(rows_of(out, "claim"))
-    wanted = {name: verdict for name, _, _, verdict in CLAIMS}
-    expect(judged == wanted, f"each rule has its verdict: {judged}", done)
-    told = dict(re.findall(r"^claim (\S+) +(reproduced|exceeded|not reproduced|undecided|not testable here) ", done.stderr, re.M))
-    expect(told == wanted, "the run's closing lines say the same", done)
-    expect(set(VERDICTS) == set(SCHEMA["verdict"]["enum"]), "the report knows the program's verdicts")
-    tally = ", ".join(f"{list(wanted.values()).count(v)} {v}" for v in VERDICTS)
-    expect(f"published claims: {tally}\n" in done.stdout, f"and it counts them: {tally}", done)
+    judged = rows_of(out, "claim")
+    wanted = {name: outcome for name, *_, outcome in CLAIMS}
+    expect(outcomes(judged) == wanted, f"each rule has its outcome: {outcomes(judged)}", done)
+    expect(all(c["provisional"] == (c["quantity"] in ("seconds", "speedup") and c["here"] is not None) for c in judged), "one process is provisional")
+    skipped = [row for row in rows_of(out, "row") if row["params"]["n"] == 128000]
+    expect([row["reason"] for row in skipped] == ["not run: a minute a call"] and skipped[0]["verdict"] == "skip", "what is marked is not run, and its row says so", done)
+    expect(told(done.stderr) == WORDS, f"the run's closing lines say the same: {told(done.stderr)}", done)
+    expect(list(OUTCOMES) == SCHEMA["outcome"]["enum"], "the report knows the program's outcomes")
+    tally = "; ".join(f"{OUTCOMES[name]}: {many}" for name, many in TOTALS.items())
+    expect(f"re-implementations: {tally}\n" in done.stdout and "1 of other hardware, shown; 2 findings; 1 by programs of ours" in done.stdout, f"and it counts them: {tally}", done)
+    for _ in range(4):  # as a campaign adds processes
+        done = call("run", scenario, "--quick", "--no-ceilings", "--out", out)
+    expect(all(c["processes"] == 5 and c["low"] <= c["here"] <= c["high"] for c in rows_of(out, "claim")[-len(CLAIMS):] if c["quantity"] == "seconds" and c["here"]),
+           "five processes give a median and a range", done)
     done = call("report", out, "--out", page, "--figures", folder / "figures")
     text = page.read_text()
-    shown = {name: cells[-1].strip("* ") for line in section(text, "claims").splitlines() for name in wanted
-             if (cells := [cell.strip() for cell in line.strip("| ").split(" | ")])[1:2] == [name]}
-    expect(shown == wanted, f"the report says the same: {shown}", done)
-    expect(f"9 published numbers, 12 tests: {tally}." in section(text, "summary"), "its summary too, each number counted once", done)
+    shown = {name: cells[-1].strip("* \u2020") for line in text.splitlines() for name in WORDS
+             if (cells := [cell.strip() for cell in line.strip("| ").split(" | ")])[2:3] == [name]}
+    same = {name: words.removesuffix(" (finding)") for name, words in WORDS.items()} | {"slower-than-theirs": "shown, worse here"}
+    expect(shown == same, f"the report says the same: {shown}", done)
+    expect("14 tests: 5 hold, 3 do not hold, 1 is not testable here, 1 was not run; besides, 1 of other hardware, shown only, 2 findings of ours, 1 tested by variants of ours."
+           in text, "its summary too", done)
 
 
 def shipped_claims(folder):
     done = call("list", "claims", "--json")
     claims = json.loads(done.stdout)
-    expect(all(c["rule"] in RULES and c["expected"] for c in claims), "every shipped claim has a rule and says what reproduces it", done)
+    judgeable = [c for c in claims if c["rule"]]
+    expect(all(c["rule"] in RULES and c["expected"] and (c["reason"] or c["rule"] == "shown") for c in judgeable), "every shipped claim has a rule, a band and its reason", done)
+    expect(all(c["program"] in SCHEMA["program"]["enum"] for c in claims), "and names whose program tests it")
     lines = call("list", "claims").stdout
-    expect(all(c["expected"] in lines for c in claims), "rungs list claims shows it")
+    expect(all(c["expected"] in lines for c in judgeable), "rungs list claims shows it")
     modes = {c["id"]: (c["mode"], c["baseline_mode"]) for c in claims if c["id"].startswith("dcs-p100") and "cuda" in c["id"]}
     expect({mode for name, mode in modes.items() if name.endswith("-completed")} == {("complete", "cold")}, "until the sums are there is the mode complete")
     expect({mode for name, mode in modes.items() if name.endswith("-enqueued")} == {("enqueue", "cold")}, "until the call returns is the mode enqueue")
-    corrected = [c["statement"] for c in claims if c["id"].endswith("-equal-gamma")]
-    expect(len(corrected) == 4 and all("the published" in text and "if gamma were the same" in text for text in corrected), "what nobody published is not told as published")
-    expect(not any("peer_pandas" in c["variant"] and c["quantity"] == "error" for c in claims), "that pandas is right is a row, no claim")
+    corrected = [c for c in claims if c["id"].endswith(("-equal-gamma", "-completed"))]
+    expect(len(corrected) >= 7 and all(c["claim_kind"] == "finding" for c in corrected), "a corrected protocol gives findings")
+    expect(all(c["rule"] == "shown" or c["quantity"] not in ("seconds", "bytes_per_second", "elements_per_second") for c in judgeable), "times and rates of other hardware are not judged")
+    expect(not any("peer_pandas" in c["variant"] and c["quantity"] == "error" for c in judgeable), "that pandas is right is a row, no claim")
     committed = SOURCE / "results/claims.jsonl"
     done = call("judge", "--out", folder / "claims.jsonl")
     expect(done.returncode == 0, "the committed rows can be judged", done)
     mine, there = rows_of(folder / "claims.jsonl", "claim"), rows_of(committed, "claim")
     expect(mine == there, "results/claims.jsonl is what 'rungs judge' says of the committed rows", done)
-    told = dict(re.findall(r"^claim (\S+) +(reproduced|exceeded|not reproduced|undecided|not testable here) ", done.stdout, re.M))
-    expect(told == verdicts(mine), "and what it prints is what it writes", done)
-    shown = {cells[1].strip(): cells[-1].strip("* ") for line in section((SOURCE / "REPORT.md").read_text(), "claims").splitlines()
-             if len(cells := line.strip("| ").split(" | ")) > 3 and cells[0].isdigit() and "`" not in cells[1]}
-    expect(shown == {c["statement"].replace("|", "\\|"): c["verdict"] for c in there}, "REPORT.md has these verdicts")
+    expect(len(told(done.stdout)) == len(mine), "and what it prints is what it writes", done)
+    known = {c["scenario"] for c in mine}  # scenarios of which the committed rows have any
+    expect({c["id"] for c in mine} == {c["id"] for c in claims if c["scenario"] in known}, "every claim of theirs has a line, whether it was run or not")
     expect(call("judge", folder / "missing.jsonl").returncode == 2, "a missing file is told of")
 
 
@@ -115,21 +135,23 @@ def emulated_rows_win_nowhere(folder):
     expect([row["backend"] for row in load(folder, circumstances + [emulated]).rows] == ["emulator"], "alone it is kept")
     later = copy.deepcopy(real)
     later["timing"]["cold"]["median"] = 12.5
-    expect(load(folder, circumstances + [real, later, emulated]).rows[0]["timing"]["cold"]["median"] == 12.5, "among timed rows the later wins")
+    middle = statistics.median([real["timing"]["cold"]["median"], 12.5])
+    expect(load(folder, circumstances + [real, later, emulated]).rows[0]["timing"]["cold"]["median"] == middle, "timed rows are processes: their median")
 
 
 def judgements_replace(folder):
     golden = [json.loads(line) for line in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
     claims = [line for line in golden if line["kind"] == "claim"]
-    anew = {**claims[0], "verdict": "undecided"}
+    anew = {**claims[0], "outcome": "fails"}
     for order in ((golden, [anew]), ([anew], golden)):
         found = load(folder, *order).claims
         expect(found == [anew], "a file of claims alone stands for all claims of its scenarios")
     other = {**anew, "scenario": "published/other", "id": "other"}
     expect(len(load(folder, golden, [other]).claims) == len(claims) + 1, "and for those of no other scenario")
-    old = [{**c, "rule": "three quarters upwards", "at_least": 1} for c in claims]
-    results = load(folder, [line for line in golden if line["kind"] != "claim"] + old)
-    expect(not results.claims and any("judge" in w for w in results.warnings), "claims of before there were rules are left out, with a warning")
+    old = [{**{key: value for key, value in c.items() if key != "outcome"}, "verdict": "reproduced"} for c in claims]
+    rows = [line for line in golden if line["kind"] != "claim"]
+    for results in (load(folder, rows + old), load(folder, rows, old)):
+        expect(not results.claims and any("judge" in w for w in results.warnings), "claims of older versions are left out, with a warning")
 
 
 def main():
@@ -138,7 +160,7 @@ def main():
         emulated_rows_win_nowhere(folder)
         judgements_replace(folder)
         if RELEASE:
-            one_verdict_everywhere(folder)
+            one_outcome_everywhere(folder)
         if CUDA:
             shipped_claims(folder)
         else:

@@ -137,6 +137,54 @@ class Times(CompareCase):
         self.assertIn("covers 0 of 4", told["warnings"][0])
         self.assertIn("about 1500 MHz, now 1980 MHz", told["warnings"][1])
 
+    def drawn(self, path, side, seed=7):
+        """As if `rungs ab` had made the file."""
+        def change(lines):
+            for number, line in enumerate(line for line in lines if line["kind"] == "environment"):
+                line["variables"] = {"RUNGS_AB": f"{side}, process {number + 1} of 20, seed {seed}"}
+            return lines
+        self.rewrite(path, change)
+        return path
+
+    def test_a_build_that_lowers_the_clock(self):
+        """In a random order a clock that differs is the build's doing: wall time decides, cycles stand beside it."""
+        rows = [{"window": 30}]
+        for factor, verdict, code in ((1.05, "slower", 1), (1.1, "slower", 1), (1.0, "same", 0)):
+            new = self.make("new", 2, rows=[{"window": 30, "mhz": 1980 * 0.92}], change=self.slowed(30, factor))
+            told = self.only(self.compare(self.drawn(self.make("base", 1, rows=rows), "base"), self.drawn(new, "new"), code=code), verdict)
+            self.assertEqual((told["judged_by"], told["randomised"]), ("time", True))
+            self.assertIn("SM clock -8.0%, cycles", told["reason"])
+
+    def test_what_all_rows_have_in_common(self):
+        """Processes that differ by up to 30% in all rows: a row that is 5% slower is found beside the others; rows that are all slower are found as
+        such on a quiet machine."""
+        def common(factor=1.0, window=None, spread=0.3):
+            def change(row, number):
+                row["timing"]["cold"]["samples"] = [x * (1 + spread * ((7 * number) % 10) / 10) for x in row["timing"]["cold"]["samples"]]
+                return self.slowed(window or row["params"]["window"], factor)(row, number)
+            return change
+        rows = [{"window": 10 * k} for k in range(1, 13)]
+        base = self.drawn(self.make("base", 1, rows=rows, change=common()), "base")
+        told = self.compare(base, self.drawn(self.make("new", 2, rows=rows, change=common(1.05, 30)), "new"), code=1)
+        slower = self.only(told, "slower")
+        self.assertEqual((slower["case"].split()[3], slower["judged_by"]), ("window=30", "adjusted"))
+        self.assertIn("times alone", slower["reason"])
+        self.assertIn("all 12 rows together: ambiguous", self.output)
+        self.assertLess(slower["detectable"], 1.05)
+        told = self.compare(self.drawn(self.make("base", 1, rows=rows), "base"), self.drawn(self.make("new", 2, rows=rows, change=common(1.05, spread=0)), "new"), code=1)
+        self.assertEqual((told["counts"]["slower"], told["together"][0]["verdict"]), (12, "slower"))
+
+    def test_must_detect(self):
+        """A machine too loud for what is asked of it fails, or warns; and most rows ambiguous is told in one line."""
+        loud = self.pair(process=0.04)
+        self.assertEqual(self.compare(*loud, "--must-detect", "5%,warn")["exit"], 0)
+        self.assertIn("8 comparisons could not have shown a slow-down of 5%", self.output)
+        self.assertRegex(self.output, r"note: most rows are ambiguous \(\d of 8\).*nvidia-smi -lgc")
+        self.compare(*loud, "--must-detect", "5%", code=1)
+        told = self.compare(*self.pair(), "--must-detect", "5%", code=0)
+        self.assertTrue(all(1.03 <= c["detectable"] < 1.05 for c in told["comparisons"]))
+        self.assertIn("expected a percentage", self.compare(*loud, "--must-detect", "5%,loudly", code=2))
+
     def test_nothing_and_bad_files(self):
         base = self.make("base", 1)
         empty = self.folder / "empty.jsonl"

@@ -179,6 +179,36 @@ class Joins(CompareCase):
         told = self.compare(base, self.make("new", 2, rows=[{**w, "mhz": 1200.0} for w in WINDOWS]), code=3)
         self.assertIn("locked differently", told["comparisons"][0]["reason"])
 
+    def test_renamed(self):
+        """By the hashes of its code: compared under the new name. Another that goes is missing all the same."""
+        def coded(names, code):
+            def change(row, number):
+                row["variant"] = row["spec"] = names[row["params"]["window"] == 30]
+                row["code"] = {"sass_hash": code[row["params"]["window"] == 30], "host_hash": "b" * 16, "reason": None}
+                return row
+            return change
+        a, b, c = (letter * 16 for letter in "abc")
+        old, new = coded(["rolling/cuda_one", "rolling/cuda_two"], [a, b]), coded(["rolling/cuda_uno", "rolling/cuda_due"], [a, c])
+        told = self.compare(*self.pair(new, old), code=1)
+        self.assertEqual({x["spec"]: x["verdict"] for x in told["comparisons"]}, {"rolling/cuda_uno": "same", "rolling/cuda_due": "new", "rolling/cuda_two": "missing"})
+        self.assertTrue(all((x["reason"] or "").startswith("renamed from rolling/cuda_one") == (x["spec"] == "rolling/cuda_uno") for x in told["comparisons"]))
+
+    def test_throttled(self):
+        """Processes whose device was held down are left out and counted; where none is left nothing is compared."""
+        def hot(which):
+            def change(row, number):
+                if number in which and row["params"]["window"] == 30:
+                    row["timing"]["cold"]["circumstances"] = {"watts": [1, 1], "celsius": [90, 90], "reasons": ["hardware thermal slowdown"], "throttled": True}
+                    row["timing"]["cold"]["samples"] = [2 * x for x in row["timing"]["cold"]["samples"]]
+                return row
+            return change
+        told = self.compare(*self.pair(hot({3}), runs=11))
+        self.assertEqual(told["counts"]["same"], 8)
+        self.assertIn("throttled (heat or power brake) and left out: 0 process times of BASE, 1 of NEW", self.output)
+        (row,) = (c for c in told["comparisons"] if any(c["throttled"]))
+        self.assertEqual((row["base_processes"], row["new_processes"]), (11, 10))
+        self.assertIn("throttled in all processes of NEW", self.only(self.compare(*self.pair(hot(range(11)), runs=11), code=1), "not comparable")["reason"])
+
     def test_unknown_circumstances(self):
         """Known on one side only: another machine, for all that is known. On neither: compared, and told of."""
         base, blank = self.make("base", 1), self.make("blank", 3, gpu={"power_cap_watts": None, "mig": None})

@@ -1,217 +1,133 @@
-"""The rule of `rungs compare` on simulated samples whose truth is known: a thousand suites of a hundred rows in which nothing changed,
-and the same with one row of each made 5% slower. What it prints is the table in docs/COMPARISON.md.
-
-Every suite is what `rungs ab` makes: processes of BASE and NEW in one random order, some samples from each process. For the first
-kinds the medians of processes scatter by about 1% (standard deviation): for these the rule promises to find 5%. The loud kinds
-show that a machine that is worse than that costs decisions and yields no false alarms.
-"""
+"""`rungs ab` on simulated machines whose noise is known: false alarms, and what of slow-downs is found. The whole table (docs/COMPARISON.md) is
+that of `./rungs test --full`; otherwise a few suites of each kind with the same seeds."""
+import os
 import sys
 import time
 import unittest
 from concurrent.futures import ProcessPoolExecutor
 
 import numpy as np
+from noise_models import EXEMPT, MODELS
+from simulated_suite import MIN_EFFECT, PROCESSES, ROWS, Stage, Suite, final, simulate
 
-import checkout  # noqa: F401
 from analysis import statistics
-from analysis.compare import decide
+from analysis.compare import common, decide, detect
 
-SUITES, ROWS, PROCESSES, SAMPLES = 1000, 100, 10, 15
-CHUNK = 100  # suites at a time
-SLOWED = 1.05
-
-
-class Session:
-    """Processes of some suites: `when` in [0, 1) each process ran; normal noise by row, process and sample."""
-
-    def __init__(self, rng, when):
-        self.rng = rng
-        self.when = when[:, None, :]  # suites x 1 x processes: all rows of a suite drift together
-
-    def process(self, spread):
-        return spread * self.rng.standard_normal((CHUNK, ROWS, PROCESSES, 1), dtype=np.float32)
-
-    def sample(self, spread):
-        return spread * self.rng.standard_normal((CHUNK, ROWS, PROCESSES, SAMPLES), dtype=np.float32)
-
-    def uniform(self, *shape):
-        return self.rng.random(shape, dtype=np.float32)
+FULL = "RUNGS_TEST_FULL" in os.environ
+SUITES = 400 if FULL else 3
+HEAD = """| noise | suites with a false alarm | 5% found | 10% found | a slow row called `same` or `faster` | all rows 5% slower: noticed | rows of 100 in the second stage |
+|---|---:|---:|---:|---:|---:|---:|"""
 
 
-def log_normal(s):
-    return np.exp(s.process(0.007) + s.sample(0.02)), None
+def simulated(name, seed):
+    return simulate(MODELS[name], seed, SUITES)
 
 
-def two_clocks(s):
-    """A process runs at one of two clocks, a sample now and then at the other."""
-    low = (s.uniform(CHUNK, ROWS, PROCESSES, 1) < 0.5) ^ (s.uniform(CHUNK, ROWS, PROCESSES, SAMPLES) < 0.1)
-    return np.where(low, np.float32(1755), np.float32(1980))
-
-
-def clocks_compute(s):
-    mhz = two_clocks(s)
-    return np.exp(s.process(0.007) + s.sample(0.02)) * 1980 / mhz, mhz
-
-
-def clocks_memory(s):
-    return np.exp(s.process(0.007) + s.sample(0.02)), two_clocks(s)
-
-
-def drift(s):
-    return np.exp(0.02 * s.when[..., None] + s.process(0.005) + s.sample(0.02)), None
-
-
-def clock_drift(s):
-    mhz = 1980 * (1 - 0.08 * s.when[..., None]) * np.exp(s.process(0.001) + s.sample(0.001))
-    return np.exp(s.process(0.007) + s.sample(0.02)) * 1980 / mhz, mhz
-
-
-def outliers(s):
-    hit = s.uniform(CHUNK, ROWS, PROCESSES, SAMPLES) < 0.1
-    return np.exp(s.process(0.007) + s.sample(0.015)) * np.where(hit, 1.2 + 4 * s.uniform(CHUNK, ROWS, PROCESSES, SAMPLES), 1), None
-
-
-def autocorrelated(s):
-    """AR(1) within a process, correlation 0.9."""
-    steps = s.sample(1)
-    for k in range(1, SAMPLES):
-        steps[..., k] = 0.9 * steps[..., k - 1] + np.sqrt(np.float32(1 - 0.9**2)) * steps[..., k]
-    return np.exp(s.process(0.004) + 0.008 * steps), None
-
-
-def coarse_timer(s):
-    return np.round(np.exp(s.process(0.007) + s.sample(0.02)) * 200) / 200, None
-
-
-def loud(s):
-    return np.exp(s.process(0.08) + s.sample(0.1)), None
-
-
-def heavy_tails(s):
-    tails = s.rng.standard_t(2, (CHUNK, ROWS, PROCESSES, 1)).astype(np.float32)
-    return np.exp(np.clip(0.03 * tails, -2, 2) + s.sample(0.05)), None
-
-
-def hidden_modes(s):
-    """Two speeds that no clock shows, such as where the arrays came to lie."""
-    return np.exp(0.08 * (s.uniform(CHUNK, ROWS, PROCESSES, 1) < 0.5) + s.process(0.003) + s.sample(0.01)), None
-
-
-def strong_drift(s):
-    """All rows of a suite together: 30% slower at the end of the session than at its beginning."""
-    return np.exp(0.3 * s.when[..., None] + s.process(0.005) + s.sample(0.01)), None
-
-
-PROMISED = (log_normal, clocks_compute, clocks_memory, drift, clock_drift, outliers, autocorrelated, coarse_timer)
-LOUD = (loud, heavy_tails, hidden_modes, strong_drift)
-
-
-def processes_of(times, mhz):
-    """What join.Series makes of a row, for all rows: medians of seconds, MHz and cycles by process."""
-    rows = times.shape[0] * times.shape[1]
-    seconds = np.median(times, axis=-1).reshape(rows, -1).astype(float)
-    if mhz is None:
-        nothing = np.full_like(seconds, np.nan)
-        return seconds, nothing, nothing
-    return seconds, np.median(mhz, axis=-1).reshape(rows, -1).astype(float), np.median(times * mhz, axis=-1).reshape(rows, -1) * 1e6
-
-
-def judged(base, new, others=None):
-    """Verdicts of suites x rows. others: p of the suites' other rows, where base and new are one row of each suite. Intervals, which take
-    nearly all of the time, are made where they decide: for what may be an alarm, and for the rows whose truth is a change."""
-    columns = base[0], new[0], base[1], new[1], base[2], new[2]
-    found = statistics.from_processes(*columns, intervals=False)
-    p = found.p.reshape(-1, ROWS) if others is None else np.column_stack([found.p, others])
-    adjusted = decide.adjusted(p, axis=1)
-    of = adjusted.ravel() if others is None else adjusted[:, 0]
-    wanted = (of <= decide.ALPHA) | (others is not None)
-    if wanted.any():
-        part = statistics.from_processes(*(column[wanted] for column in columns))
-        found.low[wanted], found.high[wanted] = part.low, part.high
-    return decide.verdicts(found.ratio, found.low, found.high, of, decide.MIN_EFFECT, 0), p
-
-
-def simulate(kind, seed):
-    """Suites with a false alarm; of the slowed rows how many were called what; the scatter of process medians."""
-    rng = np.random.default_rng(seed)
-    alarms, verdicts, scatter = 0, [], []
-    for _ in range(SUITES // CHUNK):
-        when = rng.permuted(np.tile(np.arange(2 * PROCESSES), (CHUNK, 1)), axis=1) / (2 * PROCESSES)
-        base, new = (processes_of(*kind(Session(rng, part))) for part in (when[:, :PROCESSES], when[:, PROCESSES:]))
-        told, p = judged(base, new)
-        alarms += int(np.isin(told, ["slower", "faster"]).reshape(-1, ROWS).any(axis=1).sum())
-        first = [side[::ROWS] for side in base], [side[::ROWS] for side in new]
-        slowed = [first[1][0] * SLOWED, first[1][1], first[1][2] * SLOWED]
-        verdicts += list(judged(first[0], slowed, p[:, 1:])[0])
-        scatter.append(np.std(np.log(base[0]), axis=1, ddof=1).mean())
-    return alarms, {word: verdicts.count(word) for word in ("slower", "ambiguous", "same", "faster")}, float(np.mean(scatter))
-
-
-def table_line(kind, alarms, verdicts, scatter):
-    return (f"| {kind.__name__.replace('_', ' ')} | {100 * scatter:.1f}% | {alarms} | " +
-            " | ".join(f"{verdicts[word] / SUITES:.1%}" for word in ("slower", "ambiguous", "same")) + " |")
+def line(name, told):
+    count = told["suites"]
+    return (f"| {name} | {told['alarms'] / count:.1%} | {told['found'][1.05] / count:.1%} | {told['found'][1.10] / count:.1%} | "
+            f"{sum(told['wrong'].values()) / 2 / count:.1%} | {told['all'] / count:.0%} | {told['again'] / count:.1f} |")
 
 
 class KnownTruth(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
-        kinds = PROMISED + LOUD
         with ProcessPoolExecutor(2) as pool:
-            cls.results = dict(zip(kinds, pool.map(simulate, kinds, range(len(kinds)))))
-        print("| noise | scatter of processes | suites of 1000 with a false alarm | 5% found | ambiguous | same |\n|---|---:|---:|---:|---:|---:|")
-        for kind in kinds:
-            print(table_line(kind, *cls.results[kind]), flush=True)
+            cls.results = dict(zip(MODELS, pool.map(simulated, MODELS, range(len(MODELS)))))
+        print(HEAD)
+        for name, told in cls.results.items():
+            print(line(name, told), flush=True)
 
     def test_false_alarms(self):
         """At most one suite in a hundred, whatever the noise."""
-        for kind, (alarms, verdicts, _) in self.results.items():
-            with self.subTest(kind=kind.__name__):
-                self.assertLessEqual(alarms, SUITES // 100)
-                self.assertEqual(verdicts["faster"], 0)
+        for name, told in self.results.items():
+            with self.subTest(noise=name):
+                self.assertLessEqual(told["alarms"], SUITES / 100)
 
     def test_found(self):
-        """5% in the noise for which it is promised."""
-        for kind in PROMISED:
-            with self.subTest(kind=kind.__name__):
-                self.assertGreaterEqual(self.results[kind][1]["slower"], 0.99 * SUITES)
+        """5% in 95% of suites, 10% in 99%; of a few suites, in all but one."""
+        for name, told in self.results.items():
+            with self.subTest(noise=name):
+                if name not in EXEMPT:
+                    self.assertGreaterEqual(told["found"][1.05], 0.95 * SUITES if FULL else SUITES - 1)
+                    self.assertGreaterEqual(told["found"][1.10], 0.99 * SUITES if FULL else SUITES - 1)
+
+    def test_all_together(self):
+        """Rows that all change are no less found, where the machine holds still or most processes agree."""
+        for name in [name for name in MODELS if name.startswith(("quiet", "processes", "2%", "5%", "clock falls", "two clocks of"))]:
+            with self.subTest(noise=name):
+                self.assertGreaterEqual(self.results[name]["all"], 0.95 * SUITES if FULL else SUITES - 1)
 
     def test_never_called_same(self):
         """A slow-down that cannot be seen is ambiguous."""
-        for kind, (_, verdicts, _) in self.results.items():
-            with self.subTest(kind=kind.__name__):
-                self.assertLessEqual(verdicts["same"], 0.01 * SUITES)
+        for name, told in self.results.items():
+            with self.subTest(noise=name):
+                self.assertLessEqual(sum(told["wrong"].values()), 0.02 * SUITES)
 
-    def test_processes_that_are_too_few_need_the_noise_floor(self):
+
+class Rules(unittest.TestCase):
+    def test_detectable(self):
+        """A slow-down of the size that a row is said to show is found in nine of ten suites or more, half of it in few."""
+        for seed, name in enumerate(("processes scatter by 1%", "processes scatter by 2%", "processes scatter by 4%", "2% of (row, process) pairs disturbed")):
+            rng, found, half = np.random.default_rng(seed), 0, 0
+            count = 60 if FULL else 12
+            for _ in range(count):
+                first = Stage(rng, MODELS[name], ROWS, PROCESSES, 0)
+                suite = Suite(first)
+                level = decide.ALPHA * decide.share(True, 2, 1) / ROWS
+                size = detect.smallest(first.times[0, ~first.is_new], first.times[0, first.is_new], level, MIN_EFFECT, level / 4)
+                found += bool(final(rng, MODELS[name], first, suite, [0], size)[0] == "slower")
+                half += bool(final(rng, MODELS[name], first, suite, [0], 1 + (size - 1) / 2)[0] == "slower")
+            with self.subTest(noise=name):
+                self.assertGreaterEqual(found, 0.85 * count)
+                self.assertLessEqual(half, 0.5 * count)
+
+    def test_pairs_needed(self):
+        """By SciPy's p."""
+        rng = np.random.default_rng(3)
+        for base, new, p in ((10, 10, 1.8e-5), (10, 10, 0.01), (9, 12, 1e-4), (30, 30, 4e-6)):
+            needed, sides = detect.pairs_needed(base, new, p), [rng.random((300, count)) for count in (base, new)]
+            shifts = detect.shift_needed(np.log(sides[0]), np.log(sides[1]), p, -0.999)
+            for shift, enough in ((1e-9, True), (-1e-9, False)):
+                moved = np.log(sides[1]) + shifts[:, None] + shift
+                told = statistics.u_test(np.log(sides[0]), moved) <= p
+                self.assertTrue((told == enough).all(), (base, new, p, needed))
+        self.assertEqual(detect.pairs_needed(5, 5, 1e-9), 25, "all pairs, where none is rare enough")
+
+    def test_many_that_got_faster_make_no_other_slower(self):
+        """60 of 100 rows are 5% faster on a machine that steps: the others are not called slower for it."""
+        rng, model = np.random.default_rng(9), MODELS["machine 10% slower from the middle on"]
+        for _ in range(10):
+            first = Stage(rng, model, ROWS, PROCESSES, 0)
+            first.times[:60] *= np.where(first.is_new, 1 / 1.05, 1)
+            suite = Suite(first)
+            self.assertNotIn("slower", suite.verdicts)
+            self.assertFalse(suite.believed)
+
+    def test_common_factor_and_slopes(self):
+        """What is put in comes out; a slow row of one side changes neither."""
+        rng = np.random.default_rng(4)
+        is_new = rng.permutation(np.repeat([False, True], 10))
+        factor, mhz = np.exp(0.1 * rng.standard_normal(20)), np.where(rng.random((40, 20)) < 0.5, 1700.0, 1980.0)
+        exponents = np.linspace(0, 1, 40)[:, None]
+        times = factor * (1980 / mhz)**exponents * np.exp(0.002 * rng.standard_normal((40, 20)))
+        times[7] *= np.where(is_new, 1.05, 1)
+        logs = common.centred(np.log(times / factor), np.zeros(20))
+        slopes = common.slope(common.centred(np.log(mhz), np.zeros(20)), logs)
+        self.assertLess(np.abs(slopes + exponents[:, 0]).max(), 0.08)
+        left, found, _ = common.adjust(times, mhz, np.zeros(20), is_new)
+        self.assertLess(np.std(np.log(found / factor)), 0.03)
+        self.assertAlmostEqual(np.median(left[7, is_new]) / np.median(left[7, ~is_new]), 1.05, delta=0.03)
+
+    def test_few_processes_need_the_noise_floor(self):
         """One process a side, known scatter: the floor alone keeps the suite's false alarms below 1%."""
         rng = np.random.default_rng(7)
         for count, spread in ((1, 0.01), (1, 0.05), (3, 0.02)):
-            known = np.exp(spread * rng.standard_normal((SUITES, ROWS, 18)))
-            sides = np.median(np.exp(spread * rng.standard_normal((2, SUITES, ROWS, count))), axis=-1)
+            known = np.exp(spread * rng.standard_normal((1000, ROWS, 18)))
+            sides = np.median(np.exp(spread * rng.standard_normal((2, 1000, ROWS, count))), axis=-1)
             floor = decide.noise_floor(np.std(np.log(known), axis=-1, ddof=1), 17, count, count, ROWS)
-            alarms = int((np.abs(np.log(sides[1] / sides[0])) >= np.log1p(np.maximum(floor, decide.MIN_EFFECT))).any(axis=1).sum())
-            self.assertLessEqual(alarms, SUITES // 100, (count, spread))
-
-    def test_a_suite_of_both_kinds(self):
-        """Half of the rows from 10 processes a side, half from one, on a loud machine where nothing changed. The samples' p is next to 0 there;
-        what was tested on processes must not be believed more easily for it, and the floor keeps the others quiet."""
-        rng, half = np.random.default_rng(11), ROWS // 2
-        many, spread = np.exp(0.08 * rng.standard_normal((2, SUITES * half, PROCESSES))), 0.08
-        found = statistics.from_processes(*many)
-        p_many = found.p.reshape(SUITES, half)
-        levels = spread * rng.standard_normal((2, SUITES * half, 1))
-        sides = np.exp(levels + 0.01 * rng.standard_normal((2, SUITES * half, SAMPLES)))
-        p_few = statistics.u_test(*sides).reshape(SUITES, half)
-        ratio = statistics.medians(sides[1]) / statistics.medians(sides[0])
-        floor = decide.noise_floor(spread, np.inf, 1, 1, ROWS)
-
-        def alarms(p_processes, p_samples):
-            told = np.column_stack([decide.verdicts(found.ratio, found.low, found.high, p_processes.ravel(), decide.MIN_EFFECT, 0).reshape(SUITES, half),
-                                    decide.verdicts(ratio, ratio, ratio, p_samples.ravel(), decide.MIN_EFFECT, floor).reshape(SUITES, half)])
-            return int(np.isin(told, ["slower", "faster"]).any(axis=1).sum())
-        self.assertGreater((p_few < decide.ALPHA).mean(), 0.8)
-        self.assertLessEqual(alarms(*(decide.adjusted(p, axis=1, suite=ROWS) for p in (p_many, p_few))), SUITES // 100)
-        together = decide.adjusted(np.column_stack([p_many, p_few]), axis=1)
-        self.assertGreater(alarms(together[:, :half], together[:, half:]), SUITES // 20, "in one family they do alarm")
+            alarms = int((np.abs(np.log(sides[1] / sides[0])) >= np.log1p(np.maximum(floor, MIN_EFFECT))).any(axis=1).sum())
+            self.assertLessEqual(alarms, 10, (count, spread))
 
     def test_a_family_in_a_suite(self):
         """As if the rest of the suite had p = 1."""
@@ -219,15 +135,12 @@ class KnownTruth(unittest.TestCase):
         self.assertTrue(np.allclose(decide.adjusted(p, suite=100), decide.adjusted(np.concatenate([p, np.ones(70)]))[:30]))
 
     def test_the_simulation_sees_a_bad_rule(self):
-        """Without the correction for many tests and the least effect, noise of these kinds is a false alarm in most suites."""
-        rng = np.random.default_rng(3)
-        when = rng.permuted(np.tile(np.arange(2 * PROCESSES), (CHUNK, 1)), axis=1) / (2 * PROCESSES)
-        base, new = (processes_of(*loud(Session(rng, part))) for part in (when[:, :PROCESSES], when[:, PROCESSES:]))
-        p = statistics.from_processes(base[0], new[0]).p.reshape(-1, ROWS)
-        self.assertGreater((p < 0.05).any(axis=1).mean(), 0.9)
-        samples = [loud(Session(rng, part))[0].reshape(CHUNK * ROWS, -1)[:500] for part in (when[:, :PROCESSES], when[:, PROCESSES:])]
-        pooled = statistics.u_test(*samples)  # all samples as if they were independent
-        self.assertGreater((pooled < decide.ALPHA / ROWS).mean(), 0.01)
+        """Without the correction for many tests, noise is a false alarm in most suites."""
+        rng, alarms = np.random.default_rng(5), 0
+        for _ in range(10):
+            first = Stage(rng, MODELS["processes scatter by 4%"], ROWS, PROCESSES, 0)
+            alarms += bool((Suite(first).looks[0].p < 0.05).any())
+        self.assertGreaterEqual(alarms, 9)
 
 
 if __name__ == "__main__":

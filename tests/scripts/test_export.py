@@ -193,6 +193,66 @@ class Export(unittest.TestCase):
         self.assertEqual({bench["unit"] for bench in told}, {"ns"})
         self.assertTrue(all(math.isfinite(float(re.fullmatch(r"± (\S+)", bench["range"]).group(1))) for bench in told))
 
+    def test_trackers_take_processes(self):
+        """Ten processes, each off by up to 20%: the median of all and their range, not the last one; only those of the latest commit."""
+        def moved(row, number):
+            times = row["timing"]["cold"]
+            factor = 5 if number == 10 else 1 + 0.02 * (number % 10)
+            row["timing"]["cold"] = {**times, "samples": [factor * x for x in times["samples"]],
+                                     **{key: factor * times[key] for key in ("median", "low", "high", "min", "q1", "q3", "max")}}
+            return row
+        path = Machine(1, process=0, sample=0).file(self.folder / "runs.jsonl", 11, [{"window": 10}], moved)
+        lines = [json.loads(line) for line in path.read_text().splitlines()]
+        slow = lines[20]["run"]
+        for line in lines:
+            if line["kind"] == "environment":
+                line.update(date="2027-01-02T00:00:00Z" if line["run"] != slow else "2027-01-01T00:00:00Z", commit="a" * 40 if line["run"] != slow else "b" * 40)
+        path.write_text("".join(json.dumps(line) + "\n" for line in lines))
+        (metric,) = json.loads(self.export("bmf", path).read_text()).values()
+        for key, value in (("value", 1.09e6), ("lower_value", 1e6), ("upper_value", 1.18e6)):
+            self.assertAlmostEqual(metric["latency"][key], value, delta=1)
+        (bench,) = json.loads(self.export("github-action-benchmark", path).read_text())
+        self.assertAlmostEqual(bench["value"], 1.09e6, delta=1)
+        self.assertEqual((bench["range"], bench["extra"].splitlines()[0]), ("± 90000", "median of 10 processes"))
+        text = self.export("openmetrics", path).read_text()
+        self.assertRegex(text, r'(?m)^rungs_time_seconds\{variant="rolling/cuda_shared",.*mode="cold".*\} 0\.00109\d* 1798848000$')
+        self.assertRegex(text, r"(?m)^rungs_processes\{.*\} 10\.0 ")
+
+    def test_openmetrics(self):
+        """Every line by the format's grammar (OpenMetrics 1.0, ABNF), each series once, metadata before its samples, the end marked."""
+        text = self.export("openmetrics", GOLDEN).read_text()
+        *lines, last = text.splitlines()
+        self.assertEqual((last, text[-1]), ("# EOF", "\n"))
+        sample = re.compile(r'([a-z_]+)\{((?:[a-z]+="(?:[^"\\\n]|\\[\\"n])*",?)+)\} (\S+)(?: \d+)?')
+        family, series, told = None, set(), {}
+        for line in lines:
+            if line.startswith("# TYPE "):
+                family = line.split()[2]
+                continue
+            if line.startswith("#"):
+                self.assertRegex(line, rf"^# (UNIT|HELP) {family} ")
+                continue
+            found = sample.fullmatch(line)
+            self.assertTrue(found, line)
+            self.assertEqual(found[1], family)
+            self.assertNotIn((found[1], found[2]), series)
+            series.add((found[1], found[2]))
+            labels = dict(re.findall(r'([a-z]+)="((?:[^"\\]|\\.)*)"', found[2]))
+            if family == "rungs_time_seconds":
+                told[labels["variant"], labels["case"], labels["mode"]] = float(found[3])
+        self.same_times(told, medians(GOLDEN))
+
+    def test_parquet(self):
+        """pandas reads what it reads from the CSV, and the samples."""
+        frame, csv = pandas.read_parquet(self.export("parquet", GOLDEN)), pandas.read_csv(self.export("csv", GOLDEN), float_precision="round_trip")
+        self.assertEqual(list(csv.columns), list(frame.columns[:len(csv.columns)]))
+        for name in ("median", "limit_share", "param.n", "count"):
+            self.assertTrue(((frame[name] == csv[name]) | (frame[name].isna() & csv[name].isna())).all(), name)
+        timed = frame[frame["mode"].notna()]
+        self.assertTrue((timed["samples"].map(len) == timed["count"]).all())
+        self.assertEqual(frame["median"].dtype.kind, "f")
+        self.assertIn("name a file", call("export", "parquet", GOLDEN).stderr)
+
     def test_markdown(self):
         """A reader of GitHub's Markdown sees a table for each case, a line for each row, and in it the row's verdict."""
         tokens = MarkdownIt("commonmark").enable("table").parse(self.export("markdown", GOLDEN).read_text())
@@ -219,9 +279,9 @@ class Export(unittest.TestCase):
         untimed = self.folder / "untimed.jsonl"
         untimed.write_text("".join(json.dumps({**line, "timing": None, "why_not_timed": "verify only"} if line["kind"] == "row" else line) + "\n"
                                    for line in map(json.loads, GOLDEN.read_text().splitlines())))
-        for form in ("google-benchmark", "bmf", "github-action-benchmark"):
+        for form in ("google-benchmark", "bmf", "github-action-benchmark", "openmetrics"):
             self.assertIn("no row was timed", self.export(form, untimed, code=3))
-        for form in ("csv", "junit", "markdown"):
+        for form in ("csv", "parquet", "junit", "markdown"):
             self.export(form, untimed)
         other = Machine(1).file(self.folder / "other.jsonl", 1, [{}], name="NVIDIA Other")
         self.assertIn("several machines", self.export("bmf", GOLDEN, other, code=2))

@@ -4,12 +4,13 @@ import os
 import pathlib
 import resource
 import shutil
+import socket
 import subprocess
 import sys
 import tempfile
 import time
 
-from program import BUILD, MUTANTS, SOURCE, call, expect, expect_error, rows_of
+from program import BUILD, MUTANTS, SOURCE, call, copy_mutants, expect, expect_error, rows_of
 
 FUNCTION = SOURCE / "examples/apply/first_minus_last.cu"
 HEAD = "title: x\nsuites:\n  - op: rolling\n    variants: [cpu_naive]\n    axes: "
@@ -127,15 +128,18 @@ def peers_without_a_module(folder):
                                  ("peer_starved", "raise ImportError('libx.so: cannot open shared object file: Too many open files')", ("error", "Too many open files")),
                                  ("peer_broken", "1 / 0", ("error", "ZeroDivisionError"))):
         (impls / f"double/{name}.py").write_text(f"{line}\n")
-        ours, theirs = os.pipe(), os.pipe()
-        worker = subprocess.Popen([sys.executable, SOURCE / "harness/device/peer_worker.py", "--commands", str(ours[0]), "--replies", str(theirs[1]), "--impls", impls],
-                                  pass_fds=[ours[0], theirs[1]], stderr=subprocess.DEVNULL)
+        ours, theirs, arrays = os.pipe(), os.pipe(), socket.socketpair()
+        socket.send_fds(arrays[0], [b"\0"], [0])
+        worker = subprocess.Popen([sys.executable, SOURCE / "harness/device/peer_worker.py", "--commands", str(ours[0]), "--replies", str(theirs[1]),
+                                   "--arrays", str(arrays[1].fileno()), "--impls", impls],
+                                  pass_fds=[ours[0], theirs[1], arrays[1].fileno()], stderr=subprocess.DEVNULL)
         os.close(ours[0]), os.close(theirs[1])
         with os.fdopen(ours[1], "w") as commands, os.fdopen(theirs[0]) as replies:
             for command in ({"do": "open", "variant": f"double/{name}", "case": {}, "inputs": [], "outputs": []}, {"do": "supports"}):
                 print(json.dumps(command), file=commands, flush=True)
                 reply = json.loads(replies.readline())
         worker.wait(30)
+        arrays[0].close(), arrays[1].close()
         expect(expected[1] in reply.get(expected[0], ""), f"{line}: {reply}")
 
 
@@ -162,7 +166,7 @@ def emulated(folder):
         return
     place, out = folder / "a'; touch marked; '", folder / "em.jsonl"
     place.mkdir()
-    shutil.copy2(MUTANTS, place / "rungs-mutants")
+    copy_mutants(place / "rungs-mutants")
     shutil.copy2(emulator, place / "rungs-emulator")
     done = call("run", "double n=1003", "--variants", "cuda_overruns", "--emulate", "--out", out, program=place / "rungs-mutants", cwd=folder)
     row = rows_of(out)[-1]

@@ -6,8 +6,8 @@ cd "${RUNGS_SOURCE:?}"
 
 work=$(mktemp -d)
 trap 'rm -rf "$work"' EXIT
-common=(-D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE "-DRUNGS_BUILD_TYPE=\"x\"" -fopenmp -fsyntax-only
-    -Iharness -Iimpls -I. "-I${RUNGS_BUILD:-build/release}/include")
+common=(-D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -fopenmp -fsyntax-only
+    -Iharness -Iimpls -I.)
 as_c=("${CC:-cc}" -x c -std=c17 -Wall -Wextra -Wconversion -Wshadow -Werror "${common[@]}")
 as_cpp=("${CXX:-c++}" -x c++ -std=c++20 -Wall -Wextra -Wshadow -Werror "${common[@]}")
 # The CUDA toolkit's headers, for the types of its runtime; found as CMake found them.

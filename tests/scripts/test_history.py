@@ -1,6 +1,7 @@
 """`rungs report --history` on histories whose changes are known, and on some that have none: what is marked, in which order, for which machine."""
 import itertools
 import json
+import math
 import os
 import pathlib
 import random
@@ -8,8 +9,11 @@ import re
 import subprocess
 import sys
 import tempfile
+import time
 import unittest
+import unittest.mock
 
+import numpy
 from compare_rows import Machine
 from program import SOURCE, call
 
@@ -22,7 +26,8 @@ except ImportError as error:
 from report_page import drawn
 
 from analysis.history import __main__ as history
-from analysis.history import changes
+from analysis.history import changes, shared_steps
+from analysis.history.series import Point, Series
 
 
 def commit(number):
@@ -57,7 +62,7 @@ class History(unittest.TestCase):
     def marked(self):
         """(percent, commit, commit before, window, machine) of the table."""
         cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in self.text.splitlines() if line.startswith("| **")]
-        return [(float(c[0].strip("*%")), c[1], c[2], int(re.search(r"window=(\d+)", c[8]).group(1)), c[9]) for c in cells]
+        return [(float(c[0].strip("*%")), c[1], c[2], int(re.search(r"window=(\d+)", c[8]).group(1)), c[9]) for c in cells if len(c) > 4]
 
     def test_known_changes(self):
         """Three cases: one that slows down, one that gets faster and then slower, one that stays as it is."""
@@ -83,7 +88,7 @@ class History(unittest.TestCase):
 
     def test_nothing_changed(self):
         self.runs(40, lambda i, w: 1, windows=range(10, 90, 10))
-        self.assertIn("No change was found.", self.report())
+        self.assertIn("No change was found in a single variant.", self.report())
         self.assertEqual(self.marked(), [])
 
     def test_a_bad_day_and_a_small_change_are_not_marked(self):
@@ -108,6 +113,69 @@ class History(unittest.TestCase):
                 found = changes.find(history(count, 0.006, step, at))
                 right += len(found) == 1 and abs(found[0] - at) <= 1
             self.assertGreaterEqual(right, 198, (count, step))
+
+    def test_similar_days_and_machine_steps(self):
+        """No mark in 95% of series whose commits resemble the one before (AR(1), 0.7); nor where all series step together, which is told of as
+        such, while the one that steps alone is found."""
+        rng = numpy.random.default_rng(5)
+        for count, spread in itertools.product((20, 50, 200), (0.01, 0.03)):
+            marked = 0
+            for _ in range(60):
+                noise = rng.standard_normal(count)
+                for i in range(1, count):
+                    noise[i] = 0.7 * noise[i - 1] + math.sqrt(1 - 0.49) * noise[i]
+                marked += bool(changes.find(numpy.exp(spread * noise)))
+            self.assertLessEqual(marked, 3, (count, spread))
+        order = [str(i) for i in range(40)]
+        day = 0.02 * rng.standard_normal(40) + numpy.where(numpy.arange(40) >= 25, 0.15, 0)
+        series = [Series(("one machine",), {"case": str(k), "spec": ""}, "cold", [
+            Point(c, math.exp(k + day[i] + 0.005 * rng.standard_normal() + 0.06 * (k == 7 and i >= 12)), 1, 1, None, 1) for i, c in enumerate(order) if k or i > 20])
+            for k in range(30)]
+        (told,) = shared_steps.find_changes(series, order)
+        self.assertEqual((told.bounds, [one.bounds for one in series]), ([25], [[12] if k == 7 else [] for k in range(30)]))
+
+    def test_a_machine_that_steps(self):
+        """The page says so, once, and marks no variant."""
+        self.runs(24, lambda i, w: 1.2 if i >= 10 else 1, windows=range(10, 130, 10))
+        text = self.report()
+        self.assertEqual(self.marked(), [])
+        self.assertRegex(text, rf"\| \*\*\+\d+\.\d%\*\* \| {commit(10)[:7]} \| {commit(9)[:7]} \| NVIDIA H200")
+        self.assertIn("the machine, its settings, or what all variants share", text)
+
+    def test_page_first_and_changed_cases_first(self):
+        """A figure that cannot be drawn leaves the page; of many cases those with a change are drawn, the others up to a number."""
+        self.runs(8, lambda i, w: 1.3 if w == 70 and i >= 4 else 1, windows=range(10, 90, 10))
+        drawn_first = []
+        with unittest.mock.patch.object(history, "MOST_FIGURES", 2), unittest.mock.patch.object(
+                history.figures_history, "draw", lambda h, group, out: drawn_first.append(group[0].row["params"]["window"]) or 1 / 0):
+            self.assertRaises(ZeroDivisionError, history.main, [str(self.folder / "results"), "--out", str(self.folder / "HISTORY.md"), "--figures", str(self.folder / "f")])
+        self.text = (self.folder / "HISTORY.md").read_text()
+        self.assertEqual((drawn_first, [m[3] for m in self.marked()]), ([70], [70]))
+        self.assertIn("6 cases without a change not drawn", self.text)
+
+    def test_many_rows(self):
+        """Memory is that of medians, not of samples: 40 times as many rows as are read at once. With --full as many as a library has."""
+        rows, commits = (5000, 200) if "RUNGS_TEST_FULL" in os.environ else (100, 40)
+        machine_rows = Machine(3)
+        path = self.folder / "results/many.jsonl"
+        template = json.dumps(machine_rows.row("RUN", window=10))
+        with open(path, "w") as file:
+            for k in range(commits):
+                environment = machine_rows.environment()
+                environment.update(commit=commit(k), dirty=False, date=f"2026-{1 + k // 28:02d}-{1 + k % 28:02d}T00:00:00Z")
+                file.write(json.dumps(environment) + "\n")
+                text = template.replace('"RUN"', json.dumps(environment["run"]))
+                for i in range(rows):
+                    file.write(text.replace("window=10 ", f"window={i + 10} ").replace('"window": 10', f'"window": {i + 10}') + "\n")
+        code = ("import resource, sys; sys.path.insert(0, sys.argv[1]); from analysis.history import shared_steps, series; h = series.History([sys.argv[2]]); "
+                "shared_steps.find_changes(h.series, h.order); print(len(h.series), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)")
+        begin = time.monotonic()
+        done = subprocess.run([sys.executable, "-c", code, SOURCE, self.folder / "results"], capture_output=True, text=True)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        count, kilobytes = map(int, done.stdout.split())
+        print(f"{rows} rows x {commits} commits: {kilobytes / 2**20:.2f} GB, {time.monotonic() - begin:.0f} s, file {path.stat().st_size / 1e9:.2f} GB")
+        self.assertEqual(count, rows)
+        self.assertLess(kilobytes, 2**21 if rows > 1000 else 2**18)
 
     def test_machines_are_kept_apart(self):
         """Another driver branch is another series; a host name or a minor driver is none of its business."""

@@ -14,7 +14,7 @@ CODE = {".c", ".h", ".cu", ".cuh", ".cc", ".inc"}
 CONTRACTS = ("harness/op.h", "harness/variant.h", "harness/kernel.h")
 # The longest folder that a file lies in decides; what it may include: files, or folders ending in '/'.
 MAY_INCLUDE = {
-    "harness/": ("harness/",),  # main.c
+    "harness/": ("harness/",),  # main.c, commit.c
     "harness/cli/": ("harness/",),
     "harness/pipeline/": (*(f"harness/{module}/" for module in ("base", "plan", "device", "verify", "measure", "record", "pipeline")), *CONTRACTS),
     "harness/worker/": (*(f"harness/{module}/" for module in ("base", "plan", "device", "measure", "record", "worker")), *CONTRACTS),
@@ -42,16 +42,18 @@ INCLUDE_FOLDERS = ("harness", "impls", "")
 PRINTS = re.compile(r"(?<![\w.>])(printf|puts|putchar|vprintf|fprintf|vfprintf|fputs|perror|exit|_exit|_Exit|quick_exit|abort)\s*\(")
 MAY_PRINT = {
     "harness/main.c": "the program",
+    "harness/commit.c": "a step of the build",
     "harness/cli/": "the program's words for people",
     "harness/worker/worker.c": "started by hand it says how it is meant to be started",
     "harness/base/params.c": "a parameter that was never declared is a bug of ours: abort",
     "harness/base/leftover.c": "_exit of the processes that it forks",
-    "harness/device/child.c": "_exit after a failed exec in the child",
+    "harness/device/spawn.c": "_exit after a failed exec in the child",
     "emulator/": "a program of its own; a fault ends its process at once",
 }
 WRITES = re.compile(r'fopen\s*\([^;]*"[wa]|O_CREAT|\bmkstemp\w*\s*\(|\bcreat\s*\(|fdopen\s*\([^;]*"[wa]')
 MAY_WRITE = {
     "harness/record/": "rows and the environment: the results",
+    "harness/commit.c": "a header of the build",
     "harness/base/output.c": "files that the user names for results",
     "harness/base/usercode.c": "what it hands to the compiler",
     "harness/base/process.c": "what a process printed",
@@ -67,10 +69,9 @@ MAY_WRITE = {
 SHARED = tuple(f"analysis/{name}.py" for name in ("rows", "select", "format", "statistics", "claim_text", "published", "arguments", "output"))
 MAY_IMPORT = {"harness/device/": ("harness/device/",), "harness/verify/": ("harness/verify/",), "impls/": ("harness/device/peer.py", "impls/common/"),
               "cmake/": ("cmake/",), "analysis/": SHARED, "plots/": ("plots/", *SHARED),
-              "analysis/report/": ("analysis/report/", "plots/", *SHARED), "analysis/history/": ("analysis/history/", "plots/", *SHARED),
+              "analysis/report/": ("analysis/report/", "analysis/history/", "plots/", *SHARED), "analysis/history/": ("analysis/history/", "plots/", *SHARED),
               "analysis/compare/": ("analysis/compare/", "analysis/junit.py", *SHARED), "analysis/export/": ("analysis/export/", "analysis/junit.py", *SHARED)}
-MAY_START = {"plots/figures_gnuplot.py": "gnuplot", "analysis/history/commits.py": "git"}
-GENERATED = ("build_paths.h",)  # headers that CMake writes
+MAY_START = {"plots/figures_sweep.py": "gnuplot", "analysis/history/commits.py": "git"}
 READERS = ("analysis", "plots")  # they know rows and nothing else
 
 
@@ -145,7 +146,7 @@ def include_faults(root):
             rights += (f"{pathlib.PurePosixPath(path).parent.as_posix()}/_",)
         for i, line in enumerate(without_comments(text).splitlines(), 1):
             match = re.match(r'\s*#\s*include\s*(["<])([^">]+)[">]', line)
-            if not match or match.group(2) in GENERATED:
+            if not match:
                 continue
             target = resolve(root, path, match.group(2))
             if target is None and match.group(1) == '"':
@@ -354,7 +355,7 @@ class Planted(unittest.TestCase):
         self.expect("python", {**package, "analysis/a.py": "import sys\nsys.path.append('.')"}, "analysis/a.py: changes sys.path")
         self.expect("python", {**package, "analysis/history/a.py": "from ..report import ladder"}, "analysis/history/a.py:1: a relative import")
         self.expect("python", {**package, "analysis/export/ladder.py": ""}, "has the name of")
-        self.expect("python", {**package, "plots/figures_gnuplot.py": "import subprocess\nsubprocess.run(['gnuplot', 'x'])\nfrom analysis import rows", "analysis/statistics.py": "",
+        self.expect("python", {**package, "plots/figures_sweep.py": "import subprocess\nsubprocess.run(['gnuplot', 'x'])\nfrom analysis import rows", "analysis/statistics.py": "",
                                "analysis/compare/a.py": "import statistics\nfrom analysis import rows, statistics", "analysis/report/b.py": "from plots import style"}, None)
 
     def test_kernels(self):

@@ -5,6 +5,7 @@ import json
 import math
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -50,10 +51,11 @@ class Session:
         theirs_in, ours_out = os.pipe()
         self.files = [os.memfd_create("x"), os.memfd_create("y")]
         self.log = tempfile.TemporaryFile("w+")
-        argv = [sys.executable, str(WORKER), "--commands", str(theirs_in), "--replies", str(theirs_out), "--measure", str(MEASURE)]
-        self.child = subprocess.Popen(argv + (["--impls", str(impls)] if impls else []), pass_fds=[theirs_in, theirs_out, *self.files],
+        self.arrays, theirs = socket.socketpair()
+        argv = [sys.executable, str(WORKER), "--commands", str(theirs_in), "--replies", str(theirs_out), "--arrays", str(theirs.fileno()), "--measure", str(MEASURE)]
+        self.child = subprocess.Popen(argv + (["--impls", str(impls)] if impls else []), pass_fds=[theirs_in, theirs_out, theirs.fileno()],
                                       stdout=self.log, stderr=self.log, env={**os.environ, **(environment or {})})
-        os.close(theirs_in), os.close(theirs_out)
+        os.close(theirs_in), os.close(theirs_out), theirs.close()
         self.commands, self.replies = os.fdopen(ours_out, "w"), os.fdopen(ours_in)
 
     def ask(self, **command):
@@ -81,7 +83,8 @@ class Session:
         os.pwrite(self.files[0], x.tobytes(), 0)
 
     def open(self, variant, case, n, tunables=None):
-        arrays = [{"name": name, "dtype": case["dtype"], "shape": [n], "path": f"/proc/self/fd/{fd}"} for name, fd in zip("xy", self.files)]
+        arrays = [{"name": name, "dtype": case["dtype"], "shape": [n], "file": number} for number, name in enumerate("xy")]
+        socket.send_fds(self.arrays, [b"\0"], self.files)
         reply = self.ask(do="open", device=0, variant=variant, tunables=tunables or {}, case=case, inputs=arrays[:1], outputs=arrays[1:])
         for what in ("supports", "import", "prepare"):
             reply = self.ask(do=what) if "ok" in reply else reply
@@ -97,7 +100,7 @@ class Session:
         return reply, code
 
     def abandon(self):
-        for stream in (self.commands, self.replies, self.log):
+        for stream in (self.commands, self.replies, self.arrays, self.log):
             stream.close()
         for fd in self.files:
             os.close(fd)
@@ -149,17 +152,25 @@ AGGREGATES = ("mean", "sum", "var", "std", "min", "max")
 
 
 class CpuPeers(PeerTest):
-    def each(self, variant, aggregates):
+    def each(self, variant, aggregates, others=((1009, 1, "f64", "nan"), (40, 40, "f64", "inf"), (40, 41, "f32", "inf"))):
         for agg in aggregates:
             with self.subTest(agg=agg):
                 self.compare(variant, make_case(agg, 1009, 30), self.normal(1009))
-        for n, window, dtype, incomplete in ((1009, 1, "f64", "nan"), (40, 40, "f64", "inf"), (40, 41, "f32", "inf")):
+        for n, window, dtype, incomplete in others:
             with self.subTest(n=n, window=window):
                 self.compare(variant, make_case("var" if window == 1 else "mean", n, window, dtype, incomplete), self.normal(n, dtype))
 
     @unittest.skipUnless(has("pandas"), "pandas is not installed")
     def test_pandas(self):
         self.each("rolling/peer_pandas", AGGREGATES)
+
+    @unittest.skipUnless(has("bottleneck"), "Bottleneck is not installed")
+    def test_bottleneck(self):
+        self.each("rolling/peer_bottleneck", AGGREGATES, ((40, 40, "f64", "inf"), (41, 3, "f32", "nan")))
+
+    @unittest.skipUnless(has("polars"), "Polars is not installed")
+    def test_polars(self):
+        self.each("rolling/peer_polars", AGGREGATES, ((40, 40, "f64", "inf"), (40, 3, "f32", "nan")))
 
     @unittest.skipUnless(has("numba"), "numba is not installed")
     def test_numba_cpu(self):
@@ -354,6 +365,28 @@ class Refusals(PeerTest):
         session = self.session()
         session.write(self.normal(10))
         self.assertEqual(session.open("rolling/peer_cupy", make_case("std", 10, 4), 10), {"skip": "agg=std: this peer knows mean, min, max"})
+
+    def test_no_complete_window_is_no_work_for_a_library(self):
+        for name in ("peer_bottleneck", "peer_polars", "peer_cupy", "peer_torch_pool", "peer_torch_cumsum", "peer_cudf"):
+            session = self.session()
+            session.write(self.normal(10))
+            reply = session.open(f"rolling/{name}", make_case("mean", 10, 11), 10)
+            self.assertEqual(reply, {"skip": "window > n: no window is complete, and this peer computes no others"}, name)
+
+    def test_cudf_says_how_it_is_had(self):
+        session = self.session(environment={"CUDA_VISIBLE_DEVICES": "none"})
+        session.write(self.normal(100))
+        reply = session.open("rolling/peer_cudf", make_case("mean", 100, 4), 100)
+        found = has("pylibcudf") or (SOURCE / "build/cudf/pylibcudf").is_dir()
+        self.assertIn("no CUDA device" if found else "pylibcudf is not installed: optional, 0.4 GB: build/python/bin/pip install", reply.get("skip", str(reply)))
+
+    def test_an_original_that_no_package_has_names_its_variable(self):
+        case = {**make_case("mean", 8, 2, "f32"), "op": "moments", "params": {"rows": 4, "cols": 2, "order": 4, "weights": "none", "degenerate": "nan"}}
+        with tempfile.TemporaryDirectory() as folder:
+            for value, expected in (("", "not testable here: set RUNGS_ORIGINALS=DIR"), (folder, "statistics_cuda.cu does not exist")):
+                session = self.session(environment={"RUNGS_ORIGINALS": value})
+                session.write(self.normal(8, "f32"))
+                self.assertIn(expected, session.open("moments/peer_original_statistics", case, 8).get("skip", ""))
 
     def planted(self, body):
         folder = tempfile.TemporaryDirectory()

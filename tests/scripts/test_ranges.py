@@ -60,7 +60,7 @@ def check_variants(folder):
     for process in processes:
         expect(process["opened"] > 0 and process["opened"] == process["closed"] and process["left_open"] == 0 and process["unopened"] == 0,
                f"{process['opened']} ranges, all closed: {', '.join(process['names'])}")
-        expect({"allocate", "release"} <= set(process["names"]), f"allocations and releases among them: {', '.join(process['names'])}")
+        expect("allocate" in process["names"], f"allocations among them: {', '.join(process['names'])}")
     expect(len(processes) >= len(passed), f"every variant that passed has ranges: {len(processes)} processes told of some, {len(passed)} passed")
 
 

@@ -3,6 +3,8 @@ not fit where their names were."""
 import pathlib
 import tempfile
 
+import numpy
+
 from program import EMULATOR, call, expect, rows_of
 
 FAMILIES = ("names", "public", "private", "long1k", "long100k", "utf8", "empty", "nospace", "spaces", "invalid", "contains")
@@ -28,10 +30,10 @@ def run(folder, variants, tied):
 
 
 def every_family_and_size(folder):
-    done, rows = run(folder, "cuda_two_pass, cuda_two_pass_tiles, cuda_preallocated, cuda_malloc_in_kernel", cases())
+    done, rows = run(folder, "cuda_two_pass, cuda_two_pass_tiles, cuda_single_pass, cuda_preallocated, cuda_malloc_in_kernel", cases())
     wrong = [f"{row['variant']} on {row['case']}: {row['reason']}" for row in rows if row["verdict"] not in ("pass", "skip")]
     skipped = {row["variant"] for row in rows if row["verdict"] == "skip"}
-    expect(done.returncode == 0 and not wrong and len(rows) == 4 * len(cases()) and skipped == {"redact/cuda_preallocated"},
+    expect(done.returncode == 0 and not wrong and len(rows) == 5 * len(cases()) and skipped == {"redact/cuda_preallocated"},
            f"{len(rows)} rows" + "".join(f"\n  {line}" for line in wrong[:5]), done)
 
 
@@ -57,6 +59,29 @@ def rows_that_grow(folder):
         expect(rows[0]["verdict"] == "pass", "names with a space fit", done)
 
 
+def save(folder, word, values):
+    numpy.save(folder / f"{word}.offsets.npy", numpy.cumsum([0] + [len(value) for value in values]).astype("int32"))
+    numpy.save(folder / f"{word}.chars.npy", numpy.frombuffer(b"".join(values), "u1"))
+
+
+def tiles_of_single_pass(folder):
+    """768 rows a tile, a few kilobytes of shared memory: rows and tiles that take another path than others beside them."""
+    short = [(b"John Lee", b"public"), (b"Ann", b"private"), (b"", b"public"), (b"Elizabethanne Roe", b"public"), ("José Ñandú".encode(), b"public")]
+    columns = {
+        "rows that are made later": [short[i % 5] for i in range(1600)],
+        "one long name": [(b"A" * 60000 + b" B", b"public") if i == 800 else short[i % 5] for i in range(1600)],
+        "an output that does not fit where its input did": [(b"Fourteen-bytes", b"public")] * 400 + [(b"", b"")] * 368 + [short[0]] * 10,
+        "a long name that ends its array": [short[0]] * 767 + [(b"B" * 9000, b"public")],
+        "nothing but null bytes": [(b"", b"")] * 769,
+    }
+    for what, rows in columns.items():
+        save(folder, "names", [name for name, _ in rows])
+        save(folder, "visibilities", [visibility for _, visibility in rows])
+        arrays = [f"--in={word}.{part}={folder}/{word}.{part}.npy" for word in ("names", "visibilities") for part in ("offsets", "chars")]
+        done = call("exec", "redact/cuda_single_pass", *arrays, f"--out=redacted.chars={folder}/chars.npy", "--emulate", "--check", timeout=400)
+        expect(done.returncode == 0 and "redacted.chars passes" in done.stdout, f"cuda_single_pass: {what}", done)
+
+
 def main():
     if not EMULATOR:
         raise SystemExit(77)
@@ -64,6 +89,7 @@ def main():
         folder = pathlib.Path(name)
         heap_too_small(folder)
         rows_that_grow(folder)
+        tiles_of_single_pass(folder)
         every_family_and_size(folder)
 
 

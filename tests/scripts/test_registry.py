@@ -42,20 +42,23 @@ BAD = [
     ({"impls/dubble/cpu_loop.c": "RUNGS_VARIANT(dubble, cpu_loop) = {0};"},
      "impls/dubble: no op 'dubble' (did you mean double?): rename the folder, or write reference/dubble.c with RUNGS_OP(dubble)"),
     ({"impls/axpy/peer_numpy.py": PEER}, "impls/axpy: no op 'axpy' (known: double)"),
+    ({"reference/double/op.c": "RUNGS_OP(double) = {0};"}, "reference/double/op.c: reference/double.c defines the op 'double' too: remove one of them"),
     ({"reference/triple.c": "RUNGS_OP(double) = {0};"},
      "reference/triple.c: the descriptor is RUNGS_OP(double), the path requires RUNGS_OP(triple): change one of them"),
     ({"impls/double/peer_empty.py": ""}, "impls/double/peer_empty.py: no VARIANT dictionary"),
     ({"more/double/cpu_loop.c": "RUNGS_VARIANT(double, cpu_loop) = {0};"}, "more/double/cpu_loop.c: impls/double/cpu_loop.c has the same name: rename one of them"),
 ]
-# The functions that the project's CMakeLists.txt has defined before it includes registry.cmake, and no compiler but C's.
+# What rungs_add_project has defined before it calls rungs_registry, and no compiler but C's.
 PROJECT = """cmake_minimum_required(VERSION 3.24)
 project(planted LANGUAGES C)
-foreach(library rungs_options rungs_reference rungs_base)
+foreach(library planted_reference planted_impls_shared planted_language)
     add_library(${library} INTERFACE)
 endforeach()
-file(GLOB RUNGS_REFERENCES ${PROJECT_SOURCE_DIR}/reference/*.c)
+file(GLOB references ${PROJECT_SOURCE_DIR}/reference/*.c)
+set_target_properties(planted_reference PROPERTIES RUNGS_FOLDER ${PROJECT_SOURCE_DIR} RUNGS_REFERENCES "${references}")
+set(RUNGS_TOOLS ${PROJECT_SOURCE_DIR}/cmake)
 include(cmake/registry.cmake)
-rungs_registry(planted impls)
+rungs_registry(planted planted impls)
 add_custom_target(tables DEPENDS ${CMAKE_BINARY_DIR}/planted_registry.c)
 """
 
@@ -73,7 +76,7 @@ def generate(tree):
     variants = [*found["c"], *found["cuda"]]
     others = [path for path in found["all"] if path not in variants and path not in found["peers"]]
     return subprocess.run([sys.executable, SOURCE / "cmake/generate_registry.py", "--source", tree, "--out", tree / "registry.c", "--variants", *variants,
-                           "--peers", *found["peers"], "--references", *(tree / "reference").glob("*.c"), "--others", *others,
+                           "--peers", *found["peers"], "--references", *sorted((tree / "reference").rglob("*.c")), "--others", *others,
                            "--misplaced", *found["misplaced"]], capture_output=True, text=True, timeout=60)
 
 

@@ -135,16 +135,6 @@ class Table(unittest.TestCase):
             rows.equal = {"a": runs[:first], "b": runs[first:36]}
             self.assertEqual(regression_table.equal_table(rows, 9, 2, EXPECTED)[2], made)
 
-    def test_rows_of_two_builds(self):
-        path = self.rows()
-        lines = path.read_text().splitlines()
-        at = next(k for k, line in enumerate(lines) if '"environment"' in line[:40])
-        path.write_text("\n".join([*lines[:at], json.dumps({**json.loads(lines[at]), "commit": "f" * 40}), *lines[at + 1:]]) + "\n")
-        done = subprocess.run([sys.executable, SOURCE / "tests/gpu/regression_table.py", path], capture_output=True, text=True)
-        self.assertEqual((done.returncode, done.stdout), (4, ""))
-        self.assertIn("rows of different builds", done.stderr)
-        self.assertNotIn("Traceback", done.stderr)
-
     def test_page(self):
         """Between the markers, nothing else; a second time changes nothing."""
         path, page = self.rows(), self.folder / "page.md"

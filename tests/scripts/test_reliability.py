@@ -14,7 +14,7 @@ import time
 
 import numpy as np
 
-from program import MUTANTS, RUNGS, SOURCE, call, expect, expect_error, rows_of
+from program import MUTANTS, RUNGS, SOURCE, call, copy_mutants, expect, expect_error, rows_of
 
 CASE = "double n=1003 input=normal dtype=f64"
 
@@ -58,7 +58,7 @@ def kill_and_resume():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name).resolve()
         out, program = folder / "rows.jsonl", folder / "rungs-mutants"
-        shutil.copy2(MUTANTS, program)  # a file of its own, so that its processes are told from those of other tests
+        copy_mutants(program)  # a file of its own, so that its processes are told from those of other tests
         arguments = ["run", CASE, "--variants", "cpu_does_nothing,cpu_drops_tail,cpu_hangs,cpu_nan,cpu_right,cpu_zeros", "--verify-only", "--timeout", "4s",
                      "--out", str(out)]
         parent = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
@@ -83,7 +83,7 @@ def interrupted(number):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name).resolve()
         out, program = folder / "rows of today.jsonl", folder / "rungs-mutants"
-        shutil.copy2(MUTANTS, program)
+        copy_mutants(program)
         arguments = ["run", CASE, "--variants", "cpu_does_nothing,cpu_hangs,cpu_right,cpu_zeros", "--verify-only", "--timeout", "4s", "--out", str(out)]
         parent = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         busy = wait_until(lambda: rows_written(out) >= 1 and set(processes_of(program)) - {parent.pid})
@@ -138,7 +138,7 @@ def an_earlier_reproduce_is_kept():
         expect_error(call("reproduce", "double", "n=100", "--out", folder), 2, "quote the case: rungs reproduce 'double n=100'")
         expect((folder / "rows.jsonl").read_text() == there["rows.jsonl"], "a refused command moves nothing")
         program = folder.parent / "rungs-mutants"
-        shutil.copy2(MUTANTS, program)
+        copy_mutants(program)
         parent = subprocess.Popen([program, "reproduce", CASE, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         wait_until(lambda: rows_written(folder / "rows.jsonl") >= 1)
         parent.send_signal(signal.SIGTERM)

@@ -1,4 +1,4 @@
-"""The report says what the golden rows say: medians and verdicts are computed here a second time; markers, errors, figures."""
+"""The report and the pages of ops say what the golden rows say: medians and outcomes are computed here a second time; errors, figures."""
 import copy
 import json
 import random
@@ -8,9 +8,10 @@ import statistics
 import sys
 
 from every_test import run_every
-from report_page import GOLDEN, GOLDEN_FILE, ROWS, WORK, drawn, links, made_by, report, section, table_cells, table_line, written
+from report_page import GOLDEN, GOLDEN_FILE, ROWS, WORK, drawn, links, made_by, op_page, report, section, table_cells, table_line, written
 
 from analysis import select
+from plots import figures_sweep
 
 
 def as_text(seconds):
@@ -28,7 +29,7 @@ def same_time(cell, seconds):
 
 def test_numbers_are_those_of_the_rows():
     text, _ = report(GOLDEN_FILE)
-    ladder = section(text, "ladder")
+    ladder = section(op_page(), "Ladder and sweeps")
     copy_rate = next(c["value"] for line in GOLDEN if line["kind"] == "ceilings" and line["device"] == "cuda" for c in line["ceilings"] if c["name"] == "copy")
     case = next(row for row in ROWS if row["variant"] == "rolling/cuda_naive")["case"]
     base = statistics.median(next(row for row in ROWS if row["variant"] == "rolling/cuda_naive")["timing"]["cold"]["samples"])
@@ -52,30 +53,36 @@ def test_numbers_are_those_of_the_rows():
         checked += 1
     assert checked == 3, checked
     fast = statistics.median(next(row for row in ROWS if row["spec"] == "rolling/cuda_thread_tile threads=64 tile=48" and row["case"] == case)["timing"]["cold"]["samples"])
-    claim = table_cells(section(text, "claims"), "cuda_thread_tile", "15.4x")
-    assert abs(float(claim["ours (95% interval)"].split("x")[0]) - base / fast) < 0.06
-    assert claim["verdict"] == "**reproduced**" and claim["size"] == "1e9" and claim["times"] == "cold" and claim["published"] == "15.4x"
-    assert f"{claim['ours (95% interval)']}, reproduced" in section(text, "summary")
-    few, _ = report(written([{**line, "samples": 3} if line["kind"] == "claim" else line for line in GOLDEN]), "--no-figures", out="few.md")
-    assert table_cells(section(few, "claims"), "cuda_thread_tile", "15.4x")["ours (95% interval)"] == claim["ours (95% interval)"] + ", 3 samples"
-    assert table_line(section(text, "claims"), "cuda_shared")[-1] == "**not reproduced**"
-    assert table_line(section(text, "claims"), "cuda_prefix_difference")[-1] == "not testable here"
-    assert "produced at n = 1e9" in section(text, "claims")
+    claim = table_cells(section(text, "Published claims"), "rolling", "15.4x")
+    assert abs(float(claim["here"].split("x")[0]) - base / fast) < 0.06
+    assert claim["outcome"] == "holds" and claim["program"] == "reimplementation" and claim["size"] == "1e9" and claim["published"] == "15.4x", claim
+    few, _ = report(written([{**line, "processes": 3, "provisional": True} if line["kind"] == "claim" else line for line in GOLDEN]), "--no-figures", out="few.md")
+    assert table_cells(section(few, "Published claims"), "rolling", "15.4x")["outcome"] == "holds\u2020"
+    outcomes = {line["statement"]: table_line(section(text, "Published claims"), line["statement"][:60])[-1] for line in GOLDEN if line["kind"] == "claim"}
+    assert sorted(outcomes.values()) == ["holds", "in direction", "not run"], outcomes
+    first = text.split("## Published claims")[0]
+    assert "1 holds, 1 holds in direction only, 1 was not run" in first, first
+    best = min((row for row in ROWS if row["case"] == case and row["timing"]), key=lambda row: row["timing"]["cold"]["median"])
+    assert f"`{best['variant'].split('/')[1]}`" in first, "the fastest is named"
+    assert "3 rows of 14 failed" in first or "cuda_thread_tile` on" in first, first
 
 
 def test_what_was_not_timed_is_said():
     text, _ = report(GOLDEN_FILE, "--no-figures")
+    page = op_page()
     for row in ROWS:
         if row["verdict"] in ("fail", "error"):
-            assert row["reason"] in section(text, "failed"), row["reason"]
-            assert table_line(section(text, "failed"), row["verdict"], row["spec"].split("/")[1])
+            assert row["reason"] in section(page, "Failed verification"), row["reason"]
+            assert table_line(section(page, "Failed verification"), row["verdict"], row["spec"].split("/")[1])
         if row["verdict"] == "skip":
-            assert row["reason"] in section(text, "skipped")
-    assert "verified (emulated), not timed" in section(text, "emulated")
-    failed = table_line(section(text, "accuracy"), "cuda_thread_tile ")
+            assert row["reason"] in section(page, "Skipped")
+    assert "verified (emulated), not timed" in section(page, "Emulated")
+    failed = table_line(section(page, "Accuracy"), "cuda_thread_tile ")
     assert failed.count("**fail**") == 2, failed
+    untested = section(text, "What could not be tested")
+    assert "not run" in untested and "Ended in an error: `rolling/cpu_naive`" in untested and "ran in the emulator" in untested, untested
     for word in ("NVIDIA H200", "580.95.05", "700 W", "ECC on", "MIG off", "0123456789abcdef", "empty launch"):
-        assert word in section(text, "machine"), word
+        assert word in section(text, "Machine"), word
 
 
 def test_the_card_is_of_a_run_with_ceilings():
@@ -84,34 +91,28 @@ def test_the_card_is_of_a_run_with_ceilings():
     row = next(row for row in ROWS if row["run"] == environment["run"] and row["verdict"] == "pass")
     later = [{**environment, "run": "later", "date": "2099-01-01T00:00:00Z", "commit": "f" * 40}, {**row, "run": "later", "case": row["case"] + "0"}]
     text, _ = report(written(GOLDEN + later), "--no-figures")
-    card = section(text, "machine").split("The rows come from several runs")[0]
+    card = section(text, "Machine").split("The rows come from several runs")[0]
     assert environment["commit"] in card and "f" * 40 not in card and "empty launch" in card, card
 
 
 def test_without_a_gpu():
     text, _ = report(written([line for line in GOLDEN if line["run"].endswith("2")]))
-    assert "No GPU was used: nothing here is a time of a CUDA kernel" in section(text, "summary")
-    assert "not timed" in section(text, "emulated")
-    assert "Nothing was timed." in section(text, "ladder")
-    assert "nvidia-smi cannot be run" in section(text, "machine")
+    assert "No GPU was used: nothing here is a time of a CUDA kernel" in text.split("## ")[0]
+    assert "Nothing was timed" in text and "No published claim was judged" in text
+    assert "not timed" in section(op_page(), "Emulated") and "Nothing was timed." in section(op_page(), "Ladder and sweeps")
+    assert "nvidia-smi cannot be run" in section(text, "Machine")
 
 
-def test_text_outside_the_markers_is_kept():
-    out = WORK / "kept.md"
-    out.write_text("my words before\n<!-- rungs:begin summary -->\nBEFORE\n<!-- rungs:end summary -->\nmy words after\n")
-    text, notes = report(GOLDEN_FILE, "--no-figures", out="kept.md")
-    assert text.startswith("my words before\n<!-- rungs:begin summary -->\n- 14 rows (") and text.endswith("<!-- rungs:end summary -->\nmy words after\n"), text
-    assert "BEFORE" not in text and "no markers for 'ladder'" in notes
-    assert report(GOLDEN_FILE, "--no-figures", out="kept.md")[0] == text, "a second run changes nothing"
-
-
-def test_broken_markers_leave_the_file():
-    for text, message in (("no markers at all\n", "markers"), ("<!-- rungs:begin a -->\n", "never ends"), ("<!-- rungs:end a -->\n", ":1: 'a' ends"),
-                          ("<!-- rungs:begin a -->\n<!-- rungs:begin b -->\n", ":2: 'b' begins before 'a'")):
-        out = WORK / "broken.md"
-        out.write_text(text)
-        assert message in report(GOLDEN_FILE, "--no-figures", out="broken.md", expect=2)[1]
-        assert out.read_text() == text
+def test_a_page_of_somebody_else_is_left():
+    for name in ("mine.md", "results/rolling.md"):
+        (WORK / "results").mkdir(exist_ok=True)
+        before = (WORK / name).read_text() if (WORK / name).exists() else None
+        (WORK / name).write_text("my words\n")
+        assert "was not written by 'rungs report'" in report(GOLDEN_FILE, "--no-figures", out="mine.md" if name == "mine.md" else "other.md", expect=2)[1]
+        assert (WORK / name).read_text() == "my words\n" and not (WORK / "other.md").exists()
+        (WORK / name).unlink() if before is None else (WORK / name).write_text(before)
+    text = report(GOLDEN_FILE, "--no-figures", out="again.md")[0]
+    assert report(GOLDEN_FILE, "--no-figures", out="again.md")[0] == text, "a second run changes nothing"
 
 
 def test_unusable_results():
@@ -129,14 +130,33 @@ def test_unusable_results():
     assert "cut off" in report(bad, "--no-figures")[1]
 
 
-def test_the_latest_row_wins():
+def cold_of(pages=None):
+    return table_cells(section(op_page(), "Ladder and sweeps"), "| cuda_naive threads=128 |", "baseline")["cold (95% interval)"]
+
+
+def another_run(**environment):
+    """The naive kernel once more, 7.25 s in another run."""
     new = copy.deepcopy([line for line in GOLDEN if line["kind"] == "environment"][:1] + [row for row in ROWS if row["variant"] == "rolling/cuda_naive"])
     for line in new:
         line["run"] = "20270101T000000Z-00000009"
-    new[0]["date"] = "2027-01-01T00:00:00Z"
-    new[1]["timing"]["cold"]["median"] = 7.25
+    new[0] |= {"date": "2027-01-01T00:00:00Z", **environment}
+    new[1]["timing"]["cold"] |= {"median": 7.25, "samples": [7.25]}
+    return new
+
+
+def test_the_latest_row_wins():
+    new = another_run(id="another build")
     for order in ((written(new), GOLDEN_FILE), (GOLDEN_FILE, written(new))):
-        assert table_cells(section(report(*order, "--no-figures")[0], "ladder"), "| cuda_naive threads=128 |", "baseline")["cold (95% interval)"].startswith("7.250 s")
+        report(*order, "--no-figures")
+        assert cold_of().startswith("7.250 s")
+
+
+def test_processes_of_one_environment_are_pooled():
+    old = next(row for row in ROWS if row["variant"] == "rolling/cuda_naive")["timing"]["cold"]["median"]
+    report(GOLDEN_FILE, written(another_run()), "--no-figures")
+    assert cold_of() == f"{(old + 7.25) / 2:.3f} s ({old * 1e3:.1f} to {7.25e3:,.1f})" or cold_of().startswith(f"{(old + 7.25) / 2:.3f} s ("), cold_of()
+    report(GOLDEN_FILE, GOLDEN_FILE, "--no-figures")
+    assert same_time(cold_of(), old), "a file that is given twice is one process"
 
 
 def test_more_than_the_ceiling_is_flagged():
@@ -144,7 +164,8 @@ def test_more_than_the_ceiling_is_flagged():
     for line in lines:
         if line.get("variant") == "rolling/cuda_shared" and line["kind"] == "row" and line["timing"]:
             line["work"]["bytes"] *= 1e6
-    ladder = section(report(written(lines), "--no-figures")[0], "ladder")
+    report(written(lines), "--no-figures")
+    ladder = section(op_page(), "Ladder and sweeps")
     assert "**(!)**" in table_cells(ladder, "| cuda_shared threads=128 |")["of copy"]
     assert "wrong byte count" in ladder
 
@@ -174,29 +195,33 @@ def test_figures():
     folder = WORK / "figures_full"
     with drawn() as pictures:
         text, _ = report(FULL, "--figures", folder)
-    names = {link.stem for link in links(text)}
-    wanted = {"ladder_rolling", "claims_rolling", "window_rolling_f64", "window_rolling_f32", "ceiling_rolling", "accuracy_rolling_f64", "accuracy_rolling_f32"}
+    everywhere = text + op_page()
+    names = {link.stem for link in links(everywhere)}
+    wanted = {"ladder_rolling", "claims", "inputs_rolling"}
     assert wanted <= set(pictures), pictures.keys()
     if shutil.which("gnuplot"):
-        wanted |= {"throughput_rolling_f64", "throughput_rolling_f32"}
-        lines = [(folder / f"throughput_rolling_{dtype}.svg").read_text().count('<g id="gnuplot_plot_') for dtype in ("f64", "f32")]
-        aggregates = [len(select.fastest_by_window(select.load([FULL]), "rolling", dtype)) for dtype in ("f64", "f32")]
-        assert lines == aggregates and min(lines) > 0, (lines, aggregates)
-        assert re.search(r'font-weight="bold" *>Throughput of the fastest', (folder / "throughput_rolling_f64.svg").read_text()), "the heading is drawn in bold"
+        wanted |= {"sweep_rolling_window_f64", "sweep_rolling_window_f32"}
+        sweep = next(some for some in figures_sweep.sweeps(select.load([FULL])) if some.name == "sweep_rolling_window_f64")
+        assert 3 <= len(sweep.keys) <= figures_sweep.MOST_COLOURED and sweep.failed is not None
+        drawing = (folder / "sweep_rolling_window_f64.svg").read_text()
+        for key in sweep.keys:
+            assert sweep.label(key) in drawing, f"{key} is named at its line"
+        text_drawing = sweep.draw(dumb=True, size=(90, 24))
+        assert sweep.label(sweep.keys[0]) in text_drawing and max(map(len, text_drawing.splitlines())) <= 90
     assert wanted <= names, names
-    assert names == {path.stem for path in folder.glob("*.svg")} and len(names) == len(list(folder.iterdir())), "each is one file, and shown"
+    assert names <= {path.stem for path in folder.glob("*.svg")}
     for link in links(text):
         assert (WORK / link).suffix == ".svg" and (WORK / link).stat().st_size > 5000, link
-    seen = (folder / "window_rolling_f64.svg").read_text()
+    seen = (folder / "ladder_rolling.svg").read_text()
     report(FULL, "--figures", folder)
-    assert (folder / "window_rolling_f64.svg").read_text() == seen, "the same rows give the same figure"
+    assert (folder / "ladder_rolling.svg").read_text() == seen, "the same rows give the same figure"
 
 
 def test_sweeps_are_those_of_the_rows():
     rows = [line for line in map(json.loads, FULL.read_text().splitlines()) if line["kind"] == "row"]
     copy_rate = 4.19e12
-    text, _ = report(FULL, "--no-figures")
-    text = re.search(r"\*\*rolling mean, n = 1e8, f64, input \w+\*\*\n\n(.*?)95% intervals", section(text, "ladder"), re.S).group(1)
+    report(FULL, "--no-figures")
+    text = re.search(r"\*\*rolling mean, n = 1e8, f64, input \w+\*\*\n\n(.*?)95% intervals", section(op_page(), "Ladder and sweeps"), re.S).group(1)
     checked = 0
     for row in rows:
         params = row["params"]

@@ -1,6 +1,8 @@
 """Parts of the report on rows made for them: counts of calls, sweeps over shapes, which row and baseline stand, columns of strings beside what their source
 printed, published errors, how scenarios begin. Numbers are computed here a second time."""
+import contextlib
 import copy
+import io
 import json
 import re
 import shutil
@@ -8,13 +10,13 @@ import sys
 
 from checkout import SOURCE
 from every_test import run_every
-from report_page import GOLDEN, TIMED, WORK, drawn, links, made_by, report, tables, written
+from report_page import GOLDEN, TIMED, WORK, drawn, made_by, op_page, report, tables, written
 
 from analysis import published, select
 from analysis import rows as r
 from analysis.format import describe_text
-from analysis.report import counts, ladder, scenario_intro, summary
-from plots import figures_curves, figures_errors, figures_sizes, timeline
+from analysis.report import counts, ladder, scenario_intro
+from plots import figures_claims, figures_offset, figures_sweep, sweep, timeline
 
 CIRCUMSTANCES = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
 
@@ -40,7 +42,7 @@ def counted_row(variant, agg="mean", n=1000, cold=COLD, tunables="", scenario="s
 
 
 def counts_text(rows):
-    return counts.counts_of_op("rolling", rows, lambda some: some["case"])
+    return counts.counts_of_op("rolling", rows, lambda some: some["case"], "docs/METHOD.md")
 
 
 def counts_table(rows):
@@ -104,17 +106,19 @@ def test_not_too_many_lines():
 
 
 def test_counts_in_the_report():
-    plain, _ = report(written(GOLDEN), "--no-figures")
+    report(written(GOLDEN), "--no-figures")
+    plain = op_page()
     assert counts.HEADING not in plain and "bytes over minimum" not in plain
     lines = copy.deepcopy(GOLDEN)
     rows = [line for line in lines if line["kind"] == "row" and line["backend"] == "cuda" and line.get("timing")]
     for some in rows:
         size, cold = some["work"]["bytes"], some["timing"]["cold"]["median"]
         some["counts"] = counted(bytes_read=size, bytes_written=0.25 * size, kernel_seconds=0.5 * cold, peak_bytes=5 << 30)
-    text, _ = report(written(lines), "--no-figures")
+    report(written(lines), "--no-figures")
+    text = op_page()
     assert text.count(counts.HEADING) == 1 and text.count("- *bytes over minimum*: ") == 1
     table = text[text.index(counts.HEADING):]
-    assert "[counted](docs/METHOD.md#counts)" in table and "\n## Counts\n" in (SOURCE / "docs/METHOD.md").read_text(), "the link leads somewhere"
+    assert "/docs/METHOD.md#counts)" in table and "\n## Counts\n" in (SOURCE / "docs/METHOD.md").read_text(), "the link leads somewhere"
     case = next(some["case"] for some in rows if "n=1000000000" in some["case"])
     for some in rows:
         if some["case"] == case:
@@ -153,7 +157,8 @@ def loaded(rows):
 
 def sweeps_of(rows):
     """Heading of a sweep -> [column names, {variant: cells}]."""
-    text, _ = report(written(CIRCUMSTANCES + rows), out="sweeps.md")
+    report(written(CIRCUMSTANCES + rows), "--no-figures", out="sweeps.md")
+    text = op_page("discounted_cumsum")
     parts = re.split(r"^#### Time against (.+)\n", text, flags=re.M)[1:]
     found = {name: tables(part)[0] for name, part in zip(parts[::2], parts[1::2])}
     return {name: (head[1:], {line[0]: line[1:] for line in lines}) for name, (head, lines) in found.items()}
@@ -183,9 +188,30 @@ def test_few_shapes_make_no_table():
 
 def test_a_line_has_one_tuning():
     results = loaded(SHAPED + times("cuda_a", SINGLE[-1:], 1e-13, tunables=" threads=512"))
-    lines = figures_sizes.lines_of(select.longest_sweep(results, "discounted_cumsum", "f32", "n", figures_sizes.LEAST_POINTS), lambda line: line["params"]["n"])
+    lines = figures_sweep.lines_of(select.longest_sweep(results, "discounted_cumsum", "f32", "n", figures_sweep.LEAST_POINTS), "n")
+    lines = {r.name_of(variant): [(value, r.median(row)) for value, row in points] for (variant, _), points in lines.items()}
     assert lines["cuda_a"][-1] == (1e7, 1e-12 * 1e7), "not the other tuning's, which has one point"
     assert lines["cuda_b"][-1] == (1e7, 3e-12 * 1e7) and len(lines["cuda_b"]) == len(SINGLE), lines
+
+
+def plotted(*words):
+    said, errors = io.StringIO(), io.StringIO()
+    with contextlib.redirect_stdout(said), contextlib.redirect_stderr(errors):
+        code = sweep.main([*map(str, words)])
+    return code, said.getvalue(), errors.getvalue()
+
+
+def test_a_sweep_in_the_terminal():
+    rows = written(CIRCUMSTANCES + SHAPED + times("cpu_c", SINGLE, 9e-12))
+    code, text, _ = plotted("", rows)
+    assert code == 0 and text.startswith("discounted_cumsum_n_f32 "), text
+    assert plotted("ewm_n_f32", rows)[0] == 2 and "known: discounted_cumsum_n_f32" in plotted("ewm_n_f32", rows)[2]
+    assert plotted("", written(GOLDEN, "golden.jsonl"))[0] == 3, "no sweep in these rows"
+    if not shutil.which("gnuplot"):
+        return
+    code, text, _ = plotted("discounted_cumsum_n_f32", rows, "--columns", 90)
+    assert code == 0 and all(name in text for name in ("cuda_a", "cuda_b", "cpu_c")) and max(map(len, text.splitlines())) <= 90, text
+    assert plotted("discounted_cumsum_n_f32", rows, "--out", WORK / "sweep.svg")[0] == 0 and "cuda_a" in (WORK / "sweep.svg").read_text()
 
 
 # Which rows stand.
@@ -196,7 +222,8 @@ def test_of_one_build_the_row_with_more_modes_stays():
     def latest(*rows):
         return loaded(list(rows)).rows[0]
     assert set(latest(more, fewer)["timing"]) == {"cold", "hot"}, "fewer modes replace nothing"
-    assert latest(fewer, more)["timing"]["cold"]["median"] == 1e-9, "more modes do"
+    both = latest(fewer, more)["timing"]
+    assert (round(both["cold"]["median"], 12), both["cold"]["low"], both["cold"]["high"], both["cold"]["processes"]) == (1.5e-9, 1e-9, 2e-9, 2) and both["hot"]["median"] == 1e-9, "two processes of one environment"
     assert latest(more, {**more, "seed": 7})["seed"] == 7, "as many do"
     assert latest(more, wrong)["verdict"] == "fail", "what is found wrong is said"
     assert set(latest(more, other)["timing"]) == {"cold"}, "another build is another measurement"
@@ -235,16 +262,6 @@ def test_modes_are_those_of_the_rows():
     assert r.modes_of([{"timing": None}, *rows]) == ["cold", "hot", "graph", "complete", "first"], r.modes_of(rows)
 
 
-def test_failing_rows_that_are_timed_under_a_bound_of_their_own_are_told_apart():
-    strict, alone = copy.deepcopy(TIMED), copy.deepcopy(TIMED)
-    strict |= {"verdict": "fail", "timing": None, "bound": {**TIMED["bound"], "declared": not TIMED["bound"]["declared"]}}
-    alone |= {"verdict": "fail", "timing": None, "case": TIMED["case"].replace("seed=", "seed=9"), "variant": "rolling/cuda_other", "spec": "rolling/cuda_other"}
-    text = summary.failures_line(loaded([TIMED, strict, alone]))
-    without, looser = text.split("Outside the op's own tolerance")
-    assert "cuda_other" in without and r.name_of(TIMED) not in without, text
-    assert r.name_of(TIMED) in looser and "1 case" in looser, text
-
-
 # Columns of strings: curves beside the source's points, counts beside the printed ones, a timeline beside the rows.
 COLUMNS = made_by("make_columns.py", name="columns.jsonl")
 COLUMN_LINES = [json.loads(line) for line in COLUMNS.read_text().splitlines()]
@@ -257,34 +274,13 @@ def cold_of(spec, rows):
 def test_what_was_printed():
     points = published.points("redact")
     assert points.said["hardware"] == "NVIDIA RTX A6000" and len(points.lines) == 50, len(points.lines)
-    gains = figures_curves.printed_lines(points, "speedup")
-    assert gains["cuda_two_pass", "pool"][0] == (600000, 27.4) and gains["cuda_two_pass", "pool"][-1] == (10000000, 15.0)
-    rates = figures_curves.printed_lines(points, "gb_per_s")
-    assert len(rates) == 6 and all(len(line) == 7 for line in rates.values()), "each variant with each memory at each size"
-    assert published.points("moments") is None and published.points("no such op") is None
     assert published.series("redact", "rows", {"params": {"rows": 1}, "dtype": "i32"}) is None, "points are no table of times"
-
-
-def test_curves():
-    rows = figures_curves.measured_rows(select.load([COLUMNS]), "redact", {"cuda_api_pipeline", "cuda_two_pass"})
-    gains = figures_curves.measured_lines(rows, figures_curves.speedup_of(rows, ("cuda_api_pipeline", "cuda")))
-    base, fast = cold_of("cuda_api_pipeline memory=cuda", 2000000), cold_of("cuda_two_pass memory=pool", 2000000)
-    assert abs(dict(gains["cuda_two_pass", "pool"])[2000000] - base / fast) < 1e-9
-    assert all(value == 1 for _, value in gains["cuda_api_pipeline", "cuda"])
-    rates = figures_curves.measured_lines(rows, figures_curves.rate_of)
-    assert abs(dict(rates["cuda_two_pass", "pool"])[2000000] - 37.7 * 2e6 / fast / 1e9) < 1e-9
-    other = json.loads(json.dumps(rows[0]))
-    other["params"]["nulls"] = "some"
-    assert not figures_curves.is_plain(other) and figures_curves.is_plain(rows[0]), "rows with nulls are no point of the curve"
+    assert published.points("moments") is None and published.points("no such op") is None
 
 
 def test_columns_in_the_report():
-    trace, folder = WORK / "an-op-timeline.json", WORK / "figures_columns"
-    shutil.copy(SOURCE / "tests/golden/timeline.json", trace)
-    with drawn() as pictures:
-        text, _ = report(COLUMNS, "--figures", folder)
-    wanted = {"curves_redact_speedup", "curves_redact_throughput", "timeline_redact"}
-    assert wanted <= {link.stem for link in links(text)} and wanted <= set(pictures), pictures.keys()
+    report(COLUMNS, "--no-figures")
+    text = op_page("redact")
     line = by_column(text[text.index(counts.HEADING):])
     line = next(cells for cells in line if cells["variant"] == "cuda_two_pass memory=cuda")
     time = cold_of("cuda_two_pass memory=cuda", 5000000)
@@ -292,15 +288,8 @@ def test_columns_in_the_report():
     assert (line["launches"], line["bytes over minimum"], line["kernels / cold"]) == ("3 (4)", "1.60 (1.75)", f"{1e-4 / time:.0%}"), line
     assert (line["registers"], line["occupancy"], line["allocations"]) == ("32", "100%", "3"), line
     assert "In brackets: Wendt and Kimball" in text
-    assert (folder / "timeline_redact.svg").read_text().startswith("<?xml")
-    trace.write_text("{")
-    text, notes = report(COLUMNS, "--figures", folder)
-    assert "no timeline" in notes and "timeline_redact" not in text
-    trace.unlink()
-    text, notes = report(COLUMNS, "--no-figures")
-    assert "timeline" not in text.split("## Ladder")[1].split("### redact")[0] and "timeline" not in notes
-    text, _ = report(written([{**line, "counts": None} if line["kind"] == "row" else line for line in COLUMN_LINES]), "--no-figures")
-    assert "#### Launches" not in text
+    report(written([{**line, "counts": None} if line["kind"] == "row" else line for line in COLUMN_LINES]), "--no-figures")
+    assert "#### Launches" not in op_page("redact")
 
 
 def test_titles():
@@ -311,27 +300,27 @@ def test_titles():
     assert timeline.title_of({"title": "by hand"}) == "by hand"
 
 
-# Published errors: claims about one number and variant stand together, named by what their cases differ in.
-def error_claim(id_, window, value, ours, verdict):
+# Claims as a figure.
+def error_claim(id_, published_error, here, outcome, **other):
     pattern = next(line for line in GOLDEN if line["kind"] == "claim")
-    return {**pattern, "id": id_, "quantity": "error", "value": value, "low": value / 2, "high": value * 2, "ours": ours, "ours_interval": None, "verdict": verdict,
-            "case": f"rolling agg=mean n=1000 window={window} dtype=f64 input=ramp seed=1", "output": "y", "baseline": None, "mode": None}
+    return {**pattern, "id": id_, "quantity": "error", "unit": "", "published": published_error, "band_low": published_error / 2, "band_high": published_error * 2, "here": here, "low": None, "high": None,
+            "outcome": outcome, "output": "y", "baseline": None, "mode": None, **other}
 
 
-CLAIMS = [error_claim("a", 3, 1e-6, 1.1e-6, "reproduced"), error_claim("b", 3, 5e-6, 1e-8, "not reproduced"), error_claim("c", 4, 1e-6, 1e-3, "not reproduced")]
-
-
-def test_published_errors():
-    assert figures_errors.labels_of(CLAIMS) == [f"cuda_thread_tile\nwindow={w}" for w in (3, 3, 4)], figures_errors.labels_of(CLAIMS)
-    places = figures_errors.slots_of(CLAIMS)
-    assert sorted(places, key=places.get, reverse=True) == [0, 2, 1], places
-    assert places[0] - places[2] < places[2] - places[1], "a gap between two numbers"
+def test_claims_as_dumbbells():
+    lines = GOLDEN + [error_claim("a", 1e-6, 1.1e-6, "holds"), error_claim("b", 5e-6, 1e-8, "fails"), error_claim("c", 1e-6, 1e-3, "fails", rule="shown", band_low=None, band_high=None)]
     with drawn():
-        pictures = figures_errors.draw(select.load([written(GOLDEN + CLAIMS)]), WORK)
-    assert [path.name for path, _ in pictures] == ["errors_rolling.svg"], pictures
-    text = pictures[0][0].read_text()
-    assert text.count("#009e73") >= 2 and text.count("#d55e00") >= 2, "points in the colours of their verdicts"
-    assert not figures_errors.draw(select.load([written(GOLDEN)]), WORK), "no errors were published"
+        (path, told), = figures_claims.draw(select.load([written(lines)]), WORK)
+    text = path.read_text()
+    assert path.name == "claims.svg" and "2 of 4 hold" in told, told
+    assert text.count("#009e73") >= 2 and text.count("#d55e00") >= 2, "points in the colours of their outcomes"
+    assert not figures_claims.draw(select.load([written([line for line in GOLDEN if line["kind"] != "claim"])]), WORK), "nothing was judged"
+
+
+def test_an_output_fails_alone():
+    row = {"verdict": "fail", "errors": {"mean": {"max_ratio": 0.5}, "var": {"max_ratio": 3.0}, "skewness": {"incomparable": 1, "max_ratio": 0.1}}}
+    assert [figures_offset.failed_in(row, name) for name in ("mean", "var", "skewness")] == [False, True, True]
+    assert not figures_offset.failed_in({**row, "verdict": "pass"}, "var")
 
 
 # How a scenario begins.
@@ -351,12 +340,10 @@ def test_which_scenarios_are_introduced():
         assert scenario_intro.intro_of(name) == "", name
 
 
-def test_the_report_prints_it_above_the_tables():
-    text, _ = report(written(GOLDEN))
-    intro = scenario_intro.intro_of("published/rolling")
-    begin = text.index("### rolling\n\n" + intro + "\n\n")
-    assert begin < text.index("figures/claims_rolling.svg") < text.index("#### Speed-ups", begin)
-    assert text.count(intro) == 1
+def test_the_page_of_an_op_prints_it_above_the_claims():
+    report(written(GOLDEN), "--no-figures")
+    intro, text = scenario_intro.intro_of("published/rolling"), op_page()
+    assert text.index(intro) < text.index("| # | op | published statement") and text.count(intro) == 1
 
 
 sys.exit(1 if run_every(globals()) else 0)

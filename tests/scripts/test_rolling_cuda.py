@@ -1,12 +1,16 @@
 """The CUDA ladder of rolling in the emulator, where edges/rolling.yaml does not reach: windows longer than a block of block prefix/suffix, with
 few and many blocks between; what the published kernels must fail at, and the others not; the largest windows that fit."""
+import os
 import pathlib
 import sys
 import tempfile
 
+import numpy
+
 from program import BUILD, call, expect, rows_of
 
-STABLE = ("cuda_naive", "cuda_shared", "cuda_thread_tile_stable", "cuda_block_prefix_suffix", "cuda_warp_unit")
+STABLE = ("cuda_naive", "cuda_shared", "cuda_thread_tile_stable", "cuda_block_prefix_suffix", "cuda_warp_unit",
+          "cuda_published_tiles")
 FRAGILE = ("cuda_thread_tile", "cuda_thread_tile_sums", "cuda_thread_tile_padded", "cuda_prefix_difference")
 
 # With 32 threads a block has 480 outputs (288 for moments): its windows are long from 961 (577) on, and its chunks are scanned where more
@@ -40,6 +44,22 @@ suites:
     variants: [cuda_warp_unit threads=64]
 """
 
+# With 32 threads a tile has at most 480 elements (736 in float32, 288 for var in float64). From 128 tiles a row on, groups of tiles are published.
+TILES = """
+title: Tiles
+about: Both sides of every switch in cuda_published_tiles, one row and many, tiles that end with the array and before it
+suites:
+  - op: rolling
+    axes: {agg: [sum, std, max], dtype: [f64, f32], input: [naninf], n: [3001], window: [65, 481, 498, 1500, 3000, 3001]}
+    variants: ["cuda_published_tiles threads=32 rows=1", "cuda_published_tiles threads=64 rows=3"]
+  - op: rolling
+    axes: {dtype: [f64], input: [uniform]}
+    tied:
+      - {agg: sum, n: 140000, window: 65001}
+      - {agg: var, n: 90000, window: 40001}
+    variants: ["cuda_published_tiles threads=32"]
+"""
+
 
 def run(folder, what, variants):
     out = folder / "rows.jsonl"
@@ -63,6 +83,27 @@ def main():
         done = call("run", folder / "units.yaml", "--emulate", "--verify-only", "--out", folder / "units.jsonl")
         verdicts = [row["verdict"] for row in rows_of(folder / "units.jsonl")]
         expect(done.returncode == 0 and verdicts == ["pass"] * 84, "84 windows around the units of a lane, of four and of a warp", done)
+
+        (folder / "tiles.yaml").write_text(TILES)
+        done = call("run", folder / "tiles.yaml", "--emulate", "--verify-only", "--out", folder / "tiles.jsonl")
+        verdicts = [row["verdict"] for row in rows_of(folder / "tiles.jsonl")]
+        expect(done.returncode == 0 and verdicts == ["pass"] * 74, "74 windows of published tiles", done)
+
+        # A block that starts alone, in any order, finds nothing published and sums up by itself what it waits for.
+        alone = os.environ | {"RUNGS_EMULATOR_BLOCKS": "1", "RUNGS_EMULATOR_SEED": "7"}
+        for agg in ("sum", "std", "max"):
+            done = call("run", f"rolling agg={agg} n=3001 window=1500 input=naninf", "--variants", "cuda_published_tiles threads=32",
+                        "--emulate", "--verify-only", env=alone)
+            expect(done.returncode == 0 and "1 passed" in done.stdout, f"published tiles, a block at a time: {agg}", done)
+
+        # The shift of var is no element of its own: one that is 1e8 times its neighbours would cost the accuracy of a whole window.
+        x = numpy.random.default_rng(1).standard_normal(9000)
+        x[[5759, 5760, 7680]] = 1e8
+        numpy.save(folder / "x.npy", x)
+        for variant in ("cuda_warp_unit", "cuda_published_tiles"):
+            done = call("exec", f"rolling/{variant}", "--set", "agg=var", "--set", "window=3000", "--in", f"x={folder / 'x.npy'}", "--out",
+                        f"y={folder / 'y.npy'}", "--check", "--emulate")
+            expect(done.returncode == 0, f"{variant}: the variance beside outliers", done)
 
         for agg in ("mean", "var"):
             done, found = run(folder, f"rolling agg={agg} n=3073 window=49 input=naninf", STABLE + FRAGILE)

@@ -118,8 +118,17 @@ def mutants(golden):
     yield "no GPU, no reason", changed(gpu(), gpu=None)
     yield "a short id", changed(gpu(), id="12ab")
     yield "an unknown ceiling", changed(first(golden, "ceilings"), ceilings=[{**first(golden, "ceilings")["ceilings"][0], "name": "speed"}])
-    yield "a claim reproduced without a number", changed(first(golden, "claim", lambda c: c["ours"] is not None), ours=None)
-    yield "a claim not testable without a reason", changed(first(golden, "claim", lambda c: c["ours"] is None), reason=None)
+    def claim(outcome):
+        return first(golden, "claim", lambda c: c["outcome"] == outcome)
+
+    yield "a claim that holds without a number", changed(claim("holds"), here=None, low=None, high=None, processes=0)
+    yield "a claim without a reason for its band", changed(claim("holds"), reason=None)
+    yield "a number of no process", changed(claim("holds"), processes=0)
+    yield "a claim of an unknown program", changed(claim("holds"), program="mine")
+    yield "a claim without a program", without(claim("holds"), "program")
+    yield "not run, yet a number", changed(claim("not_run"), here=1.0, processes=1)
+    yield "a provisional nothing", changed(claim("not_run"), provisional=True)
+    yield "an outcome without why", changed(claim("not_run"), why=None)
 
 
 def main():

@@ -2,6 +2,7 @@
 import json
 import os
 import pathlib
+import socket
 import subprocess
 import sys
 import tempfile
@@ -67,20 +68,25 @@ def ask(folder, returns):
     (folder / "op" / "peer_play.py").write_text(PEER.replace("RETURNS", returns))
     arrays = {}
     for name, values in (("x", [1, -2, 3, -4, 5]), ("y", [0] * 5), ("z", [0] * 5)):
-        arrays[name] = {"name": name, "dtype": "i32", "shape": [5], "path": str(folder / name)}
+        arrays[name] = {"name": name, "dtype": "i32", "shape": [5], "file": len(arrays)}
         numpy.array(values, "i4").tofile(folder / name)
     commands = [{"do": "open", "variant": "op/peer_play", "case": {}, "sized_by_data": True, "inputs": [arrays["x"]], "outputs": [arrays["y"], arrays["z"]]},
                 *({"do": what} for what in ("supports", "import", "prepare", "run", "close"))]
     (command_end, worker_end), (reply_end, worker_out) = os.pipe(), os.pipe()
+    ours, theirs = socket.socketpair()
+    files = [os.open(folder / name, os.O_RDWR) for name in arrays]
+    socket.send_fds(ours, [b"\0"], files)
     worker = subprocess.Popen([sys.executable, SOURCE / "harness/device/peer_worker.py", "--commands", str(command_end), "--replies", str(worker_out),
-                               "--impls", folder], pass_fds=(command_end, worker_out), stderr=subprocess.DEVNULL,
+                               "--arrays", str(theirs.fileno()), "--impls", folder], pass_fds=(command_end, worker_out, theirs.fileno()), stderr=subprocess.DEVNULL,
                               env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})  # the file changes within a second
-    os.close(command_end), os.close(worker_out)
+    for file in (command_end, worker_out, *files):
+        os.close(file)
     with os.fdopen(worker_end, "w") as to, os.fdopen(reply_end) as back:
         to.write("".join(json.dumps(command) + "\n" for command in commands))
         to.flush()
         replies = [json.loads(line) for line in back]
     worker.wait(60)
+    ours.close(), theirs.close()
     return replies[-2], numpy.fromfile(folder / "y", "i4")
 
 

@@ -26,6 +26,7 @@ WORKFLOWS = {path.name: ruamel.yaml.YAML(typ="safe").load(path) for path in sort
 PRESETS = {preset["name"] for preset in json.loads((SOURCE / "CMakePresets.json").read_text())["configurePresets"]}
 BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")  # as GitHub calls it for `shell: bash`
 # Expressions in the env of jobs and steps, and their values in a run by hand; then those that name groups of runs, and guards.
+PREPARED = {"What this machine can do": 0, "Idle, and clocks locked where this runner may": 0}
 BY_HAND = {"github.event_name": "workflow_dispatch", "inputs.base": "", "github.event.repository.default_branch": "main", "inputs.budget || '30m'": "30m", "github.run_id": "1001",
            "needs.compare.result": "success"}
 GROUPS = {"github.ref", "github.event.pull_request.number || github.run_id"}
@@ -61,7 +62,7 @@ class Files(unittest.TestCase):
         self.assertEqual(sorted(WORKFLOWS), ["ci.yml", "gpu-regression.yml", "publish.yml"])
         with tempfile.TemporaryDirectory() as folder:
             for schema, fault in (("vendor.github-workflows", ("runs-on:", "run-on:")), ("custom.github-workflows-require-timeout", ("timeout-minutes: 60", "name: x"))):
-                done = check(schema, *FOLDER.glob("*.yml"))
+                done = check(schema, *FOLDER.glob("*.yml"), SOURCE / "template/.github/workflows/rungs.yml")
                 self.assertEqual(done.returncode, 0, done.stdout)
                 planted = pathlib.Path(folder) / "planted.yml"
                 planted.write_text((FOLDER / "ci.yml").read_text().replace(*fault))
@@ -75,7 +76,9 @@ class Files(unittest.TestCase):
             for name, job, step in steps_of(workflow):
                 self.assertNotIn("${{", step.get("run", ""), f"{file}: {name}: hand it over in env")
                 if "uses" in step:
-                    self.assertRegex(step["uses"], r"^actions/[a-z-]+@v\d+$")
+                    self.assertRegex(step["uses"], r"^actions/[a-z-]+@[0-9a-f]{40}$", "a tag can be moved")
+                if step.get("uses", "").startswith("actions/checkout"):
+                    self.assertIs(step["with"]["persist-credentials"], False, "what is built could read them")
                 if "self-hosted" in job["runs-on"] and "pull_request" in workflow["on"]:
                     self.assertEqual(job["if"], NOT_OF_STRANGERS)
 
@@ -199,7 +202,7 @@ class Steps(unittest.TestCase):
 
     def program(self, name, factor):
         self.script(self.folder / name, PROGRAM.format(python=sys.executable, scripts=str(SOURCE / "tests/scripts"), diary=str(self.folder / "programs"),
-                                                       name=name, factor=factor, fails=False, help="--no-ceilings"))
+                                                       name=name, factor=factor, fails=False, help="--out --no-ceilings"))
 
     def execute(self, file, job, **values):
         """Steps that are executed -> exit codes by name, as a runner would: after a failure only those that ask for it. values: of expressions."""
@@ -252,7 +255,7 @@ class Steps(unittest.TestCase):
         self.program("base", 1.0)
         self.program("new", 1.0)
         codes = self.execute("gpu-regression.yml", "compare", **{"github.event_name": "pull_request"})
-        self.assertEqual(codes, {"What this machine can do": 0, "Compare": 0, "Summary": 0}, self.output)
+        self.assertEqual(codes, {**PREPARED, "Compare": 0, "Clocks as they were": 0, "Summary": 0}, self.output)
         self.assertIn(self.git("rev-parse", "HEAD^1"), self.called())
         self.assertIn("regression gate: passed", self.page.read_text())
         self.assertEqual({p.name for p in (self.clone / "build/gate").iterdir()}, {"base.jsonl", "new.jsonl", "summary.md", "junit.xml", "comparison.json"})
@@ -260,6 +263,38 @@ class Steps(unittest.TestCase):
         for scenario in WORKFLOWS["gpu-regression.yml"]["env"]["SCENARIOS"].split():
             self.assertIn(str(SOURCE / f"scenarios/{scenario}.yaml"), words, "a scenario that is there")
         self.clean()
+
+    def test_a_base_that_was_kept_is_not_trusted(self):
+        """For pull requests it is built anew: an earlier one's code could have changed it."""
+        self.script(self.clone / "rungs", "#!/bin/sh\n")
+        (self.clone / "build/ab/builds").mkdir(parents=True)
+        self.execute("gpu-regression.yml", "compare")
+        self.assertTrue((self.clone / "build/ab/builds").exists())
+        self.execute("gpu-regression.yml", "compare", **{"github.event_name": "pull_request"})
+        self.assertFalse((self.clone / "build/ab").exists())
+
+    def test_a_gpu_in_use(self):
+        """Nothing is measured beside another program; clocks are locked where that is allowed, and given back."""
+        smi = self.folder / "tools/nvidia-smi"
+        for apps, lock, code, words in (("", 0, 0, "SM clock locked at 1980 MHz"), ("", 4, 0, "SM clock not locked"), ("77, train", 0, 1, "in use")):
+            self.script(smi, f"""#!/bin/sh
+echo "$*" >>"$TEST_DIARY"
+case "$*" in
+*compute-apps*) printf '%s' '{apps}' ;;
+*default_applications*) echo 1980 ;;
+*utilization*) echo 0 ;;
+*-lgc*) echo told; exit {lock} ;;
+esac
+""")
+            done = subprocess.run([SOURCE / ".ci/steady", "lock"], capture_output=True, text=True, env=self.environment)
+            self.assertEqual(done.returncode, code, done.stderr)
+            self.assertIn(words, done.stdout + done.stderr)
+        subprocess.run([SOURCE / ".ci/steady", "unlock"], check=True, env=self.environment)
+        self.assertIn("-i 0 -rgc", self.called())
+        self.script(self.clone / "rungs", "#!/bin/sh\n")
+        codes = self.execute("gpu-regression.yml", "compare")
+        self.assertNotIn("Compare", codes)
+        self.assertEqual((codes["Idle, and clocks locked where this runner may"], codes["Clocks as they were"]), (1, 0))
 
     def test_base_by_hand(self):
         """A branch of three commits is judged as a whole; the default branch by its last commit; and what is asked for is taken."""
@@ -286,7 +321,7 @@ class Steps(unittest.TestCase):
         for _ in range(2):
             self.page.unlink(missing_ok=True)
             codes = self.execute("gpu-regression.yml", "compare", **{"inputs.base": "HEAD~2"})
-            self.assertEqual(codes, {"What this machine can do": 0, "Compare": 1, "Summary": 0}, self.output)
+            self.assertEqual(codes, {**PREPARED, "Compare": 1, "Clocks as they were": 0, "Summary": 0}, self.output)
         text = self.page.read_text()
         self.assertIn("regression gate: failed", text)
         self.assertIn("**slower**", text)
@@ -311,7 +346,7 @@ class Steps(unittest.TestCase):
         self.assertIn("reproduce --budget 20s --out build/published", self.called())
         self.assertIn("report --history build/history results", "\n".join(self.called()))
         there = {p.name for p in (self.clone / "build/published").iterdir()}
-        self.assertLessEqual({"REPORT.md", "rows.jsonl", "rows.csv", "rows.md", "junit.xml", "google-benchmark.json", "bmf.json", "github-action-benchmark.json"}, there)
+        self.assertLessEqual({"REPORT.md", "report.html", "rows.jsonl", "rows.csv", "rows.md", "junit.xml", "google-benchmark.json", "bmf.json", "github-action-benchmark.json"}, there)
         self.assertEqual({p.name for p in (self.clone / "build/history").iterdir()}, {"999.jsonl", f"{BY_HAND['github.run_id']}.jsonl"})
         self.assertIn("1 row", self.page.read_text())
         self.clean()

@@ -1,4 +1,5 @@
 /* claims_support.h - a published speed-up, and rows that judge it. */
+/* needs: rolling */
 #ifndef CLAIMS_SUPPORT_H
 #define CLAIMS_SUPPORT_H
 
@@ -25,6 +26,9 @@ static const Claim SPEEDUP = {.id = "naive-to-tile",
                               .hardware = "h",
                               .method = "m",
                               .scenario = "published/rolling",
+                              .op = "rolling",
+                              .kind = "statement",
+                              .program = "reimplementation",
                               .value = 15.4,
                               .quantity = "speedup",
                               .problem = CASE_LINE,
@@ -34,36 +38,46 @@ static const Claim SPEEDUP = {.id = "naive-to-tile",
                               .rule = "about",
                               .factor = 1.25,
                               .low = 12.32,
-                              .high = 19.25};
+                              .high = 19.25,
+                              .reason = "why"};
 
-/* One row; median <= 0: not timed. */
-static inline void add_row(json_t *rows, const char *run, const char *spec, const char *verdict, double median, double low,
-                           double high) {
+/* One row, that is one process; median <= 0: not timed. */
+static inline void add_row(json_t *rows, const char *run, const char *spec, const char *verdict, double median) {
     json_t *row = json_pack("{s:s, s:s, s:s, s:s, s:s, s:s, s:s, s:s}", "kind", "row", "run", run, "scenario", "published/rolling",
                             "case", CASE_LINE, "spec", spec, "backend", "cuda", "verdict", verdict, "reason", "as the test says");
     if (median > 0)
-        json_object_set_new(row, "timing", json_pack("{s:{s:f, s:f, s:f}}", "cold", "median", median, "low", low, "high", high));
+        json_object_set_new(row, "timing", json_pack("{s:{s:f, s:i}}", "cold", "median", median, "count", 30));
     else
         json_object_set_new(row, "timing", json_null());
     json_array_append_new(rows, row);
 }
 
-static inline void expect(const Claim *claim, json_t *rows, const char *verdict, const char *reason) {
+/* One line of the environment of a run. */
+static inline void add_environment(json_t *rows, const char *run, const char *id) {
+    json_array_append_new(rows, json_pack("{s:s, s:s, s:s}", "kind", "environment", "run", run, "id", id));
+}
+
+/* A number here goes with every outcome but not_run; without one, the interval is empty too. */
+static inline void expect(const Claim *claim, json_t *rows, const char *outcome, const char *why) {
     json_t *judged = claim_judge(claim, rows);
-    const char *why = json_string_value(json_object_get(judged, "reason"));
+    const char *told = json_string_value(json_object_get(judged, "why"));
     assert_string_equal(json_string_value(json_object_get(judged, "kind")), "claim");
     assert_string_equal(json_string_value(json_object_get(judged, "id")), claim->id);
-    assert_string_equal(json_string_value(json_object_get(judged, "verdict")), verdict);
-    if (!strstr(why, reason)) fail_msg("reason '%s' lacks '%s'", why, reason);
-    const bool testable = strcmp(verdict, "not testable here") != 0;
-    assert_int_equal(json_is_real(json_object_get(judged, "ours")), testable);
-    if (!testable) assert_true(json_is_null(json_object_get(judged, "ours_interval")));
+    assert_string_equal(json_string_value(json_object_get(judged, "program")), claim->program);
+    if (strcmp(json_string_value(json_object_get(judged, "outcome")), outcome) != 0)
+        fail_msg("outcome '%s' instead of '%s': %s", json_string_value(json_object_get(judged, "outcome")), outcome, told);
+    if (!told || !strstr(told, why)) fail_msg("why '%s' lacks '%s'", told ? told : "none", why);
+    const bool measured = json_is_real(json_object_get(judged, "here"));
+    if (strcmp(outcome, "holds") == 0 || strcmp(outcome, "direction") == 0) assert_true(measured);
+    if (strcmp(outcome, "not_run") == 0) assert_false(measured);
+    assert_int_equal(json_integer_value(json_object_get(judged, "processes")) > 0, measured);
+    if (!measured) assert_true(json_is_null(json_object_get(judged, "low")) && json_is_null(json_object_get(judged, "high")));
     json_decref(judged);
 }
 
-static inline double ours(const Claim *claim, json_t *rows) {
+static inline double here(const Claim *claim, json_t *rows) {
     json_t *judged = claim_judge(claim, rows);
-    const double value = json_real_value(json_object_get(judged, "ours"));
+    const double value = json_real_value(json_object_get(judged, "here"));
     json_decref(judged);
     return value;
 }

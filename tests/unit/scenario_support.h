@@ -1,4 +1,5 @@
 /* scenario_support.h - a folder of scenario files for tests of plans. */
+/* needs: double */
 #ifndef SCENARIO_SUPPORT_H
 #define SCENARIO_SUPPORT_H
 
@@ -60,6 +61,7 @@ static const char GOOD[] = "title: two suites\n"
                            "    source: s\n"
                            "    hardware: h\n"
                            "    method: m\n"
+                           "    program: ours\n"
                            "    note: n\n"
                            "    value: 15.4\n"
                            "    quantity: seconds\n"
@@ -68,7 +70,7 @@ static const char GOOD[] = "title: two suites\n"
                            "    mode: cold\n"
                            "    rule: about\n"
                            "    factor: 2\n"
-                           "    rationale: w\n";
+                           "    reason: w\n";
 
 static inline int make_folder(void **state) {
     (void)state;

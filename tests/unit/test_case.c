@@ -1,3 +1,4 @@
+/* needs: double */
 #include "base/text.h"
 #include "plan/case.h"
 #include "plan/registry.h"

@@ -1,4 +1,5 @@
 /* Which rows a claim is judged by. */
+/* needs: rolling */
 #include "claims_support.h"
 
 static void a_passing_row_without_this_mode_is_no_time(void **state) {
@@ -6,25 +7,25 @@ static void a_passing_row_without_this_mode_is_no_time(void **state) {
     Claim claim = SPEEDUP;
     claim.mode = "graph";
     json_t *rows = json_array();
-    add_row(rows, "a", SLOW, "pass", 15, 15, 15);
-    add_row(rows, "a", FAST, "pass", 1, 1, 1);
+    add_row(rows, "a", SLOW, "pass", 15);
+    add_row(rows, "a", FAST, "pass", 1);
     json_t *timing = json_object_get(json_array_get(rows, 1), "timing");
     json_object_set_new(timing, "graph", json_pack("{s:n, s:s}", "median", "why_none", "it cannot be captured"));
-    expect(&claim, rows, "not testable here", FAST " has no graph time: it cannot be captured");
+    expect(&claim, rows, "not_testable", FAST " has no graph time: it cannot be captured");
     json_decref(rows);
 }
 
 static void emulated_rows_never_count(void **state) {
     (void)state;
     json_t *rows = json_array();
-    add_row(rows, "a", SLOW, "pass", 15, 15, 15);
-    add_row(rows, "a", FAST, "pass", 1, 1, 1);
+    add_row(rows, "a", SLOW, "pass", 15);
+    add_row(rows, "a", FAST, "pass", 1);
     json_t *row = json_array_get(rows, 1);
     json_object_set_new(row, "backend", json_string("emulator"));
-    expect(&SPEEDUP, rows, "not testable here", FAST " was emulated, not timed");
+    expect(&SPEEDUP, rows, "not_testable", FAST " was emulated, not timed");
     json_object_set_new(row, "case",
                         json_string("rolling agg=mean n=20 dtype=f64 input=ramp seed=1")); /* what without_gpu made of it */
-    expect(&SPEEDUP, rows, "not testable here", FAST " was emulated, not timed");
+    expect(&SPEEDUP, rows, "not_testable", FAST " was emulated, not timed");
     json_decref(rows);
 }
 
@@ -33,27 +34,27 @@ static void a_timed_row_beats_emulated_and_untimed_ones_wherever_they_stand(void
     const Claim time = limited("seconds", "at_most", -INFINITY, 1.5);
     for (int at = 0; at < 3; at++) { /* where the timed row stands */
         json_t *rows = json_array();
-        for (int i = 0; i < 3; i++) add_row(rows, i == at ? "real" : "other", FAST, "pass", i == at ? 1 : 0, 1, 1);
+        for (int i = 0; i < 3; i++) add_row(rows, i == at ? "real" : "other", FAST, "pass", i == at ? 1 : 0);
         set(rows, (size_t)(at + 1) % 3, "backend", json_string("emulator"));
         set(rows, (size_t)(at + 2) % 3, "why_not_timed", json_string("verify only"));
-        expect(&time, rows, "reproduced", "here 1 (1 to 1)");
-        assert_true(ours(&time, rows) == 1);
-        add_row(rows, "a", SLOW, "pass", 15, 15, 15);
-        assert_true(ours(&SPEEDUP, rows) == 15);
+        expect(&time, rows, "holds", "1 s here");
+        assert_true(here(&time, rows) == 1);
+        add_row(rows, "a", SLOW, "pass", 15);
+        assert_true(here(&SPEEDUP, rows) == 15);
         json_decref(rows);
     }
     json_t *rows = json_array(); /* a whole emulated run after a timed one */
     const char *const runs[] = {"real", "emulated"};
     for (int i = 0; i < 2; i++) {
-        add_row(rows, runs[i], SLOW, "pass", i == 0 ? 15 : 0, 15, 15);
-        add_row(rows, runs[i], FAST, "pass", i == 0 ? 1 : 0, 1, 1);
+        add_row(rows, runs[i], SLOW, "pass", i == 0 ? 15 : 0);
+        add_row(rows, runs[i], FAST, "pass", i == 0 ? 1 : 0);
     }
     set(rows, 2, "backend", json_string("emulator"));
     set(rows, 3, "backend", json_string("emulator"));
-    expect(&SPEEDUP, rows, "reproduced", "here 15");
-    add_row(rows, "later", FAST, "fail", 0, 0, 0); /* but what ran in earnest and was wrong is the latest word */
-    add_row(rows, "later", SLOW, "pass", 15, 15, 15);
-    expect(&SPEEDUP, rows, "not testable here", FAST ": fail");
+    expect(&SPEEDUP, rows, "holds", "15x here");
+    add_row(rows, "later", FAST, "fail", 0); /* but what ran in earnest and was wrong is the latest word */
+    add_row(rows, "later", SLOW, "pass", 15);
+    expect(&SPEEDUP, rows, "fails", FAST ": fail");
     json_decref(rows);
 }
 
@@ -61,44 +62,50 @@ static void cases_are_compared_as_cases(void **state) {
     (void)state;
     const Claim time = limited("seconds", "at_most", -INFINITY, 1.5);
     json_t *rows = json_array();
-    add_row(rows, "a", FAST, "pass", 1, 1, 1);
+    add_row(rows, "a", FAST, "pass", 1);
     set(rows, 0, "case", json_string("rolling n=1e3 agg=mean")); /* as a row from before a parameter was added might say */
     Claim claim = time;
     char again[CASE_TEXT_MAX];
     Case problem;
     assert_int_equal(case_parse("rolling n=1e3 agg=mean", &problem), STATUS_OK);
     claim.problem = case_format(&problem, again, sizeof again);
-    expect(&claim, rows, "reproduced", "here 1");
+    expect(&claim, rows, "holds", "1 s here");
     set(rows, 0, "case", json_string("rolling n=1e3 agg=sum"));
-    expect(&claim, rows, "not testable here", "no row of");
+    expect(&claim, rows, "not_run", "no row of");
     set(rows, 0, "case", json_string("rolling of something"));
-    expect(&claim, rows, "not testable here", "no row of");
+    expect(&claim, rows, "not_run", "no row of");
     json_decref(rows);
 }
 
-static void the_latest_run_is_preferred_and_runs_are_not_mixed(void **state) {
+static void runs_of_one_environment_are_processes_of_one_sample(void **state) {
     (void)state;
     json_t *rows = json_array();
-    add_row(rows, "old", SLOW, "pass", 15, 15, 15);
-    add_row(rows, "old", FAST, "pass", 1, 1, 1);
-    add_row(rows, "new", SLOW, "pass", 12, 12, 12);
-    assert_true(ours(&SPEEDUP, rows) == 15); /* the new run has not come to the other one */
-    add_row(rows, "new", FAST, "pass", 2, 2, 2);
-    assert_true(ours(&SPEEDUP, rows) == 6);
+    add_environment(rows, "old", "one build");
+    add_environment(rows, "new", "one build");
+    add_environment(rows, "newest", "another");
+    add_row(rows, "old", SLOW, "pass", 15);
+    add_row(rows, "old", FAST, "pass", 1);
+    add_row(rows, "new", SLOW, "pass", 13);
+    add_row(rows, "new", FAST, "pass", 1);
+    assert_true(here(&SPEEDUP, rows) == 14);
+    add_row(rows, "newest", SLOW, "pass", 12);
+    assert_true(here(&SPEEDUP, rows) == 14); /* the newest environment has not come to the other one */
+    add_row(rows, "newest", FAST, "pass", 2);
+    assert_true(here(&SPEEDUP, rows) == 6); /* environments are not mixed */
     json_decref(rows);
 }
 
 static void a_resumed_run_counts_as_one_on_the_same_machine_only(void **state) {
     (void)state;
     json_t *rows = json_array();
-    add_row(rows, "first", SLOW, "pass", 15, 15, 15);
-    add_row(rows, "second", FAST, "pass", 1, 1, 1);
-    assert_true(ours(&SPEEDUP, rows) == 15);
-    json_array_append_new(rows, json_pack("{s:s, s:s, s:s}", "kind", "environment", "run", "first", "id", "machine 1"));
-    json_array_append_new(rows, json_pack("{s:s, s:s, s:s}", "kind", "environment", "run", "second", "id", "machine 2"));
-    expect(&SPEEDUP, rows, "not testable here", "different environments");
+    add_row(rows, "first", SLOW, "pass", 15);
+    add_row(rows, "second", FAST, "pass", 1);
+    assert_true(here(&SPEEDUP, rows) == 15);
+    add_environment(rows, "first", "machine 1");
+    add_environment(rows, "second", "machine 2");
+    expect(&SPEEDUP, rows, "not_testable", "different environments");
     json_object_set_new(json_array_get(rows, 3), "id", json_string("machine 1"));
-    assert_true(ours(&SPEEDUP, rows) == 15);
+    assert_true(here(&SPEEDUP, rows) == 15);
     json_decref(rows);
 }
 
@@ -109,15 +116,15 @@ static void the_baseline_may_be_of_another_case_and_mode(void **state) {
     claim.baseline_problem = "rolling agg=mean n=2000 dtype=f64 input=ramp seed=1";
     claim.baseline_mode = "hot";
     json_t *rows = json_array();
-    add_row(rows, "a", FAST, "pass", 0.5, 0.25, 1.0);
-    expect(&claim, rows, "not testable here", "no row of '" FAST "' on 'rolling agg=mean n=2000");
-    add_row(rows, "a", FAST, "pass", 99, 99, 99);
+    add_row(rows, "a", FAST, "pass", 0.5);
+    expect(&claim, rows, "not_run", "no row of '" FAST "' on 'rolling agg=mean n=2000");
+    add_row(rows, "a", FAST, "pass", 99);
     json_t *other = json_array_get(rows, 1);
     json_object_set_new(other, "case", json_string(claim.baseline_problem));
-    expect(&claim, rows, "not testable here", FAST " has no hot time");
+    expect(&claim, rows, "not_testable", FAST " has no hot time");
     json_object_set_new(json_object_get(other, "timing"), "hot",
                         json_pack("{s:f, s:f, s:f}", "median", 6.0, "low", 5.0, "high", 8.0));
-    assert_true(ours(&claim, rows) == 12.0);
+    assert_true(here(&claim, rows) == 12.0);
     json_decref(rows);
 }
 
@@ -127,7 +134,7 @@ int main(void) {
         cmocka_unit_test(emulated_rows_never_count),
         cmocka_unit_test(a_timed_row_beats_emulated_and_untimed_ones_wherever_they_stand),
         cmocka_unit_test(cases_are_compared_as_cases),
-        cmocka_unit_test(the_latest_run_is_preferred_and_runs_are_not_mixed),
+        cmocka_unit_test(runs_of_one_environment_are_processes_of_one_sample),
         cmocka_unit_test(a_resumed_run_counts_as_one_on_the_same_machine_only),
         cmocka_unit_test(the_baseline_may_be_of_another_case_and_mode),
     };

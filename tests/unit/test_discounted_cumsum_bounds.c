@@ -1,5 +1,6 @@
 /* The bounds of `discounted_cumsum`: right algorithms pass in their own precision, whatever order they work in, and wrong ones that
  * are nearly right do not. */
+/* needs: discounted_cumsum */
 #include "discount_rows.h"
 
 /* Stage s joins groups of 2^s; `stages_lost` of the last are left out. No resets. */

@@ -1,5 +1,6 @@
 /* The reference of `discounted_cumsum` at its edges: planted NaN and inf, overflow, nothing at all, other threads, users' arrays.
  */
+/* needs: discounted_cumsum */
 #include "scan_support.h"
 
 #include <omp.h>

@@ -1,4 +1,5 @@
 /* How far dgamma may be off, against the bounds of its factors and by hand, and what that lets the check see. */
+/* needs: discounted_cumsum_grad discounted_cumsum */
 #include "scan_support.h"
 
 static const char *const PER[] = {"all", "row", "element"};

@@ -1,5 +1,6 @@
 /* The reference of `discounted_cumsum_grad` against the definition in 600 bits, against finite differences of the reference of
  * `discounted_cumsum`, and with NaN planted. */
+/* needs: discounted_cumsum_grad discounted_cumsum */
 #include "scan_support.h"
 
 #include <mpfr.h>

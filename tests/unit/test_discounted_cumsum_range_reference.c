@@ -1,5 +1,6 @@
 /* The reference of `discounted_cumsum` where numbers, their weights or products of factors come near the ends of the range of
  * doubles or leave it, against 600-bit brute force. */
+/* needs: discounted_cumsum */
 #include "discount_brute.h"
 
 /* No scale has room for both ends: from subnormal numbers to the last finite one, and infinite from there on. */

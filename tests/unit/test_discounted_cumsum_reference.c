@@ -1,4 +1,5 @@
 /* The reference of `discounted_cumsum` against 600-bit brute force and the documented example. */
+/* needs: discounted_cumsum */
 #include "discount_brute.h"
 
 /* The check is one that can fail. */

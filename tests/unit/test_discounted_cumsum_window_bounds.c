@@ -1,4 +1,5 @@
 /* The bounds of `discounted_cumsum` for sums of k terms: direct sums, differences, and blocks of k, right and nearly right. */
+/* needs: discounted_cumsum */
 #include "discount_rows.h"
 
 static void last_terms(Row *row, size_t terms) {

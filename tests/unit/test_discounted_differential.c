@@ -1,6 +1,7 @@
 /* Random cases of discounted sums and their gradients against their definitions in 2600 bits: every number of a double or a float,
  * subnormal and huge ones, both zeros, infinities and NaN, factors beyond 1 and 0, masks, sums of k terms. A hundred seeds;
  * RUNGS_TEST_FULL=1: five thousand. */
+/* needs: discounted_cumsum discounted_cumsum_grad */
 #include "base/rng.h"
 #include "scan_support.h"
 

@@ -1,7 +1,8 @@
 #include "record/environment.h"
 
-#include "build_paths.h"
+#include "base/places.h"
 #include "record/identity.h"
+#include "record/program.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -96,7 +97,7 @@ static void every_key_is_there(void **state) {
     assert_int_equal(strlen(json_string_value(member(e, "id"))), 16);
     assert_true(json_integer_value(member(member(e, "cpu"), "threads")) >= 1);
     assert_true(json_integer_value(member(member(e, "cpu"), "memory_bytes")) > 1 << 20);
-    assert_string_equal(json_string_value(member(member(e, "build"), "type")), RUNGS_BUILD_TYPE);
+    assert_string_equal(json_string_value(member(member(e, "build"), "type")), PROGRAM.build_type);
     int year, month, day;
     assert_int_equal(sscanf(json_string_value(member(e, "date")), "%4d-%2d-%2dT", &year, &month, &day), 3);
     assert_true(json_is_null(member(e, "gpu")));
@@ -134,7 +135,7 @@ static void arguments_lose_their_folders(void **state) {
     expect_argument("in `/home/somebody/f.cu`", "in `f.cu`");
     expect_argument("-I/home/somebody/include -O2", "-Iinclude -O2");
     expect_argument("read/write and/or", "read/write and/or");
-    expect_argument(RUNGS_SOURCE_DIR "/scenarios/smoke/double.yaml", "scenarios/smoke/double.yaml");
+    expect_argument(places_project("scenarios/smoke/double.yaml"), "scenarios/smoke/double.yaml");
     expect_argument("scenarios/published/rolling.yaml", "scenarios/published/rolling.yaml");
     expect_argument("rolling n=1000 agg=mean", "rolling n=1000 agg=mean");
 }
@@ -248,7 +249,7 @@ static void a_commit_can_be_told(void **state) {
     unsetenv("RUNGS_COMMIT");
     json_t *e = environment_of("run", -1, NULL);
     const json_t *commit = member(e, "commit");
-    if (access(RUNGS_SOURCE_DIR "/.git", F_OK) == 0 && json_is_string(commit))
+    if (access(places_project(".git"), F_OK) == 0 && json_is_string(commit))
         assert_int_equal(strlen(json_string_value(commit)), 40);
     json_decref(e);
     setenv("RUNGS_COMMIT", "0123abc-dirty", 1); /* also beside git: the program may have been built elsewhere */

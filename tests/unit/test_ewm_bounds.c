@@ -1,4 +1,5 @@
 /* The bounds of `ewm`: right algorithms pass in their own precision, and nearly right ones do not. */
+/* needs: ewm */
 #include "scan_support.h"
 
 enum { EWM_BOUND_SCAN, EWM_BOUND_TRUNCATED, EWM_BOUND_TEXTBOOK }; /* indices into the bounds of the op */

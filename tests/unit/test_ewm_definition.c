@@ -1,4 +1,5 @@
 /* The reference of `ewm` by the definition in 600 bits and by discounted sums. */
+/* needs: ewm discounted_cumsum */
 #include "scan_support.h"
 
 #include <mpfr.h>

@@ -1,4 +1,5 @@
 /* The reference of `ewm` at its edges: NaN and inf, periods, segments, nothing at all, and what it refuses. */
+/* needs: ewm */
 #include "scan_support.h"
 
 static void settle(Scan *self, const char *words, const double *x) {

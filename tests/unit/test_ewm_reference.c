@@ -1,9 +1,9 @@
 /* The reference of `ewm` against pandas (tests/golden/ewm_pandas.txt), against the definition in 600 bits, and against discounted
  * sums.
  */
+/* needs: ewm */
+#include "base/places.h"
 #include "scan_support.h"
-
-#include "build_paths.h"
 
 #include <mpfr.h>
 
@@ -23,7 +23,7 @@ static double next_number(char **text) {
  * observation the difference may be a rounding error instead of 0, and the variance 0 instead of NaN. */
 static void every_element_agrees_with_pandas(void **state) {
     (void)state;
-    FILE *file = fopen(RUNGS_SOURCE_DIR "/tests/golden/ewm_pandas.txt", "r");
+    FILE *file = fopen(places_project("tests/golden/ewm_pandas.txt"), "r");
     assert_non_null(file);
     static char words[LINE_MAX_BYTES], input[LINE_MAX_BYTES], output[LINE_MAX_BYTES];
     int cases = 0;

@@ -1,3 +1,4 @@
+/* needs: rolling double */
 #include "plan/case.h"
 #include "plan/scenario.h"
 

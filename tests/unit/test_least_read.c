@@ -1,4 +1,5 @@
 /* Op.least_read against its definition: an element has to be read if another value in its place changes an output. */
+/* needs: rolling ewm discounted_cumsum discounted_cumsum_grad moments */
 #include "scan_support.h"
 
 #include <omp.h>

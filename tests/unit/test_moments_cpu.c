@@ -140,13 +140,13 @@ static void sums_of_powers_need_their_own_bound(void **state) {
     assert_false(passes(PAIRWISE, TWO_PASS, "offset1e8", "f64", 10000, why));
 }
 
-/* Fourth powers that overflow in float32 do not in double; where double overflows as well, nothing is forgiven. */
+/* Fourth powers that overflow in float32 do not in double. Where double overflows as well, nothing is forgiven; cpu_best scales. */
 static void overflow_is_seen(void **state) {
     (void)state;
     char why[512];
     for (int v = STABLE; v < VARIANT_COUNT; v++)
         if (!passes(v, TWO_PASS, "huge", "f32", 1000, why)) fail_msg("%s: %s", VARIANTS[v].name, why);
-    for (int v = 0; v < VARIANT_COUNT; v++) assert_false(passes(v, VARIANTS[v].bound, "huge", "f64", 1000, why));
+    for (int v = 0; v < VARIANT_COUNT; v++) assert_int_equal(passes(v, VARIANTS[v].bound, "huge", "f64", 1000, why), v == BEST);
 }
 
 /* More rows than a float counts: 2^24 + 5 in one column. */

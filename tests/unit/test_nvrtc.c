@@ -1,6 +1,6 @@
+/* needs: rolling */
 #include "../../impls/rolling/_apply.h"
-
-#include "build_paths.h"
+#include "base/places.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -64,7 +64,7 @@ static void examples_compile(void **state) {
     for (int e = 0; e < 2; e++)
         for (int real = USERCODE_F32; real <= USERCODE_F64; real++) {
             char file[512];
-            snprintf(file, sizeof file, RUNGS_SOURCE_DIR "/examples/apply/%s.cu", examples[e]);
+            snprintf(file, sizeof file, "%s/%s.cu", places_project("examples/apply"), examples[e]);
             if (compile(file, (UsercodeReal)real) != STATUS_OK) fail_msg("%s", status_message());
         }
 }
@@ -103,7 +103,7 @@ static void a_missing_library_is_named(void **state) {
     (void)state;
     setenv("RUNGS_NVRTC", "/no/such/libnvrtc.so", 1);
     void *cubin = NULL;
-    const Status status = apply_compile(RUNGS_SOURCE_DIR "/examples/apply/running_mean.cu", USERCODE_F64, "sm_90", 13, &cubin);
+    const Status status = apply_compile(places_project("examples/apply/running_mean.cu"), USERCODE_F64, "sm_90", 13, &cubin);
     unsetenv("RUNGS_NVRTC");
     assert_int_equal(status, STATUS_UNSUPPORTED);
     assert_non_null(strstr(status_message(), "RUNGS_NVRTC"));

@@ -1,4 +1,5 @@
 /* Which variants a plan has: patterns, tunables, filters, shards, cases by hand; and the listings of what there is. */
+/* needs: rolling double */
 #include "plan/case.h"
 #include "plan/listing.h"
 #include "scenario_support.h"

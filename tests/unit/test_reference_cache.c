@@ -1,4 +1,5 @@
 /* A cached reference is used for exactly what it was computed from, and only if it is whole. */
+/* needs: double */
 #include "pipeline/reference_cache.h"
 
 #include "plan/registry.h"

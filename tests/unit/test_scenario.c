@@ -1,4 +1,5 @@
 /* Scenario files: what they expand to, their claims, their names. */
+/* needs: double */
 #include "plan/case.h"
 #include "plan/listing.h"
 #include "scenario_support.h"
@@ -50,7 +51,7 @@ static void claims_are_canonical(void **state) {
     assert_string_equal(claim->note, "n");
     assert_null(claim->baseline);
     assert_string_equal(claim->rule, "about");
-    assert_string_equal(claim->rationale, "w");
+    assert_string_equal(claim->reason, "w");
     assert_true(claim->value == 15.4 && claim->factor == 2 && claim->low == 7.7 && claim->high == 30.8);
     plan_free(&plan);
 }
@@ -59,15 +60,17 @@ static void claims_may_compare_two_cases_and_modes_or_state_an_error(void **stat
     (void)state;
     static const char text[] =
         "title: t\nsuites:\n  - op: double\n    axes: {n: [10, 20]}\n    variants: [cpu_loop]\n    modes: [hot, first]\n"
-        "claims:\n  - {id: c, statement: s, source: s, hardware: h, method: m, rule: at_least, value: 1, quantity: speedup,\n"
+        "claims:\n  - {id: c, statement: s, source: s, hardware: h, method: m, program: ours, rule: at_least, value: 1, quantity: "
+        "speedup,\n"
         "     case: n=10, variant: cpu_loop, mode: first, baseline: cpu_loop, baseline_case: n=20,\n"
-        "     baseline_mode: hot}\n"
-        "  - {id: e, statement: s, source: s, hardware: h, method: m, rule: range, low: 1, high: 2, quantity: error,\n"
-        "     case: n=10, variant: cpu_loop}\n"
-        "  - {id: l, statement: s, source: s, hardware: h, method: m, rule: at_most, value: 4, quantity: launches,\n"
-        "     case: n=10, variant: cpu_loop}\n"
-        "  - {id: b, statement: s, source: s, hardware: h, method: m, rule: about, value: 1.75, factor: 1,\n"
-        "     quantity: bytes_over_minimum, case: n=10, variant: cpu_loop}\n";
+        "     baseline_mode: hot, reason: r}\n"
+        "  - {id: e, statement: s, source: s, hardware: h, method: m, program: ours, rule: range, low: 1, high: 2, quantity: "
+        "error,\n"
+        "     case: n=10, variant: cpu_loop, reason: r}\n"
+        "  - {id: l, statement: s, source: s, hardware: h, method: m, program: ours, rule: at_most, value: 4, quantity: launches,\n"
+        "     case: n=10, variant: cpu_loop, reason: r}\n"
+        "  - {id: b, statement: s, source: s, hardware: h, method: m, program: ours, rule: about, value: 1.75, factor: 1,\n"
+        "     quantity: bytes_over_minimum, case: n=10, variant: cpu_loop, reason: r}\n";
     Plan plan = {0};
     if (plan_add_scenario(&plan, file("two.yaml", text)) != STATUS_OK) fail_msg("%s", status_message());
     assert_string_equal(plan.claims[0].problem, "double n=10 dtype=f64 input=uniform seed=1");
@@ -85,6 +88,37 @@ static void claims_may_compare_two_cases_and_modes_or_state_an_error(void **stat
         assert_true(claim->low == limits[i][1] && claim->high == limits[i][2]);
         assert_int_equal(isnan(claim->factor) != 0, i < 3);
     }
+    plan_free(&plan);
+}
+
+static void what_is_not_run_or_cannot_be_tested(void **state) {
+    (void)state;
+    static const char text[] =
+        "title: t\nsuites:\n  - {op: double, axes: {n: [10]}, variants: [cpu_loop], modes: [hot]}\n"
+        "  - {op: double, axes: {n: [10, 20]}, variants: [cpu_loop], modes: [cold], not_run: an hour a call}\n"
+        "claims:\n  - {id: a, statement: s, source: s, hardware: h, method: m, program: original, kind: finding, quantity: "
+        "seconds,\n"
+        "     rule: shown, value: 1, case: n=10, variant: cpu_loop, mode: hot}\n"
+        "  - {id: b, statement: s, source: s, hardware: h, method: m, program: reimplementation, quantity: elements_per_second,\n"
+        "     rule: at_least, value: 1, reason: r, case: n=20, variant: cpu_loop, mode: cold}\n"
+        "  - {id: c, statement: s, source: s, hardware: h, method: m, program: original, untestable: its data are gone}\n"
+        "  - {id: d, statement: s, source: s, hardware: h, method: m, program: original, quantity: error, rule: at_most, value: "
+        "1,\n"
+        "     reason: r, case: n=10, variant: cpu_loop}\n";
+    Plan plan = {0};
+    if (plan_add_scenario(&plan, file("marks.yaml", text)) != STATUS_OK) fail_msg("%s", status_message());
+    assert_null(plan.items[0].not_run);
+    assert_string_equal(plan.items[2].not_run, "an hour a call");
+    const Claim *claims = plan.claims;
+    assert_string_equal(claims[0].kind, "finding");
+    assert_string_equal(claims[0].program, "original");
+    assert_true(claims[0].value == 1 && isinf(claims[0].low) && isinf(claims[0].high) && !claims[0].reason && !claims[0].not_run);
+    assert_string_equal(claims[1].kind, "statement");
+    assert_string_equal(claims[1].not_run, "an hour a call");
+    assert_string_equal(claims[2].untestable, "its data are gone");
+    assert_string_equal(claims[2].op, "double");
+    assert_null(claims[2].variant);
+    assert_null(claims[3].not_run); /* one suite runs the case */
     plan_free(&plan);
 }
 
@@ -176,6 +210,7 @@ int main(void) {
         cmocka_unit_test(expansion_follows_the_file),
         cmocka_unit_test(claims_are_canonical),
         cmocka_unit_test(claims_may_compare_two_cases_and_modes_or_state_an_error),
+        cmocka_unit_test(what_is_not_run_or_cannot_be_tested),
         cmocka_unit_test(a_bad_file_leaves_the_plan_as_it_was),
         cmocka_unit_test(files_that_cannot_be_read),
         cmocka_unit_test(too_much_is_refused_before_memory_is_taken),

@@ -1,8 +1,9 @@
 /* Scenario files: every complaint says where and what. */
+/* needs: double */
 #include "scenario_support.h"
 
-#define CLAIM_TEXTS "  - {id: c, statement: s, source: s, hardware: h, method: m, rule: at_most, value: 1,\n"
-#define RULED SUITE "claims:\n  - {id: c, statement: s, source: s, hardware: h, method: m, quantity: seconds,\n"
+#define CLAIM_TEXTS "  - {id: c, statement: s, source: s, hardware: h, method: m, program: ours, rule: at_most, value: 1,\n"
+#define RULED SUITE "claims:\n  - {id: c, statement: s, source: s, hardware: h, method: m, program: ours, quantity: seconds,\n"
 #define CLAIM SUITE "claims:\n" CLAIM_TEXTS
 
 /* Every complaint: the file, what it begins with after the path, and what it must also say. */
@@ -68,7 +69,7 @@ static const char *const BAD[][3] = {
     {SUITE "    without_gpu: {m: 1}\n", "5:19: unknown parameter 'm'", ""},
     {SUITE "claims: {}\n", "5:9: claims: a list is expected", ""},
     {RULED "     mode: cold}\n", "6:5: 'rule' is missing: about, at_least, at_most, range", ""},
-    {RULED "     rule: roughly}\n", "7:12: rule 'roughly' is not allowed (allowed: about, at_least, at_most, range)", ""},
+    {RULED "     rule: roughly}\n", "7:12: rule 'roughly' is not allowed (allowed: about, at_least, at_most, range, shown)", ""},
     {RULED "     rule: about, factor: 2}\n", "6:5: 'value' is missing", ""},
     {RULED "     rule: about, value: 2}\n", "6:5: 'factor' is missing", "1.33"},
     {RULED "     rule: about, value: 2, factor: 0.5}\n", "7:37: factor: 0.5 is below 1", ""},
@@ -78,7 +79,7 @@ static const char *const BAD[][3] = {
     {RULED "     rule: at_least, value: 2, factor: 2}\n", "7:40: factor: only claims of rule about", ""},
     {RULED "     rule: at_least, value: 2, low: 2}\n", "7:37: low: only claims of rule range", ""},
     {RULED "     rule: about, value: 2, factor: 2, high: 2}\n", "7:46: high: only claims of rule range", ""},
-    {RULED "     rule: range, value: 2}\n", "7:26: value: only claims of rule about, at_least or at_most", ""},
+    {RULED "     rule: range, value: 2}\n", "7:26: value: only claims of rule about, at_least, at_most or shown", ""},
     {RULED "     rule: range, high: 2}\n", "6:5: 'low' is missing", ""},
     {RULED "     rule: range, low: 2}\n", "6:5: 'high' is missing", ""},
     {RULED "     rule: range, low: 2, high: 2}\n", "7:33: high: 2 is not above low, 2", ""},
@@ -108,6 +109,19 @@ static const char *const BAD[][3] = {
     {CLAIM "     quantity: error, mode: cold, case: seed=1,\n     variant: cpu_loop}\n", "7:29: mode: only claims of", ""},
     {CLAIM "     quantity: error, case: seed=1,\n     variant: cpu_loop, output: z}\n",
      "8:33: output 'z': double has no such output", ""},
+    {CLAIM "     quantity: error, case: seed=1,\n     variant: cpu_loop}\n", "6:5: 'reason' is missing: why this acceptance band",
+     ""},
+    {CLAIM "     kind: news, quantity: error}\n", "7:12: kind 'news' is not allowed (allowed: statement, finding)", ""},
+    {CLAIM "     untestable: gone}\n", "6:83: rule: only claims of what can be tested", ""},
+    {RULED "     rule: shown, value: 1, mode: cold, reason: r}\n", "7:49: reason: only claims of the other rules", ""},
+    {SUITE "claims:\n  - {id: c, statement: s, source: s, hardware: h, method: m,\n     quantity: speedup}\n",
+     "6:5: 'program' is missing: original, reimplementation, ours", ""},
+    {SUITE "claims:\n  - {id: c, statement: s, source: s, hardware: h, method: m, program: mine}\n",
+     "6:71: program 'mine' is not allowed", "original, reimplementation, ours"},
+    {SUITE "claims:\n  - {id: c, statement: s, source: s, hardware: h, method: m, program: ours, quantity: error, rule: shown,\n"
+           "     value: 1}\n",
+     "6:100: rule 'shown' is for quantity seconds and rates", ""},
+    {SUITE "    not_run: [a]\n", "5:14: not_run: ", ""},
 };
 
 static void every_error_says_where_and_what(void **state) {

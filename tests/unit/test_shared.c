@@ -14,6 +14,7 @@
 #include <stdio.h>
 #include <string.h>
 #include <sys/mman.h>
+#include <sys/socket.h>
 #include <unistd.h>
 
 enum { BYTES = 10000 };
@@ -66,23 +67,28 @@ static void an_output_keeps_its_size(void **state) {
     shared_destroy(&shared);
 }
 
-/* The worker's side: the mapping stays, the descriptors go. */
-static void what_is_mapped_is_closed(void **state) {
+/* The worker's side: what comes over the socket can be mapped as it was sealed; the mapping stays when the descriptor goes. */
+static void files_are_handed_over(void **state) {
     (void)state;
     Shared shared, mapped;
-    char path[64];
-    int handed;
+    int ends[2], files[SHARED_MAX_FILES], count = 0;
     assert_int_equal(shared_create("x", BYTES, &shared), STATUS_OK);
     assert_int_equal(shared_seal(&shared, false), STATUS_OK);
-    open_again(&shared, &handed, path);
-    assert_int_equal(shared_open(path, BYTES, false, &mapped), STATUS_OK);
-    assert_int_equal(fcntl(handed, F_GETFD), -1);
+    assert_int_equal(socketpair(AF_UNIX, SOCK_STREAM, 0, ends), 0);
+    assert_int_equal(shared_send(ends[0], (const int[]){shared.fd, shared.fd}, 2), STATUS_OK);
+    assert_int_equal(shared_receive(ends[1], files, &count), STATUS_OK);
+    assert_int_equal(count, 2);
+    assert_true(fcntl(files[1], F_GETFD) & FD_CLOEXEC);
+    assert_int_equal(shared_open(files[1], "x", BYTES, true, &mapped), STATUS_MEMORY);
+    assert_int_equal(shared_open(files[1], "x", 2 * BYTES, false, &mapped), STATUS_IO);
+    assert_int_equal(shared_open(files[1], "x", BYTES, false, &mapped), STATUS_OK);
+    close(files[0]), close(files[1]);
     ((char *)shared.data)[5] = 9;
     assert_int_equal(((const char *)mapped.data)[5], 9);
     shared_destroy(&mapped);
-    open_again(&shared, &handed, path);
-    assert_int_equal(shared_open(path, BYTES, true, &mapped), STATUS_MEMORY);
-    close(handed);
+    close(ends[1]);
+    assert_int_equal(shared_send(ends[0], &shared.fd, 1), STATUS_IO); /* nobody is there */
+    close(ends[0]);
     shared_destroy(&shared);
 }
 
@@ -90,7 +96,7 @@ int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(a_sealed_input_cannot_be_written),
         cmocka_unit_test(an_output_keeps_its_size),
-        cmocka_unit_test(what_is_mapped_is_closed),
+        cmocka_unit_test(files_are_handed_over),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,5 +1,5 @@
+#include "base/places.h"
 #include "base/usercode.h"
-#include "build_paths.h"
 #include "op.h"
 #include "variant.h"
 #include "verify/families.h"
@@ -20,8 +20,8 @@
 
 #define HEAD                                                                                                                       \
     "__device__ void window_function(const real *shared, int history_len, real *out, int window_size, int arr_len, int offset)"
-#define FALL RUNGS_SOURCE_DIR "/examples/apply/first_minus_last.cu"
-#define MEAN RUNGS_SOURCE_DIR "/examples/apply/running_mean.cu"
+#define FALL places_project("examples/apply/first_minus_last.cu")
+#define MEAN places_project("examples/apply/running_mean.cu")
 
 extern const Op rungs_op_rolling;
 extern const Variant rungs_variant_rolling__cpu_apply;

@@ -28,7 +28,7 @@ CASES = {
     "moments": ["moments rows=2011 cols=37 dtype=f64 input=normal", "moments rows=2011 cols=37 dtype=f32 input=offset1e3"],
     "redact": ["redact rows=10007 nulls=some"],
 }
-CONTROL = re.compile(r"_(right|control)$|/cpu_cannot$")  # not wrong: they must pass, or be skipped with their reason
+CONTROL = re.compile(r"_(right|control|on_device)$|/cpu_cannot$")  # not wrong: they must pass, or be skipped with their reason
 
 # The kind of a mutant, by its name; the first that fits.
 KINDS = [
@@ -68,7 +68,7 @@ def rows(program, case, names, emulator, timeout="60s"):
     """(place, row) of these mutants on a case, with a cache of their own: what one of them may have spoilt must not outlive them."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "rows.jsonl"
-        done = subprocess.run([program, "run", case, "--variants", ",".join(names), "--quick", "--no-ceilings", "--no-counts", "--timeout", timeout,
+        done = subprocess.run([program, "run", case, "--variants", ",".join(names), "--quick", "--no-ceilings", "--timeout", timeout,
                                "--memory-limit", "1G", "--out", out, *emulator], capture_output=True, text=True, timeout=900,
                               env={**os.environ, "RUNGS_CACHE": folder})
         if done.returncode not in (0, 1, 3):

@@ -4,11 +4,12 @@
 
 #ifndef RUNGS_EMULATED
 static Status persist(const VariantArgs *args) {
-    int window = 0, device = 0;
+    int window = 0, most = 0, device = 0;
     cudaLaunchAttributeValue value = {};
     TRY_CUDA(cudaGetDevice(&device));
     TRY_CUDA(cudaDeviceGetAttribute(&window, cudaDevAttrMaxAccessPolicyWindowSize, device));
-    TRY_CUDA(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, (size_t)window));
+    TRY_CUDA(cudaDeviceGetAttribute(&most, cudaDevAttrMaxPersistingL2CacheSize, device));
+    TRY_CUDA(cudaDeviceSetLimit(cudaLimitPersistingL2CacheSize, (size_t)most));
     value.accessPolicyWindow.base_ptr = args->in[0].data;
     value.accessPolicyWindow.num_bytes = array_bytes(&args->in[0]) < (size_t)window ? array_bytes(&args->in[0]) : (size_t)window;
     value.accessPolicyWindow.hitRatio = 1;

@@ -1,0 +1,293 @@
+"""A project of one's own, as docs/YOUR_KERNELS.md says: built against an installed prefix that has been moved, in another folder, with the
+harness's sources out of sight. Its gate fails where an op was made wrong, and for that reason; what is wrong with a project is told in one line.
+RUNGS_TEST_FULL=1 also builds two commits with `ab --base`, a copy of this repository with one op left, and the packages."""
+import json
+import os
+import pathlib
+import re
+import shutil
+import subprocess
+import sys
+import tempfile
+
+from program import BUILD, CONFIGURED, EMULATOR, RELEASE, SANITIZED, SOURCE, call, expect, expect_error, rows_of
+
+FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
+PAGE = (SOURCE / "docs/YOUR_KERNELS.md").read_text()
+QUICK = ("--quick", "--no-ceilings", "--no-counts")
+BUILD_SECONDS = 900
+
+
+def hidden(folder):
+    """Words before a command: it sees an empty folder in the place of the sources and of this build, if this machine lets us; and the Python
+    with the packages, which may lie there."""
+    python = folder / "python"
+    python.mkdir()
+    environment = pathlib.Path(sys.prefix) if sys.prefix != sys.base_prefix else None
+    mounts = [f"mount --bind '{environment}' '{python}'"] if environment else []
+    mounts += [f"mount -t tmpfs none '{place}'" for place in (SOURCE, BUILD) if place == SOURCE or not BUILD.is_relative_to(SOURCE)]
+    words = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", " && ".join([*mounts, 'exec "$@"']), "sh"]
+    if subprocess.run([*words, "true"], capture_output=True).returncode:
+        print("no mounts on this machine: the sources stay in sight")
+        return [], sys.executable
+    return words, str(python / "bin/python") if environment else sys.executable
+
+
+class Project:
+    def __init__(self, folder):
+        self.folder = folder
+        self.prefix = folder / "moved prefix"
+        done = subprocess.run(["cmake", "--install", BUILD, "--prefix", folder / "installed"], capture_output=True, text=True)
+        expect(done.returncode == 0, "the build is installed", done)
+        (folder / "installed").rename(self.prefix)
+        self.root = folder / "mykernels"
+        self.hide, python = hidden(folder)
+        self.environment = {**os.environ, "RUNGS_PYTHON": python, "XDG_STATE_HOME": str(folder / "state"), "GIT_CONFIG_GLOBAL": "/dev/null"}
+        for name in ("RUNGS_SOURCE", "RUNGS_BUILD", "RUNGS", "RUNGS_COMMIT"):
+            self.environment.pop(name, None)
+
+    def start(self, *words, cwd=None):
+        return subprocess.run([*self.hide, *map(str, words)], capture_output=True, text=True, cwd=cwd or self.root, env=self.environment,
+                              timeout=BUILD_SECONDS)
+
+    def rungs(self, *words, cwd=None):
+        return self.start(self.prefix / "bin/rungs", *words, cwd=cwd)
+
+    def program(self, *words):
+        return self.start(self.root / "build/release/bin/mykernels", *words)
+
+    def build(self):
+        done = self.rungs("build")
+        expect(done.returncode == 0, "rungs build", done)
+
+    def refused(self, *words):
+        """One line."""
+        done = self.rungs("build")
+        expect_error(done, 2, *words)
+        told = [line for line in done.stderr.splitlines() if not line.startswith("rungs build: building ")]
+        expect(len(told) == 1, "in one line", done)
+
+    def git(self, *words):
+        return subprocess.run(["git", "-C", self.root, "-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.hooksPath=/dev/null", *words],
+                              check=True, capture_output=True, text=True).stdout.strip()
+
+    def edit(self, path, *change):
+        text = (self.root / path).read_text()
+        expect(change[0] in text, f"{path} has '{change[0]}'")
+        (self.root / path).write_text(text.replace(*change))
+
+    def add_op(self, name):
+        """As a copy of axpy."""
+        for path in ("reference/axpy.c", "impls/axpy/cpu_loop.c", "scenarios/smoke.yaml"):
+            new = self.root / path.replace("axpy", name).replace("smoke", name)
+            new.parent.mkdir(exist_ok=True)
+            new.write_text((self.root / path).read_text().replace("axpy", name))
+
+
+def prefix_alone(project):
+    """Installed, the program finds everything beside itself."""
+    done = project.rungs("--version", cwd=project.folder)
+    expect(done.returncode == 0 and done.stdout.startswith("rungs "), "an installed program tells its version", done)
+    done = project.rungs("list", "scenarios", cwd=project.folder)
+    expect("published/rolling" in done.stdout and "smoke/double" in done.stdout, "and has its scenarios", done)
+    done = project.rungs("run", "double n=1000 dtype=f64", "--variants", "cpu_loop", *QUICK, cwd=project.folder)
+    rows = project.folder / "state/rungs/results"
+    expect(done.returncode in (0, 3) and len(list(rows.glob("*.jsonl"))) == 1, "its rows go to the user's state folder", done)
+    done = project.rungs("export", "csv", *rows.glob("*.jsonl"), cwd=project.folder)
+    expect(done.returncode == 0 and "double/cpu_loop" in done.stdout, "its Python is found", done)
+    for path in (project.prefix / "lib/cmake/rungs").iterdir():
+        expect(os.fsencode(SOURCE) not in path.read_bytes(), f"{path.name} names no source folder")
+    if "RUNGS_CUDA:STRING=ON" not in CONFIGURED:  # nvcc's line tables name files
+        expect(os.fsencode(SOURCE) not in (project.prefix / "bin/rungs").read_bytes(), "no source path is compiled in")
+    manual, completion = ((project.prefix / path).read_text() for path in ("share/man/man1/rungs.1", "share/bash-completion/completions/rungs"))
+    expect(all(f".SH RUNGS {verb.upper()}" in manual and f"\n    {verb}) words=" in completion for verb in ("run", "exec", "ab", "new", "build", "doctor")),
+           "the manual page and the completion have the verbs")
+    options = re.findall(r"^  (--[a-z-]+)", call("run", "--help").stdout, re.M)
+    expect(len(options) > 10 and all(option.replace("-", "\\-") in manual and option in completion for option in options), "and the options of the help")
+    alone = project.folder / "alone"
+    alone.mkdir()
+    shutil.copy(project.prefix / "bin/rungs", alone)
+    expect_error(project.start(alone / "rungs", "list", cwd=alone), 4, "share/rungs", "start it there")
+
+
+def a_new_project(project):
+    done = project.rungs("new", "mykernels", "--op", "axpy", cwd=project.folder)
+    expect(done.returncode == 0, "rungs new", done)
+    project.git("init", "-q")
+    project.add_op("scale")
+    project.git("add", ".")
+    project.git("commit", "-q", "-m", "one")
+    project.build()
+    done = project.program("list", "variants")
+    cuda = ["axpy/cuda_naive"] if "RUNGS_CUDA:STRING=ON" in CONFIGURED or "RUNGS_CUDA:STRING=EMULATED" in CONFIGURED and EMULATOR else []
+    found = [line.split()[0] for line in done.stdout.splitlines()]
+    expect(found == ["axpy/cpu_loop", *cuda, "axpy/peer_numpy", "scale/cpu_loop"], "the project's variants and no others", done)
+    emulate = ["--emulate"] if EMULATOR else []
+    rows = project.folder / "rows.jsonl"
+    done = project.program("run", "smoke", *emulate, *QUICK, "--out", rows)
+    expect(done.returncode == 0, "a new project verifies", done)
+    passed = {row["variant"] for row in rows_of(rows) if row["verdict"] == "pass"}
+    expect(passed >= {"axpy/cpu_loop", "axpy/peer_numpy", *(cuda if EMULATOR else [])}, f"every variant passed: {passed}", done)
+    if RELEASE:
+        expect(any(row["timing"] for row in rows_of(rows)), "and is timed")
+    done = project.program("export", "csv", rows)
+    expect(done.returncode == 0 and "axpy/cpu_loop" in done.stdout, "the readers of rows are the prefix's", done)
+    return rows
+
+
+def provenance(project, rows):
+    """The commit is that of the project's repository when the program was built."""
+    built = project.git("rev-parse", "HEAD")
+    environment = rows_of(rows, "environment")[0]
+    told = {key: environment[key] for key in ("commit", "dirty", "project")}
+    expect(told == {"commit": built, "dirty": False, "project": "mykernels"}, f"rows carry {told}")
+    project.git("commit", "-q", "--allow-empty", "-m", "two")
+    first = project.program("--version").stdout.splitlines()[0]
+    expect(first.startswith(f"mykernels (commit {built[:12]}) with rungs "), f"a later commit is not of this build: {first}")
+    project.edit("impls/scale/cpu_loop.c", "a * x[i] + y[i]", "a * x[i] - y[i]")
+    project.build()
+    first = project.program("--version").stdout.splitlines()[0]
+    expect(f"(commit {project.git('rev-parse', 'HEAD')[:12]}, with uncommitted changes)" in first, f"built anew it is: {first}")
+
+
+def gate(project, old):
+    """scale is wrong now: the run and the comparison with the right build fail, for that reason."""
+    rows = project.folder / "wrong.jsonl"
+    done = project.program("run", "scale", "smoke", "--variants", "cpu_loop", *QUICK, "--out", rows)
+    expect(done.returncode == 1, "a wrong op fails the run", done)
+    failed = {row["variant"]: row["reason"] for row in rows_of(rows) if row["verdict"] == "fail"}
+    expect(set(failed) == {"scale/cpu_loop"} and re.search(r"z\[\d+\]|tolerance|expected", failed["scale/cpu_loop"]), f"the other one passes: {failed}")
+    if not RELEASE:
+        return
+    done = project.program("ab", old, project.root / "build/release/bin/mykernels", "scale n=1000 dtype=f64", "--variants", "cpu_loop", "--quick",
+                           "--repetitions", 9, "--out", project.folder / "ab", "--json", project.folder / "ab.json")
+    expect(done.returncode == 1, "the gate fails", done)
+    verdicts = {(c["spec"], c["verdict"]) for c in json.loads((project.folder / "ab.json").read_text())["comparisons"]}
+    expect(verdicts == {("scale/cpu_loop", "wrong")}, f"because scale is wrong: {verdicts}", done)
+
+
+def gate_of_commits(project):
+    """With --base the project's commits are built, with the same prefix."""
+    project.git("commit", "-q", "-a", "-m", "three")
+    done = project.program("ab", "--base", "HEAD~1", "scale n=1000 dtype=f64", "--variants", "cpu_loop", "--quick", "--repetitions", 9,
+                           "--json", project.folder / "base.json")
+    expect(done.returncode == 1, "ab --base", done)
+    told = json.loads((project.folder / "base.json").read_text())["comparisons"]
+    expect({c["verdict"] for c in told} == {"wrong"}, "the new commit is wrong", done)
+
+
+def block(path, language):
+    found = re.search(rf"`{re.escape(path)}`[^`]*?(?:`[^`]*`[^`]*?)*?```{language}\n(.*?)```", PAGE, re.DOTALL)
+    expect(found, f"the page shows {path}")
+    return found[1]
+
+
+def a_library_of_another_build(project):
+    """The page's variants, which call what make built."""
+    vendor = project.folder / "vendor"
+    shutil.copytree(SOURCE / "examples/library", vendor)
+    done = subprocess.run(["make", "-C", vendor], capture_output=True, text=True)
+    expect(done.returncode == 0, "make builds the library", done)
+    for path, language in (("impls/axpy/cpu_vendor.c", "c"), ("impls/axpy/peer_vendor.py", "python")):
+        (project.root / path).write_text(block(path, language))
+    lines = re.search(r"```cmake\n(.*?)```", PAGE, re.DOTALL)[1]
+    project.edit("CMakeLists.txt", "rungs_add_project(mykernels)", lines)
+    project.build()
+    rows = project.folder / "vendor.jsonl"
+    done = project.program("run", "axpy n=1003", "axpy n=1003 dtype=f32", "--variants", "*_vendor", *QUICK, "--out", rows)
+    told = sorted((row["variant"], row["verdict"]) for row in rows_of(rows))
+    expect(told == [("axpy/cpu_vendor", "pass"), ("axpy/cpu_vendor", "skip"), ("axpy/peer_vendor", "pass"), ("axpy/peer_vendor", "skip")], f"{told}", done)
+    (project.root / "impls/axpy/cpu_warns.c").write_text(block("impls/axpy/cpu_vendor.c", "c").replace("cpu_vendor", "cpu_warns").replace(
+        "    return STATUS_OK;", "    int unused;\n    return STATUS_OK;", 1))
+    expect_error(project.rungs("build"), 2, "unused variable", "cpu_warns.c")
+    project.edit("CMakeLists.txt", "WARNINGS_AS_ERRORS)", ")")
+    project.build()
+
+
+def bad_input(project):
+    for words, told in ((["new", "mykernels"], "is not empty"), (["new", "My-Kernels"], "a word of a-z"), (["new", "more", "--op", "9"], "--op is '9'"),
+                        (["new"], "expected one folder"), (["build", "nowhere"], "no such folder")):
+        expect_error(project.rungs(*words, cwd=project.folder), 2, told)
+    stray = project.root / "impls/axpi/cpu_loop.c"
+    stray.parent.mkdir()
+    stray.write_text((project.root / "impls/axpy/cpu_loop.c").read_text().replace("axpy", "axpi"))
+    project.refused("impls/axpi: no op 'axpi' (did you mean axpy?)", "write reference/axpi.c")
+    shutil.rmtree(stray.parent)
+    second = project.root / "reference/axpy/op.c"
+    second.parent.mkdir()
+    second.write_text((project.root / "reference/axpy.c").read_text())
+    project.refused("reference/axpy/op.c: reference/axpy.c defines the op 'axpy' too: remove one of them")
+    shutil.rmtree(second.parent)
+    lists = (project.root / "CMakeLists.txt").read_text()
+    project.edit("CMakeLists.txt", "find_package(rungs 0.1", "find_package(rungs 9.5")
+    project.refused("asks for rungs 9.5", "has 0.1", "change find_package(rungs)")
+    (project.root / "CMakeLists.txt").write_text(lists.replace("CXX_STANDARD 20", "CXX_STANDARD 20 WARNING"))
+    project.refused("unknown word 'WARNING'")
+    (project.root / "CMakeLists.txt").write_text("project(mykernels C CXX)\n")
+    project.refused("does not call rungs_add_project", "rungs new")
+    (project.root / "CMakeLists.txt").unlink()
+    project.refused("has no CMakeLists.txt", "rungs new")
+    (project.root / "CMakeLists.txt").write_text(lists)
+    shutil.move(project.prefix / "lib/cmake", project.folder / "cmake")
+    project.refused("rungs-config.cmake", "not installed", "cmake --install")
+    shutil.move(project.folder / "cmake", project.prefix / "lib/cmake")
+
+
+def one_op_left(folder):
+    """A copy of this repository with `double` alone: it builds, and its unit tests pass."""
+    tree = folder / "stripped"
+    subprocess.run(["git", "-c", "safe.directory=*", "clone", "-q", "--no-hardlinks", SOURCE, tree], check=True)
+    kept = {"double", "common"}
+    for place in ("impls", "tests/mutants", "tests/regression", "tests/faults/impls"):
+        for path in (tree / place).iterdir():
+            if path.is_dir() and path.name not in kept:
+                shutil.rmtree(path)
+    for path in (tree / "reference").iterdir():
+        if path.is_dir():
+            shutil.rmtree(path)
+    for path in (tree / "scenarios").rglob("*.yaml"):
+        if re.search(r"op: (?!double)", path.read_text()):
+            path.unlink()
+    build = tree / "build/cpu"
+    options = re.findall(r"^(CMAKE_C(?:XX)?_COMPILER_LAUNCHER|CMAKE_EXE_LINKER_FLAGS|RUNGS_CPU_ARCHITECTURE):\w+=(.+)$", CONFIGURED, re.M)
+    for words in (["cmake", "-G", "Ninja", "-S", tree, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DRUNGS_CUDA=OFF", "-DRUNGS_EMULATOR=OFF",
+                   *(f"-D{name}={value}" for name, value in options)],
+                  ["cmake", "--build", build, "--target", "rungs", "unit_tests"], ["ctest", "--test-dir", build, "-R", "^unit", "--no-tests=error"],
+                  [build / "bin/rungs", "run", "smoke", *QUICK, "--variants", "cpu_*"]):
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=BUILD_SECONDS)
+        expect(done.returncode == 0, f"one op left: {pathlib.Path(words[0]).name} {words[1]}", done)
+    expect("test_case" in subprocess.run(["ctest", "--test-dir", build, "-N"], capture_output=True, text=True).stdout, "the harness's tests are there")
+
+
+def packages(folder):
+    done = subprocess.run(["cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder / "packages"], capture_output=True, text=True, timeout=BUILD_SECONDS)
+    expect(done.returncode == 0, "cpack", done)
+    found = {path.name.rsplit(".", 1)[-1]: path for path in (folder / "packages").iterdir() if path.is_file()}
+    expect({"deb", "gz"} <= set(found), f"packages: {found}")
+    told = subprocess.run(["dpkg-deb", "--contents", found["deb"]], capture_output=True, text=True).stdout
+    expect("./usr/bin/rungs" in told and "/share/rungs/analysis/" in told and "rungs-config.cmake" in told, "the .deb has what the prefix has")
+
+
+def main():
+    if SANITIZED:
+        print("a project would have to be built with the same sanitizers")
+        sys.exit(77)
+    with tempfile.TemporaryDirectory(prefix="rungs_project_") as name:
+        folder = pathlib.Path(name).resolve()
+        project = Project(folder)
+        prefix_alone(project)
+        rows = a_new_project(project)
+        shutil.copytree(project.root / "build/release", project.root / "build/old", ignore=shutil.ignore_patterns("CMakeFiles", "emulator"))
+        provenance(project, rows)
+        gate(project, project.root / "build/old/bin/mykernels")
+        if FULL:
+            gate_of_commits(project)
+        a_library_of_another_build(project)
+        bad_input(project)
+        if FULL:
+            one_op_left(folder)
+            packages(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,174 @@
+"""The interactive page in a headless Chromium without a network: no errors, filters, ranking, sorting, slider, cells, links and paper work; figures are drawn. Without Chromium it is skipped."""
+import importlib.util
+import json
+import sys
+
+import browser
+from checkout import SOURCE  # noqa: F401: the path to analysis
+from every_test import run_every
+from report_page import GOLDEN, ROWS, WORK, made_by, report, written
+
+if not browser.program():
+    print("no Chromium: apt-get install chromium")
+    sys.exit(77)
+if not importlib.util.find_spec("bokeh"):
+    print("bokeh is not installed")
+    sys.exit(77)
+
+FULL, PAGE, SMALL = made_by("make_rows.py", "gpu", name="full.jsonl"), WORK / "report.html", WORK / "small.html"
+MOST_BYTES = 5_000_000
+DRAWN = """[...document.querySelectorAll(%r)].every((place) => { const all = [];
+  (function walk(node) { if (node.tagName === 'CANVAS') all.push(node); for (const child of [...(node.children || []), ...(node.shadowRoot ? node.shadowRoot.children : [])]) walk(child); })(place);
+  return all.some((canvas) => { if (!canvas.width || !canvas.height) return false; const copy = Object.assign(document.createElement('canvas'), { width: canvas.width, height: canvas.height });
+    const context = copy.getContext('2d', { willReadFrequently: true }); context.drawImage(canvas, 0, 0); const pixels = context.getImageData(0, 0, canvas.width, canvas.height).data; const seen = new Set();
+    for (let k = 0; k < pixels.length; k += 4) seen.add(pixels[k] << 16 | pixels[k + 1] << 8 | pixels[k + 2]); return seen.size > 2; }); })"""
+NAMES = "[...document.querySelectorAll('#ranking-table tbody tr')].map((line) => line.dataset.variant)"
+
+
+def histories():
+    """The golden rows, and one of them at eight commits, slower from the fifth on."""
+    naive = next(row for row in ROWS if row["variant"] == "rolling/cuda_naive")
+    environment = next(line for line in GOLDEN if line["kind"] == "environment")
+    lines = []
+    for k in range(8):
+        run, value = f"2026030{k + 1}T000000Z-1", 0.3 * (1.2 if k >= 4 else 1.0) * (1 + 0.001 * (k % 3))
+        timing = {"cold": {**naive["timing"]["cold"], "median": value, "low": 0.99 * value, "high": 1.01 * value}}
+        lines += [{**environment, "run": run, "date": f"2026-03-0{k + 1}T00:00:00Z", "commit": f"{k + 1}" * 40, "id": f"build {k}"}, {**naive, "run": run, "timing": timing}]
+    return lines
+
+
+report(FULL, "--no-figures", "--html", PAGE)
+report(written(GOLDEN + histories()), "--no-figures", "--html", SMALL)
+CHROMIUM = browser.Browser()
+
+
+def click(what):
+    CHROMIUM.run(f"{what}.click()")
+
+
+def chip(group, value):
+    click(f"[...document.querySelectorAll('#filters button')].find((b) => b.dataset.group === '{group}' && b.dataset.value === '{value}')")
+
+
+def shown(selector="#ranking-about"):
+    return CHROMIUM.run(f"document.querySelector({selector!r}).textContent")
+
+
+def test_one_small_file_without_addresses():
+    text = PAGE.read_text()
+    assert len(text.encode()) <= MOST_BYTES and "<script src" not in text and "<link rel=\"stylesheet" not in text
+
+
+def test_it_opens_and_draws():
+    CHROMIUM.open(PAGE)
+    CHROMIUM.wait(DRAWN % "#ranking-chart")
+    CHROMIUM.wait(DRAWN % "#claims-chart")
+    timed = {row["variant"].split("/")[1] for row in map(json.loads, FULL.read_text().splitlines()) if row["kind"] == "row" and row["verdict"] == "pass" and (row["timing"] or {}).get("cold")}
+    assert set(CHROMIUM.run(NAMES)) == timed, "every variant with a verified time is ranked, and no other"
+    assert not CHROMIUM.faults, CHROMIUM.faults
+
+
+def test_filters_and_ranking():
+    CHROMIUM.open(PAGE)
+    before = shown()
+    chip("dtype", "f32")
+    rows = [row for row in map(json.loads, FULL.read_text().splitlines()) if row["kind"] == "row" and row["dtype"] == "f32" and row["verdict"] == "pass" and (row["timing"] or {}).get("cold")]
+    assert shown() != before and set(CHROMIUM.run(NAMES)) == {row["variant"].split("/")[1] for row in rows}
+    best = CHROMIUM.run(NAMES)[0]
+    mean = "[...document.querySelectorAll('#ranking-table tbody tr')].map((line) => [line.dataset.variant, line.cells[2].textContent.replace(',', '')])"
+    first = dict(CHROMIUM.run(mean))
+    assert float(first[best]) < 1.2, first
+    click(f"document.querySelector('tr[data-variant=\"{best}\"] input')")
+    second = dict(CHROMIUM.run(mean))
+    assert second[best] == "-" and min(float(value) for value in second.values() if value != "-") <= float(min((v for k, v in first.items() if k != best), key=float)), "rescaled to the best that is left"
+    address = CHROMIUM.run("location.href")
+    click("document.getElementById('all')")
+    assert dict(CHROMIUM.run(mean)) == first
+    CHROMIUM.open(SMALL)
+    CHROMIUM.open(address)
+    assert dict(CHROMIUM.run(mean)) == second, "the address brings the same page back"
+
+
+def test_sorting():
+    CHROMIUM.open(PAGE)
+    click("document.querySelector('#ranking-table [data-sort=\"r:v\"]')")
+    names = CHROMIUM.run(NAMES)
+    assert names == sorted(names)
+    click("document.querySelector('#ranking-table [data-sort=\"r:v\"]')")
+    assert CHROMIUM.run(NAMES) == sorted(names, reverse=True)
+    click("document.querySelector('#cases-table [data-sort=\"c:size\"]')")
+    sizes = CHROMIUM.run("[...document.querySelectorAll('#cases-table tbody tr')].map((line) => Number(line.cells[1].textContent))")
+    assert sizes == sorted(sizes) and len(sizes) > 1, sizes
+
+
+def test_the_slider_drops():
+    CHROMIUM.open(PAGE)
+    before = CHROMIUM.run(NAMES)
+    CHROMIUM.run("(() => { const slider = document.getElementById('tolerance'); slider.value = -8; slider.dispatchEvent(new Event('input')); })()")
+    assert "Outside this tolerance" in shown("#dropped") and CHROMIUM.run(NAMES) != before
+    assert float(shown("#tolerance-value")) == 1e-8
+
+
+def test_cells_open():
+    CHROMIUM.open(SMALL)
+    click("[...document.querySelectorAll('#cases-table td.best button')][0]")
+    assert CHROMIUM.run("document.getElementById('detail').open")
+    CHROMIUM.wait(DRAWN % "#detail-body > div:nth-of-type(1) .samples")
+    told = shown("#detail-body")
+    for word in ("NVIDIA H200", "commit", "./rungs run 'rolling ", "error bound", "580.95.05"):
+        assert word in told, (word, told)
+    CHROMIUM.ask("Input.dispatchKeyEvent", type="keyDown", key="Escape", code="Escape", windowsVirtualKeyCode=27)
+    CHROMIUM.wait("!document.getElementById('detail').open")
+    click("[...document.querySelectorAll('#cases-table td.bad button')][0]")
+    assert "fail" in shown("#detail-body") or "error" in shown("#detail-body")
+    assert not CHROMIUM.faults, CHROMIUM.faults
+
+
+def test_claims_by_the_readers_factor():
+    CHROMIUM.open(SMALL)
+    before = shown("#claims-table")
+    assert "in direction" in before and "holds" in before
+    CHROMIUM.run("(() => { const box = document.getElementById('factor'); box.value = 50; box.dispatchEvent(new Event('change')); })()")
+    assert "in direction" not in shown("#claims-table"), "fifty times is generous"
+    click("document.querySelector('#claims-table tbody button')")
+    assert "protocol" in shown("#detail-body") and "an example tutorial" in shown("#detail-body")
+
+
+def test_history():
+    CHROMIUM.open(SMALL)
+    assert "1 series" in shown("#history-about"), shown("#history-about")
+    CHROMIUM.wait(DRAWN % "#history-charts .chart")
+    assert "changes at 5555555" in shown("#history-charts"), shown("#history-charts")
+    CHROMIUM.open(PAGE)
+    assert "one commit" in shown("#history-about")
+
+
+def test_csv_keys_and_paper():
+    CHROMIUM.open(SMALL)
+    lines = CHROMIUM.run("csvText(chosenRows())").splitlines()
+    rows = [row for row in ROWS if row["op"] == "rolling"]
+    assert lines[0].startswith("case,spec,") and len(lines) - 1 >= len({(row["case"], row["spec"]) for row in rows}), len(lines)
+    CHROMIUM.ask("Input.dispatchKeyEvent", type="keyDown", key="/", text="/")
+    assert CHROMIUM.run("document.activeElement.closest('#filters') !== null"), "a slash leads to the filters"
+    assert CHROMIUM.paper()[:5] == b"%PDF-" and not CHROMIUM.faults, CHROMIUM.faults
+
+
+def test_narrow_and_dark():
+    with browser.Browser(dark=True, width=400) as narrow:
+        narrow.open(SMALL)
+        assert narrow.run("document.documentElement.scrollWidth") <= 400, "nothing is wider than the screen"
+        assert narrow.run("getComputedStyle(document.body).backgroundColor") == "rgb(21, 23, 26)"
+        narrow.wait(DRAWN % "#ranking-chart")
+        assert not narrow.faults, narrow.faults
+
+
+def test_rows_without_times():
+    report(written([line for line in GOLDEN if line["run"].endswith("2")]), "--no-figures", "--html", WORK / "none.html")
+    CHROMIUM.open(WORK / "none.html")
+    assert "No GPU was used" in shown("#about") and "nothing to rank" in shown() and "No claim" in shown("#claims-about")
+    assert not CHROMIUM.faults, CHROMIUM.faults
+
+
+FAILED = run_every(globals())
+CHROMIUM.__exit__()
+sys.exit(1 if FAILED else 0)

@@ -1,0 +1,128 @@
+"""REPORT.md and the pages of ops hold to their limits and lead somewhere, whatever the rows: many, one op only, none timed, failed, claims not run.
+The numbers in README.md and docs/ are those of the committed rows."""
+import copy
+import pathlib
+import re
+import subprocess
+import sys
+
+from checkout import SOURCE
+from every_test import run_every
+from program import RUNGS
+from report_page import GOLDEN, ROWS, TIMED, WORK, dead_links, links, made_by, op_page, report, section, written
+
+from analysis import select
+from analysis.report import numbers, page, standing
+
+OPS = ("rolling", "ewm", "moments", "redact", "discounted_cumsum", "discounted_cumsum_grad", "double", "another")
+
+
+def many_rows():
+    """Eight ops with forty cases of ten variants each, and two hundred long claims."""
+    lines = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
+    claim = next(line for line in GOLDEN if line["kind"] == "claim")
+    names = ["cuda_naive", "cuda_b", "cuda_c", "cpu_best", "peer_torch", "peer_cupy", "peer_numpy", "peer_jax_with_a_long_name", "peer_pandas", "peer_scipy"]
+    for op in OPS:
+        for k in range(40):
+            for at, name in enumerate(names):
+                line = copy.deepcopy(TIMED)
+                case = f"{op} agg=mean n={1000 * (k + 1)} window=3 incomplete=nan dtype=f64 input=ramp seed=1"
+                line |= {"op": op, "case": case, "params": {"agg": "mean", "n": 1000 * (k + 1), "window": 3, "incomplete": "nan"}, "variant": f"{op}/{name}", "spec": f"{op}/{name}",
+                         "backend": "peer" if name.startswith("peer") else name.split("_")[0], "baseline": f"{op}/cuda_naive"}
+                line["timing"]["cold"] |= {"median": 1e-6 * (k + 1) * (1 + abs(at - k % 10)), "low": None, "high": None}
+                lines.append(line)
+        lines += [{**claim, "op": op, "id": f"{op}-{k}", "statement": f"number {k} " + "of a very long statement " * 6, "case": case, "variant": f"{op}/cuda_naive"} for k in range(25)]
+    return lines
+
+
+def check_limits(path):
+    text = path.read_text()
+    assert text.count("\n") <= page.MOST_LINES and len(text.encode()) <= page.MOST_BYTES, (path, text.count("\n"), len(text.encode()))
+    assert len(links(text)) <= page.MOST_FIGURES, links(text)
+
+
+def test_many_rows_stay_within_the_limits():
+    text, _ = report(written(many_rows(), "many.jsonl"), out="many/REPORT.md")
+    check_limits(WORK / "many/REPORT.md")
+    assert not dead_links(WORK / "many/REPORT.md") and not any(map(dead_links, (WORK / "many/results").glob("*.md")))
+    assert all(f"### {op}" in text for op in OPS), "every op is there"
+    assert {path.stem for path in (WORK / "many/results").glob("*.md")} == set(OPS)
+    assert "200 tests" in text and "**Behind** at" in text, text[:1000]
+
+
+def test_the_committed_report_stays_within_them():
+    check_limits(SOURCE / "REPORT.md")
+    for path in (SOURCE / "REPORT.md", *(SOURCE / "docs/results").glob("*.md")):
+        assert not dead_links(path), (path, dead_links(path))
+    shown = {(path.parent / link).resolve() for path in (SOURCE / "REPORT.md", SOURCE / "README.md", *(SOURCE / "docs").rglob("*.md"))
+             for link in re.findall(r"(?:\]\(|src=\")([^)\"]+\.svg)", path.read_text())}
+    assert not set((SOURCE / "docs/figures").resolve().glob("*.svg")) - shown, "a figure that no page shows"
+
+
+def test_whatever_the_rows():
+    circumstances = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
+    failed = [{**row, "verdict": "fail", "reason": "wrong", "timing": None} for row in ROWS]
+    skipped = [{**row, "verdict": "skip", "reason": "not run: not now", "timing": None, "errors": None} for row in ROWS]
+    vague = copy.deepcopy(ROWS)
+    for row in vague:
+        for error in (row.get("errors") or {}).values():
+            error["judgeable"] = False
+    not_run = [{**line, "outcome": "not_run", "why": "no time left", "here": None, "low": None, "high": None} for line in GOLDEN if line["kind"] == "claim"]
+    for name, lines in (("one", circumstances + ROWS[:1]), ("failed", circumstances + failed), ("skipped", circumstances + skipped), ("vague", circumstances + vague),
+                        ("not_run", circumstances + ROWS + not_run), ("no_environment", ROWS)):
+        text, _ = report(written(lines), out=f"{name}/REPORT.md")
+        check_limits(WORK / name / "REPORT.md")
+        assert not dead_links(WORK / name / "REPORT.md"), name
+        assert text.count("\n1. ") == text.count("\n2. ") == text.count("\n3. ") == 1, "three findings, always"
+        if name == "failed":
+            assert "Nothing was timed" in text and f"{len(ROWS)} rows of {len(ROWS)} failed" in text
+        if name == "vague":
+            assert "not judgeable" in text.split("## ")[0] and "Not judgeable in rolling" in section(text, "What could not be tested")
+        if name == "not_run":
+            assert "3 were not run" in text and "no time left" in section(text, "What could not be tested")
+
+
+def test_who_is_behind():
+    results = select.load([written(many_rows(), "many.jsonl")])
+    found = standing.standings(results, "ewm")
+    case = next(case for case in found if " n=5000 " in case)  # the fifth: the fifth variant, peer_torch, is as fast as can be
+    assert standing.times_faster(standing.fastest([row for row in found[case].rows if standing.is_library(row)]), found[case].ours) == 0.5
+    assert (0.5, case) in [(ratio, behind) for ratio, behind, _ in standing.behind(found)]
+    swept, cases = standing.sweep_groups(found)[0][0]
+    assert swept == ("n",) and len(cases) == 40 and len(standing.peers_of(found, cases)) == 6
+    assert len(standing.peer_table(found, swept, cases, 8).splitlines()[0].split("|")) == 2 + 1 + 8
+
+
+def test_numbers():
+    results = select.load([written(GOLDEN)])
+    cold = next(row for row in ROWS if row["variant"] == "rolling/cuda_shared" and row["timing"])["timing"]["cold"]["median"]
+    base = next(row for row in ROWS if row["variant"] == "rolling/cuda_naive")["timing"]["cold"]["median"]
+    case = "rolling n=1e9 window=3000 agg=mean"
+    gain = numbers.answer(results, f"gain rolling/cuda_shared over rolling/cuda_naive on {case}")
+    assert abs(float(gain.rstrip("x")) - base / cold) < 0.006 * base / cold, gain
+    assert numbers.answer(results, "published rolling-naive-to-tile") == "15.4x" and numbers.answer(results, "outcome rolling-naive-to-tile") == "holds"
+    assert numbers.answer(results, "here rolling-prefix-seconds") == numbers.answer(results, "time rolling/cuda_none on rolling n=7") == numbers.NOTHING
+    assert "1 holds" in numbers.answer(results, "claims")
+    text = "before <!-- row: published rolling-naive-to-tile -->old<!-- /row --> after"
+    assert numbers.filled(results, text, "x.md") == text.replace("old", "15.4x")
+    for query in ("rubbish", "gain rolling/cuda_shared", "time"):
+        try:
+            numbers.filled(results, f"\n<!-- row: {query} -->1<!-- /row -->", pathlib.Path("x.md"))
+            raise AssertionError(f"{query} was answered")
+        except numbers.BadNumber as error:
+            assert "x.md:2: " in str(error), error
+
+
+def test_numbers_in_the_documentation_are_those_of_the_committed_rows():
+    rows = sorted(path for path in (SOURCE / "results").glob("*.jsonl") if path.name != "claims.jsonl")
+    claims = WORK / "committed-claims.jsonl"
+    subprocess.run([RUNGS, "judge", *rows, "--out", claims], capture_output=True, check=False)
+    results, seen = select.load([*rows, claims]), 0
+    for path in numbers.pages(SOURCE):
+        text = path.read_text()
+        seen += len(numbers.MARKER.findall(text))
+        assert numbers.filled(results, text, path) == text, f"{path}: out of date: './rungs report --committed' writes it"
+    assert seen >= 5, "the README has numbers"
+
+
+sys.exit(1 if run_every(globals()) else 0)

@@ -1,0 +1,84 @@
+"""rungs reproduce: what a tier covers, from how many processes, in which order it ends, and what it does not continue."""
+import json
+import pathlib
+import re
+import tempfile
+
+from program import MUTANTS, RELEASE, call, expect, expect_error, rows_of
+
+SCENARIO = """title: Two sizes
+suites:
+  - op: double
+    axes: {n: [1003, 100003], seed: [1, 2], input: [normal], dtype: [f64]}
+    variants: [cpu_right, cpu_zeros]
+    modes: [cold]
+"""
+
+
+def reproduce(folder, *more, **others):
+    scenario = folder / "two.yaml"
+    scenario.write_text(SCENARIO)
+    return call("reproduce", scenario, "--out", folder / "out", *more, program=MUTANTS, **others)
+
+
+def tiers(folder):
+    for tier, processes in (("--quick", 1), ("--full", 3)):
+        done = reproduce(folder, tier)
+        rows = rows_of(folder / "out/rows.jsonl")
+        expect(len(rows) == 8 * processes, f"{tier}: {len(rows)} rows", done)
+        expect(re.search(rf"rungs: {tier}: {8 * processes} rows; about .* here .the CPU copies", done.stderr), f"{tier}: it says before what it covers", done)
+        expect(re.search(r"^it took \d+", done.stdout, re.M), f"{tier}: and afterwards how long it took", done)
+        expect(done.stderr.count("pass") == 0 and done.stderr.count("fail  double/cpu_zeros") == 4 * processes, f"{tier}: a line for each failure only", done)
+        sizes = [row["params"]["n"] for row in rows]
+        expect(sizes.index(1003) < sizes.index(100003), f"{tier}: smallest first")
+    starts = [index for index, row in enumerate(rows) if row["variant"].endswith("right") and row["params"]["n"] == 1003 and row["seed"] == 1]
+    expect(len(starts) == 3 and starts[1] - starts[0] == 8, f"a process is a pass over the suite: {starts}")
+    expect_error(reproduce(folder, "--quick", "--full"), 2, "exclude each other")
+
+
+def one_campaign(folder):
+    """--resume adds to rows of the same commit and machine only."""
+    rows = folder / "out/rows.jsonl"
+    done = reproduce(folder, "--quick", "--budget", "0.01s")
+    expect("did not fit the budget" in done.stdout, "the budget leaves rows", done)
+    before = rows.read_text()
+    for key, value, words in (("commit", "0" * 40, "are of commit 000000000000"), ("id", "f" * 16, "of another machine")):
+        lines = [json.loads(line) for line in before.splitlines()]
+        for line in lines:
+            if line["kind"] == "environment":
+                line[key] = value
+        text = "".join(json.dumps(line) + "\n" for line in lines)
+        rows.write_text(text)
+        expect_error(reproduce(folder, "--quick", "--resume"), 2, "--resume: the rows in", words, "start anew")
+        expect(rows.read_text() == text, f"another {key}: nothing is added")
+    rows.write_text(before)
+    done = reproduce(folder, "--quick", "--resume")
+    expect(len(rows_of(rows)) == 8, "the same commit and machine: it goes on to the end", done)
+
+
+def claims_end_it(folder):
+    """The last lines are the claims: those that were judged, then those that were not run."""
+    done = call("reproduce", "published/discounted_cumsum", "--quick", "--budget", "0.01s", "--out", folder / "out")
+    lines = done.stdout.splitlines()
+    claims = [line for line in lines if line.startswith("claim dcs-")]
+    left = re.search(r"^not run: (.*)\n(\d+) claims not run; rungs reproduce --full", done.stdout, re.M)
+    outside = left[1].split(", ") if left else []  # of the tier; a tier may cover all
+    expect(claims and (not left or len(outside) == int(left[2])), "claims are told at the end, and what is left out", done)
+    expect(lines[-1] == (left[0].splitlines()[-1] if left else claims[-1]) and
+           lines.index(claims[0]) > lines.index(next(line for line in lines if line.startswith("it took"))), "last", done)
+    listed = json.loads(call("list", "claims", "--json").stdout)
+    shipped = {claim["id"] for claim in (listed if isinstance(listed, list) else listed["claims"]) if claim["id"].startswith("dcs-")}
+    told = {line.split()[1] for line in claims} | set(outside)
+    expect(told == shipped, f"each claim of the scenario is told once: {told ^ shipped}")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        for test in (tiers, one_campaign, claims_end_it) if RELEASE else (claims_end_it,):
+            folder = pathlib.Path(name) / test.__name__
+            folder.mkdir()
+            test(folder)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,90 @@
+"""One worker serves several cases of a variant: what it may keep from one to the next, whose fault a fault is, and when it is replaced."""
+import os
+import pathlib
+import re
+import tempfile
+import time
+from concurrent.futures import ThreadPoolExecutor
+
+from program import MUTANTS, RELEASE, SANITIZED, call, expect, rows_of
+
+CASES = [f"double n=10007 input=normal dtype=f64 seed={seed}" for seed in (1, 2, 3)]
+SHARED, FRESH = "shared", "fresh"
+# how -> verdict, reason and worker of the rows of three cases, in their order
+EXPECTED = {
+    "nothing": [("pass", "", SHARED)] * 3,
+    "memo_over_cases": [("pass", "", SHARED), ("fail", r"^y\[0\] is ", SHARED), ("pass", "", FRESH)],
+    "leak_in_prepare": [("fail", r"^at its end: leaks memory: prepare\(\) and release\(\)", FRESH)] * 3,
+    "crash_in_second_case": [("pass", "", FRESH)] * 3,  # alone, none of them is a second
+    "abort_at_exit": [("pass", "", FRESH)] * 3,
+    "child_of_second": [("pass", "", FRESH)] * 3,
+    "memory_of_cases": [("pass", "", SHARED), ("pass", "", SHARED), ("pass", "", FRESH)],  # replaced after the second
+}
+
+
+def run(folder, variants, *more, cases=CASES, program=MUTANTS):
+    out = folder / "rows.jsonl"
+    done = call("run", *cases, "--variants", variants, "--verify-only", "--out", out, *more, program=program)
+    return rows_of(out), done
+
+
+def faults(folder):
+    """A fault costs the row that has it and no other."""
+    for how, expected in EXPECTED.items():
+        if SANITIZED and how in ("leak_in_prepare", "memory_of_cases"):
+            continue
+        (folder / how).mkdir()
+        rows, done = run(folder / how, f"cpu_keeps_state how={how}")
+        found = [(row["verdict"], row["reason"] or "", row["worker"]) for row in rows]
+        right = len(found) == 3 and all(v == w and re.search(r, why, re.S) for (v, why, _), (w, r, _) in zip(found, expected))
+        expect(right, f"{how}: {found}", done)
+
+
+def served(folder):
+    """Who has one worker for all cases, and who has not."""
+    rows, done = run(folder, "cpu_right,cpu_zeros,peer_right")
+    by = {name: [(row["verdict"], row["worker"]) for row in rows if row["variant"].endswith(name)] for name in ("cpu_right", "cpu_zeros", "peer_right")}
+    expect(by["cpu_right"] == [("pass", SHARED)] * 3, "a right variant has one worker for its cases", done)
+    expect(by["cpu_zeros"] == [("fail", FRESH)] * 3, "a wrong one has another after each fault", done)
+    expect(by["peer_right"] == [("pass", SHARED)] * 3, "so has a library", done)
+    (folder / "fresh").mkdir()
+    rows, done = run(folder / "fresh", "cpu_right,peer_right", "--fresh-workers")
+    expect([row["worker"] for row in rows] == [FRESH] * 6, "--fresh-workers: one for each row", done)
+
+
+def first_call(folder):
+    """Only the first case of a worker has the first call of a process."""
+    out = folder / "rows.jsonl"
+    done = call("run", *CASES[:2], "--variants", "cpu_right", "--quick", "--no-ceilings", "--out", out, program=MUTANTS)
+    timing = [row["timing"]["first"] for row in rows_of(out)]
+    expect(timing[0]["count"] == 1 and timing[1]["count"] == 0 and "served another case" in timing[1]["why_none"], f"first: {timing[1]}", done)
+
+
+def silent(folder):
+    """A worker that never says a word is given up after the time-out, or ten seconds if that is shorter."""
+    python = folder / "python"
+    python.write_text("#!/bin/sh\nexec sleep 300\n")
+    python.chmod(0o755)
+    begin = time.monotonic()
+    out = folder / "rows.jsonl"
+    done = call("run", CASES[0], "--variants", "peer_right", "--verify-only", "--timeout", "1s", "--out", out, program=MUTANTS,
+                env={**os.environ, "RUNGS_PYTHON": str(python)})
+    rows = [(row["verdict"], row["reason"]) for row in rows_of(out)]
+    expect(rows == [("error", "timed out after 10 s")], f"a worker that hangs before its first word: {rows}", done)
+    expect(time.monotonic() - begin < 60, "long before two minutes")
+
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        folder = pathlib.Path(name)
+
+        def one(test):
+            (folder / test.__name__).mkdir()
+            test(folder / test.__name__)
+
+        with ThreadPoolExecutor() as pool:  # most of it waits
+            list(pool.map(one, (faults, served, silent, *([first_call] if RELEASE else []))))
+
+
+if __name__ == "__main__":
+    main()

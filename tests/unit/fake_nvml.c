@@ -1,0 +1,32 @@
+/* Stands in for libnvidia-ml: one device that is cool, one that is hot and does not tell its power. */
+#include <string.h>
+
+int nvmlInit_v2(void);
+int nvmlDeviceGetHandleByUUID(const char *uuid, const char **device);
+int nvmlDeviceGetPowerUsage(const char *device, unsigned *milliwatts);
+int nvmlDeviceGetTemperature(const char *device, int sensor, unsigned *celsius);
+int nvmlDeviceGetCurrentClocksThrottleReasons(const char *device, unsigned long long *reasons);
+
+int nvmlInit_v2(void) {
+    return 0;
+}
+
+int nvmlDeviceGetHandleByUUID(const char *uuid, const char **device) {
+    *device = strcmp(uuid, "GPU-cool") == 0 ? "cool" : "hot";
+    return strncmp(uuid, "GPU-", 4) == 0 ? 0 : 6;
+}
+
+int nvmlDeviceGetPowerUsage(const char *device, unsigned *milliwatts) {
+    *milliwatts = 120500;
+    return strcmp(device, "hot") == 0 ? 3 : 0;
+}
+
+int nvmlDeviceGetTemperature(const char *device, int sensor, unsigned *celsius) {
+    *celsius = strcmp(device, "hot") == 0 ? 91 : 40;
+    return sensor;
+}
+
+int nvmlDeviceGetCurrentClocksThrottleReasons(const char *device, unsigned long long *reasons) {
+    *reasons = strcmp(device, "hot") == 0 ? 0x40 : 0x4;
+    return 0;
+}

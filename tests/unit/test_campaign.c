@@ -1,0 +1,133 @@
+/* What `rungs reproduce` covers: claims of every op within each tier's time, in the order of what they are worth. */
+#include "base/places.h"
+#include "plan/campaign.h"
+#include "plan/case.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const CampaignSpeeds UNKNOWN = {0};
+
+static Plan select_tier(CampaignTier tier, bool sweeps, Campaign *campaign) {
+    Plan plan = {0};
+    if (plan_add_named(&plan, places_project("scenarios"), "published") != STATUS_OK) fail_msg("%s", status_message());
+    if (sweeps && plan_add_named(&plan, places_project("scenarios"), "sweeps/ewm") != STATUS_OK) fail_msg("%s", status_message());
+    if (campaign_select(&plan, tier, campaign) != STATUS_OK) fail_msg("%s", status_message());
+    return plan;
+}
+
+static const PlanItem *item_with(const Plan *plan, const char *problem, const char *wanted) {
+    char text[CASE_TEXT_MAX], spec[SPEC_TEXT_MAX];
+    for (int i = 0; i < plan->item_count; i++)
+        for (int v = 0; v < plan->items[i].variant_count; v++)
+            if (strcmp(case_format(&plan->items[i].problem, text, sizeof text), problem) == 0 &&
+                strcmp(variant_choice_format(&plan->items[i].variants[v], spec, sizeof spec), wanted) == 0)
+                return &plan->items[i];
+    return NULL;
+}
+
+/* A claim that is judged has its rows, each from as many processes. */
+static void check_claims(const Plan *plan, const Campaign *campaign, int processes) {
+    size_t judged = 0;
+    for (int c = 0; c < plan->claim_count; c++) {
+        const Claim *claim = &plan->claims[c];
+        if (!campaign->judged[c]) continue;
+        judged++;
+        const PlanItem *item = item_with(plan, claim->problem, claim->variant);
+        if (!item || item->processes != processes)
+            fail_msg("%s: no row of %s from %d processes", claim->id, claim->variant, processes);
+        if (claim->baseline &&
+            !item_with(plan, claim->baseline_problem ? claim->baseline_problem : claim->problem, claim->baseline))
+            fail_msg("%s: no row of its baseline %s", claim->id, claim->baseline);
+    }
+    assert_int_equal(judged, campaign->claims);
+}
+
+static bool has_claim_of(const Plan *plan, const Campaign *campaign, const char *op) {
+    for (int c = 0; c < plan->claim_count; c++)
+        if (campaign->judged[c] && plan->claims[c].variant && strncmp(plan->claims[c].variant, op, strlen(op)) == 0) return true;
+    return false;
+}
+
+static void every_op_has_claims(void **state) {
+    (void)state;
+    static const char *const OPS[] = {"discounted_cumsum/", "ewm/", "moments/", "redact/", "rolling/"};
+    size_t before = 0;
+    for (int tier = CAMPAIGN_QUICK; tier <= CAMPAIGN_FULL; tier++) {
+        Campaign campaign;
+        Plan plan = select_tier((CampaignTier)tier, false, &campaign);
+        for (size_t i = 0; i < sizeof OPS / sizeof *OPS; i++) assert_true(has_claim_of(&plan, &campaign, OPS[i]));
+        assert_true(campaign.claims >= before && campaign.claims <= (size_t)plan.claim_count);
+        check_claims(&plan, &campaign, campaign_processes((CampaignTier)tier));
+        before = campaign.claims;
+        campaign_free(&campaign);
+        plan_free(&plan);
+    }
+}
+
+static void it_fits_its_time(void **state) {
+    (void)state;
+    for (int tier = CAMPAIGN_QUICK; tier < CAMPAIGN_FULL; tier++) {
+        Campaign campaign;
+        Plan plan = select_tier((CampaignTier)tier, false, &campaign);
+        const double seconds = campaign_seconds(&plan, &UNKNOWN);
+        assert_true(seconds > 0 && seconds <= campaign_bound((CampaignTier)tier));
+        assert_true(campaign_seconds(&plan, &(CampaignSpeeds){.gpu_bytes = 4.3e11, .cpu_bytes = 1.1e10}) > 1.5 * seconds);
+        size_t rows = 0;
+        for (int i = 0; i < plan.item_count; i++) rows += (size_t)(plan.items[i].variant_count * plan.items[i].processes);
+        assert_int_equal(rows, campaign.claim_rows + campaign.other_rows);
+        campaign_free(&campaign);
+        plan_free(&plan);
+    }
+}
+
+/* Rows of claims, then ladders, then sweeps: five, three and one processes of a full campaign. Nothing is left out of it. */
+static void what_is_worth_more_comes_first(void **state) {
+    (void)state;
+    Campaign campaign;
+    Plan all = {0}, plan = select_tier(CAMPAIGN_FULL, true, &campaign);
+    int processes = 5;
+    size_t rows = 0, ordered = 0;
+    for (int i = 0; i < plan.item_count; i++) {
+        assert_true(plan.items[i].processes <= processes);
+        processes = plan.items[i].processes;
+        assert_int_equal(processes == 1, strncmp(plan.items[i].scenario, "sweeps/", 7) == 0);
+        ordered += (size_t)plan.items[i].variant_count;
+    }
+    assert_int_equal(processes, 1);
+    assert_int_equal(plan_add_named(&all, places_project("scenarios"), "published"), STATUS_OK);
+    assert_int_equal(plan_add_named(&all, places_project("scenarios"), "sweeps/ewm"), STATUS_OK);
+    for (int i = 0; i < all.item_count; i++) rows += (size_t)all.items[i].variant_count;
+    assert_int_equal(rows, ordered);
+    campaign_free(&campaign);
+    plan_free(&plan);
+    plan_free(&all);
+}
+
+static void a_case_alone_is_run(void **state) {
+    (void)state;
+    Campaign campaign;
+    Plan plan = {0};
+    assert_int_equal(plan_add_case(&plan, "double n=5", "cpu_*"), STATUS_OK);
+    assert_int_equal(campaign_select(&plan, CAMPAIGN_QUICK, &campaign), STATUS_OK);
+    assert_int_equal(plan.item_count, 1);
+    assert_int_equal(campaign.claims, 0);
+    campaign_free(&campaign);
+    plan_free(&plan);
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {
+        cmocka_unit_test(every_op_has_claims),
+        cmocka_unit_test(it_fits_its_time),
+        cmocka_unit_test(what_is_worth_more_comes_first),
+        cmocka_unit_test(a_case_alone_is_run),
+    };
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
