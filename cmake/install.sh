@@ -41,7 +41,9 @@ look_for_packages() {
     for pair in mpfr.h:libmpfr-dev cmocka.h:libcmocka-dev; do
         has_header "${pair%%:*}" || missing+=("${pair#*:}")
     done
-    command -v clang-format >/dev/null || wanted+=(clang-format)
+    for pair in clang-format:clang-format make:make; do
+        command -v "${pair%%:*}" >/dev/null || wanted+=("${pair#*:}")
+    done
     [ -e /usr/share/benchmark/compare.py ] || wanted+=(libbenchmark-tools)
 }
 # Debian and Ubuntu have libclang-rt-dev beside clang; where only the numbered package exists, the number is that of clang.
