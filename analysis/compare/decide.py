@@ -1,4 +1,4 @@
-"""From statistics to verdicts: the rule of docs/METHOD.md, "Comparing two builds"."""
+"""From statistics to verdicts: "The rule" of docs/COMPARISON.md."""
 import math
 
 import numpy as np
