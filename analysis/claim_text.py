@@ -9,6 +9,7 @@ from analysis.format import count, seconds, significant
 OUTCOMES = {"holds": "holds", "direction": "holds in direction, not in size", "fails": "does not hold", "not_testable": "not testable here", "not_run": "not run"}
 PROGRAMS = ("original", "reimplementation", "ours")  # whose program was run
 PUBLISHED_PROGRAMS = PROGRAMS[:2]
+RATES = {"bytes_per_second": (1e9, "GB/s"), "elements_per_second": (1e6, "million/s")}
 SHOWN = "shown"  # a number of other hardware, beside ours: not judged
 
 
@@ -50,8 +51,8 @@ def quantity(claim, value):
     kind = claim.get("quantity")
     if kind == "seconds":
         return seconds(value)
-    if kind in ("bytes_per_second", "elements_per_second"):
-        return f"{significant(value / 1e9)} G{claim.get('unit')}"
+    if kind in RATES:
+        return f"{significant(value / RATES[kind][0])} {RATES[kind][1]}"
     if kind in ("error", "launches"):
         return f"{value:g}" if value == int(value) else significant(value)
     return f"{significant(value)}x"
@@ -101,6 +102,9 @@ def published_value(claim):
 
 
 def printed(claim, value):
-    if claim.get("quantity") in ("bytes_per_second", "elements_per_second"):
-        return f"{value / 1e9:.5g} G{claim.get('unit')}"
-    return f"{value:.5g}" + {"seconds": " s", "error": "", "launches": ""}.get(claim.get("quantity"), "x")
+    kind = claim.get("quantity")
+    if kind in RATES:
+        return f"{value / RATES[kind][0]:.5g} {RATES[kind][1]}"
+    if kind == "seconds" and value < 1:
+        return f"{1e3 * value:.5g} ms"
+    return f"{value:.5g}" + {"seconds": " s", "error": "", "launches": ""}.get(kind, "x")

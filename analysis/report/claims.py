@@ -1,15 +1,16 @@
 """The published claims beside what was measured. Two axes: whose program was run, and what came of it."""
 import collections
+import re
 
 from analysis import rows as r
 from analysis.claim_text import OUTCOMES, PROGRAMS, SHOWN, is_finding, is_shown, modes_of, published, quantity, size_of, totals, uncounted
-from analysis.format import details, seconds_between, significant, table, without_empty
+from analysis.format import details, many, seconds_between, significant, table, without_empty
 from analysis.report.markers import pictures_of
 from analysis.report.scenario_intro import intro_of
 
 QUANTITIES = ("speedup", "seconds", "bytes_per_second", "elements_per_second", "error", "error_ratio", "launches", "bytes_over_minimum")
-HOW = ("*program*: **original**, the published program itself; **reimplementation**, its algorithm written here; **ours**, another variant, which is in no total. "
-       "*outcome*: **holds**, the number measured here lies within the acceptance band; **in direction**, outside the band, but a speed-up as published, or a better time or rate; **does not hold**, neither. "
+HOW = ("Columns are programs: **original**, the published program itself; **reimplementation**, its algorithm written here; **ours**, another variant, which is in no total. "
+       "Outcomes: **holds**, the number measured here lies within the acceptance band; **in direction**, outside the band, but a speed-up as published, or a better time or rate; **does not hold**, neither. "
        "*shown*: a number of other hardware, not judged. Brackets: range over processes; \u2020: provisional, fewer than five of them, or on both sides of an end of the band.")
 SHORT = {"holds": "holds", "direction": "in direction", "fails": "**does not hold**", "not_testable": "not testable here", "not_run": "not run"}
 
@@ -18,22 +19,34 @@ def ordered(claims):
     return sorted(claims, key=lambda c: (r.op_of(c), QUANTITIES.index(c["quantity"]) if c.get("quantity") in QUANTITIES else len(QUANTITIES)))
 
 
+def statement_of(claim):
+    """Without what says how it is tested, which follows a comma, a colon or a bracket. A finding is its own."""
+    return claim.get("statement") or "-" if is_finding(claim) else re.split(r", |: | \(", claim.get("statement") or "-", maxsplit=1)[0]
+
+
+def identity(claim):
+    """What was published: claims that test one statement share it."""
+    return r.op_of(claim), claim.get("source"), claim.get("quantity"), published(claim), is_finding(claim), statement_of(claim)
+
+
 def numbered(results):
-    return list(enumerate(ordered(results.claims), 1))
+    """Each claim with the number of its statement."""
+    numbers = {}
+    return [(numbers.setdefault(identity(c), len(numbers) + 1), c) for c in ordered(results.claims)]
 
 
 def outcome_counts(claims):
-    """"13 hold, 4 hold in direction only, 28 do not hold; besides, 5 of other hardware, shown only": those that occur."""
+    """"13 hold, 4 hold in direction only, 28 do not hold; not counted: 5 of other hardware": those that occur."""
     words = {"holds": ("holds", "hold"), "direction": ("holds in direction only", "hold in direction only"), "fails": ("does not hold", "do not hold"), "not_testable": ("is not testable here", "are not testable here"),
              "not_run": ("was not run", "were not run")}
     counted = [f"{count} {words[key][count != 1]}" for key, count in totals(claims).items() if count]
-    others = [f"{count} {what}" for count, what in zip(uncounted(claims), ("of other hardware, shown only", "findings of ours", "tested by variants of ours")) if count]
-    return "; besides, ".join(", ".join(some) for some in (counted, others) if some) or "none"
+    others = [f"{count} {what}" for count, what in zip(uncounted(claims), ("of other hardware", "findings of ours", "of variants of ours")) if count]
+    return "; not counted: ".join(", ".join(some) for some in (counted, others) if some) or "none"
 
 
-def published_numbers(claims):
-    """How many numbers were published: several claims may test one."""
-    return len({(c.get("source"), c.get("quantity"), str(c.get("published")), c.get("statement") if c.get("published") is None else None) for c in claims if not is_finding(c)})
+def summary(claims):
+    """"99 published statements, 152 tests: 13 hold, ..."."""
+    return f"{many(len({identity(c) for c in claims if not is_finding(c)}), 'published statement')}, {many(len(claims), 'test')}: {outcome_counts(claims)}"
 
 
 def here(claim):
@@ -58,15 +71,32 @@ def clipped(text, most):
     return text if len(text) <= most else text[:most - 3].rstrip() + "..."
 
 
+def where_of(claim):
+    """Its size, and its mode unless it is cold: "1e9, first"."""
+    return ", ".join(word for word in (size_of(claim), modes_of(claim)) if word not in ("-", "cold"))
+
+
+def tested(claims, program, everywhere):
+    """What came of the claims of one program: "4.88x in direction (1e9); not run (1e7, 1e8)". everywhere: the statement has one place, which stands beside it."""
+    places = collections.defaultdict(list)
+    for c in claims:
+        if (c.get("program") or "ours") == program:
+            places[("" if c.get("here") is None else here(c) + " ") + outcome_words(c)].append(where_of(c))
+    return "; ".join(text if everywhere else f"{text} ({', '.join(dict.fromkeys(where))})" for text, where in places.items()) or "-"
+
+
 def claims_table(pairs, most=110):
-    """All claims in one table: number, op (where it begins), statement, program, published, here, size and mode, outcome. most: letters of a statement."""
-    lines, before = [], None
+    """A line for what was published: number, op (where it begins), statement, size and mode, published, then what came of it with each program. most: letters of a statement."""
+    groups = collections.defaultdict(list)
     for number, c in pairs:
-        modes = modes_of(c)
-        where = size_of(c) + ("" if modes in ("-", "cold") else f", {modes}")
-        op, before = (r.op_of(c) if r.op_of(c) != before else ""), r.op_of(c)
-        lines.append([number, op, clipped(c.get("statement"), most), (c.get("program") or "-") + (", finding" if is_finding(c) else ""), published(c), here(c), where, outcome_words(c)])
-    return table(["#", "op", "published statement", "program", ">published", ">here", ">size", "outcome"], lines)
+        groups[number].append(c)
+    lines, before = [], None
+    for number, claims in sorted(groups.items()):
+        op, before = (r.op_of(claims[0]) if r.op_of(claims[0]) != before else ""), r.op_of(claims[0])
+        places = list(dict.fromkeys(map(where_of, claims)))
+        lines.append([number, op, ("finding: " if is_finding(claims[0]) else "") + clipped(statement_of(claims[0]), most), places[0] or "-" if len(places) == 1 else "several", published(claims[0]),
+                      *(tested(claims, program, len(places) == 1) for program in PROGRAMS)])
+    return table(["#", "op", "published statement", ">size", ">published", *PROGRAMS], lines)
 
 
 def cross_table(claims):
@@ -78,9 +108,9 @@ def cross_table(claims):
 
 
 def ranges(numbers):
-    """[1, 2, 3, 7] -> "1-3, 7"."""
+    """[1, 2, 3, 3, 7] -> "1-3, 7"."""
     runs = []
-    for number in numbers:
+    for number in sorted(set(numbers)):
         if runs and runs[-1][1] == number - 1:
             runs[-1][1] = number
         else:

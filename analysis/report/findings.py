@@ -4,21 +4,21 @@ from analysis import select
 from analysis.claim_text import OUTCOMES, published, quantity
 from analysis.format import many, percent, seconds, significant
 from analysis.report import standing
-from analysis.report.claims import outcome_counts, published_numbers
+from analysis.report.claims import outcome_counts, statement_of, summary
 
 MOST_WRONG = 4  # variants named for an op
 
 
 def line_of_op(op, claims):
-    """"rolling: 3 hold, 2 fail; a thread tile is 15.4x faster: 11.0x here"."""
+    """"rolling: 3 hold, 2 do not hold. For example: ..."."""
     told = [c for c in claims if r.op_of(c) == op]
     text = f"  - {op}: {outcome_counts(told)}."
     first = [c for c in told if c.get("here") is not None and c.get("claim_kind") != "finding"]
     first.sort(key=lambda c: (c.get("quantity") != "speedup", c.get("rule") == "shown", c.get("program") != "original"))
     if first:
         c = first[0]
-        statement = str(c.get("statement"))
-        text += f" {statement[:1].upper()}{statement[1:]}: published {published(c)}, here {quantity(c, c['here'])} ({c.get('program')}), {OUTCOMES.get(c.get('outcome'))}."
+        program = {"original": "the original program", "reimplementation": "a reimplementation"}.get(c.get("program"), "a variant of ours")
+        text += f" For example, \"{statement_of(c)}\": published {published(c)}, {quantity(c, c['here'])} with {program} here ({OUTCOMES.get(c.get('outcome'))})."
     return text
 
 
@@ -26,7 +26,7 @@ def published_finding(results):
     claims = results.claims
     if not claims:
         return "**Published numbers.** No claim was judged in these runs; `./rungs reproduce` judges them."
-    head = f"**What of the published holds.** {many(published_numbers(claims), 'published number')}, {many(len(claims), 'test')}: {outcome_counts(claims)}."
+    head = f"**What of the published holds.** {summary(claims)}."
     return "\n".join([head, *(line_of_op(op, claims) for op in dict.fromkeys(map(r.op_of, sorted(claims, key=r.op_of))))])
 
 

@@ -19,7 +19,7 @@ from analysis.claim_text import OUTCOMES, published, quantity
 from analysis.format import many, percent, seconds, significant
 from analysis.output import write_whole
 from analysis.report import standing
-from analysis.report.claims import outcome_counts, published_numbers
+from analysis.report.claims import summary
 
 MARKER = re.compile(r"<!-- row: (.+?) -->(.*?)<!-- /row -->", re.S)
 NOTHING, FASTEST = "not measured", "fastest"
@@ -106,7 +106,7 @@ def answer(results, query):
     what, _, rest = query.partition(" ")
     if query == "claims":
         claims = results.claims
-        return f"{many(published_numbers(claims), 'published number')}, {many(len(claims), 'test')}: {outcome_counts(claims)}" if claims else NOTHING
+        return summary(claims) if claims else NOTHING
     if what in ("published", "here", "outcome") and rest:
         return of_claim(results, what, rest)
     if what in ("time", "share", "gain", "fastest") and rest:

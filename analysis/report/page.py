@@ -1,6 +1,4 @@
 """REPORT.md: three findings, the claims, each op on half a page, what could not be tested, machine and command. At most MOST_LINES lines and MOST_BYTES bytes."""
-import collections
-
 from analysis import rows as r
 from analysis import select
 from analysis.format import many, table
@@ -29,13 +27,11 @@ def shown_pictures(pictures, ops):
 
 
 def shown_claims(pairs, most):
-    """Of each op the first; all without a limit."""
-    seen, shown = collections.Counter(), []
+    """Of each op the first statements; all without a limit."""
+    first = {}
     for number, c in pairs:
-        seen[r.op_of(c)] += 1
-        if most is None or seen[r.op_of(c)] <= most:
-            shown.append((number, c))
-    return shown
+        first.setdefault(r.op_of(c), number)
+    return [(number, c) for number, c in pairs if most is None or number < first[r.op_of(c)] + most]
 
 
 def op_part(results, op, pictures, link, sizes):

@@ -81,11 +81,16 @@ def one_outcome_everywhere(folder):
            "five processes give a median and a range", done)
     done = call("report", out, "--out", page, "--figures", folder / "figures")
     text = page.read_text()
-    shown = {name: cells[-1].strip("* \u2020") for line in text.splitlines() for name in WORDS
-             if (cells := [cell.strip() for cell in line.strip("| ").split(" | ")])[2:3] == [name]}
+    shown = {}
+    for line in text.splitlines():
+        cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
+        name = cells[2].removeprefix("finding: ") if len(cells) == 8 else None
+        if name in WORDS:  # its one program's column: "1.2 us (1.1 us to 1.3 us) **does not hold**"
+            cell, = (cell for cell in cells[5:] if cell != "-")
+            shown[name] = re.search(rf"(?:^| )\**({'|'.join((*OUTCOMES.values(), 'shown, worse here', 'shown'))})\**$", cell.strip(" \u2020"))[1]
     same = {name: words.removesuffix(" (finding)") for name, words in WORDS.items()} | {"slower-than-theirs": "shown, worse here"}
     expect(shown == same, f"the report says the same: {shown}", done)
-    expect("14 tests: 5 hold, 3 do not hold, 1 is not testable here, 1 was not run; besides, 1 of other hardware, shown only, 2 findings of ours, 1 tested by variants of ours."
+    expect("12 published statements, 14 tests: 5 hold, 3 do not hold, 1 is not testable here, 1 was not run; not counted: 1 of other hardware, 2 findings of ours, 1 of variants of ours."
            in text, "its summary too", done)
 
 
