@@ -90,7 +90,10 @@ if [ -z "$root" ]; then
     root=$(mktemp -d /var/tmp/rungs-fresh-XXXXXX)
     trap 'umount -q "$root/proc" 2>/dev/null || true; rm -rf --one-file-system "$root"' EXIT # debootstrap, cut off, leaves /proc mounted
     say "making $suite in $root from $mirror"
-    debootstrap --variant=minbase --include=sudo --components="$components" "$suite" "$root" "$mirror" >"$root.log" 2>&1 || {
+    # An older debootstrap has no script by the suite's name: Ubuntu's are one, under that of its first.
+    recipe=()
+    if [ "$suite" = noble ] && [ ! -e /usr/share/debootstrap/scripts/noble ]; then recipe=(/usr/share/debootstrap/scripts/gutsy); fi
+    debootstrap --variant=minbase --include=sudo --components="$components" "$suite" "$root" "$mirror" "${recipe[@]}" >"$root.log" 2>&1 || {
         tail -n 5 "$root.log"
         rm "$root.log"
         cannot "debootstrap failed"
