@@ -8,6 +8,10 @@
 
 #include <cuda_runtime.h>
 
+/* Before the macros below: libstdc++ 13 writes __attribute__((__noinline__)) in these. */
+#include <memory>
+#include <string>
+
 #include "emulator/engine.h"
 
 /* One section of __shared__ variables per source file: the build names the file. */

@@ -1,16 +1,22 @@
 /* _agent.cuh - offsets of tiles in one pass: tiles publish their sizes, one block, the agent, turns them into positions.
  *
- * Blocks draw tickets: ticket 0 is the agent, ticket t + 1 takes tile t. A block that holds a ticket is running, so whatever a tile
- * waits for is running too, in whatever order the hardware starts blocks. A tile writes its size to a dense array, which the
- * agent's warps poll with coalesced loads, and polls a word of its own, alone in its line of 128 bytes, for its position: nobody
- * polls a line that others write to.
+ * Block 0 is the agent, block t + 1 takes tile t. A tile writes its size to a dense array, which the agent's warps poll with
+ * coalesced loads, and polls a word of its own, alone in its line of 128 bytes, for its position: nobody polls a line that others
+ * write to. A tile does not wait forever and has written its size before, so no order of blocks is needed.
  *
- * A size and a position are words of 64 bits: twice the number of bytes, plus 1. 0 is "not yet". The sizes and the ticket are set
- * to 0 by the host before the kernel, a position by its tile's block before it publishes its size. */
+ * A size and a position are words of 64 bits: twice the number of bytes, plus 1. 0 is "not yet", as the host sets all of them
+ * before the kernel. A word is all that is handed over, so nothing needs to be ordered and no fence is needed. */
 #ifndef RUNGS_REDACT_AGENT_CUH
 #define RUNGS_REDACT_AGENT_CUH
 
 #include "_column.cuh"
+
+/* How often a tile polls before it finds its position itself. */
+#ifdef RUNGS_EMULATED
+enum { AGENT_POLLS_MAX = 100 }; /* where few blocks run at a time, in any order */
+#else
+enum { AGENT_POLLS_MAX = 100000 }; /* tens of milliseconds */
+#endif
 
 enum {
     AGENT_LINE = 16 /* words of a line of 128 bytes */,
@@ -23,52 +29,32 @@ typedef unsigned long long Word;
 /* In scratch. */
 struct Agent {
     size_t tiles;
-    unsigned *ticket;
-    Word *sizes;     /* [tiles] */
     Word *positions; /* [tiles][AGENT_LINE], the first of each line */
+    Word *sizes;     /* [tiles] */
 };
 
-static inline size_t agent_zeroed_bytes(size_t tiles) {
-    return (1 + tiles) * sizeof(Word);
-}
 static inline size_t agent_scratch_bytes(size_t tiles) {
-    return divide_up(agent_zeroed_bytes(tiles), 128) * 128 + tiles * AGENT_LINE * sizeof(Word);
+    return tiles * (AGENT_LINE + 1) * sizeof(Word);
 }
 
 static inline Status agent_begin(const VariantArgs *args, size_t tiles, Agent *out) {
     Word *const words = (Word *)args->scratch;
-    *out = {tiles, (unsigned *)words, words + 1, words + divide_up(agent_zeroed_bytes(tiles), 128) * AGENT_LINE};
-    TRY_CUDA(cudaMemsetAsync(words, 0, agent_zeroed_bytes(tiles), (cudaStream_t)args->stream));
+    *out = {tiles, words, words + tiles * AGENT_LINE};
+    if (tiles > 0) TRY_CUDA(cudaMemsetAsync(words, 0, agent_scratch_bytes(tiles), (cudaStream_t)args->stream));
     return STATUS_OK;
 }
 
-/* A load that later stores of this thread cannot overtake. */
-static __device__ inline Word word_acquire(const Word *at) {
-#if defined(__CUDA_ARCH__)
-    Word word;
-    asm volatile("ld.acquire.gpu.global.u64 %0, [%1];" : "=l"(word) : "l"(at) : "memory");
-    return word;
-#else
-    const Word word = *(const volatile Word *)at;
-    __threadfence();
-    return word;
-#endif
-}
-
-/* One thread of a tile's block, before it publishes the size. */
-static __device__ inline void agent_clear(const Agent &agent, size_t tile) {
-    *(volatile Word *)(agent.positions + tile * AGENT_LINE) = 0;
-    __threadfence();
-}
+/* One thread of a tile's block. */
 static __device__ inline void agent_publish(const Agent &agent, size_t tile, size_t bytes) {
     *(volatile Word *)(agent.sizes + tile) = 2 * (Word)bytes + 1;
 }
-/* Waits for the tile's position: the bytes of all tiles before it. */
-static __device__ inline size_t agent_position(const Agent &agent, size_t tile) {
+/* Waits for the tile's position, the bytes of all tiles before it; not forever. */
+static __device__ inline bool agent_position(const Agent &agent, size_t tile, size_t *position) {
     const volatile Word *const at = agent.positions + tile * AGENT_LINE;
-    Word word;
-    while (!((word = *at) & 1)) {}
-    return (size_t)(word / 2);
+    Word word = 0;
+    for (unsigned polls = 0; polls < AGENT_POLLS_MAX && !(word & 1); polls++) word = *at;
+    *position = (size_t)(word / 2);
+    return word & 1;
 }
 
 /* Between the agent's warps: the bytes before a group, and which group that is. */
@@ -92,7 +78,7 @@ static __device__ inline void agent_run(const Agent &agent, volatile AgentCarry 
 #pragma unroll
                 for (unsigned k = 0; k < AGENT_PER_LANE; k++) {
                     if (known != k || AGENT_PER_LANE * lane + k >= count) continue;
-                    const Word word = word_acquire(agent.sizes + first + AGENT_PER_LANE * lane + k);
+                    const Word word = *(const volatile Word *)(agent.sizes + first + AGENT_PER_LANE * lane + k);
                     if (!(word & 1)) continue;
                     size[k] = word / 2;
                     own += size[k];
@@ -112,6 +98,7 @@ static __device__ inline void agent_run(const Agent &agent, volatile AgentCarry 
                 __threadfence_block();
                 if (have_before) before = carry->bytes;
             }
+            __syncwarp(); /* all lanes have read what precedes the group, before one writes what precedes the next */
             if (!have_before || seen == done) continue;
             if (seen == count && lane == 31) {
                 carry->bytes = before + through;

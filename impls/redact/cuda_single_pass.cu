@@ -4,7 +4,7 @@
  *   memory, over the input they no longer need, and leave it in stores of 16 bytes. The host allocates the most that the output
  *   can be, names and 5 bytes a row, and leaves the count on the device: it never waits, unless int32 offsets might not hold
  *   that much.
- * Traffic: each byte of the work model once; 8 + 32 bytes a tile of 768 rows beside it. 1 kernel and a memset of 8 bytes a tile; 2
+ * Traffic: each byte of the work model once; 8 + 128 bytes a tile of 768 rows beside it. 1 kernel and a memset of as many; 2
  *   allocations (offsets, bytes), 3 with validity. The column's bytes have more room than they need.
  * Rounding: none; exact.
  * Limits: fast for rows that fit a vector of 16 bytes when redacted: the space among the first 12 bytes, an initial of one byte.
@@ -75,6 +75,7 @@ template <typename O> static __device__ inline unsigned load_validity(const Sing
 /* Of a block. */
 struct Tile {
     size_t tile, rows_begin, rows, position;
+    bool is_placed;     /* position is known */
     StagePart parts[2]; /* names, visibilities */
     unsigned base[2];   /* offsets of the parts' first bytes, modulo 2^32 */
     bool staged;        /* they fit */
@@ -90,8 +91,9 @@ template <typename O> static __device__ inline TileExtents<O> tile_extents(const
 
 /* One thread: the tile's bytes begin to arrive. */
 template <typename O>
-static __device__ inline void tile_begin(const SinglePass<O> &pass, size_t tile, const TileExtents<O> &extents,
-                                         unsigned char *stage, unsigned long long *barrier, Tile *out) {
+static __device__ inline void tile_begin(const SinglePass<O> &pass, size_t tile, unsigned char *stage, unsigned long long *barrier,
+                                         Tile *out) {
+    const TileExtents<O> extents = tile_extents(pass, tile);
     const size_t begin = tile * TILE_ROWS, left = pass.names.rows - begin;
     out->tile = tile;
     out->rows_begin = begin;
@@ -141,6 +143,19 @@ static __device__ __noinline__ void put_public(unsigned char *to, StringSpan nam
     to = string_copy(to, row.initial);
     *to++ = ' ';
     string_copy(to, row.rest);
+}
+
+/* By all threads of a block that has polled long: its position from the rows before it. */
+template <typename O> static __device__ __noinline__ void place_again(const SinglePass<O> &pass, Tile *tile, ByteCount *totals) {
+    ByteCount own = {}, all;
+    for (size_t r = threadIdx.x; r < tile->rows_begin; r += TILE_THREADS) {
+        if (!pass.names.valid(r) || !pass.visibilities.valid(r)) continue;
+        const StringSpan name = pass.names.span(r);
+        own.n += string_is_public(pass.visibilities.span(r)) ? long_size(name) : (unsigned long long)REDACTED_HIDDEN_BYTES;
+    }
+    block_scan_exclusive<true>(own, totals, &all);
+    if (threadIdx.x == 0) tile->position = (size_t)all.n;
+    __syncthreads();
 }
 
 /* A thread's offsets; behind the last row the last one, and the count. Rows past the last have no bytes. */
@@ -200,9 +215,10 @@ static __device__ __noinline__ void tile_by_warps(const SinglePass<O> &pass, Til
     }
     if (threadIdx.x == 0) {
         agent_publish(pass.agent, tile->tile, (size_t)all.n);
-        tile->position = agent_position(pass.agent, tile->tile);
+        tile->is_placed = agent_position(pass.agent, tile->tile, &tile->position);
     }
     __syncthreads();
+    if (!tile->is_placed) place_again(pass, tile, totals);
     for (size_t r = threadIdx.x; r < rows; r += TILE_THREADS) pass.out.offsets[begin + r] = (O)(tile->position + sizes[r].n);
     if (threadIdx.x == 0 && begin + rows == pass.names.rows) {
         pass.out.offsets[begin + rows] = (O)(tile->position + all.n);
@@ -218,36 +234,24 @@ static __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS) redact_kerne
     DYN_SHARED(unsigned char, stage);
     __shared__ Tile tile;
     __shared__ AgentCarry carry;
-    __shared__ unsigned ticket, totals[TILE_WARPS];
+    __shared__ unsigned totals[TILE_WARPS];
     __shared__ ByteCount long_totals[TILE_WARPS];
     __shared__ unsigned long long barrier;
-    /* Blocks mostly start in order: the offsets are loaded for that while the ticket is drawn. */
-    const size_t likely = blockIdx.x > 0 ? blockIdx.x - 1 : 0;
-    size_t row = likely * TILE_ROWS + threadIdx.x * THREAD_ROWS;
-    unsigned name[THREAD_ROWS + 1], visibility[THREAD_ROWS + 1];
-    if (threadIdx.x == 0) {
-        TileExtents<O> extents = tile_extents(pass, likely);
-        ticket = atomicAdd(pass.agent.ticket, 1u);
-        if (ticket != likely + 1 && ticket > 0) extents = tile_extents(pass, ticket - 1);
-        if (ticket > 0) tile_begin(pass, ticket - 1, extents, stage, &barrier, &tile);
-        carry = {0, 0};
-    }
-    load_offsets(pass.names.offsets, pass.names.rows, row, name);
-    load_offsets(pass.visibilities.offsets, pass.names.rows, row, visibility);
-    __syncthreads();
-    if (ticket == 0) {
+    if (blockIdx.x == 0) {
         if (threadIdx.x == 0 && pass.names.rows == 0) pass.out.offsets[0] = 0, *pass.count = 0;
+        if (threadIdx.x == 0) carry = {0, 0};
+        __syncthreads();
         agent_run(pass.agent, &carry);
         return;
     }
-    if (ticket != likely + 1) {
-        row = tile.rows_begin + threadIdx.x * THREAD_ROWS;
-        load_offsets(pass.names.offsets, pass.names.rows, row, name);
-        load_offsets(pass.visibilities.offsets, pass.names.rows, row, visibility);
-    }
+    if (threadIdx.x == 0) tile_begin(pass, blockIdx.x - 1, stage, &barrier, &tile);
+    const size_t row = (size_t)(blockIdx.x - 1) * TILE_ROWS + threadIdx.x * THREAD_ROWS;
+    unsigned name[THREAD_ROWS + 1], visibility[THREAD_ROWS + 1];
+    load_offsets(pass.names.offsets, pass.names.rows, row, name);
+    load_offsets(pass.visibilities.offsets, pass.names.rows, row, visibility);
+    __syncthreads();
     const unsigned valid = load_validity(pass, row);
     if (pass.out.validity && row < pass.names.rows) pass.out.validity[row / 8] = (unsigned char)valid;
-    if (threadIdx.x == 0) agent_clear(pass.agent, tile.tile); /* while the bytes arrive */
     if (!tile.staged) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
 
     unsigned char *const shared[2] = {stage, stage + tile.parts[0].bytes() + STAGE_PAD};
@@ -285,8 +289,10 @@ static __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS) redact_kerne
         if (words[j].w[3] >> 24 != LONG) put_row(stage, at, words[j]);
         at += row_size(words[j]);
     }
-    if (threadIdx.x == 0) tile.position = agent_position(pass.agent, tile.tile);
-    if (__syncthreads_or(has_long)) {
+    if (threadIdx.x == 0) tile.is_placed = agent_position(pass.agent, tile.tile, &tile.position);
+    const bool any_long = __syncthreads_or(has_long);
+    if (!tile.is_placed) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
+    if (any_long) {
         at = before;
 #pragma unroll
         for (unsigned j = 0; j < THREAD_ROWS; j++) { /* from global memory: the staged bytes are gone */
