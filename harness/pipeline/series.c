@@ -5,6 +5,7 @@
 #include "record/row.h"
 
 #include <math.h>
+#include <stdio.h>
 
 enum { AT_ONCE_MOST = 1000 };             /* samples of one command, whose reply is one line */
 static const double AT_ONCE_SECONDS = 60; /* what they may take: a flush of the caches before each */
@@ -53,19 +54,32 @@ static void end_host(Taking *taking, json_t *row) {
     row_verdict(row, "error", status_message());
 }
 
-static Status evaluate_some(Series *self, Taking *taking, size_t samples, json_t **row) {
-    taking->options.min_samples = taking->options.max_samples = samples;
+static Status begin_row(const Taking *taking, json_t **row) {
     json_decref(*row);
     *row = row_begin("", &taking->item, &taking->item.problem, taking->session.choice, false);
-    if (!*row) return status_fail(STATUS_INVALID, "a case of %s cannot be written as JSON", taking->item.problem.op);
+    return *row ? STATUS_OK : status_fail(STATUS_INVALID, "a case of %s cannot be written as JSON", taking->item.problem.op);
+}
+
+static Status evaluate_some(Series *self, Taking *taking, size_t samples, json_t **row) {
+    taking->options.min_samples = taking->options.max_samples = samples;
+    TRY(begin_row(taking, row));
     TRY(evaluate(&self->instance, &taking->session, &taking->host, *row, &taking->evaluated));
     json_t *taken = json_object_get(timed_of(taking, *row), "samples");
     if (!taken || !taking->evaluated.pending || json_array_extend(taking->seconds, taken) == 0) return STATUS_OK;
     return status_fail(STATUS_MEMORY, "no memory for samples");
 }
 
+static Status need_gpu(Taking *taking, json_t **row) {
+    char reason[320];
+    snprintf(reason, sizeof reason, "needs a GPU: %s", taking->session.no_gpu_reason);
+    TRY(begin_row(taking, row));
+    row_verdict(*row, "skip", reason);
+    return STATUS_OK;
+}
+
 /* Until there are so many, or there are none to be had. */
 static Status take_all(Series *self, Taking *taking, size_t samples, json_t **row) {
+    if (taking->session.choice->entry->backend == BACKEND_CUDA && taking->session.no_gpu_reason) return need_gpu(taking, row);
     for (bool more = true; more;) {
         const size_t missing = samples - json_array_size(taking->seconds), before = json_array_size(taking->seconds);
         TRY(evaluate_some(self, taking, missing < AT_ONCE_MOST ? missing : AT_ONCE_MOST, row));

@@ -12,6 +12,7 @@ from program import MUTANTS, RELEASE, RUNGS, SANITIZED, call
 
 GBENCH = pathlib.Path(os.environ.get("RUNGS_GBENCH", "/usr/share/benchmark")) / "compare.py"  # Debian: libbenchmark-tools
 CASE = "double n=1000 dtype=f64 input=uniform seed=1"
+LOOP = (CASE, "--variants", "cpu_loop")
 NAME = f"double/cpu_loop/{CASE}"
 
 
@@ -21,13 +22,13 @@ def benchmark(*words, program=RUNGS, **more):
 
 class Flags(unittest.TestCase):
     def test_list(self):
-        done = benchmark(CASE, "--variants", "cpu_loop", "--benchmark_list_tests")
+        done = benchmark(*LOOP, "--benchmark_list_tests")
         self.assertEqual(done.stdout.split("\n"), [f"{NAME}/cold/iterations:9/manual_time", f"{NAME}/hot/iterations:9/manual_time",
                                                    f"{NAME}/first/iterations:1/manual_time", ""])
         self.assertEqual(done.returncode, 0)
 
     def test_a_name_is_a_filter_of_itself(self):
-        done = benchmark(CASE, "--benchmark_list_tests", f"--benchmark_filter={NAME}/cold")
+        done = benchmark(*LOOP, "--benchmark_list_tests", f"--benchmark_filter={NAME}/cold")
         self.assertEqual(done.stdout, f"{NAME}/cold/iterations:9/manual_time\n")
 
     def test_usage(self):
@@ -64,7 +65,7 @@ class Times(unittest.TestCase):
 
     def test_reporters_and_counters(self):
         """The console shows what the file holds; bytes per second are those of the mean; the limit is measured."""
-        told, done = self.run_json(CASE, "--benchmark_filter=cold")
+        told, done = self.run_json(*LOOP, "--benchmark_filter=cold")
         [line] = told["benchmarks"]
         self.assertEqual((line["name"], line["iterations"], line["time_unit"]), (f"{NAME}/cold/iterations:9/manual_time", 9, "ns"))
         self.assertGreater(line["real_time"], 0)
@@ -74,12 +75,12 @@ class Times(unittest.TestCase):
         self.assertIn(line["name"], done.stdout)
         self.assertEqual(told["context"]["executable"], "rungs benchmark")
         self.assertRegex(told["context"].get("commit", "0" * 40), "^[0-9a-f]{40}$")
-        told = json.loads(benchmark(CASE, "--benchmark_filter=hot", "--benchmark_format=json", "--no-ceilings").stdout)
+        told = json.loads(benchmark(*LOOP, "--benchmark_filter=hot", "--benchmark_format=json", "--no-ceilings").stdout)
         self.assertNotIn("limit_share", told["benchmarks"][0])
 
     def test_minimum_time(self):
         """Google Benchmark's own search: iterations, which are calls, add up to that time."""
-        told, _ = self.run_json(CASE, "--benchmark_filter=hot", "--benchmark_min_time=0.002", "--no-ceilings")
+        told, _ = self.run_json(*LOOP, "--benchmark_filter=hot", "--benchmark_min_time=0.002", "--no-ceilings")
         [line] = told["benchmarks"]
         self.assertEqual(line["name"], f"{NAME}/hot/manual_time")
         self.assertGreaterEqual(line["iterations"] * line["real_time"] * 1e-9, 0.002)
@@ -87,7 +88,7 @@ class Times(unittest.TestCase):
 
     def test_a_repetition_is_a_worker(self):
         """There is one first call in a worker, and each repetition has one."""
-        told, _ = self.run_json(CASE, "--benchmark_filter=first", "--benchmark_repetitions=3", "--no-ceilings")
+        told, _ = self.run_json(*LOOP, "--benchmark_filter=first", "--benchmark_repetitions=3", "--no-ceilings")
         runs = [line for line in told["benchmarks"] if line["run_type"] == "iteration"]
         self.assertEqual([(line["repetition_index"], line["iterations"]) for line in runs], [(0, 1), (1, 1), (2, 1)])
         self.assertTrue(all(line["real_time"] > 0 for line in runs))
@@ -95,7 +96,7 @@ class Times(unittest.TestCase):
     @unittest.skipUnless(GBENCH.exists(), "libbenchmark-tools is not installed")
     def test_compare(self):
         """compare.py pairs the names and tests repetitions; a file with times 1.5 times as long is found slower."""
-        told, _ = self.run_json(CASE, "--benchmark_filter=hot", "--benchmark_repetitions=9", "--no-ceilings")
+        told, _ = self.run_json(*LOOP, "--benchmark_filter=hot", "--benchmark_repetitions=9", "--no-ceilings")
         base, new, difference = (self.folder / name for name in ("base.json", "new.json", "difference.json"))
         base.write_text(json.dumps(told))
         runs = [line for line in told["benchmarks"] if line["run_type"] == "iteration"]
