@@ -14,10 +14,14 @@ bool ranges_built(void) {
     return true;
 }
 
-/* NVTX gives no domain where no tool answers. */
+/* NVTX gives none where no tool answers. */
+void *ranges_domain(void) {
+    if (!domain) domain = nvtxDomainCreateA("rungs");
+    return domain;
+}
+
 static void ask(void) {
-    domain = getenv("NVTX_INJECTION64_PATH") ? nvtxDomainCreateA("rungs") : NULL;
-    ranges_tool = domain ? RANGES_TOOL : RANGES_NO_TOOL;
+    ranges_tool = getenv("NVTX_INJECTION64_PATH") && ranges_domain() ? RANGES_TOOL : RANGES_NO_TOOL;
 }
 
 void ranges_push(const char *kind, const char *name) {
@@ -36,8 +40,14 @@ void ranges_pop(void) {
     if (ranges_tool == RANGES_TOOL) (void)nvtxDomainRangePop(domain);
 }
 #else
+#include <stddef.h>
+
 bool ranges_built(void) {
     return false;
+}
+
+void *ranges_domain(void) {
+    return NULL;
 }
 
 void ranges_push(const char *kind, const char *name) {

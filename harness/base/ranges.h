@@ -17,6 +17,9 @@ extern RangesTool ranges_tool;
 
 /* Was NVTX's header there when this was built? */
 bool ranges_built(void);
+/* The domain, an nvtxDomainHandle_t, one in a process; NULL without a tool. For steps within a call (impls/common/steps.cuh), to
+ * which CUPTI listens as well. */
+void *ranges_domain(void);
 /* Opens a range called "kind name", or "name" where kind is "". Nothing without a tool. */
 void ranges_push(const char *kind, const char *name);
 /* Closes the range that was opened last. */

@@ -40,12 +40,12 @@ void drive(benchmark::State &state, GbenchTake take, void *context) {
     }
 }
 
-bool initialising;
+bool inside;
 int code_of_usage;
 
-// Its usage message ends the process with 0, also where a flag's value was wrong.
+// It ends the process itself, with 0 or 1, for a flag's value that it cannot use: a format, a file.
 void end_with_usage() {
-    if (!initialising) return;
+    if (!inside) return;
     std::fflush(nullptr);
     _exit(code_of_usage);
 }
@@ -54,10 +54,10 @@ void end_with_usage() {
 
 extern "C" bool gbench_begin(int argc, char **argv, int usage_code) {
     code_of_usage = usage_code;
-    initialising = true;
+    inside = true;
     std::atexit(end_with_usage);
     benchmark::Initialize(&argc, argv);
-    initialising = false;
+    inside = false;
     return !benchmark::ReportUnrecognizedArguments(argc, argv);
 }
 
@@ -72,7 +72,9 @@ extern "C" void gbench_add(const char *name, size_t iterations, GbenchTake take,
 }
 
 extern "C" size_t gbench_run(void) {
+    inside = true;
     const size_t matched = benchmark::RunSpecifiedBenchmarks();
+    inside = false;
     benchmark::Shutdown();
     return matched;
 }

@@ -21,8 +21,8 @@ typedef struct GbenchTimes {
 /* Samples for so many iterations, which share them evenly. They must live until the next call. */
 typedef void (*GbenchTake)(void *context, size_t iterations, GbenchTimes *out);
 
-/* Takes Google Benchmark's flags out of argv. False: one is left over, or has no good value, and a message was printed. Its own
- * usage message may end the process, with `usage_code`. */
+/* Takes Google Benchmark's flags out of argv. False: one is left over, or has no good value, and a message was printed. It may
+ * end the process itself over one, here or in gbench_run(), with `usage_code`. */
 bool gbench_begin(int argc, char **argv, int usage_code);
 /* What the report says of this run besides. */
 void gbench_tell(const char *key, const char *value);

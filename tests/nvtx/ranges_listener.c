@@ -14,11 +14,12 @@ enum { NAMES_MAX = 64, NAME_MAX_BYTES = 256, DOMAINS_MAX = 64 };
 static char names[NAMES_MAX][NAME_MAX_BYTES];
 static int times[NAMES_MAX];
 static char domains[DOMAINS_MAX]; /* handles point here: 1 where the domain is ours */
-static int name_count, domain_count, opened, closed, depth, deepest, unopened, foreign;
+static int name_count, domain_count, ours, opened, closed, depth, deepest, unopened, foreign;
 
 static nvtxDomainHandle_t NVTX_API create_domain(const char *name) {
     if (domain_count == DOMAINS_MAX) abort();
     domains[domain_count] = strcmp(name, "rungs") == 0;
+    ours += domains[domain_count];
     return (nvtxDomainHandle_t)(void *)&domains[domain_count++];
 }
 
@@ -52,8 +53,8 @@ static void tell(void) {
     snprintf(own, sizeof own, "%s.%d", path ? path : "", (int)getpid());
     FILE *file = path ? fopen(own, "w") : NULL;
     if (!file) return;
-    fprintf(file, "opened=%d closed=%d left_open=%d unopened=%d deepest=%d foreign=%d names=", opened, closed, depth, unopened,
-            deepest, foreign);
+    fprintf(file, "domains=%d opened=%d closed=%d left_open=%d unopened=%d deepest=%d foreign=%d names=", ours, opened, closed,
+            depth, unopened, deepest, foreign);
     for (int i = 0; i < name_count; i++) fprintf(file, "%s%s*%d", i ? "," : "", names[i], times[i]);
     fprintf(file, "\n");
     fclose(file);

@@ -36,6 +36,7 @@ class Flags(unittest.TestCase):
                                   ((CASE, "--benchmark_bogus=3"), 2, "unrecognized command-line flag: --benchmark_bogus=3"),
                                   ((CASE, "--benchmark_min_time=soon"), 2, "soon"),
                                   ((CASE, "--benchmark_format=xml"), 2, "--benchmark_format=<console|json|csv>"),
+                                  ((CASE, "--benchmark_out=/nowhere/out.json"), 2, "/nowhere/out.json"),
                                   ((CASE, "--variant", "x"), 2, "did you mean '--variants'?"),
                                   ((CASE, "--variants", "nobody"), 2, "nobody"),
                                   ((CASE, "--benchmark_filter=nothing_like_it"), 3, "Failed to match any benchmarks")):

@@ -43,7 +43,7 @@ def check_program(folder):
     path = os.path.join(folder, "program")
     done = subprocess.run([PROGRAM], env=listening(path))
     expect(done.returncode == 0 and len(told(path)) == 1, "the program of known ranges ran under the listener")
-    expect(told(path)[0] == {"opened": 5, "closed": 5, "left_open": 0, "unopened": 0, "deepest": 2, "foreign": 0,
+    expect(told(path)[0] == {"domains": 1, "opened": 5, "closed": 5, "left_open": 0, "unopened": 0, "deepest": 2, "foreign": 0,
                              "names": ["outer", "sizes", "write"], "times": {"outer": 2, "sizes": 2, "write": 1}},
            f"five ranges, two deep, all closed: {told(path)}")
     path = os.path.join(folder, "unpaired")
@@ -95,7 +95,7 @@ def check_variants(folder):
         expect(steps in found, f"{variant}: {', '.join(steps)}; {found}")
     expect(REFUSED in found, f"a call that ends early: {', '.join(REFUSED)}; {found}")
     for process in processes:
-        expect(process["opened"] > 0 and process["opened"] == process["closed"] and process["left_open"] == 0 and process["unopened"] == 0,
+        expect(process["domains"] == 1 and process["opened"] > 0 and process["opened"] == process["closed"] and process["left_open"] == 0 and process["unopened"] == 0,
                f"{process['opened']} ranges, all closed: {', '.join(process['names'])}")
         called = any(name.startswith("call ") for name in process["names"])
         expect(process["names"][0].startswith("redact ") and called == ("allocate" in process["names"]),
