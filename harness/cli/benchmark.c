@@ -18,7 +18,7 @@
 #include <string.h>
 
 enum { NAME_MAX_BYTES = CASE_TEXT_MAX + SPEC_TEXT_MAX + 64, REASON_MAX_BYTES = 1200 };
-static const char FLAGS[] = "--benchmark_";
+static const char FLAGS[] = "--benchmark_", MIN_TIME[] = "--benchmark_min_time";
 
 typedef struct Benchmarks {
     RunOptions options;
@@ -56,7 +56,8 @@ static const json_t *timed_of(const Benchmark *benchmark, const json_t *row) {
     return json_object_get(json_object_get(row, "timing"), mode_name(benchmark->mode));
 }
 
-/* The worst output's; NaN: the op is exact. */
+/* The worst output's; NaN: there is none. A counter of 0 in every repetition would have a coefficient of variation that is no JSON.
+ */
 static double error_over_bound(const json_t *row) {
     double worst = NAN;
     const char *name;
@@ -65,7 +66,7 @@ static double error_over_bound(const json_t *row) {
         const json_t *ratio = json_object_get(errors, "max_ratio");
         if (json_is_number(ratio)) worst = fmax(worst, json_number_value(ratio));
     }
-    return worst;
+    return worst > 0 ? worst : NAN;
 }
 
 static const char *because(Benchmarks *all, const char *what, const char *why) {
@@ -215,9 +216,9 @@ static int part_flags(int argc, char **argv, bool *by_min_time) {
     int flags = 1;
     *by_min_time = getenv("BENCHMARK_MIN_TIME") != NULL;
     for (int i = 1; i < argc; i++) {
-        if (strncmp(argv[i], FLAGS, sizeof FLAGS - 1) != 0) continue;
+        if (strncmp(argv[i], FLAGS, sizeof FLAGS - 1) != 0 && strncmp(argv[i], "--v=", 4) != 0) continue;
         char *flag = argv[i];
-        *by_min_time = *by_min_time || strncmp(flag + sizeof FLAGS - 1, "min_time", 8) == 0;
+        *by_min_time = *by_min_time || strncmp(flag, MIN_TIME, sizeof MIN_TIME - 1) == 0;
         memmove(argv + flags + 1, argv + flags, (size_t)(i - flags) * sizeof *argv);
         argv[flags++] = flag;
     }
