@@ -27,8 +27,9 @@ def spare(out, inputs):
             raise CannotWrite(f"{out}: this would replace the input {path}; name another file", USAGE)
 
 
-def write_whole(path, text, inputs=()):
-    """A regular file appears whole or stays as it was, also behind symbolic links; devices, pipes and FIFOs are written as they are."""
+def write_whole(path, text, inputs=(), folder=False):
+    """A regular file appears whole or stays as it was, also behind symbolic links; devices, pipes and FIFOs are written as they are. folder: the
+    file's own folder is made if it is missing, not those above it."""
     path, data = str(path), text if isinstance(text, bytes) else text.encode()
     spare(path, inputs)
     try:
@@ -39,6 +40,8 @@ def write_whole(path, text, inputs=()):
         elif os.path.exists(path) and not os.path.isfile(path):
             write_to(os.open(path, os.O_WRONLY), data)
         else:
+            if folder and not os.path.isdir(os.path.dirname(path)):
+                os.mkdir(os.path.dirname(path))
             replace(os.path.realpath(path), data)
     except OSError as error:
         raise CannotWrite(f"{path}: cannot be written: {error.strerror}", USAGE if error.errno in NO_SUCH_PLACE else MACHINE) from error

@@ -22,7 +22,7 @@ def verbs_of(program):
     for verb, summary in (m.groups() for m in map(VERB.match, ask(program, "help").splitlines()) if m):
         if verb == "test":
             continue
-        lines = ask(program, verb, "--help").splitlines()
+        lines = ask(program, verb, "--help").split("\n\n")[0].splitlines()  # what follows is another program's
         options = []
         for line in lines:
             match = OPTION.match(line)

@@ -3,12 +3,12 @@ import pathlib
 import sys
 
 from analysis.arguments import Parser, one_of
-from analysis.export import as_bmf, as_csv, as_github, as_google_benchmark, as_junit, as_markdown, as_openmetrics, as_parquet
+from analysis.export import as_bmf, as_csv, as_github, as_google_benchmark, as_junit, as_markdown, as_nvbench, as_openmetrics, as_parquet
 from analysis.export.entries import Source
 from analysis.output import CannotWrite, run, spare, write_whole
 from analysis.rows import BadResults, NoRows
 
-FORMATS = {"google-benchmark": as_google_benchmark, "csv": as_csv, "junit": as_junit, "bmf": as_bmf, "github-action-benchmark": as_github,
+FORMATS = {"google-benchmark": as_google_benchmark, "nvbench": as_nvbench, "csv": as_csv, "junit": as_junit, "bmf": as_bmf, "github-action-benchmark": as_github,
            "openmetrics": as_openmetrics, "parquet": as_parquet, "markdown": as_markdown}
 
 
@@ -21,7 +21,7 @@ def main(words=None):
     try:
         if args.out:
             spare(args.out, args.results)
-        source = Source(args.results)
+        source = Source(args.results, args.out)
         text, count = FORMATS[args.format].write(source)
     except NoRows as error:
         return told(error, 3)
@@ -37,6 +37,8 @@ def main(words=None):
         sys.stdout.buffer.write(text.encode())
         return 0
     try:
+        for path, data in source.files.items():
+            write_whole(path, data, args.results, folder=True)
         write_whole(args.out, text, args.results)
     except CannotWrite as error:
         return told(error, error.code)

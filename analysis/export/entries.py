@@ -23,9 +23,11 @@ class Entry:
 
 
 class Source:
-    """rows: of every process, in order of date. latest: those that the report would show."""
+    """rows: of every process, in order of date. latest: those that the report would show. out: --out; files: path -> bytes, what a format wants
+    to lie beside it."""
 
-    def __init__(self, paths):
+    def __init__(self, paths, out=None):
+        self.out, self.files = out, {}
         self.latest = select.load(paths)
         self.environments, self.warnings = self.latest.environments, self.latest.warnings
         found = [r.settle(line) for path in paths for line in r.read_lines(pathlib.Path(path), []) if line["kind"] == "row"]

@@ -18,6 +18,10 @@ bool mode_parse(const char *word, Mode *out) {
     return false;
 }
 
+bool mode_of_stream(Mode mode) {
+    return mode == MODE_GRAPH || mode == MODE_ENQUEUE || mode == MODE_COMPLETE;
+}
+
 const char *mode_names(void) {
     static char all[80];
     for (int i = 0, used = 0; i < MODE_COUNT; i++)

@@ -12,6 +12,8 @@ typedef enum Mode { MODE_COLD, MODE_HOT, MODE_GRAPH, MODE_ENQUEUE, MODE_COMPLETE
 
 const char *mode_name(Mode mode);
 bool mode_parse(const char *word, Mode *out);
+/* Only work that a stream holds has this mode; a CPU variant is done when its call returns. */
+bool mode_of_stream(Mode mode);
 /* "cold, hot, ...": all of them, for messages. */
 const char *mode_names(void);
 

@@ -1,6 +1,7 @@
 /* rungs doctor: what this machine and this build support, and what to do about the rest. */
 #include "base/places.h"
 #include "base/process.h"
+#include "base/ranges.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "device/child.h"
@@ -125,6 +126,13 @@ static void doctor_counts(bool has_gpu) {
     child_stop(child);
 }
 
+static void doctor_ranges(void) {
+    line("nvtx", ranges_built(),
+         ranges_built()
+             ? "a timeline of Nsight Systems names cases, samples and calls"
+             : "built without nvtx3/nvToolsExt.h: a timeline has no ranges; install the CUDA toolkit's NVTX and build again");
+}
+
 static void doctor_emulator(void) {
     static const char *const PROGRAMS[] = {"rungs-emulator", "rungs-emulator-race"};
     for (size_t i = 0; i < sizeof PROGRAMS / sizeof *PROGRAMS; i++) {
@@ -179,6 +187,7 @@ int command_doctor(int argc, char **argv) {
     const bool has_gpu = doctor_gpu();
     doctor_launches(has_gpu);
     doctor_counts(has_gpu);
+    doctor_ranges();
     doctor_emulator();
     doctor_peers(has_gpu);
     json_decref(environment);

@@ -29,13 +29,11 @@ int command_export(int argc, char **argv) {
     };
     char **words = calloc((size_t)argc + 1, sizeof *words);
     int count = 0;
-    int code =
-        words
-            ? cli_parse(
-                  "export",
-                  "google-benchmark|csv|parquet|junit|bmf|github-action-benchmark|openmetrics|markdown RESULTS.jsonl... [options]",
-                  OPTIONS, argc, argv, words, &count)
-            : cli_no_memory();
+    int code = words ? cli_parse("export",
+                                 "google-benchmark|nvbench|csv|parquet|junit|bmf|github-action-benchmark|openmetrics|markdown "
+                                 "RESULTS.jsonl... [options]",
+                                 OPTIONS, argc, argv, words, &count)
+                     : cli_no_memory();
     if (code == 0 && count < 2) code = cli_usage("export", "expected a format and files of rows");
     if (code == 0) code = export_rows(words, count, out);
     free(words);

@@ -4,6 +4,7 @@
 #include "base/places.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
+#include "cli/dry_run.h"
 #include "cli/finish.h"
 #include "cli/interrupt.h"
 #include "cli/options.h"
@@ -42,7 +43,7 @@ typedef struct RunArguments {
     RunOptions options;
     const char *variants;
     Shard shard;
-    bool quick, full, emulate, fresh;
+    bool quick, full, emulate, fresh, dry, as_json;
 } RunArguments;
 
 static void default_out(char *path, size_t size, const char *stem) {
@@ -73,6 +74,28 @@ static Status begin_timeline(const RunOptions *options) {
     return trace_begin(options->timeline);
 }
 
+static Status make_plan(const RunArguments *a, char **words, int count, Plan *plan) {
+    TRY(cases_plan(plan, "rungs run", words, count));
+    if (a->variants) TRY(status_prefix(plan_filter(plan, a->variants), "--variants: "));
+    return plan_shard(plan, a->shard.index, a->shard.count);
+}
+
+static int run_dry(const RunArguments *a, char **words, int count) {
+    Plan plan = {0};
+    const Status status = make_plan(a, words, count, &plan);
+    const int code = status == STATUS_OK ? dry_run(&plan, &a->options, a->as_json) : cli_fail(status);
+    plan_free(&plan);
+    return code;
+}
+
+/* Options that have a meaning with others only. */
+static int check_together(const RunArguments *a) {
+    if (a->options.resume && a->dry) return cli_usage("run", "--dry-run lists the whole plan: leave out --resume");
+    if (a->options.resume && !a->options.out) return cli_usage("run", "--resume needs the --out FILE that the earlier run wrote");
+    if (a->as_json && !a->dry) return cli_usage("run", "--json needs --dry-run; rows are JSON, in the file of --out");
+    return EXIT_GOOD;
+}
+
 int command_run(int argc, char **argv) {
     RunArguments a = {.options = run_options_default(), .shard = {0, 1}};
     Progress progress = progress_make();
@@ -98,6 +121,8 @@ int command_run(int argc, char **argv) {
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
         {"emulator", "address|race", CLI_CALLBACK, &a.options.emulator, "which emulator: memory errors (default) or data races",
          parse_emulator},
+        {"dry-run", NULL, CLI_FLAG, &a.dry, "list cases, variants, bytes and about how long they take; run nothing", NULL},
+        {"json", NULL, CLI_FLAG, &a.as_json, "with --dry-run: an array of objects", NULL},
         {"shard", "I/N", CLI_CALLBACK, &a.shard, "only every N-th case, starting at I (0 <= I < N)", parse_shard},
         {0},
     };
@@ -110,9 +135,11 @@ int command_run(int argc, char **argv) {
         return code == CLI_HELPED ? EXIT_GOOD : code;
     }
     apply_pace(&a);
-    if (a.options.resume && !a.options.out) {
+    code = check_together(&a);
+    if (code == 0 && a.dry) code = run_dry(&a, words, count);
+    if (code != 0 || a.dry) {
         free(words);
-        return cli_usage("run", "--resume needs the --out FILE that the earlier run wrote");
+        return code;
     }
     default_out(out, sizeof out, "run");
     if (!a.options.out) a.options.out = out;
@@ -121,10 +148,8 @@ int command_run(int argc, char **argv) {
     a.options.argc = argc, a.options.argv = argv;
     Plan plan = {0};
     RunSummary summary = {0};
-    Status status = cases_plan(&plan, "rungs run", words, count);
+    Status status = make_plan(&a, words, count, &plan);
     if (status == STATUS_OK && a.options.timeline) status = begin_timeline(&a.options);
-    if (status == STATUS_OK && a.variants) status = status_prefix(plan_filter(&plan, a.variants), "--variants: ");
-    if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
     if (status == STATUS_OK) status = interrupt_catch(argv, a.options.out, a.options.out == out);
     if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
     if (status == STATUS_OK && a.options.timeline && !has_bytes(a.options.timeline))

@@ -1,6 +1,7 @@
 """peer_timing.py - samples of a peer's run(), taken by the code that times our own variants: harness/measure, which the build also makes a shared
 library (librungs_measure.so), called through ctypes on the library's own stream. JAX hands out no stream: peer_libraries.py times it."""
 import ctypes
+import os
 
 from peer_libraries import LIBRARIES
 
@@ -29,6 +30,30 @@ class MeasureLimits(ctypes.Structure):
 class Samples(ctypes.Structure):
     _fields_ = [("seconds", ctypes.POINTER(ctypes.c_double)), ("sm_mhz", ctypes.POINTER(ctypes.c_double)), ("count", ctypes.c_size_t),
                 ("calls_per_sample", ctypes.c_size_t), ("clock", ctypes.c_char_p), ("why_none", ctypes.c_char * 256)]
+
+
+class Ranges:
+    """NVTX ranges by harness/base/ranges.c. Where no tool listens nothing is called, and a call is timed as it is."""
+
+    def __init__(self, path):
+        self.c = ctypes.CDLL(path) if path and "NVTX_INJECTION64_PATH" in os.environ else None
+
+    def begin(self, kind, name):
+        if self.c:
+            self.c.ranges_push(kind.encode(), name.encode())
+
+    def end(self):
+        if self.c:
+            self.c.ranges_pop()
+
+    def around(self, kind, name, call):
+        def named():
+            self.begin(kind, name)
+            try:
+                return call()
+            finally:
+                self.end()
+        return named if self.c else call
 
 
 class Engine:

@@ -37,6 +37,7 @@ class Worker:
     def __init__(self, impls, measure, arrays, converse):
         """arrays: the socket over which the files of a case come; converse(reply) -> the parent's next command."""
         self.impls, self.measure, self.arrays, self.converse = impls, measure, arrays, converse
+        self.ranges = peer_timing.Ranges(measure)
         self.peer, self.kept = None, None
         self.forget()
 
@@ -64,6 +65,8 @@ class Worker:
 
     def open_arrays(self, command, files):
         self.variant, self.case = command["variant"], (command["case"], command.get("tunables", {}))
+        self.call = self.ranges.around("call", self.variant, lambda: self.peer.run(self.state))
+        self.ranges.begin("", command["case"].get("text", "a case"))  # to end()
         self.sized_by_data = command.get("sized_by_data", False)
         try:
             self.sets = [{a["name"]: map_array(a, files, "r") for a in inputs} for inputs in [command["inputs"], *command.get("further_inputs", [])]]
@@ -108,6 +111,7 @@ class Worker:
             library.get_default_memory_pool().free_all_blocks()
         kept = device_bytes()
         self.kept = kept if self.kept is None else self.kept
+        self.ranges.end()
         return {"ok": True, "kept_bytes": max(kept - self.kept, 0), "restless": False}
 
     def run(self, command):
@@ -117,7 +121,7 @@ class Worker:
             poisoned(out, self.poison)
         self.wait(None)
         begin = perf_counter()
-        outputs = self.peer.run(self.state)
+        outputs = self.call()
         self.wait(outputs)
         seconds = perf_counter() - begin
         return {"ok": True, "seconds": seconds, **self.shared(outputs)}
@@ -154,8 +158,8 @@ class Worker:
     def time(self, command):
         clock, engine = self.peer.VARIANT.get("clock", "cpu"), peer_timing.Engine(self.measure)
         rotation = peer_rotation.Rotation(self.sets, command.get("checks"), lambda inputs: self.peer.load(self.state, inputs),
-                                          lambda: self.wait(self.peer.run(self.state)), self.show)
-        return {"ok": True, "timing": peer_timing.time_modes(engine, clock, lambda: self.peer.run(self.state), command, self.fetched, rotation)}
+                                          lambda: self.wait(self.call()), self.show)
+        return {"ok": True, "timing": peer_timing.time_modes(engine, clock, self.call, command, self.fetched, rotation)}
 
     def fetched(self, outputs):
         """What a call gave, in arrays of its own: the shared ones are judged after a run."""

@@ -53,7 +53,7 @@ static Status wait_for_sample(const GpuSession *session) {
 
 static Status enqueue_sample(GpuSession *session) {
     GpuQueue *queue = &session->queue;
-    if (session->mode == MEASURE_COLD) TRY(gpu_queue_unpin());
+    if (session->mode == MEASURE_COLD) TRY(gpu_queue_unpin(queue));
     if (session->queued) TRY(gpu_queue_hold(queue, session->hold_seconds));
     if (session->mode == MEASURE_COLD) TRY(gpu_queue_flush(queue));
     TRY(gpu_queue_stamp(queue, GPU_STAMP_BEFORE));

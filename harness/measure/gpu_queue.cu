@@ -104,9 +104,18 @@ static Status open_parts(GpuQueue *queue, bool with_flush) {
     return warm_up(queue);
 }
 
+static Status find_persisting(GpuQueue *queue) {
+    int device = 0, bytes = 0;
+    TRY_CUDA(cudaGetDevice(&device));
+    TRY_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxPersistingL2CacheSize, device));
+    queue->l2_can_persist = bytes > 0;
+    return STATUS_OK;
+}
+
 Status gpu_queue_open(GpuQueue *queue, void *stream, bool with_flush) {
     *queue = GpuQueue{};
     queue->stream = static_cast<cudaStream_t>(stream);
+    TRY(find_persisting(queue));
     const Status status = open_parts(queue, with_flush);
     if (status != STATUS_OK) gpu_queue_close(queue);
     return status;
@@ -135,11 +144,8 @@ bool gpu_queue_timed_out(const GpuQueue *queue) {
     return queue->ticket != 0 && queue->gate->timed_out == queue->ticket;
 }
 
-Status gpu_queue_unpin(void) {
-    int device = 0, bytes = 0;
-    TRY_CUDA(cudaGetDevice(&device));
-    TRY_CUDA(cudaDeviceGetAttribute(&bytes, cudaDevAttrMaxPersistingL2CacheSize, device));
-    if (bytes > 0) TRY_CUDA(cudaCtxResetPersistingL2Cache());
+Status gpu_queue_unpin(const GpuQueue *queue) {
+    if (queue->l2_can_persist) TRY_CUDA(cudaCtxResetPersistingL2Cache());
     return STATUS_OK;
 }
 

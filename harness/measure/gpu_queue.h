@@ -26,6 +26,7 @@ struct GpuQueue {
     unsigned ticket;
     void *flush; /* NULL: no flush was asked for */
     size_t flush_bytes;
+    bool l2_can_persist;
     GpuStamp *stamps;         /* two, on the device */
     GpuStamp *stamps_on_host; /* pinned */
 };
@@ -45,7 +46,7 @@ bool gpu_queue_timed_out(const GpuQueue *queue);
 
 /* Makes lines that a variant keeps in L2 as persisting ones normal again: reading other memory does not evict those. At once, not
  * in the order of the stream. */
-Status gpu_queue_unpin(void);
+Status gpu_queue_unpin(const GpuQueue *queue);
 /* Enqueues a pass over the flush buffer. It only reads: a flush that wrote would leave dirty lines for the measured work to write
  * back. */
 Status gpu_queue_flush(GpuQueue *queue);

@@ -2,7 +2,7 @@
 
 #include "base/clock.h"
 #include "base/mode.h"
-#include "measure/gbench.h"
+#include "base/ranges.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -43,8 +43,11 @@ static Status take(const SamplingSource *source, SamplePlace place, Sample *samp
     const MeasuredWork *work = source->work;
     *sample = (Sample){.place = place, .seconds = NAN, .sm_mhz = NAN};
     const double begin = measure_now();
-    TRY(sampling_prepare(source, sample));
-    TRY(source->take(source->context, sample));
+    ranges_begin(place.pilot ? "pilot" : "sample", measure_mode_name(source->mode));
+    Status status = sampling_prepare(source, sample);
+    if (status == STATUS_OK) status = source->take(source->context, sample);
+    ranges_end();
+    TRY(status);
     sample->wall = measure_now() - begin;
     if (!(sample->seconds >= 0))
         return status_fail(STATUS_INTERNAL, "%s: a sample took %a seconds", sample->place.mode, sample->seconds);
@@ -64,20 +67,13 @@ size_t sampling_count(const MeasureLimits *limits, double pilot_wall) {
     return affordable < (double)most ? (size_t)affordable : most;
 }
 
-typedef struct Series {
-    const SamplingSource *source;
-    Samples *out;
-    size_t count;
-} Series;
-
-static Status next_sample(void *context, double *seconds) {
-    Series *series = context;
-    Sample sample;
-    const size_t index = series->out->count;
-    TRY(take(series->source, (SamplePlace){.index = index, .last = index + 1 == series->count}, &sample));
-    if (series->out->sm_mhz) series->out->sm_mhz[series->out->count] = sample.sm_mhz;
-    series->out->count++;
-    *seconds = sample.seconds;
+static Status take_series(const SamplingSource *source, size_t count, Samples *out) {
+    while (out->count < count) {
+        Sample sample;
+        TRY(take(source, (SamplePlace){.index = out->count, .last = out->count + 1 == count}, &sample));
+        if (out->sm_mhz) out->sm_mhz[out->count] = sample.sm_mhz;
+        out->seconds[out->count++] = sample.seconds;
+    }
     return STATUS_OK;
 }
 
@@ -95,9 +91,7 @@ Status sampling_run(const SamplingSource *source, const MeasureLimits *limits, c
         if (out->sm_mhz) out->sm_mhz[0] = pilot->sm_mhz;
         out->count = 1;
     }
-    Series series = {source, out, count};
-    const Status status =
-        gbench_run(measure_mode_name(source->mode), count - out->count, next_sample, &series, out->seconds + out->count);
+    const Status status = take_series(source, count, out);
     if (status != STATUS_OK) samples_free(out);
     return status;
 }

@@ -1,6 +1,7 @@
 #include "worker/case.h"
 
 #include "base/clock.h"
+#include "base/ranges.h"
 #include "worker/commands.h"
 #include "worker/settle.h"
 
@@ -101,6 +102,8 @@ static Status open_case(Worker *worker, const json_t *command) {
 
 Status case_open(Worker *worker, const json_t *command) {
     if (worker->entry) return status_fail(STATUS_INTERNAL, "open before the end of the case that is open");
+    const char *text = json_string_value(json_object_get(json_object_get(command, "case"), "text"));
+    ranges_begin("", text ? text : "a case"); /* to case_end() */
     TRY(command_files(worker->arrays, &worker->files));
     const Status status = open_case(worker, command);
     command_files_close(&worker->files);
@@ -217,5 +220,6 @@ Status case_end(Worker *worker, json_t *reply) {
     const size_t in_use_first = worker->in_use_first;
     *worker = next;
     tell_rest(worker, in_use_first, reply);
+    ranges_end();
     return status;
 }

@@ -2,6 +2,7 @@
 
 #include "base/clock.h"
 #include "base/launches.h"
+#include "base/ranges.h"
 #include "worker/settle.h"
 
 #include <math.h>
@@ -11,8 +12,10 @@ static const double PATIENCE_SECONDS = 0.02; /* for work that goes on after a ve
 
 Status worker_call(void *context) {
     Worker *worker = context;
-    TRY(worker->entry->variant->run(&worker->args));
-    return launches_failure();
+    ranges_begin("call", worker->entry->id);
+    const Status status = worker->entry->variant->run(&worker->args);
+    ranges_end();
+    return status == STATUS_OK ? launches_failure() : status;
 }
 
 Status outputs_poison(Worker *worker, bool scratch) {

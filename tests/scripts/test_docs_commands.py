@@ -17,7 +17,7 @@ from program import EMULATOR, RUNGS, SOURCE, expect
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/ops/*.md"]
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
 COMMAND = re.compile(r"(\./)?rungs ")
-VERBS = set("reproduce run exec list judge report plot export compare ab calibrate doctor new build".split())
+VERBS = set("reproduce run benchmark exec list judge report plot export compare ab calibrate doctor new build".split())
 
 # Not run here, and why; verb and options of each are parsed. The one that a page no longer has must leave this table too.
 BUILDS = "builds the tree and runs ctest, which runs this"

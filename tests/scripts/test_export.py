@@ -1,11 +1,13 @@
 """Every format of `rungs export` is read back by what reads it: Google Benchmark's own compare.py, pandas, the JUnit schema of Jenkins, the
-published schema of BMF, the action's declared type; and the numbers that come back are those of the rows."""
+published schema of BMF, the action's declared type, nvbench's own comparisons; and the numbers that come back are those of the rows."""
 import json
 import math
 import os
 import pathlib
 import re
+import shutil
 import statistics
+import struct
 import subprocess
 import sys
 import tempfile
@@ -25,6 +27,9 @@ except ImportError as error:
 
 GOLDEN = SOURCE / "tests/golden/rows.jsonl"
 GBENCH = pathlib.Path(os.environ.get("RUNGS_GBENCH", "/usr/share/benchmark")) / "compare.py"  # Debian: libbenchmark-tools
+# cuda-bench of requirements-tests.txt, beside this Python or elsewhere on PATH.
+NVBENCH = {tool: shutil.which(f"nvbench-{tool}", path=f"{pathlib.Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
+           for tool in ("compare-robust", "compare-legacy", "json-summary")}
 MODES = ("cold", "hot", "graph", "enqueue", "complete", "first")
 # https://bencher.dev/docs/reference/bencher-metric-format/, "JSON Schema"; only the first level of names and their metrics matter.
 BMF = {"type": "object", "patternProperties": {".+": {"type": "object", "patternProperties": {".+": {
@@ -113,6 +118,60 @@ class Export(unittest.TestCase):
         told = self.gbench(out, out)
         self.assertEqual(len(told), len(expected) + 1)
         self.assertTrue(all(abs(m["time"]) < 1e-12 for entry in told for m in entry["measurements"]))
+
+    def nvbench(self, tool, *files, code=0):
+        color = ["--no-color"] if tool.startswith("compare") else []
+        done = subprocess.run([NVBENCH[tool], *color, *files], capture_output=True, text=True)
+        self.assertEqual((done.returncode, done.stderr), (code, ""), done.stdout)
+        return done.stdout
+
+    def test_nvbench(self):
+        """Without its tools: samples and clocks of every process lie beside the file, what is no GPU row is not in it, what failed is skipped."""
+        rows = [{"window": 10}, {"window": 30}]
+        path = Machine(1).file(self.folder / "rows.jsonl", 3, rows)
+        root = json.loads(self.export("nvbench", path).read_text())
+        self.assertEqual([b["name"] for b in root["benchmarks"]], ["rolling/cuda_shared"])
+        for state, window in zip(root["benchmarks"][0]["states"], (10, 30)):
+            told = {s["tag"]: {d["name"]: d["value"] for d in s["data"]} for s in state["summaries"]}
+            samples = [x for row in rows_of(path) if row["params"]["window"] == window for x in row["timing"]["cold"]["samples"]]
+            self.assertEqual(float(told["nv/cold/time/gpu/mean"]["value"]), statistics.fmean(samples))
+            for tag, values in (("nv/json/bin:nv/cold/sample_times", samples), ("nv/json/freqs-bin:nv/cold/sample_freqs", [1980e6] * 45)):
+                self.assertEqual(told[tag]["size"], "45")
+                self.assertEqual((self.folder / told[tag]["filename"]).read_bytes(), struct.pack("<45f", *values))
+        golden = json.loads(self.export("nvbench", GOLDEN).read_text())
+        states = {(bench["name"], state["is_skipped"]) for bench in golden["benchmarks"] for state in bench["states"]}
+        latest = [row for row in rows_of(GOLDEN) if row["backend"] == "cuda" or "peer_cupy" in row["variant"] or "peer_numba_cuda" in row["variant"]]
+        self.assertEqual({name for name, _ in states}, {row["spec"] for row in latest})
+        self.assertTrue({(row["spec"], True) for row in latest if row["verdict"] == "fail"} <= states)
+        done = call("export", "nvbench", path)
+        self.assertEqual((done.returncode, done.stderr), (0, ""))
+        self.assertNotIn("nv/json/", done.stdout, "nothing lies beside stdout")
+
+    @unittest.skipUnless(all(NVBENCH.values()), "cuda-bench is not installed: pip install -r requirements-tests.txt")
+    def test_nvbench_tools(self):
+        """They find the row that got slower and call the others the same, by the samples or by the summaries alone; all numbers are the rows'."""
+        def slower(row, number):
+            if row["params"]["window"] == 30:
+                row["timing"]["cold"]["samples"] = [1.25 * x for x in row["timing"]["cold"]["samples"]]
+            return row
+        rows = [{"window": window} for window in (10, 20, 30)]
+        outs = []
+        for name, seed, change in (("base", 1, None), ("new", 2, slower)):
+            path = Machine(seed).file(self.folder / f"{name}.jsonl", 10, rows, change)
+            outs.append(self.folder / f"{name}.json")
+            self.assertEqual(call("export", "nvbench", path, "--out", outs[-1]).returncode, 0)
+        verdict = re.compile(r"\|\s*mean .*?\|\s*(10|20|30)\s*\|.*(SAME|SLOW|FAST|AMBG|\?\?\?\?)")
+        found = {"10": "SAME", "20": "SAME", "30": "SLOW"}
+        self.assertEqual(dict(verdict.findall(self.nvbench("compare-robust", *outs))), found)
+        self.assertIn("Failure (diff > min_noise):  1", self.nvbench("compare-legacy", *outs, code=1))
+        shown = self.nvbench("json-summary", outs[0])
+        self.assertEqual(len(re.findall(r"\| +150x \| +\S+ (?:us|ms) \|", shown)), 3, shown)
+        sidecars = [folder for folder in self.folder.iterdir() if folder.is_dir()]
+        self.assertEqual(len(sidecars), 4)
+        for folder in sidecars:
+            shutil.rmtree(folder)
+        warned = subprocess.run([NVBENCH["compare-robust"], "--no-color", *outs], capture_output=True, text=True)
+        self.assertIn("RuntimeWarning", warned.stderr, "the samples were read before")
 
     def test_csv(self):
         """pandas: the same rows, the same numbers to the last bit, and what has no times has none."""
@@ -281,6 +340,7 @@ class Export(unittest.TestCase):
                                    for line in map(json.loads, GOLDEN.read_text().splitlines())))
         for form in ("google-benchmark", "bmf", "github-action-benchmark", "openmetrics"):
             self.assertIn("no row was timed", self.export(form, untimed, code=3))
+        self.assertIn("no GPU row", self.export("nvbench", untimed, code=3))
         for form in ("csv", "parquet", "junit", "markdown"):
             self.export(form, untimed)
         other = Machine(1).file(self.folder / "other.jsonl", 1, [{}], name="NVIDIA Other")
@@ -293,7 +353,7 @@ class Export(unittest.TestCase):
         bad.write_text("{oops\n")
         self.assertIn(f"{bad}:1:", self.export("csv", bad, code=2))
         told = self.export("xlsx", GOLDEN, code=2)
-        self.assertRegex(told, r"^rungs export: unknown format 'xlsx' \(known: google-benchmark, csv, .*\) \(see rungs export --help\)\n$")
+        self.assertRegex(told, r"^rungs export: unknown format 'xlsx' \(known: google-benchmark, nvbench, .*\) \(see rungs export --help\)\n$")
         self.assertIn("did you mean 'markdown'?", self.export("markdwn", GOLDEN, code=2))
         done = call("export", "csv", GOLDEN, "--out", self.folder / "none/out.csv")
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)

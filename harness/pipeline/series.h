@@ -1,0 +1,23 @@
+/* series.h - as many samples as somebody asks for, of one variant on one case in one mode: from a worker of their own, verified as
+ * `run` verifies. */
+#ifndef RUNGS_PIPELINE_SERIES_H
+#define RUNGS_PIPELINE_SERIES_H
+
+#include "pipeline/limits.h"
+
+typedef struct Series {
+    const RunOptions *options;
+    const char *no_gpu_reason; /* NULL: there is a GPU */
+    Limits *limits;            /* NULL: none are measured */
+    const PlanItem *item;      /* whose case is in memory; NULL: none yet */
+    Instance instance;
+} Series;
+
+/* A row with the samples of this mode, its rates, limit and errors (docs/RESULTS.md), or with a verdict and its reason, in a fresh
+ * worker each time. Nothing is emulated: without a GPU a CUDA variant is a skip. Another Status than STATUS_OK: rungs itself cannot
+ * go on. *row: a new reference. */
+Status series_take(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, size_t samples, json_t **row);
+/* Releases the case. */
+void series_close(Series *self);
+
+#endif
