@@ -42,7 +42,7 @@ typedef struct RunArguments {
     RunOptions options;
     const char *variants;
     Shard shard;
-    bool quick, full, emulate, fresh;
+    bool quick, full, emulate, fresh, skip_unknown;
 } RunArguments;
 
 static void default_out(char *path, size_t size, const char *stem) {
@@ -73,6 +73,14 @@ static Status begin_timeline(const RunOptions *options) {
     return trace_begin(options->timeline);
 }
 
+static Status tell_left_out(const Plan *plan) {
+    if (!plan->left_out || !plan->left_out->text) return STATUS_OK;
+    fputs(plan->left_out->text, stderr);
+    return plan->item_count > 0
+               ? STATUS_OK
+               : status_fail(STATUS_INVALID, "this build supports none of the requested cases; the lines above say why");
+}
+
 int command_run(int argc, char **argv) {
     RunArguments a = {.options = run_options_default(), .shard = {0, 1}};
     Progress progress = progress_make();
@@ -95,6 +103,8 @@ int command_run(int argc, char **argv) {
          "trace one call of each CUDA variant into a new file (JSON, see docs/METHOD.md)", NULL},
         {"fresh-workers", NULL, CLI_FLAG, &a.fresh, "a worker per row, instead of one for all cases of a variant in a scenario",
          NULL},
+        {"skip-unknown", NULL, CLI_FLAG, &a.skip_unknown,
+         "leave out cases, suites and variants that this build does not know, and claims, and list them; for `ab`", NULL},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
         {"emulator", "address|race", CLI_CALLBACK, &a.options.emulator, "which emulator: memory errors (default) or data races",
          parse_emulator},
@@ -119,11 +129,13 @@ int command_run(int argc, char **argv) {
     a.options.begin = progress_begin, a.options.report = progress_event, a.options.notice = progress_notice,
     a.options.context = &progress;
     a.options.argc = argc, a.options.argv = argv;
-    Plan plan = {0};
+    Text left_out = {0};
+    Plan plan = {.left_out = a.skip_unknown ? &left_out : NULL};
     RunSummary summary = {0};
     Status status = cases_plan(&plan, "rungs run", words, count);
     if (status == STATUS_OK && a.options.timeline) status = begin_timeline(&a.options);
     if (status == STATUS_OK && a.variants) status = status_prefix(plan_filter(&plan, a.variants), "--variants: ");
+    if (status == STATUS_OK) status = tell_left_out(&plan);
     if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
     if (status == STATUS_OK) status = interrupt_catch(argv, a.options.out, a.options.out == out);
     if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
@@ -133,6 +145,7 @@ int command_run(int argc, char **argv) {
     snprintf(go_on, sizeof go_on, "--resume --out %s", a.options.out);
     code = run_finish(status, &progress, &summary, a.options.out, go_on);
     plan_free(&plan);
+    text_free(&left_out);
     free(words);
     return code;
 }
