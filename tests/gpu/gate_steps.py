@@ -45,7 +45,7 @@ def main():
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--program", type=pathlib.Path)
     parser.add_argument("own", nargs="*", metavar="NAME=VALUE")
-    args = parser.parse_args()
+    args = parser.parse_intermixed_args()
     out = args.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
     workflow = ruamel.yaml.YAML(typ="safe").load(ROOT / ".github/workflows/gpu-regression.yml")
