@@ -6,8 +6,8 @@
 
 take: each process times kernels at a size and at sizes 3, 5 and 10% above it (gate_evidence.yaml). Slow-downs: NEW's rows are those of a larger size under
 the name of the first, one variant at a time. Nothing changed: suites of processes at the first size (or those of --equal), sides drawn at random. Where there are
-too few processes for all suites, suites are random splits of the same ones, and the table says so. Files hold of each process its medians, and no code
-hashes: times decide.
+too few processes for all suites, suites are random splits of the same ones, and the table says so. Files hold of each row the quartiles of its samples, and no
+code hashes: times decide.
 """
 import argparse
 import json
@@ -29,16 +29,17 @@ KEPT = ("kind", "schema", "run", "case", "spec", "variant", "op", "params", "dty
 
 
 def thinned(line):
-    """A row with one sample, its median, in each mode, and without what no comparison of times needs."""
+    """A row with the quartiles of its samples in each mode, and without what no comparison of times needs."""
     if line["kind"] != "row":
         return line
-    modes = {name: {**mode, **{key: median_of(mode.get(key)) for key in ("samples", "sm_mhz")}} if mode else mode for name, mode in (line.get("timing") or {}).items()}
+    modes = {name: {**mode, **{key: quartiles_of(mode.get(key)) for key in ("samples", "sm_mhz")}} if mode else mode for name, mode in (line.get("timing") or {}).items()}
     return {**{key: line[key] for key in KEPT if key in line}, "timing": modes or line.get("timing")}
 
 
-def median_of(values):
+def quartiles_of(values):
+    """Their median is that of the values."""
     known = [value for value in values or [] if value is not None]
-    return [statistics.median(known)] if known else values
+    return statistics.quantiles(known, n=4, method="inclusive") if len(known) > 3 else values
 
 
 def append(path, lines):
@@ -124,12 +125,13 @@ def equal_table(processes, suites, size):
         told += found
         largest = max([largest, *(abs(c.ratio - 1) for c in found if c.ratio)])
     finds = sorted(c.detectable or float("inf") for c in told)
-    share = [100 * (finds[int(q * (len(finds) - 1))] - 1) for q in (0.5, 0.9)]
+    sizes = (finds[int(q * (len(finds) - 1))] for q in (0.5, 0.9))
+    share = [f"{100 * (size - 1):.1f}%" if size < 10 else "nothing below tenfold" for size in sizes]
     how = "" if apart else ", random splits of these processes"
     return ["| nothing changed: processes | suites | comparisons of each | suites with a false alarm | same | ambiguous | largest change | could have shown: half of the rows, nine of ten |",
             "|---:|---:|---:|---:|---:|---:|---:|---:|",
             f"| {len(runs)} | {suites}{how} | {len(told) // suites} | {alarms} | {sum(c.verdict == 'same' for c in told)} | {sum(c.verdict == 'ambiguous' for c in told)} | "
-            f"{100 * largest:.1f}% | {share[0]:.1f}%, {share[1]:.1f}% |"]
+            f"{100 * largest:.1f}% | {share[0]}, {share[1]} |"]
 
 
 def slowed_table(processes, size):
