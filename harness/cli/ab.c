@@ -149,7 +149,7 @@ int command_ab(int argc, char **argv) {
         {"repetitions", "N", CLI_COUNT, &ab.repetitions, "processes of each build (default 10, at least 9)", NULL},
         {"seed", "N", CLI_COUNT, &ab.seed, "of the random order (default: from the clock; recorded in the rows)", NULL},
         {"second-stage", "TIME", CLI_DURATION, &ab.second_stage,
-         "time for measuring ambiguous rows that seem slower again (default: as long as the first stage; 0s: none)", NULL},
+         "time limit for more processes of ambiguous rows that seem slower (default: as long as the first stage; 0s: none)", NULL},
         {"out", "FOLDER", CLI_TEXT, &ab.out, "folder of base.jsonl and new.jsonl, appended to (default: in the build folder)",
          NULL},
         AB_PROCESS_OPTIONS(ab.run),

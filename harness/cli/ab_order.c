@@ -30,7 +30,7 @@ Status ab_order_run(const AbOrder *order, const AbProcess sides[2], double *seco
         const int side = drawn[i];
         const double now = clock_seconds();
         if (order->until > 0 && now > order->until) {
-            fprintf(stderr, "rungs ab: no time for %d processes more; see --second-stage\n", total - i);
+            fprintf(stderr, "rungs ab: no time left for %d more processes; see --second-stage\n", total - i);
             break;
         }
         int used = snprintf(note, sizeof note, "%s, process %d of %d, seed %d", AB_SIDES[side], i + 1, total, order->seed);

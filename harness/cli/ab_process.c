@@ -188,7 +188,7 @@ Status ab_process_check(const AbProcess *self, const char *folder, Text *left_ou
     last_commit(self->out, there);
     if (!*there && !self->skip_unknown) return STATUS_OK;
     if (snprintf(path, sizeof path, "%s/check-%d.jsonl", folder, (int)getpid()) >= PATH_TEXT)
-        return status_fail(STATUS_INVALID, "%s: too long a path", folder);
+        return status_fail(STATUS_INVALID, "%s: the path is too long", folder);
     AbProcess once = *self;
     once.out = path, once.budget = "0.000001";
     const Status status = run(&once, "check", left_out);

@@ -69,7 +69,7 @@ static bool has_bytes(const char *path) {
 
 static Status begin_timeline(const RunOptions *options) {
     if (output_same(options->timeline, options->out))
-        return status_fail(STATUS_INVALID, "--timeline and --out name one file, %s", options->out);
+        return status_fail(STATUS_INVALID, "--timeline and --out name the same file, %s", options->out);
     return trace_begin(options->timeline);
 }
 
@@ -104,7 +104,7 @@ int command_run(int argc, char **argv) {
         {"fresh-workers", NULL, CLI_FLAG, &a.fresh, "a worker per row, instead of one for all cases of a variant in a scenario",
          NULL},
         {"skip-unknown", NULL, CLI_FLAG, &a.skip_unknown,
-         "leave out cases, suites and variants that this build does not know, and claims, and list them; for `ab`", NULL},
+         "leave out and list cases, suites and variants that this build does not know; no claims (`ab` uses it)", NULL},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
         {"emulator", "address|race", CLI_CALLBACK, &a.options.emulator, "which emulator: memory errors (default) or data races",
          parse_emulator},

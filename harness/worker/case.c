@@ -100,7 +100,7 @@ static Status open_case(Worker *worker, const json_t *command) {
 }
 
 Status case_open(Worker *worker, const json_t *command) {
-    if (worker->entry) return status_fail(STATUS_INTERNAL, "open before the end of the case that is open");
+    if (worker->entry) return status_fail(STATUS_INTERNAL, "open: the previous case has not ended");
     TRY(command_files(worker->arrays, &worker->files));
     const Status status = open_case(worker, command);
     command_files_close(&worker->files);

@@ -117,7 +117,7 @@ rows = [""", 1).replace(f"({float(factor)} if", f"({factor} * scatter if").repla
         shutil.rmtree(self.folder / "out")
         (self.folder / "diary").unlink()
         done = self.ab(*words, "--second-stage", "10m", code=1)
-        self.assertRegex(done.stderr, r"second stage: 1 ambiguous rows seem slower; 20 processes more of each build, about \d+ min \d\d s")
+        self.assertRegex(done.stderr, r"second stage: 1 ambiguous rows seem slower; 20 more processes of each build, about \d+ min \d\d s")
         self.assertRegex(done.stderr, r"process 3 of 20, seed 3, stage 1 of 2, about \d+ (s|min) left")
         told = json.loads((self.folder / "c.json").read_text())["comparisons"]
         self.assertEqual([(c["verdict"], c["base_processes"], c["stage"]) for c in told if "window=30 " in c["case"]], [("slower", 30, 2)])
