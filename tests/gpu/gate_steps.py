@@ -39,8 +39,17 @@ def checkout(folder):
     git(folder, "commit", "-q", "-m", "as copied")
 
 
+def read_workflow():
+    text = (ROOT / ".github/workflows/gpu-regression.yml").read_text()
+    try:
+        import ruamel.yaml
+    except ImportError:
+        import yaml
+        return yaml.safe_load(text)
+    return ruamel.yaml.YAML(typ="safe").load(text)
+
+
 def main():
-    import ruamel.yaml
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("out", type=pathlib.Path)
     parser.add_argument("--program", type=pathlib.Path)
@@ -48,7 +57,7 @@ def main():
     args = parser.parse_intermixed_args()
     out = args.out.resolve()
     out.mkdir(parents=True, exist_ok=True)
-    workflow = ruamel.yaml.YAML(typ="safe").load(ROOT / ".github/workflows/gpu-regression.yml")
+    workflow = read_workflow()
     own = dict(word.split("=", 1) for word in args.own)
     unknown = [name for name in own if name not in workflow["env"]]
     if unknown:
