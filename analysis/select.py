@@ -10,7 +10,6 @@ SHAPE = ("batch", "n")  # swept together: many short rows to few long ones
 LEAST_POINTS = 3        # values of a parameter that make a sweep
 MANY_INPUTS = 4
 OFFSETS = {"normal": 0, **{f"offset1{f'e{k}' if k else ''}": 10.0**k for k in range(9)}}  # input family -> mean / sigma
-ENOUGH_POINTS = 6       # in both panels of errors against time; beyond it the story counts, not the number
 
 
 def load(paths):
@@ -171,16 +170,6 @@ def is_mean(row):
     return "mean" in str((row.get("params") or {}).get("agg"))
 
 
-def fastest_per_variant(rows, mode="cold"):
-    """variant -> its fastest row: one tuning per variant and case."""
-    best = {}
-    for row in rows:
-        t = r.median(row, mode)
-        if t and (row["variant"] not in best or t < r.median(best[row["variant"]], mode)):
-            best[row["variant"]] = row
-    return best
-
-
 def value_of(row, swept):
     """Of one parameter, or of several that are swept together; None if the row lacks one."""
     values = tuple(r.number(row, name) for name in swept)
@@ -218,19 +207,6 @@ def longest_sweep(results, op, dtype, parameter, least):
     return max((group for group in found if values(group) >= least), key=rank, default=None)
 
 
-def limit_case(results, op):
-    """For shares of the limit: the case (both dtypes of it) with most variants on most data; mean and larger windows and n first."""
-    def rank(group):
-        params = group[0]["params"]
-        told = len({row["variant"] for row in group}) * max(map(weight, group)) * len({row["dtype"] for row in group}) ** 0.5
-        return round(told), is_mean(group[0]), -abs((params.get("window") or 0) - 3000), tuple(v for _, v in sorted(params.items()) if isinstance(v, (int, float)))
-    found = collections.defaultdict(list)
-    for row in rows_of(results, op):
-        if row["dtype"] in ("f64", "f32") and results.fraction(row):
-            found[row.get("input"), other_params(row)].append(row)
-    return max(found.values(), key=rank, default=None)
-
-
 def offset_case(results, op, dtype):
     """The group with most levels of mean / sigma, then one of spreads, where an offset hurts, then the one where most fail, then the one with most variants."""
     def rank(group):
@@ -239,48 +215,3 @@ def offset_case(results, op, dtype):
     rows = [row for row in rows_of(results, op, dtype, timed=False)
             if row.get("input") in OFFSETS and (row["verdict"] in ("pass", "fail") or r.unjudged(row)) and row.get("errors") and not r.is_emulated(row)]
     return max((group for group in groups(rows, input_too=False).values() if len({row["input"] for row in group}) >= LEAST_POINTS), key=rank, default=None)
-
-
-def errors_and_times(rows):
-    """For errors against times, of each variant its fastest tuning that was timed, else any that failed; a looser declared bound is a point of its own."""
-    chosen = {}
-    for row in rows:
-        if r.worst_error(row) is None or r.is_emulated(row) or row["verdict"] != "fail" and not r.median(row):
-            continue
-        old = chosen.get((row["variant"], r.is_declared(row)))
-        if old is None or (r.median(row) or math.inf) < (r.median(old) or math.inf):
-            chosen[row["variant"], r.is_declared(row)] = row
-    return list(chosen.values())
-
-
-def accuracy_cases(results, op, dtype):
-    """Two cases that differ in the input only: one where most pass, and the one where most fail while something passes. Of each the rows to draw."""
-    best, best_rank = None, None
-    for group in groups(rows_of(results, op, dtype, timed=False), input_too=False).values():
-        points = {name: errors_and_times([row for row in group if row.get("input") == name]) for name in dict.fromkeys(row.get("input") for row in group)}
-        points = {name: some for name, some in points.items() if any(r.median(row) for row in some) and len(some) > 1}
-        if not points:
-            continue
-        fails = {name: sum(row["verdict"] == "fail" for row in some) for name, some in points.items()}
-        # An error that can be compared tells more than NaN where a number belongs, and a large one more than a small one.
-        wrong = {name: max((r.worst_error(row) for row in some if row["verdict"] == "fail" and math.isfinite(r.worst_error(row))), default=0) for name, some in points.items()}
-        worst = max(points, key=lambda name: (wrong[name], fails[name]))
-        calm = min(points, key=lambda name: (fails[name], -len(points[name])))
-        rank = calm != worst, min(len(points[calm]), len(points[worst]), ENOUGH_POINTS), wrong[worst], fails[worst], len(points[calm]), weight(group[0])
-        if best is None or rank > best_rank:
-            best, best_rank = [points[name] for name in dict.fromkeys((calm, worst))], rank
-    return best
-
-
-def fastest_by_window(results, op, dtype):
-    """aggregate -> {window: the fastest row of ours within the op's own bound}; of all sizes the one with most windows, then the largest n."""
-    found = collections.defaultdict(dict)
-    for row in rows_of(results, op, dtype):
-        window = r.number(row, "window")
-        if not window or not r.work_bytes(row) or row["backend"] == "peer" or r.is_declared(row):
-            continue
-        points = found[row.get("input"), other_params(row, "window", "agg")].setdefault(str(row["params"].get("agg", op)), {})
-        if window not in points or r.median(row) < r.median(points[window]):
-            points[window] = row
-    found = [lines for lines in found.values() if max(map(len, lines.values())) >= LEAST_POINTS]
-    return max(found, key=lambda lines: (sum(map(len, lines.values())), max(r.number(row, "n") or 0 for p in lines.values() for row in p.values())), default={})

@@ -27,10 +27,11 @@ def main(words=None):
 
 
 def choose(comparisons, process_seconds, limit):
-    """(rows, seconds, variants). The largest first, as far as there is time. A variant is run on all of its cases, so these count."""
+    """(rows, seconds, variants). The largest first, as far as there is time. A variant is run on all of its cases, so these count. Not one that was
+    renamed: no name of it is known to both builds."""
     rows = {(c.case, c.spec) for c in comparisons}
     cases = {spec: sum(other == spec for _, other in rows) for _, spec in rows}
-    variants, seconds, promising = [], 0.0, sorted((c for c in comparisons if c.promising), key=lambda c: -c.ratio)
+    variants, seconds, promising = [], 0.0, sorted((c for c in comparisons if c.promising and not (c.reason or "").startswith("renamed")), key=lambda c: -c.ratio)
     for c in promising:
         if c.spec in variants:
             continue

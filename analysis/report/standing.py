@@ -7,7 +7,7 @@ from analysis import select
 from analysis.claim_text import PUBLISHED_PROGRAMS
 from analysis.format import count, describe, percent, seconds, significant, table, without_empty
 
-MOST_COLUMNS, MOST_BEHIND = 8, 6
+MOST_BEHIND = 6
 MODE = "cold"
 
 

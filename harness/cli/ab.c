@@ -51,21 +51,60 @@ static Status prepare(Ab *ab, char **scenarios, AbProcess repeats[2]) {
     TRY(prepare_files(ab));
     if (ab->base_ref) TRY(build_refs(ab));
     for (int i = 0; i < 2; i++) {
-        repeats[i] = (AbProcess){
-            .binary = ab->binaries[i], .what = AB_SIDES[i], .out = ab->files[i], .words = scenarios, .options = &ab->run};
+        repeats[i] = (AbProcess){.binary = ab->binaries[i],
+                                 .what = AB_SIDES[i],
+                                 .out = ab->files[i],
+                                 .words = scenarios,
+                                 .options = &ab->run,
+                                 .skip_unknown = true};
         TRY(ab_process_prepare(&repeats[i]));
     }
     return STATUS_OK;
 }
 
+/* The next line "left out: WHAT" at or behind `at`, from WHAT on; NULL: none. */
+static const char *next_left_out(const char *at) {
+    static const char LINE[] = "left out: ";
+    for (; at && *at; at = strchr(at, '\n') ? strchr(at, '\n') + 1 : NULL)
+        if (strncmp(at, LINE, strlen(LINE)) == 0) return at + strlen(LINE);
+    return NULL;
+}
+
+static bool leaves_out(const Text *text, const char *what, size_t length) {
+    const char *other = next_left_out(text->text);
+    while (other && (strncmp(other, what, length) != 0 || other[length] != '\n')) other = next_left_out(other);
+    return other != NULL;
+}
+
+/* What one side leaves out, the other measures. What both leave out is an error. */
+static Status tell_left_out(const Text *own, const Text *other, const char *side, const char *other_side) {
+    for (const char *what = next_left_out(own->text); what; what = next_left_out(what)) {
+        const size_t length = strcspn(what, "\n");
+        const char *why = what + length + (what[length] == '\n');
+        why += strspn(why, " ");
+        if (leaves_out(other, what, length))
+            return status_fail(STATUS_INVALID, "neither build runs %.*s: %.*s", (int)length, what, (int)strcspn(why, "\n"), why);
+        fprintf(stderr, "rungs ab: %s does not know this and leaves it out; only %s runs it: %.*s\n    %.*s\n", side, other_side,
+                (int)length, what, (int)strcspn(why, "\n"), why);
+    }
+    return STATUS_OK;
+}
+
+/* Before an hour of measuring: are both what their files hold rows of, and what does each not know? */
+static Status check(const Ab *ab, const AbProcess sides[2]) {
+    Text left_out[2] = {{0}};
+    Status status = STATUS_OK;
+    for (int i = 0; i < 2 && status == STATUS_OK; i++) status = ab_process_check(&sides[i], ab->folder, &left_out[i]);
+    for (int i = 0; i < 2 && status == STATUS_OK; i++)
+        status = tell_left_out(&left_out[i], &left_out[!i], AB_SIDES[i], AB_SIDES[!i]);
+    for (int i = 0; i < 2; i++) text_free(&left_out[i]);
+    return status;
+}
+
 static Status measure(const Ab *ab, AbProcess repeats[2]) {
     TRY(lock_wait(ab->run.lock));
-    for (int i = 0; i < 2; i++) TRY(ab_process_same_build(&repeats[i], ab->folder));
-    const AbOrder order = {.repetitions = ab->repetitions,
-                           .seed = ab->seed,
-                           .stage = 1,
-                           .stages = ab->second_stage != 0 ? 2 : 1,
-                           .folder = ab->folder};
+    TRY(check(ab, repeats));
+    const AbOrder order = {.repetitions = ab->repetitions, .seed = ab->seed, .stage = 1, .stages = ab->second_stage != 0 ? 2 : 1};
     double seconds = 0;
     TRY(interrupt_catch_ab("ab", ab->folder));
     TRY(ab_order_run(&order, repeats, &seconds));
@@ -86,8 +125,6 @@ static Status ab_run(Ab *ab, char *const *words, int count, bool *nothing) {
     if (status == STATUS_OK && !ab->base_ref && repeats[0].is_rungs && repeats[1].is_rungs)
         *nothing = ab_process_foresee("ab", words, count, &ab->run) == EXIT_NOTHING;
     if (status == STATUS_OK && !*nothing) status = measure(ab, repeats);
-    for (int i = 0; i < 2; i++)
-        if (repeats[i].words != scenarios) ab_process_words_free(repeats[i].words);
     ab_process_words_free(scenarios);
     return status;
 }
@@ -112,7 +149,7 @@ int command_ab(int argc, char **argv) {
         {"repetitions", "N", CLI_COUNT, &ab.repetitions, "processes of each build (default 10, at least 9)", NULL},
         {"seed", "N", CLI_COUNT, &ab.seed, "of the random order (default: from the clock; recorded in the rows)", NULL},
         {"second-stage", "TIME", CLI_DURATION, &ab.second_stage,
-         "time for measuring ambiguous rows that seem slower again (default: as long as the first stage; 0s: none)", NULL},
+         "time limit for more processes of ambiguous rows that seem slower (default: as long as the first stage; 0s: none)", NULL},
         {"out", "FOLDER", CLI_TEXT, &ab.out, "folder of base.jsonl and new.jsonl, appended to (default: in the build folder)",
          NULL},
         AB_PROCESS_OPTIONS(ab.run),

@@ -22,7 +22,7 @@ static Status ask(const AbProcess sides[2], double process_seconds, double limit
     if (status == STATUS_OK) status = python_run("analysis.compare.again", &words, answer, &code);
     words_free(&words);
     if (status == STATUS_OK && code != 0)
-        status = status_fail(STATUS_IO, "what to run again is not known: %.500s", answer->text ? answer->text : "");
+        status = status_fail(STATUS_IO, "the second stage cannot be planned: %.500s", answer->text ? answer->text : "");
     return status;
 }
 
@@ -48,7 +48,7 @@ Status ab_again(const AbOrder *first, AbProcess sides[2], double process_seconds
         char *variants = answer.text + used;
         variants[strcspn(variants, "\n")] = '\0';
         fprintf(stderr,
-                "rungs ab: second stage: %d ambiguous rows seem slower; %d processes more of each build, about %d min %02d s\n",
+                "rungs ab: second stage: %d ambiguous rows seem slower; %d more processes of each build, about %d min %02d s\n",
                 rows, MORE_PROCESSES, seconds / 60, seconds % 60);
         status = run(first, sides, variants, limit);
     }

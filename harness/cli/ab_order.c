@@ -2,7 +2,6 @@
 
 #include "base/clock.h"
 #include "base/rng.h"
-#include "cli/ab_subset.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -19,19 +18,10 @@ static void draw(unsigned char *order, int count, int seed) {
     }
 }
 
-static Status run_one(AbProcess sides[2], int side, const char *note, const char *folder, bool *narrowed) {
-    Status status = ab_process_run(&sides[side], note);
-    if (status != STATUS_INVALID || *narrowed) return status;
-    *narrowed = true;
-    TRY(ab_subset_words(&sides[side], &sides[!side], folder));
-    return ab_process_run(&sides[side], note);
-}
-
-Status ab_order_run(const AbOrder *order, AbProcess sides[2], double *seconds) {
+Status ab_order_run(const AbOrder *order, const AbProcess sides[2], double *seconds) {
     const int total = 2 * order->repetitions;
     unsigned char *drawn = malloc((size_t)total);
     if (!drawn) return status_fail(STATUS_MEMORY, "no memory for an order of %d processes", total);
-    bool narrowed[2] = {false, false};
     draw(drawn, order->repetitions, order->seed + (order->stage - 1) * 0x100000);
     const double began = clock_seconds();
     Status status = STATUS_OK;
@@ -40,13 +30,13 @@ Status ab_order_run(const AbOrder *order, AbProcess sides[2], double *seconds) {
         const int side = drawn[i];
         const double now = clock_seconds();
         if (order->until > 0 && now > order->until) {
-            fprintf(stderr, "rungs ab: no time for %d processes more; see --second-stage\n", total - i);
+            fprintf(stderr, "rungs ab: no time left for %d more processes; see --second-stage\n", total - i);
             break;
         }
         int used = snprintf(note, sizeof note, "%s, process %d of %d, seed %d", AB_SIDES[side], i + 1, total, order->seed);
         if (order->stages > 1) snprintf(note + used, sizeof note - (size_t)used, ", stage %d of %d", order->stage, order->stages);
         fprintf(stderr, "rungs ab: %s%s\n", note, ab_process_time_left(began, i, total, left));
-        status = run_one(sides, side, note, order->folder, &narrowed[side]);
+        status = ab_process_run(&sides[side], note);
         *seconds = (clock_seconds() - began) / (i + 1);
     }
     free(drawn);

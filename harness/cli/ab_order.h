@@ -10,13 +10,11 @@
 typedef struct AbOrder {
     int repetitions, seed, stage, stages;
     double until;
-    const char *folder; /* of the files of rows, for what ab_subset_words writes */
 } AbOrder;
 
 extern const char *const AB_SIDES[2];
 
-/* Runs `repetitions` processes of each side. Says for each how much time is left. *seconds: of one process, on average. What a side
- * does not know is left out of its words (ab_subset.h). */
-Status ab_order_run(const AbOrder *order, AbProcess sides[2], double *seconds);
+/* Runs `repetitions` processes of each side. Says for each how much time is left. *seconds: of one process, on average. */
+Status ab_order_run(const AbOrder *order, const AbProcess sides[2], double *seconds);
 
 #endif

@@ -83,9 +83,10 @@ Status ab_process_prepare(AbProcess *self) {
         status = status_fail(STATUS_INVALID, "%s: '%s run --help' failed with exit code %d; is it a rungs program?", self->what,
                              self->binary, code);
     if (status == STATUS_OK && !(output.text && strstr(output.text, "--out"))) /* such as /bin/true */
-        status =
-            status_fail(STATUS_INVALID, "%s: '%s run --help' tells of no --out; is it a rungs program?", self->what, self->binary);
+        status = status_fail(STATUS_INVALID, "%s: '%s run --help' does not list --out; is it a rungs program?", self->what,
+                             self->binary);
     self->knows_no_ceilings = output.text && strstr(output.text, "--no-ceilings"); /* a build of an older commit may not */
+    self->skip_unknown = self->skip_unknown && output.text && strstr(output.text, "--skip-unknown");
     self->is_rungs = output.text && strstr(output.text, "usage: rungs run ");
     text_free(&output);
     return status;
@@ -125,6 +126,7 @@ static Status add_words(const AbProcess *self, Words *argv) {
     TRY(words_option(argv, "--budget", self->budget));
     if (o->quick) TRY(words_add(argv, "--quick"));
     if (o->full) TRY(words_add(argv, "--full"));
+    if (self->skip_unknown) TRY(words_add(argv, "--skip-unknown"));
     return self->knows_no_ceilings ? words_add(argv, "--no-ceilings") : STATUS_OK;
 }
 
@@ -138,31 +140,29 @@ const char *ab_process_time_left(double began, int done, int total, char text[32
     return text;
 }
 
-Status ab_process_run(const AbProcess *self, const char *note) {
+static Status run(const AbProcess *self, const char *note, Text *output) {
     struct stat before = {0};
     const bool there = stat(self->out, &before) == 0;
     Words argv = {0};
-    Text output = {0};
     int code = 0;
     setenv("RUNGS_AB", note, 1);
     Status status = add_words(self, &argv);
-    if (status == STATUS_OK) status = process_capture(argv.words, NULL, &output, &code);
+    if (status == STATUS_OK) status = process_capture(argv.words, NULL, output, &code);
     words_free(&argv);
     if (interrupt_pending() && (there ? truncate(self->out, before.st_size) : unlink(self->out)) != 0 && errno != ENOENT)
         fprintf(stderr, "rungs: %s: rows of the interrupted process cannot be removed: %s\n", self->out, strerror(errno));
     if (status == STATUS_OK) status = interrupt_check();
     if (status == STATUS_OK && code != EXIT_GOOD && code != EXIT_CHECK && code != EXIT_NOTHING)
         status = status_fail(code == EXIT_USAGE ? STATUS_INVALID : STATUS_IO, "%s: %s ends with exit code %d: %.1000s", self->what,
-                             self->binary, code, output.text ? output.text : "");
-    text_free(&output);
+                             self->binary, code, output->text ? output->text : "");
     return status;
 }
 
-Status ab_process_probe(const AbProcess *self, char *word, const char *out) {
-    char *words[] = {word, NULL};
-    AbProcess once = *self;
-    once.words = words, once.out = out, once.budget = "0.000001";
-    return ab_process_run(&once, "probe");
+Status ab_process_run(const AbProcess *self, const char *note) {
+    Text output = {0};
+    const Status status = run(self, note, &output);
+    text_free(&output);
+    return status;
 }
 
 /* Of the last run in a file of rows, cut to what people read; "" if there is none or it does not say. */
@@ -183,17 +183,19 @@ static void last_commit(const char *path, char commit[13]) {
     if (file) fclose(file);
 }
 
-Status ab_process_same_build(const AbProcess *self, const char *folder) {
-    char probe[PATH_TEXT], there[13], own[13];
+Status ab_process_check(const AbProcess *self, const char *folder, Text *left_out) {
+    char path[PATH_TEXT], there[13], own[13];
     last_commit(self->out, there);
-    if (!*there) return STATUS_OK;
-    if (snprintf(probe, sizeof probe, "%s/probe-%d.jsonl", folder, (int)getpid()) >= PATH_TEXT)
-        return status_fail(STATUS_INVALID, "%s: too long a path", folder);
-    const Status status = ab_process_probe(self, self->words[0], probe);
-    last_commit(probe, own);
-    unlink(probe);
-    if (status != STATUS_OK && status != STATUS_INVALID) return status; /* what it does not know is told of later */
-    if (!*own || strcmp(own, there) == 0) return STATUS_OK;
+    if (!*there && !self->skip_unknown) return STATUS_OK;
+    if (snprintf(path, sizeof path, "%s/check-%d.jsonl", folder, (int)getpid()) >= PATH_TEXT)
+        return status_fail(STATUS_INVALID, "%s: the path is too long", folder);
+    AbProcess once = *self;
+    once.out = path, once.budget = "0.000001";
+    const Status status = run(&once, "check", left_out);
+    last_commit(path, own);
+    unlink(path);
+    TRY(status);
+    if (!*there || !*own || strcmp(own, there) == 0) return STATUS_OK;
     return status_fail(STATUS_INVALID, "%s holds rows of %s, but %s is %s; name another folder or remove this one", self->out,
                        there, self->what, own);
 }

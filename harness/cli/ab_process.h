@@ -3,7 +3,7 @@
 #ifndef RUNGS_CLI_AB_PROCESS_H
 #define RUNGS_CLI_AB_PROCESS_H
 
-#include "base/status.h"
+#include "base/text.h"
 
 #include <stdbool.h>
 
@@ -31,6 +31,7 @@ typedef struct AbProcess {
     char **words;       /* scenarios and cases, NULL-terminated; see ab_process_words */
     const AbProcessOptions *options;
     const char *budget;     /* NULL: no limit */
+    bool skip_unknown;      /* leave out what the build does not know; ab_process_prepare clears it where the build cannot */
     bool knows_no_ceilings; /* set by ab_process_prepare */
     bool is_rungs;          /* likewise: its help is that of this program, and so are its rules of what runs where */
 } AbProcess;
@@ -47,12 +48,10 @@ Status ab_process_prepare(AbProcess *self);
 Status ab_process_run(const AbProcess *self, const char *note);
 /* ", about 5 min left" after `done` of `total` processes since clock_seconds() was `began`; "" before the first is done. */
 const char *ab_process_time_left(double began, int done, int total, char text[32]);
-/* As ab_process_run with one word of its own, but starts no row: would the build take the word? Rows file `out` gets its
- * environment.
- */
-Status ab_process_probe(const AbProcess *self, char *word, const char *out);
-/* Rows of another commit are no repetitions of this build's: STATUS_INVALID if `self->out` holds some already. */
-Status ab_process_same_build(const AbProcess *self, const char *folder);
+/* Before the first process: runs it without starting a row, with a file of its own in `folder`, which is removed again.
+ * STATUS_INVALID if `self->out` holds rows of another commit, which are no repetitions of this build's. left_out: gets what it
+ * prints, with the "left out: " lines of Plan. */
+Status ab_process_check(const AbProcess *self, const char *folder, Text *left_out);
 /* Says which of the rows will have no times on this machine, by plan and device alone. EXIT_NOTHING: none would have any. What this
  * build cannot plan is left for the builds to judge. verb: "ab". */
 int ab_process_foresee(const char *verb, char *const *words, int count, const AbProcessOptions *options);

@@ -44,16 +44,9 @@ static Status take_rows(AbProcess *self, int repetitions) {
 
 static int write_noise(const char *rows, const char *out) {
     Words words = {0};
-    Text output = {0};
-    int code = 0;
     Status status = words_add(&words, rows);
     if (status == STATUS_OK) status = words_option(&words, out ? "--out" : "--folder", out ? out : noise_folder());
-    if (status == STATUS_OK) status = python_run("analysis.compare.calibrate", &words, &output, &code);
-    words_free(&words);
-    if (status != STATUS_OK) return cli_fail(status);
-    fprintf(code == 0 ? stdout : stderr, "%s%s", code == 0 ? "" : "rungs calibrate: ", output.text ? output.text : "\n");
-    text_free(&output);
-    return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
+    return python_verb(status, "calibrate", "analysis.compare.calibrate", &words);
 }
 
 int command_calibrate(int argc, char **argv) {

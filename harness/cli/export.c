@@ -8,17 +8,10 @@
 
 static int export_rows(char *const *words, int count, const char *out) {
     Words script = {0};
-    Text output = {0};
-    int code = 0;
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = words_add(&script, words[i]);
     if (status == STATUS_OK) status = words_option(&script, "--out", out);
-    if (status == STATUS_OK) status = python_run("analysis.export", &script, &output, &code);
-    words_free(&script);
-    if (status != STATUS_OK) return cli_fail(status);
-    fprintf(code == 0 ? stdout : stderr, "%s%s", code == 0 ? "" : "rungs export: ", output.text ? output.text : "\n");
-    text_free(&output);
-    return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
+    return python_verb(status, "export", "analysis.export", &script);
 }
 
 int command_export(int argc, char **argv) {

@@ -9,7 +9,7 @@ enum { PATH_TEXT = 1024 };
 
 Status folder_make(const char *path) {
     char part[PATH_TEXT];
-    if (snprintf(part, sizeof part, "%s", path) >= PATH_TEXT) return status_fail(STATUS_INVALID, "%s: too long a path", path);
+    if (snprintf(part, sizeof part, "%s", path) >= PATH_TEXT) return status_fail(STATUS_INVALID, "%s: the path is too long", path);
     for (char *end = part + 1;; end++) {
         if (*end != '/' && *end != '\0') continue;
         const char kept = *end;

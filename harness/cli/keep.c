@@ -45,7 +45,7 @@ static Status choose(const char *folder, time_t date, char *kept, size_t size) {
     int length = snprintf(kept, size, "%s/earlier/%s", folder, text);
     for (int n = 2; length > 0 && (size_t)length < size && lstat(kept, &info) == 0; n++)
         length = snprintf(kept, size, "%s/earlier/%s-%d", folder, text, n);
-    return length > 0 && (size_t)length < size ? STATUS_OK : status_fail(STATUS_INVALID, "%s: too long a path", folder);
+    return length > 0 && (size_t)length < size ? STATUS_OK : status_fail(STATUS_INVALID, "%s: the path is too long", folder);
 }
 
 static Status move_all(const char *folder, const char *kept) {
@@ -53,7 +53,7 @@ static Status move_all(const char *folder, const char *kept) {
     for (int i = 0; i < MADE_COUNT; i++) {
         if (snprintf(from, sizeof from, "%s/%s", folder, MADE[i]) >= PATH_TEXT ||
             snprintf(to, sizeof to, "%s/%s", kept, MADE[i]) >= PATH_TEXT)
-            return status_fail(STATUS_INVALID, "%s: too long a path", folder);
+            return status_fail(STATUS_INVALID, "%s: the path is too long", folder);
         if (rename(from, to) != 0 && errno != ENOENT)
             return status_fail(STATUS_IO, "%s cannot be moved to %s: %s", from, to, strerror(errno));
     }

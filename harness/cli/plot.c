@@ -19,20 +19,13 @@ static int columns(void) {
 
 static int plot_rows(const char *figure, char *const *files, const char *out) {
     Words script = {0};
-    Text output = {0};
     char width[16];
-    int code = 0;
     Status status = words_add(&script, figure ? figure : "");
     for (; *files && status == STATUS_OK; files++) status = words_add(&script, *files);
     if (status == STATUS_OK && out) status = words_option(&script, "--out", out);
     snprintf(width, sizeof width, "%d", columns());
     if (status == STATUS_OK) status = words_option(&script, "--columns", width);
-    if (status == STATUS_OK) status = python_run("plots.sweep", &script, &output, &code);
-    words_free(&script);
-    if (status != STATUS_OK) return cli_fail(status);
-    fprintf(code == 0 ? stdout : stderr, "%s%s", code == 0 ? "" : "rungs plot: ", output.text ? output.text : "\n");
-    text_free(&output);
-    return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
+    return python_verb(status, "plot", "plots.sweep", &script);
 }
 
 int command_plot(int argc, char **argv) {

@@ -1,6 +1,7 @@
 #include "cli/progress.h"
 
 #include "base/jsontext.h"
+#include "base/mode.h"
 #include "cli/terminal.h"
 
 #include <stdio.h>
@@ -48,14 +49,14 @@ static void add_unjudged(const json_t *row, char text[400]) {
 /* "cold 27.1 ms" or why there is no time. */
 static void outcome(const json_t *row, char text[400]) {
     const json_t *timing = json_object_get(row, "timing");
-    static const char *const MODES[] = {"cold", "hot", "graph", "complete", "enqueue", "first"};
+    static const Mode ORDER[] = {MODE_COLD, MODE_HOT, MODE_GRAPH, MODE_COMPLETE, MODE_ENQUEUE, MODE_FIRST};
     text[0] = '\0';
-    for (size_t i = 0; i < sizeof MODES / sizeof *MODES && json_is_object(timing); i++) {
-        const json_t *median = json_object_get(json_object_get(timing, MODES[i]), "median");
+    for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER && json_is_object(timing); i++) {
+        const json_t *median = json_object_get(json_object_get(timing, mode_name(ORDER[i])), "median");
         char human[32];
         if (!json_is_number(median)) continue;
         human_seconds(json_number_value(median), human);
-        snprintf(text, 400, "%s %s", MODES[i], human);
+        snprintf(text, 400, "%s %s", mode_name(ORDER[i]), human);
         return;
     }
     const char *verdict = text_of(row, "verdict"), *reason = text_of(row, "reason");

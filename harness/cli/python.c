@@ -2,6 +2,7 @@
 
 #include "base/places.h"
 #include "base/process.h"
+#include "cli/commands.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -25,4 +26,19 @@ Status python_run(const char *module, const Words *words, Text *output, int *cod
     words_free(&argv);
     text_free(&path);
     return status;
+}
+
+int python_verb(Status status, const char *verb, const char *module, Words *words) {
+    Text output = {0};
+    int code = 0;
+    if (status == STATUS_OK) status = python_run(module, words, &output, &code);
+    words_free(words);
+    if (status != STATUS_OK) return cli_fail(status);
+    const char *text = output.text ? output.text : "\n";
+    if (code == EXIT_GOOD)
+        fputs(text, stdout);
+    else
+        fprintf(stderr, "rungs %s: %s", verb, text);
+    text_free(&output);
+    return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
 }

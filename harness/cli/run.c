@@ -43,7 +43,7 @@ typedef struct RunArguments {
     RunOptions options;
     const char *variants;
     Shard shard;
-    bool quick, full, emulate, fresh, dry, as_json;
+    bool quick, full, emulate, fresh, skip_unknown, dry, as_json;
 } RunArguments;
 
 static void default_out(char *path, size_t size, const char *stem) {
@@ -70,21 +70,32 @@ static bool has_bytes(const char *path) {
 
 static Status begin_timeline(const RunOptions *options) {
     if (output_same(options->timeline, options->out))
-        return status_fail(STATUS_INVALID, "--timeline and --out name one file, %s", options->out);
+        return status_fail(STATUS_INVALID, "--timeline and --out name the same file, %s", options->out);
     return trace_begin(options->timeline);
+}
+
+static Status tell_left_out(const Plan *plan) {
+    if (!plan->left_out || !plan->left_out->text) return STATUS_OK;
+    fputs(plan->left_out->text, stderr);
+    return plan->item_count > 0
+               ? STATUS_OK
+               : status_fail(STATUS_INVALID, "this build supports none of the requested cases; the lines above say why");
 }
 
 static Status make_plan(const RunArguments *a, char **words, int count, Plan *plan) {
     TRY(cases_plan(plan, "rungs run", words, count));
     if (a->variants) TRY(status_prefix(plan_filter(plan, a->variants), "--variants: "));
+    TRY(tell_left_out(plan));
     return plan_shard(plan, a->shard.index, a->shard.count);
 }
 
 static int run_dry(const RunArguments *a, char **words, int count) {
-    Plan plan = {0};
+    Text left_out = {0};
+    Plan plan = {.left_out = a->skip_unknown ? &left_out : NULL};
     const Status status = make_plan(a, words, count, &plan);
     const int code = status == STATUS_OK ? dry_run(&plan, &a->options, a->as_json) : cli_fail(status);
     plan_free(&plan);
+    text_free(&left_out);
     return code;
 }
 
@@ -118,6 +129,8 @@ int command_run(int argc, char **argv) {
          "trace one call of each CUDA variant into a new file (JSON, see docs/METHOD.md)", NULL},
         {"fresh-workers", NULL, CLI_FLAG, &a.fresh, "a worker per row, instead of one for all cases of a variant in a scenario",
          NULL},
+        {"skip-unknown", NULL, CLI_FLAG, &a.skip_unknown,
+         "leave out and list cases, suites and variants that this build does not know; no claims (`ab` uses it)", NULL},
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
         {"emulator", "address|race", CLI_CALLBACK, &a.options.emulator, "which emulator: memory errors (default) or data races",
          parse_emulator},
@@ -146,7 +159,8 @@ int command_run(int argc, char **argv) {
     a.options.begin = progress_begin, a.options.report = progress_event, a.options.notice = progress_notice,
     a.options.context = &progress;
     a.options.argc = argc, a.options.argv = argv;
-    Plan plan = {0};
+    Text left_out = {0};
+    Plan plan = {.left_out = a.skip_unknown ? &left_out : NULL};
     RunSummary summary = {0};
     Status status = make_plan(&a, words, count, &plan);
     if (status == STATUS_OK && a.options.timeline) status = begin_timeline(&a.options);
@@ -158,6 +172,7 @@ int command_run(int argc, char **argv) {
     snprintf(go_on, sizeof go_on, "--resume --out %s", a.options.out);
     code = run_finish(status, &progress, &summary, a.options.out, go_on);
     plan_free(&plan);
+    text_free(&left_out);
     free(words);
     return code;
 }

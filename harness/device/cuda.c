@@ -12,7 +12,7 @@ const Device *device_cuda(void) {
 
 int device_cuda_count(char *why, size_t why_size) {
 #ifdef RUNGS_CUDA_EMULATED
-    snprintf(why, why_size, "there was none when this was built; ./rungs builds it anew where there is one");
+    snprintf(why, why_size, "this program was built on a machine without a GPU; ./rungs rebuilds it where there is one");
 #else
     snprintf(why, why_size, "built without CUDA");
 #endif

@@ -5,7 +5,6 @@
 import argparse
 import atexit
 import contextlib
-import errno
 import gc
 import importlib.util
 import json
@@ -20,17 +19,12 @@ from time import perf_counter
 
 import peer_rotation
 import peer_timing
+from peer_failures import Failure, kind_of, missing, words_of
 
 # Modules and the clock are bound before the peer is imported: one that patches time.perf_counter() changes no sample.
 ROOT = pathlib.Path(__file__).resolve().parents[2]
 FILES_MOST = 64  # as in device/shared.h
 POISON = 0xA5  # as in base/poison.h: an output element that still has it in every byte was never written
-
-
-class Failure(Exception):
-    def __init__(self, kind, message):
-        super().__init__(message)
-        self.kind = kind
 
 
 class Worker:
@@ -227,37 +221,6 @@ def put(given, room, name):
         raise Failure("check", f"output {name} is {given.dtype}{list(given.shape)}; at most {room.dtype}{list(room.shape)} is possible")
     room[:len(given)] = given
     return given.size
-
-
-FOR_THE_MOMENT = tuple(map(os.strerror, (errno.EMFILE, errno.ENFILE, errno.ENOMEM, errno.ENOSPC, errno.EIO)))
-
-
-def missing(framework, error):
-    """Why the library is not there; what the machine lacks for the moment says nothing of the library, and is an error."""
-    from peer import HOW_TO_GET
-
-    if any(words.lower() in str(error).lower() for words in FOR_THE_MOMENT):
-        raise Failure("io", f"{framework} could not be imported: {error}") from error
-    name = (error.name or framework).split(".")[0]
-    how = HOW_TO_GET.get(name) or HOW_TO_GET.get(framework.split("-")[0], "see requirements.txt")
-    if isinstance(error, ModuleNotFoundError):
-        return f"{name} is not installed: {how}"
-    return f"{framework} could not be imported: {error}"
-
-
-def kind_of(error):
-    words = f"{type(error).__name__} {error}".lower()
-    if isinstance(error, Failure):
-        return error.kind
-    if isinstance(error, MemoryError) or "outofmemory" in words or "out of memory" in words:
-        return "memory"
-    if isinstance(error, OSError):
-        return "io"
-    return "device" if "cuda" in words else "internal"
-
-
-def words_of(error):
-    return str(error) if isinstance(error, Failure) else f"{type(error).__name__}: {error}"
 
 
 def answer(worker, command):

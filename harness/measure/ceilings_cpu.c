@@ -15,44 +15,36 @@ typedef struct Arrays {
     uint64_t kept; /* where sums end, so that work is not optimised away */
 } Arrays;
 
-/* One way by all cores. */
+/* One way by all cores. part: a core's share of it; returns what must not be optimised away. */
 typedef struct Way {
     Arrays *arrays;
-    const MoveWay *move;
+    const MoveWay *move; /* NULL: there is one */
+    uint64_t (*part)(const struct Way *way, size_t begin, size_t bytes);
 } Way;
 
-static Status run_copy(void *context) {
-    const Way *way = context;
-    const Arrays *arrays = way->arrays;
-#pragma omp parallel
-    {
-        const int me = omp_get_thread_num(), threads = omp_get_num_threads();
-        const size_t begin = move_share(arrays->bytes, me, threads), end = move_share(arrays->bytes, me + 1, threads);
-        way->move->copy(arrays->to + begin, arrays->from + begin, end - begin);
-    }
-    return STATUS_OK;
+static uint64_t copy_part(const Way *way, size_t begin, size_t bytes) {
+    way->move->copy(way->arrays->to + begin, way->arrays->from + begin, bytes);
+    return 0;
 }
 
-static Status run_write(void *context) {
-    const Way *way = context;
-    const Arrays *arrays = way->arrays;
-#pragma omp parallel
-    {
-        const int me = omp_get_thread_num(), threads = omp_get_num_threads();
-        const size_t begin = move_share(arrays->bytes, me, threads), end = move_share(arrays->bytes, me + 1, threads);
-        way->move->write(arrays->to + begin, end - begin);
-    }
-    return STATUS_OK;
+static uint64_t write_part(const Way *way, size_t begin, size_t bytes) {
+    way->move->write(way->arrays->to + begin, bytes);
+    return 0;
 }
 
-static Status run_read(void *context) {
-    Arrays *arrays = context;
+static uint64_t read_part(const Way *way, size_t begin, size_t bytes) {
+    return move_read(way->arrays->from + begin, bytes);
+}
+
+static Status run_parts(void *context) {
+    const Way *way = context;
+    Arrays *arrays = way->arrays;
     uint64_t kept = 0;
 #pragma omp parallel reduction(| : kept)
     {
         const int me = omp_get_thread_num(), threads = omp_get_num_threads();
         const size_t begin = move_share(arrays->bytes, me, threads), end = move_share(arrays->bytes, me + 1, threads);
-        kept |= move_read(arrays->from + begin, end - begin);
+        kept |= way->part(way, begin, end - begin);
     }
     arrays->kept |= kept;
     return STATUS_OK;
@@ -127,8 +119,8 @@ static Status open_arrays(Arrays *arrays, size_t bytes) {
     }
     /* Each core touches its share first, so that on machines with several memory nodes it lies near. */
     Arrays swapped = {.from = arrays->to, .to = arrays->from, .bytes = bytes};
-    (void)run_write(&(Way){arrays, &MOVE_WAYS[0]});
-    (void)run_write(&(Way){&swapped, &MOVE_WAYS[0]});
+    (void)run_parts(&(Way){arrays, &MOVE_WAYS[0], write_part});
+    (void)run_parts(&(Way){&swapped, &MOVE_WAYS[0], write_part});
     return STATUS_OK;
 }
 
@@ -146,16 +138,16 @@ static Status measure_again(const CeilingTask *task, Ceiling *ceiling) {
 enum { TASK_COPY = 0, TASK_FMA_F64 = 4 }; /* in the table of measure_all */
 
 static Status measure_all(Arrays *arrays, Ceiling *out, int *count) {
-    Way ways[MOVE_WAYS_MAX];
+    Way copying[MOVE_WAYS_MAX], writing[MOVE_WAYS_MAX], reading = {arrays, NULL, read_part};
     CeilingTrial copies[MOVE_WAYS_MAX], writes[MOVE_WAYS_MAX];
     static const char *const COPY_NAMES[] = {"OpenMP, memcpy", "OpenMP, ordinary stores", "OpenMP, non-temporal stores"};
     static const char *const WRITE_NAMES[] = {"OpenMP, memset", "OpenMP, ordinary stores", "OpenMP, non-temporal stores"};
     for (int i = 0; i < MOVE_WAY_COUNT; i++) {
-        ways[i] = (Way){arrays, &MOVE_WAYS[i]};
-        copies[i] = (CeilingTrial){COPY_NAMES[i], {.run = run_copy, .context = &ways[i]}};
-        writes[i] = (CeilingTrial){WRITE_NAMES[i], {.run = run_write, .context = &ways[i]}};
+        copying[i] = (Way){arrays, &MOVE_WAYS[i], copy_part}, writing[i] = (Way){arrays, &MOVE_WAYS[i], write_part};
+        copies[i] = (CeilingTrial){COPY_NAMES[i], {.run = run_parts, .context = &copying[i]}};
+        writes[i] = (CeilingTrial){WRITE_NAMES[i], {.run = run_parts, .context = &writing[i]}};
     }
-    const CeilingTrial reads[] = {{"OpenMP, vectors", {.run = run_read, .context = arrays}}};
+    const CeilingTrial reads[] = {{"OpenMP, vectors", {.run = run_parts, .context = &reading}}};
     const CeilingTrial f32[] = {{"OpenMP, 12 chains of whole registers per thread", {.run = run_fma_f32, .context = arrays}}};
     const CeilingTrial f64[] = {{"OpenMP, 12 chains of whole registers per thread", {.run = run_fma_f64, .context = arrays}}};
     const CeilingTrial nothing[] = {

@@ -2,6 +2,7 @@
  * steps stand above them in their order. A step that ends the evaluation has written the row's verdict. */
 #include "pipeline/evaluate.h"
 
+#include "base/jsontext.h"
 #include "base/poison.h"
 #include "device/child.h"
 #include "measure/cache.h"
@@ -269,11 +270,6 @@ static Status settle(Status status, json_t *row) {
     }
 }
 
-static bool has_verdict(const json_t *row, const char *verdict) {
-    const char *its = json_string_value(json_object_get(row, "verdict"));
-    return its && strcmp(its, verdict) == 0;
-}
-
 Status evaluate(Instance *instance, const Session *session, Host *host, json_t *row, Evaluated *evaluated) {
     Evaluation e = {.session = session, .instance = instance, .row = row, .host = host};
     bool refused = false;
@@ -283,7 +279,7 @@ Status evaluate(Instance *instance, const Session *session, Host *host, json_t *
     if (goes_on(&e, status)) status = verify(&e, DATA_FIRST); /* no pass, no time */
     if (goes_on(&e, status)) status = take_times(&e);
     if (goes_on(&e, status)) status = verify_again(&e); /* on data that the variant has not seen */
-    const bool good = goes_on(&e, status), skipped = e.decided && has_verdict(row, "skip");
+    const bool good = goes_on(&e, status), skipped = e.decided && strcmp(text_of(row, "verdict"), "skip") == 0;
     if (e.opened && status == STATUS_OK && (good || skipped)) end_case(&e);
     host->served += e.opened;
     host->reusable = host->reusable && e.opened && status == STATUS_OK && (good || skipped);

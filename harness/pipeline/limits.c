@@ -170,15 +170,15 @@ static const char *beaten(const json_t *row, const json_t *limits, const Bar *ba
 static const char *why_none(const Limits *limits, const Session *session, const json_t *row, const Bar *bar) {
     if (!json_is_object(json_object_get(row, "timing"))) return "not timed";
     if (session->options->no_ceilings || !limits) return "peaks were not measured";
-    return bar && bar->read + bar->written == 0 ? "nothing has to be moved" : NULL;
+    return bar && bar->read + bar->written == 0 ? "no bytes to move" : NULL;
 }
 
 static void explain(const json_t *row, const json_t *limits, const Bar *bar, const char *mode, char reason[512]) {
     const json_t *timed = json_object_get(json_object_get(row, "timing"), mode);
     snprintf(reason, 512,
-             "faster than the hardware: %s %.3g s, but to read %.0f bytes and write %.0f takes this device %.3g s at best (%s); "
+             "faster than the hardware: %s %.3g s, but this device needs at least %.3g s to read %.0f and write %.0f bytes (%s); "
              "work is missing from the timed calls, or the clock is wrong",
-             mode, json_number_value(json_object_get(timed, "median")), bar->read, bar->written, seconds_of(limits, mode),
+             mode, json_number_value(json_object_get(timed, "median")), seconds_of(limits, mode), bar->read, bar->written,
              json_string_value(json_object_get(json_object_get(limits, mode), "kernel")));
 }
 

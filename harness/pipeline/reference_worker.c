@@ -25,7 +25,7 @@ static Status ask(const Op *op, const Case *problem, const Array *in, const Shar
     json_t *references = json_array(), *inputs = handover_arrays(&handover, in, shared_in, op->in_count);
     for (int i = 0; i < op->out_count; i++) {
         const size_t bytes = sizeof(double) * array_count(&out[i]);
-        TRY(shared_create("truth", bytes, &place->value[i]));
+        TRY(shared_create("reference", bytes, &place->value[i]));
         TRY(shared_create("tolerance", bytes, &place->tolerance[i]));
         const int value = handover_file(&handover, &place->value[i]), tolerance = handover_file(&handover, &place->tolerance[i]);
         json_array_append_new(references, json_pack("{s:s, s:I, s:i, s:i}", "name", out[i].name, "count",
@@ -34,8 +34,8 @@ static Status ask(const Op *op, const Case *problem, const Array *in, const Shar
     const char *const argv[] = {"/proc/self/exe", "worker", NULL};
     Child *child = NULL;
     TRY(child_start(&(ChildOptions){.argv = argv}, &child));
-    json_t *command = json_pack("{s:s, s:o, s:i, s:o, s:o}", "do", "truth", "case", row_case(problem), "bound", bound, "inputs",
-                                inputs, "truths", references),
+    json_t *command = json_pack("{s:s, s:o, s:i, s:o, s:o}", "do", "reference", "case", row_case(problem), "bound", bound, "inputs",
+                                inputs, "references", references),
            *reply = NULL;
     child_hand(child, handover.file, handover.count);
     const Status status = child_ask(child, command, timeout_seconds, &reply);

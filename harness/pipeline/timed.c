@@ -85,7 +85,7 @@ static Status judge(const Timed *timed, const json_t *reply, json_t *checked, bo
                      set = json_integer_value(json_object_get(check, "set"));
     char when[128];
     if (!mode || set < 0 || set >= DATA_COUNT || !timed->instance->loaded[set])
-        return status_fail(STATUS_INTERNAL, "the worker shows a sample that it was not given");
+        return status_fail(STATUS_INTERNAL, "the worker asked to check a sample that was not scheduled");
     snprintf(when, sizeof when, "in timing, %s sample %lld, data set %lld: ", mode, (long long)sample, (long long)set);
     TRY(session_take_counts(timed->instance, reply));
     TRY(timed->judge(timed->context, (DataSet)set, when, pass));

@@ -11,6 +11,8 @@ Status plan_keep(Plan *plan, const char *text, const char **out);
 Status plan_append_item(Plan *plan, const PlanItem *item);
 Status plan_append_claim(Plan *plan, const Claim *claim);
 Status plan_append_scenario(Plan *plan, const ScenarioInfo *info);
+/* In a plan with `left_out`: notes that `what` was refused with the present message. */
+Status plan_leave_out(Plan *plan, const char *what);
 /* Forgets what was appended since the plan had these counts. */
 void plan_rewind(Plan *plan, const Plan *before);
 

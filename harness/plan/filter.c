@@ -165,7 +165,10 @@ static void drop_empty_items(Plan *plan) {
 Status plan_filter(Plan *plan, const char *list) {
     Filter filter;
     Status status = filter_read(list, &filter);
-    for (int i = 0; status == STATUS_OK && i < filter.count; i++) status = require_match(plan, &filter, &filter.requests[i]);
+    for (int i = 0; status == STATUS_OK && i < filter.count; i++) {
+        status = require_match(plan, &filter, &filter.requests[i]);
+        if (status == STATUS_INVALID && plan->left_out) status = plan_leave_out(plan, filter.requests[i].pattern);
+    }
     for (int i = 0; status == STATUS_OK && i < plan->item_count; i++) status = filter_item(&filter, &plan->items[i]);
     if (status == STATUS_OK) drop_empty_items(plan);
     filter_free(&filter);

@@ -71,7 +71,13 @@ void plan_rewind(Plan *plan, const Plan *before) {
     plan->scenario_count = before->scenario_count;
 }
 
-Status plan_add_case(Plan *plan, const char *text, const char *variants) {
+Status plan_leave_out(Plan *plan, const char *what) {
+    char why[1000];
+    snprintf(why, sizeof why, "%s", status_message());
+    return text_append(plan->left_out, "left out: %s\n    %s\n", what, why);
+}
+
+static Status add_case(Plan *plan, const char *text, const char *variants) {
     PlanItem item = {.modes = (1u << MODE_COUNT) - 1};
     const Op *op;
     TRY(case_parse(text, &item.problem));
@@ -81,6 +87,11 @@ Status plan_add_case(Plan *plan, const char *text, const char *variants) {
     const Status status = plan_append_item(plan, &item);
     free(item.variants);
     return status;
+}
+
+Status plan_add_case(Plan *plan, const char *text, const char *variants) {
+    const Status status = add_case(plan, text, variants);
+    return status == STATUS_INVALID && plan->left_out ? plan_leave_out(plan, text) : status;
 }
 
 Status plan_shard(Plan *plan, int index, int count) {

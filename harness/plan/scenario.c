@@ -193,15 +193,24 @@ static Status add_suite(YamlFile *file, const YamlNode *node, const Suite *suite
     return status;
 }
 
+static Status leave_out_suite(const YamlFile *file, int index, const Plan *before, Plan *plan) {
+    char what[PATH_TEXT_MAX + 32];
+    snprintf(what, sizeof what, "%s, suite %d", file->path, index + 1);
+    plan_rewind(plan, before);
+    return plan_leave_out(plan, what);
+}
+
 /* *op: the op of all suites, NULL where they differ. */
 static Status add_suites(YamlFile *file, const YamlNode *list, const char *scenario, Plan *plan, const Op **op) {
     TRY(yamlfile_list(file, list, "suites"));
     for (int i = 0; i < yamlfile_count(list); i++) {
         const YamlNode *node = yamlfile_item(file, list, i);
+        const Plan before = *plan;
         Suite suite = {0};
         Status status = read_suite(file, node, plan, &suite);
         if (status == STATUS_OK) status = add_suite(file, node, &suite, scenario, plan);
         free(suite.variants);
+        if (status == STATUS_INVALID && plan->left_out) status = leave_out_suite(file, i, &before, plan);
         TRY(status);
         *op = i == 0 || *op == suite.op ? suite.op : NULL;
     }
@@ -243,7 +252,7 @@ static Status add_file(YamlFile *file, Plan *plan) {
     const Op *op = NULL;
     TRY(add_suites(file, suites, info.name, plan, &op));
     claims = yamlfile_get(file, file->root, "claims");
-    return claims ? scenario_claims(file, claims, plan, first_item, op, info.name) : STATUS_OK;
+    return claims && !plan->left_out ? scenario_claims(file, claims, plan, first_item, op, info.name) : STATUS_OK;
 }
 
 Status plan_add_scenario(Plan *plan, const char *path) {

@@ -4,6 +4,7 @@
 
 #include "base/case.h"
 #include "base/mode.h"
+#include "base/text.h"
 #include "plan/claims.h"
 #include "plan/registry.h"
 
@@ -48,6 +49,9 @@ typedef struct Plan {
     ScenarioInfo *scenarios;
     int scenario_count;
     void *storage; /* what the strings live in */
+    /* NULL: what this build does not know is an error. Else cases, suites and patterns of plan_filter that it refuses are left out,
+     * and claims with them; for each a line "left out: WHAT" is appended here, and one with the reason. */
+    Text *left_out;
 } Plan;
 
 /* Appends a scenario file to the plan (zero-initialise it first). STATUS_INVALID with "file:line:column: ..." for an unknown key,

@@ -32,8 +32,7 @@ static Status refuse_open(const char *path) {
 static Status check_line(const char *path, size_t number, const json_t *line) {
     const json_t *schema = json_object_get(line, "schema");
     if (!json_is_object(line) || !json_is_string(json_object_get(line, "kind")))
-        return status_fail(STATUS_INVALID, "%s:%zu: no line of a results file: a JSON object with a 'kind' is expected", path,
-                           number);
+        return status_fail(STATUS_INVALID, "%s:%zu: not a line of results: a JSON object with a 'kind' is expected", path, number);
     if (json_is_integer(schema) && json_integer_value(schema) == ROW_SCHEMA_VERSION) return STATUS_OK;
     char *given = json_dumps(schema, JSON_COMPACT | JSON_ENCODE_ANY);
     const Status status = status_fail(STATUS_INVALID, "%s:%zu: schema %.40s; this rungs reads and writes schema %d", path, number,

@@ -80,7 +80,7 @@ Status trace_begin(const char *path) {
     if (!file) return status_fail(STATUS_IO, "%s: the timeline cannot be written: %s", path, strerror(errno));
     const size_t got = fread(head, 1, sizeof HEAD - 1, file);
     Status status = got > 0 && strcmp(head, HEAD) != 0
-                        ? status_fail(STATUS_INVALID, "%s: no timeline; it is left as it is: name another file", path)
+                        ? status_fail(STATUS_INVALID, "%s: not a timeline; left unchanged. Name another file", path)
                         : STATUS_OK;
     if (status == STATUS_OK && ftruncate(fileno(file), 0) != 0)
         status = status_fail(STATUS_IO, "%s: the timeline cannot be written: %s", path, strerror(errno));

@@ -101,7 +101,7 @@ static Status open_case(Worker *worker, const json_t *command) {
 }
 
 Status case_open(Worker *worker, const json_t *command) {
-    if (worker->entry) return status_fail(STATUS_INTERNAL, "open before the end of the case that is open");
+    if (worker->entry) return status_fail(STATUS_INTERNAL, "open: the previous case has not ended");
     const char *text = json_string_value(json_object_get(json_object_get(command, "case"), "text"));
     ranges_begin("", text ? text : "a case"); /* to case_end() */
     TRY(command_files(worker->arrays, &worker->files));

@@ -69,7 +69,7 @@ Status command_array(const json_t *item, Array *array) {
         const json_int_t length = json_integer_value(json_array_get(shape, (size_t)d));
         array->shape[d] = (size_t)length;
         if (length < 0 || __builtin_mul_overflow(bytes, array->shape[d], &bytes))
-            return status_fail(STATUS_INTERNAL, "array %.31s in a command: its shape is no size", name);
+            return status_fail(STATUS_INTERNAL, "array %.31s in a command: invalid shape", name);
     }
     return STATUS_OK;
 }

@@ -79,7 +79,7 @@ static Status compute_reference(const Files *files, const json_t *command) {
         TRY(command_file(files, item, "file", array_bytes(&in[i]), false, &shared));
         in[i].data = shared.data;
     }
-    json_array_foreach(json_object_get(command, "truths"), i, item) {
+    json_array_foreach(json_object_get(command, "references"), i, item) {
         const size_t bytes = sizeof(double) * (size_t)json_integer_value(json_object_get(item, "count"));
         TRY(command_file(files, item, "value", bytes, true, &shared));
         reference[i].value = shared.data;

@@ -84,7 +84,7 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, "supports") == 0) return question_supports(command, reply);
     if (strcmp(what, "ceilings") == 0) return question_ceilings(worker, measure, command, reply);
     if (strcmp(what, "limit") == 0) return question_limit(worker, measure, command, reply);
-    if (strcmp(what, "truth") == 0) return question_reference(worker->arrays, command);
+    if (strcmp(what, "reference") == 0) return question_reference(worker->arrays, command);
     if (strcmp(what, "facts") == 0) return question_facts(measure, command, reply);
     if (strcmp(what, "counting") == 0) return question_counting(worker, measure, command, reply);
     if (strcmp(what, "close") != 0) return status_fail(STATUS_INTERNAL, "unknown command '%s'", what);

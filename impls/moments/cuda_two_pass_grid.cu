@@ -2,28 +2,32 @@
  *   pass 2 sums powers of the deviations, the first of which corrects the others for the error of the mean. Blocks take slabs of
  *   columns x chunks of rows, as many as the device holds at once (_lines.cuh); a thread has 4 (float) or 2 (double) columns in
  *   registers, a block adds its threads as a tree in shared memory, and a second kernel per pass adds the chunks: a tree over many
- *   blocks, where the published program has one block.
+ *   blocks, where the published program has one block. With leaf > 0 sums are trees all the way, which the source discusses
+ *   and leaves out: a thread adds at most `leaf` rows, and launches merge 256 partial results (2048 of one column) until 1 is left.
  * Traffic: 2 reads of the matrix in loads of 16 bytes, 8 in flight per thread (the second an L2 hit where the matrix fits);
- *   partial results of 24 and 32 bytes (float data, order 4) per column and chunk, 1% or less of a tall matrix. 4 launches; 2 if
- *   there is a single chunk of whole rows.
+ *   partial results of 24 and 32 bytes (float data, order 4) per column and chunk, 1% or less of a tall matrix, or per leaf * ty
+ *   rows. 4 launches; 2 for a single chunk of whole rows; with leaf > 0 one for every level of the tree.
  * Rounding: a thread adds its rows in turn, above that are trees. In double by default; with accumulate=data and float32 a
- *   thread's chain has rows / (chunks ty) float additions. Deviations are scaled by a power of two per column where sums are in
- *   the precision of the data, so that their fourth and sixth powers do not overflow.
+ *   thread's chain has rows / (chunks ty) float additions; with leaf > 0 `leaf`, then about log2(rows / leaf) more, so that float
+ *   sums are nearly as good as double ones. Deviations are scaled by a power of two per column where sums are in the
+ *   precision of the data, so that their fourth and sixth powers do not overflow.
  * Limits: none.
- * Origin: two passes with correction by Chan, Golub and LeVeque 1983; higher moments by Pebay 2008. */
+ * Origin: two passes with correction by Chan, Golub and LeVeque 1983; higher moments by Pebay 2008; pairwise
+ *   sums by Higham 1993. */
 #include "_lines.cuh"
 
 static const ParamSpec TUNABLES[] = {
     ACCUMULATE_TUNABLE("f64"),
     SLAB_TUNABLE,
     CHUNKS_TUNABLE,
+    {"leaf", "rows that a thread adds in turn, which decides the chunks; 0: `chunks` does", PARAM_INT, "0", 0, 65536, NULL},
     {},
 };
 
 /* What the first pass leaves of every column. Arrays [cols]. */
 template <typename A> struct Means { A *mean, *weight, *scale; };
 
-/* First pass: of a part of a column. */
+/* Of a part of a column, in the first pass. */
 template <typename T, typename A> struct SumPart {
     A sum = 0, weight = 0; /* weight only if there are weights */
     Range<T> range;
@@ -290,7 +294,7 @@ static __global__ void __launch_bounds__(REDUCE_THREADS)
 }
 
 static MomentsPlan plan_of(const VariantArgs *args) {
-    return plan_make(args, (size_t)params_int(args->tunables, "chunks"), 0);
+    return plan_make(args, (size_t)params_int(args->tunables, "chunks"), (size_t)params_int(args->tunables, "leaf"));
 }
 
 /* Scratch: means, weights and scales, then the partial results of one pass after the other. */
@@ -388,7 +392,7 @@ static Status configuration(const VariantArgs *args, LaunchNotes *out) {
 RUNGS_VARIANT(moments, cuda_two_pass_grid) = {
     .backend = BACKEND_CUDA,
     .summary = "corrected two-pass, blocks of columns x rows, any shape",
-    .origin = "Chan, Golub, LeVeque 1983; Pebay 2008",
+    .origin = "Chan, Golub, LeVeque 1983; Pebay 2008; trees: Higham 1993",
     .tunables = TUNABLES,
     .scratch_bytes = scratch_bytes,
     .run = run,

@@ -125,14 +125,14 @@ template <typename T, Aggregate AGG, unsigned K> struct TileOutputs {
         const T per_window = 1 / (T)view.window, per_degree = 1 / ((T)view.window - 1);
         A suffix;
 #pragma unroll
-        for (unsigned r = K; r-- > 0;) {
-            if (r >= count) continue;
-            suffix.push(left[at + r] - shift);
-            A output{own[at + r]};
-            if constexpr (SPREAD) output.squares = squares[r];
-            output.merge(suffix);
-            own[at + r] = finish<AGG>(output, per_window, per_degree);
-        }
+        for (unsigned r = K; r-- > 0;)
+            if (r < count) {
+                suffix.push(left[at + r] - shift);
+                A output{own[at + r]};
+                if constexpr (SPREAD) output.squares = squares[r];
+                output.merge(suffix);
+                own[at + r] = finish<AGG>(output, per_window, per_degree);
+            }
         __syncwarp();
     }
 };
@@ -177,8 +177,7 @@ __device__ void publish_tiles(const RollingView<T> &view, const RowCut &cut, con
     }
 }
 
-/* The middles of the block's tiles, by its last `gatherers` warps, which have no elements of their own: warps p, p + ROWS, ...
- * gather that of row p. */
+/* The middles of the block's tiles, by its last `gatherers` warps, which have no elements: p, p + ROWS, ... gather row p's. */
 static __device__ unsigned gatherers_of_row(unsigned gatherers, unsigned rows) {
     return gatherers < rows ? 1 : gatherers / rows;
 }
@@ -208,8 +207,7 @@ static __device__ Column column_of(const RowCut &cut, size_t n, unsigned block, 
     return mine;
 }
 
-/* Asks the L2 cache for the tiles of the block that starts `ahead` blocks later: its load then is short, and so is the wait of
- * others for its aggregates. */
+/* Asks the L2 cache for the tiles of the block `ahead` blocks later: a short load, and short waits for its aggregates. */
 template <typename T>
 __device__ void prefetch_ahead(const RollingView<T> &view, const RowCut &cut, unsigned rows_most, unsigned ahead) {
     constexpr unsigned LINE = LINE_BYTES / sizeof(T);

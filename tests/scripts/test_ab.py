@@ -60,13 +60,13 @@ class WithPrograms(unittest.TestCase):
         path.chmod(0o755)
         return path
 
-    def choosy(self, name, *refused):
-        """A program that does not know the ops that scenarios or cases name so."""
-        path = self.program(name)
-        path.write_text(path.read_text().replace("out = pathlib", f"""texts = [pathlib.Path(w).read_text() if w.endswith(".yaml") else w for w in words]
-for word in {list(refused)!r}:
-    if any(word in text for text in texts):
-        sys.exit(print(f"no op {{word}}") or 2)
+    def choosy(self, name, *refused, help="--out --skip-unknown"):
+        """A program that does not know some words, and leaves them out as rungs does."""
+        path = self.program(name, help=help)
+        path.write_text(path.read_text().replace("out = pathlib", f"""for word in filter({list(refused)!r}.__contains__, words):
+    print(f"left out: {{word}}\\n    no op in {{word}}")
+    if "--skip-unknown" not in words or all(w in {list(refused)!r} for w in words[1:words.index("--out")]):
+        sys.exit(print("supports none of the requested cases") or 2)
 out = pathlib""", 1))
         return path
 
@@ -117,7 +117,7 @@ rows = [""", 1).replace(f"({float(factor)} if", f"({factor} * scatter if").repla
         shutil.rmtree(self.folder / "out")
         (self.folder / "diary").unlink()
         done = self.ab(*words, "--second-stage", "10m", code=1)
-        self.assertRegex(done.stderr, r"second stage: 1 ambiguous rows seem slower; 20 processes more of each build, about \d+ min \d\d s")
+        self.assertRegex(done.stderr, r"second stage: 1 ambiguous rows seem slower; 20 more processes of each build, about \d+ min \d\d s")
         self.assertRegex(done.stderr, r"process 3 of 20, seed 3, stage 1 of 2, about \d+ (s|min) left")
         told = json.loads((self.folder / "c.json").read_text())["comparisons"]
         self.assertEqual([(c["verdict"], c["base_processes"], c["stage"]) for c in told if "window=30 " in c["case"]], [("slower", 30, 2)])
@@ -190,30 +190,38 @@ rows = [""", 1).replace(f"({float(factor)} if", f"({factor} * scatter if").repla
             self.assertEqual(line[2:line.index("--out")], files)
 
     def test_what_one_build_does_not_know_is_told_of(self):
-        """The other runs it; the rest of the scenario is run by both."""
-        scenario = self.folder / "mixed.yaml"
-        suites = {op: f"  - op: {op}\n    axes:\n      - x\n" for op in ("double", "novel", "ewm", "other")}
-        scenario.write_text("title: t\nsuites:\n" + "".join(suites.values()) + "claims:\n  - id: c\n")
-        done = self.ab(self.choosy("base", "novel", "strange"), self.program("new"), scenario, "strange n=3", "smoke/rolling", "--seed", 1, "--repetitions", 9, code=0)
-        self.assertRegex(done.stderr, r"base does not support this and skips it; only new runs it: \S+/base-0-mixed-suite2\.yaml\n.*no op novel")
-        self.assertIn("new runs it: strange n=3", done.stderr)
-        ran = {line[0]: line[2:line.index("--out")] for line in self.diary() if "--budget" not in line}
-        smoke = str(SOURCE / "scenarios/smoke/rolling.yaml")
-        self.assertEqual(ran["new"], [str(scenario), "strange n=3", smoke])
-        parts = [str(self.folder / f"out/base-0-mixed-suite{k}.yaml") for k in (1, 3, 4)]
-        self.assertEqual(ran["base"], [*parts, smoke])
-        lines = {op: number for number, line in enumerate(scenario.read_text().splitlines()) for op in suites if f"op: {op}" in line}
-        for part, op in zip(parts, ("double", "ewm", "other")):
-            text = pathlib.Path(part).read_text()
-            self.assertEqual(text.replace("\n\n", "\n").split("suites:")[1].strip("\n"), suites[op].strip("\n"))
-            self.assertIn(f"op: {op}", text.splitlines()[lines[op]])
+        """It leaves it out; the other runs it. Both are asked before the first process."""
+        done = self.ab(self.choosy("base", "strange n=3"), self.choosy("new"), "strange n=3", "smoke/rolling", "--seed", 1, "--repetitions", 9, code=0)
+        self.assertIn("base does not know this and leaves it out; only new runs it: strange n=3\n    no op in strange n=3\n", done.stderr)
+        self.assertEqual([(line[0], "--budget" in line) for line in self.diary()][:2], [("base", True), ("new", True)])
+        self.assertTrue(all("--skip-unknown" in line for line in self.diary()))
         for name in ("base", "new"):
-            self.assertEqual(len(rows_of(self.folder / f"out/{name}.jsonl", "environment")), 9, "probes leave no rows")
+            self.assertEqual(len(rows_of(self.folder / f"out/{name}.jsonl", "environment")), 9)
+        self.assertEqual({path.name for path in (self.folder / "out").iterdir()}, {"base.jsonl", "new.jsonl"})
 
     def test_what_no_build_knows_is_an_error(self):
-        base, new = self.choosy("base", "strange"), self.choosy("new", "strange", "novel")
-        self.assertIn("neither build runs strange n=3", self.ab(base, new, "strange n=3", "x=1 y", "--seed", 1, code=2).stderr)
+        base, new = self.choosy("base", "strange n=3"), self.choosy("new", "strange n=3", "novel n=3")
+        self.assertIn("neither build runs strange n=3: no op in strange n=3", self.ab(base, new, "strange n=3", "x=1 y", "--seed", 1, code=2).stderr)
         self.assertIn("supports none of the requested cases", self.ab(base, new, "novel n=3", "--seed", 1, code=2).stderr)
+        old = self.choosy("old", "novel n=3", help="--out")
+        self.assertIn("no op in novel n=3", self.ab(old, base, "novel n=3", "x=1 y", "--seed", 1, code=2).stderr)
+
+    def test_skip_unknown(self):
+        """The planner leaves out cases, suites and patterns that it does not know, says so, and runs the rest; claims are about all of it."""
+        scenario, rows = self.folder / "mixed.yaml", self.folder / "rows.jsonl"
+        suites = "".join(f"  - {{op: {op}, axes: {{n: [{n}]}}, variants: [{variant}]}}\n" for op, n, variant in (
+            ("double", 5, "cpu_loop"), ("novel", 5, "cpu_loop"), ("double", 5, "cpu_novel"), ("double", "x", "cpu_loop"), ("double", 6, "cpu_loop")))
+        scenario.write_text(f"title: t\nsuites:\n{suites}claims: nonsense\n")
+        words = ("run", scenario, "novel n=3", "double n=7", "--verify-only", "--no-ceilings", "--out", rows)
+        self.assertEqual(call(*words).returncode, 2)
+        done = call(*words, "--skip-unknown", "--variants", "cpu_loop,cpu_other")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        told = [line.removeprefix("left out: ") for line in done.stderr.splitlines() if line.startswith("left out: ")]
+        self.assertEqual(told, [*(f"{scenario}, suite {k}" for k in (2, 3, 4)), "novel n=3", "cpu_other"])
+        self.assertRegex(done.stderr, rf"suite 2\n    {scenario}:4:\d+: .*novel")
+        self.assertEqual([row["params"]["n"] for row in rows_of(rows)], [5, 6, 7])
+        done = call("run", "novel n=3", "--skip-unknown", "--out", rows)
+        self.assertEqual((done.returncode, "supports none of the requested cases" in done.stderr), (2, True), done.stderr)
 
     def test_bad_words_and_programs(self):
         base, new = self.program("base"), self.program("new")

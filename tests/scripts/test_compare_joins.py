@@ -11,6 +11,9 @@ from program import SOURCE
 
 try:
     from jsonschema import Draft202012Validator
+
+    from analysis.compare import again
+    from analysis.compare.join import Comparison
 except ImportError as error:
     print(error)
     sys.exit(77)
@@ -192,6 +195,12 @@ class Joins(CompareCase):
         told = self.compare(*self.pair(new, old), code=1)
         self.assertEqual({x["spec"]: x["verdict"] for x in told["comparisons"]}, {"rolling/cuda_uno": "same", "rolling/cuda_due": "new", "rolling/cuda_two": "missing"})
         self.assertTrue(all((x["reason"] or "").startswith("renamed from rolling/cuda_one") == (x["spec"] == "rolling/cuda_uno") for x in told["comparisons"]))
+
+        one, other = (Comparison(case="x", spec=name, mode="complete", ratio=1.1, promising=True) for name in ("a", "b"))
+        self.assertEqual(again.choose([one, other], 1, 1e3)[2], "a,b")
+        other.reason = "renamed from c"
+        self.assertEqual(again.choose([one, other], 1, 1e3)[2], "a", "a second stage needs a name that both builds know")
+        self.assertIsNone(again.choose([other], 1, 1e3))
 
     def test_throttled(self):
         """Processes whose device was held down are left out and counted; where none is left nothing is compared."""

@@ -58,7 +58,6 @@ MAY_WRITE = {
     "harness/base/usercode.c": "what it hands to the compiler",
     "harness/base/process.c": "what a process printed",
     "harness/cli/lock.c": "an empty file to lock",
-    "harness/cli/ab_subset.c": "suites of a scenario, for a build that does not know all of it",
     "harness/pipeline/reference_cache.c": "a cache of references, not a result",
     "harness/worker/worker.c": "the pipe of its replies",
     "harness/device/log.c": "the log of a worker",

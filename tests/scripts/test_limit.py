@@ -50,7 +50,7 @@ def main():
         expect(moved["rolling"] == (0, 16000), "no window is full: nothing is read")
         expect(moved["redact"][0] == 2000 * 4, "hidden names are not read")
         expect(moved["redact"][1] == 2001 * 4 + 2000 * 3, "'X X' is written for each")
-        expect(any(limit is None and reason == "nothing has to be moved" for limit, reason in limits.values()), "no elements, no limit")
+        expect(any(limit is None and reason == "no bytes to move" for limit, reason in limits.values()), "no elements, no limit")
         by_case = {}
         for row in rows:
             by_case.setdefault(row["case"], set()).add(repr(row["timing"]["hot"]["limit"] and row["timing"]["hot"]["limit"]["seconds"]))

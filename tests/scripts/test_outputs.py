@@ -161,8 +161,8 @@ def timeline(folder):
     rows = folder / "timeline-rows.jsonl"
     expect(run_into(rows).returncode == 0, "rows are written")
     before = rows.read_text()
-    expect_error(run_into(rows, "--timeline", rows), 2, "name one file")
-    expect_error(run_into(folder / "other.jsonl", "--timeline", rows), 2, "no timeline; it is left as it is")
+    expect_error(run_into(rows, "--timeline", rows), 2, "name the same file")
+    expect_error(run_into(folder / "other.jsonl", "--timeline", rows), 2, "not a timeline; left unchanged")
     expect(rows.read_text() == before, "rows are no timeline")
     expect_error(run_into(folder / "other.jsonl", "--timeline", folder / "none/t.json"), 2, "none/t.json")
 

@@ -13,6 +13,7 @@ import unittest
 
 from program import RELEASE, RUNGS, SOURCE, call
 from test_ab import PROGRAM
+from workflow_steps import BASH, RUNS_AFTER, execute
 
 try:
     import check_jsonschema  # noqa: F401
@@ -24,14 +25,12 @@ except ImportError as error:
 FOLDER = SOURCE / ".github/workflows"
 WORKFLOWS = {path.name: ruamel.yaml.YAML(typ="safe").load(path) for path in sorted(FOLDER.glob("*.yml"))}
 PRESETS = {preset["name"] for preset in json.loads((SOURCE / "CMakePresets.json").read_text())["configurePresets"]}
-BASH = ("bash", "--noprofile", "--norc", "-eo", "pipefail", "-c")  # as GitHub calls it for `shell: bash`
 # Expressions in the env of jobs and steps, and their values in a run by hand; then those that name groups of runs, and guards.
 PREPARED = {"What this machine can do": 0, "Idle, and clocks locked where this runner may": 0}
 BY_HAND = {"github.event_name": "workflow_dispatch", "inputs.base": "", "github.event.repository.default_branch": "main", "inputs.budget || '30m'": "30m", "github.run_id": "1001",
            "needs.compare.result": "success"}
 GROUPS = {"github.ref", "github.event.pull_request.number || github.run_id"}
 NOT_OF_STRANGERS = "github.event_name != 'pull_request' || github.event.pull_request.head.repo.full_name == github.repository"
-RUNS_AFTER = {None: ("success",), "failure()": ("failure",), "always()": ("success", "failure"), "${{ !cancelled() }}": ("success", "failure")}
 RUNGS_STAND_IN = """#!/usr/bin/env bash
 set -euo pipefail
 printf '%s\\n' "$*" >>"$TEST_DIARY"
@@ -205,19 +204,10 @@ class Steps(unittest.TestCase):
                                                        name=name, factor=factor, fails=False, help="--out --no-ceilings"))
 
     def execute(self, file, job, **values):
-        """Steps that are executed -> exit codes by name, as a runner would: after a failure only those that ask for it. values: of expressions."""
-        workflow, codes, state = WORKFLOWS[file], {}, "success"
-        values = {**BY_HAND, **values}
-        for step in workflow["jobs"][job]["steps"]:
-            if "run" not in step or state not in RUNS_AFTER[step.get("if")]:
-                continue
-            env = {**workflow.get("env", {}), **workflow["jobs"][job].get("env", {}), **step.get("env", {})}
-            env = {name: re.sub(r"\$\{\{ (.*?) \}\}", lambda found: values[found.group(1)], text) for name, text in env.items()}
-            env = {**env, "LOCK": str(self.folder / "lock")} if "LOCK" in env else env
-            done = subprocess.run([*BASH, step["run"]], cwd=self.clone, env={**self.environment, **env}, capture_output=True, text=True, timeout=300)
-            self.output = done.stdout + done.stderr
-            codes[step["name"]] = done.returncode
-            state = "failure" if done.returncode != 0 else state
+        """Steps that are executed -> exit codes by name."""
+        codes, self.output = {}, ""
+        for name, codes[name], output in execute(WORKFLOWS[file], job, self.clone, self.environment, {**BY_HAND, **values}, {"LOCK": str(self.folder / "lock")}):
+            self.output += output
         return codes
 
     def called(self):
@@ -291,6 +281,10 @@ esac
             self.assertIn(words, done.stdout + done.stderr)
         subprocess.run([SOURCE / ".ci/steady", "unlock"], check=True, env=self.environment)
         self.assertIn("-i 0 -rgc", self.called())
+        self.diary.unlink()
+        for word in ("lock", "unlock"):
+            subprocess.run([SOURCE / ".ci/steady", word], capture_output=True, env={**self.environment, "CLOCKS": "keep"})
+        self.assertFalse(any("-lgc" in line or "-rgc" in line for line in self.called()), "not ours to set")
         self.script(self.clone / "rungs", "#!/bin/sh\n")
         codes = self.execute("gpu-regression.yml", "compare")
         self.assertNotIn("Compare", codes)
