@@ -24,8 +24,7 @@ typedef struct Shard {
 static bool parse_shard(void *target, const char *text) {
     Shard *shard = target;
     int used = 0;
-    return sscanf(text, "%d/%d%n", &shard->index, &shard->count, &used) == 2 && text[used] == '\0' && shard->count > 0 &&
-           shard->index >= 0 && shard->index < shard->count;
+    return sscanf(text, "%d/%d%n", &shard->index, &shard->count, &used) == 2 && text[used] == '\0';
 }
 
 static bool parse_emulator(void *target, const char *text) {
@@ -74,7 +73,7 @@ static Status begin_timeline(const RunOptions *options) {
 }
 
 int command_run(int argc, char **argv) {
-    RunArguments a = {.options = run_options_default(), .shard = {0, 1}};
+    RunArguments a = {.options = run_options_default(), .shard = {1, 1}};
     Progress progress = progress_make();
     const CliOption OPTIONS[] = {
         {"variants", "GLOBS", CLI_TEXT, &a.variants, "variants to run, such as 'cuda_*,-cuda_apply,cpu_best threads=4'", NULL},
@@ -98,7 +97,8 @@ int command_run(int argc, char **argv) {
         {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
         {"emulator", "address|race", CLI_CALLBACK, &a.options.emulator, "which emulator: memory errors (default) or data races",
          parse_emulator},
-        {"shard", "I/N", CLI_CALLBACK, &a.shard, "only every N-th case, starting at I (0 <= I < N)", parse_shard},
+        {"shard", "I/N", CLI_CALLBACK, &a.shard, "part I of N of the rows (1 <= I <= N); `rungs merge` joins the parts",
+         parse_shard},
         {0},
     };
     char **words = calloc((size_t)argc + 1, sizeof *words), out[600];
@@ -124,7 +124,8 @@ int command_run(int argc, char **argv) {
     Status status = cases_plan(&plan, "rungs run", words, count);
     if (status == STATUS_OK && a.options.timeline) status = begin_timeline(&a.options);
     if (status == STATUS_OK && a.variants) status = status_prefix(plan_filter(&plan, a.variants), "--variants: ");
-    if (status == STATUS_OK) status = plan_shard(&plan, a.shard.index, a.shard.count);
+    if (status == STATUS_OK)
+        status = status_prefix(plan_shard(&plan, a.shard.index, a.shard.count), "--shard %d/%d: ", a.shard.index, a.shard.count);
     if (status == STATUS_OK) status = interrupt_catch(argv, a.options.out, a.options.out == out);
     if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
     if (status == STATUS_OK && a.options.timeline && !has_bytes(a.options.timeline))
