@@ -115,7 +115,8 @@ def parse(command, folder):
 def extra(command, number):
     if command.words[0] != "run":
         return ""
-    return f"{QUICK} {SHARE.get(command.text, '')} --out rows-{number}.jsonl"
+    out = "" if "--out" in command.words else f"--out rows-{number}.jsonl"
+    return f"{QUICK} {SHARE.get(command.text, '')} {out}"
 
 
 def check(pages, folder, run=True):
