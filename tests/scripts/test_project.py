@@ -135,6 +135,17 @@ def a_new_project(project):
     return rows
 
 
+def without_installing(folder):
+    """The program of a build folder builds projects, too; what it says next after `new` is a command that works."""
+    done = call("new", "loose", cwd=folder)
+    expect(done.returncode == 0, "rungs new, of a checkout", done)
+    command = re.search(r"^next: cd loose && git init && (.*) build &&", done.stdout, re.M)[1]
+    done = subprocess.run(["sh", "-c", f"{command} build"], cwd=folder / "loose", capture_output=True, text=True, timeout=BUILD_SECONDS)
+    expect(done.returncode == 0, "rungs build, of a checkout", done)
+    done = call("list", "variants", program=folder / "loose/build/release/bin/loose")
+    expect("axpy/cpu_loop" in done.stdout, "and its project lists its variants", done)
+
+
 def provenance(project, rows):
     """The commit is that of the project's repository when the program was built."""
     built = project.git("rev-parse", "HEAD")
@@ -276,6 +287,7 @@ def main():
         folder = pathlib.Path(name).resolve()
         project = Project(folder)
         prefix_alone(project)
+        without_installing(folder)
         rows = a_new_project(project)
         shutil.copytree(project.root / "build/release", project.root / "build/old", ignore=shutil.ignore_patterns("CMakeFiles", "emulator"))
         provenance(project, rows)
