@@ -34,7 +34,7 @@ def main():
     def own(text):
         return text.replace(TEMPLATE_NAME, name).replace(TEMPLATE_OP, args.op)
 
-    for path in sorted(path for path in args.template.rglob("*") if path.is_file()):
+    for path in sorted(path for path in args.template.rglob("*") if path.is_file() and path.suffix != ".pyc"):  # pip compiles what it installs
         new = args.folder / own(path.relative_to(args.template).as_posix())
         try:
             new.parent.mkdir(parents=True, exist_ok=True)
