@@ -3,8 +3,11 @@
 #include "plan/campaign.h"
 #include "plan/case.h"
 
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
+
+static const double LINE_SECONDS = 1e-3; /* that writing a row takes, about */
 
 typedef struct Named {
     char text[CASE_TEXT_MAX]; /* of the item's case */
@@ -90,13 +93,13 @@ static void make_groups(const Plan *plan, Sharding *self) {
     qsort(self->groups, (size_t)self->group_count, sizeof *self->groups, dearest_first);
 }
 
-/* Each group goes to the shard that has least until now. */
+/* Each group goes to the shard that has least until now. What is not run costs a line. */
 static void deal(Sharding *self, double *load, int count) {
     for (int g = 0; g < self->group_count; g++) {
         int least = 0;
         for (int s = 1; s < count; s++)
             if (load[s] < load[least]) least = s;
-        load[least] += self->groups[g].seconds;
+        load[least] += fmax(self->groups[g].seconds, LINE_SECONDS);
         self->shard[self->groups[g].first] = least + 1;
     }
 }

@@ -74,6 +74,9 @@ static void shards_are_the_plan(void **state) {
     char good[256];
     snprintf(good, sizeof good, "%s", file("good.yaml", GOOD));
     for (int count = 1; count <= 4; count++) check_shards(good, count);
+    snprintf(good, sizeof good, "%s",
+             file("idle.yaml", HEAD "    axes: {n: [1, 2, 3]}\n    variants: [cpu_loop]\n    not_run: \"8 s a call\"\n"));
+    check_shards(good, 3);
     check_shards("published", 3);
     check_shards("published", 8);
 }
