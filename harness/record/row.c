@@ -68,13 +68,14 @@ static Status read_lines(const char *path, const char *text, size_t length, Line
         if (strspn(text + begin, " \t\r") < end - begin) {
             json_error_t error;
             json_t *line = json_loadb(text + begin, end - begin, JSON_REJECT_DUPLICATES, &error);
+            if (!line && memory_check() != STATUS_OK)
+                return status_fail(STATUS_MEMORY, "%s:%zu: no memory to read it", path, number);
             if (!line && !newline && is_cut_row(text + begin, end - begin)) {
                 lines->cut = begin;
                 return STATUS_OK;
             }
             Status status = line ? check_line(path, number, line)
-                                 : status_fail(json_error_code(&error) == json_error_out_of_memory ? STATUS_MEMORY : STATUS_INVALID,
-                                               "%s:%zu:%d: not JSON: %s", path, number, error.column, error.text);
+                                 : status_fail(STATUS_INVALID, "%s:%zu:%d: not JSON: %s", path, number, error.column, error.text);
             const bool kept = (!lines->rows || json_array_append(lines->rows, line) == 0) &&
                               (!lines->numbers || json_array_append_new(lines->numbers, json_integer((json_int_t)number)) == 0);
             if (status == STATUS_OK && !kept) status = status_fail(STATUS_MEMORY, "%s:%zu: no memory for the rows", path, number);
