@@ -21,18 +21,11 @@ set(emulator_link_plain)
 set(emulator_link_asan -fsanitize=address,undefined -fno-sanitize=function,vptr)
 set(emulator_link_race)
 
-# emulator_worker(TARGET PROJECT kernels...): the registry of these kernels, compiled for an emulator's program.
-function(emulator_worker target project)
-    get_target_property(root ${project}_reference RUNGS_FOLDER)
-    get_target_property(references ${project}_reference RUNGS_REFERENCES)
-    set(registry ${CMAKE_BINARY_DIR}/emulator/${target}_registry.c)
-    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/emulator)
-    add_custom_command(OUTPUT ${registry}
-        COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/generate_registry.py --source ${root}
-                --out ${registry} --emulated --variants ${ARGN} --references ${references}
-        DEPENDS ${RUNGS_TOOLS}/generate_registry.py ${ARGN} ${references}
-        VERBATIM)
-    add_library(${target} OBJECT ${registry})
+# emulator_worker(TARGET IMPLS): the emulator's table of the kernels of a registry (rungs_registry, in the same folder), compiled for an
+# emulator's program.
+function(emulator_worker target impls)
+    add_library(${target} OBJECT ${CMAKE_BINARY_DIR}/${impls}_emulator_registry.c)
+    add_dependencies(${target} ${impls}_tables)
     target_link_libraries(${target} PRIVATE rungs_emulator_options)
 endfunction()
 
@@ -96,7 +89,7 @@ endfunction()
 function(rungs_emulator project)
     get_target_property(root ${project}_reference RUNGS_FOLDER)
     file(GLOB kernels CONFIGURE_DEPENDS ${root}/impls/*/cuda_*.cu)
-    emulator_worker(rungs_emulator_registry ${project} ${kernels})
+    emulator_worker(rungs_emulator_registry ${project}_impls)
     emulator_libraries(${project} libraries)
     emulator_program(rungs-emulator asan PROJECT ${project} FOLDER bin SOURCES ${kernels}
                      LINK $<TARGET_OBJECTS:rungs_emulator_registry> ${libraries})

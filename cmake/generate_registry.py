@@ -1,4 +1,5 @@
-"""Writes registry.c: the tables of all ops and variants, from the paths of their files.
+"""Writes registry.c: the tables of all ops and variants, from the paths of their files; of the program and, with --emulator-out, of the
+emulator's programs, so that what is wrong is told once.
 
 Library variants are Python (peer_*.py); their descriptor (a dictionary literal named VARIANT) is read without importing the file.
 A file whose name or descriptor does not fit its path is an error here, with the fix: the linker would name unrelated programs, and a
@@ -92,7 +93,8 @@ def check(args):
             first = ops.setdefault(op, path)
             if first != path and op == op_of(path):
                 problem(path, f"{first.resolve().relative_to(source).as_posix()} defines the op '{op}' too: remove one of them")
-    for path in args.variants:
+    compiled = list(dict.fromkeys([*args.variants, *args.kernels]))
+    for path in compiled:
         message = wrong_descriptor(path)
         if message:
             problem(path, message)
@@ -102,10 +104,10 @@ def check(args):
             problem(path, message)
     for path in args.misplaced:
         problem(path, f"a variant lies in the folder of its op: move it to {path.parent.name}/OP/{path.name}")
-    for path in [*args.variants, *args.peers]:
+    for path in [*compiled, *args.peers]:
         if names.setdefault(identity(path), path) != path:
             problem(path, f"{names[identity(path)].resolve().relative_to(source).as_posix()} has the same name: rename one of them")
-    for folder in sorted({path.parent for path in [*args.variants, *args.peers]}):
+    for folder in sorted({path.parent for path in [*compiled, *args.peers]}):
         if folder.name not in ops:
             near = difflib.get_close_matches(folder.name, ops, 1)
             problem(folder, f"no op '{folder.name}' ({'did you mean ' + near[0] + '?' if near else 'known: ' + ', '.join(sorted(ops))}): "
@@ -150,26 +152,16 @@ def peer_source(path, symbol):
     return "\n".join(lines), d["framework"], bool(d.get("needs_gpu", False)), outputs
 
 
-def main():
-    parser = argparse.ArgumentParser()
-    parser.add_argument("--source", type=pathlib.Path, required=True)
-    parser.add_argument("--out", type=pathlib.Path, required=True)
-    parser.add_argument("--emulated", action="store_true", help="the emulator's symbols for .cu files")
-    for name in ("variants", "peers", "references", "others", "misplaced"):
-        parser.add_argument(f"--{name}", type=pathlib.Path, nargs="*", default=[])
-    args = parser.parse_args()
-    problems = check(args)
-    if problems:
-        sys.exit("\n".join(problems))
-
+def table(args, variants, peers, emulated):
+    """registry.c. emulated: the emulator's symbols for .cu files."""
     entries, declarations = [], []
-    for path in args.variants:
+    for path in variants:
         op, name = identity(path)
-        symbol = f"rungs_{'emulated' if args.emulated and path.suffix == '.cu' else 'variant'}_{op}__{name}"
+        symbol = f"rungs_{'emulated' if emulated and path.suffix == '.cu' else 'variant'}_{op}__{name}"
         backend = "BACKEND_CPU" if name.startswith("cpu_") else "BACKEND_CUDA"
         declarations.append(f"extern const Variant {symbol};")
         entries.append((f"{op}/{name}", op, path, backend, f"&{symbol}", None, False, "NULL"))
-    for path in args.peers:
+    for path in peers:
         op, name = identity(path)
         text, framework, needs_gpu, outputs = peer_source(path, f"peer_{op}__{name}")
         declarations.append(text)
@@ -186,7 +178,24 @@ def main():
         out.append(f"    {{{quote(id_)}, {quote(op)}, {quote(relative)}, {backend}, {pointer}, {quote(framework)}, "
                    f"{str(needs_gpu).lower()}, {outputs}}},")
     out += ["    {NULL, NULL, NULL, BACKEND_CPU, NULL, NULL, false, NULL},", "};", f"const int REGISTRY_VARIANT_COUNT = {len(entries)};", ""]
-    args.out.write_text("\n".join(out))
+    return "\n".join(out)
+
+
+def main():
+    parser = argparse.ArgumentParser()
+    parser.add_argument("--source", type=pathlib.Path, required=True)
+    parser.add_argument("--out", type=pathlib.Path, required=True)
+    parser.add_argument("--emulated", action="store_true", help="the program leaves .cu files to the emulator")
+    parser.add_argument("--emulator-out", type=pathlib.Path, help="the table of the emulator's programs, of --kernels")
+    for name in ("variants", "peers", "kernels", "references", "others", "misplaced"):
+        parser.add_argument(f"--{name}", type=pathlib.Path, nargs="*", default=[])
+    args = parser.parse_args()
+    problems = check(args)
+    if problems:
+        sys.exit("\n".join(problems))
+    args.out.write_text(table(args, args.variants, args.peers, args.emulated))
+    if args.emulator_out:
+        args.emulator_out.write_text(table(args, args.kernels, [], emulated=True))
 
 
 if __name__ == "__main__":

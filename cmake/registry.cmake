@@ -26,21 +26,31 @@ function(rungs_registry target project)
         list(APPEND others ${found_others})
         list(APPEND misplaced ${found_misplaced})
     endforeach()
+    set(kernels "")
+    set(emulator "")
+    set(tables ${CMAKE_BINARY_DIR}/${target}_registry.c)
+    if(RUNGS_EMULATOR)
+        set(kernels ${cuda})
+        list(APPEND tables ${CMAKE_BINARY_DIR}/${target}_emulator_registry.c)
+        set(emulator --emulator-out ${CMAKE_BINARY_DIR}/${target}_emulator_registry.c)
+    endif()
     if(NOT RUNGS_CUDA AND NOT RUNGS_CUDA_EMULATED)
         set(cuda "")
     endif()
-    set(registry ${CMAKE_BINARY_DIR}/${target}_registry.c)
+    list(GET tables 0 registry)
     set(emulated "")
     if(RUNGS_CUDA_EMULATED)
         set(emulated --emulated)
     endif()
-    add_custom_command(OUTPUT ${registry}
-        COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/generate_registry.py --source ${root} --out ${registry} ${emulated}
-                --variants ${c} ${cuda} --peers ${peers} --references ${references}
+    add_custom_command(OUTPUT ${tables}
+        COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/generate_registry.py --source ${root} --out ${registry} ${emulated} ${emulator}
+                --variants ${c} ${cuda} --peers ${peers} --kernels ${kernels} --references ${references}
                 --others ${others} --misplaced ${misplaced}
-        DEPENDS ${RUNGS_TOOLS}/generate_registry.py ${c} ${cuda} ${peers} ${references}
+        DEPENDS ${RUNGS_TOOLS}/generate_registry.py ${c} ${cuda} ${kernels} ${peers} ${references}
         VERBATIM)
+    add_custom_target(${target}_tables DEPENDS ${tables})
     add_library(${target} OBJECT ${c} ${cuda} ${registry})
+    add_dependencies(${target} ${target}_tables)
     target_include_directories(${target} PRIVATE ${root}/impls)
     target_link_libraries(${target} PUBLIC ${project}_impls_shared PRIVATE ${project}_language)
     # CPU variants may use everything this machine has; contraction is theirs to choose.

@@ -31,6 +31,7 @@ static const Verb VERBS[] = {
     {"exec", command_exec, "run one variant on your own .npy files"},
     {"list", command_list, "ops, variants, scenarios, claims"},
     {"judge", command_judge, "evaluate published claims from rows"},
+    {"merge", command_merge, "join the files of `run --shard`, and list the rows that are missing"},
     {"report", command_report, "draw figures and write REPORT.md, and a page to filter and sort, from rows"},
     {"plot", command_plot, "draw time against a size or window, in the terminal or as SVG"},
     {"export", command_export,

@@ -14,6 +14,7 @@ int command_exec(int argc, char **argv);
 int command_list(int argc, char **argv);
 int command_judge(int argc, char **argv);
 int command_report(int argc, char **argv);
+int command_merge(int argc, char **argv);
 int command_plot(int argc, char **argv);
 int command_export(int argc, char **argv);
 int command_compare(int argc, char **argv);

@@ -2,6 +2,8 @@
 import argparse
 import pathlib
 import re
+import shlex
+import shutil
 import sys
 
 NAME = re.compile(r"[a-z][a-z0-9_]*$")
@@ -18,6 +20,7 @@ def main():
     parser.add_argument("folder", type=pathlib.Path)
     parser.add_argument("--op", default=TEMPLATE_OP)
     parser.add_argument("--template", type=pathlib.Path, required=True)
+    parser.add_argument("--program", type=pathlib.Path, required=True, help="which builds the project")
     args = parser.parse_args()
     name = args.folder.resolve().name
     for what, word in (("the folder's name", name), ("--op", args.op)):
@@ -31,7 +34,7 @@ def main():
     def own(text):
         return text.replace(TEMPLATE_NAME, name).replace(TEMPLATE_OP, args.op)
 
-    for path in sorted(path for path in args.template.rglob("*") if path.is_file()):
+    for path in sorted(path for path in args.template.rglob("*") if path.is_file() and path.suffix != ".pyc"):  # pip compiles what it installs
         new = args.folder / own(path.relative_to(args.template).as_posix())
         try:
             new.parent.mkdir(parents=True, exist_ok=True)
@@ -39,7 +42,9 @@ def main():
         except OSError as error:
             refuse(f"{new} cannot be written: {error.strerror}")
         print(new)
-    print(f"next: cd {args.folder} && git init && rungs build && build/release/bin/{name} run smoke")
+    known = shutil.which(args.program.name)
+    program = args.program.name if known and args.program.samefile(known) else shlex.quote(str(args.program))
+    print(f"next: cd {args.folder} && git init && {program} build && build/release/bin/{name} run smoke")
 
 
 if __name__ == "__main__":

@@ -4,11 +4,13 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/python.h"
+#include "record/program.h"
 
 #include <limits.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
 int command_new(int argc, char **argv) {
     const char *op = "axpy";
@@ -26,6 +28,7 @@ int command_new(int argc, char **argv) {
         Status status = words_add(&words, given[0]);
         if (status == STATUS_OK) status = words_option(&words, "--op", op);
         if (status == STATUS_OK) status = words_option(&words, "--template", places_harness("template"));
+        if (status == STATUS_OK) status = words_option(&words, "--program", places_beside(PROGRAM.project));
         if (status == STATUS_OK) status = python_run(places_harness("harness/cli/new.py"), &words, &output, &exit_code);
         words_free(&words);
         if (status == STATUS_OK) fprintf(exit_code == 0 ? stdout : stderr, "%s", output.text ? output.text : "");
@@ -42,7 +45,9 @@ static int build(const char *folder) {
     int code = 0;
     if (snprintf(named, sizeof named, "%s/../../lib/cmake/rungs", places_harness("")) >= PATH_MAX || !realpath(named, config))
         memcpy(config, named, sizeof config); /* not there: the script says so */
-    const char *const argv[] = {places_harness("cmake/build_project.sh"), folder, config, NULL};
+    /* Of a program that lies in its build folder: what is installed from there into a prefix beside it. */
+    const char *const own = access(places_build("cmake_install.cmake"), F_OK) == 0 ? places_build("") : NULL;
+    const char *const argv[] = {places_harness("cmake/build_project.sh"), folder, config, own, NULL};
     fprintf(stderr, "rungs build: building %s/build/release\n", folder);
     const Status status = process_capture(argv, NULL, &output, &code);
     if (status == STATUS_OK && code == 0) printf("built: %s/build/release/bin\n", folder);

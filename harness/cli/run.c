@@ -25,8 +25,7 @@ typedef struct Shard {
 static bool parse_shard(void *target, const char *text) {
     Shard *shard = target;
     int used = 0;
-    return sscanf(text, "%d/%d%n", &shard->index, &shard->count, &used) == 2 && text[used] == '\0' && shard->count > 0 &&
-           shard->index >= 0 && shard->index < shard->count;
+    return sscanf(text, "%d/%d%n", &shard->index, &shard->count, &used) == 2 && text[used] == '\0';
 }
 
 static bool parse_emulator(void *target, const char *text) {
@@ -86,7 +85,7 @@ static Status make_plan(const RunArguments *a, char **words, int count, Plan *pl
     TRY(cases_plan(plan, "rungs run", words, count));
     if (a->variants) TRY(status_prefix(plan_filter(plan, a->variants), "--variants: "));
     TRY(tell_left_out(plan));
-    return plan_shard(plan, a->shard.index, a->shard.count);
+    return status_prefix(plan_shard(plan, a->shard.index, a->shard.count), "--shard %d/%d: ", a->shard.index, a->shard.count);
 }
 
 static int run_dry(const RunArguments *a, char **words, int count) {
@@ -108,7 +107,7 @@ static int check_together(const RunArguments *a) {
 }
 
 int command_run(int argc, char **argv) {
-    RunArguments a = {.options = run_options_default(), .shard = {0, 1}};
+    RunArguments a = {.options = run_options_default(), .shard = {1, 1}};
     Progress progress = progress_make();
     const CliOption OPTIONS[] = {
         {"variants", "GLOBS", CLI_TEXT, &a.variants, "variants to run, such as 'cuda_*,-cuda_apply,cpu_best threads=4'", NULL},
@@ -136,7 +135,8 @@ int command_run(int argc, char **argv) {
          parse_emulator},
         {"dry-run", NULL, CLI_FLAG, &a.dry, "list cases, variants, bytes and about how long they take; run nothing", NULL},
         {"json", NULL, CLI_FLAG, &a.as_json, "with --dry-run: an array of objects", NULL},
-        {"shard", "I/N", CLI_CALLBACK, &a.shard, "only every N-th case, starting at I (0 <= I < N)", parse_shard},
+        {"shard", "I/N", CLI_CALLBACK, &a.shard, "part I of N of the rows (1 <= I <= N); `rungs merge` joins the parts",
+         parse_shard},
         {0},
     };
     char **words = calloc((size_t)argc + 1, sizeof *words), out[600];

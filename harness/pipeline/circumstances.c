@@ -107,7 +107,7 @@ Status circumstances_record(Run *run) {
         json_decref(environment);
         return interrupt_check();
     }
-    json_object_set_new(environment, "run", json_string(run->id));
+    snprintf(run->id, sizeof run->id, "%s", text_of(environment, "run"));
     const Status same = run->options->resume && run->options->one_campaign ? same_campaign(run, environment) : STATUS_OK;
     if (same != STATUS_OK) json_decref(environment);
     TRY(same);

@@ -2,20 +2,13 @@
 
 #include "base/jsontext.h"
 #include "base/memory.h"
-#include "plan/scenario.h"
+#include "pipeline/rows.h"
 #include "record/row.h"
 
-#include <stdio.h>
 #include <string.h>
-
-enum { KEY_MAX = CASE_TEXT_MAX + SPEC_TEXT_MAX + 16 };
 
 static bool is_emulated(const json_t *row) {
     return strcmp(text_of(row, "backend"), "emulator") == 0;
-}
-
-static void key_of(const json_t *row, char key[KEY_MAX]) {
-    snprintf(key, KEY_MAX, "%s|%s|%s", is_emulated(row) ? "emulator" : "device", text_of(row, "case"), text_of(row, "spec"));
 }
 
 Status resume_open(const char *path, Resume *out) {
@@ -26,10 +19,10 @@ Status resume_open(const char *path, Resume *out) {
     size_t i;
     json_t *line;
     json_array_foreach(lines, i, line) {
-        char key[KEY_MAX];
+        char key[ROW_KEY_MAX];
         if (strcmp(text_of(line, "kind"), "row") != 0) continue;
         if (strcmp(text_of(line, "verdict"), "error") == 0) continue; /* what crashed or ran out of time gets another chance */
-        key_of(line, key);
+        row_key(line, key);
         json_object_set_new(out->rows, key, json_integer(json_integer_value(json_object_get(out->rows, key)) + 1));
     }
     json_decref(lines);
@@ -42,8 +35,8 @@ void resume_close(Resume *self) {
 }
 
 ResumeAnswer resume_ask(Resume *self, const json_t *row) {
-    char key[KEY_MAX];
-    key_of(row, key);
+    char key[ROW_KEY_MAX];
+    row_key(row, key);
     json_t *there = json_object_get(self->rows, key);
     if (json_is_false(there)) return RESUME_REPEATED;
     if (json_integer_value(there) <= 0) return RESUME_RUN;
@@ -52,7 +45,7 @@ ResumeAnswer resume_ask(Resume *self, const json_t *row) {
 }
 
 void resume_ran(Resume *self, const json_t *row) {
-    char key[KEY_MAX];
-    key_of(row, key);
+    char key[ROW_KEY_MAX];
+    row_key(row, key);
     if (is_emulated(row)) json_object_set_new(self->rows, key, json_false());
 }

@@ -1,5 +1,6 @@
 #include "pipeline/rows.h"
 
+#include "base/jsontext.h"
 #include "base/usercode.h"
 #include "measure/stats.h"
 #include "pipeline/code.h"
@@ -63,6 +64,11 @@ json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, co
     json_object_set_new(row, "verdict", json_string("fail")); /* until proven otherwise */
     json_object_set_new(row, "counts_reason", json_string("not counted: only variants that passed and were timed are"));
     return row;
+}
+
+void row_key(const json_t *row, char key[ROW_KEY_MAX]) {
+    const bool emulated = strcmp(text_of(row, "backend"), "emulator") == 0;
+    snprintf(key, ROW_KEY_MAX, "%s|%s|%s", emulated ? "emulator" : "device", text_of(row, "case"), text_of(row, "spec"));
 }
 
 void row_verdict(json_t *row, const char *verdict, const char *reason) {

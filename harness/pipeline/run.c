@@ -11,8 +11,6 @@
 #include <math.h>
 #include <stdarg.h>
 #include <stdio.h>
-#include <time.h>
-#include <unistd.h>
 
 RunOptions run_options_default(void) {
     return (RunOptions){
@@ -91,11 +89,6 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     referenceworker_allow(options->timeout_seconds);
     summary->has_gpu = foresee_gpu(options->device, summary->no_gpu_reason, sizeof summary->no_gpu_reason);
     summary->total = suites_rows(&run);
-    const time_t wall = time(NULL);
-    struct tm utc;
-    gmtime_r(&wall, &utc);
-    const size_t used = strftime(run.id, sizeof run.id, "%Y%m%dT%H%M%SZ", &utc);
-    snprintf(run.id + used, sizeof run.id - used, "-%d", (int)getpid());
     bool cut = false;
     TRY(rowfile_open(options->out, &run.file, &cut)); /* first, as it drops a cut line, which is no JSON to read */
     if (cut) run_notice(&run, "%s ended in the middle of a line (a killed run); that line was dropped", options->out);

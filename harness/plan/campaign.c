@@ -46,11 +46,16 @@ int campaign_processes(CampaignTier tier) {
     return tier == CAMPAIGN_QUICK ? 1 : tier == CAMPAIGN_DEFAULT ? 3 : 5;
 }
 
+double campaign_item_seconds(const PlanItem *item, const CampaignSpeeds *speeds) {
+    double seconds = 0;
+    for (int v = 0; v < item->variant_count && !item->not_run; v++)
+        seconds += cost_of(item, &item->variants[v], speeds) * fmax(1, item->processes);
+    return seconds;
+}
+
 double campaign_seconds(const Plan *plan, const CampaignSpeeds *speeds) {
     double seconds = 0;
-    for (int i = 0; i < plan->item_count; i++)
-        for (int v = 0; v < plan->items[i].variant_count; v++)
-            seconds += cost_of(&plan->items[i], &plan->items[i].variants[v], speeds) * fmax(1, plan->items[i].processes);
+    for (int i = 0; i < plan->item_count; i++) seconds += campaign_item_seconds(&plan->items[i], speeds);
     return seconds;
 }
 

@@ -29,5 +29,7 @@ Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out);
 void campaign_free(Campaign *campaign);
 /* How long the rows of the plan take by what such rows take on an H200, scaled by the speeds of this machine. */
 double campaign_seconds(const Plan *plan, const CampaignSpeeds *speeds);
+/* The same of one item: 0 if its rows are not run. */
+double campaign_item_seconds(const PlanItem *item, const CampaignSpeeds *speeds);
 
 #endif

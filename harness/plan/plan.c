@@ -94,20 +94,6 @@ Status plan_add_case(Plan *plan, const char *text, const char *variants) {
     return status == STATUS_INVALID && plan->left_out ? plan_leave_out(plan, text) : status;
 }
 
-Status plan_shard(Plan *plan, int index, int count) {
-    if (count < 1 || index < 0 || index >= count)
-        return status_fail(STATUS_INVALID, "shard %d/%d: i/n with 0 <= i < n is expected", index, count);
-    int kept = 0;
-    for (int i = 0; i < plan->item_count; i++) {
-        if (i % count == index)
-            plan->items[kept++] = plan->items[i];
-        else
-            free(plan->items[i].variants);
-    }
-    plan->item_count = kept;
-    return STATUS_OK;
-}
-
 void plan_free(Plan *plan) {
     plan_rewind(plan, &(Plan){0});
     free(plan->items);

@@ -64,7 +64,9 @@ Status plan_add_case(Plan *plan, const char *text, const char *variants);
  * one value each ("cuda_*,cpu_best threads=4"). Of a variant that the plan has with several values those that agree stay; if none
  * does, the tunables are set. STATUS_INVALID if a glob matches nothing, so that a misspelt name is not a silently shorter run. */
 Status plan_filter(Plan *plan, const char *list);
-/* Keeps shard i of n (0 <= i < n), by item, round robin. */
+/* Keeps shard `index` of `count` (1 <= index <= count). Every row and every claim of the plan is in one of them; the rows of a
+ * case, and those that a claim compares, are in the same; shards take about the same time. STATUS_INVALID if one would have no row.
+ */
 Status plan_shard(Plan *plan, int index, int count);
 void plan_free(Plan *plan);
 

@@ -52,12 +52,14 @@ static bool is_cut_row(const char *line, size_t length) {
     return true;
 }
 
-/* The lines of `text`, appended to rows (NULL: only checked). *cut: where a last line begins that was cut off; `length` if none
- * was.
- */
-static Status read_lines(const char *path, const char *text, size_t length, json_t *rows, size_t *cut) {
+typedef struct Lines {
+    json_t *rows, *numbers; /* what each line holds, and where it is; NULL: not kept */
+    size_t cut;             /* where a last line begins that was cut off; the length of the text if none was */
+} Lines;
+
+static Status read_lines(const char *path, const char *text, size_t length, Lines *lines) {
     size_t number = 0;
-    *cut = length;
+    lines->cut = length;
     for (size_t begin = 0; begin < length;) {
         const char *newline = memchr(text + begin, '\n', length - begin);
         const size_t end = newline ? (size_t)(newline - text) : length;
@@ -65,15 +67,17 @@ static Status read_lines(const char *path, const char *text, size_t length, json
         if (strspn(text + begin, " \t\r") < end - begin) {
             json_error_t error;
             json_t *line = json_loadb(text + begin, end - begin, JSON_REJECT_DUPLICATES, &error);
+            if (!line && memory_check() != STATUS_OK)
+                return status_fail(STATUS_MEMORY, "%s:%zu: no memory to read it", path, number);
             if (!line && !newline && is_cut_row(text + begin, end - begin)) {
-                *cut = begin;
+                lines->cut = begin;
                 return STATUS_OK;
             }
             Status status = line ? check_line(path, number, line)
-                                 : status_fail(json_error_code(&error) == json_error_out_of_memory ? STATUS_MEMORY : STATUS_INVALID,
-                                               "%s:%zu:%d: not JSON: %s", path, number, error.column, error.text);
-            if (status == STATUS_OK && rows && json_array_append(rows, line) != 0)
-                status = status_fail(STATUS_MEMORY, "%s:%zu: no memory for the rows", path, number);
+                                 : status_fail(STATUS_INVALID, "%s:%zu:%d: not JSON: %s", path, number, error.column, error.text);
+            const bool kept = (!lines->rows || json_array_append(lines->rows, line) == 0) &&
+                              (!lines->numbers || json_array_append_new(lines->numbers, json_integer((json_int_t)number)) == 0);
+            if (status == STATUS_OK && !kept) status = status_fail(STATUS_MEMORY, "%s:%zu: no memory for the rows", path, number);
             json_decref(line);
             TRY(status);
         }
@@ -86,14 +90,15 @@ static Status read_lines(const char *path, const char *text, size_t length, json
  * removed; one that lacks nothing but its newline gets it. */
 static Status judge(RowFile *file, bool *cut) {
     char *text;
-    size_t length, good;
+    size_t length;
+    Lines lines = {0};
     TRY(text_read_file(file->path, &text, &length));
-    Status status = read_lines(file->path, text, length, NULL, &good);
-    const bool open_end = status == STATUS_OK && good == length && length > 0 && text[length - 1] != '\n';
+    Status status = read_lines(file->path, text, length, &lines);
+    const bool open_end = status == STATUS_OK && lines.cut == length && length > 0 && text[length - 1] != '\n';
     free(text);
     if (status != STATUS_OK) return status_fail(status, "%s; nothing was written to it: name another --out", status_message());
-    *cut = good < length;
-    if (*cut && ftruncate(file->descriptor, (off_t)good) != 0)
+    *cut = lines.cut < length;
+    if (*cut && ftruncate(file->descriptor, (off_t)lines.cut) != 0)
         return status_fail(STATUS_IO, "%s: its last line is cut off and cannot be removed: %s", file->path, strerror(errno));
     if (open_end && write(file->descriptor, "\n", 1) != 1)
         return status_fail(STATUS_IO, "%s: cannot be written: %s", file->path, strerror(errno));
@@ -194,27 +199,35 @@ void rowfile_close(RowFile *file) {
     free(file);
 }
 
-Status rowfile_read(const char *path, json_t **out) {
-    *out = NULL;
+Status rowfile_read_numbered(const char *path, json_t **out, json_t **numbers) {
+    *out = *numbers = NULL;
     char *text;
-    size_t length, good;
+    size_t length;
     TRY(text_read_file(path, &text, &length));
-    json_t *rows = json_array();
-    Status status =
-        rows ? read_lines(path, text, length, rows, &good) : status_fail(STATUS_MEMORY, "%s: no memory for the rows", path);
-    if (status == STATUS_OK && good < length) {
+    Lines lines = {.rows = json_array(), .numbers = json_array()};
+    Status status = lines.rows && lines.numbers ? read_lines(path, text, length, &lines)
+                                                : status_fail(STATUS_MEMORY, "%s: no memory for the rows", path);
+    if (status == STATUS_OK && lines.cut < length) {
         size_t number = 1;
-        for (size_t i = 0; i < good; i++) number += text[i] == '\n';
+        for (size_t i = 0; i < lines.cut; i++) number += text[i] == '\n';
         status = status_fail(STATUS_INVALID, "%s:%zu: the last line is cut off; 'rungs run --resume' with this --out removes it",
                              path, number);
     }
     free(text);
     if (status != STATUS_OK) {
-        json_decref(rows);
+        json_decref(lines.rows);
+        json_decref(lines.numbers);
         return status;
     }
-    *out = rows;
+    *out = lines.rows, *numbers = lines.numbers;
     return STATUS_OK;
+}
+
+Status rowfile_read(const char *path, json_t **out) {
+    json_t *numbers;
+    const Status status = rowfile_read_numbered(path, out, &numbers);
+    json_decref(numbers);
+    return status;
 }
 
 Status rowfile_replace(const char *path, const json_t *lines) {

@@ -17,7 +17,7 @@ from program import EMULATOR, RUNGS, SOURCE, expect
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/ops/*.md"]
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
 COMMAND = re.compile(r"(\./)?rungs ")
-VERBS = set("reproduce run benchmark exec list judge report plot export compare ab calibrate doctor new build".split())
+VERBS = set("reproduce run benchmark exec list judge merge report plot export compare ab calibrate doctor new build".split())
 
 # Not run here, and why; verb and options of each are parsed. The one that a page no longer has must leave this table too.
 BUILDS = "builds the tree and runs ctest, which runs this"
@@ -42,7 +42,7 @@ SLOW = {
 }
 # Small enough for two cores without a GPU; a share of the cases, not a budget, so that a busy machine runs the same.
 QUICK = "--emulate --quick --no-ceilings --no-counts"
-SHARE = {"./rungs run smoke": "--shard 0/20"}
+SHARE = {"./rungs run smoke": "--shard 1/20"}
 ROWS_BYTES_MAX = 1 << 20  # of the committed files that commands on results/*.jsonl get: all of them take minutes
 
 
@@ -115,7 +115,8 @@ def parse(command, folder):
 def extra(command, number):
     if command.words[0] != "run":
         return ""
-    return f"{QUICK} {SHARE.get(command.text, '')} --out rows-{number}.jsonl"
+    out = "" if "--out" in command.words else f"--out rows-{number}.jsonl"
+    return f"{QUICK} {SHARE.get(command.text, '')} {out}"
 
 
 def check(pages, folder, run=True):

@@ -1,6 +1,6 @@
 """A project of one's own, as docs/YOUR_KERNELS.md says: built against an installed prefix that has been moved, in another folder, with the
 harness's sources out of sight. Its gate fails where an op was made wrong, and for that reason; what is wrong with a project is told in one line.
-RUNGS_TEST_FULL=1 also builds two commits with `ab --base`, a copy of this repository with one op left, and the packages."""
+RUNGS_TEST_FULL=1 also builds two commits with `ab --base`, a copy of this repository with one op left, the packages and the wheel."""
 import json
 import os
 import pathlib
@@ -111,8 +111,11 @@ def prefix_alone(project):
 
 
 def a_new_project(project):
+    compiled = project.prefix / "share/rungs/template/impls/axpy/__pycache__/peer_numpy.pyc"  # pip leaves such
+    compiled.parent.mkdir()
+    compiled.write_bytes(b"\xa7\r\r\n")
     done = project.rungs("new", "mykernels", "--op", "axpy", cwd=project.folder)
-    expect(done.returncode == 0, "rungs new", done)
+    expect(done.returncode == 0 and not list(project.root.rglob("*.pyc")), "rungs new", done)
     project.git("init", "-q")
     project.add_op("scale")
     project.git("add", ".")
@@ -133,6 +136,17 @@ def a_new_project(project):
     done = project.program("export", "csv", rows)
     expect(done.returncode == 0 and "axpy/cpu_loop" in done.stdout, "the readers of rows are the prefix's", done)
     return rows
+
+
+def without_installing(folder):
+    """The program of a build folder builds projects, too; what it says next after `new` is a command that works."""
+    done = call("new", "loose", cwd=folder)
+    expect(done.returncode == 0, "rungs new, of a checkout", done)
+    command = re.search(r"^next: cd loose && git init && (.*) build &&", done.stdout, re.M)[1]
+    done = subprocess.run(["sh", "-c", f"{command} build"], cwd=folder / "loose", capture_output=True, text=True, timeout=BUILD_SECONDS)
+    expect(done.returncode == 0, "rungs build, of a checkout", done)
+    done = call("list", "variants", program=folder / "loose/build/release/bin/loose")
+    expect("axpy/cpu_loop" in done.stdout, "and its project lists its variants", done)
 
 
 def provenance(project, rows):
@@ -236,8 +250,13 @@ def bad_input(project):
     shutil.move(project.folder / "cmake", project.prefix / "lib/cmake")
 
 
+def kept_options():
+    """What another build of this source shares with this one."""
+    return re.findall(r"^(CMAKE_C(?:XX)?_COMPILER_LAUNCHER|CMAKE_EXE_LINKER_FLAGS|RUNGS_CPU_ARCHITECTURE):\w+=(.+)$", CONFIGURED, re.M)
+
+
 def one_op_left(folder):
-    """A copy of this repository with `double` alone: it builds, and its unit tests pass."""
+    """A copy of this repository with `double` alone: it builds, and its tests pass: of units, and of the harness without regard to ops."""
     tree = folder / "stripped"
     subprocess.run(["git", "-c", "safe.directory=*", "clone", "-q", "--no-hardlinks", SOURCE, tree], check=True)
     kept = {"double", "common"}
@@ -252,12 +271,11 @@ def one_op_left(folder):
         if re.search(r"op: (?!double)", path.read_text()):
             path.unlink()
     build = tree / "build/cpu"
-    options = re.findall(r"^(CMAKE_C(?:XX)?_COMPILER_LAUNCHER|CMAKE_EXE_LINKER_FLAGS|RUNGS_CPU_ARCHITECTURE):\w+=(.+)$", CONFIGURED, re.M)
     for words in (["cmake", "-G", "Ninja", "-S", tree, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DRUNGS_CUDA=OFF", "-DRUNGS_EMULATOR=OFF",
-                   *(f"-D{name}={value}" for name, value in options)],
-                  ["cmake", "--build", build, "--target", "rungs", "unit_tests"], ["ctest", "--test-dir", build, "-R", "^unit", "--no-tests=error"],
+                   *(f"-D{name}={value}" for name, value in kept_options())],
+                  ["cmake", "--build", build, "--target", "rungs", "unit_tests"], ["ctest", "--test-dir", build, "-R", r"^unit|^script\.test_(layers|places|registry|start)$", "--no-tests=error"],
                   [build / "bin/rungs", "run", "smoke", *QUICK, "--variants", "cpu_*"]):
-        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=BUILD_SECONDS)
+        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=BUILD_SECONDS, env={**os.environ, "RUNGS_PYTHON": sys.executable})
         expect(done.returncode == 0, f"one op left: {pathlib.Path(words[0]).name} {words[1]}", done)
     expect("test_case" in subprocess.run(["ctest", "--test-dir", build, "-N"], capture_output=True, text=True).stdout, "the harness's tests are there")
 
@@ -271,6 +289,33 @@ def packages(folder):
     expect("./usr/bin/rungs" in told and "/share/rungs/analysis/" in told and "rungs-config.cmake" in told, "the .deb has what the prefix has")
 
 
+def wheel(folder):
+    """pip builds the prefix and installs it into an environment, where it runs and builds projects. The version is CMake's."""
+    tree, environment = folder / "checkout", folder / "environment"
+    subprocess.run(["git", "-c", "safe.directory=*", "clone", "-q", "--no-hardlinks", SOURCE, tree], check=True)
+    subprocess.run([sys.executable, "-m", "venv", environment], check=True)
+    pip = [environment / "bin/python", "-m", "pip", "--disable-pip-version-check"]
+    options = [f"-Ccmake.define.{name}={value}" for name, value in [("RUNGS_CUDA", "OFF"), ("RUNGS_EMULATOR", "OFF"), *kept_options()]]
+    done = subprocess.run([*pip, "wheel", "--no-deps", "-w", folder, *options, tree], capture_output=True, text=True, timeout=BUILD_SECONDS)
+    if "No matching distribution found for scikit-build-core" in done.stdout + done.stderr:
+        print("SKIP: pip does not reach scikit-build-core, which builds the wheel")
+        return
+    expect(done.returncode == 0, "pip wheel", done)
+    version = re.search(r"project\(rungs VERSION ([0-9.]+)", (SOURCE / "CMakeLists.txt").read_text())[1]
+    found = list(folder.glob("rungs-*.whl"))
+    expect(len(found) == 1 and found[0].name.startswith(f"rungs-{version}-py3-none-"), f"a wheel of {version}: {found}")
+    subprocess.run([*pip, "install", "-q", "--no-index", found[0]], check=True)
+    shutil.rmtree(tree)
+    rungs = environment / "bin/rungs"
+    known = {key: value for key, value in os.environ.items() if key not in ("RUNGS_SOURCE", "RUNGS_BUILD", "RUNGS", "RUNGS_PYTHON", "RUNGS_COMMIT")}
+    known |= {"XDG_STATE_HOME": str(folder / "wheel state"), "PATH": f"{rungs.parent}:{known['PATH']}"}
+    for words in (["list"], ["run", "double n=1000", "--quick"], ["new", "piped"], ["build", "piped"]):
+        done = subprocess.run(["rungs", *words], cwd=folder, env=known, capture_output=True, text=True, timeout=BUILD_SECONDS)
+        expect(done.returncode == 0, f"installed by pip: rungs {' '.join(words)}", done)
+    done = call("run", "smoke", "--quick", "--variants", "cpu_*", program=folder / "piped/build/release/bin/piped", env=known)
+    expect(done.returncode == 0, "and the project runs", done)
+
+
 def main():
     if SANITIZED:
         print("a project would have to be built with the same sanitizers")
@@ -279,6 +324,7 @@ def main():
         folder = pathlib.Path(name).resolve()
         project = Project(folder)
         prefix_alone(project)
+        without_installing(folder)
         rows = a_new_project(project)
         shutil.copytree(project.root / "build/release", project.root / "build/old", ignore=shutil.ignore_patterns("CMakeFiles", "emulator"))
         provenance(project, rows)
@@ -290,6 +336,7 @@ def main():
         if FULL:
             one_op_left(folder)
             packages(folder)
+            wheel(folder)
 
 
 if __name__ == "__main__":

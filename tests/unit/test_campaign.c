@@ -1,4 +1,5 @@
 /* What `rungs reproduce` covers: claims of every op within each tier's time, in the order of what they are worth. */
+/* needs: discounted_cumsum ewm moments redact rolling */
 #include "base/places.h"
 #include "plan/campaign.h"
 #include "plan/case.h"

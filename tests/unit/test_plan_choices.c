@@ -1,4 +1,4 @@
-/* Which variants a plan has: patterns, tunables, filters, shards, cases by hand; and the listings of what there is. */
+/* Which variants a plan has: patterns, tunables, filters, cases by hand; and the listings of what there is. */
 /* needs: rolling double */
 #include "plan/case.h"
 #include "plan/listing.h"
@@ -16,7 +16,7 @@ static void patterns_can_be_taken_away_again(void **state) {
     plan_free(&plan);
 }
 
-static void filter_and_shard(void **state) {
+static void filter(void **state) {
     (void)state;
     Plan plan = {0};
     assert_int_equal(plan_add_scenario(&plan, file("good.yaml", GOOD)), STATUS_OK);
@@ -25,13 +25,6 @@ static void filter_and_shard(void **state) {
     assert_int_equal(plan_filter(&plan, ""), STATUS_INVALID);
     assert_int_equal(plan_filter(&plan, " double/cpu_*, cpu_loop"), STATUS_OK);
     assert_int_equal(plan.item_count, 10);
-    assert_int_equal(plan_shard(&plan, 3, 3), STATUS_INVALID);
-    assert_int_equal(plan_shard(&plan, 0, 0), STATUS_INVALID);
-    assert_int_equal(plan_shard(&plan, 1, 3), STATUS_OK); /* 1, 4, 7 of 0 .. 9 */
-    assert_int_equal(plan.item_count, 3);
-    assert_int_equal(params_int(&plan.items[0].problem.params, "n"), 2048);
-    assert_int_equal(params_int(&plan.items[1].problem.params, "n"), 1000);
-    assert_int_equal(plan.items[1].problem.dtype, DTYPE_F32);
     plan_free(&plan);
 }
 
@@ -115,7 +108,7 @@ static void listings_have_what_the_registry_has(void **state) {
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(patterns_can_be_taken_away_again),
-        cmocka_unit_test(filter_and_shard),
+        cmocka_unit_test(filter),
         cmocka_unit_test(a_case_by_hand),
         cmocka_unit_test(tunables_make_combinations),
         cmocka_unit_test(listings_have_what_the_registry_has),

@@ -51,7 +51,30 @@ static void nothing_is_handed_on(void **state) {
     unlink(path);
 }
 
+static void *starve(size_t bytes) {
+    (void)bytes;
+    return memory_allocate(PTRDIFF_MAX);
+}
+
+/* A whole last line without its newline is no line that a crash cut off. */
+static void what_cannot_be_read_is_not_cut_off(void **state) {
+    (void)state;
+    char path[] = "/tmp/rungs_test_starved_XXXXXX";
+    static const char ROW[] = "{\"kind\":\"row\",\"schema\":1}";
+    const int descriptor = mkstemp(path);
+    assert_int_equal(write(descriptor, ROW, strlen(ROW)), strlen(ROW));
+    assert_int_equal(close(descriptor), 0);
+    json_set_alloc_funcs(starve, free);
+    RowFile *file;
+    bool cut;
+    assert_int_equal(rowfile_open(path, &file, &cut), STATUS_MEMORY);
+    assert_non_null(strstr(status_message(), path));
+    assert_int_equal(size_of(path), strlen(ROW));
+    unlink(path);
+}
+
 int main(void) {
-    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_handed_on)};
+    const struct CMUnitTest tests[] = {cmocka_unit_test(nothing_is_handed_on),
+                                       cmocka_unit_test(what_cannot_be_read_is_not_cut_off)};
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,0 +1,147 @@
+/* A plan in parts for several machines. What is compared stays together: the rows of one case, and those of a claim and its
+ * baseline, so that each part can be judged by itself. Which row goes where follows from the plan alone, not from the machine. */
+#include "plan/campaign.h"
+#include "plan/case.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+static const double LINE_SECONDS = 1e-3; /* that writing a row takes, about */
+
+typedef struct Named {
+    char text[CASE_TEXT_MAX]; /* of the item's case */
+    int item;
+} Named;
+
+/* Items that stay together, told by the first of them in the plan. */
+typedef struct Group {
+    int first;
+    double seconds; /* that their rows take, about */
+} Group;
+
+typedef struct Sharding {
+    Named *named;  /* sorted by text */
+    int *together; /* of each item: an earlier item of its group, or itself */
+    Group *groups; /* the dearest first */
+    int *shard;    /* of the group that begins with this item: 1 .. count */
+    int items, group_count;
+} Sharding;
+
+static int by_text(const void *a, const void *b) {
+    const Named *x = a, *y = b;
+    const int order = strcmp(x->text, y->text);
+    return order ? order : x->item - y->item;
+}
+
+static int first_of(const Sharding *self, int item) {
+    while (self->together[item] != item) item = self->together[item];
+    return item;
+}
+
+static void join(Sharding *self, int a, int b) {
+    a = first_of(self, a), b = first_of(self, b);
+    self->together[a < b ? b : a] = a < b ? a : b;
+}
+
+/* An item with the case; -1: the plan has none. */
+static int item_of(const Sharding *self, const char *problem) {
+    int low = 0, high = self->items;
+    while (low < high) {
+        const int middle = low + (high - low) / 2;
+        if (strcmp(self->named[middle].text, problem) < 0)
+            low = middle + 1;
+        else
+            high = middle;
+    }
+    return low < self->items && strcmp(self->named[low].text, problem) == 0 ? self->named[low].item : -1;
+}
+
+/* An item with rows of the claim; -1: the plan has none. */
+static int item_of_claim(const Sharding *self, const Claim *claim) {
+    const int item = claim->problem ? item_of(self, claim->problem) : -1;
+    return item < 0 && claim->baseline_problem ? item_of(self, claim->baseline_problem) : item;
+}
+
+static void join_items(const Plan *plan, Sharding *self) {
+    for (int i = 0; i < plan->item_count; i++) {
+        self->together[i] = self->named[i].item = i;
+        case_format(&plan->items[i].problem, self->named[i].text, sizeof self->named[i].text);
+    }
+    qsort(self->named, (size_t)plan->item_count, sizeof *self->named, by_text);
+    for (int i = 1; i < plan->item_count; i++)
+        if (strcmp(self->named[i - 1].text, self->named[i].text) == 0) join(self, self->named[i - 1].item, self->named[i].item);
+    for (int c = 0; c < plan->claim_count; c++) {
+        const Claim *claim = &plan->claims[c];
+        const int item = item_of_claim(self, claim), other = claim->baseline_problem ? item_of(self, claim->baseline_problem) : -1;
+        if (item >= 0 && other >= 0) join(self, item, other);
+    }
+}
+
+static int dearest_first(const void *a, const void *b) {
+    const Group *x = a, *y = b;
+    if (x->seconds != y->seconds) return x->seconds > y->seconds ? -1 : 1;
+    return x->first - y->first;
+}
+
+static void make_groups(const Plan *plan, Sharding *self) {
+    for (int i = 0; i < self->items; i++) self->groups[i] = (Group){.first = i};
+    for (int i = 0; i < self->items; i++)
+        self->groups[first_of(self, i)].seconds += campaign_item_seconds(&plan->items[i], &(CampaignSpeeds){0});
+    for (int i = 0; i < self->items; i++)
+        if (self->together[i] == i) self->groups[self->group_count++] = self->groups[i];
+    qsort(self->groups, (size_t)self->group_count, sizeof *self->groups, dearest_first);
+}
+
+/* Each group goes to the shard that has least until now. What is not run costs a line. */
+static void deal(Sharding *self, double *load, int count) {
+    for (int g = 0; g < self->group_count; g++) {
+        int least = 0;
+        for (int s = 1; s < count; s++)
+            if (load[s] < load[least]) least = s;
+        load[least] += fmax(self->groups[g].seconds, LINE_SECONDS);
+        self->shard[self->groups[g].first] = least + 1;
+    }
+}
+
+static void keep(Plan *plan, const Sharding *self, int index) {
+    int items = 0, claims = 0;
+    for (int c = 0; c < plan->claim_count; c++) { /* those without rows here: in the first, so that each is judged once */
+        const int item = item_of_claim(self, &plan->claims[c]);
+        if ((item < 0 ? 1 : self->shard[first_of(self, item)]) == index) plan->claims[claims++] = plan->claims[c];
+    }
+    for (int i = 0; i < plan->item_count; i++)
+        if (self->shard[first_of(self, i)] == index)
+            plan->items[items++] = plan->items[i];
+        else
+            free(plan->items[i].variants);
+    plan->item_count = items, plan->claim_count = claims;
+}
+
+Status plan_shard(Plan *plan, int index, int count) {
+    if (count < 1 || index < 1 || index > count) return status_fail(STATUS_INVALID, "I/N with I from 1 to N is expected");
+    const size_t items = (size_t)plan->item_count;
+    Sharding self = {.named = calloc(items + 1, sizeof *self.named),
+                     .together = calloc(items + 1, sizeof *self.together),
+                     .groups = calloc(items + 1, sizeof *self.groups),
+                     .shard = calloc(items + 1, sizeof *self.shard),
+                     .items = plan->item_count};
+    double *load = calloc((size_t)count, sizeof *load);
+    Status status = self.named && self.together && self.groups && self.shard && load
+                        ? STATUS_OK
+                        : status_fail(STATUS_MEMORY, "no memory for %d shards of %zu cases", count, items);
+    if (status == STATUS_OK) {
+        join_items(plan, &self);
+        make_groups(plan, &self);
+        if (count > self.group_count && count > 1)
+            status = status_fail(STATUS_INVALID,
+                                 "the plan has %d groups of rows that stay together (of a case; of a claim): at most %d shards",
+                                 self.group_count, self.group_count);
+    }
+    if (status == STATUS_OK) {
+        deal(&self, load, count);
+        keep(plan, &self, index);
+    }
+    free(self.named), free(self.together), free(self.groups), free(self.shard), free(load);
+    return status;
+}
