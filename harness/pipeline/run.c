@@ -108,5 +108,6 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     refusal_close();
     rowfile_close(run.file);
     resume_close(&run.done);
+    later_close(&run.later);
     return status;
 }

@@ -19,6 +19,14 @@ static Status draw(size_t below, size_t *number) {
     return STATUS_OK;
 }
 
+/* What a mode has at least: fewer where a call is slow, so that its samples take no more than twice the mode's time, or are few. */
+static size_t least_samples(const RunOptions *o, double call_seconds) {
+    enum { FEW = 3 };
+    const size_t most = o->min_samples ? o->min_samples : 1, few = most < FEW ? most : FEW;
+    const double fit = call_seconds > 0 ? 2 * o->seconds_per_mode / call_seconds : (double)most;
+    return fit < (double)few ? few : fit < (double)most ? (size_t)fit : most;
+}
+
 static bool is_large(const Instance *instance) {
     size_t bytes = 0;
     for (int i = 0; i < instance->op->in_count; i++) bytes += array_bytes(&instance->in[DATA_FIRST][i]);
@@ -56,13 +64,14 @@ static Status draw_checks(const Timed *timed, Mode mode, size_t samples, json_t 
 static Status make_command(const Timed *timed, json_t **command) {
     const Session *session = timed->session;
     const RunOptions *o = session->options;
+    const size_t least = least_samples(o, timed->call_seconds);
     json_t *modes = json_array(), *checks = json_object();
-    *command = json_pack("{s:s, s:o, s:I, s:I, s:f, s:o}", "do", "time", "modes", modes, "min_samples", (json_int_t)o->min_samples,
+    *command = json_pack("{s:s, s:o, s:I, s:I, s:f, s:o}", "do", "time", "modes", modes, "min_samples", (json_int_t)least,
                          "max_samples", (json_int_t)o->max_samples, "seconds", o->seconds_per_mode, "checks", checks);
     for (int m = 0; m < MODE_COUNT; m++) {
         json_t *drawn = NULL;
         if (m == MODE_FIRST || !(session->item->modes & (1u << m))) continue;
-        TRY(draw_checks(timed, (Mode)m, o->min_samples ? o->min_samples : 1, &drawn));
+        TRY(draw_checks(timed, (Mode)m, least, &drawn));
         json_array_append_new(modes, json_string(mode_name((Mode)m)));
         json_object_set_new(checks, mode_name((Mode)m), drawn);
     }
