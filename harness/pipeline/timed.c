@@ -2,6 +2,7 @@
 
 #include "base/mode.h"
 #include "base/poison.h"
+#include "measure/sampling.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -17,14 +18,6 @@ static Status draw(size_t below, size_t *number) {
     if (getrandom(&random, sizeof random, 0) != sizeof random) return status_fail(STATUS_IO, "getrandom: %s", strerror(errno));
     *number = (size_t)(random % below);
     return STATUS_OK;
-}
-
-/* What a mode has at least: fewer where a call is slow, so that its samples take no more than twice the mode's time, or are few. */
-static size_t least_samples(const RunOptions *o, double call_seconds) {
-    enum { FEW = 3 };
-    const size_t most = o->min_samples ? o->min_samples : 1, few = most < FEW ? most : FEW;
-    const double fit = call_seconds > 0 ? 2 * o->seconds_per_mode / call_seconds : (double)most;
-    return fit < (double)few ? few : fit < (double)most ? (size_t)fit : most;
 }
 
 static bool is_large(const Instance *instance) {
@@ -64,7 +57,8 @@ static Status draw_checks(const Timed *timed, Mode mode, size_t samples, json_t 
 static Status make_command(const Timed *timed, json_t **command) {
     const Session *session = timed->session;
     const RunOptions *o = session->options;
-    const size_t least = least_samples(o, timed->call_seconds);
+    const size_t least =
+        sampling_least(&(MeasureLimits){.min_samples = o->min_samples, .seconds = o->seconds_per_mode}, timed->call_seconds);
     json_t *modes = json_array(), *checks = json_object();
     *command = json_pack("{s:s, s:o, s:I, s:I, s:f, s:o}", "do", "time", "modes", modes, "min_samples", (json_int_t)least,
                          "max_samples", (json_int_t)o->max_samples, "seconds", o->seconds_per_mode, "checks", checks);

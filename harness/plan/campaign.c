@@ -140,6 +140,8 @@ static int cheapest(const Choice *choice, const char *op, const bool *judged) {
 static void choose_claims(Choice *choice, bool *judged, size_t *claims) {
     const double bound = campaign_bound(choice->tier), most = bound > 0 ? CLAIMS_SHARE * bound : INFINITY;
     bool more = true;
+    for (int c = 0; c < choice->plan->claim_count; c++) /* what nothing can test needs no row */
+        if (choice->plan->claims[c].untestable) judged[c] = true, ++*claims;
     for (int round = 0; more; round++) {
         more = false;
         const char *names[64];

@@ -15,6 +15,13 @@ suites:
 """
 
 
+CLAIM = """claims:
+  - {id: mine, statement: as fast as itself, source: here, hardware: here, method: none, program: ours, quantity: speedup, mode: cold,
+     case: "n=1003 seed=1 dtype=f64 input=normal", variant: cpu_right, baseline_case: "n=100003 seed=1 dtype=f64 input=normal", baseline: cpu_right,
+     rule: about, value: 1, factor: 1000, reason: a test}
+"""
+
+
 def reproduce(folder, *more, **others):
     scenario = folder / "two.yaml"
     scenario.write_text(SCENARIO)
@@ -22,18 +29,31 @@ def reproduce(folder, *more, **others):
 
 
 def tiers(folder):
-    for tier, processes in (("--quick", 1), ("--full", 3)):
+    for tier in ("--quick", "--full"):
         done = reproduce(folder, tier)
         rows = rows_of(folder / "out/rows.jsonl")
-        expect(len(rows) == 8 * processes, f"{tier}: {len(rows)} rows", done)
-        expect(re.search(rf"rungs: {tier}: {8 * processes} rows; about .* here .the CPU copies", done.stderr), f"{tier}: it says before what it covers", done)
+        expect(len(rows) == 8, f"{tier}: {len(rows)} rows", done)
+        expect(re.search(rf"rungs: {tier}: 8 rows; about .* here .the CPU copies", done.stderr), f"{tier}: it says before what it covers", done)
         expect(re.search(r"^it took \d+", done.stdout, re.M), f"{tier}: and afterwards how long it took", done)
-        expect(done.stderr.count("pass") == 0 and done.stderr.count("fail  double/cpu_zeros") == 4 * processes, f"{tier}: a line for each failure only", done)
+        expect(done.stderr.count("pass") == 0 and done.stderr.count("fail  double/cpu_zeros") == 4, f"{tier}: a line for each failure only", done)
         sizes = [row["params"]["n"] for row in rows]
         expect(sizes.index(1003) < sizes.index(100003), f"{tier}: smallest first")
-    starts = [index for index, row in enumerate(rows) if row["variant"].endswith("right") and row["params"]["n"] == 1003 and row["seed"] == 1]
-    expect(len(starts) == 3 and starts[1] - starts[0] == 8, f"a process is a pass over the suite: {starts}")
     expect_error(reproduce(folder, "--quick", "--full"), 2, "exclude each other")
+
+
+def processes(folder):
+    """A claim's rows come from as many processes as the tier has, its passes over the suite; other rows from one."""
+    scenario = folder / "claimed.yaml"
+    scenario.write_text(SCENARIO + CLAIM)
+    for tier, count in (("--quick", 1), ("--full", 5)):
+        done = call("reproduce", scenario, "--out", folder / "out", tier, program=MUTANTS)
+        rows = rows_of(folder / "out/rows.jsonl")
+        sides = [row["params"]["n"] for row in rows if row["variant"] == "double/cpu_right" and row["seed"] == 1]
+        expect(sides == [1003, 100003] * count, f"{tier}: {count} processes of each side, each a pass over the suite: {sides}", done)
+        rest = len(rows) - len(sides)
+        expect(rest == (6 if tier == "--full" else 0), f"{tier}: one process of the rest: {rest} rows", done)
+        claim = rows_of(folder / "out/rows.jsonl", "claim")[0]
+        expect(claim["processes"] == count and claim["provisional"] == (count < 5), f"{tier}: the claim says so", done)
 
 
 def one_campaign(folder):
@@ -74,7 +94,7 @@ def claims_end_it(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for test in (tiers, one_campaign, claims_end_it) if RELEASE else (claims_end_it,):
+        for test in (tiers, processes, one_campaign, claims_end_it) if RELEASE else (claims_end_it,):
             folder = pathlib.Path(name) / test.__name__
             folder.mkdir()
             test(folder)
