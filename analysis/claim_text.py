@@ -9,6 +9,7 @@ from analysis.format import count, seconds, significant
 OUTCOMES = {"holds": "holds", "direction": "holds in direction, not in size", "fails": "does not hold", "not_testable": "not testable here", "not_run": "not run"}
 PROGRAMS = ("original", "reimplementation", "ours")  # whose program was run
 PUBLISHED_PROGRAMS = PROGRAMS[:2]
+RATES = {"bytes_per_second": (1e9, "GB/s"), "elements_per_second": (1e6, "M elements/s")}  # quantity -> factor and unit, as printed
 SHOWN = "shown"  # a number of other hardware, beside ours: not judged
 
 
@@ -50,8 +51,9 @@ def quantity(claim, value):
     kind = claim.get("quantity")
     if kind == "seconds":
         return seconds(value)
-    if kind in ("bytes_per_second", "elements_per_second"):
-        return f"{significant(value / 1e9)} G{claim.get('unit')}"
+    if kind in RATES:
+        factor, unit = RATES[kind]
+        return f"{significant(value / factor)} {unit}"
     if kind in ("error", "launches"):
         return f"{value:g}" if value == int(value) else significant(value)
     return f"{significant(value)}x"
@@ -101,6 +103,7 @@ def published_value(claim):
 
 
 def printed(claim, value):
-    if claim.get("quantity") in ("bytes_per_second", "elements_per_second"):
-        return f"{value / 1e9:.5g} G{claim.get('unit')}"
-    return f"{value:.5g}" + {"seconds": " s", "error": "", "launches": ""}.get(claim.get("quantity"), "x")
+    if claim.get("quantity") in RATES:
+        factor, unit = RATES[claim["quantity"]]
+        return f"{value / factor:.5g} {unit}"
+    return f"{value:.5g}".replace("e-0", "e-") + {"seconds": " s", "error": "", "launches": ""}.get(claim.get("quantity"), "x")

@@ -7,7 +7,7 @@
 #include <jansson.h>
 
 /* Claim lines as docs/RESULTS.md has them: one for each machine that can tell, else one that says why none can, if the claim's
- * scenario was run at all or the claim is untestable. Runs count in the order of their dates. New reference. */
+ * scenario was run at all. Runs count in the order of their dates. New reference. */
 Status claims_of_files(const Plan *plan, const char *const *paths, json_t **out);
 
 #endif

@@ -1,10 +1,12 @@
 """rungs reproduce: what a tier covers, from how many processes, in which order it ends, and what it does not continue."""
 import json
+import lzma
+import os
 import pathlib
 import re
 import tempfile
 
-from program import MUTANTS, RELEASE, call, expect, expect_error, rows_of
+from program import MUTANTS, RELEASE, SOURCE, call, expect, expect_error, rows_of
 
 SCENARIO = """title: Two sizes
 suites:
@@ -76,6 +78,19 @@ def one_campaign(folder):
     expect(len(rows_of(rows)) == 8, "the same commit and machine: it goes on to the end", done)
 
 
+def parts(folder):
+    """tests/gpu/campaign.sh: a part that its budget ends, then the rest from the packed rows, as on a fresh machine."""
+    scenario = folder / "two.yaml"
+    scenario.write_text(SCENARIO)
+    for part, seconds, code, words in ((1, 1, 1, "remains: 7 rows"), (2, 300, 0, "remains: nothing")):
+        others = {**os.environ, "RUNGS": str(MUTANTS), "RUNGS_CAMPAIGN": str(folder / f"machine-{part}")}
+        done = call(folder / "kept", seconds, scenario, program=SOURCE / "tests/gpu/campaign.sh", env=others)
+        expect(done.returncode == code and words in done.stdout, f"part {part}: {words}", done)
+    with lzma.open(folder / "kept/rows.jsonl.xz", "rt") as lines:
+        rows = [line for line in map(json.loads, lines) if line["kind"] == "row"]
+    expect(len(rows) == 8 and len({row["run"] for row in rows}) == 2, f"{len(rows)} rows of two runs are packed")
+
+
 def claims_end_it(folder):
     """The last lines are the claims: those that were judged, then those that were not run."""
     done = call("reproduce", "published/discounted_cumsum", "--quick", "--budget", "0.01s", "--out", folder / "out")
@@ -94,7 +109,7 @@ def claims_end_it(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for test in (tiers, processes, one_campaign, claims_end_it) if RELEASE else (claims_end_it,):
+        for test in (tiers, processes, one_campaign, parts, claims_end_it) if RELEASE else (claims_end_it,):
             folder = pathlib.Path(name) / test.__name__
             folder.mkdir()
             test(folder)
