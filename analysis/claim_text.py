@@ -9,7 +9,7 @@ from analysis.format import count, seconds, significant
 OUTCOMES = {"holds": "holds", "direction": "holds in direction, not in size", "fails": "does not hold", "not_testable": "not testable here", "not_run": "not run"}
 PROGRAMS = ("original", "reimplementation", "ours")  # whose program was run
 PUBLISHED_PROGRAMS = PROGRAMS[:2]
-RATES = {"bytes_per_second": (1e9, "GB/s"), "elements_per_second": (1e6, "million/s")}
+RATES = {"bytes_per_second": (1e9, "GB/s"), "elements_per_second": (1e6, "M elements/s")}  # quantity -> factor and unit, as printed
 SHOWN = "shown"  # a number of other hardware, beside ours: not judged
 
 
@@ -52,7 +52,8 @@ def quantity(claim, value):
     if kind == "seconds":
         return seconds(value)
     if kind in RATES:
-        return f"{significant(value / RATES[kind][0])} {RATES[kind][1]}"
+        factor, unit = RATES[kind]
+        return f"{significant(value / factor)} {unit}"
     if kind in ("error", "launches"):
         return f"{value:g}" if value == int(value) else significant(value)
     return f"{significant(value)}x"
@@ -104,7 +105,8 @@ def published_value(claim):
 def printed(claim, value):
     kind = claim.get("quantity")
     if kind in RATES:
-        return f"{value / RATES[kind][0]:.5g} {RATES[kind][1]}"
+        factor, unit = RATES[kind]
+        return f"{value / factor:.5g} {unit}"
     if kind == "seconds" and value < 1:
         return f"{1e3 * value:.5g} ms"
-    return f"{value:.5g}" + {"seconds": " s", "error": "", "launches": ""}.get(kind, "x")
+    return f"{value:.5g}".replace("e-0", "e-") + {"seconds": " s", "error": "", "launches": ""}.get(kind, "x")

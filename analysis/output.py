@@ -1,5 +1,6 @@
 """What a script writes: files that a user names, as harness/base/output.h has it for the program, and stdout."""
 import errno
+import functools
 import os
 import re
 import stat
@@ -12,8 +13,13 @@ DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
 STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
-class CannotWrite(Exception):
-    """code: the exit code, 2 for a path that cannot be, 4 for what the machine refuses."""
+class End(Exception):
+    """What ends a script with one line for its user, and with this exit code."""
+    code = USAGE
+
+
+class CannotWrite(End):
+    """code: 2 for a path that cannot be, 4 for what the machine refuses."""
 
     def __init__(self, message, code):
         super().__init__(message)
@@ -67,6 +73,20 @@ def mask():
     now = os.umask(0o22)
     os.umask(now)
     return now
+
+
+def ends(main):
+    """main(), which then tells an End, or what a file could not do, on stderr, and returns its code."""
+    @functools.wraps(main)
+    def told(*words):
+        try:
+            return main(*words)
+        except (End, OSError) as error:
+            if isinstance(error, OSError) and error.filename is None:  # stdout: run() tells
+                raise
+            print(error, file=sys.stderr)
+            return getattr(error, "code", USAGE)
+    return told
 
 
 def run(main):

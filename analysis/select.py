@@ -5,6 +5,7 @@ import pathlib
 import statistics
 
 from analysis import rows as r
+from analysis.lines import NoRows, read_lines
 
 SHAPE = ("batch", "n")  # swept together: many short rows to few long ones
 LEAST_POINTS = 3        # values of a parameter that make a sweep
@@ -17,7 +18,7 @@ def load(paths):
     with a warning. A file of claims alone (rungs judge) judges anew all scenarios that it has."""
     lines, judged, warnings = [], {}, []
     for path in paths:
-        read = list(r.read_lines(pathlib.Path(path), warnings))
+        read = list(read_lines(pathlib.Path(path), warnings))
         if read and all(line["kind"] == "claim" for line in read):
             judged.update({line.get("scenario"): [c for c in read if c.get("scenario") == line.get("scenario")] for line in read})
         else:
@@ -31,7 +32,7 @@ def load(paths):
         ceilings.setdefault(line.get("run"), {})[line.get("device") or "unknown device"] = by_name
     if not of["row"]:
         names = ", ".join(map(str, paths)) or "no file at all"
-        raise r.NoRows(f"{names}: no rows; run 'rungs reproduce' first")
+        raise NoRows(f"{names}: no rows; run 'rungs reproduce' first")
     machines = {run: r.machine_name(environment) for run, environment in environments.items()}
     return r.Results(environments, ceilings, latest_rows(of["row"], environments, machines), claims_of(of["claim"], judged, machines, dates, warnings), warnings)
 

@@ -4,8 +4,8 @@ import pathlib
 import re
 import sys
 
-from analysis import rows, select
-from analysis.output import run
+from analysis import select
+from analysis.output import ends, run
 from plots import figures_claims, figures_inputs, figures_ladder, figures_offset, figures_sweep
 
 ALL = (figures_claims, figures_ladder, figures_sweep, figures_inputs, figures_offset)
@@ -24,16 +24,13 @@ def draw_all(results, out):
     return pictures
 
 
+@ends
 def main():
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("results", nargs="+", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, default=pathlib.Path(__file__).parents[1] / "docs/figures")
     args = parser.parse_args()
-    try:
-        results = select.load(args.results)
-    except rows.BadResults as error:
-        print(error, file=sys.stderr)
-        return 2
+    results = select.load(args.results)
     for warning in results.warnings:
         print(warning, file=sys.stderr)
     pictures = draw_all(results, args.out)

@@ -6,14 +6,15 @@ import pathlib
 import shutil
 import sys
 
-from analysis import rows, select
+from analysis import select
 from analysis.arguments import Parser
-from analysis.output import CannotWrite, run, spare, write_whole
+from analysis.output import ends, run, spare, write_whole
 from plots import figures_sweep
 
 WIDTH, HEIGHT, MOST = 100, 30, 160  # columns and lines where stdout is no terminal; columns at most
 
 
+@ends
 def main(words=None):
     parser = Parser(prog="rungs plot")
     parser.add_argument("figure")
@@ -21,37 +22,27 @@ def main(words=None):
     parser.add_argument("--out", type=pathlib.Path)
     parser.add_argument("--columns", type=int, default=0)
     args = parser.parse_args(words)
-    try:
-        sweeps = {sweep.name.removeprefix("sweep_"): sweep for sweep in figures_sweep.sweeps(select.load(args.results))}
-        if not sweeps:
-            print("no sweep: no variant was timed at three values of a size or window", file=sys.stderr)
-            return 3
-        if not args.figure:
-            print("\n".join(f"{name:32} {sweep.case()}" for name, sweep in sweeps.items()))
-            return 0
-        sweep = sweeps.get(args.figure.removeprefix("sweep_"))
-        if not sweep:
-            print(f"no figure '{args.figure}' (known: {', '.join(sweeps)})", file=sys.stderr)
-            return 2
-        if not shutil.which("gnuplot"):
-            print("gnuplot is missing: apt-get install gnuplot-nox (./rungs does it)", file=sys.stderr)
-            return 4
-        text = sweep.draw(dumb=not args.out, size=(min(args.columns or WIDTH, MOST), HEIGHT) if not args.out else (860, 470))
-        if args.out:
-            spare(args.out, args.results)
-            write_whole(args.out, text)
-            print(f"{args.out}: {sweep.title()}")
-        else:
-            print(text, end="")
-    except rows.NoRows as error:
-        print(error, file=sys.stderr)
+    sweeps = {sweep.name.removeprefix("sweep_"): sweep for sweep in figures_sweep.sweeps(select.load(args.results))}
+    if not sweeps:
+        print("no sweep: no variant was timed at three values of a size or window", file=sys.stderr)
         return 3
-    except rows.BadResults as error:
-        print(error, file=sys.stderr)
+    if not args.figure:
+        print("\n".join(f"{name:32} {sweep.case()}" for name, sweep in sweeps.items()))
+        return 0
+    sweep = sweeps.get(args.figure.removeprefix("sweep_"))
+    if not sweep:
+        print(f"no figure '{args.figure}' (known: {', '.join(sweeps)})", file=sys.stderr)
         return 2
-    except CannotWrite as error:
-        print(error, file=sys.stderr)
-        return error.code
+    if not shutil.which("gnuplot"):
+        print("gnuplot is missing: apt-get install gnuplot-nox (./rungs does it)", file=sys.stderr)
+        return 4
+    text = sweep.draw(dumb=not args.out, size=(min(args.columns or WIDTH, MOST), HEIGHT) if not args.out else (860, 470))
+    if args.out:
+        spare(args.out, args.results)
+        write_whole(args.out, text)
+        print(f"{args.out}: {sweep.title()}")
+    else:
+        print(text, end="")
     return 0
 
 

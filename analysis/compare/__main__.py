@@ -14,8 +14,8 @@ try:
     from analysis.compare.show_table import table
     from analysis.compare.sides import Side
     from analysis.format import change, many
-    from analysis.output import CannotWrite, run, spare, write_whole
-    from analysis.rows import BadResults, modes_of
+    from analysis.output import End, ends, run, spare, write_whole
+    from analysis.rows import modes_of
 except ImportError as missing:  # 1 would be a regression
     print(f"{missing} (requirements.txt; ./rungs installs it)", file=sys.stderr)
     sys.exit(4)
@@ -155,6 +155,7 @@ def disarmed(comparisons, min_effect):
             "gate cannot fail; find what disturbed the calibration and repeat it, or compare without --noise"]
 
 
+@ends
 def main(words=None):
     arguments = arguments_of(words)
     inputs = [path for path in (arguments.base, arguments.new, arguments.noise) if path]
@@ -166,12 +167,8 @@ def main(words=None):
             path = getattr(arguments, name)
             if path:
                 write_whole(path, writer(comparisons, result), inputs)
-    except (BadResults, OSError) as error:
-        print(error, file=sys.stderr)
-        return outcome.USAGE
-    except CannotWrite as error:
-        print(error, file=sys.stderr)
-        return error.code
+    except (End, OSError):
+        raise
     except Exception:
         traceback.print_exc()
         return outcome.MACHINE

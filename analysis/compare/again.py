@@ -8,8 +8,8 @@ import sys
 
 from analysis.compare import __main__ as comparing
 from analysis.compare import detect
+from analysis.lines import BadResults
 from analysis.output import run
-from analysis.rows import BadResults
 
 START_SECONDS = 2.0  # of a process, whatever it runs
 

@@ -4,11 +4,9 @@ import re
 import sys
 
 from analysis.arguments import Parser
-from analysis.compare import outcome
 from analysis.compare.noise import calibrate
 from analysis.compare.sides import Side
-from analysis.output import CannotWrite, run, write_whole
-from analysis.rows import BadResults, NoRows
+from analysis.output import ends, run, write_whole
 
 
 def file_name(machines):
@@ -19,6 +17,7 @@ def file_name(machines):
     return re.sub(r"[^a-z0-9]+", "-", " ".join(w for w in words if w).lower()).strip("-") + ".json"
 
 
+@ends
 def main(words=None):
     parser = Parser(prog="rungs calibrate")
     parser.add_argument("rows")
@@ -26,16 +25,9 @@ def main(words=None):
     place.add_argument("--out", help="the noise file")
     place.add_argument("--folder", help="where to put it under the name of the machine")
     arguments = parser.parse_args(words)
-    try:
-        content = calibrate(Side(arguments.rows).one_build())
-        path = arguments.out or f"{arguments.folder}/{file_name(content['machines'])}"
-        write_whole(path, json.dumps(content, indent=1) + "\n", [arguments.rows])
-    except CannotWrite as error:
-        print(error, file=sys.stderr)
-        return error.code
-    except (BadResults, OSError) as error:
-        print(error, file=sys.stderr)
-        return outcome.NOTHING if isinstance(error, NoRows) else outcome.USAGE
+    content = calibrate(Side(arguments.rows).one_build())
+    path = arguments.out or f"{arguments.folder}/{file_name(content['machines'])}"
+    write_whole(path, json.dumps(content, indent=1) + "\n", [arguments.rows])
     for row in content["rows"]:
         print(f"{100 * row['spread']:6.2f}%  {row['mode']:8} {row['spec']} | {row['case']}")
     print(f"spread of process medians (standard deviation of their logarithm), {len(content['rows'])} series\nnoise: {path}")

@@ -1,13 +1,13 @@
-"""Which rows of BASE and NEW are the same measurement, and what can be said of them before any statistics."""
+"""What can be said of the rows of BASE and NEW before any statistics."""
 from dataclasses import dataclass, field
 
 import numpy as np
 
 from analysis import rows as r
+from analysis.compare.same_rows import pair_other_inputs, renames
 from analysis.compare.sides import timed
 
 DEVICE_MODES = ("cold", "hot", "graph")  # where equal kernels with equal launches leave nothing that could differ
-INPUT_KEYS = ("input", "seed")
 BAD = ("fail", "error")  # wrong; crashed or timed out
 VERIFIED_ONLY = "verify only"  # why_not_timed of runs that were to take no times
 
@@ -268,50 +268,3 @@ def has_same_code(pair):
 def takes_memory(row):
     """In its calls, from the harness: whose own code is then in the times."""
     return bool((row.get("tunables") or {}).get("memory") or (row.get("counts") or {}).get("resource"))
-
-
-def renames(base, new):
-    """Spec in NEW -> spec in BASE: those that only one side has, one of each, with the same machine code on the same op and tunables."""
-    specs = [{key[1] for key in side.rows} for side in (base, new)]
-    olds, news = codes_of(base, specs[0] - specs[1]), codes_of(new, specs[1] - specs[0])
-    return {next(iter(news[code])): next(iter(olds[code])) for code in news if code and len(news[code]) == len(olds.get(code, ())) == 1}
-
-
-def codes_of(side, specs):
-    """Hashes of device and host code -> the specs that have it; None: not known."""
-    codes = {}
-    for (_, spec, *_), runs in side.rows.items():
-        if spec in specs:
-            row = next(iter(runs.values()))
-            code = row.get("code") or {}
-            known = code.get("sass_hash") and code.get("host_hash")
-            codes.setdefault((row["op"], code["sass_hash"], code["host_hash"], *spec.split(" ")[1:]) if known else None, set()).add(spec)
-    return codes
-
-
-def pair_other_inputs(found, base, new):
-    """A row missing and a row new that differ in nothing but their inputs are one row that cannot be compared."""
-    rows = {}
-    for side in (base, new):
-        for key, runs in side.rows.items():
-            rows[key[0], key[1], key[2]] = next(iter(runs.values()))
-
-    def apart_from_inputs(c):
-        row = rows[c.case, c.spec, c.emulated]
-        return row["op"], str(sorted((row.get("params") or {}).items())), row.get("dtype"), c.spec, c.emulated
-
-    def inputs(c):
-        row = rows[c.case, c.spec, c.emulated]
-        return ", ".join(f"{key} {row.get(key)}" for key in INPUT_KEYS)
-
-    gone = {}
-    for c in found:
-        if c.verdict == "missing" and c.mode is None and c.reason == "not in NEW":
-            gone.setdefault(apart_from_inputs(c), []).append(c)
-    dropped = set()
-    for c in found:
-        if c.verdict == "new" and c.mode is None and c.reason == "not in BASE" and len(gone.get(apart_from_inputs(c), [])) == 1:
-            old = gone.pop(apart_from_inputs(c))[0]
-            old.verdict, old.reason = "not comparable", f"different inputs: {inputs(old)} in BASE, {inputs(c)} in NEW"
-            dropped.add(id(c))
-    return [c for c in found if id(c) not in dropped]

@@ -8,6 +8,7 @@ from analysis import rows as r
 from analysis.compare.decide import MIN_SPREAD_PROCESSES as MIN_PROCESSES
 from analysis.compare.join import Series
 from analysis.compare.sides import timed
+from analysis.lines import BadResults, NoRows
 
 SCHEMA = 1
 
@@ -24,13 +25,13 @@ def calibrate(side):
             for row in with_times:
                 machine = r.kind_of_machine(side.environments.get(row.get("run")), row)
                 if machine is None:
-                    raise r.BadResults(f"{side.path}: a run without an environment line: its machine is unknown")
+                    raise BadResults(f"{side.path}: a run without an environment line: its machine is unknown")
                 kind = r.device_of(row)
                 if machines.setdefault(kind, machine) != machine:
-                    raise r.BadResults(f"{side.path}: runs on two kinds of machine: {machines[kind]} and {machine}")
+                    raise BadResults(f"{side.path}: runs on two kinds of machine: {machines[kind]} and {machine}")
             entries.append({"case": case, "spec": spec, "mode": mode, "machine": kind, **scatter(Series(with_times, mode))})
     if not entries:
-        raise r.NoRows(f"{side.path}: no row was timed in {MIN_PROCESSES} processes or more")
+        raise NoRows(f"{side.path}: no row was timed in {MIN_PROCESSES} processes or more")
     return {"kind": "noise", "schema": SCHEMA, "machines": machines, "commits": side.commits(), "rows": entries}
 
 
@@ -57,12 +58,12 @@ class Noise:
             with open(path, encoding="utf-8") as file:
                 content = json.load(file)
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
-            raise r.BadResults(f"{path}: no noise file: {error}") from error
+            raise BadResults(f"{path}: no noise file: {error}") from error
         if not isinstance(content, dict) or content.get("kind") != "noise" or content.get("schema") != SCHEMA:
-            raise r.BadResults(f"{path}: not a noise file of schema {SCHEMA} (rungs calibrate writes them)")
+            raise BadResults(f"{path}: not a noise file of schema {SCHEMA} (rungs calibrate writes them)")
         few = [row["processes"] for row in content["rows"] if row["processes"] < MIN_PROCESSES]
         if few:
-            raise r.BadResults(f"{path}: a spread from {min(few)} processes: at least {MIN_PROCESSES} are needed; calibrate again")
+            raise BadResults(f"{path}: a spread from {min(few)} processes: at least {MIN_PROCESSES} are needed; calibrate again")
         self.path = path
         self.known = {(row["case"], row["spec"], row["mode"]): row for row in content["rows"]}
         self.used, self.other_clock = set(), {}
@@ -70,7 +71,7 @@ class Noise:
             for run, row in rows.items():
                 was, now = content["machines"].get(r.device_of(row)), r.kind_of_machine(side.environments.get(run), row)
                 if was and now and was != now and row.get("timing"):
-                    raise r.BadResults(f"{path}: of another machine: {was}, where {side.path} ran on {now}; calibrate here")
+                    raise BadResults(f"{path}: of another machine: {was}, where {side.path} ran on {now}; calibrate here")
 
     def spread(self, c):
         """(standard deviation, degrees of freedom) or None."""

@@ -4,6 +4,7 @@ import pathlib
 import re
 
 from analysis import rows as r
+from analysis.lines import BadResults, read_lines
 
 CHANGED = "+changes"
 IN_RANDOM_ORDER = re.compile(r"(?:base|new), process \d+ of \d+, seed (\d+)(?:, stage (\d) of (\d))?")  # what `rungs ab` notes
@@ -19,7 +20,7 @@ class Side:
         self.environments = {}
         self.rows = {}
         self.warnings = []
-        for line in r.read_lines(pathlib.Path(path), self.warnings):
+        for line in read_lines(pathlib.Path(path), self.warnings):
             if line["kind"] == "environment":
                 self.environments[line.get("run")] = line
             elif line["kind"] == "row":
@@ -41,7 +42,7 @@ class Side:
             self.warnings.append(f"{self.path}: some runs with and some without changes to the commit: {', '.join(builds)}; if they touched what is "
                                  "measured, keep the rows of each in its own file (another --out)")
         elif len(builds) > 1:
-            raise r.BadResults(f"{self.path}: rows of different builds: {', '.join(builds)}; keep the rows of each build in its own file (another --out)")
+            raise BadResults(f"{self.path}: rows of different builds: {', '.join(builds)}; keep the rows of each build in its own file (another --out)")
         return self
 
     def session(self, run):

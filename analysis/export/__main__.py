@@ -5,30 +5,23 @@ import sys
 from analysis.arguments import Parser, one_of
 from analysis.export import as_bmf, as_csv, as_github, as_google_benchmark, as_junit, as_markdown, as_nvbench, as_openmetrics, as_parquet
 from analysis.export.entries import Source
-from analysis.output import CannotWrite, run, spare, write_whole
-from analysis.rows import BadResults, NoRows
+from analysis.output import ends, run, spare, write_whole
 
 FORMATS = {"google-benchmark": as_google_benchmark, "nvbench": as_nvbench, "csv": as_csv, "junit": as_junit, "bmf": as_bmf, "github-action-benchmark": as_github,
            "openmetrics": as_openmetrics, "parquet": as_parquet, "markdown": as_markdown}
 
 
+@ends
 def main(words=None):
     parser = Parser(prog="rungs export")
     parser.add_argument("format", type=one_of("format", FORMATS))
     parser.add_argument("results", nargs="+", type=pathlib.Path)
     parser.add_argument("--out", type=pathlib.Path, help="output file (default: stdout)")
     args = parser.parse_args(words)
-    try:
-        if args.out:
-            spare(args.out, args.results)
-        source = Source(args.results, args.out)
-        text, count = FORMATS[args.format].write(source)
-    except NoRows as error:
-        return told(error, 3)
-    except BadResults as error:
-        return told(error, 2)
-    except CannotWrite as error:
-        return told(error, error.code)
+    if args.out:
+        spare(args.out, args.results)
+    source = Source(args.results, args.out)
+    text, count = FORMATS[args.format].write(source)
     if count == 0:
         return told("no row was timed, and this format holds only times", 3)
     if not args.out and isinstance(text, bytes):
@@ -36,12 +29,9 @@ def main(words=None):
     if not args.out:
         sys.stdout.buffer.write(text.encode())
         return 0
-    try:
-        for path, data in source.files.items():
-            write_whole(path, data, args.results, folder=True)
-        write_whole(args.out, text, args.results)
-    except CannotWrite as error:
-        return told(error, error.code)
+    for path, data in source.files.items():
+        write_whole(path, data, args.results, folder=True)
+    write_whole(args.out, text, args.results)
     print("".join(f"{warning}\n" for warning in source.warnings) + f"{args.format}: {args.out}, {count} entries")
     return 0
 

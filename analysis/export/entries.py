@@ -5,6 +5,7 @@ from dataclasses import dataclass
 
 from analysis import rows as r
 from analysis import select
+from analysis.lines import BadResults, read_lines
 
 NANO = 1e9  # what most consumers count in
 
@@ -30,7 +31,7 @@ class Source:
         self.out, self.files = out, {}
         self.latest = select.load(paths)
         self.environments, self.warnings = self.latest.environments, self.latest.warnings
-        found = [r.settle(line) for path in paths for line in r.read_lines(pathlib.Path(path), []) if line["kind"] == "row"]
+        found = [r.settle(line) for path in paths for line in read_lines(pathlib.Path(path), []) if line["kind"] == "row"]
         self.rows = sorted(found, key=lambda row: self.environment(row).get("date") or "")
 
     def environment(self, row):
@@ -49,7 +50,7 @@ class Source:
         found = self.entries(rows)
         machines = sorted({self.machine(entry.row) for entry in found})
         if len(machines) > 1:
-            raise r.BadResults(f"rows of several machines ({', '.join(machines)}), and this format cannot tell them apart: export their files one by one")
+            raise BadResults(f"rows of several machines ({', '.join(machines)}), and this format cannot tell them apart: export their files one by one")
         return found
 
 

@@ -7,46 +7,36 @@ import os
 import pathlib
 import sys
 
-from analysis import rows as r
 from analysis.arguments import Parser
 from analysis.format import change, details, machine_text, many, seconds, table
 from analysis.history import changes, shared_steps
 from analysis.history.series import History, files
-from analysis.output import CannotWrite, run, spare, write_whole
+from analysis.output import ends, run, spare, write_whole
 from plots import figures_history
 
 
 MOST_FIGURES = 60  # of cases without a change
 
 
+@ends
 def main(words=None):
     parser = Parser(prog="rungs report")
     parser.add_argument("results", nargs="+", help="files of rows, or folders of them")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--figures", type=pathlib.Path, required=True)
     args = parser.parse_args(words)
-    try:
-        spare(args.out, files(args.results))
-        history = History(args.results)
-        told = [s for s in history.series if len(s.points) >= 2]
-        if not told:
-            print("no case was measured at two commits on one kind of machine", file=sys.stderr)
-            return 3
-        together = shared_steps.find_changes(told, history.order)
-        figures = figures_of(told)
-        args.out.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(args.out, page(history, told, together, figures, args))  # first: figures take longer
-        for group in figures:
-            figures_history.draw(history, group, args.figures)
-    except r.NoRows as error:
-        print(error, file=sys.stderr)
+    spare(args.out, files(args.results))
+    history = History(args.results)
+    told = [s for s in history.series if len(s.points) >= 2]
+    if not told:
+        print("no case was measured at two commits on one kind of machine", file=sys.stderr)
         return 3
-    except (r.BadResults, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    except CannotWrite as error:
-        print(error, file=sys.stderr)
-        return error.code
+    together = shared_steps.find_changes(told, history.order)
+    figures = figures_of(told)
+    args.out.parent.mkdir(parents=True, exist_ok=True)
+    write_whole(args.out, page(history, told, together, figures, args))  # first: figures take longer
+    for group in figures:
+        figures_history.draw(history, group, args.figures)
     for warning in history.warnings:
         print(warning, file=sys.stderr)
     return 0

@@ -6,6 +6,7 @@ from dataclasses import dataclass, field
 
 from analysis import rows as r
 from analysis.history import commits
+from analysis.lines import NoRows, read_lines
 
 LARGE = ("timing", "errors", "counts", "launch", "code", "work")  # parts of a row that no series needs
 MODES = ("cold", "hot", "graph")  # the first that a row has: one series for each variant on a case
@@ -44,13 +45,13 @@ class History:
         self.environments, self.warnings = {}, []
         groups, clocks = {}, {}
         for path in files(paths):
-            for line in r.read_lines(path, self.warnings):
+            for line in read_lines(path, self.warnings):
                 if line["kind"] == "environment":
                     self.environments[line.get("run")] = line
                 elif line["kind"] == "row":
                     take(line, groups, clocks)
         if not groups and not clocks:
-            raise r.NoRows(f"{', '.join(map(str, paths))}: no rows")
+            raise NoRows(f"{', '.join(map(str, paths))}: no rows")
         self.order = in_order(self.environments.values())
         self.clocks = clock_groups(self.environments, clocks)
         self.series = list(self.collect(groups))

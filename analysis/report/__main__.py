@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 from analysis.arguments import Parser
-from analysis.output import CannotWrite, run, spare, write_whole
+from analysis.output import End, ends, run, spare, write_whole
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -68,7 +68,7 @@ def write_html(results, paths, args):
         print(error, file=sys.stderr)
 
 
-class NotOurs(Exception):
+class NotOurs(End):
     """A file that something else wrote."""
 
 
@@ -78,6 +78,7 @@ def keep_others(path, first_line):
         raise NotOurs(f"{path}: was not written by 'rungs report', so it is left as it is. Name another file, or move it away")
 
 
+@ends
 def main(words=None):
     parser = Parser(prog="rungs report")
     parser.add_argument("results", nargs="*", type=pathlib.Path, help="default: results/*.jsonl")
@@ -91,34 +92,21 @@ def main(words=None):
     args = parser.parse_args(words)
     args.figures = args.figures or args.out.parent / "figures"
     args.details = args.details or args.out.parent / "results"
-    from analysis import rows, select
-    from analysis.report import html, numbers
+    from analysis import select
+    from analysis.report import numbers
     paths = args.results or default_results()
     if not paths:
         print("results/ holds no .jsonl file; run './rungs reproduce' first or name a file", file=sys.stderr)
         return 3
-    try:
-        spare(args.out, paths)
-        results = select.load(paths)
-        pictures, why_none = draw(results, args)
-        pages = write_pages(results, pictures, why_none, args)
-        if args.html:
-            spare(args.html, paths)
-            write_html(results, paths, args)
-        if args.numbers:
-            numbers.refresh(results, ROOT)
-    except rows.NoRows as error:
-        print(error, file=sys.stderr)
-        return 3
-    except html.NoLibrary as error:
-        print(error, file=sys.stderr)
-        return 4
-    except (rows.BadResults, NotOurs, numbers.BadNumber, OSError) as error:
-        print(error, file=sys.stderr)
-        return 2
-    except CannotWrite as error:
-        print(error, file=sys.stderr)
-        return error.code
+    spare(args.out, paths)
+    results = select.load(paths)
+    pictures, why_none = draw(results, args)
+    pages = write_pages(results, pictures, why_none, args)
+    if args.html:
+        spare(args.html, paths)
+        write_html(results, paths, args)
+    if args.numbers:
+        numbers.refresh(results, ROOT)
     for note in results.warnings:
         print(note, file=sys.stderr)
     print(f"{args.out}: {len(results.rows)} rows, {pages} pages, {len(pictures)} figures in {args.figures}" if pictures else f"{args.out}: {len(results.rows)} rows, {pages} pages, no figures")

@@ -40,7 +40,7 @@ def outcome_counts(claims):
     words = {"holds": ("holds", "hold"), "direction": ("holds in direction only", "hold in direction only"), "fails": ("does not hold", "do not hold"), "not_testable": ("is not testable here", "are not testable here"),
              "not_run": ("was not run", "were not run")}
     counted = [f"{count} {words[key][count != 1]}" for key, count in totals(claims).items() if count]
-    others = [f"{count} {what}" for count, what in zip(uncounted(claims), ("of other hardware", "findings of ours", "of variants of ours")) if count]
+    others = [f"{count} {what}" for count, what in zip(uncounted(claims), ("of other hardware", "finding of ours" if uncounted(claims)[1] == 1 else "findings of ours", "of variants of ours")) if count]
     return "; not counted: ".join(", ".join(some) for some in (counted, others) if some) or "none"
 
 

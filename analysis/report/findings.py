@@ -81,7 +81,7 @@ def no_gpu(results):
     """Said first where it is so."""
     if any(r.device_of(row) == "cuda" for row in select.timed_rows(results)):
         return ""
-    emulated = [row for row in results.rows if r.is_emulated(row)]
+    emulated = [row for row in results.rows if r.is_emulated(row) and row["verdict"] != "skip"]
     return ("**No GPU was used: nothing here is a time of a CUDA kernel.** "
             + (f"{sum(row['verdict'] == 'pass' for row in emulated)} of {many(len(emulated), 'row')} of CUDA kernels passed in an emulator on the CPU; none is timed." if emulated else "No CUDA kernel ran."))
 

@@ -5,7 +5,7 @@ import importlib.util
 import json
 import pathlib
 
-from analysis.output import write_whole
+from analysis.output import MACHINE, End, write_whole
 from analysis.report import html_data
 
 FOLDER = pathlib.Path(__file__).with_name("page_html")
@@ -15,8 +15,9 @@ MOST_BYTES = 5_000_000
 SAMPLES = (400, 100, 40, 12, 0)  # kept of a row and mode: the first that fits
 
 
-class NoLibrary(Exception):
+class NoLibrary(End):
     """Bokeh is not installed."""
+    code = MACHINE
 
 
 def library():

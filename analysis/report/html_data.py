@@ -5,6 +5,7 @@ from analysis import rows as r
 from analysis.format import count, describe, says_something
 from analysis.history import changes
 from analysis.history.series import History
+from analysis.lines import NoRows
 
 SIZES = ("batch", "n", "rows", "cols")
 ERROR_KEYS = ("max_ratio", "max_relative", "max_absolute", "max_ulp", "incomparable", "unwritten", "mismatches", "judgeable", "count")
@@ -68,7 +69,7 @@ def history_of(paths):
     """Series of two commits and more, with the points at which a new level begins."""
     try:
         history = History(paths)
-    except r.NoRows:
+    except NoRows:
         return []
     found = []
     for series in history.series:

@@ -17,7 +17,7 @@ import re
 from analysis import rows as r
 from analysis.claim_text import OUTCOMES, published, quantity
 from analysis.format import many, percent, seconds, significant
-from analysis.output import write_whole
+from analysis.output import End, write_whole
 from analysis.report import standing
 from analysis.report.claims import summary
 
@@ -25,7 +25,7 @@ MARKER = re.compile(r"<!-- row: (.+?) -->(.*?)<!-- /row -->", re.S)
 NOTHING, FASTEST = "not measured", "fastest"
 
 
-class BadNumber(Exception):
+class BadNumber(End):
     """A query that cannot be read; the message names the file."""
 
 

@@ -34,7 +34,7 @@ def errors(results):
 
 
 def emulated(results):
-    rows = [row for row in results.rows if r.is_emulated(row)]
+    rows = [row for row in results.rows if r.is_emulated(row) and row["verdict"] != "skip"]
     return [f"- {many(len(rows), 'row')} of CUDA kernels ran in the emulator on the CPU: verified, not timed."] if rows else []
 
 
@@ -48,7 +48,7 @@ def vague(results):
 
 
 def shortened(lines):
-    return lines[:MOST_REASONS] + ([f"- {len(lines) - MOST_REASONS} more reasons: on the pages of the ops"] if len(lines) > MOST_REASONS else [])
+    return lines[:MOST_REASONS] + ([f"- {many(len(lines) - MOST_REASONS, 'more reason')}: on the pages of the ops"] if len(lines) > MOST_REASONS else [])
 
 
 def untested(results, pairs):

@@ -59,8 +59,9 @@ int command_judge(int argc, char **argv) {
     if (code == 0 && !claims_can_be_judged())
         code = cli_fail(status_fail(STATUS_UNSUPPORTED, "this build has no CUDA variants and cannot judge most claims; the claim "
                                                         "records in the files stay valid"));
-    if (code == 0 && count == 0 && glob(places_project("results/*.jsonl"), 0, NULL, &committed) != 0)
-        code = cli_usage("judge", "no .jsonl files in results/; name the files to judge");
+    /* By their dates: claims.jsonl beside them holds no rows. */
+    if (code == 0 && count == 0 && glob(places_project("results/[0-9]*.jsonl"), 0, NULL, &committed) != 0)
+        code = cli_usage("judge", "no file DATE-DEVICE-COMMIT.jsonl in results/; name the files to judge");
     if (code == 0) code = judge((const char *const *)(count ? words : committed.gl_pathv), out);
     globfree(&committed);
     free(words);

@@ -29,7 +29,7 @@ static double seconds_of(const PlanItem *item, const VariantChoice *choice) {
     PlanItem alone = *item;
     alone.variants = &one, alone.variant_count = 1;
     const Plan plan = {.items = &alone, .item_count = 1};
-    return campaign_seconds(&plan, &(CampaignSpeeds){0});
+    return campaign_seconds(&plan, &(Speeds){0});
 }
 
 static json_t *modes_json(unsigned modes) {

@@ -53,12 +53,11 @@ static void notice(void *context, const char *text) {
 }
 
 /* Before the first row, when the peaks of the machine are known. */
-static void tell_plan(void *context, const RunSpeeds *speeds) {
+static void tell_plan(void *context, const Speeds *speeds) {
     Reproduce *r = context;
     const Campaign *campaign = &r->campaign;
-    const CampaignSpeeds known = {.gpu_bytes = speeds->gpu_bytes, .cpu_bytes = speeds->cpu_bytes};
     char seconds[32], gpu[64] = "", claims[160] = "", text[600];
-    progress_duration(campaign_seconds(&r->plan, &known), seconds);
+    progress_duration(campaign_seconds(&r->plan, speeds), seconds);
     if (speeds->gpu_bytes > 0) snprintf(gpu, sizeof gpu, "the GPU copies %.0f GB/s, ", 1e-9 * speeds->gpu_bytes);
     if (r->plan.claim_count > 0)
         snprintf(claims, sizeof claims, "%zu of %d claims, %d process%s each%s: %zu rows for them and ", campaign->claims,
@@ -94,7 +93,8 @@ static Status make_plan(Reproduce *r, char *const *words, int count) {
 static void set_pace(Reproduce *r) {
     RunOptions *options = &r->options;
     r->tier = r->quick ? CAMPAIGN_QUICK : r->full ? CAMPAIGN_FULL : CAMPAIGN_DEFAULT;
-    if (r->quick) options->min_samples = 3, options->max_samples = 15, options->seconds_per_mode = 0.2;
+    options->min_samples = r->quick ? 3 : 9, options->max_samples = r->quick ? 15 : 51;
+    options->seconds_per_mode = r->quick ? 0.2 : 0.3; /* intervals are between processes: more samples of one say little */
     if (options->budget_seconds == 0) options->budget_seconds = campaign_bound(r->tier);
     options->least_rows = 1; /* peaks alone are no result */
     options->one_campaign = true;
@@ -134,7 +134,8 @@ int command_reproduce(int argc, char **argv) {
     r.options.argc = argc, r.options.argv = argv;
     const CliOption OPTIONS[] = {
         {"quick", NULL, CLI_FLAG, &r.quick, "some claims of every op, from one process: 2 minutes on an H200", NULL},
-        {"full", NULL, CLI_FLAG, &r.full, "everything, claims from five processes: not bounded (default: 10 minutes, three)", NULL},
+        {"full", NULL, CLI_FLAG, &r.full, "everything, claims from five processes: about 24 minutes there (default: 10, three)",
+         NULL},
         {"budget", "TIME", CLI_DURATION, &r.options.budget_seconds, "start no row after this time, except the first", NULL},
         {"device", "N", CLI_COUNT, &r.options.device, "CUDA device", NULL},
         {"resume", NULL, CLI_FLAG, &r.options.resume, "continue the last reproduce, of the same commit on the same machine", NULL},

@@ -59,6 +59,13 @@ Status sampling_pilot(const SamplingSource *source, Sample *sample) {
     return take(source, (SamplePlace){.pilot = true}, sample);
 }
 
+size_t sampling_least(const MeasureLimits *limits, double call_seconds) {
+    enum { FEW = 3 };
+    const size_t most = limits->min_samples ? limits->min_samples : 1, few = most < FEW ? most : FEW;
+    const double fit = call_seconds > 0 ? 2 * limits->seconds / call_seconds : (double)most;
+    return fit < (double)few ? few : fit < (double)most ? (size_t)fit : most;
+}
+
 size_t sampling_count(const MeasureLimits *limits, double pilot_wall) {
     const size_t least = limits->min_samples ? limits->min_samples : 1;
     const size_t most = limits->max_samples > least ? limits->max_samples : least;

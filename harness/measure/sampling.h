@@ -41,6 +41,9 @@ Status sampling_prepare(const SamplingSource *source, Sample *sample);
 /* Fills out->seconds, sm_mhz and count. `pilot` was taken from the same source; one whose call was long is kept as the first
  * sample, so that a call of seconds is never run for nothing. On failure `out` is empty. */
 Status sampling_run(const SamplingSource *source, const MeasureLimits *limits, const Sample *pilot, Samples *out);
+/* The least number of samples where a call takes so long (0: not known): fewer than the limits say if these took more than twice
+ * the mode's time, but three. */
+size_t sampling_least(const MeasureLimits *limits, double call_seconds);
 /* How many samples a pilot of this wall time buys. */
 size_t sampling_count(const MeasureLimits *limits, double pilot_wall);
 

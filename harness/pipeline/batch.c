@@ -49,7 +49,7 @@ static void count(RunSummary *summary, const json_t *row) {
     if (strcmp(verdict, "pass") == 0 && strcmp(text_of(row, "backend"), "emulator") == 0) summary->emulated++;
 }
 
-/* *row is NULL afterwards if it is left out: the file has it, or the budget is spent. */
+/* *row is NULL afterwards if it is left out: the file has it, the budget is spent, or it is put off. */
 static Status begin(Batch *batch, BatchRow *row) {
     Run *run = batch->run;
     const Session session = session_of(batch, row);
@@ -65,6 +65,11 @@ static Status begin(Batch *batch, BatchRow *row) {
     if (clock_seconds() > run_deadline(run) && run->executed >= run->options->least_rows) {
         run->summary->left_by_budget++;
         return STATUS_OK;
+    }
+    const double took = resume_seconds(&run->done, row->begun);
+    if (later_waits(&run->later, row->item, took)) {
+        run->index--; /* its turn comes */
+        return later_add(&run->later, &(LaterRow){row->item, row->choice, took});
     }
     resume_ran(&run->done, row->begun);
     row->row = json_deep_copy(row->begun);
@@ -93,6 +98,7 @@ static Status write_row(Batch *batch, BatchRow *row, bool shared) {
     TRY(interrupt_check());
     if (row->evaluated.served) json_object_set_new(row->row, "worker", json_string(shared ? "shared" : "fresh"));
     json_object_set_new(row->row, "seconds_spent", json_real(row->seconds + clock_seconds() - begin));
+    resume_took(&run->done, row->row);
     TRY(rowfile_append(run->file, row->row));
     count(run->summary, row->row);
     run_tell(run, run->options->report, row->index, row->row, row->evaluated.refused);

@@ -207,6 +207,7 @@ static Status take_times(Evaluation *e) {
     const Timed timed = {.instance = e->instance,
                          .session = e->session,
                          .child = e->host->child,
+                         .call_seconds = e->first_seconds,
                          .timeout_seconds = SAMPLING_SECONDS + timeout_for(e) + MODE_COUNT * 4 * options->seconds_per_mode +
                                             calls * e->first_seconds,
                          .judge = judge_sample,

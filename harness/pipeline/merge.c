@@ -119,7 +119,7 @@ static Status same_machine(Merge *self, json_t *environment) {
     if (strcmp(text_of(before, "id"), text_of(environment, "id")) != 0) {
         tell_machine(environment, here), tell_machine(before, there);
         return status_fail(STATUS_INVALID,
-                           "%s:%zu: timed on another kind of machine, %s, than %s, %s: such times are no one's rows",
+                           "%s:%zu: timed on %s, but %s on %s: times of two kinds of machine cannot stand in one file",
                            self->paths[self->file], self->number, here, place, there);
     }
     if (self->several_machines || one_machine(before, environment)) return STATUS_OK;

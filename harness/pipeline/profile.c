@@ -9,7 +9,8 @@
 #include <stdio.h>
 #include <string.h>
 
-static const double CALLS = 8; /* a warm-up call and the counted ones, each as slow as a call may be */
+static const double SLOW_SECONDS = 1; /* a call that takes longer is not made five times more to be counted */
+static const double CALLS = 8;        /* a warm-up call and the counted ones, each as slow as a call may be */
 static const double SECONDS_PER_BYTE = 4e-9;
 static const size_t CUPTI_BYTES = (size_t)1 << 30; /* of host memory: not the variant's */
 
@@ -26,6 +27,17 @@ static void because(Reasons *reasons, const char *what, const char *why) {
     reasons->used += wrote < 0 ? 0 : (size_t)wrote < room ? (size_t)wrote : room - 1;
 }
 
+/* Of the row's first mode with times. */
+static double call_seconds(const json_t *row) {
+    const char *mode;
+    json_t *timed;
+    json_object_foreach(json_object_get(row, "timing"), mode, timed) {
+        const json_t *median = json_object_get(timed, "median");
+        if (json_is_number(median)) return json_number_value(median);
+    }
+    return 0;
+}
+
 /* NULL: it is to be counted. */
 static const char *why_not(const Session *session, const json_t *row) {
     const Backend backend = session->choice->entry->backend;
@@ -34,6 +46,7 @@ static const char *why_not(const Session *session, const json_t *row) {
     if (session->emulated) return "emulated";
     if (session->options->no_counts || session->options->no_ceilings) return "counting was turned off";
     if (!json_is_object(json_object_get(row, "timing"))) return "not timed";
+    if (call_seconds(row) > SLOW_SECONDS) return "a call takes more than 1 s";
     return NULL;
 }
 

@@ -12,7 +12,7 @@ static bool is_emulated(const json_t *row) {
 }
 
 Status resume_open(const char *path, Resume *out) {
-    *out = (Resume){.rows = json_object()};
+    *out = (Resume){.rows = json_object(), .seconds = json_object()};
     json_t *lines = NULL;
     if (!path) return STATUS_OK;
     TRY(rowfile_read(path, &lines));
@@ -21,6 +21,7 @@ Status resume_open(const char *path, Resume *out) {
     json_array_foreach(lines, i, line) {
         char key[ROW_KEY_MAX];
         if (strcmp(text_of(line, "kind"), "row") != 0) continue;
+        resume_took(out, line);
         if (strcmp(text_of(line, "verdict"), "error") == 0) continue; /* what crashed or ran out of time gets another chance */
         row_key(line, key);
         json_object_set_new(out->rows, key, json_integer(json_integer_value(json_object_get(out->rows, key)) + 1));
@@ -31,7 +32,8 @@ Status resume_open(const char *path, Resume *out) {
 
 void resume_close(Resume *self) {
     json_decref(self->rows);
-    self->rows = NULL;
+    json_decref(self->seconds);
+    *self = (Resume){0};
 }
 
 ResumeAnswer resume_ask(Resume *self, const json_t *row) {
@@ -48,4 +50,18 @@ void resume_ran(Resume *self, const json_t *row) {
     char key[ROW_KEY_MAX];
     row_key(row, key);
     if (is_emulated(row)) json_object_set_new(self->rows, key, json_false());
+}
+
+void resume_took(Resume *self, const json_t *row) {
+    char key[ROW_KEY_MAX];
+    const double seconds = json_number_value(json_object_get(row, "seconds_spent"));
+    row_key(row, key);
+    if (seconds > json_number_value(json_object_get(self->seconds, key)))
+        json_object_set_new(self->seconds, key, json_real(seconds));
+}
+
+double resume_seconds(const Resume *self, const json_t *row) {
+    char key[ROW_KEY_MAX];
+    row_key(row, key);
+    return json_number_value(json_object_get(self->seconds, key));
 }

@@ -1,4 +1,4 @@
-/* resume.h - which rows of the plan a results file already holds. */
+/* resume.h - which rows of the plan a results file already holds, and what rows took. */
 #ifndef RUNGS_PIPELINE_RESUME_H
 #define RUNGS_PIPELINE_RESUME_H
 
@@ -13,17 +13,21 @@ typedef enum ResumeAnswer {
 } ResumeAnswer;
 
 typedef struct Resume {
-    json_t *rows; /* by case, variant and whether emulated: how many the file holds; false: emulated in this run */
+    json_t *rows;    /* by case, variant and whether emulated: how many the file holds; false: emulated in this run */
+    json_t *seconds; /* by the same: of the row that took longest */
 } Resume;
 
-/* path: NULL for a run that resumes nothing. */
+/* path: the file; NULL for a run that resumes nothing. */
 Status resume_open(const char *path, Resume *out);
 void resume_close(Resume *self);
 /* Is this row (as row_begin makes it) there? A plan may hold the same case and variant more than once (strict and declared bounds,
  * other modes): each row of the file then stands for one of them, in the order of the plan. An emulated row does not stand for one
  * on the device, which has a time. */
 ResumeAnswer resume_ask(Resume *self, const json_t *row);
-/* To be told of every row that was run. */
+/* To be told of every row that is run, and once it has its `seconds_spent`. */
 void resume_ran(Resume *self, const json_t *row);
+void resume_took(Resume *self, const json_t *row);
+/* What the dearest row of this case and variant took so far; 0: there is none. */
+double resume_seconds(const Resume *self, const json_t *row);
 
 #endif

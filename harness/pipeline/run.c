@@ -101,5 +101,6 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     refusal_close();
     rowfile_close(run.file);
     resume_close(&run.done);
+    later_close(&run.later);
     return status;
 }

@@ -2,7 +2,7 @@
 #ifndef RUNGS_PIPELINE_RUN_H
 #define RUNGS_PIPELINE_RUN_H
 
-#include "plan/scenario.h"
+#include "plan/prices.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -10,11 +10,6 @@
 typedef enum EmulatorKind { EMULATOR_IF_NO_GPU, EMULATOR_ADDRESS, EMULATOR_RACE } EmulatorKind;
 
 typedef struct RunEvent RunEvent;
-
-/* What the devices copied in a second when their peaks were measured; 0: not known. */
-typedef struct RunSpeeds {
-    double gpu_bytes, cpu_bytes;
-} RunSpeeds;
 
 typedef struct RunOptions {
     int argc;
@@ -40,8 +35,8 @@ typedef struct RunOptions {
     void (*begin)(void *context, const RunEvent *event);
     void (*report)(void *context, const RunEvent *event);
     void (*notice)(void *context, const char *text);
-    /* Before the first row; may be NULL. */
-    void (*planned)(void *context, const RunSpeeds *speeds);
+    /* Before the first row, with what the devices copied when their peaks were measured; may be NULL. */
+    void (*planned)(void *context, const Speeds *speeds);
     void *context;
 } RunOptions;
 

@@ -2,6 +2,7 @@
 #ifndef RUNGS_PIPELINE_RUNNING_H
 #define RUNGS_PIPELINE_RUNNING_H
 
+#include "pipeline/later.h"
 #include "pipeline/limits.h"
 #include "pipeline/resume.h"
 #include "pipeline/run.h"
@@ -13,10 +14,11 @@ typedef struct Run {
     RunSummary *summary;
     RowFile *file;
     Resume done;
+    Later later;
     Limits *limits;
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the peaks before that tell nothing of the rows' pace */
-    RunSpeeds speeds;
+    Speeds speeds;
     size_t index, executed; /* rows passed by; rows run in this process */
 } Run;
 

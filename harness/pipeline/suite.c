@@ -3,6 +3,7 @@
 #include "base/hostmemory.h"
 #include "pipeline/batch.h"
 #include "pipeline/instance.h"
+#include "pipeline/turns.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -123,12 +124,33 @@ static Status run_parts(Run *run, const PlanItem *items, int count, bool emulate
     return STATUS_OK;
 }
 
-Status suites_run(Run *run) {
-    const Plan *plan = run->plan;
-    for (int i = 0, count = 1; i < plan->item_count; i += count, count = 1) {
-        while (i + count < plan->item_count && same_suite(&plan->items[i], &plan->items[i + count])) count++;
-        TRY(run_parts(run, &plan->items[i], count, false));
-        TRY(run_parts(run, &plan->items[i], count, true));
+/* Some items of the plan: one suite after the other. */
+static Status run_suites(Run *run, const PlanItem *items, int item_count) {
+    for (int i = 0, count = 1; i < item_count; i += count, count = 1) {
+        while (i + count < item_count && same_suite(&items[i], &items[i + count])) count++;
+        TRY(run_parts(run, &items[i], count, false));
+        TRY(run_parts(run, &items[i], count, true));
     }
     return STATUS_OK;
+}
+
+/* What was put off, each row's processes one after the other. */
+static Status run_later(Run *run) {
+    const Later *later = &run->later;
+    Status status = STATUS_OK;
+    later_begin(&run->later);
+    for (int i = 0; i < later->count && status == STATUS_OK;) {
+        const LaterRow *row = &later->rows[i];
+        Instance instance = {0};
+        for (; i < later->count && later->rows[i].item == row->item && status == STATUS_OK; i++)
+            status =
+                batch_run(run, &(BatchRow){.item = row->item, .choice = later->rows[i].choice, .instance = &instance}, 1, false);
+        if (instance.op) instance_destroy(&instance);
+    }
+    return status;
+}
+
+Status suites_run(Run *run) {
+    TRY(turns_take(run, run_suites));
+    return run_later(run);
 }

@@ -2,6 +2,7 @@
 
 #include "base/mode.h"
 #include "base/poison.h"
+#include "measure/sampling.h"
 
 #include <errno.h>
 #include <stdint.h>
@@ -56,13 +57,15 @@ static Status draw_checks(const Timed *timed, Mode mode, size_t samples, json_t 
 static Status make_command(const Timed *timed, json_t **command) {
     const Session *session = timed->session;
     const RunOptions *o = session->options;
+    const size_t least =
+        sampling_least(&(MeasureLimits){.min_samples = o->min_samples, .seconds = o->seconds_per_mode}, timed->call_seconds);
     json_t *modes = json_array(), *checks = json_object();
-    *command = json_pack("{s:s, s:o, s:I, s:I, s:f, s:o}", "do", "time", "modes", modes, "min_samples", (json_int_t)o->min_samples,
+    *command = json_pack("{s:s, s:o, s:I, s:I, s:f, s:o}", "do", "time", "modes", modes, "min_samples", (json_int_t)least,
                          "max_samples", (json_int_t)o->max_samples, "seconds", o->seconds_per_mode, "checks", checks);
     for (int m = 0; m < MODE_COUNT; m++) {
         json_t *drawn = NULL;
         if (m == MODE_FIRST || !(session->item->modes & (1u << m))) continue;
-        TRY(draw_checks(timed, (Mode)m, o->min_samples ? o->min_samples : 1, &drawn));
+        TRY(draw_checks(timed, (Mode)m, least, &drawn));
         json_array_append_new(modes, json_string(mode_name((Mode)m)));
         json_object_set_new(checks, mode_name((Mode)m), drawn);
     }

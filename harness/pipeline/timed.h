@@ -11,6 +11,7 @@ typedef struct Timed {
     Instance *instance;
     const Session *session;
     Child *child;
+    double call_seconds;    /* of the first call; 0: not known */
     double timeout_seconds; /* of all samples together, and of what follows a check */
     /* Compares the outputs in the shared memory with the reference of `set`; when: for the message of a failure. *pass: they are
      * within the bound. */

@@ -1,6 +1,5 @@
 #include "plan/campaign.h"
 
-#include "op.h"
 #include "plan/build.h"
 #include "plan/case.h"
 
@@ -10,33 +9,7 @@
 #include <string.h>
 
 static const double CLAIMS_SHARE = 0.6, ALL_SHARE = 0.85; /* of the tier's time: estimates are no better than that */
-
-/* ---- What a row costs. */
-
-/* Seconds of a row beside its bytes, and for each byte of the op's work model: medians of the published scenarios on an H200. The
- * bytes are mostly the host's: inputs, references, comparisons, a loop. */
-typedef struct Price {
-    double seconds, per_byte;
-} Price;
-static const Price PRICE_CPU = {0.6, 3e-9}, PRICE_CUDA = {0.3, 3e-9}, PRICE_GPU_LIBRARY = {1.2, 3e-9},
-                   PRICE_CPU_LIBRARY = {1.2, 1.2e-7}, PRICE_PYTHON_LOOP = {2.5, 4e-5};
-static const CampaignSpeeds H200 = {.gpu_bytes = 4.3e12, .cpu_bytes = 1.1e11};
-
-static Price price_of(const VariantEntry *entry) {
-    if (entry->backend == BACKEND_CUDA) return PRICE_CUDA;
-    if (entry->backend == BACKEND_CPU) return PRICE_CPU;
-    if (strstr(entry->id, "_loop")) return PRICE_PYTHON_LOOP;
-    return entry->needs_gpu ? PRICE_GPU_LIBRARY : PRICE_CPU_LIBRARY;
-}
-
-static double cost_of(const PlanItem *item, const VariantChoice *choice, const CampaignSpeeds *speeds) {
-    const Price price = price_of(choice->entry);
-    const Op *op = registry_op(item->problem.op);
-    const bool on_gpu = choice->entry->backend == BACKEND_CUDA || choice->entry->needs_gpu;
-    double slower = speeds->cpu_bytes > 0 ? H200.cpu_bytes / speeds->cpu_bytes : 1;
-    if (on_gpu && speeds->gpu_bytes > 0) slower = fmax(slower, H200.gpu_bytes / speeds->gpu_bytes);
-    return price.seconds + price.per_byte * op->work(&item->problem).bytes * fmax(slower, 0.5);
-}
+static const double ONCE_SECONDS = 4; /* a row that takes longer is made once: further processes say little for that */
 
 double campaign_bound(CampaignTier tier) {
     return tier == CAMPAIGN_QUICK ? 120 : tier == CAMPAIGN_DEFAULT ? 600 : 0;
@@ -46,16 +19,9 @@ int campaign_processes(CampaignTier tier) {
     return tier == CAMPAIGN_QUICK ? 1 : tier == CAMPAIGN_DEFAULT ? 3 : 5;
 }
 
-double campaign_item_seconds(const PlanItem *item, const CampaignSpeeds *speeds) {
+double campaign_seconds(const Plan *plan, const Speeds *speeds) {
     double seconds = 0;
-    for (int v = 0; v < item->variant_count && !item->not_run; v++)
-        seconds += cost_of(item, &item->variants[v], speeds) * fmax(1, item->processes);
-    return seconds;
-}
-
-double campaign_seconds(const Plan *plan, const CampaignSpeeds *speeds) {
-    double seconds = 0;
-    for (int i = 0; i < plan->item_count; i++) seconds += campaign_item_seconds(&plan->items[i], speeds);
+    for (int i = 0; i < plan->item_count; i++) seconds += price_item(&plan->items[i], speeds);
     return seconds;
 }
 
@@ -68,6 +34,7 @@ typedef struct Row {
     int item, variant;
     double cost;
     Stage stage;
+    int processes;
     char problem[CASE_TEXT_MAX], spec[SPEC_TEXT_MAX];
 } Row;
 
@@ -76,24 +43,44 @@ typedef struct Choice {
     CampaignTier tier;
     Row *rows;
     int count;
-    double seconds; /* of the rows that have a stage */
+    double seconds; /* of the rows that have a stage, and of their cases */
+    bool *opened;   /* for each item: one of its rows has a stage */
 } Choice;
 
-static int processes_of(const Choice *choice, Stage stage) {
-    if (stage == STAGE_CLAIM) return campaign_processes(choice->tier);
-    return stage == STAGE_LADDER && choice->tier == CAMPAIGN_FULL ? 3 : 1;
+/* Errors and counts are exact, and a time of other hardware is only shown: one process tells them. */
+static bool needs_one(const Claim *claim) {
+    return strcmp(claim->rule, "shown") == 0 ||
+           !(strcmp(claim->quantity, "speedup") == 0 || strstr(claim->quantity, "second")); /* not a time, nor a rate */
+}
+
+static int processes_for(const Choice *choice, const Row *row, const Claim *claim) {
+    return !claim || needs_one(claim) || row->cost > ONCE_SECONDS ? 1 : campaign_processes(choice->tier);
+}
+
+/* What so many processes of the row add; its case is shared by the item's rows. */
+static double cost_of(const Choice *choice, const Row *row, int processes) {
+    const double shared = choice->opened[row->item] ? 0 : price_instance(&choice->plan->items[row->item], &(Speeds){0});
+    return processes > row->processes ? shared + row->cost * (processes - row->processes) : 0;
+}
+
+static void enter(Choice *choice, Row *row, Stage stage, int processes) {
+    choice->seconds += cost_of(choice, row, processes);
+    choice->opened[row->item] = true;
+    if (row->stage == STAGE_NONE) row->stage = stage;
+    if (processes > row->processes) row->processes = processes;
 }
 
 static Status list_rows(Choice *choice) {
     int count = 0;
     for (int i = 0; i < choice->plan->item_count; i++) count += choice->plan->items[i].variant_count;
     choice->rows = calloc((size_t)count + 1, sizeof *choice->rows);
-    if (!choice->rows) return status_fail(STATUS_MEMORY, "no memory for %d rows", count);
+    choice->opened = calloc((size_t)choice->plan->item_count + 1, sizeof *choice->opened);
+    if (!choice->rows || !choice->opened) return status_fail(STATUS_MEMORY, "no memory for %d rows", count);
     for (int i = 0; i < choice->plan->item_count; i++)
         for (int v = 0; v < choice->plan->items[i].variant_count; v++) {
             const PlanItem *item = &choice->plan->items[i];
             Row *row = &choice->rows[choice->count++];
-            *row = (Row){.item = i, .variant = v, .cost = cost_of(item, &item->variants[v], &(CampaignSpeeds){0})};
+            *row = (Row){.item = i, .variant = v, .cost = price_row(item, &item->variants[v], &(Speeds){0})};
             case_format(&item->problem, row->problem, sizeof row->problem);
             variant_choice_format(&item->variants[v], row->spec, sizeof row->spec);
         }
@@ -120,16 +107,15 @@ static double added(const Choice *choice, const Claim *claim) {
     rows_of(choice, claim, found);
     if (!found[0] || (claim->baseline && !found[1])) return INFINITY;
     for (int k = 0; k < 2; k++)
-        if (found[k] && found[k]->stage == STAGE_NONE) seconds += found[k]->cost * campaign_processes(choice->tier);
+        if (found[k]) seconds += cost_of(choice, found[k], processes_for(choice, found[k], claim));
     return seconds;
 }
 
 static void take(Choice *choice, const Claim *claim) {
     Row *found[2];
-    choice->seconds += added(choice, claim);
     rows_of(choice, claim, found);
     for (int k = 0; k < 2; k++)
-        if (found[k]) found[k]->stage = STAGE_CLAIM;
+        if (found[k]) enter(choice, found[k], STAGE_CLAIM, processes_for(choice, found[k], claim));
 }
 
 /* The op is the first word of a spec up to its slash. */
@@ -154,6 +140,8 @@ static int cheapest(const Choice *choice, const char *op, const bool *judged) {
 static void choose_claims(Choice *choice, bool *judged, size_t *claims) {
     const double bound = campaign_bound(choice->tier), most = bound > 0 ? CLAIMS_SHARE * bound : INFINITY;
     bool more = true;
+    for (int c = 0; c < choice->plan->claim_count; c++) /* what nothing can test needs no row */
+        if (choice->plan->claims[c].untestable) judged[c] = true, ++*claims;
     for (int round = 0; more; round++) {
         more = false;
         const char *names[64];
@@ -195,22 +183,18 @@ static Status choose_others(Choice *choice) {
         if (choice->rows[r].stage == STAGE_NONE) left[count++] = &choice->rows[r];
     qsort(left, (size_t)count, sizeof *left, by_cost);
     for (int r = 0; r < count; r++) {
-        const Stage stage = other_stage(choice, left[r]);
-        const double seconds = left[r]->cost * processes_of(choice, stage);
-        if (choice->plan->claim_count > 0 && choice->seconds + seconds > most) break;
-        choice->seconds += seconds;
-        left[r]->stage = stage;
+        if (choice->plan->claim_count > 0 && choice->seconds + cost_of(choice, left[r], 1) > most) break;
+        enter(choice, left[r], other_stage(choice, left[r]), 1);
     }
     free(left);
     return STATUS_OK;
 }
 
-/* ---- Their order. */
+/* ---- Their order: ops take turns within a stage (pipeline/turns.h), so that only the order within an op matters. */
 
 /* An item of the new plan. */
 typedef struct Place {
     PlanItem item;
-    Stage stage;
     int magnitude; /* of its dearest row: items of a scenario stay together, unless one costs far more than another */
     double cost;
     int origin;
@@ -218,7 +202,9 @@ typedef struct Place {
 
 static int by_worth(const void *a, const void *b) {
     const Place *x = a, *y = b;
-    if (x->stage != y->stage) return x->stage < y->stage ? -1 : 1;
+    if (x->item.stage != y->item.stage) return x->item.stage < y->item.stage ? -1 : 1;
+    const int op = strcmp(x->item.problem.op, y->item.problem.op);
+    if (op != 0) return op;
     if (x->magnitude != y->magnitude) return x->magnitude < y->magnitude ? -1 : 1;
     const int scenario = strcmp(x->item.scenario ? x->item.scenario : "", y->item.scenario ? y->item.scenario : "");
     if (scenario != 0) return scenario;
@@ -226,32 +212,35 @@ static int by_worth(const void *a, const void *b) {
     return x->origin - y->origin;
 }
 
-/* The rows of one item at one stage. False: it has none. */
-static bool gather(const Choice *choice, int item, Stage stage, VariantChoice *room, Place *out) {
+/* The rows of one item at one stage, those that are made once or those that are repeated. False: it has none. */
+static bool gather(const Choice *choice, int item, Stage stage, bool once, VariantChoice *room, Place *out) {
     enum { MAGNITUDE_FROM = 2, STEP = 4 };
-    *out = (Place){.item = choice->plan->items[item], .stage = stage, .origin = item};
+    *out = (Place){.item = choice->plan->items[item], .origin = item};
     out->item.variants = room;
     out->item.variant_count = 0;
-    out->item.processes = processes_of(choice, stage);
+    out->item.stage = stage;
     for (int r = 0; r < choice->count; r++) {
         const Row *row = &choice->rows[r];
-        if (row->item != item || row->stage != stage) continue;
+        if (row->item != item || row->stage != stage || (row->processes == 1) != once) continue;
         room[out->item.variant_count++] = choice->plan->items[item].variants[row->variant];
+        out->item.processes = row->processes;
         out->cost = fmax(out->cost, row->cost);
     }
+    out->item.seconds = price_item(&out->item, &(Speeds){0});
     for (double cost = out->cost; cost > MAGNITUDE_FROM; cost /= STEP) out->magnitude++;
     return out->item.variant_count > 0;
 }
 
 static Status append_places(const Choice *choice, Plan *ordered) {
-    const int stages = STAGE_SWEEP, most = choice->plan->item_count * stages;
+    const int kinds = 2 * STAGE_SWEEP, most = choice->plan->item_count * kinds;
     Place *places = calloc((size_t)most + 1, sizeof *places);
-    VariantChoice *room = calloc((size_t)choice->count * (size_t)stages + 1, sizeof *room);
+    VariantChoice *room = calloc((size_t)choice->count + 1, sizeof *room);
     Status status = places && room ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for a campaign");
     int count = 0, used = 0;
     for (int i = 0; i < choice->plan->item_count && status == STATUS_OK; i++)
-        for (int stage = STAGE_CLAIM; stage <= STAGE_SWEEP; stage++)
-            if (gather(choice, i, (Stage)stage, room + used, &places[count])) used += places[count++].item.variant_count;
+        for (int kind = 0; kind < kinds; kind++)
+            if (gather(choice, i, (Stage)(STAGE_CLAIM + kind / 2), kind % 2, room + used, &places[count]))
+                used += places[count++].item.variant_count;
     if (places) qsort(places, (size_t)count, sizeof *places, by_worth);
     for (int i = 0; i < count && status == STATUS_OK; i++) status = plan_append_item(ordered, &places[i].item);
     free(places);
@@ -261,9 +250,8 @@ static Status append_places(const Choice *choice, Plan *ordered) {
 
 static void count_rows(const Choice *choice, Campaign *out) {
     for (int r = 0; r < choice->count; r++) {
-        const Stage stage = choice->rows[r].stage;
-        if (stage != STAGE_NONE)
-            *(stage == STAGE_CLAIM ? &out->claim_rows : &out->other_rows) += (size_t)processes_of(choice, stage);
+        const Row *row = &choice->rows[r];
+        if (row->stage != STAGE_NONE) *(row->stage == STAGE_CLAIM ? &out->claim_rows : &out->other_rows) += (size_t)row->processes;
     }
 }
 
@@ -285,6 +273,7 @@ Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out) {
         free(ordered.items);
     }
     free(choice.rows);
+    free(choice.opened);
     return status;
 }
 

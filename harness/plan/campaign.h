@@ -1,18 +1,14 @@
 /* campaign.h - which rows of a plan `rungs reproduce` makes, from how many processes, and in which order: first what claims of
- * every op need, the cheapest first, then the ladders, then sweeps. */
+ * every op need, then the ladders, then sweeps; of an op the cheapest first. */
 #ifndef RUNGS_PLAN_CAMPAIGN_H
 #define RUNGS_PLAN_CAMPAIGN_H
 
-#include "plan/scenario.h"
+#include "plan/prices.h"
 
 /* QUICK: some claims of every op, one process each; DEFAULT: more claims from three processes, and of the ladders what fits beside
- * them; FULL: everything, claims from five processes, ladders from three, sweeps from one. */
+ * them; FULL: everything, claims from five processes. One process: ladders, sweeps, claims that need no interval, rows of more than
+ * 4 s. */
 typedef enum CampaignTier { CAMPAIGN_QUICK, CAMPAIGN_DEFAULT, CAMPAIGN_FULL } CampaignTier;
-
-/* What a device copies in a second; 0: not known, it is taken for an H200 and its host. */
-typedef struct CampaignSpeeds {
-    double gpu_bytes, cpu_bytes;
-} CampaignSpeeds;
 
 typedef struct Campaign {
     bool *judged; /* for each claim of the plan: its rows are among those that are made */
@@ -28,8 +24,6 @@ int campaign_processes(CampaignTier tier);
 Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out);
 void campaign_free(Campaign *campaign);
 /* How long the rows of the plan take by what such rows take on an H200, scaled by the speeds of this machine. */
-double campaign_seconds(const Plan *plan, const CampaignSpeeds *speeds);
-/* The same of one item: 0 if its rows are not run. */
-double campaign_item_seconds(const PlanItem *item, const CampaignSpeeds *speeds);
+double campaign_seconds(const Plan *plan, const Speeds *speeds);
 
 #endif

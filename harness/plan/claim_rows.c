@@ -110,7 +110,7 @@ static int require_row(const Side *side, const json_t *rows, const char *environ
         snprintf(why, CLAIM_WHY_MAX, "no row of '%s' on '%s'", side->spec, side->problem);
     else if (grade == GRADE_NOT_RUN)
         snprintf(why, CLAIM_WHY_MAX, "%s: %s", side->spec, reason + strlen("not run: "));
-    else if (is_emulated(row))
+    else if (is_emulated(row) && strcmp(verdict, "skip") != 0)
         snprintf(why, CLAIM_WHY_MAX, "%s was emulated, not timed", side->spec);
     else if (!has_passed(row))
         snprintf(why, CLAIM_WHY_MAX, "%s: %s%s%s", side->spec, *verdict ? verdict : "no verdict", *reason ? ": " : "", reason);

@@ -47,8 +47,8 @@ typedef struct Number {
 static Number number(const Claim *claim, double x) {
     Number out;
     const char *unit = unit_of(claim);
-    const bool rate = strstr(unit, "/s") != NULL;
-    if (rate) x /= 1e9;
+    const bool bytes = is(unit, "B/s"), elements = is(unit, "1/s");
+    if (bytes || elements) x /= bytes ? 1e9 : 1e6;
     const double size = x > 0 ? floor(log10(x)) : 0;
     if (size < -3 || size > 6)
         snprintf(out.text, sizeof out.text, "%.4g", x);
@@ -60,7 +60,11 @@ static Number number(const Claim *claim, double x) {
         if (*end == '.') *end = '\0';
     }
     const size_t used = strlen(out.text);
-    snprintf(out.text + used, sizeof out.text - used, "%s%s", is(unit, "x") || !*unit ? "" : rate ? " G" : " ", unit);
+    snprintf(out.text + used, sizeof out.text - used, "%s%s",
+             is(unit, "x") || !*unit ? ""
+             : bytes                 ? " G"
+                                     : " ",
+             elements ? "M elements/s" : unit);
     return out;
 }
 

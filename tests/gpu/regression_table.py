@@ -17,8 +17,8 @@ sys.path.insert(0, str(ROOT))
 from analysis.compare.__main__ import arguments_of, compare  # noqa: E402
 from analysis.compare.show_table import interval  # noqa: E402
 from analysis.format import change  # noqa: E402
+from analysis.lines import BadResults  # noqa: E402
 from analysis.report.markers import fill  # noqa: E402
-from analysis.rows import BadResults  # noqa: E402
 
 SENSITIVE = "1%"
 PERCENT = (3, 5, 10)

@@ -1,4 +1,4 @@
-"""Gradients of a discount that lack something: the harness must tell, at the sizes, dtypes and input families of scan_batches, scan_sizes and the gate,
+"""Gradients of a discount that lack something: the harness must tell, at the sizes, dtypes and input families of sweeps/, sizes/ and the gate,
 scaled to what a test can run. What a row more or less changes in float32 is less than roundings may be where terms of both signs cancel
 (normal): that is what `uniform`, exact `integers` and float64 are in those scenarios for."""
 import pathlib

@@ -51,10 +51,10 @@ def malformed(folder):
         done = subprocess.run([sys.executable, "-c", "import sys; from analysis.export.__main__ import main; sys.exit(main())", "csv", path], capture_output=True,
                               text=True, cwd=SOURCE) if key == "run" else None
         sys.path.insert(0, str(SOURCE))
-        from analysis import rows
+        from analysis import lines
         try:
-            told = list(rows.read_lines(path, [])) and "nothing"
-        except rows.BadResults as error:
+            told = list(lines.read_lines(path, [])) and "nothing"
+        except lines.BadResults as error:
             told = str(error)
         expect(told.startswith(f"{path}:1: ") and key in told, f"{key}: {json.dumps(value)}: {told}")
         if done:

@@ -1,10 +1,12 @@
 """rungs reproduce: what a tier covers, from how many processes, in which order it ends, and what it does not continue."""
 import json
+import lzma
+import os
 import pathlib
 import re
 import tempfile
 
-from program import MUTANTS, RELEASE, call, expect, expect_error, rows_of
+from program import MUTANTS, RELEASE, RUNGS, SOURCE, call, expect, expect_error, rows_of
 
 SCENARIO = """title: Two sizes
 suites:
@@ -15,6 +17,13 @@ suites:
 """
 
 
+CLAIM = """claims:
+  - {id: mine, statement: as fast as itself, source: here, hardware: here, method: none, program: ours, quantity: speedup, mode: cold,
+     case: "n=1003 seed=1 dtype=f64 input=normal", variant: cpu_right, baseline_case: "n=100003 seed=1 dtype=f64 input=normal", baseline: cpu_right,
+     rule: about, value: 1, factor: 1000, reason: a test}
+"""
+
+
 def reproduce(folder, *more, **others):
     scenario = folder / "two.yaml"
     scenario.write_text(SCENARIO)
@@ -22,18 +31,31 @@ def reproduce(folder, *more, **others):
 
 
 def tiers(folder):
-    for tier, processes in (("--quick", 1), ("--full", 3)):
+    for tier in ("--quick", "--full"):
         done = reproduce(folder, tier)
         rows = rows_of(folder / "out/rows.jsonl")
-        expect(len(rows) == 8 * processes, f"{tier}: {len(rows)} rows", done)
-        expect(re.search(rf"rungs: {tier}: {8 * processes} rows; about .* here .the CPU copies", done.stderr), f"{tier}: it says before what it covers", done)
+        expect(len(rows) == 8, f"{tier}: {len(rows)} rows", done)
+        expect(re.search(rf"rungs: {tier}: 8 rows; about .* here .the CPU copies", done.stderr), f"{tier}: it says before what it covers", done)
         expect(re.search(r"^it took \d+", done.stdout, re.M), f"{tier}: and afterwards how long it took", done)
-        expect(done.stderr.count("pass") == 0 and done.stderr.count("fail  double/cpu_zeros") == 4 * processes, f"{tier}: a line for each failure only", done)
+        expect(done.stderr.count("pass") == 0 and done.stderr.count("fail  double/cpu_zeros") == 4, f"{tier}: a line for each failure only", done)
         sizes = [row["params"]["n"] for row in rows]
         expect(sizes.index(1003) < sizes.index(100003), f"{tier}: smallest first")
-    starts = [index for index, row in enumerate(rows) if row["variant"].endswith("right") and row["params"]["n"] == 1003 and row["seed"] == 1]
-    expect(len(starts) == 3 and starts[1] - starts[0] == 8, f"a process is a pass over the suite: {starts}")
     expect_error(reproduce(folder, "--quick", "--full"), 2, "exclude each other")
+
+
+def processes(folder):
+    """A claim's rows come from as many processes as the tier has, its passes over the suite; other rows from one."""
+    scenario = folder / "claimed.yaml"
+    scenario.write_text(SCENARIO + CLAIM)
+    for tier, count in (("--quick", 1), ("--full", 5)):
+        done = call("reproduce", scenario, "--out", folder / "out", tier, program=MUTANTS)
+        rows = rows_of(folder / "out/rows.jsonl")
+        sides = [row["params"]["n"] for row in rows if row["variant"] == "double/cpu_right" and row["seed"] == 1]
+        expect(sides == [1003, 100003] * count, f"{tier}: {count} processes of each side, each a pass over the suite: {sides}", done)
+        rest = len(rows) - len(sides)
+        expect(rest == (6 if tier == "--full" else 0), f"{tier}: one process of the rest: {rest} rows", done)
+        claim = rows_of(folder / "out/rows.jsonl", "claim")[0]
+        expect(claim["processes"] == count and claim["provisional"] == (count < 5), f"{tier}: the claim says so", done)
 
 
 def one_campaign(folder):
@@ -56,6 +78,19 @@ def one_campaign(folder):
     expect(len(rows_of(rows)) == 8, "the same commit and machine: it goes on to the end", done)
 
 
+def parts(folder):
+    """tests/gpu/campaign.sh: a part that its budget ends, then the rest from the packed rows, as on a fresh machine."""
+    scenario = folder / "two.yaml"
+    scenario.write_text(SCENARIO.replace("cpu_right, cpu_zeros", "cpu_loop"))
+    for part, seconds, code, words in ((1, 1, 1, "remains: 3 rows"), (2, 300, 0, "remains: nothing")):
+        others = {**os.environ, "RUNGS": RUNGS, "RUNGS_CAMPAIGN": str(folder / f"machine-{part}")}
+        done = call(folder / "kept", seconds, scenario, program=SOURCE / "tests/gpu/campaign.sh", env=others)
+        expect(done.returncode == code and words in done.stdout, f"part {part}: {words}", done)
+    with lzma.open(folder / "kept/rows.jsonl.xz", "rt") as lines:
+        rows = [line for line in map(json.loads, lines) if line["kind"] == "row"]
+    expect(len(rows) == 4 and len({row["run"] for row in rows}) == 2, f"{len(rows)} rows of two runs are packed")
+
+
 def claims_end_it(folder):
     """The last lines are the claims: those that were judged, then those that were not run."""
     done = call("reproduce", "published/discounted_cumsum", "--quick", "--budget", "0.01s", "--out", folder / "out")
@@ -74,7 +109,7 @@ def claims_end_it(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for test in (tiers, one_campaign, claims_end_it) if RELEASE else (claims_end_it,):
+        for test in (tiers, processes, one_campaign, parts, claims_end_it) if RELEASE else (claims_end_it,):
             folder = pathlib.Path(name) / test.__name__
             folder.mkdir()
             test(folder)

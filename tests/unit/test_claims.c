@@ -122,7 +122,7 @@ static void numbers_of_other_hardware_are_shown_unless_ours_are_worse(void **sta
         {"seconds", 3.9, 6.84, "fails", "finding", "6.84 s here, slower than the 3.9 s published"},
         {"bytes_per_second", 320e9, 1e-9, "not_testable", "statement", "1000 GB/s here"},
         {"bytes_per_second", 320e9, 1e-8, "fails", "finding", "100 GB/s here, slower than the 320 GB/s"},
-        {"elements_per_second", 6e8, 1e-7, "not_testable", "statement", "1 G1/s here"},
+        {"elements_per_second", 6e8, 1e-7, "not_testable", "statement", "1000 M elements/s here"},
     };
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         Claim claim = limited(cases[i].quantity, "shown", -INFINITY, INFINITY);

@@ -241,6 +241,16 @@ static void pilots_buy_samples(void **state) {
     assert_int_equal(sampling_count(&zero, 1), 1);
 }
 
+static void slow_calls_have_few_samples(void **state) {
+    (void)state;
+    const MeasureLimits nine = {.min_samples = 9, .max_samples = 101, .seconds = 1}, one = {.min_samples = 1, .seconds = 1};
+    assert_int_equal(sampling_least(&nine, 0), 9);
+    assert_int_equal(sampling_least(&nine, 0.2), 9);
+    assert_int_equal(sampling_least(&nine, 0.4), 5);
+    assert_int_equal(sampling_least(&nine, 7), 3);
+    assert_int_equal(sampling_least(&one, 7), 1);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(counts_obey_the_limits),
@@ -253,6 +263,7 @@ int main(void) {
         cmocka_unit_test(emptying_caches_leaves_no_threads_behind),
         cmocka_unit_test(failing_work_propagates_its_status),
         cmocka_unit_test(pilots_buy_samples),
+        cmocka_unit_test(slow_calls_have_few_samples),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -5,7 +5,7 @@
 #include "plan/case.h"
 #include "scenario_support.h"
 
-static const CampaignSpeeds UNKNOWN = {0};
+static const Speeds UNKNOWN = {0};
 
 static Plan load(const char *path) {
     Plan plan = {0};

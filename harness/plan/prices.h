@@ -1,0 +1,20 @@
+/* prices.h - what a row of the plan takes, in seconds, by what such rows took on an H200 and its host. Only the choice and the
+ * order of a campaign depend on it, and what `rungs reproduce` says before it begins. */
+#ifndef RUNGS_PLAN_PRICES_H
+#define RUNGS_PLAN_PRICES_H
+
+#include "plan/scenario.h"
+
+/* What a device copies in a second; 0: not known, it is taken for an H200 and its host. */
+typedef struct Speeds {
+    double gpu_bytes, cpu_bytes;
+} Speeds;
+
+/* One row, in a worker that serves several; without the case's inputs and reference. */
+double price_row(const PlanItem *item, const VariantChoice *choice, const Speeds *speeds);
+/* Inputs and reference of the case, which its rows and their processes share. */
+double price_instance(const PlanItem *item, const Speeds *speeds);
+/* Both, with every process of every row. */
+double price_item(const PlanItem *item, const Speeds *speeds);
+
+#endif
