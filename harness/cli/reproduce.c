@@ -68,19 +68,32 @@ static void tell_plan(void *context, const Speeds *speeds) {
     progress_notice(&r->progress, text);
 }
 
-/* The judged claims that the tier covers, a line each; then those that it leaves out. */
+static bool is_left(const Reproduce *r, int claim) {
+    return !r->campaign.judged[claim];
+}
+/* Judged without a number of ours: no GPU, say. */
+static bool is_untestable(const Reproduce *r, int claim) {
+    const json_t *line = json_array_get(r->claims, (size_t)claim);
+    return !is_left(r, claim) && !json_is_number(json_object_get(line, "here"));
+}
+
+/* The claims' names in one line, then how many. */
+static void print_names(const Reproduce *r, bool (*has)(const Reproduce *, int), const char *what, const char *advice) {
+    size_t count = 0;
+    for (int i = 0; i < r->plan.claim_count; i++)
+        if (has(r, i)) {
+            if (count == 0) printf("%s: ", what);
+            printf("%s%s", count++ ? ", " : "", r->plan.claims[i].id);
+        }
+    if (count > 0) printf("\n%zu claim%s %s%s\n", count, count == 1 ? "" : "s", what, advice);
+}
+
+/* A line for each claim that has a number; then the names of the others. */
 static void print_claims(const Reproduce *r) {
-    size_t left = 0;
     for (int i = 0; i < r->plan.claim_count && (size_t)i < json_array_size(r->claims); i++)
-        if (r->campaign.judged[i]) progress_claim(stdout, json_array_get(r->claims, (size_t)i));
-    for (int i = 0; i < r->plan.claim_count; i++) {
-        if (r->campaign.judged[i]) continue;
-        printf("%s%s", left ? ", " : "not run: ", r->plan.claims[i].id);
-        left++;
-    }
-    if (left > 0)
-        printf("\n%zu claims not run%s\n", left,
-               r->tier == CAMPAIGN_FULL ? "" : "; rungs reproduce --full runs all that can be run");
+        if (!is_left(r, i) && !is_untestable(r, i)) progress_claim(stdout, json_array_get(r->claims, (size_t)i));
+    print_names(r, is_untestable, "not testable here", "; REPORT.md says why");
+    print_names(r, is_left, "not run", r->tier == CAMPAIGN_FULL ? "" : "; rungs reproduce --full runs all that can be run");
 }
 
 static Status make_plan(Reproduce *r, char *const *words, int count) {
