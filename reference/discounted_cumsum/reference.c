@@ -112,6 +112,10 @@ double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *li
     if (errors->integral && errors->drift == 0 && magnitude <= line->scale / errors->u) return 0;
     const double first = discount_rounding(errors, magnitude, sum->travelled);
     const double rounding = chance * line->scale < first ? chance * line->scale : first;
+    if (rounding == first) {
+        bound_term("roundings of every term by its size, u sum 2 j |w x|", errors->u * errors->steps * sum->travelled);
+        bound_term("roundings of every term by its size, u d sum |w x|", errors->u * (errors->depth + errors->border) * magnitude);
+    }
     if (!line->f32 && line->scale == 1 && rounding > 0x1p-200 && sum->most < 0x1p400 && sum->weight < 1)
         return rounding; /* what follows is nothing beside it, and subnormal numbers are slow */
     /* Products that lose bits among the subnormal numbers, and powers that do before they meet a large sum. */
@@ -135,6 +139,7 @@ static void emit(void *context, size_t element, const RecurrenceSum *sum) {
     const double chance = row->chances ? row->chances[element] : INFINITY;
     const double tolerance = isfinite(value) ? row->times * discount_tolerance(&row->errors, &row->line, sum, chance) : 0;
     row->tolerance[element] = tolerance < DBL_MAX ? tolerance : DBL_MAX;
+    bound_terms_settle(&row->tolerance[element]);
 }
 
 static Status row_sums(Row *row, size_t terms) {
@@ -143,7 +148,7 @@ static Status row_sums(Row *row, size_t terms) {
     /* The end of a block is summed from its border outwards: a term near the border meets all that come after it. Floats have
      * doubles for that. */
     if (window && !f32) row->errors.border = (double)terms;
-    if (window && row->tolerance) TRY(discount_window_chances(&row->errors, line, terms, &row->chances));
+    if (window && row->tolerance) TRY(discount_window_chances(&row->errors, line, terms, row->tolerance, &row->chances));
     const Status status = recurrence_run(line, terms, emit, row);
     if (status == STATUS_OK && !window && row->value && row->tolerance)
         discount_sharpen(&row->errors, line, row->value, row->tolerance, NULL);

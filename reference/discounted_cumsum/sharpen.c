@@ -52,6 +52,19 @@ static DiscountPart by_occurrence(const Running *run, const DiscountErrors *erro
                           .powers_signed = powers * run->signed_travel};
 }
 
+static void name_terms(const Running *run, const DiscountErrors *errors, double level, const DiscountPart *part,
+                       const double *tolerance) {
+    if (!bound_terms_wanted) return;
+    const bool known = level < INFINITY;
+    const double plain = known ? run->squares : 2 * run->most * run->sums, levels = known ? level : 2 * run->most * run->size;
+    bound_terms_forget();
+    bound_term(DISCOUNT_TERM_PLAIN, 3 * errors->u * sqrt(DISCOUNT_ALIGNED * errors->steps * plain));
+    bound_term(DISCOUNT_TERM_LEVELS, 3 * errors->u * sqrt(DISCOUNT_ALIGNED * errors->depth * levels));
+    bound_term(DISCOUNT_TERM_POWERS, part->powers);
+    bound_term(DISCOUNT_TERM_TRIAL, 4 * run->error);
+    bound_terms_settle(tolerance);
+}
+
 bool discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, const double *value, double *tolerance,
                       DiscountPart *parts) {
     Running run = {0};
@@ -76,6 +89,7 @@ bool discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, 
         const double first = discount_rounding(errors, run.size, run.travel), sharp = part.random + part.powers + 4 * run.error;
         const double surely = first * (1 - 0x1p-30);                                  /* the plain arithmetic here is off by less */
         if (tolerance[i] >= surely && sharp < surely) tolerance[i] -= surely - sharp; /* what underflow costs stays */
+        if (sharp < surely) name_terms(&run, errors, level, &part, &tolerance[i]);
         part.underflow = larger(tolerance[i] - (sharp < surely ? sharp : surely), 0);
         if (parts) parts[i] = part;
     }

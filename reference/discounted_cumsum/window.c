@@ -66,7 +66,7 @@ static void plain_sums(const RecurrenceLine *line, double *y, double *moment) {
 }
 
 static void chances(const DiscountErrors *errors, const RecurrenceLine *line, const Trials *trials, const double *y,
-                    const double *moment, double *chance) {
+                    const double *moment, const double *tolerance, double *chance) {
     const double k = (double)trials->terms, power = pow(line->factor.hi, k);
     DiscountLevels levels;
     discount_levels_begin(&levels, line->factor.hi, line->n);
@@ -86,12 +86,20 @@ static void chances(const DiscountErrors *errors, const RecurrenceLine *line, co
         const double border = errors->border > 0 ? 2 * (errors->border * most * most + squares) : 0;
         const double random = 3 * sqrt(DISCOUNT_ALIGNED * (serial + border + errors->depth * level));
         const double powers = errors->steps > 1 ? 0.5 * most_moment : 0;
-        const double error = errors->u * (random + powers + 2 * fabs(y[p] - left)) + 4 * trials_near(trials, p);
-        chance[recurrence_element(line, p)] = squares > 0x1p-900 ? error : INFINITY; /* squares may have underflown */
+        const double alike = 4 * trials_near(trials, p), error = errors->u * (random + powers + 2 * fabs(y[p] - left)) + alike;
+        const size_t i = recurrence_element(line, p);
+        chance[i] = squares > 0x1p-900 ? error : INFINITY; /* squares may have underflown */
+        bound_term(DISCOUNT_TERM_PLAIN, 3 * errors->u * sqrt(DISCOUNT_ALIGNED * serial));
+        bound_term(DISCOUNT_TERM_BORDER, 3 * errors->u * sqrt(DISCOUNT_ALIGNED * border));
+        bound_term(DISCOUNT_TERM_LEVELS, 3 * errors->u * sqrt(DISCOUNT_ALIGNED * errors->depth * level));
+        bound_term(DISCOUNT_TERM_POWERS, errors->u * powers);
+        bound_term(DISCOUNT_TERM_TRIAL, alike);
+        bound_terms_settle(&tolerance[i]);
     }
 }
 
-Status discount_window_chances(const DiscountErrors *errors, const RecurrenceLine *line, size_t terms, double **out) {
+Status discount_window_chances(const DiscountErrors *errors, const RecurrenceLine *line, size_t terms, const double *tolerance,
+                               double **out) {
     *out = NULL;
     if (errors->drift > 0 || line->wide || line->factors || terms < SHORTEST) return STATUS_OK;
     double *sums = malloc(2 * line->n * sizeof *sums), *chance = malloc(line->n * sizeof *chance);
@@ -99,7 +107,7 @@ Status discount_window_chances(const DiscountErrors *errors, const RecurrenceLin
     const bool room = sums && chance && trials.error;
     if (room) {
         plain_sums(line, sums, sums + line->n);
-        chances(errors, line, &trials, sums, sums + line->n, chance);
+        chances(errors, line, &trials, sums, sums + line->n, tolerance, chance);
         *out = chance;
     } else {
         free(chance);

@@ -110,5 +110,10 @@ double gradient_chance_error(const GradientChance *self, double value, double si
     static const double SCATTERED = 1.0 / 64;             /* of the sum, which parts that are no stretches of a row may have */
     if (!self->known || !(size >= LEAST && size <= MOST)) return INFINITY;
     const double sums = 3 * 0x1p-53 * (sqrt(self->chain) + sqrt(additions) * SCATTERED * size);
+    bound_terms_forget();
+    bound_term("additions of the products, 3 2^-53 sqrt(sum of squares of partial sums)", sums);
+    bound_term("roundings of dx and y of either sign", sqrt(self->variance));
+    bound_term("powers of the discount that are made by products, u sum a T / 2", fabs(self->powers));
+    bound_term("errors of one sign, 4 E", 4 * fabs(self->trial - value));
     return larger(sqrt(self->variance + sums * sums), 4 * fabs(self->trial - value)) + fabs(self->powers) + self->rest;
 }

@@ -151,6 +151,11 @@ static double by_factors(const Gradient *g, const GradientTotal *total, double v
     const double by_chance = gradient_chance_error(&total->chance, value, total->size, chain_of(g->self));
     const double surely = total->slack + chain, before = by_chance < surely ? by_chance : surely;
     const double result = f32 ? 0x1p-24 * (fabs(value) + before) : 0;
+    if (before == surely) {
+        bound_terms_forget();
+        bound_term("what every product may be off by, one by one", total->slack);
+        bound_term("additions of the products in the worst case", chain);
+    }
     return before + result + g->y_errors.tiny * (f32 ? 1 : (double)g->self->n * (double)g->self->batch);
 }
 
@@ -164,6 +169,8 @@ static double by_terms(const Gradient *g, const GradientTotal *total) {
     const double chain = fmax(in_dtype, adds * 0x1p-53 / e->u);
     const double first_order = 1.01 * e->u * (2 * num->travelled + (2 * e->depth + chain) * magnitude);
     const double most = 0x1p-8 * magnitude;
+    bound_terms_forget();
+    bound_term("roundings of every product of dy, w and x by its size", num_scaled(first_order, num->exponent));
     return num_scaled(g->times * (first_order < most ? first_order : most), num->exponent) + 256 * e->depth * e->tiny;
 }
 
@@ -175,6 +182,7 @@ static void settle(const Gradient *g, const GradientTotal *total, double *value,
     if (!isfinite(*value) || (num->magnitude == 0 && total->slack == 0)) return;
     *tolerance = g->rule == RULE_OF_FACTORS ? by_factors(g, total, *value) : by_terms(g, total);
     if (!(*tolerance < DBL_MAX)) *tolerance = DBL_MAX;
+    bound_terms_settle(tolerance);
 }
 
 static Status products_of(const Gradient *g, size_t b, bool window, RowMemory *memory, GradientChance *chance) {
