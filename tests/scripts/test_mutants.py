@@ -24,6 +24,7 @@ EXPECTED = {
     "cpu_off_by_one": ("fail", r"0x1?"),
     "cpu_overruns": ("fail", r"guard|past the end|after"),
     "cpu_underruns": ("fail", r"guard|before"),
+    "cpu_leaps": ("error", r"past the end of y"),
     "cpu_clobbers_input": ("error", r"wrote to input x"),
     "cpu_stale": ("fail", LATER),
     "cpu_wrong_later": ("fail", LATER),
