@@ -123,7 +123,7 @@ def errors_part(kept):
         share = f"{100 * entry['honest_ratio']:.2g}% (`{entry['honest_variant']}`)" if entry["honest_ratio"] else "exact"
         ulps = f"{entry['honest_ulps']:.3g}" if entry["honest_ratio"] else ""
         lines.append([f"`{entry['case']}`", entry["output"], f"{entry['median_ulps']:.0f}", f"{entry['median_relative']:.2g}", share, ulps,
-                      met or f"not met: {entry['term']}"])
+                      met or cell(f"not met: {entry['term']}")])
     count = sum(1 for entry in kept if errors.goal(entry))
     text = f"""## The smallest error that is caught
 Of one element, in ulps of the output's dtype and relatively, under the op's own bound: the median over the elements (`build/release/tests/smallest_error CASE`
