@@ -55,7 +55,7 @@ def check_errors():
         for entry in errors.smallest(BUILD / "tests" / "smallest_error", case):
             said = kept[case, entry["output"]]
             near = abs(entry["median_ulps"] - said["median_ulps"]) <= 1 + 0.02 * said["median_ulps"]
-            expect(entry.get("term") == said.get("term"), f"{case}: the largest term of the bound of {entry['output']} is {said.get('term')}, not {entry.get('term')}")
+            expect(entry.get("term") == said.get("term"), f"{case}: the largest term of the bound of {entry['output']} is '{entry.get('term')}'; '{said.get('term')}' kept")
             expect(near and entry["bound"] == said["bound"], f"{case}: an error of {entry['median_ulps']} ulps in {entry['output']} is caught, {said['median_ulps']} kept")
 
 
