@@ -174,6 +174,7 @@ Status yamlfile_map(YamlFile *file, const YamlNode *node, const char *what, cons
 }
 
 YamlNode *yamlfile_get(YamlFile *file, const YamlNode *map, const char *key) {
+    if (map->type != YAML_MAPPING_NODE) return NULL;
     for (int i = 0; i < yamlfile_count(map); i++) {
         YamlNode *name, *value;
         yamlfile_pair(file, map, i, &name, &value);

@@ -41,7 +41,7 @@ Status yamlfile_list(const YamlFile *file, const YamlNode *node, const char *wha
 Status yamlfile_text(const YamlFile *file, const YamlNode *node, const char *what, const char **out);
 Status yamlfile_number(const YamlFile *file, const YamlNode *node, const char *what, double *out);
 
-/* Value of a key; NULL if it is not there. */
+/* Value of a key; NULL if it is not there, or there is no mapping. */
 YamlNode *yamlfile_get(YamlFile *file, const YamlNode *map, const char *key);
 /* As above, but a missing key is an error that says what it is for. */
 Status yamlfile_require(YamlFile *file, const YamlNode *map, const char *key, const char *what, YamlNode **out);

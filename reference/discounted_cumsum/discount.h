@@ -4,6 +4,7 @@
 
 #include "op.h"
 #include "reference/recurrence.h"
+#include "reference/terms.h"
 
 #include <float.h>
 
@@ -101,11 +102,29 @@ DiscountErrors discount_errors(const Discount *self, const DiscountFacts *facts)
 /* What roundings may cost a sum of a magnitude that has travelled so far, in its units: the first order, or 1/256 of the magnitude.
  */
 double discount_rounding(const DiscountErrors *errors, double magnitude, double travelled);
-/* In units of x. */
-double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *line, const RecurrenceSum *sum);
+/* In units of x. chance: a bound of what roundings cost, if it is less; INFINITY: none. */
+double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *line, const RecurrenceSum *sum, double chance);
+/* The names of what sums may be off by. */
+#define DISCOUNT_TERM_PLAIN "roundings of the plain recurrence, 3 u sqrt(2 m)"
+#define DISCOUNT_TERM_LEVELS "roundings in the d levels of a tree, 3 u sqrt(d v)"
+#define DISCOUNT_TERM_BORDER "roundings of a window's part that is summed from its border, 3 u sqrt(2 (k R^2 + m))"
+#define DISCOUNT_TERM_POWERS "powers of the discount that are made by products, u T / 2"
+#define DISCOUNT_TERM_TRIAL "errors of one sign, 4 E"
+/* What a sum may be off by: roundings of either sign (seven standard deviations), powers that err alike for all sums of a row (the
+ * most on the way, and here), and products that lose bits among the subnormal numbers. */
+typedef struct DiscountPart {
+    double random, powers, powers_signed, underflow;
+} DiscountPart;
+/* What the squares of parts count, which may be aligned worse than on average. */
+#define DISCOUNT_ALIGNED 1.5
 /* sharpen.c. Tolerances of one row's sums of all terms, in units of x: lowered where the sums on the way are small beside their
- * terms. value, tolerance: [n]. */
-void discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, const double *value, double *tolerance);
+ * terms. value, tolerance, parts (may be NULL): [n]. Returns whether it knows the parts. */
+bool discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, const double *value, double *tolerance,
+                      DiscountPart *parts);
+/* window.c. What roundings may cost each sum of terms < n terms of a row if they go both ways, in units of x; by element, to be
+ * freed. *out is NULL where that is not known. tolerance: for which the terms are. */
+Status discount_window_chances(const DiscountErrors *errors, const RecurrenceLine *line, size_t terms, const double *tolerance,
+                               double **out);
 /* All sums of all rows: value (may be NULL) and tolerance (may be NULL), in units of x. bound: DISCOUNT_DIFFERENCE doubles the
  * tolerance. */
 Status discount_sums(const Discount *self, const void *x, size_t terms, DiscountBound bound, double *value, double *tolerance);

@@ -2,6 +2,7 @@
 #include "discount.h"
 
 #include <float.h>
+#include <stdlib.h>
 
 static double load(const void *data, bool f32, size_t i) {
     return f32 ? (double)((const float *)data)[i] : ((const double *)data)[i];
@@ -105,11 +106,16 @@ double discount_rounding(const DiscountErrors *errors, double magnitude, double 
     return first_order < most ? first_order : most;
 }
 
-double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *line, const RecurrenceSum *sum) {
+double discount_tolerance(const DiscountErrors *errors, const RecurrenceLine *line, const RecurrenceSum *sum, double chance) {
     const double magnitude = sum->magnitude;
     if (sum->kind != KIND_FINITE || sum->carried == 0) return 0;
     if (errors->integral && errors->drift == 0 && magnitude <= line->scale / errors->u) return 0;
-    const double rounding = discount_rounding(errors, magnitude, sum->travelled);
+    const double first = discount_rounding(errors, magnitude, sum->travelled);
+    const double rounding = chance * line->scale < first ? chance * line->scale : first;
+    if (rounding == first) {
+        bound_term("roundings of every term by its size, u sum 2 j |w x|", errors->u * errors->steps * sum->travelled);
+        bound_term("roundings of every term by its size, u d sum |w x|", errors->u * (errors->depth + errors->border) * magnitude);
+    }
     if (!line->f32 && line->scale == 1 && rounding > 0x1p-200 && sum->most < 0x1p400 && sum->weight < 1)
         return rounding; /* what follows is nothing beside it, and subnormal numbers are slow */
     /* Products that lose bits among the subnormal numbers, and powers that do before they meet a large sum. */
@@ -122,6 +128,7 @@ typedef struct Row {
     RecurrenceLine line;
     DiscountErrors errors;
     double times, *value, *tolerance;
+    double *chances; /* discount_window_chances() */
 } Row;
 
 static void emit(void *context, size_t element, const RecurrenceSum *sum) {
@@ -129,8 +136,24 @@ static void emit(void *context, size_t element, const RecurrenceSum *sum) {
     const double value = recurrence_value(&row->line, sum);
     if (row->value) row->value[element] = value;
     if (!row->tolerance) return;
-    const double tolerance = isfinite(value) ? row->times * discount_tolerance(&row->errors, &row->line, sum) : 0;
+    const double chance = row->chances ? row->chances[element] : INFINITY;
+    const double tolerance = isfinite(value) ? row->times * discount_tolerance(&row->errors, &row->line, sum, chance) : 0;
     row->tolerance[element] = tolerance < DBL_MAX ? tolerance : DBL_MAX;
+    bound_terms_settle(&row->tolerance[element]);
+}
+
+static Status row_sums(Row *row, size_t terms) {
+    const RecurrenceLine *line = &row->line;
+    const bool window = terms < line->n, f32 = line->f32;
+    /* The end of a block is summed from its border outwards: a term near the border meets all that come after it. Floats have
+     * doubles for that. */
+    if (window && !f32) row->errors.border = (double)terms;
+    if (window && row->tolerance) TRY(discount_window_chances(&row->errors, line, terms, row->tolerance, &row->chances));
+    const Status status = recurrence_run(line, terms, emit, row);
+    if (status == STATUS_OK && !window && row->value && row->tolerance)
+        discount_sharpen(&row->errors, line, row->value, row->tolerance, NULL);
+    free(row->chances);
+    return status;
 }
 
 Status discount_sums(const Discount *self, const void *x, size_t terms, DiscountBound bound, double *value, double *tolerance) {
@@ -139,14 +162,12 @@ Status discount_sums(const Discount *self, const void *x, size_t terms, Discount
     for (size_t b = 0; b < self->batch; b++) {
         const size_t first = b * self->n;
         const DiscountFacts facts = discount_facts(self, x, b, 1, terms); /* a row of small numbers beside one of large ones */
-        Row row = {discount_line(self, &facts, x, b), discount_errors(self, &facts), bound == DISCOUNT_DIFFERENCE ? 2 : 1,
-                   value ? value + first : NULL, tolerance ? tolerance + first : NULL};
-        /* The end of a block is summed from its border outwards: a term near the border meets all that come after it. Floats have
-         * doubles for that. */
-        if (terms < self->n && !self->f32) row.errors.border = (double)terms;
-        const Status of_row = recurrence_run(&row.line, terms, emit, &row);
-        if (of_row == STATUS_OK && terms >= self->n && value && tolerance)
-            discount_sharpen(&row.errors, &row.line, row.value, row.tolerance);
+        Row row = {.line = discount_line(self, &facts, x, b),
+                   .errors = discount_errors(self, &facts),
+                   .times = bound == DISCOUNT_DIFFERENCE ? 2 : 1,
+                   .value = value ? value + first : NULL,
+                   .tolerance = tolerance ? tolerance + first : NULL};
+        const Status of_row = row_sums(&row, terms);
         if (of_row != STATUS_OK) {
 #pragma omp atomic write
             status = of_row;

@@ -4,6 +4,7 @@
 
 #include <float.h>
 #include <stdlib.h>
+#include <string.h>
 
 /* How tolerances are found: by those of dx and y (sums of all terms), or by the terms of the products and a length of chains. */
 typedef enum Rule { RULE_OF_FACTORS, RULE_OF_TERMS, RULE_OF_CHAINS } Rule;
@@ -23,16 +24,17 @@ typedef struct Gradient {
 typedef struct GradientTotal {
     Num value;
     double slack, size; /* sum of what products may be off by, and of |products| */
+    GradientChance chance;
 } GradientTotal;
 
-/* Context of the two recurrences of a row. num[i] and slack[i]: first y[i] and its tolerance, then those of the product that it is
- * part of. */
+/* Context of the two recurrences of a row, by element. num[i] and slack[i]: first y[i] and its tolerance, then those of the product
+ * that it is part of. */
 typedef struct Products {
     const RecurrenceLine *line;
     const DiscountErrors *errors;
     const double *dx_tolerance; /* of the row */
     Num *num;
-    double *slack, *y;
+    double *slack, *y, *dx;
     size_t n;
     bool left;
     const unsigned char *reset;
@@ -51,7 +53,7 @@ static Num num_of(const RecurrenceLine *line, const RecurrenceSum *sum) {
 static void emit_y(void *context, size_t element, const RecurrenceSum *sum) {
     const Products *products = context;
     products->num[element] = num_of(products->line, sum);
-    products->slack[element] = discount_tolerance(products->errors, products->line, sum);
+    products->slack[element] = discount_tolerance(products->errors, products->line, sum, INFINITY);
     products->y[element] = recurrence_value(products->line, sum);
 }
 
@@ -72,6 +74,7 @@ static double product_slack(const Num *a, double e, const Num *b, double f) {
 static void emit_product(void *context, size_t element, const RecurrenceSum *sum) {
     const Products *products = context;
     const size_t last = products->left ? 0 : products->n - 1;
+    products->dx[element] = recurrence_value(products->line, sum);
     if (element == last) return;
     const size_t slot = products->left ? element - 1 : element + 1;
     const bool cut = products->reset && products->reset[element];
@@ -80,20 +83,49 @@ static void emit_product(void *context, size_t element, const RecurrenceSum *sum
     products->num[slot] = cut ? (Num){0} : num_multiply(dx, y);
 }
 
-/* num: of n; slack: of 2 n, the second half is memory; products by position of the reading order, from [0]. */
-static Status all_terms(const Gradient *g, size_t b, Num *num, double *slack) {
+/* Of one row; num and slack: products by position of the reading order, from [0]. */
+typedef struct RowMemory {
+    Num *num;
+    double *slack, *y, *dx, *trial;
+    DiscountPart *y_parts, *dx_parts;
+} RowMemory;
+
+static void row_memory_free(RowMemory *self) {
+    free(self->num);
+    free(self->slack);
+    free(self->y_parts);
+}
+
+static bool row_memory_open(RowMemory *self, size_t n) {
+    *self = (RowMemory){.num = malloc(n * sizeof *self->num), .slack = malloc(4 * n * sizeof *self->slack)};
+    self->y_parts = malloc(2 * n * sizeof *self->y_parts);
+    if (!self->num || !self->slack || !self->y_parts) return false;
+    self->y = self->slack + n;
+    self->dx = self->y + n;
+    self->trial = self->dx + n;
+    self->dx_parts = self->y_parts + n;
+    return true;
+}
+
+static Status all_terms(const Gradient *g, size_t b, RowMemory *row, GradientChance *chance) {
     const Discount *self = g->self;
     Discount transposed = *self;
     transposed.adjoint = true;
     const RecurrenceLine y = discount_line(self, &g->of_x, g->x, b), dx = discount_line(&transposed, &g->of_dy, g->dy, b);
-    Products products = {&y,         &g->y_errors, g->dx_tolerance + b * self->n, num, slack, slack + self->n, self->n,
+    Products products = {&y,         &g->y_errors, g->dx_tolerance + b * self->n, row->num, row->slack, row->y, row->dx, self->n,
                          self->left, y.reset};
     TRY(recurrence_run(&y, self->n, emit_y, &products));
-    discount_sharpen(&g->y_errors, &y, products.y, slack);
+    const bool known = discount_sharpen(&g->y_errors, &y, row->y, row->slack, row->y_parts);
     products.line = &dx;
     TRY(recurrence_run(&dx, self->n, emit_product, &products));
-    num[self->left ? self->n - 1 : 0] = (Num){0}; /* nobody's neighbour */
-    slack[self->left ? self->n - 1 : 0] = 0;
+    const size_t nobodys = self->left ? self->n - 1 : 0;
+    row->num[nobodys] = (Num){0};
+    row->slack[nobodys] = 0;
+    if (!known || self->gamma_per == GAMMA_ELEMENT) return STATUS_OK;
+    memcpy(row->trial, g->dx_tolerance + b * self->n, self->n * sizeof *row->trial);
+    const DiscountErrors dx_errors = discount_errors(&transposed, &g->of_dy);
+    if (!discount_sharpen(&dx_errors, &dx, row->dx, row->trial, row->dx_parts)) return STATUS_OK;
+    *chance = gradient_chance(&(GradientFactors){&y, &dx, row->y, row->dx, row->y_parts, row->dx_parts}, row->trial);
     return STATUS_OK;
 }
 
@@ -110,13 +142,21 @@ static double chain_of(const Discount *self) {
     return self->gamma_per == GAMMA_ELEMENT ? 1 : (double)self->n + (self->gamma_per == GAMMA_ALL ? (double)self->batch : 0);
 }
 
-/* Products and their sums in double: each product by its factors, the chain, and the result's own rounding. */
+/* Products and their sums in double: each product by its factors and the chain, in the worst case or as it is to be expected, and
+ * the result's own rounding. */
 static double by_factors(const Gradient *g, const GradientTotal *total, double value) {
     const bool exact = g->integral && total->slack == 0 && total->size <= 0x1p53, f32 = g->self->f32;
     if (exact && (!f32 || fabs(value) <= 0x1p24)) return 0;
     const double chain = exact ? 0 : 1.01 * 0x1p-53 * chain_of(g->self) * (total->size + total->slack);
-    const double result = f32 ? 0x1p-24 * (fabs(value) + total->slack + chain) : 0;
-    return total->slack + chain + result + g->y_errors.tiny * (f32 ? 1 : (double)g->self->n * (double)g->self->batch);
+    const double by_chance = gradient_chance_error(&total->chance, value, total->size, chain_of(g->self));
+    const double surely = total->slack + chain, before = by_chance < surely ? by_chance : surely;
+    const double result = f32 ? 0x1p-24 * (fabs(value) + before) : 0;
+    if (before == surely) {
+        bound_terms_forget();
+        bound_term("what every product may be off by, one by one", total->slack);
+        bound_term("additions of the products in the worst case", chain);
+    }
+    return before + result + g->y_errors.tiny * (f32 ? 1 : (double)g->self->n * (double)g->self->batch);
 }
 
 /* Every product of w, x and dy by its roundings, and chains of the dtype or wider ones. */
@@ -129,6 +169,8 @@ static double by_terms(const Gradient *g, const GradientTotal *total) {
     const double chain = fmax(in_dtype, adds * 0x1p-53 / e->u);
     const double first_order = 1.01 * e->u * (2 * num->travelled + (2 * e->depth + chain) * magnitude);
     const double most = 0x1p-8 * magnitude;
+    bound_terms_forget();
+    bound_term("roundings of every product of dy, w and x by its size", num_scaled(first_order, num->exponent));
     return num_scaled(g->times * (first_order < most ? first_order : most), num->exponent) + 256 * e->depth * e->tiny;
 }
 
@@ -140,34 +182,37 @@ static void settle(const Gradient *g, const GradientTotal *total, double *value,
     if (!isfinite(*value) || (num->magnitude == 0 && total->slack == 0)) return;
     *tolerance = g->rule == RULE_OF_FACTORS ? by_factors(g, total, *value) : by_terms(g, total);
     if (!(*tolerance < DBL_MAX)) *tolerance = DBL_MAX;
+    bound_terms_settle(tolerance);
 }
 
-static Status products_of(const Gradient *g, size_t b, bool window, Num *num, double *slack) {
-    if (!window) return all_terms(g, b, num, slack);
+static Status products_of(const Gradient *g, size_t b, bool window, RowMemory *memory, GradientChance *chance) {
+    if (!window) return all_terms(g, b, memory, chance);
     const Discount *self = g->self;
     GradientRow row = {discount_line(self, &g->of_x, g->x, b), discount_line(self, &g->of_dy, g->dy, b), self->terms};
     for (size_t p = 0; p < self->n; p++) {
-        num[p] = (Num){0};
-        slack[p] = 0;
+        memory->num[p] = (Num){0};
+        memory->slack[p] = 0;
     }
-    return gradient_window(&row, num);
+    return gradient_window(&row, memory->num);
 }
 
 static GradientTotal total_add(GradientTotal a, const GradientTotal *b) {
-    return (GradientTotal){num_add(a.value, b->value), a.slack + b->slack, a.size + b->size};
+    return (GradientTotal){num_add(a.value, b->value), a.slack + b->slack, a.size + b->size,
+                           gradient_chance_add(&a.chance, &b->chance)};
 }
 
 /* One row: its products into dgamma (per element), or their sum. */
 static Status run_row(const Gradient *g, size_t b, bool window, bool tolerance_only, Reference *dgamma, GradientTotal *sum) {
     const Discount *self = g->self;
     if (self->n == 0) return STATUS_OK;
-    Num *num = malloc(self->n * sizeof *num);
-    double *slack = malloc(2 * self->n * sizeof *slack);
-    const bool room = num && slack;
-    Status status = room ? products_of(g, b, window, num, slack) : STATUS_MEMORY;
+    RowMemory memory;
+    GradientChance chance = {0};
+    const bool room = row_memory_open(&memory, self->n);
+    const Status status = room ? products_of(g, b, window, &memory, &chance) : STATUS_MEMORY;
     for (size_t i = 0; i < self->n && status == STATUS_OK; i++) {
         const size_t slot = slot_of(self, !window, i);
-        const GradientTotal product = {num[slot], slack[slot], size_of(&num[slot])};
+        const Num *num = &memory.num[slot];
+        const GradientTotal product = {.value = *num, .slack = memory.slack[slot], .size = size_of(num)};
         if (self->gamma_per != GAMMA_ELEMENT) {
             *sum = total_add(*sum, &product);
             continue;
@@ -176,8 +221,8 @@ static Status run_row(const Gradient *g, size_t b, bool window, bool tolerance_o
         settle(g, &product, &value, &dgamma->tolerance[b * self->n + i]);
         if (!tolerance_only) dgamma->value[b * self->n + i] = value;
     }
-    free(num);
-    free(slack);
+    sum->chance = chance;
+    row_memory_free(&memory);
     return room ? status : status_fail(STATUS_MEMORY, "reference of dgamma: no memory for %zu products", self->n);
 }
 

@@ -38,6 +38,13 @@ static double mean_error(const EwmErrors *e, const EwmState *state, double moved
     const double y = fabs(state->mean.hi);
     const double worst = worst_error(e, state->travelled, state->magnitude) + y * worst_error(e, state->age, 1);
     const double random = hypot(random_error(e, state->travelled, state->magnitude), y * random_error(e, state->age, 1));
+    if (larger(random + e->drift * moved, 4 * state->trial.error) < worst) {
+        bound_term("roundings of either sign, 4 u sqrt(s (2 t + d s) + y^2 (2 a + d))", random);
+        bound_term("q is off by r, r max(|m|, a |y|)", e->drift * moved);
+        bound_term("errors of one sign, 4 e", 4 * state->trial.error);
+    } else {
+        bound_term("roundings of every term by its size, u (2 t + d s)", worst);
+    }
     return smaller(larger(random + e->drift * moved, 4 * state->trial.error), worst) + 4 * e->u * y + e->mean_floor;
 }
 
@@ -55,9 +62,15 @@ double ewm_variance_error(const EwmErrors *e, EwmBound bound, const EwmState *st
     const double means = 0.5 * sqrt(spread) * sqrt(state->mean_error) + 4 * state->mean_error;
     const double random = random_error(e, travelled, spread) + e->drift * fabs(travelled - state->age * spread) + means;
     double error = larger(random, 4 * state->trial.spread_error);
+    bound_terms_forget();
+    bound_term("roundings of the spread of either sign, 4 u sqrt(s (2 t + d s))", random_error(e, travelled, spread));
+    bound_term("q is off by r, r |t - a s|", e->drift * fabs(travelled - state->age * spread));
+    bound_term("errors of the means on the way", means);
+    bound_term("errors of one sign, 4 e", 4 * state->trial.spread_error);
     /* The correction, perhaps as a difference of sums of weights; in one that is near 1, q is hardly felt. */
     const double weights = random_error(e, state->age, 1) * (4 - 3 * pairs) + 4 * (1 - pairs) * e->drift * state->age;
     error += spread * smaller(weights / pairs, 0x1p-8);
+    bound_term("roundings of the bias correction", spread * smaller(weights / pairs, 0x1p-8));
     if (bound == EWM_TEXTBOOK) {
         const double of_mean = ewm_mean_error(e, state);
         error += worst_error(e, state->square_travelled, state->square) + 2 * fabs(state->mean.hi) * of_mean + of_mean * of_mean;

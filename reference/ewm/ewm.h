@@ -4,6 +4,7 @@
 
 #include "op.h"
 #include "reference/dd.h"
+#include "reference/terms.h"
 
 /* In the order of the choices. */
 typedef enum EwmAgg { EWM_MEAN, EWM_VAR, EWM_STD } EwmAgg;

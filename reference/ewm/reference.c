@@ -146,6 +146,7 @@ static void settle(const Ewm *self, const EwmState *state, const EwmErrors *erro
                    double *tolerance) {
     const double scale = errors->scale, u = self->f32 ? 0x1p-24 : 0x1p-53, tiny = self->f32 ? 0x1p-149 : 0x1p-1074;
     *tolerance = 0;
+    bound_terms_forget(); /* what the means on the way were off by */
     if (state->count < self->min_periods) {
         *value = self->incomplete;
         return;
@@ -166,6 +167,7 @@ static void settle(const Ewm *self, const EwmState *state, const EwmErrors *erro
             *tolerance = (root ? ewm_root_error(variance.hi, error) / scale : error / scale / scale) + 4 * u * *value + 8 * tiny;
     }
     if (!(*tolerance < DBL_MAX)) *tolerance = DBL_MAX;
+    bound_terms_settle(tolerance);
 }
 
 /* For the bound `truncated`: what was known some elements ago. */

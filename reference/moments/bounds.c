@@ -69,6 +69,7 @@ void moments_tolerance(const MomentsFacts *facts, MomentsBound bound, int order,
         const double grown = r < 1 ? pow(1 - r, -0.5 * p) : INFINITY;
         const double error =
             fabs(standardised[p]) * (grown - 1) + standardised_error(central_error(facts, bound, p), var, p) * grown;
+        out->by_var[p] = fabs(standardised[p]) * (grown - 1);
         out->standardised[p] = at_most(error + 8 * u * fabs(standardised[p]), limit);
     }
 }

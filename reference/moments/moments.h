@@ -3,6 +3,7 @@
 #define RUNGS_REFERENCE_MOMENTS_H
 
 #include "op.h"
+#include "reference/terms.h"
 #include "sums.h"
 
 /* Index into the op's outputs. */
@@ -43,6 +44,7 @@ typedef struct MomentsFacts {
 typedef struct MomentsTolerance {
     double mean, var;
     double standardised[MOMENTS_POWERS + 1]; /* of order 3 .. order */
+    double by_var[MOMENTS_POWERS + 1];       /* what the variance's error is of it */
 } MomentsTolerance;
 
 /* moments_bounds.c. Of the mean alone, which constant columns have too. */

@@ -26,6 +26,7 @@ static void put(const Settling *self, MomentsOutput output, size_t c, double val
     if (self->input.f32 && fabs(value) >= 0x1.ffffffp127) value = copysign(INFINITY, value);
     self->out[output].value[c] = value;
     self->out[output].tolerance[c] = !isfinite(value) ? 0 : tolerance < DBL_MAX ? tolerance : DBL_MAX;
+    bound_terms_settle(&self->out[output].tolerance[c]);
 }
 
 static void put_spread(const Settling *self, size_t c, double var, double standardised) {
@@ -77,9 +78,15 @@ static void settle_ordinary(const Settling *self, const MomentsColumn *column, s
     for (int p = 3; p <= self->order; p++) standardised[p] = standardise(central[p], central[2], p);
     MomentsTolerance tolerance;
     moments_tolerance(&facts, self->bound, self->order, standardised, &tolerance);
+    bound_term("chains of n/16 additions of numbers of any sign, 2 g mean|x|", tolerance.mean);
     put(self, MOMENTS_MEAN, c, mean.hi / scale, tolerance.mean / scale + 2 * tiny);
+    bound_term("chains of n/16 additions of squares, e_2", tolerance.var);
     put(self, MOMENTS_VAR, c, central[2].hi / scale / scale, tolerance.var / scale / scale + 8 * tiny);
-    for (int p = 3; p <= self->order; p++) put(self, output_of(p), c, standardised[p], tolerance.standardised[p]);
+    for (int p = 3; p <= self->order; p++) {
+        bound_term("the variance's error", tolerance.by_var[p]);
+        bound_term("chains of n/16 additions of powers of any sign, e_p / s^p", tolerance.standardised[p] - tolerance.by_var[p]);
+        put(self, output_of(p), c, standardised[p], tolerance.standardised[p]);
+    }
 }
 
 static void settle(const Settling *self, const MomentsColumn *column, size_t c) {

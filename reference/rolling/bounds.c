@@ -52,10 +52,11 @@ static double growth(const RollingProblem *problem, double terms) {
     return fmin(terms * rolling_unit_roundoff(problem), 0x1p-8);
 }
 
-/* Errors of so many additions, in units of u times the largest partial sum: 4 standard deviations if every error were as large as
- * it can be and its sign random; four times what a trial showed; and never more than one for each. 8: a few operations beside. */
-static double additions(double terms, double excess) {
-    return fmin(terms, fmax(4 * sqrt(terms), ROLLING_EXCESS * excess)) + 8;
+/* Errors of so many additions, in units of u times the largest partial sum: 7 standard deviations of roundings, which are 0.41 u in
+ * the mean square, if every partial sum were the largest; four times what a trial showed; and never more than one for each. 8: a
+ * few operations beside. */
+static double additions(double terms, double roundings, double excess) {
+    return fmin(terms, fmax(3 * sqrt(roundings), ROLLING_EXCESS * excess)) + 8;
 }
 
 /* Longest chain of additions behind element i of a prefix sum whose tiles have at least 512 elements. */
@@ -76,7 +77,11 @@ static long double sum_error(const RollingProblem *problem, size_t i, double exc
     const long double most = range->high - range->low;
     if (problem->bound == ROLLING_PREFIX) return 4 * scan_depth(i) * u * most;
     const double terms = updates(problem) ? w + 2 * ROLLING_REACH : w - 1;
-    return growth(problem, additions(terms, excess)) * most + (problem->bound == ROLLING_WEIGHTED ? 2 * u * range->b : 0);
+    const double roundings = updates(problem) ? 2 * terms : terms; /* an update adds and drops */
+    bound_term("additions of either sign, 3 u sqrt(w) R", 3 * sqrt(roundings));
+    bound_term("errors of one sign, 4 e u R", ROLLING_EXCESS * excess);
+    return growth(problem, additions(terms, roundings, excess)) * most +
+           (problem->bound == ROLLING_WEIGHTED ? 2 * u * range->b : 0);
 }
 
 /* Error of var by a stable algorithm, in the worst case. square: sum x^2 / (w - 1). */
@@ -91,6 +96,9 @@ static long double stable_error(const RollingProblem *problem, const RollingFact
     const double sums = w < 32 ? w + 8 : 4 * sqrt(w) + 8;
     const long double expected = u * (larger(sums * variance, ROLLING_EXCESS * facts->excess * (variance + rounded)) +
                                       24 * sqrtl(variance * square / w) + rounded);
+    bound_term("additions of squares of either sign, 4 u sqrt(w) var", u * (double)(sums * variance));
+    bound_term("errors of one sign, 4 e u var", u * ROLLING_EXCESS * facts->excess * (double)(variance + rounded));
+    bound_term("means that are rounded on the way, 24 u sqrt(var mean(x^2) / w)", u * 24 * (double)sqrtl(variance * square / w));
     return smaller(expected, worst_error(growth(problem, w + 16), variance, square));
 }
 
@@ -106,7 +114,7 @@ static long double variance_error(const RollingProblem *problem, size_t i, const
         return error + worst_error(growth(problem, steps + 16), variance, variance + p->n * p->a * p->a / (w - 1));
     }
     case ROLLING_TEXTBOOK:
-        return error + 2 * growth(problem, additions(steps, facts->excess)) * conditions[0].b / (w - 1);
+        return error + 2 * growth(problem, additions(steps, 2 * steps, facts->excess)) * conditions[0].b / (w - 1);
     case ROLLING_PREFIX: {
         const double g = 4 * scan_depth(i) * u;
         const long double sum = g * (conditions[1].high - conditions[1].low), size = sqrtl(facts->square * (w - 1) / w);

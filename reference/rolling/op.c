@@ -24,7 +24,7 @@ static const char *const FAMILIES[] = {
 static const Bound BOUNDS[] = {
     [ROLLING_WINDOW] =
         {"window",
-         "c = min(w - 1, max(4 sqrt(w), 4 e)) + 8, e: errors of plain sums near the window, in u. mean: c u R / w, R: range of "
+         "c = min(w - 1, max(3 sqrt(w), 4 e)) + 8, e: errors of plain sums near the window, in u. mean: c u R / w, R: range of "
          "partial sums (integers below 1/u: the final division's rounding only); sum: w times that; var: "
          "u (max(4 sqrt(w) + 8, 4 e) var + 24 sqrt(var mean(x^2) / w) + 16 u mean(x^2)); std: its root; min, max: 0"},
     [ROLLING_RUNNING] = {"running",

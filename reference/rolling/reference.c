@@ -116,6 +116,7 @@ static void settle_finite(const RollingProblem *problem, const Plans *plans, con
     }
     const Part conditions[ROLLING_CONDITIONS] = {work->conditions[0][k], work->conditions[1][k]};
     *tolerance = rolling_tolerance(problem, i, &facts, conditions);
+    bound_terms_settle(tolerance);
 }
 
 static void settle_block(const RollingProblem *problem, const Plans *plans, const Facts *facts, Workspace *work, size_t block,

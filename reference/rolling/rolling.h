@@ -4,6 +4,7 @@
 
 #include "fixed.h"
 #include "op.h"
+#include "reference/terms.h"
 #include "windows.h"
 
 /* Index of the parameter `agg`, in the order of its choices. */

@@ -1,6 +1,5 @@
 """Gradients of a discount that lack something: the harness must tell, at the sizes, dtypes and input families of sweeps/, sizes/ and the gate,
-scaled to what a test can run. What a row more or less changes in float32 is less than roundings may be where terms of both signs cancel
-(normal): that is what `uniform`, exact `integers` and float64 are in those scenarios for."""
+scaled to what a test can run. A row more or less shows in float32 too, where terms of both signs cancel (normal)."""
 import pathlib
 import tempfile
 
@@ -12,16 +11,16 @@ PART, ROW = {"cpu_drops_part"}, {"cpu_drops_row"}
 # case -> mutants that must be rejected there
 EXPECTED = {
     "batch=1 n=1e5 dtype=f32 input=normal": ANY | PART,
-    "batch=1 n=1e6 dtype=f32 input=normal": ANY,
+    "batch=1 n=1e6 dtype=f32 input=normal": ANY | PART,
     "batch=1 n=1e6 dtype=f64 input=normal": ANY | PART,
     "batch=1 n=1e6 dtype=f32 input=uniform": ANY | PART,
     "batch=1 n=1e6 dtype=f32 input=integers gamma=1": ANY | PART,
-    "batch=1000 n=1024 dtype=f32 input=normal": ANY,
+    "batch=1000 n=1024 dtype=f32 input=normal": ANY | PART | ROW,
     "batch=1000 n=1024 dtype=f64 input=normal": ANY | PART | ROW,
     "batch=1000 n=1024 dtype=f32 input=uniform": ANY | PART | ROW,
     "batch=1000 n=1024 dtype=f32 input=integers gamma=1": ANY | PART | ROW,
     "batch=1000 n=1024 dtype=f32 input=normal gamma_per=row": ANY | PART | ROW,
-    "batch=16384 n=64 dtype=f32 input=normal": ANY,
+    "batch=16384 n=64 dtype=f32 input=normal": ANY | PART | ROW,
     "batch=16384 n=64 dtype=f64 input=uniform": ANY | PART | ROW,
     "batch=16384 n=64 dtype=f32 input=integers gamma=1": ANY | PART | ROW,
     "batch=3 n=2000 dtype=f32 input=normal": ANY | PART | ROW,

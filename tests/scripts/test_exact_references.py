@@ -10,7 +10,8 @@ import exact_ewm
 import exact_rolling
 from program import BUILD, expect
 
-COUNT = 3000 if os.environ.get("RUNGS_TEST_FULL") else 100
+SEEDS, SEEDS_FULL = 100, 3000
+COUNT = SEEDS_FULL if os.environ.get("RUNGS_TEST_FULL") else SEEDS
 SEED = int(os.environ.get("RUNGS_SEED", "1"))
 PROGRAM = BUILD / "tests" / "print-reference"
 

@@ -25,6 +25,8 @@ def check_page():
     expect(not unexplained, f"page.py has a reason for every cheat that passes (not for: {unexplained})")
     unmet = [entry["case"] for entry in errors.read() if not entry["formula"]]
     expect(not unmet and len(errors.read()) > 50, "every smallest error has its bound")
+    silent = [f"{entry['case']} {entry['output']}" for entry in errors.without_term(errors.read())]
+    expect(not silent, f"where the goal is not met, the page names the bound's largest term (not for: {silent})")
     expect(page.PAGE.read_text() == page.page(), f"docs/VERIFICATION.md follows from the measurements; {HOW}")
 
 
@@ -53,6 +55,7 @@ def check_errors():
         for entry in errors.smallest(BUILD / "tests" / "smallest_error", case):
             said = kept[case, entry["output"]]
             near = abs(entry["median_ulps"] - said["median_ulps"]) <= 1 + 0.02 * said["median_ulps"]
+            expect(entry.get("term") == said.get("term"), f"{case}: the largest term of the bound of {entry['output']} is '{entry.get('term')}'; '{said.get('term')}' kept")
             expect(near and entry["bound"] == said["bound"], f"{case}: an error of {entry['median_ulps']} ulps in {entry['output']} is caught, {said['median_ulps']} kept")
 
 

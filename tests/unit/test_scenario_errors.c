@@ -10,6 +10,7 @@
 static const char *const BAD[][3] = {
     {"", "1:1: the file is empty", "mapping"},
     {"[1, 2]\n", "1:1: the scenario: a mapping is expected", "not a list"},
+    {"title: t\nsuites:\n  - - op: double\n", "3:5: a suite: a mapping is expected", "not a list"},
     {"title: t\n", "1:1: 'suites' is missing", ""},
     {"suites: []\n", "1:1: 'title' is missing", ""},
     {"title: [t]\nsuites: []\n", "1:8: title: a single value is expected", "not a list"},

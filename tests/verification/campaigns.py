@@ -3,7 +3,7 @@ import pathlib
 import re
 
 TESTS = pathlib.Path(__file__).resolve().parents[1]
-PATTERNS = ("unit/test_*_reference.c", "unit/test_*_definition.c", "unit/test_*differential*.c", "scripts/test_*differential*.py")
+PATTERNS = ("unit/test_*_reference.c", "unit/test_*_definition.c", "unit/test_*differential*.c", "scripts/test_*differential*.py", "scripts/test_exact_references.py")
 HEAD = """## References against independent oracles
 What each test says of itself. Random cases come from consecutive seeds: the first column of numbers in every run of the tests, the second with
 `./rungs test --full`. Every value must be the exact one rounded to double, or its neighbour, unless the test says otherwise.

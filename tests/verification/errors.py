@@ -9,6 +9,8 @@ import tempfile
 KEPT = pathlib.Path(__file__).with_name("errors.json")
 FEW_ULPS = 64  # the goal where few numbers are added
 TIMES = 4      # elsewhere: the tolerance is at most so many times the largest error of a variant
+# An output of one element, or of few, is one draw of an error; the largest of several seeds is compared.
+SEEDS = {"discounted_cumsum_grad": 8, "moments": 4}
 
 CASES = [f"{case} dtype={dtype}" for case in (
     "double n=10007 input=normal",
@@ -43,6 +45,11 @@ def smallest(program, case):
     return [{"case": case, **output} for output in map(json.loads, done.stdout.splitlines()) if output["elements"]]
 
 
+def without_term(entries):
+    """Those whose goal is not met although nothing says which term of the bound prevents it."""
+    return [entry for entry in entries if not goal(entry) and not entry.get("term")]
+
+
 def looser(rungs):
     """The variants that declare a looser bound: what they err by says nothing about the op's own, even where they stay within it."""
     done = subprocess.run([rungs, "list", "variants", "--json"], capture_output=True, text=True, check=True, timeout=60)
@@ -53,8 +60,9 @@ def honest(rungs, case, left_out, folder):
     """{output: (ratio to the tolerance, ulps, variant)} of the variant that errs most under the op's own bound."""
     out = pathlib.Path(folder) / "rows.jsonl"
     out.unlink(missing_ok=True)
-    subprocess.run([rungs, "run", case, "--variants", "cpu_*,cuda_*", "--verify-only", "--no-ceilings", "--no-counts", "--out", out],
-                   capture_output=True, text=True, timeout=900)
+    seeds = [f"{case} seed={seed}" for seed in range(1, SEEDS.get(case.split()[0], 1) + 1)]
+    subprocess.run([rungs, "run", *seeds, "--verify-only", "--no-ceilings", "--no-counts", "--out", out],
+                   capture_output=True, text=True, timeout=3600)
     worst = {}
     for row in map(json.loads, out.open()):
         if row["kind"] != "row" or row["verdict"] != "pass" or row["variant"] in left_out:

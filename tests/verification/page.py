@@ -117,29 +117,27 @@ No row is an average over sizes, so a size driven to 0 moves no other; a time of
 
 
 def errors_part(kept):
-    lines, missed = [], {}
+    lines = []
     for entry in kept:
         met = errors.goal(entry)
-        if not met:
-            missed.setdefault((entry["case"].split()[0], entry["bound"]), entry["formula"])
         share = f"{100 * entry['honest_ratio']:.2g}% (`{entry['honest_variant']}`)" if entry["honest_ratio"] else "exact"
         ulps = f"{entry['honest_ulps']:.3g}" if entry["honest_ratio"] else ""
         lines.append([f"`{entry['case']}`", entry["output"], f"{entry['median_ulps']:.0f}", f"{entry['median_relative']:.2g}", share, ulps,
-                      met or "not met"])
+                      met or cell(f"not met: {entry['term']}")])
     count = sum(1 for entry in kept if errors.goal(entry))
     text = f"""## The smallest error that is caught
 Of one element, in ulps of the output's dtype and relatively, under the op's own bound: the median over the elements (`build/release/tests/smallest_error CASE`
 prints least and largest too), by bisection with the comparison that judges every row. Beside it the largest error of any variant of this repository that
-answers to this bound, as a share of the tolerance of its element, and its ulps, which are many where values cancel.
+answers to this bound, libraries that run on a CPU included, as a share of the tolerance of its element, and its ulps, which are many where values cancel. Where an
+output has few elements, of several seeds ({", ".join(f"{op} {count}" for op, count in errors.SEEDS.items())}).
 
 The goal is met by {errors.FEW_ULPS} ulps or fewer, or by a tolerance of at most {errors.TIMES} times that largest error
-(a share of {1 / errors.TIMES:.0%} or more): {count} of {len(kept)}. `redact` is compared to the byte.
+(a share of {1 / errors.TIMES:.0%} or more): {count} of {len(kept)}. Where it is not met, the last column has the term of the bound that is the largest, in the
+symbols of the op's page (docs/ops/). [METHOD.md](METHOD.md#chance) has the probability that an honest variant exceeds its bound. `redact` is compared to the byte.
 
-""" + table(["case", "output", "ulps", "relative", "largest error of a variant", "its ulps", "goal"], lines)
-    if missed:
-        text += "\nWhere the goal is not met, the bound's largest term prevents it:\n\n"
-        text += "".join(f"- {op}, `{bound}`: {formula}\n" for (op, bound), formula in sorted(missed.items()))
-    return text
+""" + table(["case", "output", "ulps", "relative", "largest error of a variant", "its ulps", "goal"], lines) + "\n"
+    by_op = {(entry["case"].split()[0], entry["bound"]): entry["formula"] for entry in kept}
+    return text + "The bounds:\n\n" + "".join(f"- {op}, `{bound}`: {formula}\n" for (op, bound), formula in sorted(by_op.items()))
 
 
 def page():

@@ -1,10 +1,11 @@
 /* smallest_error CASE [BOUND] - how small an error of one element is that the verification catches. For every output of the case
- * one line of JSON: over the elements whose reference is finite and not 0 (1024 at most, evenly spread), the number of ulps from
- * which on an error is rejected in both directions, by bisection with norms_compare() itself. For docs/VERIFICATION.md. Exit code
- * 2: no such case or bound.
+ * one line of JSON, with the term of the bound that is the largest in most elements: over the elements whose reference is finite
+ * and not 0 (1024 at most, evenly spread), the number of ulps from which on an error is rejected in both directions, by bisection
+ * with norms_compare() itself. For docs/VERIFICATION.md. Exit code 2: no such case or bound.
  */
 #include "plan/case.h"
 #include "plan/registry.h"
+#include "reference/terms.h"
 #include "verify/families.h"
 #include "verify/norms.h"
 
@@ -92,7 +93,21 @@ static int by_ulps(const void *a, const void *b) {
     return (x > y) - (x < y);
 }
 
-static void print_output(const Op *op, int bound, const Array *out, const Reference *reference) {
+/* The term that is the largest in more elements than any other, or NULL. */
+static const char *largest_term(const BoundTerm *terms, size_t count) {
+    const char *best = NULL;
+    size_t most = 0;
+    for (size_t i = 0; i < count; i++) {
+        size_t alike = 0;
+        if (!terms[i].name || terms[i].name == best) continue;
+        for (size_t k = i; k < count; k++) alike += terms[k].name == terms[i].name;
+        if (alike > most) most = alike, best = terms[i].name;
+    }
+    return best;
+}
+
+static void print_output(const Op *op, int bound, const Array *out, const Reference *reference, const BoundTerm *terms) {
+    static BoundTerm sampled[SAMPLES];
     static Caught caught[SAMPLES];
     const size_t n = array_count(out), step = n > SAMPLES ? (n + SAMPLES - 1) / SAMPLES : 1;
     size_t count = 0, zeros = 0;
@@ -100,8 +115,10 @@ static void print_output(const Op *op, int bound, const Array *out, const Refere
         const Element element = {out->dtype, reference->value[i], reference->tolerance[i]};
         if (!isfinite(element.value)) continue;
         zeros += moved(&element, 0) == 0;
+        sampled[count] = terms[i];
         if (moved(&element, 0) != 0) caught[count++] = smallest_caught(&element);
     }
+    const char *term = largest_term(sampled, count);
     qsort(caught, count, sizeof *caught, by_ulps);
     printf("{\"output\": \"%s\", \"dtype\": \"%s\", \"bound\": \"%s\", \"formula\": \"%s\", \"elements\": %zu, \"zeros\": %zu",
            out->name, dtype_name(out->dtype), op->bounds[bound].name, op->bounds[bound].formula, count, zeros);
@@ -110,6 +127,7 @@ static void print_output(const Op *op, int bound, const Array *out, const Refere
         printf(", \"least_ulps\": %.0f, \"median_ulps\": %.0f, \"median_relative\": %.3g, \"largest_ulps\": %.0f, "
                "\"largest_relative\": %.3g",
                caught[0].ulps, median->ulps, median->relative, largest->ulps, largest->relative);
+        if (term) printf(", \"term\": \"%s\"", term);
     }
     puts("}");
 }
@@ -124,6 +142,7 @@ static Status print_case(const char *text, const char *bound_name) {
     Case problem;
     Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS];
     Reference reference[OP_MAX_ARRAYS];
+    BoundTerm *terms[OP_MAX_ARRAYS];
     int bound = 0;
     TRY(case_parse(text, &problem));
     const Op *op = registry_op(problem.op);
@@ -136,10 +155,12 @@ static Status print_case(const char *text, const char *bound_name) {
     for (int i = 0; i < op->out_count; i++) {
         reference[i].value = malloc(sizeof(double) * array_count(&out[i]) + 1);
         reference[i].tolerance = malloc(sizeof(double) * array_count(&out[i]) + 1);
-        if (!reference[i].value || !reference[i].tolerance) return STATUS_MEMORY;
+        terms[i] = malloc(sizeof(BoundTerm) * array_count(&out[i]) + 1);
+        if (!reference[i].value || !reference[i].tolerance || !terms[i]) return STATUS_MEMORY;
+        bound_terms_open(reference[i].tolerance, array_count(&out[i]), terms[i]);
     }
     TRY(op->reference(&problem, in, bound, reference));
-    for (int i = 0; i < op->out_count; i++) print_output(op, bound, &out[i], &reference[i]);
+    for (int i = 0; i < op->out_count; i++) print_output(op, bound, &out[i], &reference[i], terms[i]);
     return STATUS_OK;
 }
 
