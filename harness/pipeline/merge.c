@@ -2,6 +2,7 @@
 
 #include "base/jsontext.h"
 #include "base/memory.h"
+#include "pipeline/resume.h"
 #include "pipeline/rows.h"
 #include "plan/case.h"
 #include "record/row.h"

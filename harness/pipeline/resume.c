@@ -2,13 +2,17 @@
 
 #include "base/jsontext.h"
 #include "base/memory.h"
-#include "pipeline/rows.h"
 #include "record/row.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static bool is_emulated(const json_t *row) {
     return strcmp(text_of(row, "backend"), "emulator") == 0;
+}
+
+void row_key(const json_t *row, char key[ROW_KEY_MAX]) {
+    snprintf(key, ROW_KEY_MAX, "%s|%s|%s", is_emulated(row) ? "emulator" : "device", text_of(row, "case"), text_of(row, "spec"));
 }
 
 Status resume_open(const char *path, Resume *out) {

@@ -2,9 +2,13 @@
 #ifndef RUNGS_PIPELINE_RESUME_H
 #define RUNGS_PIPELINE_RESUME_H
 
-#include "base/status.h"
+#include "plan/scenario.h"
 
 #include <jansson.h>
+
+enum { ROW_KEY_MAX = CASE_TEXT_MAX + SPEC_TEXT_MAX + 16 };
+/* What tells a row from others: case, variant with its tunables, and whether it was emulated. */
+void row_key(const json_t *row, char key[ROW_KEY_MAX]);
 
 typedef enum ResumeAnswer {
     RESUME_RUN,     /* not there */

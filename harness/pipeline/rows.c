@@ -66,11 +66,6 @@ json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, co
     return row;
 }
 
-void row_key(const json_t *row, char key[ROW_KEY_MAX]) {
-    const bool emulated = strcmp(text_of(row, "backend"), "emulator") == 0;
-    snprintf(key, ROW_KEY_MAX, "%s|%s|%s", emulated ? "emulator" : "device", text_of(row, "case"), text_of(row, "spec"));
-}
-
 void row_verdict(json_t *row, const char *verdict, const char *reason) {
     json_object_set_new(row, "verdict", json_string(verdict));
     json_object_set_new(row, "reason", reason ? facts_without_folders(reason) : json_null());

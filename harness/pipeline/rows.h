@@ -11,9 +11,6 @@
 /* A row with everything that is known before the variant has run; all else null. New reference; NULL if the case holds text that is
  * not UTF-8, or without memory. */
 json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, const VariantChoice *choice, bool emulated);
-enum { ROW_KEY_MAX = CASE_TEXT_MAX + SPEC_TEXT_MAX + 16 };
-/* What tells a row from others: case, variant with its tunables, and whether it was emulated. */
-void row_key(const json_t *row, char key[ROW_KEY_MAX]);
 /* {"agg": "mean", "n": 1000, ...}. New reference. */
 json_t *row_params(const Params *params);
 /* The "case" of a command (docs/PROTOCOL.md). New reference. */
