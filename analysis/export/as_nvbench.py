@@ -11,7 +11,7 @@ import struct
 
 from analysis import rows as r
 from analysis.export.entries import build_of, grouped
-from analysis.rows import NoRows
+from analysis.lines import NoRows
 
 VERSION = {"major": 1, "minor": 0, "patch": 0, "string": "1.0.0"}  # of the format, not of a library
 TYPES = {bool: "string", int: "int64", float: "float64"}

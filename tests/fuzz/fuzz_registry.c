@@ -17,9 +17,20 @@ static Status shapes(const Case *problem, Array *in, Array *out) {
     return STATUS_OK;
 }
 
-static const Op OP = {
-    .name = "op", .summary = "", .params = PARAMS, .families = OP_FAMILIES, .in_count = 1, .out_count = 1, .shapes = shapes};
-static const Op OTHER = {.name = "other", .summary = "", .params = PARAMS, .in_count = 1, .out_count = 1, .shapes = shapes};
+static Work work(const Case *problem) {
+    return (Work){.bytes = 16 * (double)params_int(&problem->params, "n")};
+}
+
+static const Op OP = {.name = "op",
+                      .summary = "",
+                      .params = PARAMS,
+                      .families = OP_FAMILIES,
+                      .in_count = 1,
+                      .out_count = 1,
+                      .shapes = shapes,
+                      .work = work};
+static const Op OTHER = {
+    .name = "other", .summary = "", .params = PARAMS, .in_count = 1, .out_count = 1, .shapes = shapes, .work = work};
 static const ParamSpec TUNABLES[] = {
     {"threads", "", PARAM_INT, "64", 1, 1024, NULL}, {"tile", "", PARAM_INT, "48", 1, 64, NULL}, {0}};
 static const Variant PLAIN = {.backend = BACKEND_CPU}, TUNED = {.backend = BACKEND_CUDA, .tunables = TUNABLES};

@@ -121,6 +121,7 @@ void fuzz_resume(const uint8_t *bytes, size_t size) {
         json_t *row = json_array_get(rows, i);
         if (strcmp(text_of(row, "kind"), "row") != 0) continue;
         REQUIRE(resume_ask(&done, row) == expected(rows, i));
+        REQUIRE(resume_seconds(&done, row) >= json_number_value(json_object_get(row, "seconds_spent")));
     }
     for (size_t i = 0; opened == STATUS_OK && i < json_array_size(rows); i++) {
         json_t *row = json_array_get(rows, i);
