@@ -38,13 +38,19 @@ typedef struct Row {
     char problem[CASE_TEXT_MAX], spec[SPEC_TEXT_MAX];
 } Row;
 
+/* The rows of a claim: its variant's, and its baseline's; NULL where the plan has none. */
+typedef struct ClaimRows {
+    Row *of[2];
+} ClaimRows;
+
 typedef struct Choice {
     const Plan *plan;
     CampaignTier tier;
     Row *rows;
     int count;
-    double seconds; /* of the rows that have a stage, and of their cases */
-    bool *opened;   /* for each item: one of its rows has a stage */
+    ClaimRows *compared; /* for each claim */
+    double seconds;      /* of the rows that have a stage, and of their cases */
+    bool *opened;        /* for each item: one of its rows has a stage */
 } Choice;
 
 /* Errors and counts are exact, and a time of other hardware is only shown: one process tells them. */
@@ -94,28 +100,33 @@ static Row *find(const Choice *choice, const char *problem, const char *spec) {
     return NULL;
 }
 
-/* The rows of a claim: its variant's, and its baseline's or NULL. */
-static void rows_of(const Choice *choice, const Claim *claim, Row *found[2]) {
-    found[0] = find(choice, claim->problem, claim->variant);
-    found[1] = find(choice, claim->baseline_problem ? claim->baseline_problem : claim->problem, claim->baseline);
+static Status find_claims(Choice *choice) {
+    choice->compared = calloc((size_t)choice->plan->claim_count + 1, sizeof *choice->compared);
+    if (!choice->compared) return status_fail(STATUS_MEMORY, "no memory for %d claims", choice->plan->claim_count);
+    for (int c = 0; c < choice->plan->claim_count; c++) {
+        const Claim *claim = &choice->plan->claims[c];
+        choice->compared[c].of[0] = find(choice, claim->problem, claim->variant);
+        choice->compared[c].of[1] =
+            find(choice, claim->baseline_problem ? claim->baseline_problem : claim->problem, claim->baseline);
+    }
+    return STATUS_OK;
 }
 
-/* What the claim adds; INFINITY: the plan has not its rows. */
-static double added(const Choice *choice, const Claim *claim) {
-    Row *found[2];
+/* What a claim adds; INFINITY: the plan has not its rows. */
+static double added(const Choice *choice, int c) {
+    const Claim *claim = &choice->plan->claims[c];
+    Row *const *found = choice->compared[c].of;
     double seconds = 0;
-    rows_of(choice, claim, found);
     if (!found[0] || (claim->baseline && !found[1])) return INFINITY;
     for (int k = 0; k < 2; k++)
         if (found[k]) seconds += cost_of(choice, found[k], processes_for(choice, found[k], claim));
     return seconds;
 }
 
-static void take(Choice *choice, const Claim *claim) {
-    Row *found[2];
-    rows_of(choice, claim, found);
+static void take(Choice *choice, int c) {
+    Row *const *found = choice->compared[c].of;
     for (int k = 0; k < 2; k++)
-        if (found[k]) enter(choice, found[k], STAGE_CLAIM, processes_for(choice, found[k], claim));
+        if (found[k]) enter(choice, found[k], STAGE_CLAIM, processes_for(choice, found[k], &choice->plan->claims[c]));
 }
 
 /* The op is the first word of a spec up to its slash. */
@@ -129,9 +140,8 @@ static int cheapest(const Choice *choice, const char *op, const bool *judged) {
     int best = -1;
     double least = INFINITY;
     for (int c = 0; c < choice->plan->claim_count; c++) {
-        const Claim *claim = &choice->plan->claims[c];
-        if (judged[c] || !of_op(claim, op) || !(added(choice, claim) < least)) continue;
-        least = added(choice, claim), best = c;
+        if (judged[c] || !of_op(&choice->plan->claims[c], op) || !(added(choice, c) < least)) continue;
+        least = added(choice, c), best = c;
     }
     return best;
 }
@@ -153,8 +163,8 @@ static void choose_claims(Choice *choice, bool *judged, size_t *claims) {
             if (seen || ops == 64) continue;
             names[ops++] = op;
             const int c = cheapest(choice, op, judged);
-            if (c < 0 || (round > 0 && choice->seconds + added(choice, &choice->plan->claims[c]) > most)) continue;
-            take(choice, &choice->plan->claims[c]);
+            if (c < 0 || (round > 0 && choice->seconds + added(choice, c) > most)) continue;
+            take(choice, c);
             judged[c] = more = true;
             ++*claims;
         }
@@ -260,6 +270,7 @@ Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out) {
     Plan ordered = {0};
     *out = (Campaign){.judged = calloc((size_t)plan->claim_count + 1, sizeof *out->judged)};
     Status status = out->judged ? list_rows(&choice) : status_fail(STATUS_MEMORY, "no memory for a campaign");
+    if (status == STATUS_OK) status = find_claims(&choice);
     if (status == STATUS_OK) choose_claims(&choice, out->judged, &out->claims);
     if (status == STATUS_OK) status = choose_others(&choice);
     if (status == STATUS_OK) status = append_places(&choice, &ordered);
@@ -274,6 +285,7 @@ Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out) {
     }
     free(choice.rows);
     free(choice.opened);
+    free(choice.compared);
     return status;
 }
 

@@ -2,7 +2,9 @@
 
 #include "base/text.h"
 #include "op.h"
+#include "plan/case.h"
 
+#include <jansson.h>
 #include <math.h>
 #include <stdio.h>
 #include <string.h>
@@ -67,6 +69,8 @@ enum { CALLS_TO_VERIFY = 3, CALLS_OF_A_MODE = 3, CALLS_TO_COUNT = 5 };
 /* Of samples, with what is done between them. */
 static const double MODE_SECONDS = 0.08, MODE_PER_BYTE = 3e-10, MODE_MOST_SECONDS = 0.3;
 
+enum { KNOWN_MOST = 4096 };
+
 static int modes_of(const PlanItem *item, bool on_gpu) {
     int modes = 0;
     for (int m = 0; m < MODE_COUNT; m++) modes += m != MODE_FIRST && (item->modes & (1u << m));
@@ -88,8 +92,18 @@ static const HostPrice *host_of(const char *op) {
     return host;
 }
 
+/* Of the op's work model. Some ops look at every row to tell, and a campaign asks often. */
 static double bytes_of(const PlanItem *item) {
-    return registry_op(item->problem.op)->work(&item->problem).bytes;
+    static json_t *known; /* by case */
+    char problem[CASE_TEXT_MAX];
+    case_format(&item->problem, problem, sizeof problem);
+    if (!known) known = json_object();
+    const json_t *found = json_object_get(known, problem);
+    if (found) return json_real_value(found);
+    const double bytes = registry_op(item->problem.op)->work(&item->problem).bytes;
+    if (json_object_size(known) >= KNOWN_MOST) json_object_clear(known);
+    json_object_set_new(known, problem, json_real(bytes)); /* without memory it is asked again */
+    return bytes;
 }
 
 /* How much slower than the host that the prices are of; a faster one is not trusted to gain more than twice. */
