@@ -6,7 +6,7 @@ usage() {
     cat <<'TEXT'
 usage: tests/gpu/campaign.sh OUT_FOLDER [SECONDS] [reproduce's SCENARIO...]
 
-Runs `rungs reproduce --full` for about SECONDS (default 500) in build/campaign, packs its rows into OUT_FOLDER/rows.jsonl.xz and prints
+Runs `rungs reproduce --full` for about SECONDS (default 500) in build/campaign, packs its rows into OUT_FOLDER/rows.jsonl.gz and prints
 what remains. Called again with the same OUT_FOLDER it goes on, also on a fresh machine of the same kind: rows in OUT_FOLDER are
 unpacked first. All parts need one commit without changes. RUNGS names another program than ./rungs.
 
@@ -23,8 +23,8 @@ out=$(cd "$out" && pwd)
 work=${RUNGS_CAMPAIGN:-$source/build/campaign}
 log=$work/log.txt resume=()
 mkdir -p "$work"
-if [ -f "$out/rows.jsonl.xz" ]; then
-    xz --decompress --stdout "$out/rows.jsonl.xz" >"$work/rows.jsonl"
+if [ -f "$out/rows.jsonl.gz" ]; then
+    gzip --decompress --stdout "$out/rows.jsonl.gz" >"$work/rows.jsonl"
     resume=(--resume)
 fi
 
@@ -34,10 +34,10 @@ if [ ! -s "$work/rows.jsonl" ]; then
     echo "no rows were made; see above" >&2
     exit "$((status ? status : 3))"
 fi
-xz --keep --force --stdout "$work/rows.jsonl" >"$out/rows.jsonl.xz.new" # a part that is killed here leaves the rows of the last
-mv "$out/rows.jsonl.xz.new" "$out/rows.jsonl.xz"
+gzip --stdout "$work/rows.jsonl" >"$out/rows.jsonl.gz.new" # a part that is killed here leaves the rows of the last
+mv "$out/rows.jsonl.gz.new" "$out/rows.jsonl.gz"
 cp "$log" "$out/part-$(date -u +%Y%m%dT%H%M%SZ).txt"
-printf '%s: %s, %s rows, %s bytes unpacked\n' "$out/rows.jsonl.xz" "$(du -h "$out/rows.jsonl.xz" | cut -f1)" \
+printf '%s: %s, %s rows, %s bytes unpacked\n' "$out/rows.jsonl.gz" "$(du -h "$out/rows.jsonl.gz" | cut -f1)" \
     "$(grep -c '"kind":"row"' "$work/rows.jsonl")" "$(stat -c %s "$work/rows.jsonl")"
 left=$(grep -o '^[0-9]* rows did not fit the budget' "$log" | cut -d' ' -f1 || true)
 if [ "$status" -gt 1 ] && [ "$status" -ne 3 ]; then exit "$status"; fi
