@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static const double WORTH_SECONDS = 0.5;
-static const uint64_t FULL_BYTES = UINT64_C(8) << 30;
+static const uint64_t FULL_BYTES = UINT64_C(256) << 20, NAMED_FULL_BYTES = UINT64_C(8) << 30;
 static const uint64_t MAGIC = UINT64_C(0x3274757274676e72);
 
 typedef struct Head {
@@ -68,9 +68,18 @@ static uint64_t checksum_of(const Head *head, const Op *op, const Array *out, co
     return hash;
 }
 
-static const char *folder_of_cache(void) {
+static const char *named_folder(void) {
     const char *named = getenv("RUNGS_CACHE");
-    return named && *named ? named : places_build("cache");
+    return named && *named ? named : NULL;
+}
+
+static const char *folder_of_cache(void) {
+    return named_folder() ? named_folder() : places_build("cache");
+}
+
+/* The build folder stays small; whoever names a folder has room there. */
+static uint64_t full_bytes(void) {
+    return named_folder() ? NAMED_FULL_BYTES : FULL_BYTES;
 }
 
 static void path_of(uint64_t key, char *path, size_t size) {
@@ -128,9 +137,9 @@ void referencecache_save(const char *case_text, const Op *op, int bound, const A
                          const Reference *reference, double seconds) {
     const char *folder = folder_of_cache();
     Head head = {.magic = MAGIC, .key = key_of(case_text, bound), .bytes = payload_bytes(op, out)};
-    if (seconds < WORTH_SECONDS || head.key == 0 || head.bytes > FULL_BYTES / 4) return;
+    if (seconds < WORTH_SECONDS || head.key == 0 || head.bytes > full_bytes() / 4) return;
     mkdir(folder, 0777);
-    if (bytes_in(folder) + head.bytes > FULL_BYTES) return;
+    if (bytes_in(folder) + head.bytes > full_bytes()) return;
     head.inputs = hash_inputs(op, in);
     head.checksum = checksum_of(&head, op, out, reference);
     char path[512], partial[540];
