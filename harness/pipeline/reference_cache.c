@@ -17,7 +17,7 @@
 #include <unistd.h>
 
 static const double WORTH_SECONDS = 0.5;
-static const uint64_t FULL_BYTES = UINT64_C(256) << 20, NAMED_FULL_BYTES = UINT64_C(8) << 30;
+static const uint64_t FULL_BYTES = UINT64_C(64) << 20, NAMED_FULL_BYTES = UINT64_C(8) << 30;
 static const uint64_t MAGIC = UINT64_C(0x3274757274676e72);
 
 typedef struct Head {
