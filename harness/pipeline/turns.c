@@ -5,8 +5,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const double TURN_SECONDS =
-    15; /* as expected: long enough for workers to be shared, short beside a quick look's two minutes */
+/* As expected: long enough for workers to be shared, short beside a quick look's two minutes. */
+static const double TURN_SECONDS = 15;
 
 /* The items of one op at a stage. */
 typedef struct Queue {
