@@ -77,7 +77,7 @@ static const char *folder_of_cache(void) {
     return named_folder() ? named_folder() : places_build("cache");
 }
 
-/* The build folder stays small; whoever names a folder has room there. */
+/* The build folder stays small; a folder that the user names may hold more. */
 static uint64_t full_bytes(void) {
     return named_folder() ? NAMED_FULL_BYTES : FULL_BYTES;
 }

@@ -28,7 +28,7 @@ void resume_close(Resume *self);
  * other modes): each row of the file then stands for one of them, in the order of the plan. An emulated row does not stand for one
  * on the device, which has a time. */
 ResumeAnswer resume_ask(Resume *self, const json_t *row);
-/* To be told of every row that is run, and once it has its `seconds_spent`. */
+/* Call the first for every row that is run, the second once the row has its `seconds_spent`. */
 void resume_ran(Resume *self, const json_t *row);
 void resume_took(Resume *self, const json_t *row);
 /* What the dearest row of this case and variant took so far; 0: there is none. */

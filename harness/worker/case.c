@@ -35,7 +35,7 @@ static Status open_arrays(Worker *worker, const json_t *list, bool writable, Arr
     return STATUS_OK;
 }
 
-/* {"device": "cuda", "blocks": 264, ...}, or null if the variant tells nothing. */
+/* {"device": "cuda", "blocks": 264, ...}, or null if the variant reports nothing. */
 Status case_tell_launch(const Worker *worker, json_t *reply) {
     LaunchNotes notes = {0};
     if (worker->entry->variant->configuration) TRY(worker->entry->variant->configuration(&worker->args, &notes));
