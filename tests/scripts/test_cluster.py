@@ -1,4 +1,4 @@
-"""The engines that run shards elsewhere, for real: a job array of Slurm as docs/CI.md shows it, and examples/reframe by ReFrame's local scheduler
+"""The engines that run shards elsewhere, for real: a job array of Slurm as docs/RUNNERS.md shows it, and examples/reframe by ReFrame's local scheduler
 and by Slurm's. RUNGS_TEST_FULL=1, for Slurm as root with its packages. It starts a Slurm of its own, with one node, and ends it."""
 import json
 import os
@@ -119,8 +119,8 @@ def identity(row):
 
 def job_array(folder):
     """The page's job script, for a smaller scenario."""
-    script = re.search(r"```bash\n(#!/bin/bash\n#SBATCH.*?)```", (SOURCE / "docs/CI.md").read_text(), re.DOTALL)[1]
-    expect(f"--array=1-{SHARDS}" in script and f"$SLURM_ARRAY_TASK_ID/{SHARDS}" in script, f"docs/CI.md has a job array of {SHARDS} shards")
+    script = re.search(r"```bash\n(#!/bin/bash\n#SBATCH.*?)```", (SOURCE / "docs/RUNNERS.md").read_text(), re.DOTALL)[1]
+    expect(f"--array=1-{SHARDS}" in script and f"$SLURM_ARRAY_TASK_ID/{SHARDS}" in script, f"docs/RUNNERS.md has a job array of {SHARDS} shards")
     script = script.replace("rungs run published", f"rungs run {shlex.join([*PLAN, '--verify-only', *CPU])}")
     expect("--verify-only" in script, "of the published scenarios")
     (folder / "array.sh").write_text(script)
