@@ -35,7 +35,6 @@ static Status adopt(const Array *in, Case *problem) {
     return params_set(&problem->params, "n", n);
 }
 
-/* Better than the output's dtype, rounded once. */
 static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
     (void)bound;
     const bool f64 = problem->dtype == DTYPE_F64;
@@ -44,7 +43,7 @@ static Status reference(const Case *problem, const Array *in, int bound, Referen
     for (size_t i = 0; i < array_count(&in[IN_X]); i++) {
         const double x = f64 ? ((const double *)in[IN_X].data)[i] : (double)((const float *)in[IN_X].data)[i];
         const double y = f64 ? ((const double *)in[IN_Y].data)[i] : (double)((const float *)in[IN_Y].data)[i];
-        const double z = fma(a, x, y);
+        const double z = fma(a, x, y); /* better than the output's dtype: rounded once */
         out[0].value[i] = f64 || isfinite((float)z) ? z : (double)(float)z;
         out[0].tolerance[i] = isfinite(z) ? 1.001 * u * (fabs(a * x) + 2 * fabs(z)) + tiny : 0;
     }

@@ -1,4 +1,5 @@
-"""The pages that say how to add an op and a variant do as they say: their files are built, verified and run with the pages' own commands.
+"""The pages that say how to add an op and a variant do as they say: the files of template/ that they copy, and the README's variant, are built,
+verified and run with the pages' own commands.
 
 The files are compiled as the build compiles their neighbours and linked with its libraries into a program that holds them alone.
 """
@@ -28,11 +29,12 @@ def block(page, path, language):
 
 
 def write_tree(tree):
-    files = {path: block("docs/ADDING_AN_OP.md", path, "c") for path in ("reference/axpy.c", "impls/axpy/cpu_loop.c")}
+    files = {path: (SOURCE / "template" / path).read_text() for path in ("reference/axpy.c", "impls/axpy/cpu_loop.c")}
+    expect(all(f"template/{path}" in PAGE.read_text() for path in files), "the page copies them")
     lines = sum(text.count("\n") for text in files.values())
     expect(lines <= LINES_MAX, f"the op and its first variant are {lines} lines")
     files["impls/double/cpu_openmp.c"] = block("README.md", "impls/double/cpu_openmp.c", "c")
-    files["impls/double/peer_numpy.py"] = block("docs/ADDING_A_VARIANT.md", "impls/double/peer_numpy.py", "python")
+    files["impls/axpy/peer_numpy.py"] = (SOURCE / "template/impls/axpy/peer_numpy.py").read_text()
     for path, text in {**files, **{path: (SOURCE / path).read_text() for path in NEIGHBOURS}}.items():
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         (tree / path).write_text(text)
@@ -127,15 +129,16 @@ def errors(folder, program):
 
 
 def library(tree):
-    """The page's five functions, as the worker calls them."""
+    """The five functions of a library variant, as the worker calls them."""
     names = {}
-    exec((tree / "impls/double/peer_numpy.py").read_text(), names)
-    x, y = np.arange(5.0), np.zeros(5)
-    expect(names["supports"](None, {}) is None, "the page's library variant supports every case")
-    state = names["prepare"](None, {}, {"x": x})
-    names["load"](state, {"x": x})
-    names["fetch"](state, names["run"](state), {"y": y})
-    expect((y == 2 * x).all(), "the page's library variant doubles")
+    exec((tree / "impls/axpy/peer_numpy.py").read_text(), names)
+    case = {"dtype": "f64", "params": {"a": "0.5"}}
+    inputs, out = {"x": np.arange(5.0), "y": np.ones(5)}, {"z": np.zeros(5)}
+    expect(names["supports"](case, {}) is None, "the library variant supports every case")
+    state = names["prepare"](case, {}, inputs)
+    names["load"](state, inputs)
+    names["fetch"](state, names["run"](state), out)
+    expect((out["z"] == 0.5 * inputs["x"] + 1).all(), "the library variant computes a x + y")
 
 
 def main():
