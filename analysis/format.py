@@ -102,15 +102,6 @@ def describe(row, *left_out):
     return ", ".join([" ".join(words), *numbers, str(row.get("dtype"))])
 
 
-def describe_text(case):
-    """The same of a case's canonical text: "redact, rows = 600000, i32, input names"."""
-    op, *words = case.split()
-    pairs = [word.partition("=")[::2] for word in words]
-    values = {key: int(value) if value.isdigit() else value for key, value in pairs}
-    row = {"op": op, "dtype": values.pop("dtype", "unknown dtype"), "params": {k: v for k, v in values.items() if k not in ("input", "seed")}}
-    return describe(row) + (f", input {values['input']}" if "input" in values else "") + (f", seed {values['seed']}" if values.get("seed", 1) != 1 else "")
-
-
 def cell(text):
     """A reason or a formula must neither end a cell nor begin a tag."""
     return str(text).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")

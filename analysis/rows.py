@@ -198,16 +198,6 @@ def worst_ratio(row):
     return worst
 
 
-def worst_error(row, key="l2_relative"):
-    """As worst_ratio, but the error itself."""
-    if worst_ratio(row) is None:
-        return None
-    if any(e.get("incomparable") or e.get("unwritten") for e in row["errors"].values()):
-        return math.inf
-    values = [0.0 if e.get("max_absolute", e.get("mismatches")) == 0 else e.get(key) for e in row["errors"].values()]  # 0 of 0 is exact
-    return math.inf if any(v is None for v in values) else max(values)
-
-
 def is_declared(row):
     return bool((row.get("bound") or {}).get("declared"))
 

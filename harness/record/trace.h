@@ -1,5 +1,4 @@
-/* trace.h - timelines of calls in the trace format of Chrome, which Perfetto and chrome://tracing show, and plots/timeline.py
- * draws. */
+/* trace.h - timelines of calls in the trace format of Chrome, which Perfetto and chrome://tracing show. */
 #ifndef RUNGS_RECORD_TRACE_H
 #define RUNGS_RECORD_TRACE_H
 

@@ -1,18 +1,15 @@
-"""What can be checked of counting without a GPU: rows say why they have none, the comparison with Nsight Compute reads what ncu prints,
-traces are drawn. What only a GPU can show is in tests/gpu/counts_selftest.cu."""
-import json
+"""What can be checked of counting without a GPU: rows say why they have none, the comparison with Nsight Compute reads what ncu prints.
+What only a GPU can show is in tests/gpu/counts_selftest.cu."""
 import os
 import pathlib
-import subprocess
 import sys
 import tempfile
 
-from program import SOURCE, call, expect, expect_error, rows_of
+from program import SOURCE, call, expect, rows_of
 
 sys.path.insert(0, str(SOURCE / "tests" / "gpu"))
 import counts_against_ncu as against  # noqa: E402
 
-PYTHON = SOURCE / "cmake" / "python"
 NCU = '''==PROF== Connected to process 4711 (/build/tests/counts_selftest)
 ==PROF== Profiling "copy_kernel" - 0: 0%....50%....100% - 1 pass
 ==PROF== Disconnected from process 4711
@@ -54,38 +51,10 @@ def check_rows(folder):
     expect(len(lines) in (1, 2) and (lines[0].startswith("ok") or len(lines[0]) > 25), f"doctor tells of counting: {lines}")
 
 
-def draw(*arguments):
-    return subprocess.run([str(PYTHON), "-m", "plots.timeline", *map(str, arguments)], cwd=SOURCE, capture_output=True, text=True)
-
-
-def check_drawing(folder):
-    golden = SOURCE / "tests" / "golden" / "timeline.json"
-    out = pathlib.Path(folder) / "timeline.png"
-    done = draw(golden, out)
-    expect(done.returncode == 0 and out.read_bytes()[:4] == b"\x89PNG" and out.stat().st_size > 20000, "a trace is drawn", done)
-    sys.path.insert(0, str(SOURCE / "plots"))
-    import timeline
-    calls = timeline.load(golden)
-    ranges = timeline.with_depths([e for e in calls[0]["events"] if e["kind"] == "range"])
-    expect([(depth, one["name"]) for depth, one in ranges] == [(0, "redact"), (1, "sizes"), (1, "offsets"), (1, "allocate"), (1, "write")],
-           f"ranges by depth: {[(d, e['name']) for d, e in ranges]}")
-    expect([label for label, _ in timeline.rows_of(calls[0])] == ["steps (host)", "", "device", "copies, fills"], "rows of a panel")
-    name, kind, count, total = timeline.key_of(calls[1])[0]
-    expect((name, kind, count) == ("gather_kernel", "kernel", 2) and abs(total - 24.9) < 1e-9, "the key sums launches up, the longest first")
-    memory = [(name, count, round(total, 6)) for name, kind, count, total in timeline.key_of(calls[0]) if kind == "range"]
-    expect(memory == [("allocate", 1, 2.7)], f"of the ranges, those of memory are in the key: {memory}")
-    expect_error(draw(golden, out, "--only", "no such variant"), 3, "no call to draw")
-    broken = pathlib.Path(folder) / "broken.json"
-    broken.write_text(json.dumps({"traceEvents": [{"ph": "X"}]}))
-    expect_error(draw(broken, out), 2, "no timeline")
-    expect_error(draw(pathlib.Path(folder) / "missing.json", out), 2, "missing.json")
-
-
 def main():
     with tempfile.TemporaryDirectory() as folder:
         check_comparison()
         check_rows(folder)
-        check_drawing(folder)
 
 
 if __name__ == "__main__":

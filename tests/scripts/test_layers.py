@@ -374,7 +374,7 @@ class Planted(unittest.TestCase):
         self.expect("parameters", {"harness/plan/a.c": "int f(int a, int b, int c, int d, int e, int f, int g) {\n}\n"}, None)
 
     def test_plotting(self):
-        for module in ("analysis.report", "analysis/report/__main__.py", "plots/timeline.py"):
+        for module in ("analysis.report", "analysis/report/__main__.py", "plots/sweep.py"):
             self.expect("plotting", {"harness/pipeline/run.c": f'const char *p = "{module}";'}, "knows the readers of rows")
         self.expect("plotting", {"harness/pipeline/run.c": "/* see analysis/report/ */", "harness/cli/report.c": '"analysis.report"'}, None)
 

@@ -14,9 +14,8 @@ from report_page import GOLDEN, TIMED, WORK, drawn, made_by, op_page, report, ta
 
 from analysis import published, select
 from analysis import rows as r
-from analysis.format import describe_text
 from analysis.report import counts, ladder, scenario_intro
-from plots import figures_claims, figures_offset, figures_sweep, sweep, timeline
+from plots import figures_claims, figures_offset, figures_sweep, sweep
 
 CIRCUMSTANCES = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
 
@@ -262,7 +261,7 @@ def test_modes_are_those_of_the_rows():
     assert r.modes_of([{"timing": None}, *rows]) == ["cold", "hot", "graph", "complete", "first"], r.modes_of(rows)
 
 
-# Columns of strings: curves beside the source's points, counts beside the printed ones, a timeline beside the rows.
+# Columns of strings: curves beside the source's points, counts beside the printed ones.
 COLUMNS = made_by("make_columns.py", name="columns.jsonl")
 COLUMN_LINES = [json.loads(line) for line in COLUMNS.read_text().splitlines()]
 
@@ -290,14 +289,6 @@ def test_columns_in_the_report():
     assert "In brackets: Wendt and Kimball" in text
     report(written([{**line, "counts": None} if line["kind"] == "row" else line for line in COLUMN_LINES]), "--no-figures")
     assert "#### Launches" not in op_page("redact")
-
-
-def test_titles():
-    case = "redact rows=600000 nulls=none slice=none names_bytes=0 visibilities_bytes=0 redacted_bytes=0 dtype=i32 input=names seed=1"
-    assert describe_text(case) == "redact, rows = 600000, i32, input names"
-    assert describe_text(case.replace("nulls=none", "nulls=some").replace("seed=1", "seed=7")) == "redact nulls some, rows = 600000, i32, input names, seed 7"
-    assert timeline.title_of({"title": f"redact/cuda_two_pass memory=pool: {case}"}) == "cuda_two_pass memory=pool: redact, rows = 600000, i32, input names"
-    assert timeline.title_of({"title": "by hand"}) == "by hand"
 
 
 # Claims as a figure.
