@@ -34,7 +34,6 @@ def write_tree(tree):
     lines = sum(text.count("\n") for text in files.values())
     expect(lines <= LINES_MAX, f"the op and its first variant are {lines} lines")
     files["impls/double/cpu_openmp.c"] = block("README.md", "impls/double/cpu_openmp.c", "c")
-    files["impls/axpy/peer_numpy.py"] = (SOURCE / "template/impls/axpy/peer_numpy.py").read_text()
     for path, text in {**files, **{path: (SOURCE / path).read_text() for path in NEIGHBOURS}}.items():
         (tree / path).parent.mkdir(parents=True, exist_ok=True)
         (tree / path).write_text(text)
@@ -85,8 +84,8 @@ class Builder:
 
     def program(self):
         tree = self.tree
-        variants, peers = [[*tree.glob(f"impls/*/{pattern}")] for pattern in ("cpu_*.c", "peer_*.py")]
-        run(sys.executable, SOURCE / "cmake/generate_registry.py", "--source", tree, "--variants", *variants, "--peers", *peers,
+        variants = [*tree.glob("impls/*/cpu_*.c")]
+        run(sys.executable, SOURCE / "cmake/generate_registry.py", "--source", tree, "--variants", *variants, "--peers",
             "--references", tree / "reference/axpy.c", tree / "reference/double.c", "--out", tree / "registry.c")
         shutil.copy(BUILD / "rungs-places", tree)
         self.objects = [self.compile(self.variant, path) for path in [*variants, tree / "registry.c"]]
@@ -128,10 +127,10 @@ def errors(folder, program):
     expect(not (folder / "never.npy").exists(), "a refused call writes nothing")
 
 
-def library(tree):
+def library():
     """The five functions of a library variant, as the worker calls them."""
     names = {}
-    exec((tree / "impls/axpy/peer_numpy.py").read_text(), names)
+    exec((SOURCE / "template/impls/axpy/peer_numpy.py").read_text(), names)
     case = {"dtype": "f64", "params": {"a": "0.5"}}
     inputs, out = {"x": np.arange(5.0), "y": np.ones(5)}, {"z": np.zeros(5)}
     expect(names["supports"](case, {}) is None, "the library variant supports every case")
@@ -146,7 +145,7 @@ def main():
         folder = pathlib.Path(name).resolve()
         tree = folder / "tree"
         write_tree(tree)
-        library(tree)
+        library()
         (folder / "examples").symlink_to(SOURCE / "examples")
         builder = Builder(tree)
         program = builder.program()
