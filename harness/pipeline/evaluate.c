@@ -189,12 +189,6 @@ static Status verify(Evaluation *e, DataSet set) {
 }
 
 /* ---- Timing: some samples are compared as well. */
-static size_t input_bytes(const Instance *instance) {
-    size_t bytes = 0;
-    for (int i = 0; i < instance->op->in_count; i++) bytes += array_bytes(&instance->in[DATA_FIRST][i]);
-    return bytes;
-}
-
 static Status take_times(Evaluation *e) {
     const RunOptions *options = e->session->options;
     const char *why = why_untimed(e->session);
@@ -213,7 +207,7 @@ static Status take_times(Evaluation *e) {
                          .judge = judge_sample,
                          .context = e};
     /* A limit is for the variant, not for what empties the caches and the second inputs. */
-    child_allow(e->host->child, cache_sweep_bytes() + SAMPLING_BYTES + input_bytes(e->instance));
+    child_allow(e->host->child, cache_sweep_bytes() + SAMPLING_BYTES + instance_input_bytes(e->instance, DATA_FIRST));
     json_t *taken = NULL;
     const Status status = timed_take(&timed, &taken);
     if (status != STATUS_OK) decide_by_status(e, status);
@@ -241,10 +235,8 @@ static Status verify_again(Evaluation *e) {
 
 /* ---- The end of the case: release(), and nothing of it is left in the worker. How the worker itself ends is known later. */
 static void end_case(Evaluation *e) {
-    bool reusable = false;
     const bool skipped = e->decided;
-    const Status status = session_end(e->host->child, timeout_for(e), &reusable);
-    e->host->reusable = reusable;
+    const Status status = session_end(e->host->child, timeout_for(e), &e->host->reusable);
     if (status != STATUS_OK && !skipped) decide_by_status(e, status_prefix(status, "at its end: "));
 }
 

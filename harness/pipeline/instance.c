@@ -143,6 +143,12 @@ static Status load_changed(Instance *instance) {
     return STATUS_OK;
 }
 
+size_t instance_input_bytes(const Instance *instance, DataSet set) {
+    size_t bytes = 0;
+    for (int i = 0; i < instance->op->in_count; i++) bytes += array_bytes(&instance->in[set][i]);
+    return bytes;
+}
+
 Status instance_load(Instance *instance, DataSet set) {
     if (instance->own_data && set != DATA_FIRST) return status_fail(STATUS_INTERNAL, "the user's own data has no second set");
     if (instance->loaded[set] || instance->own_data) return STATUS_OK;
@@ -153,13 +159,9 @@ Status instance_load(Instance *instance, DataSet set) {
 }
 
 Status instance_load_all(Instance *instance, int *count) {
-    size_t bytes = 0;
     bool changes = false;
-    for (int i = 0; i < instance->op->in_count; i++) {
-        bytes += array_bytes(&instance->in[DATA_FIRST][i]);
-        changes = changes || changeable(&instance->in[DATA_FIRST][i]);
-    }
-    *count = changes && bytes <= CHANGED_BYTES_MAX ? DATA_COUNT : DATA_CHANGED;
+    for (int i = 0; i < instance->op->in_count; i++) changes = changes || changeable(&instance->in[DATA_FIRST][i]);
+    *count = changes && instance_input_bytes(instance, DATA_FIRST) <= CHANGED_BYTES_MAX ? DATA_COUNT : DATA_CHANGED;
     for (int set = 0; set < *count; set++) TRY(instance_load(instance, (DataSet)set));
     return STATUS_OK;
 }

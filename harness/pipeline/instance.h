@@ -36,6 +36,8 @@ Status instance_create(const Op *op, const Case *problem, Instance *out);
 void instance_destroy(Instance *instance);
 /* Bytes of host memory that data and reference take in all. */
 size_t instance_bytes(const Instance *instance);
+/* Of the set's inputs alone. */
+size_t instance_input_bytes(const Instance *instance, DataSet set);
 /* Generates the set's inputs, and those of the first (nothing to do if they are there). */
 Status instance_load(Instance *instance, DataSet set);
 /* Generates all sets that timed calls use; *count: how many, in the order of DataSet. There is no CHANGED set of large inputs,

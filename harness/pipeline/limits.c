@@ -58,12 +58,9 @@ void limits_close(Limits *limits) {
 /* ---- Bytes. */
 
 /* Of one set of inputs. */
-static double least_read(const Instance *instance, int set, int bound) {
-    const Op *op = instance->op;
-    double bytes = 0;
-    if (op->least_read) return op->least_read(&instance->cases[set], instance->in[set], bound);
-    for (int i = 0; i < op->in_count; i++) bytes += (double)array_bytes(&instance->in[set][i]);
-    return bytes;
+static double least_read(const Instance *instance, DataSet set, int bound) {
+    if (instance->op->least_read) return instance->op->least_read(&instance->cases[set], instance->in[set], bound);
+    return (double)instance_input_bytes(instance, set);
 }
 
 /* Once per case and bound: a pass over the inputs takes a second where there are many. Timed calls run on every set that is there;
@@ -76,7 +73,7 @@ static double find_read(Limits *limits, const Instance *instance, int bound) {
     if (known) return json_real_value(known);
     double read = INFINITY;
     for (int s = 0; s < DATA_COUNT; s++)
-        if (instance->loaded[s]) read = fmin(read, least_read(instance, s, bound));
+        if (instance->loaded[s]) read = fmin(read, least_read(instance, (DataSet)s, bound));
     json_object_set_new(limits->reads, text, json_real(read));
     return read;
 }

@@ -21,8 +21,7 @@ static Status draw(size_t below, size_t *number) {
 }
 
 static bool is_large(const Instance *instance) {
-    size_t bytes = 0;
-    for (int i = 0; i < instance->op->in_count; i++) bytes += array_bytes(&instance->in[DATA_FIRST][i]);
+    size_t bytes = instance_input_bytes(instance, DATA_FIRST);
     for (int i = 0; i < instance->op->out_count; i++) bytes += array_bytes(&instance->out[i]);
     return bytes > LARGE_BYTES;
 }
