@@ -3,6 +3,7 @@
 #include "base/places.h"
 #include "base/text.h"
 #include "cli/commands.h"
+#include "cli/options.h"
 #include "worker/timing.h"
 #include "worker/worker.h"
 
@@ -71,7 +72,9 @@ static int call_verb(int argc, char **argv) {
     if (places_check() != STATUS_OK) return cli_fail(STATUS_UNSUPPORTED);
     for (int i = 0; i < VERB_COUNT; i++) {
         names[i] = VERBS[i].name;
-        if (strcmp(argv[0], VERBS[i].name) == 0) return VERBS[i].command(argc, argv);
+        if (strcmp(argv[0], VERBS[i].name) != 0) continue;
+        const int code = VERBS[i].command(argc, argv);
+        return code == CLI_HELPED ? EXIT_GOOD : code;
     }
     if (strcmp(argv[0], "test") == 0) return tests_are_elsewhere();
     const char *nearest = text_nearest(argv[0], names, VERB_COUNT);

@@ -156,10 +156,9 @@ int command_ab(int argc, char **argv) {
         COMPARE_OPTIONS(ab.compare),
         {0},
     };
-    char **words = calloc((size_t)argc + 1, sizeof *words);
+    char **words;
     int count = 0;
-    int code = words ? cli_parse("ab", "[BASE_PROGRAM NEW_PROGRAM] SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count)
-                     : cli_no_memory();
+    int code = cli_parse("ab", "[BASE_PROGRAM NEW_PROGRAM] SCENARIO|CASE... [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0) code = check_words(&ab, count);
     if (code == 0) {
         const int programs = ab.base_ref ? 0 : 2;
@@ -172,6 +171,5 @@ int command_ab(int argc, char **argv) {
                : status == STATUS_OK            ? compare_files(ab.files[0], ab.files[1], &ab.compare)
                                                 : cli_fail(status);
     }
-    free(words);
-    return code == CLI_HELPED ? EXIT_GOOD : code;
+    return code;
 }

@@ -16,10 +16,10 @@ static Status ask(const AbProcess sides[2], double process_seconds, double limit
     int code = 0;
     snprintf(process, sizeof process, "%.3f", process_seconds);
     snprintf(most, sizeof most, "%.0f", limit);
-    Status status = compare_words(&words, sides[0].out, sides[1].out, options);
-    if (status == STATUS_OK) status = words_option(&words, "--process", process);
-    if (status == STATUS_OK) status = words_option(&words, "--limit", most);
-    if (status == STATUS_OK) status = python_run("analysis.compare.again", &words, answer, &code);
+    compare_words(&words, sides[0].out, sides[1].out, options);
+    words_option(&words, "--process", process);
+    words_option(&words, "--limit", most);
+    Status status = python_run("analysis.compare.again", &words, answer, &code);
     words_free(&words);
     if (status == STATUS_OK && code != 0)
         status = status_fail(STATUS_IO, "the second stage cannot be planned: %.500s", answer->text ? answer->text : "");

@@ -113,21 +113,21 @@ int ab_process_foresee(const char *verb, char *const *words, int count, const Ab
     return EXIT_NOTHING;
 }
 
-static Status add_words(const AbProcess *self, Words *argv) {
+static void add_words(const AbProcess *self, Words *argv) {
     const AbProcessOptions *o = self->options;
-    TRY(words_add(argv, self->binary));
-    TRY(words_add(argv, "run"));
-    for (int i = 0; self->words[i]; i++) TRY(words_add(argv, self->words[i]));
-    TRY(words_option(argv, "--out", self->out));
-    TRY(words_option(argv, "--variants", o->variants));
-    TRY(words_option(argv, "--device", o->device));
-    TRY(words_option(argv, "--timeout", o->timeout));
-    TRY(words_option(argv, "--memory-limit", o->memory_limit));
-    TRY(words_option(argv, "--budget", self->budget));
-    if (o->quick) TRY(words_add(argv, "--quick"));
-    if (o->full) TRY(words_add(argv, "--full"));
-    if (self->skip_unknown) TRY(words_add(argv, "--skip-unknown"));
-    return self->knows_no_ceilings ? words_add(argv, "--no-ceilings") : STATUS_OK;
+    words_add(argv, self->binary);
+    words_add(argv, "run");
+    for (int i = 0; self->words[i]; i++) words_add(argv, self->words[i]);
+    words_option(argv, "--out", self->out);
+    words_option(argv, "--variants", o->variants);
+    words_option(argv, "--device", o->device);
+    words_option(argv, "--timeout", o->timeout);
+    words_option(argv, "--memory-limit", o->memory_limit);
+    words_option(argv, "--budget", self->budget);
+    if (o->quick) words_add(argv, "--quick");
+    if (o->full) words_add(argv, "--full");
+    if (self->skip_unknown) words_add(argv, "--skip-unknown");
+    if (self->knows_no_ceilings) words_add(argv, "--no-ceilings");
 }
 
 const char *ab_process_time_left(double began, int done, int total, char text[32]) {
@@ -146,7 +146,8 @@ static Status run(const AbProcess *self, const char *note, Text *output) {
     Words argv = {0};
     int code = 0;
     setenv("RUNGS_AB", note, 1);
-    Status status = add_words(self, &argv);
+    add_words(self, &argv);
+    Status status = argv.status;
     if (status == STATUS_OK) status = process_capture(argv.words, NULL, output, &code);
     words_free(&argv);
     if (interrupt_pending() && (there ? truncate(self->out, before.st_size) : unlink(self->out)) != 0 && errno != ENOENT)

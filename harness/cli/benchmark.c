@@ -239,21 +239,13 @@ int command_benchmark(int argc, char **argv) {
     };
     bool by_min_time = false;
     int count = 0;
-    char **rest = calloc((size_t)argc + 2, sizeof *rest), **words = calloc((size_t)argc + 1, sizeof *words);
-    int code = rest && words ? EXIT_GOOD : cli_no_memory();
-    if (code == EXIT_GOOD) {
-        const int flags = part_flags(argc, argv, &by_min_time);
-        rest[0] = argv[0];
-        memcpy(rest + 1, argv + flags, (size_t)(argc - flags) * sizeof *rest);
-        code =
-            cli_parse("benchmark", "SCENARIO|CASE... [options] [--benchmark_...]", OPTIONS, argc - flags + 1, rest, words, &count);
-        if (code == CLI_HELPED) printf("\nGoogle Benchmark's options:\n"), fflush(stdout), gbench_help();
-        if (code == EXIT_GOOD && count == 0) code = cli_usage("benchmark", "a scenario or a case is expected");
-        argv[0] = called, argv[flags] = NULL;
-        if (code == EXIT_GOOD && !gbench_begin(flags, argv, EXIT_USAGE)) code = EXIT_USAGE;
-    }
-    if (code == EXIT_GOOD) code = run_benchmarks(&all, words, count, by_min_time);
-    free(rest);
-    free(words);
-    return code == CLI_HELPED ? EXIT_GOOD : code;
+    char **words;
+    const int flags = part_flags(argc, argv, &by_min_time);
+    int code = cli_parse("benchmark", "SCENARIO|CASE... [options] [--benchmark_...]", OPTIONS, argc - flags + 1, argv + flags - 1,
+                         &words, &count);
+    if (code == CLI_HELPED) printf("\nGoogle Benchmark's options:\n"), fflush(stdout), gbench_help();
+    if (code == EXIT_GOOD && count == 0) code = cli_usage("benchmark", "a scenario or a case is expected");
+    argv[0] = called, argv[flags] = NULL;
+    if (code == EXIT_GOOD && !gbench_begin(flags, argv, EXIT_USAGE)) code = EXIT_USAGE;
+    return code == EXIT_GOOD ? run_benchmarks(&all, words, count, by_min_time) : code;
 }

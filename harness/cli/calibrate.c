@@ -44,9 +44,9 @@ static Status take_rows(AbProcess *self, int repetitions) {
 
 static int write_noise(const char *rows, const char *out) {
     Words words = {0};
-    Status status = words_add(&words, rows);
-    if (status == STATUS_OK) status = words_option(&words, out ? "--out" : "--folder", out ? out : noise_folder());
-    return python_verb(status, "calibrate", "analysis.compare.calibrate", &words);
+    words_add(&words, rows);
+    words_option(&words, out ? "--out" : "--folder", out ? out : noise_folder());
+    return python_verb("calibrate", "analysis.compare.calibrate", &words);
 }
 
 int command_calibrate(int argc, char **argv) {
@@ -59,9 +59,9 @@ int command_calibrate(int argc, char **argv) {
         AB_PROCESS_OPTIONS(run),
         {0},
     };
-    char **words = calloc((size_t)argc + 1, sizeof *words), binary[700], rows[700];
+    char **words, binary[700], rows[700];
     int count = 0;
-    int code = words ? cli_parse("calibrate", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
+    int code = cli_parse("calibrate", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && count == 0) code = cli_usage("calibrate", "a scenario or a case is expected");
     if (code == 0 && repetitions < 9)
         code = cli_usage("calibrate", "--repetitions %d: at least 9 are needed to estimate the spread", repetitions);
@@ -76,6 +76,5 @@ int command_calibrate(int argc, char **argv) {
         const int interrupted = interrupt_end_ab();
         code = interrupted ? interrupted : status == STATUS_OK ? write_noise(rows, out) : cli_fail(status);
     }
-    free(words);
-    return code == CLI_HELPED ? EXIT_GOOD : code;
+    return code;
 }

@@ -52,10 +52,10 @@ int command_judge(int argc, char **argv) {
         {"out", "FILE", CLI_TEXT, &out, "also write claim records to this file, replacing it", NULL},
         {0},
     };
-    char **words = calloc((size_t)argc + 1, sizeof *words);
+    char **words;
     glob_t committed = {0};
     int count = 0;
-    int code = words ? cli_parse("judge", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
+    int code = cli_parse("judge", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && !claims_can_be_judged())
         code = cli_fail(status_fail(STATUS_UNSUPPORTED, "this build has no CUDA variants and cannot judge most claims; the claim "
                                                         "records in the files stay valid"));
@@ -64,6 +64,5 @@ int command_judge(int argc, char **argv) {
         code = cli_usage("judge", "no file DATE-DEVICE-COMMIT.jsonl in results/; name the files to judge");
     if (code == 0) code = judge((const char *const *)(count ? words : committed.gl_pathv), out);
     globfree(&committed);
-    free(words);
-    return code == CLI_HELPED ? EXIT_GOOD : code;
+    return code;
 }

@@ -88,13 +88,14 @@ static Status call_script(const Columns *self, const char *what, const char *dty
     Words words = {0};
     char texts[PAIRS_MAX][PAIR_NAME_MAX + 4096];
     int code = 0;
-    Status status = words_add(&words, what);
-    if (status == STATUS_OK) status = words_add(&words, self->folder);
-    if (status == STATUS_OK) status = words_option(&words, "--dtype", dtype);
+    Status status = STATUS_OK;
+    words_add(&words, what);
+    words_add(&words, self->folder);
+    words_option(&words, "--dtype", dtype);
     for (int k = 0; k < columns->count && status == STATUS_OK; k++) {
-        const int length = snprintf(texts[k], sizeof texts[k], "%s=%s", columns->names[k], columns->values[k]);
-        status = length < (int)sizeof texts[k] ? words_add(&words, texts[k])
-                                               : status_fail(STATUS_INVALID, "%s: the path is too long", columns->names[k]);
+        if (snprintf(texts[k], sizeof texts[k], "%s=%s", columns->names[k], columns->values[k]) >= (int)sizeof texts[k])
+            status = status_fail(STATUS_INVALID, "%s: the path is too long", columns->names[k]);
+        words_add(&words, texts[k]);
     }
     if (status == STATUS_OK) status = python_run(places_harness("harness/cli/columns.py"), &words, output, &code);
     words_free(&words);

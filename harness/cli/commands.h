@@ -28,8 +28,6 @@ int command_build(int argc, char **argv);
 void print_version(void);
 /* Prints "rungs: message" to stderr and gives the exit code that fits. */
 int cli_fail(Status status);
-/* Says that there is no memory to begin with; EXIT_MACHINE. */
-int cli_no_memory(void);
 /* Prints a usage error (printf style) with a pointer to --help; EXIT_USAGE. */
 int cli_usage(const char *command, const char *format, ...) __attribute__((format(printf, 2, 3)));
 

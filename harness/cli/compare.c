@@ -11,15 +11,15 @@
 #include <string.h>
 #include <unistd.h>
 
-Status compare_words(Words *words, const char *base, const char *new, const CompareOptions *o) {
+void compare_words(Words *words, const char *base, const char *new, const CompareOptions *o) {
     const char *const options[][2] = {{"--min-effect", o->min_effect}, {"--must-detect", o->must_detect},
                                       {"--noise", o->noise},           {"--allow-missing", o->allow_missing},
                                       {"--modes", o->modes},           {"--json", o->json},
                                       {"--markdown", o->markdown},     {"--junit", o->junit}};
-    TRY(words_add(words, base));
-    TRY(words_add(words, new));
-    for (size_t i = 0; i < sizeof options / sizeof *options; i++) TRY(words_option(words, options[i][0], options[i][1]));
-    return o->strict ? words_add(words, "--strict") : STATUS_OK;
+    words_add(words, base);
+    words_add(words, new);
+    for (size_t i = 0; i < sizeof options / sizeof *options; i++) words_option(words, options[i][0], options[i][1]);
+    if (o->strict) words_add(words, "--strict");
 }
 
 /* "cold,hot": each is a mode. */
@@ -41,9 +41,9 @@ int compare_files(const char *base, const char *new, const CompareOptions *optio
     Words words = {0};
     Text output = {0};
     int code = 0;
-    Status status = compare_words(&words, base, new, options);
-    if (status == STATUS_OK && terminal_colour(STDOUT_FILENO)) status = words_add(&words, "--colour");
-    if (status == STATUS_OK) status = python_run("analysis.compare", &words, &output, &code);
+    compare_words(&words, base, new, options);
+    if (terminal_colour(STDOUT_FILENO)) words_add(&words, "--colour");
+    const Status status = python_run("analysis.compare", &words, &output, &code);
     words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);
     const bool judged = code == EXIT_GOOD || code == EXIT_CHECK || code == EXIT_NOTHING;
@@ -55,11 +55,10 @@ int compare_files(const char *base, const char *new, const CompareOptions *optio
 int command_compare(int argc, char **argv) {
     CompareOptions o = {0};
     const CliOption OPTIONS[] = {COMPARE_OPTIONS(o), {0}};
-    char **words = calloc((size_t)argc + 1, sizeof *words);
+    char **words;
     int count = 0;
-    int code = words ? cli_parse("compare", "BASE.jsonl NEW.jsonl [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
+    int code = cli_parse("compare", "BASE.jsonl NEW.jsonl [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && count != 2) code = cli_usage("compare", "two files of rows are expected: BASE and NEW");
     if (code == 0) code = compare_files(words[0], words[1], &o);
-    free(words);
-    return code == CLI_HELPED ? EXIT_GOOD : code;
+    return code;
 }

@@ -33,7 +33,7 @@ typedef struct CompareOptions {
     }
 
 /* The words of `python -m analysis.compare`, which borrow those given; free with words_free. */
-Status compare_words(Words *words, const char *base, const char *new, const CompareOptions *options);
+void compare_words(Words *words, const char *base, const char *new, const CompareOptions *options);
 /* Prints the table. An exit code: 0 no regression, 1 regression or verification lost, 3 nothing compared. */
 int compare_files(const char *base, const char *new, const CompareOptions *options);
 

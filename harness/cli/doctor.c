@@ -172,12 +172,11 @@ static void doctor_peers(bool has_gpu) {
 
 int command_doctor(int argc, char **argv) {
     const CliOption OPTIONS[] = {{0}};
-    char **words = calloc((size_t)argc + 1, sizeof *words);
+    char **words;
     int count = 0;
-    int code = words ? cli_parse("doctor", "", OPTIONS, argc, argv, words, &count) : cli_no_memory();
-    free(words);
+    int code = cli_parse("doctor", "", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && count > 0) code = cli_usage("doctor", "no arguments are expected");
-    if (code != 0) return code == CLI_HELPED ? EXIT_GOOD : code;
+    if (code != 0) return code;
     json_t *environment = environment_json(argc, argv, -1, NULL);
     const char *commit = json_string_value(json_object_get(environment, "commit"));
     line("rungs", true, "commit %s%s", commit ? commit : "unknown: not a git checkout",

@@ -65,13 +65,11 @@ static int print(const Listing *listing, bool as_json) {
 int command_list(int argc, char **argv) {
     bool as_json = false;
     const CliOption OPTIONS[] = {{"json", NULL, CLI_FLAG, &as_json, "an array of objects", NULL}, {0}};
-    char **words = calloc((size_t)argc + 1, sizeof *words);
+    char **words;
     int count = 0;
-    int code =
-        words ? cli_parse("list", "[ops|variants|scenarios|claims] [--json]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
+    int code = cli_parse("list", "[ops|variants|scenarios|claims] [--json]", OPTIONS, argc, argv, &words, &count);
     const char *what = count > 0 ? words[0] : "variants";
-    free(words);
-    if (code != 0) return code == CLI_HELPED ? EXIT_GOOD : code;
+    if (code != 0) return code;
     if (count > 1) return cli_usage("list", "expected one of ops, variants, scenarios, claims; got %d arguments", count);
     for (size_t i = 0; i < sizeof LISTINGS / sizeof *LISTINGS; i++)
         if (strcmp(what, LISTINGS[i].what) == 0) return print(&LISTINGS[i], as_json);

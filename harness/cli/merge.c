@@ -18,7 +18,9 @@ typedef struct MergeArguments {
 } MergeArguments;
 
 static bool add_expected(void *target, const char *text) {
-    return words_add(target, text) == STATUS_OK;
+    Words *words = target;
+    words_add(words, text);
+    return words->status == STATUS_OK;
 }
 
 /* The texts of rows that the plan has and the lines have not. */
@@ -69,13 +71,12 @@ int command_merge(int argc, char **argv) {
          "times may come from several machines of one kind (GPU, driver branch, power cap, CPU model)", NULL},
         {0},
     };
-    char **words = calloc((size_t)argc + 1, sizeof *words);
+    char **words;
     int count = 0;
-    int code = words ? cli_parse("merge", "RESULTS.jsonl... [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
+    int code = cli_parse("merge", "RESULTS.jsonl... [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && count == 0) code = cli_usage("merge", "expected files of rows");
     if (code == 0 && a.variants && a.expected.count == 0) code = cli_usage("merge", "--variants needs --expect");
     if (code == 0) code = merge(&a, (const char *const *)words, count);
     words_free(&a.expected);
-    free(words);
-    return code == CLI_HELPED ? EXIT_GOOD : code;
+    return code;
 }

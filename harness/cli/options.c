@@ -22,10 +22,6 @@ int cli_fail(Status status) {
     }
 }
 
-int cli_no_memory(void) {
-    return cli_fail(status_fail(STATUS_MEMORY, "no memory for the words of the command line"));
-}
-
 int cli_usage(const char *command, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
@@ -101,7 +97,7 @@ static const char *const EXPECTED[] = {[CLI_TEXT] = "a text",
                                        [CLI_COUNT] = "a number from 0 to 1000000",
                                        [CLI_FLAG] = "nothing"};
 
-void cli_help(const char *command, const char *synopsis, const CliOption *options) {
+static void help(const char *command, const char *synopsis, const CliOption *options) {
     printf("usage: rungs %s %s\n", command, synopsis);
     for (const CliOption *o = options; o->name; o++) {
         char left[64];
@@ -119,16 +115,20 @@ static int unknown(const char *command, const char *name, const CliOption *optio
                      nearest ? "'?" : "");
 }
 
-int cli_parse(const char *command, const char *synopsis, const CliOption *options, int argc, char **argv, char **words,
+int cli_parse(const char *command, const char *synopsis, const CliOption *options, int argc, char **argv, char ***words,
               int *word_count) {
+    static char **all;
+    free(all);
+    *words = all = calloc((size_t)argc + 1, sizeof *all);
     *word_count = 0;
+    if (!all) return cli_fail(status_fail(STATUS_MEMORY, "no memory for the words of the command line"));
     for (int i = 1; i < argc; i++) {
         if (strcmp(argv[i], "--help") == 0 || strcmp(argv[i], "-h") == 0) {
-            cli_help(command, synopsis, options);
+            help(command, synopsis, options);
             return CLI_HELPED;
         }
         if (strncmp(argv[i], "--", 2) != 0) {
-            words[(*word_count)++] = argv[i];
+            all[(*word_count)++] = argv[i];
             continue;
         }
         char *name = argv[i] + 2, *value = strchr(name, '=');

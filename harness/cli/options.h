@@ -18,9 +18,9 @@ typedef struct CliOption {
 
 enum { CLI_HELPED = -1 };
 
-/* Sorts argv into options and words (words: room for argc). Returns 0, EXIT_USAGE after printing why, or CLI_HELPED. */
-int cli_parse(const char *command, const char *synopsis, const CliOption *options, int argc, char **argv, char **words,
+/* Sorts argv into options and words. words: NULL-terminated, with room for one more, valid until the next call. Returns 0, an exit
+ * code after printing why, or CLI_HELPED, which the caller of a verb takes for 0. */
+int cli_parse(const char *command, const char *synopsis, const CliOption *options, int argc, char **argv, char ***words,
               int *word_count);
-void cli_help(const char *command, const char *synopsis, const CliOption *options);
 
 #endif

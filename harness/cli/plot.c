@@ -7,7 +7,6 @@
 
 #include <glob.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
 
@@ -17,17 +16,6 @@ static int columns(void) {
     return isatty(STDOUT_FILENO) && ioctl(STDOUT_FILENO, TIOCGWINSZ, &size) == 0 ? size.ws_col : 0;
 }
 
-static int plot_rows(const char *figure, char *const *files, const char *out) {
-    Words script = {0};
-    char width[16];
-    Status status = words_add(&script, figure ? figure : "");
-    for (; *files && status == STATUS_OK; files++) status = words_add(&script, *files);
-    if (status == STATUS_OK && out) status = words_option(&script, "--out", out);
-    snprintf(width, sizeof width, "%d", columns());
-    if (status == STATUS_OK) status = words_option(&script, "--columns", width);
-    return python_verb(status, "plot", "plots.sweep", &script);
-}
-
 int command_plot(int argc, char **argv) {
     const char *out = NULL;
     const CliOption OPTIONS[] = {
@@ -35,17 +23,23 @@ int command_plot(int argc, char **argv) {
         {0},
     };
     glob_t committed = {0};
-    char **words = calloc((size_t)argc + 1, sizeof *words);
+    char **words, width[16];
     int count = 0;
-    int code = words ? cli_parse("plot",
-                                 "[FIGURE] [RESULTS.jsonl...] [options]\nWithout FIGURE: lists the figures that the rows allow. "
-                                 "Default rows: results/*.jsonl",
-                                 OPTIONS, argc, argv, words, &count)
-                     : cli_no_memory();
-    if (code == 0 && count < 2 && glob(places_project("results/*.jsonl"), 0, NULL, &committed) != 0)
-        code = cli_usage("plot", "no .jsonl files in results/; name files of rows");
-    if (code == 0) code = plot_rows(count ? words[0] : NULL, count < 2 ? committed.gl_pathv : words + 1, out);
+    const int code = cli_parse("plot",
+                               "[FIGURE] [RESULTS.jsonl...] [options]\nWithout FIGURE: lists the figures that the rows allow. "
+                               "Default rows: results/[0-9]*.jsonl",
+                               OPTIONS, argc, argv, &words, &count);
+    if (code != 0) return code;
+    /* As `judge`: claims.jsonl beside them holds no rows. */
+    if (count < 2 && glob(places_project("results/[0-9]*.jsonl"), 0, NULL, &committed) != 0)
+        return cli_usage("plot", "no file DATE-DEVICE-COMMIT.jsonl in results/; name the files with the rows");
+    Words script = {0};
+    words_add(&script, count ? words[0] : "");
+    for (char **file = count < 2 ? committed.gl_pathv : words + 1; *file; file++) words_add(&script, *file);
+    words_option(&script, "--out", out);
+    snprintf(width, sizeof width, "%d", columns());
+    words_option(&script, "--columns", width);
+    const int drawn = python_verb("plot", "plots.sweep", &script);
     globfree(&committed);
-    free(words);
-    return code == CLI_HELPED ? EXIT_GOOD : code;
+    return drawn;
 }

@@ -18,25 +18,24 @@ int command_new(int argc, char **argv) {
         {"op", "NAME", CLI_TEXT, &op, "the first op (default axpy); it computes a x + y until you change it", NULL},
         {0},
     };
-    char **given = calloc((size_t)argc + 1, sizeof *given);
+    char **given;
     int count = 0, exit_code = 0;
-    int code = given ? cli_parse("new", "FOLDER [--op NAME]", OPTIONS, argc, argv, given, &count) : cli_no_memory();
+    int code = cli_parse("new", "FOLDER [--op NAME]", OPTIONS, argc, argv, &given, &count);
     if (code == 0 && count != 1) code = cli_usage("new", "expected one folder, which gets the project; got %d", count);
     if (code == 0) {
         Words words = {0};
         Text output = {0};
-        Status status = words_add(&words, given[0]);
-        if (status == STATUS_OK) status = words_option(&words, "--op", op);
-        if (status == STATUS_OK) status = words_option(&words, "--template", places_harness("template"));
-        if (status == STATUS_OK) status = words_option(&words, "--program", places_beside(PROGRAM.project));
-        if (status == STATUS_OK) status = python_run(places_harness("harness/cli/new.py"), &words, &output, &exit_code);
+        words_add(&words, given[0]);
+        words_option(&words, "--op", op);
+        words_option(&words, "--template", places_harness("template"));
+        words_option(&words, "--program", places_beside(PROGRAM.project));
+        const Status status = python_run(places_harness("harness/cli/new.py"), &words, &output, &exit_code);
         words_free(&words);
         if (status == STATUS_OK) fprintf(exit_code == 0 ? stdout : stderr, "%s", output.text ? output.text : "");
         text_free(&output);
         code = status == STATUS_OK ? exit_code : cli_fail(status);
     }
-    free(given);
-    return code == CLI_HELPED ? EXIT_GOOD : code;
+    return code;
 }
 
 static int build(const char *folder) {
@@ -58,12 +57,11 @@ static int build(const char *folder) {
 
 int command_build(int argc, char **argv) {
     const CliOption OPTIONS[] = {{0}};
-    char **given = calloc((size_t)argc + 1, sizeof *given), folder[PATH_MAX];
+    char **given, folder[PATH_MAX];
     int count = 0;
-    int code = given ? cli_parse("build", "[FOLDER]", OPTIONS, argc, argv, given, &count) : cli_no_memory();
+    int code = cli_parse("build", "[FOLDER]", OPTIONS, argc, argv, &given, &count);
     if (code == 0 && count > 1) code = cli_usage("build", "expected one folder of a project; got %d", count);
     if (code == 0 && !realpath(count ? given[0] : ".", folder)) code = cli_usage("build", "%s: no such folder", given[0]);
     if (code == 0) code = build(folder);
-    free(given);
-    return code == CLI_HELPED ? EXIT_GOOD : code;
+    return code;
 }

@@ -16,22 +16,24 @@ static Status module_path(Text *path) {
 Status python_run(const char *module, const Words *words, Text *output, int *code) {
     Text path = {0};
     Words argv = {0};
-    Status status = module_path(&path);
+    TRY(words->status);
+    TRY(module_path(&path));
     const char *const start[] = {"env", "PYTHONSAFEPATH=1", path.text, places_python()};
-    for (size_t i = 0; i < sizeof start / sizeof *start && status == STATUS_OK; i++) status = words_add(&argv, start[i]);
-    if (module[0] != '/' && status == STATUS_OK) status = words_add(&argv, "-m");
-    if (status == STATUS_OK) status = words_add(&argv, module);
-    for (int i = 0; i < words->count && status == STATUS_OK; i++) status = words_add(&argv, words->words[i]);
+    for (size_t i = 0; i < sizeof start / sizeof *start; i++) words_add(&argv, start[i]);
+    if (module[0] != '/') words_add(&argv, "-m");
+    words_add(&argv, module);
+    for (int i = 0; i < words->count; i++) words_add(&argv, words->words[i]);
+    Status status = argv.status;
     if (status == STATUS_OK) status = process_capture(argv.words, NULL, output, code);
     words_free(&argv);
     text_free(&path);
     return status;
 }
 
-int python_verb(Status status, const char *verb, const char *module, Words *words) {
+int python_verb(const char *verb, const char *module, Words *words) {
     Text output = {0};
     int code = 0;
-    if (status == STATUS_OK) status = python_run(module, words, &output, &code);
+    const Status status = python_run(module, words, &output, &code);
     words_free(words);
     if (status != STATUS_OK) return cli_fail(status);
     const char *text = output.text ? output.text : "\n";

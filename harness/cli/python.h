@@ -10,8 +10,8 @@
 /* Runs a module of this checkout ("analysis.report"), or a file by its absolute path. What it prints is appended to *output, *code
  * is its exit code. */
 Status python_run(const char *module, const Words *words, Text *output, int *code);
-/* Runs the module for a verb, unless `status` failed: what it prints goes to stdout, or after "rungs VERB: " to stderr. Frees
+/* Runs the module for a verb: what it prints goes to stdout, or after "rungs VERB: " to stderr. Frees
  * words; returns the exit code. */
-int python_verb(Status status, const char *verb, const char *module, Words *words);
+int python_verb(const char *verb, const char *module, Words *words);
 
 #endif

@@ -25,15 +25,14 @@ static int make_page(const Page *page, const char *const *files) {
     Words words = {0};
     Text output = {0};
     int code = 0;
-    Status status = STATUS_OK;
-    for (int i = 0; files[i] && status == STATUS_OK; i++) status = words_add(&words, files[i]);
-    if (status == STATUS_OK) status = words_option(&words, "--out", page->markdown);
-    if (status == STATUS_OK) status = words_option(&words, "--figures", page->figures);
-    if (status == STATUS_OK && page->details) status = words_option(&words, "--details", page->details);
-    if (status == STATUS_OK && page->html) status = words_option(&words, "--html", page->html);
-    if (status == STATUS_OK && page->html_optional) status = words_add(&words, "--html-optional");
-    if (status == STATUS_OK && page->numbers) status = words_add(&words, "--numbers");
-    if (status == STATUS_OK) status = python_run(page->module, &words, &output, &code);
+    for (int i = 0; files[i]; i++) words_add(&words, files[i]);
+    words_option(&words, "--out", page->markdown);
+    words_option(&words, "--figures", page->figures);
+    words_option(&words, "--details", page->details);
+    words_option(&words, "--html", page->html);
+    if (page->html_optional) words_add(&words, "--html-optional");
+    if (page->numbers) words_add(&words, "--numbers");
+    const Status status = python_run(page->module, &words, &output, &code);
     words_free(&words);
     if (status != STATUS_OK) return cli_fail(status);
     if (code != 0)
@@ -139,9 +138,9 @@ int command_report(int argc, char **argv) {
          NULL},
         {0},
     };
-    char **words = calloc((size_t)argc + 1, sizeof *words);
+    char **words;
     int count = 0;
-    int code = words ? cli_parse("report", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
+    int code = cli_parse("report", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0) code = choose_place(&place, history != NULL);
     if (code == 0 && history) {
         words[count++] = (char *)history; /* as one more place of rows; argv[0] left room for it */
@@ -150,6 +149,5 @@ int command_report(int argc, char **argv) {
     } else if (code == 0) {
         code = report_files(words, count, &place);
     }
-    free(words);
-    return code == CLI_HELPED ? EXIT_GOOD : code;
+    return code;
 }

@@ -157,9 +157,9 @@ int command_reproduce(int argc, char **argv) {
          NULL},
         {0},
     };
-    char **words = calloc((size_t)argc + 1, sizeof *words);
+    char **words;
     int count = 0;
-    int code = words ? cli_parse("reproduce", "[SCENARIO...] [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
+    int code = cli_parse("reproduce", "[SCENARIO...] [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && r.quick && r.full) code = cli_usage("reproduce", "--quick and --full exclude each other");
     if (code == 0) {
         set_pace(&r);
@@ -169,6 +169,5 @@ int command_reproduce(int argc, char **argv) {
         campaign_free(&r.campaign);
         plan_free(&r.plan);
     }
-    free(words);
-    return code == CLI_HELPED ? EXIT_GOOD : code;
+    return code;
 }

@@ -125,7 +125,7 @@ int command_run(int argc, char **argv) {
         {"no-counts", NULL, CLI_FLAG, &a.options.no_counts, "do not count launches and bytes (implied by --no-ceilings)", NULL},
         {"verbose", NULL, CLI_FLAG, &progress.verbose, "a line for each variant that does not apply, too", NULL},
         {"timeline", "FILE", CLI_TEXT, &a.options.timeline,
-         "trace one call of each CUDA variant into a new file (JSON, see docs/METHOD.md)", NULL},
+         "trace one call of each CUDA variant into a new file (JSON, see docs/RESULTS.md)", NULL},
         {"fresh-workers", NULL, CLI_FLAG, &a.fresh, "a worker per row, instead of one for all cases of a variant in a scenario",
          NULL},
         {"skip-unknown", NULL, CLI_FLAG, &a.skip_unknown,
@@ -139,21 +139,14 @@ int command_run(int argc, char **argv) {
          parse_shard},
         {0},
     };
-    char **words = calloc((size_t)argc + 1, sizeof *words), out[600];
+    char **words, out[600];
     int count = 0;
-    int code = words ? cli_parse("run", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, words, &count) : cli_no_memory();
+    int code = cli_parse("run", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && count == 0) code = cli_usage("run", "a scenario or a case is expected");
-    if (code != 0) {
-        free(words);
-        return code == CLI_HELPED ? EXIT_GOOD : code;
-    }
+    if (code == 0) code = check_together(&a);
+    if (code != 0) return code;
     apply_pace(&a);
-    code = check_together(&a);
-    if (code == 0 && a.dry) code = run_dry(&a, words, count);
-    if (code != 0 || a.dry) {
-        free(words);
-        return code;
-    }
+    if (a.dry) return run_dry(&a, words, count);
     default_out(out, sizeof out, "run");
     if (!a.options.out) a.options.out = out;
     a.options.begin = progress_begin, a.options.report = progress_event, a.options.notice = progress_notice,
@@ -173,6 +166,5 @@ int command_run(int argc, char **argv) {
     code = run_finish(status, &progress, &summary, a.options.out, go_on);
     plan_free(&plan);
     text_free(&left_out);
-    free(words);
     return code;
 }
