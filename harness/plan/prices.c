@@ -1,5 +1,6 @@
 #include "plan/prices.h"
 
+#include "base/places.h"
 #include "base/text.h"
 #include "op.h"
 #include "plan/case.h"
@@ -7,63 +8,60 @@
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
+#include <unistd.h>
 
-/* Fitted to the rows of published/ and sweeps/ that were timed on H200s: seconds_spent less the samples and the counting, by bytes
- * of the op's work model. */
-static const Speeds H200 = {.gpu_bytes = 4.3e12, .cpu_bytes = 1.1e11};
+static const Speeds H200 = {.gpu_bytes = 4.3e12, .cpu_bytes = 1.1e11}; /* the machine of the prices */
 
-/* Of the host, for each byte: inputs and reference of a case; transfers and comparisons of a row. */
-typedef struct HostPrice {
-    const char *op;
-    double instance_per_byte, row_per_byte;
-} HostPrice;
-static const HostPrice HOST[] = {
-    {"discounted_cumsum", 1.5e-9, 0.8e-9},
-    {"discounted_cumsum_grad", 4e-9, 3e-9},
-    {"ewm", 1.2e-8, 0.6e-9},
-    {"moments", 1.5e-9, 0.7e-9},
-    {"redact", 2e-9, 2.3e-9},
-    {"rolling", 1e-9, 0.35e-9},
-    {"", 1.5e-9, 1.5e-9}, /* any other */
-};
+/* A line of scenarios/prices.txt, which says what each kind means. */
+typedef struct Price {
+    char kind[8], names[64];
+    double seconds, second;
+} Price;
+/* Of what the file does not name: a row beside its calls and bytes (its share of a worker's start, of flushes and of counting). */
+static const double CPU_SECONDS = 0.6, CUDA_SECONDS = 0.35, LIBRARY_SECONDS = 1.2;
+static const Price OTHER_HOST = {.kind = "host", .seconds = 1.5e-9, .second = 1.5e-9};
 
-/* Of a row beside its calls and bytes: its share of a worker's start, of the caches' flushes and of counting; torch.compile of a
- * shape. */
-static const double CPU_SECONDS = 0.6, CUDA_SECONDS = 0.35, LIBRARY_SECONDS = 1.2, COMPILE_SECONDS = 18;
+enum { PRICES_MOST = 256 };
+static Price prices[PRICES_MOST];
+static int price_count = -1; /* not read yet */
 
-/* Calls that are slow enough to count: seconds for each byte. */
-typedef struct CallPrice {
-    const char *variants;
-    double per_byte;
-    bool per_window; /* of 3000 elements, each of which is read anew */
-} CallPrice;
-static const CallPrice CALLS[] = {
-    {"*/peer_*loop*", 3.7e-6, false},
-    {"moments/peer_scipy", 3e-8, false},
-    {"moments/peer_numpy", 2.7e-8, false},
-    {"moments/peer_pandas", 1.5e-8, false},
-    {"moments/peer_torch_cpu", 5e-10, false},
-    {"moments/cpu_power_sums_column_order", 2.5e-9, false},
-    {"moments/cpu_*", 4e-10, false},
-    {"redact/cuda_malloc_in_kernel", 2e-8, false},
-    {"redact/peer_cudf*", 0, false},
-    {"redact/peer_*", 1e-8, false},
-    {"rolling/cuda_naive*", 8e-11, true},
-    {"rolling/cuda_shared", 5e-11, true},
-    {"rolling/cuda_thread_tile*", 2e-11, true},
-    {"rolling/peer_numba_cuda_*", 1.5e-10, true},
-    {"rolling/peer_cupy", 1e-10, true},
-    {"rolling/peer_torch_pool", 6e-11, true},
-    {"rolling/peer_pandas", 1.2e-9, false},
-    {"rolling/peer_polars", 1e-9, false},
-    {"rolling/peer_bottleneck", 1e-9, false},
-    {"rolling/cpu_*", 2e-10, false},
-    {"discounted_cumsum*/peer_scipy*", 2e-9, false},
-    {"ewm/peer_pandas", 2e-9, false},
-    {"ewm/peer_polars", 2e-9, false},
-    {"ewm/peer_scipy*", 2e-9, false},
-};
+static bool read_line(const char *line, Price *price) {
+    char rest;
+    *price = (Price){0};
+    const int found = sscanf(line, "%7s %63s %lf %lf %c", price->kind, price->names, &price->seconds, &price->second, &rest);
+    const bool host = strcmp(price->kind, "host") == 0;
+    const bool other = strcmp(price->kind, "start") == 0 || strcmp(price->kind, "call") == 0 || strcmp(price->kind, "window") == 0;
+    return (host && found == 4) || (other && found == 3);
+}
+
+/* The project's own, or none. Estimates need no more than a warning where the file is wrong. */
+static void read_prices(void) {
+    const char *const path = places_project("scenarios/prices.txt");
+    char *text = NULL, *after = NULL;
+    size_t length = 0;
+    price_count = 0;
+    if (access(path, F_OK) != 0) return;
+    if (text_read_file(path, &text, &length) != STATUS_OK) fprintf(stderr, "rungs: warning: no prices: %s\n", status_message());
+    for (char *line = text ? strtok_r(text, "\n", &after) : NULL; line; line = strtok_r(NULL, "\n", &after)) {
+        if (*line == '#') continue;
+        if (price_count < PRICES_MOST && read_line(line, &prices[price_count]))
+            price_count++;
+        else
+            fprintf(stderr, "rungs: warning: %s: ignored: '%.80s'\n", path, line);
+    }
+    free(text);
+}
+
+/* The first line of the kind, or of the other kind, whose pattern matches; NULL: none. */
+static const Price *find_price(const char *kind, const char *other, const char *name) {
+    if (price_count < 0) read_prices();
+    for (const Price *price = prices; price < prices + price_count; price++)
+        if ((strcmp(price->kind, kind) == 0 || strcmp(price->kind, other) == 0) && text_glob(price->names, name)) return price;
+    return NULL;
+}
+
 /* The first call and the one on other data; a slow call's samples in each mode; what counting calls. */
 enum { CALLS_TO_VERIFY = 3, CALLS_OF_A_MODE = 3, CALLS_TO_COUNT = 5 };
 /* Of samples, with what is done between them. */
@@ -78,18 +76,24 @@ static int modes_of(const PlanItem *item, bool on_gpu) {
 }
 
 static double call_seconds(const PlanItem *item, const char *id, double bytes) {
-    const CallPrice *price = CALLS, *const end = CALLS + sizeof CALLS / sizeof *CALLS;
-    while (price < end && !text_glob(price->variants, id)) price++;
-    if (price == end) return 0;
+    const Price *price = find_price("call", "window", id);
+    if (!price) return 0;
     const Params *params = &item->problem.params;
-    const double windows = price->per_window && params_has(params, "window") ? (double)params_int(params, "window") / 3000 : 1;
-    return price->per_byte * bytes * windows;
+    const bool windows = strcmp(price->kind, "window") == 0 && params_has(params, "window");
+    return price->seconds * bytes * (windows ? (double)params_int(params, "window") / 3000 : 1);
 }
 
-static const HostPrice *host_of(const char *op) {
-    const HostPrice *host = HOST;
-    while (*host->op && strcmp(host->op, op) != 0) host++;
-    return host;
+static const Price *host_of(const char *op) {
+    const Price *host = find_price("host", "host", op);
+    return host ? host : &OTHER_HOST;
+}
+
+static double start_seconds(const VariantEntry *entry) {
+    const Price *start = find_price("start", "start", entry->id);
+    return start                            ? start->seconds
+           : entry->backend == BACKEND_CUDA ? CUDA_SECONDS
+           : entry->backend == BACKEND_CPU  ? CPU_SECONDS
+                                            : LIBRARY_SECONDS;
 }
 
 /* Of the op's work model. Some ops look at every row to tell, and a campaign asks often. */
@@ -121,20 +125,16 @@ double price_row(const PlanItem *item, const VariantChoice *choice, const Speeds
     const double bytes = bytes_of(item);
     const int modes = modes_of(item, on_gpu);
     if (item->not_run) return 0;
-    const double start = entry->backend == BACKEND_CUDA                 ? CUDA_SECONDS
-                         : entry->backend == BACKEND_CPU                ? CPU_SECONDS
-                         : text_glob("*/peer_torch_compile", entry->id) ? COMPILE_SECONDS
-                                                                        : LIBRARY_SECONDS;
     const double call = call_seconds(item, entry->id, bytes);
     const bool counted = entry->backend == BACKEND_CUDA && call < 1;
     const int calls = CALLS_TO_VERIFY + CALLS_OF_A_MODE * modes + (counted ? CALLS_TO_COUNT : 0);
-    return (start + host_of(item->problem.op)->row_per_byte * bytes) * slower_cpu(speeds) +
+    return (start_seconds(entry) + host_of(item->problem.op)->second * bytes) * slower_cpu(speeds) +
            (fmin(MODE_SECONDS + MODE_PER_BYTE * bytes, MODE_MOST_SECONDS) * modes + calls * call) *
                (on_gpu ? slower_gpu(speeds) : slower_cpu(speeds));
 }
 
 double price_instance(const PlanItem *item, const Speeds *speeds) {
-    return item->not_run ? 0 : host_of(item->problem.op)->instance_per_byte * bytes_of(item) * slower_cpu(speeds);
+    return item->not_run ? 0 : host_of(item->problem.op)->seconds * bytes_of(item) * slower_cpu(speeds);
 }
 
 double price_item(const PlanItem *item, const Speeds *speeds) {

@@ -1,5 +1,5 @@
-/* prices.h - what a row of the plan takes, in seconds, by what such rows took on an H200 and its host. Only the choice and the
- * order of a campaign depend on it, and what `rungs reproduce` says before it begins. */
+/* prices.h - what a row of the plan takes, in seconds, by what such rows took on an H200 and its host (scenarios/prices.txt). Only
+ * the choice and the order of a campaign depend on it, shards, and what `rungs reproduce` says before it begins. */
 #ifndef RUNGS_PLAN_PRICES_H
 #define RUNGS_PLAN_PRICES_H
 
