@@ -50,7 +50,7 @@ static Status record(Allocation allocation) {
     if (count == room) {
         const size_t more = room ? 2 * room : 64;
         Allocation *grown = realloc(allocations, more * sizeof *grown);
-        if (!grown) return status_fail(STATUS_MEMORY, "no memory to note a device allocation");
+        if (!grown) return status_fail(STATUS_MEMORY, "no memory to record a device allocation");
         allocations = grown;
         room = more;
     }
@@ -94,7 +94,7 @@ Status arena_release(void *pointer) {
     if (!pointer) return STATUS_OK;
     Allocation *allocation = find(pointer);
     if (!allocation || allocation->data != pointer)
-        return status_fail(STATUS_INVALID, "%p is not what an allocation returned", pointer);
+        return status_fail(STATUS_INVALID, "%p was not returned by an allocation", pointer);
     if (!allocation->live) return status_fail(STATUS_INVALID, "%p was released before", pointer);
     allocation->live = false;
     in_use -= allocation->bytes;

@@ -75,11 +75,11 @@ static void device_free(void *pointer, const void *pc) {
     const EmulatorSite nowhere = {0};
     if (!data) return;
     if (!heap || data < heap + sizeof(Piece) || data >= heap + handed_out || (size_t)(data - heap) % ALIGNMENT)
-        fault_at("free()", nowhere, pc, "%p is not what malloc() returned", pointer);
+        fault_at("free()", nowhere, pc, "%p was not returned by malloc()", pointer);
     Piece *piece = (Piece *)(void *)(data - sizeof(Piece));
     const Piece was = look(piece);
     if (was.live != LIVE)
-        fault_at("free()", nowhere, pc, was.live == FREED ? "%p was freed before" : "%p is not what malloc() returned", pointer);
+        fault_at("free()", nowhere, pc, was.live == FREED ? "%p was freed before" : "%p was not returned by malloc()", pointer);
     note(piece, was.bytes, FREED);
     live_bytes -= was.bytes;
     sanitizer_forbid(data, was.bytes);

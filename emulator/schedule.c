@@ -134,7 +134,7 @@ static void fiber_enter(void) {
     after_switch();
     engine.launch->enter(engine.launch->arguments);
     fiber_end(engine.current);
-    fault_internal("a thread that had ended went on");
+    fault_internal("a thread that had ended was resumed");
 }
 
 void schedule_yield(void) {

@@ -20,8 +20,7 @@ void unwritten_note(const void *address, size_t bytes, const void *pc, EmulatorS
     first.noted = true;
     first.in_shared = !arena_contains(address);
     first.block = self->block->linear;
-    snprintf(first.text, sizeof first.text,
-             "thread %s of block %s read %zu bytes at %s, not all of which anybody had written, at %s",
+    snprintf(first.text, sizeof first.text, "thread %s of block %s read %zu bytes at %s that were not all written before, at %s",
              fault_thread_text(self->index, thread), fault_thread_text(self->block->index, block), bytes,
              address_describe(address, what),
              site.file ? fault_site_text(site, where, sizeof where) : symbol_line(pc, where, sizeof where));

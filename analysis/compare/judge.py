@@ -1,4 +1,4 @@
-"""Judges the comparisons of a suite: statistics for each, the suite's correction for many tests, verdicts in words."""
+"""Judges the comparisons of a suite: statistics of each, the correction for many tests, the verdict and its reason."""
 import dataclasses
 import math
 
@@ -9,13 +9,12 @@ from analysis.compare import decide, detect
 from analysis.compare.together import suites_of
 from analysis.format import change
 
-FLOOR_LIMIT = 3  # times the least effect: a floor above would hide what the processes themselves tell
+FLOOR_LIMIT = 3  # times the minimum effect: a higher floor would hide what the processes show
 KINDS = ("processes", "spread", "samples")  # of tests
 
 
 def judge(comparisons, min_effect=decide.MIN_EFFECT, noise=None):
-    """Fills in the verdicts of those that have none. noise: a noise.Noise or None. -> what is told of all rows together, one for each
-    device and kind of mode."""
+    """Fills in the missing verdicts. noise: a noise.Noise or None. -> findings about all rows together, one for each device and kind of mode."""
     told = judge_suite([c for c in comparisons if c.verdict is None], min_effect, noise)
     tell_of_equal_code([c for c in comparisons if c.same_code], min_effect, noise)
     return told
@@ -48,7 +47,7 @@ def judge_suite(pending, min_effect, noise):
 
 
 def set_shares(pending, suites):
-    """Of alpha, what a test of a row has: fixed by the size of the suite and by what was planned, never by what was found."""
+    """Sets each test's share of alpha. It depends on the size of the suite and on what was planned, never on what was found."""
     for suite in suites:
         two_stages = any(stages == 2 for c in suite.group for s in c.series for _, _, stages in s.sessions)
         for c in suite.group:
@@ -57,7 +56,7 @@ def set_shares(pending, suites):
 
 
 def adjust(suite, min_effect, count):
-    """The second look at the rows of a suite: without what they have in common. Fills in what it decides."""
+    """Tests the rows of a suite again, with adjusted times (common.py), and fills in what this decides."""
     looks = [(c, *sides) for c, sides in zip(suite.group, suite.adjusted) if c.tested_on != "samples" and suite.has_adjusted]
     if not looks:
         return
@@ -91,7 +90,7 @@ def look(c, base, new, count):
 
 
 def verdicts_adjusted(ratio, low, high, p_adjusted, floor, min_effect, together):
-    """`same` only where all rows together are the same, too."""
+    """`same` only where all rows together are the same as well."""
     found = decide.verdicts(ratio, low, high, p_adjusted, min_effect, floor)
     if together:
         inside = (low * together.low > 1 / (1 + min_effect)) & (high * together.high < 1 + min_effect)
@@ -109,7 +108,8 @@ def what_it_could_find(c, sides, min_effect, count):
 
 
 def tell_of_equal_code(group, min_effect, noise):
-    """Their verdict is `same` and they count among no tests, but times that differ are not kept back: something else may have changed."""
+    """Rows with equal code are `same` and not among the tests. If their times differ beyond chance, the reason says so: something other than
+    the code changed."""
     copies = [dataclasses.replace(c, verdict=None, reason=None) for c in group]
     judge_suite(copies, min_effect, noise)
     for c, copy in zip(group, copies):
@@ -119,9 +119,9 @@ def tell_of_equal_code(group, min_effect, noise):
 
 
 def correct(pending):
-    """Each kind of test is a family of its own. The p of samples says nothing of what varies from process to process (the floor does), so
-    it is small where nothing changed; among others it would make Benjamini and Hochberg's rule believe them more easily. That of the
-    spread holds for normal noise; those of processes alone hold for any."""
+    """Corrects each kind of test as a family of its own. The p of samples ignores what varies from process to process (the noise floor covers
+    that), so it is small even where nothing changed, and would loosen Benjamini and Hochberg's rule for the others. The p of the spread
+    holds for normal noise, that of processes for any."""
     for kind in KINDS:
         family = [c for c in pending if c.tested_on == kind]
         for c, p in zip(family, decide.adjusted([c.p for c in family], suite=len(pending))):
@@ -135,12 +135,12 @@ def kind_of_test(base_count, new_count, suite, share=1):
 
 
 def can_decide(base_count, new_count, suite, share=1):
-    """Could full separation of the processes pass the correction, if it were the suite's only change?"""
+    """Would complete separation of the sides pass the correction, as the only change of the suite?"""
     return min(base_count, new_count) >= decide.MIN_PROCESSES and statistics.least_p(base_count, new_count) * suite <= decide.ALPHA * share
 
 
 def processes_needed(suite, share=1):
-    """On each side, to decide so many comparisons."""
+    """Processes a side that can decide `suite` comparisons."""
     return next(n for n in range(decide.MIN_PROCESSES, 100) if can_decide(n, n, suite, share))
 
 
@@ -161,7 +161,7 @@ def judge_processes(group, noise, by_spread):
 
 
 def judge_samples(group, noise):
-    """Too few processes to be told apart: the samples, and what is known of the machine from elsewhere."""
+    """With too few processes: by the samples, and by the spread between processes that is known from elsewhere."""
     for c in group:
         base, new = c.series
         clocks = [float(np.median(s.mhz)) for s in c.series]
@@ -176,19 +176,19 @@ def judge_samples(group, noise):
 
 
 def known_spread(c, noise):
-    """Standard deviation of log process medians, and from how many degrees of freedom it is known: from elsewhere."""
+    """(standard deviation of log process medians, its degrees of freedom), from the noise file or assumed."""
     return (noise.spread(c) if noise else None) or (decide.ASSUMED_SPREAD, math.inf)
 
 
 def seen_spread(c):
-    """The same of these processes themselves; None where they are too few."""
+    """The same, from these processes; None where they are too few."""
     degrees = c.base_processes + c.new_processes - 2
     sides = [s.cycles if c.judged_by == "cycles" else s.seconds for s in c.series]
     return (float(statistics.pooled_spread(*map(np.log, sides))), degrees) if degrees >= decide.MIN_DEGREES else None
 
 
 def spreads_of(c, noise):
-    """What is known, and what is seen: where that is more, it is believed."""
+    """The known and the seen spread; callers use the larger."""
     return [spread for spread in (known_spread(c, noise), seen_spread(c)) if spread]
 
 
@@ -197,7 +197,7 @@ def shows_spread(c):
 
 
 def needs_known_spread(c):
-    """What the processes show of their spread decides, but they are too few to be believed alone."""
+    """The test is by the spread of the processes, but they are too few to estimate it alone."""
     return c.tested_on == "spread" and not shows_spread(c)
 
 
@@ -213,7 +213,7 @@ def set_floor(c, noise, min_effect, suite):
 
 
 def held_back(c, min_effect):
-    """Ambiguous for no other reason than the noise floor."""
+    """Ambiguous only because of the noise floor."""
     changed = c.ratio >= 1 + min_effect or c.ratio <= 1 / (1 + min_effect)
     beyond = c.ratio >= 1 + c.noise_floor or c.ratio <= 1 / (1 + c.noise_floor)
     return c.verdict == "ambiguous" and c.noise_floor > min_effect and changed and not beyond and c.p_adjusted <= decide.ALPHA

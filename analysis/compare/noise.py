@@ -71,7 +71,7 @@ class Noise:
             for run, row in rows.items():
                 was, now = content["machines"].get(r.device_of(row)), r.kind_of_machine(side.environments.get(run), row)
                 if was and now and was != now and row.get("timing"):
-                    raise BadResults(f"{path}: of another machine: {was}, where {side.path} ran on {now}; calibrate here")
+                    raise BadResults(f"{path}: measured on another machine ({was}); {side.path} ran on {now}. Calibrate on that machine")
 
     def spread(self, c):
         """(standard deviation, degrees of freedom) or None."""

@@ -31,5 +31,6 @@ Status launches_failed(Status status) {
 Status launches_failure(void) {
     const Status failure = first_failure;
     first_failure = STATUS_OK;
-    return failure == STATUS_OK ? STATUS_OK : status_fail(failure, "a launch failed and run() does not say so: %s", first_message);
+    return failure == STATUS_OK ? STATUS_OK
+                                : status_fail(failure, "a launch failed and run() did not report it: %s", first_message);
 }

@@ -139,7 +139,7 @@ static void print_totals(const json_t *rows, size_t cases) {
     }
     progress_duration(seconds, duration);
     printf("\n%zu cases, %zu rows: %zu timed, %zu in the emulator, %zu skipped\n", cases, all, timed, emulated, skipped);
-    printf("about %s without the emulator, by what such rows take on an H200 and its host\n", duration);
+    printf("about %s on an H200 and its host, emulated rows not included\n", duration);
 }
 
 static void print_text(const json_t *rows) {

@@ -38,7 +38,7 @@ static void tell(const MergeArguments *a, const Merged *merged, const json_t *mi
     json_t *row;
     json_array_foreach((json_t *)(uintptr_t)missing, i, row) printf("missing: %s\n", json_string_value(row));
     printf("%zu rows of %d files%s%s\n", merged->rows, files, a->out ? ": " : " agree", a->out ? a->out : "");
-    if (merged->repeated > 0) printf("%zu emulated rows were in several files: once each\n", merged->repeated);
+    if (merged->repeated > 0) printf("%zu emulated rows were in several files; one of each is kept\n", merged->repeated);
     if (merged->claims > 0)
         printf("%zu claims were judged in several files, each from a part of the rows: left out; 'rungs judge %s' judges them\n",
                merged->claims, a->out ? a->out : "FILE");
@@ -64,8 +64,8 @@ int command_merge(int argc, char **argv) {
     MergeArguments a = {0};
     const CliOption OPTIONS[] = {
         {"out", "FILE", CLI_TEXT, &a.out, "the joined file, replacing it (default: the files are only checked)", NULL},
-        {"expect", "SCENARIO|CASE", CLI_CALLBACK, &a.expected,
-         "list what the files lack of its rows; exit code 1 if any (may be given several times)", add_expected},
+        {"expect", "SCENARIO|CASE", CLI_CALLBACK, &a.expected, "list its rows that the files lack; exit code 1 if any (repeatable)",
+         add_expected},
         {"variants", "GLOBS", CLI_TEXT, &a.variants, "with --expect: only the rows of these variants, as of `rungs run`", NULL},
         {"several-machines", NULL, CLI_FLAG, &a.several_machines,
          "times may come from several machines of one kind (GPU, driver branch, power cap, CPU model)", NULL},

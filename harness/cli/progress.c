@@ -101,7 +101,7 @@ void progress_claims(const ClaimTotals *totals) {
     if (all + totals->shown + totals->findings + totals->ours == 0) return;
     printf("published statements, tested by originals and true re-implementations:");
     for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++) printf("%s %s: %zu", i ? ";" : "", CLAIM_OUTCOME_WORDS[i], totals->outcomes[i]);
-    printf("\nnot in these totals: %zu of other hardware, shown; %zu findings; %zu by programs of ours\n", totals->shown,
+    printf("\nnot in these totals: %zu on other hardware (only shown); %zu findings; %zu of our own programs\n", totals->shown,
            totals->findings, totals->ours);
 }
 
@@ -200,7 +200,7 @@ void progress_summary(const Progress *progress, const RunSummary *s, const char 
                progress->refused == 1 ? "does" : "do", progress->refused == 1 ? "it" : "them");
     if (s->emulated > 0) printf("CUDA rows verified in the emulator and not timed: %zu\n", s->emulated);
     if (!s->has_gpu) printf("no GPU was used: %s\n", s->no_gpu_reason);
-    if (s->repeated > 0) printf("%zu emulated rows left out: their sizes shrink to a case that ran\n", s->repeated);
+    if (s->repeated > 0) printf("%zu emulated rows left out: at the emulator's smaller size that case has run\n", s->repeated);
     if (s->resumed > 0) printf("%zu rows already present (--resume)\n", s->resumed);
     if (s->left_by_budget > 0)
         printf("%zu rows did not fit the budget; to continue, repeat the command with %s\n", s->left_by_budget, go_on);

@@ -185,7 +185,7 @@ Status device_first_difference(const Device *device, const void *data, const voi
     *at = bytes;
     if (room == 0) return STATUS_OK;
     unsigned char *chunk = malloc(room);
-    if (!chunk) return status_fail(STATUS_MEMORY, "no %zu bytes of host memory to compare in", room);
+    if (!chunk) return status_fail(STATUS_MEMORY, "no host memory for a comparison of %zu bytes", room);
     Status status = STATUS_OK;
     for (size_t begin = 0; begin < bytes && *at == bytes; begin += room) {
         const size_t length = bytes - begin < room ? bytes - begin : room;

@@ -53,7 +53,7 @@ Status cupti_get_ranges(const Cupti **out) {
     TRY(cupti_get(out));
 #if RUNGS_CUPTI_RANGES
     if ((*out)->range_missing)
-        return status_fail(STATUS_UNSUPPORTED, "CUPTI: %s has no %s: it takes that of CUDA 12.8 or newer", (*out)->path,
+        return status_fail(STATUS_UNSUPPORTED, "CUPTI: %s has no %s: CUPTI of CUDA 12.8 or newer is needed", (*out)->path,
                            (*out)->range_missing);
     return STATUS_OK;
 #else

@@ -17,9 +17,10 @@ typedef struct BatchRow {
 } BatchRow;
 
 /* Makes and writes the rows, in their order within each worker. A worker serves one case after the other for 20 s, until a case
- * fails or leaves something behind (session_end()), or until all are served. Rows that it found good are written once it has ended
- * well; if it does not, each of them is made again in a worker of its own, so that the fault is told of the row that has it. So is
- * a row that ends with an error in a worker that had served others. emulated: in the emulator, one worker per row. */
+ * fails or leaves something behind (session_end()), or until all are served. Its passing rows are written once it has ended well.
+ * If it has not, each of them is made again in a worker of its own, so that the fault is reported in the row that causes it. A row
+ * that ends with an error in a worker that had served others is made again in the same way. emulated: in the emulator, one worker
+ * per row. */
 Status batch_run(Run *run, BatchRow *rows, int count, bool emulated);
 
 #endif

@@ -141,7 +141,7 @@ static Status compare_outputs(Evaluation *e, DataSet set, const char *when, bool
     }
     if (json_object_size(errors) == 0) { /* a library whose "outputs" are none of the op's */
         pass = false, wrong = true;
-        snprintf(reason, sizeof reason, "it gives no output of %s", instance->op->name);
+        snprintf(reason, sizeof reason, "it gives none of the outputs of %s", instance->op->name);
     }
     if ((undecided && set == DATA_FIRST) || !pass) json_object_set(e->row, "errors", errors);
     json_decref(errors);
@@ -219,7 +219,7 @@ static Status take_times(Evaluation *e) {
     if (e->session->item->modes & (1u << MODE_FIRST))
         json_object_set_new(timing, "first",
                             e->host->served == 0 ? row_single_sample(e->first_seconds, "steady clock")
-                                                 : row_no_sample("its worker had served another case: not a first call"));
+                                                 : row_no_sample("not a first call: its worker had served another case"));
     json_object_set_new(e->row, "timing", timing);
     json_decref(taken);
     return STATUS_OK;

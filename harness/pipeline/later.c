@@ -10,7 +10,7 @@ bool later_waits(const Later *self, const PlanItem *item, double seconds) {
 
 Status later_add(Later *self, const LaterRow *row) {
     LaterRow *rows = realloc(self->rows, (size_t)(self->count + 1) * sizeof *rows);
-    if (!rows) return status_fail(STATUS_MEMORY, "no memory for a row that is put off");
+    if (!rows) return status_fail(STATUS_MEMORY, "no memory for a postponed row");
     self->rows = rows;
     self->rows[self->count++] = *row;
     return STATUS_OK;

@@ -119,14 +119,12 @@ static Status same_machine(Merge *self, json_t *environment) {
     place_of(self, self->timed, place);
     if (strcmp(text_of(before, "id"), text_of(environment, "id")) != 0) {
         tell_machine(environment, here), tell_machine(before, there);
-        return status_fail(STATUS_INVALID,
-                           "%s:%zu: timed on %s, but %s on %s: times of two kinds of machine cannot stand in one file",
+        return status_fail(STATUS_INVALID, "%s:%zu: timed on %s, but %s on %s: times of two kinds of machine cannot be joined",
                            self->paths[self->file], self->number, here, place, there);
     }
     if (self->several_machines || one_machine(before, environment)) return STATUS_OK;
     tell_machine(environment, here);
-    return status_fail(STATUS_INVALID,
-                       "%s:%zu: timed on another %s than %s; if one may stand for the other, say so with --several-machines",
+    return status_fail(STATUS_INVALID, "%s:%zu: timed on another %s than %s; to join their times, give --several-machines",
                        self->paths[self->file], self->number, here, place);
 }
 
@@ -138,7 +136,7 @@ static Status same_code(Merge *self, json_t *line) {
     const json_t *a = json_object_get(line, "code"), *b = json_object_get(what(earlier), "code");
     if (a == b || (a && b && json_equal(a, b))) return STATUS_OK;
     return status_fail(STATUS_INVALID,
-                       "%s:%zu: %s is other machine code than in %s: the programs differ (-march=native on two machines?)",
+                       "%s:%zu: %s has other machine code than in %s: the programs differ (-march=native on two machines?)",
                        self->paths[self->file], self->number, variant, place_of(self, earlier, place));
 }
 

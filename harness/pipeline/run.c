@@ -91,7 +91,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     summary->total = suites_rows(&run);
     bool cut = false;
     TRY(rowfile_open(options->out, &run.file, &cut)); /* first, as it drops a cut line, which is no JSON to read */
-    if (cut) run_notice(&run, "%s ended in the middle of a line (a killed run); that line was dropped", options->out);
+    if (cut) run_notice(&run, "%s ended in the middle of a line (the run was killed); that line was dropped", options->out);
     Status status = options->resume && !rowfile_can_be_read(run.file)
                         ? status_fail(STATUS_INVALID, "--resume: %s is a pipe or a device, which holds no rows", options->out)
                         : resume_open(options->resume ? options->out : NULL, &run.done);

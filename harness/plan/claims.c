@@ -161,7 +161,7 @@ static json_t *why_of(const Claim *claim, const json_t *judged, const Measured *
                       : place_of(claim, here->value) > 0 ? "above the band, "
                                                          : "below the band, ";
     return json_sprintf("%s here, %sexpected %s%s", value.text, how, text_of(judged, "expected"),
-                        is_close(claim, here) ? "; the processes do not agree on it" : "");
+                        is_close(claim, here) ? "; the processes disagree" : "");
 }
 
 static void judge_measured(const Claim *claim, const Measured *here, json_t *out) {

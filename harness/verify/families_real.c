@@ -77,7 +77,7 @@ static Status export_series(const char *name, const char *path) {
     if (status == STATUS_OK && exit_code) {
         trim_end(&said);
         status = status_fail(exit_code == MISSING_PACKAGE ? STATUS_UNSUPPORTED : STATUS_IO, "real:%s: %s", name,
-                             said.text ? said.text : "the export failed without a word");
+                             said.text ? said.text : "the export failed without a message");
     }
     text_free(&said);
     return status;

@@ -73,7 +73,7 @@ Status counters_take(const char *what, const Device *device, Status (*run)(void 
         activity_free(&list);
         return STATUS_OK;
     }
-    if (!what || strcmp(what, "bytes") != 0) return status_fail(STATUS_INTERNAL, "count: of what? '%s'", what ? what : "");
+    if (!what || strcmp(what, "bytes") != 0) return status_fail(STATUS_INTERNAL, "count: unknown kind '%s'", what ? what : "");
     ByteCounts bytes;
     TRY(counts_bytes(&work, device->stream(), &bytes));
     *counts = json_pack("{s:f, s:f, s:f}", "bytes_read", bytes.read, "bytes_written", bytes.written + bytes.written_behind,

@@ -95,7 +95,8 @@ static Status look_round(Crowd *crowd, int *others, int *busy) {
         thread->slept = thread->slept && thread->seen;
         thread->rests = thread->rests && thread->seen;
     }
-    return woke ? status_fail(STATUS_CHECK, "a thread works on after run() returned: it slept and then ran again") : STATUS_OK;
+    return woke ? status_fail(STATUS_CHECK, "a thread goes on working after run() returned: it slept and then ran again")
+                : STATUS_OK;
 }
 
 static double longest_run(const Crowd *crowd) {

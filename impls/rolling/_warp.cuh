@@ -9,9 +9,9 @@
 enum { WARP = 32, COPY_BYTES = 16, LINE_BYTES = 128 };
 static const unsigned ALL_LANES = 0xffffffff;
 
-/* Sums of d and d^2, d = x - shift, for var and std. Whoever uses them takes a shift near the mean of elements that all windows
- * have in which the sums are used: about an outlier the squares would be up to w times those about the mean, and a shift from
- * outside a window would bring its magnitude, NaN or inf into it. */
+/* Sums of d and d^2, d = x - shift, for var and std. The caller chooses a shift near the mean of elements that lie in every window
+ * that uses the sums. About an outlier the squares would be up to w times those about the mean; a shift from outside a window would
+ * bring its magnitude, NaN or inf into it. */
 template <typename T> struct Spread {
     T sum = 0, squares = 0;
     __device__ void push(T d) {
@@ -22,13 +22,13 @@ template <typename T> struct Spread {
         sum += other.sum;
         squares += other.squares;
     }
-    /* From elements less a shift that is `by` larger. */
+    /* The same sums about a shift that is smaller by `by`. */
     __device__ void shift(T count, T by) {
         squares += by * (2 * sum + count * by);
         sum += count * by;
     }
 };
-/* The output of a whole window. Products with 1/w for divisions: one rounding more. */
+/* The output of a full window. It multiplies by 1/w instead of dividing, which costs one more rounding. */
 template <Aggregate AGG, typename T> __device__ T finish(const Sum<T> &a, T per_window, T) {
     return AGG == AGG_MEAN ? a.sum * per_window : a.sum;
 }

@@ -37,12 +37,7 @@ extern const char *const DISCOUNT_DIRECTIONS[], *const DISCOUNT_GAMMAS[], *const
      DISCOUNT_DIRECTIONS},                                                                                                         \
         {"batch", "rows", PARAM_INT, "1", 0, 0x1p40, NULL}, {"n", "elements of a row", PARAM_INT, "1000003", 0, 0x1p40, NULL},     \
         {"gamma", "the discount", PARAM_REAL, "0.99", -DBL_MAX, DBL_MAX, NULL},                                                    \
-        {"gamma_per",                                                                                                              \
-         "whose own discount there is; a row's or an element's are gamma times U(0.9, 1)",                                         \
-         PARAM_CHOICE,                                                                                                             \
-         "all",                                                                                                                    \
-         0,                                                                                                                        \
-         0,                                                                                                                        \
+        {"gamma_per",    "all: one discount; row, element: one each, gamma times U(0.9, 1)", PARAM_CHOICE, "all", 0, 0,            \
          DISCOUNT_GAMMAS},                                                                                                         \
         {"k", "terms of a sum, its own element included; 0: all", PARAM_INT, "0", 0, 0x1p40, NULL}, {                              \
         "reset", "mask: a sum does not reach past an element that begins a segment", PARAM_CHOICE, "none", 0, 0, DISCOUNT_RESETS   \

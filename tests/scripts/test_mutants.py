@@ -70,7 +70,7 @@ ON_GPU = {
     "cuda_garbage_later": ("fail", LATER),
     "cuda_ready_flags": ("fail", LATER),
     "cuda_poison_skips": ("fail", r"in timing, hot sample \d+"),
-    "cuda_ignores_launch": ("error", r"a launch failed and run\(\) does not say so"),
+    "cuda_ignores_launch": ("error", r"a launch failed and run\(\) did not report it"),
     "cuda_swallowed_launch": ("error", r"invalid (argument|configuration)"),
 }
 # Without a GPU their kernels run in the emulator, which stops at the fault. It runs a variant once, so a leak from call to call is not
@@ -81,7 +81,7 @@ IN_EMULATOR = {
     "cuda_waits_and_strays": ("fail", r"stream"),
     "cuda_illegal_address": ("error", r"out of bounds"),
     "cuda_hangs": ("error", r"timed out"),
-    "cuda_ignores_launch": ("error", r"a launch failed and run\(\) does not say so"),
+    "cuda_ignores_launch": ("error", r"a launch failed and run\(\) did not report it"),
     "cuda_overruns": ("error", r"out of bounds"),
     "cuda_leaps": ("error", r"out of bounds"),
 }

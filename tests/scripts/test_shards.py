@@ -162,7 +162,7 @@ def times(folder):
         expect_error(call("merge", file, another(id="0", gpu__name="NVIDIA A100"), *options), 2, "times.jsonl:2: timed on ", "NVIDIA A100", "NVIDIA H200")
     rows = json.loads(json.dumps([json.loads(line) for line in another().read_text().splitlines()]))
     rows[1]["code"] = {"sass_hash": None, "host_hash": "0", "reason": None}
-    expect_error(call("merge", file, write(other, rows)), 2, "times.jsonl:2: double/cpu_loop is other machine code than in ", "timed.jsonl:2")
+    expect_error(call("merge", file, write(other, rows)), 2, "times.jsonl:2: double/cpu_loop has other machine code than in ", "timed.jsonl:2")
 
 
 def main():
