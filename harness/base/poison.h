@@ -5,9 +5,7 @@
 
 #include <stdint.h>
 
-#define POISON_BYTE 0xA5                /* as f32 -2.87e-16, as f64 -2.50e-127 */
-#define POISON_U32 UINT32_C(0xA5A5A5A5) /* its elements */
-#define POISON_U64 UINT64_C(0xA5A5A5A5A5A5A5A5)
+#define POISON_BYTE 0xA5 /* as f32 -2.87e-16, as f64 -2.50e-127 */
 /* Every byte of a pattern is the same: 5A5A... is 1.5e16 and 1.8e127, C3C3... is -391.5 and -2.9e18. */
 enum { POISON_PATTERNS = 3 };
 static const unsigned char POISONS[POISON_PATTERNS] = {POISON_BYTE, 0x5A, 0xC3};

@@ -128,67 +128,27 @@ json_t *facts_container(void) {
 
 /* What changes times or results, by the documentation of CUDA, OpenMP, glibc and the libraries; of others not even the name is
  * kept. */
-static const char *const VARIABLES[] = {
-    "CUDA_VISIBLE_DEVICES",
-    "CUDA_DEVICE_ORDER",
-    "CUDA_LAUNCH_BLOCKING",
-    "CUDA_MODULE_LOADING",
-    "CUDA_MODULE_DATA_LOADING",
-    "CUDA_CACHE_*",
-    "CUDA_FORCE_PTX_JIT",
-    "CUDA_DISABLE_PTX_JIT",
-    "CUDA_FORCE_JIT",
-    "CUDA_DISABLE_JIT",
-    "CUDA_DEVICE_MAX_CONNECTIONS",
-    "CUDA_DEVICE_DEFAULT_PERSISTING_L2_CACHE_PERCENTAGE_LIMIT",
-    "CUDA_SCALE_LAUNCH_QUEUES",
-    "CUDA_AUTO_BOOST",
-    "CUDA_MANAGED_FORCE_DEVICE_ALLOC",
-    "CUDA_MPS_ACTIVE_THREAD_PERCENTAGE",
-    "CUDA_MPS_PINNED_DEVICE_MEM_LIMIT",
-    "NVIDIA_TF32_OVERRIDE", /* CUDA and its libraries */
-    "OMP_*",
-    "GOMP_*",
-    "KMP_*",
-    "MKL_NUM_THREADS",
-    "MKL_DYNAMIC",
-    "OPENBLAS_NUM_THREADS",
-    "OPENBLAS_CORETYPE", /* threads */
-    "MALLOC_*",
-    "GLIBC_TUNABLES",
-    "LD_PRELOAD",
-    "LD_BIND_NOW", /* the C library */
-    "NUMBA_NUM_THREADS",
-    "NUMBA_THREADING_LAYER",
-    "NUMBA_OPT",
-    "NUMBA_DISABLE_JIT",
-    "NUMBA_ENABLE_CUDASIM",
-    "NUMBA_CPU_NAME",
-    "NUMBA_CPU_FEATURES",
-    "NUMBA_CUDA_*",
-    "CUPY_ACCELERATORS",
-    "CUPY_TF32",
-    "CUPY_GPU_MEMORY_LIMIT",
-    "XLA_FLAGS",
-    "XLA_PYTHON_CLIENT_*",
-    "JAX_ENABLE_X64",
-    "JAX_PLATFORMS",
-    "JAX_DEFAULT_MATMUL_PRECISION",
-    "JAX_DISABLE_JIT",
-    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE",
-    "TORCH_CUDA_ARCH_LIST",
-    "TORCHDYNAMO_DISABLE",
-    "PYTORCH_ALLOC_CONF",
-    "PYTORCH_CUDA_ALLOC_CONF",
-    "PYTORCH_NO_CUDA_MEMORY_CACHING",
-    "POLARS_MAX_THREADS",
-    "ARROW_DEFAULT_MEMORY_POOL",
-    "ARROW_USER_SIMD_LEVEL", /* libraries of Python */
-    "RUNGS_HOST_CC",
-    "RUNGS_NVRTC",
-    "RUNGS_CUPTI",
-    "RUNGS_EMULATOR_*", /* ours */
-};
+static const char VARIABLES[] =
+    "CUDA_VISIBLE_DEVICES CUDA_DEVICE_ORDER CUDA_LAUNCH_BLOCKING CUDA_MODULE_LOADING CUDA_MODULE_DATA_LOADING CUDA_CACHE_* "
+    "CUDA_FORCE_PTX_JIT CUDA_DISABLE_PTX_JIT CUDA_FORCE_JIT CUDA_DISABLE_JIT CUDA_DEVICE_MAX_CONNECTIONS "
+    "CUDA_DEVICE_DEFAULT_PERSISTING_L2_CACHE_PERCENTAGE_LIMIT CUDA_SCALE_LAUNCH_QUEUES CUDA_AUTO_BOOST "
+    "CUDA_MANAGED_FORCE_DEVICE_ALLOC CUDA_MPS_ACTIVE_THREAD_PERCENTAGE CUDA_MPS_PINNED_DEVICE_MEM_LIMIT "
+    "NVIDIA_TF32_OVERRIDE OMP_* GOMP_* KMP_* MKL_NUM_THREADS MKL_DYNAMIC OPENBLAS_NUM_THREADS OPENBLAS_CORETYPE MALLOC_* "
+    "GLIBC_TUNABLES LD_PRELOAD LD_BIND_NOW NUMBA_NUM_THREADS NUMBA_THREADING_LAYER NUMBA_OPT NUMBA_DISABLE_JIT "
+    "NUMBA_ENABLE_CUDASIM NUMBA_CPU_NAME NUMBA_CPU_FEATURES NUMBA_CUDA_* CUPY_ACCELERATORS CUPY_TF32 CUPY_GPU_MEMORY_LIMIT "
+    "XLA_FLAGS XLA_PYTHON_CLIENT_* JAX_ENABLE_X64 JAX_PLATFORMS JAX_DEFAULT_MATMUL_PRECISION JAX_DISABLE_JIT "
+    "TORCH_ALLOW_TF32_CUBLAS_OVERRIDE TORCH_CUDA_ARCH_LIST TORCHDYNAMO_DISABLE PYTORCH_ALLOC_CONF PYTORCH_CUDA_ALLOC_CONF "
+    "PYTORCH_NO_CUDA_MEMORY_CACHING POLARS_MAX_THREADS ARROW_DEFAULT_MEMORY_POOL ARROW_USER_SIMD_LEVEL RUNGS_HOST_CC "
+    "RUNGS_NVRTC RUNGS_CUPTI RUNGS_EMULATOR_*";
+
+static bool is_listed(const char *name) {
+    char pattern[80];
+    for (const char *at = VARIABLES; *at; at += strcspn(at, " "), at += *at == ' ') {
+        snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(at, " "), at);
+        if (text_glob(pattern, name)) return true;
+    }
+    return false;
+}
 
 json_t *facts_variables(void) {
     json_t *variables = json_object();
@@ -197,11 +157,7 @@ json_t *facts_variables(void) {
         const char *equals = strchr(*entry, '=');
         if (!equals || equals - *entry >= (ptrdiff_t)sizeof name) continue;
         snprintf(name, sizeof name, "%.*s", (int)(equals - *entry), *entry);
-        for (size_t i = 0; i < sizeof VARIABLES / sizeof *VARIABLES; i++) {
-            if (!text_glob(VARIABLES[i], name)) continue;
-            json_object_set_new(variables, name, facts_without_folders(equals + 1));
-            break;
-        }
+        if (is_listed(name)) json_object_set_new(variables, name, facts_without_folders(equals + 1));
     }
     return variables;
 }
