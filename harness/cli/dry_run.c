@@ -87,6 +87,7 @@ static Status add_row(DryRun *self, const PlanItem *item, const VariantChoice *c
 
 static Status add_rows(DryRun *self, const Plan *plan) {
     self->rows = json_array();
+    TRY(prices_read());
     for (int i = 0; i < plan->item_count; i++)
         for (int v = 0; v < plan->items[i].variant_count; v++) TRY(add_row(self, &plan->items[i], &plan->items[i].variants[v]));
     return memory_check();

@@ -269,7 +269,8 @@ Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out) {
     Choice choice = {.plan = plan, .tier = tier};
     Plan ordered = {0};
     *out = (Campaign){.judged = calloc((size_t)plan->claim_count + 1, sizeof *out->judged)};
-    Status status = out->judged ? list_rows(&choice) : status_fail(STATUS_MEMORY, "no memory for a campaign");
+    Status status = out->judged ? prices_read() : status_fail(STATUS_MEMORY, "no memory for a campaign");
+    if (status == STATUS_OK) status = list_rows(&choice);
     if (status == STATUS_OK) status = find_claims(&choice);
     if (status == STATUS_OK) choose_claims(&choice, out->judged, &out->claims);
     if (status == STATUS_OK) status = choose_others(&choice);

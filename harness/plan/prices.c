@@ -25,7 +25,7 @@ static const Price OTHER_HOST = {.kind = "host", .seconds = 1.5e-9, .second = 1.
 
 enum { PRICES_MOST = 256 };
 static Price prices[PRICES_MOST];
-static int price_count = -1; /* not read yet */
+static int price_count;
 
 static bool read_line(const char *line, Price *price) {
     char rest;
@@ -36,27 +36,35 @@ static bool read_line(const char *line, Price *price) {
     return (host && found == 4) || (other && found == 3);
 }
 
-/* The project's own, or none. Estimates need no more than a warning where the file is wrong. */
-static void read_prices(void) {
+static Status read_lines(const char *path, char *text) {
+    for (int number = 1; *text; number++) {
+        char *const line = text, *const end = line + strcspn(line, "\n");
+        text = *end ? end + 1 : end;
+        *end = '\0';
+        if (*line == '#' || line == end) continue;
+        if (price_count == PRICES_MOST) return status_fail(STATUS_INVALID, "%s:%d: more than %d prices", path, number, PRICES_MOST);
+        if (!read_line(line, &prices[price_count++]))
+            return status_fail(STATUS_INVALID,
+                               "%s:%d: '%.80s' is no price; 'call VARIANTS SECONDS' is expected, or host, start, window", path,
+                               number, line);
+    }
+    return STATUS_OK;
+}
+
+Status prices_read(void) {
     const char *const path = places_project("scenarios/prices.txt");
-    char *text = NULL, *after = NULL;
+    char *text = NULL;
     size_t length = 0;
     price_count = 0;
-    if (access(path, F_OK) != 0) return;
-    if (text_read_file(path, &text, &length) != STATUS_OK) fprintf(stderr, "rungs: warning: no prices: %s\n", status_message());
-    for (char *line = text ? strtok_r(text, "\n", &after) : NULL; line; line = strtok_r(NULL, "\n", &after)) {
-        if (*line == '#') continue;
-        if (price_count < PRICES_MOST && read_line(line, &prices[price_count]))
-            price_count++;
-        else
-            fprintf(stderr, "rungs: warning: %s: ignored: '%.80s'\n", path, line);
-    }
+    if (access(path, F_OK) != 0) return STATUS_OK;
+    TRY(text_read_file(path, &text, &length));
+    const Status status = read_lines(path, text);
     free(text);
+    return status;
 }
 
 /* The first line of the kind, or of the other kind, whose pattern matches; NULL: none. */
 static const Price *find_price(const char *kind, const char *other, const char *name) {
-    if (price_count < 0) read_prices();
     for (const Price *price = prices; price < prices + price_count; price++)
         if ((strcmp(price->kind, kind) == 0 || strcmp(price->kind, other) == 0) && text_glob(price->names, name)) return price;
     return NULL;

@@ -10,6 +10,8 @@ typedef struct Speeds {
     double gpu_bytes, cpu_bytes;
 } Speeds;
 
+/* Reads scenarios/prices.txt of the project, if there is one; what it does not name has defaults. Before the functions below. */
+Status prices_read(void);
 /* One row, in a worker that serves several; without the case's inputs and reference. */
 double price_row(const PlanItem *item, const VariantChoice *choice, const Speeds *speeds);
 /* Inputs and reference of the case, which its rows and their processes share. */
