@@ -1,4 +1,4 @@
-"""What one row of a results file holds, and what several say together. Standard library only."""
+"""Facts of one row of a results file, and of several rows together. Standard library only."""
 import collections
 import math
 import re
@@ -8,7 +8,7 @@ LOCKED_APART = 0.1  # logarithm: clocks that differ by more than this, and by fa
 
 
 class Results:
-    """The latest row for each machine, case and variant with its tunables (select.load), and what several of them say together."""
+    """The latest row for each machine, case and variant with its tunables (select.load), with speed-ups and shares of the limit."""
 
     def __init__(self, environments, ceilings, rows, claims, warnings):
         self.environments = environments  # run -> environment
@@ -76,7 +76,7 @@ def respell(row):
 
 
 def settle(row):
-    """What is null or absent where the readers need something to ask; all else is asked for with care."""
+    """Fills in what readers take for granted where it is null or missing; they check everything else themselves."""
     row["params"] = row.get("params") or {}
     respell(row)
     row["dtype"] = row.get("dtype") or "unknown dtype"
@@ -171,7 +171,7 @@ def limit_name(row, peak=""):
 
 
 def unjudged(row):
-    """Outputs whose tolerance lets 0 pass for most elements: what they passed says nothing. Older rows do not tell."""
+    """Outputs that are not judgeable: their tolerance lets 0 pass for most elements. Older rows do not have this."""
     return [name for name, e in (row.get("errors") or {}).items() if e.get("judgeable") is False]
 
 

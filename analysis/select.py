@@ -82,7 +82,7 @@ def pooled_times(latest, times):
 
 
 def only_verifies(row, earlier):
-    """A run that took no times has nothing to say about a row that was right and timed before, unless it finds it wrong."""
+    """A row without times does not replace a timed row of the same case, unless it failed."""
     return bool(earlier and earlier.get("timing") and row["verdict"] == "pass" and not row.get("timing"))
 
 
@@ -163,7 +163,7 @@ def by_input(rows):
 
 
 def weight(row):
-    """How much a case tells of throughput: the decades of its bytes beyond what a launch takes to move."""
+    """How well a case shows throughput: decades of its bytes above what moves in the time of a launch."""
     return max(0.1, math.log10(max(r.work_bytes(row) or 1, 1)) - 5)
 
 

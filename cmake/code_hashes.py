@@ -55,7 +55,7 @@ def cubins(data):
 
 
 class Object:
-    """An object file: `device` and `host`, what its code comes to; device is None where there is none or it cannot be read."""
+    """An object file: `device` and `host` are the hashes of its code; device is None where there is none or it cannot be read."""
 
     def __init__(self, data, source=""):
         kernels = [Code(Elf(cubin)) if cubin else None for cubin in cubins(data)]

@@ -1,11 +1,11 @@
 /* x86-64: a switch is a function call that returns on another stack, so it keeps what the System V ABI calls preserved and nothing
- * else. (swapcontext() also makes a system call for the signal mask, which makes it several times slower.) Elsewhere, and with
- * -DRUNGS_EMULATOR_UCONTEXT: ucontext. */
+ * else. (swapcontext() also makes a system call for the signal mask, which makes it several times slower.) Elsewhere:
+ * ucontext. */
 #include "emulator/context.h"
 
 #include <stdint.h>
 
-#if defined(__x86_64__) && !defined(RUNGS_EMULATOR_UCONTEXT)
+#ifdef __x86_64__
 
 void emulator_context_swap(void **from, void *to);
 

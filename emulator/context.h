@@ -4,7 +4,7 @@
 
 #include <stddef.h>
 
-#if defined(__x86_64__) && !defined(RUNGS_EMULATOR_UCONTEXT)
+#ifdef __x86_64__
 typedef struct Context {
     void *stack_pointer; /* everything else that a call preserves lies on the stack */
 } Context;

@@ -159,7 +159,7 @@ static void report(const Access *mine, const Access *other, const void *address,
                           : "missing: __threadfence() between the data and the atomic or volatile flag, on both sides; or atomics");
 }
 
-/* May `mine` take the place of `old`? Only if whoever races with `old` would race with `mine` too. */
+/* May `mine` replace `old`? Only if every access that races with `old` also races with `mine`. */
 static bool replaces(const Access *mine, const Access *old, bool ordered) {
     return ordered && (old->bytes & ~mine->bytes) == 0 && (mine->flags & ACCESS_WRITES) >= (old->flags & ACCESS_WRITES) &&
            (mine->flags & ACCESS_ATOMIC) <= (old->flags & ACCESS_ATOMIC);

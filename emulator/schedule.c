@@ -48,7 +48,7 @@ static unsigned next_ready(const Block *block, unsigned from) {
     return word * 64 + (unsigned)__builtin_ctzll(bits);
 }
 
-/* Blocks take turns; at random in random order, around in the others. A block with nobody ready is about to be reported. */
+/* Blocks take turns; at random in random order, around in the others. A block without a ready thread is about to be reported. */
 static Block *choose_block(void) {
     Block *block = engine.current_block;
     if (block && block->resident && block->ready_count && --block->turns > 0) return block;

@@ -1,4 +1,4 @@
-/* A pool of fiber stacks. Pages cost nothing until touched; below each stack lies a page that nobody may touch. */
+/* A pool of fiber stacks. Pages cost nothing until touched; below each stack lies an inaccessible page. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* MAP_ANONYMOUS, MAP_NORESERVE */
 #endif

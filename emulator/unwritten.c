@@ -29,7 +29,7 @@ void unwritten_note(const void *address, size_t bytes, const void *pc, EmulatorS
 void unwritten_report(const Block *ending) {
     if (!first.noted || (ending && (!first.in_shared || first.block != ending->linear))) return;
     first.noted = false;
-    engine.current = NULL; /* whoever ended last has nothing to do with it */
+    engine.current = NULL; /* the last thread that ended is not the cause */
     fault_at("uninitialised read", (EmulatorSite){0}, NULL, "%s", first.text);
 }
 

@@ -1,4 +1,4 @@
-/* unwritten.h - reads of bytes that nobody has written. Noted when they happen, reported only when the block (for shared memory) or
+/* unwritten.h - reads of bytes that were never written. Noted when they happen, reported only when the block (for shared memory) or
  * the kernel has ended: by then, if the writer was merely late, the write has shown itself as a data race, which is the better
  * report.
  */

@@ -1,4 +1,4 @@
-"""What a comparison comes to as a whole: counts, what fails the gate, the exit code."""
+"""The result of a whole comparison: counts, what fails the gate, the exit code."""
 from fnmatch import fnmatchcase
 
 ORDER = ("wrong", "slower", "missing", "not comparable", "ambiguous", "faster", "new", "same")
@@ -8,7 +8,7 @@ GOOD, CHECK, USAGE, NOTHING, MACHINE = 0, 1, 2, 3, 4
 
 
 def allow(comparisons, globs):
-    """What is missing or cannot be compared may be so by name: of the variant, its spec or its case."""
+    """--allow-missing: marks what is missing or not comparable as allowed, by the name of the variant, its spec or its case."""
     for c in comparisons:
         if c.verdict in ("missing", "not comparable"):
             names = (c.spec, c.spec.split()[0], c.spec.split()[0].split("/", 1)[-1], c.case)
@@ -16,7 +16,7 @@ def allow(comparisons, globs):
 
 
 def be_strict(comparisons, strict):
-    """With --strict what is ambiguous fails where its whole interval lies beyond the least effect."""
+    """--strict: an ambiguous comparison fails if its whole interval lies beyond the minimum effect."""
     for c in comparisons:
         c.fails_strict = strict and c.beyond
 

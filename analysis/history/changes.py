@@ -8,7 +8,7 @@ from analysis.statistics import levels
 
 PENALTY = 4.0       # times log(n): what one more change must gain, in units of the noise
 GAIN = 5.5          # times log(n): and in twice the log likelihood, where noise may be correlated
-LEAST_POINTS = 6    # shorter series have no noise to speak of
+LEAST_POINTS = 6    # a shorter series does not show its noise
 LEAST_SEGMENT = 3   # one commit or two may have met a bad day
 LEAST_NOISE = 0.003  # of log medians: below it, runs of equal builds are not told apart
 OUTLIER = 5.0       # standard deviations

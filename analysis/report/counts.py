@@ -78,7 +78,7 @@ def tables_beside_printed(op, cases, title):
 
 
 def rank(rows):
-    """Of a case: how many variants it tells of; of as many, the gate's, which is there for counts; then the larger one."""
+    """Sort key of a case: number of variants, then the gate's cases (made for counts), then bytes."""
     return len({row["variant"] for row in rows}), str(rows[0].get("scenario")).startswith("gate/"), r.work_bytes(rows[0]) or 0
 
 

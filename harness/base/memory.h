@@ -13,7 +13,7 @@ extern "C" {
 
 /* For json_set_alloc_funcs, with free(). */
 void *memory_allocate(size_t bytes);
-/* STATUS_MEMORY once an allocation has failed, and from then on: nobody knows what is missing where. */
+/* STATUS_MEMORY once an allocation has failed, and from then on: any object may be incomplete. */
 Status memory_check(void);
 
 #ifdef __cplusplus

@@ -94,7 +94,7 @@ Status output_open(const char *path, Output *out) {
             out->descriptor = fcntl(inherited, F_DUPFD_CLOEXEC, 3);
             return out->descriptor < 0 ? refuse(out, "written", errno) : STATUS_OK;
         }
-        if (exists && !S_ISREG(facts.st_mode)) { /* a rename would put a file in the place of the device */
+        if (exists && !S_ISREG(facts.st_mode)) { /* a rename would replace the device by a file */
             out->descriptor = open(path, O_WRONLY | O_CLOEXEC);
             return out->descriptor < 0 ? refuse(out, "written", errno) : STATUS_OK;
         }

@@ -15,7 +15,7 @@ extern "C" {
 bool text_integer(const char *text, long long *out);
 /* The whole text as a double ("0.99", "inf", "1e-3"); false otherwise. */
 bool text_real(const char *text, double *out);
-/* Puts '?' in the place of each byte that is not part of UTF-8; JSON takes nothing else. */
+/* Replaces each byte that is not part of UTF-8 by '?': JSON is UTF-8. */
 void text_make_utf8(char *text);
 /* Shell-style match of * and ? over the whole text. */
 bool text_glob(const char *pattern, const char *text);

@@ -217,7 +217,7 @@ def main(words):
     except Refused as error:
         print(error)
         return 5
-    except OSError as error:  # of our own folder, whose name says nothing to anybody
+    except OSError as error:  # in the temporary folder, whose name means nothing to the user
         print(f"columns: temporary files in {folder_of_temporaries()}: {error.strerror or error}")
         return 5
     return 0

@@ -27,7 +27,7 @@ static bool is_one_of(DType dtype, const DType *dtypes) {
     return *dtypes == dtype;
 }
 
-/* What an op's cases may be of, in NumPy's words: "float32 or float64". */
+/* The dtypes of an op, by NumPy's names: "float32 or float64". */
 static char *list_dtypes(const DType *dtypes, char text[64]) {
     static const char *const WORDS[DTYPE_COUNT] = {
         [DTYPE_F32] = "float32", [DTYPE_F64] = "float64", [DTYPE_I32] = "int32", [DTYPE_I64] = "int64", [DTYPE_U8] = "uint8"};
@@ -38,7 +38,7 @@ static char *list_dtypes(const DType *dtypes, char text[64]) {
     return text;
 }
 
-/* The file as the user knows it: parts of a column are in files of ours. */
+/* The name that the user gave: parts of a column lie in temporary files. */
 static const char *told_name(const Exec *e, const Pairs *pairs, int k) {
     return columns_own(&e->columns, pairs->values[k]) ? pairs->names[k] : pairs->values[k];
 }
@@ -89,7 +89,7 @@ static Status check_outputs(const Exec *e) {
     return STATUS_OK;
 }
 
-/* Before anything is read: columns replace names of files by names of ours. A file may also be the value of a parameter. */
+/* Before columns replace the user's file names by temporary ones. A file may also be the value of a parameter. */
 static Status spare_inputs(const Exec *e) {
     for (int k = 0; k < e->out.count; k++) {
         for (int i = 0; i < e->in.count; i++) TRY(inputs_spare_column("--out", e->out.values[k], e->in.values[i]));
@@ -107,7 +107,7 @@ static Status set_dtype(Exec *e, const char *word) {
     return STATUS_OK;
 }
 
-/* A parameter of the op, a tunable of the variant, or the dtype that the inputs are to have. */
+/* Each --set is a parameter of the op, a tunable of the variant, or the dtype of the inputs. */
 static Status set_parameters(Exec *e) {
     for (int k = 0; k < e->set.count; k++) {
         const char *name = e->set.names[k];

@@ -30,7 +30,7 @@ static void on_signal(int number) {
     _exit(128 + interrupt_pending());
 }
 
-/* The program as a person calls it: the script beside the sources, where it would start this very build; else this file. */
+/* The program as a user types it: the script ./rungs, if it would start this build; else the path of this program. */
 static Status append_program(Text *text) {
     char self[700], here[700];
     const char *const script = places_project("rungs");

@@ -1,4 +1,4 @@
-/* rungs list: what there is. */
+/* rungs list: ops, variants, scenarios, claims. */
 #include "base/jsontext.h"
 #include "base/memory.h"
 #include "base/places.h"

@@ -69,7 +69,7 @@ static void explain(const Watched *w, const unsigned char *at, const char *acces
     else
         length = snprintf(text, sizeof text, "rungs-worker: %s to input %s, byte %zu of %zu\n", access, w->name,
                           (size_t)(at - b->begin), bytes);
-    if (length > 0 && write(STDERR_FILENO, text, (size_t)length) < 0) return; /* nobody to tell */
+    if (length > 0 && write(STDERR_FILENO, text, (size_t)length) < 0) return; /* stderr is closed */
 }
 
 static void on_fault(int number, siginfo_t *info, void *context) {

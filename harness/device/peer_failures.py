@@ -12,7 +12,7 @@ class Failure(Exception):
 
 
 def missing(framework, error):
-    """Why the library is not there; what the machine lacks for the moment says nothing of the library, and is an error."""
+    """Why the library cannot be imported. A shortage of the machine, such as memory, is an error and no reason to skip."""
     from peer import HOW_TO_GET
 
     if any(words.lower() in str(error).lower() for words in FOR_THE_MOMENT):

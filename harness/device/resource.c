@@ -12,7 +12,7 @@
 
 enum { BLOCKS_MAX = 4096 /* live at once */, FAILURE_MAX = 512 };
 static const size_t ARENA_ALIGNMENT = 256; /* as cudaMalloc's */
-static const size_t MALLOC_SLACK = 64;     /* a small overrun must not wreck the heap before the guarded call tells of it */
+static const size_t MALLOC_SLACK = 64;     /* a small overrun must not damage the heap before the guarded call reports it */
 
 typedef enum Kind { KIND_MALLOC, KIND_DEVICE, KIND_POOL, KIND_ARENA } Kind;
 typedef enum State { BLOCK_RELEASED, BLOCK_LIVE, BLOCK_HANDED_OVER } State;
@@ -253,7 +253,7 @@ Status resource_hand_over(Resource *resource, const Array *output) {
         return status_fail(STATUS_CHECK, "output %s %s: larger than its block of %zu bytes", output->name, shape, block->bytes);
     block->state = BLOCK_HANDED_OVER;
     if (block->origin != FROM_GUARDS) return STATUS_OK;
-    /* Its guards speak of the output from now on, in elements; the block may be roomier than the output. */
+    /* From now on its guards report the output's name and elements; the block may be larger than the output. */
     void *data = block->buffer.array.data;
     block->buffer.array = array_1d(output->name, output->dtype, block->bytes / dtype_size(output->dtype));
     block->buffer.array.data = data;

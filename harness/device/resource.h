@@ -31,7 +31,7 @@ VariantMemory *resource_memory(Resource *resource);
  * needed. guarded: every block comes from the device itself, poisoned and between guards; calls in the emulator always are. */
 Status resource_begin(Resource *resource, bool guarded);
 /* After the call and its wait: `output`, with elements, must lie in a block that is live and no other output's, at its start, and
- * fit into it. The block belongs to the output from then on; guards that changed are told of under the output's name. */
+ * fit into it. The block belongs to the output from then on; guards that changed are reported under the output's name. */
 Status resource_hand_over(Resource *resource, const Array *output);
 /* After the last resource_hand_over(): what release() could not report (a pointer that is no block, a block released twice),
  * changed guards, and blocks that are live without being an output's. STATUS_CHECK. Handed over blocks live on until

@@ -1,4 +1,4 @@
-/* shared.h - memory that parent and worker both see: a file without a name, so that nothing is left behind whoever dies. */
+/* shared.h - memory that parent and worker both see: a file without a name, so that nothing is left behind if either crashes. */
 #ifndef RUNGS_DEVICE_SHARED_H
 #define RUNGS_DEVICE_SHARED_H
 
@@ -20,7 +20,7 @@ Status shared_create(const char *name, size_t bytes, Shared *out);
 /* Before a worker gets it: nobody can change its size, which would kill all who read it, nor its seals; and, unless it is writable,
  * nobody but this process, through `data`, its contents. STATUS_IO if the kernel refuses. Once. */
 Status shared_seal(Shared *shared, bool writable);
-/* Hands files over a socket, without waiting. STATUS_IO if nobody receives them. */
+/* Hands files over a socket, without waiting. STATUS_IO if the other side does not receive them. */
 Status shared_send(int socket, const int *files, int count);
 /* The other end: files has room for SHARED_MAX_FILES; the caller closes them. */
 Status shared_receive(int socket, int *files, int *count);

@@ -25,7 +25,7 @@ typedef CUpti_ActivityMarker2 MarkerRecord;
 
 enum { BUFFER_BYTES = 1 << 20, BUFFER_ALIGNMENT = 8 };
 
-/* What the callbacks of CUPTI, which come without a context and maybe on another thread, add to; NULL: nobody asks. */
+/* CUPTI's callbacks add to this list: they get no context and may run on another thread. NULL: nothing is recorded. */
 static pthread_mutex_t collecting = PTHREAD_MUTEX_INITIALIZER;
 static ActivityList *collected;
 static const Cupti *cupti_of_callbacks;
@@ -199,7 +199,7 @@ static Status collect(const Cupti *cupti, const MeasuredWork *work, void *stream
     if (ranges) TRY(listen_to_ranges(cupti));
     CountedCall call;
     Status status = counted_open(&call, work, stream);
-    (void)cupti->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* what the warm-up left, for nobody */
+    (void)cupti->cuptiActivityFlushAll(CUPTI_ACTIVITY_FLAG_FLUSH_FORCED); /* drops the records of the warm-up */
     collect_into(out);
     if (status == STATUS_OK) status = record_call(cupti, &call);
     collect_into(nullptr);

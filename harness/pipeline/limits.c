@@ -192,7 +192,7 @@ static const char *confirmed(Limits *limits, const Bar *bar, const json_t *row, 
         if (i > 0) nanosleep(&BETWEEN, NULL);
         told = ask(limits, bar, modes, true);
         json_decref(modes);
-        if (!told) return NULL; /* without a second measurement nobody is accused */
+        if (!told) return NULL; /* one measurement alone fails no row */
         keep_shorter(found, told);
         json_decref(told);
         mode = beaten(row, found, bar);

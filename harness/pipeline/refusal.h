@@ -11,7 +11,8 @@
 /* STATUS_OK: it supports the case. STATUS_UNSUPPORTED: the message is its reason. Otherwise "supports(): " and what became of the
  * process (device/child.h). */
 Status refusal_ask(const VariantChoice *choice, const Case *problem, double timeout_seconds);
-/* Also what configuration() tells of the case on the first device (`launch` in docs/PROTOCOL.md, new reference; null: nothing). */
+/* Also what configuration() reports for the case on the first device (`launch` in docs/PROTOCOL.md, new reference; null: nothing).
+ */
 Status refusal_launch(const VariantChoice *choice, const Case *problem, double timeout_seconds, json_t **launch);
 /* Ends the process, if there is one. */
 void refusal_close(void);

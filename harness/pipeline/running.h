@@ -22,7 +22,7 @@ typedef struct Run {
     size_t index, executed; /* rows passed by; rows run in this process */
 } Run;
 
-/* Where the run stands, for the listener that the options name; NULL: nobody listens. */
+/* Calls one of the options' listeners with the state of the run; NULL: there is none. */
 void run_tell(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const json_t *row,
               bool refused);
 /* What a person should know besides. */

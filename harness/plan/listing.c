@@ -15,7 +15,7 @@ static json_t *texts_json(const char *const *texts) {
     return out;
 }
 
-/* Integers as integers, so that nobody reads 1e+08. */
+/* Integers as integers: 100000000, not 1e+08. */
 static json_t *number_json(ParamKind kind, double value) {
     return kind == PARAM_INT ? json_integer((json_int_t)value) : json_real(value);
 }

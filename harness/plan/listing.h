@@ -1,4 +1,5 @@
-/* listing.h - what there is, as JSON: the arrays that `rungs list` prints. New references; NULL only without memory. */
+/* listing.h - ops, variants, scenarios and claims as JSON: the arrays that `rungs list` prints. New references; NULL only without
+ * memory. */
 #ifndef RUNGS_PLAN_LISTING_H
 #define RUNGS_PLAN_LISTING_H
 

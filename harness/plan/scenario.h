@@ -79,8 +79,9 @@ char *variant_choice_format(const VariantChoice *choice, char *text, size_t size
 
 /* "published/rolling" or a path -> the path of the file; STATUS_INVALID with a suggestion if there is no such scenario. */
 Status scenario_path(const char *dir, const char *name, char *out, size_t size);
-/* Appends what a word of the command line names: "published/rolling", a path that ends in .yaml, or a folder below dir with all its
- * scenarios ("edges"). Errors of scenario_path and plan_add_scenario; of a folder the scenarios before the bad one stay. */
+/* Appends the scenario or scenarios that a word of the command line names: "published/rolling", a path that ends in .yaml, or a
+ * folder below dir with all its scenarios ("edges"). Errors of scenario_path and plan_add_scenario; of a folder the scenarios
+ * before the bad one stay. */
 Status plan_add_named(Plan *plan, const char *dir, const char *name);
 /* Appends every scenario below dir. */
 Status plan_add_all(Plan *plan, const char *dir);

@@ -14,7 +14,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* What somebody who built elsewhere says that this program was built from; false if nobody says. */
+/* The commit that RUNGS_COMMIT names, for a program that was built elsewhere; false if it is not set. */
 static bool told_by_variable(json_t *environment) {
     const char *text = getenv("RUNGS_COMMIT");
     static const char SUFFIX[] = "-dirty";

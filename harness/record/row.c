@@ -105,7 +105,7 @@ static Status judge(RowFile *file, bool *cut) {
     return STATUS_OK;
 }
 
-/* Without a reader a FIFO would take rows that nobody ever sees, or make the run wait for ever. */
+/* Without a reader a FIFO would lose the rows, or block the run for ever. */
 static Status open_fifo(RowFile *file) {
     enum { TRIES = 100 };
     signal(SIGPIPE, SIG_IGN); /* a reader that ends is an error of the write */

@@ -23,7 +23,7 @@ Status rowfile_append(RowFile *file, const json_t *row);
 void rowfile_close(RowFile *file);
 /* False: a pipe or a device, which only takes rows. */
 bool rowfile_can_be_read(const RowFile *file);
-/* A file of these lines alone, in the place of what is there (base/output.h). */
+/* Replaces the file by these lines (base/output.h). */
 Status rowfile_replace(const char *path, const json_t *lines);
 /* All lines of a file as a JSON array; errors name file and line. New reference. */
 Status rowfile_read(const char *path, json_t **out);

@@ -28,7 +28,7 @@ typedef struct ErrorReport {
     /* Of the elements whose reference is finite and not 0, the share whose tolerance is at least |reference|: 0 would pass there.
      * Elements that are 0 do not count: 0 is the right value. 0 if no element counts. */
     double vacuous;
-    bool judgeable; /* vacuous <= NORMS_VACUOUS_MAX; else `pass` says nothing about the values */
+    bool judgeable; /* vacuous <= NORMS_VACUOUS_MAX; else `pass` does not verify the values */
 } ErrorReport;
 
 /* Above this share an output of zeros, or of noise of the reference's size, is hardly told from a correct one. */

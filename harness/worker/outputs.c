@@ -204,7 +204,7 @@ json_t *outputs_counts(const Worker *worker) {
     return counts;
 }
 
-/* {"device": "cuda", "launches": 3, ...} of the call; nothing is told of a call that launched nothing through launch(). */
+/* {"device": "cuda", "launches": 3, ...} of the call; nothing if the call launched nothing through launch(). */
 static void tell_launched(const Worker *worker, json_t *reply) {
     const Launches *sums = &worker->launched;
     if (sums->launches == 0) return;

@@ -1,4 +1,4 @@
-/* Stand-in for CUB in the emulator: what there is of it. */
+/* Stand-in for CUB in the emulator: the parts that the variants use. */
 #ifndef RUNGS_EMULATOR_CUB_CUH
 #define RUNGS_EMULATOR_CUB_CUH
 
