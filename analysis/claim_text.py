@@ -1,4 +1,4 @@
-"""What a claim says, in words and numbers, for tables and figures. Its outcome is the program's."""
+"""Claims as text and numbers, for tables and figures. The program (C) decides their outcome."""
 import collections
 import math
 import re

@@ -1,4 +1,4 @@
-"""What the samples of two sides say of one another: the numbers, without a verdict. docs/COMPARISON.md.
+"""Statistics of two sides' samples, without verdicts. docs/COMPARISON.md.
 
 Everything works on stacks: an array of shape (rows, processes) holds one number for each process, its median. So a simulated
 thousand suites and one real suite go through the same code.

@@ -1,5 +1,5 @@
-"""What the code in an ELF file does, as hashes: of what is loaded from it, with what each of its references stands for in place of a
-name or an address. So names, and the order of functions, mean nothing, and which function is called or which table is read does.
+"""Hashes of the code in an ELF file: of its loaded sections, with each reference replaced by the hash of what it refers to. So names
+and the order of functions do not count; which function is called, or which table is read, does.
 Reads objects for x86-64 and cubins alike: 64 bits, little end first.
 """
 import hashlib

@@ -1,4 +1,4 @@
-/* Atomics and fences: places where another thread may come in between, never in the middle of one. */
+/* Atomics and fences: another thread may run before or after one, never within. */
 #include "emulator/address.h"
 #include "emulator/fault.h"
 #include "emulator/fiber.h"

@@ -1,4 +1,4 @@
-/* stream.h - the one stream there is. */
+/* stream.h - the emulator's only stream. */
 #ifndef RUNGS_EMULATOR_STREAM_H
 #define RUNGS_EMULATOR_STREAM_H
 

@@ -110,7 +110,7 @@ def draw_group(results, op, dtype, group, out):
     style.lay_out(figure)
     figure.subplots_adjust(right=0.72)
     for axes, some in zip(grid[:, 0], labels):
-        style.label_line_ends(axes, some, fontsize=7.5, layout=False)
+        style.label_line_ends(axes, some, fontsize=7.5)
     return style.finish(figure, results, group, out, f"offset_{op}_{dtype}", layout=False)
 
 

@@ -55,7 +55,7 @@ def finish(figure, results, rows, out, name, layout=True):
 
 def save(figure, path):
     """Without anything that would differ next time."""
-    figure.savefig(path, metadata={"Date": None, "Creator": None} if path.suffix == ".svg" else {"Software": None})
+    figure.savefig(path, metadata={"Date": None, "Creator": None})
     plt.close(figure)
     return path
 
@@ -123,13 +123,12 @@ def spread(positions, gap):
     return result
 
 
-def label_line_ends(axes, labels, fontsize=8.5, layout=True):
-    """labels: (x, y, text, colour) of line ends on log axes; written right of the axes, apart, with a thin leader to the end."""
+def label_line_ends(axes, labels, fontsize):
+    """labels: (x, y, text, colour) of line ends on log axes; written right of the axes, apart, with a thin leader to the end. The layout is
+    done."""
     if not labels:
         return
     figure = axes.figure
-    if layout:
-        lay_out(figure)
     figure.canvas.draw()
     to_axes = axes.transAxes.inverted()
     ends = [to_axes.transform(axes.transData.transform((x, y))) for x, y, _, _ in labels]

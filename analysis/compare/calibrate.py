@@ -1,4 +1,4 @@
-"""rungs calibrate: rows of a build against itself -> the noise file that `rungs compare --noise` believes."""
+"""rungs calibrate: rows of a build against itself -> the noise file that `rungs compare --noise` reads."""
 import json
 import re
 import sys

@@ -1,4 +1,4 @@
-"""What a comparison could have found: the smallest slow-down that these processes would have shown with probability 95%."""
+"""The smallest slow-down that the processes of a comparison would have shown with probability 95%."""
 import functools
 import math
 

@@ -1,4 +1,4 @@
-"""What can be said of the rows of BASE and NEW before any statistics."""
+"""Pairs the rows of BASE and NEW, and gives the verdicts that need no statistics."""
 from dataclasses import dataclass, field
 
 import numpy as np

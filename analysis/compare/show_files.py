@@ -1,4 +1,4 @@
-"""The same comparison for programs and pages: JSON, Markdown, JUnit XML."""
+"""A comparison as JSON, Markdown and JUnit XML."""
 import dataclasses
 import json
 

@@ -1,4 +1,4 @@
-"""The table on a terminal, or plain where there is none."""
+"""A comparison as a table for the terminal."""
 from analysis.compare.outcome import ORDER, counts, fails, sort
 from analysis.format import change, many, seconds
 

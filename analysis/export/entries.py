@@ -1,4 +1,4 @@
-"""What the exporters are made from. One entry is one row in one mode that has times."""
+"""Entries for the exporters. One entry is one row in one mode that has times."""
 import pathlib
 import statistics
 from dataclasses import dataclass

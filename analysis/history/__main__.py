@@ -6,6 +6,7 @@ import math
 import os
 import pathlib
 import sys
+from statistics import median
 
 from analysis.arguments import Parser
 from analysis.format import change, details, machine_text, many, seconds, table
@@ -106,16 +107,10 @@ def line(series, index, ratio):
     edges = [0, *series.bounds, len(series.points)]
     k = edges.index(index)
     before, since = series.points[edges[k - 1]:index], series.points[index:edges[k + 1]]
-    clocks = [middle([p.mhz for p in points if p.mhz]) for points in (before, since)]
-    clock = change(clocks[1] / clocks[0]) if all(clocks) else "-"
-    return (f"**{change(ratio)}**", series.points[index].commit, series.points[index - 1].commit, seconds(middle([p.seconds for p in before])),
-            seconds(middle([p.seconds for p in since])), clock, f"`{series.row['spec']}`", series.mode, f"`{series.row['case']}`", machine_text(series.machine))
-
-
-def middle(values):
-    ordered = sorted(values)
-    n = len(ordered)
-    return (ordered[(n - 1) // 2] + ordered[n // 2]) / 2 if n else None
+    clocks = [[p.mhz for p in points if p.mhz] for points in (before, since)]
+    clock = change(median(clocks[1]) / median(clocks[0])) if all(clocks) else "-"
+    return (f"**{change(ratio)}**", series.points[index].commit, series.points[index - 1].commit, seconds(median(p.seconds for p in before)),
+            seconds(median(p.seconds for p in since)), clock, f"`{series.row['spec']}`", series.mode, f"`{series.row['case']}`", machine_text(series.machine))
 
 
 if __name__ == "__main__":

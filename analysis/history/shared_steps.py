@@ -1,4 +1,4 @@
-"""What all series of a machine have in common at a commit is the machine (or what they share), not the code of a variant."""
+"""Steps that all series of a machine make at one commit: the machine changed, or what the variants share, not one variant's code."""
 from dataclasses import dataclass
 
 import numpy as np

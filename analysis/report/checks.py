@@ -1,4 +1,4 @@
-"""What the report says of verification and its circumstances: accuracy, what failed, was skipped, was emulated, first calls."""
+"""Sections of the report on verification: accuracy, what failed, was skipped or emulated, first calls."""
 import collections
 
 from analysis import rows as r

@@ -1,4 +1,4 @@
-"""The published claims beside what was measured. Two axes: whose program was run, and what came of it."""
+"""The published claims beside what was measured. Two axes: whose program was run, and the outcome."""
 import collections
 import re
 

@@ -1,4 +1,4 @@
-"""What one call takes beside time: launches, bytes of device memory, registers, allocations, peak memory; what a source printed in brackets beside ours."""
+"""Launches, bytes of device memory, registers, allocations and peak memory of one call; the source's printed numbers in brackets."""
 import collections
 import math
 

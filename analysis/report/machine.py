@@ -1,4 +1,4 @@
-"""What the report says of the machine, its ceilings, and how to do it all again."""
+"""Sections of the report on the machine, its measured peaks, and how to reproduce the rows."""
 import shlex
 
 from analysis import rows as r

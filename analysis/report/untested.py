@@ -1,4 +1,4 @@
-"""What these rows do not tell: claims that were not judged, variants that were skipped, crashed or only emulated, outputs that are not judgeable."""
+"""The section of the report on what was not tested: claims that were not judged, variants that were skipped, crashed or only emulated, outputs that are not judgeable."""
 import collections
 import re
 

@@ -1,5 +1,5 @@
-/* interrupt.h - a signal that asks the program to end. Who waits or is about to begin something long asks whether one has come. A
- * program that never calls interrupt_note is never interrupted so: the signal's own action holds. */
+/* interrupt.h - a signal that asks the program to end. Code that waits, or is about to begin something long, checks whether one has
+ * come. In a program that never calls interrupt_note the signal's default action holds. */
 #ifndef RUNGS_BASE_INTERRUPT_H
 #define RUNGS_BASE_INTERRUPT_H
 

@@ -1,4 +1,4 @@
-/* leftover.h - temporary folders that are gone when a process is, however it ends. */
+/* leftover.h - temporary folders that are removed when the process ends, however it ends. */
 #ifndef RUNGS_BASE_LEFTOVER_H
 #define RUNGS_BASE_LEFTOVER_H
 

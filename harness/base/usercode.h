@@ -1,4 +1,4 @@
-/* usercode.h - window functions that users write: from a source file to something that can be called. docs/APPLY.md is for them.
+/* usercode.h - window functions that users write: from a source file to a function that can be called. Users read docs/APPLY.md.
  *
  * The same file is compiled by the host compiler (here) and by NVRTC (impls/rolling/_nvrtc.h). Both see it between a prelude, which
  * defines `real`, and #line, so that messages show the user's own file and lines.

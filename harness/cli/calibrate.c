@@ -1,4 +1,4 @@
-/* rungs calibrate: this build against itself, process by process: how far apart equal builds come out on this machine. */
+/* rungs calibrate: this build against itself, process by process: how much equal builds differ on this machine. */
 #include "base/clock.h"
 #include "base/places.h"
 #include "cli/ab_process.h"

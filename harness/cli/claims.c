@@ -1,4 +1,4 @@
-/* rungs judge: what rows say of the published claims, by the rules that the scenarios have now. */
+/* rungs judge: judges the published claims from rows, by the scenarios' current rules. */
 #include "cli/claims.h"
 
 #include "base/places.h"

@@ -1,4 +1,4 @@
-/* compare.h - two files of rows to verdicts, by analysis/compare/; for `compare` and for what ends in it, `ab`. */
+/* compare.h - compares two files of rows, by analysis/compare/; for `compare` and `ab`. */
 #ifndef RUNGS_CLI_COMPARE_H
 #define RUNGS_CLI_COMPARE_H
 

@@ -1,4 +1,4 @@
-/* folder.h - folders for what the program makes. */
+/* folder.h - makes output folders. */
 #ifndef RUNGS_CLI_FOLDER_H
 #define RUNGS_CLI_FOLDER_H
 

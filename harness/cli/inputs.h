@@ -1,4 +1,4 @@
-/* inputs.h - what a command reads, it does not overwrite. */
+/* inputs.h - refuses outputs that would replace an input. */
 #ifndef RUNGS_CLI_INPUTS_H
 #define RUNGS_CLI_INPUTS_H
 

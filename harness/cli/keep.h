@@ -1,4 +1,4 @@
-/* keep.h - an earlier `reproduce` is kept when another begins in its folder. */
+/* keep.h - keeps the files of an earlier `reproduce` when another begins in its folder. */
 #ifndef RUNGS_CLI_KEEP_H
 #define RUNGS_CLI_KEEP_H
 

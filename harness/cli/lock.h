@@ -1,4 +1,4 @@
-/* lock.h - one measures at a time. */
+/* lock.h - --lock: only one process measures at a time. */
 #ifndef RUNGS_CLI_LOCK_H
 #define RUNGS_CLI_LOCK_H
 

@@ -1,4 +1,4 @@
-/* rungs merge: what `run --shard` made on several machines, as one file; and whether it is all there. */
+/* rungs merge: joins the files of `run --shard`, checks that they belong together, and lists missing rows. */
 #include "pipeline/merge.h"
 #include "cli/cases.h"
 #include "cli/commands.h"

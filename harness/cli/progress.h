@@ -1,4 +1,4 @@
-/* progress.h - what a person sees while a run goes on: a line that updates itself on a terminal, plain lines otherwise. */
+/* progress.h - what a user sees during a run: a line that updates itself on a terminal, plain lines otherwise. */
 #ifndef RUNGS_CLI_PROGRESS_H
 #define RUNGS_CLI_PROGRESS_H
 

@@ -1,4 +1,4 @@
-/* rungs report: hands the rows to analysis/report/ or analysis/history/, which know nothing but rows. */
+/* rungs report: hands the rows to analysis/report/ or analysis/history/, which read rows only. */
 #include "cli/report.h"
 
 #include "base/places.h"

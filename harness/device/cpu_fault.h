@@ -1,4 +1,4 @@
-/* cpu_fault.h - says which array a variant on the CPU was at when it touched memory that it may not. */
+/* cpu_fault.h - reports which array a CPU variant overran when it touched forbidden memory. */
 #ifndef RUNGS_DEVICE_CPU_FAULT_H
 #define RUNGS_DEVICE_CPU_FAULT_H
 

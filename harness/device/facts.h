@@ -1,4 +1,4 @@
-/* facts.h - what the CUDA runtime says of a GPU, for the environment line. */
+/* facts.h - facts of a GPU from the CUDA runtime, for the environment line. */
 #ifndef RUNGS_DEVICE_FACTS_H
 #define RUNGS_DEVICE_FACTS_H
 

@@ -1,4 +1,4 @@
-/* log.h - what a worker prints: a file without a name that takes its stdout and stderr, quoted if it fails. */
+/* log.h - a worker's stdout and stderr, in a file without a name; quoted if the worker fails. */
 #ifndef RUNGS_DEVICE_LOG_H
 #define RUNGS_DEVICE_LOG_H
 

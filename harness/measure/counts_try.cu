@@ -1,4 +1,4 @@
-/* Does counting work on this machine? A copy of known size tells. */
+/* Tests whether counting works on this machine, with a copy of known size. */
 #include "kernel.h"
 #include "measure/counts.h"
 

@@ -1,4 +1,4 @@
-/* stats.h - what is said of a set of samples. Order statistics only: samples of a shared machine are not normal. */
+/* stats.h - summary of a set of samples. Order statistics only: samples of a shared machine are not normal. */
 #ifndef RUNGS_MEASURE_STATS_H
 #define RUNGS_MEASURE_STATS_H
 

@@ -1,4 +1,4 @@
-/* What the GPU half of this module answers in a build without CUDA. */
+/* The GPU functions of this module in a build without CUDA. */
 #include "measure/ceilings.h"
 #include "measure/counts.h"
 #include "measure/limit.h"

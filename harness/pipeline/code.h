@@ -1,4 +1,4 @@
-/* code.h - which machine code a variant is: what tells two builds apart that differ elsewhere only. */
+/* code.h - hashes of a variant's machine code: where they are equal, two builds differ elsewhere only. */
 #ifndef RUNGS_PIPELINE_CODE_H
 #define RUNGS_PIPELINE_CODE_H
 

@@ -1,5 +1,5 @@
-/* foresee.h - what of a plan this machine would skip or not time, by the plan, the variants and the device alone: nothing is built
- * or allocated. */
+/* foresee.h - which rows of a plan this machine would skip or not time, by the plan, the variants and the device alone. Nothing is
+ * built or allocated. */
 #ifndef RUNGS_PIPELINE_FORESEE_H
 #define RUNGS_PIPELINE_FORESEE_H
 

@@ -1,4 +1,4 @@
-/* later.h - rows that are put off to the end of the run: further processes of a row whose earlier one took long. */
+/* later.h - rows that are postponed to the end of the run: further processes of a row whose earlier one took long. */
 #ifndef RUNGS_PIPELINE_LATER_H
 #define RUNGS_PIPELINE_LATER_H
 

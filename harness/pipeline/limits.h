@@ -1,4 +1,4 @@
-/* limits.h - each timed row against the least time that its device needs for the bytes that any correct variant moves. */
+/* limits.h - holds each timed row to the least time that its device needs for the bytes that any correct variant moves. */
 #ifndef RUNGS_PIPELINE_LIMITS_H
 #define RUNGS_PIPELINE_LIMITS_H
 

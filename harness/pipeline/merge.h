@@ -1,4 +1,4 @@
-/* merge.h - files of rows that were made apart (`run --shard`) as one. */
+/* merge.h - joins files of rows that were made apart (`run --shard`). */
 #ifndef RUNGS_PIPELINE_MERGE_H
 #define RUNGS_PIPELINE_MERGE_H
 

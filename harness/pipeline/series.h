@@ -1,5 +1,4 @@
-/* series.h - as many samples as somebody asks for, of one variant on one case in one mode: from a worker of their own, verified as
- * `run` verifies. */
+/* series.h - a given number of samples of one variant on one case in one mode, from a worker of their own, verified as by `run`. */
 #ifndef RUNGS_PIPELINE_SERIES_H
 #define RUNGS_PIPELINE_SERIES_H
 

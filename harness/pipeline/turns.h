@@ -1,5 +1,5 @@
-/* turns.h - in which order the items of a plan are made. Items without a stage: in the plan's. Those of a stage: the next are of
- * the op on which the stage has spent least time so far, so that a row which takes far longer than expected costs the other ops one
+/* turns.h - the order in which the items of a plan are made. Items without a stage: the plan's order. Those of a stage: next is the
+ * op on which the stage has spent least time so far, so that a row which takes far longer than expected costs the other ops one
  * turn and not their place. */
 #ifndef RUNGS_PIPELINE_TURNS_H
 #define RUNGS_PIPELINE_TURNS_H

@@ -1,4 +1,4 @@
-/* verdict.h - one output of a run against the reference of its data: by error bounds or to the byte, as the op has it. */
+/* verdict.h - one output of a run against the reference of its data: by error bounds or to the byte, as the op defines it. */
 #ifndef RUNGS_PIPELINE_VERDICT_H
 #define RUNGS_PIPELINE_VERDICT_H
 

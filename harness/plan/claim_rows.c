@@ -1,4 +1,4 @@
-/* Which rows a claim is judged from, and what they say. Nothing here knows how the rows came to be. */
+/* Chooses the rows that a claim is judged from, and takes its value from them. */
 #include "plan/claim_rows.h"
 
 #include "base/jsontext.h"

@@ -1,4 +1,4 @@
-/* claims.h - a published statement, and what rows of a run say of it: the one place that decides. docs/SCENARIOS.md has the rules.
+/* claims.h - a published statement and its outcome by rows; the only place that decides. docs/SCENARIOS.md has the rules.
  */
 #ifndef RUNGS_PLAN_CLAIMS_H
 #define RUNGS_PLAN_CLAIMS_H

@@ -1,4 +1,4 @@
-/* yamlfile.h - a YAML file whose every complaint says path:line:column. libyaml reads it into a document, so that each node still
+/* yamlfile.h - a YAML file; every error names path:line:column. libyaml reads it into a document, so that each node still
  * knows where it stood; anchors and aliases work as in any YAML. */
 #ifndef RUNGS_PLAN_YAMLFILE_H
 #define RUNGS_PLAN_YAMLFILE_H

@@ -1,5 +1,5 @@
-/* checkout.h - what git tells of a checkout: which commit it is of, and whether a build of it would be another one. Whoever owns
- * the folder: a container's mount belongs to somebody else. Nothing that its configuration names is run. */
+/* checkout.h - facts of a checkout from git: its commit, and whether a build of it would differ from that commit. The folder may
+ * belong to another user, as a container's mount does. Nothing that its configuration names is run. */
 #ifndef RUNGS_RECORD_CHECKOUT_H
 #define RUNGS_RECORD_CHECKOUT_H
 

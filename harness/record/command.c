@@ -1,4 +1,4 @@
-/* command.c - ask a program something and take its answer; what goes wrong is a fact too. */
+/* command.c - runs a program and records its output, or why it failed. */
 #include "base/process.h"
 #include "record/facts.h"
 

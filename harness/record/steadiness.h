@@ -1,4 +1,4 @@
-/* steadiness.h - signs in what a run records that other programs were using the machine: words for a warning. */
+/* steadiness.h - warns if other programs used the machine, by what a run records. */
 #ifndef RUNGS_RECORD_STEADINESS_H
 #define RUNGS_RECORD_STEADINESS_H
 

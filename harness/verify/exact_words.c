@@ -1,4 +1,4 @@
-/* What is wrong with an exact output, for people: the element, and in string columns the row with what it says and should say. */
+/* Describes what is wrong with an exact output: the element, and in string columns the row with its text and the expected one. */
 #include "verify/exact.h"
 
 #include <inttypes.h>

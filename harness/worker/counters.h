@@ -1,4 +1,4 @@
-/* counters.h - the worker's hand that counts: the measure module's passes behind the protocol's `count`, as JSON. */
+/* counters.h - the protocol's `count`: the counting passes of the measure module, as JSON. */
 #ifndef RUNGS_WORKER_COUNTERS_H
 #define RUNGS_WORKER_COUNTERS_H
 

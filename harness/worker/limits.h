@@ -1,4 +1,4 @@
-/* limits.h - the worker's hand that tells the least time to move bytes: measure/limit.h behind the protocol's `limit`, as JSON. */
+/* limits.h - the protocol's `limit`: the least time to move bytes (measure/limit.h), as JSON. */
 #ifndef RUNGS_WORKER_LIMITS_H
 #define RUNGS_WORKER_LIMITS_H
 

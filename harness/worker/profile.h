@@ -1,4 +1,4 @@
-/* profile.h - the command `count`: what one call does, told after all times are taken and in a worker that takes none. */
+/* profile.h - the command `count`: what one call does, counted after all times are taken, in a worker that takes none. */
 #ifndef RUNGS_WORKER_PROFILE_H
 #define RUNGS_WORKER_PROFILE_H
 

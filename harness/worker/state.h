@@ -1,4 +1,4 @@
-/* state.h - what a worker knows between two commands. */
+/* state.h - a worker's state between two commands. */
 #ifndef RUNGS_WORKER_STATE_H
 #define RUNGS_WORKER_STATE_H
 

@@ -1,4 +1,4 @@
-/* timing.h - the worker's hands: the measure module behind the protocol's `time` and `ceilings`. */
+/* timing.h - the protocol's `time` and `ceilings`: the measure module. */
 #ifndef RUNGS_WORKER_TIMING_H
 #define RUNGS_WORKER_TIMING_H
 
