@@ -88,7 +88,7 @@ def told_of(side):
 
 
 def unknown(comparisons):
-    """None of them is silently the same: the reader may know better."""
+    """Facts that neither side records: the reader may know them."""
     names = {name: sum(name in c.unknown for c in comparisons) for c in comparisons for name in c.unknown}
     if not names:
         return []
@@ -110,7 +110,7 @@ def few_processes(comparisons):
 
 
 def throttled(comparisons):
-    """Left out, with a count."""
+    """How many process times were left out."""
     found = [c for c in comparisons if any(c.throttled)]
     if not found:
         return []
@@ -132,7 +132,7 @@ def loud(comparisons):
 
 
 def told_together(together):
-    """What rows that are judged beside one another cannot show."""
+    """Changes of all rows together, which rows judged against each other cannot show."""
     return [f"all {one.rows} rows together{' (host modes)' if one.host else ''}{f' on {one.device}' if len(together) > 1 else ''}: {one.verdict}, "
             f"{change(one.ratio)} ({change(one.low)} to {change(one.high)})" for one in together if one.verdict != "same"]
 

@@ -5,7 +5,7 @@ import json
 from analysis import junit
 from analysis.compare.outcome import ORDER, counts, fails, sort
 from analysis.compare.show_table import finds, interval, repetitions, time
-from analysis.format import change
+from analysis.format import cell, change
 
 SCHEMA = 1
 HIDDEN = ("series", "same_code", "fails_strict", "share", "promising")
@@ -27,7 +27,7 @@ def as_markdown(comparisons, result):
         if rows:
             lines += [f"<details><summary>{title} ({len(rows)})</summary>", ""] if title else []
             lines += ["| verdict | change | 95% interval | base | new | runs | finds | mode | variant | case | |", "|---|---:|---:|---:|---:|---:|---:|---|---|---|---|"]
-            lines += ["| " + " | ".join(map(escape, markdown_cells(c))) + " |" for c in rows]
+            lines += ["| " + " | ".join(map(cell, markdown_cells(c))) + " |" for c in rows]
             lines += ["", *(["</details>", ""] if title else [])]
     lines.append(f"base: {', '.join(result['base']['commits']) or 'unknown'}; new: {', '.join(result['new']['commits']) or 'unknown'}; "
                  f"least effect {100 * result['min_effect']:.3g}%")
@@ -37,10 +37,6 @@ def as_markdown(comparisons, result):
 def markdown_cells(c):
     return (MARKS.get(c.verdict, c.verdict) + (" (allowed)" if c.allowed else ""), change(c.ratio), interval(c), time(c.base_seconds),
             time(c.new_seconds), repetitions(c), finds(c), c.mode or "all", f"`{c.spec}`", f"`{c.case}`", c.reason or "")
-
-
-def escape(cell):
-    return cell.replace("|", "\\|").replace("\n", " ")
 
 
 def as_junit(comparisons, result):

@@ -67,7 +67,6 @@ def grouped(entries):
     return groups
 
 
-
 @dataclass
 class Measurement:
     """One name in the latest build that has it: a median over its processes and how far these lie apart; of one process, its own interval."""

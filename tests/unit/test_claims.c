@@ -104,7 +104,7 @@ static void processes_on_both_sides_of_a_limit_are_provisional(void **state) {
         json_t *judged = claim_judge(&claim, rows);
         assert_string_equal(json_string_value(member(judged, "outcome")), "holds");
         assert_int_equal(json_is_true(member(judged, "provisional")), cases[i].close);
-        assert_int_equal(strstr(json_string_value(member(judged, "why")), "do not agree") != NULL, cases[i].close);
+        assert_int_equal(strstr(json_string_value(member(judged, "why")), "disagree") != NULL, cases[i].close);
         json_decref(judged);
         json_decref(rows);
     }
