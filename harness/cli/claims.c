@@ -10,7 +10,6 @@
 #include "plan/build.h"
 #include "record/row.h"
 
-#include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 
@@ -59,9 +58,7 @@ int command_judge(int argc, char **argv) {
     if (code == 0 && !claims_can_be_judged())
         code = cli_fail(status_fail(STATUS_UNSUPPORTED, "this build has no CUDA variants and cannot judge most claims; the claim "
                                                         "records in the files stay valid"));
-    /* By their dates: claims.jsonl beside them holds no rows. */
-    if (code == 0 && count == 0 && glob(places_project("results/[0-9]*.jsonl"), 0, NULL, &committed) != 0)
-        code = cli_usage("judge", "no file DATE-DEVICE-COMMIT.jsonl in results/; name the files to judge");
+    if (code == 0 && count == 0) code = inputs_campaign("judge", &committed);
     if (code == 0) code = judge((const char *const *)(count ? words : committed.gl_pathv), out);
     globfree(&committed);
     return code;

@@ -1,6 +1,8 @@
 #include "cli/inputs.h"
 
 #include "base/output.h"
+#include "base/places.h"
+#include "cli/commands.h"
 
 #include <stdbool.h>
 #include <stdio.h>
@@ -26,4 +28,10 @@ Status inputs_spare_column(const char *option, const char *out, const char *inpu
     if (snprintf(path, sizeof path, "%s", input) >= (int)sizeof path) return STATUS_OK;
     for (char *colon; stat(path, &facts) != 0 && (colon = strrchr(path, ':'));) *colon = '\0';
     return inputs_spare(option, out, (const char *const[]){path, NULL});
+}
+
+int inputs_campaign(const char *verb, glob_t *files) {
+    return glob(places_project("results/[0-9]*.jsonl"), 0, NULL, files) == 0
+               ? EXIT_GOOD
+               : cli_usage(verb, "no file DATE-DEVICE-COMMIT.jsonl in results/; name the files with the rows");
 }

@@ -1,11 +1,9 @@
 /* rungs plot: a sweep from rows, drawn by gnuplot in the terminal or to a file; plots/sweep.py names and draws them. */
 #include "cli/commands.h"
+#include "cli/inputs.h"
 #include "cli/options.h"
 #include "cli/python.h"
 
-#include "base/places.h"
-
-#include <glob.h>
 #include <stdio.h>
 #include <sys/ioctl.h>
 #include <unistd.h>
@@ -30,9 +28,7 @@ int command_plot(int argc, char **argv) {
                                "Default rows: results/[0-9]*.jsonl",
                                OPTIONS, argc, argv, &words, &count);
     if (code != 0) return code;
-    /* As `judge`: claims.jsonl beside them holds no rows. */
-    if (count < 2 && glob(places_project("results/[0-9]*.jsonl"), 0, NULL, &committed) != 0)
-        return cli_usage("plot", "no file DATE-DEVICE-COMMIT.jsonl in results/; name the files with the rows");
+    if (count < 2 && inputs_campaign("plot", &committed) != EXIT_GOOD) return EXIT_USAGE;
     Words script = {0};
     words_add(&script, count ? words[0] : "");
     for (char **file = count < 2 ? committed.gl_pathv : words + 1; *file; file++) words_add(&script, *file);
