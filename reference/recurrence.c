@@ -175,7 +175,7 @@ bool recurrence_is_long(size_t n) {
 }
 
 Status recurrence_run(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context) {
-    if (terms < line->n) return recurrence_run_window(line, terms, emit, context);
+    if (terms <= line->n) return recurrence_run_window(line, terms, emit, context);
     if (line->wide) return recurrence_run_wide(line, emit, context);
     if (recurrence_is_long(line->n)) return run_blocks(line, emit, context);
     run_serial(line, 0, line->n, (RecurrenceSum){0}, emit, context);

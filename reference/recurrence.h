@@ -60,12 +60,12 @@ typedef struct RecurrenceSum {
 /* Called once per element, from many threads, in no particular order. */
 typedef void (*RecurrenceEmit)(void *context, size_t element, const RecurrenceSum *sum);
 
-/* All sums of a row. terms: sums of the last so many terms, at least 1; n or more: of all. */
+/* All sums of a row. terms: sums of the last so many terms, at least 1; more than n: of all. */
 Status recurrence_run(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context);
 /* NaN, inf or the value, unscaled and rounded once. */
 double recurrence_value(const RecurrenceLine *line, const RecurrenceSum *sum);
 
-/* recurrence_window.c: fewer terms than elements. Each sum stands alone: only its own value passes the range. */
+/* recurrence_window.c: at most as many terms as elements. Each sum stands alone: only its own value passes the range. */
 Status recurrence_run_window(const RecurrenceLine *line, size_t terms, RecurrenceEmit emit, void *context);
 /* recurrence_wide.c: all terms. */
 Status recurrence_run_wide(const RecurrenceLine *line, RecurrenceEmit emit, void *context);

@@ -2,7 +2,8 @@
  *
  * Several kernels (GPU) or loops by one thread up to all (CPU) read and write the bytes; the shortest sample of the fastest counts,
  * since whatever disturbs a sample makes it longer. Reads and writes beyond the smaller of the two are done behind the copy. More
- * bytes than LIMIT_BYTES_MAX (CPU: than four times the caches) are measured by a part and scaled. */
+ * bytes than LIMIT_BYTES_MAX (CPU: than four times the caches) are measured by a part and scaled, and so are fewer than 16 KiB on a
+ * CPU by more. */
 #ifndef RUNGS_MEASURE_LIMIT_H
 #define RUNGS_MEASURE_LIMIT_H
 

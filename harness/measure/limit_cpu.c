@@ -147,10 +147,11 @@ static void open_sweep(Limiter *self) {
     self->sweep_words = cache_sweep_bytes() / sizeof *self->sweep;
 }
 
-/* Tells the limits of both modes for at most so many bytes together. */
+/* Tells the limits of both modes for at most so many bytes together. Fewer than CORE_BYTES are measured as that many: a call, and
+ * an instruction cache that is cold, cost more than such bytes, and an inlined loop pays less of that than these ways do. */
 static Status take(Limiter *self, const LimitTask *task, double bytes_max, Limit out[MEASURE_MODE_COUNT]) {
-    const double bytes = task->read + task->written;
-    self->scale = bytes > bytes_max ? bytes / bytes_max : 1;
+    const double bytes = task->read + task->written, moved = fmin(fmax(bytes, CORE_BYTES), bytes_max);
+    self->scale = bytes > 0 ? bytes / moved : 1;
     self->read = (size_t)(task->read / self->scale), self->written = (size_t)(task->written / self->scale);
     self->both = self->read < self->written ? self->read : self->written, self->rest = at_line(self->both);
     self->more = (self->read > self->written ? self->read : self->written) - self->both;
@@ -159,7 +160,7 @@ static Status take(Limiter *self, const LimitTask *task, double bytes_max, Limit
     for (size_t i = 0; i < sizeof wanted / sizeof *wanted; i++) {
         if (!(task->modes & 1u << wanted[i])) continue;
         /* Of arrays larger than the caches nothing is in them. */
-        if (wanted[i] == MEASURE_COLD && self->scale == 1) {
+        if (wanted[i] == MEASURE_COLD && self->scale <= 1) {
             open_sweep(self);
             if (!self->sweep) continue;
         }

@@ -189,7 +189,7 @@ Discount discount_of(const Case *problem, const Array *gamma, const Array *reset
         .gamma_per = (DiscountGamma)params_choice(&problem->params, "gamma_per"),
         .batch = batch_of(problem),
         .n = n,
-        .terms = k == 0 || k > n ? n : k,
+        .terms = k == 0 || k > n ? n + 1 : k,
         .gamma = gamma->data,
         .reset = params_choice(&problem->params, "reset") == 1 ? reset->data : NULL,
         .gamma_written = params_real(&problem->params, "gamma"),

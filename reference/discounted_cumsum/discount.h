@@ -19,7 +19,7 @@ typedef struct Discount {
     bool left, f32, unrounded;
     bool adjoint; /* the transposed sums: of a gradient */
     DiscountGamma gamma_per;
-    size_t batch, n, terms; /* terms: 1 .. max(n, 1) */
+    size_t batch, n, terms; /* terms: 1 .. n, or n + 1: all */
     const void *gamma;
     const unsigned char *reset; /* NULL: none */
     double gamma_written;       /* the parameter, as written */
@@ -116,8 +116,8 @@ typedef struct DiscountPart {
  * terms. value, tolerance, parts (may be NULL): [n]. Returns whether it knows the parts. */
 bool discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, const double *value, double *tolerance,
                       DiscountPart *parts);
-/* window.c. What roundings may cost each sum of terms < n terms of a row if they go both ways, in units of x; by element, to be
- * freed. *out is NULL where that is not known. tolerance: for which the terms are. */
+/* window.c. What roundings may cost each sum of so many terms of a row, n at most, if they go both ways, in units of x; by element,
+ * to be freed. *out is NULL where that is not known. tolerance: for which the terms are. */
 Status discount_window_chances(const DiscountErrors *errors, const RecurrenceLine *line, size_t terms, const double *tolerance,
                                double **out);
 /* All sums of all rows: value (may be NULL) and tolerance (may be NULL), in units of x. bound: DISCOUNT_DIFFERENCE doubles the

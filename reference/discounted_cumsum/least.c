@@ -40,7 +40,7 @@ DiscountReads discount_reads(const Discount *self, const Array *x) {
 }
 
 double discount_factor_reads(const Case *problem, const Discount *self, const DiscountReads *reads) {
-    if (self->terms < 2) return 0; /* nothing is carried */
+    if (self->terms < 2 || self->n < 2) return 0; /* nothing is carried */
     const double size = (double)dtype_size(problem->dtype);
     const double gamma = self->gamma_per == GAMMA_ELEMENT ? reads->carried : self->gamma_per == GAMMA_ROW ? (double)self->batch : 0;
     const bool felt = fabs(params_real(&problem->params, "gamma")) >= GAMMA_FELT;

@@ -19,7 +19,7 @@ static const char *const FAMILIES[] = {
 static const Bound BOUNDS[] = {
     [DISCOUNT_SCAN] =
         {"scan", "u sum_j (2 j + d) |w_j x_j|, w_j = gamma^j, d = 2 ceil(log2 n) + 48: one after the other or a tree, "
-                 "powers by products; j for 2 j if gamma is 1 or -1; k < n terms of f64: + k, blocks summed from "
+                 "powers by products; j for 2 j if gamma is 1 or -1; k terms of f64: + k, blocks summed from "
                  "their borders (f32: in double); at most sum_j |w_j x_j| / 256, asked for whatever theory allows: "
                  "a plain f32 loop over 1e6 like terms may fail; sums of all terms: or u (3 sqrt(2 R (2 m + d s)) + T/2 + 2 |y|) + "
                  "4 E if that is less, with the sums that occur: R the largest, m all of them, T the largest sum j w_j x_j, E the "
@@ -52,10 +52,10 @@ static Status generate(const Case *problem, int index, Array *in) {
 static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
     const Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
     const void *x = in[IN_X].data;
-    if (bound == DISCOUNT_SCAN || self.terms == self.n)
+    if (bound == DISCOUNT_SCAN || self.terms > self.n)
         return discount_sums(&self, x, self.terms, DISCOUNT_SCAN, out[0].value, out[0].tolerance);
     TRY(discount_sums(&self, x, self.terms, DISCOUNT_SCAN, out[0].value, NULL));
-    return discount_sums(&self, x, self.n, DISCOUNT_DIFFERENCE, NULL, out[0].tolerance);
+    return discount_sums(&self, x, self.n + 1, DISCOUNT_DIFFERENCE, NULL, out[0].tolerance);
 }
 
 static Work work(const Case *problem) {

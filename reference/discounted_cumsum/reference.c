@@ -50,7 +50,7 @@ DiscountFacts discount_facts(const Discount *self, const void *x, size_t first, 
     const double growth = factors.most > 1 ? (double)terms * log2(factors.most) : 0;
     const double fall = growth > 0 && factors.least < 1 ? (double)terms * -log2(factors.least) : 0;
     const double scale = self->f32 ? 1 : choose_scale(&of_x, (double)terms, growth, fall > 0);
-    const bool far = terms < self->n && fmax(growth, fall) > 400;
+    const bool far = terms <= self->n && fmax(growth, fall) > 400;
     return (DiscountFacts){
         .scale = far || scale == 0 ? 1 : scale,
         .wide = far || scale == 0,
@@ -144,7 +144,7 @@ static void emit(void *context, size_t element, const RecurrenceSum *sum) {
 
 static Status row_sums(Row *row, size_t terms) {
     const RecurrenceLine *line = &row->line;
-    const bool window = terms < line->n, f32 = line->f32;
+    const bool window = terms <= line->n, f32 = line->f32;
     /* The end of a block is summed from its border outwards: a term near the border meets all that come after it. Floats have
      * doubles for that. */
     if (window && !f32) row->errors.border = (double)terms;

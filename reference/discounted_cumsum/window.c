@@ -1,4 +1,4 @@
-/* What sums of k < n terms may be off by if errors go both ways, as sharpen.c has it for sums of all terms y. A part of a window is
+/* What sums of k terms may be off by if errors go both ways, as sharpen.c has it for sums of all terms y. A part of a window is
  * y[b] - G y[a], G the product of the factors between, and (y - z)^2 is at most 2 (y^2 + z^2): so the squares of all that is
  * rounded follow from those of y. Windows in which errors go one way, such as behind one large element, are found by trial.
  * docs/ops/discounted_cumsum.md has the argument. */

@@ -114,10 +114,10 @@ static Status all_terms(const Gradient *g, size_t b, RowMemory *row, GradientCha
     const RecurrenceLine y = discount_line(self, &g->of_x, g->x, b), dx = discount_line(&transposed, &g->of_dy, g->dy, b);
     Products products = {&y,         &g->y_errors, g->dx_tolerance + b * self->n, row->num, row->slack, row->y, row->dx, self->n,
                          self->left, y.reset};
-    TRY(recurrence_run(&y, self->n, emit_y, &products));
+    TRY(recurrence_run(&y, self->n + 1, emit_y, &products));
     const bool known = discount_sharpen(&g->y_errors, &y, row->y, row->slack, row->y_parts);
     products.line = &dx;
-    TRY(recurrence_run(&dx, self->n, emit_product, &products));
+    TRY(recurrence_run(&dx, self->n + 1, emit_product, &products));
     const size_t nobodys = self->left ? self->n - 1 : 0;
     row->num[nobodys] = (Num){0};
     row->slack[nobodys] = 0;
@@ -258,13 +258,13 @@ static Status run_rows(const Gradient *g, bool window, bool tolerance_only, Refe
 
 Status discount_gradient(const Discount *self, const void *x, const void *dy, const double *dx_tolerance, int bound,
                          Reference *dgamma) {
-    const bool window = self->terms < self->n;
+    const bool window = self->terms <= self->n;
     Gradient g = {.self = self, .x = x, .dy = dy, .dx_tolerance = dx_tolerance, .times = 1};
     g.rule = bound == GRADIENT_DTYPE_SUMS ? RULE_OF_CHAINS : window ? RULE_OF_TERMS : RULE_OF_FACTORS;
     survey(&g, self->terms);
     TRY(run_rows(&g, window, false, dgamma));
     if (bound != DISCOUNT_DIFFERENCE || !window) return STATUS_OK;
-    survey(&g, self->n);
+    survey(&g, self->n + 1);
     g.rule = RULE_OF_CHAINS;
     g.times = 4;
     return run_rows(&g, false, true, dgamma);

@@ -83,7 +83,7 @@ typedef struct GradientRow {
     size_t terms;
 } GradientRow;
 
-/* Adds dL/dg[p] to products[p], which begin empty, for terms < n. window.c */
+/* Adds dL/dg[p] to products[p], which begin empty, for terms <= n. window.c */
 Status gradient_window(const GradientRow *row, Num *products);
 
 /* What a sum of products of a row, or of rows, may be off by if errors go both ways; in plain doubles. */

@@ -49,13 +49,13 @@ static Status generate(const Case *problem, int index, Array *in) {
 
 static Status reference(const Case *problem, const Array *in, int bound, Reference *out) {
     const Discount self = discount_of(problem, &in[IN_GAMMA], &in[IN_RESET]);
-    const bool difference = bound == DISCOUNT_DIFFERENCE && self.terms < self.n;
+    const bool difference = bound == DISCOUNT_DIFFERENCE && self.terms <= self.n;
     Discount transposed = self;
     transposed.adjoint = true;
     const void *x = in[IN_X].data, *dy = in[IN_DY].data;
     Reference *dx = &out[OUT_DX];
     TRY(discount_sums(&transposed, dy, self.terms, DISCOUNT_SCAN, dx->value, dx->tolerance));
-    if (difference) TRY(discount_sums(&transposed, dy, self.n, DISCOUNT_DIFFERENCE, NULL, dx->tolerance));
+    if (difference) TRY(discount_sums(&transposed, dy, self.n + 1, DISCOUNT_DIFFERENCE, NULL, dx->tolerance));
     return discount_gradient(&self, x, dy, dx->tolerance, bound, &out[OUT_DGAMMA]);
 }
 

@@ -30,6 +30,8 @@ typedef enum MomentsBound {
 
 /* moments_reference.c */
 Status moments_reference(const Case *problem, const Array *in, int bound, Reference *out);
+/* STATUS_INVALID unless all are positive and finite, and at most 2^600 apart. */
+Status moments_weights_range(const Array *weights, double *least, double *most);
 
 /* What the bounds depend on: one column of finite elements that are not all the same, in its scaled units. */
 typedef struct MomentsFacts {

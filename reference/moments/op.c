@@ -89,6 +89,8 @@ static Status adopt(const Array *in, Case *problem) {
     if (weights->dtype != x->dtype)
         return status_fail(STATUS_INVALID, "weights: %s is expected, as x is, not %s", dtype_name(x->dtype),
                            dtype_name(weights->dtype));
+    double least, most;
+    if (weights->data) TRY(moments_weights_range(weights, &least, &most)); /* else shapes are all that is known */
     return params_set(&problem->params, "weights", WEIGHTS[WEIGHTS_ROW]);
 }
 

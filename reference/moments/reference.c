@@ -113,24 +113,29 @@ static double weight_at(const Array *weights, size_t i) {
     return weights->dtype == DTYPE_F64 ? ((const double *)weights->data)[i] : (double)((const float *)weights->data)[i];
 }
 
-/* Their sum and the least of them, both times the power of two that brings the largest to [1, 2); rows where there are none. Sums
- * of w (x - mean)^6 stay clear of the ends of the range for weights up to WEIGHTS_APART apart. */
+Status moments_weights_range(const Array *weights, double *least, double *most) {
+    static const double WEIGHTS_APART = 0x1p600; /* sums of w (x - mean)^6 stay clear of the ends of the range */
+    *least = INFINITY, *most = 0;
+    for (size_t i = 0; i < array_count(weights); i++) {
+        const double w = weight_at(weights, i);
+        if (!(w > 0 && w <= DBL_MAX))
+            return status_fail(STATUS_INVALID, "weights[%zu] is %g; weights are positive and finite", i, w);
+        *least = w < *least ? w : *least;
+        *most = w > *most ? w : *most;
+    }
+    if (array_count(weights) > 0 && !(*most / WEIGHTS_APART <= *least))
+        return status_fail(STATUS_INVALID, "weights from %g to %g: a ratio of at most 2^600 is expected", *least, *most);
+    return STATUS_OK;
+}
+
+/* Their sum and the least of them, both times the power of two that brings the largest to [1, 2); rows where there are none. */
 static Status weigh(Settling *self, const Array *weights) {
-    static const double WEIGHTS_APART = 0x1p600;
     self->input.weight_scale = 1;
     self->total = dd_from((double)self->input.rows);
     self->least_weight = 1;
     if (!self->input.weights) return STATUS_OK;
-    double least = INFINITY, most = 0;
-    for (size_t i = 0; i < self->input.rows; i++) {
-        const double w = weight_at(weights, i);
-        if (!(w > 0 && w <= DBL_MAX))
-            return status_fail(STATUS_INVALID, "weights[%zu] is %g; weights are positive and finite", i, w);
-        least = w < least ? w : least;
-        most = w > most ? w : most;
-    }
-    if (!(most / WEIGHTS_APART <= least))
-        return status_fail(STATUS_INVALID, "weights from %g to %g: a ratio of at most 2^600 is expected", least, most);
+    double least, most;
+    TRY(moments_weights_range(weights, &least, &most));
     const int exponent = ilogb(most) > 1000 ? 1000 : ilogb(most) < -1000 ? -1000 : ilogb(most);
     self->input.weight_scale = ldexp(1, -exponent);
     self->least_weight = least * self->input.weight_scale;

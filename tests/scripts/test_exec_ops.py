@@ -46,9 +46,11 @@ class Bench:
             np.testing.assert_allclose(got.astype(float), values, rtol=rtol, atol=rtol * np.nanmax(np.abs(values)), equal_nan=True, err_msg=told)
 
     def refuse(self, variant, arrays, outs, *settings, words, code=2):
-        done = self.execute(variant, arrays, outs, *settings)
-        expect_error(done, code, *words, what=f"{variant} {' '.join(settings)} {list(arrays)}: {words}")
-        expect(not any(self.path(name).exists() for name in outs), "what is refused leaves no output", done)
+        """With --check and without: no number comes from inputs for which the op defines none."""
+        for check in (True, False):
+            done = self.execute(variant, arrays, outs, *settings, check=check)
+            expect_error(done, code, *words, what=f"{variant} {' '.join(settings)} {list(arrays)}: {words}")
+            expect(not any(self.path(name).exists() for name in outs), "what is refused leaves no output", done)
 
 
 def variants_of(op, *names):
@@ -123,7 +125,8 @@ def cumsum(bench, rng):
         for gamma in factors.values():
             bench.agree(variant, {"x": x, "gamma": gamma}, {"y": discounted(x, gamma)})
             bench.agree(variant, {"x": x, "gamma": gamma, "reset": reset}, {"y": discounted(x, gamma, True, 0, reset)}, "direction=left")
-        bench.agree(variant, {"x": x}, {"y": discounted(x, factors["one"], terms=7)}, "gamma=0.9", "k=7")
+        for terms in (7, 90, 91):
+            bench.agree(variant, {"x": x}, {"y": discounted(x, factors["one"], terms=terms)}, "gamma=0.9", f"k={terms}")
     bench.agree("discounted_cumsum/cpu_best", {"x": x[0]}, {"y": discounted(x[:1], factors["one"])[0]}, "gamma=0.9")  # [n] in, [n] out
     bench.agree("discounted_cumsum/cpu_best", {"x": x, "gamma": np.array(0.9)}, {"y": discounted(x, factors["one"])})
     # What a variant makes of the discount it makes of the array's: 2^128 is no float, and 2^1024 no double.
@@ -160,6 +163,14 @@ def gradient(bench, rng):
             unit = np.zeros_like(x)
             unit[1, 5] = 1
             np.testing.assert_allclose(np.load(bench.path("dx"))[1, 5], (discounted(unit, gamma) * dy).sum(), rtol=1e-12)
+        # k = n are k terms: windows of both signs meet the infinity. All terms carry it to what they all send back, 0.5 * 4 - 1.
+        infinite, back = np.array([[np.inf, 1, 1]]), np.array([[1.0, -1, 4]])
+        for terms, second in ((0, np.inf), (3, np.nan), (4, np.inf)):
+            if terms == 3 and "/cuda_" in variant:
+                bench.refuse(variant, {"x": infinite, "gamma": np.array([0.5]), "dy": back}, ["dgamma"], "k=3", words=["skip: k=3"], code=4)
+                continue
+            bench.agree(variant, {"x": infinite, "gamma": np.full((1, 3), 0.5), "dy": back}, {"dgamma": np.array([[0, second, np.inf]])},
+                        "direction=left", f"k={terms}")
 
 
 def cumsum_refuses(bench):
@@ -213,6 +224,8 @@ def moments_refuses(bench):
     x = {"x": np.ones((6, 3))}
     variant, out = "moments/cpu_best", ["mean"]
     for more, words in (({"weights": np.ones(3)}, ["weights", "[6]", "f64[3]"]), ({"weights": -np.ones(6)}, ["weights[0] is -1", "positive"]),
+                        ({"weights": np.array([1, 1, 0.0, 1, 1, 1])}, ["weights[2] is 0", "positive"]), ({"weights": np.full(6, np.inf)}, ["weights[0] is inf"]),
+                        ({"weights": np.array([1, 1, 1, 1, 1e-100, 1e300])}, ["from 1e-100 to 1e+300", "2^600"]),
                         ({"weights": np.full(6, np.nan)}, ["weights[0] is nan"]), ({"weights": np.ones(6, "f4")}, ["weights.npy", "f32", "f64"]),
                         ({"x": np.ones((6, 0))}, ["x.npy", "cols=0"]), ({"x": np.ones((2, 2, 2))}, ["x.npy", "[rows, cols]", "3"]),
                         ({"x": np.ones((2, 2), int)}, ["x.npy", "i64", "float64"])):

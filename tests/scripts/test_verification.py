@@ -1,7 +1,10 @@
 """docs/VERIFICATION.md is what was measured: the page follows from the kept measurements, the cheats get the verdicts that it says, and small
 errors are caught as it says. RUNGS_TEST_FULL=1 measures every mutant and every case, not only the cheats and the quick ones."""
 import os
+import pathlib
+import shutil
 import sys
+import tempfile
 
 from program import BUILD, EMULATOR, MUTANTS, RELEASE, SOURCE, expect
 
@@ -28,6 +31,26 @@ def check_page():
     silent = [f"{entry['case']} {entry['output']}" for entry in errors.without_term(errors.read())]
     expect(not silent, f"where the goal is not met, the page names the bound's largest term (not for: {silent})")
     expect(page.PAGE.read_text() == page.page(), f"docs/VERIFICATION.md follows from the measurements; {HOW}")
+
+
+def check_taken():
+    """The verdicts of a machine with a GPU replace its own and no others."""
+    kept, file = cheats.read(), cheats.KEPT
+    name = next(name for name, places in kept.items() if "GPU" in places and len(places) > 1)
+    new = {**kept[name]["GPU"], "words": "other words"}
+    with tempfile.TemporaryDirectory() as folder:
+        cheats.KEPT = pathlib.Path(folder) / "cheats.json"
+        shutil.copy(file, cheats.KEPT)
+        cheats.take_in({name: {"GPU": new}, "double/cpu_right": {}})
+        expect(cheats.read() == {**kept, name: {**kept[name], "GPU": new}}, f"what was measured of {name} on a GPU is taken in, and nothing else changes")
+        for strange in ({"double/cpu_right": {}}, {name: {"elsewhere": new}}):
+            try:
+                cheats.take_in(strange)
+            except SystemExit as refusal:
+                expect("not the verdicts of mutants" in str(refusal), f"refused: {refusal}")
+            else:
+                raise SystemExit(f"BAD  {strange} was taken in")
+    cheats.KEPT = file
 
 
 def check_cheats():
@@ -63,6 +86,7 @@ HOW = "measure again: cmake/python tests/verification/page.py --measure build/re
 
 if __name__ == "__main__":
     check_page()
+    check_taken()
     check_errors()
     if RELEASE and EMULATOR:
         check_cheats()

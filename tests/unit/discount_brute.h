@@ -31,7 +31,7 @@ static inline Reader reader_of(Scan *self) {
                     scan_array(self, "reset"),
                     strcmp(params_text(params, "direction"), "left") == 0,
                     params_has(params, "reference") && strcmp(params_text(params, "reference"), "unrounded") == 0,
-                    k ? smaller(k, self->n) : self->n};
+                    k && k <= self->n ? k : self->n + 1};
 }
 
 static inline size_t index_of(const Reader *r, size_t row, size_t p) {
@@ -58,7 +58,7 @@ static inline void advance(const Reader *r, bool first, double factor, double x,
     if (!first) mpfr_mul_d(sum, sum, factor, MPFR_RNDN);
     if (isfinite(x)) mpfr_add_d(sum, sum, x, MPFR_RNDN);
     *special = (first ? 0 : factor * *special) + (isfinite(x) ? 0 : x);
-    if (r->terms == r->scan->n && *special == 0 && isinf(to_dtype(r, sum))) *special = to_dtype(r, sum);
+    if (r->terms > r->scan->n && *special == 0 && isinf(to_dtype(r, sum))) *special = to_dtype(r, sum);
 }
 
 /* The definition: from the first element of the sum to its last. */

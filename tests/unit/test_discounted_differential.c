@@ -67,7 +67,7 @@ typedef struct Reader {
     const Array *x, *dy, *gamma, *reset;
     bool left, f32;
     int per;
-    size_t n, terms; /* terms: n for all */
+    size_t n, terms; /* terms: n + 1 for all */
 } Reader;
 
 static Reader reader_of(Scan *scan) {
@@ -82,7 +82,7 @@ static Reader reader_of(Scan *scan) {
                     .f32 = scan->problem.dtype == DTYPE_F32,
                     .per = params_choice(params, "gamma_per"),
                     .n = scan->n,
-                    .terms = k && k < scan->n ? k : scan->n};
+                    .terms = k && k <= scan->n ? k : scan->n + 1};
 }
 
 static size_t at(const Reader *r, size_t row, size_t p) {
@@ -148,7 +148,7 @@ static void advance(const Reader *r, Value *y, bool begins, double g, double x) 
     else
         multiply(y, &scratch[0]);
     add(y, &scratch[1]);
-    if (r->terms == r->n && y->special == 0 && isinf(plain(r, y))) y->special = plain(r, y);
+    if (r->terms > r->n && y->special == 0 && isinf(plain(r, y))) y->special = plain(r, y);
 }
 
 static size_t begin_of(const Reader *r, size_t row, size_t p) {
@@ -175,7 +175,7 @@ static void transposed(const Reader *r, size_t row, size_t p, Value *out) {
 static void of_factor(const Reader *r, size_t row, size_t p, Value *out) {
     clear(out);
     if (cut(r, row, p)) return;
-    if (r->terms == r->n) {
+    if (r->terms > r->n) {
         transposed(r, row, p, out);
         sum_over(r, row, begin_of(r, row, p - 1), p - 1, &scratch[2]);
         multiply(out, &scratch[2]);

@@ -1,19 +1,29 @@
 """cheats.py - every wrong variant of tests/mutants/ on the cases of its op: what the verification said. Kept in cheats.json, because no one
-machine has it all: entries of places that this machine lacks stay as they are."""
+machine has it all: entries of places that this machine lacks stay as they are.
+
+    python3 tests/verification/cheats.py RUNGS_MUTANTS FILE.json    what needs a GPU, on a machine with one; page.py --take FILE.json keeps it
+"""
 import concurrent.futures
 import json
 import os
 import pathlib
 import re
 import subprocess
+import sys
 import tempfile
+import time
 
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MUTANTS = SOURCE / "tests" / "mutants"
 KEPT = pathlib.Path(__file__).with_name("cheats.json")
 PLACES = {"cpu": "CPU", "emulator": "emulator", "cuda": "GPU", "peer": "library"}  # a row's backend: how the page says it
 RACE = "race detector"
+KNOWN_PLACES = (*PLACES.values(), RACE)
 EMULATORS = ("emulator", RACE)
+EMULATED = ("--emulate", "--emulator", "race", "--verify-only")
+EVERYWHERE = (("cpu_", ()), ("cuda_", ()), ("cuda_", EMULATED), ("peer_", ()))  # beginnings of names, and options
+ON_GPU = (("cuda_", ()), ("peer_cheat_torch_", ()))
+AT_ONCE = 6  # mutants in one program, where several programs run side by side
 
 # Every mutant of an op is wrong on one of these, and its controls are right on all.
 CASES = {
@@ -77,21 +87,22 @@ def rows(program, case, names, emulator, timeout="60s"):
     return [(RACE if emulator else "GPU" if "_torch_" in row["variant"] else PLACES[row["backend"]], row) for row in found]
 
 
-def groups(op, prefix, wanted):
-    """Mutants that run one after the other in one program, and alone those that would spoil the case for the others if they succeeded."""
+def groups(op, prefix, wanted, most):
+    """Mutants that run one after the other in one program, `most` at most, and alone those that would spoil the case for the others if they
+    succeeded."""
     names = [name.split("/")[1] for name in shipped() if name.startswith(f"{op}/{prefix}") and wanted in name]
     alone = [name for name in names if "zeroes" in name]
-    return [group for group in ([name for name in names if name not in alone], *([name] for name in alone)) if group]
+    rest = [name for name in names if name not in alone]
+    return [*(rest[at:at + most] for at in range(0, len(rest), most)), *([name] for name in alone)]
 
 
-def measure(program, wanted="", jobs=1):
+def measure(program, wanted="", jobs=1, places=EVERYWHERE):
     """{"double/cpu_zeros": {"CPU": {"rejected": True, "verdict": "fail", "words": ...}}, ...} of what this machine can run. wanted: a part of
     the names, such as cheat."""
     found = {}
-    race = ("--emulate", "--emulator", "race", "--verify-only")
+    most, timeout = (AT_ONCE, "30s") if places == ON_GPU else (len(shipped()), "60s" if wanted else "10s")  # some mutants never return
     parts = [(case, group, emulator) for op, cases in CASES.items() for case in cases
-             for prefix, emulator in (("cpu_", ()), ("cuda_", ()), ("cuda_", race), ("peer_", ())) for group in groups(op, prefix, wanted)]
-    timeout = "60s" if wanted else "10s"  # some mutants never return
+             for prefix, emulator in places for group in groups(op, prefix, wanted, most)]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for part in pool.map(lambda part: rows(program, *part, timeout), parts):
             for place, row in part:
@@ -112,6 +123,18 @@ def take(places, place, row):
 def keep(found):
     """Replaces what is kept of the places that were measured."""
     measured = {place for places in found.values() for place in places}
+    write(found, measured)
+
+
+def take_in(found):
+    """Replaces what is kept of the mutants that were measured, each in its place: those of a machine with a GPU, say."""
+    strays = sorted({place for places in found.values() for place in places} - set(KNOWN_PLACES))
+    if strays or not any(found.values()):
+        raise SystemExit(f"not the verdicts of mutants: {', '.join(strays) or 'nothing was run'}")
+    write(found, ())
+
+
+def write(found, measured):
     kept = {name: {place: entry for place, entry in places.items() if place not in measured} for name, places in read().items()}
     for name, places in found.items():
         kept.setdefault(name, {}).update(places)
@@ -121,3 +144,21 @@ def keep(found):
 
 def read():
     return json.loads(KEPT.read_text()) if KEPT.exists() else {}
+
+
+def main(program, out):
+    """Fails unless every CUDA mutant ran."""
+    begin, found = time.monotonic(), measure(program, jobs=3, places=ON_GPU)
+    pathlib.Path(out).write_text(json.dumps(found, indent=1) + "\n")
+    for name, places in sorted(found.items()):
+        for place, entry in places.items():
+            print(f"{'rejected' if entry['rejected'] else 'PASSES'}  {name} ({place}): {entry['words']}")
+    missing = [name for name in shipped() if "/cuda_" in name and not CONTROL.search(name) and not found.get(name)]
+    print(f"{out}: {sum(map(len, found.values()))} verdicts in {time.monotonic() - begin:.0f} s; not run: {', '.join(missing) or 'none'}")
+    return 1 if missing else 0
+
+
+if __name__ == "__main__":
+    if len(sys.argv) != 3:
+        sys.exit(__doc__)
+    sys.exit(main(*sys.argv[1:]))

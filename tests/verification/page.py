@@ -2,11 +2,13 @@
 
     cmake/python tests/verification/page.py                    write the page from cheats.json and errors.json
     cmake/python tests/verification/page.py --measure BUILD    measure what this machine can, keep it, write the page
+    cmake/python tests/verification/page.py --take FILE.json   keep what cheats.py measured on a GPU, write the page
 
 BUILD: a build folder with the targets rungs, rungs-mutants, emulators_of_the_tests and smallest_error.
 """
 import argparse
 import collections
+import json
 import pathlib
 
 import campaigns
@@ -147,7 +149,10 @@ def page():
 def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("--measure", type=pathlib.Path, metavar="BUILD")
+    parser.add_argument("--take", type=pathlib.Path, metavar="FILE.json")
     args = parser.parse_args()
+    if args.take:
+        cheats.take_in(json.loads(args.take.read_text()))
     if args.measure:
         build = args.measure.resolve()
         cheats.keep(cheats.measure(build / "tests" / "rungs-mutants"))

@@ -49,10 +49,10 @@ static inline bool discount_has_reset(const VariantArgs *args) {
 static inline bool discount_is_uniform(const VariantArgs *args) {
     return discount_gamma_per(args) != DISCOUNT_GAMMA_ELEMENT && !discount_has_reset(args);
 }
-/* Terms of a sum that is shorter than its row; 0: sums of all terms. */
+/* Terms of a sum, at most those of its row; 0: sums of all terms. */
 static inline size_t discount_terms(const VariantArgs *args) {
     const size_t k = (size_t)params_int(&args->problem->params, "k");
-    return k < discount_n(args) ? k : 0;
+    return k <= discount_n(args) ? k : 0;
 }
 
 /* x, gamma and reset are the op's first, second and last input, y or dx its first output. */

@@ -42,7 +42,7 @@ static inline DcsJob dcs_job(const VariantArgs *args) {
     DcsJob job = {.x = x->data, .gamma = gamma->data, .rows = x->shape[0], .n = x->shape[1]};
     job.y = args->out[0].data;
     job.k = (size_t)params_int(params, "k");
-    if (job.k >= job.n) job.k = 0;
+    if (job.k > job.n) job.k = 0;
     job.right = params_choice(params, "direction") == 0;
     job.f32 = args->problem->dtype == DTYPE_F32;
     const int per = params_choice(params, "gamma_per"); /* all, row, element */
@@ -67,7 +67,7 @@ static inline bool discount_power_fits(const VariantArgs *args, size_t exponent,
                           params_int(params, "k"), exponent, dtype_name(products));
 }
 
-/* The largest power between the far end of a window and its sum, where rows of n are cut into blocks of k < n. */
+/* The largest power between the far end of a window and its sum, where rows of n are cut into blocks of k. */
 static inline size_t discount_block_exponent(size_t n, size_t k) {
     return k < 2 ? 0 : n - k >= k - 1 ? k - 1 : k - 2;
 }
