@@ -28,7 +28,7 @@ template <typename T> struct Spread {
         sum += count * by;
     }
 };
-/* The output of a full window. It multiplies by 1/w instead of dividing, which costs one more rounding. */
+/* The output of a whole window. Products with 1/w for divisions: one rounding more. */
 template <Aggregate AGG, typename T> __device__ T finish(const Sum<T> &a, T per_window, T) {
     return AGG == AGG_MEAN ? a.sum * per_window : a.sum;
 }
