@@ -86,8 +86,9 @@ def main():
         done, found = run(folder, "discounted_cumsum n=100 k=7", ("cuda_cub_scan", "cuda_block_scan"))
         expect(found["cuda_cub_scan"]["verdict"] == "skip" and "k=7" in found["cuda_cub_scan"]["reason"], "CUB has no sums of k terms", done)
         expect(found["cuda_block_scan"]["verdict"] == "pass", "the block scan does", done)
-        done, found = run(folder, "discounted_cumsum n=100 k=100", ("cuda_cub_scan",))
-        expect(found["cuda_cub_scan"]["verdict"] == "pass", "k = n is no k", done)
+        for k, verdict in ((100, "skip"), (101, "pass")):
+            done, found = run(folder, f"discounted_cumsum n=100 k={k}", ("cuda_cub_scan", "cuda_block_scan"))
+            expect(found["cuda_cub_scan"]["verdict"] == verdict and found["cuda_block_scan"]["verdict"] == "pass", f"k={k} of n=100: {verdict}", done)
         for case, words in PUBLISHED.items():
             done, found = run(folder, f"discounted_cumsum {case}", ("cuda_log_stage",))
             row = found["cuda_log_stage"]

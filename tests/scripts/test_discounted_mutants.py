@@ -2,6 +2,7 @@
 code loses its stage, one element past 2^21."""
 import json
 import pathlib
+import struct
 import subprocess
 import tempfile
 
@@ -17,13 +18,27 @@ EXPECTED = {
 }
 
 
+def run(folder, case, variants, *options):
+    out = pathlib.Path(folder) / "rows.jsonl"
+    out.unlink(missing_ok=True)
+    done = subprocess.run([MUTANTS, "run", case, "--variants", ",".join(variants), *options, "--out", out], capture_output=True, text=True)
+    return done, {row["variant"].split("/")[1]: row for row in map(json.loads, out.open()) if row["kind"] == "row"}
+
+
+def check_poison(folder):
+    """Where a 0 stands before a 1, the sum is the discount: here the number that outputs are filled with. Who writes it passes."""
+    gamma, = struct.unpack("<f", b"\xa5" * 4)
+    done, rows = run(folder, f"discounted_cumsum n=3000 gamma={gamma:.9g} dtype=f32 input=integers", ["cpu_right", "cpu_leaves_filling"], "--quick", "--no-ceilings")
+    expect(rows["cpu_right"]["verdict"] == "pass" and rows["cpu_right"]["reverified"], "a right value that equals poison passes", done)
+    lazy = rows["cpu_leaves_filling"]
+    expect(lazy["verdict"] == "fail" and f"was never written, expected {gamma.hex()[:8]}" in lazy["reason"], f"and who leaves it is found out: {lazy['reason']}", done)
+
+
 def main():
     with tempfile.TemporaryDirectory() as folder:
+        check_poison(folder)
         for n, verdicts in EXPECTED.items():
-            out = pathlib.Path(folder) / f"{n}.jsonl"
-            done = subprocess.run([MUTANTS, "run", f"discounted_cumsum n={n} dtype=f32 input=uniform", "--variants", ",".join(verdicts), "--verify-only",
-                                   "--out", out], capture_output=True, text=True)
-            rows = {row["variant"].split("/")[1]: row for row in map(json.loads, out.open()) if row["kind"] == "row"}
+            done, rows = run(folder, f"discounted_cumsum n={n} dtype=f32 input=uniform", verdicts, "--verify-only")
             for name, verdict in verdicts.items():
                 expect(rows[name]["verdict"] == verdict, f"n={n}: {name}: {verdict}", done)
 

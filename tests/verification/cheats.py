@@ -32,7 +32,8 @@ CASES = {
                 "rolling agg=var n=20011 window=300 dtype=f64 input=normal", "rolling agg=sum n=20011 window=300 dtype=f64 input=naninf",
                 "rolling agg=sum n=20011 window=30 dtype=f64 input=spike1e16"],
     "ewm": ["ewm n=20011 span=20 nan=decay segments=mask dtype=f64 input=naninf", "ewm agg=var n=5003 span=20 dtype=f64 input=normal"],
-    "discounted_cumsum": ["discounted_cumsum n=1025 dtype=f32 input=uniform", "discounted_cumsum n=2097153 dtype=f32 input=uniform"],
+    "discounted_cumsum": ["discounted_cumsum n=1025 dtype=f32 input=uniform", "discounted_cumsum n=2097153 dtype=f32 input=uniform",
+                          "discounted_cumsum n=3000 gamma=-2.87351825e-16 dtype=f32 input=integers"],  # what outputs are filled with
     "discounted_cumsum_grad": ["discounted_cumsum_grad batch=1000 n=1024 dtype=f64 input=normal",
                                "discounted_cumsum_grad batch=1 n=1e5 dtype=f64 input=normal"],
     "moments": ["moments rows=2011 cols=37 dtype=f64 input=normal", "moments rows=2011 cols=37 dtype=f32 input=offset1e3"],
