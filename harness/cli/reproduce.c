@@ -99,7 +99,10 @@ static void print_claims(const Reproduce *r) {
 static Status make_plan(Reproduce *r, char *const *words, int count) {
     TRY(cases_plan(&r->plan, "rungs reproduce", words, count));
     if (count == 0) TRY(plan_add_named(&r->plan, places_project("scenarios"), "published"));
-    if (count == 0 && r->tier == CAMPAIGN_FULL) TRY(plan_add_named(&r->plan, places_project("scenarios"), "sweeps"));
+    if (count == 0 && r->tier == CAMPAIGN_FULL) {
+        TRY(plan_add_named(&r->plan, places_project("scenarios"), "limits"));
+        TRY(plan_add_named(&r->plan, places_project("scenarios"), "sweeps"));
+    }
     return campaign_select(&r->plan, r->tier, &r->campaign);
 }
 
