@@ -35,6 +35,8 @@ static __global__ void __launch_bounds__(CLUSTER_ROW_THREADS_MAX)
     const BulkSpan span = tile_span<T, RIGHT>(row, view.n, rank, plan.blocks, length);
     bulk_load_begin(x_tile, length, view.x, span, plan.packed, &barriers[0]);
     bulk_load_begin(dy_tile, length, dy, span, plan.packed, &barriers[1]);
+    cluster_row_fetch(view.x, span, view.batch * view.n, plan);
+    cluster_row_fetch(dy, span, view.batch * view.n, plan);
     const T factor = affine_factor(view.factor(row, 0));
     tile_powers((double)factor, plan.items, &powers);
     bulk_load_wait(&barriers[0]);

@@ -15,11 +15,13 @@ constexpr size_t CLUSTER_ROW_FEW = 8; /* blocks to an SM */
 struct ClusterRowPlan {
     unsigned blocks, threads, items; /* blocks of a row; items: elements of a thread, odd; 0: the row does not fit */
     bool packed;
+    size_t ahead; /* elements between a block's part and the one that it has the L2 fetch: whole vectors of 16 bytes; 0: none */
 };
 
 #define CLUSTER_ROW_TUNABLES                                                                                                       \
-    {"blocks", "blocks of a cluster: 1, 2, 4, 8 or 16; 0: by shape", PARAM_INT, "0", 0, CLUSTER_BLOCKS_MAX, NULL}, {               \
-        "threads", "threads of a block, a multiple of 32; 0: by shape", PARAM_INT, "0", 0, CLUSTER_ROW_THREADS_MAX, NULL           \
+    {"blocks", "blocks of a cluster: 1, 2, 4, 8 or 16; 0: by shape", PARAM_INT, "0", 0, CLUSTER_BLOCKS_MAX, NULL},                 \
+        {"threads", "threads of a block, a multiple of 32; 0: by shape", PARAM_INT, "0", 0, CLUSTER_ROW_THREADS_MAX, NULL}, {      \
+        "ahead", "distance in KiB at which a block has the L2 fetch; 0: it does not", PARAM_INT, "4096", 0, 1 << 20, NULL          \
     }
 
 /* arrays: how many arrays of the row a block keeps in shared memory. */
@@ -28,7 +30,9 @@ static inline ClusterRowPlan cluster_row_plan(const VariantArgs *args, size_t ar
     const size_t batch = discount_batch(args), count = batch > 1 && n % each != 0 ? n + each - 1 : n;
     const size_t room = (device_block_shared_max() - CLUSTER_ROW_STATIC_SHARED) / (arrays * size);
     ClusterRowPlan plan = {(unsigned)params_int(args->tunables, "blocks"), (unsigned)params_int(args->tunables, "threads"), 0,
-                           false};
+                           false, 0};
+    const size_t ahead = (size_t)params_int(args->tunables, "ahead") * 1024 / (arrays * size);
+    if (n > 0) plan.ahead = divide_up(ahead, n) * n / each * each; /* the same part of a later row */
     if (plan.blocks == 0) {
         const size_t most = cluster_blocks_max(), sms = device_sm_count();
         plan.blocks = 1;
@@ -46,6 +50,14 @@ static inline ClusterRowPlan cluster_row_plan(const VariantArgs *args, size_t ar
     const size_t items = divide_up(share, plan.threads) | 1;
     if (items * plan.threads <= room) plan.items = (unsigned)items;
     return plan;
+}
+
+/* A later part, into the L2: the load of the block that has it then is short, and its cluster waits less for it. */
+template <typename T>
+__device__ void cluster_row_fetch(const T *from, const BulkSpan &span, size_t elements, const ClusterRowPlan &plan) {
+    const size_t length = blockDim.x * plan.items, low = (size_t)span.low + plan.ahead;
+    if (threadIdx.x == 0 && plan.ahead > 0 && plan.packed && low + length <= elements)
+        bulk_prefetch(from + low, (unsigned)(length * sizeof(T)));
 }
 
 static inline bool cluster_row_supports(const VariantArgs *args, size_t arrays, char reason[REASON_MAX]) {
