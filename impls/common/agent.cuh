@@ -7,13 +7,7 @@
  * which they start, and the agent has the first: all that it waits for have a place to run, as tiles only wait for the agent.
  *
  * A State is trivially copyable in words of 8 bytes, has merge(later), and shuffle() of block_scan.cuh knows it; State() is that of
- * no element. All words are published, each its own flag (published.cuh). Where one finite number says all about a tile, it
- * suffices to publish that: the agent then scans numbers, and makes a state of them once for each tile. Rule:
- *
- *     static constexpr bool SUMS;                may a tile publish its sum instead of a state? Else the rest is not needed
- *     double steps[5];                           what a sum is worth 1, 2, 4, 8, 16 tiles later
- *     State tiles(double sum, bool run);         of a tile with this sum; run: of the calling lane's and those of all lanes before,
- *                                                whose sums, each with its worth, are `sum` */
+ * no element. All words are published, each its own flag (published.cuh). */
 #ifndef RUNGS_AGENT_CUH
 #define RUNGS_AGENT_CUH
 
@@ -22,28 +16,16 @@
 
 #include <string.h>
 
-enum { AGENT_STEPS = 5 };
-
 /* What the tiles of one scan exchange; in global memory, emptied before the launch. */
 template <typename State> struct AgentTiles {
     static constexpr unsigned WORDS = sizeof(State) / sizeof(PublishedWord);
     static_assert(sizeof(State) % sizeof(PublishedWord) == 0 && sizeof(State) <= sizeof(PublishedLine));
     PublishedLine *befores; /* of all that precedes a tile: a line for each */
-    PublishedWord *totals;  /* of the tile: word w of tile t is w * count + t; behind the states the sum, or NaN: see the state */
+    PublishedWord *totals;  /* of the tile: word w of tile t is w * count + t */
     size_t count;
 
-    static constexpr size_t BYTES = sizeof(PublishedLine) + sizeof(State) + sizeof(PublishedWord); /* for each tile */
+    static constexpr size_t BYTES = sizeof(PublishedLine) + sizeof(State); /* for each tile */
 
-    __device__ void publish_sum(size_t tile, double sum) const {
-        publish(totals + WORDS * count + tile, (PublishedWord)__double_as_longlong(sum));
-    }
-    /* Not yet there: false. */
-    __device__ bool sum(size_t tile, double *sum) const {
-        PublishedWord bits;
-        const bool ready = published(totals + WORDS * count + tile, &bits);
-        *sum = __longlong_as_double((long long)bits);
-        return ready;
-    }
     __device__ void publish_total(size_t tile, const State &state) const {
         PublishedWord words[WORDS];
         memcpy(words, &state, sizeof state);
@@ -85,44 +67,22 @@ template <typename State> struct AgentChain {
     volatile unsigned long long group;
 };
 
-/* Of all lanes' tiles so far: from their sums, or from the states of those that have no sum. */
-template <typename Rule> __device__ auto agent_sums(const Rule &rule, double sum) {
-#pragma unroll
-    for (unsigned s = 0; s < AGENT_STEPS; s++) {
-        const double other = shuffle_value<true>(sum, 1u << s);
-        if (threadIdx.x % WARP >= 1u << s) sum = rule.steps[s] * other + sum;
-    }
-    return rule.tiles(sum, true);
-}
-template <typename State, typename Rule>
-__device__ State agent_states(const Rule &rule, const State &total, double number, bool counts) {
-    State own = total;
-    if (Rule::SUMS && isfinite(number)) own = rule.tiles(number, false);
-    return warp_scan<true>(counts ? own : State());
-}
-
 /* By all threads of a block. Warp w has groups w, w + warps, ... of 32 tiles; it publishes as far as their states have appeared. */
-template <typename State, typename Rule>
-__device__ void agent_run(const AgentTiles<State> &tiles, const Rule &rule, AgentChain<State> *chain) {
+template <typename State> __device__ void agent_run(const AgentTiles<State> &tiles, AgentChain<State> *chain) {
     const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
     for (size_t group = threadIdx.x / WARP; group * WARP < tiles.count; group += warps) {
         const size_t tile = group * WARP + lane;
         const unsigned count = tiles.count - group * WARP < WARP ? (unsigned)(tiles.count - group * WARP) : (unsigned)WARP;
-        bool ready = tile >= tiles.count, known = group == 0, told = !Rule::SUMS;
-        double number = 0; /* the tile's sum; NaN: it has published a state */
+        bool ready = tile >= tiles.count, known = group == 0;
         State total, before, sum;
-        for (unsigned seen = 0, done = 0; done < count;) {
-            if (seen < count) {
-                if (!ready && !told) told = tiles.sum(tile, &number);
-                if (!ready && told) ready = (Rule::SUMS && isfinite(number)) || tiles.total(tile, &total);
-                const unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready), last = seen;
-                seen = missing ? (unsigned)__ffs((int)missing) - 1 : count;
-                if (seen > count) seen = count;
-                if (seen > last) {
-                    const bool summed = Rule::SUMS && __all_sync((unsigned)ALL_LANES, lane >= seen || isfinite(number));
-                    sum = summed ? agent_sums(rule, lane < seen ? number : 0)
-                                 : agent_states(rule, total, number, told && lane < seen);
-                }
+        unsigned seen = 0;
+        for (unsigned done = 0; done < count;) {
+            if (!ready) ready = tiles.total(tile, &total);
+            const unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready);
+            const unsigned now = missing ? (unsigned)__ffs((int)missing) - 1 : count;
+            if (now > seen) {
+                seen = now < count ? now : count;
+                sum = warp_scan<true>(lane < seen ? total : State());
             }
             if (!known && __all_sync((unsigned)ALL_LANES, chain->group == group)) {
                 __threadfence_block();

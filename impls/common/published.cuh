@@ -26,9 +26,4 @@ static __device__ inline bool published(const PublishedWord *word, PublishedWord
     return *bits != ~(PublishedWord)0;
 }
 
-/* Empties a word that all who wait for it have read. */
-static __device__ inline void published_clear(PublishedWord *word) {
-    *(volatile PublishedWord *)word = ~(PublishedWord)0;
-}
-
 #endif

@@ -13,16 +13,21 @@
 #include "common/discounted_cumsum/tile.cuh"
 #include "common/published.cuh"
 
-constexpr unsigned THREADS_MAX = 384;
+constexpr unsigned THREADS_MAX = 256;
 
-/* Elements of a thread; odd. Blocks of THREADS_MAX that should fit an SM, with their tiles: registers are limited to that. */
-template <typename T> constexpr unsigned ITEMS = sizeof(T) == 8 ? 15 : 29;
-template <typename T> constexpr unsigned BLOCKS = sizeof(T) == 8 ? 4 : 5;
+/* Elements of a thread; odd. */
+template <typename T> constexpr unsigned ITEMS = sizeof(T) == 8 ? 27 : 55;
 
 struct AgentPlan {
-    unsigned tiles; /* of a row */
+    size_t tiles; /* of a row */
     unsigned length, ahead;
     bool packed;
+};
+
+/* What the warps of the agent hand to each other: the sum of all groups of tiles before `group`. */
+struct Chain {
+    volatile double sum;
+    volatile unsigned long long group;
 };
 
 static __device__ void publish_sum(PublishedWord *word, double sum) {
@@ -35,80 +40,84 @@ static __device__ bool published_sum(const PublishedWord *word, double *sum) {
     return ready;
 }
 
-/* Warp w has groups w, w + warps, ... of 32 tiles. It reads their totals as they appear, and publishes as far as they reach.
- * chain: in shared memory, empty; word w: the sum of all that precedes the present group of warp w. */
+/* Warp w has groups w, w + warps, ... of 32 tiles. It reads their totals as they appear, and publishes as far as they reach. */
 static __device__ void agent(double factor, const AgentPlan &plan, const PublishedWord *totals, PublishedLine *befores,
-                             PublishedWord *chain) {
-    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+                             Chain *chain) {
+    const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
     double steps[TILE_WARP_STEPS];
 #pragma unroll
     for (unsigned s = 0; s < TILE_WARP_STEPS; s++) steps[s] = tile_power(factor, plan.length << s);
     const double weight = tile_power(factor, plan.length * (lane + 1)); /* of what precedes the group, behind this lane's tile */
-    for (unsigned first = warp * WARP; first < plan.tiles; first += warps * WARP) {
-        const unsigned tile = first + lane, count = plan.tiles - first < WARP ? plan.tiles - first : (unsigned)WARP;
-        bool ready = lane >= count, known = first == 0;
+    for (size_t group = threadIdx.x / WARP; group * WARP < plan.tiles; group += warps) {
+        const size_t tile = group * WARP + lane;
+        const unsigned count = plan.tiles - group * WARP < WARP ? (unsigned)(plan.tiles - group * WARP) : (unsigned)WARP;
+        bool ready = tile >= plan.tiles, known = group == 0;
         double total = 0, before = 0, sum = 0;
         for (unsigned seen = 0, done = 0; done < count;) {
-            if (seen < count) {
-                if (!ready) ready = published_sum(totals + tile, &total);
-                const unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready);
-                const unsigned now = missing ? (unsigned)__ffs((int)missing) - 1 : count;
-                if (now > seen) {
-                    seen = now;
-                    sum = lane < seen ? total : 0;
+            if (!ready) ready = published_sum(totals + tile, &total);
+            const unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready),
+                           now = missing ? (unsigned)__ffs((int)missing) - 1 : WARP;
+            if (now > seen) {
+                seen = now < count ? now : count;
+                sum = lane < seen ? total : 0;
 #pragma unroll
-                    for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
-                        const double other = shuffle_value<true>(sum, 1u << s);
-                        if (lane >= 1u << s) sum = steps[s] * other + sum;
-                    }
+                for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
+                    const double other = shuffle_value<true>(sum, 1u << s);
+                    if (lane >= 1u << s) sum = steps[s] * other + sum;
                 }
             }
-            if (!known) known = __all_sync((unsigned)ALL_LANES, published_sum(chain + warp, &before));
+            if (!known) known = __all_sync((unsigned)ALL_LANES, chain->group == group);
             if (!known || seen == done) continue;
+            if (group > 0 && done == 0) {
+                __threadfence_block();
+                before = chain->sum;
+            }
+            __syncwarp(); /* all lanes have read, before one writes */
             const double all = weight * before + sum;
-            if (seen == count && lane == count - 1) { /* all lanes have read this warp's word */
-                published_clear(chain + warp);
-                __threadfence_block(); /* before the warps in between have their turn, and one publishes here again */
-                if (tile + 1 < plan.tiles) publish_sum(chain + (warp + 1) % warps, all);
+            if (seen == count && lane == count - 1) {
+                chain->sum = all;
+                __threadfence_block(); /* the sum before the number of the group */
+                chain->group = group + 1;
             }
             if (lane >= done && lane < seen && tile + 1 < plan.tiles) publish_sum(befores[tile + 1].words, all);
             done = seen;
         }
-        __syncwarp(); /* the word is empty, before it is read again */
     }
 }
 
-template <typename T, bool RIGHT, unsigned ITEMS, unsigned BLOCKS>
-static __global__ void __launch_bounds__(THREADS_MAX, BLOCKS)
+template <typename T, bool RIGHT>
+static __global__ void __launch_bounds__(THREADS_MAX, 4)
     agent_kernel(DiscountView<T> view, AgentPlan plan, unsigned *started, PublishedWord *totals, PublishedLine *befores) {
     __shared__ unsigned number;
     __shared__ BulkBarrier barrier;
     __shared__ TilePowers powers;
     __shared__ double warp_totals[WARP], carry;
-    __shared__ PublishedWord chain[WARP];
+    __shared__ Chain chain;
     DYN_SHARED(T, tile);
-    if (threadIdx.x == 0) number = atomicAdd(started, 1u) + 1; /* emptied, it is -1 */
-    if (threadIdx.x < WARP) published_clear(chain + threadIdx.x);
+    if (threadIdx.x == 0) {
+        number = atomicAdd(started, 1u) + 1; /* emptied, it is -1 */
+        chain.group = 0;
+    }
     __syncthreads();
-    const unsigned row = number / (plan.tiles + 1), block = number % (plan.tiles + 1);
+    const size_t blocks = plan.tiles + 1, row = number / blocks, block = number % blocks;
     const T factor = affine_factor(view.factor(row, 0));
-    totals += (size_t)row * plan.tiles;
-    befores += (size_t)row * plan.tiles;
+    totals += row * plan.tiles;
+    befores += row * plan.tiles;
     if (block == 0) {
-        agent((double)factor, plan, totals, befores, chain);
+        agent((double)factor, plan, totals, befores, &chain);
         return;
     }
-    const unsigned index = block - 1;
+    const size_t index = block - 1;
     const BulkSpan span = tile_span<T, RIGHT>(row, view.n, index, plan.tiles, plan.length);
     bulk_load_begin(tile, plan.length, view.x, span, plan.packed, &barrier);
     if (threadIdx.x == 0 && plan.ahead > 0 && plan.packed && index + plan.ahead + 1 < plan.tiles) {
         const long long by = (long long)plan.ahead * plan.length;
         bulk_prefetch(view.x + (RIGHT ? span.low - by : span.low + by), plan.length * (unsigned)sizeof(T));
     }
-    tile_powers((double)factor, ITEMS, &powers);
+    tile_powers((double)factor, ITEMS<T>, &powers);
     bulk_load_wait(&barrier);
-    T *const first = tile_first<T, RIGHT>(tile, ITEMS);
-    const TileBefore before = tile_scan((double)tile_thread_sum<T, RIGHT, ITEMS>(first, ITEMS, factor), powers, warp_totals);
+    T *const first = tile_first<T, RIGHT>(tile, ITEMS<T>);
+    const TileBefore before = tile_scan((double)tile_thread_sum<T, RIGHT, ITEMS<T>>(first, ITEMS<T>, factor), powers, warp_totals);
     if (threadIdx.x == 0) {
         publish_sum(totals + index, before.total);
         double sum = 0;
@@ -116,12 +125,12 @@ static __global__ void __launch_bounds__(THREADS_MAX, BLOCKS)
         carry = sum;
     }
     __syncthreads();
-    tile_thread_write<T, RIGHT, ITEMS>(first, ITEMS, factor, (T)before.with(carry));
-    bulk_store_warp(view.y, tile, tile_warp_begin<RIGHT>(ITEMS), WARP * ITEMS, span, plan.packed);
+    tile_thread_write<T, RIGHT, ITEMS<T>>(first, ITEMS<T>, factor, (T)before.with(carry));
+    bulk_store_warp(view.y, tile, tile_warp_begin<RIGHT>(ITEMS<T>), WARP * ITEMS<T>, span, plan.packed);
 }
 
 static const ParamSpec TUNABLES[] = {
-    {"threads", "threads of a block, a multiple of 32", PARAM_INT, "384", 32, THREADS_MAX, NULL},
+    {"threads", "threads of a block, a multiple of 32", PARAM_INT, "192", 32, THREADS_MAX, NULL},
     {"ahead", "distance in tiles at which a block has the L2 fetch; 0: it does not", PARAM_INT, "96", 0, 4096, NULL},
     {},
 };
@@ -144,7 +153,7 @@ template <typename T> static Status run_typed(const VariantArgs *args) {
     const DiscountView<T> view = discount_view<T>(args);
     const unsigned threads = threads_of(args);
     const bool packed = ((uintptr_t)view.x | (uintptr_t)view.y) % 16 == 0;
-    const AgentPlan plan = {(unsigned)tiles_of(args), threads * ITEMS<T>, (unsigned)params_int(args->tunables, "ahead"), packed};
+    const AgentPlan plan = {tiles_of(args), threads * ITEMS<T>, (unsigned)params_int(args->tunables, "ahead"), packed};
     const size_t count = view.batch * plan.tiles;
     PublishedLine *befores = (PublishedLine *)args->scratch;
     PublishedWord *totals = (PublishedWord *)(befores + count);
@@ -153,7 +162,7 @@ template <typename T> static Status run_typed(const VariantArgs *args) {
     const LaunchShape shape = {dim3((unsigned)(view.batch * (plan.tiles + 1))), dim3(threads), plan.length * sizeof(T),
                                args->stream};
     void (*const kernel)(DiscountView<T>, AgentPlan, unsigned *, PublishedWord *, PublishedLine *) =
-        discount_is_right(args) ? agent_kernel<T, true, ITEMS<T>, BLOCKS<T>> : agent_kernel<T, false, ITEMS<T>, BLOCKS<T>>;
+        discount_is_right(args) ? agent_kernel<T, true> : agent_kernel<T, false>;
     TRY(bulk_allow_shared(kernel, shape.shared_bytes));
     return launch(kernel, shape, view, plan, started, totals, befores);
 }

@@ -16,7 +16,6 @@ constexpr unsigned THREADS_MAX = 256;
 
 /* Elements of a thread; odd, so that lanes that read ITEMS elements apart use different banks. */
 template <typename T> constexpr unsigned ITEMS = sizeof(T) == 8 ? 27 : 55;
-constexpr unsigned BLOCKS = 4; /* of THREADS_MAX threads that should fit an SM: registers are limited to that */
 
 struct EwmTiles {
     unsigned length, ahead;
@@ -107,70 +106,32 @@ template <typename State> __device__ State tile_state(const State &state, const 
     return state;
 }
 
-/* The state of `count` elements without NaN, from their sum; not of the first of the series, which is a cut. */
-struct SumSpan {
-    double decay, weights;
-    unsigned long long count;
-    __device__ SumSpan(const EwmCase &rule, unsigned elements)
-        : decay(tile_power(rule.q, elements)), weights(weights_of(rule, elements)), count(elements) {}
-};
-static __device__ void set_to_sum(EwmPlain *state, const EwmCase &rule, const SumSpan &span, double sum) {
-    state->map = {span.decay, rule.adjust ? sum : rule.alpha * sum};
-}
-static __device__ void set_to_sum(EwmDecayed<WeightedSum> *state, const EwmCase &, const SumSpan &span, double sum) {
-    state->bag = {sum, span.weights};
-    state->carried = span.decay;
-    state->count = span.count;
-}
-template <typename State> __device__ void set_to_sum(State *, const EwmCase &, const SumSpan &, double) {}
-template <typename State> constexpr bool SUMS_SUFFICE = false;
-template <> constexpr bool SUMS_SUFFICE<EwmPlain> = true;
-template <> constexpr bool SUMS_SUFFICE<EwmDecayed<WeightedSum>> = true;
-
-/* For the agent. */
-template <typename State> struct AgentRule {
-    static constexpr bool SUMS = SUMS_SUFFICE<State>;
-    const EwmCase &rule;
-    SumSpan tile, run;
-    double steps[AGENT_STEPS];
-
-    __device__ AgentRule(const EwmCase &given, unsigned length)
-        : rule(given), tile(given, length), run(given, length * (threadIdx.x % WARP + 1)) {
-#pragma unroll
-        for (unsigned s = 0; s < AGENT_STEPS; s++) steps[s] = tile_power(given.q, length << s);
-    }
-    __device__ State tiles(double sum, bool all) const {
-        State state = State();
-        set_to_sum(&state, rule, all ? run : tile, sum);
-        return state;
-    }
-};
-
 /* In place, for a thread's elements: outputs of a mean from what precedes them. */
 template <typename T>
 __device__ void write_means(const EwmCase &rule, T *own, unsigned items, double sum, double weight, unsigned long long count) {
-    const bool settled = fabs(weight * rule.alpha - 1) < 0x1p-54; /* the weights no longer grow */
-    const bool counted = count >= rule.min_periods;
-    if (!rule.adjust || (settled && counted)) {
-        const double scale = rule.adjust ? 1 : rule.alpha, share = rule.adjust ? rule.alpha : 1;
+    const bool counted = count + 1 >= rule.min_periods;
+    if (rule.adjust && counted && fabs(weight * rule.alpha - 1) < 0x1p-50) { /* the weights no longer grow: no division */
 #pragma unroll
         for (unsigned k = 0; k < items; k++) {
-            sum = rule.q * sum + scale * (double)own[k];
-            own[k] = (T)(count + k + 1 < rule.min_periods ? rule.incomplete : sum * share);
+            sum = rule.q * sum + (double)own[k];
+            own[k] = (T)(sum * rule.alpha);
+        }
+        return;
+    }
+    if (!rule.adjust && counted) {
+#pragma unroll
+        for (unsigned k = 0; k < items; k++) {
+            sum = rule.q * sum + rule.alpha * (double)own[k];
+            own[k] = (T)sum;
         }
         return;
     }
 #pragma unroll 3
     for (unsigned k = 0; k < items; k++) {
-        sum = rule.q * sum + (double)own[k];
+        sum = rule.q * sum + (rule.adjust ? 1 : rule.alpha) * (double)own[k];
         weight = rule.q * weight + 1;
-        own[k] = (T)(count + k + 1 < rule.min_periods ? rule.incomplete : sum / weight);
+        own[k] = (T)(count + k + 1 < rule.min_periods ? rule.incomplete : rule.adjust ? sum / weight : sum);
     }
-}
-
-template <typename State> __device__ void publish_state(const AgentTiles<State> &tiles, size_t index, const State &state) {
-    if (SUMS_SUFFICE<State>) tiles.publish_sum(index, nan(""));
-    tiles.publish_total(index, state);
 }
 
 /* A tile by the states of its threads, as in cuda_block_scan. */
@@ -183,7 +144,7 @@ __device__ __noinline__ void irregular_tile(const EwmView<T> &view, const AgentT
     for (unsigned k = 0; k < items; k++)
         if (first + k < view.rule.n) state.push(view.rule, (double)own[k], first + k == 0);
     const State inner = block_scan_exclusive<true>(state, shared, &all);
-    if (threadIdx.x == 0) publish_state(tiles, index, all);
+    if (threadIdx.x == 0) tiles.publish_total(index, all);
     __syncthreads();
     if (threadIdx.x == 0) shared[0] = index == 0 ? State() : tiles.before(index);
     __syncthreads();
@@ -196,8 +157,8 @@ __device__ __noinline__ void irregular_tile(const EwmView<T> &view, const AgentT
     }
 }
 
-template <typename T, typename State, unsigned ITEMS, unsigned BLOCKS>
-static __global__ void __launch_bounds__(THREADS_MAX, BLOCKS)
+template <typename T, typename State>
+static __global__ void __launch_bounds__(THREADS_MAX, 4)
     agent_kernel(EwmView<T> view, EwmTiles plan, unsigned *started, AgentTiles<State> tiles) {
     __shared__ unsigned number;
     __shared__ BulkBarrier barrier;
@@ -216,7 +177,7 @@ static __global__ void __launch_bounds__(THREADS_MAX, BLOCKS)
     }
     __syncthreads();
     if (number == 0) {
-        agent_run(tiles, AgentRule<State>(rule, plan.length), &chain);
+        agent_run(tiles, &chain);
         return;
     }
     const size_t index = number - 1, low = index * plan.length;
@@ -224,34 +185,31 @@ static __global__ void __launch_bounds__(THREADS_MAX, BLOCKS)
     bulk_load_begin(tile, plan.length, view.x, span, plan.packed, &barrier);
     if (threadIdx.x == 0 && plan.ahead > 0 && plan.packed && index + plan.ahead + 1 < tiles.count)
         bulk_prefetch(view.x + low + (size_t)plan.ahead * plan.length, plan.length * (unsigned)sizeof(T));
-    tile_powers(rule.q, ITEMS, &powers);
-    if (warp == 0) weights.lanes[lane] = weights_of(rule, ITEMS * lane);
-    if (warp == (blockDim.x > WARP ? 1 : 0)) weights.warps[lane] = weights_of(rule, ITEMS * WARP * lane);
+    tile_powers(rule.q, ITEMS<T>, &powers);
+    if (warp == 0) weights.lanes[lane] = weights_of(rule, ITEMS<T> * lane);
+    if (warp == (blockDim.x > WARP ? 1 : 0)) weights.warps[lane] = weights_of(rule, ITEMS<T> * WARP * lane);
     bulk_load_wait(&barrier);
-    T *const own = tile + threadIdx.x * ITEMS;
+    T *const own = tile + threadIdx.x * ITEMS<T>;
     double sum = (double)own[0];
 #pragma unroll
-    for (unsigned k = 1; k < ITEMS; k++) sum = rule.q * sum + (double)own[k];
+    for (unsigned k = 1; k < ITEMS<T>; k++) sum = rule.q * sum + (double)own[k];
     const TileBefore before = tile_scan(sum, powers, warp_totals);
     if (is_regular(State(), rule, before.total)) {
         if (threadIdx.x == 0) {
             const double x = (double)tile[0];
-            if (SUMS_SUFFICE<State> && index > 0 && isfinite(before.total))
-                tiles.publish_sum(index, before.total);
-            else
-                publish_state(tiles, index,
-                              tile_state(State(), rule, powers.warps[blockDim.x / WARP], plan.length, index == 0, x, before.total));
+            tiles.publish_total(
+                index, tile_state(State(), rule, powers.warps[blockDim.x / WARP], plan.length, index == 0, x, before.total));
             carry = carry_in(index == 0 ? State() : tiles.before(index), rule, low, index == 0, x);
         }
         __syncthreads();
         const double inner = weights.lanes[lane] + powers.lanes[lane] * weights.warps[warp];
         const double scale = rule.adjust ? 1 : rule.alpha;
-        write_means(rule, own, ITEMS, scale * before.sum + before.weight * carry.sum, inner + before.weight * carry.weight,
-                    carry.count + threadIdx.x * ITEMS);
+        write_means(rule, own, ITEMS<T>, scale * before.sum + before.weight * carry.sum, inner + before.weight * carry.weight,
+                    carry.count + threadIdx.x * ITEMS<T>);
     } else {
-        irregular_tile(view, tiles, index, own, ITEMS, (State *)states);
+        irregular_tile(view, tiles, index, own, ITEMS<T>, (State *)states);
     }
-    bulk_store_warp(view.y, tile, warp * WARP * ITEMS, WARP * ITEMS, span, plan.packed);
+    bulk_store_warp(view.y, tile, warp * WARP * ITEMS<T>, WARP * ITEMS<T>, span, plan.packed);
 }
 
 static const ParamSpec TUNABLES[] = {
@@ -273,7 +231,7 @@ static size_t tiles_of(const VariantArgs *args) {
 /* Scratch: what the tiles exchange, the counter of blocks. */
 static size_t scratch_bytes(const VariantArgs *args) {
     const EwmCase rule = ewm_case(args);
-    return tiles_of(args) * (sizeof(PublishedLine) + sizeof(PublishedWord) + ewm_state_bytes(&rule)) + sizeof(unsigned);
+    return tiles_of(args) * (sizeof(PublishedLine) + ewm_state_bytes(&rule)) + sizeof(unsigned);
 }
 
 template <typename T, typename State> static Status launch_scan(const VariantArgs *args) {
@@ -282,11 +240,11 @@ template <typename T, typename State> static Status launch_scan(const VariantArg
                            ((uintptr_t)view.x | (uintptr_t)view.y) % 16 == 0};
     PublishedLine *const lines = (PublishedLine *)args->scratch;
     const AgentTiles<State> tiles = {lines, (PublishedWord *)(lines + tiles_of(args)), tiles_of(args)};
-    unsigned *started = (unsigned *)(tiles.totals + tiles.count * (tiles.WORDS + 1));
+    unsigned *started = (unsigned *)(tiles.totals + tiles.count * tiles.WORDS);
     TRY_CUDA(cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, scratch_bytes(args), (cudaStream_t)args->stream));
     const LaunchShape shape = {dim3((unsigned)tiles.count + 1), dim3(threads_of(args)), plan.length * sizeof(T), args->stream};
-    TRY(bulk_allow_shared(agent_kernel<T, State, ITEMS<T>, BLOCKS>, shape.shared_bytes));
-    return launch(agent_kernel<T, State, ITEMS<T>, BLOCKS>, shape, view, plan, started, tiles);
+    TRY(bulk_allow_shared(agent_kernel<T, State>, shape.shared_bytes));
+    return launch(agent_kernel<T, State>, shape, view, plan, started, tiles);
 }
 
 template <typename T> static Status run_as(const VariantArgs *args) {
