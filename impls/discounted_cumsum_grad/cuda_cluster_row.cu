@@ -59,8 +59,8 @@ static __global__ void __launch_bounds__(CLUSTER_ROW_THREADS_MAX)
     tile_thread_write<T, !RIGHT, UNROLL>(dy_first, plan.items, factor, (T)adjoint.with(adjoint_carry));
     bulk_store_warp(dx, dy_tile, tile_warp_begin<!RIGHT>(plan.items), WARP * plan.items, span, plan.packed);
     __syncthreads(); /* dx of all threads */
-    /* Which of the thread's elements are the row's, without the first in the order of the sums: nothing is carried into it, not even
-     * 0, should its dx be infinite. */
+    /* Which of the thread's elements are the row's, without the first in the order of the sums: nothing is carried into it, not
+     * even 0, should its dx be infinite. */
     const long long row_begin = (long long)(row * view.n), row_last = row_begin + (long long)view.n - 1;
     const long long begin = RIGHT || span.begin > row_begin ? span.begin : row_begin + 1;
     const long long end = !RIGHT || span.end <= row_last ? span.end : row_last;
