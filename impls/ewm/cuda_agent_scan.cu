@@ -1,9 +1,9 @@
 /* Idea: the device-wide scan of discounted_cumsum's cuda_agent_scan with the states of ewm: one launch, one read and one write. A
  * block brings a tile to shared memory, publishes the state of its elements, gets the state of all before it from the agent block,
  * and writes. A mean over a tile without NaN needs no states of threads: its sums are a discounted sum with the factor q, the sums
- * of the weights are known from the position, and what comes in is two numbers, a sum and a weight. Other tiles, and variances, push
- * and merge states as cuda_block_scan does. A variance over finite elements has no division for each of them: a thread's state comes
- * from two passes, and its outputs, once the weights no longer grow, from shares that stay the same. The kinds of tiles mix.
+ * of the weights are known from the position, and what comes in is two numbers, a sum and a weight. Other tiles, and variances,
+ * push and merge states as cuda_block_scan does. A variance over finite elements has no division for each of them: a thread's state
+ * comes from two passes, and its outputs, once the weights no longer grow, from shares that stay the same. The kinds of tiles mix.
  * Traffic: n reads, n writes; for each tile a state (16 to 80 bytes) written and read by the agent, and a line of 128 bytes. The words
  *   are emptied by a memset before the launch.
  * Rounding: chains of 27 or 55 elements, joined by trees over lanes and warps, and by the agent; doubles for both dtypes.
