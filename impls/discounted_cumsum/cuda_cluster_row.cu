@@ -22,6 +22,7 @@ static __global__ void __launch_bounds__(CLUSTER_ROW_THREADS_MAX) cluster_kernel
     const size_t row = blockIdx.x / plan.blocks;
     const BulkSpan span = tile_span<T, RIGHT>(row, view.n, rank, plan.blocks, length);
     bulk_load_begin(tile, length, view.x, span, plan.packed, &barrier);
+    cluster_row_fetch(view.x, span, view.batch * view.n, plan);
     const T factor = affine_factor(view.factor(row, 0));
     tile_powers((double)factor, plan.items, &powers);
     bulk_load_wait(&barrier);

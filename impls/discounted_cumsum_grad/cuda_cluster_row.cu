@@ -35,6 +35,8 @@ static __global__ void __launch_bounds__(CLUSTER_ROW_THREADS_MAX)
     const BulkSpan span = tile_span<T, RIGHT>(row, view.n, rank, plan.blocks, length);
     bulk_load_begin(x_tile, length, view.x, span, plan.packed, &barriers[0]);
     bulk_load_begin(dy_tile, length, dy, span, plan.packed, &barriers[1]);
+    cluster_row_fetch(view.x, span, view.batch * view.n, plan);
+    cluster_row_fetch(dy, span, view.batch * view.n, plan);
     const T factor = affine_factor(view.factor(row, 0));
     tile_powers((double)factor, plan.items, &powers);
     bulk_load_wait(&barriers[0]);
@@ -57,17 +59,20 @@ static __global__ void __launch_bounds__(CLUSTER_ROW_THREADS_MAX)
     tile_thread_write<T, !RIGHT, UNROLL>(dy_first, plan.items, factor, (T)adjoint.with(adjoint_carry));
     bulk_store_warp(dx, dy_tile, tile_warp_begin<!RIGHT>(plan.items), WARP * plan.items, span, plan.packed);
     __syncthreads(); /* dx of all threads */
-    /* Nothing is carried into the row's first element: not even 0, should its dx be infinite. */
-    const long long first = (long long)(row * view.n) + (RIGHT ? (long long)view.n - 1 : 0);
-    const T *const dx_first = dy_tile + (x_first - x_tile);
+    /* Which of the thread's elements are the row's, without the first in the order of the sums: nothing is carried into it, not
+     * even 0, should its dx be infinite. */
+    const long long row_begin = (long long)(row * view.n), row_last = row_begin + (long long)view.n - 1;
+    const long long begin = RIGHT || span.begin > row_begin ? span.begin : row_begin + 1;
+    const long long end = !RIGHT || span.end <= row_last ? span.end : row_last;
     const long long flat = span.low + (x_first - x_tile);
+    const int from = (int)(RIGHT ? flat - (end - 1) : begin - flat), to = (int)(RIGHT ? flat - begin : end - 1 - flat);
+    const T *const dx_first = dy_tile + (x_first - x_tile);
     T carried = (T)sum.with(sum_carry);
     double gradient = 0;
 #pragma unroll UNROLL
     for (unsigned k = 0; k < plan.items; k++) {
         const int at = RIGHT ? -(int)k : (int)k;
-        const bool counts = flat + at >= span.begin && flat + at < span.end && flat + at != first;
-        if (counts) gradient += (double)dx_first[at] * (double)carried;
+        if ((int)k >= from && (int)k <= to) gradient += (double)dx_first[at] * (double)carried;
         carried = factor * carried + x_first[at];
     }
     gradient = gradient_block_sum(gradient, sums);

@@ -2,7 +2,8 @@
  * block brings a tile to shared memory, publishes the state of its elements, gets the state of all before it from the agent block,
  * and writes. A mean over a tile without NaN needs no states of threads: its sums are a discounted sum with the factor q, the sums
  * of the weights are known from the position, and what comes in is two numbers, a sum and a weight. Other tiles, and variances,
- * push and merge states as cuda_block_scan does. Which of the two a tile is does not matter to the others.
+ * push and merge states as cuda_block_scan does. A variance over finite elements has no division for each of them: a thread's state
+ * comes from two passes, and its outputs, once the weights no longer grow, from shares that stay the same. The kinds of tiles mix.
  * Traffic: n reads, n writes; for each tile a state (16 to 80 bytes) written and read by the agent, and a line of 128 bytes. The words
  *   are emptied by a memset before the launch.
  * Rounding: chains of 27 or 55 elements, joined by trees over lanes and warps, and by the agent; doubles for both dtypes.
@@ -109,34 +110,96 @@ template <typename State> __device__ State tile_state(const State &state, const 
 /* In place, for a thread's elements: outputs of a mean from what precedes them. */
 template <typename T>
 __device__ void write_means(const EwmCase &rule, T *own, unsigned items, double sum, double weight, unsigned long long count) {
-    const bool settled = fabs(weight * rule.alpha - 1) < 0x1p-54; /* the weights no longer grow */
-    const bool counted = count >= rule.min_periods;
-    if (!rule.adjust || (settled && counted)) {
-        const double scale = rule.adjust ? 1 : rule.alpha, share = rule.adjust ? rule.alpha : 1;
+    const bool counted = count + 1 >= rule.min_periods;
+    if (rule.adjust && counted && fabs(weight * rule.alpha - 1) < 0x1p-50) { /* the weights no longer grow: no division */
 #pragma unroll
         for (unsigned k = 0; k < items; k++) {
-            sum = rule.q * sum + scale * (double)own[k];
-            own[k] = (T)(count + k + 1 < rule.min_periods ? rule.incomplete : sum * share);
+            sum = rule.q * sum + (double)own[k];
+            own[k] = (T)(sum * rule.alpha);
+        }
+        return;
+    }
+    if (!rule.adjust && counted) {
+#pragma unroll
+        for (unsigned k = 0; k < items; k++) {
+            sum = rule.q * sum + rule.alpha * (double)own[k];
+            own[k] = (T)sum;
         }
         return;
     }
 #pragma unroll 3
     for (unsigned k = 0; k < items; k++) {
-        sum = rule.q * sum + (double)own[k];
+        sum = rule.q * sum + (rule.adjust ? 1 : rule.alpha) * (double)own[k];
         weight = rule.q * weight + 1;
-        own[k] = (T)(count + k + 1 < rule.min_periods ? rule.incomplete : sum / weight);
+        own[k] = (T)(count + k + 1 < rule.min_periods ? rule.incomplete : rule.adjust ? sum / weight : sum);
     }
+}
+
+/* The weights of a thread's elements, and q to the number of them; all 0 if an element is missing or not finite. */
+struct ThreadWeights {
+    double sum, decay;
+};
+
+/* The state of such elements of a variance by two passes, without a division for each. first: nothing is before them. Else: no. */
+template <typename T, typename State>
+__device__ bool push_finite(const EwmCase &, const ThreadWeights &, const T *, unsigned, bool, State *) {
+    return false;
+}
+template <typename T>
+__device__ bool push_finite(const EwmCase &rule, const ThreadWeights &weights, const T *own, unsigned items, bool first,
+                            EwmDecayed<WeightedMoments> *state) {
+    if (!rule.adjust || rule.alpha > 0.5 || weights.sum == 0) return false;
+    const double share = 1 / weights.sum;
+    double sum = 0, rest = 0, squares = 0;
+#pragma unroll 9
+    for (unsigned k = 0; k < items; k++) sum = rule.q * sum + (double)own[k];
+    const double mean = sum * share;
+#pragma unroll 9
+    for (unsigned k = 0; k < items; k++) {
+        const double delta = (double)own[k] - mean;
+        rest = rule.q * rest + delta;
+        squares = rule.q * squares + delta * delta;
+    }
+    const double pairs = weights.sum * (weights.sum - 1) / (1 + rule.q); /* sum of q^j q^k over j < k */
+    const double excess = rest * (rest * share);                         /* of squares about a mean that rounding has moved */
+    if (isfinite(squares)) squares = excess < squares ? squares - excess : 0;
+    state->bag = {weights.sum, pairs, mean + rest * share, squares};
+    state->carried = first ? affine_cut<double>() : weights.decay;
+    state->count = items;
+    return true;
+}
+
+/* Outputs where the weights no longer grow: an element then has the share alpha, and no division is needed. Else: no. */
+template <typename T, typename State> __device__ bool write_settled(const EwmCase &, T *, unsigned, const State &) {
+    return false;
+}
+template <typename T>
+__device__ bool write_settled(const EwmCase &rule, T *own, unsigned items, const EwmDecayed<WeightedMoments> &before) {
+    const double scale = before.bag.weight / (2 * before.bag.pairs);
+    if (fabs(before.bag.weight * rule.alpha - 1) > 0x1p-50 || before.gap != 1 || rule.alpha > 0.5) return false;
+    if (before.count + 1 < rule.min_periods) return false;
+    double mean = before.bag.mean, squares = before.bag.squares;
+#pragma unroll 9
+    for (unsigned k = 0; k < items; k++) {
+        const double delta = (double)own[k] - mean;
+        mean = rule.alpha * delta + mean;
+        squares = rule.q * (delta * delta + squares);
+        own[k] = (T)(rule.agg == EWM_STD ? sqrt(squares * scale) : squares * scale);
+    }
+    return true;
 }
 
 /* A tile by the states of its threads, as in cuda_block_scan. */
 template <typename T, typename State>
-__device__ __noinline__ void irregular_tile(const EwmView<T> &view, const AgentTiles<State> &tiles, size_t index, T *own,
-                                            unsigned items, State *shared) {
+__device__ __noinline__ void irregular_tile(const EwmView<T> &view, const AgentTiles<State> &tiles, size_t index,
+                                            const ThreadWeights &weights, T *own, unsigned items, State *shared) {
     const size_t first = (index * blockDim.x + threadIdx.x) * items;
     State state, all;
+    if (!push_finite(view.rule, weights, own, items, first == 0, &state)) {
 #pragma unroll 1
-    for (unsigned k = 0; k < items; k++)
-        if (first + k < view.rule.n) state.push(view.rule, (double)own[k], first + k == 0);
+        for (unsigned k = 0; k < items; k++)
+            if (first + k < view.rule.n) state.push(view.rule, (double)own[k], first + k == 0);
+    }
     const State inner = block_scan_exclusive<true>(state, shared, &all);
     if (threadIdx.x == 0) tiles.publish_total(index, all);
     __syncthreads();
@@ -144,6 +207,7 @@ __device__ __noinline__ void irregular_tile(const EwmView<T> &view, const AgentT
     __syncthreads();
     state = shared[0];
     state.merge(inner);
+    if (weights.sum > 0 && write_settled(view.rule, own, items, state)) return;
 #pragma unroll 1
     for (unsigned k = 0; k < items && first + k < view.rule.n; k++) {
         state.push(view.rule, (double)own[k], first + k == 0);
@@ -201,7 +265,9 @@ static __global__ void __launch_bounds__(THREADS_MAX, 4)
         write_means(rule, own, ITEMS<T>, scale * before.sum + before.weight * carry.sum, inner + before.weight * carry.weight,
                     carry.count + threadIdx.x * ITEMS<T>);
     } else {
-        irregular_tile(view, tiles, index, own, ITEMS<T>, (State *)states);
+        const bool finite = isfinite(before.total) && low + plan.length <= rule.n;
+        const ThreadWeights own_weights = {finite ? weights.lanes[1] : 0, finite ? powers.lanes[1] : 0};
+        irregular_tile(view, tiles, index, own_weights, own, ITEMS<T>, (State *)states);
     }
     bulk_store_warp(view.y, tile, warp * WARP * ITEMS<T>, WARP * ITEMS<T>, span, plan.packed);
 }
