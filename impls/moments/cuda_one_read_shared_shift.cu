@@ -40,27 +40,43 @@ template <typename T, int ORDER> struct SharedShiftColumn {
     }
 };
 
-/* Sums of the block's threads, in dynamic shared memory. */
+/* Lanes of a warp that have the same columns, `distance` apart, add up: all of them get the sum. */
+template <typename T, int ORDER>
+static __device__ inline void lanes_join(SharedShiftColumn<T, ORDER> *column, unsigned distance) {
+#pragma unroll
+    for (int p = 0; p < ORDER; p++) column->s[p] += __shfl_xor_sync(0xffffffffu, column->s[p], distance);
+    Extremes<T> &own = column->extremes;
+    own.range.low = min(own.range.low, __shfl_xor_sync(0xffffffffu, own.range.low, distance));
+    own.range.high = max(own.range.high, __shfl_xor_sync(0xffffffffu, own.range.high, distance));
+    own.nan = __shfl_xor_sync(0xffffffffu, (int)own.nan, distance) || own.nan;
+}
+
+/* Sums of the block's groups, in dynamic shared memory. A group is a warp, if its lanes share columns evenly, else a line of
+ * threads. */
+static __host__ __device__ inline unsigned sum_groups(const MomentsPlan &plan) {
+    return 32 % plan.tx == 0 ? MOMENTS_THREADS / 32 : plan.ty;
+}
+
 template <typename T, int ORDER> struct SlabSums {
     static constexpr unsigned STATS = ORDER + 2; /* sums of powers, smallest, largest */
-    double *threads;                             /* [STATS][ty][columns] */
+    double *threads;                             /* [STATS][groups][columns] */
     double *segments;                            /* [segments][STATS * columns] */
-    unsigned columns, ty;
+    unsigned columns, groups;
 
     static __device__ double join(unsigned stat, double a, double b) {
         if (stat < ORDER) return a + b;
         return b != b || (stat == ORDER ? b < a : b > a) ? b : a;
     }
-    /* All threads: threads[stat][all y] become segments[stat][column]. */
+    /* All threads: threads[stat][all groups] become segments[stat][column]. */
     __device__ void reduce() const {
-        const unsigned items = STATS * columns, wanted = blockDim.x / items, parts = wanted < 1 ? 1 : wanted < ty ? wanted : ty;
+        const unsigned items = STATS * columns, wanted = blockDim.x / items, parts = wanted < 1 ? 1 : wanted < groups ? wanted : groups;
         __syncthreads();
         for (unsigned i = threadIdx.x; i < items * parts; i += blockDim.x) {
             const unsigned item = i % items, part = i / items, stat = item / columns;
-            const double *const from = threads + stat * ty * columns + item % columns;
+            const double *const from = threads + stat * groups * columns + item % columns;
             double sum = from[part * columns];
 #pragma unroll 8
-            for (unsigned y = part + parts; y < ty; y += parts) sum = join(stat, sum, from[y * columns]);
+            for (unsigned group = part + parts; group < groups; group += parts) sum = join(stat, sum, from[group * columns]);
             segments[i] = sum;
         }
         __syncthreads();
@@ -75,7 +91,7 @@ template <typename T, int ORDER> struct SlabSums {
 
 template <typename T, int ORDER> static size_t shared_bytes(const MomentsPlan &plan) {
     const size_t columns = plan.tx * (16 / sizeof(T)), items = SlabSums<T, ORDER>::STATS * columns;
-    return sizeof(double) * (items * plan.ty + (items > (size_t)MOMENTS_THREADS ? items : (size_t)MOMENTS_THREADS));
+    return sizeof(double) * (items * sum_groups(plan) + (items > (size_t)MOMENTS_THREADS ? items : (size_t)MOMENTS_THREADS));
 }
 
 /* Adds up one number of each thread; shared: [blockDim.x]. All threads get the sum. */
@@ -197,17 +213,25 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         column[j].push(rest);
     }
 
-    const SlabSums<T, ORDER> sums = {shared, shared + SlabSums<T, ORDER>::STATS * plan.ty * columns, columns, plan.ty};
-    const unsigned x = threadIdx.x % plan.tx;
-    if (part.y < plan.ty) {
+    const unsigned x = threadIdx.x % plan.tx, groups = sum_groups(plan);
+    const bool by_warps = groups < plan.ty;
+    if (by_warps) {
+        for (unsigned distance = 16; distance >= plan.tx; distance /= 2) {
+#pragma unroll
+            for (unsigned j = 0; j < SIZE; j++) lanes_join(&column[j], distance);
+        }
+    }
+    const SlabSums<T, ORDER> sums = {shared, shared + SlabSums<T, ORDER>::STATS * groups * columns, columns, groups};
+    const unsigned group = by_warps ? threadIdx.x / 32 : part.y;
+    if (by_warps ? threadIdx.x % 32 < plan.tx : part.y < groups) {
 #pragma unroll
         for (unsigned j = 0; j < SIZE; j++) {
-            double *const to = sums.threads + part.y * columns + x * SIZE + j;
+            double *const to = sums.threads + group * columns + x * SIZE + j;
             const Range<T> range = column[j].extremes.done();
 #pragma unroll
-            for (unsigned p = 0; p < ORDER; p++) to[p * plan.ty * columns] = column[j].s[p];
-            to[ORDER * plan.ty * columns] = (double)range.low;
-            to[(ORDER + 1) * plan.ty * columns] = (double)range.high;
+            for (unsigned p = 0; p < ORDER; p++) to[p * groups * columns] = column[j].s[p];
+            to[ORDER * groups * columns] = (double)range.low;
+            to[(ORDER + 1) * groups * columns] = (double)range.high;
         }
     }
     sums.reduce();
@@ -315,11 +339,15 @@ static __global__ void __launch_bounds__(REDUCE_THREADS)
 
 /* Few rows: a block for each pack, so that no chunks have to be merged. */
 static MomentsPlan plan_of(const VariantArgs *args) {
-    enum { FEW_LINES = 16 * MOMENTS_THREADS, FEW_PACKS = 32, WIDE = 16 };
+    enum { FEW_LINES = 16 * MOMENTS_THREADS, FEW_PACKS = 32, WIDE = 16, WIDER = 32 };
+    const size_t sms = device_sm_count();
     const size_t chunks = (size_t)params_int(args->tunables, "chunks");
     const MomentsPlan lines = plan_lines(args);
     size_t slab = (size_t)params_int(args->tunables, "slab");
-    if (slab == 0) slab = lines.lines <= FEW_LINES && lines.packs >= FEW_PACKS && lines.packs <= 8 * device_sm_count() ? 1 : WIDE;
+    if (slab == 0) {
+        const bool few = lines.lines <= FEW_LINES && lines.packs >= FEW_PACKS && lines.packs <= 8 * sms;
+        slab = few ? 1 : lines.packs <= 4 * WIDE * BLOCKS_PER_SM * sms ? WIDE : WIDER; /* many slabs: longer runs of memory */
+    }
     return plan_cut(args, slab, chunks, 0);
 }
 

@@ -5,14 +5,18 @@
 
 #include "_row.h"
 
-/* A redacted row of up to 13 bytes, little-endian; the top byte of the last word is their number. LONG there: a row that is made
- * later, whose size is the first word. */
+/* Redacted rows of a thread, of up to 13 bytes each, little-endian. The second byte is a space in each that has one, so the 13th
+ * takes its place. Rows have as few registers as that: how many blocks an SM holds depends on them. */
 struct RowWords {
-    unsigned w[4];
+    unsigned w[3];
 };
-enum { LONG = 255 };
-static __device__ inline unsigned row_size(const RowWords &row) {
-    return row.w[3] >> 24 == LONG ? row.w[0] : row.w[3] >> 24;
+/* A thread's sizes, 4 bits each. LONG: a row that is made later; its size is its first word. */
+enum { LONG = 15, SIZE_BITS = 4 };
+static __device__ inline bool row_is_long(unsigned sizes, unsigned j) {
+    return (sizes >> SIZE_BITS * j & LONG) == LONG;
+}
+static __device__ inline unsigned row_size(const RowWords &row, unsigned sizes, unsigned j) {
+    return row_is_long(sizes, j) ? row.w[0] : sizes >> SIZE_BITS * j & LONG;
 }
 
 static __device__ inline size_t find_space(StringSpan s) {
@@ -38,8 +42,8 @@ static __device__ inline unsigned spaces_of(unsigned word) {
     return (zero - 0x01010101u) & ~zero & 0x80808080u;
 }
 
-/* A public name that lies at byte `at` of shared memory. LONG without a size if it does not fit the words. */
-static __device__ inline RowWords staged_row(const unsigned char *shared, unsigned at, unsigned size) {
+/* A public name that lies at byte `at` of shared memory. *bytes: LONG, without a size, if it does not fit the words. */
+static __device__ inline RowWords staged_row(const unsigned char *shared, unsigned at, unsigned size, unsigned *bytes) {
     unsigned b[3] = {staged_word(shared, at, 0), staged_word(shared, at, 1), staged_word(shared, at, 2)};
     const unsigned in[3] = {spaces_of(b[0]), spaces_of(b[1]), spaces_of(b[2])};
     const unsigned spaces = in[0] ? in[0] : in[1] ? in[1] : in[2], first = spaces & (0u - spaces), before = (first >> 7) - 1;
@@ -47,29 +51,31 @@ static __device__ inline RowWords staged_row(const unsigned char *shared, unsign
     b[0] = in[0] ? b[0] & before : b[0];
     b[1] = in[0] ? 0 : in[1] ? b[1] & before : b[1];
     b[2] = in[0] || in[1] ? 0 : b[2] & before;
-    const unsigned initial = spaces ? shared[at + space + 1] : 0xff, bytes = space + 1 < size && initial < 0xc0 ? space + 2 : LONG;
-    return {{initial | 0x2000u | b[0] << 16, b[0] >> 16 | b[1] << 16, b[1] >> 16 | b[2] << 16, b[2] >> 16 | bytes << 24}};
+    const unsigned initial = spaces ? shared[at + space + 1] : 0xff;
+    *bytes = space + 1 < size && initial < 0xc0 ? space + 2 : LONG;
+    return {{initial | (b[2] >> 8 & 0xff00u) | b[0] << 16, __funnelshift_l(b[0], b[1], 16), __funnelshift_l(b[1], b[2], 16)}};
 }
 
-/* Puts a row's words at byte `at` of zeroed shared memory; rows share words. */
+/* Puts a row of 2 to 13 bytes at byte `at` of zeroed shared memory; rows share words. */
 static __device__ inline void put_row(unsigned char *shared, unsigned at, const RowWords &row) {
     unsigned *const to = (unsigned *)shared + at / 4;
-    const unsigned shift = at % 4 * 8, last = row.w[3] & 0xffffffu;
-    const unsigned words[5] = {__funnelshift_l(0u, row.w[0], shift), __funnelshift_l(row.w[0], row.w[1], shift),
-                               __funnelshift_l(row.w[1], row.w[2], shift), __funnelshift_l(row.w[2], last, shift),
-                               __funnelshift_l(last, 0u, shift)};
+    const unsigned shift = at % 4 * 8, first = (row.w[0] & 0xffff00ffu) | 0x2000u, last = row.w[0] >> 8 & 0xffu;
+    const unsigned words[4] = {__funnelshift_l(0u, first, shift), __funnelshift_l(first, row.w[1], shift),
+                               __funnelshift_l(row.w[1], row.w[2], shift), __funnelshift_l(row.w[2], last, shift)};
+    atomicOr(to, words[0]);
 #pragma unroll
-    for (int k = 0; k < 5; k++)
+    for (int k = 1; k < 4; k++)
         if (words[k]) atomicOr(to + k, words[k]);
 }
 
-/* `bytes` of shared memory to any address, in stores of 16 bytes. Up to 20 bytes behind them are read. */
-static __device__ inline void copy_out(unsigned char *to, const unsigned char *shared, unsigned bytes) {
+/* `bytes` of shared memory to any address, in stores of 16 bytes. Up to 20 bytes behind them are read. A block of THREADS. */
+template <unsigned THREADS> static __device__ inline void copy_out(unsigned char *to, const unsigned char *shared, unsigned bytes) {
     unsigned head = (unsigned)(-(uintptr_t)to % 16);
     if (head > bytes) head = bytes;
     const unsigned units = (bytes - head) / 16, end = head + units * 16;
     if (threadIdx.x < head) to[threadIdx.x] = shared[threadIdx.x];
-    for (unsigned u = threadIdx.x; u < units; u += blockDim.x) {
+#pragma unroll 4
+    for (unsigned u = threadIdx.x; u < units; u += THREADS) {
         const unsigned at = head + u * 16;
         *(uint4 *)(to + head + u * 16) = make_uint4(staged_word(shared, at, 0), staged_word(shared, at, 1),
                                                     staged_word(shared, at, 2), staged_word(shared, at, 3));
