@@ -356,7 +356,7 @@ static size_t tile_count(const VariantArgs *args) {
 
 /* More threads where the device has room for all tiles at once: then it is the time of one block that counts. */
 static unsigned tile_threads(const VariantArgs *args) {
-    const size_t room = device_sm_count() * (device_sm_threads_max() / 2 / TILE_THREADS_FEW);
+    const size_t room = device_sm_count() * (device_sm_threads_max() * 3 / 4 / TILE_THREADS_FEW);
     return tile_count(args) < room ? TILE_THREADS_FEW : TILE_THREADS;
 }
 
