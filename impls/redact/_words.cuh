@@ -42,30 +42,42 @@ static __device__ inline unsigned spaces_of(unsigned word) {
     return (zero - 0x01010101u) & ~zero & 0x80808080u;
 }
 
-/* A public name that lies at byte `at` of shared memory. *bytes: LONG, without a size, if it does not fit the words. */
+/* A public name that lies at byte `at` of shared memory. *bytes: LONG, without a size, if it does not fit the words. Bytes of the
+ * words behind the row are anything. */
 static __device__ inline RowWords staged_row(const unsigned char *shared, unsigned at, unsigned size, unsigned *bytes) {
-    unsigned b[3] = {staged_word(shared, at, 0), staged_word(shared, at, 1), staged_word(shared, at, 2)};
+    const unsigned b[3] = {staged_word(shared, at, 0), staged_word(shared, at, 1), staged_word(shared, at, 2)};
     const unsigned in[3] = {spaces_of(b[0]), spaces_of(b[1]), spaces_of(b[2])};
-    const unsigned spaces = in[0] ? in[0] : in[1] ? in[1] : in[2], first = spaces & (0u - spaces), before = (first >> 7) - 1;
-    const unsigned space = (in[0] ? 0 : in[1] ? 4 : 8) + (31 - (unsigned)__clz((int)first)) / 8;
-    b[0] = in[0] ? b[0] & before : b[0];
-    b[1] = in[0] ? 0 : in[1] ? b[1] & before : b[1];
-    b[2] = in[0] || in[1] ? 0 : b[2] & before;
+    const unsigned spaces = in[0] ? in[0] : in[1] ? in[1] : in[2];
+    const unsigned space = (in[0] ? 0 : in[1] ? 4 : 8) + ((unsigned)__ffs((int)spaces) - 1) / 8;
     const unsigned initial = spaces ? shared[at + space + 1] : 0xff;
     *bytes = space + 1 < size && initial < 0xc0 ? space + 2 : LONG;
-    return {{initial | (b[2] >> 8 & 0xff00u) | b[0] << 16, __funnelshift_l(b[0], b[1], 16), __funnelshift_l(b[1], b[2], 16)}};
+    return {{__byte_perm(__byte_perm(initial, b[2], 0x0060), b[0], 0x5410), __funnelshift_l(b[0], b[1], 16),
+             __funnelshift_l(b[1], b[2], 16)}};
 }
 
-/* Puts a row of 2 to 13 bytes at byte `at` of zeroed shared memory; rows share words. */
-static __device__ inline void put_row(unsigned char *shared, unsigned at, const RowWords &row) {
-    unsigned *const to = (unsigned *)shared + at / 4;
-    const unsigned shift = at % 4 * 8, first = (row.w[0] & 0xffff00ffu) | 0x2000u, last = row.w[0] >> 8 & 0xffu;
-    const unsigned words[4] = {__funnelshift_l(0u, first, shift), __funnelshift_l(first, row.w[1], shift),
-                               __funnelshift_l(row.w[1], row.w[2], shift), __funnelshift_l(row.w[2], last, shift)};
-    atomicOr(to, words[0]);
+/* Puts a thread's rows, none of them long, at byte `at` of shared memory, one behind the other: each word as soon as it is full, the
+ * first one with zeros where other threads have bytes. Returns the bytes of the word that its last row leaves open, or 0. */
+template <unsigned ROWS>
+static __device__ inline unsigned put_rows(unsigned char *shared, unsigned at, const RowWords *rows, unsigned sizes) {
+    unsigned open = 0;
 #pragma unroll
-    for (int k = 1; k < 4; k++)
-        if (words[k]) atomicOr(to + k, words[k]);
+    for (unsigned j = 0; j < ROWS; j++) {
+        const unsigned end = at + (sizes >> SIZE_BITS * j & LONG), full = end / 4 - at / 4, shift = at % 4 * 8;
+        const unsigned *const w = rows[j].w, first = (w[0] & 0xffff00ffu) | 0x2000u, last = w[0] >> 8;
+        const unsigned words[4] = {open | first << shift, __funnelshift_l(first, w[1], shift), __funnelshift_l(w[1], w[2], shift),
+                                   __funnelshift_l(w[2], last, shift)};
+        unsigned *const to = (unsigned *)shared + at / 4;
+        open = words[0];
+#pragma unroll
+        for (unsigned k = 0; k < 4; k++) {
+            if (full <= k) continue;
+            to[k] = words[k];
+            if (k < 3) open = words[k + 1];
+        }
+        open &= (1u << end % 4 * 8) - 1;
+        at = end;
+    }
+    return open;
 }
 
 /* `bytes` of shared memory to any address, in stores of 16 bytes. Up to 20 bytes behind them are read. A block of THREADS. */

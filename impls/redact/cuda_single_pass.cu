@@ -26,7 +26,7 @@ enum {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 enum { TILE_BLOCKS = 10, TILE_BLOCKS_FEW = 5 }; /* of an SM: 1024 threads */
 #else
-enum { TILE_BLOCKS = 13, TILE_BLOCKS_FEW = 8 };
+enum { TILE_BLOCKS = 12, TILE_BLOCKS_FEW = 8 };
 #endif
 constexpr size_t STAGE_LEAST = 8192, STAGE_MOST = 49152; /* shared bytes of a tile */
 static_assert(STAGE_LEAST >= TILE_ROWS * sizeof(ByteCount), "a tile's sizes fit where its bytes would be");
@@ -152,14 +152,17 @@ template <unsigned WARPS> static __device__ inline unsigned block_bytes_before(u
 static __device__ inline RedactedRow long_row(StringSpan name) {
     return redacted_public(name, find_space(name));
 }
+template <typename O> static __device__ inline RedactedRow row_of(const SinglePass<O> &pass, size_t r) {
+    const StringSpan name = pass.names.span(r);
+    return string_is_public(pass.visibilities.span(r)) ? long_row(name) : redacted_hidden(name);
+}
 
 /* By all threads of a block that has polled long: its position from the rows before it. */
 template <typename O> static __device__ __noinline__ void place_again(const SinglePass<O> &pass, Tile *tile, ByteCount *totals) {
     ByteCount own = {}, all;
     for (size_t r = threadIdx.x; r < tile_of_block() * TILE_ROWS; r += blockDim.x) {
         if (!pass.names.valid(r) || !pass.visibilities.valid(r)) continue;
-        const StringSpan name = pass.names.span(r);
-        const RedactedRow row = string_is_public(pass.visibilities.span(r)) ? long_row(name) : redacted_hidden(name);
+        const RedactedRow row = row_of(pass, r);
         own.n += redacted_size(&row);
     }
     block_scan_exclusive<true>(own, totals, &all);
@@ -268,18 +271,19 @@ static __device__ inline void measure_long_rows(const SinglePass<O> &pass, const
             if (k == j) words[k].w[0] = (unsigned)redacted_size(&redacted);
     }
 }
-/* And their bytes, from global memory: the staged ones are gone. at: of the thread's first row. */
+/* And all rows of a thread that has long ones, from global memory: the staged bytes are gone. at: of its first row. */
 template <unsigned ROWS, typename O>
-static __device__ inline void put_long_rows(const SinglePass<O> &pass, size_t row, unsigned sizes, unsigned char *at) {
-#pragma unroll 1
-    for (unsigned j = 0; j < ROWS; j++) {
-        if (row_is_long(sizes, j)) {
-            const RedactedRow redacted = long_row(pass.names.span(row + j));
-            at = string_copy(at, redacted.initial);
-            *at++ = ' ';
-            at = string_copy(at, redacted.rest);
-        } else
-            at += sizes >> SIZE_BITS * j & LONG;
+static __device__ __noinline__ void put_from_global(const SinglePass<O> &pass, size_t row, unsigned char *at) {
+    for (size_t r = row; r < row + ROWS && r < pass.names.rows; r++) {
+        if (!pass.names.valid(r) || !pass.visibilities.valid(r)) continue;
+        const RedactedRow redacted = row_of(pass, r);
+        if (redacted.hidden) {
+            *at++ = 'X', *at++ = ' ', *at++ = 'X';
+            continue;
+        }
+        at = string_copy(at, redacted.initial);
+        *at++ = ' ';
+        at = string_copy(at, redacted.rest);
     }
 }
 
@@ -329,20 +333,19 @@ static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE
     const unsigned before = block_bytes_before<THREADS / 32>(own, totals, &all);
     if (all + OUT_SLACK > pass.stage_bytes) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
     if (threadIdx.x == 0) agent_publish(pass.agent, tile_of_block(), all);
-    for (unsigned i = threadIdx.x * 16; i < all + OUT_SLACK - 16; i += THREADS * 16) *(uint4 *)(stage + i) = make_uint4(0, 0, 0, 0);
+    /* A word has one thread that fills it, and stores it. Threads that leave it open add their bytes after the barrier. */
+    const unsigned end = before + own;
+    const bool is_last = threadIdx.x == THREADS - 1;
+    unsigned *const out = (unsigned *)stage, open = has_long ? 0 : put_rows<ROWS>(stage, before, words, sizes);
+    if (has_long && before / 4 < end / 4) out[before / 4] = 0;
+    if (is_last && (!has_long || before / 4 == end / 4)) out[end / 4] = open;
     __syncthreads();
-    unsigned at = before;
-#pragma unroll
-    for (unsigned j = 0; j < ROWS; j++) {
-        const unsigned size = row_size(words[j], sizes, j);
-        if (size > 0 && !row_is_long(sizes, j)) put_row(stage, at, words[j]);
-        at += size;
-    }
+    if (open && !is_last) atomicOr(out + end / 4, open);
     if (threadIdx.x == 0) tile.is_placed = agent_position(pass.agent, tile_of_block(), &tile.position);
     const bool any_long = __syncthreads_or(has_long);
     if (!tile.is_placed) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
     if (any_long) {
-        if (has_long) put_long_rows<ROWS>(pass, row, sizes, stage + before);
+        if (has_long) put_from_global<ROWS>(pass, row, stage + before);
         __syncthreads();
     }
     store_offsets<ROWS>(pass, row, tile.position + before, words, sizes);
