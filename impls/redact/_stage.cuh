@@ -36,7 +36,9 @@ static __device__ inline bool stage_part(const unsigned char *chars, size_t coun
 /* One thread: what units do not cover. */
 static __device__ inline void stage_rest(const StagePart &part, unsigned char *shared) {
     const unsigned whole = part.units() * STAGE_UNIT;
+#pragma unroll 1
     for (unsigned i = whole; i < part.bytes; i += STAGE_UNIT) *(uint4 *)(shared + i) = make_uint4(0, 0, 0, 0);
+#pragma unroll 1
     for (unsigned i = whole; i < part.array_bytes; i++) shared[i] = part.from[i];
 }
 

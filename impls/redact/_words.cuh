@@ -10,13 +10,17 @@
 struct RowWords {
     unsigned w[3];
 };
-/* A thread's sizes, 4 bits each. LONG: a row that is made later; its size is its first word. */
+/* A thread's sizes, up to 8, 4 bits each. LONG: a row that is made later. */
 enum { LONG = 15, SIZE_BITS = 4 };
-static __device__ inline bool row_is_long(unsigned sizes, unsigned j) {
-    return (sizes >> SIZE_BITS * j & LONG) == LONG;
+static __device__ inline unsigned row_size(unsigned sizes, unsigned j) {
+    return sizes >> SIZE_BITS * j & LONG;
 }
-static __device__ inline unsigned row_size(const RowWords &row, unsigned sizes, unsigned j) {
-    return row_is_long(sizes, j) ? row.w[0] : sizes >> SIZE_BITS * j & LONG;
+static __device__ inline bool has_long_rows(unsigned sizes) {
+    const unsigned both = sizes & sizes >> 1;
+    return both & both >> 2 & 0x11111111u;
+}
+static __device__ inline unsigned sizes_sum(unsigned sizes) {
+    return ((sizes & 0x0f0f0f0fu) + (sizes >> 4 & 0x0f0f0f0fu)) * 0x01010101u >> 24;
 }
 
 static __device__ inline size_t find_space(StringSpan s) {
@@ -28,12 +32,22 @@ static __device__ inline size_t find_space(StringSpan s) {
 /* 4 bytes of shared memory, from byte at + 4 k on. The word behind may be read too. */
 static __device__ inline unsigned staged_word(const unsigned char *shared, unsigned at, unsigned k) {
     const unsigned *const words = (const unsigned *)shared + at / 4 + k;
-    return __funnelshift_r(words[0], words[1], at % 4 * 8);
+    return __funnelshift_r(words[0], words[1], at * 8); /* shifts are modulo 32 */
 }
 
 static __device__ inline bool staged_public(const unsigned char *shared, unsigned at, unsigned size) {
     const unsigned publ = staged_word(shared, at, 0) ^ 0x6c627570u, ic = staged_word(shared, at, 1) ^ 0x6369u;
     return (publ | ic << 16 | (size ^ 6)) == 0;
+}
+
+/* sum + the bytes of a times those of b. */
+static __device__ inline unsigned bytes_dot(unsigned a, unsigned b, unsigned sum) {
+#ifdef __CUDA_ARCH__
+    return __dp4a(a, b, sum);
+#else
+    for (int k = 0; k < 32; k += 8) sum += (a >> k & 0xff) * (b >> k & 0xff);
+    return sum;
+#endif
 }
 
 /* Bit 7 of every byte that is a space, and of some behind the first such byte. */
@@ -46,11 +60,11 @@ static __device__ inline unsigned spaces_of(unsigned word) {
  * words behind the row are anything. */
 static __device__ inline RowWords staged_row(const unsigned char *shared, unsigned at, unsigned size, unsigned *bytes) {
     const unsigned b[3] = {staged_word(shared, at, 0), staged_word(shared, at, 1), staged_word(shared, at, 2)};
-    const unsigned in[3] = {spaces_of(b[0]), spaces_of(b[1]), spaces_of(b[2])};
-    const unsigned spaces = in[0] ? in[0] : in[1] ? in[1] : in[2];
-    const unsigned space = (in[0] ? 0 : in[1] ? 4 : 8) + ((unsigned)__ffs((int)spaces) - 1) / 8;
-    const unsigned initial = spaces ? shared[at + space + 1] : 0xff;
-    *bytes = space + 1 < size && initial < 0xc0 ? space + 2 : LONG;
+    /* Bit 7 + i: byte i is a space; bit 19: none is. */
+    const unsigned low = bytes_dot(spaces_of(b[1]), 0x80402010u, bytes_dot(spaces_of(b[0]), 0x08040201u, 1u << 19));
+    const unsigned space = (unsigned)__ffs((int)(low + (bytes_dot(spaces_of(b[2]), 0x08040201u, 0) << 8))) - 8;
+    const unsigned initial = shared[at + space + 1];
+    *bytes = space < 12 && space + 1 < size && initial < 0xc0 ? space + 2 : LONG;
     return {{__byte_perm(__byte_perm(initial, b[2], 0x0060), b[0], 0x5410), __funnelshift_l(b[0], b[1], 16),
              __funnelshift_l(b[1], b[2], 16)}};
 }
@@ -62,9 +76,9 @@ static __device__ inline unsigned put_rows(unsigned char *shared, unsigned at, c
     unsigned open = 0;
 #pragma unroll
     for (unsigned j = 0; j < ROWS; j++) {
-        const unsigned end = at + (sizes >> SIZE_BITS * j & LONG), full = end / 4 - at / 4, shift = at % 4 * 8;
+        const unsigned end = at + row_size(sizes, j), full = end / 4 - at / 4, shift = at * 8;
         const unsigned *const w = rows[j].w, first = (w[0] & 0xffff00ffu) | 0x2000u, last = w[0] >> 8;
-        const unsigned words[4] = {open | first << shift, __funnelshift_l(first, w[1], shift), __funnelshift_l(w[1], w[2], shift),
+        const unsigned words[4] = {open | __funnelshift_l(0u, first, shift), __funnelshift_l(first, w[1], shift), __funnelshift_l(w[1], w[2], shift),
                                    __funnelshift_l(w[2], last, shift)};
         unsigned *const to = (unsigned *)shared + at / 4;
         open = words[0];
@@ -74,7 +88,7 @@ static __device__ inline unsigned put_rows(unsigned char *shared, unsigned at, c
             to[k] = words[k];
             if (k < 3) open = words[k + 1];
         }
-        open &= (1u << end % 4 * 8) - 1;
+        open &= ~__funnelshift_l(0u, 0xffffffffu, end * 8);
         at = end;
     }
     return open;

@@ -170,10 +170,14 @@ template <typename O> static __device__ __noinline__ void place_again(const Sing
     __syncthreads();
 }
 
+/* Behind the last row: the last offset, and the count. */
+template <typename O> static __device__ inline void store_last(const SinglePass<O> &pass, size_t bytes) {
+    pass.out.offsets[pass.names.rows] = (O)bytes;
+    *pass.count = bytes;
+}
 /* A thread's offsets; behind the last row the last one, and the count. Rows past the last have no bytes. All lanes take part. */
 template <unsigned ROWS, typename O>
-static __device__ inline void store_offsets(const SinglePass<O> &pass, size_t row, size_t begin, const RowWords *words,
-                                            unsigned sizes) {
+static __device__ inline void store_offsets(const SinglePass<O> &pass, size_t row, size_t begin, unsigned sizes) {
     constexpr unsigned SIZE = OffsetPack<O>::SIZE, PACKS = ROWS / SIZE;
     const size_t rows = pass.names.rows;
     OffsetPack<O> packs[PACKS];
@@ -181,16 +185,17 @@ static __device__ inline void store_offsets(const SinglePass<O> &pass, size_t ro
 #pragma unroll
     for (unsigned j = 0; j < ROWS; j++) {
         packs[j / SIZE].v[j % SIZE] = (O)(begin + behind);
-        if (row + j < rows && row + ROWS > rows) pass.out.offsets[row + j] = (O)(begin + behind);
-        behind += row_size(words[j], sizes, j);
+        behind += row_size(sizes, j);
     }
     if (row + ROWS <= rows) {
 #pragma unroll
         for (unsigned i = 0; i < PACKS; i++) ((OffsetPack<O> *)(pass.out.offsets + row))[i] = packs[i];
+    } else {
+#pragma unroll
+        for (unsigned j = 0; j < ROWS; j++)
+            if (row + j < rows) pass.out.offsets[row + j] = packs[j / SIZE].v[j % SIZE];
     }
-    if (row >= rows || row + ROWS < rows) return;
-    pass.out.offsets[rows] = (O)(begin + behind);
-    *pass.count = begin + behind;
+    if (row < rows && row + ROWS >= rows) store_last(pass, begin + behind);
 }
 
 /* ---- A tile of long rows: a warp takes a row, then the one behind those of all warps. */
@@ -250,31 +255,37 @@ static __device__ inline unsigned staged_rows(const unsigned char *stage, const 
         const bool is_public = staged_public(stage, visibilities_at + visibility[j], visibility[j + 1] - visibility[j]);
         unsigned bytes;
         words[j] = staged_row(stage, names_at + name[j], name[j + 1] - name[j], &bytes);
-        if (!is_public) words[j] = {{0x580058u /* X X */, 0, 0}}, bytes = REDACTED_HIDDEN_BYTES;
-        if (!(valid >> j & 1)) bytes = 0;
+        if (!is_public) words[j].w[0] = 0x580058u /* X X */, bytes = REDACTED_HIDDEN_BYTES;
         sizes |= bytes << SIZE_BITS * j;
     }
+    if (valid == (1u << ROWS) - 1) return sizes;
+    for (unsigned j = 0; j < ROWS; j++)
+        if (!(valid >> j & 1)) sizes &= ~((unsigned)LONG << SIZE_BITS * j);
     return sizes;
 }
 
-/* One thread: the sizes of its long rows. Its offsets are no longer in registers. */
+/* Bytes of a thread that has long rows. */
 template <unsigned ROWS, typename O>
-static __device__ inline void measure_long_rows(const SinglePass<O> &pass, const unsigned char *stage, unsigned names_at, size_t row,
-                                                unsigned sizes, RowWords *words) {
-#pragma unroll 1
+static __device__ __noinline__ unsigned long_bytes(const SinglePass<O> &pass, const unsigned char *stage, unsigned names_at, size_t row,
+                                                   unsigned sizes) {
+    unsigned bytes = 0;
     for (unsigned j = 0; j < ROWS; j++) {
-        if (!row_is_long(sizes, j)) continue;
-        const StringSpan name = {stage + (names_at + (unsigned)pass.names.offsets[row + j]), pass.names.size(row + j)};
-        const RedactedRow redacted = long_row(name);
-#pragma unroll
-        for (unsigned k = 0; k < ROWS; k++)
-            if (k == j) words[k].w[0] = (unsigned)redacted_size(&redacted);
+        if (row_size(sizes, j) == LONG) {
+            const RedactedRow redacted =
+                long_row({stage + (names_at + (unsigned)pass.names.offsets[row + j]), pass.names.size(row + j)});
+            bytes += (unsigned)redacted_size(&redacted);
+        } else
+            bytes += row_size(sizes, j);
     }
+    return bytes;
 }
-/* And all rows of a thread that has long ones, from global memory: the staged bytes are gone. at: of its first row. */
+/* And its rows and their offsets, all from global memory: the staged bytes are gone. begin: of its first row's bytes, that lie at
+ * `at` of shared memory. */
 template <unsigned ROWS, typename O>
-static __device__ __noinline__ void put_from_global(const SinglePass<O> &pass, size_t row, unsigned char *at) {
+static __device__ __noinline__ void put_long_rows(const SinglePass<O> &pass, size_t row, size_t begin, unsigned char *at) {
+    const unsigned char *const first = at;
     for (size_t r = row; r < row + ROWS && r < pass.names.rows; r++) {
+        pass.out.offsets[r] = (O)(begin + (size_t)(at - first));
         if (!pass.names.valid(r) || !pass.visibilities.valid(r)) continue;
         const RedactedRow redacted = row_of(pass, r);
         if (redacted.hidden) {
@@ -285,6 +296,7 @@ static __device__ __noinline__ void put_from_global(const SinglePass<O> &pass, s
         *at++ = ' ';
         at = string_copy(at, redacted.rest);
     }
+    if (row + ROWS >= pass.names.rows) store_last(pass, begin + (size_t)(at - first));
 }
 
 template <typename O, unsigned THREADS>
@@ -323,13 +335,9 @@ static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE
 
     RowWords words[ROWS];
     const unsigned sizes = staged_rows<ROWS>(stage, tile, name, visibility, valid, words);
-    unsigned own = 0, all;
-    bool has_long = false;
-#pragma unroll
-    for (unsigned j = 0; j < ROWS; j++) has_long = has_long || row_is_long(sizes, j);
-    if (has_long) measure_long_rows<ROWS>(pass, stage, tile.names_at, row, sizes, words);
-#pragma unroll
-    for (unsigned j = 0; j < ROWS; j++) own += row_size(words[j], sizes, j);
+    const bool has_long = has_long_rows(sizes);
+    const unsigned own = has_long ? long_bytes<ROWS>(pass, stage, tile.names_at, row, sizes) : sizes_sum(sizes);
+    unsigned all;
     const unsigned before = block_bytes_before<THREADS / 32>(own, totals, &all);
     if (all + OUT_SLACK > pass.stage_bytes) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
     if (threadIdx.x == 0) agent_publish(pass.agent, tile_of_block(), all);
@@ -344,11 +352,11 @@ static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE
     if (threadIdx.x == 0) tile.is_placed = agent_position(pass.agent, tile_of_block(), &tile.position);
     const bool any_long = __syncthreads_or(has_long);
     if (!tile.is_placed) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
-    if (any_long) {
-        if (has_long) put_from_global<ROWS>(pass, row, stage + before);
-        __syncthreads();
-    }
-    store_offsets<ROWS>(pass, row, tile.position + before, words, sizes);
+    if (has_long)
+        put_long_rows<ROWS>(pass, row, tile.position + before, stage + before);
+    else
+        store_offsets<ROWS>(pass, row, tile.position + before, sizes);
+    if (any_long) __syncthreads();
     copy_out<THREADS>(pass.out.chars + tile.position, stage, all);
 }
 
