@@ -1,5 +1,6 @@
-/* _slab.cuh - a block's sums of powers of distances, for the variants in which all threads of a block take them from the same point of
- * a column. Such sums add up: within a warp by shuffles, between warps in shared memory. The cut into slabs is that of _lines.cuh. */
+/* _slab.cuh - a block's sums of powers of distances, for the variants in which all threads of a block take them from the same point
+ * of a column. Such sums add up: within a warp by shuffles, between warps in shared memory. The cut into slabs is that of
+ * _lines.cuh. */
 #ifndef RUNGS_IMPLS_MOMENTS_SLAB_CUH
 #define RUNGS_IMPLS_MOMENTS_SLAB_CUH
 
@@ -25,8 +26,7 @@ template <typename T, int ORDER> struct ShiftedColumn {
 };
 
 /* Lanes of a warp that have the same columns, `distance` apart, add up: all of them get the sum. */
-template <typename T, int ORDER>
-static __device__ inline void lanes_join(ShiftedColumn<T, ORDER> *column, unsigned distance) {
+template <typename T, int ORDER> static __device__ inline void lanes_join(ShiftedColumn<T, ORDER> *column, unsigned distance) {
 #pragma unroll
     for (int p = 0; p < ORDER; p++) column->s[p] += __shfl_xor_sync(0xffffffffu, column->s[p], distance);
     Extremes<T> &own = column->extremes;
@@ -53,7 +53,10 @@ template <typename T, int ORDER> struct SlabSums {
     }
     /* All threads: threads[stat][all groups] become segments[stat][column]. */
     __device__ void reduce() const {
-        const unsigned items = STATS * columns, wanted = blockDim.x / items, parts = wanted < 1 ? 1 : wanted < groups ? wanted : groups;
+        const unsigned items = STATS * columns, wanted = blockDim.x / items,
+                       parts = wanted < 1        ? 1
+                               : wanted < groups ? wanted
+                                                 : groups;
         __syncthreads();
         for (unsigned i = threadIdx.x; i < items * parts; i += blockDim.x) {
             const unsigned item = i % items, part = i / items, stat = item / columns;

@@ -1,12 +1,13 @@
-/* Idea: one read at the bandwidth of the memory, and nothing but sums. Blocks take slabs of columns x chunks of rows (_lines.cuh), as
- * many as the device holds at once; a thread has 4 columns in registers and 8 loads in flight. Distances are from the same point in
- * all blocks, the column's first row. So the sums of threads, of blocks and of chunks simply add up. A second kernel, one block for a few
- * columns, adds the chunks' sums and moves them to the mean. A matrix of few rows has one block for each pack of columns, and
- * no second kernel.
+/* Idea: one read at the bandwidth of the memory, and nothing but sums. Blocks take slabs of columns x chunks of rows (_lines.cuh),
+ * as many as the device holds at once; a thread has 4 columns in registers and 8 loads in flight. Distances are from the same point
+ * in all blocks, the column's first row. So the sums of threads, of blocks and of chunks simply add up. A second kernel, one block
+ * for a few columns, adds the chunks' sums and moves them to the mean. A matrix of few rows has one block for each pack of columns,
+ * and no second kernel.
  * Traffic: 1 read of the matrix in loads of 16 bytes, 8 in flight per thread; 40 bytes (order 4) per column and chunk, written once and
  *   read once from the L2 cache. 2 launches; 1 if there is a single chunk of whole rows.
  * Rounding: in double. The first row is one of the data, so it is at most sqrt(n) sigma from the mean, and sums exceed the moments
- *   n-fold at most, however far out it is: relative errors of n 2^-53. That is below the bound of float data for any n, not for doubles.
+ *   n-fold at most, however far out it is: relative errors of n 2^-53. That is below the bound of float data for any n, not for
+ * doubles.
  * Limits: float32, no weights: the first row may weigh next to nothing.
  * Origin: shifted sums by Chan, Golub and LeVeque 1983; ours. */
 #include "_slab.cuh"
@@ -90,9 +91,10 @@ template <int ORDER> static Status launch_all(const VariantArgs *args) {
     const MomentsView<float> view = moments_view<float>(args);
     const MomentsPlan plan = slab_plan(args);
     ColumnSums<ORDER> *const partials = (ColumnSums<ORDER> *)args->scratch;
-    TRY(launch(rows_kernel<ORDER>,
-               {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), slab_shared_bytes<float, ORDER>(plan), args->stream},
-               view, plan, partials));
+    TRY(launch(
+        rows_kernel<ORDER>,
+        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), slab_shared_bytes<float, ORDER>(plan), args->stream},
+        view, plan, partials));
     if (plan_partial_rows(plan) == 1) return STATUS_OK;
     const unsigned tx = merge_columns(view.cols);
     return launch(
@@ -107,7 +109,8 @@ static Status run(const VariantArgs *args) {
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
-    const size_t rows = plan_partial_rows(slab_plan(args)), part = moments_order(args) > 4 ? sizeof(ColumnSums<6>) : sizeof(ColumnSums<4>);
+    const size_t rows = plan_partial_rows(slab_plan(args)),
+                 part = moments_order(args) > 4 ? sizeof(ColumnSums<6>) : sizeof(ColumnSums<4>);
     return rows > 1 ? rows * moments_cols(args) * part : 0;
 }
 
@@ -118,8 +121,10 @@ static size_t shared_bytes(const VariantArgs *args) {
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (args->problem->dtype != DTYPE_F32)
-        return variant_refuse(reason, "float64: rounding about the first row is outside the bound; cuda_one_read_shared_shift has its own point in each block");
-    if (moments_weighted(args)) return variant_refuse(reason, "weights: the first row may weigh next to nothing; cuda_two_pass_grid reads twice");
+        return variant_refuse(reason, "float64: rounding about the first row is outside the bound; cuda_one_read_shared_shift has "
+                                      "its own point in each block");
+    if (moments_weighted(args))
+        return variant_refuse(reason, "weights: the first row may weigh next to nothing; cuda_two_pass_grid reads twice");
     const size_t needed = shared_bytes(args), most = device_block_shared_max();
     if (needed <= most) return true;
     return variant_refuse(reason, "shared memory: a block takes %zu bytes, this device has %zu; set a smaller slab", needed, most);

@@ -4,12 +4,13 @@
  * coalesced loads, and polls a word of its own, alone in its line of 128 bytes, for its position: nobody polls a line that others
  * write to. A tile does not wait forever and has written its size before, so no order of blocks is needed.
  *
- * A size and a position are words of 64 bits: twice the number of bytes, plus 1. 0 is "not yet", as the host sets all of them
- * before the kernel. A word is all that is handed over, so nothing needs to be ordered and no fence is needed. */
+ * A size and a position are words of 64 bits: twice the number of bytes, plus 1. 0 is "not yet", as a kernel of its
+ * own sets all of them before. A word is all that is handed over, so nothing needs to be ordered and no fence is needed. */
 #ifndef RUNGS_REDACT_AGENT_CUH
 #define RUNGS_REDACT_AGENT_CUH
 
 #include "_column.cuh"
+#include "common/early_launch.cuh"
 
 /* How often a tile polls before it finds its position itself. */
 #ifdef RUNGS_EMULATED
@@ -20,7 +21,7 @@ enum { AGENT_POLLS_MAX = 100000 }; /* tens of milliseconds */
 
 enum {
     AGENT_LINE = 16 /* words of a line of 128 bytes */,
-    AGENT_PER_LANE = 2 /* tiles of a lane */,
+    AGENT_PER_LANE = 4 /* tiles of a lane */,
     AGENT_GROUP = 32 * AGENT_PER_LANE
 };
 
@@ -37,11 +38,21 @@ static inline size_t agent_scratch_bytes(size_t tiles) {
     return (tiles * AGENT_LINE + divide_up(tiles, AGENT_PER_LANE) * AGENT_PER_LANE) * sizeof(Word);
 }
 
+enum { AGENT_CLEAR_THREADS = 256 };
+static __global__ void __launch_bounds__(AGENT_CLEAR_THREADS) agent_clear_kernel(Word *words, size_t n) {
+    early_allow();
+    const size_t i = blockIdx.x * (size_t)AGENT_CLEAR_THREADS + threadIdx.x;
+    if (i < n) words[i] = 0;
+}
+
+/* Clears the words by a kernel: the one behind it in the stream, launch_early(), overlaps it. */
 static inline Status agent_begin(const VariantArgs *args, size_t tiles, Agent *out) {
     Word *const words = (Word *)args->scratch;
+    const size_t n = agent_scratch_bytes(tiles) / sizeof(Word);
     *out = {tiles, words, words + tiles * AGENT_LINE};
-    if (tiles > 0) TRY_CUDA(cudaMemsetAsync(words, 0, agent_scratch_bytes(tiles), (cudaStream_t)args->stream));
-    return STATUS_OK;
+    if (tiles == 0) return STATUS_OK;
+    return launch(agent_clear_kernel,
+                  {dim3((unsigned)divide_up(n, AGENT_CLEAR_THREADS)), dim3(AGENT_CLEAR_THREADS), 0, args->stream}, words, n);
 }
 
 /* Words that others poll: no store or load may be kept in a register or left out, and nothing else is ordered by them. */
@@ -64,12 +75,14 @@ static __device__ inline Word agent_load(const Word *from) {
 
 /* One thread of a tile's block. */
 static __device__ inline void agent_publish(const Agent &agent, size_t tile, size_t bytes) {
+    early_wait();
     agent_store(agent.sizes + tile, 2 * (Word)bytes + 1);
 }
 /* Waits for the tile's position, the bytes of all tiles before it; not forever. */
 static __device__ inline bool agent_position(const Agent &agent, size_t tile, size_t *position) {
     Word word = 0;
-    for (unsigned polls = 0; polls < AGENT_POLLS_MAX && !(word & 1); polls++) word = agent_load(agent.positions + tile * AGENT_LINE);
+    for (unsigned polls = 0; polls < AGENT_POLLS_MAX && !(word & 1); polls++)
+        word = agent_load(agent.positions + tile * AGENT_LINE);
     *position = (size_t)(word / 2);
     return word & 1;
 }
@@ -93,6 +106,7 @@ static __device__ inline Word agent_carry(Word bytes, size_t group) {
  * what it can as sizes arrive, and hands the sum of a whole group to the next warp. The loads of a poll are independent: the
  * agent's turn is one trip to the L2 cache, and its turns limit how many tiles a second get their positions. */
 static __device__ inline void agent_run(const Agent &agent, volatile Word *carry) {
+    early_wait();
     const unsigned lane = threadIdx.x % 32, warps = blockDim.x / 32;
     for (size_t group = threadIdx.x / 32; group * AGENT_GROUP < agent.tiles; group += warps) {
         const size_t first = group * AGENT_GROUP, left = agent.tiles - first;
@@ -135,8 +149,7 @@ static __device__ inline void agent_run(const Agent &agent, volatile Word *carry
             Word position = before + through - own;
 #pragma unroll
             for (unsigned k = 0; k < AGENT_PER_LANE; k++) {
-                if (at + k >= done && at + k < seen)
-                    agent_store(agent.positions + (first + at + k) * AGENT_LINE, 2 * position + 1);
+                if (at + k >= done && at + k < seen) agent_store(agent.positions + (first + at + k) * AGENT_LINE, 2 * position + 1);
                 position += word[k] / 2;
             }
             done = seen;

@@ -69,8 +69,8 @@ static __device__ inline RowWords staged_row(const unsigned char *shared, unsign
              __funnelshift_l(b[1], b[2], 16)}};
 }
 
-/* Puts a thread's rows, none of them long, at byte `at` of shared memory, one behind the other: each word as soon as it is full, the
- * first one with zeros where other threads have bytes. Returns the bytes of the word that its last row leaves open, or 0. */
+/* Puts a thread's rows, none of them long, at byte `at` of shared memory, one behind the other: each word as soon as it is full,
+ * the first one with zeros where other threads have bytes. Returns the bytes of the word that its last row leaves open, or 0. */
 template <unsigned ROWS>
 static __device__ inline unsigned put_rows(unsigned char *shared, unsigned at, const RowWords *rows, unsigned sizes) {
     unsigned open = 0;
@@ -78,8 +78,8 @@ static __device__ inline unsigned put_rows(unsigned char *shared, unsigned at, c
     for (unsigned j = 0; j < ROWS; j++) {
         const unsigned end = at + row_size(sizes, j), full = end / 4 - at / 4, shift = at * 8;
         const unsigned *const w = rows[j].w, first = (w[0] & 0xffff00ffu) | 0x2000u, last = w[0] >> 8;
-        const unsigned words[4] = {open | __funnelshift_l(0u, first, shift), __funnelshift_l(first, w[1], shift), __funnelshift_l(w[1], w[2], shift),
-                                   __funnelshift_l(w[2], last, shift)};
+        const unsigned words[4] = {open | __funnelshift_l(0u, first, shift), __funnelshift_l(first, w[1], shift),
+                                   __funnelshift_l(w[1], w[2], shift), __funnelshift_l(w[2], last, shift)};
         unsigned *const to = (unsigned *)shared + at / 4;
         open = words[0];
 #pragma unroll

@@ -1,32 +1,33 @@
 /* Idea: one pass and one wait-free call. A block takes a tile of rows: it stages the tile's names and visibilities in shared memory
  * by bulk copies, and each thread makes its 8 rows once, in registers: up to 13 bytes a row. The tile's size goes to the agent
- *   (_agent.cuh), a block that turns sizes into positions while other tiles work. Meanwhile the rows are put together in shared
- *   memory, over the input they no longer need, and leave it in stores of 16 bytes. The host allocates the most that the output
- *   can be, names and 5 bytes a row, and leaves the count on the device: it never waits, unless int32 offsets might not hold
- *   that much.
- * Traffic: each byte of the work model once; 8 + 128 bytes a tile of 768 rows beside it. 1 kernel and a memset of as many; 2
- *   allocations (offsets, bytes), 3 with validity. The column's bytes have more room than they need.
+ *   (_agent.cuh), a block that turns sizes into positions while other tiles work. Meanwhile each thread puts its rows together in
+ *   shared memory, in whole words, over the input they no longer need; they leave it in stores of 16 bytes. The host allocates the
+ *   most that the output can be, names and 5 bytes a row, and leaves the count on the device: it never waits, unless int32 offsets
+ *   might not hold that much.
+ * Traffic: each byte of the work model once; 8 + 128 bytes a tile of 768 rows beside it. 2 kernels, the first clears as many, and the
+ *   second begins early (common/early_launch.cuh); 2 allocations (offsets, bytes), 3 with validity. The column's bytes have more
+ *   room than they need.
  * Rounding: none; exact.
  * Limits: fast for rows that fit a vector of 16 bytes when redacted: the space among the first 12 bytes, an initial of one byte.
- *   Other rows of a staged tile are made byte by byte by one thread, from global memory. Tiles that do not fit their shared
- *   memory, in or out, are made by a warp for each row, in two passes over the tile.
+ *   Threads with other rows make theirs byte by byte, from global memory. Tiles that do not fit their shared memory, in or out, are
+ *   made by a warp for each row, in two passes over the tile.
  * Origin: ours; single-pass offsets after Merrill and Garland 2016, decoupled look-back. */
 #include "_agent.cuh"
 #include "_offsets.cuh"
 #include "_stage.cuh"
-#include "_words.cuh"
+#include "_tile_rows.cuh"
 #include "common/device_limits.cuh"
 
 enum {
     TILE_ROWS = 768,
-    TILE_THREADS = 96,       /* 8 rows a thread */
-    TILE_THREADS_FEW = 192,  /* 4, where the device holds all tiles at once */
-    OUT_SLACK = 32           /* bytes of zeros behind the output */
+    TILE_THREADS = 96,      /* 8 rows a thread */
+    TILE_THREADS_FEW = 192, /* 4, where the device holds all tiles at once */
+    OUT_SLACK = 32          /* bytes behind the output that may be read */
 };
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 enum { TILE_BLOCKS = 10, TILE_BLOCKS_FEW = 5 }; /* of an SM: 1024 threads */
 #else
-enum { TILE_BLOCKS = 12, TILE_BLOCKS_FEW = 8 };
+enum { TILE_BLOCKS = 13, TILE_BLOCKS_FEW = 8 };
 #endif
 constexpr size_t STAGE_LEAST = 8192, STAGE_MOST = 49152; /* shared bytes of a tile */
 static_assert(STAGE_LEAST >= TILE_ROWS * sizeof(ByteCount), "a tile's sizes fit where its bytes would be");
@@ -42,57 +43,12 @@ template <typename O> struct SinglePass {
     Agent agent;
 };
 
-/* A thread's offsets in loads and stores of 16 bytes. */
-template <typename O> struct alignas(16) OffsetPack {
-    static constexpr unsigned SIZE = 16 / sizeof(O);
-    O v[SIZE];
-};
-
-/* Offsets of this thread's ROWS rows, modulo 2^32; past the last row the last offset. */
-template <unsigned ROWS, typename O>
-static __device__ inline void load_offsets(const O *offsets, size_t rows, size_t row, unsigned *out) {
-    constexpr unsigned SIZE = OffsetPack<O>::SIZE;
-    if (row + ROWS <= rows) {
-#pragma unroll
-        for (unsigned j = 0; j < ROWS; j += SIZE) {
-            const OffsetPack<O> pack = *(const OffsetPack<O> *)(offsets + row + j);
-#pragma unroll
-            for (unsigned k = 0; k < SIZE; k++) out[j + k] = (unsigned)pack.v[k];
-        }
-    } else {
-#pragma unroll
-        for (unsigned j = 0; j < ROWS; j++) out[j] = (unsigned)offsets[row + j < rows ? row + j : rows];
-    }
-    if (threadIdx.x % 32 == 31) out[ROWS] = (unsigned)offsets[row + ROWS < rows ? row + ROWS : rows];
-}
-/* And of the row behind them: the next lane's first. All lanes take part. */
-template <unsigned ROWS> static __device__ inline void share_offsets(unsigned *offsets) {
-    const unsigned next = __shfl_down_sync(0xffffffffu, offsets[0], 1);
-    if (threadIdx.x % 32 < 31) offsets[ROWS] = next;
-}
-
-/* Validity of this thread's rows as bits; 0 past the last. ROWS divides 8. */
-template <unsigned ROWS, typename O> static __device__ inline unsigned load_validity(const SinglePass<O> &pass, size_t row) {
-    const size_t rows = pass.names.rows;
-    if (row >= rows) return 0;
-    unsigned bits = rows - row < ROWS ? (1u << (rows - row)) - 1 : (1u << ROWS) - 1;
-    if (pass.names.validity) bits &= (unsigned)pass.names.validity[row / 8] >> row % 8;
-    if (pass.visibilities.validity) bits &= (unsigned)pass.visibilities.validity[row / 8] >> row % 8;
-    return bits;
-}
-/* All lanes take part. */
-template <unsigned ROWS, typename O>
-static __device__ inline void store_validity(const SinglePass<O> &pass, size_t row, unsigned bits) {
-    for (unsigned have = ROWS; have < 8; have *= 2) bits |= __shfl_down_sync(0xffffffffu, bits, have / ROWS) << have;
-    if (row % 8 == 0 && row < pass.names.rows) pass.out.validity[row / 8] = (unsigned char)bits;
-}
-
 /* Of a block: what its first thread finds out. */
 struct Tile {
-    bool staged;            /* the tile's bytes fit */
+    bool staged;                        /* the tile's bytes fit */
     unsigned names_at, visibilities_at; /* byte of the stage where offset 0 would lie, modulo 2^32 */
-    StagePart parts[2];     /* names, visibilities */
-    bool is_placed;         /* position is known */
+    StagePart parts[2];                 /* names, visibilities */
+    bool is_placed;                     /* position is known */
     size_t position;
 };
 static __device__ inline size_t tile_of_block() {
@@ -175,28 +131,6 @@ template <typename O> static __device__ inline void store_last(const SinglePass<
     pass.out.offsets[pass.names.rows] = (O)bytes;
     *pass.count = bytes;
 }
-/* A thread's offsets; behind the last row the last one, and the count. Rows past the last have no bytes. All lanes take part. */
-template <unsigned ROWS, typename O>
-static __device__ inline void store_offsets(const SinglePass<O> &pass, size_t row, size_t begin, unsigned sizes) {
-    constexpr unsigned SIZE = OffsetPack<O>::SIZE, PACKS = ROWS / SIZE;
-    const size_t rows = pass.names.rows;
-    OffsetPack<O> packs[PACKS];
-    unsigned behind = 0; /* bytes of the rows before this one */
-#pragma unroll
-    for (unsigned j = 0; j < ROWS; j++) {
-        packs[j / SIZE].v[j % SIZE] = (O)(begin + behind);
-        behind += row_size(sizes, j);
-    }
-    if (row + ROWS <= rows) {
-#pragma unroll
-        for (unsigned i = 0; i < PACKS; i++) ((OffsetPack<O> *)(pass.out.offsets + row))[i] = packs[i];
-    } else {
-#pragma unroll
-        for (unsigned j = 0; j < ROWS; j++)
-            if (row + j < rows) pass.out.offsets[row + j] = packs[j / SIZE].v[j % SIZE];
-    }
-    if (row < rows && row + ROWS >= rows) store_last(pass, begin + behind);
-}
 
 /* ---- A tile of long rows: a warp takes a row, then the one behind those of all warps. */
 template <typename O> static __device__ RedactedRow warp_row(const SinglePass<O> &pass, size_t row) {
@@ -266,8 +200,8 @@ static __device__ inline unsigned staged_rows(const unsigned char *stage, const 
 
 /* Bytes of a thread that has long rows. */
 template <unsigned ROWS, typename O>
-static __device__ __noinline__ unsigned long_bytes(const SinglePass<O> &pass, const unsigned char *stage, unsigned names_at, size_t row,
-                                                   unsigned sizes) {
+static __device__ __noinline__ unsigned long_bytes(const SinglePass<O> &pass, const unsigned char *stage, unsigned names_at,
+                                                   size_t row, unsigned sizes) {
     unsigned bytes = 0;
     for (unsigned j = 0; j < ROWS; j++) {
         if (row_size(sizes, j) == LONG) {
@@ -279,7 +213,7 @@ static __device__ __noinline__ unsigned long_bytes(const SinglePass<O> &pass, co
     }
     return bytes;
 }
-/* And its rows and their offsets, all from global memory: the staged bytes are gone. begin: of its first row's bytes, that lie at
+/* And its rows and their offsets, from global memory: the staged bytes are gone. begin: of its first row's bytes, that lie at
  * `at` of shared memory. */
 template <unsigned ROWS, typename O>
 static __device__ __noinline__ void put_long_rows(const SinglePass<O> &pass, size_t row, size_t begin, unsigned char *at) {
@@ -296,7 +230,6 @@ static __device__ __noinline__ void put_long_rows(const SinglePass<O> &pass, siz
         *at++ = ' ';
         at = string_copy(at, redacted.rest);
     }
-    if (row + ROWS >= pass.names.rows) store_last(pass, begin + (size_t)(at - first));
 }
 
 template <typename O, unsigned THREADS>
@@ -310,24 +243,24 @@ static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE
     __shared__ ByteCount long_totals[THREADS / 32];
     __shared__ unsigned long long barrier;
     if (blockIdx.x == 0) {
-        if (threadIdx.x == 0 && pass.names.rows == 0) pass.out.offsets[0] = 0, *pass.count = 0;
         if (threadIdx.x == 0) carry = 0;
         __syncthreads();
         agent_run(pass.agent, &carry);
+        if (threadIdx.x == 0 && pass.names.rows == 0) store_last(pass, 0);
         return;
     }
     /* All loads that need no other are under way before the first is waited for. */
     TileExtents<O> extents = {};
     if (threadIdx.x == 0) extents = tile_extents(pass);
-    const size_t row = tile_of_block() * TILE_ROWS + threadIdx.x * ROWS;
+    const size_t rows = pass.names.rows, row = tile_of_block() * TILE_ROWS + threadIdx.x * ROWS;
     unsigned name[ROWS + 1], visibility[ROWS + 1];
-    load_offsets<ROWS>(pass.names.offsets, pass.names.rows, row, name);
-    load_offsets<ROWS>(pass.visibilities.offsets, pass.names.rows, row, visibility);
+    load_offsets<ROWS>(pass.names.offsets, rows, row, name);
+    load_offsets<ROWS>(pass.visibilities.offsets, rows, row, visibility);
     if (threadIdx.x == 0) tile_begin(pass, extents, stage, &barrier, &tile);
     share_offsets<ROWS>(name);
     share_offsets<ROWS>(visibility);
-    const unsigned valid = load_validity<ROWS>(pass, row);
-    if (pass.out.validity) store_validity<ROWS>(pass, row, valid);
+    const unsigned valid = load_validity<ROWS>(pass.names.validity, pass.visibilities.validity, rows, row);
+    if (pass.out.validity) store_validity<ROWS>(pass.out.validity, rows, row, valid);
     __syncthreads();
     if (!tile.staged) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
     unsigned char *const shared[2] = {stage, stage + tile.parts[0].bytes};
@@ -352,10 +285,12 @@ static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE
     if (threadIdx.x == 0) tile.is_placed = agent_position(pass.agent, tile_of_block(), &tile.position);
     const bool any_long = __syncthreads_or(has_long);
     if (!tile.is_placed) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
+    const size_t begin = tile.position + before;
     if (has_long)
-        put_long_rows<ROWS>(pass, row, tile.position + before, stage + before);
+        put_long_rows<ROWS>(pass, row, begin, stage + before);
     else
-        store_offsets<ROWS>(pass, row, tile.position + before, sizes);
+        store_offsets<ROWS>(pass.out.offsets, rows, row, begin, sizes);
+    if (row < rows && row + ROWS >= rows) store_last(pass, begin + own);
     if (any_long) __syncthreads();
     copy_out<THREADS>(pass.out.chars + tile.position, stage, all);
 }
@@ -389,7 +324,6 @@ template <typename O> static Status redact(const VariantArgs *args, StringsColum
     pass.stage_bytes = stage_bytes(args);
     pass.count = args->counts + 1;
     const size_t most = pass.names_count + REDACTED_GROWTH_MAX * pass.names.rows;
-    TRY(agent_begin(args, tile_count(args), &pass.agent)); /* the device works on it while the host allocates */
     {
         const StepRange step("allocate");
         TRY(strings_allocate(args, pass.names.rows, pass.names.validity || pass.visibilities.validity, out));
@@ -398,8 +332,9 @@ template <typename O> static Status redact(const VariantArgs *args, StringsColum
     const StepRange step("redact");
     pass.out = *out;
     const unsigned threads = tile_threads(args);
-    TRY(launch(threads == TILE_THREADS ? redact_kernel<O, TILE_THREADS> : redact_kernel<O, TILE_THREADS_FEW>,
-               {dim3((unsigned)(1 + tile_count(args))), dim3(threads), pass.stage_bytes, args->stream}, pass));
+    TRY(agent_begin(args, tile_count(args), &pass.agent));
+    TRY(launch_early(threads == TILE_THREADS ? redact_kernel<O, TILE_THREADS> : redact_kernel<O, TILE_THREADS_FEW>,
+                     {dim3((unsigned)(1 + tile_count(args))), dim3(threads), pass.stage_bytes, args->stream}, pass));
     out->bytes = COUNT_ON_DEVICE;
     if (most > (size_t)std::numeric_limits<O>::max()) {
         unsigned long long bytes = 0;
