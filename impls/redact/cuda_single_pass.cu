@@ -29,7 +29,7 @@ enum { TILE_BLOCKS = 10, TILE_BLOCKS_FEW = 5 }; /* of an SM: 1024 threads */
 #else
 enum { TILE_BLOCKS = 13, TILE_BLOCKS_FEW = 8 };
 #endif
-constexpr size_t STAGE_LEAST = 8192, STAGE_MOST = 49152; /* shared bytes of a tile */
+constexpr size_t STAGE_LEAST = 8192, STAGE_MOST = 48128; /* shared bytes of a tile; 48 KiB with the static ones */
 static_assert(STAGE_LEAST >= TILE_ROWS * sizeof(ByteCount), "a tile's sizes fit where its bytes would be");
 
 static const ParamSpec TUNABLES[] = {MEMORY_TUNABLE, {}};
