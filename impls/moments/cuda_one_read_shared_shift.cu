@@ -11,7 +11,7 @@
  *   distances have powers out of range are read twice more, by one block, scaled by a power of two.
  * Limits: no weights: rows may weigh 2^60 times as much as others, and a point that was chosen without the weights cancels then.
  * Origin: shifted sums by Chan, Golub and LeVeque 1983; ours. */
-#include "_lines.cuh"
+#include "_slab.cuh"
 
 enum {
     OPENERS = 4 /* lines of threads whose first rows decide the shift */,
@@ -19,64 +19,10 @@ enum {
 };
 
 static const ParamSpec TUNABLES[] = {
-    {"slab", "most 16-byte packs of a line that a block takes; 0: what suits the shape", PARAM_INT, "0", 0, MOMENTS_THREADS, NULL},
+    AUTO_SLAB_TUNABLE,
     CHUNKS_TUNABLE,
     {},
 };
-
-/* One column of a thread while values arrive. */
-template <typename T, int ORDER> struct SharedShiftColumn {
-    T center;
-    double s[ORDER] = {}; /* s[p - 1] = sum (x - center)^p */
-    Extremes<T> extremes;
-
-    __device__ void push(T x) {
-        const double d = (double)x - (double)center;
-        double term = d;
-        s[0] += term;
-#pragma unroll
-        for (int p = 1; p < ORDER; p++) s[p] += term *= d;
-        extremes.push(x);
-    }
-};
-
-/* Sums of the block's threads, in dynamic shared memory. */
-template <typename T, int ORDER> struct SlabSums {
-    static constexpr unsigned STATS = ORDER + 2; /* sums of powers, smallest, largest */
-    double *threads;                             /* [STATS][ty][columns] */
-    double *segments;                            /* [segments][STATS * columns] */
-    unsigned columns, ty;
-
-    static __device__ double join(unsigned stat, double a, double b) {
-        if (stat < ORDER) return a + b;
-        return b != b || (stat == ORDER ? b < a : b > a) ? b : a;
-    }
-    /* All threads: threads[stat][all y] become segments[stat][column]. */
-    __device__ void reduce() const {
-        const unsigned items = STATS * columns, wanted = blockDim.x / items, parts = wanted < 1 ? 1 : wanted < ty ? wanted : ty;
-        __syncthreads();
-        for (unsigned i = threadIdx.x; i < items * parts; i += blockDim.x) {
-            const unsigned item = i % items, part = i / items, stat = item / columns;
-            const double *const from = threads + stat * ty * columns + item % columns;
-            double sum = from[part * columns];
-#pragma unroll 8
-            for (unsigned y = part + parts; y < ty; y += parts) sum = join(stat, sum, from[y * columns]);
-            segments[i] = sum;
-        }
-        __syncthreads();
-        for (unsigned item = threadIdx.x; item < items; item += blockDim.x) {
-            double sum = segments[item];
-            for (unsigned part = 1; part < parts; part++) sum = join(item / columns, sum, segments[part * items + item]);
-            segments[item] = sum;
-        }
-        __syncthreads();
-    }
-};
-
-template <typename T, int ORDER> static size_t shared_bytes(const MomentsPlan &plan) {
-    const size_t columns = plan.tx * (16 / sizeof(T)), items = SlabSums<T, ORDER>::STATS * columns;
-    return sizeof(double) * (items * plan.ty + (items > (size_t)MOMENTS_THREADS ? items : (size_t)MOMENTS_THREADS));
-}
 
 /* Adds up one number of each thread; shared: [blockDim.x]. All threads get the sum. */
 static __device__ double block_sum(double own, double *shared) {
@@ -152,43 +98,19 @@ static __device__ void choose_centers(const MomentsPart &part, const Pack<T> *ba
 template <typename T, int ORDER>
 static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     rows_kernel(MomentsView<T> view, MomentsPlan plan, CentralPartial<T, double, ORDER> *partials) {
-    constexpr unsigned SIZE = Pack<T>::SIZE, LINES = ORDER > 4 ? 4 : 8;
+    constexpr unsigned SIZE = Pack<T>::SIZE;
     DYN_SHARED(double, shared);
     const MomentsPart part = part_of_thread<T>(plan);
     const size_t chunk_begin = part.begin - part.y, chunk_lines = part.end > chunk_begin ? part.end - chunk_begin : 0;
-    const size_t turn = plan.ty, stride = turn * plan.line;
     const unsigned columns = plan.tx * SIZE, most = plan.ty < OPENERS ? plan.ty : OPENERS;
-    size_t line = part.begin;
-    const size_t end = part.works ? part.end : line; /* threads without work have no lines */
-    const T *at = view.x + line * plan.line + part.offset;
-    Pack<T> batch[LINES];
+    SlabReader<T, ORDER> reader(view, plan, part);
     T center[SIZE];
-#pragma unroll
-    for (unsigned u = 0; u < LINES; u++)
-        if (line + u * turn < end) batch[u] = pack_load(at + u * stride);
-    choose_centers<T, LINES>(part, batch, plan.tx, chunk_lines < most ? (unsigned)chunk_lines : most, shared, center);
-
-    SharedShiftColumn<T, ORDER> column[SIZE];
+    choose_centers<T, SlabReader<T, ORDER>::LINES>(part, reader.batch, plan.tx, chunk_lines < most ? (unsigned)chunk_lines : most,
+                                                   shared, center);
+    ShiftedColumn<T, ORDER> column[SIZE];
 #pragma unroll
     for (unsigned j = 0; j < SIZE; j++) column[j].center = center[j];
-    while (line + (LINES - 1) * turn < end) {
-#pragma unroll
-        for (unsigned u = 0; u < LINES; u++) {
-#pragma unroll
-            for (unsigned j = 0; j < SIZE; j++) column[j].push(batch[u].v[j]);
-        }
-        line += LINES * turn;
-        at += LINES * stride;
-#pragma unroll
-        for (unsigned u = 0; u < LINES; u++)
-            if (line + u * turn < end) batch[u] = pack_load(at + u * stride);
-    }
-#pragma unroll
-    for (unsigned u = 0; u < LINES; u++) { /* the last few lines, fewer than LINES */
-        if (line + u * turn >= end) continue;
-#pragma unroll
-        for (unsigned j = 0; j < SIZE; j++) column[j].push(batch[u].v[j]);
-    }
+    reader.push_all(column);
 #pragma unroll
     for (unsigned j = 0; j < SIZE; j++) {
         if (!part.works || !part.has_rest || part.offset + j >= plan.rest) continue;
@@ -196,21 +118,8 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         if (chunk_lines == 0) column[j].center = center[j] = rest;
         column[j].push(rest);
     }
-
-    const SlabSums<T, ORDER> sums = {shared, shared + SlabSums<T, ORDER>::STATS * plan.ty * columns, columns, plan.ty};
+    const SlabSums<T, ORDER> sums = slab_sums(plan, part, column, shared);
     const unsigned x = threadIdx.x % plan.tx;
-    if (part.y < plan.ty) {
-#pragma unroll
-        for (unsigned j = 0; j < SIZE; j++) {
-            double *const to = sums.threads + part.y * columns + x * SIZE + j;
-            const Range<T> range = column[j].extremes.done();
-#pragma unroll
-            for (unsigned p = 0; p < ORDER; p++) to[p * plan.ty * columns] = column[j].s[p];
-            to[ORDER * plan.ty * columns] = (double)range.low;
-            to[(ORDER + 1) * plan.ty * columns] = (double)range.high;
-        }
-    }
-    sums.reduce();
     if (part.y == 0) { /* threads[0] is free: the centers for the threads that finish a column */
 #pragma unroll
         for (unsigned j = 0; j < SIZE; j++) shared[x * SIZE + j] = (double)center[j];
@@ -313,30 +222,13 @@ static __global__ void __launch_bounds__(REDUCE_THREADS)
 
 /* ---- Host. */
 
-/* Few rows: a block for each pack, so that no chunks have to be merged. */
-static MomentsPlan plan_of(const VariantArgs *args) {
-    enum { FEW_LINES = 16 * MOMENTS_THREADS, FEW_PACKS = 32, WIDE = 16 };
-    const size_t chunks = (size_t)params_int(args->tunables, "chunks");
-    const MomentsPlan lines = plan_lines(args);
-    size_t slab = (size_t)params_int(args->tunables, "slab");
-    if (slab == 0) slab = lines.lines <= FEW_LINES && lines.packs >= FEW_PACKS && lines.packs <= 8 * device_sm_count() ? 1 : WIDE;
-    return plan_cut(args, slab, chunks, 0);
-}
-
-/* Columns of a block of the merge: more, where there are enough blocks. */
-static unsigned merge_columns(size_t cols) {
-    unsigned tx = 1;
-    while (tx < REDUCE_COLUMNS && cols > 2 * tx * device_sm_count()) tx *= 2;
-    return tx;
-}
-
 template <typename T, int ORDER> static Status launch_all(const VariantArgs *args) {
     using Partial = CentralPartial<T, double, ORDER>;
     const MomentsView<T> view = moments_view<T>(args);
-    const MomentsPlan plan = plan_of(args);
+    const MomentsPlan plan = slab_plan(args);
     Partial *const partials = (Partial *)args->scratch;
     TRY(launch(rows_kernel<T, ORDER>,
-               {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), shared_bytes<T, ORDER>(plan), args->stream},
+               {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), slab_shared_bytes<T, ORDER>(plan), args->stream},
                view, plan, partials));
     if (plan_partial_rows(plan) == 1) return STATUS_OK;
     const unsigned tx = merge_columns(view.cols);
@@ -357,15 +249,15 @@ static size_t scratch_bytes(const VariantArgs *args) {
     const bool high = moments_order(args) > 4, f64 = args->problem->dtype == DTYPE_F64;
     const size_t part = f64 ? (high ? sizeof(CentralPartial<double, double, 6>) : sizeof(CentralPartial<double, double, 4>))
                             : (high ? sizeof(CentralPartial<float, double, 6>) : sizeof(CentralPartial<float, double, 4>));
-    const size_t rows = plan_partial_rows(plan_of(args));
+    const size_t rows = plan_partial_rows(slab_plan(args));
     return rows > 1 ? rows * moments_cols(args) * part : 0;
 }
 
 static size_t shared_bytes_of(const VariantArgs *args) {
     const bool high = moments_order(args) > 4;
-    const MomentsPlan plan = plan_of(args);
-    if (args->problem->dtype == DTYPE_F64) return high ? shared_bytes<double, 6>(plan) : shared_bytes<double, 4>(plan);
-    return high ? shared_bytes<float, 6>(plan) : shared_bytes<float, 4>(plan);
+    const MomentsPlan plan = slab_plan(args);
+    if (args->problem->dtype == DTYPE_F64) return high ? slab_shared_bytes<double, 6>(plan) : slab_shared_bytes<double, 4>(plan);
+    return high ? slab_shared_bytes<float, 6>(plan) : slab_shared_bytes<float, 4>(plan);
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
@@ -377,7 +269,7 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 }
 
 static Status configuration(const VariantArgs *args, LaunchNotes *out) {
-    return plan_notes(plan_of(args), shared_bytes_of(args), out);
+    return plan_notes(slab_plan(args), shared_bytes_of(args), out);
 }
 
 RUNGS_VARIANT(moments, cuda_one_read_shared_shift) = {

@@ -13,56 +13,52 @@ enum { STAGE_BULK = 1 };
 enum { STAGE_BULK = 0 };
 #endif
 
-enum { STAGE_UNIT = 16, STAGE_PAD = 16 /* zeros behind a part: readers of words may look past its end */ };
+enum { STAGE_UNIT = 16, STAGE_PAD = 16 /* bytes behind a part, of other rows or zeros: readers of words may look past its end */ };
 
-/* Some rows' bytes of a column, and those around them that fill units. */
+/* Some rows' bytes of a column, those around them that fill units, and STAGE_PAD behind, in shared memory. */
 struct StagePart {
     const unsigned char *from; /* a multiple of STAGE_UNIT */
-    unsigned units, tail;      /* whole units; bytes after them, where the array ends within one */
-    unsigned skip;             /* bytes before the first row's */
+    unsigned bytes;            /* of shared memory, whole units */
+    unsigned array_bytes;      /* from the array; 0 after them, where it ends before */
 
-    __device__ size_t bytes() const { return ((size_t)units + (tail > 0)) * STAGE_UNIT; }
+    __device__ unsigned units() const { return array_bytes / STAGE_UNIT; }
 };
 
-/* Rows with bytes [begin, end) of an array of `count` bytes; the array begins at a multiple of STAGE_UNIT. *fits: no more than
+/* Rows with bytes [begin, end) of an array of `count` bytes; the array begins at a multiple of STAGE_UNIT. false: more than
  * `most`. */
-static __device__ inline StagePart stage_part(const unsigned char *chars, size_t count, size_t begin, size_t end, size_t most,
-                                              bool *fits) {
-    const size_t first = begin / STAGE_UNIT * STAGE_UNIT;
-    size_t last = (end + STAGE_UNIT - 1) / STAGE_UNIT * STAGE_UNIT;
-    if (last - first > most) {
-        *fits = false;
-        return {chars, 0, 0, 0};
-    }
-    if (last > count) last = count;
-    return {chars + first, (unsigned)((last - first) / STAGE_UNIT), (unsigned)((last - first) % STAGE_UNIT),
-            (unsigned)(begin - first)};
+static __device__ inline bool stage_part(const unsigned char *chars, size_t count, size_t begin, size_t end, size_t most,
+                                         StagePart *out) {
+    const size_t first = begin / STAGE_UNIT * STAGE_UNIT, last = (end + STAGE_UNIT - 1) / STAGE_UNIT * STAGE_UNIT + STAGE_PAD;
+    *out = {chars + first, (unsigned)(last - first), (unsigned)((last < count ? last : count) - first)};
+    return last - first <= most;
 }
 
-/* One thread: what units do not cover, up to STAGE_PAD bytes behind the part. */
+/* One thread: what units do not cover. */
 static __device__ inline void stage_rest(const StagePart &part, unsigned char *shared) {
-    const size_t whole = (size_t)part.units * STAGE_UNIT, end = part.bytes() + STAGE_PAD;
-    for (size_t i = whole; i < end; i += STAGE_UNIT) *(uint4 *)(shared + i) = make_uint4(0, 0, 0, 0);
-    for (size_t i = 0; i < part.tail; i++) shared[whole + i] = part.from[whole + i];
+    const unsigned whole = part.units() * STAGE_UNIT;
+#pragma unroll 1
+    for (unsigned i = whole; i < part.bytes; i += STAGE_UNIT) *(uint4 *)(shared + i) = make_uint4(0, 0, 0, 0);
+#pragma unroll 1
+    for (unsigned i = whole; i < part.array_bytes; i++) shared[i] = part.from[i];
 }
 
 /* One thread, before the block's next barrier. barrier: shared, 8 bytes. */
 static __device__ inline void stage_begin(const StagePart parts[2], unsigned char *const shared[2], unsigned long long *barrier) {
-    for (int i = 0; i < 2; i++) stage_rest(parts[i], shared[i]);
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
-    const unsigned at = (unsigned)__cvta_generic_to_shared(barrier), bytes = (parts[0].units + parts[1].units) * STAGE_UNIT;
+    const unsigned at = (unsigned)__cvta_generic_to_shared(barrier), bytes = (parts[0].units() + parts[1].units()) * STAGE_UNIT;
     asm volatile("mbarrier.init.shared::cta.b64 [%0], 1;" ::"r"(at) : "memory");
     asm volatile("fence.mbarrier_init.release.cluster;" ::: "memory");
     asm volatile("mbarrier.arrive.expect_tx.shared::cta.b64 _, [%0], %1;" ::"r"(at), "r"(bytes) : "memory");
     for (int i = 0; i < 2; i++)
-        if (parts[i].units > 0)
+        if (parts[i].units() > 0)
             asm volatile("cp.async.bulk.shared::cluster.global.mbarrier::complete_tx::bytes [%0], [%1], %2, [%3];" ::"r"(
                              (unsigned)__cvta_generic_to_shared(shared[i])),
-                         "l"(parts[i].from), "r"(parts[i].units * STAGE_UNIT), "r"(at)
+                         "l"(parts[i].from), "r"(parts[i].units() * STAGE_UNIT), "r"(at)
                          : "memory");
 #else
     (void)barrier;
 #endif
+    for (int i = 0; i < 2; i++) stage_rest(parts[i], shared[i]);
 }
 
 /* All threads, after a barrier: the parts are complete and visible to every thread on return. */
@@ -77,7 +73,7 @@ static __device__ inline void stage_finish(const StagePart parts[2], unsigned ch
 #else
     (void)barrier;
     for (int i = 0; i < 2; i++)
-        for (unsigned u = threadIdx.x; u < parts[i].units; u += blockDim.x)
+        for (unsigned u = threadIdx.x; u < parts[i].units(); u += blockDim.x)
             async_copy_16(shared[i] + u * STAGE_UNIT, parts[i].from + u * STAGE_UNIT);
     async_copy_wait();
     __syncthreads();

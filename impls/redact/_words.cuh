@@ -5,14 +5,22 @@
 
 #include "_row.h"
 
-/* A redacted row of up to 13 bytes, little-endian; the top byte of the last word is their number. LONG there: a row that is made
- * later, whose size is the first word. */
+/* Redacted rows of a thread, of up to 13 bytes each, little-endian. The second byte is a space in each that has one, so the 13th
+ * takes its place. Rows have as few registers as that: how many blocks an SM holds depends on them. */
 struct RowWords {
-    unsigned w[4];
+    unsigned w[3];
 };
-enum { LONG = 255 };
-static __device__ inline unsigned row_size(const RowWords &row) {
-    return row.w[3] >> 24 == LONG ? row.w[0] : row.w[3] >> 24;
+/* A thread's sizes, up to 8, 4 bits each. LONG: a row that is made later. */
+enum { LONG = 15, SIZE_BITS = 4 };
+static __device__ inline unsigned row_size(unsigned sizes, unsigned j) {
+    return sizes >> SIZE_BITS * j & LONG;
+}
+static __device__ inline bool has_long_rows(unsigned sizes) {
+    const unsigned both = sizes & sizes >> 1;
+    return both & both >> 2 & 0x11111111u;
+}
+static __device__ inline unsigned sizes_sum(unsigned sizes) {
+    return ((sizes & 0x0f0f0f0fu) + (sizes >> 4 & 0x0f0f0f0fu)) * 0x01010101u >> 24;
 }
 
 static __device__ inline size_t find_space(StringSpan s) {
@@ -24,12 +32,22 @@ static __device__ inline size_t find_space(StringSpan s) {
 /* 4 bytes of shared memory, from byte at + 4 k on. The word behind may be read too. */
 static __device__ inline unsigned staged_word(const unsigned char *shared, unsigned at, unsigned k) {
     const unsigned *const words = (const unsigned *)shared + at / 4 + k;
-    return __funnelshift_r(words[0], words[1], at % 4 * 8);
+    return __funnelshift_r(words[0], words[1], at * 8); /* shifts are modulo 32 */
 }
 
 static __device__ inline bool staged_public(const unsigned char *shared, unsigned at, unsigned size) {
     const unsigned publ = staged_word(shared, at, 0) ^ 0x6c627570u, ic = staged_word(shared, at, 1) ^ 0x6369u;
     return (publ | ic << 16 | (size ^ 6)) == 0;
+}
+
+/* sum + the bytes of a times those of b. */
+static __device__ inline unsigned bytes_dot(unsigned a, unsigned b, unsigned sum) {
+#ifdef __CUDA_ARCH__
+    return __dp4a(a, b, sum);
+#else
+    for (int k = 0; k < 32; k += 8) sum += (a >> k & 0xff) * (b >> k & 0xff);
+    return sum;
+#endif
 }
 
 /* Bit 7 of every byte that is a space, and of some behind the first such byte. */
@@ -38,38 +56,52 @@ static __device__ inline unsigned spaces_of(unsigned word) {
     return (zero - 0x01010101u) & ~zero & 0x80808080u;
 }
 
-/* A public name that lies at byte `at` of shared memory. LONG without a size if it does not fit the words. */
-static __device__ inline RowWords staged_row(const unsigned char *shared, unsigned at, unsigned size) {
-    unsigned b[3] = {staged_word(shared, at, 0), staged_word(shared, at, 1), staged_word(shared, at, 2)};
-    const unsigned in[3] = {spaces_of(b[0]), spaces_of(b[1]), spaces_of(b[2])};
-    const unsigned spaces = in[0] ? in[0] : in[1] ? in[1] : in[2], first = spaces & (0u - spaces), before = (first >> 7) - 1;
-    const unsigned space = (in[0] ? 0 : in[1] ? 4 : 8) + (31 - (unsigned)__clz((int)first)) / 8;
-    b[0] = in[0] ? b[0] & before : b[0];
-    b[1] = in[0] ? 0 : in[1] ? b[1] & before : b[1];
-    b[2] = in[0] || in[1] ? 0 : b[2] & before;
-    const unsigned initial = spaces ? shared[at + space + 1] : 0xff, bytes = space + 1 < size && initial < 0xc0 ? space + 2 : LONG;
-    return {{initial | 0x2000u | b[0] << 16, b[0] >> 16 | b[1] << 16, b[1] >> 16 | b[2] << 16, b[2] >> 16 | bytes << 24}};
+/* A public name that lies at byte `at` of shared memory. *bytes: LONG, without a size, if it does not fit the words. Bytes of the
+ * words behind the row are anything. */
+static __device__ inline RowWords staged_row(const unsigned char *shared, unsigned at, unsigned size, unsigned *bytes) {
+    const unsigned b[3] = {staged_word(shared, at, 0), staged_word(shared, at, 1), staged_word(shared, at, 2)};
+    /* Bit 7 + i: byte i is a space; bit 19: none is. */
+    const unsigned low = bytes_dot(spaces_of(b[1]), 0x80402010u, bytes_dot(spaces_of(b[0]), 0x08040201u, 1u << 19));
+    const unsigned space = (unsigned)__ffs((int)(low + (bytes_dot(spaces_of(b[2]), 0x08040201u, 0) << 8))) - 8;
+    const unsigned initial = shared[at + space + 1];
+    *bytes = space < 12 && space + 1 < size && initial < 0xc0 ? space + 2 : LONG;
+    return {{__byte_perm(__byte_perm(initial, b[2], 0x0060), b[0], 0x5410), __funnelshift_l(b[0], b[1], 16),
+             __funnelshift_l(b[1], b[2], 16)}};
 }
 
-/* Puts a row's words at byte `at` of zeroed shared memory; rows share words. */
-static __device__ inline void put_row(unsigned char *shared, unsigned at, const RowWords &row) {
-    unsigned *const to = (unsigned *)shared + at / 4;
-    const unsigned shift = at % 4 * 8, last = row.w[3] & 0xffffffu;
-    const unsigned words[5] = {__funnelshift_l(0u, row.w[0], shift), __funnelshift_l(row.w[0], row.w[1], shift),
-                               __funnelshift_l(row.w[1], row.w[2], shift), __funnelshift_l(row.w[2], last, shift),
-                               __funnelshift_l(last, 0u, shift)};
+/* Puts a thread's rows, none of them long, at byte `at` of shared memory, one behind the other: each word as soon as it is full,
+ * the first one with zeros where other threads have bytes. Returns the bytes of the word that its last row leaves open, or 0. */
+template <unsigned ROWS>
+static __device__ inline unsigned put_rows(unsigned char *shared, unsigned at, const RowWords *rows, unsigned sizes) {
+    unsigned open = 0;
 #pragma unroll
-    for (int k = 0; k < 5; k++)
-        if (words[k]) atomicOr(to + k, words[k]);
+    for (unsigned j = 0; j < ROWS; j++) {
+        const unsigned end = at + row_size(sizes, j), full = end / 4 - at / 4, shift = at * 8;
+        const unsigned *const w = rows[j].w, first = (w[0] & 0xffff00ffu) | 0x2000u, last = w[0] >> 8;
+        const unsigned words[4] = {open | __funnelshift_l(0u, first, shift), __funnelshift_l(first, w[1], shift),
+                                   __funnelshift_l(w[1], w[2], shift), __funnelshift_l(w[2], last, shift)};
+        unsigned *const to = (unsigned *)shared + at / 4;
+        open = words[0];
+#pragma unroll
+        for (unsigned k = 0; k < 4; k++) {
+            if (full <= k) continue;
+            to[k] = words[k];
+            if (k < 3) open = words[k + 1];
+        }
+        open &= ~__funnelshift_l(0u, 0xffffffffu, end * 8);
+        at = end;
+    }
+    return open;
 }
 
-/* `bytes` of shared memory to any address, in stores of 16 bytes. Up to 20 bytes behind them are read. */
-static __device__ inline void copy_out(unsigned char *to, const unsigned char *shared, unsigned bytes) {
+/* `bytes` of shared memory to any address, in stores of 16 bytes. Up to 20 bytes behind them are read. A block of THREADS. */
+template <unsigned THREADS> static __device__ inline void copy_out(unsigned char *to, const unsigned char *shared, unsigned bytes) {
     unsigned head = (unsigned)(-(uintptr_t)to % 16);
     if (head > bytes) head = bytes;
     const unsigned units = (bytes - head) / 16, end = head + units * 16;
     if (threadIdx.x < head) to[threadIdx.x] = shared[threadIdx.x];
-    for (unsigned u = threadIdx.x; u < units; u += blockDim.x) {
+#pragma unroll 4
+    for (unsigned u = threadIdx.x; u < units; u += THREADS) {
         const unsigned at = head + u * 16;
         *(uint4 *)(to + head + u * 16) = make_uint4(staged_word(shared, at, 0), staged_word(shared, at, 1),
                                                     staged_word(shared, at, 2), staged_word(shared, at, 3));

@@ -1,33 +1,35 @@
 /* Idea: one pass and one wait-free call. A block takes a tile of rows: it stages the tile's names and visibilities in shared memory
  * by bulk copies, and each thread makes its 8 rows once, in registers: up to 13 bytes a row. The tile's size goes to the agent
- *   (_agent.cuh), a block that turns sizes into positions while other tiles work. Meanwhile the rows are put together in shared
- *   memory, over the input they no longer need, and leave it in stores of 16 bytes. The host allocates the most that the output
- *   can be, names and 5 bytes a row, and leaves the count on the device: it never waits, unless int32 offsets might not hold
- *   that much.
- * Traffic: each byte of the work model once; 8 + 128 bytes a tile of 768 rows beside it. 1 kernel and a memset of as many; 2
- *   allocations (offsets, bytes), 3 with validity. The column's bytes have more room than they need.
+ *   (_agent.cuh), a block that turns sizes into positions while other tiles work. Meanwhile each thread puts its rows together in
+ *   shared memory, in whole words, over the input they no longer need; they leave it in stores of 16 bytes. The host allocates the
+ *   most that the output can be, names and 5 bytes a row, and leaves the count on the device: it never waits, unless int32 offsets
+ *   might not hold that much.
+ * Traffic: each byte of the work model once; 8 + 128 bytes a tile of 768 rows beside it. 2 kernels, the first clears as many, and the
+ *   second begins early (common/early_launch.cuh); 2 allocations (offsets, bytes), 3 with validity. The column's bytes have more
+ *   room than they need.
  * Rounding: none; exact.
  * Limits: fast for rows that fit a vector of 16 bytes when redacted: the space among the first 12 bytes, an initial of one byte.
- *   Other rows of a staged tile are made byte by byte by one thread, from global memory. Tiles that do not fit their shared
- *   memory, in or out, are made by a warp for each row, in two passes over the tile.
+ *   Threads with other rows make theirs byte by byte, from global memory. Tiles that do not fit their shared memory, in or out, are
+ *   made by a warp for each row, in two passes over the tile.
  * Origin: ours; single-pass offsets after Merrill and Garland 2016, decoupled look-back. */
 #include "_agent.cuh"
 #include "_offsets.cuh"
 #include "_stage.cuh"
-#include "_words.cuh"
+#include "_tile_rows.cuh"
 #include "common/device_limits.cuh"
 
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-enum { TILE_BLOCKS = 10 /* of an SM: 1024 threads */ };
-#else
-enum { TILE_BLOCKS = 12 };
-#endif
-enum { TILE_THREADS = 96, TILE_WARPS = TILE_THREADS / 32, THREAD_ROWS = 8 };
 enum {
-    TILE_ROWS = TILE_THREADS * THREAD_ROWS,
-    OUT_SLACK = 48 /* bytes of zeros behind the output */
+    TILE_ROWS = 768,
+    TILE_THREADS = 96,      /* 8 rows a thread */
+    TILE_THREADS_FEW = 192, /* 4, where the device holds all tiles at once */
+    OUT_SLACK = 32          /* bytes behind the output that may be read */
 };
-constexpr size_t STAGE_LEAST = 8192, STAGE_MOST = 49152; /* shared bytes of a tile */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+enum { TILE_BLOCKS = 10, TILE_BLOCKS_FEW = 5 }; /* of an SM: 1024 threads */
+#else
+enum { TILE_BLOCKS = 13, TILE_BLOCKS_FEW = 8 };
+#endif
+constexpr size_t STAGE_LEAST = 8192, STAGE_MOST = 48128; /* shared bytes of a tile; 48 KiB with the static ones */
 static_assert(STAGE_LEAST >= TILE_ROWS * sizeof(ByteCount), "a tile's sizes fit where its bytes would be");
 
 static const ParamSpec TUNABLES[] = {MEMORY_TUNABLE, {}};
@@ -41,81 +43,50 @@ template <typename O> struct SinglePass {
     Agent agent;
 };
 
-/* Offsets of this thread's rows and the one behind them, modulo 2^32; past the last row the last offset. All lanes take part. */
-template <typename O> static __device__ inline void load_offsets(const O *offsets, size_t rows, size_t row, unsigned *out) {
-    constexpr unsigned PACK = 16 / sizeof(O);
-    struct alignas(16) Pack {
-        O v[PACK];
-    };
-    if (row + THREAD_ROWS <= rows) {
-#pragma unroll
-        for (unsigned j = 0; j < THREAD_ROWS; j += PACK) {
-            const Pack pack = *(const Pack *)(offsets + row + j);
-#pragma unroll
-            for (unsigned k = 0; k < PACK; k++) out[j + k] = (unsigned)pack.v[k];
-        }
-    } else {
-#pragma unroll
-        for (unsigned j = 0; j < THREAD_ROWS; j++) out[j] = (unsigned)offsets[row + j < rows ? row + j : rows];
-    }
-    out[THREAD_ROWS] = __shfl_down_sync(0xffffffffu, out[0], 1);
-    if (threadIdx.x % 32 == 31) out[THREAD_ROWS] = (unsigned)offsets[row + THREAD_ROWS < rows ? row + THREAD_ROWS : rows];
-}
-
-/* Validity of this thread's rows as bits; 0 past the last. Rows of a thread begin with a multiple of 8. */
-template <typename O> static __device__ inline unsigned load_validity(const SinglePass<O> &pass, size_t row) {
-    const size_t rows = pass.names.rows;
-    if (row >= rows) return 0;
-    unsigned bits = rows - row < 8 ? (1u << (rows - row)) - 1 : 0xffu;
-    if (pass.names.validity) bits &= pass.names.validity[row / 8];
-    if (pass.visibilities.validity) bits &= pass.visibilities.validity[row / 8];
-    return bits;
-}
-
-/* Of a block. */
+/* Of a block: what its first thread finds out. */
 struct Tile {
-    size_t tile, rows_begin, rows, position;
-    bool is_placed;     /* position is known */
-    StagePart parts[2]; /* names, visibilities */
-    unsigned base[2];   /* offsets of the parts' first bytes, modulo 2^32 */
-    bool staged;        /* they fit */
+    bool staged;                        /* the tile's bytes fit */
+    unsigned names_at, visibilities_at; /* byte of the stage where offset 0 would lie, modulo 2^32 */
+    StagePart parts[2];                 /* names, visibilities */
+    bool is_placed;                     /* position is known */
+    size_t position;
 };
+static __device__ inline size_t tile_of_block() {
+    return (size_t)blockIdx.x - 1;
+}
+static __device__ inline size_t tile_rows(size_t rows) {
+    const size_t left = rows - tile_of_block() * TILE_ROWS;
+    return left < TILE_ROWS ? left : (size_t)TILE_ROWS;
+}
 
 template <typename O> struct TileExtents { O begin[2], end[2]; };
-template <typename O> static __device__ inline TileExtents<O> tile_extents(const SinglePass<O> &pass, size_t tile) {
-    const size_t rows = pass.names.rows, begin = tile * TILE_ROWS < rows ? tile * TILE_ROWS : rows;
-    const size_t end = begin + TILE_ROWS < rows ? begin + TILE_ROWS : rows;
+template <typename O> static __device__ inline TileExtents<O> tile_extents(const SinglePass<O> &pass) {
+    const size_t begin = tile_of_block() * TILE_ROWS, end = begin + tile_rows(pass.names.rows);
     return {{pass.names.offsets[begin], pass.visibilities.offsets[begin]},
             {pass.names.offsets[end], pass.visibilities.offsets[end]}};
 }
 
 /* One thread: the tile's bytes begin to arrive. */
 template <typename O>
-static __device__ inline void tile_begin(const SinglePass<O> &pass, size_t tile, unsigned char *stage, unsigned long long *barrier,
-                                         Tile *out) {
-    const TileExtents<O> extents = tile_extents(pass, tile);
-    const size_t begin = tile * TILE_ROWS, left = pass.names.rows - begin;
-    out->tile = tile;
-    out->rows_begin = begin;
-    out->rows = left < TILE_ROWS ? left : TILE_ROWS;
-    bool fits = true;
-    const StagePart parts[2] = {
-        stage_part(pass.names.chars, pass.names_count, (size_t)extents.begin[0], (size_t)extents.end[0], pass.stage_bytes, &fits),
-        stage_part(pass.visibilities.chars, pass.visibilities_count, (size_t)extents.begin[1], (size_t)extents.end[1],
-                   pass.stage_bytes, &fits)};
-    const size_t behind = parts[0].bytes() + STAGE_PAD;
-    fits = fits && behind + parts[1].bytes() + STAGE_PAD <= pass.stage_bytes;
-    unsigned char *const shared[2] = {stage, stage + behind};
+static __device__ inline void tile_begin(const SinglePass<O> &pass, const TileExtents<O> &extents, unsigned char *stage,
+                                         unsigned long long *barrier, Tile *out) {
+    StagePart parts[2];
+    const bool names_fit = stage_part(pass.names.chars, pass.names_count, (size_t)extents.begin[0], (size_t)extents.end[0],
+                                      pass.stage_bytes, &parts[0]);
+    const bool visibilities_fit = stage_part(pass.visibilities.chars, pass.visibilities_count, (size_t)extents.begin[1],
+                                             (size_t)extents.end[1], pass.stage_bytes, &parts[1]);
+    const bool fits = names_fit && visibilities_fit && parts[0].bytes + parts[1].bytes <= pass.stage_bytes;
+    unsigned char *const shared[2] = {stage, stage + parts[0].bytes};
     if (fits) stage_begin(parts, shared, barrier);
     out->staged = fits;
-    for (int i = 0; i < 2; i++) {
-        out->parts[i] = parts[i];
-        out->base[i] = (unsigned)extents.begin[i] - parts[i].skip;
-    }
+    out->names_at = 0u - (unsigned)extents.begin[0] / STAGE_UNIT * STAGE_UNIT;
+    out->visibilities_at = parts[0].bytes - (unsigned)extents.begin[1] / STAGE_UNIT * STAGE_UNIT;
+    out->parts[0] = parts[0];
+    out->parts[1] = parts[1];
 }
 
 /* Bytes of the block's threads before this one; *all: of the block. Ends with the threads past one barrier. */
-static __device__ inline unsigned block_bytes_before(unsigned own, unsigned *totals, unsigned *all) {
+template <unsigned WARPS> static __device__ inline unsigned block_bytes_before(unsigned own, unsigned *totals, unsigned *all) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
     unsigned through = own, before = 0;
     for (unsigned distance = 1; distance < 32; distance *= 2) {
@@ -126,7 +97,7 @@ static __device__ inline unsigned block_bytes_before(unsigned own, unsigned *tot
     __syncthreads();
     *all = 0;
 #pragma unroll
-    for (unsigned w = 0; w < TILE_WARPS; w++) {
+    for (unsigned w = 0; w < WARPS; w++) {
         if (w < warp) before += totals[w];
         *all += totals[w];
     }
@@ -134,53 +105,31 @@ static __device__ inline unsigned block_bytes_before(unsigned own, unsigned *tot
 }
 
 /* By one thread. */
-static __device__ __noinline__ unsigned long_size(StringSpan name) {
-    const RedactedRow row = redacted_public(name, find_space(name));
-    return (unsigned)redacted_size(&row);
+static __device__ inline RedactedRow long_row(StringSpan name) {
+    return redacted_public(name, find_space(name));
 }
-static __device__ __noinline__ void put_public(unsigned char *to, StringSpan name) {
-    const RedactedRow row = redacted_public(name, find_space(name));
-    to = string_copy(to, row.initial);
-    *to++ = ' ';
-    string_copy(to, row.rest);
+template <typename O> static __device__ inline RedactedRow row_of(const SinglePass<O> &pass, size_t r) {
+    const StringSpan name = pass.names.span(r);
+    return string_is_public(pass.visibilities.span(r)) ? long_row(name) : redacted_hidden(name);
 }
 
 /* By all threads of a block that has polled long: its position from the rows before it. */
 template <typename O> static __device__ __noinline__ void place_again(const SinglePass<O> &pass, Tile *tile, ByteCount *totals) {
     ByteCount own = {}, all;
-    for (size_t r = threadIdx.x; r < tile->rows_begin; r += TILE_THREADS) {
+    for (size_t r = threadIdx.x; r < tile_of_block() * TILE_ROWS; r += blockDim.x) {
         if (!pass.names.valid(r) || !pass.visibilities.valid(r)) continue;
-        const StringSpan name = pass.names.span(r);
-        own.n += string_is_public(pass.visibilities.span(r)) ? long_size(name) : (unsigned long long)REDACTED_HIDDEN_BYTES;
+        const RedactedRow row = row_of(pass, r);
+        own.n += redacted_size(&row);
     }
     block_scan_exclusive<true>(own, totals, &all);
     if (threadIdx.x == 0) tile->position = (size_t)all.n;
     __syncthreads();
 }
 
-/* A thread's offsets; behind the last row the last one, and the count. Rows past the last have no bytes. */
-template <typename O>
-static __device__ inline void store_offsets(const SinglePass<O> &pass, size_t row, size_t begin, const RowWords *words) {
-    const size_t rows = pass.names.rows;
-    if (row >= rows) return;
-    constexpr unsigned PACK = 16 / sizeof(O);
-    struct alignas(16) Pack {
-        O v[PACK];
-    };
-#pragma unroll
-    for (unsigned j = 0; j < THREAD_ROWS; j += PACK) {
-        Pack pack;
-#pragma unroll
-        for (unsigned k = 0; k < PACK; k++) {
-            pack.v[k] = (O)begin;
-            begin += row_size(words[j + k]);
-            if (row + j + k < rows && row + THREAD_ROWS > rows) pass.out.offsets[row + j + k] = pack.v[k];
-        }
-        if (row + THREAD_ROWS <= rows) *(Pack *)(pass.out.offsets + row + j) = pack;
-    }
-    if (row + THREAD_ROWS < rows) return;
-    pass.out.offsets[rows] = (O)begin;
-    *pass.count = begin;
+/* Behind the last row: the last offset, and the count. */
+template <typename O> static __device__ inline void store_last(const SinglePass<O> &pass, size_t bytes) {
+    pass.out.offsets[pass.names.rows] = (O)bytes;
+    *pass.count = bytes;
 }
 
 /* ---- A tile of long rows: a warp takes a row, then the one behind those of all warps. */
@@ -192,10 +141,10 @@ template <typename O> static __device__ RedactedRow warp_row(const SinglePass<O>
 /* sizes: shared, [TILE_ROWS]; they become the bytes of the tile before each row. */
 template <typename O>
 static __device__ __noinline__ void tile_by_warps(const SinglePass<O> &pass, Tile *tile, ByteCount *sizes, ByteCount *totals) {
-    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    const size_t begin = tile->rows_begin, rows = tile->rows;
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32, each = TILE_ROWS / blockDim.x;
+    const size_t begin = tile_of_block() * TILE_ROWS, rows = tile_rows(pass.names.rows);
     __syncthreads(); /* sizes lie where bytes may have been */
-    for (size_t r = warp; r < rows; r += TILE_WARPS) {
+    for (size_t r = warp; r < rows; r += warps) {
         size_t size = 0;
         if (pass.names.valid(begin + r) && pass.visibilities.valid(begin + r)) {
             const RedactedRow row = warp_row(pass, begin + r);
@@ -204,110 +153,157 @@ static __device__ __noinline__ void tile_by_warps(const SinglePass<O> &pass, Til
         if (lane == 0) sizes[r].n = size;
     }
     __syncthreads();
-    const size_t first = threadIdx.x * THREAD_ROWS;
+    const size_t first = threadIdx.x * each;
     ByteCount own = {}, all;
-    for (size_t r = first; r < first + THREAD_ROWS && r < rows; r++) own.n += sizes[r].n;
+    for (size_t r = first; r < first + each && r < rows; r++) own.n += sizes[r].n;
     ByteCount before = block_scan_exclusive<true>(own, totals, &all);
-    for (size_t r = first; r < first + THREAD_ROWS && r < rows; r++) {
+    for (size_t r = first; r < first + each && r < rows; r++) {
         const unsigned long long size = sizes[r].n;
         sizes[r].n = before.n;
         before.n += size;
     }
     if (threadIdx.x == 0) {
-        agent_publish(pass.agent, tile->tile, (size_t)all.n);
-        tile->is_placed = agent_position(pass.agent, tile->tile, &tile->position);
+        agent_publish(pass.agent, tile_of_block(), (size_t)all.n);
+        tile->is_placed = agent_position(pass.agent, tile_of_block(), &tile->position);
     }
     __syncthreads();
     if (!tile->is_placed) place_again(pass, tile, totals);
-    for (size_t r = threadIdx.x; r < rows; r += TILE_THREADS) pass.out.offsets[begin + r] = (O)(tile->position + sizes[r].n);
+    for (size_t r = threadIdx.x; r < rows; r += blockDim.x) pass.out.offsets[begin + r] = (O)(tile->position + sizes[r].n);
     if (threadIdx.x == 0 && begin + rows == pass.names.rows) {
         pass.out.offsets[begin + rows] = (O)(tile->position + all.n);
         *pass.count = tile->position + all.n;
     }
-    for (size_t r = warp; r < rows; r += TILE_WARPS)
+    for (size_t r = warp; r < rows; r += warps)
         if (pass.names.valid(begin + r) && pass.visibilities.valid(begin + r))
             warp_write(pass.out.chars + tile->position + sizes[r].n, warp_row(pass, begin + r));
 }
 
-template <typename O>
-static __global__ void __launch_bounds__(TILE_THREADS, TILE_BLOCKS) redact_kernel(const __grid_constant__ SinglePass<O> pass) {
+/* All threads of a block whose tile is staged: their rows, while their offsets are in registers. Returns the sizes. */
+template <unsigned ROWS>
+static __device__ inline unsigned staged_rows(const unsigned char *stage, const Tile &tile, const unsigned *name,
+                                              const unsigned *visibility, unsigned valid, RowWords *words) {
+    const unsigned names_at = tile.names_at, visibilities_at = tile.visibilities_at;
+    unsigned sizes = 0;
+#pragma unroll
+    for (unsigned j = 0; j < ROWS; j++) {
+        const bool is_public = staged_public(stage, visibilities_at + visibility[j], visibility[j + 1] - visibility[j]);
+        unsigned bytes;
+        words[j] = staged_row(stage, names_at + name[j], name[j + 1] - name[j], &bytes);
+        if (!is_public) words[j].w[0] = 0x580058u /* X X */, bytes = REDACTED_HIDDEN_BYTES;
+        sizes |= bytes << SIZE_BITS * j;
+    }
+    if (valid == (1u << ROWS) - 1) return sizes;
+    for (unsigned j = 0; j < ROWS; j++)
+        if (!(valid >> j & 1)) sizes &= ~((unsigned)LONG << SIZE_BITS * j);
+    return sizes;
+}
+
+/* Bytes of a thread that has long rows. */
+template <unsigned ROWS, typename O>
+static __device__ __noinline__ unsigned long_bytes(const SinglePass<O> &pass, const unsigned char *stage, unsigned names_at,
+                                                   size_t row, unsigned sizes) {
+    unsigned bytes = 0;
+    for (unsigned j = 0; j < ROWS; j++) {
+        if (row_size(sizes, j) == LONG) {
+            const RedactedRow redacted =
+                long_row({stage + (names_at + (unsigned)pass.names.offsets[row + j]), pass.names.size(row + j)});
+            bytes += (unsigned)redacted_size(&redacted);
+        } else
+            bytes += row_size(sizes, j);
+    }
+    return bytes;
+}
+/* And its rows and their offsets, from global memory: the staged bytes are gone. begin: of its first row's bytes, that lie at
+ * `at` of shared memory. */
+template <unsigned ROWS, typename O>
+static __device__ __noinline__ void put_long_rows(const SinglePass<O> &pass, size_t row, size_t begin, unsigned char *at) {
+    const unsigned char *const first = at;
+    for (size_t r = row; r < row + ROWS && r < pass.names.rows; r++) {
+        pass.out.offsets[r] = (O)(begin + (size_t)(at - first));
+        if (!pass.names.valid(r) || !pass.visibilities.valid(r)) continue;
+        const RedactedRow redacted = row_of(pass, r);
+        if (redacted.hidden) {
+            *at++ = 'X', *at++ = ' ', *at++ = 'X';
+            continue;
+        }
+        at = string_copy(at, redacted.initial);
+        *at++ = ' ';
+        at = string_copy(at, redacted.rest);
+    }
+}
+
+template <typename O, unsigned THREADS>
+static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE_BLOCKS : TILE_BLOCKS_FEW)
+    redact_kernel(const __grid_constant__ SinglePass<O> pass) {
+    constexpr unsigned ROWS = TILE_ROWS / THREADS;
     DYN_SHARED(unsigned char, stage);
     __shared__ Tile tile;
-    __shared__ AgentCarry carry;
-    __shared__ unsigned totals[TILE_WARPS];
-    __shared__ ByteCount long_totals[TILE_WARPS];
+    __shared__ Word carry;
+    __shared__ unsigned totals[THREADS / 32];
+    __shared__ ByteCount long_totals[THREADS / 32];
     __shared__ unsigned long long barrier;
     if (blockIdx.x == 0) {
-        if (threadIdx.x == 0 && pass.names.rows == 0) pass.out.offsets[0] = 0, *pass.count = 0;
-        if (threadIdx.x == 0) carry = {0, 0};
+        if (threadIdx.x == 0) carry = 0;
         __syncthreads();
         agent_run(pass.agent, &carry);
+        if (threadIdx.x == 0 && pass.names.rows == 0) store_last(pass, 0);
         return;
     }
-    if (threadIdx.x == 0) tile_begin(pass, blockIdx.x - 1, stage, &barrier, &tile);
-    const size_t row = (size_t)(blockIdx.x - 1) * TILE_ROWS + threadIdx.x * THREAD_ROWS;
-    unsigned name[THREAD_ROWS + 1], visibility[THREAD_ROWS + 1];
-    load_offsets(pass.names.offsets, pass.names.rows, row, name);
-    load_offsets(pass.visibilities.offsets, pass.names.rows, row, visibility);
+    /* All loads that need no other are under way before the first is waited for. */
+    TileExtents<O> extents = {};
+    if (threadIdx.x == 0) extents = tile_extents(pass);
+    const size_t rows = pass.names.rows, row = tile_of_block() * TILE_ROWS + threadIdx.x * ROWS;
+    unsigned name[ROWS + 1], visibility[ROWS + 1];
+    load_offsets<ROWS>(pass.names.offsets, rows, row, name);
+    load_offsets<ROWS>(pass.visibilities.offsets, rows, row, visibility);
+    if (threadIdx.x == 0) tile_begin(pass, extents, stage, &barrier, &tile);
+    share_offsets<ROWS>(name);
+    share_offsets<ROWS>(visibility);
+    const unsigned valid = load_validity<ROWS>(pass.names.validity, pass.visibilities.validity, rows, row);
+    if (pass.out.validity) store_validity<ROWS>(pass.out.validity, rows, row, valid);
     __syncthreads();
-    const unsigned valid = load_validity(pass, row);
-    if (pass.out.validity && row < pass.names.rows) pass.out.validity[row / 8] = (unsigned char)valid;
     if (!tile.staged) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
-
-    unsigned char *const shared[2] = {stage, stage + tile.parts[0].bytes() + STAGE_PAD};
+    unsigned char *const shared[2] = {stage, stage + tile.parts[0].bytes};
     stage_finish(tile.parts, shared, &barrier);
-    const unsigned names_at = 0u - tile.base[0], visibilities_at = (unsigned)(shared[1] - stage) - tile.base[1];
-    RowWords words[THREAD_ROWS];
-    unsigned own = 0, all;
-    bool has_long = false;
-#pragma unroll
-    for (unsigned j = 0; j < THREAD_ROWS; j++) {
-        const bool is_public = staged_public(stage, visibilities_at + visibility[j], visibility[j + 1] - visibility[j]);
-        const bool is_valid = valid >> j & 1, wanted = is_valid && is_public;
-        words[j] = staged_row(stage, names_at + name[j], name[j + 1] - name[j]);
-#pragma unroll
-        for (int k = 0; k < 4; k++)
-            if (!wanted) words[j].w[k] = !is_valid ? 0 : k == 0 ? 0x582058u /* X X */ : k == 3 ? 3u << 24 : 0;
-        has_long = has_long || words[j].w[3] >> 24 == LONG;
-    }
-    if (has_long) {
-#pragma unroll
-        for (unsigned j = 0; j < THREAD_ROWS; j++)
-            if (words[j].w[3] >> 24 == LONG) words[j].w[0] = long_size({stage + (names_at + name[j]), name[j + 1] - name[j]});
-    }
-#pragma unroll
-    for (unsigned j = 0; j < THREAD_ROWS; j++) own += row_size(words[j]);
-    const unsigned before = block_bytes_before(own, totals, &all);
+
+    RowWords words[ROWS];
+    const unsigned sizes = staged_rows<ROWS>(stage, tile, name, visibility, valid, words);
+    const bool has_long = has_long_rows(sizes);
+    const unsigned own = has_long ? long_bytes<ROWS>(pass, stage, tile.names_at, row, sizes) : sizes_sum(sizes);
+    unsigned all;
+    const unsigned before = block_bytes_before<THREADS / 32>(own, totals, &all);
     if (all + OUT_SLACK > pass.stage_bytes) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
-    if (threadIdx.x == 0) agent_publish(pass.agent, tile.tile, all);
-    for (unsigned i = threadIdx.x * 16; i < all + OUT_SLACK - 16; i += TILE_THREADS * 16)
-        *(uint4 *)(stage + i) = make_uint4(0, 0, 0, 0);
+    if (threadIdx.x == 0) agent_publish(pass.agent, tile_of_block(), all);
+    /* A word has one thread that fills it, and stores it. Threads that leave it open add their bytes after the barrier. */
+    const unsigned end = before + own;
+    const bool is_last = threadIdx.x == THREADS - 1;
+    unsigned *const out = (unsigned *)stage, open = has_long ? 0 : put_rows<ROWS>(stage, before, words, sizes);
+    if (has_long && before / 4 < end / 4) out[before / 4] = 0;
+    if (is_last && (!has_long || before / 4 == end / 4)) out[end / 4] = open;
     __syncthreads();
-    unsigned at = before;
-#pragma unroll
-    for (unsigned j = 0; j < THREAD_ROWS; j++) {
-        if (words[j].w[3] >> 24 != LONG) put_row(stage, at, words[j]);
-        at += row_size(words[j]);
-    }
-    if (threadIdx.x == 0) tile.is_placed = agent_position(pass.agent, tile.tile, &tile.position);
+    if (open && !is_last) atomicOr(out + end / 4, open);
+    if (threadIdx.x == 0) tile.is_placed = agent_position(pass.agent, tile_of_block(), &tile.position);
     const bool any_long = __syncthreads_or(has_long);
     if (!tile.is_placed) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
-    if (any_long) {
-        at = before;
-#pragma unroll
-        for (unsigned j = 0; j < THREAD_ROWS; j++) { /* from global memory: the staged bytes are gone */
-            if (words[j].w[3] >> 24 == LONG) put_public(stage + at, pass.names.span(row + j));
-            at += row_size(words[j]);
-        }
-        __syncthreads();
-    }
-    store_offsets(pass, row, tile.position + before, words);
-    copy_out(pass.out.chars + tile.position, stage, all);
+    const size_t begin = tile.position + before;
+    if (has_long)
+        put_long_rows<ROWS>(pass, row, begin, stage + before);
+    else
+        store_offsets<ROWS>(pass.out.offsets, rows, row, begin, sizes);
+    if (row < rows && row + ROWS >= rows) store_last(pass, begin + own);
+    if (any_long) __syncthreads();
+    copy_out<THREADS>(pass.out.chars + tile.position, stage, all);
 }
 
 /* ---- Host. */
 static size_t tile_count(const VariantArgs *args) {
     return divide_up(args->in[0].shape[0] - 1, TILE_ROWS);
+}
+
+/* More threads where the device has room for all tiles at once: then it is the time of one block that counts. */
+static unsigned tile_threads(const VariantArgs *args) {
+    const size_t room = device_sm_count() * (device_sm_threads_max() * 3 / 4 / TILE_THREADS_FEW);
+    return tile_count(args) < room ? TILE_THREADS_FEW : TILE_THREADS;
 }
 
 /* Shared bytes of a tile: what its rows take on average and a little more, where that lets several blocks share an SM. */
@@ -335,9 +331,10 @@ template <typename O> static Status redact(const VariantArgs *args, StringsColum
     }
     const StepRange step("redact");
     pass.out = *out;
+    const unsigned threads = tile_threads(args);
     TRY(agent_begin(args, tile_count(args), &pass.agent));
-    TRY(launch(redact_kernel<O>, {dim3((unsigned)(1 + tile_count(args))), dim3(TILE_THREADS), pass.stage_bytes, args->stream},
-               pass));
+    TRY(launch_early(threads == TILE_THREADS ? redact_kernel<O, TILE_THREADS> : redact_kernel<O, TILE_THREADS_FEW>,
+                     {dim3((unsigned)(1 + tile_count(args))), dim3(threads), pass.stage_bytes, args->stream}, pass));
     out->bytes = COUNT_ON_DEVICE;
     if (most > (size_t)std::numeric_limits<O>::max()) {
         unsigned long long bytes = 0;
@@ -371,7 +368,7 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 }
 
 static Status configuration(const VariantArgs *args, LaunchNotes *out) {
-    launch_note(out, "threads", TILE_THREADS);
+    launch_note(out, "threads", tile_threads(args));
     launch_note(out, "blocks", (double)(1 + tile_count(args)));
     launch_note(out, "rows_of_block", TILE_ROWS);
     launch_note(out, "shared_bytes", stage_bytes(args));

@@ -1,0 +1,146 @@
+/* Idea: one read at the bandwidth of the memory, and nothing but sums. Blocks take slabs of columns x chunks of rows (_lines.cuh),
+ * as many as the device holds at once; a thread has 4 columns in registers and 8 loads in flight. Distances are from the same point
+ * in all blocks, the column's first row. So the sums of threads, of blocks and of chunks simply add up. A second kernel, one block
+ * for a few columns, adds the chunks' sums and moves them to the mean. A matrix of few rows has one block for each pack of columns,
+ * and no second kernel.
+ * Traffic: 1 read of the matrix in loads of 16 bytes, 8 in flight per thread; 40 bytes (order 4) per column and chunk, written once and
+ *   read once from the L2 cache. 2 launches; 1 if there is a single chunk of whole rows.
+ * Rounding: in double. The first row is one of the data, so it is at most sqrt(n) sigma from the mean, and sums exceed the moments
+ *   n-fold at most, however far out it is: relative errors of n 2^-53. That is below the bound of float data for any n, not for
+ * doubles.
+ * Limits: float32, no weights: the first row may weigh next to nothing.
+ * Origin: shifted sums by Chan, Golub and LeVeque 1983; ours. */
+#include "_slab.cuh"
+
+static const ParamSpec TUNABLES[] = {AUTO_SLAB_TUNABLE, CHUNKS_TUNABLE, {}};
+
+/* Of some rows of a column, about its first row. */
+template <int ORDER> struct ColumnSums {
+    double s[ORDER] = {}; /* s[p - 1] = sum (x - first)^p */
+    Range<float> range;
+
+    __device__ void merge(const ColumnSums &b) {
+#pragma unroll
+        for (int p = 0; p < ORDER; p++) s[p] += b.s[p];
+        range.merge(b.range);
+    }
+};
+
+static __device__ inline float first_row(const MomentsView<float> &view, size_t c) {
+    return view.rows > 0 ? view.x[c] : 0;
+}
+
+template <int ORDER>
+static __device__ void write_column(const MomentsView<float> &view, size_t c, float first, const ColumnSums<ORDER> &all) {
+    double sums[ORDER + 1];
+#pragma unroll
+    for (int p = 1; p <= ORDER; p++) sums[p] = all.s[p - 1];
+    moments_write(view, c, Central<double, ORDER>::about((double)first, (double)view.rows, sums), all.range);
+}
+
+/* partials: [chunks * fold, cols]. If that is one row, the outputs are written at once. */
+template <int ORDER>
+static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
+    rows_kernel(MomentsView<float> view, MomentsPlan plan, ColumnSums<ORDER> *partials) {
+    constexpr unsigned SIZE = Pack<float>::SIZE;
+    DYN_SHARED(double, shared);
+    const MomentsPart part = part_of_thread<float>(plan);
+    SlabReader<float, ORDER> reader(view, plan, part);
+    ShiftedColumn<float, ORDER> column[SIZE];
+#pragma unroll
+    for (unsigned j = 0; j < SIZE; j++)
+        column[j].center = part.works ? first_row(view, line_column(plan, view.cols, part.offset + j)) : 0;
+    reader.push_all(column);
+#pragma unroll
+    for (unsigned j = 0; j < SIZE; j++)
+        if (part.works && part.has_rest && part.offset + j < plan.rest)
+            column[j].push(view.x[plan.lines * plan.line + part.offset + j]);
+
+    const SlabSums<float, ORDER> sums = slab_sums(plan, part, column, shared);
+    const unsigned columns = sums.columns;
+    const size_t first = part.offset - threadIdx.x % plan.tx * SIZE; /* of the slab */
+    for (unsigned c = threadIdx.x; c < columns && first + c < plan.line; c += MOMENTS_THREADS) {
+        ColumnSums<ORDER> all;
+#pragma unroll
+        for (unsigned p = 0; p < ORDER; p++) all.s[p] = sums.segments[p * columns + c];
+        all.range = {(float)sums.segments[ORDER * columns + c], (float)sums.segments[(ORDER + 1) * columns + c]};
+        if (plan.chunks * plan.fold == 1)
+            write_column(view, first + c, first_row(view, first + c), all);
+        else
+            partials[part.chunk * plan.line + first + c] = all;
+    }
+}
+
+/* in: [rows, cols]. Blocks: groups of tx columns; thread (x, y) takes rows y, y + ty, ... of column x. */
+template <int ORDER>
+static __global__ void __launch_bounds__(REDUCE_THREADS)
+    merge_kernel(MomentsView<float> view, const ColumnSums<ORDER> *in, size_t rows, unsigned tx) {
+    DYN_SHARED(ColumnSums<ORDER>, shared); /* [256] */
+    const unsigned x = threadIdx.x % tx, y = threadIdx.x / tx, ty = REDUCE_THREADS / tx;
+    const size_t c = (size_t)blockIdx.x * tx + x;
+    const float first = c < view.cols ? first_row(view, c) : 0; /* arrives while the sums do */
+    ColumnSums<ORDER> own;
+    for (size_t row = y; c < view.cols && row < rows; row += ty) own.merge(in[row * view.cols + c]);
+    shared[threadIdx.x] = own;
+    merge_lanes<1>(shared, tx, ty);
+    if (c < view.cols && y == 0) write_column(view, c, first, shared[x]);
+}
+
+/* ---- Host. */
+template <int ORDER> static Status launch_all(const VariantArgs *args) {
+    const MomentsView<float> view = moments_view<float>(args);
+    const MomentsPlan plan = slab_plan(args);
+    ColumnSums<ORDER> *const partials = (ColumnSums<ORDER> *)args->scratch;
+    TRY(launch(
+        rows_kernel<ORDER>,
+        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), slab_shared_bytes<float, ORDER>(plan), args->stream},
+        view, plan, partials));
+    if (plan_partial_rows(plan) == 1) return STATUS_OK;
+    const unsigned tx = merge_columns(view.cols);
+    return launch(
+        merge_kernel<ORDER>,
+        {dim3((unsigned)divide_up(view.cols, tx)), dim3(REDUCE_THREADS), REDUCE_THREADS * sizeof(ColumnSums<ORDER>), args->stream},
+        view, (const ColumnSums<ORDER> *)partials, plan_partial_rows(plan), tx);
+}
+
+/* Order 5 is computed as 6. */
+static Status run(const VariantArgs *args) {
+    return moments_order(args) > 4 ? launch_all<6>(args) : launch_all<4>(args);
+}
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    const size_t rows = plan_partial_rows(slab_plan(args)),
+                 part = moments_order(args) > 4 ? sizeof(ColumnSums<6>) : sizeof(ColumnSums<4>);
+    return rows > 1 ? rows * moments_cols(args) * part : 0;
+}
+
+static size_t shared_bytes(const VariantArgs *args) {
+    const MomentsPlan plan = slab_plan(args);
+    return moments_order(args) > 4 ? slab_shared_bytes<float, 6>(plan) : slab_shared_bytes<float, 4>(plan);
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    if (args->problem->dtype != DTYPE_F32)
+        return variant_refuse(reason, "float64: rounding about the first row is outside the bound; cuda_one_read_shared_shift has "
+                                      "its own point in each block");
+    if (moments_weighted(args))
+        return variant_refuse(reason, "weights: the first row may weigh next to nothing; cuda_two_pass_grid reads twice");
+    const size_t needed = shared_bytes(args), most = device_block_shared_max();
+    if (needed <= most) return true;
+    return variant_refuse(reason, "shared memory: a block takes %zu bytes, this device has %zu; set a smaller slab", needed, most);
+}
+
+static Status configuration(const VariantArgs *args, LaunchNotes *out) {
+    return plan_notes(slab_plan(args), shared_bytes(args), out);
+}
+
+RUNGS_VARIANT(moments, cuda_one_read_first_row) = {
+    .backend = BACKEND_CUDA,
+    .summary = "one read: all distances from a column's first row, so that sums of blocks and chunks add up; float32",
+    .origin = "Chan, Golub, LeVeque 1983; ours",
+    .tunables = TUNABLES,
+    .supports = supports,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+    .configuration = configuration,
+};
