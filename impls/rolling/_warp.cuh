@@ -28,6 +28,13 @@ template <typename T> struct Spread {
         sum += count * by;
     }
 };
+/* The value of an aggregate that has one. */
+template <typename T> __device__ T value_of(const Sum<T> &a) {
+    return a.sum;
+}
+template <typename T, bool IS_MIN> __device__ T value_of(const Extreme<T, IS_MIN> &a) {
+    return a.value;
+}
 /* The output of a whole window. Products with 1/w for divisions: one rounding more. */
 template <Aggregate AGG, typename T> __device__ T finish(const Sum<T> &a, T per_window, T) {
     return AGG == AGG_MEAN ? a.sum * per_window : a.sum;
