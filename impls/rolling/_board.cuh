@@ -7,9 +7,8 @@
 
 #include "_warp.cuh"
 
-/* From GROUPS_FROM tiles on, a middle is read as aggregates of GROUP tiles, but for the latest ones. BATCH: words that a lane
- * requests before it waits for the first. */
-enum { BOARD_POLLS_MAX = 1000, GROUP = 32, GROUPS_FROM = 128, BATCH = 4 };
+/* From GROUPS_FROM tiles on, a middle is read as aggregates of GROUP tiles, but for the latest ones. */
+enum { BOARD_POLLS_MAX = 1000, GROUP = 32, GROUPS_FROM = 128 };
 
 template <typename T> struct WordOf { using Type = unsigned long long; };
 template <> struct WordOf<float> { using Type = unsigned; };
@@ -86,7 +85,9 @@ template <typename T, Aggregate AGG> static __device__ __noinline__ Accumulator<
 
 /* How the array is cut: tiles of `width` elements. Between the first window of a tile and the tile lie w - 1 elements: `width` that
  * only some of its windows have, and the middle, which all of them have: the last `tail` elements of a tile and `whole` tiles. */
-struct TileCut { unsigned width, whole, tail; };
+struct TileCut {
+    unsigned width, whole, tail;
+};
 
 /* Where aggregates are published. A slot of `slot` words for each tile: of all its elements, and of the last `tail`. Behind the
  * slots one aggregate for each GROUP of tiles. */
@@ -176,6 +177,7 @@ __device__ T shift_of(const RollingView<T> &view, const TileCut &cut, const Boar
 template <typename T, Aggregate AGG>
 __device__ UnitAggregate<T, AGG> gather_middle(const RollingView<T> &view, const TileCut &cut, const Board<T> &board, unsigned tile,
                                                T shift) {
+    constexpr unsigned BATCH = aggregate_is_spread(AGG) ? 2 : 4; /* that a lane requests before it waits for the first */
     const unsigned lane = threadIdx.x % WARP;
     const Middle middle(cut, tile);
     UnitAggregate<T, AGG> all;
@@ -237,8 +239,7 @@ __device__ void publish_group(const RollingView<T> &view, const TileCut &cut, co
     Accumulator<T, AGG> part;
     await_piece<T, AGG>(view, board, {(size_t)mine * cut.width, cut.width, mine, Piece::TILE}, false, &part);
     part = merge_lanes(part, (T)cut.width);
-    if (threadIdx.x % WARP == 0)
-        publish(board.groups + tile / GROUP * Published<Accumulator<T, AGG>>::WORDS, part);
+    if (threadIdx.x % WARP == 0) publish(board.groups + tile / GROUP * Published<Accumulator<T, AGG>>::WORDS, part);
 }
 
 #endif

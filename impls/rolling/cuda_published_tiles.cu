@@ -3,12 +3,12 @@
  *     left[r..]      a suffix of the elements from the tile's first window on, as many as the tile has,
  *     the middle     what all windows of the tile have: whole tiles before it and the last `tail` elements of one more,
  *     own[0..r]      a prefix of the tile.
- * A block publishes the aggregates of its tile and of its tail in global memory as soon as its elements are there, and one warp more
- * reads those of the middle meanwhile: nothing waits for a chain, since what a block publishes depends on its elements only. It waits
- * for earlier blocks only. From 128 tiles a middle on, the aggregates of 32 tiles are published as well. Var and std sum x - c and its
- * square, c the mean of the earliest tile (or 32 tiles) of the middle, which was published long ago.
- * Waiting: a word is EMPTY until it is published. A warp that has polled long computes the aggregate from the elements, so the
- * result needs no order of blocks and no number of resident ones.
+ * A block publishes the aggregates of its tile and of its tail in global memory as soon as its elements are there, and one warp
+ * more reads those of the middle meanwhile: nothing waits for a chain, since what a block publishes depends on its elements only.
+ * It waits for earlier blocks only. From 128 tiles a middle on, the aggregates of 32 tiles are published as well. Var and std sum x
+ * - c and its square, c the mean of the earliest tile (or 32 tiles) of the middle, which was published long ago. Waiting: a word is
+ * EMPTY until it is published. A warp that has polled long computes the aggregate from the elements, so the result needs no order
+ * of blocks and no number of resident ones.
  * Traffic: n reads from memory, n more mostly from L2; n writes.
  * Rounding: sums are trees of depth about K + log2(threads) + w / tile / 32; c is off the mean of the window by at most sqrt(w / tile)
  * deviations.
@@ -27,8 +27,8 @@ template <typename T, Aggregate AGG> struct TileShared {
     UnitAggregate<T, AGG> own[WARPS], left[WARPS], middle;
 };
 
-/* step(r) for r < count <= K, from 0 on or down to 0; the loop is unrolled, so that arrays stay in registers, and all but one thread
- * of a block need no condition. */
+/* step(r) for r < count <= K, from 0 on or down to 0; the loop is unrolled, so that arrays stay in registers, and all but one
+ * thread of a block need no condition. */
 template <unsigned K, typename Step> __device__ void upwards(unsigned count, Step step) {
     if (count == K) {
 #pragma unroll
@@ -229,7 +229,8 @@ static bool is_spread(const VariantArgs *args) {
     return aggregate_is_spread((Aggregate)rolling_aggregate(args));
 }
 
-/* The case as it is cut: the table's shape, or the tunables'. Var and std need a whole tile in the middle to take the shift from. */
+/* The case as it is cut: the table's shape, or the tunables'. Var and std need a whole tile in the middle to take the shift from.
+ */
 struct TilePlan {
     Shape shape;
     TileCut cut;
@@ -277,8 +278,8 @@ template <typename T, Aggregate AGG> static Status launch_tiles(const VariantArg
     const size_t shared = shared_bytes(plan.cut, sizeof(T), sizeof(TileShared<T, AGG>));
     TRY(bulk_allow_shared(kernel, shared));
     TRY_CUDA(cudaMemsetAsync(args->scratch, 0xff, args->scratch_bytes, (cudaStream_t)args->stream));
-    return launch(kernel, {dim3((unsigned)plan.tiles), dim3(plan.shape.threads + WARP), shared, args->stream}, view, plan.cut, board,
-                  plan.reach, plan.shape.ahead);
+    return launch(kernel, {dim3((unsigned)plan.tiles), dim3(plan.shape.threads + WARP), shared, args->stream}, view, plan.cut,
+                  board, plan.reach, plan.shape.ahead);
 }
 
 template <typename T> static Status run_typed(const VariantArgs *args) {
@@ -314,8 +315,8 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     const TilePlan plan = plan_of(args);
     const size_t bytes = shared_bytes(plan.cut, element, sizeof(TileShared<double, AGG_VAR>));
     if (bytes <= device_block_shared_max()) return true;
-    return variant_refuse(reason, "two tiles of %u elements need %zu bytes of shared memory, a block has %zu", plan.cut.width, bytes,
-                          device_block_shared_max());
+    return variant_refuse(reason, "two tiles of %u elements need %zu bytes of shared memory, a block has %zu", plan.cut.width,
+                          bytes, device_block_shared_max());
 }
 
 static const ParamSpec TUNABLES[] = {

@@ -44,19 +44,19 @@ suites:
     variants: [cuda_warp_unit threads=64]
 """
 
-# With 32 threads a tile has at most 480 elements (736 in float32, 288 for var in float64). From 128 tiles a row on, groups of tiles are published.
+# With 32 threads a tile has at most 608 elements (992 in float32; of var 480 and 736). From 128 tiles a middle on, groups of tiles are published.
 TILES = """
 title: Tiles
-about: Both sides of every switch in cuda_published_tiles, one row and many, tiles that end with the array and before it
+about: Both sides of every switch in cuda_published_tiles, middles with and without a tail, tiles that end with the array and before it
 suites:
   - op: rolling
-    axes: {agg: [sum, std, max], dtype: [f64, f32], input: [naninf], n: [3001], window: [65, 481, 498, 1500, 3000, 3001]}
+    axes: {agg: [sum, std, max], dtype: [f64, f32], input: [naninf], n: [3001], window: [65, 609, 626, 1825, 3000, 3001]}
     variants: [cuda_published_tiles threads=32, cuda_published_tiles threads=64]
   - op: rolling
     axes: {dtype: [f64], input: [uniform]}
     tied:
-      - {agg: sum, n: 140000, window: 65001}
-      - {agg: var, n: 90000, window: 40001}
+      - {agg: sum, n: 140000, window: 100001}
+      - {agg: var, n: 90000, window: 85001}
     variants: ["cuda_published_tiles threads=32"]
 """
 
