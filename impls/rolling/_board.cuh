@@ -8,7 +8,7 @@
 #include "_warp.cuh"
 
 /* From GROUPS_FROM tiles on, a middle is read as aggregates of GROUP tiles, but for the latest ones. */
-enum { BOARD_POLLS_MAX = 1000, GROUP = 32, GROUPS_FROM = 128 };
+enum { BOARD_POLLS_MAX = 1000, GROUP = 32, GROUPS_FROM = 128, LATE = GROUP, APART = 1024 };
 
 template <typename T> struct WordOf { using Type = unsigned long long; };
 template <> struct WordOf<float> { using Type = unsigned; };
@@ -93,7 +93,8 @@ struct TileCut {
  * slots one aggregate for each GROUP of tiles. */
 template <typename T> struct Board {
     Word<T> *slots, *groups;
-    unsigned slot;
+    unsigned slot, rows;
+    __device__ Word<T> *slot_of(size_t tile) const { return slots + (tile % APART * rows + tile / APART) * slot; }
 };
 
 /* What the middle of a tile is read as: `count` pieces, the earliest first. Groups of the latest tiles are left out: they appear
@@ -113,7 +114,7 @@ struct Middle {
         groups = 0;
         if (cut.whole >= GROUPS_FROM) {
             head = (GROUP - first % GROUP) % GROUP;
-            groups = (cut.whole - head - tile % GROUP - GROUP) / GROUP;
+            groups = (cut.whole - head - tile % GROUP - LATE) / GROUP;
         }
         count = tails + cut.whole - groups * (GROUP - 1);
     }
@@ -132,7 +133,7 @@ struct Middle {
 template <typename T, Aggregate AGG> __device__ const Word<T> *place_of(const Board<T> &board, const Piece &piece) {
     constexpr unsigned WORDS = Published<Accumulator<T, AGG>>::WORDS;
     if (piece.kind == Piece::TILES) return board.groups + piece.slot * WORDS;
-    return board.slots + piece.slot * board.slot + (piece.kind == Piece::TAIL ? WORDS : 0);
+    return board.slot_of(piece.slot) + (piece.kind == Piece::TAIL ? WORDS : 0);
 }
 
 /* Each lane its own piece, where `wanted`: waits for the word, not forever; then the warp sums up the elements instead. `ready`: it
@@ -160,18 +161,28 @@ template <typename T> __device__ void merge_part(Spread<T> *all, const Moments<T
     all->squares += part.m2 + count * by * by;
 }
 
-/* What var and std subtract, in a middle too: the mean of its earliest whole tile, or group. The other aggregates: 0. By a warp. */
-template <typename T, Aggregate AGG>
-__device__ T shift_of(const RollingView<T> &view, const TileCut &cut, const Board<T> &board, unsigned tile) {
-    if constexpr (aggregate_is_spread(AGG)) {
+/* What var and std subtract, in a middle too: the mean of its earliest whole tile, or group. The other aggregates: 0. It is asked
+ * for before the elements are there, and waited for, by a warp, behind the block's own aggregate. */
+template <typename T, Aggregate AGG> struct Shift {
+    T mean = 0;
+    bool there = true;
+    static __device__ Piece earliest(const TileCut &cut, unsigned tile) {
         const Middle middle(cut, tile);
-        Moments<T> earliest;
-        await_piece<T, AGG>(view, board, middle.piece(cut, middle.tails + (middle.groups > 0 ? middle.head : 0)), false, &earliest);
-        return earliest.mean;
-    } else {
-        return 0;
+        return middle.piece(cut, middle.tails + (middle.groups > 0 ? middle.head : 0));
     }
-}
+    __device__ Shift(const TileCut &cut, const Board<T> &board, unsigned tile) {
+        if constexpr (aggregate_is_spread(AGG)) there = peek(place_of<T, AGG>(board, earliest(cut, tile)), &mean);
+    }
+    __device__ T wait(const RollingView<T> &view, const TileCut &cut, const Board<T> &board, unsigned tile) {
+        if constexpr (aggregate_is_spread(AGG)) {
+            if (__all_sync(ALL_LANES, there)) return mean;
+            Moments<T> moments;
+            await_piece<T, AGG>(view, board, earliest(cut, tile), false, &moments);
+            mean = moments.mean;
+        }
+        return mean;
+    }
+};
 
 /* The middle of a tile by a warp, in each lane. */
 template <typename T, Aggregate AGG>
@@ -201,16 +212,16 @@ __device__ UnitAggregate<T, AGG> gather_middle(const RollingView<T> &view, const
     return group_reduce<WARP>(all);
 }
 
-/* The aggregate of a run from those of its parts; the counts of moments are whole, `total` their sum. */
+/* The aggregate of a run from those of its parts; `per_total` is 1 / the sum of their counts. */
 template <typename T, typename A> __device__ A merge_parts(const A *parts, unsigned count, T) {
     A all;
     for (unsigned v = 0; v < count; v++) all.merge(parts[v]);
     return all;
 }
-template <typename T> __device__ Moments<T> merge_parts(const Moments<T> *parts, unsigned count, T total) {
+template <typename T> __device__ Moments<T> merge_parts(const Moments<T> *parts, unsigned count, T per_total) {
     Moments<T> all;
     for (unsigned v = 0; v < count; v++) all.mean += parts[v].count * parts[v].mean;
-    all.mean /= total;
+    all.mean *= per_total;
     for (unsigned v = 0; v < count; v++) {
         const T by = parts[v].mean - all.mean;
         all.m2 += parts[v].m2 + (parts[v].count > 0 ? parts[v].count * by * by : 0);

@@ -18,13 +18,22 @@
 #include "common/bulk_copy.cuh"
 #include "common/grid.cuh"
 
-enum { THREADS_MAX = 512 };
+enum { THREADS_MAX = 512, STRIPS_BYTES = 24 << 20 };
 
 /* What the warps of a block tell each other. */
 template <typename T, Aggregate AGG> struct TileShared {
     static constexpr unsigned WARPS = THREADS_MAX / (unsigned)WARP;
     Accumulator<T, AGG> tile[WARPS], tail[WARPS];
     UnitAggregate<T, AGG> own[WARPS], left[WARPS], middle;
+};
+
+/* 1 / w, 1 / (w - 1), 1 / the elements of a tile and of its tail. */
+template <typename T> struct Reciprocals { T window, degree, width, tail; };
+/* Which tile a block has: one of each strip of `length` tiles, then the next of each. A strip begins with the `lead` tiles before
+ * it, which are only published. `ahead` tiles later the L2 cache is asked for elements. */
+struct TileOrder {
+    unsigned tiles, strips, length, lead, ahead;
+    size_t reach;
 };
 
 /* step(r) for r < count <= K, from 0 on or down to 0; the loop is unrolled, so that arrays stay in registers, and all but one
@@ -81,12 +90,13 @@ __device__ Accumulator<T, AGG> warp_aggregate(const ThreadSums<T, AGG, K> &mine,
     }
 }
 
-/* Publishes the aggregates of the tile and of its tail: by the last of `warps` warps that calls it. */
+/* Publishes the aggregates of the tile and of its tail: by the last warp that calls it. */
 template <typename T, Aggregate AGG, unsigned K>
-__device__ void publish_tile(const TileCut &cut, const Board<T> &board, const T *own, const ThreadSums<T, AGG, K> &mine,
-                             unsigned warps, TileShared<T, AGG> &shared, unsigned *summed) {
+__device__ void publish_tile(const TileCut &cut, const Reciprocals<T> &per, const Board<T> &board, unsigned tile, const T *own,
+                             const ThreadSums<T, AGG, K> &mine, TileShared<T, AGG> &shared, unsigned *summed) {
     using P = Accumulator<T, AGG>;
-    const unsigned warp = threadIdx.x / WARP, first = warp * WARP * K, tail = cut.width - cut.tail;
+    const unsigned warp = threadIdx.x / WARP, warps = blockDim.x / WARP - 1;
+    const unsigned first = warp * WARP * K, tail = cut.width - cut.tail;
     const unsigned end = first + WARP * K < cut.width ? first + WARP * K : cut.width;
     const P all = warp_aggregate(mine, own, first, end);
     P last = all;
@@ -97,9 +107,9 @@ __device__ void publish_tile(const TileCut &cut, const Board<T> &board, const T 
     __threadfence_block();
     if (atomicAdd(summed, 1u) + 1 < warps) return;
     __threadfence_block();
-    Word<T> *const slot = board.slots + (size_t)blockIdx.x * board.slot;
-    publish(slot, merge_parts(shared.tile, warps, (T)cut.width));
-    if (cut.tail > 0) publish(slot + Published<P>::WORDS, merge_parts(shared.tail, warps, (T)cut.tail));
+    Word<T> *const slot = board.slot_of(tile);
+    publish(slot, merge_parts(shared.tile, warps, per.width));
+    if (cut.tail > 0) publish(slot + Published<P>::WORDS, merge_parts(shared.tail, warps, per.tail));
 }
 
 /* The outputs of a thread: `count` <= K of them. */
@@ -134,12 +144,11 @@ template <typename T, Aggregate AGG, unsigned K> struct ThreadOutputs {
         if (lane == WARP - 1) shared.own[warp] = before;
     }
     /* In place of the thread's elements. */
-    __device__ void write(const RollingView<T> &view, T *own, const T *left, unsigned warps, const TileShared<T, AGG> &shared) {
+    __device__ void write(const Reciprocals<T> &per, T *own, const T *left, unsigned warps, const TileShared<T, AGG> &shared) {
         const unsigned warp = threadIdx.x / WARP;
         base.merge(shared.middle);
         for (unsigned v = 0; v < warp; v++) base.merge(shared.own[v]);
         for (unsigned v = warp + 1; v < warps; v++) base.merge(shared.left[v]);
-        const T per_window = 1 / (T)view.window, per_degree = 1 / ((T)view.window - 1);
         upwards<K>(count, [&](unsigned r) {
             base.push(own[r] - shift);
             A output = base;
@@ -147,7 +156,7 @@ template <typename T, Aggregate AGG, unsigned K> struct ThreadOutputs {
                 output.merge({left[r], suffix[r]});
             else
                 output.merge({suffix[r]});
-            own[r] = finish<AGG>(output, per_window, per_degree);
+            own[r] = finish<AGG>(output, per.window, per.degree);
         });
     }
 };
@@ -157,16 +166,19 @@ static __device__ BulkSpan span_of(long long low, unsigned length, size_t n) {
     return {low, begin, end > begin ? end : begin};
 }
 
-/* `left_lines` elements before a tile, a multiple of a line and at least w - 1, begins what is loaded of its left. */
 template <typename T, Aggregate AGG, unsigned K, unsigned THREADS, unsigned BLOCKS>
 static __global__ void __launch_bounds__(THREADS + WARP, BLOCKS)
-    tiles_kernel(RollingView<T> view, TileCut cut, Board<T> board, size_t reach, unsigned ahead) {
+    tiles_kernel(RollingView<T> view, TileCut cut, Reciprocals<T> per, Board<T> board, TileOrder order) {
     constexpr unsigned LINE = LINE_BYTES / sizeof(T);
     const unsigned warp = threadIdx.x / WARP, warps = blockDim.x / WARP - 1, at = threadIdx.x * K;
-    const size_t begin = (size_t)blockIdx.x * cut.width, before = view.window - 1;
-    const bool live = begin + cut.width > before; /* is there a complete window? */
+    const unsigned strip = blockIdx.x % order.strips, step = blockIdx.x / order.strips;
+    const unsigned tile = strip * order.length + step - order.lead; /* before the first: wraps */
+    if (tile >= order.tiles) return;
+    const bool publishes_only = strip > 0 && step < order.lead;
+    const size_t begin = (size_t)tile * cut.width, before = view.window - 1;
+    const bool live = !publishes_only && begin + cut.width > before; /* is there a complete window? */
     DYN_SHARED(T, own);
-    T *const lines = own + cut.width, *const left = lines + (reach - before);
+    T *const lines = own + cut.width, *const left = lines + (unsigned)(order.reach - before);
     TileShared<T, AGG> &shared = *(TileShared<T, AGG> *)(lines + cut.width + LINE);
     __shared__ BulkBarrier own_there, left_there;
     __shared__ unsigned summed;
@@ -174,39 +186,41 @@ static __global__ void __launch_bounds__(THREADS + WARP, BLOCKS)
     if (threadIdx.x == 0) summed = 0;
     bulk_load_begin(own, cut.width, view.x, mine, view.packed, &own_there);
     if (live)
-        bulk_load_begin(lines, cut.width + LINE, view.x, span_of((long long)begin - (long long)reach, cut.width + LINE, view.n),
-                        view.packed, &left_there);
-    if (threadIdx.x == 0 && ahead > 0 && view.packed && begin + (ahead + 1ull) * cut.width <= view.n)
-        bulk_prefetch(view.x + begin + (size_t)ahead * cut.width, cut.width * (unsigned)sizeof(T));
+        bulk_load_begin(lines, cut.width + LINE, view.x,
+                        span_of((long long)begin - (long long)order.reach, cut.width + LINE, view.n), view.packed, &left_there);
+    if (threadIdx.x == 0 && order.ahead > 0 && view.packed && begin + (order.ahead + 1ull) * cut.width <= view.n)
+        bulk_prefetch(view.x + begin + (size_t)order.ahead * cut.width, cut.width * (unsigned)sizeof(T));
     bulk_load_sync();
 
     ThreadOutputs<T, AGG, K> outputs;
     outputs.shift = 0;
     if (warp == warps) {
-        if (cut.whole >= GROUPS_FROM && blockIdx.x % GROUP == GROUP - 1) publish_group<T, AGG>(view, cut, board, blockIdx.x);
+        if (cut.whole >= GROUPS_FROM && tile % GROUP == GROUP - 1) publish_group<T, AGG>(view, cut, board, tile);
         if (live) {
-            const T shift = shift_of<T, AGG>(view, cut, board, blockIdx.x);
-            const UnitAggregate<T, AGG> middle = gather_middle<T, AGG>(view, cut, board, blockIdx.x, shift);
+            Shift<T, AGG> shift(cut, board, tile);
+            const UnitAggregate<T, AGG> middle = gather_middle<T, AGG>(view, cut, board, tile, shift.wait(view, cut, board, tile));
             if (threadIdx.x % WARP == 0) shared.middle = middle;
         }
     } else {
         outputs.count = at >= cut.width ? 0 : cut.width - at < K ? cut.width - at : K;
+        Shift<T, AGG> shift(cut, board, live ? tile : cut.whole + 1);
         bulk_load_arrived(&own_there);
         const ThreadSums<T, AGG, K> sums(own + at, outputs.count);
-        publish_tile<T, AGG, K>(cut, board, own, sums, warps, shared, &summed);
+        publish_tile<T, AGG, K>(cut, per, board, tile, own, sums, shared, &summed);
         if (live) {
-            outputs.shift = shift_of<T, AGG>(view, cut, board, blockIdx.x);
+            outputs.shift = shift.wait(view, cut, board, tile);
             bulk_load_arrived(&left_there);
             outputs.prepare(sums, left + at, shared);
         }
     }
     __syncthreads();
     if (!live) {
+        if (publishes_only) return;
         for (size_t i = begin + threadIdx.x; i < begin + cut.width && i < view.n; i += blockDim.x) view.y[i] = view.incomplete;
         return;
     }
     if (warp == warps) return;
-    outputs.write(view, own + at, left + at, warps, shared);
+    outputs.write(per, own + at, left + at, warps, shared);
     if (begin < before) /* the first outputs have no complete window */
         for (unsigned r = 0; r < outputs.count && begin + at + r < before; r++) own[at + r] = view.incomplete;
     __syncwarp();
@@ -214,19 +228,28 @@ static __global__ void __launch_bounds__(THREADS + WARP, BLOCKS)
 }
 
 /* ---- Host. K outputs for each of `threads` threads, beside the warp that gathers; `blocks` to a multiprocessor, which is what the
- * compiler may use registers for; blocks between a block and the one whose elements it asks the L2 cache for. Odd K: lanes K
- * elements apart read from different banks. */
+ * compiler may use registers for; tiles between a block's and the one whose elements it asks the L2 cache for; strips. Odd K: lanes
+ * K elements apart read from different banks. */
 struct Shape {
-    unsigned k, threads, blocks, ahead;
+    unsigned k, threads, blocks, ahead, strips;
 };
 /* Measured on compute capability 9.0; the others take the same, since nothing was measured there. */
-template <bool F64, bool SPREAD> constexpr Shape SHAPE = {19, 128, 5, 660};
-template <> constexpr Shape SHAPE<true, true> = {15, 128, 6, 792};
-template <> constexpr Shape SHAPE<false, true> = {23, 128, 6, 792};
-template <> constexpr Shape SHAPE<false, false> = {31, 128, 7, 924};
+template <bool F64, bool SPREAD> constexpr Shape SHAPE = {19, 128, 5, 0, 32};
+template <> constexpr Shape SHAPE<true, true> = {23, 128, 4, 0, 1};
+template <> constexpr Shape SHAPE<false, true> = {31, 128, 6, 0, 1};
+template <> constexpr Shape SHAPE<false, false> = {31, 128, 7, 0, 32};
 
 static bool is_spread(const VariantArgs *args) {
     return aggregate_is_spread((Aggregate)rolling_aggregate(args));
+}
+
+/* A strip is at least 16 times what it publishes first, since that is read twice. What is read again of all strips, and what is
+ * written meanwhile, must stay in the L2 cache. No groups in strips: that of the tiles before a strip would appear late. */
+static TileOrder order_of(const Shape &shape, const TileCut &cut, unsigned tiles, size_t reach, size_t element) {
+    const size_t lead = cut.whole + 1, fit = STRIPS_BYTES / (lead * cut.width * element * 2), apart = tiles / (16 * lead);
+    const size_t most = fit < apart ? fit : apart, strips = shape.strips < most ? shape.strips : most;
+    if (strips < 2 || cut.whole >= GROUPS_FROM) return {tiles, 1, tiles, 0, shape.ahead, reach};
+    return {tiles, (unsigned)strips, (unsigned)divide_up(tiles, strips), (unsigned)lead, shape.ahead, reach};
 }
 
 /* The case as it is cut: the table's shape, or the tunables'. Var and std need a whole tile in the middle to take the shift from.
@@ -234,8 +257,8 @@ static bool is_spread(const VariantArgs *args) {
 struct TilePlan {
     Shape shape;
     TileCut cut;
-    size_t tiles, reach;
-    unsigned slot; /* words */
+    TileOrder order;
+    unsigned slot, rows; /* words */
 };
 static TilePlan plan_of(const VariantArgs *args) {
     const bool spread = is_spread(args), f64 = args->problem->dtype == DTYPE_F64;
@@ -245,24 +268,28 @@ static TilePlan plan_of(const VariantArgs *args) {
         plan.shape = spread ? SHAPE<true, true> : SHAPE<true, false>;
     else
         plan.shape = spread ? SHAPE<false, true> : SHAPE<false, false>;
-    const unsigned threads = (unsigned)params_int(args->tunables, "threads");
+    const unsigned threads = (unsigned)params_int(args->tunables, "threads"),
+                   strips = (unsigned)params_int(args->tunables, "strips");
     const long long ahead = params_int(args->tunables, "ahead");
     if (threads > 0 && threads < plan.shape.threads) plan.shape.threads = threads;
     if (ahead >= 0) plan.shape.ahead = (unsigned)ahead;
+    if (strips > 0) plan.shape.strips = strips;
     const size_t most = (size_t)plan.shape.threads * plan.shape.k, fits = spread ? before / 2 : before;
     plan.cut.width = (unsigned)((fits < most ? fits : most) / line * line);
     plan.cut.whole = (unsigned)(before / plan.cut.width) - 1;
     plan.cut.tail = (unsigned)(before % plan.cut.width);
-    plan.tiles = divide_up(rolling_length(args), plan.cut.width);
-    plan.reach = divide_up(before, line) * line;
+    const unsigned tiles = (unsigned)divide_up(rolling_length(args), plan.cut.width);
+    plan.order = order_of(plan.shape, plan.cut, tiles, divide_up(before, line) * line, dtype_size(args->problem->dtype));
     plan.slot = spread ? 4 : 2;
+    plan.rows = (unsigned)divide_up(tiles, APART);
     return plan;
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
     if (rolling_window(args) > rolling_length(args)) return 0;
     const TilePlan plan = plan_of(args);
-    return (plan.tiles * plan.slot + plan.tiles / GROUP * (is_spread(args) ? 2 : 1)) * dtype_size(args->problem->dtype);
+    const size_t groups = plan.order.tiles / GROUP * (is_spread(args) ? 2u : 1u);
+    return ((size_t)plan.rows * APART * plan.slot + groups) * dtype_size(args->problem->dtype);
 }
 
 static size_t shared_bytes(TileCut cut, size_t element, size_t shared) {
@@ -273,13 +300,17 @@ template <typename T, Aggregate AGG> static Status launch_tiles(const VariantArg
     constexpr Shape SHAPED = SHAPE<sizeof(T) == 8, aggregate_is_spread(AGG)>;
     const TilePlan plan = plan_of(args);
     Word<T> *const words = (Word<T> *)args->scratch;
-    const Board<T> board = {words, words + plan.tiles * plan.slot, plan.slot};
+    const Board<T> board = {words, words + (size_t)plan.rows * APART * plan.slot, plan.slot, plan.rows};
+    const Reciprocals<T> per = {1 / (T)view.window, 1 / ((T)view.window - 1), 1 / (T)plan.cut.width,
+                                plan.cut.tail > 0 ? 1 / (T)plan.cut.tail : 0};
+    const TileOrder order = plan.order;
+    const size_t blocks = (size_t)order.strips * (order.length + order.lead);
     const auto kernel = tiles_kernel<T, AGG, SHAPED.k, SHAPED.threads, SHAPED.blocks>;
     const size_t shared = shared_bytes(plan.cut, sizeof(T), sizeof(TileShared<T, AGG>));
     TRY(bulk_allow_shared(kernel, shared));
     TRY_CUDA(cudaMemsetAsync(args->scratch, 0xff, args->scratch_bytes, (cudaStream_t)args->stream));
-    return launch(kernel, {dim3((unsigned)plan.tiles), dim3(plan.shape.threads + WARP), shared, args->stream}, view, plan.cut,
-                  board, plan.reach, plan.shape.ahead);
+    return launch(kernel, {dim3((unsigned)blocks), dim3(plan.shape.threads + WARP), shared, args->stream}, view, plan.cut, per,
+                  board, order);
 }
 
 template <typename T> static Status run_typed(const VariantArgs *args) {
@@ -322,8 +353,9 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 static const ParamSpec TUNABLES[] = {
     {"threads", "most threads of a block, a multiple of 32, beside the warp that gathers; 0: by device", PARAM_INT, "0", 0,
      THREADS_MAX, NULL},
-    {"ahead", "blocks between a block and the one whose elements it asks the L2 cache for; -1: by device", PARAM_INT, "-1", -1,
+    {"ahead", "tiles between a block's and the one whose elements it asks the L2 cache for; -1: by device", PARAM_INT, "-1", -1,
      65536, NULL},
+    {"strips", "most strips of the array whose tiles run in turn; 0: by device", PARAM_INT, "0", 0, 1024, NULL},
     {},
 };
 

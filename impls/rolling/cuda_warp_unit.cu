@@ -25,6 +25,8 @@ static const ParamSpec TUNABLES[] = {
 struct UnitMiddle {
     unsigned whole, rest;
 };
+/* 1 / w, 1 / (w - 1), 1 / the elements of a middle: divided once, on the host. */
+template <typename T> struct Reciprocals { T window, degree, middle; };
 
 /* Aggregates of the units that middles are made of: number q of `whole` and `rest` is that of unit q - before of the block; wholes
  * of the block's own units come from elsewhere, and a rest is needed of as many units as the block has. Those of var and std are
@@ -73,8 +75,8 @@ template <typename A, bool SPREAD, unsigned UNIT, typename T> struct MiddlePart 
 
 /* The middle of unit number `unit` of the block in each lane of its group; for var and std less its mean, the shift. */
 template <typename A, bool SPREAD, unsigned K, unsigned G, typename T>
-__device__ A gather_middle(const T *own, UnitMiddle middle, unsigned before, unsigned unit, const A *whole, const A *rest,
-                           T *shift) {
+__device__ A gather_middle(const T *own, UnitMiddle middle, T per_middle, unsigned before, unsigned unit, const A *whole,
+                           const A *rest, T *shift) {
     constexpr unsigned UNIT = G * K;
     using Part = MiddlePart<A, SPREAD, UNIT, T>;
     *shift = 0;
@@ -84,8 +86,7 @@ __device__ A gather_middle(const T *own, UnitMiddle middle, unsigned before, uns
             const Part part(own, middle, before, unit, whole, rest, j);
             sum += part.aggregate.sum + part.count * part.shift;
         }
-        const T count = (T)(middle.whole * UNIT + middle.rest);
-        *shift = before > 0 ? group_sum<G>(sum) / count : own[unit * UNIT];
+        *shift = before > 0 ? group_sum<G>(sum) * per_middle : own[unit * UNIT];
     }
     A all;
     for (unsigned j = threadIdx.x % G; j < before; j += G) {
@@ -109,7 +110,7 @@ static constexpr unsigned resident(unsigned threads, unsigned blocks) {
  * a unit's middle is the shift of var and std; without a middle its first element. */
 template <typename T, Aggregate AGG, unsigned K, unsigned G, unsigned THREADS, unsigned BLOCKS>
 static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
-    unit_kernel(RollingView<T> view, unsigned halo, UnitMiddle middle) {
+    unit_kernel(RollingView<T> view, unsigned halo, UnitMiddle middle, Reciprocals<T> per) {
     using A = UnitAggregate<T, AGG>;
     constexpr bool SPREAD = aggregate_is_spread(AGG);
     const unsigned w = (unsigned)view.window, tile = blockDim.x * K, unit = threadIdx.x / G;
@@ -134,7 +135,7 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     }
 
     T shift;
-    A base = gather_middle<A, SPREAD, K, G>(own, middle, before, unit, whole, rest, &shift);
+    A base = gather_middle<A, SPREAD, K, G>(own, middle, per.middle, before, unit, whole, rest, &shift);
     if constexpr (SPREAD) below.shift((T)(threadIdx.x % G * K), unit_shift - shift);
     base.merge(below);
     A suffix[K], all_left;
@@ -145,7 +146,6 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     }
     base.merge(group_scan_exclusive<G, FROM_ABOVE>(all_left));
     __syncthreads(); /* what follows overwrites elements that are left of others */
-    const T per_window = 1 / (T)w, per_degree = 1 / ((T)w - 1);
     A prefix;
 #pragma unroll
     for (unsigned r = 0; r < K; r++) {
@@ -153,7 +153,7 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
         A output = prefix;
         output.merge(suffix[r]);
         output.merge(base);
-        mine[r] = finish<AGG>(output, per_window, per_degree);
+        mine[r] = finish<AGG>(output, per.window, per.degree);
     }
     __syncwarp();
     const unsigned begin = threadIdx.x / WARP * WARP * K;
@@ -256,9 +256,11 @@ static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut
     if constexpr (I + 1 < TABLE.count)
         if (chosen > I) return launch_units<T, AGG, I + 1>(args, view, cut, chosen);
     const unsigned blocks = (unsigned)divide_up(view.n, (size_t)cut.threads * MADE.k);
+    const T w = (T)view.window, shared = w - 1 - (T)MADE.g * MADE.k;
+    const Reciprocals<T> per = {1 / w, 1 / (w - 1), shared > 0 ? 1 / shared : 0};
     return launch(unit_kernel<T, AGG, MADE.k, MADE.g, MADE.threads, MADE.blocks>,
                   {dim3(blocks), dim3(cut.threads), shared_bytes(args, cut), args->stream}, view,
-                  (unsigned)halo_of(view.window, sizeof(T)), middle_of(view.window, cut));
+                  (unsigned)halo_of(view.window, sizeof(T)), middle_of(view.window, cut), per);
 }
 
 template <typename T, Aggregate AGG> static Status launch_for_window(const VariantArgs *args, RollingView<T> view) {

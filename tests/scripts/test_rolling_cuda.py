@@ -58,6 +58,9 @@ suites:
       - {agg: sum, n: 140000, window: 100001}
       - {agg: var, n: 90000, window: 85001}
     variants: ["cuda_published_tiles threads=32"]
+  - op: rolling
+    axes: {agg: [mean, var], dtype: [f64, f32], input: [naninf], n: [30011], window: [65, 700]}
+    variants: ["cuda_published_tiles threads=32 strips=2"]
 """
 
 
@@ -87,7 +90,7 @@ def main():
         (folder / "tiles.yaml").write_text(TILES)
         done = call("run", folder / "tiles.yaml", "--emulate", "--verify-only", "--out", folder / "tiles.jsonl")
         verdicts = [row["verdict"] for row in rows_of(folder / "tiles.jsonl")]
-        expect(done.returncode == 0 and verdicts == ["pass"] * 74, "74 windows of published tiles", done)
+        expect(done.returncode == 0 and verdicts == ["pass"] * 82, "82 windows of published tiles", done)
 
         # A block that starts alone, in any order, finds nothing published and sums up by itself what it waits for.
         alone = os.environ | {"RUNGS_EMULATOR_BLOCKS": "1", "RUNGS_EMULATOR_SEED": "7"}
