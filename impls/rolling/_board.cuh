@@ -8,7 +8,7 @@
 #include "_warp.cuh"
 
 /* From GROUPS_FROM tiles on, a middle is read as aggregates of GROUP tiles, but for the latest ones. */
-enum { BOARD_POLLS_MAX = 1000, GROUP = 32, GROUPS_FROM = 128, LATE = GROUP, APART = 1024 };
+enum { BOARD_POLLS_MAX = 1000, GROUP = 32, GROUPS_FROM = 128, APART = 1024 };
 
 template <typename T> struct WordOf { using Type = unsigned long long; };
 template <> struct WordOf<float> { using Type = unsigned; };
@@ -89,8 +89,9 @@ struct TileCut {
     unsigned width, whole, tail;
 };
 
-/* Where aggregates are published. A slot of `slot` words for each tile: of all its elements, and of the last `tail`. Behind the
- * slots one aggregate for each GROUP of tiles. */
+/* Where aggregates are published. A slot of `slot` words for each tile: of all its elements, and of the last `tail`. Slots of
+ * neighbouring tiles, which are written and polled at the same time, are `rows` slots apart: not in one line. Behind the slots one
+ * aggregate for each GROUP of tiles. */
 template <typename T> struct Board {
     Word<T> *slots, *groups;
     unsigned slot, rows;
@@ -114,7 +115,7 @@ struct Middle {
         groups = 0;
         if (cut.whole >= GROUPS_FROM) {
             head = (GROUP - first % GROUP) % GROUP;
-            groups = (cut.whole - head - tile % GROUP - LATE) / GROUP;
+            groups = (cut.whole - head - tile % GROUP - GROUP) / GROUP;
         }
         count = tails + cut.whole - groups * (GROUP - 1);
     }
@@ -161,28 +162,18 @@ template <typename T> __device__ void merge_part(Spread<T> *all, const Moments<T
     all->squares += part.m2 + count * by * by;
 }
 
-/* What var and std subtract, in a middle too: the mean of its earliest whole tile, or group. The other aggregates: 0. It is asked
- * for before the elements are there, and waited for, by a warp, behind the block's own aggregate. */
-template <typename T, Aggregate AGG> struct Shift {
-    T mean = 0;
-    bool there = true;
-    static __device__ Piece earliest(const TileCut &cut, unsigned tile) {
+/* What var and std subtract, in a middle too: the mean of its earliest whole tile, or group. The other aggregates: 0. By a warp. */
+template <typename T, Aggregate AGG>
+__device__ T shift_of(const RollingView<T> &view, const TileCut &cut, const Board<T> &board, unsigned tile) {
+    if constexpr (aggregate_is_spread(AGG)) {
         const Middle middle(cut, tile);
-        return middle.piece(cut, middle.tails + (middle.groups > 0 ? middle.head : 0));
+        Moments<T> earliest;
+        await_piece<T, AGG>(view, board, middle.piece(cut, middle.tails + (middle.groups > 0 ? middle.head : 0)), false, &earliest);
+        return earliest.mean;
+    } else {
+        return 0;
     }
-    __device__ Shift(const TileCut &cut, const Board<T> &board, unsigned tile) {
-        if constexpr (aggregate_is_spread(AGG)) there = peek(place_of<T, AGG>(board, earliest(cut, tile)), &mean);
-    }
-    __device__ T wait(const RollingView<T> &view, const TileCut &cut, const Board<T> &board, unsigned tile) {
-        if constexpr (aggregate_is_spread(AGG)) {
-            if (__all_sync(ALL_LANES, there)) return mean;
-            Moments<T> moments;
-            await_piece<T, AGG>(view, board, earliest(cut, tile), false, &moments);
-            mean = moments.mean;
-        }
-        return mean;
-    }
-};
+}
 
 /* The middle of a tile by a warp, in each lane. */
 template <typename T, Aggregate AGG>

@@ -6,9 +6,10 @@
  * A block publishes the aggregates of its tile and of its tail in global memory as soon as its elements are there, and one warp
  * more reads those of the middle meanwhile: nothing waits for a chain, since what a block publishes depends on its elements only.
  * It waits for earlier blocks only. From 128 tiles a middle on, the aggregates of 32 tiles are published as well. Var and std sum x
- * - c and its square, c the mean of the earliest tile (or 32 tiles) of the middle, which was published long ago. Waiting: a word is
- * EMPTY until it is published. A warp that has polled long computes the aggregate from the elements, so the result needs no order
- * of blocks and no number of resident ones.
+ * - c and its square, c the mean of the earliest tile (or 32 tiles) of the middle, which was published long ago. Their tiles run in
+ * strips: one tile of each strip of the array, then the next of each, so that a block waits for one that began earlier. Waiting: a
+ * word is EMPTY until it is published. A warp that has polled long computes the aggregate from the elements, so the result needs no
+ * order of blocks and no number of resident ones.
  * Traffic: n reads from memory, n more mostly from L2; n writes.
  * Rounding: sums are trees of depth about K + log2(threads) + w / tile / 32; c is off the mean of the window by at most sqrt(w / tile)
  * deviations.
@@ -18,7 +19,7 @@
 #include "common/bulk_copy.cuh"
 #include "common/grid.cuh"
 
-enum { THREADS_MAX = 512, STRIPS_BYTES = 24 << 20 };
+enum { THREADS_MAX = 256, STRIPS_BYTES = 12 << 20, AHEAD_FROM = 64 };
 
 /* What the warps of a block tell each other. */
 template <typename T, Aggregate AGG> struct TileShared {
@@ -197,18 +198,17 @@ static __global__ void __launch_bounds__(THREADS + WARP, BLOCKS)
     if (warp == warps) {
         if (cut.whole >= GROUPS_FROM && tile % GROUP == GROUP - 1) publish_group<T, AGG>(view, cut, board, tile);
         if (live) {
-            Shift<T, AGG> shift(cut, board, tile);
-            const UnitAggregate<T, AGG> middle = gather_middle<T, AGG>(view, cut, board, tile, shift.wait(view, cut, board, tile));
+            const T shift = shift_of<T, AGG>(view, cut, board, tile);
+            const UnitAggregate<T, AGG> middle = gather_middle<T, AGG>(view, cut, board, tile, shift);
             if (threadIdx.x % WARP == 0) shared.middle = middle;
         }
     } else {
         outputs.count = at >= cut.width ? 0 : cut.width - at < K ? cut.width - at : K;
-        Shift<T, AGG> shift(cut, board, live ? tile : cut.whole + 1);
         bulk_load_arrived(&own_there);
         const ThreadSums<T, AGG, K> sums(own + at, outputs.count);
         publish_tile<T, AGG, K>(cut, per, board, tile, own, sums, shared, &summed);
         if (live) {
-            outputs.shift = shift.wait(view, cut, board, tile);
+            outputs.shift = shift_of<T, AGG>(view, cut, board, tile);
             bulk_load_arrived(&left_there);
             outputs.prepare(sums, left + at, shared);
         }
@@ -228,28 +228,29 @@ static __global__ void __launch_bounds__(THREADS + WARP, BLOCKS)
 }
 
 /* ---- Host. K outputs for each of `threads` threads, beside the warp that gathers; `blocks` to a multiprocessor, which is what the
- * compiler may use registers for; tiles between a block's and the one whose elements it asks the L2 cache for; strips. Odd K: lanes
+ * compiler may use registers for; blocks between a block and the one whose elements it asks the L2 cache for; strips. Odd K: lanes
  * K elements apart read from different banks. */
 struct Shape {
     unsigned k, threads, blocks, ahead, strips;
 };
 /* Measured on compute capability 9.0; the others take the same, since nothing was measured there. */
-template <bool F64, bool SPREAD> constexpr Shape SHAPE = {19, 128, 5, 0, 32};
-template <> constexpr Shape SHAPE<true, true> = {23, 128, 4, 0, 1};
-template <> constexpr Shape SHAPE<false, true> = {31, 128, 6, 0, 1};
-template <> constexpr Shape SHAPE<false, false> = {31, 128, 7, 0, 32};
+template <bool F64, bool SPREAD> constexpr Shape SHAPE = {27, 96, 5, 165, 1};
+template <> constexpr Shape SHAPE<true, true> = {31, 128, 3, 99, 32};
+template <> constexpr Shape SHAPE<false, true> = {31, 256, 3, 99, 32};
+template <> constexpr Shape SHAPE<false, false> = {31, 128, 7, 231, 1};
 
 static bool is_spread(const VariantArgs *args) {
     return aggregate_is_spread((Aggregate)rolling_aggregate(args));
 }
 
 /* A strip is at least 16 times what it publishes first, since that is read twice. What is read again of all strips, and what is
- * written meanwhile, must stay in the L2 cache. No groups in strips: that of the tiles before a strip would appear late. */
+ * written meanwhile, must stay in the L2 cache. No groups in strips: that of the tiles before a strip would appear late. Short
+ * middles of one strip do not prefetch: it costs more than it saves. */
 static TileOrder order_of(const Shape &shape, const TileCut &cut, unsigned tiles, size_t reach, size_t element) {
     const size_t lead = cut.whole + 1, fit = STRIPS_BYTES / (lead * cut.width * element * 2), apart = tiles / (16 * lead);
     const size_t most = fit < apart ? fit : apart, strips = shape.strips < most ? shape.strips : most;
-    if (strips < 2 || cut.whole >= GROUPS_FROM) return {tiles, 1, tiles, 0, shape.ahead, reach};
-    return {tiles, (unsigned)strips, (unsigned)divide_up(tiles, strips), (unsigned)lead, shape.ahead, reach};
+    if (strips < 2 || cut.whole >= GROUPS_FROM) return {tiles, 1, tiles, 0, cut.whole >= AHEAD_FROM ? shape.ahead : 0, reach};
+    return {tiles, (unsigned)strips, (unsigned)divide_up(tiles, strips), (unsigned)lead, shape.ahead / (unsigned)strips, reach};
 }
 
 /* The case as it is cut: the table's shape, or the tunables'. Var and std need a whole tile in the middle to take the shift from.
@@ -272,14 +273,16 @@ static TilePlan plan_of(const VariantArgs *args) {
                    strips = (unsigned)params_int(args->tunables, "strips");
     const long long ahead = params_int(args->tunables, "ahead");
     if (threads > 0 && threads < plan.shape.threads) plan.shape.threads = threads;
-    if (ahead >= 0) plan.shape.ahead = (unsigned)ahead;
     if (strips > 0) plan.shape.strips = strips;
     const size_t most = (size_t)plan.shape.threads * plan.shape.k, fits = spread ? before / 2 : before;
-    plan.cut.width = (unsigned)((fits < most ? fits : most) / line * line);
+    /* Whole warps, if there is one: the aggregate of a part of a warp's elements takes var and std longer. */
+    const size_t warp = (size_t)WARP * plan.shape.k, unit = spread && fits >= warp ? warp : line;
+    plan.cut.width = (unsigned)((fits < most ? fits : most) / unit * unit);
     plan.cut.whole = (unsigned)(before / plan.cut.width) - 1;
     plan.cut.tail = (unsigned)(before % plan.cut.width);
     const unsigned tiles = (unsigned)divide_up(rolling_length(args), plan.cut.width);
     plan.order = order_of(plan.shape, plan.cut, tiles, divide_up(before, line) * line, dtype_size(args->problem->dtype));
+    if (ahead >= 0) plan.order.ahead = (unsigned)ahead;
     plan.slot = spread ? 4 : 2;
     plan.rows = (unsigned)divide_up(tiles, APART);
     return plan;
@@ -353,8 +356,8 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 static const ParamSpec TUNABLES[] = {
     {"threads", "most threads of a block, a multiple of 32, beside the warp that gathers; 0: by device", PARAM_INT, "0", 0,
      THREADS_MAX, NULL},
-    {"ahead", "tiles between a block's and the one whose elements it asks the L2 cache for; -1: by device", PARAM_INT, "-1", -1,
-     65536, NULL},
+    {"ahead", "tiles between a block's and the one whose elements it asks the L2 cache for; -1: by device and window", PARAM_INT,
+     "-1", -1, 65536, NULL},
     {"strips", "most strips of the array whose tiles run in turn; 0: by device", PARAM_INT, "0", 0, 1024, NULL},
     {},
 };

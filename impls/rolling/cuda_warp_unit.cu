@@ -169,14 +169,15 @@ template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(25
 
 /* How windows from `from` on are cut: K outputs for each of G lanes, `threads` to a block, and `blocks` to a multiprocessor, which
  * is what the compiler may use registers for. Odd K: lanes K elements apart read from different banks. The last one of the table
- * that begins at or before the window and fits into the shared memory of a block is taken. */
+ * that begins at or before the window and fits into the shared memory of a block is taken. Units of var and std are at most about
+ * two thirds of a window, so that the shift is the mean of at least a third of it. */
 struct Cut {
     unsigned from, k, g, threads, blocks;
 };
 /* Measured on compute capability 9.0; the others take the same as far as their shared memory allows. */
 struct CutTable {
     unsigned count;
-    Cut list[7];
+    Cut list[10];
 };
 template <bool F64, bool SPREAD>
 constexpr CutTable CUTS = {7,
@@ -188,14 +189,17 @@ constexpr CutTable CUTS = {7,
                             {4201, 27, 32, 256, 2},
                             {7001, 15, 32, 256, 3}}};
 template <>
-constexpr CutTable CUTS<true, true> = {7,
+constexpr CutTable CUTS<true, true> = {10,
                                        {{4, 3, 1, 128, 12},
                                         {6, 5, 1, 128, 8},
                                         {10, 9, 1, 128, 6},
                                         {14, 13, 1, 128, 5},
-                                        {81, 11, 4, 128, 6},
-                                        {501, 9, 32, 128, 7},
-                                        {801, 15, 32, 256, 3}}};
+                                        {81, 11, 4, 128, 7},
+                                        {721, 15, 32, 128, 6},
+                                        {1501, 31, 32, 96, 4},
+                                        {3001, 31, 32, 128, 3},
+                                        {4501, 23, 32, 256, 2},
+                                        {7001, 15, 32, 256, 3}}};
 template <>
 constexpr CutTable CUTS<false, false> = {7,
                                          {{4, 3, 1, 128, 8},
@@ -206,9 +210,17 @@ constexpr CutTable CUTS<false, false> = {7,
                                           {1501, 15, 32, 256, 4},
                                           {2001, 39, 32, 256, 3}}};
 template <>
-constexpr CutTable CUTS<false, true> = {
-    6,
-    {{4, 3, 1, 128, 12}, {6, 5, 1, 128, 8}, {10, 9, 1, 128, 8}, {16, 15, 1, 128, 6}, {61, 15, 4, 128, 6}, {1001, 23, 32, 128, 5}}};
+constexpr CutTable CUTS<false, true> = {10,
+                                        {{4, 3, 1, 128, 12},
+                                         {6, 5, 1, 128, 8},
+                                         {10, 9, 1, 128, 8},
+                                         {16, 15, 1, 128, 6},
+                                         {61, 15, 4, 128, 10},
+                                         {121, 23, 4, 128, 6},
+                                         {401, 27, 4, 128, 6},
+                                         {1501, 31, 32, 128, 6},
+                                         {1901, 39, 32, 128, 5},
+                                         {7001, 31, 32, 256, 3}}};
 
 static UnitMiddle middle_of(size_t window, Cut cut) {
     const size_t unit = (size_t)cut.g * cut.k, length = window - 1 - unit;
