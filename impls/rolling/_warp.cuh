@@ -9,6 +9,15 @@
 enum { WARP = 32, COPY_BYTES = 16, LINE_BYTES = 128 };
 static const unsigned ALL_LANES = 0xffffffff;
 
+/* Of so many blocks those for which an SM has threads: Turing has 1024, later ones 1536 or more. */
+static constexpr unsigned resident(unsigned threads, unsigned blocks) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    return blocks * threads <= 1024 ? blocks : 1024 / threads;
+#else
+    return blocks * threads <= 1536 ? blocks : 1536 / threads;
+#endif
+}
+
 /* Sums of d and d^2, d = x - shift, for var and std. Whoever uses them takes a shift near the mean of elements that all windows
  * have in which the sums are used: about an outlier the squares would be up to w times those about the mean, and a shift from
  * outside a window would bring its magnitude, NaN or inf into it. */

@@ -168,7 +168,7 @@ static __device__ BulkSpan span_of(long long low, unsigned length, size_t n) {
 }
 
 template <typename T, Aggregate AGG, unsigned K, unsigned THREADS, unsigned BLOCKS>
-static __global__ void __launch_bounds__(THREADS + WARP, BLOCKS)
+static __global__ void __launch_bounds__(THREADS + WARP, resident(THREADS + WARP, BLOCKS))
     tiles_kernel(RollingView<T> view, TileCut cut, Reciprocals<T> per, Board<T> board, TileOrder order) {
     constexpr unsigned LINE = LINE_BYTES / sizeof(T);
     const unsigned warp = threadIdx.x / WARP, warps = blockDim.x / WARP - 1, at = threadIdx.x * K;

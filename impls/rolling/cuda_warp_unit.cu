@@ -97,15 +97,6 @@ __device__ A gather_middle(const T *own, UnitMiddle middle, T per_middle, unsign
     return group_reduce<G>(all);
 }
 
-/* Of so many blocks those for which an SM has threads: Turing has 1024, later ones 1536 or more. */
-static constexpr unsigned resident(unsigned threads, unsigned blocks) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    return blocks * threads <= 1024 ? blocks : 1024 / threads;
-#else
-    return blocks * threads <= 1536 ? blocks : 1536 / threads;
-#endif
-}
-
 /* G lanes with K outputs each; `halo` elements before the block's own are staged: w - 1, rounded up to LINE_BYTES. The mean of
  * a unit's middle is the shift of var and std; without a middle its first element. */
 template <typename T, Aggregate AGG, unsigned K, unsigned G, unsigned THREADS, unsigned BLOCKS>
