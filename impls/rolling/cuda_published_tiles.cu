@@ -29,7 +29,7 @@ template <typename T, Aggregate AGG> struct TileShared {
 };
 
 /* 1 / w, 1 / (w - 1), 1 / the elements of a tile and of its tail. */
-template <typename T> struct Reciprocals { T window, degree, width, tail; };
+template <typename T> struct TileReciprocals { T window, degree, width, tail; };
 /* Which tile a block has: one of each strip of `length` tiles, then the next of each. A strip begins with the `lead` tiles before
  * it, which are only published. `ahead` tiles later the L2 cache is asked for elements. */
 struct TileOrder {
@@ -93,7 +93,7 @@ __device__ Accumulator<T, AGG> warp_aggregate(const ThreadSums<T, AGG, K> &mine,
 
 /* Publishes the aggregates of the tile and of its tail: by the last warp that calls it. */
 template <typename T, Aggregate AGG, unsigned K>
-__device__ void publish_tile(const TileCut &cut, const Reciprocals<T> &per, const Board<T> &board, unsigned tile, const T *own,
+__device__ void publish_tile(const TileCut &cut, const TileReciprocals<T> &per, const Board<T> &board, unsigned tile, const T *own,
                              const ThreadSums<T, AGG, K> &mine, TileShared<T, AGG> &shared, unsigned *summed) {
     using P = Accumulator<T, AGG>;
     const unsigned warp = threadIdx.x / WARP, warps = blockDim.x / WARP - 1;
@@ -145,7 +145,7 @@ template <typename T, Aggregate AGG, unsigned K> struct ThreadOutputs {
         if (lane == WARP - 1) shared.own[warp] = before;
     }
     /* In place of the thread's elements. */
-    __device__ void write(const Reciprocals<T> &per, T *own, const T *left, unsigned warps, const TileShared<T, AGG> &shared) {
+    __device__ void write(const TileReciprocals<T> &per, T *own, const T *left, unsigned warps, const TileShared<T, AGG> &shared) {
         const unsigned warp = threadIdx.x / WARP;
         base.merge(shared.middle);
         for (unsigned v = 0; v < warp; v++) base.merge(shared.own[v]);
@@ -169,7 +169,7 @@ static __device__ BulkSpan span_of(long long low, unsigned length, size_t n) {
 
 template <typename T, Aggregate AGG, unsigned K, unsigned THREADS, unsigned BLOCKS>
 static __global__ void __launch_bounds__(THREADS + WARP, resident(THREADS + WARP, BLOCKS))
-    tiles_kernel(RollingView<T> view, TileCut cut, Reciprocals<T> per, Board<T> board, TileOrder order) {
+    tiles_kernel(RollingView<T> view, TileCut cut, TileReciprocals<T> per, Board<T> board, TileOrder order) {
     constexpr unsigned LINE = LINE_BYTES / sizeof(T);
     const unsigned warp = threadIdx.x / WARP, warps = blockDim.x / WARP - 1, at = threadIdx.x * K;
     const unsigned strip = blockIdx.x % order.strips, step = blockIdx.x / order.strips;
@@ -304,8 +304,8 @@ template <typename T, Aggregate AGG> static Status launch_tiles(const VariantArg
     const TilePlan plan = plan_of(args);
     Word<T> *const words = (Word<T> *)args->scratch;
     const Board<T> board = {words, words + (size_t)plan.rows * APART * plan.slot, plan.slot, plan.rows};
-    const Reciprocals<T> per = {1 / (T)view.window, 1 / ((T)view.window - 1), 1 / (T)plan.cut.width,
-                                plan.cut.tail > 0 ? 1 / (T)plan.cut.tail : 0};
+    const TileReciprocals<T> per = {1 / (T)view.window, 1 / ((T)view.window - 1), 1 / (T)plan.cut.width,
+                                    plan.cut.tail > 0 ? 1 / (T)plan.cut.tail : 0};
     const TileOrder order = plan.order;
     const size_t blocks = (size_t)order.strips * (order.length + order.lead);
     const auto kernel = tiles_kernel<T, AGG, SHAPED.k, SHAPED.threads, SHAPED.blocks>;

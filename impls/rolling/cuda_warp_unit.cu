@@ -26,7 +26,7 @@ struct UnitMiddle {
     unsigned whole, rest;
 };
 /* 1 / w, 1 / (w - 1), 1 / the elements of a middle: divided once, on the host. */
-template <typename T> struct Reciprocals { T window, degree, middle; };
+template <typename T> struct UnitReciprocals { T window, degree, middle; };
 
 /* Aggregates of the units that middles are made of: number q of `whole` and `rest` is that of unit q - before of the block; wholes
  * of the block's own units come from elsewhere, and a rest is needed of as many units as the block has. Those of var and std are
@@ -101,7 +101,7 @@ __device__ A gather_middle(const T *own, UnitMiddle middle, T per_middle, unsign
  * a unit's middle is the shift of var and std; without a middle its first element. */
 template <typename T, Aggregate AGG, unsigned K, unsigned G, unsigned THREADS, unsigned BLOCKS>
 static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
-    unit_kernel(RollingView<T> view, unsigned halo, UnitMiddle middle, Reciprocals<T> per) {
+    unit_kernel(RollingView<T> view, unsigned halo, UnitMiddle middle, UnitReciprocals<T> per) {
     using A = UnitAggregate<T, AGG>;
     constexpr bool SPREAD = aggregate_is_spread(AGG);
     const unsigned w = (unsigned)view.window, tile = blockDim.x * K, unit = threadIdx.x / G;
@@ -260,7 +260,7 @@ static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut
         if (chosen > I) return launch_units<T, AGG, I + 1>(args, view, cut, chosen);
     const unsigned blocks = (unsigned)divide_up(view.n, (size_t)cut.threads * MADE.k);
     const T w = (T)view.window, shared = w - 1 - (T)MADE.g * MADE.k;
-    const Reciprocals<T> per = {1 / w, 1 / (w - 1), shared > 0 ? 1 / shared : 0};
+    const UnitReciprocals<T> per = {1 / w, 1 / (w - 1), shared > 0 ? 1 / shared : 0};
     return launch(unit_kernel<T, AGG, MADE.k, MADE.g, MADE.threads, MADE.blocks>,
                   {dim3(blocks), dim3(cut.threads), shared_bytes(args, cut), args->stream}, view,
                   (unsigned)halo_of(view.window, sizeof(T)), middle_of(view.window, cut), per);
