@@ -117,15 +117,24 @@ __device__ void bulk_load_begin(T *tile, unsigned length, const T *from, const B
     for (unsigned j = part.last + threadIdx.x; j < length; j += blockDim.x) tile[j] = j < part.end ? base[j] : 0;
 }
 
-static __device__ inline void bulk_load_wait(BulkBarrier *barrier) {
-#if BULK_COPIES
+/* bulk_load_wait in two steps, for blocks with threads that need no element: all threads take the first, others may skip the
+ * second. */
+static __device__ inline void bulk_load_sync() {
+#if !BULK_COPIES
+    async_copy_wait();
+#endif
     __syncthreads();
+}
+static __device__ inline void bulk_load_arrived(BulkBarrier *barrier) {
+#if BULK_COPIES
     bulk_barrier_wait(barrier);
 #else
-    async_copy_wait();
-    __syncthreads();
     (void)barrier;
 #endif
+}
+static __device__ inline void bulk_load_wait(BulkBarrier *barrier) {
+    bulk_load_sync();
+    bulk_load_arrived(barrier);
 }
 
 template <typename T>

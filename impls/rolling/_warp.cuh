@@ -9,6 +9,15 @@
 enum { WARP = 32, COPY_BYTES = 16, LINE_BYTES = 128 };
 static const unsigned ALL_LANES = 0xffffffff;
 
+/* Of so many blocks those for which an SM has threads: Turing has 1024, later ones 1536 or more. */
+static constexpr unsigned resident(unsigned threads, unsigned blocks) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+    return blocks * threads <= 1024 ? blocks : 1024 / threads;
+#else
+    return blocks * threads <= 1536 ? blocks : 1536 / threads;
+#endif
+}
+
 /* Sums of d and d^2, d = x - shift, for var and std. The caller chooses a shift near the mean of elements that lie in every window
  * that uses the sums. About an outlier the squares would be up to w times those about the mean; a shift from outside a window would
  * bring its magnitude, NaN or inf into it. */
@@ -28,6 +37,13 @@ template <typename T> struct Spread {
         sum += count * by;
     }
 };
+/* The value of an aggregate that has one. */
+template <typename T> __device__ T value_of(const Sum<T> &a) {
+    return a.sum;
+}
+template <typename T, bool IS_MIN> __device__ T value_of(const Extreme<T, IS_MIN> &a) {
+    return a.value;
+}
 /* The output of a whole window. Products with 1/w for divisions: one rounding more. */
 template <Aggregate AGG, typename T> __device__ T finish(const Sum<T> &a, T per_window, T) {
     return AGG == AGG_MEAN ? a.sum * per_window : a.sum;

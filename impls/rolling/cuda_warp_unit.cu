@@ -25,6 +25,8 @@ static const ParamSpec TUNABLES[] = {
 struct UnitMiddle {
     unsigned whole, rest;
 };
+/* 1 / w, 1 / (w - 1), 1 / the elements of a middle: divided once, on the host. */
+template <typename T> struct UnitReciprocals { T window, degree, middle; };
 
 /* Aggregates of the units that middles are made of: number q of `whole` and `rest` is that of unit q - before of the block; wholes
  * of the block's own units come from elsewhere, and a rest is needed of as many units as the block has. Those of var and std are
@@ -73,8 +75,8 @@ template <typename A, bool SPREAD, unsigned UNIT, typename T> struct MiddlePart 
 
 /* The middle of unit number `unit` of the block in each lane of its group; for var and std less its mean, the shift. */
 template <typename A, bool SPREAD, unsigned K, unsigned G, typename T>
-__device__ A gather_middle(const T *own, UnitMiddle middle, unsigned before, unsigned unit, const A *whole, const A *rest,
-                           T *shift) {
+__device__ A gather_middle(const T *own, UnitMiddle middle, T per_middle, unsigned before, unsigned unit, const A *whole,
+                           const A *rest, T *shift) {
     constexpr unsigned UNIT = G * K;
     using Part = MiddlePart<A, SPREAD, UNIT, T>;
     *shift = 0;
@@ -84,8 +86,7 @@ __device__ A gather_middle(const T *own, UnitMiddle middle, unsigned before, uns
             const Part part(own, middle, before, unit, whole, rest, j);
             sum += part.aggregate.sum + part.count * part.shift;
         }
-        const T count = (T)(middle.whole * UNIT + middle.rest);
-        *shift = before > 0 ? group_sum<G>(sum) / count : own[unit * UNIT];
+        *shift = before > 0 ? group_sum<G>(sum) * per_middle : own[unit * UNIT];
     }
     A all;
     for (unsigned j = threadIdx.x % G; j < before; j += G) {
@@ -96,20 +97,11 @@ __device__ A gather_middle(const T *own, UnitMiddle middle, unsigned before, uns
     return group_reduce<G>(all);
 }
 
-/* Of so many blocks those for which an SM has threads: Turing has 1024, later ones 1536 or more. */
-static constexpr unsigned resident(unsigned threads, unsigned blocks) {
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    return blocks * threads <= 1024 ? blocks : 1024 / threads;
-#else
-    return blocks * threads <= 1536 ? blocks : 1536 / threads;
-#endif
-}
-
 /* G lanes with K outputs each; `halo` elements before the block's own are staged: w - 1, rounded up to LINE_BYTES. The mean of
  * a unit's middle is the shift of var and std; without a middle its first element. */
 template <typename T, Aggregate AGG, unsigned K, unsigned G, unsigned THREADS, unsigned BLOCKS>
 static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
-    unit_kernel(RollingView<T> view, unsigned halo, UnitMiddle middle) {
+    unit_kernel(RollingView<T> view, unsigned halo, UnitMiddle middle, UnitReciprocals<T> per) {
     using A = UnitAggregate<T, AGG>;
     constexpr bool SPREAD = aggregate_is_spread(AGG);
     const unsigned w = (unsigned)view.window, tile = blockDim.x * K, unit = threadIdx.x / G;
@@ -134,7 +126,7 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     }
 
     T shift;
-    A base = gather_middle<A, SPREAD, K, G>(own, middle, before, unit, whole, rest, &shift);
+    A base = gather_middle<A, SPREAD, K, G>(own, middle, per.middle, before, unit, whole, rest, &shift);
     if constexpr (SPREAD) below.shift((T)(threadIdx.x % G * K), unit_shift - shift);
     base.merge(below);
     A suffix[K], all_left;
@@ -145,7 +137,6 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     }
     base.merge(group_scan_exclusive<G, FROM_ABOVE>(all_left));
     __syncthreads(); /* what follows overwrites elements that are left of others */
-    const T per_window = 1 / (T)w, per_degree = 1 / ((T)w - 1);
     A prefix;
 #pragma unroll
     for (unsigned r = 0; r < K; r++) {
@@ -153,7 +144,7 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
         A output = prefix;
         output.merge(suffix[r]);
         output.merge(base);
-        mine[r] = finish<AGG>(output, per_window, per_degree);
+        mine[r] = finish<AGG>(output, per.window, per.degree);
     }
     __syncwarp();
     const unsigned begin = threadIdx.x / WARP * WARP * K;
@@ -169,14 +160,15 @@ template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(25
 
 /* How windows from `from` on are cut: K outputs for each of G lanes, `threads` to a block, and `blocks` to a multiprocessor, which
  * is what the compiler may use registers for. Odd K: lanes K elements apart read from different banks. The last one of the table
- * that begins at or before the window and fits into the shared memory of a block is taken. */
+ * that begins at or before the window and fits into the shared memory of a block is taken. Units of var and std are at most about
+ * two thirds of a window, so that the shift is the mean of at least a third of it. */
 struct Cut {
     unsigned from, k, g, threads, blocks;
 };
 /* Measured on compute capability 9.0; the others take the same as far as their shared memory allows. */
 struct CutTable {
     unsigned count;
-    Cut list[7];
+    Cut list[10];
 };
 template <bool F64, bool SPREAD>
 constexpr CutTable CUTS = {7,
@@ -188,14 +180,17 @@ constexpr CutTable CUTS = {7,
                             {4201, 27, 32, 256, 2},
                             {7001, 15, 32, 256, 3}}};
 template <>
-constexpr CutTable CUTS<true, true> = {7,
+constexpr CutTable CUTS<true, true> = {10,
                                        {{4, 3, 1, 128, 12},
                                         {6, 5, 1, 128, 8},
                                         {10, 9, 1, 128, 6},
                                         {14, 13, 1, 128, 5},
-                                        {81, 11, 4, 128, 6},
-                                        {501, 9, 32, 128, 7},
-                                        {801, 15, 32, 256, 3}}};
+                                        {81, 11, 4, 128, 7},
+                                        {721, 15, 32, 128, 6},
+                                        {1501, 31, 32, 96, 4},
+                                        {3001, 31, 32, 128, 3},
+                                        {4501, 23, 32, 256, 2},
+                                        {7001, 15, 32, 256, 3}}};
 template <>
 constexpr CutTable CUTS<false, false> = {7,
                                          {{4, 3, 1, 128, 8},
@@ -206,9 +201,17 @@ constexpr CutTable CUTS<false, false> = {7,
                                           {1501, 15, 32, 256, 4},
                                           {2001, 39, 32, 256, 3}}};
 template <>
-constexpr CutTable CUTS<false, true> = {
-    6,
-    {{4, 3, 1, 128, 12}, {6, 5, 1, 128, 8}, {10, 9, 1, 128, 8}, {16, 15, 1, 128, 6}, {61, 15, 4, 128, 6}, {1001, 23, 32, 128, 5}}};
+constexpr CutTable CUTS<false, true> = {10,
+                                        {{4, 3, 1, 128, 12},
+                                         {6, 5, 1, 128, 8},
+                                         {10, 9, 1, 128, 8},
+                                         {16, 15, 1, 128, 6},
+                                         {61, 15, 4, 128, 10},
+                                         {121, 23, 4, 128, 6},
+                                         {401, 27, 4, 128, 6},
+                                         {1501, 31, 32, 128, 6},
+                                         {1901, 39, 32, 128, 5},
+                                         {7001, 31, 32, 256, 3}}};
 
 static UnitMiddle middle_of(size_t window, Cut cut) {
     const size_t unit = (size_t)cut.g * cut.k, length = window - 1 - unit;
@@ -256,9 +259,11 @@ static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut
     if constexpr (I + 1 < TABLE.count)
         if (chosen > I) return launch_units<T, AGG, I + 1>(args, view, cut, chosen);
     const unsigned blocks = (unsigned)divide_up(view.n, (size_t)cut.threads * MADE.k);
+    const T w = (T)view.window, shared = w - 1 - (T)MADE.g * MADE.k;
+    const UnitReciprocals<T> per = {1 / w, 1 / (w - 1), shared > 0 ? 1 / shared : 0};
     return launch(unit_kernel<T, AGG, MADE.k, MADE.g, MADE.threads, MADE.blocks>,
                   {dim3(blocks), dim3(cut.threads), shared_bytes(args, cut), args->stream}, view,
-                  (unsigned)halo_of(view.window, sizeof(T)), middle_of(view.window, cut));
+                  (unsigned)halo_of(view.window, sizeof(T)), middle_of(view.window, cut), per);
 }
 
 template <typename T, Aggregate AGG> static Status launch_for_window(const VariantArgs *args, RollingView<T> view) {

@@ -40,24 +40,30 @@ title: Units
 about: Both sides of every switch in cuda_warp_unit, middles with and without a rest, one block and several
 suites:
   - op: rolling
-    axes: {agg: [sum, std, max], dtype: [f64, f32], input: [naninf], n: [3001], window: [3, 4, 9, 10, 36, 37, 65, 66, 288, 289, 865, 1024, 1025, 1921]}
+    axes: {agg: [sum, std, max], dtype: [f64, f32], input: [naninf], n: [3001], window: [3, 4, 9, 10, 36, 37, 65, 66, 120, 121, 288, 289, 401, 720, 721, 865, 1024, 1025, 1501, 1901, 1921]}
     variants: [cuda_warp_unit threads=64]
+  - op: rolling
+    axes: {agg: [mean, var], dtype: [f64, f32], input: [naninf], n: [8001], window: [3001, 4501, 7001]}
+    variants: [cuda_warp_unit]
 """
 
-# With 32 threads a tile has at most 480 elements (736 in float32, 288 for var in float64). From 128 tiles a row on, groups of tiles are published.
+# With 32 threads a tile has at most 864 elements (992 in float32, and of var). From 128 tiles a middle on, groups of tiles are published.
 TILES = """
 title: Tiles
-about: Both sides of every switch in cuda_published_tiles, one row and many, tiles that end with the array and before it
+about: Both sides of every switch in cuda_published_tiles, middles with and without a tail, tiles that end with the array and before it
 suites:
   - op: rolling
-    axes: {agg: [sum, std, max], dtype: [f64, f32], input: [naninf], n: [3001], window: [65, 481, 498, 1500, 3000, 3001]}
-    variants: ["cuda_published_tiles threads=32 rows=1", "cuda_published_tiles threads=64 rows=3"]
+    axes: {agg: [sum, std, max], dtype: [f64, f32], input: [naninf], n: [3001], window: [65, 865, 882, 993, 1985, 2593, 3000, 3001]}
+    variants: [cuda_published_tiles threads=32, cuda_published_tiles threads=64]
   - op: rolling
     axes: {dtype: [f64], input: [uniform]}
     tied:
-      - {agg: sum, n: 140000, window: 65001}
-      - {agg: var, n: 90000, window: 40001}
+      - {agg: sum, n: 140000, window: 115001}
+      - {agg: var, n: 135000, window: 130001}
     variants: ["cuda_published_tiles threads=32"]
+  - op: rolling
+    axes: {agg: [mean, var], dtype: [f64, f32], input: [naninf], n: [30011], window: [65, 700]}
+    variants: ["cuda_published_tiles threads=32 strips=2"]
 """
 
 
@@ -82,12 +88,12 @@ def main():
         (folder / "units.yaml").write_text(UNITS)
         done = call("run", folder / "units.yaml", "--emulate", "--verify-only", "--out", folder / "units.jsonl")
         verdicts = [row["verdict"] for row in rows_of(folder / "units.jsonl")]
-        expect(done.returncode == 0 and verdicts == ["pass"] * 84, "84 windows around the units of a lane, of four and of a warp", done)
+        expect(done.returncode == 0 and verdicts == ["pass"] * 138, "138 windows around the units of a lane, of four and of a warp", done)
 
         (folder / "tiles.yaml").write_text(TILES)
         done = call("run", folder / "tiles.yaml", "--emulate", "--verify-only", "--out", folder / "tiles.jsonl")
         verdicts = [row["verdict"] for row in rows_of(folder / "tiles.jsonl")]
-        expect(done.returncode == 0 and verdicts == ["pass"] * 74, "74 windows of published tiles", done)
+        expect(done.returncode == 0 and verdicts == ["pass"] * 106, "106 windows of published tiles", done)
 
         # A block that starts alone, in any order, finds nothing published and sums up by itself what it waits for.
         alone = os.environ | {"RUNGS_EMULATOR_BLOCKS": "1", "RUNGS_EMULATOR_SEED": "7"}
