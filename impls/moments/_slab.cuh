@@ -43,10 +43,14 @@ static __host__ __device__ inline unsigned sum_groups(const MomentsPlan &plan) {
 
 template <typename T, int ORDER> struct SlabSums {
     static constexpr unsigned STATS = ORDER + 2; /* sums of powers, smallest, largest */
-    double *threads;                             /* [STATS][groups][columns] */
+    double *threads;                             /* [STATS][groups][columns]; at least one for each thread, free after reduce() */
     double *segments;                            /* [segments][STATS * columns] */
     unsigned columns, groups;
 
+    static __host__ __device__ unsigned threads_count(unsigned columns, unsigned groups) {
+        const unsigned all = STATS * groups * columns, least = MOMENTS_THREADS;
+        return all > least ? all : least;
+    }
     static __device__ double join(unsigned stat, double a, double b) {
         if (stat < ORDER) return a + b;
         return b != b || (stat == ORDER ? b < a : b > a) ? b : a;
@@ -77,8 +81,9 @@ template <typename T, int ORDER> struct SlabSums {
 };
 
 template <typename T, int ORDER> static size_t slab_shared_bytes(const MomentsPlan &plan) {
-    const size_t columns = plan.tx * (16 / sizeof(T)), items = SlabSums<T, ORDER>::STATS * columns;
-    return sizeof(double) * (items * sum_groups(plan) + (items > (size_t)MOMENTS_THREADS ? items : (size_t)MOMENTS_THREADS));
+    using Sums = SlabSums<T, ORDER>;
+    const unsigned columns = plan.tx * (unsigned)(16 / sizeof(T)), items = Sums::STATS * columns, least = MOMENTS_THREADS;
+    return sizeof(double) * (size_t)(Sums::threads_count(columns, sum_groups(plan)) + (items > least ? items : least));
 }
 
 /* What a thread reads: whole lines of its pack, LINES loads in flight. */
@@ -131,7 +136,7 @@ static __device__ SlabSums<T, ORDER> slab_sums(const MomentsPlan &plan, const Mo
             for (unsigned j = 0; j < SIZE; j++) lanes_join(&column[j], distance);
         }
     }
-    const SlabSums<T, ORDER> sums = {shared, shared + SlabSums<T, ORDER>::STATS * groups * columns, columns, groups};
+    const SlabSums<T, ORDER> sums = {shared, shared + SlabSums<T, ORDER>::threads_count(columns, groups), columns, groups};
     const unsigned group = by_warps ? threadIdx.x / 32 : part.y;
     if (by_warps ? threadIdx.x % 32 < plan.tx : part.y < groups) {
 #pragma unroll
