@@ -13,7 +13,7 @@ static Status run(const VariantArgs *args) {
     memcpy(before, y, n * sizeof *before);
     const Status status = log_stages(args, log_stages_needed(n), 0);
     for (size_t i = 0; i < n; i++)
-        if (y[i] == POISON_U32) y[i] = before[i];
+        if (y[i] == POISON_BYTE * UINT32_C(0x01010101)) y[i] = before[i];
     free(before);
     return status;
 }
