@@ -6,7 +6,6 @@ import json
 import pathlib
 
 from analysis.output import MACHINE, End, write_whole
-from analysis.report import html_data
 
 FOLDER = pathlib.Path(__file__).with_name("page_html")
 SCRIPTS = ("state.js", "charts.js", "tables.js", "claims.js", "main.js")
@@ -16,15 +15,19 @@ SAMPLES = (400, 100, 40, 12, 0)  # kept of a row and mode: the first that fits
 
 
 class NoLibrary(End):
-    """Bokeh is not installed."""
+    """A package that the page needs is not installed."""
     code = MACHINE
 
 
+def found(package):
+    spec = importlib.util.find_spec(package)
+    if not spec:
+        raise NoLibrary(f"--html: the Python package {package} is missing (./rungs installs it)")
+    return spec
+
+
 def library():
-    found = importlib.util.find_spec("bokeh")
-    if not found:
-        raise NoLibrary("--html: the Python package bokeh is missing (./rungs installs it)")
-    folder = pathlib.Path(found.origin).parent / "server/static/js"
+    folder = pathlib.Path(found("bokeh").origin).parent / "server/static/js"
     return "\n".join((folder / name).read_text(encoding="utf-8").split("//# sourceMappingURL")[0] for name in LIBRARY)
 
 
@@ -34,8 +37,12 @@ def inline(script):
 
 
 def page(results, paths):
+    scripts = library()
+    found("ruptures")  # for the history's changes
+    from analysis.report import html_data
+
     template = (FOLDER / "page.html").read_text(encoding="utf-8")
-    parts = {"STYLE": (FOLDER / "page.css").read_text(encoding="utf-8"), "LIBRARY": inline(library()),
+    parts = {"STYLE": (FOLDER / "page.css").read_text(encoding="utf-8"), "LIBRARY": inline(scripts),
              "SCRIPT": inline("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS))}
     text = ""
     for most in SAMPLES:
