@@ -9,6 +9,7 @@
 
 #include "common/bulk_copy.cuh"
 #include "common/device_limits.cuh"
+#include "common/launch_attribute.cuh"
 
 /* Up to 8 blocks run on every device with clusters, 16 where the kernel asks for it, and they fit. */
 constexpr unsigned CLUSTER_BLOCKS_MAX = 16, CLUSTER_BLOCKS_PORTABLE = 8;
@@ -35,18 +36,7 @@ static inline Status launch_clusters(void (*kernel)(Params...), LaunchShape shap
         cudaLaunchAttribute cluster = {};
         cluster.id = cudaLaunchAttributeClusterDimension;
         cluster.val.clusterDim = {blocks, 1, 1};
-        cudaLaunchConfig_t config = {};
-        config.gridDim = shape.grid;
-        config.blockDim = shape.block;
-        config.dynamicSmemBytes = shape.shared_bytes;
-        config.stream = static_cast<cudaStream_t>(shape.stream);
-        config.attrs = &cluster;
-        config.numAttrs = 1;
-        TRY_CUDA(cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...));
-        const unsigned grid[3] = {shape.grid.x, shape.grid.y, shape.grid.z},
-                       block[3] = {shape.block.x, shape.block.y, shape.block.z};
-        launches_add(grid, block, shape.shared_bytes);
-        return STATUS_OK;
+        return launch_with(cluster, kernel, shape, args...);
     }
 #endif
     (void)blocks;

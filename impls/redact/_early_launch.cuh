@@ -1,13 +1,13 @@
-/* early_launch.cuh - a kernel whose blocks begin while the kernel before it in the stream still runs (programmatic dependent
+/* _early_launch.cuh - a kernel whose blocks begin while the kernel before it in the stream still runs (programmatic dependent
  * launch, compute capability 9.0). Elsewhere, and in the emulator, it begins behind it as ever.
  *
  *     first:  early_allow();      the kernel behind may begin as soon as all blocks have said so, or ended
  *     second: ... early_wait();   the first has ended, and what it wrote is seen. Before: nothing that it writes or reads
  *     TRY(launch(first, ...)); TRY(launch_early(second, ...)); */
-#ifndef RUNGS_EARLY_LAUNCH_CUH
-#define RUNGS_EARLY_LAUNCH_CUH
+#ifndef RUNGS_IMPLS_REDACT_EARLY_LAUNCH_CUH
+#define RUNGS_IMPLS_REDACT_EARLY_LAUNCH_CUH
 
-#include "kernel.h"
+#include "common/launch_attribute.cuh"
 
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 900
 static __device__ inline void early_allow() {
@@ -40,18 +40,7 @@ static inline Status launch_early(void (*kernel)(Params...), LaunchShape shape, 
         cudaLaunchAttribute attribute = {};
         attribute.id = cudaLaunchAttributeProgrammaticStreamSerialization;
         attribute.val.programmaticStreamSerializationAllowed = 1;
-        cudaLaunchConfig_t config = {};
-        config.gridDim = shape.grid;
-        config.blockDim = shape.block;
-        config.dynamicSmemBytes = shape.shared_bytes;
-        config.stream = static_cast<cudaStream_t>(shape.stream);
-        config.attrs = &attribute;
-        config.numAttrs = 1;
-        TRY_CUDA(cudaLaunchKernelEx(&config, kernel, static_cast<Params>(args)...));
-        const unsigned grid[3] = {shape.grid.x, shape.grid.y, shape.grid.z},
-                       block[3] = {shape.block.x, shape.block.y, shape.block.z};
-        launches_add(grid, block, shape.shared_bytes);
-        return STATUS_OK;
+        return launch_with(attribute, kernel, shape, args...);
     }
 #endif
     return launch(kernel, shape, args...);
