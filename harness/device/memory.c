@@ -3,7 +3,9 @@
 #include "device/memory.h"
 
 #include "base/poison.h"
+#include "base/shares.h"
 
+#include <stdatomic.h>
 #include <stdint.h>
 #include <stdlib.h>
 #include <string.h>
@@ -130,22 +132,33 @@ Status buffer_download(const Buffer *buffer, void *host) {
     return buffer->bytes ? buffer->device->copy_out(host, buffer->array.data, buffer->bytes) : STATUS_OK;
 }
 
-/* Offset of the first differing byte, or `bytes`. Compared block by block on all cores: 8 GB must not wait for one. */
-static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t bytes) {
-    enum { BLOCK = 1 << 18 };
-    const long blocks = (long)((bytes + BLOCK - 1) / BLOCK);
-    long first = blocks;
-#ifdef _OPENMP
-#pragma omp parallel for reduction(min : first) schedule(static)
-#endif
-    for (long i = 0; i < blocks; i++) {
-        const size_t begin = (size_t)i * BLOCK, length = bytes - begin < BLOCK ? bytes - begin : BLOCK;
-        if (i < first && memcmp(a + begin, b + begin, length) != 0) first = i;
+typedef struct Comparison {
+    const unsigned char *a, *b;
+    _Atomic size_t first; /* differing byte found so far; at first `bytes` */
+} Comparison;
+
+enum { COMPARED_AT_ONCE = 1 << 18, COMPARED_BY_A_THREAD = 1 << 22 };
+
+static void keep_least(_Atomic size_t *least, size_t value) {
+    for (size_t now = *least; value < now && !atomic_compare_exchange_weak(least, &now, value);) {}
+}
+
+static void compare_share(void *context, size_t begin, size_t end) {
+    Comparison *self = context;
+    for (size_t at = begin; at < end && at < self->first; at += COMPARED_AT_ONCE) {
+        const size_t length = end - at < COMPARED_AT_ONCE ? end - at : COMPARED_AT_ONCE;
+        if (memcmp(self->a + at, self->b + at, length) == 0) continue;
+        while (self->a[at] == self->b[at]) at++;
+        keep_least(&self->first, at);
+        return;
     }
-    if (first == blocks) return bytes;
-    size_t at = (size_t)first * BLOCK;
-    while (a[at] == b[at]) at++;
-    return at;
+}
+
+/* Offset of the first differing byte, or `bytes`. On all cores: 8 GB must not wait for one. */
+static size_t first_difference(const unsigned char *a, const unsigned char *b, size_t bytes) {
+    Comparison self = {.a = a, .b = b, .first = bytes};
+    shares_run(bytes, COMPARED_BY_A_THREAD, compare_share, &self);
+    return self.first;
 }
 
 static Status guard_overwritten(const Buffer *buffer, bool past_end, size_t distance) {

@@ -21,7 +21,6 @@ static const struct timespec STEP = {0, 1000 * 1000L}; /* between two looks */
 typedef struct Thread {
     int id;
     bool seen;                            /* in this round */
-    bool slept;                           /* when it was seen last */
     bool rests;                           /* was seen asleep, without having run since the look before */
     unsigned long long ran, ran_at_first; /* nanoseconds */
 } Thread;
@@ -29,6 +28,7 @@ typedef struct Thread {
 typedef struct Crowd {
     Thread threads[THREADS_MAX];
     int count;
+    bool quiet; /* all of them rested in the last round */
 } Crowd;
 
 static bool read_file(int id, const char *name, char *text, size_t room) {
@@ -53,7 +53,9 @@ static bool look(int id, unsigned long long *ran, bool *sleeps) {
     *sleeps = state[2] == 'S'; /* D: it waits for a page and goes on */
     *ran = sscanf(state + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) == 2 ? user + system : 0;
     *ran *= 1000000000ULL / (unsigned long long)sysconf(_SC_CLK_TCK);
-    if (read_file(id, "schedstat", text, sizeof text)) *ran = strtoull(text, NULL, 10);
+    if (access("/proc/self/schedstat", R_OK) != 0) return true;
+    if (!read_file(id, "schedstat", text, sizeof text)) return false; /* it has ended since */
+    *ran = strtoull(text, NULL, 10);
     return true;
 }
 
@@ -65,8 +67,9 @@ static Thread *find(Crowd *crowd, int id, unsigned long long ran) {
     return &crowd->threads[crowd->count++];
 }
 
-/* Looks at every other thread once: how many there are, how many do not rest, and whether one that rested has run again, be it to
- * its end. */
+/* Looks at every other thread once: how many there are, how many do not rest, and whether one has run again, be it to its end,
+ * after all rested. While one runs, others may wait for it: those that OpenMP dismisses, because this call wanted a smaller team
+ * than the last, wait for each other's locks on their way out. */
 static Status look_round(Crowd *crowd, int *others, int *busy) {
     DIR *tasks = opendir("/proc/self/task");
     if (!tasks) return STATUS_OK; /* nothing can be told */
@@ -82,8 +85,7 @@ static Status look_round(Crowd *crowd, int *others, int *busy) {
         if (!thread) continue;
         ++*others;
         thread->seen = true;
-        woke = woke || (thread->rests && thread->ran != ran);
-        thread->slept = sleeps;
+        woke = woke || (crowd->quiet && thread->rests && thread->ran != ran);
         thread->rests = sleeps && thread->ran == ran;
         thread->ran = ran;
         *busy += !thread->rests;
@@ -91,10 +93,10 @@ static Status look_round(Crowd *crowd, int *others, int *busy) {
     closedir(tasks);
     for (int i = 0; i < crowd->count; i++) {
         Thread *thread = &crowd->threads[i];
-        woke = woke || (thread->slept && !thread->seen); /* it ran to its end */
-        thread->slept = thread->slept && thread->seen;
+        woke = woke || (crowd->quiet && thread->rests && !thread->seen); /* it ran to its end */
         thread->rests = thread->rests && thread->seen;
     }
+    crowd->quiet = *busy == 0;
     return woke ? status_fail(STATUS_CHECK, "a thread goes on working after run() returned: it slept and then ran again")
                 : STATUS_OK;
 }
@@ -113,7 +115,7 @@ Status settle(double patience, bool *alone) {
     const char *policy = getenv("OMP_WAIT_POLICY");
     const bool may_spin = policy && strcasecmp(policy, "active") == 0;
     const double begin = clock_seconds();
-    crowd.count = 0;
+    crowd.count = 0, crowd.quiet = false;
     for (;;) {
         int others = 0, busy = 0;
         const Status status = look_round(&crowd, &others, &busy);
