@@ -49,8 +49,14 @@ def whose(some, best):
     return "our" if best is some.ours else "the published" if best is some.published else "the library"
 
 
-def fastest_finding(results):
+def compared_ops(results):
+    """Those of which a library or a published program was timed; all if there is none."""
     ops = sorted({row["op"] for row in select.timed_rows(results)})
+    return [op for op in ops if any(some.rivals for some in standing.standings(results, op).values())] or ops
+
+
+def fastest_finding(results):
+    ops = compared_ops(results)
     lines = [line for line in (line_of_fastest(results, op) for op in ops) if line]
     if not lines:
         return "**The fastest known.** Nothing was timed in these runs."

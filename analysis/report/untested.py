@@ -14,7 +14,7 @@ MOST_REASONS = 8  # of one kind, in a report; the page of an op has all of them
 def claims_not_judged(pairs):
     found = collections.defaultdict(list)
     for number, c in pairs:
-        if c.get("outcome") in ("not_testable", "not_run"):
+        if c.get("outcome") in ("not_testable", "not_run") and (c.get("rule") != "shown" or c.get("here") is None):
             found[OUTCOMES[c["outcome"]], reason_of(c) or "no reason recorded"].append(number)
     return [f"- Claim {ranges(numbers)}, {what}: {clipped(why, 200)}" for (what, why), numbers in found.items()]
 
