@@ -17,7 +17,7 @@ AT_LEAST = {"cpu_replay_content": 2e-3, "cpu_slow_on_poison": 2e-3}
 # name -> verdict, what its reason must say, and whether it needs a GPU
 EXPECTED = {
     "cpu_right": ("pass", None),
-    "cpu_right_teams": ("pass", None),
+    "cpu_teams_control": ("pass", None),
     "cpu_frees_elsewhere_control": ("pass", None),
     "cpu_does_nothing": ("fail", r"never written|unwritten|not written"),
     "cpu_zeros": ("fail", r"is 0x0p\+0"),

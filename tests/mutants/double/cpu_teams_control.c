@@ -16,5 +16,5 @@ static Status run(const VariantArgs *args) {
     return STATUS_OK;
 }
 
-RUNGS_VARIANT(double, cpu_right_teams) = {
+RUNGS_VARIANT(double, cpu_teams_control) = {
     .backend = BACKEND_CPU, .summary = "mutant: is right, with two sizes of teams", .origin = "tests", .run = run};
