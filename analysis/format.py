@@ -69,13 +69,13 @@ def many(n, one, several=None):
 
 
 def count(value):
-    """100000000 -> 1e8, 20000 -> 20000."""
+    """100000000 -> 1e8, 20000 -> 20000, 1048576.0 -> 1048576."""
     if isinstance(value, (int, float)) and value >= 1e6:
         exponent = math.floor(math.log10(value))
         mantissa = value / 10**exponent
         if abs(mantissa - round(mantissa, 3)) < 1e-9:
             return f"{round(mantissa, 3):g}e{exponent}"
-    return f"{value:g}" if isinstance(value, float) else str(value)
+    return f"{value:g}" if isinstance(value, float) and not value.is_integer() else str(int(value) if isinstance(value, float) else value)
 
 
 USUAL = {"incomplete": "nan", "degenerate": "nan", "columns": "alike", "order": 4, "k": 0, "direction": "right", "gamma_per": "all", "reference": "received", "adjust": "true",

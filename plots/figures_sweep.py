@@ -62,6 +62,16 @@ def failures(results, group, parameter, keys):
     return sorted({(r.number(row, parameter), (row["variant"], r.is_declared(row))) for row in rows if (row["variant"], r.is_declared(row)) in keys and r.number(row, parameter)})
 
 
+def ticks(values):
+    """Those whose numbers do not touch; the last always."""
+    apart = math.log(values[-1] / values[0]) / 9
+    shown = [values[-1]]
+    for value in reversed(values[:-1]):
+        if math.log(shown[-1] / value) >= apart:
+            shown.append(value)
+    return shown[::-1]
+
+
 def label_places(ends, bottom, top, height):
     """Of (y, ...) the places of their labels, apart, in the same order."""
     gap = math.log(top / bottom) * 15 / height
@@ -102,7 +112,8 @@ class Sweep:
         value, row = self.lines[best][-1]
         share = self.results.fraction(row)
         far = f", {100 * share:.2g}% of the {r.limit_name(row, ' peak')}" if share else ""
-        return f"{self.label(best)} is fastest at {self.parameter} = {count(value)}{far}"
+        beaten = any(self.lines[key][-1][0] == value and r.median(self.lines[key][-1][1]) < r.median(row) for key in self.keys)
+        return f"{self.label(best)} is fastest{' within the tolerance' if beaten else ''} at {self.parameter} = {count(value)}{far}"
 
     def files(self, folder, out, dumb, size):
         """Writes sweep.set and sweep.dat."""
@@ -128,11 +139,10 @@ class Sweep:
         labels = [(high, y, f'"{text}"', int(colour[1:], 16)) for (_, _, text, colour), y in zip(ends, places)]
         if self.failed:
             labels.append((high, top / 1.25, '"hollow: failed, not timed"', int(style.MUTED[1:], 16)))
-        shown = values if len(values) <= 9 else values[:: -(-len(values) // 9)]
         decades = [10.0**k for k in range(-9, 5) if bottom <= 10.0**k <= top]
         settings = {"out": out or "", "heading": self.title(), "case": self.case(), "machine": style.footer_text(self.results, self.group).replace("\n", "   "), "what": PARAMETERS[self.parameter],
-                    "tics": ",".join(f'"{count(v)}" {v:g}' for v in shown), "time_tics": ",".join(f'"{seconds(d, 1)}" {d:g}' for d in decades)}
-        numbers = {"dumb": int(dumb), "low": values[0] / MARGIN ** 0.5, "high": high, "bottom": bottom, "top": top, "width": width, "height": height, "lines": len(blocks)}
+                    "tics": ",".join(f'"{count(v)}" {v:g}' for v in ticks(values)), "time_tics": ",".join(f'"{seconds(d, 1)}" {d:g}' for d in decades)}
+        numbers = {"dumb": int(dumb), "low": values[0] / MARGIN ** 0.5, "high": high, "bottom": bottom, "top": top, "right": 3 + max(len(text) for _, _, text, _ in ends), "width": width, "height": height, "lines": len(blocks)}
         text = [f"{key} = {quoted(value)}" for key, value in settings.items()] + [f"{key} = {value}" for key, value in numbers.items()]
         text += [f"array {name}[{len(styles)}] = [{','.join(quoted(some[k]) if isinstance(some[k], str) else str(some[k]) for some in styles)}]" for k, name in enumerate(("Colour", "Dash", "Point", "Name"))]
         (folder / "sweep.set").write_text("\n".join(text) + "\n", encoding="utf-8")
