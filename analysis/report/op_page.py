@@ -14,7 +14,7 @@ def fastest_part(results, op):
     found = standing.standings(results, op)
     if not found:
         return "Nothing was timed."
-    parts = [standing.behind_text(found, most=1000), standing.case_table(results, found)]
+    parts = [standing.behind_text(found, most=1000) + standing.cpu_text(found), standing.case_table(results, found)]
     for swept, cases in standing.sweep_groups(found)[0]:
         parts.append(f"**Libraries, {standing.case_words_without(found[cases[0]].row, swept)}**: how many times faster our best variant is\n\n" + standing.peer_table(found, swept, cases))
     return "\n\n".join(parts)

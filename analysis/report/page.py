@@ -49,7 +49,7 @@ def op_part(results, op, pictures, link, sizes):
         swept, cases = groups[0]
         parts.append(f"Our best against every library ({standing.case_words_without(found[cases[0]].row, swept)}): how many times faster ours is; below 1, in bold, we are behind.\n\n"
                      + standing.peer_table(found, swept, cases, most_sizes))
-    parts.append(standing.behind_text(found) + f" Every case, sweep, accuracy and failure: [{link}]({link})")
+    parts.append(standing.behind_text(found) + standing.cpu_text(found) + f" Every case, sweep, accuracy and failure: [{link}]({link})")
     return parts
 
 

@@ -5,7 +5,7 @@ import dataclasses
 from analysis import rows as r
 from analysis import select
 from analysis.claim_text import PUBLISHED_PROGRAMS
-from analysis.format import count, describe, percent, seconds, significant, table, without_empty
+from analysis.format import count, describe, many, percent, seconds, significant, table, without_empty
 
 MOST_BEHIND = 6
 MODE = "cold"
@@ -184,6 +184,25 @@ def behind(found):
 
 def compared(found):
     return [case for case, some in found.items() if some.ours and any(is_library(row) for row in some.rows)]
+
+
+def cpu_text(found):
+    """One sentence: ours beside libraries on the same cores, whatever their tolerance; nothing where none was timed."""
+    ratios, lost = [], []
+    for some in found.values():
+        on_cpu = [row for row in some.rows if r.device_of(row) == "cpu"]
+        library, ours = fastest([row for row in on_cpu if is_library(row)]), fastest([row for row in on_cpu if row["backend"] == "cpu" and not r.is_declared(row)])
+        if not library or not ours:
+            continue
+        ratios.append(times_faster(library, ours))
+        if ratios[-1] < 1:
+            lost.append(f"{case_words(some.row)} (`{r.name_of(library)}`, {significant(1 / ratios[-1])}x faster than `{r.name_of(ours)}`)")
+    if not ratios:
+        return ""
+    faster = f"{significant(min(ratios))}x" + (f" to {significant(max(ratios))}x" if len(ratios) > 1 else "")
+    if lost:
+        return f" On the same cores ours is the fastest in {len(ratios) - len(lost)} of {many(len(ratios), 'case')} that a CPU library was timed in. **Behind** at {'; '.join(lost[:MOST_BEHIND])}."
+    return f" On the same cores ours is the fastest in {'the case' if len(ratios) == 1 else f'all {len(ratios)} cases'} that a CPU library was timed in, {faster} faster than the fastest of them."
 
 
 def behind_text(found, most=MOST_BEHIND):

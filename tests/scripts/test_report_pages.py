@@ -93,6 +93,20 @@ def test_who_is_behind():
     assert len(standing.peer_table(found, swept, cases, 8).splitlines()[0].split("|")) == 2 + 1 + 8
 
 
+def on_the_cpu(variant, seconds):
+    row = copy.deepcopy(TIMED) | {"variant": f"rolling/{variant}", "spec": f"rolling/{variant}", "backend": variant.split("_")[0]}
+    row["timing"] = {"cold": row["timing"]["cold"] | {"median": seconds, "low": None, "high": None, "clock": "host"}}
+    return row
+
+
+def test_the_same_cores():
+    for ours, said in ((1e-3, "fastest in the case that a CPU library was timed in, 4.00x faster"), (8e-3, "fastest in 0 of 1 case that a CPU library was timed in. **Behind**")):
+        rows = [on_the_cpu("cpu_best", ours), on_the_cpu("peer_pandas", 6e-3), on_the_cpu("peer_numba_cpu", 4e-3)]
+        found = standing.standings(select.load([written([line for line in GOLDEN if line["kind"] == "environment"] + rows, "cpu.jsonl")]), "rolling")
+        assert said in standing.cpu_text(found), standing.cpu_text(found)
+    assert "`peer_numba_cpu`, 2.00x faster than `cpu_best`" in standing.cpu_text(found)
+
+
 def test_numbers():
     results = select.load([written(GOLDEN)])
     cold = next(row for row in ROWS if row["variant"] == "rolling/cuda_shared" and row["timing"])["timing"]["cold"]["median"]
