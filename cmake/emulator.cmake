@@ -92,7 +92,7 @@ function(emulator_program name kind)
         set(object ${CMAKE_BINARY_DIR}/emulator/${kind}/${folder}__${stem}.o)
         set(names --redefine-sym malloc=emulator_malloc --redefine-sym free=emulator_free) # in kernels, the device's heap
         if(kind STREQUAL "race") # copies of structures are calls of these: let the detector see them
-            list(APPEND names --redefine-sym memcpy=emulator_memcpy --redefine-sym memmove=emulator_memmove --redefine-sym memset=emulator_memset)
+            list(APPEND names --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove --redefine-sym memset=__tsan_memset)
         endif()
         add_custom_command(OUTPUT ${object}
             COMMAND ${RUNGS_CLANGXX} ${options} ${use_precompiled} "-DRUNGS_UNIT=\"${folder}__${stem}\"" -MD -MF ${object}.d
