@@ -54,8 +54,8 @@ void __tsan_vptr_read(void **address) {
     (void)address;
 }
 
-/* Copies of structures, and calls of the string functions. Clang calls these from version 15 on; in what an older one compiled the build
- * renames memcpy and the like. */
+/* Copies of structures, and calls of the string functions. Clang calls these from version 15 on; in what an older one compiled the
+ * build renames memcpy and the like. */
 void *__tsan_memcpy(void *to, const void *from, size_t bytes);
 void *__tsan_memcpy(void *to, const void *from, size_t bytes) {
     const void *pc = __builtin_return_address(0);
