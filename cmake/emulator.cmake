@@ -37,6 +37,34 @@ function(emulator_paths root out)
     set(${out} -fmacro-prefix-map=${root}/= -fdebug-prefix-map=${root}/=/rungs/ -fsanitize-undefined-strip-path-components=${depth} PARENT_SCOPE)
 endfunction()
 
+# CUDA's headers and those of C++ are most of the work on a small kernel: precompiled, once for each way of watching. ccache keeps nothing
+# that used them, so they are not where clang++ is ccache.
+get_filename_component(compiler "${RUNGS_CLANGXX}" REALPATH)
+set(RUNGS_EMULATOR_PRECOMPILES ON)
+if(CMAKE_DISABLE_PRECOMPILE_HEADERS OR compiler MATCHES "/ccache$")
+    set(RUNGS_EMULATOR_PRECOMPILES OFF)
+endif()
+
+# emulator_precompile(KIND OUT compiler options...): the file to give to -include-pch, and its target; nothing where there is none.
+function(emulator_precompile kind out)
+    set(${out} "" PARENT_SCOPE)
+    if(NOT RUNGS_EMULATOR_PRECOMPILES)
+        return()
+    endif()
+    set(source ${CMAKE_BINARY_DIR}/emulator/precompiled.h)
+    set(header ${CMAKE_BINARY_DIR}/emulator/${kind}.pch)
+    if(NOT TARGET emulator_precompiled_${kind})
+        # Nothing of emulator/cuda.h, whose functions name the file that is compiled (RUNGS_UNIT).
+        file(CONFIGURE OUTPUT ${source} CONTENT "#include <cuda_runtime.h>\n#include <memory>\n#include <string>\n#include \"variant.h\"\n")
+        add_custom_command(OUTPUT ${header}
+            COMMAND ${RUNGS_CLANGXX} ${ARGN} -x c++-header -MD -MF ${header}.d -c ${source} -o ${header}
+            DEPENDS ${source} DEPFILE ${header}.d
+            COMMENT "Precompiling the emulator's headers (${kind})" VERBATIM)
+        add_custom_target(emulator_precompiled_${kind} DEPENDS ${header})
+    endif()
+    set(${out} ${header} PARENT_SCOPE)
+endfunction()
+
 # emulator_program(NAME KIND PROJECT project FOLDER folder SOURCES kernels... LINK objects and libraries...): a program of kernels watched in
 # one way.
 function(emulator_program name kind)
@@ -49,6 +77,13 @@ function(emulator_program name kind)
     foreach(include ${RUNGS_INCLUDES} ${root}/impls ${includes})
         list(APPEND folders -I${include})
     endforeach()
+    set(options ${emulator_flags} -std=c++${standard} ${paths} ${folders} -isystem ${RUNGS_CUDA_HEADERS} ${emulator_flags_${kind}})
+    emulator_precompile(${kind} precompiled ${options})
+    set(use_precompiled)
+    if(precompiled)
+        set(use_precompiled -include-pch ${precompiled})
+    endif()
+    file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/emulator/${kind} ${CMAKE_BINARY_DIR}/${arg_FOLDER})
     set(objects)
     foreach(source ${arg_SOURCES})
         get_filename_component(folder ${source} DIRECTORY)
@@ -57,21 +92,18 @@ function(emulator_program name kind)
         set(object ${CMAKE_BINARY_DIR}/emulator/${kind}/${folder}__${stem}.o)
         set(names --redefine-sym malloc=emulator_malloc --redefine-sym free=emulator_free) # in kernels, the device's heap
         if(kind STREQUAL "race") # copies of structures are calls of these: let the detector see them
-            list(APPEND names --redefine-sym memcpy=emulator_memcpy --redefine-sym memmove=emulator_memmove --redefine-sym memset=emulator_memset)
+            list(APPEND names --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove --redefine-sym memset=__tsan_memset)
         endif()
         add_custom_command(OUTPUT ${object}
-            COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/emulator/${kind}
-            COMMAND ${RUNGS_CLANGXX} ${emulator_flags} -std=c++${standard} ${paths} ${folders} -isystem ${RUNGS_CUDA_HEADERS}
-                    ${emulator_flags_${kind}} "-DRUNGS_UNIT=\"${folder}__${stem}\"" -MD -MF ${object}.d
+            COMMAND ${RUNGS_CLANGXX} ${options} ${use_precompiled} "-DRUNGS_UNIT=\"${folder}__${stem}\"" -MD -MF ${object}.d
                     -c ${source} -o ${object}
             COMMAND ${CMAKE_OBJCOPY} ${names} ${object}
-            DEPENDS ${source} DEPFILE ${object}.d
+            DEPENDS ${source} ${precompiled} DEPFILE ${object}.d
             COMMENT "Emulating ${folder}/${stem} (${kind})" VERBATIM)
         list(APPEND objects ${object})
     endforeach()
     set(program ${CMAKE_BINARY_DIR}/${arg_FOLDER}/${name})
     add_custom_command(OUTPUT ${program}
-        COMMAND ${CMAKE_COMMAND} -E make_directory ${CMAKE_BINARY_DIR}/${arg_FOLDER}
         COMMAND ${RUNGS_CLANGXX} ${emulator_link_${kind}} -o ${program} ${objects} ${arg_LINK} $<TARGET_FILE:rungs_emulator_engine>
                 $<TARGET_FILE:rungs_base> -lgomp -lm -ldl -lrt -lpthread
         DEPENDS ${objects} ${arg_LINK} rungs_emulator_engine rungs_base

@@ -76,7 +76,7 @@ if(RUNGS_EMULATOR)
     list(REMOVE_ITEM engine ${PROJECT_SOURCE_DIR}/emulator/main.c)
     add_library(rungs_emulator_engine STATIC ${engine})
     target_compile_options(rungs_emulator_engine PRIVATE -O2)
-    target_link_libraries(rungs_emulator_engine PRIVATE $<BUILD_INTERFACE:rungs_emulator_options>)
+    target_link_libraries(rungs_emulator_engine PRIVATE $<BUILD_INTERFACE:rungs_emulator_options> INTERFACE $<LINK_ONLY:rungs_base>)
 
     file(GLOB host CONFIGURE_DEPENDS harness/device/*.c harness/worker/*.c)
     list(FILTER host EXCLUDE REGEX "/no_emulator.c$|/worker/(timing|counters|limits).c$")

@@ -54,23 +54,24 @@ void __tsan_vptr_read(void **address) {
     (void)address;
 }
 
-/* Calls of the string functions in a kernel's object file are renamed to these: copies of structures among them. */
-void *emulator_memcpy(void *to, const void *from, size_t bytes);
-void *emulator_memcpy(void *to, const void *from, size_t bytes) {
+/* Copies of structures, and calls of the string functions. Clang calls these from version 15 on; in what an older one compiled the
+ * build renames memcpy and the like. */
+void *__tsan_memcpy(void *to, const void *from, size_t bytes);
+void *__tsan_memcpy(void *to, const void *from, size_t bytes) {
     const void *pc = __builtin_return_address(0);
     race_plain_access(from, bytes, false, pc);
     race_plain_access(to, bytes, true, pc);
     return memcpy(to, from, bytes);
 }
-void *emulator_memmove(void *to, const void *from, size_t bytes);
-void *emulator_memmove(void *to, const void *from, size_t bytes) {
+void *__tsan_memmove(void *to, const void *from, size_t bytes);
+void *__tsan_memmove(void *to, const void *from, size_t bytes) {
     const void *pc = __builtin_return_address(0);
     race_plain_access(from, bytes, false, pc);
     race_plain_access(to, bytes, true, pc);
     return memmove(to, from, bytes);
 }
-void *emulator_memset(void *to, int byte, size_t bytes);
-void *emulator_memset(void *to, int byte, size_t bytes) {
+void *__tsan_memset(void *to, int byte, size_t bytes);
+void *__tsan_memset(void *to, int byte, size_t bytes) {
     race_plain_access(to, bytes, true, __builtin_return_address(0));
     return memset(to, byte, bytes);
 }

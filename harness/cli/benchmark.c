@@ -225,6 +225,19 @@ static int part_flags(int argc, char **argv, bool *by_min_time) {
     return flags;
 }
 
+/* The flag, if its value is no time. Google Benchmark 1.8 aborts on such a value, once the benchmarks run. */
+static const char *bad_min_time(int flags, char *const *argv) {
+    for (int i = 1; i < flags; i++) {
+        const char *value = argv[i] + sizeof MIN_TIME - 1;
+        if (strncmp(argv[i], MIN_TIME, sizeof MIN_TIME - 1) != 0 || *value != '=') continue;
+        char *end;
+        const double time = strtod(++value, &end);
+        const bool unit = strcmp(end, "s") == 0 || strcmp(end, "x") == 0; /* seconds, iterations */
+        if (end == value || !(time >= 0) || (*end && !unit)) return argv[i];
+    }
+    return NULL;
+}
+
 int command_benchmark(int argc, char **argv) {
     static char called[] = "rungs benchmark"; /* as Google Benchmark's messages and report name the program */
     Benchmarks all = {.options = run_options_default()};
@@ -245,6 +258,8 @@ int command_benchmark(int argc, char **argv) {
                          &words, &count);
     if (code == CLI_HELPED) printf("\nGoogle Benchmark's options:\n"), fflush(stdout), gbench_help();
     if (code == EXIT_GOOD && count == 0) code = cli_usage("benchmark", "a scenario or a case is expected");
+    const char *bad = bad_min_time(flags, argv);
+    if (code == EXIT_GOOD && bad) code = cli_usage("benchmark", "%s: expected seconds, such as 0.5", bad);
     argv[0] = called, argv[flags] = NULL;
     if (code == EXIT_GOOD && !gbench_begin(flags, argv, EXIT_USAGE)) code = EXIT_USAGE;
     return code == EXIT_GOOD ? run_benchmarks(&all, words, count, by_min_time) : code;

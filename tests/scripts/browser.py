@@ -13,7 +13,12 @@ PATIENCE = 60  # seconds for one answer
 
 
 def program():
-    return next((found for found in map(shutil.which, PROGRAMS) if found), None)
+    """One that starts, and no snap: Ubuntu's package only says how to get the snap, which sees neither our pipes nor /tmp."""
+    for found in filter(None, map(shutil.which, PROGRAMS)):
+        done = subprocess.run([found, "--version"], capture_output=True, text=True)
+        if done.returncode == 0 and "snap" not in done.stdout:
+            return found
+    return None
 
 
 class Browser:

@@ -52,11 +52,18 @@ class History(unittest.TestCase):
         (self.folder / f"results/{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     def report(self, code=0):
+        """By the program; in this process where the page alone is looked at, for starting it takes longer than a page."""
         out = self.folder / "HISTORY.md"
         done = call("report", "--history", self.folder / "results", "--out", out, "--figures", self.folder / "figures")
         self.assertEqual(done.returncode, code, done.stdout + done.stderr)
         self.assertNotIn("Traceback", done.stderr)
         self.text = out.read_text() if code == 0 else done.stderr
+        return self.text
+
+    def page(self):
+        out = self.folder / "HISTORY.md"
+        self.assertEqual(history.main([str(self.folder / "results"), "--out", str(out), "--figures", str(self.folder / "figures")]), 0)
+        self.text = out.read_text()
         return self.text
 
     def marked(self):
@@ -88,13 +95,13 @@ class History(unittest.TestCase):
 
     def test_nothing_changed(self):
         self.runs(40, lambda i, w: 1, windows=range(10, 90, 10))
-        self.assertIn("No change was found in a single variant.", self.report())
+        self.assertIn("No change was found in a single variant.", self.page())
         self.assertEqual(self.marked(), [])
 
     def test_a_bad_day_and_a_small_change_are_not_marked(self):
         """Two commits measured on a busy machine; a change of 2%; a change that only the last commit shows."""
         self.runs(30, lambda i, w: {10: 1.4 if i in (9, 10) else 1, 20: 1.02 if i >= 15 else 1, 30: 1.3 if i == 29 else 1}[w], windows=(10, 20, 30))
-        self.report()
+        self.page()
         self.assertEqual(self.marked(), [])
 
     def test_noise(self):
@@ -137,7 +144,7 @@ class History(unittest.TestCase):
     def test_a_machine_that_steps(self):
         """The page says so, once, and marks no variant."""
         self.runs(24, lambda i, w: 1.2 if i >= 10 else 1, windows=range(10, 130, 10))
-        text = self.report()
+        text = self.page()
         self.assertEqual(self.marked(), [])
         self.assertRegex(text, rf"\| \*\*\+\d+\.\d%\*\* \| {commit(10)[:7]} \| {commit(9)[:7]} \| NVIDIA H200")
         self.assertIn("the machine, its settings, or what all variants share", text)
@@ -181,12 +188,12 @@ class History(unittest.TestCase):
         """Another driver branch is another series; a host name or a minor driver is none of its business."""
         self.runs(8, lambda i, w: 1, name="a", driver="580.95.05")
         self.runs(8, lambda i, w: 1.5, name="b", seed=2, driver="590.10", commit=lambda i: commit(8 + i))
-        self.report()
+        self.page()
         self.assertEqual(self.marked(), [])
         self.assertEqual(re.findall(r"^## (.*)", self.text, re.M), ["NVIDIA H200, driver 580, 700 W", "NVIDIA H200, driver 590, 700 W"])
         self.assertNotIn(os.uname().nodename, self.text)
         self.runs(8, lambda i, w: 1.5, name="b", seed=2, driver="580.126.09", commit=lambda i: commit(8 + i), date=lambda i: f"2026-05-{i + 1:02d}T00:00:00Z")
-        self.report()
+        self.page()
         self.assertEqual([(m[1], m[4]) for m in self.marked()], [(commit(8)[:7], "NVIDIA H200, driver 580, 700 W")])
 
     def test_parts_of_a_gpu_and_other_limits_are_kept_apart(self):
@@ -195,7 +202,7 @@ class History(unittest.TestCase):
                           ({"power_cap_watts": None, "mig": None}, "NVIDIA H200, driver 580 (unknown: power cap watts, mig)")):
             self.runs(8, lambda i, w: 1, name="a")
             self.runs(8, lambda i, w: 1.5, name="b", seed=2, commit=lambda i: commit(8 + i), date=lambda i: f"2026-05-{i + 1:02d}T00:00:00Z", **gpu)
-            self.report()
+            self.page()
             self.assertEqual(self.marked(), [], gpu)
             self.assertEqual(sorted(re.findall(r"^## (.*)", self.text, re.M)), sorted(["NVIDIA H200, driver 580, 700 W", text]))
 
@@ -203,18 +210,18 @@ class History(unittest.TestCase):
         """No environment tells a lock; the clocks during the samples do. One that only sags is no other machine."""
         self.runs(8, lambda i, w: 1, name="a", mhz=lambda i: 1980.0 - 10 * i)
         self.runs(8, lambda i, w: 1.65, name="b", seed=2, mhz=lambda i: 1200.0, commit=lambda i: commit(8 + i), date=lambda i: f"2026-05-{i + 1:02d}T00:00:00Z")
-        self.report()
+        self.page()
         self.assertEqual(self.marked(), [])
         self.assertEqual(sorted(re.findall(r"^## .*SM clock about (\d+) MHz", self.text, re.M)), ["1200", "1940"])
 
     def test_processes_of_a_commit_are_one_point(self):
         self.runs(16, lambda i, w: 1 + 0.1 * (i % 2), commit=lambda i: commit(i // 2))
-        self.assertIn("over 8 commits", self.report())
+        self.assertIn("over 8 commits", self.page())
         self.assertEqual(self.marked(), [])
 
     def test_a_clock_is_named(self):
         self.runs(20, lambda i, w: 1 if i < 10 else 1.1, mhz=lambda i: 1980.0 if i < 10 else 1800.0)
-        self.report()
+        self.page()
         self.assertEqual(len(self.marked()), 1)
         self.assertIn("| -9.1% |", self.text)
 
@@ -228,7 +235,7 @@ class History(unittest.TestCase):
         random.Random(2).shuffle(measured)
         at = {c: k for k, c in enumerate(known)}
         self.runs(len(known), lambda i, w: 1.2 if at[measured[i]] >= 5 else 1, commit=lambda i: measured[i])
-        self.report()
+        self.page()
         self.assertIn(f"from {known[0][:7]} to {known[-1][:7]}", self.text)
         self.assertEqual([(m[1], m[2]) for m in self.marked()], [(known[5][:7], known[4][:7])])
 

@@ -1,4 +1,5 @@
-"""The schema accepts the golden rows and every committed result, and rejects rows that break one rule each.
+"""The schema accepts the golden rows and the committed results, and rejects rows that break one rule each. Of the committed rows every
+eighth is looked at, with all other lines; RUNGS_TEST_FULL=1: all of them.
 
 Files named on the command line are held against it too: cmake/python tests/scripts/test_schema.py fresh.jsonl
 """
@@ -25,11 +26,13 @@ def lines_of(path):
             yield number, json.loads(text, parse_constant=lambda word: sys.exit(f"{path}:{number}: {word} is not JSON"))
 
 
-def check_file(path):
+def check_file(path, every=1):
     bad = 0
     count = 0
     for number, line in lines_of(path):
         count += 1
+        if number % every and line.get("kind") == "row":
+            continue
         for error in VALIDATOR.iter_errors(line):
             bad += 1
             print(f"{path}:{number}: {'/'.join(map(str, error.absolute_path))}: {error.message[:200]}")
@@ -135,9 +138,11 @@ def main():
     Draft202012Validator.check_schema(SCHEMA)
     golden_path = SOURCE / "tests/golden/rows.jsonl"
     bad = check_file(golden_path)
-    committed = sorted((SOURCE / "results").rglob("*.jsonl")) + [pathlib.Path(word) for word in sys.argv[1:]]
+    committed = sorted((SOURCE / "results").rglob("*.jsonl"))
     for path in committed:
-        bad += check_file(path)
+        bad += check_file(path, every=1 if os.environ.get("RUNGS_TEST_FULL") else 8)
+    for word in sys.argv[1:]:
+        bad += check_file(pathlib.Path(word))
     golden = [line for _, line in lines_of(golden_path)]
     tried = 0
     for what, line in mutants(golden):

@@ -3,7 +3,8 @@
 #include "kernel.h"
 #include "variant.h"
 
-enum { THREADS = 128, READY = 1 };
+enum { THREADS = 128 };
+static constexpr double READY = 1;
 
 static size_t scratch_bytes(const VariantArgs *args) {
     const size_t blocks = (array_count(&args->in[0]) + THREADS - 1) / THREADS;
