@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const double CLAIMS_SHARE = 0.6, ALL_SHARE = 0.85; /* of the tier's time: estimates are no better than that */
-static const double ONCE_SECONDS = 4; /* a row that takes longer is made once: further processes say little for that */
+static const double ONCE_SECONDS = 4.4; /* a row that takes longer is made once: further processes say little for that */
+static const double TURN_SECONDS = 15;  /* long enough for workers to be shared, short beside a quick look's two minutes */
 
 double campaign_bound(CampaignTier tier) {
     return tier == CAMPAIGN_QUICK ? 120 : tier == CAMPAIGN_DEFAULT ? 600 : 0;
@@ -17,12 +18,6 @@ double campaign_bound(CampaignTier tier) {
 
 int campaign_processes(CampaignTier tier) {
     return tier == CAMPAIGN_QUICK ? 1 : tier == CAMPAIGN_DEFAULT ? 3 : 5;
-}
-
-double campaign_seconds(const Plan *plan, const Speeds *speeds) {
-    double seconds = 0;
-    for (int i = 0; i < plan->item_count; i++) seconds += price_item(&plan->items[i], speeds);
-    return seconds;
 }
 
 /* ---- Which rows. */
@@ -200,12 +195,13 @@ static Status choose_others(Choice *choice) {
     return STATUS_OK;
 }
 
-/* ---- Their order: ops take turns within a stage (pipeline/turns.h), so that only the order within an op matters. */
+/* ---- Their order: ops take turns within a stage (pipeline/turns.h), so that only the order within an op matters. Where everything
+ * is made, an op's turn is the whole stage: its items of a scenario lie together, and a worker serves all cases of its variant. */
 
 /* An item of the new plan. */
 typedef struct Place {
     PlanItem item;
-    int magnitude; /* of its dearest row: items of a scenario stay together, unless one costs far more than another */
+    int magnitude; /* of its dearest row, where time is bounded: what costs far more comes later, whatever its scenario */
     double cost;
     int origin;
 } Place;
@@ -236,8 +232,7 @@ static bool gather(const Choice *choice, int item, Stage stage, bool once, Varia
         out->item.processes = row->processes;
         out->cost = fmax(out->cost, row->cost);
     }
-    out->item.seconds = price_item(&out->item, &(Speeds){0});
-    for (double cost = out->cost; cost > MAGNITUDE_FROM; cost /= STEP) out->magnitude++;
+    for (double cost = out->cost; campaign_bound(choice->tier) > 0 && cost > MAGNITUDE_FROM; cost /= STEP) out->magnitude++;
     return out->item.variant_count > 0;
 }
 
@@ -277,9 +272,11 @@ Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out) {
     if (status == STATUS_OK) status = append_places(&choice, &ordered);
     if (status == STATUS_OK) {
         count_rows(&choice, out);
+        ordered.turn_seconds = campaign_bound(tier) > 0 ? TURN_SECONDS : INFINITY;
+        campaign_expect(&ordered);
         for (int i = 0; i < plan->item_count; i++) free(plan->items[i].variants);
         free(plan->items);
-        plan->items = ordered.items, plan->item_count = ordered.item_count;
+        plan->items = ordered.items, plan->item_count = ordered.item_count, plan->turn_seconds = ordered.turn_seconds;
     } else {
         for (int i = 0; i < ordered.item_count; i++) free(ordered.items[i].variants);
         free(ordered.items);

@@ -46,6 +46,7 @@ typedef struct ScenarioInfo {
 typedef struct Plan {
     PlanItem *items;
     int item_count;
+    double turn_seconds; /* for so long, as expected, an op's items are made before another op's of the stage take their turn */
     Claim *claims;
     int claim_count;
     ScenarioInfo *scenarios;

@@ -50,8 +50,10 @@ def processes(folder):
     for tier, count in (("--quick", 1), ("--full", 5)):
         done = call("reproduce", scenario, "--out", folder / "out", tier, program=MUTANTS)
         rows = rows_of(folder / "out/rows.jsonl")
-        sides = [row["params"]["n"] for row in rows if row["variant"] == "double/cpu_right" and row["seed"] == 1]
+        claimed = [row for row in rows if row["variant"] == "double/cpu_right" and row["seed"] == 1]
+        sides = [row["params"]["n"] for row in claimed]
         expect(sides == [1003, 100003] * count, f"{tier}: {count} processes of each side, each a pass over the suite: {sides}", done)
+        expect({row["worker"] for row in claimed} == {"shared"}, f"{tier}: a worker serves the cases of a pass", done)
         rest = len(rows) - len(sides)
         expect(rest == (6 if tier == "--full" else 0), f"{tier}: one process of the rest: {rest} rows", done)
         claim = rows_of(folder / "out/rows.jsonl", "claim")[0]
