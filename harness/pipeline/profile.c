@@ -1,7 +1,7 @@
 #include "pipeline/profile.h"
 
 #include "base/clock.h"
-#include "pipeline/resume.h"
+#include "pipeline/counted.h"
 #include "pipeline/rows.h"
 #include "record/row.h"
 #include "record/trace.h"
@@ -140,25 +140,6 @@ static void set_counts(json_t *row, json_t *counts, const Reasons *reasons, doub
     json_object_set_new(row, "counts_reason", reasons->used ? facts_without_folders(reasons->text) : json_null());
 }
 
-/* What a call moves and launches is alike in every process. False: no process of this row was counted. */
-static bool repeat_known(const Counter *counter, json_t *row) {
-    char key[ROW_KEY_MAX];
-    row_key(row, key);
-    json_t *counts = json_deep_copy(json_object_get(counter->known, key));
-    if (!counts) return false;
-    json_object_set_new(counts, "seconds", json_real(0));
-    json_object_set_new(row, "counts", counts);
-    json_object_set_new(row, "counts_reason", json_null());
-    return true;
-}
-
-static void remember(const Counter *counter, const json_t *row) {
-    char key[ROW_KEY_MAX];
-    row_key(row, key);
-    if (counter->known && json_object_size(json_object_get(row, "counts")) > 0)
-        json_object_set(counter->known, key, json_object_get(row, "counts")); /* without memory it is counted again */
-}
-
 void profile_take(Instance *instance, const Session *session, Counter *counter, json_t *row) {
     const bool out_of_budget = clock_seconds() > session->deadline;
     const char *why = out_of_budget ? "the budget was spent" : why_not(session, row),
@@ -166,7 +147,7 @@ void profile_take(Instance *instance, const Session *session, Counter *counter, 
     const bool timeline = session->options->timeline && session->choice->entry->backend == BACKEND_CUDA && !session->emulated;
     if (why) json_object_set_new(row, "counts_reason", json_string(why));
     if (!verdict || strcmp(verdict, "pass") != 0 || out_of_budget || (why && !timeline)) return;
-    if (!why && !timeline && repeat_known(counter, row)) return;
+    if (!why && !timeline && counted_repeat(counter->known, row)) return;
     const double begin = clock_seconds();
     Reasons reasons = {0};
     json_t *counts = json_object();
@@ -179,6 +160,6 @@ void profile_take(Instance *instance, const Session *session, Counter *counter, 
         row_verdict(row, "fail", reasons.text);
     else if (!why)
         set_counts(row, counts, &reasons, clock_seconds() - begin);
-    if (!reasons.used) remember(counter, row);
+    if (!reasons.used) counted_remember(counter->known, row);
     json_decref(counts);
 }
