@@ -253,7 +253,11 @@ long double fixed_variance(const Fixed *sum, const Fixed *squares, uint64_t n, b
     natural_scale(&a, n);
     natural_subtract_square(&a, &b);
     Quotient q = quotient_of(&a, squares->least);
-    divide(&q, n);
-    divide(&q, n - 1);
+    if (n <= UINT32_MAX) {
+        divide(&q, n * (n - 1));
+    } else {
+        divide(&q, n);
+        divide(&q, n - 1);
+    }
     return root ? quotient_root(&q) : quotient_value(&q);
 }
