@@ -225,6 +225,7 @@ static bool gather(const Choice *choice, int item, Stage stage, bool once, Varia
     out->item.variants = room;
     out->item.variant_count = 0;
     out->item.stage = stage;
+    out->item.uncounted = stage == STAGE_SWEEP; /* a size more tells nothing that ladders do not */
     for (int r = 0; r < choice->count; r++) {
         const Row *row = &choice->rows[r];
         if (row->item != item || row->stage != stage || (row->processes == 1) != once) continue;

@@ -136,7 +136,7 @@ static double slower_gpu(const Speeds *speeds) {
 /* Of a row's first process only. */
 static double count_seconds(const PlanItem *item, const VariantEntry *entry, const Speeds *speeds) {
     const double call = call_seconds(item, entry->id, bytes_of(item));
-    if (item->not_run || entry->backend != BACKEND_CUDA || call >= 1) return 0;
+    if (item->not_run || item->uncounted || entry->backend != BACKEND_CUDA || call >= 1) return 0;
     return COUNT_SECONDS * slower_cpu(speeds) + CALLS_TO_COUNT * call * slower_gpu(speeds);
 }
 

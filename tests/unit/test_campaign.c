@@ -136,6 +136,7 @@ static void what_is_worth_more_comes_first(void **state) {
         if (i > 0 && item[-1].stage == item->stage) assert_true(strcmp(item[-1].problem.op, item->problem.op) <= 0);
         stage = item->stage;
         assert_int_equal(stage == 3, strncmp(item->scenario, "sweeps/", 7) == 0);
+        assert_int_equal(stage == 3, item->uncounted);
         assert_true(stage == 1 ? item->processes == 5 || item->processes == 1 : item->processes == 1);
         ordered += (size_t)item->variant_count;
     }
