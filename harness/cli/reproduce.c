@@ -109,8 +109,8 @@ static Status make_plan(Reproduce *r, char *const *words, int count) {
 static void set_pace(Reproduce *r) {
     RunOptions *options = &r->options;
     r->tier = r->quick ? CAMPAIGN_QUICK : r->full ? CAMPAIGN_FULL : CAMPAIGN_DEFAULT;
-    options->min_samples = r->quick ? 3 : 9, options->max_samples = r->quick ? 15 : 51;
-    options->seconds_per_mode = r->quick ? 0.2 : 0.3; /* intervals are between processes: more samples of one say little */
+    options->min_samples = r->quick ? 3 : 9, options->max_samples = r->quick ? 15 : 31;
+    options->seconds_per_mode = 0.2; /* intervals are between processes: more samples of one say little */
     if (options->budget_seconds == 0) options->budget_seconds = campaign_bound(r->tier);
     options->least_rows = 1; /* peaks alone are no result */
     options->one_campaign = true;

@@ -9,8 +9,8 @@
 #include <string.h>
 
 static const double CLAIMS_SHARE = 0.6, ALL_SHARE = 0.85; /* of the tier's time: estimates are no better than that */
-static const double ONCE_SECONDS = 4.4; /* a row that takes longer is made once: further processes say little for that */
-static const double TURN_SECONDS = 15;  /* long enough for workers to be shared, short beside a quick look's two minutes */
+static const double ONCE_SECONDS = 2.75;                  /* beside a worker's start; a row that takes longer is made once */
+static const double TURN_SECONDS = 15; /* long enough for workers to be shared, short beside a quick look's two minutes */
 
 double campaign_bound(CampaignTier tier) {
     return tier == CAMPAIGN_QUICK ? 120 : tier == CAMPAIGN_DEFAULT ? 600 : 0;
@@ -27,7 +27,7 @@ typedef enum Stage { STAGE_NONE, STAGE_CLAIM, STAGE_LADDER, STAGE_SWEEP } Stage;
 
 typedef struct Row {
     int item, variant;
-    double cost;
+    double cost, further; /* price_row(), price_further() */
     Stage stage;
     int processes;
     char problem[CASE_TEXT_MAX], spec[SPEC_TEXT_MAX];
@@ -55,7 +55,7 @@ static bool needs_one(const Claim *claim) {
 }
 
 static int processes_for(const Choice *choice, const Row *row, const Claim *claim) {
-    return !claim || needs_one(claim) || row->cost > ONCE_SECONDS ? 1 : campaign_processes(choice->tier);
+    return !claim || needs_one(claim) || row->further > ONCE_SECONDS ? 1 : campaign_processes(choice->tier);
 }
 
 /* What so many processes of the row add; its case is shared by the item's rows. */
@@ -82,6 +82,7 @@ static Status list_rows(Choice *choice) {
             const PlanItem *item = &choice->plan->items[i];
             Row *row = &choice->rows[choice->count++];
             *row = (Row){.item = i, .variant = v, .cost = price_row(item, &item->variants[v], &(Speeds){0})};
+            row->further = price_further(item, &item->variants[v], &(Speeds){0});
             case_format(&item->problem, row->problem, sizeof row->problem);
             variant_choice_format(&item->variants[v], row->spec, sizeof row->spec);
         }

@@ -7,7 +7,7 @@
 
 /* QUICK: some claims of every op, one process each; DEFAULT: more claims from three processes, and of the ladders what fits beside
  * them; FULL: everything, claims from five processes. One process: ladders, sweeps, claims that need no interval, rows of more than
- * 4.4 s. */
+ * 2.75 s beside a worker's start. */
 typedef enum CampaignTier { CAMPAIGN_QUICK, CAMPAIGN_DEFAULT, CAMPAIGN_FULL } CampaignTier;
 
 typedef struct Campaign {

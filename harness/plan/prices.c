@@ -21,7 +21,7 @@ typedef struct Price {
 } Price;
 /* Of what the file does not name, by backend. */
 static const double START_SECONDS[] = {[BACKEND_CPU] = 0.05, [BACKEND_CUDA] = 0.3, [BACKEND_PEER] = 1};
-static const double ROW_SECONDS[] = {[BACKEND_CPU] = 0.5, [BACKEND_CUDA] = 0.15, [BACKEND_PEER] = 0.3};
+static const double ROW_SECONDS[] = {[BACKEND_CPU] = 0.4, [BACKEND_CUDA] = 0.15, [BACKEND_PEER] = 0.3};
 static const double COUNT_SECONDS = 0.25; /* beside the calls, with its share of the start of a worker that counts */
 static const Price OTHER_HOST = {.kind = "host", .seconds = 1.5e-9, .second = 1.5e-9};
 
@@ -77,7 +77,7 @@ static const Price *find_price(const char *kind, const char *other, const char *
 /* The first call and the one on other data; a slow call's samples in each mode; what counting calls. */
 enum { CALLS_TO_VERIFY = 3, CALLS_OF_A_MODE = 3, CALLS_TO_COUNT = 5 };
 /* Of samples, with what is done between them. */
-static const double MODE_SECONDS = 0.08, MODE_PER_BYTE = 3e-10, MODE_MOST_SECONDS = 0.3;
+static const double MODE_SECONDS = 0.05, MODE_PER_BYTE = 2e-10, MODE_MOST_SECONDS = 0.2;
 
 enum { KNOWN_MOST = 4096 };
 
@@ -144,16 +144,20 @@ double price_start(const VariantChoice *choice, const Speeds *speeds) {
     return start_seconds(choice->entry) * slower_cpu(speeds);
 }
 
-double price_row(const PlanItem *item, const VariantChoice *choice, const Speeds *speeds) {
+double price_further(const PlanItem *item, const VariantChoice *choice, const Speeds *speeds) {
     const VariantEntry *entry = choice->entry;
     const bool on_gpu = entry->backend == BACKEND_CUDA || entry->needs_gpu;
     const double bytes = bytes_of(item);
     const int modes = modes_of(item, on_gpu), calls = CALLS_TO_VERIFY + CALLS_OF_A_MODE * modes;
     if (item->not_run) return 0;
-    return price_start(choice, speeds) + count_seconds(item, entry, speeds) +
-           (row_seconds(entry) + host_of(item->problem.op)->second * bytes) * slower_cpu(speeds) +
+    return (row_seconds(entry) + host_of(item->problem.op)->second * bytes) * slower_cpu(speeds) +
            (fmin(MODE_SECONDS + MODE_PER_BYTE * bytes, MODE_MOST_SECONDS) * modes + calls * call_seconds(item, entry->id, bytes)) *
                (on_gpu ? slower_gpu(speeds) : slower_cpu(speeds));
+}
+
+double price_row(const PlanItem *item, const VariantChoice *choice, const Speeds *speeds) {
+    const double further = price_further(item, choice, speeds);
+    return item->not_run ? 0 : price_start(choice, speeds) + count_seconds(item, choice->entry, speeds) + further;
 }
 
 double price_instance(const PlanItem *item, const Speeds *speeds) {
