@@ -43,17 +43,11 @@ static const Case *problem_of(const PlanItem *item, bool emulated) {
     return emulated ? &item->emulated : &item->problem;
 }
 
-static bool same_case(const Case *a, const Case *b) {
-    char text[CASE_TEXT_MAX], other[CASE_TEXT_MAX];
-    if (a->seed != b->seed || a->dtype != b->dtype || strcmp(a->input, b->input) != 0) return false;
-    return strcmp(case_format(a, text, sizeof text), case_format(b, other, sizeof other)) == 0;
-}
-
 /* The first item of the same case: a claim's rows and others may be items of their own, and so may a case's rows with other modes.
  */
 static int first_of_case(const PlanItem *items, int index, bool emulated) {
     int first = 0;
-    while (first < index && !same_case(problem_of(&items[first], emulated), problem_of(&items[index], emulated))) first++;
+    while (first < index && !case_same(problem_of(&items[first], emulated), problem_of(&items[index], emulated))) first++;
     return first;
 }
 

@@ -10,12 +10,6 @@ static bool same_suite(const PlanItem *a, const PlanItem *b) {
     return a->stage == b->stage && a->scenario == b->scenario && strcmp(a->problem.op, b->problem.op) == 0;
 }
 
-static bool same_case(const PlanItem *a, const PlanItem *b) {
-    char text[CASE_TEXT_MAX], other[CASE_TEXT_MAX];
-    if (a->problem.seed != b->problem.seed || strcmp(a->problem.input, b->problem.input) != 0) return false;
-    return strcmp(case_format(&a->problem, text, sizeof text), case_format(&b->problem, other, sizeof other)) == 0;
-}
-
 static bool has_variant(const PlanItem *item, const VariantChoice *choice) {
     char text[SPEC_TEXT_MAX], other[SPEC_TEXT_MAX];
     for (int v = 0; v < item->variant_count && !item->not_run; v++) {
@@ -45,7 +39,7 @@ static double expected(const Plan *plan, int index, const Speeds *speeds) {
     bool made = false;
     if (item->not_run || plan->turn_seconds < INFINITY) return seconds;
     for (int i = index; i-- > 0 && same_suite(&plan->items[i], item) && !made;)
-        made = !plan->items[i].not_run && same_case(&plan->items[i], item);
+        made = !plan->items[i].not_run && case_same(&plan->items[i].problem, &item->problem);
     if (made) seconds -= price_instance(item, speeds);
     for (int v = 0; v < item->variant_count; v++) {
         const int known = running(plan->items, index, &item->variants[v]), processes = processes_of(item);
