@@ -109,8 +109,8 @@ static Status make_plan(Reproduce *r, char *const *words, int count) {
 static void set_pace(Reproduce *r) {
     RunOptions *options = &r->options;
     r->tier = r->quick ? CAMPAIGN_QUICK : r->full ? CAMPAIGN_FULL : CAMPAIGN_DEFAULT;
-    options->min_samples = r->quick ? 3 : 9, options->max_samples = r->quick ? 15 : 51;
-    options->seconds_per_mode = r->quick ? 0.2 : 0.3; /* intervals are between processes: more samples of one say little */
+    options->min_samples = r->quick ? 3 : 9, options->max_samples = r->quick ? 15 : 31;
+    options->seconds_per_mode = 0.2; /* intervals are between processes: more samples of one say little */
     if (options->budget_seconds == 0) options->budget_seconds = campaign_bound(r->tier);
     options->least_rows = 1; /* peaks alone are no result */
     options->one_campaign = true;
@@ -151,7 +151,7 @@ int command_reproduce(int argc, char **argv) {
     const CliOption OPTIONS[] = {
         {"quick", NULL, CLI_FLAG, &r.quick, "some claims of every op, from one process: 2 minutes on an H200", NULL},
         {"full", NULL, CLI_FLAG, &r.full,
-         "everything, claims from five processes: 40 minutes on an H200 (default: 10 minutes, three processes)", NULL},
+         "everything, claims from five processes: 24 minutes on an H200 (default: 10 minutes, three processes)", NULL},
         {"budget", "TIME", CLI_DURATION, &r.options.budget_seconds, "start no row after this time, except the first", NULL},
         {"device", "N", CLI_COUNT, &r.options.device, "CUDA device", NULL},
         {"resume", NULL, CLI_FLAG, &r.options.resume, "continue the last reproduce, of the same commit on the same machine", NULL},

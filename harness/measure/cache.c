@@ -41,6 +41,15 @@ size_t cache_sweep_bytes(void) {
     return 2 * cache_bytes_total();
 }
 
+static void fill(void *words, size_t begin, size_t end) {
+    uint64_t *word = words;
+    for (size_t i = begin; i < end; i++) word[i] = i;
+}
+
+void cache_fill(uint64_t *words, size_t count) {
+    shares_run(count, 1, fill, words);
+}
+
 static void sweep(void *words, size_t begin, size_t end) {
     const uint64_t *word = words;
     uint64_t sum = 0;

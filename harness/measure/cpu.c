@@ -12,7 +12,6 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <string.h>
 #include <sys/mman.h>
 
 static const size_t HUGE_PAGE = (size_t)2 << 20;
@@ -68,9 +67,9 @@ Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimi
             return none(out, why);
         }
         (void)madvise(sweep, bytes, MADV_HUGEPAGE); /* a hint: a gigabyte of small pages takes seconds to come */
-        memset(sweep, 1, bytes);
         session.sweep = sweep;
         session.sweep_words = bytes / sizeof *sweep;
+        cache_fill(sweep, session.sweep_words);
     }
     Sample pilot;
     Status status = mode == MEASURE_COLD ? sampling_pilot(&source, &pilot) : pilot_hot(&source, &session, &pilot);

@@ -15,9 +15,10 @@
 /* The queue of launches is about a thousand deep; past it a launch waits for the device, that is for the blocking kernel. */
 static const size_t CALLS_MAX = 64;
 static const double HOLD_SECONDS = 10;
-/* A call that waits for the device is found by the pilot, at the price of these; the second is for a host that was merely busy or
- * loaded a kernel late. */
-static const double PILOT_HOLD_SECONDS[] = {0.1, 1.0};
+/* A call that waits for the device is found by the pilot: it returns only when the hold times out. So may one whose host was busy
+ * or loaded a kernel late, hence a second pilot, with a hold several times as long as the host needed for the call without one. */
+static const double PILOT_HOLD_SECONDS = 0.1, PILOT_HOLD_MOST_SECONDS = 1, HOLD_PER_HOST_SECOND = 4;
+enum { PILOTS_HELD = 2 };
 static const char CLOCK_QUEUED[] = "cuda events";
 static const char CLOCK_NOT_QUEUED[] = "cuda events, not queued ahead: the call waits for the device";
 static const char CLOCK_HOST[] = "steady clock";
@@ -33,6 +34,7 @@ struct GpuSession {
     bool queued; /* launches go behind the blocking kernel */
     bool timed_out;
     double hold_seconds;
+    double host_seconds; /* from the sample's first call until its last returned */
     size_t calls;
 };
 
@@ -59,9 +61,11 @@ static Status enqueue_sample(GpuSession *session) {
     TRY(gpu_queue_stamp(queue, GPU_STAMP_BEFORE));
     /* What the host does in a call that is not queued ahead is part of its time: nothing of it may pass behind flush and stamp. */
     if (!session->queued) TRY_CUDA(cudaStreamSynchronize(queue->stream));
+    const double begin = measure_now(); /* outside the events */
     TRY_CUDA(cudaEventRecord(session->begin, queue->stream));
     for (size_t i = 0; i < session->calls; i++) TRY(call_once(session));
     TRY_CUDA(cudaEventRecord(session->end, queue->stream));
+    session->host_seconds = measure_now() - begin;
     return gpu_queue_stamp(queue, GPU_STAMP_AFTER);
 }
 
@@ -121,10 +125,12 @@ static Status take_host(void *context, Sample *sample) {
 
 /* Can this work be queued behind the blocking kernel? One sample tells, unless it has to be asked again. */
 static Status pilot_queued(const SamplingSource *source, GpuSession *session, Sample *pilot) {
-    for (size_t i = 0; i < sizeof PILOT_HOLD_SECONDS / sizeof *PILOT_HOLD_SECONDS && !session->queued; i++) {
+    session->hold_seconds = PILOT_HOLD_SECONDS;
+    for (int i = 0; i < PILOTS_HELD && !session->queued; i++) {
         session->queued = true;
-        session->hold_seconds = PILOT_HOLD_SECONDS[i];
-        TRY(sampling_pilot(source, pilot));
+        TRY(sampling_pilot(source, pilot)); /* without the hold in the end if that timed out */
+        session->hold_seconds =
+            fmin(fmax(PILOT_HOLD_SECONDS, HOLD_PER_HOST_SECOND * session->host_seconds), PILOT_HOLD_MOST_SECONDS);
     }
     session->hold_seconds = HOLD_SECONDS;
     return session->queued ? STATUS_OK : sampling_pilot(source, pilot);

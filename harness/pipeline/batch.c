@@ -18,7 +18,7 @@ typedef struct Batch {
     Host host;
     int first, next; /* rows of the present worker: [first, next); those that were left out have no `row` */
     double since;    /* when it started */
-    Child *counter;  /* counts for the variant's rows; NULL: none runs */
+    Counter counter; /* of the variant's rows */
 } Batch;
 
 static Session session_of(const Batch *batch, const BatchRow *row) {
@@ -174,6 +174,7 @@ static Status close_host(Batch *batch) {
 }
 
 static Status serve(Batch *batch, BatchRow *row) {
+    if (row->item->first_call && batch->host.served > 0) TRY(close_host(batch)); /* a worker has one */
     TRY(begin(batch, row));
     batch->next++;
     if (!row->row) return STATUS_OK;
@@ -187,11 +188,12 @@ static Status serve(Batch *batch, BatchRow *row) {
 
 Status batch_run(Run *run, BatchRow *rows, int count, bool emulated) {
     Batch batch = {.run = run, .rows = rows, .emulated = emulated, .shared = run->options->shared_workers && !emulated};
+    if (run->options->shared_workers) batch.counter.known = run->counts;
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = serve(&batch, &rows[i]);
     if (status == STATUS_OK) status = close_host(&batch);
     child_stop(batch.host.child);
-    child_stop(batch.counter);
+    child_stop(batch.counter.child);
     for (int i = 0; i < count; i++) json_decref(rows[i].begun), json_decref(rows[i].row);
     return status;
 }

@@ -276,14 +276,14 @@ Status evaluate(Instance *instance, const Session *session, Host *host, json_t *
     if (e.opened && status == STATUS_OK && (good || skipped)) end_case(&e);
     host->served += e.opened;
     host->reusable = host->reusable && e.opened && status == STATUS_OK && (good || skipped);
-    if (status == STATUS_OK && !refused && !good) profile_take(instance, session, &(Child *){NULL}, row); /* why it has no counts */
+    if (status == STATUS_OK && !refused && !good) profile_take(instance, session, &(Counter){0}, row); /* why it has no counts */
     status = settle(status, row);
     *evaluated = (Evaluated){.bound = e.bound, .refused = refused, .served = e.opened, .pending = goes_on(&e, status) && good};
     return status;
 }
 
 /* Launches, bytes and allocations come last, in another worker: counting slows calls down. */
-Status evaluate_finish(Instance *instance, const Session *session, int bound, Child **counter, json_t *row) {
+Status evaluate_finish(Instance *instance, const Session *session, int bound, Counter *counter, json_t *row) {
     char reason[512];
     if (limits_hold(session->limits, instance, session, bound, row, reason)) {
         row_verdict(row, "pass", NULL);

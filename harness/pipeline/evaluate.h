@@ -7,6 +7,8 @@
 
 #include <jansson.h>
 
+typedef struct Counter Counter;
+
 /* The worker of a variant, which may serve several cases, one after the other. {0}: none runs. */
 typedef struct Host {
     Child *child;
@@ -25,8 +27,8 @@ typedef struct Evaluated {
  * its row; a Status other than STATUS_OK means that rungs itself cannot go on. *instance is created where it is empty ({0}) and
  * needed; the next variants of the case get it again. */
 Status evaluate(Instance *instance, const Session *session, Host *host, json_t *row, Evaluated *evaluated);
-/* The verdict of a pending row whose worker ended well: pass, unless it is faster than the device. *counter: the worker that
- * counts, started where it is NULL; the caller stops it. */
-Status evaluate_finish(Instance *instance, const Session *session, int bound, Child **counter, json_t *row);
+/* The verdict of a pending row whose worker ended well: pass, unless it is faster than the device. The caller stops the
+ * counter's worker. */
+Status evaluate_finish(Instance *instance, const Session *session, int bound, Counter *counter, json_t *row);
 
 #endif

@@ -1,6 +1,7 @@
 #include "pipeline/profile.h"
 
 #include "base/clock.h"
+#include "pipeline/counted.h"
 #include "pipeline/rows.h"
 #include "record/row.h"
 #include "record/trace.h"
@@ -46,6 +47,7 @@ static const char *why_not(const Session *session, const json_t *row) {
     if (session->emulated) return "emulated";
     if (session->options->no_counts || session->options->no_ceilings) return "counting was turned off";
     if (!json_is_object(json_object_get(row, "timing"))) return "not timed";
+    if (session->item && session->item->uncounted) return "sweeps of a campaign are not counted";
     if (call_seconds(row) > SLOW_SECONDS) return "a call takes more than 1 s";
     return NULL;
 }
@@ -92,37 +94,37 @@ static void ask_for_all(const Session *session, Child *child, double timeout, bo
 }
 
 /* In the worker that counted for the variant's other cases, if it runs. */
-static Status open_in(Child **counter, Instance *instance, const Session *session, double timeout) {
+static Status open_in(Child **child, Instance *instance, const Session *session, double timeout) {
     json_t *reply = NULL;
-    Status status = *counter ? STATUS_OK : session_start(session, timeout, counter);
-    if (status == STATUS_OK) status = session_open(instance, session, *counter, timeout, &reply);
+    Status status = *child ? STATUS_OK : session_start(session, timeout, child);
+    if (status == STATUS_OK) status = session_open(instance, session, *child, timeout, &reply);
     json_decref(reply);
     return status;
 }
 
-static void stop(Child **counter) {
-    child_stop(*counter);
-    *counter = NULL;
+static void stop(Child **child) {
+    child_stop(*child);
+    *child = NULL;
 }
 
-static void open_and_ask(Instance *instance, const Session *session, Child **counter, bool counted, const json_t *row,
-                         json_t *counts, Reasons *reasons) {
+static void open_and_ask(Instance *instance, const Session *session, Child **child, bool counted, const json_t *row, json_t *counts,
+                         Reasons *reasons) {
     const double timeout = CALLS * session->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(instance);
     bool reusable = false;
-    if (session->options->timeline || !session->options->shared_workers) stop(counter);
-    const bool fresh = !*counter;
-    Status status = open_in(counter, instance, session, timeout);
+    if (session->options->timeline || !session->options->shared_workers) stop(child);
+    const bool fresh = !*child;
+    Status status = open_in(child, instance, session, timeout);
     if (status != STATUS_OK && !fresh) { /* whatever another case left there */
-        stop(counter);
-        status = open_in(counter, instance, session, timeout);
+        stop(child);
+        status = open_in(child, instance, session, timeout);
     }
-    if (status == STATUS_OK) child_allow(*counter, CUPTI_BYTES);
+    if (status == STATUS_OK) child_allow(*child, CUPTI_BYTES);
     if (status == STATUS_OK)
-        ask_for_all(session, *counter, timeout, counted, row, counts, reasons);
+        ask_for_all(session, *child, timeout, counted, row, counts, reasons);
     else
         because(reasons, "", status_message());
     const bool told = status == STATUS_OK && reasons->worst == STATUS_OK;
-    if (!told || session_end(*counter, timeout, &reusable) != STATUS_OK || !reusable) stop(counter);
+    if (!told || session_end(*child, timeout, &reusable) != STATUS_OK || !reusable) stop(child);
 }
 
 /* Every key of the row format, null where nothing was told. */
@@ -139,17 +141,18 @@ static void set_counts(json_t *row, json_t *counts, const Reasons *reasons, doub
     json_object_set_new(row, "counts_reason", reasons->used ? facts_without_folders(reasons->text) : json_null());
 }
 
-void profile_take(Instance *instance, const Session *session, Child **counter, json_t *row) {
+void profile_take(Instance *instance, const Session *session, Counter *counter, json_t *row) {
     const bool out_of_budget = clock_seconds() > session->deadline;
     const char *why = out_of_budget ? "the budget was spent" : why_not(session, row),
                *verdict = json_string_value(json_object_get(row, "verdict"));
     const bool timeline = session->options->timeline && session->choice->entry->backend == BACKEND_CUDA && !session->emulated;
     if (why) json_object_set_new(row, "counts_reason", json_string(why));
     if (!verdict || strcmp(verdict, "pass") != 0 || out_of_budget || (why && !timeline)) return;
+    if (!why && !timeline && counted_repeat(counter->known, row)) return;
     const double begin = clock_seconds();
     Reasons reasons = {0};
     json_t *counts = json_object();
-    open_and_ask(instance, session, counter, !why, row, counts, &reasons);
+    open_and_ask(instance, session, &counter->child, !why, row, counts, &reasons);
     if (why && reasons.used) { /* of the timeline */
         because(&reasons, "counts", why);
         json_object_set_new(row, "counts_reason", facts_without_folders(reasons.text));
@@ -158,5 +161,6 @@ void profile_take(Instance *instance, const Session *session, Child **counter, j
         row_verdict(row, "fail", reasons.text);
     else if (!why)
         set_counts(row, counts, &reasons, clock_seconds() - begin);
+    if (!reasons.used) counted_remember(counter->known, row);
     json_decref(counts);
 }

@@ -91,6 +91,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     summary->total = suites_rows(&run);
     bool cut = false;
     TRY(rowfile_open(options->out, &run.file, &cut)); /* first, as it drops a cut line, which is no JSON to read */
+    run.counts = json_object();                       /* NULL: each row is counted */
     if (cut) run_notice(&run, "%s ended in the middle of a line (the run was killed); that line was dropped", options->out);
     Status status = options->resume && !rowfile_can_be_read(run.file)
                         ? status_fail(STATUS_INVALID, "--resume: %s is a pipe or a device, which holds no rows", options->out)
@@ -98,6 +99,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     if (status == STATUS_OK && !options->no_ceilings) status = limits_open(options->device, &run.limits);
     if (status == STATUS_OK) status = run_items(&run);
     limits_close(run.limits);
+    json_decref(run.counts);
     refusal_close();
     rowfile_close(run.file);
     resume_close(&run.done);

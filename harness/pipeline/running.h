@@ -16,6 +16,7 @@ typedef struct Run {
     Resume done;
     Later later;
     Limits *limits;
+    json_t *counts; /* of rows that were counted, by row_key() */
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the peaks before that tell nothing of the rows' pace */
     Speeds speeds;

@@ -1,6 +1,7 @@
 #include "pipeline/series.h"
 
 #include "pipeline/evaluate.h"
+#include "pipeline/profile.h"
 #include "pipeline/rows.h"
 #include "record/row.h"
 
@@ -98,7 +99,7 @@ static Status finish(Series *self, Taking *taking, json_t *row) {
         json_object_set(timed, "samples", taking->seconds);
         json_object_set_new(json_object_get(row, "timing"), mode_name(taking->mode), row_timing(timed));
     }
-    return evaluate_finish(&self->instance, &taking->session, taking->evaluated.bound, &(Child *){NULL}, row);
+    return evaluate_finish(&self->instance, &taking->session, taking->evaluated.bound, &(Counter){0}, row);
 }
 
 Status series_take(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, size_t samples, json_t **row) {

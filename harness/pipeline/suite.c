@@ -4,6 +4,7 @@
 #include "pipeline/batch.h"
 #include "pipeline/instance.h"
 #include "pipeline/turns.h"
+#include "plan/case.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -15,7 +16,8 @@ static const int FILES_MOST = 256;    /* that it has open: descriptors are often
 typedef struct Part {
     const PlanItem *items;
     int count;
-    Instance *instances; /* created when a row needs them */
+    int *first;          /* for each item the first one of its case */
+    Instance *instances; /* of those, created when a row needs them */
     bool emulated;
 } Part;
 
@@ -37,6 +39,18 @@ static bool same_suite(const PlanItem *a, const PlanItem *b) {
     return a->scenario == b->scenario && strcmp(a->problem.op, b->problem.op) == 0;
 }
 
+static const Case *problem_of(const PlanItem *item, bool emulated) {
+    return emulated ? &item->emulated : &item->problem;
+}
+
+/* The first item of the same case: a claim's rows and others may be items of their own, and so may a case's rows with other modes.
+ */
+static int first_of_case(const PlanItem *items, int index, bool emulated) {
+    int first = 0;
+    while (first < index && !case_same(problem_of(&items[first], emulated), problem_of(&items[index], emulated))) first++;
+    return first;
+}
+
 /* How many items from the first on make a part: one at least. */
 static int fitting(const PlanItem *items, int count, bool emulated) {
     const size_t available = hostmemory_available_bytes(), most = available ? available / MEMORY_SHARE : SIZE_MAX;
@@ -44,7 +58,8 @@ static int fitting(const PlanItem *items, int count, bool emulated) {
     int files = 0, fit = 0;
     for (; fit < count && same_suite(&items[0], &items[fit]); fit++) {
         Instance shapes;
-        if (instance_shapes(emulated ? &items[fit].emulated : &items[fit].problem, &shapes) != STATUS_OK) continue;
+        if (first_of_case(items, fit, emulated) < fit) continue;
+        if (instance_shapes(problem_of(&items[fit], emulated), &shapes) != STATUS_OK) continue;
         bytes += instance_bytes(&shapes);
         files += DATA_COUNT * shapes.op->in_count + shapes.op->out_count;
         if (fit > 0 && (bytes > most || files > FILES_MOST)) break;
@@ -75,7 +90,7 @@ static Status run_variant(Run *run, const Part *part, int pass, const char *spec
         const PlanItem *item = &part->items[i];
         const VariantChoice *choice = find(item, spec);
         if (!choice || pass >= passes_of(item, part->emulated)) continue;
-        rows[count++] = (BatchRow){.item = item, .choice = choice, .instance = &part->instances[i]};
+        rows[count++] = (BatchRow){.item = item, .choice = choice, .instance = &part->instances[part->first[i]]};
     }
     const Status status = batch_run(run, rows, count, part->emulated);
     free(rows);
@@ -97,14 +112,17 @@ static Status run_pass(Run *run, const Part *part, int pass) {
 static Status run_part(Run *run, Part *part) {
     int passes = 1;
     part->instances = calloc((size_t)part->count, sizeof *part->instances);
-    if (!part->instances) return status_fail(STATUS_MEMORY, "no memory for %d cases", part->count);
-    for (int i = 0; i < part->count; i++)
+    part->first = calloc((size_t)part->count, sizeof *part->first);
+    Status status = part->instances && part->first ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %d cases", part->count);
+    for (int i = 0; i < part->count && status == STATUS_OK; i++) {
+        part->first[i] = first_of_case(part->items, i, part->emulated);
         if (passes_of(&part->items[i], part->emulated) > passes) passes = part->items[i].processes;
-    Status status = STATUS_OK;
+    }
     for (int pass = 0; pass < passes && status == STATUS_OK; pass++) status = run_pass(run, part, pass);
-    for (int i = 0; i < part->count; i++)
+    for (int i = 0; i < part->count && part->instances; i++)
         if (part->instances[i].op) instance_destroy(&part->instances[i]);
     free(part->instances);
+    free(part->first);
     return status;
 }
 

@@ -5,9 +5,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* As expected: long enough for workers to be shared, short beside a quick look's two minutes. */
-static const double TURN_SECONDS = 15;
-
 /* The items of one op at a stage. */
 typedef struct Queue {
     int next, end;
@@ -28,10 +25,10 @@ static void make_queues(const PlanItem *items, int item_count, Queue *queues, in
 }
 
 /* Items that a turn makes: one at least. */
-static int turn_length(const PlanItem *items, int count) {
+static int turn_length(const PlanItem *items, int count, double most) {
     double seconds = items[0].seconds;
     int length = 1;
-    while (length < count && seconds + items[length].seconds <= TURN_SECONDS) seconds += items[length++].seconds;
+    while (length < count && seconds + items[length].seconds <= most) seconds += items[length++].seconds;
     return length;
 }
 
@@ -49,7 +46,7 @@ static Status take_stage(Run *run, const PlanItem *items, int count, Status (*ma
     if (!queues) return status_fail(STATUS_MEMORY, "no memory for the turns of %d cases", count);
     make_queues(items, count, queues, &queue_count);
     for (Queue *queue; status == STATUS_OK && (queue = next_queue(queues, queue_count));) {
-        const int length = turn_length(&items[queue->next], queue->end - queue->next);
+        const int length = turn_length(&items[queue->next], queue->end - queue->next, run->plan->turn_seconds);
         const double begin = clock_seconds();
         status = make(run, &items[queue->next], length);
         queue->spent += clock_seconds() - begin;

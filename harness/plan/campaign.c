@@ -9,7 +9,8 @@
 #include <string.h>
 
 static const double CLAIMS_SHARE = 0.6, ALL_SHARE = 0.85; /* of the tier's time: estimates are no better than that */
-static const double ONCE_SECONDS = 4; /* a row that takes longer is made once: further processes say little for that */
+static const double ONCE_SECONDS = 2.75;                  /* beside a worker's start; a row that takes longer is made once */
+static const double TURN_SECONDS = 15; /* long enough for workers to be shared, short beside a quick look's two minutes */
 
 double campaign_bound(CampaignTier tier) {
     return tier == CAMPAIGN_QUICK ? 120 : tier == CAMPAIGN_DEFAULT ? 600 : 0;
@@ -19,12 +20,6 @@ int campaign_processes(CampaignTier tier) {
     return tier == CAMPAIGN_QUICK ? 1 : tier == CAMPAIGN_DEFAULT ? 3 : 5;
 }
 
-double campaign_seconds(const Plan *plan, const Speeds *speeds) {
-    double seconds = 0;
-    for (int i = 0; i < plan->item_count; i++) seconds += price_item(&plan->items[i], speeds);
-    return seconds;
-}
-
 /* ---- Which rows. */
 
 /* What they are for, in the order in which they are made. */
@@ -32,9 +27,10 @@ typedef enum Stage { STAGE_NONE, STAGE_CLAIM, STAGE_LADDER, STAGE_SWEEP } Stage;
 
 typedef struct Row {
     int item, variant;
-    double cost;
+    double cost, further; /* price_row(), price_further() */
     Stage stage;
     int processes;
+    bool first_call;
     char problem[CASE_TEXT_MAX], spec[SPEC_TEXT_MAX];
 } Row;
 
@@ -60,7 +56,7 @@ static bool needs_one(const Claim *claim) {
 }
 
 static int processes_for(const Choice *choice, const Row *row, const Claim *claim) {
-    return !claim || needs_one(claim) || row->cost > ONCE_SECONDS ? 1 : campaign_processes(choice->tier);
+    return !claim || needs_one(claim) || row->further > ONCE_SECONDS ? 1 : campaign_processes(choice->tier);
 }
 
 /* What so many processes of the row add; its case is shared by the item's rows. */
@@ -87,6 +83,7 @@ static Status list_rows(Choice *choice) {
             const PlanItem *item = &choice->plan->items[i];
             Row *row = &choice->rows[choice->count++];
             *row = (Row){.item = i, .variant = v, .cost = price_row(item, &item->variants[v], &(Speeds){0})};
+            row->further = price_further(item, &item->variants[v], &(Speeds){0});
             case_format(&item->problem, row->problem, sizeof row->problem);
             variant_choice_format(&item->variants[v], row->spec, sizeof row->spec);
         }
@@ -125,8 +122,13 @@ static double added(const Choice *choice, int c) {
 
 static void take(Choice *choice, int c) {
     Row *const *found = choice->compared[c].of;
-    for (int k = 0; k < 2; k++)
-        if (found[k]) enter(choice, found[k], STAGE_CLAIM, processes_for(choice, found[k], &choice->plan->claims[c]));
+    const Claim *claim = &choice->plan->claims[c];
+    const char *modes[] = {claim->mode, claim->baseline_mode ? claim->baseline_mode : claim->mode};
+    for (int k = 0; k < 2; k++) {
+        if (!found[k]) continue;
+        enter(choice, found[k], STAGE_CLAIM, processes_for(choice, found[k], claim));
+        found[k]->first_call = found[k]->first_call || (modes[k] && strcmp(modes[k], mode_name(MODE_FIRST)) == 0);
+    }
 }
 
 /* The op is the first word of a spec up to its slash. */
@@ -177,7 +179,12 @@ static int by_cost(const void *a, const void *b) {
     return (*x)->item != (*y)->item ? (*x)->item - (*y)->item : (*x)->variant - (*y)->variant;
 }
 
+/* In a full campaign rows of a dear case are made with its claims, so that its reference is made once. */
 static Stage other_stage(const Choice *choice, const Row *row) {
+    enum { DEAR_SECONDS = 5 };
+    if (campaign_bound(choice->tier) == 0 && choice->opened[row->item] &&
+        price_instance(&choice->plan->items[row->item], &(Speeds){0}) > DEAR_SECONDS)
+        return STAGE_CLAIM;
     const char *scenario = choice->plan->items[row->item].scenario;
     return scenario && strncmp(scenario, "sweeps/", 7) == 0 ? STAGE_SWEEP : STAGE_LADDER;
 }
@@ -200,12 +207,13 @@ static Status choose_others(Choice *choice) {
     return STATUS_OK;
 }
 
-/* ---- Their order: ops take turns within a stage (pipeline/turns.h), so that only the order within an op matters. */
+/* ---- Their order: ops take turns within a stage (pipeline/turns.h), so that only the order within an op matters. Where everything
+ * is made, an op's turn is the whole stage: its items of a scenario lie together, and a worker serves all cases of its variant. */
 
 /* An item of the new plan. */
 typedef struct Place {
     PlanItem item;
-    int magnitude; /* of its dearest row: items of a scenario stay together, unless one costs far more than another */
+    int magnitude; /* of its dearest row, where time is bounded: what costs far more comes later, whatever its scenario */
     double cost;
     int origin;
 } Place;
@@ -229,15 +237,16 @@ static bool gather(const Choice *choice, int item, Stage stage, bool once, Varia
     out->item.variants = room;
     out->item.variant_count = 0;
     out->item.stage = stage;
+    out->item.uncounted = stage == STAGE_SWEEP; /* a size more tells nothing that ladders do not */
     for (int r = 0; r < choice->count; r++) {
         const Row *row = &choice->rows[r];
         if (row->item != item || row->stage != stage || (row->processes == 1) != once) continue;
         room[out->item.variant_count++] = choice->plan->items[item].variants[row->variant];
         out->item.processes = row->processes;
+        out->item.first_call = out->item.first_call || row->first_call;
         out->cost = fmax(out->cost, row->cost);
     }
-    out->item.seconds = price_item(&out->item, &(Speeds){0});
-    for (double cost = out->cost; cost > MAGNITUDE_FROM; cost /= STEP) out->magnitude++;
+    for (double cost = out->cost; campaign_bound(choice->tier) > 0 && cost > MAGNITUDE_FROM; cost /= STEP) out->magnitude++;
     return out->item.variant_count > 0;
 }
 
@@ -277,9 +286,11 @@ Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out) {
     if (status == STATUS_OK) status = append_places(&choice, &ordered);
     if (status == STATUS_OK) {
         count_rows(&choice, out);
+        ordered.turn_seconds = campaign_bound(tier) > 0 ? TURN_SECONDS : INFINITY;
+        campaign_expect(&ordered);
         for (int i = 0; i < plan->item_count; i++) free(plan->items[i].variants);
         free(plan->items);
-        plan->items = ordered.items, plan->item_count = ordered.item_count;
+        plan->items = ordered.items, plan->item_count = ordered.item_count, plan->turn_seconds = ordered.turn_seconds;
     } else {
         for (int i = 0; i < ordered.item_count; i++) free(ordered.items[i].variants);
         free(ordered.items);

@@ -1,5 +1,5 @@
 /* campaign.h - which rows of a plan `rungs reproduce` makes, from how many processes, and in which order: first what claims of
- * every op need, then the ladders, then sweeps; of an op the cheapest first. */
+ * every op need, then the ladders, then sweeps; of an op the cheapest first, in a full campaign the cheapest of each scenario. */
 #ifndef RUNGS_PLAN_CAMPAIGN_H
 #define RUNGS_PLAN_CAMPAIGN_H
 
@@ -7,7 +7,7 @@
 
 /* QUICK: some claims of every op, one process each; DEFAULT: more claims from three processes, and of the ladders what fits beside
  * them; FULL: everything, claims from five processes. One process: ladders, sweeps, claims that need no interval, rows of more than
- * 4 s. */
+ * 2.75 s beside a worker's start. */
 typedef enum CampaignTier { CAMPAIGN_QUICK, CAMPAIGN_DEFAULT, CAMPAIGN_FULL } CampaignTier;
 
 typedef struct Campaign {
@@ -25,5 +25,7 @@ Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out);
 void campaign_free(Campaign *campaign);
 /* How long the rows of the plan take by what such rows take on an H200, scaled by the speeds of this machine. */
 double campaign_seconds(const Plan *plan, const Speeds *speeds);
+/* Sets what each item is expected to take, for the turns. */
+void campaign_expect(Plan *plan);
 
 #endif

@@ -173,3 +173,9 @@ char *case_format(const Case *problem, char *text, size_t size) {
                  problem->seed);
     return text;
 }
+
+bool case_same(const Case *a, const Case *b) {
+    char text[CASE_TEXT_MAX], other[CASE_TEXT_MAX];
+    if (a->seed != b->seed || a->dtype != b->dtype || strcmp(a->input, b->input) != 0) return false; /* quickly, in most cases */
+    return strcmp(case_format(a, text, sizeof text), case_format(b, other, sizeof other)) == 0;
+}

@@ -17,5 +17,7 @@ Status case_set(const Op *op, Case *problem, const char *name, const char *text)
 Status case_parse(const char *text, Case *out);
 /* The canonical line, every parameter spelled out: parse(format(c)) equals c. Returns text. */
 char *case_format(const Case *problem, char *text, size_t size);
+/* Are their lines the same? */
+bool case_same(const Case *a, const Case *b);
 
 #endif

@@ -19,8 +19,10 @@ typedef struct Price {
     char kind[8], names[64];
     double seconds, second;
 } Price;
-/* Of what the file does not name: a row beside its calls and bytes (its share of a worker's start, of flushes and of counting). */
-static const double CPU_SECONDS = 0.6, CUDA_SECONDS = 0.35, LIBRARY_SECONDS = 1.2;
+/* Of what the file does not name, by backend. */
+static const double START_SECONDS[] = {[BACKEND_CPU] = 0.05, [BACKEND_CUDA] = 0.3, [BACKEND_PEER] = 1};
+static const double ROW_SECONDS[] = {[BACKEND_CPU] = 0.4, [BACKEND_CUDA] = 0.15, [BACKEND_PEER] = 0.3};
+static const double COUNT_SECONDS = 0.25; /* beside the calls, with its share of the start of a worker that counts */
 static const Price OTHER_HOST = {.kind = "host", .seconds = 1.5e-9, .second = 1.5e-9};
 
 enum { PRICES_MOST = 256 };
@@ -32,8 +34,10 @@ static bool read_line(const char *line, Price *price) {
     *price = (Price){0};
     const int found = sscanf(line, "%7s %63s %lf %lf %c", price->kind, price->names, &price->seconds, &price->second, &rest);
     const bool host = strcmp(price->kind, "host") == 0;
-    const bool other = strcmp(price->kind, "start") == 0 || strcmp(price->kind, "call") == 0 || strcmp(price->kind, "window") == 0;
-    return (host && found == 4) || (other && found == 3);
+    static const char *const OTHERS[] = {"start", "row", "call", "window"};
+    for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++)
+        if (strcmp(price->kind, OTHERS[i]) == 0) return found == 3;
+    return host && found == 4;
 }
 
 static Status read_lines(const char *path, char *text) {
@@ -45,7 +49,7 @@ static Status read_lines(const char *path, char *text) {
         if (price_count == PRICES_MOST) return status_fail(STATUS_INVALID, "%s:%d: more than %d prices", path, number, PRICES_MOST);
         if (!read_line(line, &prices[price_count++]))
             return status_fail(STATUS_INVALID,
-                               "%s:%d: '%.80s' is no price; 'call VARIANTS SECONDS' is expected, or host, start, window", path,
+                               "%s:%d: '%.80s' is no price; 'call VARIANTS SECONDS' is expected, or host, start, row, window", path,
                                number, line);
     }
     return STATUS_OK;
@@ -73,7 +77,7 @@ static const Price *find_price(const char *kind, const char *other, const char *
 /* The first call and the one on other data; a slow call's samples in each mode; what counting calls. */
 enum { CALLS_TO_VERIFY = 3, CALLS_OF_A_MODE = 3, CALLS_TO_COUNT = 5 };
 /* Of samples, with what is done between them. */
-static const double MODE_SECONDS = 0.08, MODE_PER_BYTE = 3e-10, MODE_MOST_SECONDS = 0.3;
+static const double MODE_SECONDS = 0.05, MODE_PER_BYTE = 2e-10, MODE_MOST_SECONDS = 0.2;
 
 enum { KNOWN_MOST = 4096 };
 
@@ -98,10 +102,12 @@ static const Price *host_of(const char *op) {
 
 static double start_seconds(const VariantEntry *entry) {
     const Price *start = find_price("start", "start", entry->id);
-    return start                            ? start->seconds
-           : entry->backend == BACKEND_CUDA ? CUDA_SECONDS
-           : entry->backend == BACKEND_CPU  ? CPU_SECONDS
-                                            : LIBRARY_SECONDS;
+    return start ? start->seconds : START_SECONDS[entry->backend];
+}
+
+static double row_seconds(const VariantEntry *entry) {
+    const Price *row = find_price("row", "row", entry->id);
+    return row ? row->seconds : ROW_SECONDS[entry->backend];
 }
 
 /* Of the op's work model. Some ops look at every row to tell, and a campaign asks often. */
@@ -127,18 +133,31 @@ static double slower_gpu(const Speeds *speeds) {
     return fmax(slower_cpu(speeds), speeds->gpu_bytes > 0 ? H200.gpu_bytes / speeds->gpu_bytes : 0);
 }
 
-double price_row(const PlanItem *item, const VariantChoice *choice, const Speeds *speeds) {
+/* Of a row's first process only. */
+static double count_seconds(const PlanItem *item, const VariantEntry *entry, const Speeds *speeds) {
+    const double call = call_seconds(item, entry->id, bytes_of(item));
+    if (item->not_run || item->uncounted || entry->backend != BACKEND_CUDA || call >= 1) return 0;
+    return COUNT_SECONDS * slower_cpu(speeds) + CALLS_TO_COUNT * call * slower_gpu(speeds);
+}
+
+double price_start(const VariantChoice *choice, const Speeds *speeds) {
+    return start_seconds(choice->entry) * slower_cpu(speeds);
+}
+
+double price_further(const PlanItem *item, const VariantChoice *choice, const Speeds *speeds) {
     const VariantEntry *entry = choice->entry;
     const bool on_gpu = entry->backend == BACKEND_CUDA || entry->needs_gpu;
     const double bytes = bytes_of(item);
-    const int modes = modes_of(item, on_gpu);
+    const int modes = modes_of(item, on_gpu), calls = CALLS_TO_VERIFY + CALLS_OF_A_MODE * modes;
     if (item->not_run) return 0;
-    const double call = call_seconds(item, entry->id, bytes);
-    const bool counted = entry->backend == BACKEND_CUDA && call < 1;
-    const int calls = CALLS_TO_VERIFY + CALLS_OF_A_MODE * modes + (counted ? CALLS_TO_COUNT : 0);
-    return (start_seconds(entry) + host_of(item->problem.op)->second * bytes) * slower_cpu(speeds) +
-           (fmin(MODE_SECONDS + MODE_PER_BYTE * bytes, MODE_MOST_SECONDS) * modes + calls * call) *
+    return (row_seconds(entry) + host_of(item->problem.op)->second * bytes) * slower_cpu(speeds) +
+           (fmin(MODE_SECONDS + MODE_PER_BYTE * bytes, MODE_MOST_SECONDS) * modes + calls * call_seconds(item, entry->id, bytes)) *
                (on_gpu ? slower_gpu(speeds) : slower_cpu(speeds));
+}
+
+double price_row(const PlanItem *item, const VariantChoice *choice, const Speeds *speeds) {
+    const double further = price_further(item, choice, speeds);
+    return item->not_run ? 0 : price_start(choice, speeds) + count_seconds(item, choice->entry, speeds) + further;
 }
 
 double price_instance(const PlanItem *item, const Speeds *speeds) {
@@ -147,6 +166,10 @@ double price_instance(const PlanItem *item, const Speeds *speeds) {
 
 double price_item(const PlanItem *item, const Speeds *speeds) {
     double seconds = price_instance(item, speeds);
-    for (int v = 0; v < item->variant_count; v++) seconds += price_row(item, &item->variants[v], speeds) * fmax(1, item->processes);
+    for (int v = 0; v < item->variant_count; v++) {
+        const double processes = fmax(1, item->processes);
+        seconds += price_row(item, &item->variants[v], speeds) * processes -
+                   count_seconds(item, item->variants[v].entry, speeds) * (processes - 1);
+    }
     return seconds;
 }

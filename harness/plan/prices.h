@@ -12,8 +12,11 @@ typedef struct Speeds {
 
 /* Reads scenarios/prices.txt of the project, if there is one; what it does not name has defaults. Before the functions below. */
 Status prices_read(void);
-/* One row, in a worker that serves several; without the case's inputs and reference. */
+/* One row in a worker of its own; without the case's inputs and reference. */
 double price_row(const PlanItem *item, const VariantChoice *choice, const Speeds *speeds);
+/* The part of it that a worker's later rows do not have; and what every process of the row has beside it. */
+double price_start(const VariantChoice *choice, const Speeds *speeds);
+double price_further(const PlanItem *item, const VariantChoice *choice, const Speeds *speeds);
 /* Inputs and reference of the case, which its rows and their processes share. */
 double price_instance(const PlanItem *item, const Speeds *speeds);
 /* Both, with every process of every row. */

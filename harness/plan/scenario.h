@@ -30,6 +30,8 @@ typedef struct PlanItem {
     bool declared_bounds; /* judge variants that declare a looser bound by it */
     const char *baseline; /* variant id that speed-ups are against; NULL: none */
     int processes;        /* rows of each variant, each from a process of its own; 0: one */
+    bool uncounted;       /* launches and bytes are not counted after timing */
+    bool first_call;      /* a claim is about the first call of a process: a row's worker has served no other */
     int stage;      /* ops take turns with the items of a stage, which lie together, each op's together; 0: in the plan's order */
     double seconds; /* what all its rows are expected to take, in a stage; 0: not known */
     const char *scenario; /* name of the scenario: "published/rolling" */
@@ -46,6 +48,7 @@ typedef struct ScenarioInfo {
 typedef struct Plan {
     PlanItem *items;
     int item_count;
+    double turn_seconds; /* for so long, as expected, an op's items are made before another op's of the stage take their turn */
     Claim *claims;
     int claim_count;
     ScenarioInfo *scenarios;

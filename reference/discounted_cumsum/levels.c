@@ -11,18 +11,22 @@ void discount_levels_begin(DiscountLevels *self, double factor, size_t n) {
         self->power[self->count++] = pow(factor, (double)length);
 }
 
-double discount_levels_take(DiscountLevels *self, const double *y, size_t p, ptrdiff_t step, double factor) {
+void discount_levels_pass(DiscountLevels *self, const double *y, size_t p, ptrdiff_t step, double factor) {
     const double *at = y + (ptrdiff_t)p * step, square = factor * factor;
     if (factor == 0) memset(self->square, 0, sizeof self->square);
     const size_t since = factor == 0 ? 0 : self->since;
-    double total = 0;
     size_t length = 1;
     self->weight = 1 + square * self->weight;
     for (int k = 0; k < self->count; k++, length *= 4) {
         const double part = since >= length ? *at - self->power[k] * at[-(ptrdiff_t)length * step] : *at;
         self->square[k] = part * part + square * self->square[k];
-        total += self->square[k] / fmin((double)length, self->weight);
     }
     self->since = since + 1;
+}
+
+double discount_levels_take(DiscountLevels *self, const double *y, size_t p, ptrdiff_t step, double factor) {
+    double total = 0, length = 1;
+    discount_levels_pass(self, y, p, step, factor);
+    for (int k = 0; k < self->count; k++, length *= 4) total += self->square[k] / (length < self->weight ? length : self->weight);
     return total / self->count;
 }

@@ -20,5 +20,7 @@ void discount_levels_begin(DiscountLevels *self, double factor, size_t n);
 /* The sum y[p], behind an element that takes `factor` times what is carried in: 0 cuts. y: from the row's first element on, at a
  * distance of `step` elements. Returns the sum of the squares of weighted parts at one level, the mean over all levels. */
 double discount_levels_take(DiscountLevels *self, const double *y, size_t p, ptrdiff_t step, double factor);
+/* The same without the result. */
+void discount_levels_pass(DiscountLevels *self, const double *y, size_t p, ptrdiff_t step, double factor);
 
 #endif

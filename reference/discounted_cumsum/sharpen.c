@@ -6,6 +6,10 @@
 #include "discount.h"
 #include "levels.h"
 
+#include <stdlib.h>
+
+enum { BLOCK = 1 << 16 };
+
 /* Of the elements read so far, discounted to the present one. */
 typedef struct Running {
     double sum;           /* the reference; 0 before the first */
@@ -65,33 +69,90 @@ static void name_terms(const Running *run, const DiscountErrors *errors, double 
     bound_terms_settle(tolerance);
 }
 
+/* A row, and what becomes of its elements. */
+typedef struct Row {
+    const DiscountErrors *errors;
+    const RecurrenceLine *line;
+    const double *value, *y; /* y: of the element that is read first */
+    ptrdiff_t step_of_y;
+    double *tolerance;
+    DiscountPart *parts; /* may be NULL */
+} Row;
+
+/* What one element leaves for the next. */
+typedef struct Walk {
+    Running run;
+    DiscountLevels levels;
+} Walk;
+
+/* To position p. False: the sum there is not finite, and so are all up to the next cut. */
+static bool walk_to(const Row *row, Walk *walk, size_t p, bool passes, double *level) {
+    const RecurrenceLine *line = row->line;
+    const double sum = row->value[recurrence_element(line, p)];
+    const RecurrenceStep step = recurrence_step(line, p);
+    if (step.factor.hi == 0) walk->run = (Running){0};
+    if (!isfinite(sum)) {
+        walk->run = (Running){0};
+        walk->levels.since = 0;
+        return false;
+    }
+    advance(&walk->run, step.x / line->scale, step.factor.hi, sum, line->f32);
+    *level = INFINITY;
+    if (line->factors) return true;
+    if (passes)
+        discount_levels_pass(&walk->levels, row->y, p, row->step_of_y, step.factor.hi);
+    else
+        *level = discount_levels_take(&walk->levels, row->y, p, row->step_of_y, step.factor.hi);
+    return true;
+}
+
+static void sharpen_part(const Row *row, Walk walk, size_t first, size_t end) {
+    const DiscountErrors *errors = row->errors;
+    const Running *run = &walk.run;
+    for (size_t p = first; p < end; p++) {
+        const size_t i = recurrence_element(row->line, p);
+        double *tolerance = &row->tolerance[i], level;
+        const bool finite = walk_to(row, &walk, p, false, &level);
+        if (!finite && row->parts) row->parts[i] = (DiscountPart){0};
+        if (!finite) continue;
+        DiscountPart part = by_occurrence(run, errors, level);
+        const double most = discount_rounding(errors, run->size, run->travel), sharp = part.random + part.powers + 4 * run->error;
+        const double surely = most * (1 - 0x1p-30);                               /* the plain arithmetic here is off by less */
+        if (*tolerance >= surely && sharp < surely) *tolerance -= surely - sharp; /* what underflow costs stays */
+        if (sharp < surely) name_terms(run, errors, level, &part, tolerance);
+        part.underflow = larger(*tolerance - (sharp < surely ? sharp : surely), 0);
+        if (row->parts) row->parts[i] = part;
+    }
+}
+
+/* Of a long row one thread finds what is carried into each block; most of the work is done from there, by all. */
+static void sharpen_blocks(const Row *row, Walk walk, Walk *into) {
+    const size_t n = row->line->n, blocks = (n + BLOCK - 1) / BLOCK;
+    double level;
+    for (size_t p = 0; p < n; p++) {
+        if (p % BLOCK == 0) into[p / BLOCK] = walk;
+        (void)walk_to(row, &walk, p, true, &level);
+    }
+#pragma omp parallel for schedule(dynamic)
+    for (size_t b = 0; b < blocks; b++) sharpen_part(row, into[b], b * BLOCK, b + 1 < blocks ? (b + 1) * BLOCK : n);
+}
+
 bool discount_sharpen(const DiscountErrors *errors, const RecurrenceLine *line, const double *value, double *tolerance,
                       DiscountPart *parts) {
-    Running run = {0};
-    DiscountLevels levels;
     if (errors->drift > 0 || line->wide) return false;
-    const ptrdiff_t step_of_y = line->backward ? -1 : 1;
-    const double *y = value + (line->n > 0 ? recurrence_element(line, 0) : 0);
-    discount_levels_begin(&levels, line->factor.hi, line->n);
-    for (size_t p = 0; p < line->n; p++) {
-        const size_t i = recurrence_element(line, p);
-        const RecurrenceStep step = recurrence_step(line, p);
-        if (step.factor.hi == 0) run = (Running){0};
-        if (!isfinite(value[i])) {
-            run = (Running){0};
-            levels.since = 0;
-            if (parts) parts[i] = (DiscountPart){0};
-            continue; /* so are all up to the next cut */
-        }
-        advance(&run, step.x / line->scale, step.factor.hi, value[i], line->f32);
-        const double level = line->factors ? INFINITY : discount_levels_take(&levels, y, p, step_of_y, step.factor.hi);
-        DiscountPart part = by_occurrence(&run, errors, level);
-        const double first = discount_rounding(errors, run.size, run.travel), sharp = part.random + part.powers + 4 * run.error;
-        const double surely = first * (1 - 0x1p-30);                                  /* the plain arithmetic here is off by less */
-        if (tolerance[i] >= surely && sharp < surely) tolerance[i] -= surely - sharp; /* what underflow costs stays */
-        if (sharp < surely) name_terms(&run, errors, level, &part, &tolerance[i]);
-        part.underflow = larger(tolerance[i] - (sharp < surely ? sharp : surely), 0);
-        if (parts) parts[i] = part;
-    }
+    const Row row = {.errors = errors,
+                     .line = line,
+                     .value = value,
+                     .y = value + (line->n > 0 ? recurrence_element(line, 0) : 0),
+                     .step_of_y = line->backward ? -1 : 1,
+                     .tolerance = tolerance,
+                     .parts = parts};
+    Walk walk = {.run = {0}}, *into = recurrence_is_long(line->n) ? malloc((line->n / BLOCK + 1) * sizeof *into) : NULL;
+    discount_levels_begin(&walk.levels, line->factor.hi, line->n);
+    if (into)
+        sharpen_blocks(&row, walk, into);
+    else
+        sharpen_part(&row, walk, 0, line->n); /* also where there is no memory for blocks */
+    free(into);
     return true;
 }

@@ -25,9 +25,25 @@ static const Condition CONDITIONS[2][ROLLING_BOUND_COUNT][ROLLING_CONDITIONS] = 
     },
 };
 
+/* Products with 1/w round, whatever the data; so do the quotients of the published update, s += (new - old) / w. */
+static bool divides(const RollingProblem *problem) {
+    return problem->bound == ROLLING_WEIGHTED || (problem->bound == ROLLING_TEXTBOOK && problem->agg == ROLLING_MEAN);
+}
+
+/* No sum of magnitudes may be larger. */
+static double largest_exact(const RollingProblem *problem) {
+    return problem->input.f32 ? 0x1p24 : 0x1p53;
+}
+
+bool rolling_sums_are_exact(const RollingProblem *problem) {
+    const double terms = problem->bound == ROLLING_PREFIX ? (double)problem->input.n : (double)problem->window + 2 * ROLLING_REACH;
+    if (!problem->integral || rolling_is_extreme(problem) || rolling_is_spread(problem) || divides(problem)) return false;
+    return ldexp(terms, problem->most + 1) <= largest_exact(problem);
+}
+
 Status rolling_conditions(const RollingProblem *problem, WindowPlan plans[ROLLING_CONDITIONS], int *count) {
     *count = 0;
-    if (problem->agg == ROLLING_MIN || problem->agg == ROLLING_MAX) return STATUS_OK;
+    if (rolling_is_extreme(problem) || rolling_sums_are_exact(problem)) return STATUS_OK;
     const Condition *wanted = CONDITIONS[rolling_is_spread(problem)][problem->bound];
     for (int c = 0; c < ROLLING_CONDITIONS && wanted[c].reach != REACH_NONE; c++) {
         const size_t shift = wanted[c].reach == REACH_STEPS ? ROLLING_REACH : 0;
@@ -71,9 +87,7 @@ static bool updates(const RollingProblem *problem) {
 /* Of the sum over the window. range: of partial sums, see WINDOW_RANGE. */
 static long double sum_error(const RollingProblem *problem, size_t i, double excess, const Part *range) {
     const double w = (double)problem->window, u = rolling_unit_roundoff(problem);
-    /* Products with 1/w round, whatever the data; so do the quotients of the published update, s += (new - old) / w. */
-    const bool divides = problem->bound == ROLLING_WEIGHTED || (problem->bound == ROLLING_TEXTBOOK && problem->agg == ROLLING_MEAN);
-    if (problem->integral && !divides && range->b <= (problem->input.f32 ? 0x1p24 : 0x1p53)) return 0; /* partial sums are exact */
+    if (problem->integral && !divides(problem) && range->b <= largest_exact(problem)) return 0; /* partial sums are exact */
     const long double most = range->high - range->low;
     if (problem->bound == ROLLING_PREFIX) return 4 * scan_depth(i) * u * most;
     const double terms = updates(problem) ? w + 2 * ROLLING_REACH : w - 1;

@@ -5,6 +5,7 @@
 #include <string.h>
 
 typedef unsigned __int128 Uint128;
+typedef __int128 Int128;
 
 enum { WORD = 64, TOP = 5 /* words of a dividend that a quotient is taken from; the others only tell whether it is exact */ };
 
@@ -56,6 +57,26 @@ static void add_shifted(Fixed *sum, Uint128 part, int shift, bool negate) {
     }
 }
 
+/* Most sums have two words at most: one number of the processor's. */
+static bool is_small(const Fixed *sum) {
+    return sum->words <= 2;
+}
+
+static Uint128 small_bits(const Fixed *sum) {
+    const uint64_t high = sum->words == 2 ? sum->word[1] : sum->word[0] >> (WORD - 1) ? UINT64_MAX : 0;
+    return (Uint128)high << WORD | sum->word[0];
+}
+
+static void add_to_small(Fixed *sum, Uint128 part, int shift, bool negate) {
+    const Uint128 own = part << shift, bits = small_bits(sum) + (negate ? -own : own);
+    sum->word[0] = (uint64_t)bits;
+    if (sum->words == 2) sum->word[1] = (uint64_t)(bits >> WORD);
+}
+
+static void add(Fixed *sum, Uint128 part, int shift, bool negate) {
+    (is_small(sum) ? add_to_small : add_shifted)(sum, part, shift, negate);
+}
+
 /* Trailing zeros of x may lie below the sum's range. */
 static Digits trimmed(Digits d) {
     const int zeros = __builtin_ctzll(d.digits);
@@ -65,13 +86,13 @@ static Digits trimmed(Digits d) {
 void fixed_add(Fixed *sum, double x, bool negate) {
     if (x == 0) return;
     const Digits d = trimmed(digits_of(x));
-    add_shifted(sum, d.digits, d.exponent - sum->least, negate != (x < 0));
+    add(sum, d.digits, d.exponent - sum->least, negate != (x < 0));
 }
 
 void fixed_add_square(Fixed *sum, double x, bool negate) {
     if (x == 0) return;
     const Digits d = trimmed(digits_of(x));
-    add_shifted(sum, (Uint128)d.digits * d.digits, 2 * d.exponent - sum->least, negate);
+    add(sum, (Uint128)d.digits * d.digits, 2 * d.exponent - sum->least, negate);
 }
 
 /* A natural number, its lowest word first; the highest is not 0. */
@@ -162,8 +183,14 @@ static bool quotient_top(Quotient *q, Uint128 *top) {
     return true;
 }
 
+/* digits 2^exponent; a product with a power of two within the range of doubles, as ldexpl() is slow. */
 static long double odd(uint64_t digits, bool rest, int exponent) {
-    return ldexpl((long double)(digits | rest), exponent);
+    enum { FAR = 1000 };
+    if (exponent < -FAR || exponent > FAR) return ldexpl((long double)(digits | rest), exponent);
+    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return (long double)(digits | rest) * power;
 }
 
 static long double quotient_value(Quotient *q) {
@@ -187,8 +214,31 @@ static long double quotient_root(Quotient *q) {
     return odd(root, q->rest || (Uint128)root * root < top, q->exponent / 2);
 }
 
+static int leading_zeros(Uint128 x) {
+    return x >> WORD ? __builtin_clzll((uint64_t)(x >> WORD)) : WORD + __builtin_clzll((uint64_t)x);
+}
+
+/* The dividend begins with the highest bit, so that the quotient has 64 bits at least and the remainder is beyond them. */
+static long double small_mean(const Fixed *sum, uint64_t divisor) {
+    const Uint128 bits = small_bits(sum);
+    const bool negative = (Int128)bits < 0;
+    Uint128 size = negative ? -bits : bits;
+    if (size == 0) return 0;
+    const int zeros = leading_zeros(size);
+    size <<= zeros;
+    Uint128 quotient = size;
+    if (divisor > 1) quotient /= divisor;
+    bool rest = quotient * divisor != size;
+    const int more = leading_zeros(quotient);
+    quotient <<= more;
+    rest = rest || (uint64_t)quotient > 0;
+    const long double mean = odd((uint64_t)(quotient >> WORD), rest, sum->least - zeros + WORD - more);
+    return negative ? -mean : mean;
+}
+
 long double fixed_mean(const Fixed *sum, uint64_t divisor) {
     Natural a;
+    if (is_small(sum) && divisor <= UINT64_MAX / 2) return small_mean(sum, divisor);
     const bool negative = natural_from(sum, &a);
     Quotient q = quotient_of(&a, sum->least);
     if (divisor > 1) divide(&q, divisor);
@@ -203,7 +253,11 @@ long double fixed_variance(const Fixed *sum, const Fixed *squares, uint64_t n, b
     natural_scale(&a, n);
     natural_subtract_square(&a, &b);
     Quotient q = quotient_of(&a, squares->least);
-    divide(&q, n);
-    divide(&q, n - 1);
+    if (n <= UINT32_MAX) {
+        divide(&q, n * (n - 1));
+    } else {
+        divide(&q, n);
+        divide(&q, n - 1);
+    }
     return root ? quotient_root(&q) : quotient_value(&q);
 }

@@ -67,15 +67,11 @@ static Status facts_collect(const WindowInput *input, Facts *out) {
     return STATUS_OK;
 }
 
-static bool is_extreme(const RollingProblem *problem) {
-    return problem->agg == ROLLING_MIN || problem->agg == ROLLING_MAX;
-}
-
 /* The output for a window from `from` on if it holds NaN or inf: *value is replaced and true returned. */
 static bool settle_special(const RollingProblem *problem, const Specials *seen, int64_t from, double *value) {
     const bool nan = seen->last[NOT_A_NUMBER] >= from, plus = seen->last[PLUS_INF] >= from, minus = seen->last[MINUS_INF] >= from;
     if (!nan && !plus && !minus) return false;
-    if (is_extreme(problem) && !nan) return false; /* infinities are ordinary values there */
+    if (rolling_is_extreme(problem) && !nan) return false; /* infinities are ordinary values there */
     *value = nan || rolling_is_spread(problem) || (plus && minus) ? NAN : plus ? INFINITY : -INFINITY;
     return true;
 }
@@ -102,7 +98,7 @@ typedef struct Plans {
 static void settle_finite(const RollingProblem *problem, const Plans *plans, const Workspace *work, const RollingSums *sums,
                           size_t i, double *value, double *tolerance) {
     const size_t k = i % WINDOW_BLOCK;
-    if (is_extreme(problem)) {
+    if (rolling_is_extreme(problem)) {
         *value = (double)work->extremes[k].a;
         return;
     }
@@ -123,13 +119,13 @@ static void settle_block(const RollingProblem *problem, const Plans *plans, cons
                          Reference *out) {
     const size_t first = block * WINDOW_BLOCK, n = problem->input.n;
     const size_t count = n - first < WINDOW_BLOCK ? n - first : WINDOW_BLOCK;
-    if (is_extreme(problem)) window_compute(&plans->extremes, &work->scratch, first, count, work->extremes);
+    if (rolling_is_extreme(problem)) window_compute(&plans->extremes, &work->scratch, first, count, work->extremes);
     for (int c = 0; c < plans->condition_count; c++)
         window_compute(&plans->conditions[c], &work->scratch, first, count, work->conditions[c]);
     Specials seen = facts->before ? facts->before[block] : (Specials){{-1, -1, -1}};
     for (size_t i = first; i < first + count; i++) {
         if (facts->before) specials_see(&seen, window_element(&problem->input, i), i);
-        if (!is_extreme(problem)) rolling_sums_advance(&work->sums, i);
+        if (!rolling_is_extreme(problem)) rolling_sums_advance(&work->sums, i);
         out->tolerance[i] = 0;
         if (i + 1 < problem->window)
             out->value[i] = problem->incomplete;
@@ -152,7 +148,7 @@ static Status settle_all(const RollingProblem *problem, const Plans *plans, cons
 #pragma omp for schedule(dynamic)
         for (size_t from = 0; from < blocks; from += stretch) {
             if (!work) continue;
-            if (!is_extreme(problem)) work->sums = rolling_sums_before(problem, from * WINDOW_BLOCK);
+            if (!rolling_is_extreme(problem)) work->sums = rolling_sums_before(problem, from * WINDOW_BLOCK);
             for (size_t b = from; b < blocks && b < from + stretch; b++) settle_block(problem, plans, facts, work, b, out);
         }
         free(work);
@@ -163,7 +159,7 @@ static Status settle_all(const RollingProblem *problem, const Plans *plans, cons
 static Status plan_and_settle(RollingProblem *problem, const Facts *facts, Reference *out) {
     Plans plans = {0};
     Status status = rolling_trials_run(problem, &plans.trials);
-    if (status == STATUS_OK && is_extreme(problem))
+    if (status == STATUS_OK && rolling_is_extreme(problem))
         status = window_plan(&problem->input, problem->agg == ROLLING_MIN ? WINDOW_MIN : WINDOW_MAX, problem->window, 0,
                              &plans.extremes);
     if (status == STATUS_OK) status = rolling_conditions(problem, plans.conditions, &plans.condition_count);

@@ -34,6 +34,9 @@ typedef struct RollingProblem {
 static inline bool rolling_is_spread(const RollingProblem *problem) {
     return problem->agg == ROLLING_VAR || problem->agg == ROLLING_STD;
 }
+static inline bool rolling_is_extreme(const RollingProblem *problem) {
+    return problem->agg == ROLLING_MIN || problem->agg == ROLLING_MAX;
+}
 static inline double rolling_unit_roundoff(const RollingProblem *problem) {
     return problem->input.f32 ? 0x1p-24 : 0x1p-53;
 }
@@ -83,6 +86,10 @@ typedef struct RollingFacts {
     long double variance, square;
     double excess;
 } RollingFacts;
+
+/* bounds.c: are all sums that a bound's roundings are of those of integers that the dtype holds? Then a sum's error is 0, and
+ * neither trials nor conditions are needed. */
+bool rolling_sums_are_exact(const RollingProblem *problem);
 
 /* bounds.c: which windows a bound's conditions are taken from, and the tolerance they give. */
 enum { ROLLING_CONDITIONS = 2, ROLLING_REACH = 64, ROLLING_EXCESS = 4 /* what an excess counts */ };

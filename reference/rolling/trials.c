@@ -150,9 +150,8 @@ static size_t end_of(const RollingTrials *trials, const RollingProblem *problem,
 
 Status rolling_trials_run(const RollingProblem *problem, RollingTrials *out) {
     const size_t w = problem->window;
-    const bool extreme = problem->agg == ROLLING_MIN || problem->agg == ROLLING_MAX;
     *out = (RollingTrials){.stride = w / 2};
-    if (extreme || w < SHORTEST) return STATUS_OK;
+    if (rolling_is_extreme(problem) || w < SHORTEST || rolling_sums_are_exact(problem)) return STATUS_OK;
     out->count = (problem->input.n - w + out->stride - 1) / out->stride + 1;
     out->excess = malloc(out->count * sizeof *out->excess);
     bool failed = !out->excess;

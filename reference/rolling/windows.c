@@ -5,24 +5,34 @@
 #include <stdlib.h>
 
 typedef struct Kind {
-    void (*scan)(const double *x, size_t count, Part *out); /* out[k]: x[0..k] */
+    void (*scan)(const double *x, size_t count, Part *out);      /* out[k]: x[0..k] */
+    void (*scan_back)(const double *x, size_t count, Part *out); /* the same of elements in reverse order */
     Part (*merge)(Part left, Part right);
     double nan_stand_in;
 } Kind;
 
-static void scan_range(const double *x, size_t count, Part *out) {
-    Part all = {0};
+/* Storing a long double takes longer than adding it, so this is done once for each. */
+static inline void scan_sums(const double *x, size_t count, bool back, Part *out) {
+    long double a = 0, b = 0, high = 0, low = 0;
     for (size_t k = 0; k < count; k++) {
-        all.a += x[k];
-        all.b += fabs(x[k]);
-        if (all.a > all.high) all.high = all.a;
-        if (all.a < all.low) all.low = all.a;
-        all.n = (long double)(k + 1);
-        out[k] = all;
+        a += x[k];
+        b += fabs(x[k]);
+        if (a > high) high = a;
+        if (a < low) low = a;
+        /* Back: from sums up to the end to sums from the beginning. */
+        out[k] = (Part){(double)(k + 1), a, b, back ? a - low : high, back ? a - high : low};
     }
 }
 
-static Part merge_range(Part left, Part right) {
+static void scan_range(const double *x, size_t count, Part *out) {
+    scan_sums(x, count, false, out);
+}
+
+static void scan_range_back(const double *x, size_t count, Part *out) {
+    scan_sums(x, count, true, out);
+}
+
+static inline Part merge_range(Part left, Part right) {
     const long double high = left.a + right.high, low = left.a + right.low;
     return (Part){left.n + right.n, left.a + right.a, left.b + right.b, high > left.high ? high : left.high,
                   low < left.low ? low : left.low};
@@ -34,7 +44,8 @@ static void scan_moments(const double *x, size_t count, Part *out) {
     const long double c = x[0];
     long double sum = 0, squares = 0;
     for (size_t k = 0; k < count; k++) {
-        const long double d = x[k] - c, n = (long double)(k + 1);
+        const long double d = x[k] - c;
+        const double n = (double)(k + 1);
         sum += d;
         squares += d * d;
         const long double spread = squares - sum * (sum / n);
@@ -46,13 +57,14 @@ static void scan_moments(const double *x, size_t count, Part *out) {
 static Part merge_moments(Part left, Part right) {
     if (left.n == 0) return right;
     if (right.n == 0) return left;
-    const long double n = left.n + right.n, share = right.n / n, delta = right.a - left.a;
+    const double n = left.n + right.n;
+    const long double share = (long double)right.n / n, delta = right.a - left.a;
     return (Part){.n = n, .a = left.a + delta * share, .b = left.b + right.b + delta * delta * share * left.n};
 }
 
 static void scan_square(const double *x, size_t count, Part *out) {
     long double sum = 0;
-    for (size_t k = 0; k < count; k++) out[k] = (Part){.n = (long double)(k + 1), .b = sum += (long double)x[k] * x[k]};
+    for (size_t k = 0; k < count; k++) out[k] = (Part){.n = (double)(k + 1), .b = sum += (long double)x[k] * x[k]};
 }
 
 static Part merge_square(Part left, Part right) {
@@ -61,12 +73,12 @@ static Part merge_square(Part left, Part right) {
 
 static void scan_min(const double *x, size_t count, Part *out) {
     double least = x[0];
-    for (size_t k = 0; k < count; k++) out[k] = (Part){.n = (long double)(k + 1), .a = least = x[k] < least ? x[k] : least};
+    for (size_t k = 0; k < count; k++) out[k] = (Part){.n = (double)(k + 1), .a = least = x[k] < least ? x[k] : least};
 }
 
 static void scan_max(const double *x, size_t count, Part *out) {
     double most = x[0];
-    for (size_t k = 0; k < count; k++) out[k] = (Part){.n = (long double)(k + 1), .a = most = x[k] > most ? x[k] : most};
+    for (size_t k = 0; k < count; k++) out[k] = (Part){.n = (double)(k + 1), .a = most = x[k] > most ? x[k] : most};
 }
 
 static Part merge_min(Part left, Part right) {
@@ -82,9 +94,11 @@ static Part merge_max(Part left, Part right) {
 }
 
 static const Kind KINDS[] = {
-    [WINDOW_RANGE] = {scan_range, merge_range, 0},    [WINDOW_MOMENTS] = {scan_moments, merge_moments, 0},
-    [WINDOW_SQUARE] = {scan_square, merge_square, 0}, [WINDOW_MIN] = {scan_min, merge_min, INFINITY},
-    [WINDOW_MAX] = {scan_max, merge_max, -INFINITY},
+    [WINDOW_RANGE] = {scan_range, scan_range_back, merge_range, 0},
+    [WINDOW_MOMENTS] = {scan_moments, scan_moments, merge_moments, 0},
+    [WINDOW_SQUARE] = {scan_square, scan_square, merge_square, 0},
+    [WINDOW_MIN] = {scan_min, scan_min, merge_min, INFINITY},
+    [WINDOW_MAX] = {scan_max, scan_max, merge_max, -INFINITY},
 };
 
 double window_element(const WindowInput *input, size_t i) {
@@ -115,12 +129,7 @@ static size_t scan_tails(const WindowPlan *plan, size_t tile, double *x, Part *o
     const size_t first = tile << plan->tile_bits;
     const size_t count = smaller((size_t)1 << plan->tile_bits, plan->input->n - first);
     for (size_t k = 0; k < count; k++) x[k] = element(plan, first + count - 1 - k);
-    KINDS[plan->kind].scan(x, count, out);
-    for (size_t k = 0; k < count && plan->kind == WINDOW_RANGE; k++) { /* from sums up to the end to sums from the beginning */
-        const long double high = out[k].a - out[k].low, low = out[k].a - out[k].high;
-        out[k].high = high;
-        out[k].low = low;
-    }
+    KINDS[plan->kind].scan_back(x, count, out);
     return count;
 }
 
@@ -187,6 +196,7 @@ void window_plan_free(WindowPlan *plan) {
 void window_compute(const WindowPlan *plan, WindowScratch *scratch, size_t first, size_t count, Part *out) {
     const int64_t last_index = (int64_t)plan->input->n - 1, tile = (int64_t)1 << plan->tile_bits;
     int64_t heads_of = -1, tails_of = -1, tails = 0;
+    Part (*const merge)(Part, Part) = KINDS[plan->kind].merge;
     for (int64_t i = (int64_t)first, end = i + (int64_t)count; i < end;) {
         /* As many outputs as start in one tile and end in one. */
         const int64_t stop = i + plan->shift, start = stop - plan->length + 1;
@@ -208,12 +218,14 @@ void window_compute(const WindowPlan *plan, WindowScratch *scratch, size_t first
             const int64_t from = (start + j > 0 ? start + j : 0) - start_tile * tile;
             const int64_t to = (stop + j < last_index ? stop + j : last_index) - stop_tile * tile;
             /* A window within one tile begins where the tile begins or ends where it ends, because tile <= length. */
-            Part whole = alone && from == 0 ? scratch->head[to] : scratch->tail[tails - 1 - from];
-            if (!alone) {
-                if (between.n > 0) whole = KINDS[plan->kind].merge(whole, between);
-                whole = KINDS[plan->kind].merge(whole, scratch->head[to]);
-            }
-            out[i - (int64_t)first + j] = whole;
+            const Part *tail = alone && from == 0 ? &scratch->head[to] : &scratch->tail[tails - 1 - from];
+            Part *whole = &out[i - (int64_t)first + j];
+            if (alone)
+                *whole = *tail;
+            else if (plan->kind == WINDOW_RANGE)
+                *whole = merge_range(merge_range(*tail, between), scratch->head[to]);
+            else
+                *whole = merge(between.n > 0 ? merge(*tail, between) : *tail, scratch->head[to]);
         }
         i += steps;
     }

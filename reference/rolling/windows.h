@@ -27,7 +27,8 @@ typedef enum WindowKind {
 
 /* What is known of a set of elements. n = 0: nothing, the identity of every merge. */
 typedef struct Part {
-    long double n, a, b, high, low;
+    double n;
+    long double a, b, high, low;
 } Part;
 
 /* The input as the reference sees it: elements that are not finite count as 0 (for MIN and MAX: a NaN as the identity), because

@@ -116,6 +116,29 @@ static void other_streams_are_seen() {
     for (int s = 3; s < 5; s++) (void)cudaStreamDestroy(streams[s]);
 }
 
+static Status write_and_wait(void *context) {
+    const Writer *writer = static_cast<Writer *>(context);
+    TRY(launch(write_byte, {1, 1, 0, writer->on}, writer->to));
+    TRY_CUDA(cudaStreamSynchronize(writer->on));
+    return STATUS_OK;
+}
+
+/* Nothing can be said of it, and that is said soon. */
+static void a_call_that_waits_is_let_go() {
+    Array output = array_1d("y", DTYPE_U8, 100);
+    bool stray = true;
+    check(cudaMalloc(&output.data, array_bytes(&output)) == cudaSuccess, "output", "%.0f", 0, "");
+    (void)cudaMemset(output.data, POISON_BYTE, array_bytes(&output));
+    (void)cudaDeviceSynchronize();
+    Writer writer = {static_cast<unsigned char *>(output.data), stream};
+    const double begin = measure_now();
+    check_status(wrong_stream_gpu(write_and_wait, &writer, stream, &output, 1, POISON_BYTE, &stray), STATUS_OK,
+                 "a call that waits");
+    check(!stray, "    writes on the given stream", "%.0f", stray, "0");
+    check(measure_now() - begin < 1, "    and was let go after [s]", "%.2f", measure_now() - begin, "below 1");
+    (void)cudaFree(output.data);
+}
+
 int main() {
     const int ready = gpu_check_open();
     if (ready != 0) return ready;
@@ -123,5 +146,6 @@ int main() {
     samples_are_announced_and_shown();
     a_swallowed_launch_error_is_found();
     other_streams_are_seen();
+    a_call_that_waits_is_let_go();
     return gpu_check_close();
 }

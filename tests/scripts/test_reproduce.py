@@ -30,6 +30,17 @@ def reproduce(folder, *more, **others):
     return call("reproduce", scenario, "--out", folder / "out", *more, program=MUTANTS, **others)
 
 
+def first_calls(folder):
+    """A claim about first calls: each of its rows has one, though a worker may serve all cases of a pass."""
+    (folder / "scenario.yaml").write_text(SCENARIO.replace("[cold]", "[cold, first]") + CLAIM.replace("mode: cold", "mode: first"))
+    done = call("reproduce", folder / "scenario.yaml", "--full", "--out", folder / "out", program=MUTANTS)
+    rows = [row for row in rows_of(folder / "out/rows.jsonl") if row["variant"] == "double/cpu_right"]
+    counts = [row["timing"]["first"]["count"] for row in rows if row["seed"] == 1]
+    expect(counts == [1] * 10, f"first calls of two cases and five processes: {counts}", done)
+    others = [row["timing"]["first"]["count"] for row in rows if row["seed"] == 2]
+    expect(others == [1, 0], f"no claim is about the others, which share a worker: {others}", done)
+
+
 def tiers(folder):
     for tier in ("--quick", "--full"):
         done = reproduce(folder, tier)
@@ -50,8 +61,10 @@ def processes(folder):
     for tier, count in (("--quick", 1), ("--full", 5)):
         done = call("reproduce", scenario, "--out", folder / "out", tier, program=MUTANTS)
         rows = rows_of(folder / "out/rows.jsonl")
-        sides = [row["params"]["n"] for row in rows if row["variant"] == "double/cpu_right" and row["seed"] == 1]
+        claimed = [row for row in rows if row["variant"] == "double/cpu_right" and row["seed"] == 1]
+        sides = [row["params"]["n"] for row in claimed]
         expect(sides == [1003, 100003] * count, f"{tier}: {count} processes of each side, each a pass over the suite: {sides}", done)
+        expect({row["worker"] for row in claimed} == {"shared"}, f"{tier}: a worker serves the cases of a pass", done)
         rest = len(rows) - len(sides)
         expect(rest == (6 if tier == "--full" else 0), f"{tier}: one process of the rest: {rest} rows", done)
         claim = rows_of(folder / "out/rows.jsonl", "claim")[0]
@@ -116,7 +129,7 @@ def claims_end_it(folder):
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for test in (tiers, processes, one_campaign, parts, claims_end_it) if RELEASE else (claims_end_it,):
+        for test in (tiers, processes, first_calls, one_campaign, parts, claims_end_it) if RELEASE else (claims_end_it,):
             folder = pathlib.Path(name) / test.__name__
             folder.mkdir()
             test(folder)

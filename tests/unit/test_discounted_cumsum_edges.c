@@ -1,6 +1,7 @@
 /* The reference of `discounted_cumsum` at its edges: planted NaN and inf, overflow, nothing at all, other threads, users' arrays.
  */
 /* needs: discounted_cumsum */
+#include "reference/discounted_cumsum/discount.h"
 #include "scan_support.h"
 
 #include <omp.h>
@@ -75,6 +76,35 @@ static void any_number_of_threads_gives_the_same_bits(void **state) {
         scan_close(&one);
         scan_close(&many);
     }
+}
+
+/* A long row's bounds are sharpened in blocks; behind a cut they are those of the rest alone, which is short enough for one pass.
+ */
+static void blocks_of_a_row_change_no_bound(void **state) {
+    (void)state;
+    enum { N = 262143, REST = 130001, CUT = N - REST }; /* both have as many levels of parts */
+    static double x[N], y[N], whole[N], rest[REST];
+    static unsigned char reset[N];
+    static DiscountPart parts[N], parts_of_rest[REST];
+    const DiscountErrors errors = {.u = 0x1p-53, .tiny = 0x1p-1074, .depth = 84, .steps = 2};
+    RecurrenceLine line = {.x = x, .reset = reset, .n = N, .factor = dd_from(0.999), .scale = 1, .limit = INFINITY};
+    assert_true(recurrence_is_long(N) && !recurrence_is_long(REST));
+    reset[CUT] = 1;
+    for (size_t i = 0; i < N; i++) {
+        x[i] = i % 7 == 0 ? -3.25 : i % 1001 == 5 ? NAN : 1 / (double)(i + 1);
+        y[i] = x[i] + (i > 0 && !reset[i] ? 0.999 * y[i - 1] : 0);
+        if (isnan(y[i]) && i % 3000 > 1500 && i + 1 < N) reset[i + 1] = 1; /* some stretches are finite */
+        whole[i] = 1;
+    }
+    for (size_t i = 0; i < REST; i++) rest[i] = 1;
+    assert_true(discount_sharpen(&errors, &line, y, whole, parts));
+    line.x = x + CUT, line.reset = reset + CUT, line.n = REST;
+    assert_true(discount_sharpen(&errors, &line, y + CUT, rest, parts_of_rest));
+    assert_memory_equal(whole + CUT, rest, sizeof rest);
+    assert_memory_equal(parts + CUT, parts_of_rest, sizeof parts_of_rest);
+    size_t lowered = 0;
+    for (size_t i = 0; i < N; i++) lowered += whole[i] < 1;
+    assert_true(lowered > N / 10);
 }
 
 static void empty_cases(void **state) {
@@ -157,6 +187,7 @@ int main(void) {
         cmocka_unit_test(a_nan_reaches_what_depends_on_it_and_nothing_else),
         cmocka_unit_test(zeros_overflow_and_resets),
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
+        cmocka_unit_test(blocks_of_a_row_change_no_bound),
         cmocka_unit_test(empty_cases),
         cmocka_unit_test(arrays_decide_the_parameters),
     };

@@ -229,6 +229,27 @@ static void exact_sums_leave_no_room(void **state) {
     rolling_close(&ramp);
 }
 
+/* Where all sums of a row of integers are exact, their ranges are not looked at. A last element that makes it look changes no
+ * window before it. */
+static void sums_known_to_be_exact_have_the_same_bounds(void **state) {
+    (void)state;
+    enum { N = 10000, BEFORE = N - 500, BOUNDS = 5 };
+    static const char *const aggs[] = {"sum", "mean"};
+    for (int k = 0; k < 2; k++)
+        for (int bound = 0; bound < BOUNDS; bound++) {
+            Rolling known = rolling_open("rolling agg=%s n=10000 window=300 dtype=f64 input=integers seed=3", aggs[k]);
+            Rolling looked = rolling_open("rolling agg=%s n=10000 window=300 dtype=f64 input=integers seed=3", aggs[k]);
+            rolling_set_x(&looked, N - 1, 0x1p60);
+            rolling_reference_of(&known, bound);
+            rolling_reference_of(&looked, bound);
+            assert_memory_equal(known.reference.value, looked.reference.value, BEFORE * sizeof(double));
+            assert_memory_equal(known.reference.tolerance, looked.reference.tolerance, BEFORE * sizeof(double));
+            assert_true(looked.reference.tolerance[N - 1] > 0);
+            rolling_close(&known);
+            rolling_close(&looked);
+        }
+}
+
 /* Windows that do not hold it are what they would be without it, and so are their tolerances. */
 static void a_huge_number_leaves_no_trace(void **state) {
     (void)state;
@@ -325,6 +346,7 @@ int main(void) {
         cmocka_unit_test(any_number_of_threads_gives_the_same_bits),
         cmocka_unit_test(looser_bounds_are_looser_and_extremes_exact),
         cmocka_unit_test(exact_sums_leave_no_room),
+        cmocka_unit_test(sums_known_to_be_exact_have_the_same_bounds),
         cmocka_unit_test(a_huge_number_leaves_no_trace),
         cmocka_unit_test(zero_does_not_pass),
         cmocka_unit_test(bounds_are_as_sharp_as_documented),

@@ -9,13 +9,14 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { EXPECTED_SECONDS = 10 }; /* more than half a turn */
+enum { TURN_SECONDS = 15, EXPECTED_SECONDS = 10 /* more than half a turn */ };
 
 static char order[64]; /* the first letter of each item's op, as they are made; a blank after each turn */
 
@@ -30,8 +31,8 @@ static Status make(Run *run, const PlanItem *items, int count) {
     return STATUS_OK;
 }
 
-static void take(PlanItem *items, int count) {
-    const Plan plan = {.items = items, .item_count = count};
+static void take(PlanItem *items, int count, double turn_seconds) {
+    const Plan plan = {.items = items, .item_count = count, .turn_seconds = turn_seconds};
     Run run = {.plan = &plan};
     order[0] = '\0';
     assert_int_equal(turns_take(&run, make), STATUS_OK);
@@ -46,21 +47,28 @@ static void a_wrong_estimate_starves_no_other_op(void **state) {
     PlanItem items[] = {item("dear", 1, EXPECTED_SECONDS),  item("dear", 1, EXPECTED_SECONDS),  item("cheap", 1, EXPECTED_SECONDS),
                         item("cheap", 1, EXPECTED_SECONDS), item("cheap", 1, EXPECTED_SECONDS), item("dear", 2, EXPECTED_SECONDS),
                         item("cheap", 2, EXPECTED_SECONDS)};
-    take(items, 7);
+    take(items, 7, TURN_SECONDS);
     assert_string_equal(order, "d c c c d d c "); /* the second stage begins anew */
 }
 
 static void cheap_items_share_a_turn(void **state) {
     (void)state;
     PlanItem items[] = {item("a", 1, 5), item("a", 1, 5), item("a", 1, 5), item("a", 1, 1), item("b", 1, 100), item("b", 1, 0)};
-    take(items, 6);
+    take(items, 6, TURN_SECONDS);
     assert_true(strcmp(order, "aaa b a b ") == 0 || strcmp(order, "aaa b b a ") == 0);
+}
+
+static void an_op_may_have_a_stage_for_itself(void **state) {
+    (void)state;
+    PlanItem items[] = {item("a", 1, 100), item("a", 1, 100), item("b", 1, 1), item("b", 1, 100), item("a", 2, 1), item("a", 2, 1)};
+    take(items, 6, INFINITY);
+    assert_string_equal(order, "aa bb aa ");
 }
 
 static void without_stages_the_order_is_the_plans(void **state) {
     (void)state;
     PlanItem items[] = {item("a", 0, 0), item("b", 0, 0), item("a", 0, 0)};
-    take(items, 3);
+    take(items, 3, TURN_SECONDS);
     assert_string_equal(order, "aba ");
 }
 
@@ -110,8 +118,11 @@ static void what_rows_took_is_read_from_the_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wrong_estimate_starves_no_other_op),  cmocka_unit_test(cheap_items_share_a_turn),
-        cmocka_unit_test(without_stages_the_order_is_the_plans), cmocka_unit_test(a_dear_row_is_put_off),
+        cmocka_unit_test(a_wrong_estimate_starves_no_other_op),
+        cmocka_unit_test(cheap_items_share_a_turn),
+        cmocka_unit_test(an_op_may_have_a_stage_for_itself),
+        cmocka_unit_test(without_stages_the_order_is_the_plans),
+        cmocka_unit_test(a_dear_row_is_put_off),
         cmocka_unit_test(what_rows_took_is_read_from_the_file),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
