@@ -177,6 +177,13 @@ def gradient(bench, rng):
                 continue
             bench.agree(variant, {"x": infinite, "gamma": np.full((1, 3), 0.5), "dy": back}, {"dgamma": np.array([[0, second, np.inf]])},
                         "direction=left", f"k={terms}")
+    # An infinity whose way through a window underflows, and windows that end past the row: it stays an infinity.
+    x, dy = np.ones((1, 402)), np.ones((1, 402))
+    x[0, 200] = np.inf
+    for variant in variants_of("discounted_cumsum_grad", "cuda_windows"):
+        for direction in ("left", "right"):
+            done = bench.execute(variant, {"x": x, "gamma": np.array([1e-3]), "dy": dy}, ["dgamma"], f"direction={direction}", "k=300")
+            expect(done.returncode == 0 and np.load(bench.path("dgamma"))[0] == np.inf, f"{variant}, {direction}: dgamma is infinite", done)
 
 
 def cumsum_refuses(bench):
