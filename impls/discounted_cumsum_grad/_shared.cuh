@@ -70,7 +70,7 @@ static inline LaunchShape gradient_sum_launch(size_t outputs, size_t count, void
 /* All terms, and room in the grid for a block for each part of a row and for each row's gamma. */
 static inline bool gradient_supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (discount_terms(args) > 0)
-        return variant_refuse(reason, "k=%zu: the gradient of sums of k terms is not in the published code", discount_terms(args));
+        return variant_refuse(reason, "k=%zu: this variant takes sums of all terms; cuda_windows takes k", discount_terms(args));
     const size_t parts = discount_batch(args) * gradient_parts(discount_n(args));
     const size_t outputs = discount_gamma_per(args) == DISCOUNT_GAMMA_ROW ? discount_batch(args) : 1;
     return discount_fits_grid(args, parts > outputs ? parts : outputs, reason);

@@ -149,28 +149,41 @@ def cumsum(bench, rng):
 def gradient(bench, rng):
     x, dy = rng.standard_normal((2, 2, 40))
     step = 1e-5
-    for variant in variants_of("discounted_cumsum_grad", "cpu_sequential", "cpu_best", "cuda_block_scan", "cuda_cub_scan", "cuda_log_stage_general", "cuda_log_stage_fused"):
+    all_terms = ("cuda_block_scan", "cuda_cub_scan", "cuda_log_stage_general", "cuda_log_stage_fused")
+    tried = [(variant, 0) for variant in variants_of("discounted_cumsum_grad", "cpu_sequential", "cpu_best", *all_terms)]
+    tried += [(variant, 20) for variant in variants_of("discounted_cumsum_grad", "cpu_sequential", "cpu_best", "cuda_windows")]
+    for variant, terms in tried:
         for gamma in (np.array([0.9]), np.array([0.9, 0.7]), rng.uniform(0.8, 1, x.shape)):
             slopes = np.zeros_like(gamma)  # the loss is a polynomial: central differences err by step^2
             for at in np.ndindex(gamma.shape):
                 moved = [gamma.copy(), gamma.copy()]
                 moved[0][at] += step
                 moved[1][at] -= step
-                slopes[at] = ((discounted(x, moved[0]) - discounted(x, moved[1])) * dy).sum() / (2 * step)
-            done = bench.execute(variant, {"x": x, "gamma": gamma, "dy": dy}, ["dx", "dgamma"])
-            expect(done.returncode == 0 and "check: dgamma passes" in done.stdout, f"{variant}, gamma {list(gamma.shape)}", done)
+                slopes[at] = ((discounted(x, moved[0], terms=terms) - discounted(x, moved[1], terms=terms)) * dy).sum() / (2 * step)
+            done = bench.execute(variant, {"x": x, "gamma": gamma, "dy": dy}, ["dx", "dgamma"], f"k={terms}")
+            expect(done.returncode == 0 and "check: dgamma passes" in done.stdout, f"{variant}, gamma {list(gamma.shape)}, k={terms}", done)
             np.testing.assert_allclose(np.load(bench.path("dgamma")), slopes, rtol=1e-6, atol=1e-6)
             unit = np.zeros_like(x)
             unit[1, 5] = 1
-            np.testing.assert_allclose(np.load(bench.path("dx"))[1, 5], (discounted(unit, gamma) * dy).sum(), rtol=1e-12)
-        # k = n are k terms: windows of both signs meet the infinity. All terms carry it to what they all send back, 0.5 * 4 - 1.
-        infinite, back = np.array([[np.inf, 1, 1]]), np.array([[1.0, -1, 4]])
+            np.testing.assert_allclose(np.load(bench.path("dx"))[1, 5], (discounted(unit, gamma, terms=terms) * dy).sum(), rtol=1e-12)
+    # k = n are k terms: windows of both signs meet the infinity. All terms carry it to what they all send back, 0.5 * 4 - 1.
+    infinite, back = np.array([[np.inf, 1, 1]]), np.array([[1.0, -1, 4]])
+    for variant in variants_of("discounted_cumsum_grad", "cpu_sequential", "cpu_best", *all_terms, "cuda_windows"):
+        name = variant.split("/")[1]
         for terms, second in ((0, np.inf), (3, np.nan), (4, np.inf)):
-            if terms == 3 and "/cuda_" in variant:
-                bench.refuse(variant, {"x": infinite, "gamma": np.array([0.5]), "dy": back}, ["dgamma"], "k=3", words=["skip: k=3"], code=4)
+            if name in all_terms if terms == 3 else name == "cuda_windows":
+                words = ["skip: k=3", "cuda_windows"] if terms == 3 else ["skip: sums of all terms"]
+                bench.refuse(variant, {"x": infinite, "gamma": np.array([0.5]), "dy": back}, ["dgamma"], f"k={terms}", words=words, code=4)
                 continue
             bench.agree(variant, {"x": infinite, "gamma": np.full((1, 3), 0.5), "dy": back}, {"dgamma": np.array([[0, second, np.inf]])},
                         "direction=left", f"k={terms}")
+    # An infinity whose way through a window underflows, and windows that end past the row: it stays an infinity.
+    x, dy = np.ones((1, 402)), np.ones((1, 402))
+    x[0, 200] = np.inf
+    for variant in variants_of("discounted_cumsum_grad", "cuda_windows"):
+        for direction in ("left", "right"):
+            done = bench.execute(variant, {"x": x, "gamma": np.array([1e-3]), "dy": dy}, ["dgamma"], f"direction={direction}", "k=300")
+            expect(done.returncode == 0 and np.load(bench.path("dgamma"))[0] == np.inf, f"{variant}, {direction}: dgamma is infinite", done)
 
 
 def cumsum_refuses(bench):
