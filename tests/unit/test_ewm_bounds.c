@@ -270,7 +270,7 @@ static void bounds_are_as_sharp_as_documented(void **state) {
         const char *words;
         double units;
     } cases[] = {{"agg=mean dtype=f64 input=uniform", 660},
-                 {"agg=mean dtype=f32 input=uniform", 350},
+                 {"agg=mean dtype=f32 input=uniform", 640},
                  {"agg=var dtype=f64 input=uniform", 780},
                  {"agg=var dtype=f32 input=offset1e3", 5},
                  {"agg=std dtype=f32 input=offset1e6", 5}};
