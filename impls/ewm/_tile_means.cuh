@@ -4,6 +4,7 @@
 #define RUNGS_IMPLS_EWM_TILE_MEANS_CUH
 
 #include "_shared.cuh"
+#include "common/discounted_cumsum/tile.cuh"
 
 /* The sum of the weights q^k of so many elements. */
 static __device__ double weights_of(const EwmCase &rule, size_t count) {
@@ -15,6 +16,9 @@ struct FullTile {
     double decay, weights;
     unsigned count;
 };
+static __device__ inline FullTile full_tile(const EwmCase &rule, unsigned count) {
+    return {tile_power(rule.q, count), weights_of(rule, count), count};
+}
 
 /* What comes into a tile without NaN: y = (sum of the tile + q^k sum) / (weights of the tile + q^k weight), k elements in.
  * adjust=false has alpha x in place of x, and no weights. */

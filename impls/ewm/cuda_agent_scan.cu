@@ -7,14 +7,13 @@
  * Progress: tiles follow blockIdx, and CUDA promises no order in which blocks start. A block publishes its state before it waits,
  * and no wait is endless: a block that has polled long, the agent or a tile's, does the agent's work for what it misses, and takes
  * from the elements the states that are not there. So every block ends, whichever others run beside it, and even alone.
- * Traffic: n reads, n writes; for each tile a state (16 to 80 bytes) written and read by the agent, and a line of 128 bytes. The words
- *   are emptied by a memset before the launch.
+ * Traffic: n reads, n writes; for each tile a number or a state (8 to 88 bytes) written and read by the agent, and a line of 128 bytes.
+ *   The words are emptied by a memset before the launch.
  * Rounding: chains of 27 or 55 elements, joined by trees over lanes and warps, and by the agent; doubles for both dtypes.
  * Limits: one series (segments=none).
  * Origin: scan with published aggregates, Merrill and Garland 2016; the affine operator by Blelloch 1990; weighted moments, West 1979. */
 #include "_tile_means.cuh"
 #include "common/agent.cuh"
-#include "common/discounted_cumsum/tile.cuh"
 
 constexpr unsigned THREADS_MAX = 256;
 
@@ -26,6 +25,29 @@ template <typename T> constexpr unsigned ITEMS = sizeof(T) == 8 ? 27 : 55;
 template <typename State> constexpr bool TWO_PASSES = false;
 template <> constexpr bool TWO_PASSES<EwmDecayed<WeightedMoments>> = true;
 template <typename State> constexpr unsigned BLOCKS = TWO_PASSES<State> ? 3 : 4;
+
+template <> constexpr bool AGENT_BY_SUMS<EwmPlain> = true;
+template <> constexpr bool AGENT_BY_SUMS<EwmDecayed<WeightedSum>> = true;
+
+/* What the agent makes of sums of tiles. */
+template <typename State> struct AgentRule {
+    const EwmCase &rule;
+    unsigned length;
+    FullTile run; /* the tiles of lanes 0 .. lane as one */
+    double steps[AGENT_STEPS];
+
+    __device__ AgentRule(const EwmCase &given, unsigned tile_length)
+        : rule(given), length(tile_length), run(full_tile(given, tile_length * (threadIdx.x % WARP + 1))) {
+#pragma unroll
+        for (unsigned s = 0; s < AGENT_STEPS; s++) steps[s] = tile_power(given.q, length << s);
+    }
+    __device__ State of_tile(double sum) const {
+        return tile_state(State(), rule, full_tile(rule, length), false, 0, sum);
+    }
+    __device__ State of_run(double sum) const {
+        return tile_state(State(), rule, run, false, 0, sum);
+    }
+};
 
 struct EwmTiles {
     unsigned length, ahead;
@@ -152,6 +174,16 @@ static __device__ __noinline__ bool irregular_tile_apart(const EwmView<T> &view,
     return irregular_tile(view, tiles, weights, own, shared);
 }
 
+/* One number, where it says all. The first tile is a cut. */
+template <typename State>
+static __device__ __forceinline__ void publish_regular(const AgentTiles<State> &tiles, const EwmCase &rule, const FullTile &full,
+                                                       size_t index, double x, double total) {
+    if (AGENT_BY_SUMS<State> && index > 0 && isfinite(total))
+        tiles.publish_sum(index, total);
+    else
+        tiles.publish_total(index, tile_state(State(), rule, full, index == 0, x, total));
+}
+
 /* A tile that lies in shared memory: its outputs in place. False if it has polled long: nothing is written then. */
 template <typename T, typename State>
 static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, const EwmTiles &plan, const AgentTiles<State> &tiles,
@@ -173,7 +205,7 @@ static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, cons
     if (threadIdx.x == 0) {
         const double x = (double)tile[0];
         const FullTile full = {shared->powers.warps[blockDim.x / WARP], shared->weights.tile, plan.length};
-        tiles.publish_total(index, tile_state(State(), rule, full, index == 0, x, before.total));
+        publish_regular(tiles, rule, full, index, x, before.total);
         State state = State();
         shared->known = index == 0 || tiles.before(index, &state);
         shared->carry = carry_in(state, rule, low, index == 0, x);
@@ -188,9 +220,10 @@ static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, cons
     return true;
 }
 
-/* By a warp: the state of a tile from its elements, by the operations of the tile's own block. */
+/* By a warp: publishes the total of a full tile from its elements, by the operations of the tile's own block. */
 template <typename T, typename State>
-static __device__ __noinline__ State total_again(const EwmView<T> &view, const EwmTiles &plan, size_t index) {
+static __device__ __noinline__ void publish_again(const EwmView<T> &view, const EwmTiles &plan, const AgentTiles<State> &tiles,
+                                                  size_t index) {
     const EwmCase &rule = view.rule;
     const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
     const size_t low = index * plan.length;
@@ -205,8 +238,9 @@ static __device__ __noinline__ State total_again(const EwmView<T> &view, const E
     }
     const double total = __shfl_sync((unsigned)ALL_LANES, tile_lanes_sum(own, rule.q, ITEMS<T> * WARP), warps - 1);
     if (is_regular(State(), rule, total)) {
-        const FullTile full = {tile_power(rule.q, plan.length), weights_of(rule, plan.length), plan.length};
-        return tile_state(State(), rule, full, index == 0, (double)view.x[low], total);
+        const FullTile full = full_tile(rule, plan.length);
+        if (lane == 0) publish_regular(tiles, rule, full, index, (double)view.x[low], total);
+        return;
     }
     const bool finite = isfinite(total);
     const ThreadWeights weights = {finite ? weights_of(rule, ITEMS<T>) : 0, finite ? tile_power(rule.q, ITEMS<T>) : 0};
@@ -217,13 +251,16 @@ static __device__ __noinline__ State total_again(const EwmView<T> &view, const E
         const State all = agent_broadcast(state, WARP - 1);
         if (lane == warp) of_warp = all;
     }
-    return agent_broadcast(warp_scan<true>(of_warp), warps - 1);
+    const State all = agent_broadcast(warp_scan<true>(of_warp), warps - 1);
+    if (lane == 0) tiles.publish_total(index, all);
 }
 /* By all threads of a block that has polled long: what precedes tiles 1 .. `tile`. */
 template <typename T, typename State>
 static __device__ __noinline__ void befores_again(const EwmView<T> &view, const EwmTiles &plan, const AgentTiles<State> &tiles,
                                                   size_t tile) {
-    if (threadIdx.x < WARP) agent_again(tiles, tile, [&](size_t missing) { return total_again<T, State>(view, plan, missing); });
+    if (threadIdx.x < WARP)
+        agent_again(tiles, AgentRule<State>(view.rule, plan.length), tile,
+                    [&](size_t missing) { publish_again<T, State>(view, plan, tiles, missing); });
     __syncthreads();
 }
 
@@ -255,7 +292,8 @@ static __global__ void __launch_bounds__(THREADS_MAX, BLOCKS<State>)
     if (blockIdx.x == 0) {
         if (threadIdx.x == 0) chain.group = 0;
         __syncthreads();
-        if (__syncthreads_or(!agent_run(tiles, &chain))) befores_again(view, plan, tiles, tiles.count - 1);
+        if (__syncthreads_or(!agent_run(tiles, AgentRule<State>(rule, plan.length), &chain)))
+            befores_again(view, plan, tiles, tiles.count - 1);
         return;
     }
     const BulkSpan span = tile_span_of(plan, rule.n);
@@ -290,7 +328,7 @@ static size_t tiles_of(const VariantArgs *args) {
 /* Scratch: what the tiles exchange. */
 static size_t scratch_bytes(const VariantArgs *args) {
     const EwmCase rule = ewm_case(args);
-    return tiles_of(args) * (sizeof(PublishedLine) + ewm_state_bytes(&rule));
+    return tiles_of(args) * (sizeof(PublishedLine) + ewm_state_bytes(&rule) + sizeof(PublishedWord));
 }
 
 template <typename T, typename State> static Status launch_scan(const VariantArgs *args) {
