@@ -1,8 +1,8 @@
 /* Idea: the device-wide scan of discounted_cumsum's cuda_agent_scan with the states of ewm: one launch, one read and one write. A
  * block brings a tile to shared memory, publishes the state of its elements, gets the state of all before it from the agent block,
  * and writes. A mean over a tile without NaN needs no states of threads: its sums are a discounted sum with the factor q, the sums
- * of the weights are known from the position, and what comes in is two numbers, a sum and a weight. Other tiles, and variances,
- * push and merge states as cuda_block_scan does. A variance over finite elements has no division for each of them: a thread's state
+ * of the weights are known from the position, and what comes in is two numbers, a sum and a weight; with nan=decay and adjust=true it
+ * publishes its sum alone. Other tiles, and variances, push and merge states as cuda_block_scan does. A variance over finite elements has no division for each of them: a thread's state
  * comes from two passes, and its outputs, once the weights no longer grow, from shares that stay the same. The kinds of tiles mix.
  * Progress: tiles follow blockIdx, and CUDA promises no order in which blocks start. A block publishes its state before it waits,
  * and no wait is endless: a block that has polled long, the agent or a tile's, does the agent's work for what it misses, and takes
@@ -26,7 +26,6 @@ template <typename State> constexpr bool TWO_PASSES = false;
 template <> constexpr bool TWO_PASSES<EwmDecayed<WeightedMoments>> = true;
 template <typename State> constexpr unsigned BLOCKS = TWO_PASSES<State> ? 3 : 4;
 
-template <> constexpr bool AGENT_BY_SUMS<EwmPlain> = true;
 template <> constexpr bool AGENT_BY_SUMS<EwmDecayed<WeightedSum>> = true;
 
 /* What the agent makes of sums of tiles. */
