@@ -4,9 +4,9 @@
  * each tile. So a tile polls one word, and each polled word has a line of 128 bytes of its own. Each block also has the L2 fetch a
  * tile that lies some way ahead: its load then is short, and so is the time that others wait for it.
  * Progress: tiles follow blockIdx, and CUDA promises no order in which blocks start. A block publishes its total before it waits,
- * and no wait is endless: an agent that has polled long adds up a missing tile from its elements, and a tile's block that has
- * polled long does the agent's work for the tiles before its own. So every block ends, whichever others run beside it, and even
- * alone.
+ *   and no wait is endless: an agent that has polled long adds up a missing tile from its elements, and a tile's block that has
+ *   polled long does the agent's work for the tiles before its own. So every block ends, whichever others run beside it, and even
+ *   alone.
  * Traffic: n reads, n writes; for each tile 8 bytes written and read by the agent, and a line of 128 bytes. The words are emptied by
  *   a memset before the launch.
  * Rounding: a thread adds up in the dtype, everything between threads is double. Which tiles are scanned together is fixed, and a

@@ -1,14 +1,15 @@
 /* Idea: the device-wide scan of discounted_cumsum's cuda_agent_scan with the states of ewm: one launch, one read and one write. A
  * block brings a tile to shared memory, publishes the state of its elements, gets the state of all before it from the agent block,
  * and writes. A mean over a tile without NaN needs no states of threads: its sums are a discounted sum with the factor q, the sums
- * of the weights are known from the position, and what comes in is two numbers, a sum and a weight; with nan=decay and adjust=true it
- * publishes its sum alone. Other tiles, and variances, push and merge states as cuda_block_scan does. A variance over finite elements has no division for each of them: a thread's state
- * comes from two passes, and its outputs, once the weights no longer grow, from shares that stay the same. The kinds of tiles mix.
+ * of the weights are known from the position, and what comes in is two numbers, a sum and a weight. With nan=decay and adjust=true
+ * it publishes its sum alone. Other tiles, and variances, push and merge states as cuda_block_scan does. A variance over finite
+ * elements has no division for each of them: a thread's state comes from two passes, and its outputs, once the weights no longer
+ * grow, from shares that stay the same. The kinds of tiles mix.
  * Progress: tiles follow blockIdx, and CUDA promises no order in which blocks start. A block publishes its state before it waits,
- * and no wait is endless: a block that has polled long, the agent or a tile's, does the agent's work for what it misses, and takes
- * from the elements the states that are not there. So every block ends, whichever others run beside it, and even alone.
- * Traffic: n reads, n writes; for each tile a number or a state (8 to 88 bytes) written and read by the agent, and a line of 128 bytes.
- *   The words are emptied by a memset before the launch.
+ *   and no wait is endless: a block that has polled long, the agent or a tile's, does the agent's work for what it misses, and
+ *   takes from the elements the states that are not there. So every block ends, whichever others run beside it, and even alone.
+ * Traffic: n reads, n writes; for each tile a number or a state (8 to 88 bytes) written and read by the agent, and a line of 128
+ *   bytes. The words are emptied by a memset before the launch.
  * Rounding: chains of 27 or 55 elements, joined by trees over lanes and warps, and by the agent; doubles for both dtypes.
  * Limits: one series (segments=none).
  * Origin: scan with published aggregates, Merrill and Garland 2016; the affine operator by Blelloch 1990; weighted moments, West 1979. */

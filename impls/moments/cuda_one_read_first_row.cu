@@ -1,8 +1,8 @@
 /* Idea: one read at the bandwidth of the memory, and nothing but sums. Blocks take slabs of columns x chunks of rows (_lines.cuh),
  * as many as the device holds at once; a thread has 4 columns in registers and 8 loads in flight. Distances are from the same point
  * in all blocks, the column's first row. So the sums of threads, of blocks and of chunks simply add up. A second kernel, one block
- * for a few columns, adds the chunks' sums and moves them to the mean. A matrix of few rows has one block for each pack of columns,
- * and no second kernel.
+ * for a few columns, adds the chunks' sums and moves them to the mean; it is launched early (early_launch.cuh), so its blocks wait
+ * in their places for the last sums. A matrix of few rows has one block for each pack of columns, and no second kernel.
  * Traffic: 1 read of the matrix in loads of 16 bytes, 8 in flight per thread; 40 bytes (order 4) per column and chunk, written once and
  *   read once from the L2 cache. 2 launches; 1 if there is a single chunk of whole rows.
  * Rounding: in double. The first row is one of the data, so it is at most sqrt(n) sigma from the mean, and sums exceed the moments
