@@ -181,7 +181,7 @@ static __device__ __noinline__ double agent_again(const DiscountView<T> &view, c
 }
 
 /* What the threads of a tile's block share. */
-struct TileShared {
+struct AgentTileShared {
     BulkBarrier barrier;
     TilePowers powers;
     double warp_totals[WARP], carry;
@@ -190,7 +190,8 @@ struct TileShared {
 
 /* By all threads of a tile's block that has polled long: its outputs. */
 template <typename T, bool RIGHT>
-static __device__ __noinline__ void tile_again(const DiscountView<T> &view, const AgentPlan &plan, T *tile, TileShared *shared) {
+static __device__ __noinline__ void tile_again(const DiscountView<T> &view, const AgentPlan &plan, T *tile,
+                                               AgentTileShared *shared) {
     const unsigned row = row_of_block(plan), index = block_in_row(plan) - 1;
     if (threadIdx.x < WARP) {
         const double carry = agent_again<T, RIGHT>(view, plan, index);
@@ -209,7 +210,7 @@ static __device__ __noinline__ void tile_again(const DiscountView<T> &view, cons
 template <typename T, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS_MAX<T>, BLOCKS)
     agent_kernel(const __grid_constant__ DiscountView<T> view, const __grid_constant__ AgentPlan plan) {
-    __shared__ TileShared shared;
+    __shared__ AgentTileShared shared;
     __shared__ Chain chain;
     DYN_SHARED(T, tile);
     if (block_in_row(plan) == 0) {

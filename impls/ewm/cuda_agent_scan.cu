@@ -126,7 +126,7 @@ __device__ State thread_state(const EwmCase &rule, const ThreadWeights &weights,
 }
 
 /* What the threads of a tile's block share. */
-template <typename State> struct TileShared {
+template <typename State> struct EwmTileShared {
     BulkBarrier barrier;
     TilePowers powers;
     TileWeights weights;
@@ -143,7 +143,7 @@ static __device__ inline size_t tile_of_block() {
 /* A tile by the states of its threads, as in cuda_block_scan. False if it has polled long: nothing is written then. */
 template <typename T, typename State>
 static __device__ __forceinline__ bool irregular_tile(const EwmView<T> &view, const AgentTiles<State> &tiles,
-                                                      const ThreadWeights &weights, T *own, TileShared<State> *shared) {
+                                                      const ThreadWeights &weights, T *own, EwmTileShared<State> *shared) {
     const size_t index = tile_of_block(), first = (index * blockDim.x + threadIdx.x) * ITEMS<T>;
     State *const states = (State *)shared->states;
     State all;
@@ -170,7 +170,7 @@ static __device__ __forceinline__ bool irregular_tile(const EwmView<T> &view, co
 /* Apart, where it is rare: its registers would cost the others theirs. */
 template <typename T, typename State>
 static __device__ __noinline__ bool irregular_tile_apart(const EwmView<T> &view, const AgentTiles<State> &tiles,
-                                                         const ThreadWeights &weights, T *own, TileShared<State> *shared) {
+                                                         const ThreadWeights &weights, T *own, EwmTileShared<State> *shared) {
     return irregular_tile(view, tiles, weights, own, shared);
 }
 
@@ -187,7 +187,7 @@ static __device__ __forceinline__ void publish_regular(const AgentTiles<State> &
 /* A tile that lies in shared memory: its outputs in place. False if it has polled long: nothing is written then. */
 template <typename T, typename State>
 static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, const EwmTiles &plan, const AgentTiles<State> &tiles,
-                                                    T *tile, TileShared<State> *shared) {
+                                                    T *tile, EwmTileShared<State> *shared) {
     const EwmCase &rule = view.rule;
     const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
     const size_t index = tile_of_block(), low = index * plan.length;
@@ -274,7 +274,7 @@ static __device__ inline BulkSpan tile_span_of(const EwmTiles &plan, size_t n) {
 }
 template <typename T, typename State>
 static __device__ __noinline__ void tile_again(const EwmView<T> &view, const EwmTiles &plan, const AgentTiles<State> &tiles,
-                                               T *tile, TileShared<State> *shared) {
+                                               T *tile, EwmTileShared<State> *shared) {
     befores_again(view, plan, tiles, tile_of_block());
     (void)tile_outputs(view, plan, tiles, tile, shared); /* finds at once what it waits for */
     tile_store(view, plan, tile_span_of(plan, view.rule.n), tile);
@@ -284,7 +284,7 @@ template <typename T, typename State>
 static __global__ void __launch_bounds__(THREADS_MAX, BLOCKS<State>)
     agent_kernel(const __grid_constant__ EwmView<T> view, const __grid_constant__ EwmTiles plan,
                  const __grid_constant__ AgentTiles<State> tiles) {
-    __shared__ TileShared<State> shared;
+    __shared__ EwmTileShared<State> shared;
     __shared__ AgentChain<State> chain;
     DYN_SHARED(T, tile);
     const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
