@@ -1,30 +1,60 @@
 /* Idea: one launch, one read and one write, however long the row. A row is cut into tiles, a block each. A block brings its tile to
  * shared memory by one bulk copy, adds it up, publishes the total, waits for the sum of all tiles before it, and writes. Nobody
  * looks back: the row's first block is an agent, whose warps read the totals, 32 at a time, scan them, and publish what precedes
- * each tile. So a tile polls one word, and each polled word has a line of 128 bytes of its own. Blocks take their numbers from a
- * counter, so a block only waits for blocks that have started or will. Each block also has the L2 fetch a tile that lies some way
- * ahead: its load then is short, and so is the time that others wait for it.
+ * each tile. So a tile polls one word, and each polled word has a line of 128 bytes of its own. Each block also has the L2 fetch a
+ * tile that lies some way ahead: its load then is short, and so is the time that others wait for it.
+ * Progress: tiles follow blockIdx, and CUDA promises no order in which blocks start. A block publishes its total before it waits,
+ *   and no wait is endless: an agent that has polled long adds up a missing tile from its elements, and a tile's block that has
+ *   polled long does the agent's work for the tiles before its own. So every block ends, whichever others run beside it, and even
+ *   alone.
  * Traffic: n reads, n writes; for each tile 8 bytes written and read by the agent, and a line of 128 bytes. The words are emptied by
  *   a memset before the launch.
- * Rounding: a thread adds up in the dtype, everything between threads is double; which tiles the agent scans together is fixed, so
- *   the result does not depend on timing.
+ * Rounding: a thread adds up in the dtype, everything between threads is double. Which tiles are scanned together is fixed, and a
+ *   tile that another block adds up gives the same bits, so the result does not depend on timing.
  * Limits: one factor to a row, no reset, all terms; 2^31 - 1 tiles.
  * Origin: scan with published aggregates, Merrill and Garland 2016 ("Single-pass parallel prefix scan with decoupled look-back"). */
 #include "common/discounted_cumsum/tile.cuh"
 #include "common/published.cuh"
 
-constexpr unsigned THREADS_MAX = 256;
+/* Elements of a thread, odd; threads of a block, by default and at most. */
+template <typename T> constexpr unsigned ITEMS = sizeof(T) == 8 ? 15 : 55;
+template <typename T> constexpr unsigned THREADS = sizeof(T) == 8 ? 384 : 192;
+template <typename T> constexpr unsigned THREADS_MAX = sizeof(T) == 8 ? 384 : 256;
 
-/* Elements of a thread; odd. */
-template <typename T> constexpr unsigned ITEMS = sizeof(T) == 8 ? 27 : 55;
+/* Of THREADS_MAX threads, to an SM. */
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
+constexpr unsigned BLOCKS = 2; /* of 1024 threads */
+#else
+constexpr unsigned BLOCKS = 4;
+#endif
+
+#ifdef RUNGS_EMULATED
+constexpr unsigned POLLS_MAX = 1000; /* few blocks run at a time, in any order */
+#else
+constexpr unsigned POLLS_MAX = 100000; /* tens of milliseconds */
+#endif
 
 struct AgentPlan {
-    size_t tiles; /* of a row */
+    PublishedWord *totals;  /* [rows][tiles] */
+    PublishedLine *befores; /* [rows][tiles]: the sum of all tiles before it, in the first word */
+    unsigned tiles;         /* of a row */
     unsigned length, ahead;
     bool packed;
 };
 
-/* What the warps of the agent hand to each other: the sum of all groups of tiles before `group`. */
+/* Of the calling block: 0 is the row's agent, block t + 1 has tile t. */
+static __device__ inline unsigned row_of_block(const AgentPlan &plan) {
+    return blockIdx.x / (plan.tiles + 1);
+}
+static __device__ inline unsigned block_in_row(const AgentPlan &plan) {
+    return blockIdx.x % (plan.tiles + 1);
+}
+
+template <typename T> static __device__ T factor_of_block(const DiscountView<T> &view, const AgentPlan &plan) {
+    return affine_factor(view.factor(row_of_block(plan), 0));
+}
+
+/* What the warps of an agent hand to each other: the sum of all groups of tiles before `group`. */
 struct Chain {
     volatile double sum;
     volatile unsigned long long group;
@@ -40,31 +70,72 @@ static __device__ bool published_sum(const PublishedWord *word, double *sum) {
     return ready;
 }
 
-/* Warp w has groups w, w + warps, ... of 32 tiles. It reads their totals as they appear, and publishes as far as they reach. */
-static __device__ void agent(double factor, const AgentPlan &plan, const PublishedWord *totals, PublishedLine *befores,
-                             Chain *chain) {
+/* By a warp: the total of a tile from its elements, by the additions of the tile's own block. */
+template <typename T, bool RIGHT>
+static __device__ __noinline__ double total_again(const DiscountView<T> &view, const AgentPlan &plan, unsigned tile) {
+    const unsigned row = row_of_block(plan);
+    const BulkSpan span = tile_span<T, RIGHT>(row, view.n, tile, plan.tiles, plan.length);
+    const T factor = factor_of_block(view, plan);
     const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
+    double own = 0; /* lane w gets the total of warp w */
+    for (unsigned warp = 0; warp < warps; warp++) {
+        const unsigned first = (warp * WARP + lane) * ITEMS<T>;
+        T thread_sum = 0;
+#pragma unroll 1
+        for (unsigned k = 0; k < ITEMS<T>; k++) {
+            const long long i = span.low + (RIGHT ? plan.length - 1 - first - k : first + k);
+            const T x = i >= span.begin && i < span.end ? view.x[i] : 0;
+            thread_sum = k == 0 ? x : factor * thread_sum + x;
+        }
+        const double sum = tile_lanes_sum((double)thread_sum, (double)factor, ITEMS<T>);
+        const double total = __shfl_sync((unsigned)ALL_LANES, sum, WARP - 1);
+        if (lane == warp) own = total;
+    }
+    return __shfl_sync((unsigned)ALL_LANES, tile_lanes_sum(own, (double)factor, ITEMS<T> * WARP), warps - 1);
+}
+
+/* What an agent knows of a row: powers for its lanes' scan of 32 totals, and where the words are. */
+struct AgentRow {
+    const PublishedWord *totals;
+    PublishedLine *befores;
     double steps[TILE_WARP_STEPS];
+    double weight; /* of what precedes a group of 32 tiles, behind this lane's tile */
+
+    __device__ AgentRow(const AgentPlan &plan, double factor)
+        : totals(plan.totals + (size_t)row_of_block(plan) * plan.tiles),
+          befores(plan.befores + (size_t)row_of_block(plan) * plan.tiles),
+          weight(tile_power(factor, plan.length * (threadIdx.x % WARP + 1))) {
 #pragma unroll
-    for (unsigned s = 0; s < TILE_WARP_STEPS; s++) steps[s] = tile_power(factor, plan.length << s);
-    const double weight = tile_power(factor, plan.length * (lane + 1)); /* of what precedes the group, behind this lane's tile */
-    for (size_t group = threadIdx.x / WARP; group * WARP < plan.tiles; group += warps) {
-        const size_t tile = group * WARP + lane;
-        const unsigned count = plan.tiles - group * WARP < WARP ? (unsigned)(plan.tiles - group * WARP) : (unsigned)WARP;
-        bool ready = tile >= plan.tiles, known = group == 0;
+        for (unsigned s = 0; s < TILE_WARP_STEPS; s++) steps[s] = tile_power(factor, plan.length << s);
+    }
+    /* The sum of the tiles of lanes 0 .. lane. */
+    __device__ double scan(double sum) const {
+#pragma unroll
+        for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
+            const double other = shuffle_value<true>(sum, 1u << s);
+            if (threadIdx.x % WARP >= 1u << s) sum = steps[s] * other + sum;
+        }
+        return sum;
+    }
+};
+
+/* By all threads of a block: publishes what precedes tiles 1 .. `tiles`. Warp w has groups w, w + warps, ... of 32 tiles; it reads
+ * their totals as they appear, and publishes as far as they reach. False for a warp that has polled long. */
+static __device__ inline bool agent(const AgentRow &row, unsigned tiles, Chain *chain) {
+    const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
+    for (unsigned group = threadIdx.x / WARP; group * WARP < tiles; group += warps) {
+        const unsigned tile = group * WARP + lane;
+        const unsigned count = tiles - group * WARP < WARP ? tiles - group * WARP : (unsigned)WARP;
+        bool ready = tile >= tiles, known = group == 0;
         double total = 0, before = 0, sum = 0;
-        for (unsigned seen = 0, done = 0; done < count;) {
-            if (!ready) ready = published_sum(totals + tile, &total);
+        for (unsigned seen = 0, done = 0, polls = 0; done < count; polls++) {
+            if (polls == POLLS_MAX) return false;
+            if (!ready) ready = published_sum(row.totals + tile, &total);
             const unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready),
                            now = missing ? (unsigned)__ffs((int)missing) - 1 : WARP;
             if (now > seen) {
                 seen = now < count ? now : count;
-                sum = lane < seen ? total : 0;
-#pragma unroll
-                for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
-                    const double other = shuffle_value<true>(sum, 1u << s);
-                    if (lane >= 1u << s) sum = steps[s] * other + sum;
-                }
+                sum = row.scan(lane < seen ? total : 0);
             }
             if (!known) known = __all_sync((unsigned)ALL_LANES, chain->group == group);
             if (!known || seen == done) continue;
@@ -73,70 +144,120 @@ static __device__ void agent(double factor, const AgentPlan &plan, const Publish
                 before = chain->sum;
             }
             __syncwarp(); /* all lanes have read, before one writes */
-            const double all = weight * before + sum;
+            const double all = row.weight * before + sum;
             if (seen == count && lane == count - 1) {
                 chain->sum = all;
                 __threadfence_block(); /* the sum before the number of the group */
                 chain->group = group + 1;
             }
-            if (lane >= done && lane < seen && tile + 1 < plan.tiles) publish_sum(befores[tile + 1].words, all);
+            if (lane >= done && lane < seen) publish_sum(row.befores[tile + 1].words, all);
             done = seen;
         }
     }
+    return true;
+}
+
+/* The agent's work by one warp that has polled long and does not wait: totals that are missing it finds itself. Returns the sum of
+ * the first `tiles` tiles. */
+template <typename T, bool RIGHT>
+static __device__ __noinline__ double agent_again(const DiscountView<T> &view, const AgentPlan &plan, unsigned tiles) {
+    const AgentRow row(plan, (double)factor_of_block(view, plan));
+    const unsigned lane = threadIdx.x % WARP;
+    double before = 0;
+    for (unsigned group = 0; group < tiles; group += WARP) {
+        const unsigned count = tiles - group < WARP ? tiles - group : (unsigned)WARP;
+        double total = 0;
+        const bool ready = lane >= count || published_sum(row.totals + group + lane, &total);
+        for (unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready); missing; missing &= missing - 1) {
+            const unsigned first = (unsigned)__ffs((int)missing) - 1;
+            const double again = total_again<T, RIGHT>(view, plan, group + first);
+            if (lane == first) total = again;
+        }
+        const double all = row.weight * before + row.scan(lane < count ? total : 0);
+        if (lane < count) publish_sum(row.befores[group + lane + 1].words, all);
+        before = __shfl_sync((unsigned)ALL_LANES, all, count - 1);
+    }
+    return before;
+}
+
+/* What the threads of a tile's block share. */
+struct AgentTileShared {
+    BulkBarrier barrier;
+    TilePowers powers;
+    double warp_totals[WARP], carry;
+    bool has_carry;
+};
+
+/* By all threads of a tile's block that has polled long: its outputs. */
+template <typename T, bool RIGHT>
+static __device__ __noinline__ void tile_again(const DiscountView<T> &view, const AgentPlan &plan, T *tile,
+                                               AgentTileShared *shared) {
+    const unsigned row = row_of_block(plan), index = block_in_row(plan) - 1;
+    if (threadIdx.x < WARP) {
+        const double carry = agent_again<T, RIGHT>(view, plan, index);
+        if (threadIdx.x == 0) shared->carry = carry;
+    }
+    __syncthreads();
+    const T factor = factor_of_block(view, plan);
+    T *const first = tile_first<T, RIGHT>(tile, ITEMS<T>);
+    const TileBefore before =
+        tile_scan((double)tile_thread_sum<T, RIGHT, 1>(first, ITEMS<T>, factor), shared->powers, shared->warp_totals);
+    tile_thread_write<T, RIGHT, 1>(first, ITEMS<T>, factor, (T)before.with(shared->carry));
+    const BulkSpan span = tile_span<T, RIGHT>(row, view.n, index, plan.tiles, plan.length);
+    bulk_store_warp(view.y, tile, tile_warp_begin<RIGHT>(ITEMS<T>), WARP * ITEMS<T>, span, plan.packed);
 }
 
 template <typename T, bool RIGHT>
-static __global__ void __launch_bounds__(THREADS_MAX, 4)
-    agent_kernel(DiscountView<T> view, AgentPlan plan, unsigned *started, PublishedWord *totals, PublishedLine *befores) {
-    __shared__ unsigned number;
-    __shared__ BulkBarrier barrier;
-    __shared__ TilePowers powers;
-    __shared__ double warp_totals[WARP], carry;
+static __global__ void __launch_bounds__(THREADS_MAX<T>, BLOCKS)
+    agent_kernel(const __grid_constant__ DiscountView<T> view, const __grid_constant__ AgentPlan plan) {
+    __shared__ AgentTileShared shared;
     __shared__ Chain chain;
     DYN_SHARED(T, tile);
-    if (threadIdx.x == 0) {
-        number = atomicAdd(started, 1u) + 1; /* emptied, it is -1 */
-        chain.group = 0;
-    }
-    __syncthreads();
-    const size_t blocks = plan.tiles + 1, row = number / blocks, block = number % blocks;
-    const T factor = affine_factor(view.factor(row, 0));
-    totals += row * plan.tiles;
-    befores += row * plan.tiles;
-    if (block == 0) {
-        agent((double)factor, plan, totals, befores, &chain);
+    if (block_in_row(plan) == 0) {
+        if (threadIdx.x == 0) chain.group = 0;
+        __syncthreads();
+        const bool done = agent(AgentRow(plan, (double)factor_of_block(view, plan)), plan.tiles - 1, &chain);
+        if (__syncthreads_or(!done) && threadIdx.x < WARP) (void)agent_again<T, RIGHT>(view, plan, plan.tiles - 1);
         return;
     }
-    const size_t index = block - 1;
+    const unsigned row = row_of_block(plan), index = block_in_row(plan) - 1;
     const BulkSpan span = tile_span<T, RIGHT>(row, view.n, index, plan.tiles, plan.length);
-    bulk_load_begin(tile, plan.length, view.x, span, plan.packed, &barrier);
+    bulk_load_begin(tile, plan.length, view.x, span, plan.packed, &shared.barrier);
     if (threadIdx.x == 0 && plan.ahead > 0 && plan.packed && index + plan.ahead + 1 < plan.tiles) {
         const long long by = (long long)plan.ahead * plan.length;
         bulk_prefetch(view.x + (RIGHT ? span.low - by : span.low + by), plan.length * (unsigned)sizeof(T));
     }
-    tile_powers((double)factor, ITEMS<T>, &powers);
-    bulk_load_wait(&barrier);
+    const T factor = factor_of_block(view, plan); /* while the tile is on its way */
+    tile_powers((double)factor, ITEMS<T>, &shared.powers);
+    bulk_load_wait(&shared.barrier);
     T *const first = tile_first<T, RIGHT>(tile, ITEMS<T>);
-    const TileBefore before = tile_scan((double)tile_thread_sum<T, RIGHT, ITEMS<T>>(first, ITEMS<T>, factor), powers, warp_totals);
+    const TileBefore before =
+        tile_scan((double)tile_thread_sum<T, RIGHT, ITEMS<T>>(first, ITEMS<T>, factor), shared.powers, shared.warp_totals);
     if (threadIdx.x == 0) {
-        publish_sum(totals + index, before.total);
+        const size_t at = (size_t)row * plan.tiles + index;
+        publish_sum(plan.totals + at, before.total);
         double sum = 0;
-        while (index > 0 && !published_sum(befores[index].words, &sum)) {}
-        carry = sum;
+        bool known = index == 0;
+        for (unsigned polls = 0; !known && polls < POLLS_MAX; polls++) known = published_sum(plan.befores[at].words, &sum);
+        shared.carry = sum;
+        shared.has_carry = known;
     }
     __syncthreads();
-    tile_thread_write<T, RIGHT, ITEMS<T>>(first, ITEMS<T>, factor, (T)before.with(carry));
+    if (!shared.has_carry) return tile_again<T, RIGHT>(view, plan, tile, &shared);
+    tile_thread_write<T, RIGHT, ITEMS<T>>(first, ITEMS<T>, factor, (T)before.with(shared.carry));
     bulk_store_warp(view.y, tile, tile_warp_begin<RIGHT>(ITEMS<T>), WARP * ITEMS<T>, span, plan.packed);
 }
 
 static const ParamSpec TUNABLES[] = {
-    {"threads", "threads of a block, a multiple of 32", PARAM_INT, "192", 32, THREADS_MAX, NULL},
+    {"threads", "threads of a block, a multiple of 32; 0: 384 for float64, 192 for float32", PARAM_INT, "0", 0, THREADS_MAX<double>,
+     NULL},
     {"ahead", "distance in tiles at which a block has the L2 fetch; 0: it does not", PARAM_INT, "96", 0, 4096, NULL},
     {},
 };
 
 static unsigned threads_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "threads");
+    const unsigned threads = (unsigned)params_int(args->tunables, "threads");
+    return threads > 0 ? threads : discount_is_f64(args) ? THREADS<double> : THREADS<float>;
 }
 static size_t tiles_of(const VariantArgs *args) {
     const size_t batch = discount_batch(args), n = discount_n(args), threads = threads_of(args);
@@ -144,27 +265,28 @@ static size_t tiles_of(const VariantArgs *args) {
                                  : tile_count<float>(batch, n, threads * ITEMS<float>);
 }
 
-/* Scratch: what the tiles exchange, the counter of blocks. */
+/* Scratch: what the tiles exchange. */
 static size_t scratch_bytes(const VariantArgs *args) {
-    return discount_batch(args) * tiles_of(args) * (sizeof(PublishedLine) + sizeof(PublishedWord)) + sizeof(unsigned);
+    return discount_batch(args) * tiles_of(args) * (sizeof(PublishedLine) + sizeof(PublishedWord));
 }
 
 template <typename T> static Status run_typed(const VariantArgs *args) {
     const DiscountView<T> view = discount_view<T>(args);
     const unsigned threads = threads_of(args);
     const bool packed = ((uintptr_t)view.x | (uintptr_t)view.y) % 16 == 0;
-    const AgentPlan plan = {tiles_of(args), threads * ITEMS<T>, (unsigned)params_int(args->tunables, "ahead"), packed};
-    const size_t count = view.batch * plan.tiles;
-    PublishedLine *befores = (PublishedLine *)args->scratch;
-    PublishedWord *totals = (PublishedWord *)(befores + count);
-    unsigned *started = (unsigned *)(totals + count);
+    const size_t tiles = tiles_of(args);
+    PublishedLine *const befores = (PublishedLine *)args->scratch;
+    const AgentPlan plan = {(PublishedWord *)(befores + view.batch * tiles),
+                            befores,
+                            (unsigned)tiles,
+                            threads * ITEMS<T>,
+                            (unsigned)params_int(args->tunables, "ahead"),
+                            packed};
     TRY_CUDA(cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, scratch_bytes(args), (cudaStream_t)args->stream));
-    const LaunchShape shape = {dim3((unsigned)(view.batch * (plan.tiles + 1))), dim3(threads), plan.length * sizeof(T),
-                               args->stream};
-    void (*const kernel)(DiscountView<T>, AgentPlan, unsigned *, PublishedWord *, PublishedLine *) =
-        discount_is_right(args) ? agent_kernel<T, true> : agent_kernel<T, false>;
+    const LaunchShape shape = {dim3((unsigned)(view.batch * (tiles + 1))), dim3(threads), plan.length * sizeof(T), args->stream};
+    void (*const kernel)(DiscountView<T>, AgentPlan) = discount_is_right(args) ? agent_kernel<T, true> : agent_kernel<T, false>;
     TRY(bulk_allow_shared(kernel, shape.shared_bytes));
-    return launch(kernel, shape, view, plan, started, totals, befores);
+    return launch(kernel, shape, view, plan);
 }
 
 static Status run(const VariantArgs *args) {
@@ -175,7 +297,9 @@ static Status run(const VariantArgs *args) {
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (!discount_is_uniform(args)) return variant_refuse(reason, "one factor to a row and no reset are supported");
     if (discount_terms(args) > 0) return variant_refuse(reason, "sums of k terms are not supported");
-    if (threads_of(args) % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of 32", threads_of(args));
+    const unsigned threads = threads_of(args), most = discount_is_f64(args) ? THREADS_MAX<double> : THREADS_MAX<float>;
+    if (threads % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of 32", threads);
+    if (threads > most) return variant_refuse(reason, "threads=%u: at most %u for this dtype", threads, most);
     return discount_fits_grid(args, discount_batch(args) * (tiles_of(args) + 1), reason);
 }
 

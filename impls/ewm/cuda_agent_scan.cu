@@ -1,22 +1,53 @@
 /* Idea: the device-wide scan of discounted_cumsum's cuda_agent_scan with the states of ewm: one launch, one read and one write. A
  * block brings a tile to shared memory, publishes the state of its elements, gets the state of all before it from the agent block,
  * and writes. A mean over a tile without NaN needs no states of threads: its sums are a discounted sum with the factor q, the sums
- * of the weights are known from the position, and what comes in is two numbers, a sum and a weight. Other tiles, and variances,
- * push and merge states as cuda_block_scan does. A variance over finite elements has no division for each of them: a thread's state
- * comes from two passes, and its outputs, once the weights no longer grow, from shares that stay the same. The kinds of tiles mix.
- * Traffic: n reads, n writes; for each tile a state (16 to 80 bytes) written and read by the agent, and a line of 128 bytes. The words
- *   are emptied by a memset before the launch.
+ * of the weights are known from the position, and what comes in is two numbers, a sum and a weight. With nan=decay and adjust=true
+ * it publishes its sum alone. Other tiles, and variances, push and merge states as cuda_block_scan does. A variance over finite
+ * elements has no division for each of them: a thread's state comes from two passes, and its outputs, once the weights no longer
+ * grow, from shares that stay the same. The kinds of tiles mix.
+ * Progress: tiles follow blockIdx, and CUDA promises no order in which blocks start. A block publishes its state before it waits,
+ *   and no wait is endless: a block that has polled long, the agent or a tile's, does the agent's work for what it misses, and
+ *   takes from the elements the states that are not there. So every block ends, whichever others run beside it, and even alone.
+ * Traffic: n reads, n writes; for each tile a number or a state (8 to 88 bytes) written and read by the agent, and a line of 128
+ *   bytes. The words are emptied by a memset before the launch.
  * Rounding: chains of 27 or 55 elements, joined by trees over lanes and warps, and by the agent; doubles for both dtypes.
  * Limits: one series (segments=none).
  * Origin: scan with published aggregates, Merrill and Garland 2016; the affine operator by Blelloch 1990; weighted moments, West 1979. */
-#include "_shared.cuh"
+#include "_tile_means.cuh"
 #include "common/agent.cuh"
-#include "common/discounted_cumsum/tile.cuh"
 
 constexpr unsigned THREADS_MAX = 256;
 
 /* Elements of a thread; odd, so that lanes that read ITEMS elements apart use different banks. */
 template <typename T> constexpr unsigned ITEMS = sizeof(T) == 8 ? 27 : 55;
+
+/* Such variances take two passes over a thread's elements, all inlined: of THREADS_MAX threads 3 blocks to an SM leave them 80
+ * registers each. 4 leave 64. */
+template <typename State> constexpr bool TWO_PASSES = false;
+template <> constexpr bool TWO_PASSES<EwmDecayed<WeightedMoments>> = true;
+template <typename State> constexpr unsigned BLOCKS = TWO_PASSES<State> ? 3 : 4;
+
+template <> constexpr bool AGENT_BY_SUMS<EwmDecayed<WeightedSum>> = true;
+
+/* What the agent makes of sums of tiles. */
+template <typename State> struct AgentRule {
+    const EwmCase &rule;
+    unsigned length;
+    FullTile run; /* the tiles of lanes 0 .. lane as one */
+    double steps[AGENT_STEPS];
+
+    __device__ AgentRule(const EwmCase &given, unsigned tile_length)
+        : rule(given), length(tile_length), run(full_tile(given, tile_length * (threadIdx.x % WARP + 1))) {
+#pragma unroll
+        for (unsigned s = 0; s < AGENT_STEPS; s++) steps[s] = tile_power(given.q, length << s);
+    }
+    __device__ State of_tile(double sum) const {
+        return tile_state(State(), rule, full_tile(rule, length), false, 0, sum);
+    }
+    __device__ State of_run(double sum) const {
+        return tile_state(State(), rule, run, false, 0, sum);
+    }
+};
 
 struct EwmTiles {
     unsigned length, ahead;
@@ -26,114 +57,8 @@ struct EwmTiles {
 /* Sums of the weights q^k of so many elements. */
 struct TileWeights {
     double lanes[WARP], warps[WARP]; /* of items l elements, of 32 items w elements */
+    double tile;
 };
-static __device__ double weights_of(const EwmCase &rule, size_t count) {
-    return -expm1((double)count * rule.log_q) / rule.alpha;
-}
-
-/* What comes into a tile without NaN: y = (sum of the tile + q^k sum) / (weights of the tile + q^k weight), k elements in.
- * adjust=false has alpha x in place of x, and no weights. */
-struct CarryIn {
-    double sum, weight;
-    unsigned long long count; /* observations */
-};
-
-/* Each kind of state: can a tile with this sum go without states of threads; what comes in from `before`, where first: nothing is
- * before the tile; and the state of a full tile, to publish. x: the first element, total: the sum of the tile. */
-static __device__ bool is_regular(const EwmPlain &, const EwmCase &rule, double) {
-    return rule.q > 0;
-}
-static __device__ CarryIn carry_in(const EwmPlain &before, const EwmCase &rule, size_t low, bool first, double x) {
-    if (first) return {rule.adjust ? 0 : x, 0, 0};
-    return {before.map.b, rule.adjust ? weights_of(rule, low) : 0, low};
-}
-static __device__ EwmPlain tile_state(const EwmPlain &, const EwmCase &rule, double decay, unsigned, bool first, double x,
-                                      double total) {
-    if (rule.adjust) return {{first ? affine_cut<double>() : decay, total}};
-    return {{first ? affine_cut<double>() : decay, rule.alpha * total + (first ? decay * x : 0)}};
-}
-
-static __device__ bool is_regular(const EwmDecayed<WeightedSum> &, const EwmCase &rule, double total) {
-    return rule.q > 0 && rule.adjust && isfinite(total);
-}
-static __device__ CarryIn carry_in(const EwmDecayed<WeightedSum> &before, const EwmCase &, size_t, bool first, double) {
-    if (first) return {0, 0, 0};
-    return {before.bag.sum * before.gap, before.bag.weight * before.gap, before.count};
-}
-static __device__ EwmDecayed<WeightedSum> tile_state(const EwmDecayed<WeightedSum> &, const EwmCase &rule, double decay,
-                                                     unsigned count, bool first, double, double total) {
-    EwmDecayed<WeightedSum> state;
-    state.bag = {total, weights_of(rule, count)};
-    state.carried = first ? affine_cut<double>() : decay;
-    state.count = count;
-    return state;
-}
-
-/* The first observation after a gap weighs more: the sum that comes in makes up for it. */
-static __device__ bool is_regular(const EwmRestarted<WeightedSum> &, const EwmCase &rule, double total) {
-    return rule.q > 0 && isfinite(total);
-}
-static __device__ CarryIn carry_in(const EwmRestarted<WeightedSum> &before, const EwmCase &rule, size_t, bool first, double x) {
-    if (first || before.count == 0) return {x, 0, 0};
-    WeightedSum all = before.rest;
-    if (before.share > EWM_NEGLIGIBLE || (before.share > 0 && !isfinite(before.first))) all.add(before.first, before.share);
-    const double y = all.finish(false);
-    if (before.gap == 1) return {y, 0, before.count};
-    const double decay = affine_product(before.gap, rule.q), own = rule.alpha / (decay + rule.alpha);
-    const double carried = decay / (decay + rule.alpha) * y + (own - rule.alpha) * x;
-    return {carried / rule.q, 0, before.count};
-}
-static __device__ EwmRestarted<WeightedSum> tile_state(const EwmRestarted<WeightedSum> &, const EwmCase &rule, double decay,
-                                                       unsigned count, bool first, double x, double total) {
-    EwmRestarted<WeightedSum> state;
-    state.first = x;
-    state.share = affine_power(rule.q, count - 1);
-    state.rest = {rule.alpha * (total - state.share * x), -expm1((count - 1) * rule.log_q)};
-    state.lead = first ? affine_cut<double>() : rule.q;
-    state.alpha = rule.alpha;
-    state.count = count;
-    (void)decay;
-    return state;
-}
-
-/* Variances: always by states of threads. */
-template <typename State> __device__ bool is_regular(const State &, const EwmCase &, double) {
-    return false;
-}
-template <typename State> __device__ CarryIn carry_in(const State &, const EwmCase &, size_t, bool, double) {
-    return {};
-}
-template <typename State> __device__ State tile_state(const State &state, const EwmCase &, double, unsigned, bool, double, double) {
-    return state;
-}
-
-/* In place, for a thread's elements: outputs of a mean from what precedes them. */
-template <typename T>
-__device__ void write_means(const EwmCase &rule, T *own, unsigned items, double sum, double weight, unsigned long long count) {
-    const bool counted = count + 1 >= rule.min_periods;
-    if (rule.adjust && counted && fabs(weight * rule.alpha - 1) < 0x1p-50) { /* the weights no longer grow: no division */
-#pragma unroll
-        for (unsigned k = 0; k < items; k++) {
-            sum = rule.q * sum + (double)own[k];
-            own[k] = (T)(sum * rule.alpha);
-        }
-        return;
-    }
-    if (!rule.adjust && counted) {
-#pragma unroll
-        for (unsigned k = 0; k < items; k++) {
-            sum = rule.q * sum + rule.alpha * (double)own[k];
-            own[k] = (T)sum;
-        }
-        return;
-    }
-#pragma unroll 3
-    for (unsigned k = 0; k < items; k++) {
-        sum = rule.q * sum + (rule.adjust ? 1 : rule.alpha) * (double)own[k];
-        weight = rule.q * weight + 1;
-        own[k] = (T)(count + k + 1 < rule.min_periods ? rule.incomplete : rule.adjust ? sum / weight : sum);
-    }
-}
 
 /* The weights of a thread's elements, and q to the number of them; all 0 if an element is missing or not finite. */
 struct ThreadWeights {
@@ -189,87 +114,199 @@ __device__ bool write_settled(const EwmCase &rule, T *own, unsigned items, const
     return true;
 }
 
-/* A tile by the states of its threads, as in cuda_block_scan. */
+/* The state of a thread's elements, from element `first` of the series on. */
 template <typename T, typename State>
-__device__ __noinline__ void irregular_tile(const EwmView<T> &view, const AgentTiles<State> &tiles, size_t index,
-                                            const ThreadWeights &weights, T *own, unsigned items, State *shared) {
-    const size_t first = (index * blockDim.x + threadIdx.x) * items;
-    State state, all;
-    if (!push_finite(view.rule, weights, own, items, first == 0, &state)) {
+__device__ State thread_state(const EwmCase &rule, const ThreadWeights &weights, const T *own, size_t first) {
+    State state = State();
+    if (push_finite(rule, weights, own, ITEMS<T>, first == 0, &state)) return state;
 #pragma unroll 1
-        for (unsigned k = 0; k < items; k++)
-            if (first + k < view.rule.n) state.push(view.rule, (double)own[k], first + k == 0);
-    }
-    const State inner = block_scan_exclusive<true>(state, shared, &all);
+    for (unsigned k = 0; k < ITEMS<T>; k++)
+        if (first + k < rule.n) state.push(rule, (double)own[k], first + k == 0);
+    return state;
+}
+
+/* What the threads of a tile's block share. */
+template <typename State> struct EwmTileShared {
+    BulkBarrier barrier;
+    TilePowers powers;
+    TileWeights weights;
+    double warp_totals[WARP];
+    CarryIn carry;
+    bool known;
+    unsigned long long states[WARP * sizeof(State) / sizeof(unsigned long long)]; /* a state for each warp */
+};
+
+static __device__ inline size_t tile_of_block() {
+    return blockIdx.x - 1; /* block 0 is the agent */
+}
+
+/* A tile by the states of its threads, as in cuda_block_scan. False if it has polled long: nothing is written then. */
+template <typename T, typename State>
+static __device__ __forceinline__ bool irregular_tile(const EwmView<T> &view, const AgentTiles<State> &tiles,
+                                                      const ThreadWeights &weights, T *own, EwmTileShared<State> *shared) {
+    const size_t index = tile_of_block(), first = (index * blockDim.x + threadIdx.x) * ITEMS<T>;
+    State *const states = (State *)shared->states;
+    State all;
+    const State inner = block_scan_exclusive<true>(thread_state<T, State>(view.rule, weights, own, first), states, &all);
     if (threadIdx.x == 0) tiles.publish_total(index, all);
     __syncthreads();
-    if (threadIdx.x == 0) shared[0] = index == 0 ? State() : tiles.before(index);
+    if (threadIdx.x == 0) {
+        State before = State();
+        shared->known = index == 0 || tiles.before(index, &before);
+        states[0] = before;
+    }
     __syncthreads();
-    state = shared[0];
+    if (!shared->known) return false;
+    State state = states[0];
     state.merge(inner);
-    if (weights.sum > 0 && write_settled(view.rule, own, items, state)) return;
+    if (weights.sum > 0 && write_settled(view.rule, own, ITEMS<T>, state)) return true;
 #pragma unroll 1
-    for (unsigned k = 0; k < items && first + k < view.rule.n; k++) {
+    for (unsigned k = 0; k < ITEMS<T> && first + k < view.rule.n; k++) {
         state.push(view.rule, (double)own[k], first + k == 0);
         own[k] = (T)state.output(view.rule, first + k);
     }
+    return true;
+}
+/* Apart, where it is rare: its registers would cost the others theirs. */
+template <typename T, typename State>
+static __device__ __noinline__ bool irregular_tile_apart(const EwmView<T> &view, const AgentTiles<State> &tiles,
+                                                         const ThreadWeights &weights, T *own, EwmTileShared<State> *shared) {
+    return irregular_tile(view, tiles, weights, own, shared);
 }
 
+/* One number, where it says all. The first tile is a cut. */
+template <typename State>
+static __device__ __forceinline__ void publish_regular(const AgentTiles<State> &tiles, const EwmCase &rule, const FullTile &full,
+                                                       size_t index, double x, double total) {
+    if (AGENT_BY_SUMS<State> && index > 0 && isfinite(total))
+        tiles.publish_sum(index, total);
+    else
+        tiles.publish_total(index, tile_state(State(), rule, full, index == 0, x, total));
+}
+
+/* A tile that lies in shared memory: its outputs in place. False if it has polled long: nothing is written then. */
 template <typename T, typename State>
-static __global__ void __launch_bounds__(THREADS_MAX, 4)
-    agent_kernel(EwmView<T> view, EwmTiles plan, unsigned *started, AgentTiles<State> tiles) {
-    __shared__ unsigned number;
-    __shared__ BulkBarrier barrier;
-    __shared__ TilePowers powers;
-    __shared__ TileWeights weights;
-    __shared__ double warp_totals[WARP];
-    __shared__ CarryIn carry;
-    __shared__ unsigned long long states[WARP * sizeof(State) / sizeof(unsigned long long)]; /* a state for each warp */
-    __shared__ AgentChain<State> chain;
-    DYN_SHARED(T, tile);
-    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+static __device__ __forceinline__ bool tile_outputs(const EwmView<T> &view, const EwmTiles &plan, const AgentTiles<State> &tiles,
+                                                    T *tile, EwmTileShared<State> *shared) {
     const EwmCase &rule = view.rule;
-    if (threadIdx.x == 0) {
-        number = atomicAdd(started, 1u) + 1; /* emptied, it is -1 */
-        chain.group = 0;
-    }
-    __syncthreads();
-    if (number == 0) {
-        agent_run(tiles, &chain);
-        return;
-    }
-    const size_t index = number - 1, low = index * plan.length;
-    const BulkSpan span = {(long long)low, (long long)low, (long long)(low + plan.length < rule.n ? low + plan.length : rule.n)};
-    bulk_load_begin(tile, plan.length, view.x, span, plan.packed, &barrier);
-    if (threadIdx.x == 0 && plan.ahead > 0 && plan.packed && index + plan.ahead + 1 < tiles.count)
-        bulk_prefetch(view.x + low + (size_t)plan.ahead * plan.length, plan.length * (unsigned)sizeof(T));
-    tile_powers(rule.q, ITEMS<T>, &powers);
-    if (warp == 0) weights.lanes[lane] = weights_of(rule, ITEMS<T> * lane);
-    if (warp == (blockDim.x > WARP ? 1 : 0)) weights.warps[lane] = weights_of(rule, ITEMS<T> * WARP * lane);
-    bulk_load_wait(&barrier);
+    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const size_t index = tile_of_block(), low = index * plan.length;
     T *const own = tile + threadIdx.x * ITEMS<T>;
     double sum = (double)own[0];
 #pragma unroll
     for (unsigned k = 1; k < ITEMS<T>; k++) sum = rule.q * sum + (double)own[k];
-    const TileBefore before = tile_scan(sum, powers, warp_totals);
-    if (is_regular(State(), rule, before.total)) {
-        if (threadIdx.x == 0) {
-            const double x = (double)tile[0];
-            tiles.publish_total(
-                index, tile_state(State(), rule, powers.warps[blockDim.x / WARP], plan.length, index == 0, x, before.total));
-            carry = carry_in(index == 0 ? State() : tiles.before(index), rule, low, index == 0, x);
-        }
-        __syncthreads();
-        const double inner = weights.lanes[lane] + powers.lanes[lane] * weights.warps[warp];
-        const double scale = rule.adjust ? 1 : rule.alpha;
-        write_means(rule, own, ITEMS<T>, scale * before.sum + before.weight * carry.sum, inner + before.weight * carry.weight,
-                    carry.count + threadIdx.x * ITEMS<T>);
-    } else {
+    const TileBefore before = tile_scan(sum, shared->powers, shared->warp_totals);
+    if (!is_regular(State(), rule, before.total)) {
         const bool finite = isfinite(before.total) && low + plan.length <= rule.n;
-        const ThreadWeights own_weights = {finite ? weights.lanes[1] : 0, finite ? powers.lanes[1] : 0};
-        irregular_tile(view, tiles, index, own_weights, own, ITEMS<T>, (State *)states);
+        const ThreadWeights weights = {finite ? shared->weights.lanes[1] : 0, finite ? shared->powers.lanes[1] : 0};
+        return TWO_PASSES<State> ? irregular_tile(view, tiles, weights, own, shared)
+                                 : irregular_tile_apart(view, tiles, weights, own, shared);
     }
-    bulk_store_warp(view.y, tile, warp * WARP * ITEMS<T>, WARP * ITEMS<T>, span, plan.packed);
+    if (threadIdx.x == 0) {
+        const double x = (double)tile[0];
+        const FullTile full = {shared->powers.warps[blockDim.x / WARP], shared->weights.tile, plan.length};
+        publish_regular(tiles, rule, full, index, x, before.total);
+        State state = State();
+        shared->known = index == 0 || tiles.before(index, &state);
+        shared->carry = carry_in(state, rule, low, index == 0, x);
+    }
+    __syncthreads();
+    if (!shared->known) return false;
+    const CarryIn carry = shared->carry;
+    const double inner = shared->weights.lanes[lane] + shared->powers.lanes[lane] * shared->weights.warps[warp];
+    const double scale = rule.adjust ? 1 : rule.alpha;
+    write_means(rule, own, ITEMS<T>, scale * before.sum + before.weight * carry.sum, inner + before.weight * carry.weight,
+                carry.count + threadIdx.x * ITEMS<T>);
+    return true;
+}
+
+/* By a warp: publishes the total of a full tile from its elements, by the operations of the tile's own block. */
+template <typename T, typename State>
+static __device__ __noinline__ void publish_again(const EwmView<T> &view, const EwmTiles &plan, const AgentTiles<State> &tiles,
+                                                  size_t index) {
+    const EwmCase &rule = view.rule;
+    const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
+    const size_t low = index * plan.length;
+    double own = 0; /* lane w gets the sum of warp w */
+    for (unsigned warp = 0; warp < warps; warp++) {
+        const T *const x = view.x + low + (warp * WARP + lane) * ITEMS<T>;
+        double sum = (double)x[0];
+#pragma unroll 1
+        for (unsigned k = 1; k < ITEMS<T>; k++) sum = rule.q * sum + (double)x[k];
+        sum = __shfl_sync((unsigned)ALL_LANES, tile_lanes_sum(sum, rule.q, ITEMS<T>), WARP - 1);
+        if (lane == warp) own = sum;
+    }
+    const double total = __shfl_sync((unsigned)ALL_LANES, tile_lanes_sum(own, rule.q, ITEMS<T> * WARP), warps - 1);
+    if (is_regular(State(), rule, total)) {
+        const FullTile full = full_tile(rule, plan.length);
+        if (lane == 0) publish_regular(tiles, rule, full, index, (double)view.x[low], total);
+        return;
+    }
+    const bool finite = isfinite(total);
+    const ThreadWeights weights = {finite ? weights_of(rule, ITEMS<T>) : 0, finite ? tile_power(rule.q, ITEMS<T>) : 0};
+    State of_warp = State();
+    for (unsigned warp = 0; warp < warps; warp++) {
+        const size_t first = low + (warp * WARP + lane) * ITEMS<T>;
+        const State state = warp_scan<true>(thread_state<T, State>(rule, weights, view.x + first, first));
+        const State all = agent_broadcast(state, WARP - 1);
+        if (lane == warp) of_warp = all;
+    }
+    const State all = agent_broadcast(warp_scan<true>(of_warp), warps - 1);
+    if (lane == 0) tiles.publish_total(index, all);
+}
+/* By all threads of a block that has polled long: what precedes tiles 1 .. `tile`. */
+template <typename T, typename State>
+static __device__ __noinline__ void befores_again(const EwmView<T> &view, const EwmTiles &plan, const AgentTiles<State> &tiles,
+                                                  size_t tile) {
+    if (threadIdx.x < WARP)
+        agent_again(tiles, AgentRule<State>(view.rule, plan.length), tile,
+                    [&](size_t missing) { publish_again<T, State>(view, plan, tiles, missing); });
+    __syncthreads();
+}
+
+template <typename T>
+static __device__ __forceinline__ void tile_store(const EwmView<T> &view, const EwmTiles &plan, const BulkSpan &span, T *tile) {
+    bulk_store_warp(view.y, tile, threadIdx.x / WARP * WARP * ITEMS<T>, WARP * ITEMS<T>, span, plan.packed);
+}
+static __device__ inline BulkSpan tile_span_of(const EwmTiles &plan, size_t n) {
+    const size_t low = tile_of_block() * plan.length;
+    return {(long long)low, (long long)low, (long long)(low + plan.length < n ? low + plan.length : n)};
+}
+template <typename T, typename State>
+static __device__ __noinline__ void tile_again(const EwmView<T> &view, const EwmTiles &plan, const AgentTiles<State> &tiles,
+                                               T *tile, EwmTileShared<State> *shared) {
+    befores_again(view, plan, tiles, tile_of_block());
+    (void)tile_outputs(view, plan, tiles, tile, shared); /* finds at once what it waits for */
+    tile_store(view, plan, tile_span_of(plan, view.rule.n), tile);
+}
+
+template <typename T, typename State>
+static __global__ void __launch_bounds__(THREADS_MAX, BLOCKS<State>)
+    agent_kernel(const __grid_constant__ EwmView<T> view, const __grid_constant__ EwmTiles plan,
+                 const __grid_constant__ AgentTiles<State> tiles) {
+    __shared__ EwmTileShared<State> shared;
+    __shared__ AgentChain<State> chain;
+    DYN_SHARED(T, tile);
+    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
+    const EwmCase &rule = view.rule;
+    if (blockIdx.x == 0) {
+        if (threadIdx.x == 0) chain.group = 0;
+        __syncthreads();
+        if (__syncthreads_or(!agent_run(tiles, AgentRule<State>(rule, plan.length), &chain)))
+            befores_again(view, plan, tiles, tiles.count - 1);
+        return;
+    }
+    const BulkSpan span = tile_span_of(plan, rule.n);
+    bulk_load_begin(tile, plan.length, view.x, span, plan.packed, &shared.barrier);
+    if (threadIdx.x == 0 && plan.ahead > 0 && plan.packed && tile_of_block() + plan.ahead + 1 < tiles.count)
+        bulk_prefetch(view.x + span.low + (size_t)plan.ahead * plan.length, plan.length * (unsigned)sizeof(T));
+    tile_powers(rule.q, ITEMS<T>, &shared.powers);
+    if (warp == 0) shared.weights.lanes[lane] = weights_of(rule, ITEMS<T> * lane);
+    if (warp == (blockDim.x > WARP ? 1 : 0)) shared.weights.warps[lane] = weights_of(rule, ITEMS<T> * WARP * lane);
+    if (threadIdx.x == blockDim.x - 1) shared.weights.tile = weights_of(rule, plan.length);
+    bulk_load_wait(&shared.barrier);
+    if (!tile_outputs(view, plan, tiles, tile, &shared)) return tile_again(view, plan, tiles, tile, &shared);
+    tile_store(view, plan, span, tile);
 }
 
 static const ParamSpec TUNABLES[] = {
@@ -288,10 +325,10 @@ static size_t tiles_of(const VariantArgs *args) {
     return divide_up(array_count(&args->in[0]), (size_t)length_of(args));
 }
 
-/* Scratch: what the tiles exchange, the counter of blocks. */
+/* Scratch: what the tiles exchange. */
 static size_t scratch_bytes(const VariantArgs *args) {
     const EwmCase rule = ewm_case(args);
-    return tiles_of(args) * (sizeof(PublishedLine) + ewm_state_bytes(&rule)) + sizeof(unsigned);
+    return tiles_of(args) * (sizeof(PublishedLine) + ewm_state_bytes(&rule) + sizeof(PublishedWord));
 }
 
 template <typename T, typename State> static Status launch_scan(const VariantArgs *args) {
@@ -300,11 +337,10 @@ template <typename T, typename State> static Status launch_scan(const VariantArg
                            ((uintptr_t)view.x | (uintptr_t)view.y) % 16 == 0};
     PublishedLine *const lines = (PublishedLine *)args->scratch;
     const AgentTiles<State> tiles = {lines, (PublishedWord *)(lines + tiles_of(args)), tiles_of(args)};
-    unsigned *started = (unsigned *)(tiles.totals + tiles.count * tiles.WORDS);
     TRY_CUDA(cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, scratch_bytes(args), (cudaStream_t)args->stream));
     const LaunchShape shape = {dim3((unsigned)tiles.count + 1), dim3(threads_of(args)), plan.length * sizeof(T), args->stream};
     TRY(bulk_allow_shared(agent_kernel<T, State>, shape.shared_bytes));
-    return launch(agent_kernel<T, State>, shape, view, plan, started, tiles);
+    return launch(agent_kernel<T, State>, shape, view, plan, tiles);
 }
 
 template <typename T> static Status run_as(const VariantArgs *args) {

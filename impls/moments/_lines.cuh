@@ -25,7 +25,8 @@ struct MomentsPlan {
     size_t packs;         /* of a line */
     size_t slabs, chunks; /* of the grid */
     size_t chunk_lines;   /* complete lines of a chunk, the last one may have fewer */
-    unsigned tx, ty;      /* threads of a block along a line, and lines side by side */
+    unsigned threads;     /* of a block: MOMENTS_THREADS at most */
+    unsigned tx, ty;      /* those along a line, and lines side by side */
 };
 
 #define SLAB_TUNABLE                                                                                                               \
@@ -63,11 +64,12 @@ static inline MomentsPlan plan_lines(const VariantArgs *args) {
 
 /* And their cut. slab: most packs of a block. chunks: 0: what suits the device. lines_per_thread: 0, or the most lines that a
  * thread takes, which then decides the chunks. */
-static inline MomentsPlan plan_cut(const VariantArgs *args, size_t slab, size_t chunks, size_t lines_per_thread) {
+static inline MomentsPlan plan_cut(const VariantArgs *args, unsigned threads, size_t slab, size_t chunks, size_t lines_per_thread) {
     MomentsPlan plan = plan_lines(args);
+    plan.threads = threads;
     plan.slabs = divide_up(plan.packs, slab);
     plan.tx = (unsigned)divide_up(plan.packs, plan.slabs);
-    plan.ty = MOMENTS_THREADS / plan.tx;
+    plan.ty = threads / plan.tx;
     const size_t most = divide_up(plan.lines, (size_t)plan.ty * MOMENTS_LINES);
     if (lines_per_thread > 0)
         chunks = divide_up(plan.lines, plan.ty * lines_per_thread);
@@ -83,7 +85,7 @@ static inline MomentsPlan plan_cut(const VariantArgs *args, size_t slab, size_t 
 
 /* As the tunable `slab` says. */
 static inline MomentsPlan plan_make(const VariantArgs *args, size_t chunks, size_t lines_per_thread) {
-    return plan_cut(args, (size_t)params_int(args->tunables, "slab"), chunks, lines_per_thread);
+    return plan_cut(args, MOMENTS_THREADS, (size_t)params_int(args->tunables, "slab"), chunks, lines_per_thread);
 }
 
 /* Rows of partial results that a rows kernel leaves. */
@@ -115,7 +117,7 @@ static inline size_t plan_scratch_bytes(const MomentsPlan &plan, size_t cols, si
 }
 
 static inline Status plan_notes(const MomentsPlan &plan, size_t shared_bytes, LaunchNotes *out) {
-    launch_note(out, "threads", MOMENTS_THREADS);
+    launch_note(out, "threads", plan.threads);
     launch_note(out, "blocks", (double)(plan.slabs * plan.chunks));
     launch_note(out, "slabs", (double)plan.slabs);
     launch_note(out, "chunks", (double)plan.chunks);

@@ -9,6 +9,10 @@
 #define AUTO_SLAB_TUNABLE                                                                                                          \
     { "slab", "most 16-byte packs of a line that a block takes; 0: what suits the shape", PARAM_INT, "0", 0, MOMENTS_THREADS, NULL }
 
+static const char *const SLAB_THREADS[] = {"auto", "128", "256", NULL};
+#define SLAB_THREADS_TUNABLE                                                                                                       \
+    { "threads", "threads of a block; auto: what suits the shape", PARAM_CHOICE, "auto", 0, 0, SLAB_THREADS }
+
 /* One column of a thread while values arrive. */
 template <typename T, int ORDER> struct ShiftedColumn {
     T center;
@@ -16,11 +20,16 @@ template <typename T, int ORDER> struct ShiftedColumn {
     Extremes<T> extremes;
 
     __device__ void push(T x) {
-        const double d = (double)x - (double)center;
-        double term = d;
-        s[0] += term;
-#pragma unroll
-        for (int p = 1; p < ORDER; p++) s[p] += term *= d;
+        static_assert(ORDER == 4 || ORDER == 6);
+        const double d = (double)x - (double)center, d2 = d * d;
+        s[0] += d;
+        s[1] = fma(d, d, s[1]);
+        s[2] = fma(d2, d, s[2]);
+        s[3] = fma(d2, d2, s[3]);
+        if constexpr (ORDER > 4) {
+            s[4] = fma(d2 * d2, d, s[4]);
+            s[5] = fma(d2 * d2, d2, s[5]);
+        }
         extremes.push(x);
     }
 };
@@ -38,7 +47,7 @@ template <typename T, int ORDER> static __device__ inline void lanes_join(Shifte
 /* Sums of the block's groups, in dynamic shared memory. A group is a warp, if its lanes share columns evenly, else a line of
  * threads. */
 static __host__ __device__ inline unsigned sum_groups(const MomentsPlan &plan) {
-    return 32 % plan.tx == 0 ? MOMENTS_THREADS / 32 : plan.ty;
+    return 32 % plan.tx == 0 ? plan.threads / 32 : plan.ty;
 }
 
 template <typename T, int ORDER> struct SlabSums {
@@ -154,18 +163,21 @@ static __device__ SlabSums<T, ORDER> slab_sums(const MomentsPlan &plan, const Mo
 }
 
 /* ---- Host. */
-/* Few rows: a block for each pack, so that no chunks have to be merged. */
+/* Few rows: a block for each pack, so that no chunks have to be merged, of as few threads as read a batch of lines each. */
 static inline MomentsPlan slab_plan(const VariantArgs *args) {
     enum { FEW_LINES = 16 * MOMENTS_THREADS, FEW_PACKS = 32, WIDE = 16, WIDER = 32 };
     const size_t sms = device_sm_count();
     const size_t chunks = (size_t)params_int(args->tunables, "chunks");
     const MomentsPlan lines = plan_lines(args);
     size_t slab = (size_t)params_int(args->tunables, "slab");
+    const int choice = params_choice(args->tunables, "threads");
+    unsigned threads = choice == 1 ? MOMENTS_THREADS / 2 : MOMENTS_THREADS;
     if (slab == 0) {
         const bool few = lines.lines <= FEW_LINES && lines.packs >= FEW_PACKS && lines.packs <= 8 * sms;
+        if (choice == 0 && few && lines.lines <= MOMENTS_LINES * MOMENTS_THREADS / 2) threads = MOMENTS_THREADS / 2;
         slab = few ? 1 : lines.packs <= 4 * WIDE * BLOCKS_PER_SM * sms ? WIDE : WIDER; /* many slabs: longer runs of memory */
     }
-    return plan_cut(args, slab, chunks, 0);
+    return plan_cut(args, threads, slab < threads ? slab : threads, chunks, 0);
 }
 
 /* Columns of a block of the merge: more, where there are enough blocks. */

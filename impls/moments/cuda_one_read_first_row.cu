@@ -1,8 +1,8 @@
 /* Idea: one read at the bandwidth of the memory, and nothing but sums. Blocks take slabs of columns x chunks of rows (_lines.cuh),
  * as many as the device holds at once; a thread has 4 columns in registers and 8 loads in flight. Distances are from the same point
  * in all blocks, the column's first row. So the sums of threads, of blocks and of chunks simply add up. A second kernel, one block
- * for a few columns, adds the chunks' sums and moves them to the mean. A matrix of few rows has one block for each pack of columns,
- * and no second kernel.
+ * for a few columns, adds the chunks' sums and moves them to the mean; it is launched early (early_launch.cuh), so its blocks wait
+ * in their places for the last sums. A matrix of few rows has one block for each pack of columns, and no second kernel.
  * Traffic: 1 read of the matrix in loads of 16 bytes, 8 in flight per thread; 40 bytes (order 4) per column and chunk, written once and
  *   read once from the L2 cache. 2 launches; 1 if there is a single chunk of whole rows.
  * Rounding: in double. The first row is one of the data, so it is at most sqrt(n) sigma from the mean, and sums exceed the moments
@@ -11,8 +11,9 @@
  * Limits: float32, no weights: the first row may weigh next to nothing.
  * Origin: shifted sums by Chan, Golub and LeVeque 1983; ours. */
 #include "_slab.cuh"
+#include "common/early_launch.cuh"
 
-static const ParamSpec TUNABLES[] = {AUTO_SLAB_TUNABLE, CHUNKS_TUNABLE, {}};
+static const ParamSpec TUNABLES[] = {AUTO_SLAB_TUNABLE, SLAB_THREADS_TUNABLE, CHUNKS_TUNABLE, {}};
 
 /* Of some rows of a column, about its first row. */
 template <int ORDER> struct ColumnSums {
@@ -23,6 +24,14 @@ template <int ORDER> struct ColumnSums {
 #pragma unroll
         for (int p = 0; p < ORDER; p++) s[p] += b.s[p];
         range.merge(b.range);
+    }
+    /* Lanes of a warp that lie `distance` apart: both get the sum. */
+    __device__ void join_lanes(unsigned distance) {
+        ColumnSums b;
+#pragma unroll
+        for (int p = 0; p < ORDER; p++) b.s[p] = __shfl_xor_sync(0xffffffffu, s[p], distance);
+        b.range = {__shfl_xor_sync(0xffffffffu, range.low, distance), __shfl_xor_sync(0xffffffffu, range.high, distance)};
+        merge(b);
     }
 };
 
@@ -56,10 +65,11 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
         if (part.works && part.has_rest && part.offset + j < plan.rest)
             column[j].push(view.x[plan.lines * plan.line + part.offset + j]);
 
+    early_allow(); /* the merge's blocks take their places while this one adds up */
     const SlabSums<float, ORDER> sums = slab_sums(plan, part, column, shared);
     const unsigned columns = sums.columns;
     const size_t first = part.offset - threadIdx.x % plan.tx * SIZE; /* of the slab */
-    for (unsigned c = threadIdx.x; c < columns && first + c < plan.line; c += MOMENTS_THREADS) {
+    for (unsigned c = threadIdx.x; c < columns && first + c < plan.line; c += blockDim.x) {
         ColumnSums<ORDER> all;
 #pragma unroll
         for (unsigned p = 0; p < ORDER; p++) all.s[p] = sums.segments[p * columns + c];
@@ -71,19 +81,29 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     }
 }
 
-/* in: [rows, cols]. Blocks: groups of tx columns; thread (x, y) takes rows y, y + ty, ... of column x. */
+/* in: [rows, cols]. Blocks: groups of tx columns; thread (x, y) takes rows y, y + ty, ... of column x. tx: a power of two, at
+ * most 8. */
 template <int ORDER>
 static __global__ void __launch_bounds__(REDUCE_THREADS)
     merge_kernel(MomentsView<float> view, const ColumnSums<ORDER> *in, size_t rows, unsigned tx) {
-    DYN_SHARED(ColumnSums<ORDER>, shared); /* [256] */
+    constexpr unsigned WARPS = REDUCE_THREADS / 32;
+    __shared__ double shared[WARPS][REDUCE_COLUMNS][sizeof(ColumnSums<ORDER>) / sizeof(double)];
     const unsigned x = threadIdx.x % tx, y = threadIdx.x / tx, ty = REDUCE_THREADS / tx;
     const size_t c = (size_t)blockIdx.x * tx + x;
     const float first = c < view.cols ? first_row(view, c) : 0; /* arrives while the sums do */
+    early_wait();
     ColumnSums<ORDER> own;
     for (size_t row = y; c < view.cols && row < rows; row += ty) own.merge(in[row * view.cols + c]);
-    shared[threadIdx.x] = own;
-    merge_lanes<1>(shared, tx, ty);
-    if (c < view.cols && y == 0) write_column(view, c, first, shared[x]);
+    for (unsigned distance = 16; distance >= tx; distance /= 2) own.join_lanes(distance);
+    if (threadIdx.x % 32 < tx) memcpy(shared[threadIdx.x / 32][x], &own, sizeof own);
+    __syncthreads();
+    if (c >= view.cols || y > 0) return;
+    for (unsigned warp = 1; warp < WARPS; warp++) {
+        ColumnSums<ORDER> other;
+        memcpy(&other, shared[warp][x], sizeof other);
+        own.merge(other);
+    }
+    write_column(view, c, first, own);
 }
 
 /* ---- Host. */
@@ -93,14 +113,12 @@ template <int ORDER> static Status launch_all(const VariantArgs *args) {
     ColumnSums<ORDER> *const partials = (ColumnSums<ORDER> *)args->scratch;
     TRY(launch(
         rows_kernel<ORDER>,
-        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), slab_shared_bytes<float, ORDER>(plan), args->stream},
-        view, plan, partials));
+        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(plan.threads), slab_shared_bytes<float, ORDER>(plan), args->stream}, view,
+        plan, partials));
     if (plan_partial_rows(plan) == 1) return STATUS_OK;
     const unsigned tx = merge_columns(view.cols);
-    return launch(
-        merge_kernel<ORDER>,
-        {dim3((unsigned)divide_up(view.cols, tx)), dim3(REDUCE_THREADS), REDUCE_THREADS * sizeof(ColumnSums<ORDER>), args->stream},
-        view, (const ColumnSums<ORDER> *)partials, plan_partial_rows(plan), tx);
+    return launch_early(merge_kernel<ORDER>, {dim3((unsigned)divide_up(view.cols, tx)), dim3(REDUCE_THREADS), 0, args->stream},
+                        view, (const ColumnSums<ORDER> *)partials, plan_partial_rows(plan), tx);
 }
 
 /* Order 5 is computed as 6. */

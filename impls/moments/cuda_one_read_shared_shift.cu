@@ -20,6 +20,7 @@ enum {
 
 static const ParamSpec TUNABLES[] = {
     AUTO_SLAB_TUNABLE,
+    SLAB_THREADS_TUNABLE,
     CHUNKS_TUNABLE,
     {},
 };
@@ -69,10 +70,10 @@ static __device__ __noinline__ void column_again(const MomentsView<T> &view, siz
 
 /* The mean of a thread's first lines, and then of those of the first threads of the block. */
 template <typename T, unsigned LINES>
-static __device__ void choose_centers(const MomentsPart &part, const Pack<T> *batch, unsigned tx, unsigned openers, double *shared,
-                                      T *center) {
+static __device__ void choose_centers(const MomentsPlan &plan, const MomentsPart &part, const Pack<T> *batch, unsigned openers,
+                                      double *shared, T *center) {
     constexpr unsigned SIZE = Pack<T>::SIZE;
-    const unsigned x = threadIdx.x % tx, ty = MOMENTS_THREADS / tx;
+    const unsigned tx = plan.tx, ty = plan.ty, x = threadIdx.x % tx;
     if (part.works && part.y < openers) {
         const size_t turns = (part.end - part.begin + ty - 1) / ty, lines = turns < LINES ? turns : LINES;
 #pragma unroll
@@ -105,7 +106,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     const unsigned columns = plan.tx * SIZE, most = plan.ty < OPENERS ? plan.ty : OPENERS;
     SlabReader<T, ORDER> reader(view, plan, part);
     T center[SIZE];
-    choose_centers<T, SlabReader<T, ORDER>::LINES>(part, reader.batch, plan.tx, chunk_lines < most ? (unsigned)chunk_lines : most,
+    choose_centers<T, SlabReader<T, ORDER>::LINES>(plan, part, reader.batch, chunk_lines < most ? (unsigned)chunk_lines : most,
                                                    shared, center);
     ShiftedColumn<T, ORDER> column[SIZE];
 #pragma unroll
@@ -127,7 +128,7 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     __syncthreads();
     const size_t first = part.offset - x * SIZE; /* of the slab */
     const bool finish = plan.chunks * plan.fold == 1;
-    for (unsigned c = threadIdx.x; c < columns && first + c < plan.line; c += MOMENTS_THREADS) {
+    for (unsigned c = threadIdx.x; c < columns && first + c < plan.line; c += blockDim.x) {
         const bool one_more = part.chunk + 1 == plan.chunks && first + c < plan.rest;
         double s[ORDER + 1];
 #pragma unroll
@@ -228,7 +229,7 @@ template <typename T, int ORDER> static Status launch_all(const VariantArgs *arg
     const MomentsPlan plan = slab_plan(args);
     Partial *const partials = (Partial *)args->scratch;
     TRY(launch(rows_kernel<T, ORDER>,
-               {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), slab_shared_bytes<T, ORDER>(plan), args->stream},
+               {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(plan.threads), slab_shared_bytes<T, ORDER>(plan), args->stream},
                view, plan, partials));
     if (plan_partial_rows(plan) == 1) return STATUS_OK;
     const unsigned tx = merge_columns(view.cols);

@@ -10,7 +10,7 @@
 #define RUNGS_REDACT_AGENT_CUH
 
 #include "_column.cuh"
-#include "_early_launch.cuh"
+#include "common/early_launch.cuh"
 
 /* How often a tile polls before it finds its position itself. */
 #ifdef RUNGS_EMULATED

@@ -5,7 +5,7 @@
  *   most that the output can be, names and 5 bytes a row, and leaves the count on the device: it never waits, unless int32 offsets
  *   might not hold that much.
  * Traffic: each byte of the work model once; 8 + 128 bytes a tile of 768 rows beside it. 2 kernels, the first clears as many, and the
- *   second begins early (_early_launch.cuh); 2 allocations (offsets, bytes), 3 with validity. The column's bytes have more
+ *   second begins early (early_launch.cuh); 2 allocations (offsets, bytes), 3 with validity. The column's bytes have more
  *   room than they need.
  * Rounding: none; exact.
  * Limits: fast for rows that fit a vector of 16 bytes when redacted: the space among the first 12 bytes, an initial of one byte.

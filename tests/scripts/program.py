@@ -26,6 +26,18 @@ def call(*arguments, program=RUNGS, cwd=None, timeout=240, **more):
     return subprocess.run([str(program), *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=timeout, **more)
 
 
+def same_bits_with_any_blocks(folder, variant, *settings):
+    """Runs it on folder/x.npy with one, two and four blocks at a time, in different orders: right each time, to the same bits."""
+    outputs = set()
+    for blocks in ("1", "2", "4"):
+        words = [word for setting in settings for word in ("--set", setting)]
+        done = call("exec", variant, *words, "--in", f"x={folder / 'x.npy'}", "--out", f"y={folder / 'y.npy'}", "--check", "--emulate",
+                    env=os.environ | {"RUNGS_EMULATOR_BLOCKS": blocks, "RUNGS_EMULATOR_SEED": blocks})
+        expect(done.returncode == 0, f"{variant} {' '.join(settings)}: {blocks} blocks at a time", done)
+        outputs.add((folder / "y.npy").read_bytes())
+    expect(len(outputs) == 1, f"{variant} {' '.join(settings)}: the same bits in any order of blocks")
+
+
 def rows_of(path, kind="row"):
     with open(path) as lines:
         return [line for line in map(json.loads, lines) if line["kind"] == kind]

@@ -4,7 +4,7 @@ import pathlib
 import sys
 import tempfile
 
-from program import BUILD, call, expect, rows_of
+from program import BUILD, call, expect, rows_of, same_bits_with_any_blocks
 
 STRIPS = """
 title: Many strips
@@ -99,6 +99,13 @@ def main():
             expect(len(found) == 6 and passed == passing, f"{case}: {passed} have the powers of gamma", done)
             refused = [row for variant, row in found.items() if variant not in passing]
             expect(all(row["verdict"] == "skip" and "beyond the range of" in row["reason"] for row in refused), f"{case}: others say so", done)
+        # A block that starts alone, in any order, finds nothing published, and adds up by itself what it waits for.
+        import numpy
+
+        numpy.save(folder / "x.npy", numpy.random.default_rng(7).normal(size=(2, 24001)))
+        for direction in ("right", "left"):
+            same_bits_with_any_blocks(folder, "discounted_cumsum/cuda_agent_scan", "gamma=0.9999", "threads=32", f"direction={direction}")
+
         (folder / "strips.yaml").write_text(STRIPS)
         out = folder / "strips.jsonl"
         done = call("run", folder / "strips.yaml", "--emulate", "--verify-only", "--out", out)

@@ -6,7 +6,7 @@ import pathlib
 import sys
 import tempfile
 
-from program import EMULATOR, call, expect, rows_of
+from program import EMULATOR, call, expect, rows_of, same_bits_with_any_blocks
 
 SCANS = ("cuda_log_stage", "cuda_block_scan", "cuda_cub_scan")
 TILE, PUBLISHED = "cuda_truncated_tile_closed_form", "cuda_truncated_tile"
@@ -153,6 +153,16 @@ def main():
         check_tile(folder)
         check_large(folder)
         check_faded(folder)
+
+        # A block that starts alone, in any order, finds nothing published, and finds by itself what it waits for. 47 tiles, two with NaN.
+        import numpy
+
+        x = numpy.random.default_rng(7).normal(size=40003)
+        x[[20000, 33000]] = math.nan
+        numpy.save(folder / "x.npy", x)
+        for agg, adjust in (("mean", "true"), ("mean", "false"), ("var", "true"), ("std", "false")):
+            for mode in ("nan=decay", "nan=propagate"):
+                same_bits_with_any_blocks(folder, "ewm/cuda_agent_scan", "span=1e5", "threads=32", f"agg={agg}", f"adjust={adjust}", mode)
 
         for mode in ("nan=decay", "nan=propagate"):
             done, found = run(folder, f"ewm n=8000 span=30 input=naninf {mode}", TILE, PUBLISHED, *SCANS)

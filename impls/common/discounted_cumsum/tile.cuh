@@ -68,6 +68,15 @@ template <typename T, bool RIGHT, unsigned UNROLL> __device__ void tile_thread_w
     }
 }
 
+/* The sum of lanes 0 .. lane, where a lane stands for `items` elements: what tile_scan() does, without a table of powers. */
+static __device__ inline double tile_lanes_sum(double sum, double factor, unsigned items) {
+    for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
+        const double other = shuffle_value<true>(sum, 1u << s), power = tile_power(factor, items << s);
+        if (threadIdx.x % WARP >= 1u << s) sum = power * other + sum;
+    }
+    return sum;
+}
+
 struct TileBefore {
     double sum;    /* of the tile's elements before the thread's */
     double weight; /* what a carry into the tile is worth there */

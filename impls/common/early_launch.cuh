@@ -1,11 +1,11 @@
-/* _early_launch.cuh - a kernel whose blocks begin while the kernel before it in the stream still runs (programmatic dependent
+/* early_launch.cuh - a kernel whose blocks begin while the kernel before it in the stream still runs (programmatic dependent
  * launch, compute capability 9.0). Elsewhere, and in the emulator, it begins behind it as ever.
  *
  *     first:  early_allow();      the kernel behind may begin as soon as all blocks have said so, or ended
  *     second: ... early_wait();   the first has ended, and what it wrote is seen. Before: nothing that it writes or reads
  *     TRY(launch(first, ...)); TRY(launch_early(second, ...)); */
-#ifndef RUNGS_IMPLS_REDACT_EARLY_LAUNCH_CUH
-#define RUNGS_IMPLS_REDACT_EARLY_LAUNCH_CUH
+#ifndef RUNGS_EARLY_LAUNCH_CUH
+#define RUNGS_EARLY_LAUNCH_CUH
 
 #include "common/launch_attribute.cuh"
 
