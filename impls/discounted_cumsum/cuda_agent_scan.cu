@@ -276,12 +276,8 @@ template <typename T> static Status run_typed(const VariantArgs *args) {
     const bool packed = ((uintptr_t)view.x | (uintptr_t)view.y) % 16 == 0;
     const size_t tiles = tiles_of(args);
     PublishedLine *const befores = (PublishedLine *)args->scratch;
-    const AgentPlan plan = {(PublishedWord *)(befores + view.batch * tiles),
-                            befores,
-                            (unsigned)tiles,
-                            threads * ITEMS<T>,
-                            (unsigned)params_int(args->tunables, "ahead"),
-                            packed};
+    const AgentPlan plan = {(PublishedWord *)(befores + view.batch * tiles), befores, (unsigned)tiles, threads * ITEMS<T>,
+                            (unsigned)params_int(args->tunables, "ahead"),   packed};
     TRY_CUDA(cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, scratch_bytes(args), (cudaStream_t)args->stream));
     const LaunchShape shape = {dim3((unsigned)(view.batch * (tiles + 1))), dim3(threads), plan.length * sizeof(T), args->stream};
     void (*const kernel)(DiscountView<T>, AgentPlan) = discount_is_right(args) ? agent_kernel<T, true> : agent_kernel<T, false>;
