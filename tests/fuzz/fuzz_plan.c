@@ -18,6 +18,7 @@ void fuzz_case(const uint8_t *bytes, size_t size) {
         case_format(&problem, line, sizeof line);
         REQUIRE(case_parse(line, &again) == STATUS_OK);
         REQUIRE(strcmp(case_format(&again, twice, sizeof twice), line) == 0);
+        REQUIRE(case_same(&problem, &again));
         REQUIRE(again.seed == problem.seed && again.dtype == problem.dtype);
         REQUIRE(params_int(&again.params, "n") == params_int(&problem.params, "n"));
         REQUIRE(params_choice(&again.params, "agg") == params_choice(&problem.params, "agg"));
