@@ -32,6 +32,11 @@ static inline double recurrence_special(RecurrenceKind kind) {
     return special[kind];
 }
 
+/* As the variable of a trial in the dtype holds it. */
+static inline double recurrence_rounded(double value, bool f32) {
+    return f32 ? (double)(float)value : value;
+}
+
 /* One row. Position p in reading order is element p, or n - 1 - p if backward. */
 typedef struct RecurrenceLine {
     const void *x;

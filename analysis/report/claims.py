@@ -138,8 +138,7 @@ def particulars(pairs):
 
 def reason_of(claim):
     """Why a claim has the outcome that it has, where that is not plain from the table."""
-    plain = claim.get("outcome") == "holds" or (claim.get("rule") == "shown" and claim.get("here") is not None)
-    return None if plain else claim.get("why")
+    return None if claim.get("outcome") == "holds" or is_shown(claim) else claim.get("why")
 
 
 def of_op(pairs, pictures):

@@ -186,6 +186,10 @@ def compared(found):
     return [case for case, some in found.items() if some.ours and any(is_library(row) for row in some.rows)]
 
 
+def lost_to(library, ours):
+    return f"{case_words(ours)} (`{r.name_of(library)}`, {significant(times_faster(ours, library))}x faster than `{r.name_of(ours)}`)"
+
+
 def cpu_text(found):
     """One sentence: ours beside libraries on the same cores, whatever their tolerance; nothing where none was timed."""
     ratios, lost = [], []
@@ -196,12 +200,12 @@ def cpu_text(found):
             continue
         ratios.append(times_faster(library, ours))
         if ratios[-1] < 1:
-            lost.append(f"{case_words(some.row)} (`{r.name_of(library)}`, {significant(1 / ratios[-1])}x faster than `{r.name_of(ours)}`)")
+            lost.append(lost_to(library, ours))
     if not ratios:
         return ""
-    faster = f"{significant(min(ratios))}x" + (f" to {significant(max(ratios))}x" if len(ratios) > 1 else "")
     if lost:
         return f" On the same cores ours is the fastest in {len(ratios) - len(lost)} of {many(len(ratios), 'case')} that a CPU library was timed in. **Behind** at {'; '.join(lost[:MOST_BEHIND])}."
+    faster = f"{significant(min(ratios))}x" + (f" to {significant(max(ratios))}x" if len(ratios) > 1 else "")
     return f" On the same cores ours is the fastest in {'the case' if len(ratios) == 1 else f'all {len(ratios)} cases'} that a CPU library was timed in, {faster} faster than the fastest of them."
 
 
@@ -212,7 +216,7 @@ def behind_text(found, most=MOST_BEHIND):
         return "No library was timed beside a variant of ours."
     if not lost:
         return f"Ours is the fastest in all {len(cases)} cases that a library was timed in."
-    named = [f"{case_words(found[case].row)} (`{r.name_of(row)}`, {significant(1 / ratio)}x faster than `{r.name_of(found[case].ours)}`)" for ratio, case, row in lost[:most]]
+    named = [lost_to(row, found[case].ours) for _, case, row in lost[:most]]
     more = f"; and {len(lost) - most} more" if len(lost) > most else ""
     return f"Ours is the fastest in {len(cases) - len(lost)} of {len(cases)} cases that a library was timed in. **Behind** at " + "; ".join(named) + more + "."
 

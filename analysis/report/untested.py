@@ -3,7 +3,7 @@ import collections
 import re
 
 from analysis import rows as r
-from analysis.claim_text import OUTCOMES
+from analysis.claim_text import OUTCOMES, is_shown
 from analysis.format import many
 from analysis.report.claims import clipped, ranges, reason_of
 
@@ -14,7 +14,7 @@ MOST_REASONS = 8  # of one kind, in a report; the page of an op has all of them
 def claims_not_judged(pairs):
     found = collections.defaultdict(list)
     for number, c in pairs:
-        if c.get("outcome") in ("not_testable", "not_run") and (c.get("rule") != "shown" or c.get("here") is None):
+        if c.get("outcome") in ("not_testable", "not_run") and not is_shown(c):
             found[OUTCOMES[c["outcome"]], reason_of(c) or "no reason recorded"].append(number)
     return [f"- Claim {ranges(numbers)}, {what}: {clipped(why, 200)}" for (what, why), numbers in found.items()]
 

@@ -34,11 +34,6 @@ size_t suites_rows(const Run *run) {
     return rows;
 }
 
-/* A scenario's cases of one op: no variant has two rows on one case there. */
-static bool same_suite(const PlanItem *a, const PlanItem *b) {
-    return a->scenario == b->scenario && strcmp(a->problem.op, b->problem.op) == 0;
-}
-
 static const Case *problem_of(const PlanItem *item, bool emulated) {
     return emulated ? &item->emulated : &item->problem;
 }
@@ -56,7 +51,7 @@ static int fitting(const PlanItem *items, int count, bool emulated) {
     const size_t available = hostmemory_available_bytes(), most = available ? available / MEMORY_SHARE : SIZE_MAX;
     size_t bytes = 0;
     int files = 0, fit = 0;
-    for (; fit < count && same_suite(&items[0], &items[fit]); fit++) {
+    for (; fit < count && plan_same_suite(&items[0], &items[fit]); fit++) {
         Instance shapes;
         if (first_of_case(items, fit, emulated) < fit) continue;
         if (instance_shapes(problem_of(&items[fit], emulated), &shapes) != STATUS_OK) continue;
@@ -67,28 +62,20 @@ static int fitting(const PlanItem *items, int count, bool emulated) {
     return fit;
 }
 
-/* The variant of an item that is this one with the same tunables; NULL: it has none. */
-static const VariantChoice *find(const PlanItem *item, const char *spec) {
-    char text[SPEC_TEXT_MAX];
-    for (int v = 0; v < item->variant_count; v++)
-        if (strcmp(variant_choice_format(&item->variants[v], text, sizeof text), spec) == 0) return &item->variants[v];
-    return NULL;
-}
-
 /* Was the variant an earlier item's, so that its rows are made? */
-static bool is_done(const Part *part, int before, const char *spec) {
+static bool is_done(const Part *part, int before, const VariantChoice *choice) {
     for (int i = 0; i < before; i++)
-        if (find(&part->items[i], spec)) return true;
+        if (plan_item_variant(&part->items[i], choice)) return true;
     return false;
 }
 
-static Status run_variant(Run *run, const Part *part, int pass, const char *spec) {
+static Status run_variant(Run *run, const Part *part, int pass, const VariantChoice *wanted) {
     BatchRow *rows = calloc((size_t)part->count, sizeof *rows);
     int count = 0;
     if (!rows) return status_fail(STATUS_MEMORY, "no memory for the rows of a suite");
     for (int i = 0; i < part->count; i++) {
         const PlanItem *item = &part->items[i];
-        const VariantChoice *choice = find(item, spec);
+        const VariantChoice *choice = plan_item_variant(item, wanted);
         if (!choice || pass >= passes_of(item, part->emulated)) continue;
         rows[count++] = (BatchRow){.item = item, .choice = choice, .instance = &part->instances[part->first[i]]};
     }
@@ -100,11 +87,9 @@ static Status run_variant(Run *run, const Part *part, int pass, const char *spec
 static Status run_pass(Run *run, const Part *part, int pass) {
     for (int i = 0; i < part->count; i++)
         for (int v = 0; v < part->items[i].variant_count; v++) {
-            char spec[SPEC_TEXT_MAX];
             const VariantChoice *choice = &part->items[i].variants[v];
             if (run_emulates(run, choice) != part->emulated) continue;
-            variant_choice_format(choice, spec, sizeof spec);
-            if (!is_done(part, i, spec)) TRY(run_variant(run, part, pass, spec));
+            if (!is_done(part, i, choice)) TRY(run_variant(run, part, pass, choice));
         }
     return STATUS_OK;
 }
@@ -145,7 +130,7 @@ static Status run_parts(Run *run, const PlanItem *items, int count, bool emulate
 /* Some items of the plan: one suite after the other. */
 static Status run_suites(Run *run, const PlanItem *items, int item_count) {
     for (int i = 0, count = 1; i < item_count; i += count, count = 1) {
-        while (i + count < item_count && same_suite(&items[i], &items[i + count])) count++;
+        while (i + count < item_count && plan_same_suite(&items[i], &items[i + count])) count++;
         TRY(run_parts(run, &items[i], count, false));
         TRY(run_parts(run, &items[i], count, true));
     }

@@ -12,14 +12,6 @@ static const double CLAIMS_SHARE = 0.6, ALL_SHARE = 0.85; /* of the tier's time:
 static const double ONCE_SECONDS = 2.75;                  /* beside a worker's start; a row that takes longer is made once */
 static const double TURN_SECONDS = 15; /* long enough for workers to be shared, short beside a quick look's two minutes */
 
-double campaign_bound(CampaignTier tier) {
-    return tier == CAMPAIGN_QUICK ? 120 : tier == CAMPAIGN_DEFAULT ? 600 : 0;
-}
-
-int campaign_processes(CampaignTier tier) {
-    return tier == CAMPAIGN_QUICK ? 1 : tier == CAMPAIGN_DEFAULT ? 3 : 5;
-}
-
 /* ---- Which rows. */
 
 /* What they are for, in the order in which they are made. */
@@ -237,7 +229,7 @@ static bool gather(const Choice *choice, int item, Stage stage, bool once, Varia
     out->item.variants = room;
     out->item.variant_count = 0;
     out->item.stage = stage;
-    out->item.uncounted = stage == STAGE_SWEEP; /* a size more tells nothing that ladders do not */
+    out->item.uncounted = stage == STAGE_SWEEP; /* counts follow the size, and ladders have them */
     for (int r = 0; r < choice->count; r++) {
         const Row *row = &choice->rows[r];
         if (row->item != item || row->stage != stage || (row->processes == 1) != once) continue;

@@ -1,24 +1,21 @@
-/* What a campaign takes: the prices of its rows, less what consecutive rows share: the case's inputs and reference, and, where an
- * op's turn is a whole stage, a worker for each variant and pass (pipeline/batch.h). */
+/* How much a tier is, and what a campaign takes: the prices of its rows, less what consecutive rows share: the case's inputs
+ * and reference, and, where an op's turn is a whole stage, a worker for each variant and pass (pipeline/batch.h). */
 #include "plan/campaign.h"
 #include "plan/case.h"
 
 #include <math.h>
 #include <string.h>
 
-static bool same_suite(const PlanItem *a, const PlanItem *b) {
-    return a->stage == b->stage && a->scenario == b->scenario && strcmp(a->problem.op, b->problem.op) == 0;
+double campaign_bound(CampaignTier tier) {
+    return tier == CAMPAIGN_QUICK ? 120 : tier == CAMPAIGN_DEFAULT ? 600 : 0;
 }
 
-static bool has_variant(const PlanItem *item, const VariantChoice *choice) {
-    char text[SPEC_TEXT_MAX], other[SPEC_TEXT_MAX];
-    for (int v = 0; v < item->variant_count && !item->not_run; v++) {
-        if (item->variants[v].entry != choice->entry) continue;
-        if (strcmp(variant_choice_format(&item->variants[v], text, sizeof text),
-                   variant_choice_format(choice, other, sizeof other)) == 0)
-            return true;
-    }
-    return false;
+int campaign_processes(CampaignTier tier) {
+    return tier == CAMPAIGN_QUICK ? 1 : tier == CAMPAIGN_DEFAULT ? 3 : 5;
+}
+
+static bool same_suite(const PlanItem *a, const PlanItem *b) {
+    return a->stage == b->stage && plan_same_suite(a, b);
 }
 
 static int processes_of(const PlanItem *item) {
@@ -30,7 +27,8 @@ static int running(const PlanItem *items, int index, const VariantChoice *choice
     int most = 0;
     if (items[index].first_call) return 0;
     for (int i = index; i-- > 0 && same_suite(&items[i], &items[index]);)
-        if (processes_of(&items[i]) > most && has_variant(&items[i], choice)) most = processes_of(&items[i]);
+        if (!items[i].not_run && processes_of(&items[i]) > most && plan_item_variant(&items[i], choice))
+            most = processes_of(&items[i]);
     return most;
 }
 

@@ -105,3 +105,18 @@ void plan_free(Plan *plan) {
     free(strings);
     *plan = (Plan){0};
 }
+
+bool plan_same_suite(const PlanItem *a, const PlanItem *b) {
+    return a->scenario == b->scenario && strcmp(a->problem.op, b->problem.op) == 0;
+}
+
+const VariantChoice *plan_item_variant(const PlanItem *item, const VariantChoice *choice) {
+    char text[SPEC_TEXT_MAX], other[SPEC_TEXT_MAX];
+    for (int v = 0; v < item->variant_count; v++) {
+        if (item->variants[v].entry != choice->entry) continue;
+        if (strcmp(variant_choice_format(&item->variants[v], text, sizeof text),
+                   variant_choice_format(choice, other, sizeof other)) == 0)
+            return &item->variants[v];
+    }
+    return NULL;
+}

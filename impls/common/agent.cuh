@@ -25,12 +25,6 @@
 
 #include <string.h>
 
-#ifdef RUNGS_EMULATED
-constexpr unsigned AGENT_POLLS_MAX = 1000; /* few blocks run at a time, in any order */
-#else
-constexpr unsigned AGENT_POLLS_MAX = 100000; /* tens of milliseconds */
-#endif
-
 enum { AGENT_STEPS = 5 };
 template <typename State> constexpr bool AGENT_BY_SUMS = false;
 
@@ -78,7 +72,7 @@ template <typename State> struct AgentTiles {
     __device__ bool before(size_t tile, State *state) const {
         PublishedWord words[WORDS];
         bool ready = false;
-        for (unsigned polls = 0; !ready && polls < AGENT_POLLS_MAX; polls++) {
+        for (unsigned polls = 0; !ready && polls < PUBLISHED_POLLS_MAX; polls++) {
             ready = true;
 #pragma unroll
             for (unsigned w = 0; w < WORDS; w++) ready = published(&befores[tile].words[w], &words[w]) && ready;
@@ -128,7 +122,7 @@ __device__ bool agent_run(const AgentTiles<State> &tiles, const Rule &rule, Agen
         double sum = 0;
         unsigned seen = 0, polls = 0;
         for (unsigned done = 0; done < count; polls++) {
-            if (polls == AGENT_POLLS_MAX) return false;
+            if (polls == PUBLISHED_POLLS_MAX) return false;
             if (!ready) ready = tiles.total(tile, &total, &sum);
             const unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready);
             const unsigned now = missing ? (unsigned)__ffs((int)missing) - 1 : count;

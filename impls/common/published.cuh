@@ -10,6 +10,13 @@
 
 enum { PUBLISHED_EMPTY_BYTE = 0xff };
 
+/* Who has polled so often no longer waits. */
+#ifdef RUNGS_EMULATED
+constexpr unsigned PUBLISHED_POLLS_MAX = 1000; /* few blocks run at a time, in any order */
+#else
+constexpr unsigned PUBLISHED_POLLS_MAX = 100000; /* tens of milliseconds */
+#endif
+
 typedef unsigned long long PublishedWord;
 struct alignas(128) PublishedLine {
     PublishedWord words[16];

@@ -28,12 +28,6 @@ constexpr unsigned BLOCKS = 2; /* of 1024 threads */
 constexpr unsigned BLOCKS = 4;
 #endif
 
-#ifdef RUNGS_EMULATED
-constexpr unsigned POLLS_MAX = 1000; /* few blocks run at a time, in any order */
-#else
-constexpr unsigned POLLS_MAX = 100000; /* tens of milliseconds */
-#endif
-
 struct AgentPlan {
     PublishedWord *totals;  /* [rows][tiles] */
     PublishedLine *befores; /* [rows][tiles]: the sum of all tiles before it, in the first word */
@@ -129,7 +123,7 @@ static __device__ inline bool agent(const AgentRow &row, unsigned tiles, Chain *
         bool ready = tile >= tiles, known = group == 0;
         double total = 0, before = 0, sum = 0;
         for (unsigned seen = 0, done = 0, polls = 0; done < count; polls++) {
-            if (polls == POLLS_MAX) return false;
+            if (polls == PUBLISHED_POLLS_MAX) return false;
             if (!ready) ready = published_sum(row.totals + tile, &total);
             const unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready),
                            now = missing ? (unsigned)__ffs((int)missing) - 1 : WARP;
@@ -238,7 +232,8 @@ static __global__ void __launch_bounds__(THREADS_MAX<T>, BLOCKS)
         publish_sum(plan.totals + at, before.total);
         double sum = 0;
         bool known = index == 0;
-        for (unsigned polls = 0; !known && polls < POLLS_MAX; polls++) known = published_sum(plan.befores[at].words, &sum);
+        for (unsigned polls = 0; !known && polls < PUBLISHED_POLLS_MAX; polls++)
+            known = published_sum(plan.befores[at].words, &sum);
         shared.carry = sum;
         shared.has_carry = known;
     }

@@ -21,10 +21,6 @@ typedef struct Running {
     double plain, error; /* the recurrence in the dtype, and the most that it was off by */
 } Running;
 
-static double rounded(double value, bool f32) {
-    return f32 ? (double)(float)value : value;
-}
-
 static double larger(double a, double b) {
     return a > b ? a : b;
 }
@@ -39,7 +35,7 @@ static void advance(Running *run, double x, double factor, double sum, bool f32)
     run->most = larger(fabs(sum), size * run->most);
     run->squares = sum * sum + size * size * run->squares;
     run->sums = fabs(sum) + size * run->sums;
-    run->plain = rounded(x + rounded(factor * run->plain, f32), f32);
+    run->plain = recurrence_rounded(x + recurrence_rounded(factor * run->plain, f32), f32);
     run->error = larger(fabs(run->plain - sum), size * run->error);
 }
 

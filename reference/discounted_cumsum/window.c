@@ -9,10 +9,6 @@
 
 enum { SHORTEST = 32 /* terms; below, few things are rounded */ };
 
-static double rounded(double value, bool f32) {
-    return f32 ? (double)(float)value : value;
-}
-
 static double larger(double a, double b) {
     return a > b ? a : b;
 }
@@ -25,7 +21,7 @@ static double trial(const RecurrenceLine *line, size_t terms, size_t last) {
         const RecurrenceStep step = recurrence_step(line, p);
         const double x = step.x / line->scale;
         exact = dd_add_double(dd_multiply(exact, step.factor), x);
-        plain = rounded(x + rounded(step.factor.hi * plain, line->f32), line->f32);
+        plain = recurrence_rounded(x + recurrence_rounded(step.factor.hi * plain, line->f32), line->f32);
     }
     return fabs(dd_add_double(dd_negate(exact), plain).hi);
 }

@@ -5,10 +5,6 @@
  * deviations, and so is the root of the sum. docs/ops/discounted_cumsum.md. */
 #include "gradient.h"
 
-static double rounded(double value, bool f32) {
-    return f32 ? (double)(float)value : value;
-}
-
 static double larger(double a, double b) {
     return a > b ? a : b;
 }
@@ -56,7 +52,8 @@ static GradientChance forwards(const GradientFactors *f, double *trial) {
         const double factor = step.cut ? 0 : step.factor.hi, coefficient = step.cut ? 0 : before;
         take(&self, &f->dx_parts[i], coefficient, behind);
         behind = ahead_step(behind, coefficient, p + 1 < line->n ? factor_into(line, p + 1) : 0);
-        trial[p] = rounded(step.x / line->scale + rounded(factor * (p > 0 ? trial[p - 1] : 0), line->f32), line->f32);
+        trial[p] = recurrence_rounded(step.x / line->scale + recurrence_rounded(factor * (p > 0 ? trial[p - 1] : 0), line->f32),
+                                      line->f32);
         self.partial += coefficient * f->dx[i];
         self.chain += self.partial * self.partial;
         if (!step.cut) self.rest += of_both(&f->y_parts[recurrence_element(line, p - 1)], &f->dx_parts[i]);
@@ -78,7 +75,7 @@ static void backwards(const GradientFactors *f, const double *trial, GradientCha
         self->trial += cut ? 0 : trial[p] * z;
         partial += coefficient * f->y[i];
         chain += partial * partial;
-        z = rounded(dy + rounded(factor * z, line->f32), line->f32);
+        z = recurrence_rounded(dy + recurrence_rounded(factor * z, line->f32), line->f32);
         const RecurrenceStep step = recurrence_step(line, p);
         cut = step.cut;
         factor = cut ? 0 : step.factor.hi;
