@@ -17,9 +17,10 @@
 #else
 #include <cuda_runtime.h>
 
-/* One spelling of `extern __shared__` for every element type: the symbol is untyped, the name typed. */
+/* One spelling of `extern __shared__` for every element type: the symbol is untyped, the name typed. Bulk copies are slower where
+ * it is not aligned to 128 bytes. */
 #define DYN_SHARED(type, name)                                                                                                     \
-    extern __shared__ __align__(16) unsigned char rungs_dynamic_shared_[];                                                         \
+    extern __shared__ __align__(128) unsigned char rungs_dynamic_shared_[];                                                        \
     type *const name = reinterpret_cast<type *>(rungs_dynamic_shared_)
 
 /* A CUDA runtime call as a Status, with the call's text in the message. The runtime also remembers a failed call; that memory is

@@ -198,10 +198,12 @@ template <typename Bag> struct EwmRestarted {
         count += right.count;
     }
     __host__ __device__ double output(const EwmCase &rule, size_t) const {
-        if (count < rule.min_periods) return rule.incomplete;
-        Bag all = rest;
-        if (share > EWM_NEGLIGIBLE || (share > 0 && !isfinite(first))) all.add(first, share);
-        return all.finish(rule.agg == EWM_STD);
+        return count < rule.min_periods ? rule.incomplete : all().finish(rule.agg == EWM_STD);
+    }
+    __host__ __device__ Bag all() const {
+        Bag both = rest;
+        if (share > EWM_NEGLIGIBLE || (share > 0 && !isfinite(first))) both.add(first, share);
+        return both;
     }
     /* An observation x after a decay. `kept`: the share of x and all before it in the run that x begins, at the end of that run. */
     __host__ __device__ void append(double decay, double x, double kept) {

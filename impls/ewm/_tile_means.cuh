@@ -1,118 +1,236 @@
-/* _tile_means.cuh - a mean over a tile without NaN, which needs no states of threads: what its sum says about it, what comes into
- * it, and its outputs. For cuda_agent_scan. */
+/* _tile_means.cuh - means for cuda_agent_scan, over tiles without NaN and infinities: they need no states of threads. The sum of a
+ * tile is a discounted sum with the factor q, and sums of the weights follow from the position.
+ *
+ * Sums are of x where adjust=true, else of alpha x: then a sum of all elements is the mean. */
 #ifndef RUNGS_IMPLS_EWM_TILE_MEANS_CUH
 #define RUNGS_IMPLS_EWM_TILE_MEANS_CUH
 
 #include "_shared.cuh"
+#include "common/agent.cuh"
 #include "common/discounted_cumsum/tile.cuh"
 
 /* The sum of the weights q^k of so many elements. */
-static __device__ double weights_of(const EwmCase &rule, size_t count) {
+static __host__ __device__ double weights_of(const EwmCase &rule, size_t count) {
     return -expm1((double)count * rule.log_q) / rule.alpha;
 }
 
-/* A full tile: q^count, the sum of its weights. */
-struct FullTile {
-    double decay, weights;
-    unsigned count;
+/* Such a sum of weights grows no longer. */
+static __device__ bool is_settled(const EwmCase &rule, double weight) {
+    return fabs(weight * rule.alpha - 1) < 0x1p-50;
+}
+
+/* Numbers of agent.cuh. */
+struct RunSum {
+    double sum;
 };
-static __device__ inline FullTile full_tile(const EwmCase &rule, unsigned count) {
-    return {tile_power(rule.q, count), weights_of(rule, count), count};
+
+/* The tiles of a launch, all but the last of one length. */
+struct EwmTiles {
+    unsigned length, ahead;
+    bool packed;
+    double decay, weight; /* q^length, the sum of so many weights */
+    size_t settled;       /* from here on in the series the sum of the weights no longer grows */
+};
+
+/* A run of finite elements. first: nothing is before them; x: the first of them. */
+struct FiniteRun {
+    size_t count;
+    double decay, weight; /* q^count, the sum of so many weights */
+    bool first;
+    double x;
+};
+static __device__ FiniteRun tile_run(const EwmTiles &plan, bool first, double x) {
+    return {plan.length, plan.decay, plan.weight, first, x};
+}
+/* The sum of the weights of the elements before element low, if all are finite. */
+static __device__ double weights_before(const EwmCase &rule, const EwmTiles &plan, size_t low) {
+    return low < plan.settled ? weights_of(rule, low) : 1 / rule.alpha;
+}
+static __device__ FiniteRun finite_run(const EwmCase &rule, size_t count, bool first) {
+    return {count, first ? 0 : affine_power(rule.q, count), weights_of(rule, count), first, 0};
+}
+
+/* Its state. */
+static __device__ EwmPlain state_of(const EwmPlain &, const EwmCase &, const FiniteRun &run, RunSum total) {
+    return {{run.first ? affine_cut<double>() : run.decay, total.sum}};
+}
+static __device__ EwmDecayed<WeightedSum> state_of(const EwmDecayed<WeightedSum> &, const EwmCase &, const FiniteRun &run,
+                                                   RunSum total) {
+    EwmDecayed<WeightedSum> state;
+    state.bag = {total.sum, run.weight};
+    state.carried = run.first ? affine_cut<double>() : run.decay;
+    state.count = run.count;
+    return state;
+}
+/* The first observation of a run is kept apart from the rest; of a series it need not be. */
+static __device__ EwmRestarted<WeightedSum> state_of(const EwmRestarted<WeightedSum> &, const EwmCase &rule, const FiniteRun &run,
+                                                     RunSum total) {
+    EwmRestarted<WeightedSum> state;
+    state.first = run.x;
+    state.share = run.first ? 0 : run.decay / rule.q;
+    state.rest = {total.sum - rule.alpha * (state.share * run.x), run.first ? 1 : rule.alpha * ((run.weight - 1) / rule.q)};
+    state.lead = run.first ? affine_cut<double>() : rule.q;
+    state.alpha = rule.alpha;
+    state.count = run.count;
+    return state;
+}
+
+/* Does a sum say all about what precedes an element? Else its weights still grow, or there is a gap. */
+static __device__ bool settled(const EwmCase &, const EwmPlain &before, RunSum *numbers) {
+    numbers->sum = before.map.b;
+    return true;
+}
+static __device__ bool settled(const EwmCase &rule, const EwmDecayed<WeightedSum> &before, RunSum *numbers) {
+    numbers->sum = before.bag.sum;
+    return before.gap == 1 && is_settled(rule, before.bag.weight) && before.count >= rule.min_periods;
+}
+static __device__ bool settled(const EwmCase &rule, const EwmRestarted<WeightedSum> &before, RunSum *numbers) {
+    numbers->sum = before.count > 0 ? before.all().finish(false) : 0;
+    return before.gap == 1 && before.count >= rule.min_periods;
+}
+
+/* What the threads of a block share. */
+struct MeansShared {
+    TilePowers powers;
+    double tiles[WARP + 1]; /* of q, for so many tiles: agent_prepare */
+    double warp_totals[WARP];
+    double weight_before; /* of the elements before the tile, if all are finite */
+};
+template <unsigned ITEMS> __device__ void tile_prepare(const EwmCase &rule, const EwmTiles &plan, size_t low, MeansShared *shared) {
+    tile_powers(rule.q, ITEMS, &shared->powers);
+    if (threadIdx.x == blockDim.x - 1) shared->weight_before = weights_before(rule, plan, low);
+}
+
+static __device__ void agent_prepare(const EwmCase &rule, const EwmTiles &plan, MeansShared *shared) {
+    for (unsigned k = threadIdx.x; k <= WARP; k += blockDim.x) shared->tiles[k] = tile_power(rule.q, plan.length * k);
+}
+
+/* What the agent knows. */
+template <typename State> struct SumsOfTiles {
+    const EwmCase &rule;
+    const EwmTiles &plan;
+    const double *powers;  /* of q, for so many tiles */
+    double weight, before; /* of what precedes the tile at(): behind the tiles of lanes 0 .. lane; the sum of its weights */
+
+    __device__ SumsOfTiles(const EwmCase &given, const EwmTiles &tiles, const MeansShared &shared)
+        : rule(given), plan(tiles), powers(shared.tiles), weight(0), before(0) {}
+    __device__ void at(size_t tile) {
+        weight = powers[threadIdx.x % WARP + 1];
+        before = weights_before(rule, plan, tile * plan.length);
+    }
+    __device__ RunSum scan(RunSum run) const {
+#pragma unroll
+        for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
+            const double other = shuffle_value<true>(run.sum, 1u << s);
+            if (threadIdx.x % WARP >= 1u << s) run.sum = powers[1u << s] * other + run.sum;
+        }
+        return run;
+    }
+    __device__ RunSum after(RunSum sum, RunSum run) const {
+        return {weight * sum.sum + run.sum};
+    }
+    __device__ State state_before(RunSum sum, size_t tile) const {
+        return tile == 0 ? State() : state_of(State(), rule, {tile * plan.length, 0, before, true, 0}, sum);
+    }
+    __device__ bool settled(const State &state, RunSum *numbers) const {
+        return ::settled(rule, state, numbers);
+    }
+};
+
+/* A thread's elements, in the dtype: it stands for few of them, and what is between threads is double. */
+template <typename T, unsigned ITEMS> __device__ RunSum thread_total(const EwmCase &rule, const MeansShared &, const T *own) {
+    T sum = own[0];
+#pragma unroll
+    for (unsigned k = 1; k < ITEMS; k++) sum = (T)rule.q * sum + own[k];
+    return {(double)sum};
+}
+/* Of the threads of lanes 0 .. lane, and of warps; tile_scan() does the same. */
+template <unsigned ITEMS> __device__ RunSum lanes_total(const EwmCase &rule, const MeansShared &, RunSum own) {
+    return {tile_lanes_sum(own.sum, rule.q, ITEMS)};
+}
+template <unsigned ITEMS> __device__ RunSum warps_total(const EwmCase &rule, const MeansShared &, RunSum own) {
+    return {tile_lanes_sum(own.sum, rule.q, ITEMS * WARP)};
+}
+static __device__ bool is_ordinary(const EwmCase &rule, RunSum total) {
+    return rule.q > 0 && isfinite(total.sum);
+}
+/* Of a tile, from the sum of its x. */
+static __device__ RunSum tile_numbers(const EwmCase &rule, const FiniteRun &tile, RunSum total) {
+    if (rule.adjust) return total;
+    return {rule.alpha * total.sum + (tile.first ? tile.decay * tile.x : 0)};
+}
+
+/* What precedes a thread's elements within the tile, and all of the tile. */
+struct MeansInside {
+    TileBefore before;
+    RunSum total;
+};
+template <unsigned ITEMS> __device__ MeansInside tile_totals(const EwmCase &, MeansShared *shared, RunSum own) {
+    const TileBefore before = tile_scan(own.sum, shared->powers, shared->warp_totals);
+    return {before, {before.total}};
 }
 
 /* What comes into a tile without NaN: y = (sum of the tile + q^k sum) / (weights of the tile + q^k weight), k elements in.
  * adjust=false has alpha x in place of x, and no weights. */
-struct CarryIn {
+struct MeanCarry {
     double sum, weight;
     unsigned long long count; /* observations */
+    bool settled;             /* their weights, so that no output needs a division; sum is the mean */
 };
-
-/* Each kind of state: can a tile with this sum go without states of threads; what comes in from `before`, where first: nothing is
- * before the tile; and the state of a full tile, to publish. x: the first element, total: the sum of the tile. */
-static __device__ bool is_regular(const EwmPlain &, const EwmCase &rule, double) {
-    return rule.q > 0;
+static __device__ MeanCarry mean_settled(const EwmCase &rule, MeanCarry carry) {
+    carry.settled = carry.count + 1 >= rule.min_periods && (!rule.adjust || is_settled(rule, carry.weight));
+    if (carry.settled && rule.adjust) carry.sum *= rule.alpha;
+    return carry;
 }
-static __device__ CarryIn carry_in(const EwmPlain &before, const EwmCase &rule, size_t low, bool first, double x) {
-    if (first) return {rule.adjust ? 0 : x, 0, 0};
-    return {before.map.b, rule.adjust ? weights_of(rule, low) : 0, low};
+/* By one thread, where numbers say what precedes the tile. */
+static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &tile, size_t low, RunSum before,
+                                       const MeansShared &shared) {
+    MeanCarry carry = {before.sum, rule.adjust ? shared.weight_before : 0, low, false};
+    if (tile.first) carry.sum = rule.adjust ? 0 : tile.x;
+    return mean_settled(rule, carry);
 }
-static __device__ EwmPlain tile_state(const EwmPlain &, const EwmCase &rule, const FullTile &tile, bool first, double x,
-                                      double total) {
-    if (rule.adjust) return {{first ? affine_cut<double>() : tile.decay, total}};
-    return {{first ? affine_cut<double>() : tile.decay, rule.alpha * total + (first ? tile.decay * x : 0)}};
+/* And where a state does. */
+static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t low, const EwmPlain &before) {
+    return mean_settled(rule, {before.map.b, rule.adjust ? weights_of(rule, low) : 0, low, false});
 }
-
-static __device__ bool is_regular(const EwmDecayed<WeightedSum> &, const EwmCase &rule, double total) {
-    return rule.q > 0 && rule.adjust && isfinite(total);
+static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &, size_t, const EwmDecayed<WeightedSum> &before) {
+    return mean_settled(rule, {before.bag.sum * before.gap, before.bag.weight * before.gap, before.count, false});
 }
-static __device__ CarryIn carry_in(const EwmDecayed<WeightedSum> &before, const EwmCase &, size_t, bool first, double) {
-    if (first) return {0, 0, 0};
-    return {before.bag.sum * before.gap, before.bag.weight * before.gap, before.count};
-}
-static __device__ EwmDecayed<WeightedSum> tile_state(const EwmDecayed<WeightedSum> &, const EwmCase &, const FullTile &tile,
-                                                     bool first, double, double total) {
-    EwmDecayed<WeightedSum> state;
-    state.bag = {total, tile.weights};
-    state.carried = first ? affine_cut<double>() : tile.decay;
-    state.count = tile.count;
-    return state;
-}
-
 /* The first observation after a gap weighs more: the sum that comes in makes up for it. */
-static __device__ bool is_regular(const EwmRestarted<WeightedSum> &, const EwmCase &rule, double total) {
-    return rule.q > 0 && isfinite(total);
-}
-static __device__ CarryIn carry_in(const EwmRestarted<WeightedSum> &before, const EwmCase &rule, size_t, bool first, double x) {
-    if (first || before.count == 0) return {x, 0, 0};
-    WeightedSum all = before.rest;
-    if (before.share > EWM_NEGLIGIBLE || (before.share > 0 && !isfinite(before.first))) all.add(before.first, before.share);
-    const double y = all.finish(false);
-    if (before.gap == 1) return {y, 0, before.count};
+static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &tile, size_t,
+                                       const EwmRestarted<WeightedSum> &before) {
+    if (before.count == 0) return mean_settled(rule, {tile.x, 0, 0, false});
+    const double y = before.all().finish(false);
+    if (before.gap == 1) return mean_settled(rule, {y, 0, before.count, false});
     const double decay = affine_product(before.gap, rule.q), own = rule.alpha / (decay + rule.alpha);
-    const double carried = decay / (decay + rule.alpha) * y + (own - rule.alpha) * x;
-    return {carried / rule.q, 0, before.count};
-}
-static __device__ EwmRestarted<WeightedSum> tile_state(const EwmRestarted<WeightedSum> &, const EwmCase &rule, const FullTile &tile,
-                                                       bool first, double x, double total) {
-    EwmRestarted<WeightedSum> state;
-    state.first = x;
-    state.share = affine_power(rule.q, tile.count - 1);
-    state.rest = {rule.alpha * (total - state.share * x), -expm1((tile.count - 1) * rule.log_q)};
-    state.lead = first ? affine_cut<double>() : rule.q;
-    state.alpha = rule.alpha;
-    state.count = tile.count;
-    return state;
+    const double carried = decay / (decay + rule.alpha) * y + (own - rule.alpha) * tile.x;
+    return mean_settled(rule, {carried / rule.q, 0, before.count, false});
 }
 
-/* Variances: always by states of threads. */
-template <typename State> __device__ bool is_regular(const State &, const EwmCase &, double) {
-    return false;
-}
-template <typename State> __device__ CarryIn carry_in(const State &, const EwmCase &, size_t, bool, double) {
-    return {};
-}
-template <typename State> __device__ State tile_state(const State &state, const EwmCase &, const FullTile &, bool, double, double) {
-    return state;
-}
-
-/* In place, for a thread's elements: outputs of a mean from what precedes them. */
-template <typename T>
-__device__ void write_means(const EwmCase &rule, T *own, unsigned items, double sum, double weight, unsigned long long count) {
-    const bool counted = count + 1 >= rule.min_periods;
-    if (counted && (!rule.adjust || fabs(weight * rule.alpha - 1) < 0x1p-50)) { /* the weights no longer grow: no division */
-        if (rule.adjust) sum *= rule.alpha;
-#pragma unroll
-        for (unsigned k = 0; k < items; k++) {
-            sum = rule.q * sum + rule.alpha * (double)own[k];
-            own[k] = (T)sum;
-        }
-        return;
-    }
+/* In place, for a thread's elements: outputs from the sum of the weighted elements before them. */
+template <typename T, unsigned ITEMS>
+__device__ __noinline__ void write_growing(const EwmCase &rule, T *own, double sum, double weight, unsigned long long count) {
 #pragma unroll 3
-    for (unsigned k = 0; k < items; k++) {
+    for (unsigned k = 0; k < ITEMS; k++) {
         sum = rule.q * sum + (rule.adjust ? 1 : rule.alpha) * (double)own[k];
         weight = rule.q * weight + 1;
         own[k] = (T)(count + k + 1 < rule.min_periods ? rule.incomplete : rule.adjust ? sum / weight : sum);
+    }
+}
+template <typename T, unsigned ITEMS, typename State>
+__device__ void tile_write(const EwmCase &rule, T *own, const MeansInside &at, const MeanCarry &carry, size_t, const State *) {
+    const double sum = at.before.sum, weight = at.before.weight;
+    if (!carry.settled) {
+        const double inner = weights_of(rule, threadIdx.x * ITEMS);
+        return write_growing<T, ITEMS>(rule, own, (rule.adjust ? 1 : rule.alpha) * sum + weight * carry.sum,
+                                       inner + weight * carry.weight, carry.count + threadIdx.x * ITEMS);
+    }
+    const T decay = (T)rule.q, share = sizeof(T) == sizeof(double) ? (T)rule.alpha : 1 - decay; /* together 1 */
+    T y = (T)(rule.alpha * sum + weight * carry.sum);
+#pragma unroll
+    for (unsigned k = 0; k < ITEMS; k++) {
+        y = decay * y + share * own[k];
+        own[k] = y;
     }
 }
 
