@@ -234,4 +234,14 @@ __device__ void tile_write(const EwmCase &rule, T *own, const MeansInside &at, c
     }
 }
 
+/* What means and variances differ in; _tile_moments.cuh has the variances. Shapes are the fastest on an H200 (docs/ops/ewm.md). */
+template <typename State> struct Kind {
+    typedef RunSum Numbers;
+    typedef SumsOfTiles<State> Rule;
+    typedef MeansShared Shared;
+    typedef MeansInside Inside;
+    typedef MeanCarry Carry;
+    enum { ITEMS_F64 = 31, THREADS_F64 = 128, ITEMS_F32 = 63, THREADS_F32 = 128, BLOCKS = 6 };
+};
+
 #endif

@@ -219,4 +219,15 @@ __device__ void tile_write(const EwmCase &rule, T *own, const MomentsInside &bef
     }
 }
 
+template <typename State> struct KindOfVariance {
+    typedef RunMoments Numbers;
+    typedef MomentsOfTiles<State> Rule;
+    typedef MomentsShared Shared;
+    typedef MomentsInside Inside;
+    typedef MomentsCarry Carry;
+    enum { ITEMS_F64 = 31, THREADS_F64 = 192, ITEMS_F32 = 27, THREADS_F32 = 256, BLOCKS = 4 };
+};
+template <> struct Kind<EwmDecayed<WeightedMoments>> : KindOfVariance<EwmDecayed<WeightedMoments>> {};
+template <> struct Kind<EwmRestarted<WeightedMoments>> : KindOfVariance<EwmRestarted<WeightedMoments>> {};
+
 #endif

@@ -15,26 +15,6 @@
  *   and Chan, Golub and LeVeque 1979. */
 #include "_tile_moments.cuh"
 
-/* What means and variances differ in. */
-template <typename State> struct Kind {
-    typedef RunSum Numbers;
-    typedef SumsOfTiles<State> Rule;
-    typedef MeansShared Shared;
-    typedef MeansInside Inside;
-    typedef MeanCarry Carry;
-    enum { ITEMS_F64 = 31, THREADS_F64 = 128, ITEMS_F32 = 63, THREADS_F32 = 128, BLOCKS = 6 };
-};
-template <typename State> struct KindOfVariance {
-    typedef RunMoments Numbers;
-    typedef MomentsOfTiles<State> Rule;
-    typedef MomentsShared Shared;
-    typedef MomentsInside Inside;
-    typedef MomentsCarry Carry;
-    enum { ITEMS_F64 = 31, THREADS_F64 = 192, ITEMS_F32 = 27, THREADS_F32 = 256, BLOCKS = 4 };
-};
-template <> struct Kind<EwmDecayed<WeightedMoments>> : KindOfVariance<EwmDecayed<WeightedMoments>> {};
-template <> struct Kind<EwmRestarted<WeightedMoments>> : KindOfVariance<EwmRestarted<WeightedMoments>> {};
-
 /* Elements of a thread; odd, so that lanes that read ITEMS elements apart use different banks. Threads of a block, by default and
  * at most; blocks of so many to an SM. */
 template <typename T, typename State>
@@ -253,10 +233,10 @@ struct EwmLaunch {
     Status (*run)(const VariantArgs *args, const struct EwmLaunch &self);
 };
 
-/* Weights and their sums, which are compared, of one q: that which 1 - alpha is, rounded. */
+/* adjust=true divides a weighted sum by the sum of the weights, so both are of one q: that which 1 - alpha is, rounded. */
 static EwmCase consistent(EwmCase rule) {
     const double alpha = 1 - rule.q;
-    if (rule.q < 0.5 || alpha == 0) return rule;
+    if (!rule.adjust || rule.q < 0.5 || alpha == 0) return rule;
     rule.alpha = alpha;
     rule.log_q = log1p(-alpha);
     return rule;

@@ -138,7 +138,7 @@ def main():
     Draft202012Validator.check_schema(SCHEMA)
     golden_path = SOURCE / "tests/golden/rows.jsonl"
     bad = check_file(golden_path)
-    committed = sorted((SOURCE / "results").rglob("*.jsonl"))
+    committed = sorted(path for path in (SOURCE / "results").rglob("*.jsonl") if path.parent.name != "gate")  # excerpts: gate_evidence.py, KEPT
     for path in committed:
         bad += check_file(path, every=1 if os.environ.get("RUNGS_TEST_FULL") else 8)
     for word in sys.argv[1:]:
