@@ -4,10 +4,10 @@
  * A tile's block publishes the total of its elements; the agent's warps read the totals, 32 at a time, scan them and publish what
  * precedes each tile. So a tile polls one line. Which tiles are scanned together is fixed: results do not depend on timing.
  *
- * A total comes in two forms. Numbers, one or two doubles, say all about an ordinary tile that only ordinary tiles precede, because
- * its length and its place are known. A State says all about any tile and merges with any other. An ordinary tile publishes both,
- * its numbers first; others publish AGENT_SEE_STATE in place of the first number. The agent scans numbers until it meets such a
- * tile, from there on states, and numbers again once the state has settled to what numbers can say.
+ * A total comes in two forms. Numbers, one or two doubles, say all about an ordinary tile, because its length is known, and about
+ * what precedes a tile as long as that can be told from its place. A State says all about any tile and merges with any other. An
+ * ordinary tile publishes both, its numbers first; others publish AGENT_SEE_STATE in place of the first number. The agent scans
+ * numbers until it meets such a tile, from there on states, and numbers again once the state has settled to what numbers can say.
  *
  * CUDA promises no order in which blocks start, so nobody waits without end. A tile's block publishes its total before it waits; if
  * it has polled long, or the agent has, agent_again() does the agent's work for the tiles in question, and has the caller find in
@@ -156,7 +156,7 @@ __device__ typename Tiles::Before agent_after(const Rule &rule, const typename T
     return all;
 }
 
-/* Where a warp of the agent stands: in the group, with so many tiles done. */
+/* Why a warp of the agent has stopped, and where: in the group, with so many tiles done. */
 enum AgentStop { AGENT_DONE, AGENT_AT_STATES, AGENT_POLLED_LONG };
 struct AgentPlace {
     size_t group;

@@ -225,7 +225,7 @@ __device__ void tile_write(const EwmCase &rule, T *own, const MeansInside &at, c
         return write_growing<T, ITEMS>(rule, own, (rule.adjust ? 1 : rule.alpha) * sum + weight * carry.sum,
                                        inner + weight * carry.weight, carry.count + threadIdx.x * ITEMS);
     }
-    const T decay = (T)rule.q, share = sizeof(T) == sizeof(double) ? (T)rule.alpha : 1 - decay; /* together 1 */
+    const T decay = (T)rule.q, share = sizeof(T) == sizeof(double) ? (T)rule.alpha : 1 - decay; /* a rounded q: together 1 */
     T y = (T)(rule.alpha * sum + weight * carry.sum);
 #pragma unroll
     for (unsigned k = 0; k < ITEMS; k++) {
