@@ -21,8 +21,11 @@ int device_cuda_count(char *why, size_t why_size) {
 
 #else
 
+#include "device/digest.h"
+
 #include <cuda_runtime_api.h>
 #include <string.h>
+#include <sys/random.h>
 
 enum { STAGES = 2 };
 static const size_t STAGE_BYTES = (size_t)32 << 20;
@@ -31,6 +34,8 @@ enum { SHARE_BYTES = 1 << 20 };
 static cudaStream_t stream;
 static void *staging[STAGES];
 static cudaEvent_t staged[STAGES];
+static void *digest_word; /* 8 bytes on the device, and what nobody can guess */
+static uint64_t digest_seed;
 
 static Status failed(cudaError_t error, const char *what) {
     const Status code = error == cudaErrorMemoryAllocation ? STATUS_MEMORY : STATUS_DEVICE;
@@ -66,6 +71,8 @@ static void cuda_close(void) {
         staged[i] = NULL;
         staging[i] = NULL;
     }
+    if (digest_word) (void)cudaFree(digest_word);
+    digest_word = NULL;
     if (stream) (void)cudaStreamDestroy(stream);
     stream = NULL;
 }
@@ -78,7 +85,13 @@ static Status cuda_open(int index) {
         return status_fail(STATUS_UNSUPPORTED, "CUDA device %d: this machine has devices 0 to %d", index, count - 1);
     TRY_RUNTIME(cudaSetDevice(index));
     TRY_RUNTIME(cudaStreamCreateWithFlags(&stream, cudaStreamNonBlocking));
+    TRY_RUNTIME(cudaMalloc(&digest_word, sizeof(uint64_t)));
+    if (getrandom(&digest_seed, sizeof digest_seed, 0) != sizeof digest_seed) return status_fail(STATUS_IO, "getrandom failed");
     return STATUS_OK;
+}
+
+static Status cuda_digest(const void *data, size_t bytes, uint64_t *out) {
+    return digest_gpu(data, bytes, digest_seed, digest_word, stream, out);
 }
 
 static Status cuda_allocate(size_t bytes, void **out) {
@@ -196,6 +209,7 @@ const Device *device_cuda(void) {
         .copy_in = cuda_copy_in,
         .copy_out = cuda_copy_out,
         .fill = cuda_fill,
+        .digest = cuda_digest,
         .wait = cuda_wait,
         .stream = cuda_stream,
         .in_use = cuda_in_use,

@@ -6,6 +6,7 @@
 
 #include <stdbool.h>
 #include <stddef.h>
+#include <stdint.h>
 
 #ifdef __cplusplus
 extern "C" {
@@ -41,6 +42,9 @@ typedef struct Device {
     /* The name of an allocation and its payload, for the message when a variant faults in or beside it. NULL: the device's messages
      * have no names. */
     void (*describe)(void *pointer, const char *name, const void *payload, size_t bytes);
+    /* A sum over bytes on the device that differs, but for a chance of 2^-64, once any of them has changed; other sums in every
+     * process. NULL: the bytes themselves are to be compared. */
+    Status (*digest)(const void *data, size_t bytes, uint64_t *out);
     /* Makes a whole allocation readable only, or writable again: writing to it ends the process. NULL: the device cannot. */
     Status (*protect)(void *pointer, bool read_only);
 } Device;

@@ -1,5 +1,5 @@
-/* Guards, poison and change detection over any Device. Only copy_in, copy_out and fill touch the device, so the same file serves
- * the CPU, CUDA and the emulator. */
+/* Guards, poison and change detection over any Device. Only the device's own functions touch it, so the same file serves the CPU,
+ * CUDA and the emulator. */
 #include "device/memory.h"
 
 #include "base/poison.h"
@@ -63,6 +63,20 @@ static unsigned char *end_of(const Buffer *buffer) {
     return (unsigned char *)buffer->array.data + buffer->bytes;
 }
 
+/* A little is compared sooner than summed, and says more. */
+static Status take_digest(const Buffer *buffer, const void *data, size_t bytes, uint64_t *out) {
+    *out = 0;
+    return buffer->device->digest && bytes > PIECE_BYTES ? buffer->device->digest(data, bytes, out) : STATUS_OK;
+}
+
+/* Says whether bytes are as they were when `before` was taken; false: unchanged is not certain, and they are to be compared. */
+static Status same_digest(const Buffer *buffer, const void *data, size_t bytes, uint64_t before, bool *same) {
+    uint64_t now = 0;
+    TRY(take_digest(buffer, data, bytes, &now));
+    *same = now != 0 && now == before;
+    return STATUS_OK;
+}
+
 static Status write_guard(const Buffer *buffer, void *to, size_t bytes) {
     for (size_t from = 0; from < bytes; from += PIECE_BYTES) {
         const size_t length = expect_piece(buffer, bytes, from);
@@ -72,9 +86,11 @@ static Status write_guard(const Buffer *buffer, void *to, size_t bytes) {
     return STATUS_OK;
 }
 
-static Status write_guards(const Buffer *buffer) {
+static Status write_guards(Buffer *buffer) {
     TRY(write_guard(buffer, buffer->base, buffer->below));
     TRY(write_guard(buffer, end_of(buffer), buffer->above));
+    TRY(take_digest(buffer, buffer->base, buffer->below, &buffer->below_digest));
+    TRY(take_digest(buffer, end_of(buffer), buffer->above, &buffer->above_digest));
     if (buffer->device->describe) buffer->device->describe(buffer->base, buffer->array.name, buffer->array.data, buffer->bytes);
     return STATUS_OK;
 }
@@ -125,7 +141,8 @@ Status buffer_upload_part(Buffer *buffer, size_t at, const void *host, size_t by
 }
 
 Status buffer_upload(Buffer *buffer, const void *host) {
-    return buffer_upload_part(buffer, 0, host, buffer->bytes);
+    TRY(buffer_upload_part(buffer, 0, host, buffer->bytes));
+    return take_digest(buffer, buffer->array.data, buffer->bytes, &buffer->payload_digest);
 }
 
 Status buffer_download(const Buffer *buffer, void *host) {
@@ -175,15 +192,24 @@ static Status guard_overwritten(const Buffer *buffer, bool past_end, size_t dist
 }
 
 /* From the payload outwards: nearest first. */
-Status buffer_check_guards(const Buffer *buffer) {
+static Status check_below(const Buffer *buffer) {
+    bool same;
+    TRY(same_digest(buffer, buffer->base, buffer->below, buffer->below_digest, &same));
+    if (same) return STATUS_OK;
     for (size_t from = (buffer->below - 1) / PIECE_BYTES * PIECE_BYTES;; from -= PIECE_BYTES) {
         const size_t length = expect_piece(buffer, buffer->below, from);
         TRY(buffer->device->copy_out(actual, (const unsigned char *)buffer->base + from, length));
         for (size_t i = memcmp(actual, expected, length) ? length : 0; i-- > 0;)
             if (actual[i] != ((const unsigned char *)expected)[i])
                 return guard_overwritten(buffer, false, buffer->below - from - i);
-        if (from == 0) break;
+        if (from == 0) return STATUS_OK;
     }
+}
+
+static Status check_above(const Buffer *buffer) {
+    bool same;
+    TRY(same_digest(buffer, end_of(buffer), buffer->above, buffer->above_digest, &same));
+    if (same) return STATUS_OK;
     for (size_t from = 0; from < buffer->above; from += PIECE_BYTES) {
         const size_t length = expect_piece(buffer, buffer->above, from);
         TRY(buffer->device->copy_out(actual, end_of(buffer) + from, length));
@@ -191,6 +217,11 @@ Status buffer_check_guards(const Buffer *buffer) {
         if (at < length) return guard_overwritten(buffer, true, from + at);
     }
     return STATUS_OK;
+}
+
+Status buffer_check_guards(const Buffer *buffer) {
+    TRY(check_below(buffer));
+    return check_above(buffer);
 }
 
 Status device_first_difference(const Device *device, const void *data, const void *host, size_t bytes, size_t *at) {
@@ -212,7 +243,10 @@ Status device_first_difference(const Device *device, const void *data, const voi
 }
 
 Status buffer_check_unchanged(const Buffer *buffer, const void *host) {
+    bool same;
     size_t at;
+    TRY(same_digest(buffer, buffer->array.data, buffer->bytes, buffer->payload_digest, &same));
+    if (same) return STATUS_OK;
     const Status status = device_first_difference(buffer->device, buffer->array.data, host, buffer->bytes, &at);
     if (status != STATUS_OK) return status_prefix(status, "%s: ", buffer->array.name);
     if (at == buffer->bytes) return STATUS_OK;

@@ -16,6 +16,7 @@ typedef struct Buffer {
     void *base;                 /* the whole allocation */
     size_t bytes, below, above; /* of the payload and of the two guards */
     const Device *device;
+    uint64_t below_digest, above_digest, payload_digest; /* as written and as uploaded, if the device makes digests */
 } Buffer;
 
 /* Allocates room for `shape` (a description without data) between two guards filled with a known pattern. The upper guard begins
@@ -35,7 +36,8 @@ Status buffer_upload_part(Buffer *buffer, size_t at, const void *host, size_t by
 Status buffer_download(const Buffer *buffer, void *host);
 /* STATUS_CHECK naming the array, the side and the first byte's distance if a guard changed. */
 Status buffer_check_guards(const Buffer *buffer);
-/* STATUS_CHECK naming the array and the first element if the payload differs from `host` bit by bit. */
+/* STATUS_CHECK naming the array and the first element if the payload differs from `host`, which it was uploaded from: bit by bit,
+ * or by digest if it is large. */
 Status buffer_check_unchanged(const Buffer *buffer, const void *host);
 /* Offset of the first byte in which memory of the device and of the host differ; `bytes` if there is none. */
 Status device_first_difference(const Device *device, const void *data, const void *host, size_t bytes, size_t *at);

@@ -176,8 +176,8 @@ int instance_bound(const Instance *instance, const char *name) {
 static Status allocate_reference(const Instance *instance, Reference *reference) {
     for (int i = 0; i < instance->op->out_count; i++) {
         const size_t bytes = sizeof(double) * array_count(&instance->out[i]);
-        reference[i].value = malloc(bytes ? bytes : 1);
-        reference[i].tolerance = malloc(bytes ? bytes : 1);
+        reference[i].value = hostmemory_allocate(bytes);
+        reference[i].tolerance = hostmemory_allocate(bytes);
         if (!reference[i].value || !reference[i].tolerance)
             return status_fail(STATUS_MEMORY, "no memory for the reference of '%s': twice %zu bytes", instance->out[i].name, bytes);
     }
@@ -216,7 +216,7 @@ static Status make_exact(const Instance *instance, DataSet set, int bound, Array
     for (int i = 0; i < instance->op->out_count; i++) {
         const size_t bytes = array_bytes(&instance->out[i]);
         exact[i] = instance->out[i];
-        exact[i].data = malloc(bytes ? bytes : 1);
+        exact[i].data = hostmemory_allocate(bytes);
         if (!exact[i].data)
             return status_fail(STATUS_MEMORY, "no memory for the reference of '%s': %zu bytes", exact[i].name, bytes);
     }

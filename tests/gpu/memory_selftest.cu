@@ -1,5 +1,6 @@
-/* What only a GPU can tell of the memory module: large copies through the staging buffers, guards, poison, refusals. */
+/* What only a GPU can tell of the memory module: large copies through the staging buffers, guards, poison, refusals, digests. */
 #include "device/device.h"
+#include "device/digest.h"
 #include "device/memory.h"
 #include "gpu_check.h"
 #include "kernel.h"
@@ -70,9 +71,46 @@ static void memory_on_the_device() {
     check_status(device->wait("after the refusal"), STATUS_OK, "    and the device works on");
 }
 
+/* The sum that a digest is, in the order of the addresses. */
+static uint64_t summed(const unsigned char *data, size_t past, size_t bytes, uint64_t seed) {
+    const size_t before = (DIGEST_STEP - past % DIGEST_STEP) % DIGEST_STEP, head = before < bytes ? before : bytes;
+    const size_t words = (bytes - head) / DIGEST_STEP * 2;
+    uint64_t sum = 0, index = words;
+    for (size_t i = 0; i < head; i++) sum += digest_of_word(data[i], index++, seed);
+    for (size_t i = 0; i < words; i++) {
+        uint64_t word;
+        memcpy(&word, data + head + 8 * i, sizeof word);
+        sum += digest_of_word(word, i, seed);
+    }
+    for (size_t i = head + 8 * words; i < bytes; i++) sum += digest_of_word(data[i], index++, seed);
+    return sum;
+}
+
+static void digests_on_the_device() {
+    const size_t most = 300000, seed = 1481765934;
+    unsigned char *host = (unsigned char *)malloc(most), *device = NULL;
+    void *word = NULL;
+    check(cudaMalloc(&device, most) == cudaSuccess && cudaMalloc(&word, 8) == cudaSuccess, "memory for digests", "%.0f",
+          (double)most, "bytes");
+    for (size_t i = 0; i < most; i++) host[i] = (unsigned char)(i * 2654435761u >> 13);
+    check_status(device_cuda()->copy_in(device, host, most), STATUS_OK, "bytes for digests");
+    static const size_t lengths[] = {0, 1, 15, 16, 17, 31, 4096, 262147};
+    for (size_t past = 0; past <= DIGEST_STEP; past += 3)
+        for (size_t length : lengths) {
+            uint64_t found = 1;
+            const Status status = digest_gpu(device + past, length, seed, word, device_cuda()->stream(), &found);
+            check(status == STATUS_OK && found == summed(host + past, past, length, seed), "a digest", "%.0f", (double)length,
+                  "bytes, as summed on the host");
+        }
+    (void)cudaFree(device);
+    (void)cudaFree(word);
+    free(host);
+}
+
 int main() {
     const int ready = gpu_check_open();
     if (ready != 0) return ready;
     memory_on_the_device();
+    digests_on_the_device();
     return gpu_check_close();
 }

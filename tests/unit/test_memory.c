@@ -1,3 +1,4 @@
+#include "device/digest.h"
 #include "device/memory.h"
 
 #include <setjmp.h>
@@ -165,6 +166,62 @@ static void a_changed_input_is_found_with_its_index(void **state) {
     buffer_destroy(&buffer);
 }
 
+static int digests, downloads;
+
+static Status summed(const void *data, size_t bytes, uint64_t *out) {
+    digests++;
+    *out = 0;
+    for (size_t i = 0; i < bytes; i++) *out += digest_of_word(((const unsigned char *)data)[i], i, 1481765934);
+    return STATUS_OK;
+}
+
+static Status brought(void *host, const void *data, size_t bytes) {
+    downloads++;
+    return device_cpu()->copy_out(host, data, bytes);
+}
+
+/* A device that makes digests hands over its memory only where they say that something changed. */
+static void a_digest_spares_the_transfer(void **state) {
+    (void)state;
+    enum { N = (1 << 20) / 8 + 3 };
+    static double host[N];
+    Device device = *device_cpu();
+    device.digest = summed;
+    device.copy_out = brought;
+    device.protect = NULL;
+    device.guard_most = (size_t)1 << 20;
+    const Array shape = array_1d("y", DTYPE_F64, N);
+    Buffer buffer;
+    for (size_t i = 0; i < N; i++) host[i] = (double)i;
+    assert_int_equal(buffer_create(&device, &shape, &buffer), STATUS_OK);
+    assert_int_equal(buffer_upload(&buffer, host), STATUS_OK);
+    digests = downloads = 0;
+    assert_int_equal(buffer_check_unchanged(&buffer, host), STATUS_OK);
+    assert_int_equal(buffer_check_guards(&buffer), STATUS_OK);
+    assert_int_equal(digests, 3);
+    assert_int_equal(downloads, 0);
+    unsigned char *const data = buffer.array.data;
+    data[12345 * 8 + 7] ^= 1;
+    assert_int_equal(buffer_check_unchanged(&buffer, host), STATUS_CHECK);
+    assert_non_null(strstr(status_message(), "input y was changed: element 12345 is"));
+    data[12345 * 8 + 7] ^= 1;
+    data[-1] ^= 1;
+    assert_int_equal(buffer_check_guards(&buffer), STATUS_CHECK);
+    assert_non_null(strstr(status_message(), "nearest changed byte is 1 before"));
+    data[-1] ^= 1;
+    data[buffer.bytes + 300000] ^= 1;
+    assert_int_equal(buffer_check_guards(&buffer), STATUS_CHECK);
+    assert_non_null(strstr(status_message(), "changed byte is 300000 after"));
+    data[buffer.bytes + 300000] ^= 1;
+    assert_int_equal(buffer_upload_part(&buffer, 80, &host[11], 8), STATUS_OK); /* an element put in another's place, and back */
+    assert_int_equal(buffer_check_unchanged(&buffer, host), STATUS_CHECK);
+    assert_int_equal(buffer_upload_part(&buffer, 80, &host[10], 8), STATUS_OK);
+    downloads = 0;
+    assert_int_equal(buffer_check_unchanged(&buffer, host), STATUS_OK);
+    assert_int_equal(downloads, 0);
+    buffer_destroy(&buffer);
+}
+
 static void empty_arrays_work(void **state) {
     (void)state;
     Buffer buffer = make(DTYPE_F64, 0);
@@ -269,6 +326,7 @@ int main(void) {
         cmocka_unit_test(poison_is_seen_element_by_element),
         cmocka_unit_test(poison_is_finite),
         cmocka_unit_test(a_changed_input_is_found_with_its_index),
+        cmocka_unit_test(a_digest_spares_the_transfer),
         cmocka_unit_test(empty_arrays_work),
         cmocka_unit_test(too_much_is_refused_with_numbers),
         cmocka_unit_test(memory_in_use_grows_with_what_is_kept),

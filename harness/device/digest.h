@@ -1,0 +1,39 @@
+/* digest.h - one number for an array on a CUDA device, which tells whether any of it changed without bringing it to the host. */
+#ifndef RUNGS_DEVICE_DIGEST_H
+#define RUNGS_DEVICE_DIGEST_H
+
+#include "base/status.h"
+
+#include <stddef.h>
+#include <stdint.h>
+
+#ifdef __CUDACC__
+#define DIGEST_BOTH __host__ __device__
+#else
+#define DIGEST_BOTH
+#endif
+
+#ifdef __cplusplus
+extern "C" {
+#endif
+
+/* What a word adds to the sum. Each step can be undone: a single word that changed always changes the sum. After SplitMix64
+ * (Steele, Lea and Flood, OOPSLA 2014). */
+static inline DIGEST_BOTH uint64_t digest_of_word(uint64_t word, uint64_t index, uint64_t seed) {
+    uint64_t x = word + seed + index * UINT64_C(0x9e3779b97f4a7c15);
+    x = (x ^ x >> 30) * UINT64_C(0xbf58476d1ce4e5b9);
+    x = (x ^ x >> 27) * UINT64_C(0x94d049bb133111eb);
+    return x ^ x >> 31;
+}
+
+enum { DIGEST_STEP = 16 }; /* bytes that are read at once, from the first address that is a multiple of it */
+
+/* The sum over `bytes` bytes at any address: of the aligned words, numbered from 0, then of the single bytes before and behind
+ * them. data: on the device; word: 8 bytes there, overwritten. Waits for the stream. */
+Status digest_gpu(const void *data, size_t bytes, uint64_t seed, void *word, void *stream, uint64_t *out);
+
+#ifdef __cplusplus
+}
+#endif
+
+#endif
