@@ -151,11 +151,14 @@ static void doctor_peers(bool has_gpu) {
         for (int i = 0; i < count && !known; i++) known = strcmp(told[i], entry->framework) == 0;
         if (known || count == 64) continue;
         told[count++] = entry->framework;
-        char code_text[200];
-        /* The distribution's name can differ from the module's: cupy comes as cupy-cuda13x. */
+        char code_text[300];
+        /* The distribution's name can differ from the module's: cupy comes as cupy-cuda13x. cuDF has a folder of its own (peer.py).
+         */
         snprintf(code_text, sizeof code_text,
-                 "import importlib.metadata as m; print(m.version(m.packages_distributions()['%s'][0]))", entry->framework);
-        const char *const argv[] = {places_python(), "-c", code_text, NULL};
+                 "import sys, importlib.metadata as m; sys.path.append(sys.argv[1] + '/build/cudf');"
+                 "print(m.version(m.packages_distributions()['%s'][0]))",
+                 entry->framework);
+        const char *const argv[] = {places_python(), "-c", code_text, places_harness("."), NULL};
         const ProcessLimits limits = {.seconds = 60};
         Text output = {0};
         int code = 1;

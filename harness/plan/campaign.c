@@ -229,7 +229,7 @@ static bool gather(const Choice *choice, int item, Stage stage, bool once, Varia
     out->item.variants = room;
     out->item.variant_count = 0;
     out->item.stage = stage;
-    out->item.uncounted = stage == STAGE_SWEEP; /* counts follow the size, and ladders have them */
+    out->item.uncounted = stage == STAGE_SWEEP;
     for (int r = 0; r < choice->count; r++) {
         const Row *row = &choice->rows[r];
         if (row->item != item || row->stage != stage || (row->processes == 1) != once) continue;
@@ -276,6 +276,7 @@ Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out) {
     if (status == STATUS_OK) choose_claims(&choice, out->judged, &out->claims);
     if (status == STATUS_OK) status = choose_others(&choice);
     if (status == STATUS_OK) status = append_places(&choice, &ordered);
+    if (status == STATUS_OK) status = campaign_choose_counted(&ordered, plan->claims, plan->claim_count);
     if (status == STATUS_OK) {
         count_rows(&choice, out);
         ordered.turn_seconds = campaign_bound(tier) > 0 ? TURN_SECONDS : INFINITY;

@@ -23,6 +23,8 @@ int campaign_processes(CampaignTier tier);
  * campaign_free() afterwards. */
 Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out);
 void campaign_free(Campaign *campaign);
+/* Leaves of the items that may be counted those that are (campaign_counts.c). */
+Status campaign_choose_counted(Plan *plan, const Claim *claims, int claim_count);
 /* How long the rows of the plan take by what such rows take on an H200, scaled by the speeds of this machine. */
 double campaign_seconds(const Plan *plan, const Speeds *speeds);
 /* Sets what each item is expected to take, for the turns. */

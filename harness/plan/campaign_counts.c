@@ -1,0 +1,61 @@
+/* Which rows of a campaign have their launches and bytes counted. Counts follow the size of a case, and each takes as long as its
+ * timing: a variant is counted in one case, the one with the most variants; of an op with claims about counts all rows are. */
+#include "plan/campaign.h"
+#include "plan/case.h"
+
+#include <stdlib.h>
+#include <string.h>
+
+static bool claims_counts(const Claim *claims, int count, const PlanItem *item) {
+    for (const Claim *claim = claims; claim < claims + count; claim++)
+        if (!claim->untestable && strcmp(claim->op, item->problem.op) == 0 &&
+            (strcmp(claim->quantity, "launches") == 0 || strcmp(claim->quantity, "bytes_over_minimum") == 0))
+            return true;
+    return false;
+}
+
+/* An item, and how many variants its case has in all that may be counted. */
+typedef struct Candidate {
+    PlanItem *item;
+    int variants;
+} Candidate;
+
+static int by_variants(const void *a, const void *b) {
+    const Candidate *x = a, *y = b;
+    if (x->variants != y->variants) return x->variants > y->variants ? -1 : 1;
+    return x->item < y->item ? -1 : 1;
+}
+
+static int list_candidates(const Plan *plan, Candidate *out) {
+    int count = 0;
+    for (int i = 0; i < plan->item_count; i++)
+        if (!plan->items[i].uncounted) out[count++] = (Candidate){.item = &plan->items[i]};
+    for (int i = 0; i < count; i++)
+        for (int k = 0; k < count; k++)
+            if (case_same(&out[k].item->problem, &out[i].item->problem)) out[i].variants += out[k].item->variant_count;
+    qsort(out, (size_t)count, sizeof *out, by_variants);
+    return count;
+}
+
+/* Is a variant of the item counted in none of the candidates before it? */
+static bool has_new(const Candidate *candidates, int index) {
+    const PlanItem *item = candidates[index].item;
+    for (int v = 0; v < item->variant_count; v++) {
+        bool known = item->variants[v].entry->backend != BACKEND_CUDA;
+        for (int i = 0; i < index && !known; i++)
+            for (int k = 0; k < candidates[i].item->variant_count && !candidates[i].item->uncounted; k++)
+                known = known || candidates[i].item->variants[k].entry == item->variants[v].entry;
+        if (!known) return true;
+    }
+    return false;
+}
+
+Status campaign_choose_counted(Plan *plan, const Claim *claims, int claim_count) {
+    Candidate *candidates = malloc(((size_t)plan->item_count + 1) * sizeof *candidates);
+    if (!candidates) return status_fail(STATUS_MEMORY, "no memory for a campaign of %d cases", plan->item_count);
+    const int count = list_candidates(plan, candidates);
+    for (int i = 0; i < count; i++)
+        candidates[i].item->uncounted = !has_new(candidates, i) && !claims_counts(claims, claim_count, candidates[i].item);
+    free(candidates);
+    return STATUS_OK;
+}
