@@ -152,8 +152,7 @@ static void doctor_peers(bool has_gpu) {
         if (known || count == 64) continue;
         told[count++] = entry->framework;
         char code_text[300];
-        /* The distribution's name can differ from the module's: cupy comes as cupy-cuda13x. cuDF has a folder of its own (peer.py).
-         */
+        /* The distribution's name can differ from the module's: cupy comes as cupy-cuda13x. cuDF lies in a folder of its own. */
         snprintf(code_text, sizeof code_text,
                  "import sys, importlib.metadata as m; sys.path.append(sys.argv[1] + '/build/cudf');"
                  "print(m.version(m.packages_distributions()['%s'][0]))",
