@@ -34,8 +34,8 @@ enum { SHARE_BYTES = 1 << 20 };
 static cudaStream_t stream;
 static void *staging[STAGES];
 static cudaEvent_t staged[STAGES];
-static void *digest_word; /* 8 bytes on the device, and what nobody can guess */
-static uint64_t digest_seed;
+static void *digest_word;    /* 8 bytes on the device, for the result */
+static uint64_t digest_seed; /* random, one for each process */
 
 static Status failed(cudaError_t error, const char *what) {
     const Status code = error == cudaErrorMemoryAllocation ? STATUS_MEMORY : STATUS_DEVICE;

@@ -42,8 +42,8 @@ typedef struct Device {
     /* The name of an allocation and its payload, for the message when a variant faults in or beside it. NULL: the device's messages
      * have no names. */
     void (*describe)(void *pointer, const char *name, const void *payload, size_t bytes);
-    /* A sum over bytes on the device that differs, but for a chance of 2^-64, once any of them has changed; other sums in every
-     * process. NULL: the bytes themselves are to be compared. */
+    /* A 64-bit checksum, computed on the device, to detect changes within this process: a random seed makes it another one in each.
+     * Two blocks that differ have the same with a probability of 2^-64. NULL: compare the bytes. */
     Status (*digest)(const void *data, size_t bytes, uint64_t *out);
     /* Makes a whole allocation readable only, or writable again: writing to it ends the process. NULL: the device cannot. */
     Status (*protect)(void *pointer, bool read_only);

@@ -1,4 +1,4 @@
-/* digest.h - one number for an array on a CUDA device, which tells whether any of it changed without bringing it to the host. */
+/* digest.h - a checksum of device memory, computed on the GPU: detects that an array changed without copying it to the host. */
 #ifndef RUNGS_DEVICE_DIGEST_H
 #define RUNGS_DEVICE_DIGEST_H
 
@@ -17,7 +17,7 @@
 extern "C" {
 #endif
 
-/* What a word adds to the sum. Each step can be undone: a single word that changed always changes the sum. After SplitMix64
+/* What a word adds to the sum. Each step is a bijection, so a change of a single word always changes the sum. After SplitMix64
  * (Steele, Lea and Flood, OOPSLA 2014). */
 static inline DIGEST_BOTH uint64_t digest_of_word(uint64_t word, uint64_t index, uint64_t seed) {
     uint64_t x = word + seed + index * UINT64_C(0x9e3779b97f4a7c15);

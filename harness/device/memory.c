@@ -63,13 +63,13 @@ static unsigned char *end_of(const Buffer *buffer) {
     return (unsigned char *)buffer->array.data + buffer->bytes;
 }
 
-/* A little is compared sooner than summed, and says more. */
+/* 0 if the device has no digests, and for small blocks, which are as quick to compare. */
 static Status take_digest(const Buffer *buffer, const void *data, size_t bytes, uint64_t *out) {
     *out = 0;
     return buffer->device->digest && bytes > PIECE_BYTES ? buffer->device->digest(data, bytes, out) : STATUS_OK;
 }
 
-/* Says whether bytes are as they were when `before` was taken; false: unchanged is not certain, and they are to be compared. */
+/* True: the bytes have not changed since the digest `before`. False: compare them. */
 static Status same_digest(const Buffer *buffer, const void *data, size_t bytes, uint64_t before, bool *same) {
     uint64_t now = 0;
     TRY(take_digest(buffer, data, bytes, &now));

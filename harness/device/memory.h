@@ -16,7 +16,7 @@ typedef struct Buffer {
     void *base;                 /* the whole allocation */
     size_t bytes, below, above; /* of the payload and of the two guards */
     const Device *device;
-    uint64_t below_digest, above_digest, payload_digest; /* as written and as uploaded, if the device makes digests */
+    uint64_t below_digest, above_digest, payload_digest; /* of the guards as written, of the last upload; 0: none was computed */
 } Buffer;
 
 /* Allocates room for `shape` (a description without data) between two guards filled with a known pattern. The upper guard begins

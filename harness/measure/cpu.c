@@ -1,9 +1,7 @@
 /* Timing on the CPU: the steady clock around the call. Threads are not pinned here: a variant's OpenMP threads inherit the mask of
  * the thread that starts them, so pinning the caller to one core would run all of them there. Who wants pinning sets OMP_PLACES and
  * OMP_PROC_BIND, or starts the program under taskset or numactl; both reach the workers. */
-#ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* madvise */
-#endif
+#include "base/hostmemory.h"
 #include "measure/cache.h"
 #include "measure/measure.h"
 #include "measure/sampling.h"
@@ -12,9 +10,7 @@
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
-#include <sys/mman.h>
 
-static const size_t HUGE_PAGE = (size_t)2 << 20;
 static const size_t CALLS_MAX = (size_t)1 << 20;
 
 typedef struct CpuSession {
@@ -60,13 +56,12 @@ Status measure_cpu(MeasureMode mode, const MeasuredWork *work, const MeasureLimi
     const SamplingSource source = {mode, work, take, &session, false};
     if (mode == MEASURE_COLD) {
         const size_t bytes = cache_sweep_bytes();
-        sweep = aligned_alloc(HUGE_PAGE, (bytes + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE);
+        sweep = hostmemory_allocate(bytes);
         if (!sweep) {
             char why[128];
             snprintf(why, sizeof why, "no host memory for the %zu bytes that empty the caches", bytes);
             return none(out, why);
         }
-        (void)madvise(sweep, bytes, MADV_HUGEPAGE); /* a hint: a gigabyte of small pages takes seconds to come */
         session.sweep = sweep;
         session.sweep_words = bytes / sizeof *sweep;
         cache_fill(sweep, session.sweep_words);

@@ -2,6 +2,7 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* madvise */
 #endif
+#include "base/hostmemory.h"
 #include "measure/cache.h"
 #include "measure/limit.h"
 #include "measure/moves_cpu.h"
@@ -139,12 +140,11 @@ static Status open_block(Limiter *self) {
 
 /* Memory for the sweep; without it there is no cold limit. */
 static void open_sweep(Limiter *self) {
-    const size_t bytes = (cache_sweep_bytes() + HUGE_PAGE - 1) / HUGE_PAGE * HUGE_PAGE;
-    self->sweep = aligned_alloc(HUGE_PAGE, bytes);
+    const size_t bytes = cache_sweep_bytes();
+    self->sweep = hostmemory_allocate(bytes);
     if (!self->sweep) return;
-    (void)madvise(self->sweep, bytes, MADV_HUGEPAGE);
     memset(self->sweep, 1, bytes);
-    self->sweep_words = cache_sweep_bytes() / sizeof *self->sweep;
+    self->sweep_words = bytes / sizeof *self->sweep;
 }
 
 /* Tells the limits of both modes for at most so many bytes together. Fewer than CORE_BYTES are measured as that many: a call, and

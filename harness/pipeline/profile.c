@@ -47,7 +47,7 @@ static const char *why_not(const Session *session, const json_t *row) {
     if (session->emulated) return "emulated";
     if (session->options->no_counts || session->options->no_ceilings) return "counting was turned off";
     if (!json_is_object(json_object_get(row, "timing"))) return "not timed";
-    if (session->item && session->item->uncounted) return "counted in the case with the most variants";
+    if (session->item && session->item->uncounted) return "a campaign counts a variant in one case, and no sweeps";
     if (call_seconds(row) > SLOW_SECONDS) return "a call takes more than 1 s";
     return NULL;
 }

@@ -23,9 +23,12 @@ typedef struct Side {
     bool blamed;  /* a wrong result is the claim's: not the baseline's */
 } Side;
 
+bool claim_is_about_counts(const Claim *claim) {
+    return claim->quantity && (strcmp(claim->quantity, "launches") == 0 || strcmp(claim->quantity, "bytes_over_minimum") == 0);
+}
+
 static Side variant_side(const Claim *claim) {
-    const bool counted = strcmp(claim->quantity, "launches") == 0 || strcmp(claim->quantity, "bytes_over_minimum") == 0;
-    return (Side){claim->scenario, claim->problem, claim->variant, claim->mode, counted, true};
+    return (Side){claim->scenario, claim->problem, claim->variant, claim->mode, claim_is_about_counts(claim), true};
 }
 
 static Side baseline_side(const Claim *claim) {

@@ -1,4 +1,5 @@
-/* What only a GPU can tell of the memory module: large copies through the staging buffers, guards, poison, refusals, digests. */
+/* Tests of the memory module that need a GPU: large copies through the staging buffers, guards, poison, refused allocations, and
+ * digests. */
 #include "device/device.h"
 #include "device/digest.h"
 #include "device/memory.h"
