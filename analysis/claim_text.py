@@ -10,11 +10,15 @@ OUTCOMES = {"holds": "holds", "direction": "holds in direction, not in size", "f
 PROGRAMS = ("original", "reimplementation", "ours")  # whose program was run
 PUBLISHED_PROGRAMS = PROGRAMS[:2]
 RATES = {"bytes_per_second": (1e9, "GB/s"), "elements_per_second": (1e6, "M elements/s")}  # quantity -> factor and unit, as printed
-SHOWN = "shown"  # a number of other hardware, beside ours: not judged
+SHOWN, WORSE = "shown", "worse here"  # a number of other hardware, beside ours: not judged, but ours may be the worse
 
 
 def is_shown(claim):
     return claim.get("rule") == "shown" and claim.get("here") is not None
+
+
+def is_worse(claim):
+    return is_shown(claim) and claim.get("outcome") == "fails"
 
 
 def is_finding(claim):
@@ -28,7 +32,7 @@ def is_counted(claim):
 
 def outcome(claim):
     """As printed."""
-    words = SHOWN if is_shown(claim) and not is_finding(claim) else OUTCOMES.get(claim.get("outcome"), str(claim.get("outcome")))
+    words = (f"{SHOWN}, {WORSE}" if is_worse(claim) else SHOWN) if is_shown(claim) else OUTCOMES.get(claim.get("outcome"), str(claim.get("outcome")))
     return words + (" (finding)" if is_finding(claim) else "")
 
 

@@ -3,7 +3,7 @@ import collections
 import re
 
 from analysis import rows as r
-from analysis.claim_text import OUTCOMES, PROGRAMS, SHOWN, is_finding, is_shown, modes_of, published, quantity, size_of, totals, uncounted
+from analysis.claim_text import OUTCOMES, PROGRAMS, RATES, WORSE, is_finding, is_shown, is_worse, modes_of, outcome, published, quantity, size_of, totals, uncounted
 from analysis.format import details, many, seconds_between, significant, table, without_empty
 from analysis.report.markers import pictures_of
 from analysis.report.scenario_intro import intro_of
@@ -40,7 +40,9 @@ def outcome_counts(claims):
     words = {"holds": ("holds", "hold"), "direction": ("holds in direction only", "hold in direction only"), "fails": ("does not hold", "do not hold"), "not_testable": ("is not testable here", "are not testable here"),
              "not_run": ("was not run", "were not run")}
     counted = [f"{count} {words[key][count != 1]}" for key, count in totals(claims).items() if count]
-    others = [f"{count} {what}" for count, what in zip(uncounted(claims), ("of other hardware", "finding of ours" if uncounted(claims)[1] == 1 else "findings of ours", "of variants of ours")) if count]
+    shown, found, mine = uncounted(claims)
+    worse = sum(is_worse(c) and c.get("program") != "ours" for c in claims)
+    others = [f"{shown} of other hardware" + (f" ({worse} {WORSE})" if worse else "")] * (shown > 0) + [many(found, "finding") + " of ours"] * (found > 0) + [f"{mine} of variants of ours"] * (mine > 0)
     return "; not counted: ".join(", ".join(some) for some in (counted, others) if some) or "none"
 
 
@@ -55,14 +57,15 @@ def here(claim):
         return "-"
     if claim.get("quantity") == "seconds":
         return seconds_between(value, low, high, 3)
-    return quantity(claim, value) + (f" ({significant(low)} to {significant(high)})" if None not in (low, high) else "")
+    scale = RATES.get(claim.get("quantity"), (1, ""))[0]
+    return quantity(claim, value) + (f" ({significant(low / scale)} to {significant(high / scale)})" if None not in (low, high) else "")
 
 
 PROVISIONAL = "\u2020"
 
 
 def outcome_words(claim):
-    text = SHOWN + (", worse here" if claim.get("outcome") == "fails" else "") if is_shown(claim) else SHORT.get(claim.get("outcome"), str(claim.get("outcome")))
+    text = outcome(claim) if is_shown(claim) else SHORT.get(claim.get("outcome"), str(claim.get("outcome")))
     return text + (PROVISIONAL if claim.get("provisional") and claim.get("here") is not None else "")
 
 

@@ -42,7 +42,15 @@ def line_of_fastest(results, op):
     for what, rival in (("the best published program", some.published), ("the best library", some.library), ("our best", some.ours)):
         if rival and rival is not best:
             parts.append(f"{significant(standing.times_faster(rival, best))}x faster than {what} (`{r.name_of(rival)}`)")
-    return f"  - {op} ({standing.case_words(best)}): {whose(some, best)} `{r.name_of(best)}`, {seconds(r.median(best, standing.MODE))}" + "".join(f", {part}" for part in parts if part) + "."
+    return f"  - {op} ({standing.case_words(best)}): {whose(some, best)} `{r.name_of(best)}`, {seconds(r.median(best, standing.MODE))}" + "".join(f", {part}" for part in parts if part) + largest(results, found, best) + "."
+
+
+def largest(results, found, best):
+    """Where more data was timed than in the case of the line: our best there, and how far from the limit."""
+    most = max((some.ours for some in found.values() if some.ours), key=lambda row: (r.work_bytes(row) or 0, -r.median(row, standing.MODE)), default=None)
+    if most is None or (r.work_bytes(most) or 0) <= 2 * (r.work_bytes(best) or 0):
+        return ""
+    return f". With most data ({standing.case_words(most)}): `{r.name_of(most)}`, {seconds(r.median(most, standing.MODE))}, {percent(results.fraction(most, standing.MODE))}"
 
 
 def whose(some, best):

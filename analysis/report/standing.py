@@ -9,6 +9,7 @@ from analysis.format import count, describe, many, percent, seconds, significant
 
 MOST_BEHIND = 6
 MODE = "cold"
+SIZES, SIZE_STEP = ("batch", "n", "rows", "cols"), 4  # sizes within that factor of one another make no second line
 
 
 @dataclasses.dataclass
@@ -56,10 +57,14 @@ def standings(results, op):
     return found
 
 
+def claimed_cases(results):
+    return {c.get(key) for c in results.claims for key in ("case", "baseline_case")}
+
+
 def headline(results, op, found=None):
     """The case that a page shows first: of those that claims are about the one with most variants on most data, else of all."""
     found = standings(results, op) if found is None else found
-    claimed = {c.get("case") for c in results.claims} | {c.get("baseline_case") for c in results.claims}
+    claimed = claimed_cases(results)
 
     def rank(case):
         some = found[case]
@@ -104,14 +109,35 @@ def over(theirs, mine):
 
 
 def shown_first(results, found):
-    """Cases in the order of a page: those with most to compare, of them those of claims, then those with most variants on most data."""
-    claimed = {c.get("case") for c in results.claims}
-    return sorted(found, key=lambda case: (-len(found[case].rivals) - (found[case].ours is not None), case not in claimed, -len(found[case].rows) * select.weight(found[case].row), case))
+    """Cases in the order of a page: those with most to compare, of them those with most variants on most data; one of a claim counts half as much again."""
+    claimed = claimed_cases(results)
+    return sorted(found, key=lambda case: (-len(found[case].rivals) - (found[case].ours is not None), -len(found[case].rows) * select.weight(found[case].row) * (1.5 if case in claimed else 1), case))
+
+
+def tells_nothing_new(row, before):
+    """Does a case take as long as one before it, as far as sizes tell? Same parameters but for sizes within a factor of SIZE_STEP; other data, or another reference."""
+    def shape(case):
+        params = {name: value for name, value in (case.get("params") or {}).items() if name != "reference"}
+        sizes = {name: value for name, value in params.items() if name in SIZES and isinstance(value, (int, float))}
+        return {name: value for name, value in params.items() if name not in sizes}, sizes, case.get("dtype")
+
+    words, sizes, dtype = shape(row)
+    alike = [there for same, there, other in map(shape, before) if (same, other, there.keys()) == (words, dtype, sizes.keys())]
+    return any(all(max(sizes[name], there[name]) < SIZE_STEP * min(sizes[name], there[name]) for name in sizes) for there in alike)
+
+
+def chosen(results, found, most):
+    """The cases of a short table: none that says what one before it says."""
+    cases = []
+    for case in shown_first(results, found):
+        if len(cases) < most and (found[case].ours or found[case].rivals) and not tells_nothing_new(found[case].row, [found[other].row for other in cases]):
+            cases.append(case)
+    return cases
 
 
 def case_table(results, found, most=None):
-    """Cases x (published best, library best, ours, share of the limit, worst input)."""
-    order = [case for case in shown_first(results, found) if found[case].ours or found[case].rivals][:most]
+    """Cases x (published best, library best, ours, share of the limit, worst input). most: that many, as unlike as can be; None: all."""
+    order = chosen(results, found, most) if most else [case for case in shown_first(results, found) if found[case].ours or found[case].rivals]
     lines = []
     for case in order:
         some = found[case]

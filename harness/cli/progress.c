@@ -80,7 +80,8 @@ static const char *colour_of(const Progress *progress, const char *verdict) {
 
 static const char *outcome_words(const json_t *claim) {
     const char *outcome = text_of(claim, "outcome");
-    if (strcmp(outcome, CLAIM_OUTCOMES[CLAIM_NOT_TESTABLE]) == 0 && json_is_number(json_object_get(claim, "here"))) return "shown";
+    if (strcmp(text_of(claim, "rule"), "shown") == 0 && json_is_number(json_object_get(claim, "here")))
+        return strcmp(outcome, CLAIM_OUTCOMES[CLAIM_FAILS]) == 0 ? "shown, worse here" : "shown";
     for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++)
         if (strcmp(outcome, CLAIM_OUTCOMES[i]) == 0) return CLAIM_OUTCOME_WORDS[i];
     return outcome;
@@ -101,8 +102,8 @@ void progress_claims(const ClaimTotals *totals) {
     if (all + totals->shown + totals->findings + totals->ours == 0) return;
     printf("published statements, tested by originals and true re-implementations:");
     for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++) printf("%s %s: %zu", i ? ";" : "", CLAIM_OUTCOME_WORDS[i], totals->outcomes[i]);
-    printf("\nnot in these totals: %zu on other hardware (only shown); %zu findings; %zu of our own programs\n", totals->shown,
-           totals->findings, totals->ours);
+    printf("\nnot in these totals: %zu on other hardware (only shown; %zu worse here); %zu findings; %zu of our own programs\n",
+           totals->shown, totals->shown_worse, totals->findings, totals->ours);
 }
 
 /* Where to cut a text so that it takes at most so many columns: of UTF-8, a byte that goes on takes none. */

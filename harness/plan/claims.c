@@ -166,7 +166,6 @@ static json_t *why_of(const Claim *claim, const json_t *judged, const Measured *
 
 static void judge_measured(const Claim *claim, const Measured *here, json_t *out) {
     const int outcome = outcome_of(claim, here);
-    if (is(claim->rule, "shown") && outcome == CLAIM_FAILS) json_object_set_new(out, "claim_kind", json_string("finding"));
     json_object_set_new(out, "run", json_string(here->run));
     json_object_set_new(out, "outcome", json_string(CLAIM_OUTCOMES[outcome]));
     json_object_set_new(out, "why", why_of(claim, out, here, outcome));
@@ -203,8 +202,9 @@ void claim_count(const json_t *judged, ClaimTotals *totals) {
         totals->findings++;
     else if (is(text_of(judged, "program"), "ours"))
         totals->ours++;
-    else if (is(text_of(judged, "rule"), "shown") && json_is_number(json_object_get(judged, "here")))
+    else if (is(text_of(judged, "rule"), "shown") && json_is_number(json_object_get(judged, "here"))) {
         totals->shown++;
-    else
+        totals->shown_worse += is(text_of(judged, "outcome"), CLAIM_OUTCOMES[CLAIM_FAILS]);
+    } else
         for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++) totals->outcomes[i] += is(text_of(judged, "outcome"), CLAIM_OUTCOMES[i]);
 }

@@ -45,7 +45,7 @@ extern const char *const CLAIM_PROGRAMS[];
  * work model. */
 extern const char *const CLAIM_QUANTITIES[];
 /* about: within a factor of the value either way; at_least, at_most: one-sided; range: a published band; shown: a time or rate of
- * other hardware, not judged unless ours is slower, which is a finding. */
+ * other hardware, not judged; its outcome is fails if ours is slower in every process, else not_testable. */
 extern const char *const CLAIM_RULES[];
 
 enum { CLAIM_HOLDS, CLAIM_DIRECTION, CLAIM_FAILS, CLAIM_NOT_TESTABLE, CLAIM_NOT_RUN, CLAIM_OUTCOME_COUNT };
@@ -58,7 +58,7 @@ enum { CLAIM_PROCESSES = 5 };
 /* How judged claims came out. Each is in one of these numbers only. */
 typedef struct ClaimTotals {
     size_t outcomes[CLAIM_OUTCOME_COUNT]; /* statements, tested by originals and true re-implementations */
-    size_t shown, findings, ours;
+    size_t shown, shown_worse, findings, ours; /* shown_worse: of those shown, slower here */
 } ClaimTotals;
 
 /* {"kind":"claim","id":...,"outcome":...,"why":...,"here":x|null,"low":x|null,"high":x|null,"processes":n,"provisional":b, ...},
