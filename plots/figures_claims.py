@@ -68,7 +68,7 @@ def draw(results, out):
         seen = [c["here"] / published_value(c) for c in some] + [limit / published_value(c) for c in some for limit in (c.get("band_low"), c.get("band_high")) if limit] + [1]
         low, high = inside(min(seen)) / 1.4, inside(max(seen)) * 1.4
         axes.set_xlim(low, high)
-        ticks = [x for x in (0.001, 0.01, 0.1, 0.2, 0.5, 1, 2, 5, 10, 100, 1000) if low <= x <= high]
+        ticks = style.log_ticks(low, high)
         axes.set_xticks(ticks, [f"{x:g}x" for x in ticks], fontsize=7.5)
         axes.minorticks_off()
         axes.set_ylim(-len(some) + 0.4, 0.6)

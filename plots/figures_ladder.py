@@ -129,7 +129,7 @@ def prepare(axes, ladder, lines):
     values = [*map(ladder.gain, ladder.rows), *(v for row in ladder.rows for v in ladder.printed(row)), *([ladder.limit] if ladder.limit else [])]
     low, high = min(values) / 1.6, max(values) * 1.3
     axes.set_xlim(low, high)
-    ticks = [step * 10.0**k for k in range(-4, 7) for step in ((1,) if high / low > 200 else (1, 2, 5)) if low <= step * 10.0**k <= high]
+    ticks = style.log_ticks(low, high)
     axes.set_xticks(ticks, [f"{tick:,g}x" for tick in ticks])
     axes.minorticks_off()
     axes.set_yticks([-k for k in range(lines)], [name_in(row) for row in ladder.rows] + [r.name_of(name) for name in ladder.failed], fontsize=8.5)
@@ -153,7 +153,7 @@ def legend_of(ladder):
 
 def draw_op(ladder, out):
     lines = len(ladder.rows) + len(ladder.failed)
-    figure, axes = plt.subplots(figsize=(7.6, 1.35 + 0.21 * lines))
+    figure, axes = plt.subplots(figsize=(7.6, 1.5 + 0.21 * lines))
     axes.set_xscale("log")
     for k, row in enumerate(ladder.rows):
         draw_row(axes, ladder, row, -k)

@@ -5,6 +5,7 @@ import matplotlib
 
 matplotlib.use("Agg")
 import matplotlib.pyplot as plt
+from matplotlib.transforms import ScaledTranslation
 
 from analysis import rows as r
 
@@ -78,31 +79,44 @@ def broken(figure, words, fontsize):
     return lines
 
 
+def from_top(figure, inches):
+    """Figure coordinates that much lower, whatever the figure's height becomes."""
+    return figure.transFigure + ScaledTranslation(0, -inches, figure.dpi_scale_trans)
+
+
 def write_title(figure, title):
     """What the figure shows, in bold; the case it shows it for, after the colon, goes below if both are too long. Returns the inches used."""
-    height = figure.get_size_inches()[1]
-    heading = figure.text(0.008, 1 - 0.08 / height, title, ha="left", va="top", weight="bold", fontsize=11)
+    heading = figure.text(0.008, 1, title, ha="left", va="top", weight="bold", fontsize=11, transform=from_top(figure, 0.08))
     if ": " not in title or width_of(heading) <= 0.98 * figure.bbox.width:
         return 0.27
     what, case = title.split(": ", 1)
     heading.set_text(what)
     lines = broken(figure, case, 8.5)
-    figure.text(0.008, 1 - 0.28 / height, "\n".join(lines), ha="left", va="top", fontsize=8.5, color="#222222")
+    figure.text(0.008, 1, "\n".join(lines), ha="left", va="top", fontsize=8.5, color="#222222", transform=from_top(figure, 0.28))
     return 0.29 + 0.14 * len(lines)
 
 
 def head(figure, title, handles=(), labels=None):
-    """A title and, below it, one row or two of legend; the layout leaves that room at the top (see finish)."""
-    height = figure.get_size_inches()[1]
+    """A title and, below it, the legend in as few rows as fit; the layout leaves that room at the top (see finish), and each row after the first makes the figure higher."""
     used = write_title(figure, title)
     room = used + 0.03
     if handles:
         labels = labels or [h.get_label() for h in handles]
-        columns = len(handles) if sum(map(len, labels)) < 90 else (len(handles) + 1) // 2
-        figure.legend(handles, labels, loc="upper left", bbox_to_anchor=(0.0, 1 - used / height), ncols=columns, fontsize=8.5,
-                      handletextpad=0.4, columnspacing=1.4, handlelength=1.3)
-        room = used + (0.28 if columns == len(handles) else 0.46)
+        for columns in range(len(handles), 0, -1):
+            legend = figure.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, 1), bbox_transform=from_top(figure, used), ncols=columns, fontsize=8.5,
+                                   handletextpad=0.4, columnspacing=1.4, handlelength=1.3)
+            if columns == 1 or width_of(legend) <= figure.bbox.width:
+                break
+            legend.remove()
+        more = 0.18 * (-(-len(handles) // columns) - 1)
+        room = used + 0.28 + more
+        figure.set_size_inches(figure.get_size_inches() + (0, more))
     figure.rungs_room = room
+
+
+def log_ticks(low, high):
+    """Powers of ten between two numbers; twice and five times them, too, as long as that is not too many."""
+    return [step * 10.0**k for k in range(-4, 7) for step in ((1,) if high / low > 200 else (1, 2, 5)) if low <= step * 10.0**k <= high]
 
 
 def spread(positions, gap):

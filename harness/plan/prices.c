@@ -160,8 +160,24 @@ double price_row(const PlanItem *item, const VariantChoice *choice, const Speeds
     return item->not_run ? 0 : price_start(choice, speeds) + count_seconds(item, choice->entry, speeds) + further;
 }
 
+static const char *bound_of(const PlanItem *item, int variant) {
+    const char *bound = item->declared_bounds ? item->variants[variant].entry->variant->bound : NULL;
+    return bound ? bound : "";
+}
+
+/* One for each bound that a variant is judged by. */
+static int reference_count(const PlanItem *item) {
+    int count = 0;
+    for (int v = 0; v < item->variant_count; v++) {
+        bool known = false;
+        for (int i = 0; i < v && !known; i++) known = strcmp(bound_of(item, i), bound_of(item, v)) == 0;
+        count += !known;
+    }
+    return count;
+}
+
 double price_instance(const PlanItem *item, const Speeds *speeds) {
-    return item->not_run ? 0 : host_of(item->problem.op)->seconds * bytes_of(item) * slower_cpu(speeds);
+    return item->not_run ? 0 : host_of(item->problem.op)->seconds * bytes_of(item) * slower_cpu(speeds) * reference_count(item);
 }
 
 double price_item(const PlanItem *item, const Speeds *speeds) {

@@ -17,7 +17,7 @@ double price_row(const PlanItem *item, const VariantChoice *choice, const Speeds
 /* The part of it that a worker's later rows do not have; and what every process of the row has beside it. */
 double price_start(const VariantChoice *choice, const Speeds *speeds);
 double price_further(const PlanItem *item, const VariantChoice *choice, const Speeds *speeds);
-/* Inputs and reference of the case, which its rows and their processes share. */
+/* Inputs and references of the case, one for each bound, which its rows and their processes share. */
 double price_instance(const PlanItem *item, const Speeds *speeds);
 /* Both, with every process of every row. */
 double price_item(const PlanItem *item, const Speeds *speeds);
