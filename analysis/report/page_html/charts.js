@@ -2,6 +2,7 @@
 "use strict";
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const LEAST_SPAN = 0.12; // of the median: what noise looks like should not depend on how small it is
+const narrow = () => window.innerWidth < 600;
 const shown = new Map(); // element -> Bokeh's view, removed before the next
 
 function figureIn(place, options, draw) {
@@ -23,12 +24,12 @@ function rankingChart(entries) {
   const some = entries.slice(0, 20);
   if (!some.length) { byId("ranking-chart").replaceChildren(); return; }
   const names = some.map((entry) => entry.v).reverse();
-  figureIn("ranking-chart", { height: 60 + 22 * names.length, y_range: names, x_axis_type: "log", x_range: [0.9, Math.max(...some.map((entry) => entry.mean)) * 1.6] }, (plot) => {
+  figureIn("ranking-chart", { height: 60 + 22 * names.length, y_range: names, x_axis_type: "log", x_range: [0.9, Math.max(...some.map((entry) => entry.mean)) * (narrow() ? 6 : 1.6)] }, (plot) => {
     const means = some.map((entry) => entry.mean).reverse();
     plot.segment({ x0: means.map(() => 1), y0: names, x1: means, y1: names, line_color: colour("line"), line_width: 2 });
     plot.scatter({ x: means, y: names, size: 9, color: some.map((entry) => colour({ cuda: "ours", cpu: "mid" }[entry.device] || "soft")).reverse() });
     plot.text({ x: means, y: names, text: means.map((mean) => `${significant(mean)}x`), x_offset: 9, y_offset: 6, text_font_size: "11px", text_color: colour("text") });
-    plot.xaxis.axis_label = "geometric mean of time over the best time of each case";
+    plot.xaxis.axis_label = narrow() ? "geometric mean over the best" : "geometric mean of time over the best time of each case";
   });
 }
 
@@ -51,14 +52,13 @@ function claimsChart(claims) {
   const ratios = claims.map((claim) => claim.ratio).reverse();
   const colours = claims.map((claim) => colour(tone[claim.outcome] || "soft")).reverse();
   const clip = (value, edge) => Math.min(Math.max(value ?? edge, 1e-3), 1e3);
-  const narrow = window.innerWidth < 600;
   figureIn("claims-chart", { height: 70 + 17 * names.length, y_range: names, x_axis_type: "log" }, (plot) => {
     plot.hbar({ y: names, left: claims.map((claim) => clip(claim.low, 1e-3)).reverse(), right: claims.map((claim) => clip(claim.high, 1e3)).reverse(), height: 0.8, fill_color: colour("line"), line_color: null, fill_alpha: 0.7 });
     plot.segment({ x0: ratios.map(() => 1), y0: names, x1: ratios, y1: names, line_color: colours, line_width: 2 });
     plot.scatter({ x: ratios, y: names, size: 8, line_color: colours, fill_color: claims.map((claim) => (claim.outcome === "fails" ? colour("back") : colour(tone[claim.outcome] || "soft"))).reverse() });
     plot.line({ x: [1, 1], y: [names[0], names[names.length - 1]], line_color: colour("soft"), line_width: 1 });
     plot.xaxis.axis_label = "here / published; shaded: accepted";
-    plot.yaxis.major_label_text_font_size = narrow ? "7px" : "11px";
+    plot.yaxis.major_label_text_font_size = narrow() ? "7px" : "11px";
   });
 }
 

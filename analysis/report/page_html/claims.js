@@ -41,7 +41,7 @@ function drawClaims() {
   byId("claims-about").textContent = claims.length ? `${claims.length} claims about ${state.op}: ${Object.entries(count).map(([word, n]) => `${n} ${word}`).join(", ")}${others ? `; ${others} about other ops` : ""}. A statement opens its source and protocol.`
     : `No claim about ${state.op} was judged in these rows${others ? `; ${others} about other ops` : ""}.`;
   const drawn = found.filter(({ claim }) => claim.here && printed(claim));
-  claimsChart(drawn.map(({ claim, outcome, low, high }, k) => ({ label: `${k + 1}  ${claim.statement.slice(0, window.innerWidth < 600 ? 22 : 64)}`, ratio: Math.min(Math.max(claim.here / printed(claim), 1e-3), 1e3), low: low === null ? null : low / printed(claim), high: high === null ? null : high / printed(claim), outcome })));
+  claimsChart(drawn.map(({ claim, outcome, low, high }, k) => ({ label: `${k + 1}  ${claim.statement.slice(0, narrow() ? 22 : 64)}`, ratio: Math.min(Math.max(claim.here / printed(claim), 1e-3), 1e3), low: low === null ? null : low / printed(claim), high: high === null ? null : high / printed(claim), outcome })));
   const tone = { holds: "good", direction: "mid", fails: "bad" };
   const lines = sorted(found, { "k:here": (some) => (some.claim.here && printed(some.claim) ? some.claim.here / printed(some.claim) : Infinity), "k:statement": (some) => some.claim.statement, "k:outcome": (some) => WORDS[some.outcome] || "" });
   byId("claims-table").replaceChildren(element("thead", {}, element("tr", {}, headCell("published statement", "k:statement", true), headCell("program", null), headCell("published", null), headCell("here", "k:here"), headCell("outcome", "k:outcome", true))),
