@@ -57,7 +57,7 @@ enum { CLAIM_PROCESSES = 5 };
 
 /* How judged claims came out. Each is in one of these numbers only. */
 typedef struct ClaimTotals {
-    size_t outcomes[CLAIM_OUTCOME_COUNT]; /* statements, tested by originals and true re-implementations */
+    size_t outcomes[CLAIM_OUTCOME_COUNT];      /* statements, tested by originals and true re-implementations */
     size_t shown, shown_worse, findings, ours; /* shown_worse: of those shown, slower here */
 } ClaimTotals;
 
