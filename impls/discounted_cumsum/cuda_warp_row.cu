@@ -1,6 +1,7 @@
-/* Idea: short rows, a group of lanes to each. A lane has VECTOR neighbouring elements in one load; their sum, in reading order, is
- * scanned over the lanes with powers of gamma by squaring, and what comes in is added on the way to the outputs. Rows longer than a
- * group go on with the group's sum. Nothing is shared between groups, so there is no barrier and no shared memory.
+/* Idea: short rows, a group of lanes to each. A lane has VECTOR neighbouring elements in one load, and CHUNKS loads in flight; the
+ * sum of a load, in reading order, is scanned over the lanes with powers of gamma by squaring, and what comes in is added on the
+ * way to the outputs. The next load of the group, and rows longer than its loads, go on with the group's sum. Nothing is shared
+ * between groups, so there is no barrier and no shared memory.
  * Traffic: each element once in and once out.
  * Rounding: sums and powers in double, to the dtype once. A chain of 2 VECTOR + log2(LANES) steps for each LANES VECTOR elements.
  * Limits: rows of at most 4096 elements; one factor to a row, no reset, all terms. A row whose length is no multiple of VECTOR is read
@@ -43,7 +44,7 @@ template <typename T, bool RIGHT> __device__ void serial_row(const T *x, T gamma
     }
 }
 
-template <typename T, unsigned VECTOR, unsigned LANES, bool RIGHT>
+template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS) row_kernel(DiscountView<T> view) {
     using Elements = Vector<T, VECTOR>;
     const size_t row = ((size_t)blockIdx.x * THREADS + threadIdx.x) / LANES, n = view.n;
@@ -55,32 +56,39 @@ static __global__ void __launch_bounds__(THREADS) row_kernel(DiscountView<T> vie
     const LanePowers<LANES> powers(gamma, VECTOR, lane);
     double carry = 0;
     bool finite = true;
-    for (size_t done = 0; done < n; done += LANES * VECTOR) {
-        const size_t position = done + lane * VECTOR; /* in reading order */
-        const bool valid = exists && position < n;
-        const size_t first = RIGHT ? n - VECTOR - position : position;
-        Elements now = {};
-        if (valid) now = *(const Elements *)(x + first);
-        double sum = 0;
+    for (size_t done = 0; done < n; done += CHUNKS * LANES * VECTOR) {
+        Elements loaded[CHUNKS];
 #pragma unroll
-        for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (double)now.at[RIGHT ? VECTOR - 1 - k : k];
-#pragma unroll
-        for (unsigned s = 0; 1u << s < LANES; s++) {
-            const double before = __shfl_up_sync(ALL_LANES, sum, 1u << s, LANES);
-            if (lane >= 1u << s) sum += powers.by[s] * before;
+        for (unsigned c = 0; c < CHUNKS; c++) {
+            const size_t position = done + (c * LANES + lane) * VECTOR; /* in reading order */
+            loaded[c] = {};
+            if (exists && position < n) loaded[c] = *(const Elements *)(x + (RIGHT ? n - VECTOR - position : position));
         }
-        const double last = __shfl_sync(ALL_LANES, sum, LANES - 1, LANES);
-        double running = __shfl_up_sync(ALL_LANES, sum, 1, LANES);
-        running = (lane == 0 ? 0 : running) + powers.own * carry;
 #pragma unroll
-        for (unsigned k = 0; k < VECTOR; k++) {
-            const unsigned at = RIGHT ? VECTOR - 1 - k : k;
-            running = running * gamma + (double)now.at[at];
-            now.at[at] = (T)running;
-            finite = finite && isfinite(now.at[at]);
+        for (unsigned c = 0; c < CHUNKS; c++) {
+            const size_t position = done + (c * LANES + lane) * VECTOR;
+            Elements now = loaded[c];
+            double sum = 0;
+#pragma unroll
+            for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (double)now.at[RIGHT ? VECTOR - 1 - k : k];
+#pragma unroll
+            for (unsigned s = 0; 1u << s < LANES; s++) {
+                const double before = __shfl_up_sync(ALL_LANES, sum, 1u << s, LANES);
+                if (lane >= 1u << s) sum += powers.by[s] * before;
+            }
+            const double last = __shfl_sync(ALL_LANES, sum, LANES - 1, LANES);
+            double running = __shfl_up_sync(ALL_LANES, sum, 1, LANES);
+            running = (lane == 0 ? 0 : running) + powers.own * carry;
+#pragma unroll
+            for (unsigned k = 0; k < VECTOR; k++) {
+                const unsigned at = RIGHT ? VECTOR - 1 - k : k;
+                running = running * gamma + (double)now.at[at];
+                now.at[at] = (T)running;
+                finite = finite && isfinite(now.at[at]);
+            }
+            if (exists && position < n) *(Elements *)(y + (RIGHT ? n - VECTOR - position : position)) = now;
+            carry = last + powers.whole * carry;
         }
-        if (valid) *(Elements *)(y + first) = now;
-        carry = last + powers.whole * carry;
     }
     const unsigned group = LANES == WARP ? ALL_LANES : ((1u << LANES) - 1) << (threadIdx.x % WARP / LANES * LANES);
     const unsigned fine = __ballot_sync(ALL_LANES, finite);
@@ -89,22 +97,34 @@ static __global__ void __launch_bounds__(THREADS) row_kernel(DiscountView<T> vie
     if (exists && lane == 0) serial_row<T, RIGHT>(x, view.factor(row, 0), y, n);
 }
 
-template <typename T, unsigned VECTOR, unsigned LANES> static Status launch_rows(const VariantArgs *args, DiscountView<T> view) {
+template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS>
+static Status launch_rows(const VariantArgs *args, DiscountView<T> view) {
     const LaunchShape shape = {dim3((unsigned)divide_up(view.batch * LANES, THREADS)), dim3(THREADS), 0, args->stream};
-    return discount_is_right(args) ? launch(row_kernel<T, VECTOR, LANES, true>, shape, view)
-                                   : launch(row_kernel<T, VECTOR, LANES, false>, shape, view);
+    return discount_is_right(args) ? launch(row_kernel<T, VECTOR, LANES, CHUNKS, true>, shape, view)
+                                   : launch(row_kernel<T, VECTOR, LANES, CHUNKS, false>, shape, view);
 }
 
-template <typename T, unsigned VECTOR> static Status launch_for_length(const VariantArgs *args, DiscountView<T> view) {
-    if (view.n <= 8 * VECTOR) return launch_rows<T, VECTOR, 8>(args, view);
-    if (view.n <= 16 * VECTOR) return launch_rows<T, VECTOR, 16>(args, view);
-    return launch_rows<T, VECTOR, 32>(args, view);
+template <typename T, unsigned VECTOR, unsigned LANES>
+static Status launch_chunks(const VariantArgs *args, DiscountView<T> view, unsigned chunks) {
+    if (chunks == 4) return launch_rows<T, VECTOR, LANES, 4>(args, view);
+    if (chunks == 2) return launch_rows<T, VECTOR, LANES, 2>(args, view);
+    return launch_rows<T, VECTOR, LANES, 1>(args, view);
+}
+
+/* Lanes: as many as have an element in one load, 8 to 32, divided by the loads of a lane. */
+template <typename T, unsigned VECTOR>
+static Status launch_for_length(const VariantArgs *args, DiscountView<T> view, unsigned chunks) {
+    const size_t vectors = divide_up(view.n, VECTOR * chunks);
+    if (vectors <= 8) return launch_chunks<T, VECTOR, 8>(args, view, chunks);
+    if (vectors <= 16) return launch_chunks<T, VECTOR, 16>(args, view, chunks);
+    return launch_chunks<T, VECTOR, 32>(args, view, chunks);
 }
 
 template <typename T> static Status run_typed(const VariantArgs *args) {
     constexpr unsigned VECTOR = 16 / sizeof(T);
     const DiscountView<T> view = discount_view<T>(args);
-    return view.n % VECTOR == 0 ? launch_for_length<T, VECTOR>(args, view) : launch_for_length<T, 1>(args, view);
+    const unsigned chunks = 1u << params_choice(args->tunables, "loads");
+    return view.n % VECTOR == 0 ? launch_for_length<T, VECTOR>(args, view, chunks) : launch_for_length<T, 1>(args, view, chunks);
 }
 
 static Status run(const VariantArgs *args) {
@@ -120,10 +140,15 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     return discount_fits_grid(args, divide_up(discount_batch(args) * WARP, THREADS), reason);
 }
 
+static const char *const LOADS[] = {"1", "2", "4", NULL};
+static const ParamSpec TUNABLES[] = {
+    {"loads", "loads of a lane in flight; a row then has fewer lanes", PARAM_CHOICE, "1", 0, 0, LOADS}, {}};
+
 RUNGS_VARIANT(discounted_cumsum, cuda_warp_row) = {
     .backend = BACKEND_CUDA,
     .summary = "short rows: 8 to 32 lanes to each, one load and one scan by shuffles, powers by squaring",
     .origin = "Hillis and Steele 1986",
+    .tunables = TUNABLES,
     .supports = supports,
     .run = run,
 };

@@ -9,7 +9,7 @@
  *   capability 9.0 where a row needs more than one block. One factor to a row, no reset, all terms.
  * Origin: Blelloch 1990; adjoint of a linear recurrence; clusters, NVIDIA 2022. */
 #include "common/discounted_cumsum/cluster_row.cuh"
-#include "discounted_cumsum_grad/_shared.cuh"
+#include "discounted_cumsum_grad/_tile.cuh"
 
 constexpr unsigned UNROLL = 8;
 
@@ -59,22 +59,9 @@ static __global__ void __launch_bounds__(CLUSTER_ROW_THREADS_MAX)
     tile_thread_write<T, !RIGHT, UNROLL>(dy_first, plan.items, factor, (T)adjoint.with(adjoint_carry));
     bulk_store_warp(dx, dy_tile, tile_warp_begin<!RIGHT>(plan.items), WARP * plan.items, span, plan.packed);
     __syncthreads(); /* dx of all threads */
-    /* Which of the thread's elements are the row's, without the first in the order of the sums: nothing is carried into it, not
-     * even 0, should its dx be infinite. */
-    const long long row_begin = (long long)(row * view.n), row_last = row_begin + (long long)view.n - 1;
-    const long long begin = RIGHT || span.begin > row_begin ? span.begin : row_begin + 1;
-    const long long end = !RIGHT || span.end <= row_last ? span.end : row_last;
-    const long long flat = span.low + (x_first - x_tile);
-    const int from = (int)(RIGHT ? flat - (end - 1) : begin - flat), to = (int)(RIGHT ? flat - begin : end - 1 - flat);
     const T *const dx_first = dy_tile + (x_first - x_tile);
-    T carried = (T)sum.with(sum_carry);
-    double gradient = 0;
-#pragma unroll UNROLL
-    for (unsigned k = 0; k < plan.items; k++) {
-        const int at = RIGHT ? -(int)k : (int)k;
-        if ((int)k >= from && (int)k <= to) gradient += (double)dx_first[at] * (double)carried;
-        carried = factor * carried + x_first[at];
-    }
+    double gradient = gradient_tile_walk<T, RIGHT, UNROLL>(gradient_tile_part<T, RIGHT>(row, view.n, span, x_first - x_tile),
+                                                           x_first, dx_first, plan.items, factor, (T)sum.with(sum_carry));
     gradient = gradient_block_sum(gradient, sums);
     if (plan.blocks > 1) {
         if (threadIdx.x == 0) cluster_store(&gradients[rank], 0, gradient);

@@ -8,6 +8,7 @@
  *   second begins early (early_launch.cuh); 2 allocations (offsets, bytes), 3 with validity. The column's bytes have more
  *   room than they need.
  * Rounding: none; exact.
+ *   Columns of long rows have tiles of 8 to 64 rows that are not staged.
  * Limits: fast for rows that fit a vector of 16 bytes when redacted: the space among the first 12 bytes, an initial of one byte.
  *   Threads with other rows make theirs byte by byte, from global memory. Tiles that do not fit their shared memory, in or out, are
  *   made by a warp for each row, in two passes over the tile.
@@ -16,13 +17,18 @@
 #include "_offsets.cuh"
 #include "_stage.cuh"
 #include "_tile_rows.cuh"
+#include "_warp_rows.cuh"
 #include "common/device_limits.cuh"
 
 enum {
     TILE_ROWS = 768,
     TILE_THREADS = 96,      /* 8 rows a thread */
     TILE_THREADS_FEW = 192, /* 4, where the device holds all tiles at once */
-    OUT_SLACK = 32          /* bytes behind the output that may be read */
+    OUT_SLACK = 32,         /* bytes behind the output that may be read */
+    LONG_THREADS = 256,     /* columns of long rows: threads, rows and names' bytes of a tile */
+    LONG_ROWS_MOST = 64,
+    LONG_ROWS_LEAST = 8, /* whole bytes of validity */
+    LONG_BYTES = 65536
 };
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 enum { TILE_BLOCKS = 10, TILE_BLOCKS_FEW = 5 }; /* of an SM: 1024 threads */
@@ -39,7 +45,7 @@ template <typename O> struct SinglePass {
     size_t names_count, visibilities_count; /* bytes of the arrays */
     StringsColumn<O> out;
     unsigned long long *count; /* receives the output's bytes */
-    unsigned stage_bytes;
+    unsigned stage_bytes, tile_rows;
     Agent agent;
 };
 
@@ -54,14 +60,18 @@ struct Tile {
 static __device__ inline size_t tile_of_block() {
     return (size_t)blockIdx.x - 1;
 }
-static __device__ inline size_t tile_rows(size_t rows) {
-    const size_t left = rows - tile_of_block() * TILE_ROWS;
-    return left < TILE_ROWS ? left : (size_t)TILE_ROWS;
+/* The tile's first row, and how many it has. most: what tiles have but for the last. */
+static __device__ inline size_t tile_first(size_t most) {
+    return tile_of_block() * most;
+}
+static __device__ inline size_t tile_rows(size_t rows, size_t most) {
+    const size_t left = rows - tile_first(most);
+    return left < most ? left : most;
 }
 
 template <typename O> struct TileExtents { O begin[2], end[2]; };
 template <typename O> static __device__ inline TileExtents<O> tile_extents(const SinglePass<O> &pass) {
-    const size_t begin = tile_of_block() * TILE_ROWS, end = begin + tile_rows(pass.names.rows);
+    const size_t begin = tile_first(TILE_ROWS), end = begin + tile_rows(pass.names.rows, TILE_ROWS);
     return {{pass.names.offsets[begin], pass.visibilities.offsets[begin]},
             {pass.names.offsets[end], pass.visibilities.offsets[end]}};
 }
@@ -116,7 +126,7 @@ template <typename O> static __device__ inline RedactedRow row_of(const SinglePa
 /* By all threads of a block that has polled long: its position from the rows before it. */
 template <typename O> static __device__ __noinline__ void place_again(const SinglePass<O> &pass, Tile *tile, ByteCount *totals) {
     ByteCount own = {}, all;
-    for (size_t r = threadIdx.x; r < tile_of_block() * TILE_ROWS; r += blockDim.x) {
+    for (size_t r = threadIdx.x; r < tile_first(pass.tile_rows); r += blockDim.x) {
         if (!pass.names.valid(r) || !pass.visibilities.valid(r)) continue;
         const RedactedRow row = row_of(pass, r);
         own.n += redacted_size(&row);
@@ -133,24 +143,35 @@ template <typename O> static __device__ inline void store_last(const SinglePass<
 }
 
 /* ---- A tile of long rows: a warp takes a row, then the one behind those of all warps. */
-template <typename O> static __device__ RedactedRow warp_row(const SinglePass<O> &pass, size_t row) {
+template <typename O> static __device__ bool row_is_valid(const SinglePass<O> &pass, size_t row) {
+    return pass.names.valid(row) && pass.visibilities.valid(row);
+}
+/* space: in: of a public name, or UNKNOWN; out: of a public name. */
+constexpr size_t UNKNOWN = ~(size_t)0;
+template <bool WIDE, typename O> static __device__ RedactedRow warp_row(const SinglePass<O> &pass, size_t row, size_t *space) {
     const StringSpan name = pass.names.span(row);
-    return string_is_public(pass.visibilities.span(row)) ? redacted_public(name, warp_find_space(name)) : redacted_hidden(name);
+    if (!string_is_public(pass.visibilities.span(row))) return redacted_hidden(name);
+    if (*space == UNKNOWN) *space = WIDE ? wide_find_space(name) : warp_find_space(name);
+    return redacted_public(name, *space);
 }
 
-/* sizes: shared, [TILE_ROWS]; they become the bytes of the tile before each row. */
-template <typename O>
-static __device__ __noinline__ void tile_by_warps(const SinglePass<O> &pass, Tile *tile, ByteCount *sizes, ByteCount *totals) {
-    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32, each = TILE_ROWS / blockDim.x;
-    const size_t begin = tile_of_block() * TILE_ROWS, rows = tile_rows(pass.names.rows);
+/* sizes: shared, for each row of a tile; they become the bytes of the tile before it. WIDE: with the registers of _warp_rows.cuh,
+ * and with room for spaces, so that they are searched once. */
+template <bool WIDE, typename O>
+static __device__ __noinline__ void tile_by_warps(const SinglePass<O> &pass, Tile *tile, ByteCount *sizes, ByteCount *totals,
+                                                  size_t *spaces = nullptr) {
+    const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32, warps = blockDim.x / 32;
+    const unsigned most = WIDE ? pass.tile_rows : (unsigned)TILE_ROWS, each = (most + blockDim.x - 1) / blockDim.x;
+    const size_t begin = tile_first(most), rows = tile_rows(pass.names.rows, most);
     __syncthreads(); /* sizes lie where bytes may have been */
     for (size_t r = warp; r < rows; r += warps) {
-        size_t size = 0;
-        if (pass.names.valid(begin + r) && pass.visibilities.valid(begin + r)) {
-            const RedactedRow row = warp_row(pass, begin + r);
+        size_t size = 0, space = UNKNOWN;
+        if (row_is_valid(pass, begin + r)) {
+            const RedactedRow row = warp_row<WIDE>(pass, begin + r, &space);
             size = redacted_size(&row);
         }
         if (lane == 0) sizes[r].n = size;
+        if (WIDE && lane == 0) spaces[r] = space;
     }
     __syncthreads();
     const size_t first = threadIdx.x * each;
@@ -169,13 +190,38 @@ static __device__ __noinline__ void tile_by_warps(const SinglePass<O> &pass, Til
     __syncthreads();
     if (!tile->is_placed) place_again(pass, tile, totals);
     for (size_t r = threadIdx.x; r < rows; r += blockDim.x) pass.out.offsets[begin + r] = (O)(tile->position + sizes[r].n);
-    if (threadIdx.x == 0 && begin + rows == pass.names.rows) {
-        pass.out.offsets[begin + rows] = (O)(tile->position + all.n);
-        *pass.count = tile->position + all.n;
+    if (threadIdx.x == 0 && begin + rows == pass.names.rows) store_last(pass, tile->position + (size_t)all.n);
+    for (size_t r = warp; r < rows; r += warps) {
+        size_t space = WIDE ? spaces[r] : UNKNOWN;
+        if (!row_is_valid(pass, begin + r)) continue;
+        const RedactedRow row = warp_row<WIDE>(pass, begin + r, &space);
+        unsigned char *const to = pass.out.chars + tile->position + sizes[r].n;
+        if (WIDE)
+            wide_write(to, row);
+        else
+            warp_write(to, row);
     }
-    for (size_t r = warp; r < rows; r += warps)
-        if (pass.names.valid(begin + r) && pass.visibilities.valid(begin + r))
-            warp_write(pass.out.chars + tile->position + sizes[r].n, warp_row(pass, begin + r));
+}
+
+/* Block 0 of a launch. */
+template <typename O> static __device__ inline void be_agent(const SinglePass<O> &pass, Word *carry) {
+    if (threadIdx.x == 0) *carry = 0;
+    __syncthreads();
+    agent_run(pass.agent, carry);
+    if (threadIdx.x == 0 && pass.names.rows == 0) store_last(pass, 0);
+}
+
+template <typename O>
+static __global__ void __launch_bounds__(LONG_THREADS) long_rows_kernel(const __grid_constant__ SinglePass<O> pass) {
+    __shared__ Tile tile;
+    __shared__ Word carry;
+    __shared__ ByteCount totals[LONG_THREADS / 32], sizes[LONG_ROWS_MOST];
+    __shared__ size_t spaces[LONG_ROWS_MOST];
+    if (blockIdx.x == 0) return be_agent(pass, &carry);
+    const size_t rows = pass.names.rows, row = tile_first(pass.tile_rows) + threadIdx.x * 8;
+    if (pass.out.validity && threadIdx.x * 8 < tile_rows(rows, pass.tile_rows))
+        pass.out.validity[row / 8] = (unsigned char)load_validity<8>(pass.names.validity, pass.visibilities.validity, rows, row);
+    tile_by_warps<true>(pass, &tile, sizes, totals, spaces);
 }
 
 /* All threads of a block whose tile is staged: their rows, while their offsets are in registers. Returns the sizes. */
@@ -242,13 +288,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE
     __shared__ unsigned totals[THREADS / 32];
     __shared__ ByteCount long_totals[THREADS / 32];
     __shared__ unsigned long long barrier;
-    if (blockIdx.x == 0) {
-        if (threadIdx.x == 0) carry = 0;
-        __syncthreads();
-        agent_run(pass.agent, &carry);
-        if (threadIdx.x == 0 && pass.names.rows == 0) store_last(pass, 0);
-        return;
-    }
+    if (blockIdx.x == 0) return be_agent(pass, &carry);
     /* All loads that need no other are under way before the first is waited for. */
     TileExtents<O> extents = {};
     if (threadIdx.x == 0) extents = tile_extents(pass);
@@ -262,7 +302,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE
     const unsigned valid = load_validity<ROWS>(pass.names.validity, pass.visibilities.validity, rows, row);
     if (pass.out.validity) store_validity<ROWS>(pass.out.validity, rows, row, valid);
     __syncthreads();
-    if (!tile.staged) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
+    if (!tile.staged) return tile_by_warps<false>(pass, &tile, (ByteCount *)stage, long_totals);
     unsigned char *const shared[2] = {stage, stage + tile.parts[0].bytes};
     stage_finish(tile.parts, shared, &barrier);
 
@@ -272,7 +312,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE
     const unsigned own = has_long ? long_bytes<ROWS>(pass, stage, tile.names_at, row, sizes) : sizes_sum(sizes);
     unsigned all;
     const unsigned before = block_bytes_before<THREADS / 32>(own, totals, &all);
-    if (all + OUT_SLACK > pass.stage_bytes) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
+    if (all + OUT_SLACK > pass.stage_bytes) return tile_by_warps<false>(pass, &tile, (ByteCount *)stage, long_totals);
     if (threadIdx.x == 0) agent_publish(pass.agent, tile_of_block(), all);
     /* A word has one thread that fills it, and stores it. Threads that leave it open add their bytes after the barrier. */
     const unsigned end = before + own;
@@ -284,7 +324,7 @@ static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE
     if (open && !is_last) atomicOr(out + end / 4, open);
     if (threadIdx.x == 0) tile.is_placed = agent_position(pass.agent, tile_of_block(), &tile.position);
     const bool any_long = __syncthreads_or(has_long);
-    if (!tile.is_placed) return tile_by_warps(pass, &tile, (ByteCount *)stage, long_totals);
+    if (!tile.is_placed) return tile_by_warps<false>(pass, &tile, (ByteCount *)stage, long_totals);
     const size_t begin = tile.position + before;
     if (has_long)
         put_long_rows<ROWS>(pass, row, begin, stage + before);
@@ -296,23 +336,46 @@ static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE
 }
 
 /* ---- Host. */
+static size_t row_count(const VariantArgs *args) {
+    return args->in[0].shape[0] - 1;
+}
+/* Shared bytes that a tile takes on average, and a little more. */
+static size_t stage_wanted(const VariantArgs *args) {
+    const size_t rows = row_count(args), bytes = args->in[1].shape[0] + args->in[4].shape[0];
+    const size_t average = rows ? bytes / rows * TILE_ROWS + bytes % rows * TILE_ROWS / rows : 0;
+    return divide_up(average + 640, 128) * 128;
+}
+static size_t stage_most() {
+    const size_t device = device_block_shared_max() - 1024;
+    return device < STAGE_MOST ? device : STAGE_MOST;
+}
+/* Rows so long that hardly a tile would fit. */
+static bool rows_are_long(const VariantArgs *args) {
+    return stage_wanted(args) > stage_most();
+}
+
+static unsigned rows_of_tile(const VariantArgs *args) {
+    if (!rows_are_long(args)) return TILE_ROWS;
+    const size_t bytes = divide_up(args->in[1].shape[0], row_count(args));
+    unsigned rows = LONG_ROWS_MOST;
+    while (rows > LONG_ROWS_LEAST && rows * bytes > LONG_BYTES) rows /= 2;
+    return rows;
+}
 static size_t tile_count(const VariantArgs *args) {
-    return divide_up(args->in[0].shape[0] - 1, TILE_ROWS);
+    return divide_up(row_count(args), rows_of_tile(args));
 }
 
 /* More threads where the device has room for all tiles at once: then it is the time of one block that counts. */
 static unsigned tile_threads(const VariantArgs *args) {
     const size_t room = device_sm_count() * (device_sm_threads_max() * 3 / 4 / TILE_THREADS_FEW);
+    if (rows_are_long(args)) return LONG_THREADS;
     return tile_count(args) < room ? TILE_THREADS_FEW : TILE_THREADS;
 }
 
-/* Shared bytes of a tile: what its rows take on average and a little more, where that lets several blocks share an SM. */
+/* Of a tile, where that lets several blocks share an SM. */
 static unsigned stage_bytes(const VariantArgs *args) {
-    const size_t rows = args->in[0].shape[0] - 1, bytes = args->in[1].shape[0] + args->in[4].shape[0];
-    const size_t device = device_block_shared_max() - 1024, most = device < STAGE_MOST ? device : STAGE_MOST;
-    const size_t average = rows ? bytes / rows * TILE_ROWS + bytes % rows * TILE_ROWS / rows : 0,
-                 wanted = divide_up(average + 640, 128) * 128;
-    return (unsigned)(wanted < STAGE_LEAST || wanted > most ? STAGE_LEAST : wanted);
+    const size_t wanted = stage_wanted(args);
+    return rows_are_long(args) ? 0 : (unsigned)(wanted < STAGE_LEAST ? STAGE_LEAST : wanted);
 }
 
 template <typename O> static Status redact(const VariantArgs *args, StringsColumn<O> *out) {
@@ -322,6 +385,7 @@ template <typename O> static Status redact(const VariantArgs *args, StringsColum
     pass.names_count = args->in[1].shape[0];
     pass.visibilities_count = args->in[4].shape[0];
     pass.stage_bytes = stage_bytes(args);
+    pass.tile_rows = rows_of_tile(args);
     pass.count = args->counts + 1;
     const size_t most = pass.names_count + REDACTED_GROWTH_MAX * pass.names.rows;
     {
@@ -333,7 +397,9 @@ template <typename O> static Status redact(const VariantArgs *args, StringsColum
     pass.out = *out;
     const unsigned threads = tile_threads(args);
     TRY(agent_begin(args, tile_count(args), &pass.agent));
-    TRY(launch_early(threads == TILE_THREADS ? redact_kernel<O, TILE_THREADS> : redact_kernel<O, TILE_THREADS_FEW>,
+    TRY(launch_early(threads == LONG_THREADS   ? long_rows_kernel<O>
+                     : threads == TILE_THREADS ? redact_kernel<O, TILE_THREADS>
+                                               : redact_kernel<O, TILE_THREADS_FEW>,
                      {dim3((unsigned)(1 + tile_count(args))), dim3(threads), pass.stage_bytes, args->stream}, pass));
     out->bytes = COUNT_ON_DEVICE;
     if (most > (size_t)std::numeric_limits<O>::max()) {
@@ -363,14 +429,14 @@ static size_t scratch_bytes(const VariantArgs *args) {
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (tile_count(args) < GRID_BLOCKS_MAX) return true;
-    return variant_refuse(reason, "rows=%zu: a grid has %zu blocks of %d rows at most", args->in[0].shape[0] - 1, GRID_BLOCKS_MAX,
-                          TILE_ROWS);
+    return variant_refuse(reason, "rows=%zu: a grid has %zu blocks of %u rows at most", row_count(args), GRID_BLOCKS_MAX,
+                          rows_of_tile(args));
 }
 
 static Status configuration(const VariantArgs *args, LaunchNotes *out) {
     launch_note(out, "threads", tile_threads(args));
     launch_note(out, "blocks", (double)(1 + tile_count(args)));
-    launch_note(out, "rows_of_block", TILE_ROWS);
+    launch_note(out, "rows_of_block", rows_of_tile(args));
     launch_note(out, "shared_bytes", stage_bytes(args));
     return STATUS_OK;
 }

@@ -1,0 +1,284 @@
+/* Idea: short rows, 8 or 32 lanes to each, x and dy of the whole row in their registers. A lane has VECTOR neighbouring elements in
+ * one load, CHUNKS times; sums over lanes go with powers of gamma by squaring, forwards for the sums y and backwards for dx, chunk
+ * after chunk. Then one walk meets, for each element, what was carried into it and its dx. No sum y is ever stored, and nothing is
+ * shared between rows: no barrier, no shared memory. Blocks go on with further rows, as many blocks as the device holds at once, so
+ * that few numbers are left where all rows share one gamma: a second launch adds them up, always in the same order; it begins early
+ * (early_launch.cuh).
+ * Traffic: 2 reads and 1 write of n.
+ * Rounding: sums, powers and products in double; dx to the dtype once, and so rounded it is multiplied.
+ * Limits: rows of at most 1024 floats or 512 doubles; 256 where a row's bytes are no multiple of 16, which is then read an element at a
+ *   time. One factor to a row, no reset, all terms. A row with a number that is not finite is done again, one element after the
+ *   other, so that an infinity goes where the recurrence takes it.
+ * Origin: the scan over lanes is Hillis and Steele (1986), weighted; adjoint of a linear recurrence. */
+#include "common/device_limits.cuh"
+#include "common/early_launch.cuh"
+#include "discounted_cumsum_grad/_shared.cuh"
+
+constexpr unsigned THREADS = 128;
+
+/* VECTOR elements as one load. */
+template <typename T, unsigned VECTOR> struct alignas(sizeof(T) * VECTOR) Vector { T at[VECTOR]; };
+
+/* gamma^(VECTOR 2^s): what a sum 2^s lanes away is worth; `whole`: what enters the group is worth behind it. */
+template <unsigned LANES> struct GroupPowers {
+    double by[6], whole;
+    __device__ GroupPowers(double gamma, unsigned vector) {
+        double power = gamma;
+        for (unsigned v = 1; v < vector; v *= 2) power *= power;
+#pragma unroll
+        for (unsigned s = 0; 1u << s < LANES; s++) {
+            by[s] = power;
+            power *= power;
+        }
+        whole = power;
+    }
+    /* What enters the group is worth so many lanes further on. */
+    __device__ double after(unsigned lanes) const {
+        double power = 1;
+#pragma unroll
+        for (unsigned s = 0; 1u << s < LANES; s++)
+            if (lanes >> s & 1) power *= by[s];
+        return power;
+    }
+};
+
+/* What comes into this lane from those before it (UP) or behind it, and from *carry, which enters the group; *carry is then what
+ * leaves it. own: the lane's sum. */
+template <unsigned LANES, bool UP>
+static __device__ double lanes_scan(const GroupPowers<LANES> &powers, unsigned lane, double own, double *carry) {
+    const unsigned place = UP ? lane : LANES - 1 - lane;
+    double sum = own;
+#pragma unroll
+    for (unsigned s = 0; 1u << s < LANES; s++) {
+        const double other = UP ? __shfl_up_sync(ALL_LANES, sum, 1u << s, LANES) : __shfl_down_sync(ALL_LANES, sum, 1u << s, LANES);
+        if (place >= 1u << s) sum += powers.by[s] * other;
+    }
+    const double before = UP ? __shfl_up_sync(ALL_LANES, sum, 1, LANES) : __shfl_down_sync(ALL_LANES, sum, 1, LANES);
+    const double total = __shfl_sync(ALL_LANES, sum, UP ? LANES - 1 : 0, LANES);
+    const double into = (place == 0 ? 0 : before) + powers.after(place) * *carry;
+    *carry = total + powers.whole * *carry;
+    return into;
+}
+
+/* The row again, by the recurrences, for one thread; returns the gradient of its factor. */
+template <typename T, bool RIGHT> __device__ double serial_row(const T *x, const T *dy, double gamma, T *dx, size_t n) {
+    double sum = 0, gradient = 0;
+    for (size_t p = n; p-- > 0;) {
+        const size_t i = RIGHT ? n - 1 - p : p;
+        sum = p + 1 == n ? (double)dy[i] : (double)dy[i] + gamma * sum;
+        dx[i] = (T)sum;
+    }
+    for (size_t p = 0; p < n; p++) {
+        const size_t i = RIGHT ? n - 1 - p : p;
+        if (p > 0) gradient += (double)dx[i] * sum;
+        sum = p == 0 ? (double)x[i] : (double)x[i] + gamma * sum;
+    }
+    return gradient;
+}
+
+/* x and dy of a row in reading order: chunk c of lane l begins at element (c LANES + l) VECTOR. */
+template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIGHT> struct RowPart {
+    T x[CHUNKS][VECTOR], dy[CHUNKS][VECTOR];
+    unsigned lane;
+    size_t n;
+
+    __device__ size_t position(unsigned c) const { return (size_t)(c * LANES + lane) * VECTOR; }
+    __device__ size_t first(unsigned c) const { return RIGHT ? n - VECTOR - position(c) : position(c); }
+    static __device__ unsigned at(unsigned k) { return RIGHT ? VECTOR - 1 - k : k; }
+
+    __device__ void load(const T *from, bool exists, T (&to)[CHUNKS][VECTOR]) const {
+#pragma unroll
+        for (unsigned c = 0; c < CHUNKS; c++) {
+            Vector<T, VECTOR> now = {};
+            if (exists && position(c) < n) now = *(const Vector<T, VECTOR> *)(from + first(c));
+#pragma unroll
+            for (unsigned k = 0; k < VECTOR; k++) to[c][k] = now.at[at(k)];
+        }
+    }
+    __device__ void store_dx(T *to, bool exists) const {
+#pragma unroll
+        for (unsigned c = 0; c < CHUNKS; c++) {
+            Vector<T, VECTOR> now;
+#pragma unroll
+            for (unsigned k = 0; k < VECTOR; k++) now.at[at(k)] = dy[c][k];
+            if (exists && position(c) < n) *(Vector<T, VECTOR> *)(to + first(c)) = now;
+        }
+    }
+    /* dx takes the place of dy; returns the lane's part of the gradient. *finite: becomes false if a number is not. */
+    __device__ double differentiate(double gamma, const GroupPowers<LANES> &powers, bool *finite) {
+        double into[CHUNKS], carry = 0, gradient = 0;
+#pragma unroll
+        for (unsigned c = 0; c < CHUNKS; c++) {
+            double sum = 0;
+#pragma unroll
+            for (unsigned k = 0; k < VECTOR; k++) sum = sum * gamma + (double)x[c][k];
+            into[c] = lanes_scan<LANES, true>(powers, lane, sum, &carry);
+        }
+        *finite = *finite && isfinite(carry);
+        carry = 0;
+#pragma unroll
+        for (unsigned c = CHUNKS; c-- > 0;) {
+            double sum = 0;
+#pragma unroll
+            for (unsigned k = VECTOR; k-- > 0;) sum = sum * gamma + (double)dy[c][k];
+            double running = lanes_scan<LANES, false>(powers, lane, sum, &carry);
+#pragma unroll
+            for (unsigned k = VECTOR; k-- > 0;) {
+                running = running * gamma + (double)dy[c][k];
+                dy[c][k] = (T)running;
+            }
+            *finite = *finite && isfinite(running);
+        }
+#pragma unroll
+        for (unsigned c = 0; c < CHUNKS; c++) {
+            double carried = into[c];
+#pragma unroll
+            for (unsigned k = 0; k < VECTOR; k++) {
+                if (position(c) + k > 0) gradient += (double)dy[c][k] * carried; /* nothing is carried into the first */
+                carried = carried * gamma + (double)x[c][k];
+            }
+            *finite = *finite && isfinite(carried);
+        }
+        return gradient;
+    }
+};
+
+/* partials: a number of each block, to be added up; null: dgamma has one for each row, or the only block's. */
+template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIGHT>
+static __global__ void __launch_bounds__(THREADS)
+    row_kernel(DiscountView<T> view, const T *dy, T *dx, double *partials, T *dgamma) {
+    constexpr unsigned ROWS = THREADS / LANES;
+    __shared__ GradientSum totals[WARP];
+    early_allow();
+    const bool of_row = view.gamma_per == DISCOUNT_GAMMA_ROW;
+    const unsigned group = LANES == WARP ? ALL_LANES : ((1u << LANES) - 1) << (threadIdx.x % WARP / LANES * LANES);
+    double gradient = 0;
+    for (size_t base = (size_t)blockIdx.x * ROWS; base < view.batch; base += (size_t)gridDim.x * ROWS) {
+        const size_t row = base + threadIdx.x / LANES, start = row * view.n;
+        const bool exists = row < view.batch;
+        RowPart<T, VECTOR, LANES, CHUNKS, RIGHT> part;
+        part.lane = threadIdx.x % LANES;
+        part.n = view.n;
+        part.load(view.x + start, exists, part.x);
+        part.load(dy + start, exists, part.dy);
+        const double gamma = exists ? (double)view.factor(row, 0) : 0;
+        bool finite = true;
+        double own = part.differentiate(gamma, GroupPowers<LANES>(gamma, VECTOR), &finite);
+        part.store_dx(dx + start, exists);
+        const unsigned fine = __ballot_sync(ALL_LANES, finite);
+        __syncwarp(); /* dx is written, before some of it is written again */
+        if ((fine & group) != group)
+            own = exists && part.lane == 0 ? serial_row<T, RIGHT>(view.x + start, dy + start, gamma, dx + start, view.n) : 0;
+        if (!of_row) {
+            gradient += own;
+            continue;
+        }
+#pragma unroll
+        for (unsigned distance = LANES / 2; distance > 0; distance /= 2) own += __shfl_down_sync(ALL_LANES, own, distance, LANES);
+        if (exists && part.lane == 0) dgamma[row] = (T)own;
+    }
+    if (of_row) return;
+    gradient = gradient_block_sum(gradient, totals);
+    if (threadIdx.x > 0) return;
+    if (partials)
+        partials[blockIdx.x] = gradient;
+    else
+        *dgamma = (T)gradient;
+}
+
+/* One block adds up the blocks, always in the same order. */
+template <typename T>
+static __global__ void __launch_bounds__(GRADIENT_SUM_THREADS) sum_kernel(const double *partials, size_t count, T *dgamma) {
+    __shared__ GradientSum totals[WARP];
+    early_wait();
+    double sum = 0;
+    for (size_t i = threadIdx.x; i < count; i += blockDim.x) sum += partials[i];
+    sum = gradient_block_sum(sum, totals);
+    if (threadIdx.x == 0) *dgamma = (T)sum;
+}
+
+/* ---- Host. */
+constexpr size_t BLOCKS_PER_SM = 8; /* 64 registers to a thread */
+
+/* How a row is dealt to lanes. */
+struct RowShape {
+    unsigned vector, lanes, chunks;
+};
+
+static RowShape row_shape(const VariantArgs *args) {
+    const size_t n = discount_n(args);
+    const unsigned most = discount_is_f64(args) ? 2 : 4, vector = n % most == 0 ? most : 1;
+    const size_t vectors = n / vector;
+    if (vector == 1) return vectors <= 32 ? RowShape{1, 8, 4} : RowShape{1, 32, 8};
+    if (vectors <= 32) return {vector, 8, vectors <= 8 ? 1u : vectors <= 16 ? 2u : 4u};
+    return {vector, 32, vectors <= 64 ? 2u : vectors <= 128 ? 4u : 8u};
+}
+
+static size_t block_count(const VariantArgs *args) {
+    const size_t needed = divide_up(discount_batch(args), THREADS / row_shape(args).lanes),
+                 held = device_sm_count() * BLOCKS_PER_SM;
+    return needed < held ? needed : held;
+}
+
+static bool adds_blocks(const VariantArgs *args) {
+    return discount_gamma_per(args) == DISCOUNT_GAMMA_ALL && block_count(args) > 1;
+}
+
+static size_t scratch_bytes(const VariantArgs *args) {
+    return adds_blocks(args) ? block_count(args) * sizeof(double) : 0;
+}
+
+template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> static Status launch_rows(const VariantArgs *args) {
+    const DiscountView<T> view = discount_view<T>(args);
+    const T *dy = (const T *)args->in[IN_DY].data;
+    T *dx = (T *)args->out[OUT_DX].data, *dgamma = (T *)args->out[OUT_DGAMMA].data;
+    double *partials = adds_blocks(args) ? (double *)args->scratch : nullptr;
+    const LaunchShape shape = {dim3((unsigned)block_count(args)), dim3(THREADS), 0, args->stream};
+    return discount_is_right(args) ? launch(row_kernel<T, VECTOR, LANES, CHUNKS, true>, shape, view, dy, dx, partials, dgamma)
+                                   : launch(row_kernel<T, VECTOR, LANES, CHUNKS, false>, shape, view, dy, dx, partials, dgamma);
+}
+
+template <typename T> static Status launch_shape(const VariantArgs *args) {
+    constexpr unsigned VECTOR = 16 / sizeof(T);
+    const RowShape shape = row_shape(args);
+    if (shape.vector == 1) return shape.lanes == 8 ? launch_rows<T, 1, 8, 4>(args) : launch_rows<T, 1, 32, 8>(args);
+    if (shape.lanes == 8)
+        return shape.chunks == 1   ? launch_rows<T, VECTOR, 8, 1>(args)
+               : shape.chunks == 2 ? launch_rows<T, VECTOR, 8, 2>(args)
+                                   : launch_rows<T, VECTOR, 8, 4>(args);
+    return shape.chunks == 2   ? launch_rows<T, VECTOR, 32, 2>(args)
+           : shape.chunks == 4 ? launch_rows<T, VECTOR, 32, 4>(args)
+                               : launch_rows<T, VECTOR, 32, 8>(args);
+}
+
+template <typename T> static Status run_typed(const VariantArgs *args) {
+    TRY(launch_shape<T>(args));
+    if (!adds_blocks(args)) return STATUS_OK;
+    const size_t blocks = block_count(args);
+    return launch_early(sum_kernel<T>, gradient_sum_launch(1, blocks, args->stream), (const double *)args->scratch, blocks,
+                        (T *)args->out[OUT_DGAMMA].data);
+}
+
+static Status run(const VariantArgs *args) {
+    if (discount_is_empty(args)) return gradient_of_nothing(args);
+    return discount_is_f64(args) ? run_typed<double>(args) : run_typed<float>(args);
+}
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    if (!discount_is_uniform(args)) return variant_refuse(reason, "one factor to a row and no reset are supported");
+    const RowShape shape = row_shape(args);
+    const size_t most = (size_t)shape.vector * shape.lanes * shape.chunks;
+    if (discount_n(args) > most)
+        return variant_refuse(reason, "n=%zu: rows of at most %zu elements are supported%s", discount_n(args), most,
+                              shape.vector == 1 ? " where their bytes are no multiple of 16" : "");
+    return gradient_supports(args, reason);
+}
+
+RUNGS_VARIANT(discounted_cumsum_grad, cuda_warp_row) = {
+    .backend = BACKEND_CUDA,
+    .summary = "short rows: x and dy in the registers of 8 or 32 lanes, both scans by shuffles, the products in one walk",
+    .origin = "Hillis and Steele 1986; adjoint of a linear recurrence",
+    .supports = supports,
+    .scratch_bytes = scratch_bytes,
+    .run = run,
+};
