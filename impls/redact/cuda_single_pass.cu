@@ -10,12 +10,13 @@
  * Rounding: none; exact.
  *   Columns of long rows have tiles of 8 to 64 rows that are not staged.
  * Limits: fast for rows that fit a vector of 16 bytes when redacted: the space among the first 12 bytes, an initial of one byte.
- *   Threads with other rows make theirs byte by byte, from global memory. Tiles that do not fit their shared memory, in or out, are
+ *   Tiles with other rows are written by their threads, a word at a time. Tiles that do not fit their shared memory, in or out, are
  *   made by a warp for each row, in two passes over the tile.
  * Origin: ours; single-pass offsets after Merrill and Garland 2016, decoupled look-back. */
 #include "_agent.cuh"
 #include "_offsets.cuh"
 #include "_stage.cuh"
+#include "_thread_rows.cuh"
 #include "_tile_rows.cuh"
 #include "_warp_rows.cuh"
 #include "common/device_limits.cuh"
@@ -95,23 +96,28 @@ static __device__ inline void tile_begin(const SinglePass<O> &pass, const TileEx
     out->parts[1] = parts[1];
 }
 
-/* Bytes of the block's threads before this one; *all: of the block. Ends with the threads past one barrier. */
-template <unsigned WARPS> static __device__ inline unsigned block_bytes_before(unsigned own, unsigned *totals, unsigned *all) {
+/* Bytes of the block's threads before this one; *all: of the block, and ANY_LONG if a thread has long rows: above what fits shared
+ * memory. Ends with the threads past one barrier. */
+constexpr unsigned ANY_LONG = 1u << 31;
+template <unsigned WARPS>
+static __device__ inline unsigned block_bytes_before(unsigned own, bool has_long, unsigned *totals, unsigned *all) {
     const unsigned lane = threadIdx.x % 32, warp = threadIdx.x / 32;
-    unsigned through = own, before = 0;
+    unsigned through = own, before = 0, sum = 0, flag = 0;
     for (unsigned distance = 1; distance < 32; distance *= 2) {
         const unsigned other = __shfl_up_sync(0xffffffffu, through, distance);
         if (lane >= distance) through += other;
     }
-    if (lane == 31) totals[warp] = through;
+    const unsigned some = __any_sync(0xffffffffu, has_long) ? ANY_LONG : 0;
+    if (lane == 31) totals[warp] = through | some;
     __syncthreads();
-    *all = 0;
 #pragma unroll
     for (unsigned w = 0; w < WARPS; w++) {
         if (w < warp) before += totals[w];
-        *all += totals[w];
+        sum += totals[w];
+        flag |= totals[w];
     }
-    return before + through - own;
+    *all = (sum & ~ANY_LONG) | (flag & ANY_LONG);
+    return (before & ~ANY_LONG) + through - own;
 }
 
 /* By one thread. */
@@ -244,38 +250,55 @@ static __device__ inline unsigned staged_rows(const unsigned char *stage, const 
     return sizes;
 }
 
+/* ---- A staged tile with rows that do not fit the words: its threads write to global memory, while the staged bytes stay. */
 /* Bytes of a thread that has long rows. */
 template <unsigned ROWS, typename O>
-static __device__ __noinline__ unsigned long_bytes(const SinglePass<O> &pass, const unsigned char *stage, unsigned names_at,
-                                                   size_t row, unsigned sizes) {
+static __device__ __noinline__ unsigned long_bytes(const SinglePass<O> &pass, const unsigned char *stage, const Tile *tile,
+                                                   unsigned sizes) {
+    const size_t row = tile_first(TILE_ROWS) + threadIdx.x * ROWS;
     unsigned bytes = 0;
     for (unsigned j = 0; j < ROWS; j++) {
         if (row_size(sizes, j) == LONG) {
-            const RedactedRow redacted =
-                long_row({stage + (names_at + (unsigned)pass.names.offsets[row + j]), pass.names.size(row + j)});
+            const unsigned at = tile->names_at + (unsigned)pass.names.offsets[row + j];
+            const RedactedRow redacted = staged_public_row(stage, at, (unsigned)pass.names.size(row + j));
             bytes += (unsigned)redacted_size(&redacted);
         } else
             bytes += row_size(sizes, j);
     }
     return bytes;
 }
-/* And its rows and their offsets, from global memory: the staged bytes are gone. begin: of its first row's bytes, that lie at
- * `at` of shared memory. */
+
+/* before: bytes of the block's threads before this one; all: of the block. */
 template <unsigned ROWS, typename O>
-static __device__ __noinline__ void put_long_rows(const SinglePass<O> &pass, size_t row, size_t begin, unsigned char *at) {
-    const unsigned char *const first = at;
+static __device__ __noinline__ void tile_by_threads(const SinglePass<O> &pass, const unsigned char *stage, Tile *tile,
+                                                    unsigned before, unsigned all, ByteCount *totals) {
+    const size_t row = tile_first(TILE_ROWS) + threadIdx.x * ROWS;
+    if (threadIdx.x == 0) {
+        agent_publish(pass.agent, tile_of_block(), all);
+        tile->is_placed = agent_position(pass.agent, tile_of_block(), &tile->position);
+    }
+    __syncthreads();
+    if (!tile->is_placed) place_again(pass, tile, totals);
+    size_t at = tile->position + before;
+    ByteWriter writer(pass.out.chars + at);
     for (size_t r = row; r < row + ROWS && r < pass.names.rows; r++) {
-        pass.out.offsets[r] = (O)(begin + (size_t)(at - first));
+        pass.out.offsets[r] = (O)at;
         if (!pass.names.valid(r) || !pass.visibilities.valid(r)) continue;
-        const RedactedRow redacted = row_of(pass, r);
-        if (redacted.hidden) {
-            *at++ = 'X', *at++ = ' ', *at++ = 'X';
+        const unsigned name = tile->names_at + (unsigned)pass.names.offsets[r],
+                       visibility = tile->visibilities_at + (unsigned)pass.visibilities.offsets[r];
+        if (!staged_public(stage, visibility, (unsigned)pass.visibilities.size(r))) {
+            writer.append(0x582058u /* X X */, REDACTED_HIDDEN_BYTES);
+            at += REDACTED_HIDDEN_BYTES;
             continue;
         }
-        at = string_copy(at, redacted.initial);
-        *at++ = ' ';
-        at = string_copy(at, redacted.rest);
+        const RedactedRow redacted = staged_public_row(stage, name, (unsigned)pass.names.size(r));
+        writer.append_staged(stage, (unsigned)(redacted.initial.bytes - stage), (unsigned)redacted.initial.size);
+        writer.append(' ', 1);
+        writer.append_staged(stage, name, (unsigned)redacted.rest.size);
+        at += redacted_size(&redacted);
     }
+    writer.finish();
+    if (row < pass.names.rows && row + ROWS >= pass.names.rows) store_last(pass, at);
 }
 
 template <typename O, unsigned THREADS>
@@ -308,30 +331,25 @@ static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE
 
     RowWords words[ROWS];
     const unsigned sizes = staged_rows<ROWS>(stage, tile, name, visibility, valid, words);
-    const bool has_long = has_long_rows(sizes);
-    const unsigned own = has_long ? long_bytes<ROWS>(pass, stage, tile.names_at, row, sizes) : sizes_sum(sizes);
+    const unsigned own = has_long_rows(sizes) ? long_bytes<ROWS>(pass, stage, &tile, sizes) : sizes_sum(sizes);
     unsigned all;
-    const unsigned before = block_bytes_before<THREADS / 32>(own, totals, &all);
+    const unsigned before = block_bytes_before<THREADS / 32>(own, has_long_rows(sizes), totals, &all);
+    if (all & ANY_LONG) return tile_by_threads<ROWS>(pass, stage, &tile, before, all & ~ANY_LONG, long_totals);
     if (all + OUT_SLACK > pass.stage_bytes) return tile_by_warps<false>(pass, &tile, (ByteCount *)stage, long_totals);
     if (threadIdx.x == 0) agent_publish(pass.agent, tile_of_block(), all);
     /* A word has one thread that fills it, and stores it. Threads that leave it open add their bytes after the barrier. */
     const unsigned end = before + own;
     const bool is_last = threadIdx.x == THREADS - 1;
-    unsigned *const out = (unsigned *)stage, open = has_long ? 0 : put_rows<ROWS>(stage, before, words, sizes);
-    if (has_long && before / 4 < end / 4) out[before / 4] = 0;
-    if (is_last && (!has_long || before / 4 == end / 4)) out[end / 4] = open;
+    unsigned *const out = (unsigned *)stage, open = put_rows<ROWS>(stage, before, words, sizes);
+    if (is_last) out[end / 4] = open;
     __syncthreads();
     if (open && !is_last) atomicOr(out + end / 4, open);
     if (threadIdx.x == 0) tile.is_placed = agent_position(pass.agent, tile_of_block(), &tile.position);
-    const bool any_long = __syncthreads_or(has_long);
+    __syncthreads();
     if (!tile.is_placed) return tile_by_warps<false>(pass, &tile, (ByteCount *)stage, long_totals);
     const size_t begin = tile.position + before;
-    if (has_long)
-        put_long_rows<ROWS>(pass, row, begin, stage + before);
-    else
-        store_offsets<ROWS>(pass.out.offsets, rows, row, begin, sizes);
+    store_offsets<ROWS>(pass.out.offsets, rows, row, begin, sizes);
     if (row < rows && row + ROWS >= rows) store_last(pass, begin + own);
-    if (any_long) __syncthreads();
     copy_out<THREADS>(pass.out.chars + tile.position, stage, all);
 }
 
