@@ -198,7 +198,7 @@ static __global__ void __launch_bounds__(GRADIENT_SUM_THREADS) sum_kernel(const 
 }
 
 /* ---- Host. */
-constexpr size_t BLOCKS_PER_SM = 8; /* 64 registers to a thread */
+constexpr size_t BLOCKS_PER_SM = 8; /* at most: with 64 registers to a thread; where it has more, blocks take turns */
 
 /* How a row is dealt to lanes. */
 struct RowShape {
