@@ -111,20 +111,26 @@ static Status launch_chunks(const VariantArgs *args, DiscountView<T> view, unsig
     return launch_rows<T, VECTOR, LANES, 1>(args, view);
 }
 
-/* Lanes: as many as have an element in one load, 8 to 32, divided by the loads of a lane. */
-template <typename T, unsigned VECTOR>
-static Status launch_for_length(const VariantArgs *args, DiscountView<T> view, unsigned chunks) {
-    const size_t vectors = divide_up(view.n, VECTOR * chunks);
-    if (vectors <= 8) return launch_chunks<T, VECTOR, 8>(args, view, chunks);
-    if (vectors <= 16) return launch_chunks<T, VECTOR, 16>(args, view, chunks);
+/* As many lanes as have an element in one load, 8 to 32, divided by the loads of a lane. */
+template <typename T> static Status launch_vectors(const VariantArgs *args, DiscountView<T> view) {
+    constexpr unsigned VECTOR = 16 / sizeof(T);
+    const unsigned chunks = 1u << params_choice(args->tunables, "loads");
+    const size_t lanes = divide_up(view.n, VECTOR * chunks);
+    if (lanes <= 8) return launch_chunks<T, VECTOR, 8>(args, view, chunks);
+    if (lanes <= 16) return launch_chunks<T, VECTOR, 16>(args, view, chunks);
     return launch_chunks<T, VECTOR, 32>(args, view, chunks);
 }
 
+/* A row whose length is no multiple of a vector's. */
+template <typename T> static Status launch_elements(const VariantArgs *args, DiscountView<T> view) {
+    if (view.n <= 8) return launch_rows<T, 1, 8, 1>(args, view);
+    if (view.n <= 16) return launch_rows<T, 1, 16, 1>(args, view);
+    return launch_rows<T, 1, 32, 1>(args, view);
+}
+
 template <typename T> static Status run_typed(const VariantArgs *args) {
-    constexpr unsigned VECTOR = 16 / sizeof(T);
     const DiscountView<T> view = discount_view<T>(args);
-    const unsigned chunks = 1u << params_choice(args->tunables, "loads");
-    return view.n % VECTOR == 0 ? launch_for_length<T, VECTOR>(args, view, chunks) : launch_for_length<T, 1>(args, view, chunks);
+    return view.n % (16 / sizeof(T)) == 0 ? launch_vectors<T>(args, view) : launch_elements<T>(args, view);
 }
 
 static Status run(const VariantArgs *args) {
@@ -142,7 +148,8 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 
 static const char *const LOADS[] = {"1", "2", "4", NULL};
 static const ParamSpec TUNABLES[] = {
-    {"loads", "loads of a lane in flight; a row then has fewer lanes", PARAM_CHOICE, "1", 0, 0, LOADS}, {}};
+    {"loads", "loads of a lane in flight, where they are of 16 bytes; a row then has fewer lanes", PARAM_CHOICE, "1", 0, 0, LOADS},
+    {}};
 
 RUNGS_VARIANT(discounted_cumsum, cuda_warp_row) = {
     .backend = BACKEND_CUDA,

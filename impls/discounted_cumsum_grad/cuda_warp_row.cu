@@ -61,15 +61,15 @@ static __device__ double lanes_scan(const GroupPowers<LANES> &powers, unsigned l
 }
 
 /* The row again, by the recurrences, for one thread; returns the gradient of its factor. */
-template <typename T, bool RIGHT> __device__ double serial_row(const T *x, const T *dy, double gamma, T *dx, size_t n) {
+template <typename T> __device__ double serial_row(const T *x, const T *dy, double gamma, T *dx, size_t n, bool right) {
     double sum = 0, gradient = 0;
     for (size_t p = n; p-- > 0;) {
-        const size_t i = RIGHT ? n - 1 - p : p;
+        const size_t i = right ? n - 1 - p : p;
         sum = p + 1 == n ? (double)dy[i] : (double)dy[i] + gamma * sum;
         dx[i] = (T)sum;
     }
     for (size_t p = 0; p < n; p++) {
-        const size_t i = RIGHT ? n - 1 - p : p;
+        const size_t i = right ? n - 1 - p : p;
         if (p > 0) gradient += (double)dx[i] * sum;
         sum = p == 0 ? (double)x[i] : (double)x[i] + gamma * sum;
     }
@@ -77,14 +77,14 @@ template <typename T, bool RIGHT> __device__ double serial_row(const T *x, const
 }
 
 /* x and dy of a row in reading order: chunk c of lane l begins at element (c LANES + l) VECTOR. */
-template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIGHT> struct RowPart {
+template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> struct RowPart {
     T x[CHUNKS][VECTOR], dy[CHUNKS][VECTOR];
     unsigned lane;
     size_t n;
+    bool right;
 
     __device__ size_t position(unsigned c) const { return (size_t)(c * LANES + lane) * VECTOR; }
-    __device__ size_t first(unsigned c) const { return RIGHT ? n - VECTOR - position(c) : position(c); }
-    static __device__ unsigned at(unsigned k) { return RIGHT ? VECTOR - 1 - k : k; }
+    __device__ size_t first(unsigned c) const { return right ? n - VECTOR - position(c) : position(c); }
 
     __device__ void load(const T *from, bool exists, T (&to)[CHUNKS][VECTOR]) const {
 #pragma unroll
@@ -92,7 +92,7 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIG
             Vector<T, VECTOR> now = {};
             if (exists && position(c) < n) now = *(const Vector<T, VECTOR> *)(from + first(c));
 #pragma unroll
-            for (unsigned k = 0; k < VECTOR; k++) to[c][k] = now.at[at(k)];
+            for (unsigned k = 0; k < VECTOR; k++) to[c][k] = right ? now.at[VECTOR - 1 - k] : now.at[k];
         }
     }
     __device__ void store_dx(T *to, bool exists) const {
@@ -100,7 +100,7 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIG
         for (unsigned c = 0; c < CHUNKS; c++) {
             Vector<T, VECTOR> now;
 #pragma unroll
-            for (unsigned k = 0; k < VECTOR; k++) now.at[at(k)] = dy[c][k];
+            for (unsigned k = 0; k < VECTOR; k++) now.at[k] = right ? dy[c][VECTOR - 1 - k] : dy[c][k];
             if (exists && position(c) < n) *(Vector<T, VECTOR> *)(to + first(c)) = now;
         }
     }
@@ -144,9 +144,9 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIG
 };
 
 /* partials: a number of each block, to be added up; null: dgamma has one for each row, or the only block's. */
-template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS, bool RIGHT>
+template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS>
 static __global__ void __launch_bounds__(THREADS)
-    row_kernel(DiscountView<T> view, const T *dy, T *dx, double *partials, T *dgamma) {
+    row_kernel(DiscountView<T> view, bool right, const T *dy, T *dx, double *partials, T *dgamma) {
     constexpr unsigned ROWS = THREADS / LANES;
     __shared__ GradientSum totals[WARP];
     early_allow();
@@ -156,9 +156,10 @@ static __global__ void __launch_bounds__(THREADS)
     for (size_t base = (size_t)blockIdx.x * ROWS; base < view.batch; base += (size_t)gridDim.x * ROWS) {
         const size_t row = base + threadIdx.x / LANES, start = row * view.n;
         const bool exists = row < view.batch;
-        RowPart<T, VECTOR, LANES, CHUNKS, RIGHT> part;
+        RowPart<T, VECTOR, LANES, CHUNKS> part;
         part.lane = threadIdx.x % LANES;
         part.n = view.n;
+        part.right = right;
         part.load(view.x + start, exists, part.x);
         part.load(dy + start, exists, part.dy);
         const double gamma = exists ? (double)view.factor(row, 0) : 0;
@@ -168,7 +169,7 @@ static __global__ void __launch_bounds__(THREADS)
         const unsigned fine = __ballot_sync(ALL_LANES, finite);
         __syncwarp(); /* dx is written, before some of it is written again */
         if ((fine & group) != group)
-            own = exists && part.lane == 0 ? serial_row<T, RIGHT>(view.x + start, dy + start, gamma, dx + start, view.n) : 0;
+            own = exists && part.lane == 0 ? serial_row(view.x + start, dy + start, gamma, dx + start, view.n, right) : 0;
         if (!of_row) {
             gradient += own;
             continue;
@@ -234,8 +235,7 @@ template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> static S
     T *dx = (T *)args->out[OUT_DX].data, *dgamma = (T *)args->out[OUT_DGAMMA].data;
     double *partials = adds_blocks(args) ? (double *)args->scratch : nullptr;
     const LaunchShape shape = {dim3((unsigned)block_count(args)), dim3(THREADS), 0, args->stream};
-    return discount_is_right(args) ? launch(row_kernel<T, VECTOR, LANES, CHUNKS, true>, shape, view, dy, dx, partials, dgamma)
-                                   : launch(row_kernel<T, VECTOR, LANES, CHUNKS, false>, shape, view, dy, dx, partials, dgamma);
+    return launch(row_kernel<T, VECTOR, LANES, CHUNKS>, shape, view, discount_is_right(args), dy, dx, partials, dgamma);
 }
 
 template <typename T> static Status launch_shape(const VariantArgs *args) {
