@@ -17,8 +17,8 @@ def is_shown(claim):
     return claim.get("rule") == "shown" and claim.get("here") is not None
 
 
-def is_worse(claim):
-    return is_shown(claim) and claim.get("outcome") == "fails"
+def shown_words(claim):
+    return f"{SHOWN}, {WORSE}" if claim.get("outcome") == "fails" else SHOWN
 
 
 def is_finding(claim):
@@ -32,7 +32,7 @@ def is_counted(claim):
 
 def outcome(claim):
     """As printed."""
-    words = (f"{SHOWN}, {WORSE}" if is_worse(claim) else SHOWN) if is_shown(claim) else OUTCOMES.get(claim.get("outcome"), str(claim.get("outcome")))
+    words = shown_words(claim) if is_shown(claim) else OUTCOMES.get(claim.get("outcome"), str(claim.get("outcome")))
     return words + (" (finding)" if is_finding(claim) else "")
 
 
@@ -43,10 +43,11 @@ def totals(claims):
 
 
 def uncounted(claims):
-    """(of other hardware and shown, findings, tested by programs of ours): each claim in one of these at most."""
+    """(of other hardware and shown, worse here of these, findings, tested by programs of ours): but for the second each claim in one of these at most."""
     findings = [c for c in claims if is_finding(c)]
     mine = [c for c in claims if not is_finding(c) and c.get("program") == "ours"]
-    return sum(is_shown(c) and c not in findings and c not in mine for c in claims), len(findings), len(mine)
+    shown = [c for c in claims if is_shown(c) and c not in findings and c not in mine]
+    return len(shown), sum(c.get("outcome") == "fails" for c in shown), len(findings), len(mine)
 
 
 def quantity(claim, value):

@@ -3,7 +3,7 @@ import collections
 import re
 
 from analysis import rows as r
-from analysis.claim_text import OUTCOMES, PROGRAMS, RATES, WORSE, is_finding, is_shown, is_worse, modes_of, outcome, published, quantity, size_of, totals, uncounted
+from analysis.claim_text import OUTCOMES, PROGRAMS, RATES, WORSE, is_finding, is_shown, modes_of, published, quantity, shown_words, size_of, totals, uncounted
 from analysis.format import details, many, seconds_between, significant, table, without_empty
 from analysis.report.markers import pictures_of
 from analysis.report.scenario_intro import intro_of
@@ -40,9 +40,9 @@ def outcome_counts(claims):
     words = {"holds": ("holds", "hold"), "direction": ("holds in direction only", "hold in direction only"), "fails": ("does not hold", "do not hold"), "not_testable": ("is not testable here", "are not testable here"),
              "not_run": ("was not run", "were not run")}
     counted = [f"{count} {words[key][count != 1]}" for key, count in totals(claims).items() if count]
-    shown, found, mine = uncounted(claims)
-    worse = sum(is_worse(c) and c.get("program") != "ours" for c in claims)
-    others = [f"{shown} of other hardware" + (f" ({worse} {WORSE})" if worse else "")] * (shown > 0) + [many(found, "finding") + " of ours"] * (found > 0) + [f"{mine} of variants of ours"] * (mine > 0)
+    shown, worse, found, mine = uncounted(claims)
+    texts = ((shown, f"{shown} of other hardware" + (f" ({worse} {WORSE})" if worse else "")), (found, many(found, "finding") + " of ours"), (mine, f"{mine} of variants of ours"))
+    others = [text for count, text in texts if count]
     return "; not counted: ".join(", ".join(some) for some in (counted, others) if some) or "none"
 
 
@@ -65,7 +65,7 @@ PROVISIONAL = "\u2020"
 
 
 def outcome_words(claim):
-    text = outcome(claim) if is_shown(claim) else SHORT.get(claim.get("outcome"), str(claim.get("outcome")))
+    text = shown_words(claim) if is_shown(claim) else SHORT.get(claim.get("outcome"), str(claim.get("outcome")))
     return text + (PROVISIONAL if claim.get("provisional") and claim.get("here") is not None else "")
 
 

@@ -245,7 +245,7 @@ def parameter_faults(root):
                 yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(1)} has {count} parameters, more than {PARAMETERS_MAX}"
 
 
-TYPE = re.compile(r"^(?:template[^\n]*>\s*)?(?:struct|class|union)\s+(?:alignas\((?:[^()]|\([^()]*\))*\)\s+)?(\w+)[^;{]*(\{[^\n]*\}|\{.*?^\});", re.M | re.S)
+TYPE = re.compile(r"^(?:template[^\n]*>\s*)?(?:struct|class|union)\s+(?:alignas\((?:[^()]|\([^()]*\))*\)\s+)?(\w+)[^;{]*(\{[^\n]*\}[^\n]*|\{.*?^\});", re.M | re.S)
 
 
 def variant_faults(root):
