@@ -147,8 +147,8 @@ static TilesPlan plan_of(const VariantArgs *args) {
     return plan;
 }
 
-static size_t shared_bytes(const VariantArgs *args) {
-    return 2 * plan_of(args).length() * (discount_is_f64(args) ? sizeof(double) : sizeof(float));
+static size_t shared_bytes(const VariantArgs *args, const TilesPlan &plan) {
+    return 2 * plan.length() * (discount_is_f64(args) ? sizeof(double) : sizeof(float));
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
@@ -164,7 +164,7 @@ template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *arg
     plan.packed = ((uintptr_t)view.x | (uintptr_t)dy | (uintptr_t)dx) % 16 == 0;
     for (int way = 0; way < WAYS; way++) plan.maps[way] = (double *)args->scratch + way * blocks;
     plan.products = (double *)args->scratch + WAYS * blocks;
-    const LaunchShape tiles = {dim3((unsigned)blocks), dim3(plan.threads), shared_bytes(args), args->stream};
+    const LaunchShape tiles = {dim3((unsigned)blocks), dim3(plan.threads), shared_bytes(args, plan), args->stream};
     const LaunchShape rows = {dim3((unsigned)(WAYS * view.batch)), dim3(gradient_threads(plan.tiles, CARRY_THREADS)), 0,
                               args->stream};
     TRY(launch(totals_kernel<T, RIGHT>, tiles, view, dy, plan));
@@ -185,9 +185,9 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     const TilesPlan plan = plan_of(args);
     if (!discount_is_uniform(args)) return variant_refuse(reason, "one factor to a row and no reset are supported");
     if (plan.threads % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of 32", plan.threads);
-    if (shared_bytes(args) > SHARED_MAX)
+    if (shared_bytes(args, plan) > SHARED_MAX)
         return variant_refuse(reason, "threads=%u items=%u: two tiles take %zu bytes of shared memory, %zu at most", plan.threads,
-                              plan.items, shared_bytes(args), SHARED_MAX);
+                              plan.items, shared_bytes(args, plan), SHARED_MAX);
     const size_t blocks = plan.tiles > WAYS ? plan.tiles : (size_t)WAYS;
     return gradient_supports(args, reason) && discount_fits_grid(args, discount_batch(args) * blocks, reason);
 }

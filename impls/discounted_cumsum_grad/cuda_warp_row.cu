@@ -215,48 +215,55 @@ static RowShape row_shape(const VariantArgs *args) {
     return {vector, 32, vectors <= 64 ? 2u : vectors <= 128 ? 4u : 8u};
 }
 
-static size_t block_count(const VariantArgs *args) {
-    const size_t needed = divide_up(discount_batch(args), THREADS / row_shape(args).lanes),
-                 held = device_sm_count() * BLOCKS_PER_SM;
-    return needed < held ? needed : held;
-}
+/* Of a launch; made once a call, for it asks the device. */
+struct RowPlan {
+    RowShape shape;
+    size_t blocks;
+    bool adds_blocks; /* by a second launch */
+};
 
-static bool adds_blocks(const VariantArgs *args) {
-    return discount_gamma_per(args) == DISCOUNT_GAMMA_ALL && block_count(args) > 1;
+static RowPlan row_plan(const VariantArgs *args) {
+    RowPlan plan = {row_shape(args), device_sm_count() * BLOCKS_PER_SM, false};
+    const size_t needed = divide_up(discount_batch(args), THREADS / plan.shape.lanes);
+    if (needed < plan.blocks) plan.blocks = needed;
+    plan.adds_blocks = discount_gamma_per(args) == DISCOUNT_GAMMA_ALL && plan.blocks > 1;
+    return plan;
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
-    return adds_blocks(args) ? block_count(args) * sizeof(double) : 0;
+    const RowPlan plan = row_plan(args);
+    return plan.adds_blocks ? plan.blocks * sizeof(double) : 0;
 }
 
-template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS> static Status launch_rows(const VariantArgs *args) {
+template <typename T, unsigned VECTOR, unsigned LANES, unsigned CHUNKS>
+static Status launch_rows(const VariantArgs *args, const RowPlan &plan) {
     const DiscountView<T> view = discount_view<T>(args);
     const T *dy = (const T *)args->in[IN_DY].data;
     T *dx = (T *)args->out[OUT_DX].data, *dgamma = (T *)args->out[OUT_DGAMMA].data;
-    double *partials = adds_blocks(args) ? (double *)args->scratch : nullptr;
-    const LaunchShape shape = {dim3((unsigned)block_count(args)), dim3(THREADS), 0, args->stream};
+    double *partials = plan.adds_blocks ? (double *)args->scratch : nullptr;
+    const LaunchShape shape = {dim3((unsigned)plan.blocks), dim3(THREADS), 0, args->stream};
     return launch(row_kernel<T, VECTOR, LANES, CHUNKS>, shape, view, discount_is_right(args), dy, dx, partials, dgamma);
 }
 
-template <typename T> static Status launch_shape(const VariantArgs *args) {
+template <typename T> static Status launch_shape(const VariantArgs *args, const RowPlan &plan) {
     constexpr unsigned VECTOR = 16 / sizeof(T);
-    const RowShape shape = row_shape(args);
-    if (shape.vector == 1) return shape.lanes == 8 ? launch_rows<T, 1, 8, 4>(args) : launch_rows<T, 1, 32, 8>(args);
+    const RowShape shape = plan.shape;
+    if (shape.vector == 1) return shape.lanes == 8 ? launch_rows<T, 1, 8, 4>(args, plan) : launch_rows<T, 1, 32, 8>(args, plan);
     if (shape.lanes == 8)
-        return shape.chunks == 1   ? launch_rows<T, VECTOR, 8, 1>(args)
-               : shape.chunks == 2 ? launch_rows<T, VECTOR, 8, 2>(args)
-                                   : launch_rows<T, VECTOR, 8, 4>(args);
-    return shape.chunks == 2   ? launch_rows<T, VECTOR, 32, 2>(args)
-           : shape.chunks == 4 ? launch_rows<T, VECTOR, 32, 4>(args)
-                               : launch_rows<T, VECTOR, 32, 8>(args);
+        return shape.chunks == 1   ? launch_rows<T, VECTOR, 8, 1>(args, plan)
+               : shape.chunks == 2 ? launch_rows<T, VECTOR, 8, 2>(args, plan)
+                                   : launch_rows<T, VECTOR, 8, 4>(args, plan);
+    return shape.chunks == 2   ? launch_rows<T, VECTOR, 32, 2>(args, plan)
+           : shape.chunks == 4 ? launch_rows<T, VECTOR, 32, 4>(args, plan)
+                               : launch_rows<T, VECTOR, 32, 8>(args, plan);
 }
 
 template <typename T> static Status run_typed(const VariantArgs *args) {
-    TRY(launch_shape<T>(args));
-    if (!adds_blocks(args)) return STATUS_OK;
-    const size_t blocks = block_count(args);
-    return launch_early(sum_kernel<T>, gradient_sum_launch(1, blocks, args->stream), (const double *)args->scratch, blocks,
-                        (T *)args->out[OUT_DGAMMA].data);
+    const RowPlan plan = row_plan(args);
+    TRY(launch_shape<T>(args, plan));
+    if (!plan.adds_blocks) return STATUS_OK;
+    return launch_early(sum_kernel<T>, gradient_sum_launch(1, plan.blocks, args->stream), (const double *)args->scratch,
+                        plan.blocks, (T *)args->out[OUT_DGAMMA].data);
 }
 
 static Status run(const VariantArgs *args) {

@@ -354,56 +354,43 @@ static __global__ void __launch_bounds__(THREADS, THREADS == TILE_THREADS ? TILE
 }
 
 /* ---- Host. */
-static size_t row_count(const VariantArgs *args) {
-    return args->in[0].shape[0] - 1;
-}
-/* Shared bytes that a tile takes on average, and a little more. */
-static size_t stage_wanted(const VariantArgs *args) {
-    const size_t rows = row_count(args), bytes = args->in[1].shape[0] + args->in[4].shape[0];
-    const size_t average = rows ? bytes / rows * TILE_ROWS + bytes % rows * TILE_ROWS / rows : 0;
-    return divide_up(average + 640, 128) * 128;
-}
-static size_t stage_most() {
-    const size_t device = device_block_shared_max() - 1024;
-    return device < STAGE_MOST ? device : STAGE_MOST;
-}
-/* Rows so long that hardly a tile would fit. */
-static bool rows_are_long(const VariantArgs *args) {
-    return stage_wanted(args) > stage_most();
+/* Of a launch; made once a call, which asks the device and takes time of it. */
+struct StagePlan {
+    unsigned threads, rows, stage_bytes; /* of a tile */
+    size_t tiles;
+};
+
+/* Columns of rows so long that hardly a tile would fit. */
+static StagePlan long_plan(size_t rows, size_t names_bytes) {
+    StagePlan plan = {LONG_THREADS, LONG_ROWS_MOST, 0, 0};
+    while (plan.rows > LONG_ROWS_LEAST && plan.rows * divide_up(names_bytes, rows) > LONG_BYTES) plan.rows /= 2;
+    plan.tiles = divide_up(rows, plan.rows);
+    return plan;
 }
 
-static unsigned rows_of_tile(const VariantArgs *args) {
-    if (!rows_are_long(args)) return TILE_ROWS;
-    const size_t bytes = divide_up(args->in[1].shape[0], row_count(args));
-    unsigned rows = LONG_ROWS_MOST;
-    while (rows > LONG_ROWS_LEAST && rows * bytes > LONG_BYTES) rows /= 2;
-    return rows;
-}
-static size_t tile_count(const VariantArgs *args) {
-    return divide_up(row_count(args), rows_of_tile(args));
-}
-
-/* More threads where the device has room for all tiles at once: then it is the time of one block that counts. */
-static unsigned tile_threads(const VariantArgs *args) {
-    const size_t room = device_sm_count() * (device_sm_threads_max() * 3 / 4 / TILE_THREADS_FEW);
-    if (rows_are_long(args)) return LONG_THREADS;
-    return tile_count(args) < room ? TILE_THREADS_FEW : TILE_THREADS;
-}
-
-/* Of a tile, where that lets several blocks share an SM. */
-static unsigned stage_bytes(const VariantArgs *args) {
-    const size_t wanted = stage_wanted(args);
-    return rows_are_long(args) ? 0 : (unsigned)(wanted < STAGE_LEAST ? STAGE_LEAST : wanted);
+static StagePlan stage_plan(const VariantArgs *args) {
+    const size_t rows = args->in[0].shape[0] - 1, bytes = args->in[1].shape[0] + args->in[4].shape[0];
+    const size_t device = device_block_shared_max() - 1024, most = device < STAGE_MOST ? device : STAGE_MOST;
+    /* What a tile's rows take on average and a little more, where that lets several blocks share an SM. */
+    const size_t average = rows ? bytes / rows * TILE_ROWS + bytes % rows * TILE_ROWS / rows : 0,
+                 wanted = divide_up(average + 640, 128) * 128;
+    if (wanted > most) return long_plan(rows, args->in[1].shape[0]);
+    /* More threads where the device has room for all tiles at once: then it is the time of one block that counts. */
+    const size_t tiles = divide_up(rows, TILE_ROWS),
+                 room = device_sm_count() * (device_sm_threads_max() * 3 / 4 / TILE_THREADS_FEW);
+    const unsigned threads = tiles < room ? TILE_THREADS_FEW : TILE_THREADS;
+    return {threads, TILE_ROWS, (unsigned)(wanted < STAGE_LEAST ? STAGE_LEAST : wanted), tiles};
 }
 
 template <typename O> static Status redact(const VariantArgs *args, StringsColumn<O> *out) {
+    const StagePlan plan = stage_plan(args);
     SinglePass<O> pass = {};
     pass.names = strings_input<O>(args, 0);
     pass.visibilities = strings_input<O>(args, 3);
     pass.names_count = args->in[1].shape[0];
     pass.visibilities_count = args->in[4].shape[0];
-    pass.stage_bytes = stage_bytes(args);
-    pass.tile_rows = rows_of_tile(args);
+    pass.stage_bytes = plan.stage_bytes;
+    pass.tile_rows = plan.rows;
     pass.count = args->counts + 1;
     const size_t most = pass.names_count + REDACTED_GROWTH_MAX * pass.names.rows;
     {
@@ -413,12 +400,11 @@ template <typename O> static Status redact(const VariantArgs *args, StringsColum
     }
     const StepRange step("redact");
     pass.out = *out;
-    const unsigned threads = tile_threads(args);
-    TRY(agent_begin(args, tile_count(args), &pass.agent));
-    TRY(launch_early(threads == LONG_THREADS   ? long_rows_kernel<O>
-                     : threads == TILE_THREADS ? redact_kernel<O, TILE_THREADS>
-                                               : redact_kernel<O, TILE_THREADS_FEW>,
-                     {dim3((unsigned)(1 + tile_count(args))), dim3(threads), pass.stage_bytes, args->stream}, pass));
+    TRY(agent_begin(args, plan.tiles, &pass.agent));
+    TRY(launch_early(plan.threads == LONG_THREADS   ? long_rows_kernel<O>
+                     : plan.threads == TILE_THREADS ? redact_kernel<O, TILE_THREADS>
+                                                    : redact_kernel<O, TILE_THREADS_FEW>,
+                     {dim3((unsigned)(1 + plan.tiles)), dim3(plan.threads), plan.stage_bytes, args->stream}, pass));
     out->bytes = COUNT_ON_DEVICE;
     if (most > (size_t)std::numeric_limits<O>::max()) {
         unsigned long long bytes = 0;
@@ -442,20 +428,22 @@ static Status run(const VariantArgs *args) {
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
-    return agent_scratch_bytes(tile_count(args));
+    return agent_scratch_bytes(stage_plan(args).tiles);
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    if (tile_count(args) < GRID_BLOCKS_MAX) return true;
-    return variant_refuse(reason, "rows=%zu: a grid has %zu blocks of %u rows at most", row_count(args), GRID_BLOCKS_MAX,
-                          rows_of_tile(args));
+    const StagePlan plan = stage_plan(args);
+    if (plan.tiles < GRID_BLOCKS_MAX) return true;
+    return variant_refuse(reason, "rows=%zu: a grid has %zu blocks of %u rows at most", args->in[0].shape[0] - 1, GRID_BLOCKS_MAX,
+                          plan.rows);
 }
 
 static Status configuration(const VariantArgs *args, LaunchNotes *out) {
-    launch_note(out, "threads", tile_threads(args));
-    launch_note(out, "blocks", (double)(1 + tile_count(args)));
-    launch_note(out, "rows_of_block", rows_of_tile(args));
-    launch_note(out, "shared_bytes", stage_bytes(args));
+    const StagePlan plan = stage_plan(args);
+    launch_note(out, "threads", plan.threads);
+    launch_note(out, "blocks", (double)(1 + plan.tiles));
+    launch_note(out, "rows_of_block", plan.rows);
+    launch_note(out, "shared_bytes", plan.stage_bytes);
     return STATUS_OK;
 }
 
