@@ -163,9 +163,10 @@ static __device__ SlabSums<T, ORDER> slab_sums(const MomentsPlan &plan, const Mo
 }
 
 /* ---- Host. */
-/* Few rows: a block for each pack, so that no chunks have to be merged, of as few threads as read a batch of lines each. */
+/* Few rows: a block for each pack, so that no chunks have to be merged, of as few threads as read a batch of lines each. Many
+ * columns: whole waves of small blocks, with slabs as wide as that leaves them, for long runs of memory. */
 static inline MomentsPlan slab_plan(const VariantArgs *args) {
-    enum { FEW_LINES = 16 * MOMENTS_THREADS, FEW_PACKS = 32, WIDE = 16, WIDER = 32 };
+    enum { FEW_LINES = 16 * MOMENTS_THREADS, FEW_PACKS = 32, WIDE = 16, WIDEST = 48 };
     const size_t sms = device_sm_count();
     const size_t chunks = (size_t)params_int(args->tunables, "chunks");
     const MomentsPlan lines = plan_lines(args);
@@ -174,8 +175,11 @@ static inline MomentsPlan slab_plan(const VariantArgs *args) {
     unsigned threads = choice == 1 ? MOMENTS_THREADS / 2 : MOMENTS_THREADS;
     if (slab == 0) {
         const bool few = lines.lines <= FEW_LINES && lines.packs >= FEW_PACKS && lines.packs <= 8 * sms;
-        if (choice == 0 && few && lines.lines <= MOMENTS_LINES * MOMENTS_THREADS / 2) threads = MOMENTS_THREADS / 2;
-        slab = few ? 1 : lines.packs <= 4 * WIDE * BLOCKS_PER_SM * sms ? WIDE : WIDER; /* many slabs: longer runs of memory */
+        const bool wide = lines.packs > 4 * WIDE * BLOCKS_PER_SM * sms,
+                   small = few && lines.lines <= MOMENTS_LINES * MOMENTS_THREADS / 2;
+        if (choice == 0 && (small || wide)) threads = MOMENTS_THREADS / 2;
+        const size_t wave = sms * BLOCKS_PER_SM * (MOMENTS_THREADS / threads), waves = divide_up(lines.packs, wave * WIDEST);
+        slab = few ? 1 : wide ? divide_up(lines.packs, wave * waves) : (size_t)WIDE;
     }
     return plan_cut(args, threads, slab < threads ? slab : threads, chunks, 0);
 }

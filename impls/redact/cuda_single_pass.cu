@@ -26,6 +26,7 @@ enum {
     TILE_THREADS = 96,      /* 8 rows a thread */
     TILE_THREADS_FEW = 192, /* 4, where the device holds all tiles at once */
     OUT_SLACK = 32,         /* bytes behind the output that may be read */
+    TILE_SPARE = 1280,      /* bytes above an average tile's: with 10 bytes of deviation a row, one tile of 300,000 has more */
     LONG_THREADS = 256,     /* columns of long rows: threads, rows and names' bytes of a tile */
     LONG_ROWS_MOST = 64,
     LONG_ROWS_LEAST = 8, /* whole bytes of validity */
@@ -373,7 +374,7 @@ static StagePlan stage_plan(const VariantArgs *args) {
     const size_t device = device_block_shared_max() - 1024, most = device < STAGE_MOST ? device : STAGE_MOST;
     /* What a tile's rows take on average and a little more, where that lets several blocks share an SM. */
     const size_t average = rows ? bytes / rows * TILE_ROWS + bytes % rows * TILE_ROWS / rows : 0,
-                 wanted = divide_up(average + 640, 128) * 128;
+                 wanted = divide_up(average + TILE_SPARE, 128) * 128;
     if (wanted > most) return long_plan(rows, args->in[1].shape[0]);
     /* More threads where the device has room for all tiles at once: then it is the time of one block that counts. */
     const size_t tiles = divide_up(rows, TILE_ROWS),
