@@ -20,7 +20,7 @@ TAKEN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(SamplePla
 
 
 class MeasuredWork(ctypes.Structure):
-    _fields_ = [("run", CALL), ("context", ctypes.c_void_p), ("after", ctypes.c_void_p), ("before", BEFORE), ("taken", TAKEN)]
+    _fields_ = [("run", CALL), ("context", ctypes.c_void_p), ("after", ctypes.c_void_p), ("host_counts", ctypes.c_bool), ("before", BEFORE), ("taken", TAKEN)]
 
 
 class MeasureLimits(ctypes.Structure):

@@ -279,6 +279,10 @@ ResourceCounts resource_counts(const Resource *resource) {
     return resource->counts;
 }
 
+bool resource_is_ordered(const Resource *resource) {
+    return resource->kind == KIND_POOL || resource->kind == KIND_ARENA;
+}
+
 size_t resource_held_bytes(const Resource *resource) {
     return resource->arena_bytes + pool_held_bytes(resource->pool);
 }

@@ -39,6 +39,8 @@ Status resource_hand_over(Resource *resource, const Array *output);
 Status resource_end(Resource *resource);
 
 ResourceCounts resource_counts(const Resource *resource);
+/* Blocks come in the order of a stream, or out of memory that is there: an allocation does not wait for the device. */
+bool resource_is_ordered(const Resource *resource);
 /* Device memory that it keeps between calls (a pool, an arena): no leak. */
 size_t resource_held_bytes(const Resource *resource);
 

@@ -17,7 +17,7 @@ static const size_t CALLS_MAX = 64;
 static const double HOLD_SECONDS = 10;
 /* A call that waits for the device is found by the pilot: it returns only when the hold times out. So may one whose host was busy
  * or loaded a kernel late, hence a second pilot, with a hold several times as long as the host needed for the call without one. */
-static const double PILOT_HOLD_SECONDS = 0.1, PILOT_HOLD_MOST_SECONDS = 1, HOLD_PER_HOST_SECOND = 4;
+static const double PILOT_HOLD_SECONDS = 0.05, PILOT_HOLD_MOST_SECONDS = 1, HOLD_PER_HOST_SECOND = 4;
 enum { PILOTS_HELD = 2 };
 static const char CLOCK_QUEUED[] = "cuda events";
 static const char CLOCK_NOT_QUEUED[] = "cuda events, not queued ahead: the call waits for the device";
@@ -103,6 +103,7 @@ static Status take_events(void *context, Sample *sample) {
     TRY(take_once(session, sample));
     if (!session->timed_out) return STATUS_OK;
     session->queued = false;
+    if (session->work->after) TRY(session->work->after(session->work->context));
     TRY(sampling_prepare(session->source, sample));
     return take_once(session, sample);
 }
@@ -137,8 +138,7 @@ static Status pilot_queued(const SamplingSource *source, GpuSession *session, Sa
 }
 
 static Status pilot_events(const SamplingSource *source, GpuSession *session, Sample *pilot) {
-    /* Allocations wait for the device, and cost the host's time. */
-    TRY(session->work->after ? sampling_pilot(source, pilot) : pilot_queued(source, session, pilot));
+    TRY(session->work->host_counts ? sampling_pilot(source, pilot) : pilot_queued(source, session, pilot));
     if (session->mode == MEASURE_COLD || session->work->after) return STATUS_OK;
     /* One call carries the events' own floor, so the first estimate asks for too few calls: ask again with more of them. */
     while (pilot->seconds * static_cast<double>(session->calls) < SAMPLING_SECONDS_MIN && session->calls < CALLS_MAX) {

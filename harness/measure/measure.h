@@ -41,6 +41,8 @@ typedef struct MeasuredWork {
      * call then, and there is no graph, whose replays would all write to where the captured call's memory was. NULL: nothing is
      * left. */
     Status (*after)(void *context);
+    /* The host's time in run() counts, for it allocates by cudaMalloc, which no stream orders: nothing is queued ahead. */
+    bool host_counts;
     /* Before a sample, its flush and its hold: prepares inputs and outputs. *slot: 0 or 1, which of two places the inputs are in;
      * each has a CUDA graph of its own. NULL: nothing changes between samples. */
     Status (*before)(void *context, const SamplePlace *place, int *slot);

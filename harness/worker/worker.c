@@ -49,6 +49,7 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     const MeasuredWork work = {.run = worker_call,
                                .context = worker,
                                .after = allocates ? outputs_after_sample : NULL,
+                               .host_counts = allocates && !resource_is_ordered(worker->resource),
                                .before = rotation_before,
                                .taken = rotation_taken};
     json_t *timing = NULL;

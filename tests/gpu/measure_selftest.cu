@@ -46,6 +46,8 @@ struct Job {
     long host_ns; /* the host's own, before it launches */
     int launches, fails_at, calls;
     bool waits, allocates, silent;
+    bool keeps; /* allocates from a pool what put_away() releases */
+    void *kept;
     const uint4 *words;
     size_t count;
 };
@@ -58,6 +60,8 @@ static Status work(void *context) {
     const struct timespec own = {0, job->host_ns};
     if (job->host_ns > 0) (void)nanosleep(&own, NULL);
     if (job->allocates) TRY_CUDA(cudaMalloc(&memory, 1 << 20));
+    if (job->keeps && job->kept) return status_fail(STATUS_CHECK, "call %d came before the last was put away", job->calls);
+    if (job->keeps) TRY_CUDA(cudaMallocAsync(&job->kept, 1 << 20, stream));
     const int launches = job->silent ? 0 : job->launches ? job->launches : 1;
     for (int i = 0; i < launches; i++) {
         if (job->words)
@@ -72,11 +76,21 @@ static Status work(void *context) {
     return STATUS_OK;
 }
 
+static Status put_away(void *context) {
+    Job *job = static_cast<Job *>(context);
+    void *const kept = job->kept;
+    job->kept = nullptr;
+    if (kept) TRY_CUDA(cudaFreeAsync(kept, stream));
+    return STATUS_OK;
+}
+
 static const MeasureLimits LIMITS = {5, 15, 0.5};
 
 /* Measures; a Status that is not the expected one is a failed check. Leaves `samples` to the caller to free. */
 static Stats measure(MeasureMode mode, Job *job, Samples *samples, Status expected, const char *what) {
-    const MeasuredWork measured = {work, job};
+    MeasuredWork measured = {work, job};
+    measured.after = job->keeps ? put_away : nullptr;
+    measured.host_counts = job->allocates;
     const Status status = measure_gpu(mode, &measured, stream, &LIMITS, samples);
     if (status != expected) check_status(status, expected, what);
     return stats_of(samples->seconds, samples->count);
@@ -150,6 +164,23 @@ static void waiting_work_is_noticed(bool allocates, const char *name) {
     snprintf(what, sizeof what, "graph, %s: samples", name);
     check(samples.count == 0 && samples.why_none[0] != '\0', what, "%.0f", (double)samples.count, samples.why_none);
     samples_free(&samples);
+}
+
+/* What a call leaves is put away after each sample, also after the one that shows that it waits. */
+static void memory_of_a_pool_is_queued() {
+    for (int waits = 0; waits < 2; waits++) {
+        Job job = {};
+        job.spin_ns = 1000000;
+        job.keeps = true;
+        job.waits = waits == 1;
+        Samples samples;
+        const Stats stats = measure(MEASURE_COLD, &job, &samples, STATUS_OK, "memory of a pool");
+        const bool queued = samples.clock && strcmp(samples.clock, "cuda events") == 0;
+        check(stats.median >= 0.98e-3 && queued == !job.waits && !job.kept,
+              waits ? "cold, cudaMallocAsync, then waits [us]" : "cold, cudaMallocAsync [us]", "%.2f", 1e6 * stats.median,
+              waits ? "1000 or more, not queued ahead" : "1000 or more, queued ahead");
+        samples_free(&samples);
+    }
 }
 
 /* Longer than the pilot's first hold. */
@@ -302,6 +333,7 @@ int main() {
     enqueue_does_not_wait_and_complete_does();
     waiting_work_is_noticed(false, "waits in its call");
     waiting_work_is_noticed(true, "cudaMalloc and cudaFree");
+    memory_of_a_pool_is_queued();
     a_slow_host_waits_for_nothing();
     odd_work();
     sm_clock();

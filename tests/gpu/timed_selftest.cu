@@ -47,7 +47,7 @@ static Status count_taken(void *context, const SamplePlace *place) {
 static void samples_are_announced_and_shown() {
     for (int mode = MEASURE_COLD; mode < MEASURE_MODE_COUNT; mode++) {
         Turns turns = {};
-        const MeasuredWork measured = {work_in_turn, &turns, NULL, take_turn, count_taken};
+        const MeasuredWork measured = {.run = work_in_turn, .context = &turns, .before = take_turn, .taken = count_taken};
         Samples samples;
         check_status(measure_gpu((MeasureMode)mode, &measured, stream, &LIMITS, &samples), STATUS_OK,
                      measure_mode_name((MeasureMode)mode));
