@@ -23,8 +23,9 @@ class Rotation:
         self.mode = None  # what the samples count for, if it is not the engine's own name
         self.changeable = [name for name, array in sets[0].items() if copied and array.dtype.kind == "f" and array.size > 1]
         self.shown = self.loaded = None
-        self.use(0)
         self.slow_load = self.timed(lambda: self.use(0)) > SLOW_SECONDS
+        if self.slow_load and copied:  # the first load found its memory untouched
+            self.slow_load = self.timed(lambda: self.use(0)) > SLOW_SECONDS
         self.slow_call = self.timed(call) > SLOW_SECONDS
 
     @staticmethod

@@ -11,18 +11,24 @@ def supports(case, tunables):
 
 
 def column(inputs, name):
-    """`name` as a pyarrow Array of string or large_string, by the offsets' type."""
+    """`name` as a pyarrow Array of string or large_string, by the offsets' type. Its bytes are taken for UTF-8."""
     import pyarrow
-    from peer import Skip
 
     offsets, chars, validity = (inputs[f"{name}.{part}"] for part in ("offsets", "chars", "validity"))
     buffers = [pyarrow.py_buffer(validity) if validity.size else None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(chars)]
-    strings = pyarrow.Array.from_buffers(pyarrow.large_string() if offsets.itemsize == 8 else pyarrow.string(), offsets.size - 1, buffers)
-    try:
-        strings.validate(full=True)
-    except pyarrow.ArrowInvalid as error:
-        raise Skip(f"{name}: this library's strings are UTF-8; {error}") from error
-    return strings
+    return pyarrow.Array.from_buffers(pyarrow.large_string() if offsets.itemsize == 8 else pyarrow.string(), offsets.size - 1, buffers)
+
+
+def require_utf8(inputs):
+    """Once a case, in prepare(): it takes longer than bringing the columns to the library."""
+    import pyarrow
+    from peer import Skip
+
+    for name in ("names", "visibilities"):
+        try:
+            column(inputs, name).validate(full=True)
+        except pyarrow.ArrowInvalid as error:
+            raise Skip(f"{name}: this library's strings are UTF-8; {error}") from error
 
 
 def nullable(inputs):

@@ -29,9 +29,15 @@ def only_complete(case, *aggregates):
     return only(case, *aggregates)
 
 
-def put(case, complete, out):
-    """The complete outputs (numpy) behind the incomplete ones."""
+def complete_part(case, out):
+    """The place of the complete outputs, behind the incomplete ones, which are written here."""
     w = window_of(case)
     out[: w - 1] = incomplete_of(case)
-    if len(out) >= w:
-        out[w - 1 :] = complete
+    return out[w - 1 :]
+
+
+def put(case, complete, out):
+    """complete: numpy; not looked at where no window is complete."""
+    place = complete_part(case, out)
+    if len(place):
+        place[:] = complete

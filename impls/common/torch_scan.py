@@ -19,10 +19,6 @@ def published_sums(case):
     return getattr(package, f"discounted_cumsum_{case['params']['direction']}")
 
 
-def to_device(torch, array, device):
-    return torch.from_numpy(array.copy()).to(device)  # a copy: torch refuses memory that is read-only
-
-
 def level_count(n):
     levels, reach = 1, CHUNK
     while reach < n:

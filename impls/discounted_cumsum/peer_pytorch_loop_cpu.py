@@ -3,6 +3,7 @@ one is inserted at the front of a list, as the published baseline does it, which
 the left it is appended. Rounding: product and sum rounded one by one, in the case's precision.
 Limits: rows of at most 2^17 elements, beyond that a call takes minutes; one gamma or one per row."""
 from scan_peers import is_right, only
+from torch_arrays import to_device
 
 VARIANT = {
     "summary": "PyTorch loop on the CPU, inserting at the front of a list",
@@ -28,7 +29,7 @@ def prepare(case, tunables, inputs):
 
 def load(state, inputs):
     for name in ("x", "gamma"):
-        state[name] = state["torch"].from_numpy(inputs[name].copy())  # a copy: torch refuses memory that is read-only
+        state[name] = to_device(state["torch"], inputs[name], "cpu")
     state["gamma"] = state["gamma"].reshape(-1, 1)
 
 

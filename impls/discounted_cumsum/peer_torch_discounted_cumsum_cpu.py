@@ -2,7 +2,8 @@
 called through PyTorch's autograd. Rounding: product and sum in the case's precision. Limits: one row, or one gamma per row: given one
 gamma for several rows it reads beyond the end of gamma."""
 from scan_peers import only
-from torch_scan import published_sums, to_device
+from torch_arrays import to_device
+from torch_scan import published_sums
 
 VARIANT = {
     "summary": "the package torch-discounted-cumsum on the CPU",

@@ -3,7 +3,8 @@ its gradient; forward and backward are both timed, for the op is given x and not
 the matrix, a sum over all chunks. Limits: one gamma; gamma = 0 and infinite inputs as in torch_scan.py."""
 from peer import import_torch_cuda
 from scan_peers import is_right, only
-from torch_scan import powers, scan, to_device
+from torch_arrays import to_device
+from torch_scan import powers, scan
 
 VARIANT = {
     "summary": "PyTorch autograd through a matrix of powers",

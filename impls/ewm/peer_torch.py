@@ -5,7 +5,8 @@ outputs: in fetch."""
 from ewm_peers import adjusted, decay, put, weight_sums
 from peer import import_torch_cuda
 from scan_peers import only
-from torch_scan import powers, scan, to_device
+from torch_arrays import to_device
+from torch_scan import powers, scan
 
 VARIANT = {
     "summary": "PyTorch: chunks of 128 times a matrix of powers",

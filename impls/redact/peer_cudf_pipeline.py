@@ -23,9 +23,10 @@ def supports(case, tunables):
 
 
 def prepare(case, tunables, inputs):
-    del case, inputs
+    del case
     import pyarrow  # noqa: F401, what the columns come in
 
+    redact_peers.require_utf8(inputs)
     return opened(tunables)
 
 

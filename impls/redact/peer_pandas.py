@@ -11,10 +11,11 @@ VARIANT = {
 
 
 def prepare(case, tunables, inputs):
-    del case, tunables, inputs
+    del case, tunables
     import pandas
     import pyarrow  # what pandas holds strings in
 
+    redact_peers.require_utf8(inputs)
     return {"pandas": pandas, "pyarrow": pyarrow}
 
 

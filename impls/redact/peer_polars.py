@@ -11,10 +11,11 @@ VARIANT = {
 
 
 def prepare(case, tunables, inputs):
-    del case, tunables, inputs
+    del case, tunables
     import polars
     import pyarrow  # noqa: F401, what the columns come in
 
+    redact_peers.require_utf8(inputs)
     return {"polars": polars}
 
 

@@ -11,10 +11,11 @@ VARIANT = {
 
 
 def prepare(case, tunables, inputs):
-    del case, tunables, inputs
+    del case, tunables
     import pyarrow
     import pyarrow.compute
 
+    redact_peers.require_utf8(inputs)
     return {"pyarrow": pyarrow, "compute": pyarrow.compute}
 
 

@@ -2,7 +2,8 @@
 Rounding: the error is that of the prefix, which grows with the array, not with the window; an infinity or NaN never leaves it: hence
 the bound `prefix`. Incomplete windows: in fetch."""
 from peer import import_torch_cuda
-from rolling_peers import only_complete, put, window_of
+from rolling_peers import complete_part, only_complete, window_of
+from torch_arrays import to_device, to_host
 
 VARIANT = {
     "summary": "torch.cumsum and a difference",
@@ -25,10 +26,7 @@ def prepare(case, tunables, inputs):
 
 
 def load(state, inputs):
-    torch = state["torch"]
-    if "x" not in state:
-        state["x"] = torch.empty(inputs["x"].size, dtype=getattr(torch, str(inputs["x"].dtype)), device=state["device"])
-    state["x"].copy_(torch.from_numpy(inputs["x"].copy()))  # a copy: torch refuses memory that is read-only
+    state["x"] = to_device(state["torch"], inputs["x"], state["device"])
 
 
 def run(state):
@@ -40,4 +38,4 @@ def run(state):
 
 
 def fetch(state, outputs, out):
-    put(state["case"], outputs.cpu().numpy(), out["y"])
+    to_host(state["torch"], outputs, complete_part(state["case"], out["y"]))

@@ -1,7 +1,8 @@
 """Pooling layers with stride 1. Idea: one output per thread, every thread reads its whole window: avg_pool1d for the mean, max_pool1d for
 max, and for min that of the negated input, negated. Limits: mean, min, max. Incomplete windows: in fetch."""
 from peer import import_torch_cuda
-from rolling_peers import only_complete, put, window_of
+from rolling_peers import complete_part, only_complete, window_of
+from torch_arrays import to_device, to_host
 
 VARIANT = {
     "summary": "torch avg_pool1d and max_pool1d, stride 1",
@@ -23,10 +24,7 @@ def prepare(case, tunables, inputs):
 
 
 def load(state, inputs):
-    torch = state["torch"]
-    if "x" not in state:
-        state["x"] = torch.empty(1, inputs["x"].size, dtype=getattr(torch, str(inputs["x"].dtype)), device=state["device"])
-    state["x"].copy_(torch.from_numpy(inputs["x"].copy())[None])  # a copy: torch refuses memory that is read-only
+    state["x"] = to_device(state["torch"], inputs["x"], state["device"])[None]
 
 
 def run(state):
@@ -37,4 +35,4 @@ def run(state):
 
 
 def fetch(state, outputs, out):
-    put(state["case"], outputs[0].cpu().numpy(), out["y"])
+    to_host(state["torch"], outputs[0], complete_part(state["case"], out["y"]))
