@@ -145,7 +145,7 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 
 RUNGS_VARIANT(discounted_cumsum, cuda_warp_row) = {
     .backend = BACKEND_CUDA,
-    .summary = "short rows: 8 lanes to a block for each, one load and one scan by shuffles, powers by squaring",
+    .summary = "short rows: from 8 lanes up to a block per row, one load a thread, one scan by shuffles, powers by squaring",
     .origin = "Hillis and Steele 1986",
     .supports = supports,
     .run = run,
