@@ -6,12 +6,14 @@
  * so suffix and prefix are scans over the lanes, and the middle is read once for U outputs. It ends where the unit begins: `whole`
  * units and the last `rest` elements of the unit before those. Each unit of the block and of its halo is summed up once, as a whole
  * and its last `rest` elements. Nothing is subtracted, and the cost does not depend on w. Var and std sum x - c and its square,
- * where c is the mean of the middle, which all of these windows have.
+ * where c is the mean of the middle, which all of these windows have. Where the table of cuts says so, the copy engine brings the
+ * tile and takes the outputs, which costs the threads neither registers nor instructions.
  * Traffic: (1 + w / (threads K)) n reads, those beyond n mostly from L2; n writes.
  * Rounding: sums are trees of depth about K + log2(G) + w / U.
  * Limits: threads K + w elements must fit into the shared memory of a block; 227 KiB hold w = 25000 in f64.
  * Origin: van Herk 1992, Gil and Werman 1993. */
 #include "_warp.cuh"
+#include "common/bulk_copy.cuh"
 #include "common/grid.cuh"
 
 enum { THREADS_MAX = 384 };
@@ -73,46 +75,74 @@ template <typename A, bool SPREAD, unsigned UNIT, typename T> struct MiddlePart 
     }
 };
 
-/* The middle of unit number `unit` of the block in each lane of its group; for var and std less its mean, the shift. */
-template <typename A, bool SPREAD, unsigned K, unsigned G, typename T>
+/* The middle of unit number `unit` of the block in each lane of its group, by LANES of them; for var and std less its mean, the
+ * shift. */
+template <typename A, bool SPREAD, unsigned UNIT, unsigned LANES, typename T>
 __device__ A gather_middle(const T *own, UnitMiddle middle, T per_middle, unsigned before, unsigned unit, const A *whole,
                            const A *rest, T *shift) {
-    constexpr unsigned UNIT = G * K;
     using Part = MiddlePart<A, SPREAD, UNIT, T>;
     *shift = 0;
     if constexpr (SPREAD) {
         T sum = 0;
-        for (unsigned j = threadIdx.x % G; j < before; j += G) {
+        for (unsigned j = threadIdx.x % LANES; j < before; j += LANES) {
             const Part part(own, middle, before, unit, whole, rest, j);
             sum += part.aggregate.sum + part.count * part.shift;
         }
-        *shift = before > 0 ? group_sum<G>(sum) * per_middle : own[unit * UNIT];
+        *shift = before > 0 ? group_sum<LANES>(sum) * per_middle : own[unit * UNIT];
     }
     A all;
-    for (unsigned j = threadIdx.x % G; j < before; j += G) {
+    for (unsigned j = threadIdx.x % LANES; j < before; j += LANES) {
         Part part(own, middle, before, unit, whole, rest, j);
         if constexpr (SPREAD) part.aggregate.shift(part.count, part.shift - *shift);
         all.merge(part.aggregate);
     }
-    return group_reduce<G>(all);
+    return group_reduce<LANES>(all);
+}
+
+/* The elements of the block and of its halo; zeros, which no complete window sees, outside the array. Ends with a barrier. */
+template <bool BULK, typename T>
+__device__ void load_tile(const RollingView<T> &view, size_t first, unsigned halo, unsigned count, T *staged,
+                          BulkBarrier *arrived) {
+    if constexpr (BULK) {
+        const long long low = (long long)first - halo, end = low + count, n = (long long)view.n;
+        bulk_load_begin(staged, count, view.x, {low, low > 0 ? low : 0, end < n ? end : n}, view.packed, arrived);
+        bulk_load_wait(arrived);
+    } else {
+        stage(view, first, halo, count, staged);
+        async_copy_wait();
+        __syncthreads();
+    }
+}
+
+/* The outputs of the calling warp, which are at own[begin .. begin + count). */
+template <bool BULK, typename T>
+__device__ void store_warp(const RollingView<T> &view, size_t first, unsigned begin, unsigned count, const T *own) {
+    if constexpr (BULK) {
+        const long long from = (long long)(first + begin), n = (long long)view.n, end = from + count < n ? from + count : n;
+        if (first + begin + 1 >= view.window && from < end) {
+            bulk_store_warp(view.y, own, begin, count, {(long long)first, from, end}, view.packed);
+            return;
+        }
+    }
+    __syncwarp();
+    write_warp(view, first, begin, begin + count, own);
 }
 
 /* G lanes with K outputs each; `halo` elements before the block's own are staged: w - 1, rounded up to LINE_BYTES. The mean of
  * a unit's middle is the shift of var and std; without a middle its first element. */
-template <typename T, Aggregate AGG, unsigned K, unsigned G, unsigned THREADS, unsigned BLOCKS>
+template <typename T, Aggregate AGG, unsigned K, unsigned G, unsigned THREADS, unsigned BLOCKS, bool BULK>
 static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     unit_kernel(RollingView<T> view, unsigned halo, UnitMiddle middle, UnitReciprocals<T> per) {
     using A = UnitAggregate<T, AGG>;
     constexpr bool SPREAD = aggregate_is_spread(AGG);
+    constexpr unsigned FEW = G < 8 ? G : 8; /* lanes for a middle of few parts: fewer steps */
     const unsigned w = (unsigned)view.window, tile = blockDim.x * K, unit = threadIdx.x / G;
     const unsigned before = middle.whole + (middle.rest > 0);
     const size_t first = (size_t)blockIdx.x * tile;
     DYN_SHARED(T, staged);
     T *const own = staged + halo, *const mine = own + threadIdx.x * K;
     A *const whole = (A *)(own + tile), *const rest = whole + before + blockDim.x / G;
-    stage(view, first, halo, halo + tile, staged);
-    async_copy_wait();
-    __syncthreads();
+    load_tile<BULK>(view, first, halo, halo + tile, staged, (BulkBarrier *)(rest + before + blockDim.x / G));
     const T unit_shift = SPREAD ? own[unit * G * K] : 0, *const left = mine - (w - 1);
     A all_mine;
 #pragma unroll
@@ -126,7 +156,8 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     }
 
     T shift;
-    A base = gather_middle<A, SPREAD, K, G>(own, middle, per.middle, before, unit, whole, rest, &shift);
+    A base = before <= FEW ? gather_middle<A, SPREAD, G * K, FEW>(own, middle, per.middle, before, unit, whole, rest, &shift)
+                           : gather_middle<A, SPREAD, G * K, G>(own, middle, per.middle, before, unit, whole, rest, &shift);
     if constexpr (SPREAD) below.shift((T)(threadIdx.x % G * K), unit_shift - shift);
     base.merge(below);
     A suffix[K], all_left;
@@ -137,18 +168,15 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     }
     base.merge(group_scan_exclusive<G, FROM_ABOVE>(all_left));
     __syncthreads(); /* what follows overwrites elements that are left of others */
-    A prefix;
+    A prefix = base;
 #pragma unroll
     for (unsigned r = 0; r < K; r++) {
         prefix.push(mine[r] - shift);
         A output = prefix;
         output.merge(suffix[r]);
-        output.merge(base);
         mine[r] = finish<AGG>(output, per.window, per.degree);
     }
-    __syncwarp();
-    const unsigned begin = threadIdx.x / WARP * WARP * K;
-    write_warp(view, first, begin, begin + WARP * K, own);
+    store_warp<BULK>(view, first, threadIdx.x / WARP * WARP * K, WARP * K, own);
 }
 
 /* w <= 3. */
@@ -164,6 +192,7 @@ template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(25
  * two thirds of a window, so that the shift is the mean of at least a third of it. */
 struct Cut {
     unsigned from, k, g, threads, blocks;
+    bool bulk; /* the tile comes and goes by bulk copies */
 };
 /* Measured on compute capability 9.0; the others take the same as far as their shared memory allows. */
 struct CutTable {
@@ -185,12 +214,12 @@ constexpr CutTable CUTS<true, true> = {10,
                                         {6, 5, 1, 128, 8},
                                         {10, 9, 1, 128, 6},
                                         {14, 13, 1, 128, 5},
-                                        {81, 11, 4, 128, 7},
-                                        {721, 15, 32, 128, 6},
-                                        {1501, 31, 32, 96, 4},
-                                        {3001, 31, 32, 128, 3},
-                                        {4501, 23, 32, 256, 2},
-                                        {7001, 15, 32, 256, 3}}};
+                                        {81, 11, 4, 128, 7, true},
+                                        {201, 13, 8, 128, 6, true},
+                                        {401, 11, 16, 128, 7, true},
+                                        {721, 15, 32, 192, 4, true},
+                                        {1501, 25, 32, 256, 2, true},
+                                        {7001, 15, 32, 256, 3, true}}};
 template <>
 constexpr CutTable CUTS<false, false> = {7,
                                          {{4, 3, 1, 128, 8},
@@ -201,7 +230,7 @@ constexpr CutTable CUTS<false, false> = {7,
                                           {1501, 15, 32, 256, 4},
                                           {2001, 39, 32, 256, 3}}};
 template <>
-constexpr CutTable CUTS<false, true> = {10,
+constexpr CutTable CUTS<false, true> = {9,
                                         {{4, 3, 1, 128, 12},
                                          {6, 5, 1, 128, 8},
                                          {10, 9, 1, 128, 8},
@@ -209,9 +238,8 @@ constexpr CutTable CUTS<false, true> = {10,
                                          {61, 15, 4, 128, 10},
                                          {121, 23, 4, 128, 6},
                                          {401, 27, 4, 128, 6},
-                                         {1501, 31, 32, 128, 6},
-                                         {1901, 39, 32, 128, 5},
-                                         {7001, 31, 32, 256, 3}}};
+                                         {1501, 31, 32, 192, 4, true},
+                                         {7001, 31, 32, 256, 3, true}}};
 
 static UnitMiddle middle_of(size_t window, Cut cut) {
     const size_t unit = (size_t)cut.g * cut.k, length = window - 1 - unit;
@@ -228,7 +256,8 @@ static size_t shared_bytes(const VariantArgs *args, Cut cut) {
     const size_t w = rolling_window(args), element = dtype_size(args->problem->dtype);
     const UnitMiddle middle = middle_of(w, cut);
     const size_t aggregate = element * (aggregate_is_spread((Aggregate)rolling_aggregate(args)) ? 2 : 1);
-    return (halo_of(w, element) + (size_t)cut.threads * cut.k) * element + 2 * (middle.whole + 1 + cut.threads / cut.g) * aggregate;
+    return (halo_of(w, element) + (size_t)cut.threads * cut.k) * element +
+           2 * (middle.whole + 1 + cut.threads / cut.g) * aggregate + sizeof(BulkBarrier);
 }
 
 /* The last entry of the table that fits, or else the first; with the tunable's threads, if they are fewer. */
@@ -261,7 +290,7 @@ static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut
     const unsigned blocks = (unsigned)divide_up(view.n, (size_t)cut.threads * MADE.k);
     const T w = (T)view.window, shared = w - 1 - (T)MADE.g * MADE.k;
     const UnitReciprocals<T> per = {1 / w, 1 / (w - 1), shared > 0 ? 1 / shared : 0};
-    return launch(unit_kernel<T, AGG, MADE.k, MADE.g, MADE.threads, MADE.blocks>,
+    return launch(unit_kernel<T, AGG, MADE.k, MADE.g, MADE.threads, MADE.blocks, MADE.bulk>,
                   {dim3(blocks), dim3(cut.threads), shared_bytes(args, cut), args->stream}, view,
                   (unsigned)halo_of(view.window, sizeof(T)), middle_of(view.window, cut), per);
 }
