@@ -26,7 +26,7 @@ typedef struct Apply {
 /* One thread's memory. */
 typedef struct ApplyScratch {
     WindowScratch window;
-    Part sums[WINDOW_BLOCK];
+    WindowRow sizes;
     long double staged[]; /* window - 1 + group */
 } ApplyScratch;
 
@@ -58,7 +58,7 @@ static bool settle_group(const Apply *apply, ApplyScratch *scratch, size_t first
     for (size_t k = 0; k < count; k++) {
         if (k % WINDOW_BLOCK == 0)
             window_compute(&apply->plan, &scratch->window, first + k, count - k < WINDOW_BLOCK ? count - k : WINDOW_BLOCK,
-                           scratch->sums);
+                           &scratch->sizes);
         const size_t i = first + k;
         out->value[i] = apply->incomplete;
         out->tolerance[i] = 0;
@@ -66,7 +66,7 @@ static bool settle_group(const Apply *apply, ApplyScratch *scratch, size_t first
         long double value;
         if (!call_function(apply, scratch->staged, (int)(history + k), &value)) return false;
         out->value[i] = to_dtype(apply, value);
-        out->tolerance[i] = tolerance_of(apply, scratch->sums[k % WINDOW_BLOCK].b);
+        out->tolerance[i] = tolerance_of(apply, scratch->sizes.number[k % WINDOW_BLOCK]);
     }
     return true;
 }
@@ -114,7 +114,7 @@ Status rolling_apply_reference(const Case *problem, const Array *x, int bound, R
     Usercode code;
     TRY(usercode_open(path, USERCODE_LONG_DOUBLE, &USERCODE_BUILD, &code));
     apply.function = code.function.long_double;
-    Status status = window_plan(&apply.input, WINDOW_RANGE, apply.window + 2 * reach, reach, &apply.plan);
+    Status status = window_plan(&apply.input, WINDOW_SIZE, apply.window + 2 * reach, reach, &apply.plan);
     if (status == STATUS_OK) {
         status = settle_all(&apply, path, out);
         window_plan_free(&apply.plan);

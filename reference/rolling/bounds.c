@@ -48,7 +48,8 @@ Status rolling_conditions(const RollingProblem *problem, WindowPlan plans[ROLLIN
     for (int c = 0; c < ROLLING_CONDITIONS && wanted[c].reach != REACH_NONE; c++) {
         const size_t shift = wanted[c].reach == REACH_STEPS ? ROLLING_REACH : 0;
         const size_t length = wanted[c].reach == REACH_START ? problem->input.n : problem->window + 2 * shift;
-        TRY(window_plan(&problem->input, wanted[c].kind, length, shift, &plans[c]));
+        const WindowKind kind = wanted[c].kind == WINDOW_RANGE && problem->one_sign ? WINDOW_SIZE : wanted[c].kind;
+        TRY(window_plan(&problem->input, kind, length, shift, &plans[c]));
         ++*count;
     }
     return STATUS_OK;
@@ -84,18 +85,37 @@ static bool updates(const RollingProblem *problem) {
     return problem->bound == ROLLING_RUNNING || problem->bound == ROLLING_TEXTBOOK;
 }
 
-/* Of the sum over the window. range: of partial sums, see WINDOW_RANGE. */
-static long double sum_error(const RollingProblem *problem, size_t i, double excess, const Part *range) {
-    const double w = (double)problem->window, u = rolling_unit_roundoff(problem);
-    if (problem->integral && !divides(problem) && range->b <= largest_exact(problem)) return 0; /* partial sums are exact */
-    const long double most = range->high - range->low;
-    if (problem->bound == ROLLING_PREFIX) return 4 * scan_depth(i) * u * most;
-    const double terms = updates(problem) ? w + 2 * ROLLING_REACH : w - 1;
+/* What is the same for all outputs with one excess. */
+typedef struct SumRates {
+    double random, alike; /* additions: of either sign, of one sign */
+    double growth;
+} SumRates;
+
+static SumRates sum_rates(const RollingProblem *problem, double excess) {
+    const double w = (double)problem->window, terms = updates(problem) ? w + 2 * ROLLING_REACH : w - 1;
     const double roundings = updates(problem) ? 2 * terms : terms; /* an update adds and drops */
-    bound_term("additions of either sign, 3 u sqrt(w) R", 3 * sqrt(roundings));
-    bound_term("errors of one sign, 4 e u R", ROLLING_EXCESS * excess);
-    return growth(problem, additions(terms, roundings, excess)) * most +
-           (problem->bound == ROLLING_WEIGHTED ? 2 * u * range->b : 0);
+    return (SumRates){3 * sqrt(roundings), ROLLING_EXCESS * excess, growth(problem, additions(terms, roundings, excess))};
+}
+
+/* range: of partial sums, see WINDOW_RANGE; size: sum |x|. Of numbers of one sign both are the same, and WINDOW_SIZE is computed.
+ */
+typedef struct Range {
+    long double range, size;
+} Range;
+
+static inline Range range_at(const RollingProblem *problem, const WindowRow *row, size_t k) {
+    if (problem->one_sign) return (Range){row->number[k], row->number[k]};
+    return (Range){row->part[k].high - row->part[k].low, row->part[k].b};
+}
+
+/* Of the sum over the window. */
+static inline long double sum_error(const RollingProblem *problem, size_t i, const SumRates *rates, Range of) {
+    const double u = rolling_unit_roundoff(problem);
+    if (problem->integral && !divides(problem) && of.size <= largest_exact(problem)) return 0; /* partial sums are exact */
+    if (problem->bound == ROLLING_PREFIX) return 4 * scan_depth(i) * u * of.range;
+    bound_term("additions of either sign, 3 u sqrt(w) R", rates->random);
+    bound_term("errors of one sign, 4 e u R", rates->alike);
+    return rates->growth * of.range + (problem->bound == ROLLING_WEIGHTED ? 2 * u * of.size : 0);
 }
 
 /* Error of var by a stable algorithm, in the worst case. square: sum x^2 / (w - 1). */
@@ -116,23 +136,24 @@ static long double stable_error(const RollingProblem *problem, const RollingFact
     return smaller(expected, worst_error(growth(problem, w + 16), variance, square));
 }
 
-static long double variance_error(const RollingProblem *problem, size_t i, const RollingFacts *facts, const Part *conditions) {
+static long double variance_error(const RollingProblem *problem, size_t i, const RollingFacts *facts, const WindowRow *conditions,
+                                  size_t k) {
     const double w = (double)problem->window, u = rolling_unit_roundoff(problem), steps = w + 2 * ROLLING_REACH;
     RollingFacts own = *facts;
     if (problem->bound == ROLLING_TEXTBOOK) own.excess = 0; /* its trials are of another sum */
     const long double error = stable_error(problem, &own);
     switch (problem->bound) {
     case ROLLING_RUNNING: {
-        const Part *p = &conditions[0];
+        const Part *p = &conditions[0].part[k];
         const long double variance = p->b / (w - 1);
         return error + worst_error(growth(problem, steps + 16), variance, variance + p->n * p->a * p->a / (w - 1));
     }
     case ROLLING_TEXTBOOK:
-        return error + 2 * growth(problem, additions(steps, 2 * steps, facts->excess)) * conditions[0].b / (w - 1);
+        return error + 2 * growth(problem, additions(steps, 2 * steps, facts->excess)) * conditions[0].number[k] / (w - 1);
     case ROLLING_PREFIX: {
         const double g = 4 * scan_depth(i) * u;
-        const long double sum = g * (conditions[1].high - conditions[1].low), size = sqrtl(facts->square * (w - 1) / w);
-        return error + (g * conditions[0].b + 2 * size * sum + sum * (sum / w)) / (w - 1);
+        const long double sum = g * range_at(problem, &conditions[1], k).range, size = sqrtl(facts->square * (w - 1) / w);
+        return error + (g * conditions[0].number[k] + 2 * size * sum + sum * (sum / w)) / (w - 1);
     }
     default:
         return error;
@@ -144,30 +165,37 @@ static long double root_error(long double v, long double dv) {
     return v > dv ? dv / (sqrtl(v) + sqrtl(v - dv)) : sqrtl(dv);
 }
 
-double rolling_tolerance(const RollingProblem *problem, size_t i, const RollingFacts *facts,
-                         const Part conditions[ROLLING_CONDITIONS]) {
-    const double w = (double)problem->window, u = rolling_unit_roundoff(problem), size = fabs(facts->value);
-    const long double tiny = problem->input.f32 ? 0x1p-149L : 0x1p-1074L; /* smallest denormal */
-    long double tolerance = 0;
-    switch (problem->agg) {
-    case ROLLING_SUM: {
-        const long double error = sum_error(problem, i, facts->excess, &conditions[0]);
-        tolerance = error > 0 ? error + 2 * u * size : 0;
-        break;
-    }
-    case ROLLING_MEAN:
-        tolerance = sum_error(problem, i, facts->excess, &conditions[0]) / w + 3 * u * size + 2 * tiny; /* by w, or by 1/w */
-        break;
-    case ROLLING_VAR:
-        tolerance = variance_error(problem, i, facts, conditions) + 4 * u * size + 8 * tiny;
-        break;
-    case ROLLING_STD: {
-        const long double v = facts->variance;
-        tolerance = root_error(v, variance_error(problem, i, facts, conditions) + 4 * u * v + 8 * tiny) + 4 * u * size;
-        break;
-    }
-    default:
-        break;
-    }
+static inline double at_most_finite(long double tolerance) {
     return tolerance < DBL_MAX ? (double)tolerance : DBL_MAX;
+}
+
+/* The smallest denormal. */
+static inline long double tiny(const RollingProblem *problem) {
+    return problem->input.f32 ? 0x1p-149L : 0x1p-1074L;
+}
+
+void rolling_sum_tolerances(const RollingProblem *problem, size_t first, size_t count, double excess, const WindowRow *range,
+                            size_t at, Reference *out) {
+    const SumRates rates = sum_rates(problem, excess);
+    const double w = (double)problem->window, u = rolling_unit_roundoff(problem);
+    for (size_t k = 0; k < count; k++) {
+        const size_t i = first + k;
+        const double size = fabs(out->value[i]);
+        out->tolerance[i] = 0;
+        if (!isfinite(size)) continue;
+        const long double error = sum_error(problem, i, &rates, range ? range_at(problem, range, at + k) : (Range){0, 0});
+        if (problem->agg == ROLLING_MEAN)
+            out->tolerance[i] = at_most_finite(error / w + 3 * u * size + 2 * tiny(problem)); /* by w, or by 1/w */
+        else if (error > 0)
+            out->tolerance[i] = at_most_finite(error + 2 * u * size);
+        bound_terms_settle(&out->tolerance[i]);
+    }
+}
+
+double rolling_spread_tolerance(const RollingProblem *problem, size_t i, const RollingFacts *facts,
+                                const WindowRow conditions[ROLLING_CONDITIONS], size_t k) {
+    const double u = rolling_unit_roundoff(problem), size = fabs(facts->value);
+    const long double error = variance_error(problem, i, facts, conditions, k), v = facts->variance;
+    if (problem->agg == ROLLING_VAR) return at_most_finite(error + 4 * u * size + 8 * tiny(problem));
+    return at_most_finite(root_error(v, error + 4 * u * v + 8 * tiny(problem)) + 4 * u * size);
 }

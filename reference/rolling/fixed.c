@@ -2,36 +2,11 @@
 #include "fixed.h"
 
 #include <math.h>
-#include <string.h>
 
 typedef unsigned __int128 Uint128;
 typedef __int128 Int128;
 
 enum { WORD = 64, TOP = 5 /* words of a dividend that a quotient is taken from; the others only tell whether it is exact */ };
-
-/* |x| = digits 2^exponent. */
-typedef struct Digits {
-    uint64_t digits;
-    int exponent;
-} Digits;
-
-static Digits digits_of(double x) {
-    uint64_t bits;
-    memcpy(&bits, &x, sizeof bits);
-    const uint64_t fraction = bits & ((UINT64_C(1) << 52) - 1);
-    const int field = (int)(bits >> 52 & 0x7ff);
-    return field == 0 ? (Digits){fraction, -1074} : (Digits){fraction | UINT64_C(1) << 52, field - 1075};
-}
-
-int fixed_low_bit(double x) {
-    const Digits d = digits_of(x);
-    return d.exponent + __builtin_ctzll(d.digits);
-}
-
-int fixed_high_bit(double x) {
-    const Digits d = digits_of(x);
-    return d.exponent + WORD - 1 - __builtin_clzll(d.digits);
-}
 
 Fixed fixed_zero(int least, int most) {
     Fixed sum = {.words = (most - least + 1 + FIXED_COUNT_BITS) / WORD + 1, .least = least};
@@ -78,20 +53,20 @@ static void add(Fixed *sum, Uint128 part, int shift, bool negate) {
 }
 
 /* Trailing zeros of x may lie below the sum's range. */
-static Digits trimmed(Digits d) {
+static FixedDigits trimmed(FixedDigits d) {
     const int zeros = __builtin_ctzll(d.digits);
-    return (Digits){d.digits >> zeros, d.exponent + zeros};
+    return (FixedDigits){d.digits >> zeros, d.exponent + zeros};
 }
 
 void fixed_add(Fixed *sum, double x, bool negate) {
     if (x == 0) return;
-    const Digits d = trimmed(digits_of(x));
+    const FixedDigits d = trimmed(fixed_digits(x));
     add(sum, d.digits, d.exponent - sum->least, negate != (x < 0));
 }
 
 void fixed_add_square(Fixed *sum, double x, bool negate) {
     if (x == 0) return;
-    const Digits d = trimmed(digits_of(x));
+    const FixedDigits d = trimmed(fixed_digits(x));
     add(sum, (Uint128)d.digits * d.digits, 2 * d.exponent - sum->least, negate);
 }
 
@@ -141,22 +116,108 @@ static void natural_subtract_square(Natural *a, const Natural *b) {
     natural_trim(a);
 }
 
+/* The highest 128 bits of a number, the first of them 1: bits 2^exponent, and whether that is less than the number. */
+typedef struct Top {
+    Uint128 bits;
+    int exponent;
+    bool rest;
+} Top;
+
+/* Of words of which the lowest is worth 2^least; false if all are 0. */
+static bool top_of(const uint64_t *word, int count, int least, Top *out) {
+    while (count > 0 && word[count - 1] == 0) count--;
+    if (count == 0) return false;
+    const int zeros = __builtin_clzll(word[count - 1]);
+    const uint64_t next[2] = {count > 1 ? word[count - 2] : 0, count > 2 ? word[count - 3] : 0};
+    *out = (Top){.bits = (Uint128)word[count - 1] << WORD | next[0], .exponent = least + (count - 2) * WORD - zeros};
+    if (zeros > 0) out->bits = out->bits << zeros | next[1] >> (WORD - zeros);
+    out->rest = (next[1] << zeros) > 0;
+    for (int k = 0; k < count - 3; k++) out->rest = out->rest || word[k] > 0;
+    return true;
+}
+
+/* 2^exponent, a normal number. */
+static double power_of_two(int exponent) {
+    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
+    double power;
+    memcpy(&power, &bits, sizeof power);
+    return power;
+}
+
+/* digits 2^exponent; a product with a power of two within the range of doubles, as ldexpl() is slow. */
+static long double odd(uint64_t digits, bool rest, int exponent) {
+    enum { FAR = 1000 };
+    if (exponent < -FAR || exponent > FAR) return ldexpl((long double)(digits | rest), exponent);
+    return (long double)(digits | rest) * power_of_two(exponent);
+}
+
+static int leading_zeros(Uint128 x) {
+    return x >> WORD ? __builtin_clzll((uint64_t)(x >> WORD)) : WORD + __builtin_clzll((uint64_t)x);
+}
+
+/* The dividend begins with the highest bit, so that the quotient has 64 bits at least and the remainder is beyond them. */
+static long double top_over(const Top *top, uint64_t divisor) {
+    Uint128 quotient = top->bits;
+    if (divisor > 1) quotient /= divisor;
+    const bool rest = top->rest || quotient * divisor != top->bits;
+    const int more = leading_zeros(quotient);
+    quotient <<= more;
+    return odd((uint64_t)(quotient >> WORD), rest || (uint64_t)quotient > 0, top->exponent + WORD - more);
+}
+
+static long double top_root(Top *top) {
+    if (top->exponent % 2 != 0) {
+        top->rest = top->rest || (top->bits & 1);
+        top->bits >>= 1;
+        top->exponent++;
+    }
+    const long double about = sqrtl((long double)top->bits);
+    uint64_t root = about >= 0x1p64L ? UINT64_MAX : (uint64_t)about;
+    while ((Uint128)root * root > top->bits) root--;
+    while (root < UINT64_MAX && ((Uint128)root + 1) * ((Uint128)root + 1) <= top->bits) root++;
+    return odd(root, top->rest || (Uint128)root * root < top->bits, top->exponent / 2);
+}
+
+static long double small_mean(const Fixed *sum, uint64_t divisor) {
+    const Uint128 bits = small_bits(sum);
+    const bool negative = (Int128)bits < 0;
+    const Uint128 size = negative ? -bits : bits;
+    if (size == 0) return 0;
+    const int zeros = leading_zeros(size);
+    const long double mean = top_over(&(Top){.bits = size << zeros, .exponent = sum->least - zeros}, divisor);
+    return negative ? -mean : mean;
+}
+
+long double fixed_mean(const Fixed *sum, uint64_t divisor) {
+    if (is_small(sum)) return small_mean(sum, divisor);
+    Natural a;
+    Top top;
+    const bool negative = natural_from(sum, &a);
+    if (!top_of(a.word, a.count, sum->least, &top)) return 0;
+    const long double size = top_over(&top, divisor);
+    return negative ? -size : size;
+}
+
+/* A quotient in long double errs by a few units in its last place, so it rounds to the right double unless it lies near the middle
+ * between two of them: where its last 11 of 64 bits, those that a double does not have, are near 0x400. */
+double fixed_mean_rounded(const Fixed *sum, uint64_t divisor) {
+    enum { FAR = 800, MIDDLE = 0x400, NEAR = 8 };
+    if (!is_small(sum) || sum->least < -FAR || sum->least > FAR) return (double)fixed_mean(sum, divisor);
+    const Uint128 bits = small_bits(sum);
+    const long double high = (long double)(int64_t)(bits >> WORD), low = (long double)(uint64_t)bits;
+    const long double about = (high * 0x1p64L + low) / (long double)divisor;
+    uint64_t digits;
+    memcpy(&digits, &about, sizeof digits);
+    if ((digits & 0x7ff) - (MIDDLE - NEAR) <= 2 * NEAR) return (double)fixed_mean(sum, divisor);
+    return (double)about * power_of_two(sum->least);
+}
+
 /* The highest words of a quotient, the lowest of them first: quotient 2^exponent, and whether that is less than the exact one. */
 typedef struct Quotient {
     uint64_t word[TOP];
     int exponent;
     bool rest;
 } Quotient;
-
-static void divide(Quotient *q, uint64_t divisor) {
-    uint64_t rest = 0;
-    for (int k = TOP; k-- > 0;) {
-        const Uint128 dividend = (Uint128)rest << WORD | q->word[k];
-        q->word[k] = (uint64_t)(dividend / divisor);
-        rest = (uint64_t)(dividend % divisor);
-    }
-    q->rest = q->rest || rest > 0;
-}
 
 static Quotient quotient_of(const Natural *a, int least) {
     Quotient q = {.exponent = least + (a->count - TOP) * WORD};
@@ -168,96 +229,29 @@ static Quotient quotient_of(const Natural *a, int least) {
     return q;
 }
 
-/* Its highest 128 bits, the first of them 1; false if it is 0. */
-static bool quotient_top(Quotient *q, Uint128 *top) {
-    int k = TOP - 1;
-    while (k > 0 && q->word[k] == 0) k--;
-    if (q->word[k] == 0) return false;
-    const int zeros = __builtin_clzll(q->word[k]);
-    const uint64_t next[3] = {q->word[k], k > 0 ? q->word[k - 1] : 0, k > 1 ? q->word[k - 2] : 0};
-    *top = (Uint128)next[0] << WORD | next[1];
-    if (zeros > 0) *top = *top << zeros | next[2] >> (WORD - zeros);
-    q->rest = q->rest || (next[2] << zeros) > 0;
-    for (int j = 0; j < k - 2; j++) q->rest = q->rest || q->word[j] > 0;
-    q->exponent += (k - 1) * WORD - zeros;
-    return true;
-}
-
-/* digits 2^exponent; a product with a power of two within the range of doubles, as ldexpl() is slow. */
-static long double odd(uint64_t digits, bool rest, int exponent) {
-    enum { FAR = 1000 };
-    if (exponent < -FAR || exponent > FAR) return ldexpl((long double)(digits | rest), exponent);
-    const uint64_t bits = (uint64_t)(exponent + 1023) << 52;
-    double power;
-    memcpy(&power, &bits, sizeof power);
-    return (long double)(digits | rest) * power;
-}
-
-static long double quotient_value(Quotient *q) {
-    Uint128 top;
-    if (!quotient_top(q, &top)) return 0;
-    return odd((uint64_t)(top >> WORD), q->rest || (uint64_t)top > 0, q->exponent + WORD);
-}
-
-static long double quotient_root(Quotient *q) {
-    Uint128 top;
-    if (!quotient_top(q, &top)) return 0;
-    if (q->exponent % 2 != 0) {
-        q->rest = q->rest || (top & 1);
-        top >>= 1;
-        q->exponent++;
+static void divide(Quotient *q, uint64_t divisor) {
+    uint64_t rest = 0;
+    for (int k = TOP; k-- > 0;) {
+        const Uint128 dividend = (Uint128)rest << WORD | q->word[k];
+        q->word[k] = (uint64_t)(dividend / divisor);
+        rest = (uint64_t)(dividend % divisor);
     }
-    const long double about = sqrtl((long double)top);
-    uint64_t root = about >= 0x1p64L ? UINT64_MAX : (uint64_t)about;
-    while ((Uint128)root * root > top) root--;
-    while (root < UINT64_MAX && ((Uint128)root + 1) * ((Uint128)root + 1) <= top) root++;
-    return odd(root, q->rest || (Uint128)root * root < top, q->exponent / 2);
-}
-
-static int leading_zeros(Uint128 x) {
-    return x >> WORD ? __builtin_clzll((uint64_t)(x >> WORD)) : WORD + __builtin_clzll((uint64_t)x);
-}
-
-/* The dividend begins with the highest bit, so that the quotient has 64 bits at least and the remainder is beyond them. */
-static long double small_mean(const Fixed *sum, uint64_t divisor) {
-    const Uint128 bits = small_bits(sum);
-    const bool negative = (Int128)bits < 0;
-    Uint128 size = negative ? -bits : bits;
-    if (size == 0) return 0;
-    const int zeros = leading_zeros(size);
-    size <<= zeros;
-    Uint128 quotient = size;
-    if (divisor > 1) quotient /= divisor;
-    bool rest = quotient * divisor != size;
-    const int more = leading_zeros(quotient);
-    quotient <<= more;
-    rest = rest || (uint64_t)quotient > 0;
-    const long double mean = odd((uint64_t)(quotient >> WORD), rest, sum->least - zeros + WORD - more);
-    return negative ? -mean : mean;
-}
-
-long double fixed_mean(const Fixed *sum, uint64_t divisor) {
-    Natural a;
-    if (is_small(sum) && divisor <= UINT64_MAX / 2) return small_mean(sum, divisor);
-    const bool negative = natural_from(sum, &a);
-    Quotient q = quotient_of(&a, sum->least);
-    if (divisor > 1) divide(&q, divisor);
-    const long double size = quotient_value(&q);
-    return negative ? -size : size;
+    q->rest = q->rest || rest > 0;
 }
 
 long double fixed_variance(const Fixed *sum, const Fixed *squares, uint64_t n, bool root) {
     Natural a, b;
+    Top top;
     natural_from(squares, &a);
     natural_from(sum, &b);
     natural_scale(&a, n);
     natural_subtract_square(&a, &b);
+    const bool one_word = n <= UINT32_MAX; /* holds n (n - 1) */
+    if (one_word && !root) return top_of(a.word, a.count, squares->least, &top) ? top_over(&top, n * (n - 1)) : 0;
     Quotient q = quotient_of(&a, squares->least);
-    if (n <= UINT32_MAX) {
-        divide(&q, n * (n - 1));
-    } else {
-        divide(&q, n);
-        divide(&q, n - 1);
-    }
-    return root ? quotient_root(&q) : quotient_value(&q);
+    divide(&q, one_word ? n * (n - 1) : n);
+    if (!one_word) divide(&q, n - 1);
+    if (!top_of(q.word, TOP, q.exponent, &top)) return 0;
+    top.rest = top.rest || q.rest;
+    return root ? top_root(&top) : top_over(&top, 1);
 }

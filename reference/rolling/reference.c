@@ -4,6 +4,7 @@
 #include <limits.h>
 #include <math.h>
 #include <stdlib.h>
+#include <string.h>
 
 enum { NOT_A_NUMBER, PLUS_INF, MINUS_INF, SPECIALS };
 
@@ -13,7 +14,8 @@ typedef struct Specials {
 } Specials;
 
 typedef struct Facts {
-    int least, most;  /* see RollingProblem */
+    int least, most; /* see RollingProblem */
+    bool one_sign;
     Specials *before; /* at the beginning of every block; NULL: all elements are finite */
 } Facts;
 
@@ -32,8 +34,9 @@ static Status facts_collect(const WindowInput *input, Facts *out) {
     Specials *in_block = malloc((blocks + 1) * sizeof *in_block);
     if (!in_block) return status_fail(STATUS_MEMORY, "rolling reference: no memory for %zu blocks", blocks);
     int least = INT_MAX, most = INT_MIN;
-    bool finite = true;
-#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : most) reduction(&& : finite)
+    bool finite = true, positive = false, negative = false;
+#pragma omp parallel for schedule(static) reduction(min : least) reduction(max : most) reduction(&& : finite) \
+    reduction(|| : positive, negative)
     for (size_t b = 0; b < blocks; b++) {
         Specials seen = {{-1, -1, -1}};
         const size_t end = (b + 1) * WINDOW_BLOCK < n ? (b + 1) * WINDOW_BLOCK : n;
@@ -41,6 +44,8 @@ static Status facts_collect(const WindowInput *input, Facts *out) {
             const double x = window_element(input, i);
             if (isfinite(x)) {
                 if (x == 0) continue;
+                positive = positive || x > 0;
+                negative = negative || x < 0;
                 const int low = fixed_low_bit(x), high = fixed_high_bit(x);
                 least = low < least ? low : least;
                 most = high > most ? high : most;
@@ -63,17 +68,17 @@ static Status facts_collect(const WindowInput *input, Facts *out) {
         free(in_block);
         in_block = NULL;
     }
-    *out = least <= most ? (Facts){least, most, in_block} : (Facts){0, 0, in_block};
+    const bool any = least <= most;
+    *out = (Facts){any ? least : 0, any ? most : 0, !(positive && negative), in_block};
     return STATUS_OK;
 }
 
-/* The output for a window from `from` on if it holds NaN or inf: *value is replaced and true returned. */
-static bool settle_special(const RollingProblem *problem, const Specials *seen, int64_t from, double *value) {
+/* Replaces the output for a window from `from` on if it holds NaN or inf. */
+static void settle_special(const RollingProblem *problem, const Specials *seen, int64_t from, double *value) {
     const bool nan = seen->last[NOT_A_NUMBER] >= from, plus = seen->last[PLUS_INF] >= from, minus = seen->last[MINUS_INF] >= from;
-    if (!nan && !plus && !minus) return false;
-    if (rolling_is_extreme(problem) && !nan) return false; /* infinities are ordinary values there */
+    if (!nan && !plus && !minus) return;
+    if (rolling_is_extreme(problem) && !nan) return; /* infinities are ordinary values there */
     *value = nan || rolling_is_spread(problem) || (plus && minus) ? NAN : plus ? INFINITY : -INFINITY;
-    return true;
 }
 
 /* A value beyond the dtype's range is the infinity that rounding to the dtype gives. */
@@ -81,10 +86,15 @@ static double in_range(const RollingProblem *problem, double value) {
     return problem->input.f32 && fabs(value) >= 0x1.ffffffp127 ? copysign(INFINITY, value) : value;
 }
 
+/* Of a spread, exactly. */
+typedef struct Spread {
+    long double variance, square;
+} Spread;
+
 typedef struct Workspace {
     WindowScratch scratch;
-    Part extremes[WINDOW_BLOCK];
-    Part conditions[ROLLING_CONDITIONS][WINDOW_BLOCK];
+    WindowRow extremes, conditions[ROLLING_CONDITIONS];
+    Spread spreads[WINDOW_BLOCK];
     RollingSums sums;
 } Workspace;
 
@@ -94,44 +104,72 @@ typedef struct Plans {
     RollingTrials trials;
 } Plans;
 
-/* The value of a full window of numbers, and its tolerance. */
-static void settle_finite(const RollingProblem *problem, const Plans *plans, const Workspace *work, const RollingSums *sums,
-                          size_t i, double *value, double *tolerance) {
-    const size_t k = i % WINDOW_BLOCK;
+/* Values of a block's windows, as if all of them were full and finite. */
+static void block_values(const RollingProblem *problem, const Plans *plans, Workspace *work, size_t first, size_t count,
+                         double *value) {
     if (rolling_is_extreme(problem)) {
-        *value = (double)work->extremes[k].a;
+        window_compute(&plans->extremes, &work->scratch, first, count, &work->extremes);
+        memcpy(&value[first], work->extremes.extreme, count * sizeof *value);
         return;
     }
-    const long double exact = rolling_sums_value(sums);
-    *value = in_range(problem, (double)exact);
-    if (!isfinite(*value)) return;
-    RollingFacts facts = {.value = *value, .excess = rolling_trials_near(&plans->trials, problem, i)};
-    if (rolling_is_spread(problem)) {
-        facts.variance = problem->agg == ROLLING_VAR ? exact : rolling_sums_variance(sums);
-        facts.square = rolling_sums_square(sums);
+    for (size_t k = 0; k < count; k++) {
+        rolling_sums_advance(&work->sums, first + k);
+        if (!rolling_is_spread(problem)) {
+            value[first + k] = in_range(problem, rolling_sums_rounded(&work->sums));
+        } else if (first + k + 1 >= problem->window) {
+            const long double exact = rolling_sums_value(&work->sums);
+            value[first + k] = in_range(problem, (double)exact);
+            work->spreads[k] = (Spread){problem->agg == ROLLING_VAR ? exact : rolling_sums_variance(&work->sums),
+                                        rolling_sums_square(&work->sums)};
+        }
     }
-    const Part conditions[ROLLING_CONDITIONS] = {work->conditions[0][k], work->conditions[1][k]};
-    *tolerance = rolling_tolerance(problem, i, &facts, conditions);
-    bound_terms_settle(tolerance);
+}
+
+/* Instead: of windows that are not full, or that hold NaN or inf. */
+static void block_exceptions(const RollingProblem *problem, const Facts *facts, size_t first, size_t count, double *value) {
+    for (size_t i = first; i < first + count && i + 1 < problem->window; i++) value[i] = problem->incomplete;
+    if (!facts->before) return;
+    Specials seen = facts->before[first / WINDOW_BLOCK];
+    for (size_t i = first; i < first + count; i++) {
+        specials_see(&seen, window_element(&problem->input, i), i);
+        if (i + 1 >= problem->window) settle_special(problem, &seen, (int64_t)(i + 1 - problem->window), &value[i]);
+    }
+}
+
+/* Where values are numbers; a value that is not has no error. */
+static void block_tolerances(const RollingProblem *problem, const Plans *plans, Workspace *work, size_t first, size_t count,
+                             Reference *out) {
+    for (size_t i = first; i < first + count; i++) out->tolerance[i] = 0;
+    if (rolling_is_extreme(problem)) return;
+    for (int c = 0; c < plans->condition_count; c++)
+        window_compute(&plans->conditions[c], &work->scratch, first, count, &work->conditions[c]);
+    size_t i = first + 1 < problem->window ? problem->window - 1 : first;
+    while (i < first + count) {
+        size_t until;
+        const double excess = rolling_trials_near(&plans->trials, problem, i, &until);
+        const size_t end = until < first + count ? until : first + count;
+        if (!rolling_is_spread(problem)) {
+            rolling_sum_tolerances(problem, i, end - i, excess, plans->condition_count > 0 ? &work->conditions[0] : NULL, i - first,
+                                   out);
+            i = end;
+        }
+        for (; i < end; i++) {
+            if (!isfinite(out->value[i])) continue;
+            const Spread *spread = &work->spreads[i - first];
+            const RollingFacts of = {out->value[i], spread->variance, spread->square, excess};
+            out->tolerance[i] = rolling_spread_tolerance(problem, i, &of, work->conditions, i - first);
+            bound_terms_settle(&out->tolerance[i]);
+        }
+    }
 }
 
 static void settle_block(const RollingProblem *problem, const Plans *plans, const Facts *facts, Workspace *work, size_t block,
                          Reference *out) {
     const size_t first = block * WINDOW_BLOCK, n = problem->input.n;
     const size_t count = n - first < WINDOW_BLOCK ? n - first : WINDOW_BLOCK;
-    if (rolling_is_extreme(problem)) window_compute(&plans->extremes, &work->scratch, first, count, work->extremes);
-    for (int c = 0; c < plans->condition_count; c++)
-        window_compute(&plans->conditions[c], &work->scratch, first, count, work->conditions[c]);
-    Specials seen = facts->before ? facts->before[block] : (Specials){{-1, -1, -1}};
-    for (size_t i = first; i < first + count; i++) {
-        if (facts->before) specials_see(&seen, window_element(&problem->input, i), i);
-        if (!rolling_is_extreme(problem)) rolling_sums_advance(&work->sums, i);
-        out->tolerance[i] = 0;
-        if (i + 1 < problem->window)
-            out->value[i] = problem->incomplete;
-        else if (!settle_special(problem, &seen, (int64_t)(i + 1 - problem->window), &out->value[i]))
-            settle_finite(problem, plans, work, &work->sums, i, &out->value[i], &out->tolerance[i]);
-    }
+    block_values(problem, plans, work, first, count, out->value);
+    block_exceptions(problem, facts, first, count, out->value);
+    block_tolerances(problem, plans, work, first, count, out);
 }
 
 /* Stretches of several windows, so that hardly more elements enter a stretch's first window than are in it. */
@@ -190,6 +228,7 @@ Status rolling_reference(const Case *problem, const Array *x, int bound, Referen
     self.least = facts.least;
     self.most = facts.most;
     self.integral = facts.least >= 0;
+    self.one_sign = facts.one_sign;
     const Status status = plan_and_settle(&self, &facts, out);
     free(facts.before);
     return status;

@@ -29,6 +29,7 @@ typedef struct RollingProblem {
     WindowInput input;
     int least, most; /* exponents of the lowest and the highest bit of all finite elements; 0 if all are 0 */
     bool integral;   /* every finite element is an integer */
+    bool one_sign;   /* none is negative, or none is positive */
 } RollingProblem;
 
 static inline bool rolling_is_spread(const RollingProblem *problem) {
@@ -54,6 +55,7 @@ Status rolling_apply_reference(const Case *problem, const Array *x, int bound, R
 /* values.c: exact sums of the window that ends at `last`, for mean, sum, var and std. */
 typedef struct RollingSums {
     const RollingProblem *problem;
+    double units; /* 2^-least if every element times it is an int64_t; 0 otherwise */
     Fixed sum, squares;
 } RollingSums;
 
@@ -63,6 +65,8 @@ RollingSums rolling_sums_before(const RollingProblem *problem, size_t first);
 void rolling_sums_advance(RollingSums *self, size_t i);
 /* The aggregate, for a full window; rounding it to double is rounding the exact value. */
 long double rolling_sums_value(const RollingSums *self);
+/* The same, rounded to double. Not of a spread. */
+double rolling_sums_rounded(const RollingSums *self);
 /* Of a spread: the unbiased variance, and sum x^2 / (w - 1). */
 long double rolling_sums_variance(const RollingSums *self);
 long double rolling_sums_square(const RollingSums *self);
@@ -77,8 +81,8 @@ typedef struct RollingTrials {
 
 Status rolling_trials_run(const RollingProblem *problem, RollingTrials *out);
 void rolling_trials_free(RollingTrials *trials);
-/* The largest excess near output i. */
-double rolling_trials_near(const RollingTrials *trials, const RollingProblem *problem, size_t i);
+/* The largest excess near output i; it is the same for the outputs up to *until. */
+double rolling_trials_near(const RollingTrials *trials, const RollingProblem *problem, size_t i, size_t *until);
 
 /* What is known of the window of an output. value: the reference; variance, square: of a spread. */
 typedef struct RollingFacts {
@@ -95,8 +99,12 @@ bool rolling_sums_are_exact(const RollingProblem *problem);
 enum { ROLLING_CONDITIONS = 2, ROLLING_REACH = 64, ROLLING_EXCESS = 4 /* what an excess counts */ };
 /* Plans for the conditions that (agg, bound) needs; *count of them. */
 Status rolling_conditions(const RollingProblem *problem, WindowPlan plans[ROLLING_CONDITIONS], int *count);
-/* For output i. */
-double rolling_tolerance(const RollingProblem *problem, size_t i, const RollingFacts *facts,
-                         const Part conditions[ROLLING_CONDITIONS]);
+/* Of sums or means first .. first + count - 1, which have one excess; 0 where the value is not finite. range: the condition, output
+ * `first` is its element `at`; NULL: sums are exact. */
+void rolling_sum_tolerances(const RollingProblem *problem, size_t first, size_t count, double excess, const WindowRow *range,
+                            size_t at, Reference *out);
+/* Of a spread's output i, which is element k of the conditions. */
+double rolling_spread_tolerance(const RollingProblem *problem, size_t i, const RollingFacts *facts,
+                                const WindowRow conditions[ROLLING_CONDITIONS], size_t k);
 
 #endif

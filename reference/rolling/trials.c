@@ -19,10 +19,29 @@ static inline double rounded(const Trial *trial, double value) {
     return trial->f32 ? (double)(float)value : value;
 }
 
-static double serial_sum(const Trial *t, bool from_newest) {
+static double serial_sum(const Trial *t) {
     double sum = 0;
-    for (size_t j = 0; j < t->w; j++) sum = rounded(t, sum + t->x[from_newest ? t->w - 1 - j : j]);
+    for (size_t j = 0; j < t->w; j++) sum = rounded(t, sum + t->x[j]);
     return sum;
+}
+
+/* From either end, and the range of partial sums: together, as each addition waits for the one before it. */
+typedef struct SerialSums {
+    double from_oldest, from_newest;
+    long double range;
+} SerialSums;
+
+static SerialSums serial_sums(const Trial *t) {
+    double from_oldest = 0, from_newest = 0;
+    long double sum = 0, high = 0, low = 0;
+    for (size_t j = 0; j < t->w; j++) {
+        from_oldest = rounded(t, from_oldest + t->x[j]);
+        from_newest = rounded(t, from_newest + t->x[t->w - 1 - j]);
+        sum += t->x[j];
+        high = sum > high ? sum : high;
+        low = sum < low ? sum : low;
+    }
+    return (SerialSums){from_oldest, from_newest, high - low};
 }
 
 static double serial_squares(const Trial *t) {
@@ -32,7 +51,7 @@ static double serial_squares(const Trial *t) {
 }
 
 static double two_passes(const Trial *t) {
-    const double w = (double)t->w, mean = rounded(t, serial_sum(t, false) / w);
+    const double w = (double)t->w, mean = rounded(t, serial_sum(t) / w);
     double squares = 0, rest = 0;
     for (size_t j = 0; j < t->w; j++) {
         const double d = rounded(t, t->x[j] - mean);
@@ -118,16 +137,11 @@ static double alike(const Trial *t, double mean, int power, long double sum, dou
 static double run_trial(const RollingProblem *problem, const Trial *t, const RollingSums *exact) {
     const double u = rolling_unit_roundoff(problem), w = (double)t->w;
     if (!rolling_is_spread(problem)) {
-        long double sum = 0, high = 0, low = 0;
-        for (size_t j = 0; j < t->w; j++) {
-            sum += t->x[j];
-            high = sum > high ? sum : high;
-            low = sum < low ? sum : low;
-        }
-        const long double value = fixed_mean(&exact->sum, 1), unit = u * (high - low);
+        const SerialSums sums = serial_sums(t);
+        const long double value = fixed_mean(&exact->sum, 1), unit = u * sums.range;
         const double errors =
-            larger(excess_of(serial_sum(t, false), value, unit, t->w), excess_of(serial_sum(t, true), value, unit, t->w));
-        return larger(errors, alike(t, 0, 1, high - low, u));
+            larger(excess_of(sums.from_oldest, value, unit, t->w), excess_of(sums.from_newest, value, unit, t->w));
+        return larger(errors, alike(t, 0, 1, sums.range, u));
     }
     const long double squares = fixed_mean(&exact->squares, 1), spread = rolling_sums_variance(exact) * (w - 1);
     if (problem->bound == ROLLING_TEXTBOOK)
@@ -183,11 +197,14 @@ void rolling_trials_free(RollingTrials *trials) {
     *trials = (RollingTrials){0};
 }
 
-double rolling_trials_near(const RollingTrials *trials, const RollingProblem *problem, size_t i) {
+double rolling_trials_near(const RollingTrials *trials, const RollingProblem *problem, size_t i, size_t *until) {
+    *until = SIZE_MAX;
     if (trials->count == 0) return 0;
     const size_t reach = problem->bound == ROLLING_WINDOW || problem->bound == ROLLING_WEIGHTED ? 0 : ROLLING_REACH;
     const size_t place = i + 1 - problem->window, from = place > reach ? (place - reach) / trials->stride : 0;
     const size_t to = (place + trials->stride - 1) / trials->stride;
+    const size_t before_from = reach + (from + 1) * trials->stride, before_to = to * trials->stride + 1;
+    *until = problem->window - 1 + (before_from < before_to ? before_from : before_to);
     double most = 0;
     for (size_t k = from; k <= to && k < trials->count; k++) most = larger(most, trials->excess[k]);
     return most;

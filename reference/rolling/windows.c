@@ -1,136 +1,44 @@
 /* See windows.h. */
-#include "windows.h"
+#include "kinds.h"
 
 #include <math.h>
 #include <stdlib.h>
 
-typedef struct Kind {
-    void (*scan)(const double *x, size_t count, Part *out);      /* out[k]: x[0..k] */
-    void (*scan_back)(const double *x, size_t count, Part *out); /* the same of elements in reverse order */
-    Part (*merge)(Part left, Part right);
-    double nan_stand_in;
-} Kind;
-
-/* Storing a long double takes longer than adding it, so this is done once for each. */
-static inline void scan_sums(const double *x, size_t count, bool back, Part *out) {
-    long double a = 0, b = 0, high = 0, low = 0;
-    for (size_t k = 0; k < count; k++) {
-        a += x[k];
-        b += fabs(x[k]);
-        if (a > high) high = a;
-        if (a < low) low = a;
-        /* Back: from sums up to the end to sums from the beginning. */
-        out[k] = (Part){(double)(k + 1), a, b, back ? a - low : high, back ? a - high : low};
-    }
+static bool is_extreme(const WindowPlan *plan) {
+    return plan->kind == WINDOW_MIN || plan->kind == WINDOW_MAX;
 }
 
-static void scan_range(const double *x, size_t count, Part *out) {
-    scan_sums(x, count, false, out);
-}
-
-static void scan_range_back(const double *x, size_t count, Part *out) {
-    scan_sums(x, count, true, out);
-}
-
-static inline Part merge_range(Part left, Part right) {
-    const long double high = left.a + right.high, low = left.a + right.low;
-    return (Part){left.n + right.n, left.a + right.a, left.b + right.b, high > left.high ? high : left.high,
-                  low < left.low ? low : left.low};
-}
-
-/* Sums of d = x - c and of d^2, with c = x[0]. Because c is itself an element, sum (x - mean)^2 >= (c - mean)^2, so that
- * sum d^2 <= (k + 1) sum (x - mean)^2: the subtraction costs at most a factor of 4097. */
-static void scan_moments(const double *x, size_t count, Part *out) {
-    const long double c = x[0];
-    long double sum = 0, squares = 0;
-    for (size_t k = 0; k < count; k++) {
-        const long double d = x[k] - c;
-        const double n = (double)(k + 1);
-        sum += d;
-        squares += d * d;
-        const long double spread = squares - sum * (sum / n);
-        out[k] = (Part){.n = n, .a = c + sum / n, .b = spread > 0 ? spread : 0};
-    }
-}
-
-/* Chan, Golub, LeVeque (1979): no cancellation. */
-static Part merge_moments(Part left, Part right) {
-    if (left.n == 0) return right;
-    if (right.n == 0) return left;
-    const double n = left.n + right.n;
-    const long double share = (long double)right.n / n, delta = right.a - left.a;
-    return (Part){.n = n, .a = left.a + delta * share, .b = left.b + right.b + delta * delta * share * left.n};
-}
-
-static void scan_square(const double *x, size_t count, Part *out) {
-    long double sum = 0;
-    for (size_t k = 0; k < count; k++) out[k] = (Part){.n = (double)(k + 1), .b = sum += (long double)x[k] * x[k]};
-}
-
-static Part merge_square(Part left, Part right) {
-    return (Part){.n = left.n + right.n, .b = left.b + right.b};
-}
-
-static void scan_min(const double *x, size_t count, Part *out) {
-    double least = x[0];
-    for (size_t k = 0; k < count; k++) out[k] = (Part){.n = (double)(k + 1), .a = least = x[k] < least ? x[k] : least};
-}
-
-static void scan_max(const double *x, size_t count, Part *out) {
-    double most = x[0];
-    for (size_t k = 0; k < count; k++) out[k] = (Part){.n = (double)(k + 1), .a = most = x[k] > most ? x[k] : most};
-}
-
-static Part merge_min(Part left, Part right) {
-    if (left.n == 0) return right;
-    if (right.n == 0) return left;
-    return (Part){.n = left.n + right.n, .a = right.a < left.a ? right.a : left.a};
-}
-
-static Part merge_max(Part left, Part right) {
-    if (left.n == 0) return right;
-    if (right.n == 0) return left;
-    return (Part){.n = left.n + right.n, .a = right.a > left.a ? right.a : left.a};
-}
-
-static const Kind KINDS[] = {
-    [WINDOW_RANGE] = {scan_range, scan_range_back, merge_range, 0},
-    [WINDOW_MOMENTS] = {scan_moments, scan_moments, merge_moments, 0},
-    [WINDOW_SQUARE] = {scan_square, scan_square, merge_square, 0},
-    [WINDOW_MIN] = {scan_min, scan_min, merge_min, INFINITY},
-    [WINDOW_MAX] = {scan_max, scan_max, merge_max, -INFINITY},
-};
-
-double window_element(const WindowInput *input, size_t i) {
-    return input->f32 ? (double)((const float *)input->data)[i] : ((const double *)input->data)[i];
-}
-
-static double element(const WindowPlan *plan, size_t i) {
-    const double x = window_element(plan->input, i);
-    if (plan->kind == WINDOW_MIN || plan->kind == WINDOW_MAX) return isnan(x) ? KINDS[plan->kind].nan_stand_in : x;
-    return isfinite(x) ? x : 0;
+static bool is_number(const WindowPlan *plan) {
+    return plan->kind == WINDOW_SIZE || plan->kind == WINDOW_SQUARE;
 }
 
 static size_t smaller(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* Heads of a tile: out[k] holds its elements 0..k. Returns how many the tile has. */
-static size_t scan_heads(const WindowPlan *plan, size_t tile, double *x, Part *out) {
+/* Elements of a tile as its kind counts them; returns how many there are. */
+static size_t load_tile(const WindowPlan *plan, size_t tile, double *x) {
     const size_t first = tile << plan->tile_bits;
     const size_t count = smaller((size_t)1 << plan->tile_bits, plan->input->n - first);
-    for (size_t k = 0; k < count; k++) x[k] = element(plan, first + k);
-    KINDS[plan->kind].scan(x, count, out);
+    const double stand_in = WINDOW_KINDS[plan->kind].nan_stand_in;
+    for (size_t k = 0; k < count; k++) x[k] = window_element(plan->input, first + k);
+    if (is_extreme(plan))
+        for (size_t k = 0; k < count; k++) x[k] = isnan(x[k]) ? stand_in : x[k];
+    else
+        for (size_t k = 0; k < count; k++) x[k] = isfinite(x[k]) ? x[k] : stand_in;
     return count;
 }
 
-/* Tails of a tile, scanned from its end: out[k] holds its last k + 1 elements. */
-static size_t scan_tails(const WindowPlan *plan, size_t tile, double *x, Part *out) {
-    const size_t first = tile << plan->tile_bits;
-    const size_t count = smaller((size_t)1 << plan->tile_bits, plan->input->n - first);
-    for (size_t k = 0; k < count; k++) x[k] = element(plan, first + count - 1 - k);
-    KINDS[plan->kind].scan_back(x, count, out);
+static size_t scan_tile(const WindowPlan *plan, size_t tile, bool back, double *x, WindowRow *out) {
+    const size_t count = load_tile(plan, tile, x);
+    WINDOW_KINDS[plan->kind].scan(x, count, back, out);
     return count;
+}
+
+/* Element k of a row, which stands for n elements. */
+static Part part_of(const WindowPlan *plan, const WindowRow *row, size_t k, double n) {
+    if (is_number(plan)) return (Part){.n = n, .b = row->number[k]};
+    return is_extreme(plan) ? (Part){.n = n, .a = row->extreme[k]} : row->part[k];
 }
 
 static Status build_tree(WindowPlan *plan) {
@@ -151,8 +59,11 @@ static Status build_tree(WindowPlan *plan) {
             failed = true;
         }
 #pragma omp for schedule(static)
-        for (size_t j = 0; j < nodes; j++)
-            if (scratch) plan->tree[0][j] = scratch->head[scan_heads(plan, j, scratch->x, scratch->head) - 1];
+        for (size_t j = 0; j < nodes; j++) {
+            if (!scratch) continue;
+            const size_t count = scan_tile(plan, j, false, scratch->x, &scratch->head);
+            plan->tree[0][j] = part_of(plan, &scratch->head, count - 1, (double)count);
+        }
         free(scratch);
     }
     if (failed) return status_fail(STATUS_MEMORY, "rolling reference: no memory for a thread's buffers");
@@ -160,23 +71,26 @@ static Status build_tree(WindowPlan *plan) {
         const size_t below = nodes;
         nodes = (nodes + 1) / 2;
         for (size_t j = 0; j < nodes; j++)
-            plan->tree[level][j] = 2 * j + 1 < below
-                                       ? KINDS[plan->kind].merge(plan->tree[level - 1][2 * j], plan->tree[level - 1][2 * j + 1])
-                                       : plan->tree[level - 1][2 * j];
+            plan->tree[level][j] =
+                2 * j + 1 < below ? WINDOW_KINDS[plan->kind].merge(plan->tree[level - 1][2 * j], plan->tree[level - 1][2 * j + 1])
+                                  : plan->tree[level - 1][2 * j];
     }
     return STATUS_OK;
 }
 
 /* The whole tiles [from, to). Without a tree there is at most one, scanned into `x` and `spare`. */
-static Part middle(const WindowPlan *plan, size_t from, size_t to, double *x, Part *spare) {
+static Part middle(const WindowPlan *plan, size_t from, size_t to, double *x, WindowRow *spare) {
     Part left = {0}, right = {0};
     if (from >= to) return left;
-    if (plan->levels == 0) return spare[scan_tails(plan, from, x, spare) - 1];
-    for (int level = 0; from < to; level++, from /= 2, to /= 2) {
-        if (from & 1) left = KINDS[plan->kind].merge(left, plan->tree[level][from++]);
-        if (to & 1) right = KINDS[plan->kind].merge(plan->tree[level][--to], right);
+    if (plan->levels == 0) {
+        const size_t count = scan_tile(plan, from, true, x, spare);
+        return part_of(plan, spare, 0, (double)count);
     }
-    return KINDS[plan->kind].merge(left, right);
+    for (int level = 0; from < to; level++, from /= 2, to /= 2) {
+        if (from & 1) left = WINDOW_KINDS[plan->kind].merge(left, plan->tree[level][from++]);
+        if (to & 1) right = WINDOW_KINDS[plan->kind].merge(plan->tree[level][--to], right);
+    }
+    return WINDOW_KINDS[plan->kind].merge(left, right);
 }
 
 Status window_plan(const WindowInput *input, WindowKind kind, size_t length, size_t shift, WindowPlan *out) {
@@ -193,40 +107,58 @@ void window_plan_free(WindowPlan *plan) {
     *plan = (WindowPlan){0};
 }
 
-void window_compute(const WindowPlan *plan, WindowScratch *scratch, size_t first, size_t count, Part *out) {
+static int64_t earliest(int64_t a, int64_t b) {
+    return a < b ? a : b;
+}
+
+/* Outputs that are the head or the tail of one tile. */
+static void copy_outputs(const WindowPlan *plan, const WindowRow *row, size_t k, size_t step, size_t count, WindowRow *out,
+                         size_t at) {
+    for (size_t j = 0; j < count; j++, k += step)
+        if (is_number(plan))
+            out->number[at + j] = row->number[k];
+        else if (is_extreme(plan))
+            out->extreme[at + j] = row->extreme[k];
+        else
+            out->part[at + j] = row->part[k];
+}
+
+void window_compute(const WindowPlan *plan, WindowScratch *scratch, size_t first, size_t count, WindowRow *out) {
     const int64_t last_index = (int64_t)plan->input->n - 1, tile = (int64_t)1 << plan->tile_bits;
-    int64_t heads_of = -1, tails_of = -1, tails = 0;
-    Part (*const merge)(Part, Part) = KINDS[plan->kind].merge;
+    int64_t heads_of = -1, tails_of = -1;
     for (int64_t i = (int64_t)first, end = i + (int64_t)count; i < end;) {
-        /* As many outputs as start in one tile and end in one. */
+        /* As many outputs as start in one tile and end in one, clipped at both or not. */
         const int64_t stop = i + plan->shift, start = stop - plan->length + 1;
-        const int64_t stop_tile = (stop < last_index ? stop : last_index) >> plan->tile_bits;
-        const int64_t start_tile = (start > 0 ? start : 0) >> plan->tile_bits;
-        int64_t steps = end - i;
-        if (stop < last_index && (stop_tile + 1) * tile - stop < steps) steps = (stop_tile + 1) * tile - stop;
-        if ((start_tile + 1) * tile - start < steps) steps = (start_tile + 1) * tile - start;
+        const bool starts_before = start < 0, stops_after = stop >= last_index;
+        const int64_t stop_tile = (stops_after ? last_index : stop) >> plan->tile_bits;
+        const int64_t start_tile = (starts_before ? 0 : start) >> plan->tile_bits;
+        const int64_t until_stop = stops_after ? end - i : earliest((stop_tile + 1) * tile, last_index) - stop;
+        const int64_t until_start = starts_before ? -start : (start_tile + 1) * tile - start;
+        /* A window within one tile begins where the tile begins or ends where it ends, because tile <= length. */
+        const bool alone = start_tile == stop_tile, is_head = starts_before || start == start_tile * tile;
+        const int64_t steps = alone && is_head && !starts_before ? 1 : earliest(end - i, earliest(until_stop, until_start));
 
         /* Before the tails: without a tree, the middle uses their buffer. */
-        const bool alone = start_tile == stop_tile;
         if (start_tile + 1 < stop_tile && plan->levels == 0) tails_of = -1;
-        const Part between = middle(plan, (size_t)start_tile + 1, (size_t)stop_tile, scratch->x, scratch->tail);
-        if (stop_tile != heads_of) scan_heads(plan, (size_t)stop_tile, scratch->x, scratch->head);
-        if (start_tile != tails_of) tails = (int64_t)scan_tails(plan, (size_t)start_tile, scratch->x, scratch->tail);
+        const WindowRun run = {.tail = &scratch->tail,
+                               .head = &scratch->head,
+                               .from = (size_t)(starts_before ? 0 : start - start_tile * tile),
+                               .to = (size_t)((stops_after ? last_index : stop) - stop_tile * tile),
+                               .from_step = !starts_before,
+                               .to_step = !stops_after,
+                               .count = (size_t)steps,
+                               .between = middle(plan, (size_t)start_tile + 1, (size_t)stop_tile, scratch->x, &scratch->tail)};
+        if (stop_tile != heads_of) scan_tile(plan, (size_t)stop_tile, false, scratch->x, &scratch->head);
+        if (start_tile != tails_of) scan_tile(plan, (size_t)start_tile, true, scratch->x, &scratch->tail);
         heads_of = stop_tile;
         tails_of = start_tile;
-        for (int64_t j = 0; j < steps; j++) {
-            const int64_t from = (start + j > 0 ? start + j : 0) - start_tile * tile;
-            const int64_t to = (stop + j < last_index ? stop + j : last_index) - stop_tile * tile;
-            /* A window within one tile begins where the tile begins or ends where it ends, because tile <= length. */
-            const Part *tail = alone && from == 0 ? &scratch->head[to] : &scratch->tail[tails - 1 - from];
-            Part *whole = &out[i - (int64_t)first + j];
-            if (alone)
-                *whole = *tail;
-            else if (plan->kind == WINDOW_RANGE)
-                *whole = merge_range(merge_range(*tail, between), scratch->head[to]);
-            else
-                *whole = merge(between.n > 0 ? merge(*tail, between) : *tail, scratch->head[to]);
-        }
+        const size_t at = (size_t)(i - (int64_t)first);
+        if (!alone)
+            WINDOW_KINDS[plan->kind].join(&run, out, at);
+        else if (is_head)
+            copy_outputs(plan, &scratch->head, run.to, run.to_step, run.count, out, at);
+        else
+            copy_outputs(plan, &scratch->tail, run.from, run.from_step, run.count, out, at);
         i += steps;
     }
 }
