@@ -6,8 +6,8 @@
  * so suffix and prefix are scans over the lanes, and the middle is read once for U outputs. It ends where the unit begins: `whole`
  * units and the last `rest` elements of the unit before those. Each unit of the block and of its halo is summed up once, as a whole
  * and its last `rest` elements. Nothing is subtracted, and the cost does not depend on w. Var and std sum x - c and its square,
- * where c is the mean of the middle, which all of these windows have. Where the table of cuts says so, the copy engine brings the
- * tile and takes the outputs, which costs the threads neither registers nor instructions.
+ * where c is the mean of the middle, which all of these windows have. In most
+ * shapes the copy engine brings the tile and takes the outputs, which costs the threads neither registers nor instructions.
  * Traffic: (1 + w / (threads K)) n reads, those beyond n mostly from L2; n writes.
  * Rounding: sums are trees of depth about K + log2(G) + w / U.
  * Limits: threads K + w elements must fit into the shared memory of a block; 227 KiB hold w = 25000 in f64.
@@ -75,28 +75,46 @@ template <typename A, bool SPREAD, unsigned UNIT, typename T> struct MiddlePart 
     }
 };
 
-/* The middle of unit number `unit` of the block in each lane of its group, by LANES of them; for var and std less its mean, the
- * shift. */
-template <typename A, bool SPREAD, unsigned UNIT, unsigned LANES, typename T>
+/* The middle of unit number `unit` of the block in each lane of its group; for var and std less its mean, the shift. */
+template <typename A, bool SPREAD, unsigned UNIT, unsigned G, typename T>
 __device__ A gather_middle(const T *own, UnitMiddle middle, T per_middle, unsigned before, unsigned unit, const A *whole,
                            const A *rest, T *shift) {
     using Part = MiddlePart<A, SPREAD, UNIT, T>;
     *shift = 0;
     if constexpr (SPREAD) {
         T sum = 0;
-        for (unsigned j = threadIdx.x % LANES; j < before; j += LANES) {
+        for (unsigned j = threadIdx.x % G; j < before; j += G) {
             const Part part(own, middle, before, unit, whole, rest, j);
             sum += part.aggregate.sum + part.count * part.shift;
         }
-        *shift = before > 0 ? group_sum<LANES>(sum) * per_middle : own[unit * UNIT];
+        *shift = before > 0 ? group_sum<G>(sum) * per_middle : own[unit * UNIT];
     }
     A all;
-    for (unsigned j = threadIdx.x % LANES; j < before; j += LANES) {
+    for (unsigned j = threadIdx.x % G; j < before; j += G) {
         Part part(own, middle, before, unit, whole, rest, j);
         if constexpr (SPREAD) part.aggregate.shift(part.count, part.shift - *shift);
         all.merge(part.aggregate);
     }
-    return group_reduce<LANES>(all);
+    return group_reduce<G>(all);
+}
+
+/* The same for a middle of at most LANES parts, each of which is read once: fewer steps where G is more than LANES. */
+template <typename A, bool SPREAD, unsigned UNIT, unsigned LANES, typename T>
+__device__ A gather_few(const T *own, UnitMiddle middle, T per_middle, unsigned before, unsigned unit, const A *whole,
+                        const A *rest, T *shift) {
+    const unsigned j = threadIdx.x % LANES;
+    A aggregate;
+    T count = 0, its = 0;
+    if (j < before) {
+        const MiddlePart<A, SPREAD, UNIT, T> part(own, middle, before, unit, whole, rest, j);
+        aggregate = part.aggregate, count = part.count, its = part.shift;
+    }
+    *shift = 0;
+    if constexpr (SPREAD) {
+        *shift = before > 0 ? group_sum<LANES>(aggregate.sum + count * its) * per_middle : own[unit * UNIT];
+        if (j < before) aggregate.shift(count, its - *shift);
+    }
+    return group_reduce<LANES>(aggregate);
 }
 
 /* The elements of the block and of its halo; zeros, which no complete window sees, outside the array. Ends with a barrier. */
@@ -130,12 +148,13 @@ __device__ void store_warp(const RollingView<T> &view, size_t first, unsigned be
 
 /* G lanes with K outputs each; `halo` elements before the block's own are staged: w - 1, rounded up to LINE_BYTES. The mean of
  * a unit's middle is the shift of var and std; without a middle its first element. */
-template <typename T, Aggregate AGG, unsigned K, unsigned G, unsigned THREADS, unsigned BLOCKS, bool BULK>
+template <typename T, Aggregate AGG, unsigned K, unsigned G, unsigned THREADS, unsigned BLOCKS>
 static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     unit_kernel(RollingView<T> view, unsigned halo, UnitMiddle middle, UnitReciprocals<T> per) {
     using A = UnitAggregate<T, AGG>;
     constexpr bool SPREAD = aggregate_is_spread(AGG);
-    constexpr unsigned FEW = G < 8 ? G : 8; /* lanes for a middle of few parts: fewer steps */
+    constexpr unsigned FEW = G < 8 ? G : 8;
+    constexpr bool BULK = G > 1 && THREADS < THREADS_MAX; /* tiles of a few KiB, or of most threads, gain nothing by bulk copies */
     const unsigned w = (unsigned)view.window, tile = blockDim.x * K, unit = threadIdx.x / G;
     const unsigned before = middle.whole + (middle.rest > 0);
     const size_t first = (size_t)blockIdx.x * tile;
@@ -156,7 +175,7 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     }
 
     T shift;
-    A base = before <= FEW ? gather_middle<A, SPREAD, G * K, FEW>(own, middle, per.middle, before, unit, whole, rest, &shift)
+    A base = before <= FEW ? gather_few<A, SPREAD, G * K, FEW>(own, middle, per.middle, before, unit, whole, rest, &shift)
                            : gather_middle<A, SPREAD, G * K, G>(own, middle, per.middle, before, unit, whole, rest, &shift);
     if constexpr (SPREAD) below.shift((T)(threadIdx.x % G * K), unit_shift - shift);
     base.merge(below);
@@ -192,12 +211,11 @@ template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(25
  * two thirds of a window, so that the shift is the mean of at least a third of it. */
 struct Cut {
     unsigned from, k, g, threads, blocks;
-    bool bulk; /* the tile comes and goes by bulk copies */
 };
 /* Measured on compute capability 9.0; the others take the same as far as their shared memory allows. */
 struct CutTable {
     unsigned count;
-    Cut list[10];
+    Cut list[11];
 };
 template <bool F64, bool SPREAD>
 constexpr CutTable CUTS = {7,
@@ -209,17 +227,18 @@ constexpr CutTable CUTS = {7,
                             {4201, 27, 32, 256, 2},
                             {7001, 15, 32, 256, 3}}};
 template <>
-constexpr CutTable CUTS<true, true> = {10,
+constexpr CutTable CUTS<true, true> = {11,
                                        {{4, 3, 1, 128, 12},
                                         {6, 5, 1, 128, 8},
                                         {10, 9, 1, 128, 6},
                                         {14, 13, 1, 128, 5},
-                                        {81, 11, 4, 128, 7, true},
-                                        {201, 13, 8, 128, 6, true},
-                                        {401, 11, 16, 128, 7, true},
-                                        {721, 15, 32, 192, 4, true},
-                                        {1501, 25, 32, 256, 2, true},
-                                        {7001, 15, 32, 256, 3, true}}};
+                                        {81, 11, 4, 128, 7},
+                                        {157, 13, 8, 128, 6},
+                                        {451, 15, 16, 128, 6},
+                                        {801, 15, 32, 192, 4},
+                                        {1401, 25, 32, 160, 3},
+                                        {2501, 25, 32, 256, 2},
+                                        {7001, 15, 32, 256, 3}}};
 template <>
 constexpr CutTable CUTS<false, false> = {7,
                                          {{4, 3, 1, 128, 8},
@@ -230,16 +249,18 @@ constexpr CutTable CUTS<false, false> = {7,
                                           {1501, 15, 32, 256, 4},
                                           {2001, 39, 32, 256, 3}}};
 template <>
-constexpr CutTable CUTS<false, true> = {9,
+constexpr CutTable CUTS<false, true> = {11,
                                         {{4, 3, 1, 128, 12},
                                          {6, 5, 1, 128, 8},
                                          {10, 9, 1, 128, 8},
                                          {16, 15, 1, 128, 6},
                                          {61, 15, 4, 128, 10},
                                          {121, 23, 4, 128, 6},
-                                         {401, 27, 4, 128, 6},
-                                         {1501, 31, 32, 192, 4, true},
-                                         {7001, 31, 32, 256, 3, true}}};
+                                         {277, 23, 8, 128, 6},
+                                         {401, 27, 8, 128, 6},
+                                         {801, 27, 16, 128, 6},
+                                         {1501, 31, 32, 192, 4},
+                                         {7001, 31, 32, 256, 3}}};
 
 static UnitMiddle middle_of(size_t window, Cut cut) {
     const size_t unit = (size_t)cut.g * cut.k, length = window - 1 - unit;
@@ -290,7 +311,7 @@ static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut
     const unsigned blocks = (unsigned)divide_up(view.n, (size_t)cut.threads * MADE.k);
     const T w = (T)view.window, shared = w - 1 - (T)MADE.g * MADE.k;
     const UnitReciprocals<T> per = {1 / w, 1 / (w - 1), shared > 0 ? 1 / shared : 0};
-    return launch(unit_kernel<T, AGG, MADE.k, MADE.g, MADE.threads, MADE.blocks, MADE.bulk>,
+    return launch(unit_kernel<T, AGG, MADE.k, MADE.g, MADE.threads, MADE.blocks>,
                   {dim3(blocks), dim3(cut.threads), shared_bytes(args, cut), args->stream}, view,
                   (unsigned)halo_of(view.window, sizeof(T)), middle_of(view.window, cut), per);
 }
