@@ -96,8 +96,8 @@ template <typename T, int ORDER> static size_t slab_shared_bytes(const MomentsPl
 }
 
 /* What a thread reads: whole lines of its pack, LINES loads in flight. */
-template <typename T, int ORDER> struct SlabReader {
-    static constexpr unsigned SIZE = Pack<T>::SIZE, LINES = ORDER > 4 ? 4 : 8;
+template <typename T, int ORDER, unsigned IN_FLIGHT = (ORDER > 4 ? 4 : 8)> struct SlabReader {
+    static constexpr unsigned SIZE = Pack<T>::SIZE, LINES = IN_FLIGHT;
     size_t line, end, turn, stride;
     const T *at;
     Pack<T> batch[LINES];
@@ -164,8 +164,8 @@ static __device__ SlabSums<T, ORDER> slab_sums(const MomentsPlan &plan, const Mo
 
 /* ---- Host. */
 /* Few rows: a block for each pack, so that no chunks have to be merged, of as few threads as read a batch of lines each. Many
- * columns: whole waves of small blocks, with slabs as wide as that leaves them, for long runs of memory. */
-static inline MomentsPlan slab_plan(const VariantArgs *args) {
+ * columns: whole waves of blocks of wide_threads, with slabs as wide as that leaves them, for long runs of memory. */
+static inline MomentsPlan slab_plan(const VariantArgs *args, unsigned wide_threads) {
     enum { FEW_LINES = 16 * MOMENTS_THREADS, FEW_PACKS = 32, WIDE = 16, WIDEST = 48 };
     const size_t sms = device_sm_count();
     const size_t chunks = (size_t)params_int(args->tunables, "chunks");
@@ -177,7 +177,7 @@ static inline MomentsPlan slab_plan(const VariantArgs *args) {
         const bool few = lines.lines <= FEW_LINES && lines.packs >= FEW_PACKS && lines.packs <= 8 * sms;
         const bool wide = lines.packs > 4 * WIDE * BLOCKS_PER_SM * sms,
                    small = few && lines.lines <= MOMENTS_LINES * MOMENTS_THREADS / 2;
-        if (choice == 0 && (small || wide)) threads = MOMENTS_THREADS / 2;
+        if (choice == 0 && (small || wide)) threads = wide ? wide_threads : MOMENTS_THREADS / 2;
         const size_t wave = sms * BLOCKS_PER_SM * (MOMENTS_THREADS / threads), waves = divide_up(lines.packs, wave * WIDEST);
         slab = few ? 1 : wide ? divide_up(lines.packs, wave * waves) : (size_t)WIDE;
     }

@@ -15,6 +15,12 @@
 
 static const ParamSpec TUNABLES[] = {AUTO_SLAB_TUNABLE, SLAB_THREADS_TUNABLE, CHUNKS_TUNABLE, {}};
 
+enum { WIDE_THREADS = 96, WIDE_BLOCKS_PER_SM = 4 /* up to 168 registers per thread */ };
+
+static MomentsPlan plan_of(const VariantArgs *args) {
+    return slab_plan(args, WIDE_THREADS);
+}
+
 /* Of some rows of a column, about its first row. */
 template <int ORDER> struct ColumnSums {
     double s[ORDER] = {}; /* s[p - 1] = sum (x - first)^p */
@@ -47,14 +53,16 @@ static __device__ void write_column(const MomentsView<float> &view, size_t c, fl
     moments_write(view, c, Central<double, ORDER>::about((double)first, (double)view.rows, sums), all.range);
 }
 
-/* partials: [chunks * fold, cols]. If that is one row, the outputs are written at once. */
-template <int ORDER>
-static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
+/* WIDE: matrices of many columns have blocks of WIDE_THREADS, so that a thread has the registers for 12 loads in flight.
+ * partials: [chunks * fold, cols]. If that is one row, the outputs are written at once. */
+template <int ORDER, bool WIDE>
+static __global__ void __launch_bounds__(WIDE ? WIDE_THREADS : MOMENTS_THREADS, WIDE ? WIDE_BLOCKS_PER_SM : BLOCKS_PER_SM)
     rows_kernel(MomentsView<float> view, MomentsPlan plan, ColumnSums<ORDER> *partials) {
     constexpr unsigned SIZE = Pack<float>::SIZE;
     DYN_SHARED(double, shared);
     const MomentsPart part = part_of_thread<float>(plan);
-    SlabReader<float, ORDER> reader(view, plan, part);
+    constexpr unsigned IN_FLIGHT = ORDER > 4 ? 4 : WIDE ? 12 : 8;
+    SlabReader<float, ORDER, IN_FLIGHT> reader(view, plan, part);
     ShiftedColumn<float, ORDER> column[SIZE];
 #pragma unroll
     for (unsigned j = 0; j < SIZE; j++)
@@ -109,10 +117,10 @@ static __global__ void __launch_bounds__(REDUCE_THREADS)
 /* ---- Host. */
 template <int ORDER> static Status launch_all(const VariantArgs *args) {
     const MomentsView<float> view = moments_view<float>(args);
-    const MomentsPlan plan = slab_plan(args);
+    const MomentsPlan plan = plan_of(args);
     ColumnSums<ORDER> *const partials = (ColumnSums<ORDER> *)args->scratch;
     TRY(launch(
-        rows_kernel<ORDER>,
+        plan.threads == WIDE_THREADS ? rows_kernel<ORDER, true> : rows_kernel<ORDER, false>,
         {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(plan.threads), slab_shared_bytes<float, ORDER>(plan), args->stream}, view,
         plan, partials));
     if (plan_partial_rows(plan) == 1) return STATUS_OK;
@@ -127,13 +135,13 @@ static Status run(const VariantArgs *args) {
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
-    const size_t rows = plan_partial_rows(slab_plan(args)),
+    const size_t rows = plan_partial_rows(plan_of(args)),
                  part = moments_order(args) > 4 ? sizeof(ColumnSums<6>) : sizeof(ColumnSums<4>);
     return rows > 1 ? rows * moments_cols(args) * part : 0;
 }
 
 static size_t shared_bytes(const VariantArgs *args) {
-    const MomentsPlan plan = slab_plan(args);
+    const MomentsPlan plan = plan_of(args);
     return moments_order(args) > 4 ? slab_shared_bytes<float, 6>(plan) : slab_shared_bytes<float, 4>(plan);
 }
 
@@ -149,7 +157,7 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 }
 
 static Status configuration(const VariantArgs *args, LaunchNotes *out) {
-    return plan_notes(slab_plan(args), shared_bytes(args), out);
+    return plan_notes(plan_of(args), shared_bytes(args), out);
 }
 
 RUNGS_VARIANT(moments, cuda_one_read_first_row) = {
