@@ -1,4 +1,4 @@
-"""The three findings that a report begins with, from rows: what of the published holds, what the fastest known now reaches, what is wrong on which input."""
+"""The three findings that a report begins with, from rows: which published claims hold, how far the fastest variants are from the limit, which variants fail on which inputs."""
 from analysis import rows as r
 from analysis import select
 from analysis.claim_text import OUTCOMES, published, quantity
@@ -26,7 +26,7 @@ def published_finding(results):
     claims = results.claims
     if not claims:
         return "**Published numbers.** No claim was judged in these runs; `./rungs reproduce` judges them."
-    head = f"**What of the published holds.** {summary(claims)}."
+    head = f"**Which published claims hold.** {summary(claims)}."
     return "\n".join([head, *(line_of_op(op, claims) for op in dict.fromkeys(map(r.op_of, sorted(claims, key=r.op_of))))])
 
 
@@ -67,8 +67,8 @@ def fastest_finding(results):
     ops = compared_ops(results)
     lines = [line for line in (line_of_fastest(results, op) for op in ops) if line]
     if not lines:
-        return "**The fastest known.** Nothing was timed in these runs."
-    return "\n".join([f"**The fastest known, and how far from the limit** (cold cache, {select.main_machine(results)}).", *lines])
+        return "**The fastest variants.** Nothing was timed in these runs."
+    return "\n".join([f"**The fastest variants and their share of the limit** (cold cache, {select.main_machine(results)}).", *lines])
 
 
 def wrong_line(results, op):
@@ -85,10 +85,10 @@ def wrong_line(results, op):
 def wrong_finding(results):
     ops = sorted({row["op"] for row in results.rows if row["verdict"] in ("pass", "fail", "error")})
     if not ops:
-        return "**What is wrong on which input.** Nothing ran, so nothing was verified."
+        return "**Which variants fail, and on which inputs.** Nothing ran, so nothing was verified."
     failed = sum(row["verdict"] in ("fail", "error") for row in results.rows)
     ran = sum(row["verdict"] in ("pass", "fail", "error") for row in results.rows)
-    return "\n".join([f"**What is wrong on which input.** {many(failed, 'row')} of {ran} failed verification or ended in an error; they have no time.", *(wrong_line(results, op) for op in ops)])
+    return "\n".join([f"**Which variants fail, and on which inputs.** {many(failed, 'row')} of {ran} failed verification or ended in an error; they have no time.", *(wrong_line(results, op) for op in ops)])
 
 
 def no_gpu(results):
