@@ -25,6 +25,10 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
+static MomentsPlan plan_of(const VariantArgs *args) {
+    return slab_plan(args, MOMENTS_THREADS / 2);
+}
+
 /* Adds up one number of each thread; shared: [blockDim.x]. All threads get the sum. */
 static __device__ double block_sum(double own, double *shared) {
     __syncthreads();
@@ -226,7 +230,7 @@ static __global__ void __launch_bounds__(REDUCE_THREADS)
 template <typename T, int ORDER> static Status launch_all(const VariantArgs *args) {
     using Partial = CentralPartial<T, double, ORDER>;
     const MomentsView<T> view = moments_view<T>(args);
-    const MomentsPlan plan = slab_plan(args, MOMENTS_THREADS / 2);
+    const MomentsPlan plan = plan_of(args);
     Partial *const partials = (Partial *)args->scratch;
     TRY(launch(rows_kernel<T, ORDER>,
                {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(plan.threads), slab_shared_bytes<T, ORDER>(plan), args->stream},
@@ -250,13 +254,13 @@ static size_t scratch_bytes(const VariantArgs *args) {
     const bool high = moments_order(args) > 4, f64 = args->problem->dtype == DTYPE_F64;
     const size_t part = f64 ? (high ? sizeof(CentralPartial<double, double, 6>) : sizeof(CentralPartial<double, double, 4>))
                             : (high ? sizeof(CentralPartial<float, double, 6>) : sizeof(CentralPartial<float, double, 4>));
-    const size_t rows = plan_partial_rows(slab_plan(args, MOMENTS_THREADS / 2));
+    const size_t rows = plan_partial_rows(plan_of(args));
     return rows > 1 ? rows * moments_cols(args) * part : 0;
 }
 
 static size_t shared_bytes_of(const VariantArgs *args) {
     const bool high = moments_order(args) > 4;
-    const MomentsPlan plan = slab_plan(args, MOMENTS_THREADS / 2);
+    const MomentsPlan plan = plan_of(args);
     if (args->problem->dtype == DTYPE_F64) return high ? slab_shared_bytes<double, 6>(plan) : slab_shared_bytes<double, 4>(plan);
     return high ? slab_shared_bytes<float, 6>(plan) : slab_shared_bytes<float, 4>(plan);
 }
@@ -270,7 +274,7 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 }
 
 static Status configuration(const VariantArgs *args, LaunchNotes *out) {
-    return plan_notes(slab_plan(args, MOMENTS_THREADS / 2), shared_bytes_of(args), out);
+    return plan_notes(plan_of(args), shared_bytes_of(args), out);
 }
 
 RUNGS_VARIANT(moments, cuda_one_read_shared_shift) = {

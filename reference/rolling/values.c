@@ -2,10 +2,11 @@
 #include "rolling.h"
 
 #include <math.h>
+#include <stdlib.h>
 
 /* See RollingSums. 62 bits, so that an element and its square, of either sign, have room; powers of two that are normal. */
 static double units_of(const RollingProblem *problem) {
-    const bool few = problem->most - problem->least<62, normal = problem->least> - 1000 && problem->least < 1000;
+    const bool few = problem->most < problem->least + 62, normal = abs(problem->least) < 1000;
     return few && normal ? ldexp(1, -problem->least) : 0;
 }
 
