@@ -10,6 +10,8 @@
 
 static const double CLAIMS_SHARE = 0.6, ALL_SHARE = 0.85; /* of the tier's time: estimates are no better than that */
 static const double ONCE_SECONDS = 2.75;                  /* beside a worker's start; a row that takes longer is made once */
+static const double LADDER_SECONDS = 0.45;                /* the same, of a row that no claim needs */
+enum { LADDER_PROCESSES = 3 };                            /* of a full campaign */
 static const double TURN_SECONDS = 15; /* long enough for workers to be shared, short beside a quick look's two minutes */
 
 /* ---- Which rows. */
@@ -181,6 +183,12 @@ static Stage other_stage(const Choice *choice, const Row *row) {
     return scenario && strncmp(scenario, "sweeps/", 7) == 0 ? STAGE_SWEEP : STAGE_LADDER;
 }
 
+/* Of a row that no claim needs. */
+static int other_processes(const Choice *choice, const Row *row, Stage stage) {
+    const bool once = choice->tier != CAMPAIGN_FULL || stage == STAGE_SWEEP || row->further > LADDER_SECONDS;
+    return once ? 1 : LADDER_PROCESSES;
+}
+
 /* All other rows, the cheapest first, while they fit. A quick look has none, unless nothing is claimed. */
 static Status choose_others(Choice *choice) {
     const double bound = campaign_bound(choice->tier), most = bound > 0 ? ALL_SHARE * bound : INFINITY;
@@ -192,8 +200,10 @@ static Status choose_others(Choice *choice) {
         if (choice->rows[r].stage == STAGE_NONE) left[count++] = &choice->rows[r];
     qsort(left, (size_t)count, sizeof *left, by_cost);
     for (int r = 0; r < count; r++) {
-        if (choice->plan->claim_count > 0 && choice->seconds + cost_of(choice, left[r], 1) > most) break;
-        enter(choice, left[r], other_stage(choice, left[r]), 1);
+        const Stage stage = other_stage(choice, left[r]);
+        const int processes = other_processes(choice, left[r], stage);
+        if (choice->plan->claim_count > 0 && choice->seconds + cost_of(choice, left[r], processes) > most) break;
+        enter(choice, left[r], stage, processes);
     }
     free(left);
     return STATUS_OK;
@@ -222,19 +232,19 @@ static int by_worth(const void *a, const void *b) {
     return x->origin - y->origin;
 }
 
-/* The rows of one item at one stage, those that are made once or those that are repeated. False: it has none. */
-static bool gather(const Choice *choice, int item, Stage stage, bool once, VariantChoice *room, Place *out) {
+/* The rows of one item at one stage that are made by so many processes. False: it has none. */
+static bool gather(const Choice *choice, int item, Stage stage, int processes, VariantChoice *room, Place *out) {
     enum { MAGNITUDE_FROM = 2, STEP = 4 };
     *out = (Place){.item = choice->plan->items[item], .origin = item};
     out->item.variants = room;
     out->item.variant_count = 0;
     out->item.stage = stage;
     out->item.uncounted = stage == STAGE_SWEEP;
+    out->item.processes = processes;
     for (int r = 0; r < choice->count; r++) {
         const Row *row = &choice->rows[r];
-        if (row->item != item || row->stage != stage || (row->processes == 1) != once) continue;
+        if (row->item != item || row->stage != stage || row->processes != processes) continue;
         room[out->item.variant_count++] = choice->plan->items[item].variants[row->variant];
-        out->item.processes = row->processes;
         out->item.first_call = out->item.first_call || row->first_call;
         out->cost = fmax(out->cost, row->cost);
     }
@@ -243,15 +253,15 @@ static bool gather(const Choice *choice, int item, Stage stage, bool once, Varia
 }
 
 static Status append_places(const Choice *choice, Plan *ordered) {
-    const int kinds = 2 * STAGE_SWEEP, most = choice->plan->item_count * kinds;
+    const int processes_most = campaign_processes(CAMPAIGN_FULL), most = choice->plan->item_count * STAGE_SWEEP * processes_most;
     Place *places = calloc((size_t)most + 1, sizeof *places);
     VariantChoice *room = calloc((size_t)choice->count + 1, sizeof *room);
     Status status = places && room ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for a campaign");
     int count = 0, used = 0;
     for (int i = 0; i < choice->plan->item_count && status == STATUS_OK; i++)
-        for (int kind = 0; kind < kinds; kind++)
-            if (gather(choice, i, (Stage)(STAGE_CLAIM + kind / 2), kind % 2, room + used, &places[count]))
-                used += places[count++].item.variant_count;
+        for (Stage stage = STAGE_CLAIM; stage <= STAGE_SWEEP; stage++)
+            for (int processes = processes_most; processes > 0; processes--)
+                if (gather(choice, i, stage, processes, room + used, &places[count])) used += places[count++].item.variant_count;
     if (places) qsort(places, (size_t)count, sizeof *places, by_worth);
     for (int i = 0; i < count && status == STATUS_OK; i++) status = plan_append_item(ordered, &places[i].item);
     free(places);
