@@ -101,21 +101,68 @@ template <typename NumbersType, typename StateType> struct AgentTiles {
     }
 };
 
-/* What the agent's warps hand to each other: what precedes `group`. In shared memory, which has no constructors; group begins at
- * 0, `before` as that of no element. */
+/* What the agent's warps hand to each other: what precedes `group`. In shared memory, which has no constructors; begin() makes it
+ * that of group 0, no element. Volatile: a warp reads what another has written, without a barrier between them. */
 template <typename Tiles> struct AgentChain {
-    PublishedWord words[(sizeof(typename Tiles::Before) + sizeof(PublishedWord) - 1) / sizeof(PublishedWord)];
+    typedef typename Tiles::Before Before;
+    typedef typename Tiles::Numbers Numbers;
+    volatile PublishedWord numbers[Tiles::NUMBERS], state[Tiles::WORDS - Tiles::NUMBERS];
+    volatile bool by_state;
     volatile unsigned long long group;
 
-    __device__ typename Tiles::Before *before() { return (typename Tiles::Before *)words; }
     __device__ void begin() {
-        *before() = {};
+        put({});
         group = 0;
     }
+    /* By all lanes, once `group` has come: what precedes it. */
+    __device__ Before before() const {
+        Before all;
+        __threadfence_block();
+        get(numbers, &all.numbers);
+        get(state, &all.state);
+        all.by_state = by_state;
+        return all;
+    }
+    __device__ Numbers numbers_before(bool *sees_state) const {
+        Numbers all;
+        __threadfence_block();
+        get(numbers, &all);
+        *sees_state = by_state;
+        return all;
+    }
     /* By the one thread that knows what precedes the next group. */
-    __device__ void hand_on(size_t to) {
+    __device__ void hand_on(size_t to, const Before &all) {
+        put(all);
+        announce(to);
+    }
+    __device__ void hand_on(size_t to, const Numbers &all) { /* by_state stays false */
+        set(numbers, all);
+        announce(to);
+    }
+
+  private:
+    __device__ void put(const Before &all) {
+        set(numbers, all.numbers);
+        set(state, all.state);
+        by_state = all.by_state;
+    }
+    __device__ void announce(size_t to) {
         __threadfence_block(); /* what precedes it before its number */
         group = to;
+    }
+    template <size_t WORDS, typename V> static __device__ void set(volatile PublishedWord (&to)[WORDS], const V &value) {
+        PublishedWord words[WORDS];
+        static_assert(sizeof words == sizeof value);
+        memcpy(words, &value, sizeof value);
+#pragma unroll
+        for (size_t w = 0; w < WORDS; w++) to[w] = words[w];
+    }
+    template <size_t WORDS, typename V> static __device__ void get(const volatile PublishedWord (&from)[WORDS], V *value) {
+        PublishedWord words[WORDS];
+        static_assert(sizeof words == sizeof *value);
+#pragma unroll
+        for (size_t w = 0; w < WORDS; w++) words[w] = from[w];
+        memcpy(value, words, sizeof words);
     }
 };
 
@@ -184,8 +231,7 @@ __device__ __noinline__ bool agent_group_by_states(const Tiles tiles, Rule rule,
         const unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready);
         const unsigned now = missing ? (unsigned)__ffs((int)missing) - 1 : (unsigned)WARP;
         if (!known && __all_sync((unsigned)ALL_LANES, chain->group == place.group)) {
-            __threadfence_block();
-            before = *chain->before();
+            before = chain->before();
             known = true;
         }
         if (now > seen && (known || now >= count)) { /* a scan of states takes long: as few as possible */
@@ -196,9 +242,9 @@ __device__ __noinline__ bool agent_group_by_states(const Tiles tiles, Rule rule,
         __syncwarp(); /* all lanes have read the chain, before one writes it */
         const typename Tiles::Before all = agent_after(rule, before, first, run);
         if (seen == count && lane == count - 1) {
-            *chain->before() = all;
-            if (all.by_state && rule.settled(all.state, &chain->before()->numbers)) chain->before()->by_state = false;
-            chain->hand_on(place.group + 1);
+            typename Tiles::Before next = all;
+            if (all.by_state && rule.settled(all.state, &next.numbers)) next.by_state = false;
+            chain->hand_on(place.group + 1, next);
         }
         if (lane >= place.done && lane < seen) tiles.publish_before(first + lane + 1, all);
         place.done = seen;
@@ -230,9 +276,9 @@ __device__ __noinline__ AgentStop agent_groups_by_numbers(const Tiles tiles, Rul
                 stop = __any_sync((unsigned)ALL_LANES, lane < seen && by_state);
             }
             if (!known && __all_sync((unsigned)ALL_LANES, chain->group == group)) {
-                __threadfence_block();
-                before = chain->before()->numbers;
-                stop = chain->before()->by_state || stop;
+                bool sees_state;
+                before = chain->numbers_before(&sees_state);
+                stop = sees_state || stop;
                 known = true;
             }
             if (stop) { /* its states can be scanned before the chain is here */
@@ -243,8 +289,7 @@ __device__ __noinline__ AgentStop agent_groups_by_numbers(const Tiles tiles, Rul
             __syncwarp(); /* all lanes have read the chain, before one writes it */
             const typename Tiles::Numbers all = rule.after(before, run);
             if (seen == count && lane == count - 1) {
-                chain->before()->numbers = all; /* by_state stays false */
-                chain->hand_on(group + 1);
+                chain->hand_on(group + 1, all);
             }
             if (lane >= done && lane < seen) tiles.publish_before(tile + 1, all);
             done = seen;
