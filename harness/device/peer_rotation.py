@@ -4,7 +4,8 @@ what shows a result of the call before."""
 import random
 from time import perf_counter
 
-SLOW_SECONDS = 0.05  # a load, or a call that warms the caches, of this length before each sample would cost too much
+SLOW_LOAD_SECONDS = 0.005  # a load of this length before each sample would cost more than the samples
+SLOW_CALL_SECONDS = 0.05  # the same of a call that warms the caches
 COPIED_BYTES = 64 << 20  # larger inputs are not copied, so no element of theirs is changed
 
 
@@ -23,10 +24,9 @@ class Rotation:
         self.mode = None  # what the samples count for, if it is not the engine's own name
         self.changeable = [name for name, array in sets[0].items() if copied and array.dtype.kind == "f" and array.size > 1]
         self.shown = self.loaded = None
-        self.slow_load = self.timed(lambda: self.use(0)) > SLOW_SECONDS
-        if self.slow_load and copied:  # the first load found its memory untouched
-            self.slow_load = self.timed(lambda: self.use(0)) > SLOW_SECONDS
-        self.slow_call = self.timed(call) > SLOW_SECONDS
+        tries = 3 if copied else 1  # the first load finds its memory untouched, and another program may take the core for a while
+        self.slow_load = all(self.timed(lambda: self.use(0)) > SLOW_LOAD_SECONDS for _ in range(tries))
+        self.slow_call = self.timed(call) > SLOW_CALL_SECONDS
 
     @staticmethod
     def timed(work):

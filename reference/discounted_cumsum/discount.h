@@ -71,7 +71,7 @@ double discount_factor_reads(const Case *problem, const Discount *self, const Di
 
 Discount discount_of(const Case *problem, const Array *gamma, const Array *reset);
 
-/* discount_reference.c */
+/* reference.c */
 /* What the data is like, found by one pass over it. */
 typedef struct DiscountFacts {
     double scale;  /* for RecurrenceLine */

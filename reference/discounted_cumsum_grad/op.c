@@ -1,6 +1,6 @@
 /* discounted_cumsum_grad - gradients of discounted sums for their input and their discounts. See docs/ops/discounted_cumsum.md.
  *
- * With L = sum dy y: dx = dL/dx, dgamma = dL/dgamma. The reference is in discount_gradient.c. */
+ * With L = sum dy y: dx = dL/dx, dgamma = dL/dgamma. The reference is in gradient.c. */
 #include "gradient.h"
 #include "reference/vector.h"
 
