@@ -1,6 +1,6 @@
 #include "plan/campaign.h"
 
-#include "plan/build.h"
+#include "plan/campaign_choice.h"
 #include "plan/case.h"
 
 #include <math.h>
@@ -14,35 +14,6 @@ static const double LADDER_SECONDS = 0.45;                 /* the same, of a row
 enum { LADDER_PROCESSES = 3 };                             /* of a full campaign */
 static const double TURN_SECONDS = 15; /* long enough for workers to be shared, short beside a quick look's two minutes */
 
-/* ---- Which rows. */
-
-/* What they are for, in the order in which they are made. */
-typedef enum Stage { STAGE_NONE, STAGE_CLAIM, STAGE_LADDER, STAGE_SWEEP } Stage;
-
-typedef struct Row {
-    int item, variant;
-    double cost, further; /* price_row(), price_further() */
-    Stage stage;
-    int processes;
-    bool first_call;
-    char problem[CASE_TEXT_MAX], spec[SPEC_TEXT_MAX];
-} Row;
-
-/* The rows of a claim: its variant's, and its baseline's; NULL where the plan has none. */
-typedef struct ClaimRows {
-    Row *of[2];
-} ClaimRows;
-
-typedef struct Choice {
-    const Plan *plan;
-    CampaignTier tier;
-    Row *rows;
-    int count;
-    ClaimRows *compared; /* for each claim */
-    double seconds;      /* of the rows that have a stage, and of their cases */
-    bool *opened;        /* for each item: one of its rows has a stage */
-} Choice;
-
 /* Errors and counts are exact, and a time of other hardware is only shown: one process tells them. */
 static bool needs_one(const Claim *claim) {
     return strcmp(claim->rule, "shown") == 0 ||
@@ -50,7 +21,7 @@ static bool needs_one(const Claim *claim) {
 }
 
 static int processes_for(const Choice *choice, const Row *row, const Claim *claim) {
-    return !claim || needs_one(claim) || row->further > ONCE_SECONDS ? 1 : campaign_processes(choice->tier);
+    return needs_one(claim) || row->further > ONCE_SECONDS ? 1 : campaign_processes(choice->tier);
 }
 
 /* What so many processes of the row add; its case is shared by the item's rows. */
@@ -209,66 +180,6 @@ static Status choose_others(Choice *choice) {
     return STATUS_OK;
 }
 
-/* ---- Their order: ops take turns within a stage (pipeline/turns.h), so that only the order within an op matters. Where everything
- * is made, an op's turn is the whole stage: its items of a scenario lie together, and a worker serves all cases of its variant. */
-
-/* An item of the new plan. */
-typedef struct Place {
-    PlanItem item;
-    int magnitude; /* of its dearest row, where time is bounded: what costs far more comes later, whatever its scenario */
-    double cost;
-    int origin;
-} Place;
-
-static int by_worth(const void *a, const void *b) {
-    const Place *x = a, *y = b;
-    if (x->item.stage != y->item.stage) return x->item.stage < y->item.stage ? -1 : 1;
-    const int op = strcmp(x->item.problem.op, y->item.problem.op);
-    if (op != 0) return op;
-    if (x->magnitude != y->magnitude) return x->magnitude < y->magnitude ? -1 : 1;
-    const int scenario = strcmp(x->item.scenario ? x->item.scenario : "", y->item.scenario ? y->item.scenario : "");
-    if (scenario != 0) return scenario;
-    if (x->cost != y->cost) return x->cost < y->cost ? -1 : 1;
-    return x->origin - y->origin;
-}
-
-/* The rows of one item at one stage that are made by so many processes. False: it has none. */
-static bool gather(const Choice *choice, int item, Stage stage, int processes, VariantChoice *room, Place *out) {
-    enum { MAGNITUDE_FROM = 2, STEP = 4 };
-    *out = (Place){.item = choice->plan->items[item], .origin = item};
-    out->item.variants = room;
-    out->item.variant_count = 0;
-    out->item.stage = stage;
-    out->item.uncounted = stage == STAGE_SWEEP;
-    out->item.processes = processes;
-    for (int r = 0; r < choice->count; r++) {
-        const Row *row = &choice->rows[r];
-        if (row->item != item || row->stage != stage || row->processes != processes) continue;
-        room[out->item.variant_count++] = choice->plan->items[item].variants[row->variant];
-        out->item.first_call = out->item.first_call || row->first_call;
-        out->cost = fmax(out->cost, row->cost);
-    }
-    for (double cost = out->cost; campaign_bound(choice->tier) > 0 && cost > MAGNITUDE_FROM; cost /= STEP) out->magnitude++;
-    return out->item.variant_count > 0;
-}
-
-static Status append_places(const Choice *choice, Plan *ordered) {
-    const int processes_most = campaign_processes(CAMPAIGN_FULL), most = choice->plan->item_count * STAGE_SWEEP * processes_most;
-    Place *places = calloc((size_t)most + 1, sizeof *places);
-    VariantChoice *room = calloc((size_t)choice->count + 1, sizeof *room);
-    Status status = places && room ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for a campaign");
-    int count = 0, used = 0;
-    for (int i = 0; i < choice->plan->item_count && status == STATUS_OK; i++)
-        for (Stage stage = STAGE_CLAIM; stage <= STAGE_SWEEP; stage++)
-            for (int processes = processes_most; processes > 0; processes--)
-                if (gather(choice, i, stage, processes, room + used, &places[count])) used += places[count++].item.variant_count;
-    if (places) qsort(places, (size_t)count, sizeof *places, by_worth);
-    for (int i = 0; i < count && status == STATUS_OK; i++) status = plan_append_item(ordered, &places[i].item);
-    free(places);
-    free(room);
-    return status;
-}
-
 static void count_rows(const Choice *choice, Campaign *out) {
     for (int r = 0; r < choice->count; r++) {
         const Row *row = &choice->rows[r];
@@ -285,7 +196,7 @@ Status campaign_select(Plan *plan, CampaignTier tier, Campaign *out) {
     if (status == STATUS_OK) status = find_claims(&choice);
     if (status == STATUS_OK) choose_claims(&choice, out->judged, &out->claims);
     if (status == STATUS_OK) status = choose_others(&choice);
-    if (status == STATUS_OK) status = append_places(&choice, &ordered);
+    if (status == STATUS_OK) status = campaign_order(&choice, &ordered);
     if (status == STATUS_OK) status = campaign_choose_counted(&ordered, plan->claims, plan->claim_count);
     if (status == STATUS_OK) {
         count_rows(&choice, out);

@@ -288,9 +288,7 @@ __device__ __noinline__ AgentStop agent_groups_by_numbers(const Tiles tiles, Rul
             if (!known || seen == done) continue;
             __syncwarp(); /* all lanes have read the chain, before one writes it */
             const typename Tiles::Numbers all = rule.after(before, run);
-            if (seen == count && lane == count - 1) {
-                chain->hand_on(group + 1, all);
-            }
+            if (seen == count && lane == count - 1) chain->hand_on(group + 1, all);
             if (lane >= done && lane < seen) tiles.publish_before(tile + 1, all);
             done = seen;
         }

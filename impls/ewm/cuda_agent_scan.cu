@@ -9,7 +9,7 @@
  * every block ends, whichever others run beside it, and even alone.
  * Traffic: n reads, n writes; for each tile a total (24 to 96 bytes) written and read by the agent, and a line of 128 bytes. The
  *   words are emptied by a memset before the launch.
- * Rounding: chains of 15 to 55 elements, for means in the dtype; joined by trees over lanes and warps, and by the agent, in double.
+ * Rounding: chains of 27 to 63 elements, for means in the dtype; joined by trees over lanes and warps, and by the agent, in double.
  * Limits: one series (segments=none).
  * Origin: scan with published aggregates, Merrill and Garland 2016; the affine operator by Blelloch 1990; weighted moments, West 1979
  *   and Chan, Golub and LeVeque 1979. */

@@ -70,10 +70,10 @@ typedef struct EwmErrors {
     double scale;
 } EwmErrors;
 
-/* ewm_reference.c */
+/* reference.c */
 Status ewm_reference(const Ewm *self, Reference *out);
 
-/* ewm_bounds.c: in the units of the reference's scaled input; without what `truncated` loses. */
+/* bounds.c: in the units of the reference's scaled input; without what `truncated` loses. */
 EwmErrors ewm_errors(const Ewm *self, double scale);
 double ewm_mean_error(const EwmErrors *errors, const EwmState *state);
 /* Of the mean that a spread is about: its weights are shares, which add up to 1 whatever q is. */

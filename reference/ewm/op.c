@@ -1,5 +1,5 @@
 /* ewm - exponentially weighted mean, variance and standard deviation, as pandas defines them: meaning, parameters, bounds.
- * See docs/ops/ewm.md. The reference is in ewm_reference.c. */
+ * See docs/ops/ewm.md. The reference is in reference.c. */
 #include "ewm.h"
 #include "reference/vector.h"
 

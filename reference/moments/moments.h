@@ -28,7 +28,7 @@ typedef enum MomentsBound {
     MOMENTS_BOUND_COUNT
 } MomentsBound;
 
-/* moments_reference.c */
+/* reference.c */
 Status moments_reference(const Case *problem, const Array *in, int bound, Reference *out);
 /* STATUS_INVALID unless all are positive and finite, and at most 2^600 apart. */
 Status moments_weights_range(const Array *weights, double *least, double *most);
@@ -49,7 +49,7 @@ typedef struct MomentsTolerance {
     double by_var[MOMENTS_POWERS + 1];       /* what the variance's error is of it */
 } MomentsTolerance;
 
-/* moments_bounds.c. Of the mean alone, which constant columns have too. */
+/* bounds.c. Of the mean alone, which constant columns have too. */
 double moments_mean_tolerance(const MomentsFacts *facts, MomentsBound bound);
 /* standardised[p]: the reference. */
 void moments_tolerance(const MomentsFacts *facts, MomentsBound bound, int order, const double *standardised, MomentsTolerance *out);

@@ -1,6 +1,6 @@
 /* moments - statistics of every column of a matrix: meaning, parameters, bounds, work. See docs/ops/moments.md.
  *
- * The reference is in moments_reference.c (over moments_sums.c), the tolerances in moments_bounds.c. */
+ * The reference is in reference.c (over sums.c), the tolerances in bounds.c. */
 #include "moments.h"
 
 #include "base/rng.h"

@@ -1,4 +1,4 @@
-/* The reference of `moments`: values from moments_sums.h, tolerances from moments_bounds.c; NaN, infinities and columns whose
+/* The reference of `moments`: values from sums.h, tolerances from bounds.c; NaN, infinities and columns whose
  * elements are all the same are settled here. */
 #include "moments.h"
 

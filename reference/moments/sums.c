@@ -1,4 +1,4 @@
-/* See moments_sums.h. */
+/* See sums.h. */
 #include "sums.h"
 
 #include <float.h>

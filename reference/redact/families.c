@@ -1,4 +1,4 @@
-/* A family is a table of patterns for names, of which each class draws one, and a table of visibilities; see redact_families.h. */
+/* A family is a table of patterns for names, of which each class draws one, and a table of visibilities; see families.h. */
 #include "families.h"
 
 #include "base/rng.h"

@@ -1,4 +1,4 @@
-/* Fills the columns of a case from (seed, row) alone: any row by itself, on all cores. See redact_families.h. */
+/* Fills the columns of a case from (seed, row) alone: any row by itself, on all cores. See families.h. */
 #include "families.h"
 
 #include "base/rng.h"

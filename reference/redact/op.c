@@ -1,6 +1,6 @@
 /* redact - hides names in an Arrow column of strings: meaning, parameters, oracles, work. See docs/ops/redact.md.
  *
- * The oracles are in redact_exact.c, generated columns in redact_families.c and redact_generate.c. */
+ * The oracles are in exact.c, generated columns in families.c and generate.c. */
 #include "families.h"
 #include "redact.h"
 

@@ -59,7 +59,7 @@ bool redact_is_own(const Case *problem);
 /* redact_generate.c */
 Status redact_generate(const Case *problem, int index, Array *in);
 
-/* redact_exact.c */
+/* exact.c */
 Status redact_exact(const Case *problem, const Array *in, int bound, Array *out);
 /* Bytes of the output under an oracle. STATUS_INVALID names the first row whose offsets lie. */
 Status redact_count(const Array *in, RedactBound bound, size_t *bytes);
