@@ -10,7 +10,7 @@
 
 static const double CLAIMS_SHARE = 0.85, ALL_SHARE = 0.95; /* of the time that the tier is made for */
 static const double ONCE_SECONDS = 2.75;                   /* beside a worker's start; a row that takes longer is made once */
-static const double LADDER_SECONDS = 0.45;                 /* the same, of a row that no claim needs */
+static const double LADDER_SECONDS = 0.35;                 /* the same, of a row that no claim needs */
 enum { LADDER_PROCESSES = 3 };                             /* of a full campaign */
 static const double TURN_SECONDS = 15; /* long enough for workers to be shared, short beside a quick look's two minutes */
 

@@ -7,7 +7,7 @@
 
 /* QUICK: some claims of every op, one process each; DEFAULT: more claims from three processes, and of the ladders what fits beside
  * them, from one; FULL: everything, claims from five processes, ladders from three. One process in any case: sweeps, claims that
- * need no interval, rows of a claim that take more than 2.75 s beside a worker's start, rows of a ladder that take more than 0.45
+ * need no interval, rows of a claim that take more than 2.75 s beside a worker's start, rows of a ladder that take more than 0.35
  * s. */
 typedef enum CampaignTier { CAMPAIGN_QUICK, CAMPAIGN_DEFAULT, CAMPAIGN_FULL } CampaignTier;
 

@@ -4,6 +4,7 @@
     regression_table.py ROWS.jsonl --update docs/COMPARISON.md             writes it between the page's markers `regression`
 """
 import argparse
+import gzip
 import itertools
 import json
 import pathlib
@@ -34,7 +35,8 @@ class Rows:
 
     def __init__(self, path):
         runs, place, commit, self.environments = {}, {}, {}, []
-        for text in pathlib.Path(path).read_text().splitlines():
+        packed = pathlib.Path(path).read_bytes()
+        for text in (gzip.decompress(packed) if packed.startswith(b"\x1f\x8b") else packed).decode().splitlines():
             line = json.loads(text)
             if line.get("launch"):
                 text = json.dumps({**line, "launch": None})

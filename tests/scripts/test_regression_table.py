@@ -153,7 +153,7 @@ class Table(unittest.TestCase):
     def test_the_page_is_what_the_rows_give(self):
         page = SOURCE / "docs/COMPARISON.md"
         told = page.read_text().split("<!-- rungs:begin regression -->")[1].split("<!-- rungs:end regression -->")[0].strip()
-        files = sorted((SOURCE / "results/regression").glob("*.jsonl"))
+        files = sorted((SOURCE / "results/regression").glob("*.jsonl.gz"))
         if not files:
             self.assertEqual(told, "Not measured yet.")
             return

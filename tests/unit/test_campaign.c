@@ -87,6 +87,7 @@ static void it_fits_its_time(void **state) {
         Campaign campaign;
         Plan plan = select_tier((CampaignTier)tier, false, &campaign);
         const double seconds = campaign_seconds(&plan, &UNKNOWN);
+        print_message("%d of %d claims, %.0f s\n", (int)campaign.claims, plan.claim_count, seconds);
         assert_true(seconds > 0 && seconds <= campaign_bound((CampaignTier)tier));
         assert_true(campaign_seconds(&plan, &(Speeds){.gpu_bytes = 4.3e11, .cpu_bytes = 1.1e10}) > 1.5 * seconds);
         size_t rows = 0;
@@ -100,7 +101,7 @@ static void it_fits_its_time(void **state) {
 /* What `reproduce --full` makes; its rows and seconds by op and stage go to the test's log. */
 static void a_full_campaign_fits_its_time(void **state) {
     (void)state;
-    enum { CAMPAIGN_SECONDS = 1400 /* of 24 minutes; the rest is for the peaks of its parts */, OPS = 16 };
+    enum { CAMPAIGN_SECONDS = 1330 /* of 24 minutes: parts have peaks, and 2b3055c took 3% longer than this says */ };
     static const char *const STAGES[] = {"", "claims", "ladder", "sweeps"};
     Campaign campaign;
     Plan plan = select_tier(CAMPAIGN_FULL, true, &campaign);
