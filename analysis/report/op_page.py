@@ -1,7 +1,7 @@
 """The page of one op: claims with their sources, every case and sweep, accuracy, failures, first calls."""
 from analysis import rows as r
 from analysis.format import many
-from analysis.report import checks, claims, ladder, machine, standing
+from analysis.report import checks, claims, ladder, machine, standing, tuning
 from analysis.report.page import FIRST_LINE
 
 
@@ -23,7 +23,8 @@ def fastest_part(results, op):
 def page(results, op, pictures, links, why_none):
     some, pairs = only(results, op), [(k, c) for k, c in claims.numbered(results) if r.op_of(c) == op]
     mine = [(link, text) for link, text in pictures if f"_{op}" in link.rsplit("/", 1)[-1]]
+    tunables = tuning.tuning(some)
     parts = [FIRST_LINE, f"# {op}: results", f"[Report]({links['report']}), [how it is measured]({links['method']}), {many(len(some.rows), 'row')}.", "## Published claims", claims.of_op(pairs, mine),
-             "## Who is fastest where", fastest_part(results, op), "## Ladder and sweeps", ladder.ladder(some, mine, why_none, links), "## Accuracy", checks.accuracy(some, mine),
+             "## Who is fastest where", fastest_part(results, op), "## Ladder and sweeps", ladder.ladder(some, mine, why_none, links), tunables and f"## Tunables\n\n{tunables}", "## Accuracy", checks.accuracy(some, mine),
              "## Failed verification", checks.failed(some), "## Skipped", checks.skipped(some), "## Emulated", checks.emulated(some), "## First call and preparation", checks.startup(some), "## Machine", machine.machine(some, full=True)]
     return "\n\n".join(part for part in parts if part) + "\n"

@@ -14,7 +14,7 @@ from report_page import GOLDEN, TIMED, WORK, drawn, made_by, op_page, report, ta
 
 from analysis import published, select
 from analysis import rows as r
-from analysis.report import counts, ladder, scenario_intro
+from analysis.report import counts, ladder, scenario_intro, tuning
 from plots import figures_claims, figures_offset, figures_sweep, sweep
 
 CIRCUMSTANCES = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
@@ -335,6 +335,37 @@ def test_the_page_of_an_op_prints_it_above_the_claims():
     report(written(GOLDEN), "--no-figures")
     intro, text = scenario_intro.intro_of("published/rolling"), op_page()
     assert text.index(intro) < text.index("| # | op | published statement") and text.count(intro) == 1
+
+
+# Tunables: the default, the best, and whether their intervals overlap.
+def tuned_row(threads, seconds, spread=0.0, n=1000, **other):
+    """A timed row of one variant; other: further tunables."""
+    tunables = {"threads": threads, **other}
+    row = counted_row("a", n=n, tunables="".join(f" {key}={value}" for key, value in tunables.items()))
+    return {**row, "run": "1", "tunables": tunables, "timing": {"cold": {"median": seconds, "low": seconds * (1 - spread), "high": seconds * (1 + spread)}}}
+
+
+def tuning_lines(*rows):
+    return by_column(tuning.tuning(r.Results({}, {}, list(rows), [], [])))
+
+
+def test_tunables():
+    default = tuned_row(0, 2e-3, 0.01), tuned_row(0, 1e-3, 0.01, n=10), tuned_row(0, 1e-3, n=5)
+    first, second = tuning_lines(tuned_row(64, 1e-3, 0.01), *default, tuned_row(128, 3e-3, 0.01), tuned_row(64, 1.01e-3, 0.01, n=10))
+    assert (first["values"], first["default"], first["best"], first["faster"]) == ("3", "threads=0", "threads=64", "**50.0%**"), first
+    assert first["its time"] == "1.00 ms (0.990 to 1.01)", first
+    assert (second["default"], second["best"], second["faster"]) == ("threads=0", "the default", "-"), second
+    near, = tuning_lines(tuned_row(0, 1e-3, 0.01), tuned_row(64, 0.99e-3, 0.01))
+    assert (near["default"], near["faster"]) == ("threads=0", "1.0%"), near
+
+
+def test_tunables_that_are_not_compared():
+    failed = {**tuned_row(64, 1e-3), "verdict": "fail"}
+    untimed = {**tuned_row(128, 1e-3), "timing": None}
+    assert tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3), failed, untimed, tuned_row(32, 1e-3, n=10)], [], [])) == "", "one value of each case was timed"
+    assert tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3, memory="cuda"), tuned_row(0, 1e-3, memory="pool")], [], [])) == "", "a word says what is done"
+    line, = tuning_lines(tuned_row("auto", 2e-3), tuned_row("128", 1e-3))
+    assert (line["default"], line["best"]) == ("threads=auto", "threads=128"), line
 
 
 sys.exit(1 if run_every(globals()) else 0)
