@@ -17,9 +17,9 @@ def ratio(value):
     return "not comparable" if math.isinf(value) else "0" if value == 0 else f"{value:.2g}"
 
 
-def with_interval(row, mode):
+def with_interval(row, mode, digits=4):
     timed = r.timing(row, mode)
-    return seconds_between(timed["median"], timed.get("low"), timed.get("high")) if timed else "-"
+    return seconds_between(timed["median"], timed.get("low"), timed.get("high"), digits) if timed else "-"
 
 
 def baseline_of(results, rows):

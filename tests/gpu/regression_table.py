@@ -2,6 +2,8 @@
 
     regression_table.py ROWS.jsonl [--suites N] [--repetitions N]      prints it; exit codes: regression.sh --help
     regression_table.py ROWS.jsonl --update docs/COMPARISON.md             writes it between the page's markers `regression`
+
+The rows may be packed by gzip, as those of results/regression are.
 """
 import argparse
 import gzip

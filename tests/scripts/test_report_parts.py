@@ -364,6 +364,8 @@ def test_tunables_that_are_not_compared():
     untimed = {**tuned_row(128, 1e-3), "timing": None}
     assert tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3), failed, untimed, tuned_row(32, 1e-3, n=10)], [], [])) == "", "one value of each case was timed"
     assert tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3, memory="cuda"), tuned_row(0, 1e-3, memory="pool")], [], [])) == "", "a word says what is done"
+    declared = {**tuned_row(0, 1e-3), "bound": {"name": "textbook", "declared": True}}
+    assert tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3), declared], [], [])) == "", "the same values under two bounds are one"
     line, = tuning_lines(tuned_row("auto", 2e-3), tuned_row("128", 1e-3))
     assert (line["default"], line["best"]) == ("threads=auto", "threads=128"), line
 
