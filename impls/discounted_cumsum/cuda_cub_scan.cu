@@ -1,6 +1,8 @@
 /* Idea: one cub::DeviceScan over the elements of all rows, of affine maps: what an element is multiplied by and what it adds. The
- * first of each row is a cut, which drops what was carried to it. To the right the scan goes backwards, from the last element of
- * all. CUB reads the maps through an iterator that makes them from x and gamma, and writes through one that keeps the sum alone.
+ * first of each row is a cut, which drops what was carried to it. The operator (merge() in affine.cuh) makes one map of two: (a,
+ * b), then (c, d) is (a c, c b + d). Composed from the row's first element to an element, it adds that element's sum. To the right
+ * the scan goes backwards, from the last element of all. CUB reads the maps through an iterator that makes them from x and gamma,
+ * and writes through one that keeps the sum alone.
  * Traffic: 1 read and 1 write of n, and CUB's look-back.
  * Rounding: trees whose shape depends on the order in which blocks finish: the last bits may differ from run to run. Maps are of the
  *   dtype.

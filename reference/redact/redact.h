@@ -56,7 +56,7 @@ Status redact_check_bytes(DType offsets, const char *what, size_t bytes);
 /* Is this data that a user brought? */
 bool redact_is_own(const Case *problem);
 
-/* redact_generate.c */
+/* generate.c */
 Status redact_generate(const Case *problem, int index, Array *in);
 
 /* exact.c */
