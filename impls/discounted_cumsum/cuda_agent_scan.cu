@@ -16,10 +16,13 @@
 #include "common/discounted_cumsum/tile.cuh"
 #include "common/published.cuh"
 
-/* Elements of a thread, odd; threads of a block, by default and at most. */
+/* Elements of a thread, odd; threads of a block, by default and at most. In float64 fewer up to SHORT elements, which was faster on
+ * compute capability 9.0. */
 template <typename T> constexpr unsigned ITEMS = sizeof(T) == 8 ? 15 : 55;
 template <typename T> constexpr unsigned THREADS = sizeof(T) == 8 ? 384 : 192;
 template <typename T> constexpr unsigned THREADS_MAX = sizeof(T) == 8 ? 384 : 256;
+constexpr size_t SHORT = (size_t)1 << 24;
+constexpr unsigned SHORT_THREADS = 256;
 
 /* Of THREADS_MAX threads, to an SM. */
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
@@ -244,15 +247,17 @@ static __global__ void __launch_bounds__(THREADS_MAX<T>, BLOCKS)
 }
 
 static const ParamSpec TUNABLES[] = {
-    {"threads", "threads of a block, a multiple of 32; 0: 384 for float64, 192 for float32", PARAM_INT, "0", 0, THREADS_MAX<double>,
-     NULL},
+    {"threads", "threads of a block, a multiple of 32; 0: 256 for float64 up to 2^24 elements, 384 beyond; 192 for float32",
+     PARAM_INT, "0", 0, THREADS_MAX<double>, NULL},
     {"ahead", "distance in tiles at which a block has the L2 fetch; 0: it does not", PARAM_INT, "96", 0, 4096, NULL},
     {},
 };
 
 static unsigned threads_of(const VariantArgs *args) {
     const unsigned threads = (unsigned)params_int(args->tunables, "threads");
-    return threads > 0 ? threads : discount_is_f64(args) ? THREADS<double> : THREADS<float>;
+    if (threads > 0) return threads;
+    if (!discount_is_f64(args)) return THREADS<float>;
+    return discount_batch(args) * discount_n(args) > SHORT ? THREADS<double> : SHORT_THREADS;
 }
 static size_t tiles_of(const VariantArgs *args) {
     const size_t batch = discount_batch(args), n = discount_n(args), threads = threads_of(args);

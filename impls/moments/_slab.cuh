@@ -164,8 +164,9 @@ static __device__ SlabSums<T, ORDER> slab_sums(const MomentsPlan &plan, const Mo
 
 /* ---- Host. */
 /* Few rows: a block for each pack, so that no chunks have to be merged, of as few threads as read a batch of lines each. Many
- * columns: whole waves of blocks of wide_threads, with slabs as wide as that leaves them, for long runs of memory. */
-static inline MomentsPlan slab_plan(const VariantArgs *args, unsigned wide_threads) {
+ * columns: whole waves of blocks of wide_threads, with slabs as wide as that leaves them, for long runs of memory, but of
+ * wide_threads / least_lines packs at most: that many threads have the same columns. */
+static inline MomentsPlan slab_plan(const VariantArgs *args, unsigned wide_threads, unsigned least_lines) {
     enum { FEW_LINES = 16 * MOMENTS_THREADS, FEW_PACKS = 32, WIDE = 16, WIDEST = 48 };
     const size_t sms = device_sm_count();
     const size_t chunks = (size_t)params_int(args->tunables, "chunks");
@@ -178,7 +179,8 @@ static inline MomentsPlan slab_plan(const VariantArgs *args, unsigned wide_threa
         const bool wide = lines.packs > 4 * WIDE * BLOCKS_PER_SM * sms,
                    small = few && lines.lines <= MOMENTS_LINES * MOMENTS_THREADS / 2;
         if (choice == 0 && (small || wide)) threads = wide ? wide_threads : MOMENTS_THREADS / 2;
-        const size_t wave = sms * BLOCKS_PER_SM * (MOMENTS_THREADS / threads), waves = divide_up(lines.packs, wave * WIDEST);
+        const size_t widest = threads / least_lines < WIDEST ? threads / least_lines : (size_t)WIDEST;
+        const size_t wave = sms * BLOCKS_PER_SM * (MOMENTS_THREADS / threads), waves = divide_up(lines.packs, wave * widest);
         slab = few ? 1 : wide ? divide_up(lines.packs, wave * waves) : (size_t)WIDE;
     }
     return plan_cut(args, threads, slab < threads ? slab : threads, chunks, 0);

@@ -1,8 +1,8 @@
-/* Idea: one read, without Welford's division and chain per value. A thread takes the first value of its part of a column (for
- *   orders 5 and 6 the mean of the first eight) as provisional mean and sums powers of the distances from it. At the end of the
- *   part the sums become central moments, once; parts are merged by Pebay's formulas as trees (Central in _shared.cuh). Blocks
- *   take slabs of columns x chunks of rows (_lines.cuh); a thread has 4 (float) or 2 (double) columns in registers, a block merges
- *   its threads in shared memory, and a second kernel merges the chunks.
+/* Idea: one read, without Welford's division and chain per value. A thread takes the first value of its part of a column as
+ *   provisional mean (the mean of the first eight for orders 5 and 6, and where sums have no more digits than the data) and sums
+ *   powers of the distances from it. At the end of the part the sums become central moments, once; parts are merged by Pebay's
+ *   formulas as trees (Central in _shared.cuh). Blocks take slabs of columns x chunks of rows (_lines.cuh); a thread has 4 (float)
+ *   or 2 (double) columns in registers, a block merges its threads in shared memory, and a second kernel merges the chunks.
  * Traffic: 1 read of the matrix in loads of 16 bytes, 8 in flight per thread; partial results of 56 bytes (float data, order 4)
  *   per column and chunk, 1% or less of a tall matrix. 2 launches; 1 if there is a single chunk of whole rows.
  * Rounding: in double by default. A part keeps its mean as a distance from one of its values, so a mean far from zero costs
@@ -22,17 +22,20 @@ static const ParamSpec TUNABLES[] = {
 
 /* One column of a thread while values arrive. */
 template <typename T, typename A, int ORDER, bool WEIGHTED> struct ShiftedColumn {
+    /* Values that make the provisional mean. One, where sums have far more digits than the data and powers are at most the fourth.
+     * Otherwise a first value 4 sigma away, as one column of ten thousand has, makes sums that are hundreds of times the moment. */
+    static constexpr int OPENING = ORDER > 4 || sizeof(A) == sizeof(T) ? 8 : 1;
+
     T center = 0;
     A s[ORDER + 1] = {}; /* s[p] = sum w (x - center)^p; s[0] only if there are weights */
     Extremes<T> extremes;
 
-    /* The provisional mean, from the first n values of the part. For order 4 the first one. For orders 5 and 6 the mean of up to
-     * eight: a first value 4 sigma away, as one column of ten thousand has, makes sums of d^6 that are hundreds of times the
-     * moment. Never an infinity: every distance from it would be infinite or NaN. */
+    /* The provisional mean: that of the first n values of the part, up to OPENING. Never an infinity: every distance from it would
+     * be infinite or NaN. */
     __device__ void start(const T *first, int n) {
         A sum = 0;
         for (int k = 0; k < n; k++) sum += (A)first[k];
-        const T mean = ORDER > 4 ? (T)(sum / (A)n) : *first, near = mean - mean == 0 ? mean : *first;
+        const T mean = (T)(sum / (A)n), near = mean - mean == 0 ? mean : *first;
         if (near - near == 0) center = near;
     }
     __device__ void push(T x, T w) {
@@ -57,8 +60,8 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     rows_kernel(MomentsView<T> view, MomentsPlan plan, CentralPartial<T, A, ORDER> *partials) {
     using Partial = CentralPartial<T, A, ORDER>;
     constexpr unsigned SIZE = Pack<T>::SIZE, LINES = (ORDER > 4 ? 4 : 8) / (WEIGHTED ? 2 : 1);
-    constexpr int OPENING = ORDER > 4 ? 8 : 1; /* values that make the provisional mean */
-    DYN_SHARED(Partial, shared);               /* [SIZE][256] */
+    constexpr int OPENING = ShiftedColumn<T, A, ORDER, WEIGHTED>::OPENING;
+    DYN_SHARED(Partial, shared); /* [SIZE][256] */
     const MomentsPart part = part_of_thread<T>(plan);
     if (part.works) {
         ShiftedColumn<T, A, ORDER, WEIGHTED> column[SIZE];

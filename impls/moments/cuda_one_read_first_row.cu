@@ -18,7 +18,7 @@ static const ParamSpec TUNABLES[] = {AUTO_SLAB_TUNABLE, SLAB_THREADS_TUNABLE, CH
 enum { WIDE_THREADS = 96, WIDE_BLOCKS_PER_SM = 4 /* up to 168 registers per thread */ };
 
 static MomentsPlan plan_of(const VariantArgs *args) {
-    return slab_plan(args, WIDE_THREADS);
+    return slab_plan(args, WIDE_THREADS, 1);
 }
 
 /* Of some rows of a column, about its first row. */

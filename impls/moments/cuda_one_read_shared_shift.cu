@@ -13,10 +13,10 @@
  * Origin: shifted sums by Chan, Golub and LeVeque 1983; ours. */
 #include "_slab.cuh"
 
-enum {
-    OPENERS = 4 /* lines of threads whose first rows decide the shift */,
-    SCALE_FREE = 150 /* sixth powers of 2^+-150 are in range */
-};
+enum { OPENING_ROWS = 32 /* of a chunk: their mean is the shift */, SCALE_FREE = 150 /* sixth powers of 2^+-150 are in range */ };
+
+/* Lines of threads whose first batches are those rows. */
+template <typename T, int ORDER> constexpr unsigned OPENERS = OPENING_ROWS / SlabReader<T, ORDER>::LINES;
 
 static const ParamSpec TUNABLES[] = {
     AUTO_SLAB_TUNABLE,
@@ -25,8 +25,14 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
+static unsigned openers_of(const VariantArgs *args) {
+    return moments_order(args) > 4 ? OPENERS<double, 6> : OPENERS<double, 4>;
+}
+
+/* In float64 as many threads to a column as a shift takes. A coarser one has its price there: 16 rows' mean is more than sigma from
+ * the mean in one of 50,000 columns, and sums of sixth powers about it are tens of times the moment. */
 static MomentsPlan plan_of(const VariantArgs *args) {
-    return slab_plan(args, MOMENTS_THREADS / 2);
+    return slab_plan(args, MOMENTS_THREADS / 2, args->problem->dtype == DTYPE_F64 ? openers_of(args) : 1);
 }
 
 /* Adds up one number of each thread; shared: [blockDim.x]. All threads get the sum. */
@@ -73,10 +79,10 @@ static __device__ __noinline__ void column_again(const MomentsView<T> &view, siz
 }
 
 /* The mean of a thread's first lines, and then of those of the first threads of the block. */
-template <typename T, unsigned LINES>
+template <typename T, int ORDER>
 static __device__ void choose_centers(const MomentsPlan &plan, const MomentsPart &part, const Pack<T> *batch, unsigned openers,
                                       double *shared, T *center) {
-    constexpr unsigned SIZE = Pack<T>::SIZE;
+    constexpr unsigned SIZE = Pack<T>::SIZE, LINES = SlabReader<T, ORDER>::LINES;
     const unsigned tx = plan.tx, ty = plan.ty, x = threadIdx.x % tx;
     if (part.works && part.y < openers) {
         const size_t turns = (part.end - part.begin + ty - 1) / ty, lines = turns < LINES ? turns : LINES;
@@ -85,8 +91,8 @@ static __device__ void choose_centers(const MomentsPlan &plan, const MomentsPart
             double sum = 0;
 #pragma unroll
             for (unsigned u = 0; u < LINES; u++)
-                if (u < lines) sum += (double)batch[u].v[j] / (double)(LINES * OPENERS); /* the sum alone could overflow */
-            shared[(part.y * tx + x) * SIZE + j] = sum * ((double)(LINES * OPENERS) / (double)(lines * openers));
+                if (u < lines) sum += (double)batch[u].v[j] / OPENING_ROWS; /* the sum alone could overflow */
+            shared[(part.y * tx + x) * SIZE + j] = sum * ((double)OPENING_ROWS / (double)(lines * openers));
         }
     }
     __syncthreads();
@@ -107,11 +113,10 @@ static __global__ void __launch_bounds__(MOMENTS_THREADS, BLOCKS_PER_SM)
     DYN_SHARED(double, shared);
     const MomentsPart part = part_of_thread<T>(plan);
     const size_t chunk_begin = part.begin - part.y, chunk_lines = part.end > chunk_begin ? part.end - chunk_begin : 0;
-    const unsigned columns = plan.tx * SIZE, most = plan.ty < OPENERS ? plan.ty : OPENERS;
+    const unsigned columns = plan.tx * SIZE, most = plan.ty < OPENERS<T, ORDER> ? plan.ty : OPENERS<T, ORDER>;
     SlabReader<T, ORDER> reader(view, plan, part);
     T center[SIZE];
-    choose_centers<T, SlabReader<T, ORDER>::LINES>(plan, part, reader.batch, chunk_lines < most ? (unsigned)chunk_lines : most,
-                                                   shared, center);
+    choose_centers<T, ORDER>(plan, part, reader.batch, chunk_lines < most ? (unsigned)chunk_lines : most, shared, center);
     ShiftedColumn<T, ORDER> column[SIZE];
 #pragma unroll
     for (unsigned j = 0; j < SIZE; j++) column[j].center = center[j];
@@ -268,6 +273,11 @@ static size_t shared_bytes_of(const VariantArgs *args) {
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (moments_weighted(args))
         return variant_refuse(reason, "weights: the shift is chosen before they are known; cuda_two_pass_grid reads twice");
+    const MomentsPlan plan = plan_of(args);
+    const unsigned openers = openers_of(args), lines = OPENING_ROWS / openers;
+    if (args->problem->dtype == DTYPE_F64 && plan.ty < openers && plan.chunk_lines > plan.ty * lines)
+        return variant_refuse(reason, "float64: the mean of %u rows is too coarse a shift; set slab to %u or less", plan.ty * lines,
+                              plan.threads / openers);
     const size_t needed = shared_bytes_of(args), most = device_block_shared_max();
     if (needed <= most) return true;
     return variant_refuse(reason, "shared memory: a block takes %zu bytes, this device has %zu; set a smaller slab", needed, most);

@@ -9,13 +9,18 @@
 enum { WARP = 32, COPY_BYTES = 16, LINE_BYTES = 128 };
 static const unsigned ALL_LANES = 0xffffffff;
 
-/* Of so many blocks those for which an SM has threads: Turing has 1024, later ones 1536 or more. */
+/* Of so many blocks those that an SM has room for: Turing has 1024 threads, later ones 1536 or more; before 8.9 some have 16
+ * blocks. */
 static constexpr unsigned resident(unsigned threads, unsigned blocks) {
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-    return blocks * threads <= 1024 ? blocks : 1024 / threads;
+    constexpr unsigned THREADS = 1024, BLOCKS = 16;
+#elif defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 890
+    constexpr unsigned THREADS = 1536, BLOCKS = 16;
 #else
-    return blocks * threads <= 1536 ? blocks : 1536 / threads;
+    constexpr unsigned THREADS = 1536, BLOCKS = 24;
 #endif
+    const unsigned fit = THREADS / threads < BLOCKS ? THREADS / threads : BLOCKS;
+    return blocks < fit ? blocks : fit;
 }
 
 /* Sums of d and d^2, d = x - shift, for var and std. The caller chooses a shift near the mean of elements that lie in every window
