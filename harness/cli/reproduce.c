@@ -151,7 +151,7 @@ int command_reproduce(int argc, char **argv) {
     const CliOption OPTIONS[] = {
         {"quick", NULL, CLI_FLAG, &r.quick, "some claims of every op, from one process: 2 minutes on an H200", NULL},
         {"full", NULL, CLI_FLAG, &r.full,
-         "everything, claims from five processes, ladders from three: some 25 minutes (default: 10, claims from three)", NULL},
+         "everything, claims from five processes, ladders from three: some 24 minutes (default: 10, claims from three)", NULL},
         {"budget", "TIME", CLI_DURATION, &r.options.budget_seconds, "start no row after this time, except the first", NULL},
         {"device", "N", CLI_COUNT, &r.options.device, "CUDA device", NULL},
         {"resume", NULL, CLI_FLAG, &r.options.resume, "continue the last reproduce, of the same commit on the same machine", NULL},

@@ -144,11 +144,17 @@ static int by_cost(const void *a, const void *b) {
     return (*x)->item != (*y)->item ? (*x)->item - (*y)->item : (*x)->variant - (*y)->variant;
 }
 
+static bool is_claimed(const Choice *choice, int item) {
+    for (int r = 0; r < choice->count; r++)
+        if (choice->rows[r].item == item && choice->rows[r].stage == STAGE_CLAIM) return true;
+    return false;
+}
+
 /* In a full campaign rows of a dear case are made with its claims, so that its reference is made once. */
 static Stage other_stage(const Choice *choice, const Row *row) {
-    enum { DEAR_SECONDS = 5 };
-    if (campaign_bound(choice->tier) == 0 && choice->opened[row->item] &&
-        price_instance(&choice->plan->items[row->item], &(Speeds){0}) > DEAR_SECONDS)
+    enum { DEAR_SECONDS = 1 };
+    if (campaign_bound(choice->tier) == 0 && price_instance(&choice->plan->items[row->item], &(Speeds){0}) > DEAR_SECONDS &&
+        is_claimed(choice, row->item))
         return STAGE_CLAIM;
     const char *scenario = choice->plan->items[row->item].scenario;
     return scenario && strncmp(scenario, "sweeps/", 7) == 0 ? STAGE_SWEEP : STAGE_LADDER;
