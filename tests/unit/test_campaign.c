@@ -125,6 +125,17 @@ static void a_full_campaign_fits_its_time(void **state) {
     plan_free(&plan);
 }
 
+static bool a_claim_names(const Plan *plan, const Case *problem) {
+    char text[CASE_TEXT_MAX];
+    case_format(problem, text, sizeof text);
+    for (int c = 0; c < plan->claim_count; c++) {
+        const Claim *claim = &plan->claims[c];
+        if (claim->problem && strcmp(claim->problem, text) == 0) return true;
+        if (claim->baseline_problem && strcmp(claim->baseline_problem, text) == 0) return true;
+    }
+    return false;
+}
+
 /* Rows of claims, then ladders, then sweeps, each op's of a stage together. Nothing is left out of a full campaign. */
 static void what_is_worth_more_comes_first(void **state) {
     (void)state;
@@ -135,6 +146,7 @@ static void what_is_worth_more_comes_first(void **state) {
     for (int i = 0; i < plan.item_count; i++) {
         const PlanItem *item = &plan.items[i];
         assert_true(item->stage >= stage && item->seconds >= 0);
+        assert_true(item->stage != 1 || a_claim_names(&plan, &item->problem));
         if (i > 0 && item[-1].stage == item->stage) assert_true(strcmp(item[-1].problem.op, item->problem.op) <= 0);
         stage = item->stage;
         assert_int_equal(stage == 3, strncmp(item->scenario, "sweeps/", 7) == 0);
