@@ -4,6 +4,7 @@ eighth is looked at, with all other lines; RUNGS_TEST_FULL=1: all of them.
 Files named on the command line are held against it too: cmake/python tests/scripts/test_schema.py fresh.jsonl
 """
 import copy
+import gzip
 import json
 import os
 import pathlib
@@ -21,7 +22,7 @@ VALIDATOR = Draft202012Validator(SCHEMA)
 
 
 def lines_of(path):
-    with open(path, encoding="utf-8") as file:
+    with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
         for number, text in enumerate(file, 1):
             yield number, json.loads(text, parse_constant=lambda word: sys.exit(f"{path}:{number}: {word} is not JSON"))
 
@@ -138,7 +139,7 @@ def main():
     Draft202012Validator.check_schema(SCHEMA)
     golden_path = SOURCE / "tests/golden/rows.jsonl"
     bad = check_file(golden_path)
-    committed = sorted(path for path in (SOURCE / "results").rglob("*.jsonl") if path.parent.name != "gate")  # excerpts: gate_evidence.py, KEPT
+    committed = sorted(path for path in (SOURCE / "results").rglob("*.jsonl*") if path.parent.name != "gate")  # excerpts: gate_evidence.py, KEPT
     for path in committed:
         bad += check_file(path, every=1 if os.environ.get("RUNGS_TEST_FULL") else 8)
     for word in sys.argv[1:]:
