@@ -74,12 +74,16 @@ static Status find_claims(Choice *choice) {
     return STATUS_OK;
 }
 
-/* What a claim adds; INFINITY: the plan has not its rows. */
+static bool is_made(const Choice *choice, const Row *row) {
+    return row && !choice->plan->items[row->item].not_run;
+}
+
+/* What a claim adds; INFINITY: the plan has not its rows, or does not run them. */
 static double added(const Choice *choice, int c) {
     const Claim *claim = &choice->plan->claims[c];
     Row *const *found = choice->compared[c].of;
     double seconds = 0;
-    if (!found[0] || (claim->baseline && !found[1])) return INFINITY;
+    if (!is_made(choice, found[0]) || (claim->baseline && !is_made(choice, found[1]))) return INFINITY;
     for (int k = 0; k < 2; k++)
         if (found[k]) seconds += cost_of(choice, found[k], processes_for(choice, found[k], claim));
     return seconds;
