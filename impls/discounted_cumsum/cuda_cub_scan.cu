@@ -2,7 +2,8 @@
  * first of each row is a cut, which drops what was carried to it. The operator (merge() in affine.cuh) makes one map of two: (a,
  * b), then (c, d) is (a c, c b + d). Composed from the row's first element to an element, it adds that element's sum. To the right
  * the scan goes backwards, from the last element of all. CUB reads the maps through an iterator that makes them from x and gamma,
- * and writes through one that keeps the sum alone.
+ * and writes through one that keeps the sum alone. A block of CUB's publishes what its tile composes to, then looks back over the
+ * tiles before its own, composing what they published, until one has published all up to it (decoupled look-back).
  * Traffic: 1 read and 1 write of n, and CUB's look-back.
  * Rounding: trees whose shape depends on the order in which blocks finish: the last bits may differ from run to run. Maps are of the
  *   dtype.

@@ -1,7 +1,8 @@
 /* Idea: one call of cub::DeviceScan. Its input iterator makes a state of each element, its operator merges states (merge() in
  *   _shared.cuh: the earlier run decays to the end of the later, then both are joined), its output iterator makes an output of each
- * state. So no state of an element is ever in memory, and CUB's decoupled look-back reads each element once where the block scan
- * reads it twice.
+ *   state. So no state of an element is ever in memory. CUB reads each element once, where the block scan reads it twice: a block
+ *   publishes what its tile comes to, then looks back over the tiles before its own, merging what they published, until one has
+ *   published all up to it (decoupled look-back).
  * Traffic: n reads, n writes, and CUB's tile descriptors (a state and a flag per tile).
  * Rounding: trees whose shape CUB chooses at run time, by the order in which blocks finish: the last bits may differ from run to
  *   run. Doubles for both dtypes.

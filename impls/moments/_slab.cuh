@@ -164,8 +164,8 @@ static __device__ SlabSums<T, ORDER> slab_sums(const MomentsPlan &plan, const Mo
 
 /* ---- Host. */
 /* Few rows: a block for each pack, so that no chunks have to be merged, of as few threads as read a batch of lines each. Many
- * columns: whole waves of blocks of wide_threads, with slabs as wide as that leaves them, for long runs of memory, but of
- * wide_threads / least_lines packs at most: that many threads have the same columns. */
+ * columns: whole waves of blocks of wide_threads, with slabs as wide as that leaves them, for long runs of memory, but
+ * least_lines threads of a block at least have the same columns. */
 static inline MomentsPlan slab_plan(const VariantArgs *args, unsigned wide_threads, unsigned least_lines) {
     enum { FEW_LINES = 16 * MOMENTS_THREADS, FEW_PACKS = 32, WIDE = 16, WIDEST = 48 };
     const size_t sms = device_sm_count();

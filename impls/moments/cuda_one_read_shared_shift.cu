@@ -30,7 +30,7 @@ static unsigned openers_of(const VariantArgs *args) {
 }
 
 /* In float64 as many threads to a column as a shift takes. A coarser one has its price there: 16 rows' mean is more than sigma from
- * the mean in one of 50,000 columns, and sums of sixth powers about it are tens of times the moment. */
+ * the mean in one of 16,000 columns, and sums of sixth powers about it are tens of times the moment. */
 static MomentsPlan plan_of(const VariantArgs *args) {
     return slab_plan(args, MOMENTS_THREADS / 2, args->problem->dtype == DTYPE_F64 ? openers_of(args) : 1);
 }
