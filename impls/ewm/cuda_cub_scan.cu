@@ -1,8 +1,11 @@
-/* Idea: one call of cub::DeviceScan. Its input iterator makes a state of each element, its operator merges states (merge() in
- *   _shared.cuh: the earlier run decays to the end of the later, then both are joined), its output iterator makes an output of each
- *   state. So no state of an element is ever in memory. CUB reads each element once, where the block scan reads it twice: a block
- *   publishes what its tile comes to, then looks back over the tiles before its own, merging what they published, until one has
- *   published all up to it (decoupled look-back).
+/* Idea: one call of cub::DeviceScan over states of runs of elements. Its input iterator makes a state of each element, its output
+ *   iterator an output of each state, so none is ever in memory. Its operator (merge() in _shared.cuh) makes one state of two
+ *   adjoining runs. A mean without gaps has the map y -> q y + x of an element: (a, b), then (c, d) is (a c, c b + d). Elsewhere a
+ *   state has sums of weights and of weighted values or squares: those of the earlier run are multiplied by the decay from its last
+ *   observation to that of the later, then both are joined. With nan=decay and adjust=false it has the run's first observation
+ *   apart, whose weight depends on the gap before the run. CUB reads each element once, where the block scan reads it twice: a
+ *   block publishes what its tile comes to, then looks back over the tiles before its own, merging what they published, until one
+ *   has published all up to it (decoupled look-back).
  * Traffic: n reads, n writes, and CUB's tile descriptors (a state and a flag per tile).
  * Rounding: trees whose shape CUB chooses at run time, by the order in which blocks finish: the last bits may differ from run to
  *   run. Doubles for both dtypes.

@@ -3,7 +3,6 @@
 const colour = (name) => getComputedStyle(document.documentElement).getPropertyValue(`--${name}`).trim();
 const LEAST_SPAN = 0.12; // of the median: what noise looks like should not depend on how small it is
 const narrow = () => window.innerWidth < 600;
-const labelShare = () => (narrow() ? 0.35 : 0.08); // of an axis, for the label of its rightmost point
 const shown = new Map(); // element -> Bokeh's view, removed before the next
 
 function figureIn(place, options, draw) {
@@ -25,8 +24,10 @@ function rankingChart(entries) {
   const some = entries.slice(0, 20);
   if (!some.length) { byId("ranking-chart").replaceChildren(); return; }
   const names = some.map((entry) => entry.v).reverse();
-  const least = 0.9, most = Math.max(...some.map((entry) => entry.mean)), end = most * (most / least) ** (labelShare() / (1 - labelShare()));
-  figureIn("ranking-chart", { height: 60 + 22 * names.length, y_range: names, x_axis_type: "log", x_range: [least, end] }, (plot) => {
+  const left = 0.9, slowest = Math.max(...some.map((entry) => entry.mean));
+  const share = narrow() ? 0.35 : 0.08; // of the axis, for the label of the slowest
+  const right = slowest * (slowest / left) ** (share / (1 - share));
+  figureIn("ranking-chart", { height: 60 + 22 * names.length, y_range: names, x_axis_type: "log", x_range: [left, right] }, (plot) => {
     const means = some.map((entry) => entry.mean).reverse();
     plot.segment({ x0: means.map(() => 1), y0: names, x1: means, y1: names, line_color: colour("line"), line_width: 2 });
     plot.scatter({ x: means, y: names, size: 9, color: some.map((entry) => colour({ cuda: "ours", cpu: "mid" }[entry.device] || "soft")).reverse() });
