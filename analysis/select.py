@@ -198,14 +198,11 @@ def find_shapes(rows, shown):
 
 
 def longest_sweep(results, op, dtype, parameter, least):
-    """The group with most values of the parameter; mean before the other aggregates where that is the window; then most variants, then the larger n."""
-    def values(group):
-        return len({r.number(row, parameter) for row in group})
-
+    """The group with most times, of which a sweep is made; mean before the other aggregates where it is over the window; then the larger n."""
     def rank(group):
-        return values(group), parameter == "window" and is_mean(group[0]), len({row["variant"] for row in group}), parameter == "window" and r.number(group[0], "n") or 0
+        return parameter == "window" and is_mean(group[0]), len(group), parameter == "window" and r.number(group[0], "n") or 0
     found = groups([row for row in rows_of(results, op, dtype) if r.number(row, parameter)], parameter).values()
-    return max((group for group in found if values(group) >= least), key=rank, default=None)
+    return max((group for group in found if len({r.number(row, parameter) for row in group}) >= least), key=rank, default=None)
 
 
 def offset_case(results, op, dtype):

@@ -6,6 +6,7 @@ from analysis import select
 from analysis.format import details, many, rate, seconds, significant, size, table
 
 MOST_RUNS = 6
+MOST_LINES = 8  # of the commands
 
 
 def runs_with_rows(results):
@@ -71,10 +72,10 @@ def runs_text(results, runs):
     """A short table, or how many there are: then the rows are no campaign of one commit."""
     commits = list(dict.fromkeys(commit_of(e) for e in runs))
     if len(runs) > MOST_RUNS:
-        return (f"The rows come from {len(runs)} runs of {many(len(commits), 'commit')} ({', '.join(f'`{c}`' for c in commits[:MOST_RUNS])}{', ...' if len(commits) > MOST_RUNS else ''}); above: the latest that measured peaks. "
+        return (f"The rows come from {len(runs)} runs of {many(len(commits), 'commit')} ({', '.join(f'`{c}`' for c in commits[:MOST_RUNS])}{', ...' if len(commits) > MOST_RUNS else ''}); above: the latest of those that measured most peaks. "
                 "Each row names its run, and is compared with the peaks of its own run.")
     lines = [(e.get("run"), " ".join(command_of(e)) or "-", r.machine_name(e), commit_of(e), sum(row.get("run") == e.get("run") for row in results.rows)) for e in runs]
-    return ("The rows come from several runs; above: machine of the latest run that measured peaks. Each row is compared with the peaks of its own run.\n\n"
+    return ("The rows come from several runs; above: the latest of those that measured most peaks. Each row is compared with the peaks of its own run.\n\n"
             + table(["run", "command", "machine", "commit", ">rows"], lines))
 
 
@@ -85,7 +86,7 @@ def commit_of(e):
 def machine(results, full=False):
     """The card, the peaks; full: also how they were measured, compilers, packages and variables."""
     known_runs, unknown_runs = runs_with_rows(results)
-    by_ceilings = sorted(known_runs, key=lambda e: bool(results.ceilings.get(e.get("run"))))  # of runs alike the order stays
+    by_ceilings = sorted(known_runs, key=lambda e: len(results.ceilings.get(e.get("run")) or ()))  # by devices; of runs alike the order stays
     latest = {r.machine_name(e): e for e in by_ceilings}
     parts = []
     for e in latest.values():
@@ -98,21 +99,32 @@ def machine(results, full=False):
     return "\n\n".join(parts)
 
 
+WHERE_AND_HOW_LONG = {"--out": 2, "--budget": 2, "--resume": 1, "--verbose": 1}  # options and their words: a run again needs none
+
+
 def command_of(e):
     words = e.get("argv") or ["reproduce"]
     return words[1:] if words[0].rsplit("/", 1)[-1].startswith("rungs") else words  # without the program itself
 
 
+def again(e):
+    """The command that makes the rows of this run in one part."""
+    words, left = command_of(e), []
+    while words:
+        taken = WHERE_AND_HOW_LONG.get(words[0], 0)
+        left += [] if taken else words[:1]
+        words = words[taken or 1:]
+    return " ".join(["./rungs", *map(shlex.quote, left)])
+
+
 def reproduce(results):
-    """The commands that made the rows, and one that measures a single row again."""
+    """The commands that made the rows, by commit, and one that measures a single row again."""
     known_runs, _ = runs_with_rows(results)
-    commits = list(dict.fromkeys(e.get("commit") for e in known_runs if e.get("commit")))
-    commands = list(dict.fromkeys(" ".join(["./rungs", *map(shlex.quote, command_of(e))]) for e in known_runs))
-    parts = []
-    if len(commands) <= MOST_RUNS and commands:
-        parts.append("```sh\n" + "\n".join([*([f"git checkout {commits[0]}"] if len(commits) == 1 else []), *commands]) + "\n```")
-    else:
-        parts.append("```sh\n./rungs reproduce --full\n```")
+    commits = {}
+    for e in known_runs:
+        commits.setdefault(e.get("commit"), {})[again(e)] = None
+    lines = [line for commit, commands in commits.items() for line in [*([f"git checkout {commit}"] if commit else []), *commands]]
+    parts = ["```sh\n" + "\n".join(lines if 0 < len(lines) <= MOST_LINES else ["./rungs reproduce --full"]) + "\n```"]
     timed = select.timed_rows(results)
     if timed:
         row = min(timed, key=lambda row: (r.device_of(row) != "cuda", -select.weight(row), r.median(row), row["spec"]))

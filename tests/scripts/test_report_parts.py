@@ -14,7 +14,7 @@ from report_page import GOLDEN, TIMED, WORK, drawn, made_by, op_page, report, ta
 
 from analysis import published, select
 from analysis import rows as r
-from analysis.report import counts, ladder, scenario_intro, tuning
+from analysis.report import counts, ladder, machine, scenario_intro, tuning
 from plots import figures_claims, figures_offset, figures_sweep, sweep
 
 CIRCUMSTANCES = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
@@ -183,6 +183,23 @@ def test_what_was_only_verified_takes_no_place():
 
 def test_few_shapes_make_no_table():
     assert "batch x n" not in sweeps_of(times("cuda_a", SINGLE + MANY[:2], 1e-12))
+
+
+def results_of_runs(*runs):
+    """Of (id, commit, words of the command, devices whose peaks it measured), in order of date."""
+    environments = {run: {"run": run, "date": str(k), "commit": commit, "argv": ["/somewhere/rungs", *words.split()]} for k, (run, commit, words, _) in enumerate(runs)}
+    ceilings = {run: {device: {"copy": {"value": 1e12, "unit": "B/s"}} for device in devices} for run, _, _, devices in runs}
+    return r.Results(environments, ceilings, [{**counted_row(f"cuda_{run}"), "run": run} for run, _, _, _ in runs], [], [])
+
+
+def test_commands_of_the_rows():
+    results = results_of_runs(("a", "abc", "reproduce --full --budget 515s --out kept", ["cuda", "cpu"]), ("b", "abc", "reproduce --full --resume --budget 9m --out kept", ["cuda", "cpu"]),
+                              ("c", "def", "run large --resume --verbose --out x.jsonl", ["cuda"]))
+    block = machine.reproduce(results).split("```")[1].splitlines()[1:]
+    assert block == ["git checkout abc", "./rungs reproduce --full", "git checkout def", "./rungs run large"], block
+    assert "1, abc" in machine.machine(results), "b has the peaks of both devices"
+    many = results_of_runs(*((str(k), str(k), "run x", []) for k in range(9)))
+    assert "git" not in machine.reproduce(many) and "./rungs reproduce --full" in machine.reproduce(many)
 
 
 def test_a_line_has_one_tuning():
