@@ -207,14 +207,26 @@ static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &til
     return mean_settled(rule, {carried / rule.q, 0, before.count, false});
 }
 
+/* 1 / weight to a unit in the last place, for weights from 1 on: the processor's estimate (2^-20) and two steps of Newton's. A
+ * division branches, which keeps the outputs of a thread from running side by side. */
+static __device__ double inverse_of(double weight) {
+    double inverse;
+#ifdef __CUDA_ARCH__
+    asm("rcp.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(weight));
+#else
+    inverse = 1 / weight;
+#endif
+    inverse = fma(fma(-weight, inverse, 1.0), inverse, inverse);
+    return fma(fma(-weight, inverse, 1.0), inverse, inverse);
+}
 /* In place, for a thread's elements: outputs from the sum of the weighted elements before them. */
 template <typename T, unsigned ITEMS>
 __device__ __noinline__ void write_growing(const EwmCase &rule, T *own, double sum, double weight, unsigned long long count) {
-#pragma unroll 3
+#pragma unroll 8
     for (unsigned k = 0; k < ITEMS; k++) {
         sum = rule.q * sum + (rule.adjust ? 1 : rule.alpha) * (double)own[k];
         weight = rule.q * weight + 1;
-        own[k] = (T)(count + k + 1 < rule.min_periods ? rule.incomplete : rule.adjust ? sum / weight : sum);
+        own[k] = (T)(count + k + 1 < rule.min_periods ? rule.incomplete : rule.adjust ? sum * inverse_of(weight) : sum);
     }
 }
 template <typename T, unsigned ITEMS, typename State>

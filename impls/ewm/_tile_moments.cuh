@@ -5,8 +5,9 @@
 #define RUNGS_IMPLS_EWM_TILE_MOMENTS_CUH
 
 #include "_tile_means.cuh"
+#include "common/square_roots.cuh"
 
-enum { MOMENTS_WARP_STEPS = 3 }; /* of a block of 8 warps */
+enum { MOMENTS_WARP_STEPS = 3 /* of a block of 8 warps */, ROOTS = 8 /* of a thread at once */ };
 
 /* Numbers of agent.cuh: the weighted mean, the sum of w (x - mean)^2. The last element of a run has the weight 1. */
 struct RunMoments {
@@ -210,12 +211,31 @@ __device__ void tile_write(const EwmCase &rule, T *own, const MomentsInside &bef
     const RunMoments start = joined(carry.numbers, before.before, before.decay, before.weight * before.decay, before.decay);
     const double scale = rule.alpha * (1 + rule.q) / (2 * rule.q), gain = rule.q * scale; /* of squares: no bias */
     double mean = start.mean, spread = start.squares * scale + (carry.numbers.mean - carry.numbers.mean);
-#pragma unroll
-    for (unsigned k = 0; k < ITEMS; k++) {
-        const double x = (double)own[k], delta = x - mean;
+    const auto push = [&](double x) {
+        const double delta = x - mean;
         mean = fma(rule.q, mean, rule.alpha * x);
         spread = fma(rule.q, spread, gain * delta * delta);
-        own[k] = (T)(rule.agg == EWM_STD ? sqrt(spread) : spread);
+    };
+    if (rule.agg != EWM_STD) {
+#pragma unroll
+        for (unsigned k = 0; k < ITEMS; k++) {
+            push((double)own[k]);
+            own[k] = (T)spread;
+        }
+        return;
+    }
+    for (unsigned begin = 0; begin < ITEMS; begin += ROOTS) {
+        double spreads[ROOTS];
+        T roots[ROOTS];
+#pragma unroll
+        for (unsigned k = 0; k < ROOTS; k++) {
+            if (begin + k < ITEMS) push((double)own[begin + k]);
+            spreads[k] = spread;
+        }
+        square_roots(spreads, roots);
+#pragma unroll
+        for (unsigned k = 0; k < ROOTS; k++)
+            if (begin + k < ITEMS) own[begin + k] = roots[k];
     }
 }
 

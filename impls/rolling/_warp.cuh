@@ -5,6 +5,7 @@
 
 #include "_shared.cuh"
 #include "common/async_copy.cuh"
+#include "common/square_roots.cuh"
 
 enum { WARP = 32, COPY_BYTES = 16, LINE_BYTES = 128 };
 static const unsigned ALL_LANES = 0xffffffff;
@@ -49,7 +50,7 @@ template <typename T> __device__ T value_of(const Sum<T> &a) {
 template <typename T, bool IS_MIN> __device__ T value_of(const Extreme<T, IS_MIN> &a) {
     return a.value;
 }
-/* The output of a whole window. Products with 1/w for divisions: one rounding more. */
+/* The output of a whole window; of std its square (square_roots.cuh). Products with 1/w for divisions: one rounding more. */
 template <Aggregate AGG, typename T> __device__ T finish(const Sum<T> &a, T per_window, T) {
     return AGG == AGG_MEAN ? a.sum * per_window : a.sum;
 }
@@ -57,8 +58,8 @@ template <Aggregate AGG, typename T, bool IS_MIN> __device__ T finish(const Extr
     return a.value;
 }
 template <Aggregate AGG, typename T> __device__ T finish(const Spread<T> &a, T per_window, T per_degree) {
-    const T m2 = a.squares - a.sum * (a.sum * per_window), variance = (m2 < 0 ? 0 : m2) * per_degree;
-    return AGG == AGG_VAR ? variance : sqrt(variance);
+    const T m2 = a.squares - a.sum * (a.sum * per_window);
+    return (m2 < 0 ? 0 : m2) * per_degree;
 }
 
 template <typename T, Aggregate AGG> struct UnitAggregateOf { using Type = Accumulator<T, AGG>; };

@@ -157,8 +157,15 @@ template <typename T, Aggregate AGG, unsigned K> struct ThreadOutputs {
                 output.merge({left[r], suffix[r]});
             else
                 output.merge({suffix[r]});
-            own[r] = finish<AGG>(output, per.window, per.degree);
+            (AGG == AGG_STD ? suffix : own)[r] = finish<AGG>(output, per.window, per.degree);
         });
+        if constexpr (AGG == AGG_STD) {
+#pragma unroll
+            for (unsigned r = 0; r < K; r++)
+                if (r >= count) suffix[r] = 1; /* of no output */
+            square_roots(suffix, suffix);
+            upwards<K>(count, [&](unsigned r) { own[r] = suffix[r]; });
+        }
     }
 };
 

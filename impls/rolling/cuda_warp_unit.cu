@@ -188,12 +188,18 @@ static __global__ void __launch_bounds__(THREADS, resident(THREADS, BLOCKS))
     base.merge(group_scan_exclusive<G, FROM_ABOVE>(all_left));
     __syncthreads(); /* what follows overwrites elements that are left of others */
     A prefix = base;
+    T variances[K];
 #pragma unroll
     for (unsigned r = 0; r < K; r++) {
         prefix.push(mine[r] - shift);
         A output = prefix;
         output.merge(suffix[r]);
-        mine[r] = finish<AGG>(output, per.window, per.degree);
+        (AGG == AGG_STD ? variances : mine)[r] = finish<AGG>(output, per.window, per.degree);
+    }
+    if constexpr (AGG == AGG_STD) {
+        square_roots(variances, variances);
+#pragma unroll
+        for (unsigned r = 0; r < K; r++) mine[r] = variances[r];
     }
     store_warp<BULK>(view, first, threadIdx.x / WARP * WARP * K, WARP * K, own);
 }

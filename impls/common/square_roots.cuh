@@ -1,0 +1,56 @@
+/* square_roots.cuh - many square roots at once. sqrt() of a double branches, which keeps the roots of an unrolled loop from running
+ * side by side; here one branch decides for all of them. */
+#ifndef RUNGS_SQUARE_ROOTS_CUH
+#define RUNGS_SQUARE_ROOTS_CUH
+
+#include "kernel.h"
+
+/* From 2^-969 on, below infinity: nothing that a root meets on the way leaves the range of normal numbers. By the upper half. */
+static __device__ inline bool root_is_plain(double value) {
+    const unsigned upper = (unsigned)((unsigned long long)__double_as_longlong(value) >> 32);
+    return upper - 0x03600000u < 0x7ff00000u - 0x03600000u;
+}
+
+/* Of a plain number, to a unit in the last place of T: the processor's estimate (2^-20), and Newton's step, once for floats, twice
+ * for doubles. */
+template <typename T> static __device__ inline T root_of_plain(double value) {
+    double inverse;
+#ifdef __CUDA_ARCH__
+    asm("rsqrt.approx.ftz.f64 %0, %1;" : "=d"(inverse) : "d"(value));
+#else
+    inverse = 1 / sqrt(value);
+#endif
+    const double half = 0.5 * inverse;
+    double root = value * inverse;
+    root = fma(fma(-root, root, value), half, root);
+    if (sizeof(T) == sizeof(double)) root = fma(fma(-root, root, value), half, root);
+    return (T)root;
+}
+
+/* roots[k] = sqrt(values[k]), for numbers from 0 on and NaN. The arrays are registers: all loops are unrolled. */
+template <unsigned K, typename T> static __device__ inline void square_roots(const double (&values)[K], T (&roots)[K]) {
+    bool plain = true;
+#pragma unroll
+    for (unsigned k = 0; k < K; k++) plain = root_is_plain(values[k]) && plain;
+    if (plain) {
+#pragma unroll
+        for (unsigned k = 0; k < K; k++) roots[k] = root_of_plain<T>(values[k]);
+    } else {
+#pragma unroll
+        for (unsigned k = 0; k < K; k++) roots[k] = (T)sqrt(values[k]);
+    }
+}
+
+/* Of floats: one instruction, to 2^-23, without a branch. */
+template <unsigned K> static __device__ inline void square_roots(const float (&values)[K], float (&roots)[K]) {
+#pragma unroll
+    for (unsigned k = 0; k < K; k++) {
+#ifdef __CUDA_ARCH__
+        asm("sqrt.approx.f32 %0, %1;" : "=f"(roots[k]) : "f"(values[k]));
+#else
+        roots[k] = sqrtf(values[k]);
+#endif
+    }
+}
+
+#endif
