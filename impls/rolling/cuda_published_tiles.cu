@@ -60,8 +60,8 @@ template <unsigned K, typename Step> __device__ void downwards(unsigned count, S
     }
 }
 
-/* The K elements of a thread or fewer, less `point`: their mean for var and std, else 0. Other blocks wait for them, and a step of a
- * minimum takes long: so minima and maxima go in chains that do not wait for each other. */
+/* The K elements of a thread or fewer, less `point`: their mean for var and std, else 0. Other blocks wait for them, and a step of
+ * a minimum takes long: so minima and maxima go in chains that do not wait for each other. */
 template <typename T, Aggregate AGG, unsigned K> struct ThreadSums {
     static constexpr unsigned CHAINS = aggregate_is_extreme(AGG) ? 4 : 1;
     UnitAggregate<T, AGG> sums;
@@ -132,6 +132,7 @@ template <typename T, Aggregate AGG, unsigned K> struct ThreadOutputs {
     __device__ void prepare(const ThreadSums<T, AGG, K> &mine, T *left, T *elements, TileShared<T, AGG> &shared) {
         const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
         A all, own = mine.sums, prefix;
+        if constexpr (EXTREME) __syncwarp(); /* publish_tile() has read them */
         downwards<K>(count, [&](unsigned r) {
             all.push(left[r] - shift);
             if constexpr (EXTREME) { /* the two chains side by side */
