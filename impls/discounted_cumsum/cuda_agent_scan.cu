@@ -13,8 +13,7 @@
  *   tile that another block adds up gives the same bits, so the result does not depend on timing.
  * Limits: one factor to a row, no reset, all terms; 2^31 - 1 tiles.
  * Origin: scan with published aggregates, Merrill and Garland 2016 ("Single-pass parallel prefix scan with decoupled look-back"). */
-#include "common/discounted_cumsum/tile.cuh"
-#include "common/published.cuh"
+#include "common/discounted_cumsum/agent_row.cuh"
 
 /* Elements of a thread, odd; threads of a block, by default and at most. In float64 fewer up to SHORT elements, which was faster on
  * compute capability 9.0. */
@@ -31,152 +30,6 @@ constexpr unsigned BLOCKS = 2; /* of 1024 threads */
 constexpr unsigned BLOCKS = 4;
 #endif
 
-struct AgentPlan {
-    PublishedWord *totals;  /* [rows][tiles] */
-    PublishedLine *befores; /* [rows][tiles]: the sum of all tiles before it, in the first word */
-    unsigned tiles;         /* of a row */
-    unsigned length, ahead;
-    bool packed;
-};
-
-/* Of the calling block: 0 is the row's agent, block t + 1 has tile t. */
-static __device__ inline unsigned row_of_block(const AgentPlan &plan) {
-    return blockIdx.x / (plan.tiles + 1);
-}
-static __device__ inline unsigned block_in_row(const AgentPlan &plan) {
-    return blockIdx.x % (plan.tiles + 1);
-}
-
-template <typename T> static __device__ T factor_of_block(const DiscountView<T> &view, const AgentPlan &plan) {
-    return affine_factor(view.factor(row_of_block(plan), 0));
-}
-
-/* What the warps of an agent hand to each other: the sum of all groups of tiles before `group`. */
-struct Chain {
-    volatile double sum;
-    volatile unsigned long long group;
-};
-
-static __device__ void publish_sum(PublishedWord *word, double sum) {
-    publish(word, (PublishedWord)__double_as_longlong(sum));
-}
-static __device__ bool published_sum(const PublishedWord *word, double *sum) {
-    PublishedWord bits;
-    const bool ready = published(word, &bits);
-    *sum = __longlong_as_double((long long)bits);
-    return ready;
-}
-
-/* By a warp: the total of a tile from its elements, by the additions of the tile's own block. */
-template <typename T, bool RIGHT>
-static __device__ __noinline__ double total_again(const DiscountView<T> &view, const AgentPlan &plan, unsigned tile) {
-    const unsigned row = row_of_block(plan);
-    const BulkSpan span = tile_span<T, RIGHT>(row, view.n, tile, plan.tiles, plan.length);
-    const T factor = factor_of_block(view, plan);
-    const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
-    double own = 0; /* lane w gets the total of warp w */
-    for (unsigned warp = 0; warp < warps; warp++) {
-        const unsigned first = (warp * WARP + lane) * ITEMS<T>;
-        T thread_sum = 0;
-#pragma unroll 1
-        for (unsigned k = 0; k < ITEMS<T>; k++) {
-            const long long i = span.low + (RIGHT ? plan.length - 1 - first - k : first + k);
-            const T x = i >= span.begin && i < span.end ? view.x[i] : 0;
-            thread_sum = k == 0 ? x : factor * thread_sum + x;
-        }
-        const double sum = tile_lanes_sum((double)thread_sum, (double)factor, ITEMS<T>);
-        const double total = __shfl_sync((unsigned)ALL_LANES, sum, WARP - 1);
-        if (lane == warp) own = total;
-    }
-    return __shfl_sync((unsigned)ALL_LANES, tile_lanes_sum(own, (double)factor, ITEMS<T> * WARP), warps - 1);
-}
-
-/* What an agent knows of a row: powers for its lanes' scan of 32 totals, and where the words are. */
-struct AgentRow {
-    const PublishedWord *totals;
-    PublishedLine *befores;
-    double steps[TILE_WARP_STEPS];
-    double weight; /* of what precedes a group of 32 tiles, behind this lane's tile */
-
-    __device__ AgentRow(const AgentPlan &plan, double factor)
-        : totals(plan.totals + (size_t)row_of_block(plan) * plan.tiles),
-          befores(plan.befores + (size_t)row_of_block(plan) * plan.tiles),
-          weight(tile_power(factor, plan.length * (threadIdx.x % WARP + 1))) {
-#pragma unroll
-        for (unsigned s = 0; s < TILE_WARP_STEPS; s++) steps[s] = tile_power(factor, plan.length << s);
-    }
-    /* The sum of the tiles of lanes 0 .. lane. */
-    __device__ double scan(double sum) const {
-#pragma unroll
-        for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
-            const double other = shuffle_value<true>(sum, 1u << s);
-            if (threadIdx.x % WARP >= 1u << s) sum = steps[s] * other + sum;
-        }
-        return sum;
-    }
-};
-
-/* By all threads of a block: publishes what precedes tiles 1 .. `tiles`. Warp w has groups w, w + warps, ... of 32 tiles; it reads
- * their totals as they appear, and publishes as far as they reach. False for a warp that has polled long. */
-static __device__ inline bool agent(const AgentRow &row, unsigned tiles, Chain *chain) {
-    const unsigned lane = threadIdx.x % WARP, warps = blockDim.x / WARP;
-    for (unsigned group = threadIdx.x / WARP; group * WARP < tiles; group += warps) {
-        const unsigned tile = group * WARP + lane;
-        const unsigned count = tiles - group * WARP < WARP ? tiles - group * WARP : (unsigned)WARP;
-        bool ready = tile >= tiles, known = group == 0;
-        double total = 0, before = 0, sum = 0;
-        for (unsigned seen = 0, done = 0, polls = 0; done < count; polls++) {
-            if (polls == PUBLISHED_POLLS_MAX) return false;
-            if (!ready) ready = published_sum(row.totals + tile, &total);
-            const unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready),
-                           now = missing ? (unsigned)__ffs((int)missing) - 1 : WARP;
-            if (now > seen) {
-                seen = now < count ? now : count;
-                sum = row.scan(lane < seen ? total : 0);
-            }
-            if (!known) known = __all_sync((unsigned)ALL_LANES, chain->group == group);
-            if (!known || seen == done) continue;
-            if (group > 0 && done == 0) {
-                __threadfence_block();
-                before = chain->sum;
-            }
-            __syncwarp(); /* all lanes have read, before one writes */
-            const double all = row.weight * before + sum;
-            if (seen == count && lane == count - 1) {
-                chain->sum = all;
-                __threadfence_block(); /* the sum before the number of the group */
-                chain->group = group + 1;
-            }
-            if (lane >= done && lane < seen) publish_sum(row.befores[tile + 1].words, all);
-            done = seen;
-        }
-    }
-    return true;
-}
-
-/* The agent's work by one warp that has polled long and does not wait: totals that are missing it finds itself. Returns the sum of
- * the first `tiles` tiles. */
-template <typename T, bool RIGHT>
-static __device__ __noinline__ double agent_again(const DiscountView<T> &view, const AgentPlan &plan, unsigned tiles) {
-    const AgentRow row(plan, (double)factor_of_block(view, plan));
-    const unsigned lane = threadIdx.x % WARP;
-    double before = 0;
-    for (unsigned group = 0; group < tiles; group += WARP) {
-        const unsigned count = tiles - group < WARP ? tiles - group : (unsigned)WARP;
-        double total = 0;
-        const bool ready = lane >= count || published_sum(row.totals + group + lane, &total);
-        for (unsigned missing = ~__ballot_sync((unsigned)ALL_LANES, ready); missing; missing &= missing - 1) {
-            const unsigned first = (unsigned)__ffs((int)missing) - 1;
-            const double again = total_again<T, RIGHT>(view, plan, group + first);
-            if (lane == first) total = again;
-        }
-        const double all = row.weight * before + row.scan(lane < count ? total : 0);
-        if (lane < count) publish_sum(row.befores[group + lane + 1].words, all);
-        before = __shfl_sync((unsigned)ALL_LANES, all, count - 1);
-    }
-    return before;
-}
-
 /* What the threads of a tile's block share. */
 struct AgentTileShared {
     BulkBarrier barrier;
@@ -187,15 +40,15 @@ struct AgentTileShared {
 
 /* By all threads of a tile's block that has polled long: its outputs. */
 template <typename T, bool RIGHT>
-static __device__ __noinline__ void tile_again(const DiscountView<T> &view, const AgentPlan &plan, T *tile,
+static __device__ __noinline__ void tile_again(const DiscountView<T> &view, const AgentRowPlan &plan, T *tile,
                                                AgentTileShared *shared) {
-    const unsigned row = row_of_block(plan), index = block_in_row(plan) - 1;
+    const unsigned row = agent_block_row(plan), index = agent_block_place(plan) - 1;
     if (threadIdx.x < WARP) {
-        const double carry = agent_again<T, RIGHT>(view, plan, index);
+        const double carry = agent_row_again<T, RIGHT, ITEMS<T>>(view, plan, index);
         if (threadIdx.x == 0) shared->carry = carry;
     }
     __syncthreads();
-    const T factor = factor_of_block(view, plan);
+    const T factor = agent_block_factor(view, plan);
     T *const first = tile_first<T, RIGHT>(tile, ITEMS<T>);
     const TileBefore before =
         tile_scan((double)tile_thread_sum<T, RIGHT, 1>(first, ITEMS<T>, factor), shared->powers, shared->warp_totals);
@@ -206,25 +59,19 @@ static __device__ __noinline__ void tile_again(const DiscountView<T> &view, cons
 
 template <typename T, bool RIGHT>
 static __global__ void __launch_bounds__(THREADS_MAX<T>, BLOCKS)
-    agent_kernel(const __grid_constant__ DiscountView<T> view, const __grid_constant__ AgentPlan plan) {
+    agent_kernel(const __grid_constant__ DiscountView<T> view, const __grid_constant__ AgentRowPlan plan) {
     __shared__ AgentTileShared shared;
-    __shared__ Chain chain;
+    __shared__ AgentChain chain;
     DYN_SHARED(T, tile);
-    if (block_in_row(plan) == 0) {
-        if (threadIdx.x == 0) chain.group = 0;
-        __syncthreads();
-        const bool done = agent(AgentRow(plan, (double)factor_of_block(view, plan)), plan.tiles - 1, &chain);
-        if (__syncthreads_or(!done) && threadIdx.x < WARP) (void)agent_again<T, RIGHT>(view, plan, plan.tiles - 1);
-        return;
-    }
-    const unsigned row = row_of_block(plan), index = block_in_row(plan) - 1;
+    if (agent_block_place(plan) == 0) return agent_row_block<T, RIGHT, ITEMS<T>>(view, plan, &chain);
+    const unsigned row = agent_block_row(plan), index = agent_block_place(plan) - 1;
     const BulkSpan span = tile_span<T, RIGHT>(row, view.n, index, plan.tiles, plan.length);
     bulk_load_begin(tile, plan.length, view.x, span, plan.packed, &shared.barrier);
     if (threadIdx.x == 0 && plan.ahead > 0 && plan.packed && index + plan.ahead + 1 < plan.tiles) {
         const long long by = (long long)plan.ahead * plan.length;
         bulk_prefetch(view.x + (RIGHT ? span.low - by : span.low + by), plan.length * (unsigned)sizeof(T));
     }
-    const T factor = factor_of_block(view, plan); /* while the tile is on its way */
+    const T factor = agent_block_factor(view, plan); /* while the tile is on its way */
     tile_powers((double)factor, ITEMS<T>, &shared.powers);
     bulk_load_wait(&shared.barrier);
     T *const first = tile_first<T, RIGHT>(tile, ITEMS<T>);
@@ -232,11 +79,11 @@ static __global__ void __launch_bounds__(THREADS_MAX<T>, BLOCKS)
         tile_scan((double)tile_thread_sum<T, RIGHT, ITEMS<T>>(first, ITEMS<T>, factor), shared.powers, shared.warp_totals);
     if (threadIdx.x == 0) {
         const size_t at = (size_t)row * plan.tiles + index;
-        publish_sum(plan.totals + at, before.total);
+        agent_row_publish(plan.totals + at, before.total);
         double sum = 0;
         bool known = index == 0;
         for (unsigned polls = 0; !known && polls < PUBLISHED_POLLS_MAX; polls++)
-            known = published_sum(plan.befores[at].words, &sum);
+            known = agent_row_published(plan.befores[at].words, &sum);
         shared.carry = sum;
         shared.has_carry = known;
     }
@@ -267,20 +114,19 @@ static size_t tiles_of(const VariantArgs *args) {
 
 /* Scratch: what the tiles exchange. */
 static size_t scratch_bytes(const VariantArgs *args) {
-    return discount_batch(args) * tiles_of(args) * (sizeof(PublishedLine) + sizeof(PublishedWord));
+    return agent_row_bytes(discount_batch(args), tiles_of(args));
 }
 
 template <typename T> static Status run_typed(const VariantArgs *args) {
     const DiscountView<T> view = discount_view<T>(args);
     const unsigned threads = threads_of(args);
-    const bool packed = ((uintptr_t)view.x | (uintptr_t)view.y) % 16 == 0;
     const size_t tiles = tiles_of(args);
-    PublishedLine *const befores = (PublishedLine *)args->scratch;
-    const AgentPlan plan = {(PublishedWord *)(befores + view.batch * tiles), befores, (unsigned)tiles, threads * ITEMS<T>,
-                            (unsigned)params_int(args->tunables, "ahead"),   packed};
+    AgentRowPlan plan = agent_row_plan(args->scratch, view.batch, tiles, threads * ITEMS<T>);
+    plan.ahead = (unsigned)params_int(args->tunables, "ahead");
+    plan.packed = ((uintptr_t)view.x | (uintptr_t)view.y) % 16 == 0;
     TRY_CUDA(cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, scratch_bytes(args), (cudaStream_t)args->stream));
     const LaunchShape shape = {dim3((unsigned)(view.batch * (tiles + 1))), dim3(threads), plan.length * sizeof(T), args->stream};
-    void (*const kernel)(DiscountView<T>, AgentPlan) = discount_is_right(args) ? agent_kernel<T, true> : agent_kernel<T, false>;
+    void (*const kernel)(DiscountView<T>, AgentRowPlan) = discount_is_right(args) ? agent_kernel<T, true> : agent_kernel<T, false>;
     TRY(bulk_allow_shared(kernel, shape.shared_bytes));
     return launch(kernel, shape, view, plan);
 }

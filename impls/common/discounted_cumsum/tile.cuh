@@ -84,18 +84,20 @@ struct TileBefore {
     __device__ double with(double carry) const { return weight * carry + sum; }
 };
 
-/* totals: shared memory for a number of each warp. All threads; `own`: the sum of the thread's elements. */
-static __device__ inline TileBefore tile_scan(double own, const TilePowers &powers, double *totals) {
-    const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP, warps = blockDim.x / WARP;
+/* totals: shared memory for a number of each warp. All threads; `own`: the sum of the thread's elements. FORWARD: the elements of
+ * thread t + 1 follow those of thread t in the order of the sums; else they precede them. */
+template <bool FORWARD = true> static __device__ TileBefore tile_scan(double own, const TilePowers &powers, double *totals) {
+    const unsigned warps = blockDim.x / WARP, lane = threadIdx.x % WARP, at = FORWARD ? lane : WARP - 1 - lane;
+    const unsigned warp = FORWARD ? threadIdx.x / WARP : warps - 1 - threadIdx.x / WARP;
     double sum = own;
 #pragma unroll
     for (unsigned s = 0; s < TILE_WARP_STEPS; s++) {
-        const double other = shuffle_value<true>(sum, 1u << s);
-        if (lane >= 1u << s) sum = powers.lanes[1u << s] * other + sum;
+        const double other = shuffle_value<FORWARD>(sum, 1u << s);
+        if (at >= 1u << s) sum = powers.lanes[1u << s] * other + sum;
     }
-    if (lane == WARP - 1) totals[warp] = sum;
-    double before = shuffle_value<true>(sum, 1);
-    if (lane == 0) before = 0;
+    if (at == WARP - 1) totals[warp] = sum;
+    double before = shuffle_value<FORWARD>(sum, 1);
+    if (at == 0) before = 0;
     __syncthreads();
     double chain = lane < warps ? totals[lane] : 0; /* every warp scans the totals of all */
 #pragma unroll
@@ -106,8 +108,8 @@ static __device__ inline TileBefore tile_scan(double own, const TilePowers &powe
     const double outer = __shfl_sync((unsigned)ALL_LANES, chain, warp == 0 ? 0 : warp - 1);
     TileBefore result;
     result.total = __shfl_sync((unsigned)ALL_LANES, chain, warps - 1);
-    result.sum = warp == 0 ? before : powers.lanes[lane] * outer + before;
-    result.weight = affine_product(powers.lanes[lane], powers.warps[warp]);
+    result.sum = warp == 0 ? before : powers.lanes[at] * outer + before;
+    result.weight = affine_product(powers.lanes[at], powers.warps[warp]);
     return result;
 }
 
