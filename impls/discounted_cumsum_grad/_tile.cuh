@@ -35,4 +35,30 @@ __device__ double gradient_tile_walk(GradientTilePart part, const T *x, const T 
     return gradient;
 }
 
+/* ---- From memory. */
+struct GradientWalkShared {
+    TilePowers powers; /* of elements: tile_powers(factor, 1, ...), and a barrier */
+    double totals[2][WARP];
+};
+
+/* By all threads of a block, with a barrier before the next call: the calling thread's part of the products of a tile. carried:
+ * into the tile. back: from dy into dx, which is there. */
+template <typename T, bool RIGHT>
+__device__ double gradient_tile_again(const DiscountView<T> &back, const T *x, size_t row, const BulkSpan &span, unsigned length,
+                                      double carried, GradientWalkShared *shared) {
+    const long long first = (long long)(row * back.n + (RIGHT ? back.n - 1 : 0)); /* nothing is carried into it */
+    const double decay = shared->powers.warps[blockDim.x / WARP];
+    double gradient = 0;
+    unsigned turn = 0;
+    for (unsigned done = 0; done < length; done += blockDim.x, turn ^= 1) {
+        const unsigned k = done + threadIdx.x;
+        const long long i = span.low + (RIGHT ? (long long)length - 1 - k : (long long)k);
+        const bool inside = k < length && i >= span.begin && i < span.end;
+        const TileBefore before = tile_scan(inside ? (double)x[i] : 0, shared->powers, shared->totals[turn]);
+        if (inside && i != first) gradient += (double)back.y[i] * (double)(T)before.with(carried);
+        carried = decay * carried + before.total;
+    }
+    return gradient;
+}
+
 #endif

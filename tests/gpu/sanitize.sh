@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # compute-sanitizer's four tools over every CUDA variant on the edge scenario; a table at the end, exit 1 if any tool found anything.
-# racecheck leaves out the two cuda_agent_scan: their agent's warps hand on by a flag and a fence, which it reports as hazards. The
+# racecheck leaves out every cuda_agent_scan: their agent's warps hand on by a flag and a fence, which it reports as hazards. The
 # emulator's race detector knows both and finds none.
 # usage: tests/gpu/sanitize.sh BUILD_FOLDER [OUT_FOLDER]
 set -u
