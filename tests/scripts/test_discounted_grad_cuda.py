@@ -71,9 +71,10 @@ def walked_tiles(folder, dtype):
         expect(np.isnan(gradient(0.99, at(3, np.inf), at(5, 1.0))), "an infinity times a dx of 0 behind it")
         expect(np.isnan(gradient(0, at(N - 9, np.inf), ones)), "an infinity times a factor 0")
         expect(gradient(1, at(N - 2, huge) + at(9, huge), ones) == np.inf, "a sum that leaves the range of the dtype in the last tile")
-        thread = 27 if dtype == np.float32 else 13
-        for second in (thread - 1, thread, 2 * thread):
-            expect(np.isnan(gradient(1, at(thread - 2, huge) + at(second, huge), at(1, 1.0))), "a sum beyond the range times a dx of 0: from two threads too")
+        for first, second in ((8, 9), (8, 50), (N - 60, N - 20)):
+            expect(np.isnan(gradient(1, at(first, huge) + at(second, huge), at(1, 1.0))), f"{first}, {second}: a sum beyond the range times a dx of 0")
+        last = np.where(np.arange(N) < N - 200, 0.0, huge / 100)
+        expect(np.isnan(gradient(1, last, at(1, 1.0))), "a sum beyond the range, within the last tile, of many small ones")
         expect(np.isnan(gradient(1, at(0, 0.0, huge / 6000, n=9001), at(1, 1.0, n=9001))), "a sum beyond the range, from many tiles whose sums are small")
         expect(np.isfinite(gradient(-1, ones, ones)), "a factor of -1")
         expect(gradient(1.02, at(N - 40, 1.0), at(N - 1, 1.0)) > 2 * 39, "a factor that grows")
