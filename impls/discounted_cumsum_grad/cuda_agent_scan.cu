@@ -1,18 +1,19 @@
-/* Idea: rows of any length, x and dy read once, dx written once. dx comes from one end of a row and the sums y from the other, so
- * no order of tiles gives both in one pass; but dgamma does not need y. A tile is a block, with x and dy in shared memory. dx is
- * the scan of discounted_cumsum/cuda_agent_scan (agent_row.cuh) over dy, against the sums. With dx at hand the products of a tile
- * are linear in Y, the one number that the sums carry into it: they add up to own + Y share. own is the sum of dx[i] times the sum
- * of the tile's elements before i, share that of dx[i] g^j, j elements of the tile before i. A tile leaves both, and its total of
- * x. A second launch scans the totals of a row, which gives Y of each tile, and adds up own + Y share. No thread walks along x to
- * find own. It walks along dy, once, and x[i] meets w[i], the sum of the dx behind it, discounted to its neighbour: sum dx[i]
- * y[i-1] = sum x[i] w[i]. The last w is the thread's share. The products are linear in Y only if all is finite and no sum on the
- * way leaves the range of the dtype. If that may not be so, own is a NaN or Y is large; the second launch then walks along x and dx
- * of the tile in memory, with what is carried. Only the data decide that. Progress: as agent_row.cuh says, blocks may run in any
- * order, and no wait is endless.
- * Traffic: 2 reads and 1 write of n; for each tile a line of 128 bytes, and 24 bytes for the second launch, which reads a total once
- *   more for each 512 tiles behind it. The words of the scan are emptied by a memset before the launch.
- * Rounding: a thread adds up dx and the totals of x in the dtype; all between threads is double, and so are w, products and their
- *   sums. Nothing depends on timing.
+/* Idea: rows of any length, x and dy read once, dx written once. dx comes from one end of a row and the sums y from the other,
+ * so no order of tiles gives both in one pass; but dgamma does not need y. A tile is a block, with x and dy in shared memory.
+ * dx is the scan of discounted_cumsum/cuda_agent_scan (agent_row.cuh) over dy, against the sums. With dx at hand the products
+ * of a tile are linear in Y, the one number that the sums carry into it: they add up to own + Y share. own is the sum of dx[i]
+ * times the sum of the tile's elements before i, share that of dx[i] g^j, j elements of the tile before i. A tile leaves both,
+ * and its total of x. A second launch scans the totals of a row, which gives Y of each tile, and adds up own + Y share.
+ *   No thread walks along x to find own. It walks along dy, once, and x[i] meets w[i], the sum of the dx behind it, discounted
+ *   to its neighbour: sum dx[i] y[i-1] = sum x[i] w[i]. The last w is the thread's share.
+ *   The products are linear in Y only if all is finite and no sum on the way leaves the range of the dtype. If that may not be
+ *   so, own is a NaN or Y is large; the second launch then walks along x and dx of the tile in memory, with what is carried.
+ *   Only the data decide that.
+ * Progress: as agent_row.cuh says, blocks may run in any order, and no wait is endless.
+ * Traffic: 2 reads and 1 write of n; for each tile a line of 128 bytes, and 24 bytes for the second launch, which reads a
+ *   total once more for each 512 tiles behind it. The words of the scan are emptied by a memset before the launch.
+ * Rounding: a thread adds up dx and the totals of x in the dtype; all between threads is double, and so are w, products and
+ *   their sums. Nothing depends on timing.
  * Limits: one factor to a row, no reset, all terms; 2^31 - 1 tiles.
  * Origin: scan with published aggregates, Merrill and Garland 2016; adjoint of a linear recurrence. */
 #include "common/discounted_cumsum/agent_row.cuh"
