@@ -107,6 +107,7 @@ double gradient_chance_error(const GradientChance *self, double value, double si
     static const double SCATTERED = 1.0 / 64;             /* of the sum, which parts that are no stretches of a row may have */
     if (!self->known || !(size >= LEAST && size <= MOST)) return INFINITY;
     const double sums = 3 * 0x1p-53 * (sqrt(self->chain) + sqrt(additions) * SCATTERED * size);
+    if (!isfinite(self->variance) || !isfinite(sums)) return INFINITY; /* an infinite dx that meets nothing: 0 times inf */
     bound_terms_forget();
     bound_term("additions of the products, 3 2^-53 sqrt(sum of squares of partial sums)", sums);
     bound_term("roundings of dx and y of either sign", sqrt(self->variance));

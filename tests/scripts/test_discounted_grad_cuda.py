@@ -36,6 +36,15 @@ def short_rows(folder):
         expect(dgamma[0] == 0 and dgamma[1] == 9 + 7 + 4 and not dgamma[2:].any(), f"{variant}: {dgamma[:3]}")
 
 
+def infinite_dx_that_meets_nothing(folder):
+    """The tolerance of a gradient that is finite all the same: a rounding of its last bit passes."""
+    dy = np.ones((2, 5))
+    dy[1, 4] = np.inf
+    for variant in ("cuda_block_scan", "cuda_two_reads", "cuda_agent_scan"):
+        dx, dgamma = checked(folder, variant, {"x": np.arange(1.0, 11).reshape(2, 5), "dy": dy}, "gamma=0.99")
+        expect(np.isinf(dx[1, 4]) and abs(dgamma[0] - 265.76634) < 1e-5, f"{variant}: {dgamma}")
+
+
 def any_order(folder):
     """A block that starts alone finds nothing published, and adds up by itself what it waits for."""
     random = np.random.default_rng(7)
@@ -86,6 +95,7 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         short_rows(folder)
+        infinite_dx_that_meets_nothing(folder)
         any_order(folder)
         for dtype in (np.float32, np.float64):
             walked_tiles(folder, dtype)
