@@ -11,7 +11,7 @@ if(RUNGS_EMULATOR)
 endif()
 
 # How kernels are compiled. Nothing is contracted or vectorised: the device's compiler decides for itself.
-set(emulator_flags -x c++ -O1 -g -gdwarf-4 -fno-omit-frame-pointer -ffp-contract=off -fno-vectorize -fno-slp-vectorize
+set(emulator_flags -x c++ -O1 -gdwarf-4 -gline-tables-only -fno-omit-frame-pointer -ffp-contract=off -fno-vectorize -fno-slp-vectorize
     -Wall -Wextra -Wno-unused-function -Wno-missing-field-initializers -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -DRUNGS_EMULATED)
 set(emulator_flags_plain -fsanitize-coverage=trace-pc,edge,no-prune) # calls the engine at every basic block
 set(emulator_flags_asan -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=function,vptr ${emulator_flags_plain})
