@@ -7,6 +7,7 @@ from analysis.format import details, many, rate, seconds, significant, size, tab
 
 MOST_RUNS = 6
 MOST_LINES = 8  # of the commands
+WHERE_AND_HOW_LONG = {"--out": 2, "--budget": 2, "--resume": 1, "--verbose": 1}  # options and their words: a run again needs none
 
 
 def runs_with_rows(results):
@@ -97,9 +98,6 @@ def machine(results, full=False):
     if unknown_runs:
         parts.append(f"The environment of {many(len(unknown_runs), 'run')} is missing from the files: {', '.join(map(str, unknown_runs))}.")
     return "\n\n".join(parts)
-
-
-WHERE_AND_HOW_LONG = {"--out": 2, "--budget": 2, "--resume": 1, "--verbose": 1}  # options and their words: a run again needs none
 
 
 def command_of(e):
