@@ -15,20 +15,14 @@
  * Origin: scan with published aggregates, Merrill and Garland 2016 ("Single-pass parallel prefix scan with decoupled look-back"). */
 #include "common/discounted_cumsum/agent_row.cuh"
 
-/* Elements of a thread, odd; threads of a block, by default and at most. In float64 fewer up to SHORT elements, which was faster on
- * compute capability 9.0. */
-template <typename T> constexpr unsigned ITEMS = sizeof(T) == 8 ? 15 : 55;
-template <typename T> constexpr unsigned THREADS = sizeof(T) == 8 ? 384 : 192;
-template <typename T> constexpr unsigned THREADS_MAX = sizeof(T) == 8 ? 384 : 256;
+/* Elements of a thread, odd; threads of a block, by default and at most; blocks to an SM. The fastest on compute capability 9.0,
+ * the last one up to SHORT elements. */
+struct AgentShape {
+    unsigned items, threads, blocks;
+};
+constexpr unsigned THREADS_MAX = 192;
+constexpr AgentShape SHAPE_F64 = {31, 128, 6}, SHAPE_F32 = {63, 128, 6}, SHAPE_F32_SHORT = {55, THREADS_MAX, 4};
 constexpr size_t SHORT = (size_t)1 << 24;
-constexpr unsigned SHORT_THREADS = 256;
-
-/* Of THREADS_MAX threads, to an SM. */
-#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
-constexpr unsigned BLOCKS = 2; /* of 1024 threads */
-#else
-constexpr unsigned BLOCKS = 4;
-#endif
 
 /* What the threads of a tile's block share. */
 struct AgentTileShared {
@@ -39,31 +33,31 @@ struct AgentTileShared {
 };
 
 /* By all threads of a tile's block that has polled long: its outputs. */
-template <typename T, bool RIGHT>
+template <typename T, bool RIGHT, unsigned ITEMS>
 static __device__ __noinline__ void tile_again(const DiscountView<T> &view, const AgentRowPlan &plan, T *tile,
                                                AgentTileShared *shared) {
     const unsigned row = agent_block_row(plan), index = agent_block_place(plan) - 1;
     if (threadIdx.x < WARP) {
-        const double carry = agent_row_again<T, RIGHT, ITEMS<T>>(view, plan, index);
+        const double carry = agent_row_again<T, RIGHT, ITEMS>(view, plan, index);
         if (threadIdx.x == 0) shared->carry = carry;
     }
     __syncthreads();
     const T factor = agent_block_factor(view, plan);
-    T *const first = tile_first<T, RIGHT>(tile, ITEMS<T>);
+    T *const first = tile_first<T, RIGHT>(tile, ITEMS);
     const TileBefore before =
-        tile_scan((double)tile_thread_sum<T, RIGHT, 1>(first, ITEMS<T>, factor), shared->powers, shared->warp_totals);
-    tile_thread_write<T, RIGHT, 1>(first, ITEMS<T>, factor, (T)before.with(shared->carry));
+        tile_scan((double)tile_thread_sum<T, RIGHT, 1>(first, ITEMS, factor), shared->powers, shared->warp_totals);
+    tile_thread_write<T, RIGHT, 1>(first, ITEMS, factor, (T)before.with(shared->carry));
     const BulkSpan span = tile_span<T, RIGHT>(row, view.n, index, plan.tiles, plan.length);
-    bulk_store_warp(view.y, tile, tile_warp_begin<RIGHT>(ITEMS<T>), WARP * ITEMS<T>, span, plan.packed);
+    bulk_store_warp(view.y, tile, tile_warp_begin<RIGHT>(ITEMS), WARP * ITEMS, span, plan.packed);
 }
 
-template <typename T, bool RIGHT>
-static __global__ void __launch_bounds__(THREADS_MAX<T>, BLOCKS)
+template <typename T, bool RIGHT, unsigned ITEMS, unsigned THREADS, unsigned BLOCKS>
+static __global__ void __launch_bounds__(THREADS, BLOCKS)
     agent_kernel(const __grid_constant__ DiscountView<T> view, const __grid_constant__ AgentRowPlan plan) {
     __shared__ AgentTileShared shared;
     __shared__ AgentChain chain;
     DYN_SHARED(T, tile);
-    if (agent_block_place(plan) == 0) return agent_row_block<T, RIGHT, ITEMS<T>>(view, plan, &chain);
+    if (agent_block_place(plan) == 0) return agent_row_block<T, RIGHT, ITEMS>(view, plan, &chain);
     const unsigned row = agent_block_row(plan), index = agent_block_place(plan) - 1;
     const BulkSpan span = tile_span<T, RIGHT>(row, view.n, index, plan.tiles, plan.length);
     bulk_load_begin(tile, plan.length, view.x, span, plan.packed, &shared.barrier);
@@ -72,11 +66,11 @@ static __global__ void __launch_bounds__(THREADS_MAX<T>, BLOCKS)
         bulk_prefetch(view.x + (RIGHT ? span.low - by : span.low + by), plan.length * (unsigned)sizeof(T));
     }
     const T factor = agent_block_factor(view, plan); /* while the tile is on its way */
-    tile_powers((double)factor, ITEMS<T>, &shared.powers);
+    tile_powers((double)factor, ITEMS, &shared.powers);
     bulk_load_wait(&shared.barrier);
-    T *const first = tile_first<T, RIGHT>(tile, ITEMS<T>);
+    T *const first = tile_first<T, RIGHT>(tile, ITEMS);
     const TileBefore before =
-        tile_scan((double)tile_thread_sum<T, RIGHT, ITEMS<T>>(first, ITEMS<T>, factor), shared.powers, shared.warp_totals);
+        tile_scan((double)tile_thread_sum<T, RIGHT, ITEMS>(first, ITEMS, factor), shared.powers, shared.warp_totals);
     if (threadIdx.x == 0) {
         const size_t at = (size_t)row * plan.tiles + index;
         agent_row_publish(plan.totals + at, before.total);
@@ -88,14 +82,14 @@ static __global__ void __launch_bounds__(THREADS_MAX<T>, BLOCKS)
         shared.has_carry = known;
     }
     __syncthreads();
-    if (!shared.has_carry) return tile_again<T, RIGHT>(view, plan, tile, &shared);
-    tile_thread_write<T, RIGHT, ITEMS<T>>(first, ITEMS<T>, factor, (T)before.with(shared.carry));
-    bulk_store_warp(view.y, tile, tile_warp_begin<RIGHT>(ITEMS<T>), WARP * ITEMS<T>, span, plan.packed);
+    if (!shared.has_carry) return tile_again<T, RIGHT, ITEMS>(view, plan, tile, &shared);
+    tile_thread_write<T, RIGHT, ITEMS>(first, ITEMS, factor, (T)before.with(shared.carry));
+    bulk_store_warp(view.y, tile, tile_warp_begin<RIGHT>(ITEMS), WARP * ITEMS, span, plan.packed);
 }
 
 static const ParamSpec TUNABLES[] = {
-    {"threads", "threads of a block, a multiple of 32; 0: 256 for float64 up to 2^24 elements, 384 beyond; 192 for float32",
-     PARAM_INT, "0", 0, THREADS_MAX<double>, NULL},
+    {"threads", "threads of a block, a multiple of 32; more than 128 in float32 only; 0: 192 for it up to 2^24 elements, else 128",
+     PARAM_INT, "0", 0, THREADS_MAX, NULL},
     {"ahead", "distance in tiles at which a block has the L2 fetch; 0: it does not", PARAM_INT, "96", 0, 4096, NULL},
     {},
 };
@@ -103,13 +97,16 @@ static const ParamSpec TUNABLES[] = {
 static unsigned threads_of(const VariantArgs *args) {
     const unsigned threads = (unsigned)params_int(args->tunables, "threads");
     if (threads > 0) return threads;
-    if (!discount_is_f64(args)) return THREADS<float>;
-    return discount_batch(args) * discount_n(args) > SHORT ? THREADS<double> : SHORT_THREADS;
+    if (discount_is_f64(args)) return SHAPE_F64.threads;
+    return discount_batch(args) * discount_n(args) <= SHORT ? SHAPE_F32_SHORT.threads : SHAPE_F32.threads;
+}
+static AgentShape shape_of(const VariantArgs *args) {
+    if (discount_is_f64(args)) return SHAPE_F64;
+    return threads_of(args) > SHAPE_F32.threads ? SHAPE_F32_SHORT : SHAPE_F32;
 }
 static size_t tiles_of(const VariantArgs *args) {
-    const size_t batch = discount_batch(args), n = discount_n(args), threads = threads_of(args);
-    return discount_is_f64(args) ? tile_count<double>(batch, n, threads * ITEMS<double>)
-                                 : tile_count<float>(batch, n, threads * ITEMS<float>);
+    const size_t batch = discount_batch(args), n = discount_n(args), length = threads_of(args) * shape_of(args).items;
+    return discount_is_f64(args) ? tile_count<double>(batch, n, length) : tile_count<float>(batch, n, length);
 }
 
 /* Scratch: what the tiles exchange. */
@@ -117,29 +114,33 @@ static size_t scratch_bytes(const VariantArgs *args) {
     return agent_row_bytes(discount_batch(args), tiles_of(args));
 }
 
-template <typename T> static Status run_typed(const VariantArgs *args) {
+template <typename T, unsigned ITEMS, unsigned THREADS, unsigned BLOCKS> static Status run_shape(const VariantArgs *args) {
     const DiscountView<T> view = discount_view<T>(args);
     const unsigned threads = threads_of(args);
     const size_t tiles = tiles_of(args);
-    AgentRowPlan plan = agent_row_plan(args->scratch, view.batch, tiles, threads * ITEMS<T>);
+    AgentRowPlan plan = agent_row_plan(args->scratch, view.batch, tiles, threads * ITEMS);
     plan.ahead = (unsigned)params_int(args->tunables, "ahead");
     plan.packed = ((uintptr_t)view.x | (uintptr_t)view.y) % 16 == 0;
     TRY_CUDA(cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, scratch_bytes(args), (cudaStream_t)args->stream));
     const LaunchShape shape = {dim3((unsigned)(view.batch * (tiles + 1))), dim3(threads), plan.length * sizeof(T), args->stream};
-    void (*const kernel)(DiscountView<T>, AgentRowPlan) = discount_is_right(args) ? agent_kernel<T, true> : agent_kernel<T, false>;
+    void (*const kernel)(DiscountView<T>, AgentRowPlan) =
+        discount_is_right(args) ? agent_kernel<T, true, ITEMS, THREADS, BLOCKS> : agent_kernel<T, false, ITEMS, THREADS, BLOCKS>;
     TRY(bulk_allow_shared(kernel, shape.shared_bytes));
     return launch(kernel, shape, view, plan);
 }
 
 static Status run(const VariantArgs *args) {
     if (discount_is_empty(args)) return STATUS_OK;
-    return discount_is_f64(args) ? run_typed<double>(args) : run_typed<float>(args);
+    if (discount_is_f64(args)) return run_shape<double, SHAPE_F64.items, SHAPE_F64.threads, SHAPE_F64.blocks>(args);
+    if (shape_of(args).items == SHAPE_F32.items)
+        return run_shape<float, SHAPE_F32.items, SHAPE_F32.threads, SHAPE_F32.blocks>(args);
+    return run_shape<float, SHAPE_F32_SHORT.items, SHAPE_F32_SHORT.threads, SHAPE_F32_SHORT.blocks>(args);
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (!discount_is_uniform(args)) return variant_refuse(reason, "one factor to a row and no reset are supported");
     if (discount_terms(args) > 0) return variant_refuse(reason, "sums of k terms are not supported");
-    const unsigned threads = threads_of(args), most = discount_is_f64(args) ? THREADS_MAX<double> : THREADS_MAX<float>;
+    const unsigned threads = threads_of(args), most = shape_of(args).threads;
     if (threads % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of 32", threads);
     if (threads > most) return variant_refuse(reason, "threads=%u: at most %u for this dtype", threads, most);
     return discount_fits_grid(args, discount_batch(args) * (tiles_of(args) + 1), reason);

@@ -20,10 +20,10 @@
 #include "common/early_launch.cuh"
 #include "discounted_cumsum_grad/_tile.cuh"
 
-/* Elements of a thread, of x and of dy, odd; threads of a block, by default and at most. x and dy of a tile are then 52 or 54 KiB,
- * of which four fit an SM of compute capability 9.0. */
-template <typename T> constexpr unsigned ITEMS = sizeof(T) == 8 ? 13 : 27;
-constexpr unsigned THREADS = 256;
+/* Elements of a thread, of x and of dy, odd; threads of a block, by default and at most. x and dy of a tile are then 54 KiB, of
+ * which four fit an SM of compute capability 9.0. */
+constexpr unsigned ITEMS = 27;
+template <typename T> constexpr unsigned THREADS = sizeof(T) == 8 ? 128 : 256;
 #if defined(__CUDA_ARCH__) && __CUDA_ARCH__ < 800
 constexpr unsigned BLOCKS = 2;
 #else
@@ -79,21 +79,17 @@ template <typename T, bool RIGHT> struct GradientTile {
     __device__ void load(const DiscountView<T> &back, const T *x_from, const AgentRowPlan &plan, BulkBarrier *barriers) const {
         bulk_load_begin(dy, plan.length, back.x, span, plan.packed, &barriers[0]);
         bulk_load_begin(x, plan.length, x_from, span, plan.packed, &barriers[1]);
-        if (threadIdx.x > 0 || plan.ahead == 0 || !plan.packed || index + plan.ahead + 1 >= plan.tiles) return;
-        const long long by = (long long)plan.ahead * plan.length, low = RIGHT ? span.low + by : span.low - by;
-        bulk_prefetch(back.x + low, plan.length * (unsigned)sizeof(T));
-        bulk_prefetch(x_from + low, plan.length * (unsigned)sizeof(T));
     }
     /* What precedes the thread's elements of dy, and of x. */
     template <unsigned UNROLL> __device__ TileBefore scan_dy(T factor, GradientTileShared *shared) const {
-        const T *const first = tile_first<T, !RIGHT>(dy, ITEMS<T>);
-        const T sum = tile_thread_sum<T, !RIGHT, UNROLL>(first, ITEMS<T>, factor);
+        const T *const first = tile_first<T, !RIGHT>(dy, ITEMS);
+        const T sum = tile_thread_sum<T, !RIGHT, UNROLL>(first, ITEMS, factor);
         return tile_scan((double)sum, shared->powers, shared->dy_totals);
     }
     template <unsigned UNROLL> __device__ TileBefore scan_x(T factor, GradientTileShared *shared) const {
-        constexpr int LAST = (int)ITEMS<T> - 1;
-        const T *const first = tile_first<T, !RIGHT>(x, ITEMS<T>) + (RIGHT ? LAST : -LAST);
-        const T sum = tile_thread_sum<T, RIGHT, UNROLL>(first, ITEMS<T>, factor);
+        constexpr int LAST = (int)ITEMS - 1;
+        const T *const first = tile_first<T, !RIGHT>(x, ITEMS) + (RIGHT ? LAST : -LAST);
+        const T sum = tile_thread_sum<T, RIGHT, UNROLL>(first, ITEMS, factor);
         return tile_scan<false>((double)sum, shared->powers, shared->x_totals);
     }
 };
@@ -104,7 +100,7 @@ static __device__ TileProducts tile_walk(T *dy, const T *x, T factor, T carried,
     double sum = 0, behind = 0;
     T largest = 0;
 #pragma unroll UNROLL
-    for (unsigned k = 0; k < ITEMS<T>; k++) {
+    for (unsigned k = 0; k < ITEMS; k++) {
         const int at = RIGHT ? (int)k : -(int)k;
         const T element = x[at];
         carried = factor * carried + dy[at];
@@ -116,7 +112,7 @@ static __device__ TileProducts tile_walk(T *dy, const T *x, T factor, T carried,
     TileProducts products;
     products.own = sum + behind * before.sum;
     products.share = behind * before.weight;
-    const double reach = largest_power(power), most = (double)largest * ITEMS<T> * reach;
+    const double reach = largest_power(power), most = (double)largest * ITEMS * reach;
     if (!(most <= SMALL<T> && fabs(before.sum) * reach <= SMALL<T>)) products.own = NAN;
     return products;
 }
@@ -126,10 +122,10 @@ template <typename T, bool RIGHT, unsigned UNROLL>
 static __device__ void tile_finish(const DiscountView<T> &back, const GradientAgentPlan &plan, const GradientTile<T, RIGHT> &tile,
                                    const TileBefore &dy_before, const TileBefore &x_before, GradientTileShared *shared) {
     const T factor = agent_block_factor(back, plan.scan);
-    T *const dy = tile_first<T, !RIGHT>(tile.dy, ITEMS<T>);
+    T *const dy = tile_first<T, !RIGHT>(tile.dy, ITEMS);
     const TileProducts own = tile_walk<T, RIGHT, UNROLL>(dy, tile.x + (dy - tile.dy), factor, (T)dy_before.with(shared->carry),
                                                          x_before, shared->powers.lanes[1]);
-    bulk_store_warp(back.y, tile.dy, tile_warp_begin<!RIGHT>(ITEMS<T>), WARP * ITEMS<T>, tile.span, plan.scan.packed);
+    bulk_store_warp(back.y, tile.dy, tile_warp_begin<!RIGHT>(ITEMS), WARP * ITEMS, tile.span, plan.scan.packed);
     const TileProducts all = block_reduce(own, shared->products);
     if (threadIdx.x > 0) return;
     const size_t at = (size_t)tile.row * plan.scan.tiles + (plan.scan.tiles - 1 - tile.index);
@@ -144,7 +140,7 @@ static __device__ __noinline__ void tile_again(const DiscountView<T> &back, cons
                                                GradientTileShared *shared) {
     const GradientTile<T, RIGHT> tile(back.n, plan.scan, tiles);
     if (threadIdx.x < WARP) {
-        const double carry = agent_row_again<T, !RIGHT, ITEMS<T>>(back, plan.scan, tile.index);
+        const double carry = agent_row_again<T, !RIGHT, ITEMS>(back, plan.scan, tile.index);
         if (threadIdx.x == 0) shared->carry = carry;
     }
     __syncthreads();
@@ -155,23 +151,23 @@ static __device__ __noinline__ void tile_again(const DiscountView<T> &back, cons
 
 /* back: from dy into dx. */
 template <typename T, bool RIGHT>
-static __global__ void __launch_bounds__(THREADS, BLOCKS)
+static __global__ void __launch_bounds__(THREADS<T>, BLOCKS)
     tiles_kernel(const __grid_constant__ DiscountView<T> back, const T *x, const __grid_constant__ GradientAgentPlan plan) {
     __shared__ GradientTileShared shared;
     __shared__ AgentChain chain;
     DYN_SHARED(T, tiles);
     early_allow();
-    if (agent_block_place(plan.scan) == 0) return agent_row_block<T, !RIGHT, ITEMS<T>>(back, plan.scan, &chain);
+    if (agent_block_place(plan.scan) == 0) return agent_row_block<T, !RIGHT, ITEMS>(back, plan.scan, &chain);
     const GradientTile<T, RIGHT> tile(back.n, plan.scan, tiles);
     tile.load(back, x, plan.scan, shared.barriers);
     const T factor = agent_block_factor(back, plan.scan); /* while the tiles are on their way */
-    tile_powers((double)factor, ITEMS<T>, &shared.powers);
+    tile_powers((double)factor, ITEMS, &shared.powers);
     bulk_load_wait(&shared.barriers[0]);
-    const TileBefore dy_before = tile.template scan_dy<ITEMS<T>>(factor, &shared);
+    const TileBefore dy_before = tile.template scan_dy<ITEMS>(factor, &shared);
     const size_t at = (size_t)tile.row * plan.scan.tiles + tile.index;
     if (threadIdx.x == 0) agent_row_publish(plan.scan.totals + at, dy_before.total);
     bulk_load_wait(&shared.barriers[1]);
-    const TileBefore x_before = tile.template scan_x<ITEMS<T>>(factor, &shared); /* while the agent works */
+    const TileBefore x_before = tile.template scan_x<ITEMS>(factor, &shared); /* while the agent works */
     if (threadIdx.x == 0) {
         double carry = 0;
         bool known = tile.index == 0;
@@ -182,7 +178,7 @@ static __global__ void __launch_bounds__(THREADS, BLOCKS)
     }
     __syncthreads();
     if (!shared.has_carry) return tile_again<T, RIGHT>(back, plan, tiles, &shared);
-    tile_finish<T, RIGHT, ITEMS<T>>(back, plan, tile, dy_before, x_before, &shared);
+    tile_finish<T, RIGHT, ITEMS>(back, plan, tile, dy_before, x_before, &shared);
 }
 
 /* ---- The second launch: a block for each group of a row's tiles, a thread for each tile of it. */
@@ -259,18 +255,19 @@ static __global__ void __launch_bounds__(GRADIENT_SUM_THREADS) sum_kernel(const 
 
 /* ---- Host. */
 static const ParamSpec TUNABLES[] = {
-    {"threads", "threads of a block, a multiple of 32", PARAM_INT, "256", 32, THREADS, NULL},
-    {"ahead", "distance in tiles at which a block has the L2 fetch; 0: it does not", PARAM_INT, "96", 0, 4096, NULL},
+    {"threads", "threads of a block, a multiple of 32; 0: 128 for float64, 256 for float32", PARAM_INT, "0", 0, THREADS<float>,
+     NULL},
     {},
 };
 
 static unsigned threads_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "threads");
+    const unsigned threads = (unsigned)params_int(args->tunables, "threads");
+    if (threads > 0) return threads;
+    return discount_is_f64(args) ? THREADS<double> : THREADS<float>;
 }
 static size_t tiles_of(const VariantArgs *args) {
     const size_t batch = discount_batch(args), n = discount_n(args), threads = threads_of(args);
-    return discount_is_f64(args) ? tile_count<double>(batch, n, threads * ITEMS<double>)
-                                 : tile_count<float>(batch, n, threads * ITEMS<float>);
+    return discount_is_f64(args) ? tile_count<double>(batch, n, threads * ITEMS) : tile_count<float>(batch, n, threads * ITEMS);
 }
 static size_t groups_of(const VariantArgs *args) {
     return divide_up(tiles_of(args), SUM_THREADS);
@@ -285,7 +282,6 @@ static GradientAgentPlan plan_of(const VariantArgs *args, unsigned length) {
     const size_t rows = discount_batch(args), tiles = tiles_of(args);
     GradientAgentPlan plan = {};
     plan.scan = agent_row_plan(args->scratch, rows, tiles, length);
-    plan.scan.ahead = (unsigned)params_int(args->tunables, "ahead");
     double *const numbers = (double *)((char *)args->scratch + agent_row_bytes(rows, tiles));
     plan.totals = numbers;
     plan.owns = numbers + rows * tiles;
@@ -300,7 +296,7 @@ template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *arg
     const T *x = (const T *)args->in[IN_X].data;
     T *dgamma = (T *)args->out[OUT_DGAMMA].data;
     const unsigned threads = threads_of(args);
-    GradientAgentPlan plan = plan_of(args, threads * ITEMS<T>);
+    GradientAgentPlan plan = plan_of(args, threads * ITEMS);
     plan.scan.packed = ((uintptr_t)x | (uintptr_t)back.x | (uintptr_t)back.y) % 16 == 0;
     const size_t tiles = plan.scan.tiles, groups = back.batch * plan.groups, outputs = gradient_outputs(args);
     const LaunchShape blocks = {dim3((unsigned)(back.batch * (tiles + 1))), dim3(threads), 2 * plan.scan.length * sizeof(T),
@@ -324,7 +320,9 @@ static Status run(const VariantArgs *args) {
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (!discount_is_uniform(args)) return variant_refuse(reason, "one factor to a row and no reset are supported");
-    if (threads_of(args) % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of 32", threads_of(args));
+    const unsigned threads = threads_of(args), most = discount_is_f64(args) ? THREADS<double> : THREADS<float>;
+    if (threads % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of 32", threads);
+    if (threads > most) return variant_refuse(reason, "threads=%u: at most %u for this dtype", threads, most);
     return gradient_supports(args, reason) && discount_fits_grid(args, discount_batch(args) * (tiles_of(args) + 1), reason);
 }
 
