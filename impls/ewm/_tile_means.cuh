@@ -207,8 +207,8 @@ static __device__ MeanCarry tile_carry(const EwmCase &rule, const FiniteRun &til
     return mean_settled(rule, {carried / rule.q, 0, before.count, false});
 }
 
-/* 1 / weight to a unit in the last place, for weights from 1 on: the processor's estimate (2^-20) and two steps of Newton's. A
- * division branches, which keeps the outputs of a thread from running side by side. */
+/* 1 / weight to a unit in the last place, for weights from 1 on: the processor's estimate (2^-20) times 1 / (1 - miss), of which
+ * three terms count. A division branches, which keeps the outputs of a thread from running side by side. */
 static __device__ double inverse_of(double weight) {
     double inverse;
 #ifdef __CUDA_ARCH__
@@ -216,13 +216,22 @@ static __device__ double inverse_of(double weight) {
 #else
     inverse = 1 / weight;
 #endif
-    inverse = fma(fma(-weight, inverse, 1.0), inverse, inverse);
-    return fma(fma(-weight, inverse, 1.0), inverse, inverse);
+    const double miss = fma(-weight, inverse, 1.0);
+    return fma(inverse, fma(miss, miss, miss), inverse);
 }
 /* In place, for a thread's elements: outputs from the sum of the weighted elements before them. */
 template <typename T, unsigned ITEMS>
 __device__ __noinline__ void write_growing(const EwmCase &rule, T *own, double sum, double weight, unsigned long long count) {
+    if (rule.adjust && count + 1 >= rule.min_periods) {
 #pragma unroll 8
+        for (unsigned k = 0; k < ITEMS; k++) {
+            sum = rule.q * sum + (double)own[k];
+            weight = rule.q * weight + 1;
+            own[k] = (T)(sum * inverse_of(weight));
+        }
+        return;
+    }
+#pragma unroll 1
     for (unsigned k = 0; k < ITEMS; k++) {
         sum = rule.q * sum + (rule.adjust ? 1 : rule.alpha) * (double)own[k];
         weight = rule.q * weight + 1;
