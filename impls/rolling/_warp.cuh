@@ -50,7 +50,8 @@ template <typename T> __device__ T value_of(const Sum<T> &a) {
 template <typename T, bool IS_MIN> __device__ T value_of(const Extreme<T, IS_MIN> &a) {
     return a.value;
 }
-/* The output of a whole window; of std its square (square_roots.cuh). Products with 1/w for divisions: one rounding more. */
+/* The output of a whole window; of std its square, or a number below 0 that stands for it (square_roots.cuh). Products with 1/w for
+ * divisions: one rounding more. */
 template <Aggregate AGG, typename T> __device__ T finish(const Sum<T> &a, T per_window, T) {
     return AGG == AGG_MEAN ? a.sum * per_window : a.sum;
 }
@@ -59,7 +60,7 @@ template <Aggregate AGG, typename T, bool IS_MIN> __device__ T finish(const Extr
 }
 template <Aggregate AGG, typename T> __device__ T finish(const Spread<T> &a, T per_window, T per_degree) {
     const T m2 = a.squares - a.sum * (a.sum * per_window);
-    return (m2 < 0 ? 0 : m2) * per_degree;
+    return (AGG != AGG_STD && m2 < 0 ? 0 : m2) * per_degree;
 }
 
 template <typename T, Aggregate AGG> struct UnitAggregateOf { using Type = Accumulator<T, AGG>; };

@@ -60,10 +60,8 @@ template <unsigned K, typename Step> __device__ void downwards(unsigned count, S
     }
 }
 
-/* The K elements of a thread or fewer, less `point`: their mean for var and std, else 0. Other blocks wait for them, and a step of
- * a minimum takes long: so minima and maxima go in chains that do not wait for each other. */
+/* The K elements of a thread or fewer, less `point`: their mean for var and std, else 0. */
 template <typename T, Aggregate AGG, unsigned K> struct ThreadSums {
-    static constexpr unsigned CHAINS = aggregate_is_extreme(AGG) ? 4 : 1;
     UnitAggregate<T, AGG> sums;
     T point = 0;
     __device__ ThreadSums(const T *mine, unsigned count) {
@@ -71,11 +69,7 @@ template <typename T, Aggregate AGG, unsigned K> struct ThreadSums {
             upwards<K>(count, [&](unsigned r) { point += mine[r]; });
             if (count > 0) point *= count == K ? (T)1 / K : 1 / (T)count;
         }
-        UnitAggregate<T, AGG> chains[CHAINS];
-        upwards<K>(count, [&](unsigned r) { chains[r % CHAINS].push(mine[r] - point); });
-        sums = chains[0];
-#pragma unroll
-        for (unsigned c = 1; c < CHAINS; c++) sums.merge(chains[c]);
+        upwards<K>(count, [&](unsigned r) { sums.push(mine[r] - point); });
     }
     __device__ Moments<T> moments() const {
         const T error = sums.sum * ((T)1 / K);
@@ -122,24 +116,18 @@ __device__ void publish_tile(const TileCut &cut, const TileReciprocals<T> &per, 
 /* The outputs of a thread: `count` <= K of them. */
 template <typename T, Aggregate AGG, unsigned K> struct ThreadOutputs {
     using A = UnitAggregate<T, AGG>;
-    static constexpr bool SPREAD = aggregate_is_spread(AGG), EXTREME = aggregate_is_extreme(AGG);
+    static constexpr bool SPREAD = aggregate_is_spread(AGG);
     unsigned count;
     T shift;
     T suffix[K]; /* the aggregate of left[r..], but of var and std the squares: their sums replace the elements */
     A base;      /* of all that is neither the thread's own nor its part of the left */
 
-    /* left: what the thread's windows begin in. Minima and maxima of the thread's first elements take the place of its elements. */
-    __device__ void prepare(const ThreadSums<T, AGG, K> &mine, T *left, T *elements, TileShared<T, AGG> &shared) {
+    /* left: what the thread's windows begin in. */
+    __device__ void prepare(const ThreadSums<T, AGG, K> &mine, T *left, TileShared<T, AGG> &shared) {
         const unsigned lane = threadIdx.x % WARP, warp = threadIdx.x / WARP;
-        A all, own = mine.sums, prefix;
-        if constexpr (EXTREME) __syncwarp(); /* publish_tile() has read them */
+        A all, own = mine.sums;
         downwards<K>(count, [&](unsigned r) {
             all.push(left[r] - shift);
-            if constexpr (EXTREME) { /* the two chains side by side */
-                const unsigned first = count - 1 - r;
-                prefix.push(elements[first]);
-                elements[first] = value_of(prefix);
-            }
             if constexpr (SPREAD) {
                 left[r] = all.sum;
                 suffix[r] = all.squares;
@@ -163,9 +151,8 @@ template <typename T, Aggregate AGG, unsigned K> struct ThreadOutputs {
         for (unsigned v = 0; v < warp; v++) base.merge(shared.own[v]);
         for (unsigned v = warp + 1; v < warps; v++) base.merge(shared.left[v]);
         upwards<K>(count, [&](unsigned r) {
-            if constexpr (!EXTREME) base.push(own[r] - shift);
+            base.push(own[r] - shift);
             A output = base;
-            if constexpr (EXTREME) output.push(own[r]);
             if constexpr (SPREAD)
                 output.merge({left[r], suffix[r]});
             else
@@ -230,7 +217,7 @@ static __global__ void __launch_bounds__(THREADS + WARP, resident(THREADS + WARP
         if (live) {
             outputs.shift = shift_of<T, AGG>(view, cut, board, tile);
             bulk_load_arrived(&left_there);
-            outputs.prepare(sums, left + at, own + at, shared);
+            outputs.prepare(sums, left + at, shared);
         }
     }
     __syncthreads();
