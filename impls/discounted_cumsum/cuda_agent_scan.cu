@@ -21,7 +21,7 @@ struct AgentShape {
     unsigned items, threads, blocks;
 };
 constexpr unsigned THREADS_MAX = 192;
-constexpr AgentShape SHAPE_F64 = {31, 128, 6}, SHAPE_F32 = {63, 128, 6}, SHAPE_F32_SHORT = {55, THREADS_MAX, 4};
+constexpr AgentShape SHAPE_F64 = {31, 128, 6}, SHAPE_F32 = {63, 128, 6}, SHAPE_F32_SHORT = {55, THREADS_MAX, 5};
 constexpr size_t SHORT = (size_t)1 << 24;
 
 /* What the threads of a tile's block share. */
