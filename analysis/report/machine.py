@@ -6,7 +6,7 @@ from analysis import select
 from analysis.format import details, many, rate, seconds, significant, size, table
 
 MOST_RUNS = 6
-MOST_LINES = 8  # of the commands
+MOST_LINES = 12  # of the commands
 WHERE_AND_HOW_LONG = {"--out": 2, "--budget": 2, "--resume": 1, "--verbose": 1}  # options and their words: a run again needs none
 
 
@@ -105,23 +105,37 @@ def command_of(e):
     return words[1:] if words[0].rsplit("/", 1)[-1].startswith("rungs") else words  # without the program itself
 
 
-def again(e):
-    """The command that makes the rows of this run in one part."""
+def command_again(e):
+    """What a run was asked for, in three parts: the verb, the names of scenarios and cases, and the options that say what is measured."""
     words, left = command_of(e), []
     while words:
         taken = WHERE_AND_HOW_LONG.get(words[0], 0)
         left += [] if taken else words[:1]
         words = words[taken or 1:]
-    return " ".join(["./rungs", *map(shlex.quote, left)])
+    options = next((i for i, word in enumerate(left) if word.startswith("--")), len(left))
+    return left[0], left[1:options], tuple(left[options:])
+
+
+def commands(runs):
+    """The commands of these runs, those with the same options as one. Single cases are counted."""
+    scenarios, cases = {}, {}
+    for e in runs:
+        verb, names, options = command_again(e)
+        single = [name for name in names if "=" in name]
+        cases.update(dict.fromkeys(single))
+        if not single:
+            scenarios.setdefault((verb, options), {}).update(dict.fromkeys(names))
+    lines = [" ".join(["./rungs", verb, *map(shlex.quote, [*names, *options])]) for (verb, options), names in scenarios.items()]
+    return lines + ([f"# and {many(len(cases), 'single case')}, which the rows name"] if cases else [])
 
 
 def reproduce(results):
     """The commands that made the rows, by commit, and one that measures a single row again."""
     known_runs, _ = runs_with_rows(results)
-    commits = {}
+    by_commit = {}
     for e in known_runs:
-        commits.setdefault(e.get("commit"), {})[again(e)] = None
-    lines = [line for commit, commands in commits.items() for line in [*([f"git checkout {commit}"] if commit else []), *commands]]
+        by_commit.setdefault(e.get("commit"), []).append(e)
+    lines = [line for commit, runs in by_commit.items() for line in [*([f"git checkout {commit}"] if commit else []), *commands(runs)]]
     parts = ["```sh\n" + "\n".join(lines if 0 < len(lines) <= MOST_LINES else ["./rungs reproduce --full"]) + "\n```"]
     timed = select.timed_rows(results)
     if timed:
