@@ -231,7 +231,7 @@ __device__ __noinline__ void write_growing(const EwmCase &rule, T *own, double s
         }
         return;
     }
-#pragma unroll 1
+#pragma unroll 1 /* the few tiles before min_periods */
     for (unsigned k = 0; k < ITEMS; k++) {
         sum = rule.q * sum + (rule.adjust ? 1 : rule.alpha) * (double)own[k];
         weight = rule.q * weight + 1;
