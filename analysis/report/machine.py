@@ -113,7 +113,7 @@ def command_again(e):
         left += [] if taken else words[:1]
         words = words[taken or 1:]
     options = next((i for i, word in enumerate(left) if word.startswith("--")), len(left))
-    return left[0], left[1:options], tuple(left[options:])
+    return tuple(left[:1]), left[1:options], tuple(left[options:])
 
 
 def commands(runs):
@@ -121,11 +121,11 @@ def commands(runs):
     scenarios, cases = {}, {}
     for e in runs:
         verb, names, options = command_again(e)
-        single = [name for name in names if "=" in name]
-        cases.update(dict.fromkeys(single))
-        if not single:
-            scenarios.setdefault((verb, options), {}).update(dict.fromkeys(names))
-    lines = [" ".join(["./rungs", verb, *map(shlex.quote, [*names, *options])]) for (verb, options), names in scenarios.items()]
+        wanted = [name for name in names if "=" not in name]
+        cases.update(dict.fromkeys(name for name in names if "=" in name))
+        if wanted or not names:
+            scenarios.setdefault((verb, options), {}).update(dict.fromkeys(wanted))
+    lines = [" ".join(["./rungs", *map(shlex.quote, [*verb, *names, *options])]) for (verb, options), names in scenarios.items()]
     return lines + ([f"# and {many(len(cases), 'single case')}, which the rows name"] if cases else [])
 
 

@@ -198,9 +198,9 @@ def test_commands_of_the_rows():
     block = machine.reproduce(results).split("```")[1].splitlines()[1:]
     assert block == ["git checkout abc", "./rungs reproduce --full", "git checkout def", "./rungs run large"], block
     assert "1, abc" in machine.machine(results), "b has the peaks of both devices"
-    asked = ("run a --full", "run b --full --out y", "run a", "run op,n=1", "run op,n=2 op,n=1")
+    asked = ("run a --full", "run b --full --out y", "run a", "run op,n=1", "run op,n=2 op,n=1", "run c op,n=2 --full")
     block = machine.reproduce(results_of_runs(*((str(k), "abc", words, []) for k, words in enumerate(asked)))).split("```")[1].splitlines()[2:]
-    assert block == ["./rungs run a b --full", "./rungs run a", "# and 2 single cases, which the rows name"], block
+    assert block == ["./rungs run a b c --full", "./rungs run a", "# and 2 single cases, which the rows name"], block
     many = results_of_runs(*((str(k), str(k), "run x", []) for k in range(9)))
     assert "git" not in machine.reproduce(many) and "./rungs reproduce --full" in machine.reproduce(many)
 
