@@ -100,6 +100,7 @@ static unsigned threads_of(const VariantArgs *args) {
     if (discount_is_f64(args)) return SHAPE_F64.threads;
     return discount_batch(args) * discount_n(args) <= SHORT ? SHAPE_F32_SHORT.threads : SHAPE_F32.threads;
 }
+/* In float32 the threads decide. */
 static AgentShape shape_of(const VariantArgs *args) {
     if (discount_is_f64(args)) return SHAPE_F64;
     return threads_of(args) > SHAPE_F32.threads ? SHAPE_F32_SHORT : SHAPE_F32;
