@@ -8,7 +8,7 @@ from analysis.report.markers import pictures_of
 
 FIRST_LINE = "<!-- Written by `rungs report`. Do not edit: the next report overwrites it. -->"
 MOST_LINES, MOST_BYTES, MOST_FIGURES = 400, 40_000, 8
-SIZES = ((110, 8, 8, None), (90, 6, 8, None), (70, 5, 6, None), (50, 4, 6, None), (36, 3, 5, None), (28, 2, 4, 12), (28, 1, 3, 6))  # letters of a statement; cases, sizes and claims of an op: the first that fits
+SIZES = ((110, 8, 8, None), (100, 7, 8, None), (90, 6, 8, None), (70, 5, 6, None), (50, 4, 6, None), (36, 3, 5, None), (28, 2, 4, 12), (28, 1, 3, 6))  # letters of a statement; cases, sizes and claims of an op: the first that fits
 
 
 def ops_of(results):
