@@ -14,13 +14,13 @@
 #include <unistd.h>
 
 enum { THREADS_MAX = 1024 };
-static const double SPIN_SECONDS = 0.5; /* of a thread's own time: longer than any pool spins that is going to sleep */
-static const double WAIT_SECONDS = 30;  /* for threads of a machine that is busy otherwise */
-static const struct timespec STEP = {0, 1000 * 1000L}; /* between two looks */
+static const double SPIN_SECONDS = 0.5;  /* of a thread's own time: longer than any pool spins that is going to sleep */
+static const double WAIT_SECONDS = 30;   /* for threads of a machine that is busy otherwise */
+static const double STEP_SECONDS = 1e-3; /* between two looks */
 
 typedef struct Thread {
     int id;
-    bool seen;                            /* in this round */
+    bool seen, seen_before;               /* in this round, in the one before */
     bool rests;                           /* was seen asleep, without having run since the look before */
     unsigned long long ran, ran_at_first; /* nanoseconds */
 } Thread;
@@ -28,7 +28,7 @@ typedef struct Thread {
 typedef struct Crowd {
     Thread threads[THREADS_MAX];
     int count;
-    bool quiet; /* all of them rested in the last round */
+    bool quiet; /* all of them were at rest at one moment before the last round */
 } Crowd;
 
 static bool read_file(int id, const char *name, char *text, size_t room) {
@@ -42,6 +42,13 @@ static bool read_file(int id, const char *name, char *text, size_t room) {
     return got > 0;
 }
 
+/* False for a thread that was preempted just before it blocked: its state is "sleeping" already, but it has yet to run. True where
+ * the kernel does not tell. */
+static bool blocks(int id) {
+    char text[256];
+    return !read_file(id, "syscall", text, sizeof text) || strncmp(text, "running", strlen("running")) != 0;
+}
+
 /* What it has run so far, in nanoseconds (by ticks where the kernel keeps no schedstat), and whether it sleeps. False: it has
  * ended. */
 static bool look(int id, unsigned long long *ran, bool *sleeps) {
@@ -50,7 +57,7 @@ static bool look(int id, unsigned long long *ran, bool *sleeps) {
     if (!read_file(id, "stat", text, sizeof text)) return false;
     const char *state = strrchr(text, ')'); /* the name before it may hold anything */
     if (!state || state[1] != ' ' || state[2] == 'Z' || state[2] == 'X') return false;
-    *sleeps = state[2] == 'S'; /* D: it waits for a page and goes on */
+    *sleeps = state[2] == 'S' && blocks(id); /* D: it waits for a page and goes on */
     *ran = sscanf(state + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) == 2 ? user + system : 0;
     *ran *= 1000000000ULL / (unsigned long long)sysconf(_SC_CLK_TCK);
     if (access("/proc/self/schedstat", R_OK) != 0) return true;
@@ -67,15 +74,20 @@ static Thread *find(Crowd *crowd, int id, unsigned long long ran) {
     return &crowd->threads[crowd->count++];
 }
 
-/* Looks at every other thread once: how many there are, how many do not rest, and whether one has run again, be it to its end,
- * after all rested. While one runs, others may wait for it: those that OpenMP dismisses, because this call wanted a smaller team
- * than the last, wait for each other's locks on their way out. */
+/* Looks at every other thread once: how many there are, how many have run since the last round or have ended since, and whether one
+ * has run again, be it to its end, after all rested. While one runs, others may wait for it: those that OpenMP dismisses, because
+ * this call wanted a smaller team than the last, wait for each other's locks on their way out. A round is no picture of one moment:
+ * a thread seen waiting may be woken by one that ends before its own turn comes. But if none has run or ended since the last round,
+ * all rested between the two. */
 static Status look_round(Crowd *crowd, int *others, int *busy) {
     DIR *tasks = opendir("/proc/self/task");
     if (!tasks) return STATUS_OK; /* nothing can be told */
     const int self = (int)gettid();
     bool woke = false;
-    for (int i = 0; i < crowd->count; i++) crowd->threads[i].seen = false;
+    for (int i = 0; i < crowd->count; i++) {
+        crowd->threads[i].seen_before = crowd->threads[i].seen;
+        crowd->threads[i].seen = false;
+    }
     for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
         const int id = atoi(entry->d_name);
         unsigned long long ran = 0;
@@ -94,6 +106,7 @@ static Status look_round(Crowd *crowd, int *others, int *busy) {
     for (int i = 0; i < crowd->count; i++) {
         Thread *thread = &crowd->threads[i];
         woke = woke || (crowd->quiet && thread->rests && !thread->seen); /* it ran to its end */
+        *busy += thread->seen_before && !thread->seen;
         thread->rests = thread->rests && thread->seen;
     }
     crowd->quiet = *busy == 0;
@@ -116,16 +129,16 @@ Status settle(double patience, bool *alone) {
     const bool may_spin = policy && strcasecmp(policy, "active") == 0;
     const double begin = clock_seconds();
     crowd.count = 0, crowd.quiet = false;
-    for (;;) {
+    for (double patient = 0;; patient += STEP_SECONDS) { /* counts steps, which take longer where the machine is busy */
         int others = 0, busy = 0;
         const Status status = look_round(&crowd, &others, &busy);
         const double waited = clock_seconds() - begin;
         if (status != STATUS_OK) return status;
         *alone = others == 0;
-        if (others == 0 || (busy == 0 && waited >= patience) || (may_spin && waited >= patience)) return STATUS_OK;
-        if (longest_run(&crowd) > SPIN_SECONDS || waited > WAIT_SECONDS)
+        if (others == 0 || (patient >= patience && (busy == 0 || may_spin))) return STATUS_OK;
+        if (longest_run(&crowd) > SPIN_SECONDS || (busy > 0 && waited > WAIT_SECONDS))
             return status_fail(STATUS_CHECK, "%d thread%s still busy %.1f s after run() returned", busy,
                                busy == 1 ? " is" : "s are", waited);
-        nanosleep(&STEP, NULL);
+        nanosleep(&(struct timespec){0, (long)(1e9 * STEP_SECONDS)}, NULL);
     }
 }

@@ -1,0 +1,76 @@
+/* Threads that end after run() has returned, because they had to wait for each other on their way out, have done nothing wrong. */
+#include "worker/settle.h"
+
+#include "base/clock.h"
+
+#include <setjmp.h>
+#include <stdarg.h>
+#include <stddef.h>
+#include <stdint.h>
+
+#include <cmocka.h>
+#include <pthread.h>
+
+enum { ROUNDS = 40, SLEEPERS = 200 };
+
+static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER, night = PTHREAD_MUTEX_INITIALIZER;
+static pthread_barrier_t ready;
+
+static void spin(double seconds) {
+    const double begin = clock_seconds();
+    while (clock_seconds() - begin < seconds) {}
+}
+
+static void *sleeps(void *context) {
+    pthread_mutex_lock(&night);
+    pthread_mutex_unlock(&night);
+    return context;
+}
+
+static void *leaves_second(void *context) {
+    pthread_barrier_wait(&ready);
+    pthread_mutex_lock(&door);
+    spin(1e-3);
+    pthread_mutex_unlock(&door);
+    return context;
+}
+
+static void *leaves_first(void *context) {
+    const int round = *(int *)context;
+    pthread_mutex_lock(&door);
+    pthread_barrier_wait(&ready);
+    spin(18e-3 + 1e-4 * round);
+    pthread_mutex_unlock(&door);
+    return NULL;
+}
+
+static void start(pthread_t *thread, void *(*work)(void *), void *context) {
+    assert_int_equal(pthread_create(thread, NULL, work, context), 0);
+}
+
+/* Two hundred sleepers between the two make a round of looks long: often the first ends during one in which the second was seen to
+ * wait. */
+static void one_after_the_other(void **state) {
+    (void)state;
+    for (int round = 0; round < ROUNDS; round++) {
+        pthread_t second, first, sleepers[SLEEPERS];
+        bool alone = true;
+        pthread_mutex_lock(&night);
+        pthread_barrier_init(&ready, NULL, 3);
+        start(&second, leaves_second, NULL);
+        for (int i = 0; i < SLEEPERS; i++) start(&sleepers[i], sleeps, NULL);
+        start(&first, leaves_first, &round);
+        pthread_detach(second), pthread_detach(first);
+        pthread_barrier_wait(&ready);
+        if (settle(0.05, &alone) != STATUS_OK) fail_msg("round %d: %s", round, status_message());
+        assert_false(alone);
+        pthread_mutex_unlock(&night);
+        for (int i = 0; i < SLEEPERS; i++) pthread_join(sleepers[i], NULL);
+        pthread_barrier_destroy(&ready);
+    }
+}
+
+int main(void) {
+    const struct CMUnitTest tests[] = {cmocka_unit_test(one_after_the_other)};
+    return cmocka_run_group_tests(tests, NULL, NULL);
+}
