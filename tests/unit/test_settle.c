@@ -11,7 +11,7 @@
 #include <cmocka.h>
 #include <pthread.h>
 
-enum { ROUNDS = 40, SLEEPERS = 200 };
+enum { ROUNDS = 20, SLEEPERS = 200 };
 
 static pthread_mutex_t door = PTHREAD_MUTEX_INITIALIZER, night = PTHREAD_MUTEX_INITIALIZER;
 static pthread_barrier_t ready;
@@ -62,7 +62,7 @@ static void one_after_the_other(void **state) {
         start(&first, leaves_first, &round);
         pthread_detach(second), pthread_detach(first);
         pthread_barrier_wait(&ready);
-        if (settle(0.05, &alone) != STATUS_OK) fail_msg("round %d: %s", round, status_message());
+        if (settle(0.03, &alone) != STATUS_OK) fail_msg("round %d: %s", round, status_message());
         assert_false(alone);
         pthread_mutex_unlock(&night);
         for (int i = 0; i < SLEEPERS; i++) pthread_join(sleepers[i], NULL);
