@@ -68,7 +68,8 @@ def processes(folder):
         rest = len(rows) - len(sides)
         expect(rest == (6 if tier == "--full" else 0), f"{tier}: one process of the rest: {rest} rows", done)
         claim = rows_of(folder / "out/rows.jsonl", "claim")[0]
-        expect(claim["processes"] == count and claim["provisional"] == (count < 5), f"{tier}: the claim says so", done)
+        close = claim["why"].endswith("the processes disagree")  # on a busy machine, however wide the band
+        expect(claim["processes"] == count and claim["provisional"] == (count < 5 or close), f"{tier}: the claim says so", done)
 
 
 def one_campaign(folder):

@@ -332,9 +332,9 @@ esac
     def test_publish(self):
         (self.clone / "build/history").mkdir(parents=True)
         shutil.copy(SOURCE / "tests/golden/rows.jsonl", self.clone / "build/history/999.jsonl")  # as if an earlier run of this machine had left it
-        codes = self.execute("publish.yml", "reproduce", **{"inputs.budget || '30m'": "20s"})
+        codes = self.execute("publish.yml", "reproduce", **{"inputs.budget || '30m'": "2m"})
         self.assertEqual(set(codes.values()), {0}, (codes, self.output))
-        self.assertIn("reproduce --budget 20s --out build/published", self.called())
+        self.assertIn("reproduce --budget 2m --out build/published", self.called())
         self.assertIn("report --history build/history results", "\n".join(self.called()))
         there = {p.name for p in (self.clone / "build/published").iterdir()}
         self.assertLessEqual({"REPORT.md", "report.html", "rows.jsonl", "rows.csv", "rows.md", "junit.xml", "google-benchmark.json", "bmf.json", "github-action-benchmark.json"}, there)
