@@ -20,14 +20,14 @@ static const double STEP_SECONDS = 1e-3; /* between two looks */
 
 typedef struct Thread {
     int id;
-    bool seen, seen_before;               /* in this round, in the one before */
+    int seen;                             /* the last round that met it */
     bool rests;                           /* was seen asleep, without having run since the look before */
     unsigned long long ran, ran_at_first; /* nanoseconds */
 } Thread;
 
 typedef struct Crowd {
     Thread threads[THREADS_MAX];
-    int count;
+    int count, round;
     bool quiet; /* all of them were at rest at one moment before the last round */
 } Crowd;
 
@@ -84,10 +84,7 @@ static Status look_round(Crowd *crowd, int *others, int *busy) {
     if (!tasks) return STATUS_OK; /* nothing can be told */
     const int self = (int)gettid();
     bool woke = false;
-    for (int i = 0; i < crowd->count; i++) {
-        crowd->threads[i].seen_before = crowd->threads[i].seen;
-        crowd->threads[i].seen = false;
-    }
+    crowd->round++;
     for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
         const int id = atoi(entry->d_name);
         unsigned long long ran = 0;
@@ -96,18 +93,19 @@ static Status look_round(Crowd *crowd, int *others, int *busy) {
         Thread *thread = find(crowd, id, ran);
         if (!thread) continue;
         ++*others;
-        thread->seen = true;
+        thread->seen = crowd->round;
         woke = woke || (crowd->quiet && thread->rests && thread->ran != ran);
         thread->rests = sleeps && thread->ran == ran;
         thread->ran = ran;
         *busy += !thread->rests;
     }
     closedir(tasks);
-    for (int i = 0; i < crowd->count; i++) {
+    for (int i = 0; i < crowd->count; i++) { /* those that have ended since the last round */
         Thread *thread = &crowd->threads[i];
-        woke = woke || (crowd->quiet && thread->rests && !thread->seen); /* it ran to its end */
-        *busy += thread->seen_before && !thread->seen;
-        thread->rests = thread->rests && thread->seen;
+        if (thread->seen != crowd->round - 1) continue;
+        woke = woke || crowd->quiet;
+        thread->rests = false;
+        ++*busy;
     }
     crowd->quiet = *busy == 0;
     return woke ? status_fail(STATUS_CHECK, "a thread goes on working after run() returned: it slept and then ran again")
@@ -118,7 +116,8 @@ static double longest_run(const Crowd *crowd) {
     unsigned long long longest = 0;
     for (int i = 0; i < crowd->count; i++) {
         const Thread *thread = &crowd->threads[i];
-        if (thread->seen && thread->ran - thread->ran_at_first > longest) longest = thread->ran - thread->ran_at_first;
+        if (thread->seen == crowd->round && thread->ran - thread->ran_at_first > longest)
+            longest = thread->ran - thread->ran_at_first;
     }
     return 1e-9 * (double)longest;
 }
@@ -128,7 +127,7 @@ Status settle(double patience, bool *alone) {
     const char *policy = getenv("OMP_WAIT_POLICY");
     const bool may_spin = policy && strcasecmp(policy, "active") == 0;
     const double begin = clock_seconds();
-    crowd.count = 0, crowd.quiet = false;
+    crowd.count = 0, crowd.round = 0, crowd.quiet = false;
     for (double patient = 0;; patient += STEP_SECONDS) { /* counts steps, which take longer where the machine is busy */
         int others = 0, busy = 0;
         const Status status = look_round(&crowd, &others, &busy);
