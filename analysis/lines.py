@@ -20,7 +20,7 @@ NEEDED = {"row": {key: str for key in ("case", "op", "variant", "spec", "verdict
 TYPES = {
     "row": {"run": str, "scenario": str, "dtype": str, "input": str, "params": dict, "errors": dict, "bound": dict, "timing": dict, "work": dict, "counts": dict,
             "launch": dict, "tunables": dict, "code": dict, "reason": str, "why_not_timed": str, "baseline": str},
-    "environment": {"run": str, "date": str, "commit": str, "argv": list, "gpu": dict, "cpu": dict, "build": dict, "variables": dict, "python": dict},
+    "environment": {"run": str, "date": str, "commit": str, "argv": list, "gpu": dict, "cpu": dict, "build": dict, "variables": dict, "ab": dict, "python": dict},
     "ceilings": {"run": str, "device": str, "ceilings": list},
     "claim": {"run": str, "scenario": str, "op": str, "id": str, "case": str, "variant": str, "outcome": str, "statement": str}}
 PARTS = {"row": ("timing", "errors"), "ceilings": ("ceilings",)}  # each of their values is an object, or null

@@ -57,6 +57,7 @@ class Series:
     def __init__(self, rows, mode, side=None):
         self.runs = [row.get("run") for row in rows]
         self.sessions = [side.session(run) for run in self.runs] if side else []
+        self.places = [side.place(run) for run in self.runs] if side else []
         self.samples, clocks, cycles = [], [], []
         for row in rows:
             times = timed(row, mode)
@@ -169,7 +170,7 @@ def compare_mode(c, pair, base, new):
             c.verdict, c.reason = "not comparable", f"the device was throttled in all processes of {'NEW' if pair[0] else 'BASE'}"
             return c
     series = tuple(Series(rows, c.mode, side) for rows, side in zip(pair, (base, new)))
-    c.randomised = all(session for s in series for session in s.sessions)
+    c.randomised = in_turns(*series)
     c.base_seconds, c.new_seconds = (float(np.median(s.seconds)) for s in series)
     c.base_processes, c.new_processes = map(len, series)
     c.time_ratio = c.new_seconds / c.base_seconds
@@ -186,6 +187,12 @@ def compare_mode(c, pair, base, new):
         c.ratio, c.judged_by = c.time_ratio, "code"
     c.series = series
     return c
+
+
+def in_turns(base, new):
+    """Were all processes of both sides part of the same random orders?"""
+    orders = [{session and session.id for session in s.sessions} for s in (base, new)]
+    return bool(orders[0]) and None not in orders[0] and orders[0] == orders[1]
 
 
 def is_throttled(row, mode):

@@ -2,14 +2,22 @@
 import functools
 import pathlib
 import re
+import typing
 
 from analysis import rows as r
 from analysis.lines import BadResults, read_lines
 
 CHANGED = "+changes"
-IN_RANDOM_ORDER = re.compile(r"(?:base|new), process \d+ of \d+, seed (\d+)(?:, stage (\d) of (\d))?")  # what `rungs ab` notes
+NOTE = re.compile(r"(?:base|new), process (\d+) of \d+, seed (\d+)(?:, stage (\d) of (\d))?")  # variables.RUNGS_AB of older rows
 WITH_VALUE = ("--out", "--budget", "--timeline")  # options that say nothing of which rows are asked for
 FLAGS = ("--resume", "--verbose")  # nor do these
+
+
+class Session(typing.NamedTuple):
+    """Processes in one random order. id: of one call of `rungs ab`, whatever its seed; in older rows the seed. Equal where the order is the same."""
+    id: str
+    stage: int
+    stages: int
 
 
 class Side:
@@ -33,7 +41,7 @@ class Side:
         labels = {}
         for run, e in self.environments.items():
             if run in runs:
-                labels.setdefault(self.session(run) and self.session(run)[0] or run, []).append(build_of(e))
+                labels.setdefault(self.session(run) and self.session(run).id or run, []).append(build_of(e))
         builds = sorted({first for first, *_ in labels.values()})
         moved = sorted({label for told in labels.values() for label in told} - set(builds))
         if moved:  # one program: only what it calls itself changed with the checkout
@@ -46,10 +54,20 @@ class Side:
         return self
 
     def session(self, run):
-        """(seed, stage, stages) of the random order that the run was part of; None: of none."""
-        note = ((self.environments.get(run) or {}).get("variables") or {}).get("RUNGS_AB") or ""
-        found = IN_RANDOM_ORDER.fullmatch(note)
-        return found and (int(found[1]), int(found[2] or 1), int(found[3] or 1))
+        """The Session that `rungs ab` stamped on the run's lines; None: it was part of none."""
+        return self.turn(run)[0]
+
+    def place(self, run):
+        """In that order, from 1; None: in none."""
+        return self.turn(run)[1]
+
+    def turn(self, run):
+        environment = self.environments.get(run) or {}
+        stamp = environment.get("ab")
+        if stamp:
+            return Session(str(stamp.get("session")), stamp.get("stage", 1), stamp.get("stages", 1)), stamp.get("process")
+        found = NOTE.fullmatch((environment.get("variables") or {}).get("RUNGS_AB") or "")
+        return (Session(f"seed {found[2]}", int(found[3] or 1), int(found[4] or 1)), int(found[1])) if found else (None, None)
 
     def asked(self, run):
         """What the run was told to do, as far as it decides which rows it makes: a run resumed was asked what the one before it was."""

@@ -104,8 +104,9 @@ static Status check(const Ab *ab, const AbProcess sides[2]) {
 static Status measure(const Ab *ab, AbProcess repeats[2]) {
     TRY(lock_wait(ab->run.lock));
     TRY(check(ab, repeats));
-    const AbOrder order = {.repetitions = ab->repetitions, .seed = ab->seed, .stage = 1, .stages = ab->second_stage != 0 ? 2 : 1};
+    AbOrder order = {.repetitions = ab->repetitions, .seed = ab->seed, .stage = 1, .stages = ab->second_stage != 0 ? 2 : 1};
     double seconds = 0;
+    stamp_new_session(order.session);
     TRY(interrupt_catch_ab("ab", ab->folder));
     TRY(ab_order_run(&order, repeats, &seconds));
     const double limit = ab->second_stage >= 0 ? ab->second_stage : 2 * ab->repetitions * seconds;

@@ -26,17 +26,24 @@ Status ab_order_run(const AbOrder *order, const AbProcess sides[2], double *seco
     const double began = clock_seconds();
     Status status = STATUS_OK;
     for (int i = 0; i < total && status == STATUS_OK; i++) {
-        char note[96], left[32];
+        char stage[32] = "", left[32];
         const int side = drawn[i];
         const double now = clock_seconds();
+        const Stamp stamp = {.session = order->session,
+                             .side = AB_SIDES[side],
+                             .seed = order->seed,
+                             .process = i + 1,
+                             .of = total,
+                             .stage = order->stage,
+                             .stages = order->stages};
         if (order->until > 0 && now > order->until) {
             fprintf(stderr, "rungs ab: no time left for %d more processes; see --second-stage\n", total - i);
             break;
         }
-        int used = snprintf(note, sizeof note, "%s, process %d of %d, seed %d", AB_SIDES[side], i + 1, total, order->seed);
-        if (order->stages > 1) snprintf(note + used, sizeof note - (size_t)used, ", stage %d of %d", order->stage, order->stages);
-        fprintf(stderr, "rungs ab: %s%s\n", note, ab_process_time_left(began, i, total, left));
-        status = ab_process_run(&sides[side], note);
+        if (order->stages > 1) snprintf(stage, sizeof stage, ", stage %d of %d", order->stage, order->stages);
+        fprintf(stderr, "rungs ab: %s, process %d of %d, seed %d%s%s\n", stamp.side, i + 1, total, order->seed, stage,
+                ab_process_time_left(began, i, total, left));
+        status = ab_process_run(&sides[side], &stamp);
         *seconds = (clock_seconds() - began) / (i + 1);
     }
     free(drawn);

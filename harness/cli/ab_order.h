@@ -5,9 +5,10 @@
 
 #include "cli/ab_process.h"
 
-/* One random order. stage: of `stages`, which are planned before the first begins; their notes say so, and `compare` splits its
- * level by them. until: clock_seconds() after which no process is started; 0: none. */
+/* One random order. stage: of `stages`, which are planned before the first begins; their lines say so, and `compare` splits its
+ * level by them. session: of both stages. until: clock_seconds() after which no process is started; 0: none. */
 typedef struct AbOrder {
+    char session[STAMP_ID_TEXT];
     int repetitions, seed, stage, stages;
     double until;
 } AbOrder;

@@ -140,12 +140,11 @@ const char *ab_process_time_left(double began, int done, int total, char text[32
     return text;
 }
 
-static Status run(const AbProcess *self, const char *note, Text *output) {
+static Status run(const AbProcess *self, const Stamp *stamp, Text *output) {
     struct stat before = {0};
     const bool there = stat(self->out, &before) == 0;
     Words argv = {0};
     int code = 0;
-    setenv("RUNGS_AB", note, 1);
     add_words(self, &argv);
     Status status = argv.status;
     if (status == STATUS_OK) status = process_capture(argv.words, NULL, output, &code);
@@ -156,12 +155,14 @@ static Status run(const AbProcess *self, const char *note, Text *output) {
     if (status == STATUS_OK && code != EXIT_GOOD && code != EXIT_CHECK && code != EXIT_NOTHING)
         status = status_fail(code == EXIT_USAGE ? STATUS_INVALID : STATUS_IO, "%s: %s ends with exit code %d: %.1000s", self->what,
                              self->binary, code, output->text ? output->text : "");
+    if (status == STATUS_OK && stamp && (there || access(self->out, F_OK) == 0))
+        status = stamp_lines(self->out, there ? before.st_size : 0, stamp);
     return status;
 }
 
-Status ab_process_run(const AbProcess *self, const char *note) {
+Status ab_process_run(const AbProcess *self, const Stamp *stamp) {
     Text output = {0};
-    const Status status = run(self, note, &output);
+    const Status status = run(self, stamp, &output);
     text_free(&output);
     return status;
 }
@@ -192,7 +193,7 @@ Status ab_process_check(const AbProcess *self, const char *folder, Text *left_ou
         return status_fail(STATUS_INVALID, "%s: the path is too long", folder);
     AbProcess once = *self;
     once.out = path, once.budget = "0.000001";
-    const Status status = run(&once, "check", left_out);
+    const Status status = run(&once, NULL, left_out);
     last_commit(path, own);
     unlink(path);
     TRY(status);

@@ -4,6 +4,7 @@
 #define RUNGS_CLI_AB_PROCESS_H
 
 #include "base/text.h"
+#include "record/stamp.h"
 
 #include <stdbool.h>
 
@@ -42,10 +43,10 @@ Status ab_process_words(const char *command, char *const *words, int count, char
 void ab_process_words_free(char **words);
 /* Asks the binary for what it can do. */
 Status ab_process_prepare(AbProcess *self);
-/* Runs it once. note: becomes the variable RUNGS_AB of its environment line. A row that failed is no error here: the row says so.
+/* Runs it once. stamp: goes into the lines that it wrote; NULL: none. A row that failed is no error here: the row says so.
  * STATUS_INVALID if the build does not know what it is to run; it has written nothing then. STATUS_IO if it was interrupted; its
  * rows are removed then, since a run that was cut off lacks some. */
-Status ab_process_run(const AbProcess *self, const char *note);
+Status ab_process_run(const AbProcess *self, const Stamp *stamp);
 /* ", about 5 min left" after `done` of `total` processes since clock_seconds() was `began`; "" before the first is done. */
 const char *ab_process_time_left(double began, int done, int total, char text[32]);
 /* Before the first process: runs it without starting a row, with a file of its own in `folder`, which is removed again.

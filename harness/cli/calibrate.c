@@ -33,11 +33,10 @@ static Status take_rows(AbProcess *self, int repetitions) {
     TRY(interrupt_catch_ab("calibrate", self->out));
     const double began = clock_seconds();
     for (int i = 0; i < repetitions; i++) {
-        char note[80], left[32];
-        snprintf(note, sizeof note, "calibrate, process %d of %d", i + 1, repetitions);
+        char left[32];
         fprintf(stderr, "rungs calibrate: process %d of %d%s\n", i + 1, repetitions,
                 ab_process_time_left(began, i, repetitions, left));
-        TRY(ab_process_run(self, note));
+        TRY(ab_process_run(self, NULL));
     }
     return STATUS_OK;
 }

@@ -45,10 +45,9 @@ json_t *environment_program(void) {
     return environment;
 }
 
-static void add_date_and_run(json_t *environment) {
+void facts_date_and_id(char date[FACTS_DATE_TEXT], char id[FACTS_ID_TEXT]) {
     const time_t now = time(NULL);
     struct tm utc;
-    char date[32], run[64];
     uint32_t noise = (uint32_t)getpid() * UINT32_C(2654435761);
     const int random = open("/dev/urandom", O_RDONLY | O_CLOEXEC);
     if (random >= 0) {
@@ -56,9 +55,14 @@ static void add_date_and_run(json_t *environment) {
         close(random);
     }
     gmtime_r(&now, &utc);
-    strftime(date, sizeof date, "%Y-%m-%dT%H:%M:%SZ", &utc);
-    const size_t used = strftime(run, sizeof run, "%Y%m%dT%H%M%SZ", &utc);
-    snprintf(run + used, sizeof run - used, "-%08" PRIx32, noise);
+    strftime(date, FACTS_DATE_TEXT, "%Y-%m-%dT%H:%M:%SZ", &utc);
+    const size_t used = strftime(id, FACTS_ID_TEXT, "%Y%m%dT%H%M%SZ", &utc);
+    snprintf(id + used, FACTS_ID_TEXT - used, "-%08" PRIx32, noise);
+}
+
+static void add_date_and_run(json_t *environment) {
+    char date[FACTS_DATE_TEXT], run[FACTS_ID_TEXT];
+    facts_date_and_id(date, run);
     json_object_set_new(environment, "run", json_string(run));
     json_object_set_new(environment, "date", json_string(date));
 }

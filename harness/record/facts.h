@@ -7,6 +7,11 @@
 
 #include <jansson.h>
 
+enum { FACTS_DATE_TEXT = 32, FACTS_ID_TEXT = 64 };
+
+/* Now, in UTC; and an id that nothing else has, such as "20261126T151003Z-1f00ab37". */
+void facts_date_and_id(char date[FACTS_DATE_TEXT], char id[FACTS_ID_TEXT]);
+
 /* Runs a program found on PATH and returns what it wrote on stdout (free it), without the newline at its end; NULL if it does not
  * exist, fails or takes longer than `seconds`, with the reason in why[why_size]. */
 char *facts_command(const char *const argv[], double seconds, char *why, size_t why_size);

@@ -61,7 +61,7 @@ injected() {
     rm -rf "$folder" # a session that was cut off is made anew: its order was to be random as a whole
     mkdir -p "$folder"
     timeout --kill-after=5 "$(left)" "$build/bin/rungs" ab "$build/tests/rungs-regression-0" "$build/tests/rungs-regression-$percent" "${words[@]}" \
-        --repetitions "$repetitions" --seed "$percent" --out "$folder" >"$folder/ab.txt" 2> >(tee "$folder/ab.log" | grep --line-buffered process >&2) || code=$?
+        --repetitions "$repetitions" --seed "$percent" --second-stage 0s --out "$folder" >"$folder/ab.txt" 2> >(tee "$folder/ab.log" | grep --line-buffered process >&2) || code=$?
     local made=$(($(count "$folder/base.jsonl") + $(count "$folder/new.jsonl")))
     echo "$SECONDS s: $percent% more work: $made of $((2 * repetitions)) processes"
     if [ "$made" = $((2 * repetitions)) ] && [ "$code" != 124 ]; then
@@ -82,7 +82,7 @@ number=$(count "$pool")
 while [ "$number" -lt "$wanted" ] && [ "$(left)" -gt 0 ]; do
     code=0
     rm -f "$part"
-    RUNGS_AB="equal, process $((number + 1)) of $wanted" timeout --kill-after=5 "$(left)" \
+    timeout --kill-after=5 "$(left)" \
         "$build/tests/rungs-regression-0" run "${words[@]}" --no-ceilings --out "$part" >"$out/equal.log" 2>&1 || code=$?
     if [ "$code" = 124 ] || [ "$code" = 137 ]; then break; fi
     if [ "$code" != 0 ]; then failed "$out/equal.log"; fi

@@ -32,8 +32,8 @@ ALARMS = ("slower", "faster", "wrong", "missing")
 
 
 class Rows:
-    """equal[commit]: the lines of each run of the build without extra work, in order; slowed[percent][side]: the same of `rungs ab` with that seed; environments: of all
-    runs. Rows come without `launch`: where it is known, equal code is `same` whatever the times, and it is times that this is about."""
+    """equal[commit]: the lines of each run of the build without extra work, in order; slowed[percent][side]: the same of `rungs ab` with that seed (in older rows told by
+    variables.RUNGS_AB); environments: of all runs. Rows come without `launch`: where it is known, equal code is `same` whatever the times, and it is times that this is about."""
 
     def __init__(self, path):
         runs, place, commit, self.environments = {}, {}, {}, []
@@ -45,16 +45,23 @@ class Rows:
             runs.setdefault(line["run"], []).append(text)
             if line["kind"] == "environment":
                 self.environments.append(line)
-                place[line["run"]] = line["variables"].get("RUNGS_AB", "")
+                place[line["run"]] = told_place(line)
                 commit[line["run"]] = line["commit"]
         self.equal, self.slowed = {}, {percent: {"base": [], "new": []} for percent in PERCENT}
         for run, lines in runs.items():
-            told = place.get(run, "")
-            side = re.fullmatch(r"(base|new), process \d+ of \d+, seed (\d+)", told)
+            side, percent = place.get(run, (None, None))
             if side:
-                self.slowed[int(side.group(2))][side.group(1)].append(lines)
-            if told.startswith(("equal", "base")):
+                self.slowed[percent][side].append(lines)
+            if side != "new":
                 self.equal.setdefault(commit[run], []).append(lines)
+
+
+def told_place(environment):
+    """(side, seed) in an order of `rungs ab`; (None, None): a process alone."""
+    if environment.get("ab"):
+        return environment["ab"]["side"], environment["ab"]["seed"]
+    found = re.fullmatch(r"(base|new), process \d+ of \d+, seed (\d+)", (environment.get("variables") or {}).get("RUNGS_AB", ""))
+    return (found[1], int(found[2])) if found else (None, None)
 
 
 def judged(base, new, *words):

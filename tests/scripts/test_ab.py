@@ -40,7 +40,7 @@ if {fails}:
 out = pathlib.Path(words[words.index("--out") + 1])
 machine = Machine(len(lines))
 environment = machine.environment()
-environment["variables"] = {{k: v for k, v in os.environ.items() if k.startswith("RUNGS_AB")}}
+environment["variables"] = {{}}
 rows = [machine.row(environment["run"], window=w, seconds=1e-3 * ({factor} if w == 30 else 1)) for w in range(10, 60, 10)]
 with open(out, "a") as file:
     file.write("".join(json.dumps(line) + "\\n" for line in [environment, *rows]))
@@ -163,7 +163,7 @@ rows = [""", 1).replace(f"({float(factor)} if", f"({factor} * scatter if").repla
         self.assertEqual({path.name for path in (self.folder / "out").iterdir()}, {"base.jsonl", "new.jsonl"})
 
     def test_order_is_random_seeded_and_recorded(self):
-        orders = {}
+        orders, sessions = {}, set()
         for seed in (1, 1, 2):
             shutil.rmtree(self.folder / "out", ignore_errors=True)
             (self.folder / "diary").unlink(missing_ok=True)
@@ -172,9 +172,11 @@ rows = [""", 1).replace(f"({float(factor)} if", f"({factor} * scatter if").repla
             self.assertEqual((order.count("base"), order.count("new")), (9, 9))
             self.assertEqual(orders.setdefault(seed, order), order)
             for name in ("base", "new"):
-                notes = [e["variables"]["RUNGS_AB"] for e in rows_of(self.folder / f"out/{name}.jsonl", "environment")]
-                self.assertEqual(notes, [f"{name}, process {i + 1} of 18, seed {seed}" for i, side in enumerate(order) if side == name])
-        self.assertEqual(len(set(orders.values())), 2)
+                stamps = [e["ab"] for e in rows_of(self.folder / f"out/{name}.jsonl", "environment")]
+                self.assertEqual([(s["side"], s["process"], s["of"], s["seed"], s["stage"], s["stages"]) for s in stamps],
+                                 [(name, i + 1, 18, seed, 1, 1) for i, side in enumerate(order) if side == name])
+                sessions |= {s["session"] for s in stamps}
+        self.assertEqual((len(set(orders.values())), len(sessions)), (2, 3), "one session a call, whatever its seed")
         self.assertTrue(all(order != ("base",) * 9 + ("new",) * 9 for order in orders.values()))
 
     def test_an_older_build_does_not_know_the_options_of_today(self):

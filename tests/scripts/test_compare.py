@@ -7,6 +7,7 @@ import xml.etree.ElementTree as xml
 
 from compare_case import WINDOWS, CompareCase
 from program import call
+from real_order import stamps
 
 
 class Times(CompareCase):
@@ -138,10 +139,10 @@ class Times(CompareCase):
         self.assertIn("about 1500 MHz, now 1980 MHz", told["warnings"][1])
 
     def drawn(self, path, side, seed=7):
-        """As if `rungs ab` had made the file."""
+        """With the stamps of `rungs ab`."""
         def change(lines):
-            for number, line in enumerate(line for line in lines if line["kind"] == "environment"):
-                line["variables"] = {"RUNGS_AB": f"{side}, process {number + 1} of 20, seed {seed}"}
+            for line, stamp in zip((line for line in lines if line["kind"] == "environment"), stamps(10, seed)[side], strict=True):
+                line["ab"] = stamp
             return lines
         self.rewrite(path, change)
         return path

@@ -12,6 +12,7 @@ import unittest
 
 from compare_rows import Machine
 from program import BUILD, SOURCE
+from real_order import stamps
 
 try:
     import scipy  # noqa: F401
@@ -37,16 +38,18 @@ class Table(unittest.TestCase):
         """Two variants; slowed: percent -> what it does to the times."""
         machine, lines = Machine(3, process=0.001), []
 
-        def process(note, factor=1.0):
+        def process(stamp=None, factor=1.0):
             environment = machine.environment()
-            environment["variables"] = {"RUNGS_AB": note}
+            if stamp:
+                environment["ab"] = stamp
             lines.extend([environment, *(machine.row(environment["run"], window=w, seconds=1e-3 * factor) for w in (10, 20))])
         for percent, factor in (slowed or {3: 1.03, 5: 1.05, 10: 1.1}).items():
-            for i in range(processes):
-                process(f"base, process {2 * i + 1} of 18, seed {percent}")
-                process(f"new, process {2 * i + 2} of 18, seed {percent}", factor)
-        for i in range(equal):
-            process(f"equal, process {i + 1} of 36")
+            for stamp in stamps(9, percent)["base"][:processes]:
+                process(stamp)
+            for stamp in stamps(9, percent)["new"][:processes]:
+                process(stamp, factor)
+        for _ in range(equal):
+            process()
         path = self.folder / "rows.jsonl"
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         return path
@@ -105,7 +108,7 @@ class Table(unittest.TestCase):
         self.assertEqual(text.count("not all measured: `cuda_shared` hot"), 3, text)
         path = self.rows()
         lines = [json.loads(text) for text in path.read_text().splitlines()]
-        equal = {line["run"] for line in lines if line["kind"] == "environment" and line["variables"]["RUNGS_AB"].startswith(("equal", "base"))}
+        equal = {line["run"] for line in lines if line["kind"] == "environment" and line.get("ab", {}).get("side") != "new"}
         for line in lines:
             if line["kind"] == "row" and line["run"] in equal:
                 line["timing"] = None
@@ -177,32 +180,26 @@ class Script(unittest.TestCase):
             self.assertEqual((done.returncode, "rungs-regression-0 is not there" in done.stderr), (4, True))
 
     def play(self, folder, fails=False):
-        """A build folder of programs that only take notes and write one environment a process."""
+        """A build folder of programs that only write an environment and a row a process; `ab` is the real one."""
         (folder / "bin").mkdir()
         (folder / "tests").mkdir()
         program = folder / "bin/rungs"
         program.write_text(f"""#!{sys.executable}
-import json, os, pathlib, sys
+import json, os, sys
 sys.path.insert(0, {str(SOURCE / "tests/scripts")!r})
 from compare_rows import Machine
 words = sys.argv[1:]
 if {fails}:
     sys.exit(print("a bad day") or 4)
-def append(path, note, seed):
-    machine = Machine(seed)
-    environment = machine.environment()
-    environment["variables"] = {{"RUNGS_AB": note}}
-    with open(path, "a") as file:
-        for line in (environment, machine.row(environment["run"], variant="double/cpu_chain", modes=("cold", "hot"))):
-            file.write(json.dumps(line, separators=(",", ":")) + "\\n")
-out, here = pathlib.Path(words[words.index("--out") + 1]), os.getpid()
 if words[0] == "ab":
-    count, seed = (int(words[words.index(w) + 1]) for w in ("--repetitions", "--seed"))
-    for i in range(count):
-        for k, side in enumerate(("base", "new")):
-            append(out / (side + ".jsonl"), f"{{side}}, process {{2 * i + k + 1}} of {{2 * count}}, seed {{seed}}", 1000 * here + 2 * i + k)
-else:
-    append(out, os.environ["RUNGS_AB"], here)
+    os.execv({os.environ["RUNGS"]!r}, sys.argv)
+if words == ["run", "--help"]:
+    sys.exit(print("--out --no-ceilings"))
+machine = Machine(os.getpid())
+environment = machine.environment()
+with open(words[words.index("--out") + 1], "a") as file:
+    for line in (environment, machine.row(environment["run"], variant="double/cpu_chain", modes=("cold", "hot"))):
+        file.write(json.dumps(line, separators=(",", ":")) + "\\n")
 """)
         program.chmod(0o755)
         for percent in (0, 3, 5, 10):
