@@ -13,7 +13,7 @@ typedef struct Exec {
     Pairs in, out, set;
     Columns columns;
     const char *dtype; /* --set dtype=..., or NULL */
-    bool check, emulate;
+    bool check, declared_bounds, emulate;
     RunOptions options;
     const Op *op;
     VariantChoice choice;

@@ -31,6 +31,7 @@ static Status judge_by_bound(Instance *instance, DataSet set, int bound, int ind
     out->pass = report.pass;
     out->judgeable = report.judgeable;
     out->undecided = report.undecided;
+    out->vacuous = report.vacuous;
     out->errors = row_errors(&report);
     if (report.pass && !report.judgeable)
         snprintf(out->words, sizeof out->words,
