@@ -1,9 +1,9 @@
-"""Writes code.c: for each CUDA variant the hashes of its machine code, device (SASS) and host, from its object file. Two builds whose
-hashes agree run the same instructions on the same constants, wherever and whenever they were compiled: names, paths, line tables and
-PTX are left out. The host's part matters too: it decides what the kernels are given to do, and how often. To it belong the objects
-that the variant shares with others (impls/common, impls/<op>/_*.c); what the harness itself does for every variant is no part of it.
+"""Writes code.c: for each variant the hashes of its machine code, device (SASS, of a CUDA variant) and host, from its object file. Two
+builds whose hashes agree run the same instructions on the same constants, wherever and whenever they were compiled: names, paths, line
+tables and PTX are left out. To the host's part belong the objects that the variant shares with others (impls/common, impls/<op>/_*.c);
+what the harness itself does for every variant (rungs_base) and what the system's C, C++, OpenMP and CUDA runtimes do is no part of it.
 
-A variant that loads device code when it runs has no hash: what it will load is not in its object.
+A variant has no hash, but a reason, if what it runs is not all in these objects: it loads code when it runs, or calls a library.
 """
 import argparse
 import ctypes
@@ -16,7 +16,11 @@ FATBIN, FATBIN_HEADER = struct.pack("<I", 0xBA55ED50), struct.Struct("<IHHQ")
 ENTRY, KIND_ELF = struct.Struct("<HHIQ"), 2
 ZSTD_MAGIC = b"\x28\xb5\x2f\xfd"
 ELF_MAGIC, MACHINE_CUDA = b"\x7fELF\x02", 190
-LOADERS = ("cudaLibraryLoad", "cuLibraryLoad", "cuModuleLoad", "cuLinkCreate")  # of device code, at run time
+LOADERS = {True: ("cudaLibraryLoad", "cuLibraryLoad", "cuModuleLoad", "cuLinkCreate"), False: ("dlopen", "dlmopen", "usercode_open")}  # of code, on the device?
+OF_LINKER = ("_GLOBAL_OFFSET_TABLE_", "__dso_handle", "atexit")  # the last lies in libc_nonshared.a
+CUDA_RUNTIME = ("cuda", "__cuda")  # linked statically, as a part of the compiler
+RUNTIMES = ("libc.so.6", "libm.so.6", "libmvec.so.1", "libgcc_s.so.1", "libgomp.so.1", "libstdc++.so.6")
+ARCHIVE, MEMBER = b"!<arch>\n", struct.Struct("16s12s6s6s8s10s2s")
 
 
 def unpacked(data):
@@ -54,10 +58,34 @@ def cubins(data):
         at = data.find(FATBIN, max(end, at + 4))
 
 
-class Object:
-    """An object file: `device` and `host` are the hashes of its code; device is None where there is none or it cannot be read."""
+def members(archive):
+    """The ELF files of a static library."""
+    at = len(ARCHIVE)
+    while at + MEMBER.size <= len(archive):
+        size = int(MEMBER.unpack_from(archive, at)[5])
+        content = archive[at + MEMBER.size:at + MEMBER.size + size]
+        if content.startswith(ELF_MAGIC):
+            yield Elf(content)
+        at += MEMBER.size + size + size % 2
 
-    def __init__(self, data, source=""):
+
+def runtime_offers():
+    """Is a function of the runtimes that every program of this compiler has?"""
+    libraries = []
+    for name in RUNTIMES:
+        try:
+            libraries.append(ctypes.CDLL(name))
+        except OSError:
+            pass  # what only it has is then unknown
+    return lambda name: name.startswith(OF_LINKER + CUDA_RUNTIME) or any(hasattr(library, name) for library in libraries)
+
+
+class Object:
+    """An object file: `device` and `host` are the hashes of its code; device is None where there is none or it cannot be read, host where
+    the compiler left the code to the linker (-flto). source: the folder whose files' paths are told without it. own: the source's file, whose
+    name does not count."""
+
+    def __init__(self, data, source="", own=""):
         kernels = [Code(Elf(cubin)) if cubin else None for cubin in cubins(data)]
         self.device = digest(sorted(digest(code.everything()) for code in kernels)) if kernels and all(kernels) else None
         known = [code.of_names() for code in kernels if code]
@@ -65,10 +93,11 @@ class Object:
         def of_string(text):
             """The host asks for kernels and variables by name; sources are told by their paths."""
             stands_for = [names[text] for names in known if text in names]
-            return stands_for or (text.removeprefix(source + "/") if source else text)
+            return stands_for or ("this file" if own and text.endswith(own) else text.removeprefix(source + "/") if source else text)
 
         elf = Elf(data) if data.startswith(ELF_MAGIC) else None
-        self.host = digest(Code(elf, of_string).everything()) if elf else None
+        late = elf is None or any(name.startswith(".gnu.lto_") for name in elf.names)
+        self.host = None if late else digest(Code(elf, of_string).everything())
         self.needs, self.offers = (elf.undefined(), elf.defined()) if elf else (set(), set())
 
 
@@ -81,31 +110,47 @@ def reached(needs, objects):
     return found
 
 
-def code_hashes(data, source="", shared=()):
-    """(device, host), 16 hexadecimal digits each, or None where there is no device code, it cannot be read or is not all there.
-    source: the folder whose files' paths are told without it. shared: Objects that the variant may call."""
-    own = Object(data, source)
+def code_hashes(data, on_device, shared=(), known=lambda name: True, **source):
+    """(device, host, None), 16 hexadecimal digits each, or (None, None, why there is none). on_device: a CUDA variant; for others device is
+    None. shared: Objects that the variant may call. known: does the harness or a runtime have this function?"""
+    own = Object(data, **source)
     others = reached(own.needs, shared)
     needs = own.needs.union(*(o.needs for o in others))
-    if own.device is None or any(name.startswith(LOADERS) for name in needs):
-        return None
-    return own.device[:16], digest(own.host, sorted(o.host for o in others))[:16]
+    foreign = sorted(needs.difference(*(o.offers for o in others)))
+    reason = None
+    if on_device and own.device is None or None in (own.host, *(o.host for o in others)):
+        reason = "its object file holds no complete, readable machine code"
+    elif loader := next((name for name in foreign if name.startswith(LOADERS[on_device])), None):
+        reason = f"loads code when it runs ({loader})"
+    elif outside := next((name for name in foreign if not known(name)), None):
+        reason = f"calls {outside}, whose code is not among the project's variants"
+    if reason:
+        return None, None, reason
+    return own.device[:16] if on_device else None, digest(own.host, sorted(o.host for o in others))[:16], None
+
+
+def in_c(text):
+    return "NULL" if text is None else f'"{text}"'
 
 
 def main():
     parser = argparse.ArgumentParser()
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--source", type=pathlib.Path, required=True)
+    parser.add_argument("--harness", type=pathlib.Path, required=True, help="static library with what the harness offers to every variant")
     parser.add_argument("objects", type=pathlib.Path, nargs="*")
     args = parser.parse_args()
     lines = ["/* Generated by cmake/code_hashes.py from the objects of the variants. */", '#include "pipeline/code.h"', "", "const CodeHash CODE_HASHES[] = {"]
-    shared = [Object(path.read_bytes(), str(args.source)) for path in args.objects if "/impls/common/" in path.as_posix() or path.name.startswith("_")]
+    source = str(args.source)
+    shared = [Object(path.read_bytes(), source) for path in args.objects if "/impls/common/" in path.as_posix() or path.name.startswith("_")]
+    harness, of_runtime = set().union(*(elf.defined() for elf in members(args.harness.read_bytes()))), runtime_offers()
     for path in sorted(args.objects):
-        variant = path.name.split(".")[0]
-        hashes = code_hashes(path.read_bytes(), str(args.source), shared) if ".cu." in path.name else None
-        if hashes:
-            lines.append(f'    {{"{path.parent.name}/{variant}", "{hashes[0]}", "{hashes[1]}"}},')
-    text = "\n".join([*lines, "    {NULL, NULL, NULL},", "};", ""])
+        variant, language = path.name.split(".")[:2]
+        if variant.startswith(("cpu_", "cuda_")):
+            file = f"/{path.parent.name}/{variant}.{language}"
+            hashes = code_hashes(path.read_bytes(), language == "cu", shared, lambda name: name in harness or of_runtime(name), source=source, own=file)
+            lines.append(f'    {{"{path.parent.name}/{variant}", {", ".join(map(in_c, hashes))}}},')
+    text = "\n".join([*lines, "    {NULL, NULL, NULL, NULL},", "};", ""])
     if not args.out.exists() or args.out.read_text() != text:
         args.out.write_text(text)
 

@@ -10,6 +10,7 @@ LOADED, MERGED_STRINGS, MERGED = 2, 0x30, 0x10  # flags
 # Tables for debuggers and unwinding follow from the code; the fat binary is read on its own.
 LEFT_OUT = (".eh_frame", ".nv_fatbin", ".nvFatBin")
 PASSES = 4  # of hashing anew with the hashes of what is referred to
+ADDRESS = (1, 10, 11)  # kinds of references on x86-64: an address itself, not how far it is
 REGISTERS, STACK = 0x2F, (0x11, 0x12, 0x23)  # attributes in .nv.info: of a kernel, in a word beside its symbol
 
 
@@ -78,7 +79,18 @@ class Code:
 
     def referred(self, k):
         for offset, how, symbol, addend in sorted(self.elf.references.get(k, ())):
-            yield offset, how, addend, self.target(symbol)
+            string = self.string_at(how, symbol, addend)
+            yield offset, how, *((0, string) if string else (addend, self.target(symbol)))
+
+    def string_at(self, how, symbol, addend):
+        """An address in a table gives its string as a place in the section of all strings."""
+        _, section, value = self.elf.symbols[symbol]
+        if how in ADDRESS and self.is_strings(section):
+            return "string", self.of_string(self.elf.text_at(self.elf.headers[section][4] + value + addend))
+        return None
+
+    def is_strings(self, section):
+        return 0 < section < len(self.elf.headers) and self.elf.headers[section][2] & MERGED_STRINGS == MERGED_STRINGS
 
     def target(self, symbol):
         """What a symbol stands for, but for what it is called."""
@@ -87,7 +99,7 @@ class Code:
             return self.sections[section], value
         if section == 0 or section >= len(self.elf.headers):  # somewhere else; or a bare number
             return name, value
-        if self.elf.headers[section][2] & MERGED_STRINGS == MERGED_STRINGS:
+        if self.is_strings(section):
             if name.startswith(".L"):  # gcc has one of these for each of them
                 return "string", self.of_string(self.elf.text_at(self.elf.headers[section][4] + value))
             return digest(self.elf.content(section).hex()), value

@@ -78,8 +78,8 @@ function(rungs_program target impls project)
     set(code ${CMAKE_BINARY_DIR}/${impls}_code.c)
     set(objects $<TARGET_OBJECTS:${impls}> $<TARGET_OBJECTS:${project}_impls_shared>)
     add_custom_command(OUTPUT ${code}
-        COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/code_hashes.py --source ${root} --out ${code} ${objects}
-        DEPENDS ${RUNGS_TOOLS}/code_hashes.py ${RUNGS_TOOLS}/elf_code.py ${objects}
+        COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/code_hashes.py --source ${root} --harness $<TARGET_FILE:rungs_base> --out ${code} ${objects}
+        DEPENDS ${RUNGS_TOOLS}/code_hashes.py ${RUNGS_TOOLS}/elf_code.py $<TARGET_FILE:rungs_base> ${objects}
         COMMAND_EXPAND_LISTS VERBATIM)
     add_executable(${target} ${code})
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)

@@ -183,7 +183,7 @@ def compare_mode(c, pair, base, new):
     c.unknown = tuple(name.replace("_", " ") for name, value in machines[0][0].items() if value is None)
     c.same_code = c.mode in DEVICE_MODES and has_same_code(pair)
     if c.same_code:
-        c.verdict, c.reason = "same", "same machine code and launches: the variant's code did not change"
+        c.verdict, c.reason = "same", f"same machine code{' and launches' if pair[0][0].get('launch') else ''}: the variant's code did not change"
         c.ratio, c.judged_by = c.time_ratio, "code"
     c.series = series
     return c
@@ -262,14 +262,14 @@ def other_clock(base, new):
 
 
 def has_same_code(pair):
-    """The variant's machine code, device and host, and what it launched, equal in every process of both sides. Without the host's part
-    a kernel could be called twice, or be given more to do, and look the same."""
+    """The variant's machine code, device (of a CUDA variant) and host, and what it launched, equal in every process of both sides. Without the
+    host's part a kernel could be called twice, or be given more to do, and look the same."""
     rows = pair[0] + pair[1]
     if any(takes_memory(row) for row in rows):
         return False
     codes = [row.get("code") or {} for row in rows]
-    known = all(codes[0].get(name) for name in ("sass_hash", "host_hash")) and bool(rows[0].get("launch"))
-    return known and all(code == codes[0] for code in codes) and all(row.get("launch") == rows[0]["launch"] for row in rows)
+    known = codes[0].get("host_hash") and (rows[0].get("launch") if codes[0].get("sass_hash") else rows[0]["backend"] == "cpu")
+    return bool(known) and all(code == codes[0] for code in codes) and all(row.get("launch") == rows[0]["launch"] for row in rows)
 
 
 def takes_memory(row):

@@ -16,7 +16,7 @@ def codes_of(side, specs):
         if spec in specs:
             row = next(iter(runs.values()))
             code = row.get("code") or {}
-            known = code.get("sass_hash") and code.get("host_hash")
+            known = code.get("host_hash")  # of a CUDA variant never alone
             codes.setdefault((row["op"], code["sass_hash"], code["host_hash"], *spec.split(" ")[1:]) if known else None, set()).add(spec)
     return codes
 

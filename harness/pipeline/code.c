@@ -9,12 +9,8 @@ static const CodeHash *find(const char *id) {
 }
 
 json_t *code_json(const VariantEntry *variant, bool emulated) {
-    const bool device = variant->backend == BACKEND_CUDA && !emulated;
-    const CodeHash *found = device ? find(variant->id) : NULL;
-    const char *reason = emulated  ? "emulated"
-                         : !device ? "runs no kernel of this build"
-                         : !found  ? "its object file holds no complete, readable machine code"
-                                   : NULL;
+    const CodeHash *found = emulated ? NULL : find(variant->id);
+    const char *reason = emulated ? "emulated" : !found ? "runs no code of this build" : found->reason;
     return json_pack("{s:s?, s:s?, s:s?}", "sass_hash", found ? found->sass : NULL, "host_hash", found ? found->host : NULL,
                      "reason", reason);
 }

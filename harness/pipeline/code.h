@@ -8,15 +8,17 @@
 #include <stdbool.h>
 
 typedef struct CodeHash {
-    const char *id;   /* "rolling/cuda_shared" */
-    const char *sass; /* of the instructions for the device: 16 hexadecimal digits */
-    const char *host; /* of what calls them */
+    const char *id;     /* "rolling/cuda_shared" */
+    const char *sass;   /* of the instructions for the device: 16 hexadecimal digits; NULL for a CPU variant */
+    const char *host;   /* of the instructions for the CPU */
+    const char *reason; /* why it has none; NULL: it has */
 } CodeHash;
 
 /* Generated at build time (cmake/code_hashes.py), ends with NULLs. */
 extern const CodeHash CODE_HASHES[];
 
-/* The row's `code`: {sass_hash, host_hash, reason}; the hashes are null where there are none, with the reason. New reference. */
+/* The row's `code`: {sass_hash, host_hash, reason}; host_hash is null where there is none, with the reason; sass_hash also on the
+ * CPU. New reference. */
 json_t *code_json(const VariantEntry *variant, bool emulated);
 
 #endif

@@ -89,7 +89,7 @@ class Builder:
             "--references", tree / "reference/axpy.c", tree / "reference/double.c", "--out", tree / "registry.c")
         shutil.copy(BUILD / "rungs-places", tree)
         self.objects = [self.compile(self.variant, path) for path in [*variants, tree / "registry.c"]]
-        run(sys.executable, SOURCE / "cmake/code_hashes.py", "--source", tree, *self.objects, "--out", tree / "code.c")
+        run(sys.executable, SOURCE / "cmake/code_hashes.py", "--source", tree, "--harness", BUILD / "librungs_base.a", *self.objects, "--out", tree / "code.c")
         self.objects += [self.compile(self.variant, tree / "code.c"), self.compile(self.reference, tree / "reference/axpy.c")]
         return self.linked()
 

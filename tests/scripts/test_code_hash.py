@@ -49,7 +49,14 @@ def compiled(nvcc, folder, source, *words, offset=1, calls=1):
     (folder / "kernel.cu").write_text(source)
     subprocess.run([nvcc, *words, "-lineinfo", "-O3", f"-DOFFSET={offset}", f"-DCALLS={calls}", "-gencode", "arch=compute_90,code=[compute_90,sm_90]", "-c",
                     folder / "kernel.cu", "-o", folder / "kernel.o"], check=True)
-    return code_hashes.code_hashes((folder / "kernel.o").read_bytes()), (folder / "kernel.o").read_bytes()
+    return hashes_of((folder / "kernel.o").read_bytes()), (folder / "kernel.o").read_bytes()
+
+
+def hashes_of(data, on_device=True, **words):
+    """(device, host), None where there is a reason why not."""
+    *found, reason = code_hashes.code_hashes(data, on_device, **words)
+    expect((reason is None) == (found[1] is not None), f"a hash or a reason: {found}, {reason}")
+    return None if reason else tuple(found)
 
 
 def words_of(**macros):
@@ -73,7 +80,7 @@ def dependencies(nvcc, folder):
     alone, helped = usual, []
     for known in (1, 2):
         compiled(nvcc, folder / f"helper{known}", HELPER.replace("KNOWN", str(known)))
-        helped.append(code_hashes.code_hashes(data, shared=[code_hashes.Object((folder / f"helper{known}/kernel.o").read_bytes())]))
+        helped.append(hashes_of(data, shared=[code_hashes.Object((folder / f"helper{known}/kernel.o").read_bytes())]))
     expect(len({alone, *helped}) == 3 and len({h[0] for h in helped}) == 1, "an object that it shares with others is part of the host's code")
     loader, _ = compiled(nvcc, folder / "loader", DEPENDENT.replace("int load(", "int cuModuleLoadData(").replace("load(TEXT)", "cuModuleLoadData(TEXT)"), *words_of())
     expect(loader is None, "device code that is loaded at run time: no hash")
@@ -85,8 +92,60 @@ def paths(nvcc, folder):
     found = []
     for name in ("here", "there/and/further"):
         compiled(nvcc, folder / name, source)
-        found += [code_hashes.code_hashes((folder / name / "kernel.o").read_bytes(), place) for place in (str(folder / name), "")]
+        found += [hashes_of((folder / name / "kernel.o").read_bytes(), source=place) for place in (str(folder / name), "")]
     expect(found[0] == found[2] and found[1] != found[3], "a path within the source is told without what is before it")
+
+
+LOOP = """
+#include <math.h>
+#include <string.h>
+typedef struct Variant { const char *summary; int (*run)(const double *, double *, int); } Variant;
+double helped(double); void tell(const char *); double other(double);
+static double NAME(double x) { return x * FACTOR + sin(x); }
+int run(const double *x, double *y, int n) {
+    static const double table[3] = {1, 2, ENTRY};
+    #pragma omp parallel for
+    for (int i = 0; i < n; i++) y[i] = helped(NAME(x[i])) + table[i % 3];
+    tell(__FILE__);
+    MORE
+    return n;
+}
+const Variant VARIANT = {SUMMARY, run};
+"""
+CPU_USUAL = {"NAME": "first", "FACTOR": 3, "ENTRY": 3, "MORE": "", "VARIANT": "rungs_variant_axpy__cpu_loop", "SUMMARY": '"a loop"'}
+CPU_HELPER = "double deeper(double); double helped(double x) { return deeper(x) + 1; }\n"
+CPU_DEEPER = "double deeper(double x) { return x / DIVISOR; }\nvoid tell(const char *x) { (void)x; }\n"
+
+
+def built(path, source, *words, **macros):
+    """An object file, as the build makes it."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    path.write_text(source)
+    subprocess.run(["gcc", "-std=c17", "-O3", "-fopenmp", f"-fmacro-prefix-map={path.parents[2]}/=", *words, *(f"-D{name}={value}" for name, value in macros.items()), "-c", path,
+                    "-o", path.with_suffix(".o")], check=True)
+    return path.with_suffix(".o").read_bytes()
+
+
+def on_the_cpu(folder):
+    """By itself, with what it calls of others, and of nobody that the build knows."""
+    helpers = {divisor: [code_hashes.Object(built(folder / f"{divisor}/impls/axpy/{name}.c", source, DIVISOR=divisor)) for name, source in (("_help", CPU_HELPER), ("_deep", CPU_DEEPER))]
+               for divisor in (2, 4)}
+    runtimes = code_hashes.runtime_offers()
+
+    def hash_of(place, divisor=2, file="cpu_loop.c", words=(), **macros):
+        data = built(folder / place / "impls/axpy" / file, LOOP, *words, **{**CPU_USUAL, **macros})
+        return hashes_of(data, False, shared=helpers[divisor], known=runtimes, source=str(folder / place), own=f"/axpy/{file}")
+    usual = hash_of("one")
+    expect(usual[0] is None and re.fullmatch("[0-9a-f]{16}", usual[1]), f"a CPU variant has a hash, of the host: {usual}")
+    expect(hash_of("another/place/further") == usual, "elsewhere: an equal hash")
+    expect(hash_of("two", file="cpu_plain.c", NAME="second", VARIANT="rungs_variant_axpy__cpu_plain") == usual, "other names, of the file too: an equal hash")
+    for what, macros in (("a constant", {"FACTOR": 5}), ("a table", {"ENTRY": 4}), ("a call more", {"MORE": "y[0] = helped(1);"}), ("a function of libm", {"MORE": "y[0] = exp(y[0]);"}),
+                         ("what the descriptor says", {"SUMMARY": '"two loops"'}), ("options of the compiler", {"words": ("-march=x86-64-v3", "-ffast-math")})):
+        expect(hash_of(what.replace(" ", "_"), **macros) not in (usual, None), f"{what}: another hash")
+    expect(hash_of("helped", divisor=4) not in (usual, None), "what a shared object that it calls calls: another hash")
+    expect(hash_of("outside", MORE="y[0] = other(1);") is None, "a library's function, which may change alone: no hash")
+    expect(hash_of("loads", MORE="dlopen(0, 0);", words=("-Wno-implicit-function-declaration",)) is None, "code that is loaded at run time: no hash")
+    expect(hash_of("late", words=("-flto", "-fno-fat-lto-objects")) is None, "code that the linker makes: no hash")
 
 
 def section_of(elf, name):
@@ -101,11 +160,7 @@ def section_of(elf, name):
     raise AssertionError(f"no section {name}")
 
 
-def main():
-    nvcc = compiler()
-    if not nvcc:
-        print("a build without CUDA")
-        sys.exit(77)
+def on_the_device(nvcc):
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         hashes, data = compiled(nvcc, folder / "one", KERNEL)
@@ -127,22 +182,32 @@ def main():
     for section, differs in ((".text.", True), (".debug_line", False)):
         bytes_ = bytearray(data)
         bytes_[at + section_of(cubin, section) + 8] ^= 1
-        expect((code_hashes.code_hashes(bytes(bytes_)) != hashes) == differs, f"a changed byte in {section}: {'another hash' if differs else 'equal hashes'}")
+        expect((hashes_of(bytes(bytes_)) != hashes) == differs, f"a changed byte in {section}: {'another hash' if differs else 'equal hashes'}")
     packed = bytearray(data)
     packed[at:at + 4] = code_hashes.ZSTD_MAGIC
-    expect(code_hashes.code_hashes(bytes(packed)) is None, "a broken cubin has no hash")
-    expect(code_hashes.code_hashes(b"nothing") is None, "no device code, no hash")
+    expect(hashes_of(bytes(packed)) is None, "a broken cubin has no hash")
+    expect(hashes_of(b"nothing") is None, "no device code, no hash")
 
-    table = dict(re.findall(r'\{"(\S+)", "(\w{16})"', (BUILD / "rungs_impls_code.c").read_text()))
-    variants = set(re.findall(r'\{"(\S+/cuda_\w+)"', (BUILD / "rungs_impls_registry.c").read_text()))
-    expect(set(table) == variants - {"rolling/cuda_apply"}, f"every CUDA variant of the build has one, but for the one that loads the user's code: {len(table)}")
+
+def main():
+    with tempfile.TemporaryDirectory() as name:
+        on_the_cpu(pathlib.Path(name))
+    nvcc = compiler()
+    if nvcc:
+        on_the_device(nvcc)
+    table = dict(re.findall(r'\{"(\S+)", (?:NULL|"\w{16}"), "(\w{16})", NULL\}', (BUILD / "rungs_impls_code.c").read_text()))
+    variants = set(re.findall(r'\{"(\S+/c(?:pu|uda)_\w+)"', (BUILD / "rungs_impls_registry.c").read_text()))
+    without = {name for name in variants if name.endswith("_apply") or not nvcc and "/cuda_" in name}
+    expect(set(table) == variants - without, f"every variant of the build has one, but for those that load the user's code: {sorted(set(table) ^ variants)}")
     with tempfile.TemporaryDirectory() as name:
         rows = pathlib.Path(name) / "rows.jsonl"
         done = call("run", "double n=1000", "--variants", "cpu_loop,cuda_naive", "--verify-only", "--out", rows)
         for row in rows_of(rows):
             code = row["code"]
-            wanted = table[row["variant"]] if row["backend"] == "cuda" and row["verdict"] == "pass" else code["sass_hash"]
-            expect(code["sass_hash"] == wanted and (code["sass_hash"] is None) == bool(code["reason"]), f"{row['spec']}: {code}", done)
+            wanted = None if row["backend"] == "emulator" else table[row["variant"]]
+            expect(code["host_hash"] == wanted and (code["host_hash"] is None) == bool(code["reason"]), f"{row['spec']}: {code}", done)
+            expect((code["sass_hash"] is None) == (row["backend"] != "cuda"), f"{row['spec']}: {code}", done)
+        expect(any(row["code"]["host_hash"] for row in rows_of(rows)), "a CPU variant's row has it", done)
 
 
 main()

@@ -14,6 +14,25 @@ from program import BUILD, CONFIGURED, EMULATOR, RELEASE, SANITIZED, SOURCE, cal
 
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
 PAGE = (SOURCE / "docs/YOUR_KERNELS.md").read_text()
+# A variant that calls a function which the op's variants share.
+HELPED = """#include "variant.h"
+
+double helped(double a, double x, double y);
+
+static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
+    return args->problem->dtype == DTYPE_F64 || variant_refuse(reason, "f64 only");
+}
+
+static Status run(const VariantArgs *args) {
+    const double a = params_real(&args->problem->params, "a"), *x = args->in[0].data, *y = args->in[1].data;
+    double *z = args->out[0].data;
+    for (size_t i = 0; i < array_count(&args->out[0]); i++) z[i] = helped(a, x[i], y[i]);
+    return STATUS_OK;
+}
+
+RUNGS_VARIANT(axpy, cpu_helped) = {.backend = BACKEND_CPU, .summary = "a call for each element", .origin = "a test", .supports = supports, .run = run};
+"""
+SHARED = "double helped(double a, double x, double y);\ndouble helped(double a, double x, double y) { return a * x + y; }\n"
 QUICK = ("--quick", "--no-ceilings", "--no-counts")
 BUILD_SECONDS = 900
 
@@ -118,16 +137,18 @@ def a_new_project(project):
     expect(done.returncode == 0 and not list(project.root.rglob("*.pyc")), "rungs new", done)
     project.git("init", "-q")
     project.add_op("scale")
+    for file, text in (("cpu_helped.c", HELPED), ("_shared.c", SHARED)):
+        (project.root / "impls/axpy" / file).write_text(text)
     project.git("add", ".")
     project.git("commit", "-q", "-m", "one")
     project.build()
     done = project.program("list", "variants")
     cuda = ["axpy/cuda_naive"] if "RUNGS_CUDA:STRING=ON" in CONFIGURED or "RUNGS_CUDA:STRING=EMULATED" in CONFIGURED and EMULATOR else []
     found = [line.split()[0] for line in done.stdout.splitlines()]
-    expect(found == ["axpy/cpu_loop", *cuda, "axpy/peer_numpy", "scale/cpu_loop"], "the project's variants and no others", done)
+    expect(found == ["axpy/cpu_helped", "axpy/cpu_loop", *cuda, "axpy/peer_numpy", "scale/cpu_loop"], "the project's variants and no others", done)
     emulate = ["--emulate"] if EMULATOR else []
     rows = project.folder / "rows.jsonl"
-    done = project.program("run", "smoke", *emulate, *QUICK, "--out", rows)
+    done = project.program("run", "smoke", "scale", *emulate, *QUICK, "--out", rows)
     expect(done.returncode == 0, "a new project verifies", done)
     passed = {row["variant"] for row in rows_of(rows) if row["verdict"] == "pass"}
     expect(passed >= {"axpy/cpu_loop", "axpy/peer_numpy", *(cuda if EMULATOR else [])}, f"every variant passed: {passed}", done)
@@ -138,8 +159,13 @@ def a_new_project(project):
     return rows
 
 
+def codes_of(rows):
+    """Variant -> (hash of its machine code, why it has none)."""
+    return {row["variant"]: (row["code"]["host_hash"], row["code"]["reason"]) for row in rows_of(rows) if row["backend"] == "cpu"}
+
+
 def without_installing(folder):
-    """The program of a build folder builds projects, too; what it says next after `new` is a command that works."""
+    """The program of a build folder builds projects, too; what it says next after `new` is a command that works. -> the hashes of its code."""
     done = call("new", "loose", cwd=folder)
     expect(done.returncode == 0, "rungs new, of a checkout", done)
     command = re.search(r"^next: cd loose && git init && (.*) build &&", done.stdout, re.M)[1]
@@ -147,6 +173,8 @@ def without_installing(folder):
     expect(done.returncode == 0, "rungs build, of a checkout", done)
     done = call("list", "variants", program=folder / "loose/build/release/bin/loose")
     expect("axpy/cpu_loop" in done.stdout, "and its project lists its variants", done)
+    call("run", "axpy n=1003", "--variants", "cpu_*", "--verify-only", "--out", folder / "loose.jsonl", program=folder / "loose/build/release/bin/loose")
+    return codes_of(folder / "loose.jsonl")
 
 
 def provenance(project, rows):
@@ -159,25 +187,34 @@ def provenance(project, rows):
     first = project.program("--version").stdout.splitlines()[0]
     expect(first.startswith(f"mykernels (commit {built[:12]}) with rungs "), f"a later commit is not of this build: {first}")
     project.edit("impls/scale/cpu_loop.c", "a * x[i] + y[i]", "a * x[i] - y[i]")
+    project.edit("impls/axpy/cpu_helped.c", "cpu_helped", "cpu_renamed")
+    (project.root / "impls/axpy/cpu_helped.c").rename(project.root / "impls/axpy/cpu_renamed.c")
     project.build()
     first = project.program("--version").stdout.splitlines()[0]
     expect(f"(commit {project.git('rev-parse', 'HEAD')[:12]}, with uncommitted changes)" in first, f"built anew it is: {first}")
 
 
-def gate(project, old):
-    """scale is wrong now: the run and the comparison with the right build fail, for that reason."""
+def gate(project, old, before, elsewhere):
+    """scale is wrong now: the run and the comparison with the right build fail, for that reason. before: rows of that build; elsewhere: hashes of
+    the template's code, in a project of another name and place."""
     rows = project.folder / "wrong.jsonl"
-    done = project.program("run", "scale", "smoke", "--variants", "cpu_loop", *QUICK, "--out", rows)
+    done = project.program("run", "scale", "smoke", "--variants", "cpu_*", *QUICK, "--out", rows)
     expect(done.returncode == 1, "a wrong op fails the run", done)
     failed = {row["variant"]: row["reason"] for row in rows_of(rows) if row["verdict"] == "fail"}
     expect(set(failed) == {"scale/cpu_loop"} and re.search(r"z\[\d+\]|tolerance|expected", failed["scale/cpu_loop"]), f"the other one passes: {failed}")
     if not RELEASE:
         return
-    done = project.program("ab", old, project.root / "build/release/bin/mykernels", "scale n=1000 dtype=f64", "--variants", "cpu_loop", "--quick",
-                           "--repetitions", 9, "--out", project.folder / "ab", "--json", project.folder / "ab.json")
+    old_codes, codes = codes_of(before), codes_of(rows)
+    expect(elsewhere["axpy/cpu_loop"] == old_codes["axpy/cpu_loop"] == codes["axpy/cpu_loop"] and codes["axpy/cpu_loop"][0], f"equal code, equal hash: {codes}")
+    expect(old_codes["axpy/cpu_helped"] == codes["axpy/cpu_renamed"] != codes["axpy/cpu_loop"], f"under another name, too: {old_codes}, {codes}")
+    expect(old_codes["scale/cpu_loop"] == old_codes["axpy/cpu_loop"] != codes["scale/cpu_loop"], f"one line changed: another hash, of this one alone: {codes}")
+    done = project.program("ab", old, project.root / "build/release/bin/mykernels", "scale n=1000 dtype=f64", "axpy n=1000 dtype=f64", "--variants", "cpu_*", "--quick",
+                           "--modes", "cold,hot", "--repetitions", 9, "--out", project.folder / "ab", "--json", project.folder / "ab.json")
     expect(done.returncode == 1, "the gate fails", done)
-    verdicts = {(c["spec"], c["verdict"]) for c in json.loads((project.folder / "ab.json").read_text())["comparisons"]}
-    expect(verdicts == {("scale/cpu_loop", "wrong")}, f"because scale is wrong: {verdicts}", done)
+    told = json.loads((project.folder / "ab.json").read_text())["comparisons"]
+    expect({(c["spec"], c["verdict"]) for c in told} == {("scale/cpu_loop", "wrong"), ("axpy/cpu_loop", "same"), ("axpy/cpu_renamed", "same")}, "because scale is wrong", done)
+    expect(all(c["judged_by"] == "code" and c["reason"].startswith("renamed from axpy/cpu_helped") == (c["spec"] == "axpy/cpu_renamed") for c in told if c["verdict"] == "same"),
+           "equal code is the same, whatever its time, under another name too", done)
 
 
 def gate_of_commits(project):
@@ -196,7 +233,7 @@ def block(path, language):
     return found[1]
 
 
-def a_library_of_another_build(project):
+def a_library_of_another_build(project, before):
     """The page's variants, which call what make built."""
     if not shutil.which("make"):
         print("skip make is not installed: the library of another build is not built")
@@ -209,11 +246,17 @@ def a_library_of_another_build(project):
         (project.root / path).write_text(block(path, language))
     lines = re.search(r"```cmake\n(.*?)```", PAGE, re.DOTALL)[1]
     project.edit("CMakeLists.txt", "rungs_add_project(mykernels)", lines)
+    project.edit("impls/axpy/_shared.c", "{ return", "{ if (x == 3) return y + 3 * a; return")
     project.build()
     rows = project.folder / "vendor.jsonl"
-    done = project.program("run", "axpy n=1003", "axpy n=1003 dtype=f32", "--variants", "*_vendor", *QUICK, "--out", rows)
-    told = sorted((row["variant"], row["verdict"]) for row in rows_of(rows))
+    done = project.program("run", "axpy n=1003", "axpy n=1003 dtype=f32", "--variants", "*_vendor,cpu_*", *QUICK, "--out", rows)
+    told = sorted((row["variant"], row["verdict"]) for row in rows_of(rows) if row["variant"].endswith("_vendor"))
     expect(told == [("axpy/cpu_vendor", "pass"), ("axpy/cpu_vendor", "skip"), ("axpy/peer_vendor", "pass"), ("axpy/peer_vendor", "skip")], f"{told}", done)
+    if RELEASE:
+        old_codes, codes = codes_of(before), codes_of(rows)
+        expect(codes["axpy/cpu_loop"] == old_codes["axpy/cpu_loop"] and codes["axpy/cpu_renamed"][0] not in (None, old_codes["axpy/cpu_helped"][0]),
+               f"what variants share changed: another hash of those that call it: {codes}")
+        expect(codes["axpy/cpu_vendor"] == (None, "calls vendor_daxpy, whose code is not among the project's variants"), f"what may change without the variant: no hash: {codes}")
     (project.root / "impls/axpy/cpu_warns.c").write_text(block("impls/axpy/cpu_vendor.c", "c").replace("cpu_vendor", "cpu_warns").replace(
         "    return STATUS_OK;", "    int unused;\n    return STATUS_OK;", 1))
     expect_error(project.rungs("build"), 2, "unused variable", "cpu_warns.c")
@@ -324,14 +367,14 @@ def main():
         folder = pathlib.Path(name).resolve()
         project = Project(folder)
         prefix_alone(project)
-        without_installing(folder)
+        elsewhere = without_installing(folder)
         rows = a_new_project(project)
         shutil.copytree(project.root / "build/release", project.root / "build/old", ignore=shutil.ignore_patterns("CMakeFiles", "emulator"))
         provenance(project, rows)
-        gate(project, project.root / "build/old/bin/mykernels")
+        gate(project, project.root / "build/old/bin/mykernels", rows, elsewhere)
         if FULL:
             gate_of_commits(project)
-        a_library_of_another_build(project)
+        a_library_of_another_build(project, rows)
         bad_input(project)
         if FULL:
             one_op_left(folder)
