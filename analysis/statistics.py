@@ -141,3 +141,9 @@ def levels(values, bounds):
     """(start, end, median) of each segment of a series that begins anew at `bounds`."""
     edges = [0, *bounds, len(values)]
     return [(a, b, float(np.median(values[a:b]))) for a, b in zip(edges, edges[1:])]
+
+
+def steps(values, bounds):
+    """[(where a level begins, level / the one before it)]"""
+    found = levels(values, bounds)
+    return [(b[0], b[2] / a[2]) for a, b in zip(found, found[1:])]

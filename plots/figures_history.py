@@ -1,13 +1,12 @@
 """One figure for a case on a machine: a panel for each variant, time over commits, levels and where they change."""
 import hashlib
-import math
 import pathlib
 import textwrap
 
 import matplotlib.pyplot as plt
 
 from analysis import rows as r
-from analysis.format import TIME_UNITS, change, describe, machine_text
+from analysis.format import TIME_UNITS, change, describe, machine_text, many
 from analysis.statistics import levels
 from plots import style
 
@@ -16,24 +15,9 @@ SLOWER, FASTER = "#D55E00", "#007A5A"
 LEAST_SPAN = 0.12  # of the median: what noise looks like should not depend on how small it is
 
 
-def steps(series):
-    """[(index of the point, new level / old level)], less what all series of the machine did."""
-    common = series.common if len(series.common) else [1.0] * len(series.points)
-    return steps_between([p.seconds / factor for p, factor in zip(series.points, common)], series.bounds)
-
-
-def steps_between(values, bounds):
-    found = levels(values, bounds)
-    return [(b[0], b[2] / a[2]) for a, b in zip(found, found[1:])]
-
-
-def biggest(series):
-    return max((abs(math.log(ratio)) for _, ratio in steps(series)), default=0.0)
-
-
 def chosen(group):
     """The series that are drawn, those with the largest change first."""
-    return sorted(group, key=lambda s: (-biggest(s), s.row["spec"], s.mode))[:MOST_PANELS]
+    return sorted(group, key=lambda s: (-s.biggest(), s.row["spec"], s.mode))[:MOST_PANELS]
 
 
 def order_of(history, shown):
@@ -50,7 +34,7 @@ def described(history, group, out):
     """Where draw() puts the figure, what it shows, and how many series it leaves out."""
     shown = chosen(group)
     changed = sum(bool(s.bounds) for s in shown)
-    text = f"{describe(shown[0].row)} over {len(order_of(history, shown))} commits, {len(shown)} variants, {changed} with a change"
+    text = f"{describe(shown[0].row)} over {len(order_of(history, shown))} commits, {many(len(shown), 'variant')}, {changed} with a change"
     return pathlib.Path(out) / f"{name_of(group)}.svg", text, len(group) - len(shown)
 
 
@@ -92,7 +76,7 @@ def panel(axes, series, order):
     for start, end, level in levels(ys, series.bounds):
         axes.hlines(level, xs[start] - 0.4, xs[end - 1] + 0.4, color="#222222", lw=1.1)
     limits(axes, ys, series)
-    for k, (index, ratio) in enumerate(steps(series)):
+    for k, (index, ratio) in enumerate(series.steps()):
         mark(axes, (xs[index - 1] + xs[index]) / 2, ratio, series.points[index].commit, at_right=xs[index] > 0.6 * len(order), row=k % 3)
     spec = r.spec_name(series.row) + ("" if series.mode == "cold" else f" ({series.mode})")
     axes.set_title("\n".join(textwrap.wrap(spec, 38, max_lines=2, placeholder=" …")), fontsize=8.5)

@@ -2,21 +2,23 @@
 
 Exit codes: 0 written, 2 unusable results, 3 nothing was measured at two commits, 4 no place to write.
 """
-import math
 import os
 import pathlib
+import re
 import sys
 from statistics import median
 
 from analysis.arguments import Parser
-from analysis.format import change, details, machine_text, many, seconds, table
+from analysis.format import cell, change, details, machine_text, many, seconds, table
 from analysis.history import changes, shared_steps
-from analysis.history.series import History, files
+from analysis.history.series import files
 from analysis.output import ends, run, spare, write_whole
 from plots import figures_history
 
 
 MOST_FIGURES = 60  # of cases without a change
+MOST_LINES, MOST_NAMES, MOST_LETTERS = 30, 4, 72  # of a commit's table; of variants or cases in a cell; of a subject
+ROOT = pathlib.Path(__file__).resolve().parents[2]
 
 
 @ends
@@ -25,14 +27,13 @@ def main(words=None):
     parser.add_argument("results", nargs="+", help="files of rows, or folders of them")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--figures", type=pathlib.Path, required=True)
+    parser.add_argument("--repository", type=pathlib.Path, default=ROOT, help="of the commits")
     args = parser.parse_args(words)
     spare(args.out, files(args.results))
-    history = History(args.results)
-    told = [s for s in history.series if len(s.points) >= 2]
+    history, told, together = shared_steps.marked(args.results, args.repository)
     if not told:
         print("no case was measured at two commits on one kind of machine", file=sys.stderr)
         return 3
-    together = shared_steps.find_changes(told, history.order)
     figures = figures_of(told)
     args.out.parent.mkdir(parents=True, exist_ok=True)
     write_whole(args.out, page(history, told, together, figures, args))  # first: figures take longer
@@ -48,13 +49,13 @@ def figures_of(told):
     groups = {}
     for series in told:
         groups.setdefault((series.machine, series.row["case"]), []).append(series)
-    ordered = sorted(groups.values(), key=lambda group: -max(map(figures_history.biggest, group)))
+    ordered = sorted(groups.values(), key=lambda group: -max(series.biggest() for series in group))
     changed = sum(any(series.bounds for series in group) for group in ordered)
     return ordered[:max(changed, MOST_FIGURES)]
 
 
 def page(history, told, together, figures, args):
-    parts = ["# History", summary(history, told), told_of_machines(together), table_of_changes(told, figures_history.steps)]
+    parts = ["# History", summary(history, told), *told_by_commit(history, told, together)]
     cases = len({(series.machine, series.row["case"]) for series in told})
     for where in dict.fromkeys(group[0].machine for group in figures):
         parts.append(f"## {machine_text(where)}")
@@ -69,16 +70,67 @@ def page(history, told, together, figures, args):
     return "\n\n".join(part for part in parts if part) + "\n"
 
 
-def told_of_machines(together):
-    """Steps that the series of a machine take together are none of a variant's."""
-    lines = []
+def told_by_commit(history, told, together):
+    """A line for each commit with a change, the newest first; then what changed at each."""
+    machines, variants = {}, {}
     for one in together:
-        for start, ratio in figures_history.steps_between(one.factors, one.bounds):
-            lines.append((f"**{change(ratio)}**", one.order[start], one.order[start - 1], machine_text(one.machine)))
-    if not lines:
-        return ""
-    return ("Steps that the series of a machine take together: the machine, its settings, or what all variants share. Changes of single variants, below, are "
-            "relative to them.\n\n" + table(["all series", "at commit", "after", "machine"], lines))
+        for start, ratio in one.steps():
+            machines.setdefault(one.order[start], []).append((ratio, one.machine))
+    for series in told:
+        for index, ratio in series.steps():
+            variants.setdefault(series.points[index].commit, []).append((ratio, series, index))
+    lines, parts = [], []
+    for name in reversed(history.order):
+        linked, subject = name_of(history, name)
+        for ratio, machine in machines.get(name, ()):
+            lines.append((linked, f"**{change(ratio)}**", f"all series of {machine_text(machine)}", subject))
+        if found := sorted(variants.get(name, ()), key=lambda item: -max(item[0], 1 / item[0])):
+            lines.append((linked, f"**{ratios_text([ratio for ratio, *_ in found])}**", cases_text([series.row for _, series, _ in found]), subject))
+            parts += [f"### {linked}{'' if subject == '-' else ' ' + cell(subject)}", table_of([line(series, index, ratio) for ratio, series, index in found])]
+    if lines:
+        yield f"{many(len(machines.keys() | variants.keys()), 'commit')} with a change, the newest first:\n\n" + table(["commit", "change", "of", "subject"], lines)
+    if machines:
+        yield "All series of a machine: the machine, its settings, or what all variants share. Changes of single variants are relative to them."
+    if not variants:
+        yield "No change was found in a single variant."
+    yield from parts
+
+
+def name_of(history, name):
+    """The commit with a link to it, where the project's remote has one, and its subject."""
+    known = history.commits.get(name)
+    if not known:
+        return name, "-"
+    subject = known.subject if len(known.subject) <= MOST_LETTERS else known.subject[:MOST_LETTERS - 1] + "…"
+    return f"[{name}]({known.link})" if known.link else name, re.sub(r"([\\`*_\[\]#~])", r"\\\1", subject) or "-"
+
+
+def ratios_text(ratios):
+    """+7.0%; +6.8% to +7.2%; slower and faster ones apart."""
+    sides = [sorted(ratio for ratio in ratios if (ratio > 1) == slower) for slower in (True, False)]
+    return ", ".join(" to ".join(dict.fromkeys((change(side[0]), change(side[-1])))) for side in sides if side)
+
+
+def cases_text(rows):
+    """`rolling/cuda_shared` on `CASE`, `CASE`: variants that changed on the same cases are told of together."""
+    cases, variants = {}, {}
+    for row in rows:
+        cases.setdefault(row["spec"], {})[row["case"]] = None
+    for spec, names in cases.items():
+        variants.setdefault(tuple(sorted(names)), []).append(spec)
+    return some((f"{some(f'`{spec}`' for spec in specs)} on {some(f'`{case}`' for case in names)}" for names, specs in variants.items()), "; ")
+
+
+def some(names, between=", "):
+    names = list(names)
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return between.join(names[:MOST_NAMES]) + more
+
+
+def table_of(rows):
+    header = ["change", "after", ">before", ">since", ">SM clock", "variant", "mode", "case", "machine"]
+    more = "\n\n" + details("the others", table(header, rows[MOST_LINES:])) if len(rows) > MOST_LINES else ""
+    return table(header, rows[:MOST_LINES]) + more
 
 
 def summary(history, told):
@@ -86,20 +138,10 @@ def summary(history, told):
     text = (f"{many(len(told), 'series', 'series')} (machine, case, variant) over {many(len(history.order), 'commit')}, from {history.order[0]} to {history.order[-1]}. "
             "A dot is a commit: the median of its processes; the bar is their range (of one process: the 95% interval of its median). Lines are levels; "
             f"a level that differs from the one before by {100 * changes.MIN_EFFECT:g}% or more and lasts {changes.LEAST_SEGMENT} commits is marked where it begins.")
+    unknown = [name for name in history.order if name not in history.commits]
+    if unknown:
+        text += f" The project's git does not know {some(unknown)}: placed by the date of the first run."
     return text + (f" In {many(short, 'series', 'series')} of fewer than {changes.LEAST_POINTS} commits nothing is marked." if short else "")
-
-
-def table_of_changes(told, steps_of):
-    lines = []
-    for series in told:
-        for index, ratio in steps_of(series):
-            lines.append((abs(math.log(ratio)), line(series, index, ratio)))
-    if not lines:
-        return "No change was found in a single variant."
-    rows = [row for _, row in sorted(lines, key=lambda item: -item[0])]
-    header = ["change", "at commit", "after", ">before", ">since", ">SM clock", "variant", "mode", "case", "machine"]
-    return f"{many(len(rows), 'change')}, the largest first:\n\n" + (table(header, rows) if len(rows) <= 30 else
-                                                                     table(header, rows[:30]) + "\n\n" + details("the others", table(header, rows[30:])))
 
 
 def line(series, index, ratio):
@@ -109,7 +151,7 @@ def line(series, index, ratio):
     before, since = series.points[edges[k - 1]:index], series.points[index:edges[k + 1]]
     clocks = [[p.mhz for p in points if p.mhz] for points in (before, since)]
     clock = change(median(clocks[1]) / median(clocks[0])) if all(clocks) else "-"
-    return (f"**{change(ratio)}**", series.points[index].commit, series.points[index - 1].commit, seconds(median(p.seconds for p in before)),
+    return (f"**{change(ratio)}**", series.points[index - 1].commit, seconds(median(p.seconds for p in before)),
             seconds(median(p.seconds for p in since)), clock, f"`{series.row['spec']}`", series.mode, f"`{series.row['case']}`", machine_text(series.machine))
 
 

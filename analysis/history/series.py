@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from analysis import rows as r
 from analysis.history import commits
 from analysis.lines import NoRows, read_lines
+from analysis.statistics import steps
 
 LARGE = ("timing", "errors", "counts", "launch", "code", "work")  # parts of a row that no series needs
 MODES = ("cold", "hot", "graph")  # the first that a row has: one series for each variant on a case
@@ -36,12 +37,21 @@ class Series:
     def key(self):
         return self.machine, self.row["case"], self.row["spec"], self.mode, r.is_declared(self.row)
 
+    def steps(self):
+        """[(index of the point, new level / old level)], less what all series of the machine did."""
+        common = self.common if len(self.common) else [1.0] * len(self.points)
+        return steps([p.seconds / factor for p, factor in zip(self.points, common)], self.bounds)
+
+    def biggest(self):
+        """Logarithm of the largest step, 0 without one."""
+        return max((abs(math.log(ratio)) for _, ratio in self.steps()), default=0.0)
+
 
 class History:
-    """series; order: commits from old to new; environments: for the footer of figures. Of a row only what a series needs is kept: many commits
-    of many rows are far more than fits into memory."""
+    """series; order: commits from old to new; commits: what git knows of them; environments: for the footer of figures. Of a row only what a
+    series needs is kept: many commits of many rows are far more than fits into memory. repository: the folder of the project."""
 
-    def __init__(self, paths):
+    def __init__(self, paths, repository):
         self.environments, self.warnings = {}, []
         groups, clocks = {}, {}
         for path in files(paths):
@@ -52,7 +62,7 @@ class History:
                     take(line, groups, clocks)
         if not groups and not clocks:
             raise NoRows(f"{', '.join(map(str, paths))}: no rows")
-        self.order = in_order(self.environments.values())
+        self.order, self.commits = in_order(self.environments.values(), commits.Repository(repository))
         self.clocks = clock_groups(self.environments, clocks)
         self.series = list(self.collect(groups))
 
@@ -127,14 +137,24 @@ def commit_of(e):
     return (e.get("commit") or "unknown")[:7] + ("+changes" if e.get("dirty") else "")
 
 
-def in_order(environments):
-    """By the date of the commit; by the date of its first run where git does not know it or it had changes."""
-    first = {}
+def in_order(environments, repository):
+    """-> (names of what was built, from old to new; name -> its Commit, where git knows it). No commit stands before its ancestors. One with
+    changes stands behind its commit; what git does not know behind the last commit that is older than its first run."""
+    first, hashes = {}, {}
     for e in environments:
-        commit, date = commit_of(e), e.get("date") or ""
-        first[commit] = min(first.get(commit, date), date)
-    known = commits.dates([c for c in first if "+" not in c and c != "unknown"])
-    return sorted(first, key=lambda c: (known.get(c, commits.unix_time(first[c])), first[c]))
+        name, date = commit_of(e), e.get("date") or ""
+        first[name] = min(first.get(name, date), date)
+        hashes[name] = e.get("commit") or ""
+    found = repository.find(set(hashes.values()))
+    known = {name: found[commit] for name, commit in hashes.items() if commit in found}
+    ages = sorted((commit.seconds, commit.place) for commit in known.values())
+
+    def place(name):
+        date = commits.unix_time(first[name])
+        if name in known:
+            return known[name].place, "+" in name, date, name
+        return max((place for seconds, place in ages if seconds <= date), default=-1), True, date, name
+    return sorted(first, key=place), known
 
 
 def point(commit, times):

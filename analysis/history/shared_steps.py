@@ -1,9 +1,11 @@
-"""Steps that all series of a machine make at one commit: the machine changed, or what the variants share, not one variant's code."""
+"""Where times change: of one series, less what all series of its machine do at one commit (the machine changed, or what the variants share)."""
 from dataclasses import dataclass
 
 import numpy as np
 
 from analysis.history import changes
+from analysis.history.series import History
+from analysis.statistics import steps
 
 LEAST_SERIES = 10
 ROUNDS = 4  # of Tukey's median polish
@@ -16,6 +18,17 @@ class Machine:
     order: list
     factors: list
     bounds: list
+
+    def steps(self):
+        """[(index of the commit, new level / old level)]"""
+        return steps(self.factors, self.bounds)
+
+
+def marked(paths, repository):
+    """-> (History, its series of two commits and more with their changes marked, the machines' common steps): for every page the same."""
+    history = History(paths, repository)
+    told = [s for s in history.series if len(s.points) >= 2]
+    return history, told, find_changes(told, history.order)
 
 
 def find_changes(series, order):

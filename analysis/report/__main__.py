@@ -61,7 +61,7 @@ def write_pages(results, drawn, why_none, args):
 def write_html(results, paths, args):
     from analysis.report import html
     try:
-        html.write(results, paths, args.html)
+        html.write(results, paths, args.html, args.repository)
     except html.NoLibrary as error:
         if not args.html_optional:
             raise
@@ -86,6 +86,7 @@ def main(words=None):
     parser.add_argument("--figures", type=pathlib.Path, help="folder of the figures (default: figures beside the page)")
     parser.add_argument("--details", type=pathlib.Path, help="folder of the pages of the ops (default: results beside the page)")
     parser.add_argument("--html", type=pathlib.Path, help="also write the interactive page to this file")
+    parser.add_argument("--repository", type=pathlib.Path, default=ROOT, help="of the commits of that page's history")
     parser.add_argument("--html-optional", action="store_true", help="go on without that page where its library is missing")
     parser.add_argument("--numbers", action="store_true", help="also refresh the numbers in README.md and docs/")
     parser.add_argument("--no-figures", action="store_true")

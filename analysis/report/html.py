@@ -36,7 +36,7 @@ def inline(script):
     return script.replace("</script", "<\\/script").replace("<!--", "<\\!--")
 
 
-def page(results, paths):
+def page(results, paths, repository):
     scripts = library()
     found("ruptures")  # for the history's changes
     from analysis.report import html_data
@@ -46,7 +46,7 @@ def page(results, paths):
              "SCRIPT": inline("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS))}
     text = ""
     for most in SAMPLES:
-        data = json.dumps(html_data.build(results, paths, most), separators=(",", ":"), allow_nan=False)
+        data = json.dumps(html_data.build(results, paths, most, repository), separators=(",", ":"), allow_nan=False)
         parts["DATA"] = base64.b64encode(gzip.compress(data.encode(), 9, mtime=0)).decode()
         text = template
         for name in ("STYLE", "DATA", "SCRIPT", "LIBRARY"):
@@ -56,6 +56,7 @@ def page(results, paths):
     return text
 
 
-def write(results, paths, out):
+def write(results, paths, out, repository):
+    """repository: the folder of the project, whose git orders commits."""
     out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, page(results, paths), paths)
+    write_whole(out, page(results, paths, repository), paths)

@@ -2,9 +2,8 @@
 import math
 
 from analysis import rows as r
-from analysis.format import count, describe, says_something
-from analysis.history import changes
-from analysis.history.series import History
+from analysis.format import count, describe, machine_text, says_something
+from analysis.history import shared_steps
 from analysis.lines import NoRows
 
 SIZES = ("batch", "n", "rows", "cols")
@@ -65,21 +64,19 @@ def run_of(e):
             "threads": cpu.get("threads"), "os": e.get("os"), "build": f"{build.get('type')}: {build.get('compiler')}, {build.get('cuda_compiler') or 'no CUDA compiler'}"}
 
 
-def history_of(paths):
-    """Series of two commits and more, with the points at which a new level begins."""
+def history_of(paths, repository):
+    """Series of two commits and more, with the points at which a new level begins, and the steps of whole machines: the marks of HISTORY.md."""
     try:
-        history = History(paths)
+        _, told, together = shared_steps.marked(paths, repository)
     except NoRows:
-        return []
-    found = []
-    for series in history.series:
-        if len(series.points) >= 2:
-            found.append({"op": series.row["op"], "case": series.row["case"], "spec": r.spec_name(series.row), "v": r.name_of(series.row), "mode": series.mode, "machine": dict(series.machine).get("device"),
-                          "points": [[p.commit, p.seconds, p.low, p.high, p.processes] for p in series.points], "bounds": [int(k) for k in changes.find([p.seconds for p in series.points])]})
-    return found
+        return {"series": [], "machines": []}
+    series = [{"op": one.row["op"], "case": one.row["case"], "spec": r.spec_name(one.row), "v": r.name_of(one.row), "mode": one.mode, "machine": dict(one.machine).get("device"),
+               "points": [[p.commit, p.seconds, p.low, p.high, p.processes] for p in one.points], "steps": [[int(index), rounded(ratio)] for index, ratio in one.steps()]} for one in told]
+    machines = [{"machine": machine_text(one.machine), "commit": one.order[start], "ratio": rounded(float(ratio))} for one in together for start, ratio in one.steps()]
+    return {"series": series, "machines": machines}
 
 
-def build(results, paths, most_samples):
+def build(results, paths, most_samples, repository):
     """most_samples: of a row and mode; 0 for none."""
     cases, index = [], {}
     rows = []
@@ -90,5 +87,5 @@ def build(results, paths, most_samples):
         rows.append(row_of(results, row, index[row["case"]], most_samples))
     used = {row.get("run") for row in results.rows}
     claims = [{**{key: c.get(key) for key in CLAIM_KEYS}, "op": r.op_of(c)} for c in results.claims]
-    return {"cases": cases, "rows": rows, "runs": {run: run_of(e) for run, e in results.environments.items() if run in used}, "claims": claims, "history": history_of(paths),
+    return {"cases": cases, "rows": rows, "runs": {run: run_of(e) for run, e in results.environments.items() if run in used}, "claims": claims, "history": history_of(paths, repository),
             "most_samples": most_samples, "warnings": results.warnings}

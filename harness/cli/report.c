@@ -30,6 +30,7 @@ static int make_page(const Page *page, const char *const *files) {
     words_option(&words, "--figures", page->figures);
     words_option(&words, "--details", page->details);
     words_option(&words, "--html", page->html);
+    words_option(&words, "--repository", places_project(""));
     if (page->html_optional) words_add(&words, "--html-optional");
     if (page->numbers) words_add(&words, "--numbers");
     const Status status = python_run(page->module, &words, &output, &code);

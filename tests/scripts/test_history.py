@@ -1,4 +1,6 @@
 """`rungs report --history` on histories whose changes are known, and on some that have none: what is marked, in which order, for which machine."""
+import base64
+import gzip
 import itertools
 import json
 import math
@@ -6,6 +8,7 @@ import os
 import pathlib
 import random
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,7 +18,7 @@ import unittest.mock
 
 import numpy
 from compare_rows import Machine
-from program import SOURCE, call
+from program import BUILD, RELEASE, RUNGS, SOURCE, call, rows_of
 
 try:
     import ruptures  # noqa: F401
@@ -26,8 +29,8 @@ except ImportError as error:
 from report_page import drawn
 
 from analysis.history import __main__ as history
-from analysis.history import changes, shared_steps
-from analysis.history.series import Point, Series
+from analysis.history import changes, commits, shared_steps
+from analysis.history.series import Point, Series, in_order
 
 
 def commit(number):
@@ -67,9 +70,19 @@ class History(unittest.TestCase):
         return self.text
 
     def marked(self):
-        """(percent, commit, commit before, window, machine) of the table."""
-        cells = [[cell.strip() for cell in line.strip("|").split(" | ")] for line in self.text.splitlines() if line.startswith("| **")]
-        return [(float(c[0].strip("*%")), c[1], c[2], int(re.search(r"window=(\d+)", c[8]).group(1)), c[9]) for c in cells if len(c) > 4]
+        """(percent, commit, commit before, window, machine) of the tables of commits."""
+        found, at = [], None
+        for line in self.text.splitlines():
+            if heading := re.match(r"### \[?(\w+)", line):
+                at = heading[1]
+            if line.startswith("| **"):
+                c = [cell.strip() for cell in line.strip("|").split(" | ")]
+                found.append((float(c[0].strip("*%")), at, c[1], int(re.search(r"window=(\d+)", c[7]).group(1)), c[8]))
+        return found
+
+    def first_line(self):
+        """Of the table of commits."""
+        return self.text.splitlines()[self.text.splitlines().index("| commit | change | of | subject |") + 2]
 
     def test_known_changes(self):
         """Three cases: one that slows down, one that gets faster and then slower, one that stays as it is."""
@@ -146,8 +159,23 @@ class History(unittest.TestCase):
         self.runs(24, lambda i, w: 1.2 if i >= 10 else 1, windows=range(10, 130, 10))
         text = self.page()
         self.assertEqual(self.marked(), [])
-        self.assertRegex(text, rf"\| \*\*\+\d+\.\d%\*\* \| {commit(10)[:7]} \| {commit(9)[:7]} \| NVIDIA H200")
+        self.assertRegex(self.first_line(), rf"\| {commit(10)[:7]} \| \*\*\+(19|20)\.\d%\*\* \| all series of NVIDIA H200, driver 580, 700 W \| - \|")
         self.assertIn("the machine, its settings, or what all variants share", text)
+
+    def test_the_interactive_page_has_the_same_marks(self):
+        """One machine step: no series is marked, but the machine's is told of; and the one that steps alone."""
+        self.runs(24, lambda i, w: (1.2 if i >= 10 else 1) * (1.1 if w == 40 and i >= 16 else 1), windows=range(10, 130, 10))
+        self.page()
+        html = self.folder / "report.html"
+        done = call("report", self.folder / "results/runs.jsonl", "--out", self.folder / "REPORT.md", "--html", html)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        packed = re.search(r'<script id="data"[^>]*>([^<]*)<', html.read_text())[1]
+        told = json.loads(gzip.decompress(base64.b64decode(packed)))["history"]
+        marks = [(100 * (ratio - 1), one["points"][index][0], one["case"]) for one in told["series"] for index, ratio in one["steps"]]
+        (percent, at, _, window, _), = self.marked()
+        self.assertEqual([(at, f"window={window} " in case) for _, at, case in marks], [(at, True)])
+        self.assertAlmostEqual(marks[0][0], percent, delta=0.1)
+        self.assertEqual([(step["commit"], round(step["ratio"], 1)) for step in told["machines"]], [(commit(10)[:7], 1.2)])
 
     def test_page_first_and_changed_cases_first(self):
         """A figure that cannot be drawn leaves the page; of many cases those with a change are drawn, the others up to a number."""
@@ -174,7 +202,7 @@ class History(unittest.TestCase):
                 text = template.replace('"RUN"', json.dumps(environment["run"]))
                 for i in range(rows):
                     file.write(text.replace("window=10 ", f"window={i + 10} ").replace('"window": 10', f'"window": {i + 10}') + "\n")
-        code = ("import resource, sys; sys.path.insert(0, sys.argv[1]); from analysis.history import shared_steps, series; h = series.History([sys.argv[2]]); "
+        code = ("import resource, sys; sys.path.insert(0, sys.argv[1]); from analysis.history import shared_steps, series; h = series.History([sys.argv[2]], sys.argv[1]); "
                 "shared_steps.find_changes(h.series, h.order); print(len(h.series), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)")
         begin = time.monotonic()
         done = subprocess.run([sys.executable, "-c", code, SOURCE, self.folder / "results"], capture_output=True, text=True)
@@ -225,20 +253,6 @@ class History(unittest.TestCase):
         self.assertEqual(len(self.marked()), 1)
         self.assertIn("| -9.1% |", self.text)
 
-    def test_order_is_that_of_the_commits(self):
-        """An old commit measured late stands where it belongs, if git knows it."""
-        done = subprocess.run(["git", "-C", SOURCE, "rev-list", "--first-parent", "--max-count=400", "HEAD"], capture_output=True, text=True)
-        known = done.stdout.split()[::-1][::20][:12]
-        if len(known) < 8:
-            self.skipTest("no git history here")
-        measured = known[:]
-        random.Random(2).shuffle(measured)
-        at = {c: k for k, c in enumerate(known)}
-        self.runs(len(known), lambda i, w: 1.2 if at[measured[i]] >= 5 else 1, commit=lambda i: measured[i])
-        self.page()
-        self.assertIn(f"from {known[0][:7]} to {known[-1][:7]}", self.text)
-        self.assertEqual([(m[1], m[2]) for m in self.marked()], [(known[5][:7], known[4][:7])])
-
     def test_nothing_to_draw(self):
         self.assertIn("no rows", self.report(code=3))
         self.runs(3, lambda i, w: 1, commit=lambda i: commit(0))
@@ -246,6 +260,107 @@ class History(unittest.TestCase):
         (self.folder / "results/bad.jsonl").write_text("{oops\n")
         self.assertIn("bad.jsonl:1:", self.report(code=2))
         self.assertFalse((self.folder / "HISTORY.md").exists())
+
+
+class OfAProject(unittest.TestCase):
+    """A project elsewhere, with a git of its own."""
+    COUNT, AT = 200, 120
+
+    def setUp(self):
+        folder = tempfile.TemporaryDirectory(prefix="rungs_history_")
+        self.addCleanup(folder.cleanup)
+        self.folder = pathlib.Path(folder.name)
+        self.root = self.folder / "kernels"
+
+    def git(self, *words, text=None):
+        return subprocess.run(["git", "-C", self.root, "-c", "core.hooksPath=/dev/null", *words], input=text, capture_output=True, text=True, check=True).stdout
+
+    def commits(self, subject, day=lambda k: 0):
+        """A line of them; day(k): when each was made. -> their hashes, the oldest first."""
+        self.root.mkdir()
+        self.git("init", "-q")
+        text = "".join(f"commit refs/heads/main\ncommitter a <a@b> {1700000000 + 86400 * day(k)} +0000\ndata {len(subject(k).encode())}\n{subject(k)}\n" for k in range(self.COUNT))
+        self.git("fast-import", "--quiet", text=text)
+        return self.git("rev-list", "--reverse", "main").split()
+
+    def program(self):
+        """This one, as the project's: its build folder names the project."""
+        build = self.folder / "build"
+        (build / "bin").mkdir(parents=True)
+        shutil.copy2(RUNGS, build / "bin/kernels")
+        places = (BUILD / "rungs-places").read_text()
+        (build / "rungs-places").write_text(re.sub("^project .*", f"project {self.root}", places, flags=re.M))
+        return build / "bin/kernels"
+
+    @unittest.skipUnless(RELEASE, "takes times: a release build")
+    def test_two_hundred_commits(self):
+        """Rows that the program wrote, at 200 commits that were made in any order of time and measured in another: three of twelve cases get slower at one."""
+        rng = random.Random(4)
+        known = self.commits(lambda k: f"kernels: change number {k} of [many] | `x`", day=lambda k: rng.randrange(1000))
+        self.git("remote", "add", "origin", "https://somebody:secret@github.com/somebody/kernels.git")
+        rows = self.folder / "rows.jsonl"
+        done = call("run", *(f"double n={1000 * n}" for n in range(1, 13)), "--variants", "cpu_loop", "--quick", "--no-ceilings", "--out", rows)
+        self.assertEqual(done.returncode, 0, done.stderr)
+        (environment,), real = rows_of(rows, "environment"), rows_of(rows)
+        self.assertEqual(len([row for row in real if row["timing"]]), 12, done.stdout)
+        slower = [row["case"] for row in real][2:5]
+        measured = list(range(self.COUNT))
+        rng.shuffle(measured)
+        with open(self.folder / "history.jsonl", "w") as file:
+            for day, k in enumerate(measured):
+                run = f"{environment['run']}-{k}"
+                file.write(json.dumps({**environment, "run": run, "commit": known[k], "dirty": False, "date": f"2027-{1 + day // 28:02d}-{1 + day % 28:02d}T00:00:00Z"}) + "\n")
+                for row in real:
+                    factor = rng.lognormvariate(0, 0.006) * (1.12 if k >= self.AT and row["case"] in slower else 1)
+                    timing = {mode: t and {**t, **{key: t[key] and factor * t[key] for key in ("median", "low", "high")}} for mode, t in row["timing"].items()}
+                    file.write(json.dumps({**row, "run": run, "timing": timing}) + "\n")
+        done = call("report", "--history", self.folder / "history.jsonl", "--out", self.folder / "HISTORY.md", "--figures", self.folder / "figures", program=self.program())
+        self.assertEqual(done.returncode, 0, done.stderr)
+        text = (self.folder / "HISTORY.md").read_text()
+        lines = [line for line in text.splitlines() if line.startswith("| ")]
+        self.assertEqual(lines[0], "| commit | change | of | subject |")
+        cells = re.split(r" (?<!\\)\| ", lines[2].strip("| "))
+        self.assertEqual(cells[0], f"[{known[self.AT][:7]}](https://github.com/somebody/kernels/commit/{known[self.AT]})")
+        self.assertTrue(all(11 < float(percent) < 13 for percent in re.findall(r"\+(\d+\.\d)%", cells[1])) and "%" in cells[1], cells[1])
+        self.assertEqual(sorted(re.findall("`(double n.*?)`", cells[2])), sorted(slower))
+        self.assertEqual(cells[3], rf"kernels: change number {self.AT} of \[many\] \| \`x\`")
+        self.assertIn("1 commit with a change", text)
+        self.assertIn(f"over 200 commits, from {known[0][:7]} to {known[-1][:7]}", text)
+        self.assertNotIn("secret", text)
+
+    def test_the_newest_first(self):
+        """Two steps; all commits of one second, so that no date tells their order. One is not known to git, one was measured with changes."""
+        known = self.commits(lambda k: "")
+        at = [*known[:20], "f" * 40, *known[20:40]]
+        machine, lines = Machine(3), []
+        for k in random.Random(7).sample(range(len(at)), len(at)):
+            for dirty in (False, True)[:1 + (k == 7)]:
+                environment = machine.environment()
+                environment.update(commit=at[k], dirty=dirty, date="2026-05-05T00:00:00Z" if at[k][:2] != "ff" else "2020-01-01T00:00:00Z")
+                lines += [environment, machine.row(environment["run"], window=10, seconds=1e-3 * (1 + (k > 12) + (k > 30)))]
+        (self.folder / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+        words = ["--out", str(self.folder / "HISTORY.md"), "--figures", str(self.folder / "figures"), "--repository", str(self.root)]
+        self.assertEqual(history.main([str(self.folder / "rows.jsonl"), *words]), 0)
+        text = (self.folder / "HISTORY.md").read_text()
+        found = re.findall(r"^\| (\w{7}) \| \*\*(\+\d+\.\d)%\*\* .* \| - \|$", text, re.M)
+        self.assertEqual([(name, round(float(percent), -1)) for name, percent in found], [(at[31][:7], 50), (at[13][:7], 100)])
+        self.assertIn("does not know fffffff: placed by", text)
+        self.assertNotIn("](http", text)
+        order, _ = in_order([line for line in lines if line["kind"] == "environment"], commits.Repository(self.root))
+        self.assertEqual(order, ["fffffff", *(name for c in at if c[:2] != "ff" for name in [c[:7], f"{c[:7]}+changes"][:1 + (c == at[7])])])
+
+    def test_addresses(self):
+        self.commits(lambda k: "")
+        self.git("remote", "add", "origin", "x")
+        at = {"https://github.com/a/b": "https://github.com/a/b/commit", "git@github.com:a/b.git": "https://github.com/a/b/commit", "ssh://git@host.org:22/a/b.git/": "https://host.org/a/b/commit",
+              "http://host.org:3000/a/b": "http://host.org:3000/a/b/commit", "https://u:p@gitlab.com/a/c/b.git": "https://gitlab.com/a/c/b/-/commit", "git@bitbucket.org:a/b.git": "https://bitbucket.org/a/b/commits",
+              "/srv/git/b.git": None, "file:///srv/git/b.git": None, "work:a/b.git": None, "../b": None, "https://host.org/a/b)](x": None, "C:/a/b": None}
+        for url, address in at.items():
+            self.git("remote", "set-url", "origin", url)
+            self.assertEqual(commits.Repository(self.root).address(), address, url)
+        self.git("remote", "rename", "origin", "mine")
+        self.assertEqual(commits.Repository(self.root).find(["--all", "HEAD", "0" * 40]), {})
+        self.assertEqual(commits.Repository(self.folder).find(self.git("rev-list", "main").split()), {}, "no repository of its own")
 
 
 if __name__ == "__main__":

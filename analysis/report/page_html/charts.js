@@ -74,7 +74,7 @@ function historyChart(target, series) {
     plot.varea({ x: at, y1: take(2), y2: take(3), fill_color: colour("ours"), fill_alpha: 0.2 });
     plot.line({ x: at, y: take(1), line_color: colour("ours"), line_width: 1.5 });
     plot.scatter({ x: at, y: take(1), size: 6, color: colour("ours") });
-    for (const bound of series.bounds) plot.line({ x: [bound - 0.5, bound - 0.5], y: [middle - half, middle + half], line_color: colour("bad"), line_dash: [4, 3], line_width: 1.5 });
+    for (const [start] of series.steps) plot.line({ x: [start - 0.5, start - 0.5], y: [middle - half, middle + half], line_color: colour("bad"), line_dash: [4, 3], line_width: 1.5 });
     plot.yaxis.axis_label = unit[0];
     const step = Math.ceil(at.length / 5);
     plot.xaxis.ticker = new Bokeh.FixedTicker({ ticks: at.filter((k) => k % step === 0) });

@@ -4,6 +4,7 @@ const WORDS = { holds: "holds", direction: "in direction", fails: "does not hold
 const RATIOS = ["speedup", "seconds", "error", "error_ratio", "bytes_per_second", "elements_per_second", "launches", "bytes_over_minimum"];
 const MOST_HISTORY = 24;
 
+const changeText = (ratio) => `${ratio > 1 ? "+" : ""}${(100 * (ratio - 1)).toFixed(1)}%`;
 const printed = (claim) => (Array.isArray(claim.published) ? Math.sqrt(claim.published[0] * claim.published[1]) : claim.published);
 
 // The band and outcome by the reader's factor; without one, as the program judged.
@@ -52,15 +53,15 @@ function drawClaims() {
 
 function drawHistory() {
   const names = new Set(chosenRows().map((row) => data.cases[row.c].text));
-  const series = data.history.filter((some) => some.op === state.op && names.has(some.case) && !state.off.includes(some.v)).sort((a, b) => b.bounds.length - a.bounds.length || b.points.length - a.points.length);
-  const commits = new Set(data.history.flatMap((some) => some.points.map((point) => point[0])));
-  byId("history-about").textContent = series.length ? `${series.length} series of two commits and more${series.length > MOST_HISTORY ? `, the first ${MOST_HISTORY}` : ""}. Band: range between runs; dashed: a change of level.`
+  const series = data.history.series.filter((some) => some.op === state.op && names.has(some.case) && !state.off.includes(some.v)).sort((a, b) => b.steps.length - a.steps.length || b.points.length - a.points.length);
+  const commits = new Set(data.history.series.flatMap((some) => some.points.map((point) => point[0])));
+  byId("history-about").textContent = series.length ? `${series.length} series of two commits and more${series.length > MOST_HISTORY ? `, the first ${MOST_HISTORY}` : ""}. Band: range between runs; dashed: a change of level, relative to what all series of the machine do.${data.history.machines.map((step) => ` At ${step.commit} all series of ${step.machine} change by ${changeText(step.ratio)}.`).join("")}`
     : commits.size ? "None of these rows was measured at two commits." : "These rows are of one commit: no history. './rungs report --html FILE' over files of several commits shows one.";
   const place = byId("history-charts");
   place.replaceChildren();
   for (const some of series.slice(0, MOST_HISTORY)) {
     const chart = element("div", { class: "chart" });
-    place.append(element("figure", {}, chart, element("figcaption", {}, `${some.spec}, ${some.mode}, ${some.machine}: ${some.case}. ${some.points.map((point) => point[0]).join(", ")}${some.bounds.length ? `; changes at ${some.bounds.map((k) => some.points[k][0]).join(", ")}` : ""}`)));
+    place.append(element("figure", {}, chart, element("figcaption", {}, `${some.spec}, ${some.mode}, ${some.machine}: ${some.case}. ${some.points.length} commits, ${some.points[0][0]} to ${some.points[some.points.length - 1][0]}${some.steps.length ? `; changes at ${some.steps.map(([k, ratio]) => `${some.points[k][0]} (${changeText(ratio)})`).join(", ")}` : ""}`)));
     historyChart(chart, some);
   }
 }
