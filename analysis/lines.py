@@ -1,9 +1,8 @@
 """Reads results files (docs/RESULTS.md) line by line, and refuses what is not as that page has it. Standard library only."""
 import json
 
+from analysis import row_check
 from analysis.output import End
-
-SCHEMA = 1
 
 
 class BadResults(End):
@@ -15,57 +14,61 @@ class NoRows(BadResults):
     code = 3
 
 
-# What the readers take for granted of a line: kind -> key -> its type; null is allowed where a tuple holds None. Of other keys they ask with care.
-NEEDED = {"row": {key: str for key in ("case", "op", "variant", "spec", "verdict", "backend")}}
-TYPES = {
-    "row": {"run": str, "scenario": str, "dtype": str, "input": str, "params": dict, "errors": dict, "bound": dict, "timing": dict, "work": dict, "counts": dict,
-            "launch": dict, "tunables": dict, "code": dict, "reason": str, "why_not_timed": str, "baseline": str},
-    "environment": {"run": str, "date": str, "commit": str, "argv": list, "gpu": dict, "cpu": dict, "build": dict, "variables": dict, "ab": dict, "python": dict},
-    "ceilings": {"run": str, "device": str, "ceilings": list},
-    "claim": {"run": str, "scenario": str, "op": str, "id": str, "case": str, "variant": str, "outcome": str, "statement": str}}
-PARTS = {"row": ("timing", "errors"), "ceilings": ("ceilings",)}  # each of their values is an object, or null
-NUMBERS = ("count", "median", "min", "max", "q1", "q3", "low", "high", "max_absolute", "max_relative", "l2_relative", "max_ulp", "max_ratio", "mismatches")
+class Repeated(ValueError):
+    """An object has a key twice."""
 
 
-def fault_of(line):
-    """What is not as docs/RESULTS.md has it, or None."""
-    if not isinstance(line, dict) or not isinstance(line.get("kind"), str):
-        return "a line must be a JSON object with a 'kind'"
-    if line.get("schema") != SCHEMA:
-        return f"schema {line.get('schema')}; this program reads schema {SCHEMA}"
-    kind = line["kind"]
-    missing = [key for key in NEEDED.get(kind, ()) if key not in line]
-    if missing:
-        return f"a {kind} without {', '.join(missing)}"
-    for key, wanted in {**TYPES.get(kind, {}), **NEEDED.get(kind, {})}.items():
-        if not isinstance(line.get(key), wanted) and (line.get(key) is not None or key in NEEDED.get(kind, ())):
-            return f"'{key}' is {json.dumps(line[key])[:40]}; {NAMES[wanted]} is expected"
-    for key in PARTS.get(kind, ()):
-        found = line.get(key) or {}
-        for part in found.values() if isinstance(found, dict) else found:
-            if part is not None and not isinstance(part, dict):
-                return f"'{key}' holds {json.dumps(part)[:40]}; objects are expected"
-    parts = [(key, name, part) for key in ("timing", "errors") if kind == "row" for name, part in (line.get(key) or {}).items() if part]
-    for key, name, part in parts:
-        wrong = next((number for number in NUMBERS if not isinstance(part.get(number), (int, float, type(None)))), None)
-        samples = part.get("samples") or []
-        if wrong or not isinstance(samples, list) or not all(isinstance(x, (int, float)) for x in samples):
-            return f"{key} of '{name}': '{wrong or 'samples'}' is no number"
+def only_once(pairs):
+    made = dict(pairs)
+    if len(made) != len(pairs):
+        raise Repeated
+    return made
+
+
+def no_constant(word):
+    raise ValueError(f"{word} is no number of JSON")
+
+
+DECODER = json.JSONDecoder(object_pairs_hook=only_once, parse_constant=no_constant)
+
+
+def no_text(text):
+    """Where a text begins that holds NUL or half a character, or None."""
+    for token in row_check.TOKEN.finditer(text):
+        word = json.loads(token.group()) if token.group()[0] == '"' and "\\u" in token.group() else ""
+        if "\0" in word or any("\ud800" <= letter <= "\udfff" for letter in word):
+            return token.start()
     return None
 
 
-NAMES = {str: "a text", dict: "an object", list: "an array"}
-
-
 def parse(path, number, text):
+    """What jansson reads of JSON (harness/record/row.c), and nothing else."""
     try:
-        return json.loads(text)
+        value = DECODER.decode(text)
     except json.JSONDecodeError as error:
         raise BadResults(f"{path}:{number}:{error.colno}: not JSON: {error.msg}") from error
+    except Repeated as error:
+        column, key = row_check.second_place_of(text)
+        raise BadResults(f"{path}:{number}:{column}: not JSON: the key {json.dumps(key)} is there twice in one object") from error
     except RecursionError as error:
-        raise BadResults(f"{path}:{number}: not JSON of a results file: nested too deeply") from error
-    except ValueError as error:  # an integer of thousands of digits
-        raise BadResults(f"{path}:{number}: {error}") from error
+        raise BadResults(f"{path}:{number}:1: not JSON of a results file: nested too deeply") from error
+    except ValueError as error:  # NaN, or an integer of thousands of digits
+        column = next((at.start() + 1 for at in row_check.TOKEN.finditer(text) if at.group().lstrip("-") in ("NaN", "Infinity") or len(at.group()) > 4000), 1)
+        raise BadResults(f"{path}:{number}:{column}: not JSON: {error}") from error
+    start = no_text(text) if "\\u" in text else None
+    if start is not None:
+        raise BadResults(f"{path}:{number}:{start + 1}: not JSON: a text with \\u0000 or half a character")
+    return value
+
+
+def check(path, number, text, line):
+    """Refuses what is not as docs/RESULTS.md has it."""
+    fault = row_check.fault_of(line)
+    if fault:
+        where, expected = fault
+        column, shown = row_check.place_of(text, where)
+        name = ".".join(map(str, where))
+        raise BadResults(f"{path}:{number}:{column}: {f'{name} is ' if name else ''}{shown}; expected {expected}")
 
 
 def read_lines(path, warnings):
@@ -90,7 +93,5 @@ def lines_of(path, file, warnings):
                 raise
             warnings.append(f"{path}: the last line is cut off and left out")
             return
-        fault = fault_of(value)
-        if fault:
-            raise BadResults(f"{path}:{number}: {fault}")
+        check(path, number, line, value)
         yield value

@@ -46,6 +46,12 @@ endif()
 # Ceilings are what the machine can do, with the instructions it has.
 set_source_files_properties(harness/measure/ceilings_cpu.c harness/measure/moves_cpu.c PROPERTIES COMPILE_OPTIONS "-march=${RUNGS_CPU_ARCHITECTURE};-ffp-contract=fast")
 rungs_module(rungs_record harness/record rungs_base jansson)
+# The description of a row that readers check lines against, as bytes.
+set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/harness/record/row.schema.json)
+file(READ ${PROJECT_SOURCE_DIR}/harness/record/row.schema.json schema HEX)
+string(REGEX REPLACE "(..)" "0x\\1," schema "${schema}")
+file(CONFIGURE OUTPUT ${CMAKE_BINARY_DIR}/row_schema.c CONTENT "extern const char ROW_SCHEMA[];\nconst char ROW_SCHEMA[] = {@schema@0};\n" @ONLY)
+target_sources(rungs_record PRIVATE ${CMAKE_BINARY_DIR}/row_schema.c)
 if(RUNGS_CUDA)
     target_compile_definitions(rungs_device PRIVATE RUNGS_WITH_CUDA=1)
     target_compile_definitions(rungs_measure PRIVATE RUNGS_WITH_CUDA=1)

@@ -4,17 +4,21 @@
 #include "base/memory.h"
 #include "base/output.h"
 #include "base/text.h"
+#include "record/check.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
 #include <signal.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
 #include <time.h>
 #include <unistd.h>
+
+enum { PLACE_MAX = 4200 };
 
 struct RowFile {
     int descriptor;
@@ -26,19 +30,6 @@ static Status refuse_open(const char *path) {
     const int error = errno;
     const bool usage = error == ENOENT || error == EISDIR || error == ENOTDIR;
     return status_fail(usage ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened for writing results: %s", path, strerror(error));
-}
-
-/* Why a line of a results file cannot be read or appended to; STATUS_OK if it can. */
-static Status check_line(const char *path, size_t number, const json_t *line) {
-    const json_t *schema = json_object_get(line, "schema");
-    if (!json_is_object(line) || !json_is_string(json_object_get(line, "kind")))
-        return status_fail(STATUS_INVALID, "%s:%zu: not a line of results: a JSON object with a 'kind' is expected", path, number);
-    if (json_is_integer(schema) && json_integer_value(schema) == ROW_SCHEMA_VERSION) return STATUS_OK;
-    char *given = json_dumps(schema, JSON_COMPACT | JSON_ENCODE_ANY);
-    const Status status = status_fail(STATUS_INVALID, "%s:%zu: schema %.40s; this rungs reads and writes schema %d", path, number,
-                                      given ? given : "missing", ROW_SCHEMA_VERSION);
-    free(given);
-    return status;
 }
 
 /* What a crash in the middle of a write leaves: the beginning of a row as rowfile_append writes it. */
@@ -73,7 +64,9 @@ static Status read_lines(const char *path, const char *text, size_t length, Line
                 lines->cut = begin;
                 return STATUS_OK;
             }
-            Status status = line ? check_line(path, number, line)
+            char place[PLACE_MAX];
+            snprintf(place, sizeof place, "%s:%zu", path, number);
+            Status status = line ? check_line(place, text + begin, end - begin, line)
                                  : status_fail(STATUS_INVALID, "%s:%zu:%d: not JSON: %s", path, number, error.column, error.text);
             const bool kept = (!lines->rows || json_array_append(lines->rows, line) == 0) &&
                               (!lines->numbers || json_array_append_new(lines->numbers, json_integer((json_int_t)number)) == 0);

@@ -19,7 +19,7 @@ static void require_same_bytes(int fd, const uint8_t *bytes, size_t size) {
 }
 
 static void append(RowFile *file, const char *path, const json_t *before) {
-    json_t *row = json_pack("{s:s, s:i}", "kind", "row", "schema", ROW_SCHEMA_VERSION), *after = NULL;
+    json_t *row = json_pack("{s:s, s:i}", "kind", "ceilings", "schema", ROW_SCHEMA_VERSION), *after = NULL;
     REQUIRE(rowfile_append(file, row) == STATUS_OK);
     REQUIRE(rowfile_read(path, &after) == STATUS_OK);
     const size_t last = json_array_size(after) - 1;

@@ -49,18 +49,18 @@ class Evidence(unittest.TestCase):
 
     def test_slow_downs(self):
         """One variant's time is that of its elements, the other's is always the same."""
-        path = self.rows(20, {"rolling/a": lambda n: 1e-6 * n, "rolling/b": lambda n: 1e-3})
+        path = self.rows(20, {"rolling/cpu_a": lambda n: 1e-6 * n, "rolling/cpu_b": lambda n: 1e-3})
         text = gate_evidence.table(path, None, 4, 10)
         found = {line.split("|")[1].strip(" `"): line.split("|")[3:6] for line in text.splitlines() if line.startswith("| `")}
-        self.assertEqual([cell.split()[1] for cell in found["rolling/a"]][1:], ["slower", "slower"], text)
-        for cell, expected in zip(found["rolling/a"], (3, 5, 10)):
+        self.assertEqual([cell.split()[1] for cell in found["rolling/cpu_a"]][1:], ["slower", "slower"], text)
+        for cell, expected in zip(found["rolling/cpu_a"], (3, 5, 10)):
             self.assertAlmostEqual(float(cell.split()[0].strip("+%")), expected, delta=0.6)
-        self.assertEqual({cell.split()[1] for cell in found["rolling/b"]}, {"same"}, text)
+        self.assertEqual({cell.split()[1] for cell in found["rolling/cpu_b"]}, {"same"}, text)
         self.assertRegex(text, r"\| 20 \| 4, random splits of these processes \| 2 \| 0 \| 8 \| 0 \| 0\.\d% \| \d\.\d%, \d\.\d% \|")
 
     def test_other_equal_rows(self):
         """Of the whole gate: each case is as large as it is. Too few processes are refused."""
-        path = self.rows(20, {"rolling/a": lambda n: 1e-6 * n})
+        path = self.rows(20, {"rolling/cpu_a": lambda n: 1e-6 * n})
         equal = self.folder / "equal.jsonl"
         subprocess.run([sys.executable, gate_evidence.__file__, "keep", equal, path], check=True)
         self.assertIn("| 20 | 2, random splits of these processes | 4 |", gate_evidence.table(path, equal, 2, 10))

@@ -65,7 +65,7 @@ MAY_WRITE = {
     "emulator/": "a program of its own, for its own process",
 }
 # Python: which of our own modules a module may import. The readers of rows are packages; what is in no package is imported by its name alone.
-SHARED = tuple(f"analysis/{name}.py" for name in ("rows", "lines", "select", "format", "statistics", "claim_text", "published", "arguments", "output"))
+SHARED = tuple(f"analysis/{name}.py" for name in ("rows", "lines", "select", "format", "statistics", "claim_text", "published", "arguments", "output", "foreign", "row_check"))
 MAY_IMPORT = {"harness/device/": ("harness/device/",), "harness/verify/": ("harness/verify/",), "impls/": ("harness/device/peer.py", "impls/common/"),
               "cmake/": ("cmake/",), "analysis/": SHARED, "plots/": ("plots/", *SHARED),
               "analysis/report/": ("analysis/report/", "analysis/history/", "plots/", *SHARED), "analysis/history/": ("analysis/history/", "plots/", *SHARED),

@@ -125,7 +125,7 @@ def test_unusable_results():
     bad.write_text(json.dumps(GOLDEN[0]) + "\n{oops\n")
     assert f"{bad}:2:" in refused(bad, 2)
     assert "missing.jsonl" in refused(WORK / "missing.jsonl", 2)
-    assert "schema 9" in refused(written([{**GOLDEN[0], "schema": 9}]), 2)
+    assert "schema is 9" in refused(written([{**GOLDEN[0], "schema": 9}]), 2)
     assert not (WORK / "none.md").exists()
     bad.write_text(GOLDEN_FILE.read_text() + '{"kind": "ro')
     assert "cut off" in report(bad, "--no-figures")[1]
@@ -146,7 +146,7 @@ def another_run(**environment):
 
 
 def test_the_latest_row_wins():
-    new = another_run(id="another build")
+    new = another_run(id="0123456789abcdef")
     for order in ((written(new), GOLDEN_FILE), (GOLDEN_FILE, written(new))):
         report(*order, "--no-figures")
         assert cold_of().startswith("7.250 s")

@@ -60,12 +60,12 @@ static void rows_survive_reopening(void **state) {
     bool cut = true;
     assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
     assert_false(cut);
-    append(file, "{\"kind\": \"row\", \"schema\": 1, \"value\": 0.1}");
-    expect_file("{\"kind\":\"row\",\"schema\":1,\"value\":0.10000000000000001}\n"); /* before closing: a crash loses nothing */
+    append(file, "{\"kind\": \"ceilings\", \"schema\": 1, \"value\": 0.1}");
+    expect_file("{\"kind\":\"ceilings\",\"schema\":1,\"value\":0.10000000000000001}\n"); /* before closing: a crash loses nothing */
     rowfile_close(file);
     assert_int_equal(rowfile_open(path, &file, &cut), STATUS_OK);
     assert_false(cut);
-    append(file, "{\"kind\": \"row\", \"schema\": 1, \"reason\": \"two\\nlines\"}");
+    append(file, "{\"kind\": \"ceilings\", \"schema\": 1, \"reason\": \"two\\nlines\"}");
     rowfile_close(file);
     json_t *rows;
     assert_int_equal(rowfile_read(path, &rows), STATUS_OK);
@@ -75,7 +75,7 @@ static void rows_survive_reopening(void **state) {
     json_decref(rows);
 }
 
-#define HEAD "{\"kind\":\"row\",\"schema\":1"
+#define HEAD "{\"kind\":\"ceilings\",\"schema\":1"
 
 static void expect_dropped(const char *text, const char *kept) {
     RowFile *file;
@@ -182,8 +182,8 @@ static void other_files_are_left_alone(void **state) {
         {"{\n  \"kind\": \"row\"\n}\n", "1:"},
         {HEAD "}\n{damaged}\n" HEAD "}\n", "2:"},
         {HEAD "}\nnotes", "2:"},
-        {"{\"kind\":\"row\",\"schema\":2}\n", "schema 2"},
-        {"{\"kind\":\"row\"}\n", "schema missing"},
+        {"{\"kind\":\"row\",\"schema\":2}\n", "schema is 2"},
+        {"{\"kind\":\"row\"}\n", "schema 1, which"},
     };
     for (size_t i = 0; i < sizeof TEXTS / sizeof *TEXTS; i++) {
         RowFile *file;
@@ -211,9 +211,9 @@ static void unreadable_lines_name_file_and_line(void **state) {
     (void)state;
     expect_unreadable(HEAD "}\n\n{\"a\":nan}\n", "3:", "not JSON");
     expect_unreadable(HEAD "}\n{\"a\":1,\"a\":2}\n", "2:", "duplicate");
-    expect_unreadable("[1]\n", "1:", "object");
+    expect_unreadable("[1]\n", "1:1: [1]; expected", "object");
     expect_unreadable(HEAD "}\n" HEAD ",\"a\":", "2:", "cut off");
-    expect_unreadable("{\"kind\":\"row\",\"schema\":2}\n", "1:", "schema 2");
+    expect_unreadable("{\"kind\":\"row\",\"schema\":2}\n", "1:", "schema is 2");
 }
 
 static void a_missing_file_or_folder_is_named(void **state) {

@@ -26,7 +26,7 @@ static void nothing_is_handed_on(void **state) {
     const int descriptor = mkstemp(path);
     assert_true(descriptor >= 0 && close(descriptor) == 0);
     json_set_alloc_funcs(memory_allocate, free);
-    json_t *row = json_pack("{s:s, s:i}", "kind", "row", "schema", ROW_SCHEMA_VERSION), *rows = json_pack("[O]", row), *reply;
+    json_t *row = json_pack("{s:s, s:i}", "kind", "ceilings", "schema", ROW_SCHEMA_VERSION), *rows = json_pack("[O]", row), *reply;
     RowFile *file;
     bool cut;
     const char *const argv[] = {"/bin/sh", "-c", "true", NULL};
@@ -60,7 +60,7 @@ static void *starve(size_t bytes) {
 static void what_cannot_be_read_is_not_cut_off(void **state) {
     (void)state;
     char path[] = "/tmp/rungs_test_starved_XXXXXX";
-    static const char ROW[] = "{\"kind\":\"row\",\"schema\":1}";
+    static const char ROW[] = "{\"kind\":\"ceilings\",\"schema\":1}";
     const int descriptor = mkstemp(path);
     assert_int_equal(write(descriptor, ROW, strlen(ROW)), strlen(ROW));
     assert_int_equal(close(descriptor), 0);

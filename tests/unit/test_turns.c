@@ -91,7 +91,8 @@ static void a_dear_row_is_put_off(void **state) {
 /* Rows that an earlier part of the campaign wrote count, those that ended in an error too. */
 static void what_rows_took_is_read_from_the_file(void **state) {
     (void)state;
-    static const char *const FORMAT = "{\"kind\":\"row\",\"schema\":1,\"run\":\"r\",\"case\":\"%s\",\"spec\":\"op/v\",\"backend\":"
+    static const char *const FORMAT = "{\"kind\":\"row\",\"schema\":1,\"run\":\"r\",\"op\":\"op\",\"variant\":\"op/"
+                                      "cpu_v\",\"case\":\"%s\",\"spec\":\"op/v\",\"backend\":"
                                       "\"cpu\",\"verdict\":\"%s\",\"seconds_spent\":%d}\n";
     char path[] = "/tmp/rungs-test-turns-XXXXXX";
     Resume resume;

@@ -1,0 +1,128 @@
+"""One description of a row: what row.schema.json does not allow, the program and the analysis refuse alike, with the same words (file, line, column).
+
+For every key of every kind of golden line, values of all wrong types; what JSON cannot mean; what is missing. Whatever both accept goes through
+every verb of the analysis: an exit code and a message, never a traceback.
+"""
+import contextlib
+import io
+import json
+import pathlib
+import re
+import sys
+import tempfile
+
+from program import SOURCE, call, expect
+
+sys.path.insert(0, str(SOURCE))
+try:
+    from analysis import lines
+    from analysis.compare import __main__ as comparing
+    from analysis.export import __main__ as exporting
+except ImportError as error:
+    print(error)
+    sys.exit(77)
+
+GOLDEN = [json.loads(line) for line in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
+PLACE = re.compile(r":\d+:\d+: ")
+WRONG = ('"\\u001b[31m"', "[1]", '{"a": "b"}', "true", "-1", "-0.5", "0", "null", '""', "1.5", "12345678901234567")
+NO_JSON = ("NaN", "-Infinity", "1e999", "9223372036854775808", '"\\ud83d"', '"\\u0000"', "{]", '{"a": 1, "a": 2}', '"\ufffe\x01"', "1" + 400 * "0")
+
+
+def samples():
+    """Of each kind a line, with as many keys as any has."""
+    rows = [line for line in GOLDEN if line["kind"] == "row"]
+    timed = max((row for row in rows if row["timing"]), key=lambda row: len(json.dumps(row["timing"]["cold"])))
+    yield {**timed, "timing": {"cold": timed["timing"]["cold"]}}
+    exact = {"count": 3, "expected_count": 3, "mismatches": 1, "first_mismatch": 2, "unwritten": 0}
+    yield {**{key: timed[key] for key in ("kind", "schema", "run", "case", "op", "variant", "spec", "verdict", "backend")}, "errors": {"y": exact}}
+    yield next(line for line in GOLDEN if line["kind"] == "environment" and line["gpu"])
+    yield next(line for line in GOLDEN if line["kind"] == "ceilings")
+    yield next(line for line in GOLDEN if line["kind"] == "claim")
+
+
+def paths(value, path=()):
+    if isinstance(value, dict):
+        for key, inner in value.items():
+            yield path + (key,)
+            yield from paths(inner, path + (key,))
+    elif isinstance(value, list) and value:
+        yield path + (0,)
+        yield from paths(value[0], path + (0,))
+
+
+def with_text(line, path, text):
+    """The line as JSON with this text in place of one value."""
+    line = json.loads(json.dumps(line))
+    target = line
+    for key in path[:-1]:
+        target = target[key]
+    target[path[-1]] = "@HERE@"
+    return json.dumps(line).replace('"@HERE@"', text)
+
+
+def broken(full):
+    """(what, is it JSON, the line)"""
+    for line in samples():
+        for path in paths(line):
+            for text in WRONG if full else WRONG[len(path) % 3::3] if len(path) > 1 else WRONG[::2]:
+                yield f"{'.'.join(map(str, path))} = {text}", True, with_text(line, path, text)
+        for text in NO_JSON:
+            yield text, False, with_text(line, ("run",), text)
+        yield from (("one key less: " + key, True, json.dumps({name: value for name, value in line.items() if name != key})) for key in line)
+    timed = next(samples())
+    yield from ((f"an unknown key of {text}", text in WRONG, json.dumps(timed)[:-1] + f', "unheard": {text}}}') for text in (*WRONG, "NaN"))
+    for text in ("[1]", "1", '"row"', "null", "{}", '{"kind": 1, "schema": 1}', '{"schema": 1}', '{"kind": "rows", "schema": 1}', '{"kind": "row", "schema": 2}', '{"kind": "row", "schema": true}'):
+        yield text, text[0] in "[{", text
+
+
+def told_by_analysis(path):
+    try:
+        return len(list(lines.read_lines(path, []))), ""
+    except lines.BadResults as error:
+        return None, str(error)
+
+
+def told_by_program(path):
+    done = call("merge", path)
+    return done.returncode, done.stderr.strip()
+
+
+def run(main, *words):
+    errors = io.StringIO()
+    with contextlib.redirect_stdout(io.StringIO()), contextlib.redirect_stderr(errors):
+        return main([str(word) for word in words]), errors.getvalue()
+
+
+def verbs_take_it(path, what):
+    for main, words in (*((exporting.main, (form, path, "--out", path.with_suffix(".out"))) for form in ("csv", "junit", "markdown")), (comparing.main, (path, path))):
+        try:
+            code, errors = run(main, *words)
+        except Exception as error:
+            raise SystemExit(f"BAD  {what}: {words}: {error!r}") from error
+        if code not in (0, 1, 2, 3) or "Traceback" in errors:
+            raise SystemExit(f"BAD  {what}: {words}: {code} {errors}")
+
+
+def main(full=False):
+    refused = accepted = 0
+    with tempfile.TemporaryDirectory(prefix="rungs_rows_read_") as folder:
+        path = pathlib.Path(folder) / "rows.jsonl"
+        environment = json.dumps(next(line for line in GOLDEN if line["kind"] == "environment" and line["gpu"]))
+        for what, is_json, text in broken(full):
+            path.write_text(f"{environment}\n{text}\n", encoding="utf-8")
+            count, mine = told_by_analysis(path)
+            code, theirs = told_by_program(path)
+            if count is None:
+                refused += 1
+                if code != 2 or not PLACE.search(mine) or not PLACE.search(theirs) or (is_json and not theirs.endswith(mine)):
+                    raise SystemExit(f"BAD  {what}: refused alike\nanalysis: {mine}\nprogram ({code}): {theirs}")
+            else:
+                accepted += 1
+                if PLACE.search(theirs) and "expected" in theirs or not is_json:
+                    raise SystemExit(f"BAD  {what}: the analysis accepts it, the program says: {theirs}")
+                if refused % 7 == 0 or full:
+                    verbs_take_it(path, what)
+    expect(refused > 500 and accepted > 200, f"{refused} broken lines refused by both with the same words, {accepted} accepted by both and read by the verbs")
+
+
+main("--full" in sys.argv)
