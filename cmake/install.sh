@@ -225,7 +225,7 @@ tell_first_start() {
     if [ -n "$fetched" ]; then say "    the CUDA 13.0 toolkit from PyPI into build/cuda, 0.6 GB, 1 minute (no nvcc of CUDA 12 or newer here)"; fi
     if own_python && [ ! -f "$python/.gpu" ] && has_gpu; then say "    PyTorch, CuPy, Numba and JAX to compare with, 8 GB, 4 minutes"; fi
     if [ "$purpose" = tests ]; then
-        say "    the program and the tests into ${build#"$root/"}, 0.5 GB, 10 minutes; 3 if the program is there"
+        say "    the program and the tests into ${build#"$root/"}, 0.7 GB, 10 minutes; 3 if the program is there"
     else
         say "    the program into ${build#"$root/"}, 0.4 GB, $(if has_gpu; then echo 6; else echo 3; fi) minutes"
     fi

@@ -50,7 +50,8 @@ static void usage(FILE *stream) {
     fprintf(stream, "usage: rungs VERB ...\n\n");
     for (int i = 0; i < VERB_COUNT; i++) fprintf(stream, "  %-10s %s\n", VERBS[i].name, VERBS[i].summary);
     fprintf(stream, "  %-10s %s\n\n", "test", "build and run all tests (through the script ./rungs)");
-    fprintf(stream, "rungs help VERB, or rungs VERB --help, lists the options; rungs --version describes this build.\n");
+    fprintf(stream, "rungs help VERB, or rungs VERB --help, lists the options, rungs help all those of every verb;\n"
+                    "rungs --version describes this build.\n");
     fprintf(stream, "Exit codes: 0 good; 1 a check failed; 2 usage or a bad file; 3 nothing was measured or compared; 4 the "
                     "machine cannot do it;\n130 interrupted by Ctrl-C (143: by SIGTERM).\n");
 }
@@ -61,7 +62,15 @@ static bool is_one_of(const char *word, const char *const *names) {
     return false;
 }
 
-static int tests_are_elsewhere(void) {
+static const char *const HELP[] = {"--help", "-h", "help", NULL};
+
+static int tests_are_elsewhere(int argc, char **argv) {
+    if (argc > 1 && is_one_of(argv[1], HELP)) {
+        printf("usage: rungs test [--full] [ctest options], through the script ./rungs\n"
+               "  --full                     also the slow tests\n"
+               "  -R REGEX                   only the tests whose name matches; -N lists them. Both are ctest's\n");
+        return EXIT_GOOD;
+    }
     fprintf(stderr, "rungs: the tests are built and run by the script: ./rungs test\n");
     return EXIT_USAGE;
 }
@@ -76,7 +85,7 @@ static int call_verb(int argc, char **argv) {
         const int code = VERBS[i].command(argc, argv);
         return code == CLI_HELPED ? EXIT_GOOD : code;
     }
-    if (strcmp(argv[0], "test") == 0) return tests_are_elsewhere();
+    if (strcmp(argv[0], "test") == 0) return tests_are_elsewhere(argc, argv);
     const char *nearest = text_nearest(argv[0], names, VERB_COUNT);
     fprintf(stderr, "rungs: unknown verb '%s'%s%s%s\n\n", argv[0], nearest ? "; did you mean '" : "", nearest ? nearest : "",
             nearest ? "'?" : "");
@@ -101,8 +110,21 @@ static void keep_standard_streams(void) {
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
 }
 
+/* docs/help.txt, from which ./rungs answers before anything is built: a line "== VERB" before the help of each. */
+static int help_all(void) {
+    printf("== rungs\n");
+    usage(stdout);
+    for (int i = 0; i <= VERB_COUNT; i++) {
+        char *const name = i < VERB_COUNT ? (char *)VERBS[i].name : (char *)"test";
+        printf("== %s\n", name);
+        const int code = call_verb(2, (char *[]){name, (char *)"--help", NULL});
+        if (code != EXIT_GOOD) return code;
+    }
+    return EXIT_GOOD;
+}
+
 static int start(int argc, char **argv) {
-    static const char *const HELP[] = {"--help", "-h", "help", NULL}, *const VERSION[] = {"--version", "-V", NULL};
+    static const char *const VERSION[] = {"--version", "-V", NULL};
     if (argc < 2) {
         usage(stderr);
         return EXIT_USAGE;
@@ -112,6 +134,7 @@ static int start(int argc, char **argv) {
         return EXIT_GOOD;
     }
     if (!is_one_of(argv[1], HELP)) return call_verb(argc - 1, argv + 1);
+    if (argc > 2 && strcmp(argv[2], "all") == 0) return help_all();
     if (argc > 2) return call_verb(2, (char *[]){argv[2], "--help", NULL});
     usage(stdout);
     return EXIT_GOOD;

@@ -3,10 +3,14 @@ for cmake and the program, so that nothing is installed and nothing is built."""
 import os
 import pathlib
 import pty
+import re
 import shutil
 import subprocess
 import tempfile
+import time
 import unittest
+
+from program import RUNGS, call
 
 SOURCE = pathlib.Path(os.environ["RUNGS_SOURCE"])
 STEPS = "\n".join(f"[{i}/40] Building C object a/rather/long/folder/with/many/names/CMakeFiles/rungs.dir/harness/module/file_number_{i}.c.o" for i in range(1, 41))
@@ -24,14 +28,14 @@ chmod +x "$PLAYED/build/bin/rungs"
 """
 
 
-class Start(unittest.TestCase):
+class Checkout(unittest.TestCase):
     def setUp(self):
         folder = tempfile.TemporaryDirectory()
         self.addCleanup(folder.cleanup)
         self.played = pathlib.Path(folder.name)
         self.played.chmod(0o755)
         self.root, self.bin = self.played / "checkout", self.played / "bin"
-        for name in ("rungs", "cmake/install.sh", "CMakePresets.json", *(path.name for path in SOURCE.glob("requirements*.txt"))):
+        for name in ("rungs", "cmake/install.sh", "docs/help.txt", "CMakeLists.txt", "CMakePresets.json", *(path.name for path in SOURCE.glob("requirements*.txt"))):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(SOURCE / name, self.root / name)
         self.play("cmake", CMAKE)
@@ -77,6 +81,8 @@ class Start(unittest.TestCase):
             (tools / name).symlink_to(shutil.which(name))
         return f"{self.bin}:{tools}"
 
+
+class Start(Checkout):
     def test_the_program_gets_what_was_said(self):
         done = self.start("run", "double n=5")
         self.assertEqual((done.returncode, done.stdout), (0, "the program got run double n=5\n"), done.stderr)
@@ -154,6 +160,145 @@ class Start(unittest.TestCase):
         done = as_other()
         self.assertIn("sudo asks for a password and there is no terminal to ask on", done.stderr)
         self.assertEqual(done.returncode, 4)
+
+
+class Help(Checkout):
+    """Answered with bash, grep and sed alone."""
+
+    def ask(self, *arguments):
+        done = self.start(*arguments, PATH=self.tools)
+        self.assertFalse((self.root / "build").exists(), "nothing is made")
+        return done
+
+    def setUp(self):
+        super().setUp()
+        self.tools = self.only("grep", "sed")
+
+    def test_the_file_is_what_the_program_says(self):
+        def comparable(text):  # Google Benchmark's own part is that of the library's version
+            return re.sub(r"(?s)(\nGoogle Benchmark's options:\n).*?(?=\n== )", r"\1", text)
+
+        written = comparable((SOURCE / "docs/help.txt").read_text())
+        self.assertEqual(written, comparable(call("help", "all").stdout), f"write it again: {RUNGS} help all >docs/help.txt")
+
+    def test_each_verb(self):
+        verbs = re.findall(r"(?m)^  ([a-z]+) ", call("--help").stdout)
+        self.assertGreater(len(verbs), 10)
+        self.assertIn("test", verbs)
+        for verb in verbs:
+            if verb == "benchmark":
+                continue
+            said = call(verb, "--help")
+            self.assertEqual(said.returncode, 0)
+            for words in ((verb, "--help"), (verb, "some words", "-h"), ("help", verb)):
+                done = self.ask(*words)
+                self.assertEqual((done.returncode, done.stdout, done.stderr), (0, said.stdout, ""), words)
+        self.assertTrue(self.ask("benchmark", "--help").stdout.startswith("usage: rungs benchmark "))
+
+    def test_usage(self):
+        usage = call("--help").stdout
+        for words in (("--help",), ("-h",), ("help",)):
+            done = self.ask(*words)
+            self.assertEqual((done.returncode, done.stdout, done.stderr), (0, usage, ""))
+        done = self.ask()
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (2, "", usage))
+
+    def test_no_such_verb(self):
+        for words in (("smok", "--help"), ("help", "smok"), ("r.*", "--help"), ("help", "rungs all")):
+            done = self.ask(*words)
+            self.assertEqual((done.returncode, done.stdout), (2, ""), words)
+            self.assertIn("unknown verb", done.stderr)
+
+    def test_version(self):
+        version = call("--version").stdout.split()[1]
+        done = self.ask("--version")
+        self.assertEqual((done.returncode, done.stdout, done.stderr), (0, f"rungs {version}, not built yet\n", ""))
+        (self.played / "build/bin").mkdir(parents=True)
+        (self.played / "build/bin/rungs").write_text("#!/bin/sh\necho the program says $1\n")
+        (self.played / "build/bin/rungs").chmod(0o755)
+        self.assertEqual(self.ask("-V").stdout, "the program says --version\n")
+
+
+# As cmake, with the options of this project's CMakeLists.txt, by the real one. Building waits for the file `go`, if there is `wait`.
+REAL_CMAKE = """#!/bin/sh
+if [ "$1" = --build ]; then
+    echo "$2" >>"$PLAYED/built"
+    touch "$PLAYED/building"
+    while [ -e "$PLAYED/wait" ] && [ ! -e "$PLAYED/go" ]; do sleep 0.05; done
+    exit
+fi
+for word; do case $word in -D*) set -- "$@" "$word" ;; esac; [ "$last" = -B ] && to=$word; last=$word; shift; done
+echo "$to $*" >>"$PLAYED/configured"
+mkdir -p "$to/bin"
+touch "$to/build.ninja"
+printf '#!/bin/sh\necho the program got "$@"\n' >"$to/bin/rungs"
+chmod +x "$to/bin/rungs"
+exec REAL -S "$PLAYED/options" -B "$to" "$@"
+"""
+
+
+class OneCheckout(Checkout):
+    """Several ./rungs in one checkout, on a machine with nvcc, clang and no GPU."""
+
+    def setUp(self):
+        super().setUp()
+        real = shutil.which("cmake")
+        self.play("cmake", REAL_CMAKE.replace("REAL", real))
+        self.play("ctest", "#!/bin/sh\necho ctest \"$@\"\n")
+        self.play("nvcc", "#!/bin/sh\necho release 13.0\n")
+        self.play("nvidia-smi", "#!/bin/sh\nexit 9\n")
+        self.play("clang", f"#!/bin/sh\necho {self.played}/resources\n")
+        (self.played / "resources/lib").mkdir(parents=True)
+        (self.played / "resources/lib/libclang_rt.asan-x86_64.a").touch()
+        (self.played / "options").mkdir()
+        options = re.findall(r"(?m)^(?:set\(RUNGS_\w+ \w+ CACHE|option\().*$", (SOURCE / "CMakeLists.txt").read_text())
+        self.assertEqual(len(options), 3)
+        (self.played / "options/CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.24)\nproject(options NONE)\n" + "\n".join(options))
+
+    def environment(self, **more):
+        return super().environment(RUNGS_PRESET="release", **more)
+
+    def configuration(self, folder):
+        text = (self.played / folder / "CMakeCache.txt").read_text()
+        return {name: re.search(rf"(?m)^{name}:\w+=(.*)$", text)[1] for name in ("RUNGS_CUDA", "RUNGS_TESTS")}
+
+    def run_tests(self):
+        done = self.start("test")
+        if "missing:" in done.stderr:
+            self.skipTest(f"libraries of the tests are not installed: {done.stderr}")
+        self.assertEqual(done.returncode, 0, done)
+        return re.search(r"--test-dir (\S+)", done.stdout)[1]
+
+    def test_the_tests_leave_the_program_of_others_alone(self):
+        self.assertEqual(self.start("run").returncode, 0)
+        self.assertEqual(self.configuration("build"), {"RUNGS_CUDA": "EMULATED", "RUNGS_TESTS": "OFF"})
+        for _ in range(2):
+            self.assertEqual(self.run_tests(), f"{self.played}/build-tests")
+            self.assertEqual(self.start("run", "x").stdout, "the program got run x\n")
+        self.assertEqual(self.configuration("build"), {"RUNGS_CUDA": "EMULATED", "RUNGS_TESTS": "OFF"})
+        self.assertEqual(self.configuration("build-tests"), {"RUNGS_CUDA": "ON", "RUNGS_TESTS": "ON"})
+        self.assertEqual(len((self.played / "configured").read_text().splitlines()), 2, "each folder is configured once")
+
+    def test_who_comes_second_uses_what_the_tests_built(self):
+        self.assertEqual(self.run_tests(), f"{self.played}/build")
+        for stamp in (True, False):  # and where something that decides the configuration has changed
+            if not stamp:
+                (self.played / "build/.rungs-ready").unlink()
+            self.assertEqual(self.start("run", "x").stdout, "the program got run x\n")
+            self.assertEqual(self.configuration("build"), {"RUNGS_CUDA": "ON", "RUNGS_TESTS": "ON"})
+
+    def test_who_waits_says_for_whom(self):
+        (self.played / "wait").touch()
+        first = subprocess.Popen([str(self.root / "rungs"), "list"], env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        while not (self.played / "building").exists():
+            self.assertIsNone(first.poll())
+            time.sleep(0.05)
+        second = subprocess.Popen([str(self.root / "rungs"), "list"], env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        said = second.stderr.readline()
+        self.assertEqual(said, f"rungs: waiting for another ./rungs (pid {first.pid}) that is building here\n")
+        (self.played / "go").touch()
+        self.assertEqual((first.wait(), second.wait()), (0, 0))
+        second.stderr.close()
 
 
 if __name__ == "__main__":
