@@ -1,6 +1,6 @@
 /* Chooses the rows of a campaign whose launches and bytes are counted. The counts of one size tell those of the others, and taking
- * them at every size was 7% of a campaign: a variant is counted in the case with the most variants. Ops with claims about counts
- * are counted in all cases but sweeps. */
+ * them at every size was 7% of a campaign: a variant is counted in the case with the most variants. Ops with claims about bytes,
+ * which depend on the size, are counted in all cases but sweeps; a claim about launches or memory has its own case counted. */
 #include "plan/campaign.h"
 #include "plan/case.h"
 #include "plan/claim_rows.h"
@@ -8,9 +8,16 @@
 #include <stdlib.h>
 #include <string.h>
 
+static bool claim_counts(const Claim *claim, const PlanItem *item) {
+    char text[CASE_TEXT_MAX];
+    if (!claim_is_about_counts(claim) || strcmp(claim->op, item->problem.op) != 0) return false;
+    return strcmp(claim->quantity, "bytes_over_minimum") == 0 ||
+           strcmp(claim->problem, case_format(&item->problem, text, sizeof text)) == 0;
+}
+
 static bool claims_counts(const Claim *claims, int count, const PlanItem *item) {
     for (const Claim *claim = claims; claim < claims + count; claim++)
-        if (claim_is_about_counts(claim) && strcmp(claim->op, item->problem.op) == 0) return true;
+        if (claim_counts(claim, item)) return true;
     return false;
 }
 

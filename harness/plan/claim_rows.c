@@ -24,7 +24,10 @@ typedef struct Side {
 } Side;
 
 bool claim_is_about_counts(const Claim *claim) {
-    return claim->quantity && (strcmp(claim->quantity, "launches") == 0 || strcmp(claim->quantity, "bytes_over_minimum") == 0);
+    static const char *const counted[] = {"launches", "peak_bytes", "bytes_over_minimum"};
+    for (size_t i = 0; claim->quantity && i < sizeof counted / sizeof *counted; i++)
+        if (strcmp(claim->quantity, counted[i]) == 0) return true;
+    return false;
 }
 
 static Side variant_side(const Claim *claim) {
@@ -77,37 +80,46 @@ static Grade grade_of(const Side *side, const json_t *row) {
     return told ? GRADE_FULL : GRADE_VERIFIED;
 }
 
-/* Identity of the machine and build of a row's run, from an environment line among the rows; "" if there is none. */
-static const char *environment_of(const json_t *rows, const json_t *row) {
+/* Where times may be compared: one build on one card of one kind of machine. */
+typedef struct Bench {
+    const char *environment, *card; /* borrowed from an environment line */
+} Bench;
+
+/* Of a row's run, from an environment line among the rows; empty texts if there is none. */
+static Bench bench_of(const json_t *rows, const json_t *row) {
     const char *run = text_of(row, "run");
     size_t i;
     json_t *line;
     json_array_foreach(rows, i, line) {
-        if (strcmp(text_of(line, "kind"), "environment") == 0 && strcmp(text_of(line, "run"), run) == 0) return text_of(line, "id");
+        if (strcmp(text_of(line, "kind"), "environment") == 0 && strcmp(text_of(line, "run"), run) == 0)
+            return (Bench){text_of(line, "id"), text_of(json_object_get(line, "gpu"), "uuid")};
     }
-    return "";
+    return (Bench){"", ""};
 }
 
-static bool is_of(const json_t *rows, const json_t *row, const char *environment) {
-    return !environment || strcmp(environment_of(rows, row), environment) == 0;
+/* bench: NULL: any. */
+static bool is_of(const json_t *rows, const json_t *row, const Bench *bench) {
+    if (!bench) return true;
+    const Bench its = bench_of(rows, row);
+    return strcmp(its.environment, bench->environment) == 0 && strcmp(its.card, bench->card) == 0;
 }
 
-/* The row of the side in this environment (NULL: any) with most to say; among equals the last, whatever it says. */
-static const json_t *find_row(const Side *side, const json_t *rows, const char *environment, Grade *grade) {
+/* The row of the side on this bench (NULL: any) with most to say; among equals the last, whatever it says. */
+static const json_t *find_row(const Side *side, const json_t *rows, const Bench *bench, Grade *grade) {
     const json_t *best = NULL;
     *grade = GRADE_NONE;
     for (size_t i = json_array_size(rows); i-- > 0 && *grade < GRADE_FULL;) {
         const json_t *row = json_array_get(rows, i);
         const Grade its = grade_of(side, row);
-        if (its > *grade && is_of(rows, row, environment)) best = row, *grade = its;
+        if (its > *grade && is_of(rows, row, bench)) best = row, *grade = its;
     }
     return best;
 }
 
 /* A row that passed and was not emulated: CLAIM_HOLDS; else the outcome and why. */
-static int require_row(const Side *side, const json_t *rows, const char *environment, const json_t **out, char *why) {
+static int require_row(const Side *side, const json_t *rows, const Bench *bench, const json_t **out, char *why) {
     Grade grade;
-    const json_t *row = *out = find_row(side, rows, environment, &grade);
+    const json_t *row = *out = find_row(side, rows, bench, &grade);
     const char *verdict = text_of(row, "verdict"), *reason = text_of(row, "reason");
     if (!row)
         snprintf(why, CLAIM_WHY_MAX, "no row of '%s' on '%s'", side->spec, side->problem);
@@ -128,14 +140,14 @@ static int by_size(const void *a, const void *b) {
     return x < y ? -1 : x > y;
 }
 
-/* Median and range of the medians of all processes of the side in the environment of `row`: each row is a process. */
+/* Median and range of the medians of all processes of the side on the bench of `row`: each row is a process. */
 static void over_processes(const Side *side, const json_t *rows, const json_t *row, Measured *out) {
     double medians[PROCESSES_MAX];
     size_t count = 0;
-    const char *environment = environment_of(rows, row);
+    const Bench bench = bench_of(rows, row);
     for (size_t i = json_array_size(rows); i-- > 0 && count < PROCESSES_MAX;) {
         const json_t *other = json_array_get(rows, i);
-        if (grade_of(side, other) == GRADE_FULL && has_passed(other) && is_of(rows, other, environment))
+        if (grade_of(side, other) == GRADE_FULL && has_passed(other) && is_of(rows, other, &bench))
             medians[count++] = time_of(side, other);
     }
     qsort(medians, count, sizeof *medians, by_size);
@@ -143,9 +155,9 @@ static void over_processes(const Side *side, const json_t *rows, const json_t *r
     if (count > 1) out->low = medians[0], out->high = medians[count - 1];
 }
 
-static int find_time(const Side *side, const json_t *rows, const char *environment, Measured *out, char *why) {
+static int find_time(const Side *side, const json_t *rows, const Bench *bench, Measured *out, char *why) {
     const json_t *row;
-    const int outcome = require_row(side, rows, environment, &row, why);
+    const int outcome = require_row(side, rows, bench, &row, why);
     if (outcome != CLAIM_HOLDS) return outcome;
     if (time_of(side, row) > 0) {
         over_processes(side, rows, row, out);
@@ -186,8 +198,9 @@ static int find_count(const Claim *claim, const json_t *rows, Measured *out, cha
     const int outcome = require_row(&side, rows, NULL, &row, why);
     if (outcome != CLAIM_HOLDS) return outcome;
     const json_t *counts = json_object_get(row, "counts");
-    double value = number_or_nan(counts, "launches");
-    if (strcmp(claim->quantity, "bytes_over_minimum") == 0)
+    const bool moved = strcmp(claim->quantity, "bytes_over_minimum") == 0;
+    double value = moved ? NAN : number_or_nan(counts, claim->quantity);
+    if (moved)
         value = (number_or_nan(counts, "bytes_read") + number_or_nan(counts, "bytes_written")) /
                 number_or_nan(json_object_get(row, "work"), "bytes");
     *out = (Measured){value, NAN, NAN, true, text_of(row, "run"), 1};
@@ -197,29 +210,31 @@ static int find_count(const Claim *claim, const json_t *rows, Measured *out, cha
     return CLAIM_NOT_TESTABLE;
 }
 
-/* The environment of the latest row of the variant that has a baseline beside it; NULL: none. */
-static const char *common_environment(const Side *over, const Side *under, const json_t *rows) {
+/* The bench of the latest row of the variant that has a baseline beside it; false: there is none. */
+static bool common_bench(const Side *over, const Side *under, const json_t *rows, Bench *out) {
     Grade its;
     for (size_t i = json_array_size(rows); i-- > 0;) {
         const json_t *row = json_array_get(rows, i);
         if (grade_of(over, row) != GRADE_FULL) continue;
-        const char *environment = environment_of(rows, row);
-        find_row(under, rows, environment, &its);
-        if (its == GRADE_FULL) return environment;
+        *out = bench_of(rows, row);
+        find_row(under, rows, out, &its);
+        if (its == GRADE_FULL) return true;
     }
-    return NULL;
+    return false;
 }
 
-/* Time of the baseline / time of the variant, in one environment; the interval is the widest that both ranges allow. */
+/* Time of the baseline / time of the variant, on one bench; the interval is the widest that both ranges allow. */
 static int find_speedup(const Claim *claim, const json_t *rows, Measured *out, char *why) {
     const Side over = variant_side(claim), under = baseline_side(claim);
-    const char *environment = common_environment(&over, &under, rows);
+    Bench bench;
+    const bool beside = common_bench(&over, &under, rows, &bench);
     Measured variant, baseline;
-    int outcome = find_time(&over, rows, environment, &variant, why);
-    if (outcome == CLAIM_HOLDS) outcome = find_time(&under, rows, environment, &baseline, why);
+    int outcome = find_time(&over, rows, beside ? &bench : NULL, &variant, why);
+    if (outcome == CLAIM_HOLDS) outcome = find_time(&under, rows, beside ? &bench : NULL, &baseline, why);
     if (outcome != CLAIM_HOLDS) return outcome;
-    if (!environment) {
-        snprintf(why, CLAIM_WHY_MAX, "'%s' and '%s' were timed in different environments only (runs %.80s and %.80s)", over.spec,
+    if (!beside) {
+        snprintf(why, CLAIM_WHY_MAX,
+                 "'%s' and '%s' were timed in different environments or on different cards only (runs %.80s and %.80s)", over.spec,
                  under.spec, variant.run, baseline.run);
         return CLAIM_NOT_TESTABLE;
     }

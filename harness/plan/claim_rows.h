@@ -15,7 +15,7 @@ typedef struct Measured {
     int processes;           /* of the side that has fewest */
 } Measured;
 
-/* Is it about launches or bytes, which are counted, not timed? */
+/* Is it about launches, memory or bytes, which are counted, not timed? */
 bool claim_is_about_counts(const Claim *claim);
 /* CLAIM_HOLDS if *out is set; else CLAIM_NOT_RUN, CLAIM_NOT_TESTABLE, or CLAIM_FAILS if the variant's result is wrong, and why. */
 int claim_measure(const Claim *claim, const json_t *rows, Measured *out, char why[CLAIM_WHY_MAX]);

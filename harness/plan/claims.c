@@ -9,14 +9,14 @@
 #include <string.h>
 
 const char *const CLAIM_KINDS[] = {"statement", "finding", NULL};
-const char *const CLAIM_PROGRAMS[] = {"original", "reimplementation", "ours", NULL};
-const char *const CLAIM_QUANTITIES[] = {"speedup", "seconds",     "bytes_per_second", "elements_per_second",
-                                        "error",   "error_ratio", "launches",         "bytes_over_minimum",
-                                        NULL};
+const char *const CLAIM_PROGRAMS[] = {"original", "reimplementation", "successor", "ours", NULL};
+const char *const CLAIM_QUANTITIES[] = {"speedup",     "seconds",  "bytes_per_second", "elements_per_second", "error",
+                                        "error_ratio", "launches", "peak_bytes",       "bytes_over_minimum",  NULL};
 const char *const CLAIM_RULES[] = {"about", "at_least", "at_most", "range", "shown", NULL};
-const char *const CLAIM_OUTCOMES[] = {"holds", "direction", "fails", "not_testable", "not_run", NULL};
+const char *const CLAIM_OUTCOMES[] = {"holds", "direction", "far", "fails", "not_testable", "not_run", NULL};
 const char *const CLAIM_OUTCOME_WORDS[] = {
-    "holds", "holds in direction, not in size", "does not hold", "not testable here", "not run", NULL};
+    "holds", "same direction, another size", "same direction, far from the size", "does not hold", "not testable here", "not run",
+    NULL};
 
 static bool is(const char *text, const char *word) {
     return text && strcmp(text, word) == 0;
@@ -33,6 +33,7 @@ static json_t *text_or_null(const char *text) {
 static const char *unit_of(const Claim *claim) {
     const char *quantity = claim->quantity;
     return is(quantity, "seconds")                                                                        ? "s"
+           : is(quantity, "peak_bytes")                                                                   ? "B"
            : is(quantity, "bytes_per_second")                                                             ? "B/s"
            : is(quantity, "elements_per_second")                                                          ? "1/s"
            : is(quantity, "speedup") || is(quantity, "error_ratio") || is(quantity, "bytes_over_minimum") ? "x"
@@ -90,11 +91,14 @@ json_t *claim_to_json(const Claim *claim) {
         {"scenario", claim->scenario},
         {"statement", claim->statement},
         {"source", claim->source},
+        {"url", claim->url},
+        {"section", claim->section},
         {"hardware", claim->hardware},
         {"method", claim->method},
         {"note", claim->note},
         {"claim_kind", claim->kind},
         {"program", claim->program},
+        {"library", claim->library},
         {"quantity", claim->quantity},
         {"case", claim->problem},
         {"variant", claim->variant},
@@ -109,6 +113,7 @@ json_t *claim_to_json(const Claim *claim) {
     for (size_t i = 0; i < sizeof texts / sizeof *texts; i++) json_object_set_new(out, texts[i].key, text_or_null(texts[i].text));
     const bool range = is(claim->rule, "range");
     json_object_set_new(out, "published", range ? json_pack("[f,f]", claim->low, claim->high) : finite_or_null(claim->value));
+    json_object_set_new(out, "law", json_boolean(claim->law));
     json_object_set_new(out, "unit", claim->quantity ? json_string(unit_of(claim)) : json_null());
     json_object_set_new(out, "factor", finite_or_null(claim->factor));
     json_object_set_new(out, "band_low", finite_or_null(claim->low));
@@ -122,11 +127,19 @@ static int place_of(const Claim *claim, double x) {
     return x < claim->low ? -1 : x > claim->high ? 1 : 0;
 }
 
-/* Outside the band a speed-up may still be one, in the direction that was published. A time or a rate may be the better one. */
+/* The published number that is nearest to ours. */
+static double nearest_published(const Claim *claim, double x) {
+    return !is(claim->rule, "range") ? claim->value : x < claim->low ? claim->low : claim->high;
+}
+
+/* Outside the band a speed-up may still be one, in the direction that was published: of a range both of its ends. A time or a rate
+ * may be the better one. A law has no direction. */
 static bool has_direction(const Claim *claim, const Measured *here) {
-    const double published = is(claim->rule, "range") ? claim->low : claim->value;
+    if (claim->law) return false;
+    const bool range = is(claim->rule, "range");
+    const double least = range ? claim->low : claim->value, most = range ? claim->high : claim->value;
     if (is(claim->quantity, "speedup") || is(claim->quantity, "error_ratio"))
-        return published > 1 ? here->value > 1 : published < 1 && here->value < 1;
+        return least > 1 ? here->value > 1 : most < 1 && here->value < 1;
     if (is(claim->quantity, "seconds")) return isfinite(claim->low) && here->value < claim->low;
     return strstr(claim->quantity, "_per_second") && isfinite(claim->high) && here->value > claim->high;
 }
@@ -139,7 +152,9 @@ static bool is_slower(const Claim *claim, const Measured *here) {
 
 static int outcome_of(const Claim *claim, const Measured *here) {
     if (is(claim->rule, "shown")) return is_slower(claim, here) ? CLAIM_FAILS : CLAIM_NOT_TESTABLE;
-    return place_of(claim, here->value) == 0 ? CLAIM_HOLDS : has_direction(claim, here) ? CLAIM_DIRECTION : CLAIM_FAILS;
+    if (place_of(claim, here->value) == 0) return CLAIM_HOLDS;
+    if (!has_direction(claim, here)) return CLAIM_FAILS;
+    return fabs(log(here->value / nearest_published(claim, here->value))) <= log(CLAIM_FAR_FACTOR) ? CLAIM_DIRECTION : CLAIM_FAR;
 }
 
 /* An end of the band, or of the direction, lies within the interval: another five processes may say otherwise. */
@@ -160,7 +175,8 @@ static json_t *why_of(const Claim *claim, const json_t *judged, const Measured *
                           ? "no speed-up, "
                       : place_of(claim, here->value) > 0 ? "above the band, "
                                                          : "below the band, ";
-    return json_sprintf("%s here, %sexpected %s%s", value.text, how, text_of(judged, "expected"),
+    return json_sprintf("%s here, %sexpected %s%s%s", value.text, how, text_of(judged, "expected"),
+                        claim->law && outcome == CLAIM_FAILS ? "; a law or an equality has no other size" : "",
                         is_close(claim, here) ? "; the processes disagree" : "");
 }
 

@@ -6,18 +6,23 @@
 #include "base/status.h"
 
 #include <jansson.h>
+#include <stdbool.h>
 
 typedef struct Claim {
     const char *id;        /* "rolling-naive-to-tile" */
     const char *statement; /* the claim in one sentence, as published */
-    const char *source;    /* where: title, URL or file */
+    const char *source;    /* where: title or file */
+    const char *url;       /* of the source; NULL: it has none */
+    const char *section;   /* of the source: a heading, a cell, a table, a figure; NULL: all of it */
     const char *hardware;  /* on what: "NVIDIA P100 (DGX)" */
     const char *method;    /* how it was measured there, as far as is known */
     const char *note;      /* what a reader must know to judge it (n printed / n run); NULL: nothing */
     const char *scenario;
     const char *op;
     const char *kind;             /* one of CLAIM_KINDS */
-    const char *program;          /* one of CLAIM_PROGRAMS: whose program the variant is */
+    const char *program;          /* one of CLAIM_PROGRAMS: whose program tests it */
+    const char *library;          /* "variant" or "baseline": that side is a library, not the source's program; NULL: neither */
+    bool law;                     /* a law or an equality: outside the band it does not hold, whatever the direction */
     const char *untestable;       /* why nothing here can test it; the members below are then NULL and NAN. NULL: they are set */
     const char *quantity;         /* one of CLAIM_QUANTITIES */
     const char *problem;          /* canonical case text the rows must have */
@@ -38,18 +43,21 @@ typedef struct Claim {
 /* NULL-terminated.
  * statement: somebody published it; finding: what a corrected protocol gives. Findings are not in the totals. */
 extern const char *const CLAIM_KINDS[];
-/* original: the published program; reimplementation: one that does what it does; ours: any other, not in the totals. */
+/* original: the published program itself; reimplementation: one that does what it does; successor: the program or library that
+ * became of it, as it is today; ours: any other, not in the totals. */
 extern const char *const CLAIM_PROGRAMS[];
 /* speedup: time of baseline / time of variant; seconds; bytes_per_second, elements_per_second: of the op's work model; error:
- * largest absolute error; launches: kernels of one call; bytes_over_minimum: device memory bytes read and written / bytes of the
- * work model. */
+ * largest absolute error; launches: kernels of one call; peak_bytes: device memory of one call, outputs included;
+ * bytes_over_minimum: device memory bytes read and written / bytes of the work model. */
 extern const char *const CLAIM_QUANTITIES[];
 /* about: within a factor of the value either way; at_least, at_most: one-sided; range: a published band; shown: a time or rate of
  * other hardware, not judged; its outcome is fails if ours is slower in every process, else not_testable. */
 extern const char *const CLAIM_RULES[];
 
-enum { CLAIM_HOLDS, CLAIM_DIRECTION, CLAIM_FAILS, CLAIM_NOT_TESTABLE, CLAIM_NOT_RUN, CLAIM_OUTCOME_COUNT };
-/* "holds", "direction", "fails", "not_testable", "not_run"; and the same for people. */
+/* CLAIM_DIRECTION, CLAIM_FAR: outside the band, in a published direction, within and beyond a factor of CLAIM_FAR_FACTOR. */
+enum { CLAIM_HOLDS, CLAIM_DIRECTION, CLAIM_FAR, CLAIM_FAILS, CLAIM_NOT_TESTABLE, CLAIM_NOT_RUN, CLAIM_OUTCOME_COUNT };
+enum { CLAIM_FAR_FACTOR = 5 };
+/* "holds", "direction", "far", "fails", "not_testable", "not_run"; and the same for people. */
 extern const char *const CLAIM_OUTCOMES[];
 extern const char *const CLAIM_OUTCOME_WORDS[];
 /* Processes that a time needs to be more than provisional. */
@@ -57,7 +65,7 @@ enum { CLAIM_PROCESSES = 5 };
 
 /* How judged claims came out. Each is in one of these numbers only. */
 typedef struct ClaimTotals {
-    size_t outcomes[CLAIM_OUTCOME_COUNT];      /* statements, tested by originals and true re-implementations */
+    size_t outcomes[CLAIM_OUTCOME_COUNT];      /* statements, tested by all programs but ours */
     size_t shown, shown_worse, findings, ours; /* shown_worse: of those shown, slower here */
 } ClaimTotals;
 

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const KEYS[] = {"id",      "statement", "source",        "hardware",      "method",   "note",
-                                   "kind",    "program",   "untestable",    "value",         "quantity", "case",
-                                   "variant", "mode",      "output",        "rule",          "factor",   "low",
-                                   "high",    "baseline",  "baseline_case", "baseline_mode", "reason",   NULL};
+static const char *const KEYS[] = {"id",       "statement", "source",   "url",           "section",       "hardware",   "method",
+                                   "note",     "kind",      "program",  "library",       "law",           "untestable", "value",
+                                   "quantity", "case",      "variant",  "mode",          "output",        "rule",       "factor",
+                                   "low",      "high",      "baseline", "baseline_case", "baseline_mode", "reason",     NULL};
 static const unsigned ANY_MODE = ~0U;
 
 typedef struct Reader {
@@ -133,7 +133,11 @@ static Status read_what(const Reader *reader, Claim *claim) {
     TRY(keep_text(reader, "source", "where it was published", &claim->source));
     TRY(keep_text(reader, "hardware", "the machine it was measured on", &claim->hardware));
     TRY(keep_text(reader, "method", "how it was measured", &claim->method));
-    if (yamlfile_get(reader->file, reader->map, "note")) TRY(keep_text(reader, "note", "", &claim->note));
+    const struct {
+        const char *key, **out;
+    } optional[] = {{"url", &claim->url}, {"section", &claim->section}, {"note", &claim->note}};
+    for (size_t i = 0; i < sizeof optional / sizeof *optional; i++)
+        if (yamlfile_get(reader->file, reader->map, optional[i].key)) TRY(keep_text(reader, optional[i].key, "", optional[i].out));
     claim->kind = CLAIM_KINDS[0];
     if (yamlfile_get(reader->file, reader->map, "kind")) TRY(read_word(reader, "kind", CLAIM_KINDS, &claim->kind));
     return read_word(reader, "program", CLAIM_PROGRAMS, &claim->program);
@@ -141,9 +145,9 @@ static Status read_what(const Reader *reader, Claim *claim) {
 
 /* A statement that nothing here can test: why, and nothing else. */
 static Status read_untestable(const Reader *reader, Claim *claim) {
-    static const char *const others[] = {"quantity", "case",          "variant",       "mode",   "output",
-                                         "rule",     "factor",        "low",           "high",   "value",
-                                         "baseline", "baseline_case", "baseline_mode", "reason", NULL};
+    static const char *const others[] = {"quantity",      "case",   "variant", "mode",  "output",   "rule",
+                                         "factor",        "low",    "high",    "value", "baseline", "baseline_case",
+                                         "baseline_mode", "reason", "library", "law",   NULL};
     TRY(refuse_keys(reader, others, "what can be tested"));
     claim->value = claim->factor = claim->low = claim->high = NAN;
     TRY(keep_text(reader, "untestable", "", &claim->untestable));
@@ -240,12 +244,23 @@ static Status check_keys(const Reader *reader, const Claim *claim, bool timed) {
     return refuse_keys(reader, of_bands, "the other rules");
 }
 
+/* Which side is a library's, and whether the statement has a size. */
+static Status read_nature(const Reader *reader, Claim *claim) {
+    static const char *const sides[] = {"variant", "baseline", NULL}, *const answers[] = {"true", "false", NULL};
+    const char *law = NULL;
+    if (yamlfile_get(reader->file, reader->map, "library")) TRY(read_word(reader, "library", sides, &claim->library));
+    if (yamlfile_get(reader->file, reader->map, "law")) TRY(read_word(reader, "law", answers, &law));
+    claim->law = law && strcmp(law, "true") == 0;
+    return STATUS_OK;
+}
+
 static Status read_claim(const Reader *reader, Claim *claim) {
     TRY(yamlfile_map(reader->file, reader->map, "a claim", KEYS));
     TRY(read_what(reader, claim));
     if (yamlfile_get(reader->file, reader->map, "untestable")) return read_untestable(reader, claim);
     TRY(read_word(reader, "quantity", CLAIM_QUANTITIES, &claim->quantity));
     TRY(read_rule(reader, claim));
+    TRY(read_nature(reader, claim));
     const bool error = strstr(claim->quantity, "error") != NULL, speedup = strcmp(claim->quantity, "speedup") == 0;
     const bool timed = speedup || strstr(claim->quantity, "second") != NULL;
     unsigned modes = ANY_MODE;
