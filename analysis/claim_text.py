@@ -6,8 +6,10 @@ import re
 from analysis.format import count, seconds, significant
 
 # outcome -> how it is printed, in the order in which they are told
-OUTCOMES = {"holds": "holds", "direction": "holds in direction, not in size", "fails": "does not hold", "not_testable": "not testable here", "not_run": "not run"}
-PROGRAMS = ("original", "reimplementation", "ours")  # whose program was run
+OUTCOMES = {"holds": "holds", "direction": "same direction, another size", "far": "same direction, far from the size", "fails": "does not hold", "not_testable": "not testable here", "not_run": "not run"}
+PROGRAMS = ("original", "reimplementation", "successor", "ours")  # whose program was run
+MEASURED = ("holds", "direction", "far", "fails")
+EXACT = ("error", "error_ratio", "launches", "peak_bytes", "bytes_over_minimum")  # quantities without an interval: accuracy and counts
 PUBLISHED_PROGRAMS = PROGRAMS[:2]
 RATES = {"bytes_per_second": (1e9, "GB/s"), "elements_per_second": (1e6, "M elements/s")}  # quantity -> factor and unit, as printed
 SHOWN, WORSE = "shown", "worse here"  # a number of other hardware, beside ours: not judged, but ours may be the worse
@@ -25,8 +27,14 @@ def is_finding(claim):
     return claim.get("claim_kind") == "finding"
 
 
+def published_programs(claims):
+    """Variants that stand for the sources' own programs: the originals and reimplementations of statements, and what their speed-ups are over; never a library or a variant of ours."""
+    sides = [(c, side) for c in claims if c.get("program") in PUBLISHED_PROGRAMS and not is_finding(c) for side in ("variant", "baseline") if c.get(side) and c.get("foreign") != side]
+    return {c[side].split(" ")[0] for c, side in sides}
+
+
 def is_counted(claim):
-    """Totals are of published statements, tested by the original or by what does the same."""
+    """Totals are of published statements, tested by the original, by what does the same, or by what became of it."""
     return not is_finding(claim) and claim.get("program") != "ours" and not is_shown(claim)
 
 
@@ -59,6 +67,8 @@ def quantity(claim, value):
     if kind in RATES:
         factor, unit = RATES[kind]
         return f"{significant(value / factor)} {unit}"
+    if kind == "peak_bytes":
+        return f"{value:,.0f} B"
     if kind in ("error", "launches"):
         return f"{value:g}" if value == int(value) else significant(value)
     return f"{significant(value)}x"
@@ -112,6 +122,8 @@ def printed(claim, value):
     if kind in RATES:
         factor, unit = RATES[kind]
         return f"{value / factor:.5g} {unit}"
+    if kind == "peak_bytes":
+        return quantity(claim, value)
     if kind == "seconds" and value < 1:
         return f"{1e3 * value:.5g} ms"
     return f"{value:.5g}".replace("e-0", "e-") + {"seconds": " s", "error": "", "launches": ""}.get(kind, "x")

@@ -8,26 +8,36 @@ LOCKED_APART = 0.1  # logarithm: clocks that differ by more than this, and by fa
 
 
 class Results:
-    """The latest row for each machine, case and variant with its tunables (select.load), with speed-ups and shares of the limit."""
+    """The latest row for each machine, case and variant with its tunables (select.load), with speed-ups and shares of the limit. Ratios are made within one campaign: one build
+    on one card."""
 
-    def __init__(self, environments, ceilings, rows, claims, warnings):
+    def __init__(self, environments, ceilings, rows, claims, warnings, campaigns=None):
         self.environments = environments  # run -> environment
         self.ceilings = ceilings          # run -> device -> name -> ceiling
         self.rows = rows
         self.claims = claims
         self.warnings = warnings
-        self.times = {}                   # (machine, case, spec, mode) -> statistics, for speed-ups
+        self.campaigns = campaigns        # campaign -> its latest rows, the oldest campaign first
+        if campaigns is None:
+            self.campaigns = collections.defaultdict(list)
+            for row in rows:
+                self.campaigns[self.campaign(row)].append(row)
+        self.times = {}                   # (campaign, case, spec, mode) -> statistics, for speed-ups
         self.held = collections.Counter(row["spec"] for row in rows)
-        for row in rows:
-            for mode, timed in (row.get("timing") or {}).items():
-                if timed and timed.get("median"):
-                    self.times[self.machine(row), row["case"], row["spec"], mode] = timed
+        for campaign, some in self.campaigns.items():
+            for row in some:
+                for mode, timed in (row.get("timing") or {}).items():
+                    if timed and timed.get("median"):
+                        self.times[campaign, row["case"], row["spec"], mode] = timed
 
     def environment(self, row):
         return self.environments.get(row.get("run")) or {}
 
     def machine(self, row):
         return machine_name(self.environment(row)) if row.get("run") in self.environments else UNKNOWN_MACHINE
+
+    def campaign(self, row):
+        return campaign_of(self.environments, row)
 
     def ceiling(self, row):
         found = self.ceilings.get(row.get("run"), {}).get(device_of(row), {}).get(ceiling_name(row))
@@ -50,11 +60,11 @@ class Results:
         return min(specs, key=lambda spec: (-self.held[spec], spec), default=None)
 
     def time_of(self, row, spec, mode="cold"):
-        """What another variant took on the same machine and case, with statistics; None if it was not timed."""
-        return self.times.get((self.machine(row), row["case"], spec, mode))
+        """What another variant took in the same campaign and case, with statistics; None if it was not timed there."""
+        return self.times.get((self.campaign(row), row["case"], spec, mode))
 
     def speedup(self, row, mode="cold", over=None):
-        """Time of the row's baseline, or of the spec `over`, over ours on the same machine and case."""
+        """Time of the row's baseline, or of the spec `over`, over ours in the same campaign and case."""
         base, seconds = self.time_of(row, over or self.baseline_spec(row), mode), median(row, mode)
         return base["median"] / seconds if base and seconds else None
 
@@ -84,6 +94,12 @@ def settle(row):
     if row.get("errors"):
         row["errors"] = {name: e for name, e in row["errors"].items() if e}
     return row
+
+
+def campaign_of(environments, row):
+    """Where times may be compared: one build (the environment's id) on one card; of a run without an id, the run alone."""
+    environment = environments.get(row.get("run")) or {}
+    return (environment["id"], (environment.get("gpu") or {}).get("uuid")) if environment.get("id") else (row.get("run"), None)
 
 
 def machine_name(environment):

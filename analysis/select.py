@@ -34,11 +34,15 @@ def load(paths):
         names = ", ".join(map(str, paths)) or "no file at all"
         raise NoRows(f"{names}: no rows; run 'rungs reproduce' first")
     machines = {run: r.machine_name(environment) for run, environment in environments.items()}
-    return r.Results(environments, ceilings, latest_rows(of["row"], environments, machines), claims_of(of["claim"], judged, machines, dates, warnings), warnings)
+    campaigns = collections.defaultdict(list)
+    for row in of["row"]:
+        campaigns[r.campaign_of(environments, row)].append(row)
+    return r.Results(environments, ceilings, latest_rows(of["row"], environments, machines), claims_of(of["claim"], judged, machines, dates, warnings), warnings,
+                     {key: latest_rows(lines, environments, machines) for key, lines in campaigns.items()})
 
 
 def latest_rows(lines, environments, machines):
-    """Of each machine, case and variant the latest row, with the times of all its processes: rows of one environment (machine and build)."""
+    """Of each machine, case and variant the latest row, with the times of all its processes: rows of one campaign."""
     latest, processes = {}, collections.defaultdict(list)
     for row in map(r.settle, lines):
         key = machines.get(row.get("run"), r.UNKNOWN_MACHINE), row.get("case"), row.get("spec"), r.is_emulated(row), r.is_declared(row)
@@ -53,15 +57,15 @@ def latest_rows(lines, environments, machines):
 
 
 def pooled(row, processes, environments):
-    """The row with the medians over processes of its environment, and their range as the interval; as it is where there is one."""
+    """The row with the medians over processes of its campaign, and their range as the interval; as it is where there is one."""
     known = (environments.get(row.get("run")) or {}).get("id")
-    mine = [other for other in processes if known and (environments.get(other.get("run")) or {}).get("id") == known]
+    mine = [other for other in processes if known and r.campaign_of(environments, other) == r.campaign_of(environments, row)]
     if row["verdict"] != "pass" or len(mine) < 2:
         return row
     timing = dict(row.get("timing") or {})
     for mode in timing:
-        times = [t for t in (r.timing(other, mode) for other in mine) if t]
-        times = list({(t["median"], len(t.get("samples") or [])): t for t in times}.values())  # a file that is given twice is one process
+        told = ((other.get("run"), r.timing(other, mode)) for other in mine)
+        times = list({(run, t["median"], tuple(t.get("samples") or [])): t for run, t in told if t}.values())  # a file that is given twice is one process
         if len(times) > 1:
             timing[mode] = pooled_times(timing[mode], times)
     return {**row, "timing": timing}

@@ -5,11 +5,13 @@ import matplotlib.pyplot as plt
 
 from analysis import rows as r
 from analysis import select
-from analysis.claim_text import PUBLISHED_PROGRAMS, hardware_of
+from analysis.claim_text import hardware_of, published_programs
 from analysis.format import describe, percent, seconds, significant
 from plots import style
 
 MOST_LINES, THERE = 18, "#8A8A8A"
+FEWEST_INPUTS = 3  # on which a variant must be right before its dot says so
+SIGNS = {"right": "right on all inputs tried, N of M", "wrong": "wrong on one or more", "few": f"tried on fewer than {FEWEST_INPUTS}"}
 KINDS = {"published": ("#6B6B6B", "published program, run here"), "cuda": (style.OURS, "ours, CUDA"), "cpu": ("#B8860B", "ours, CPU"), "peer": ("#009E73", "library")}
 
 
@@ -33,32 +35,29 @@ def published_speedups(claims):
     return found
 
 
-def published_variants(claims):
-    return {spec.split(" ")[0] for c in claims if c.get("program") in PUBLISHED_PROGRAMS for spec in (c.get("variant"), c.get("baseline")) if spec}
-
-
 def kind_of(row, published):
     return "published" if row["variant"] in published else "peer" if row["backend"] == "peer" else "cpu" if row["backend"] == "cpu" else "cuda"
 
 
 def best_case(results, op):
-    """(case, baseline's spec or None, hardware -> published speed-ups): the case with most variants on most data, claims before others."""
-    rows = [row for row in select.rows_of(results, op) if not r.is_emulated(row)]
-    cases, series = select.by_case(rows), published_speedups([c for c in results.claims if r.op_of(c) == op])
-    best = None
-    for case, group in cases.items():
+    """(the case's rows of one campaign, baseline's spec or None, hardware -> published speed-ups): the case with most variants on most data, claims before others, the latest campaign."""
+    machine, series, best = select.main_machine(results), published_speedups([c for c in results.claims if r.op_of(c) == op]), None
+    groups = [(case, group) for rows in reversed(list(results.campaigns.values()))
+              for case, group in select.by_case([row for row in rows if row["op"] == op and results.machine(row) == machine and not r.is_emulated(row)]).items()]
+    for case, group in groups:
+        group = [row for row in group if r.median(row)]
         specs = {row["spec"] for row in group}
         mine = [(baseline, found) for (where, baseline), found in series.items() if where == case and baseline in specs]
         baseline, found = max(mine, key=lambda item: sum(map(len, item[1].values())), default=(None, {}))
         rank = len({row["variant"] for row in group}) * select.weight(group[0]) * (1.5 if baseline else 1), case
         if len(specs) > 1 and (best is None or rank > best[0]):
-            best = rank, case, baseline, found
+            best = rank, group, baseline, found
     return best[1:] if best else None
 
 
-def chosen_rows(results, case, baseline, published):
-    """The fastest tuning of each variant, the baseline and the published among them, as many as fit; slowest first."""
-    rows = [row for row in select.on_main_machine(results, results.rows) if row["case"] == case and r.median(row) and not r.is_emulated(row)]
+def chosen_rows(rows, baseline, published, claimed):
+    """The fastest tuning of each variant, the baseline and the published among them, as many as fit; slowest first. claimed: specs that claims name: of a published variant that one."""
+    rows = [row for row in rows if row["variant"] not in published or row["spec"] in claimed or not any(other["variant"] == row["variant"] and other["spec"] in claimed for other in rows)]
     fastest = {(row["variant"], r.is_declared(row)): row for row in sorted(rows, key=lambda row: -r.median(row))}
     base = next((row for row in rows if row["spec"] == baseline), None)
     if base:
@@ -76,11 +75,16 @@ def failed_there(results, case, shown):
     return sorted({row["variant"] for row in rows} - names)[:6]
 
 
-def fails_elsewhere(results, rows):
-    """Variants of these with a failed row of the op on another input."""
-    ops = {row["op"] for row in rows}
-    wrong = {row["variant"] for row in results.rows if row["op"] in ops and row["verdict"] in ("fail", "error")}
-    return {row["variant"] for row in rows} & wrong
+def inputs_of(results, op):
+    """variant -> (inputs it was tried on, those of them it is wrong on)."""
+    tried = collections.defaultdict(lambda: (set(), set()))
+    for row in results.rows:
+        if row["op"] == op and row["verdict"] in ("pass", "fail", "error"):
+            every, wrong = tried[row["variant"]]
+            every.add(row["input"])
+            if row["verdict"] != "pass":
+                wrong.add(row["input"])
+    return tried
 
 
 def name_in(row):
@@ -90,13 +94,15 @@ def name_in(row):
 class Ladder:
     """What one figure shows: rows, slowest first, and what they are compared with."""
 
-    def __init__(self, results, op, case, baseline, series):
+    def __init__(self, results, op, rows, baseline, series):
         self.results, self.op, self.series = results, op, series
-        self.published = published_variants([c for c in results.claims if r.op_of(c) == op])
-        self.rows = chosen_rows(results, case, baseline, self.published)
+        claims = [c for c in results.claims if r.op_of(c) == op]
+        self.published = published_programs(claims)
+        self.rows = chosen_rows(rows, baseline, self.published, {c.get(side) for c in claims for side in ("variant", "baseline")})
         self.base = next((row for row in self.rows if row["spec"] == baseline), self.rows[0])
         self.best = min((row for row in self.rows if not r.is_declared(row)), key=r.median, default=min(self.rows, key=r.median))
-        self.failed, self.wrong = failed_there(results, case, self.rows), fails_elsewhere(results, self.rows)
+        self.failed, self.inputs = failed_there(results, rows[0]["case"], self.rows), inputs_of(results, op)
+        self.all_inputs = set().union(*(every for every, _ in self.inputs.values()))
         share = results.fraction(self.best)
         self.limit = self.gain(self.best) / share if share and share <= 1 and r.device_of(self.best) == "cuda" else None
 
@@ -106,21 +112,30 @@ class Ladder:
     def colour(self, row):
         return KINDS[kind_of(row, self.published)][0]
 
+    def sign(self, row):
+        """Of a dot: one of SIGNS."""
+        tried, wrong = self.inputs[row["variant"]]
+        return "wrong" if wrong else "right" if len(tried) >= FEWEST_INPUTS else "few"
+
     def printed(self, row):
         """Published speed-ups of this row."""
         return [found[row["spec"]] for found in self.series.values() if row["spec"] in found and row is not self.base]
+
+
+def sign_of(sign, colour):
+    return {"marker": "^" if sign == "few" else "o", "ms": 6, "color": colour, "markerfacecolor": "white" if sign == "wrong" else colour, "ls": ""}
 
 
 def draw_row(axes, ladder, row, y):
     colour, gain, timed = ladder.colour(row), ladder.gain(row), r.timing(row, "cold")
     if timed.get("low") and timed.get("high"):
         axes.plot([r.median(ladder.base) / timed["high"], r.median(ladder.base) / timed["low"]], [y, y], color=colour, lw=3, alpha=0.4, solid_capstyle="butt", zorder=3)
-    axes.plot([gain], [y], marker="o", ms=6, color=colour, markerfacecolor="white" if row["variant"] in ladder.wrong else colour, ls="", zorder=4)
+    axes.plot([gain], [y], **sign_of(ladder.sign(row), colour), zorder=4)
     for value in ladder.printed(row):
         axes.plot([value, gain], [y, y], color="#BDBDBD", lw=1.2, zorder=1)
         axes.plot([value], [y], marker="|", ms=9, mew=2, color=THERE, ls="", zorder=2)
     share = ladder.results.fraction(row)
-    axes.annotate(f"{significant(gain)}x   {seconds(r.median(row))}" + (f"   {percent(share, 2)}" if share else ""), (1.015, y), xycoords=("axes fraction", "data"), fontsize=8, va="center",
+    axes.annotate(f"{significant(gain)}x   {seconds(r.median(row))}" + (f"   {percent(share, 2)}" if share else "") + f"   {len(ladder.inputs[row['variant']][0])}/{len(ladder.all_inputs)}", (1.015, y), xycoords=("axes fraction", "data"), fontsize=8, va="center",
                   color="#222222", annotation_clip=False)
 
 
@@ -138,7 +153,7 @@ def prepare(axes, ladder, lines):
     axes.set_ylim(-lines + 0.4, 1.2)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(f"times faster than {r.name_of(ladder.base)}; at the right: time per call (cold, median), share of the {r.limit_name(ladder.best, ' peak')}", fontsize=8.5)
+    axes.set_xlabel(f"times faster than {r.name_of(ladder.base)}\nat the right: time per call (cold, median), share of the {r.limit_name(ladder.best, ' peak')}, inputs tried of those of the op", fontsize=8.5)
 
 
 def legend_of(ladder):
@@ -146,9 +161,8 @@ def legend_of(ladder):
     handles = [plt.Line2D([], [], marker="o", ms=6, color=KINDS[key][0], ls="", label=KINDS[key][1]) for key in kinds]
     if any(map(ladder.printed, ladder.rows)):
         handles.append(plt.Line2D([], [], marker="|", ms=9, mew=2, color=THERE, ls="", label=f"published: {', '.join(ladder.series)}"))
-    if ladder.wrong:
-        handles.append(plt.Line2D([], [], marker="o", ms=6, color="#444444", markerfacecolor="white", ls="", label="hollow: fails on another input"))
-    return handles
+    signs = {ladder.sign(row) for row in ladder.rows}
+    return handles + [plt.Line2D([], [], **sign_of(sign, "#444444"), label=label) for sign, label in SIGNS.items() if sign in signs]
 
 
 def draw_op(ladder, out):

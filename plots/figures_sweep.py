@@ -9,6 +9,7 @@ import tempfile
 
 from analysis import published, select
 from analysis import rows as r
+from analysis.claim_text import published_programs
 from analysis.format import count, describe, seconds
 from plots import figures_ladder, style
 
@@ -87,7 +88,7 @@ class Sweep:
 
     def __init__(self, results, op, dtype, parameter, group):
         self.results, self.group, self.parameter, self.name = results, group, parameter, f"sweep_{op}_{parameter}_{dtype}"
-        originals = figures_ladder.published_variants([c for c in results.claims if r.op_of(c) == op])
+        originals = published_programs([c for c in results.claims if r.op_of(c) == op])
         lines = lines_of(group, parameter)
         keys = coloured(lines, originals)
         self.keys, self.lines = keys, {key: lines[key] for key in [k for k in lines if k not in keys][:MOST_GREY] + keys}

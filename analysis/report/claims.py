@@ -3,16 +3,17 @@ import collections
 import re
 
 from analysis import rows as r
-from analysis.claim_text import OUTCOMES, PROGRAMS, RATES, WORSE, is_finding, is_shown, modes_of, published, quantity, shown_words, size_of, totals, uncounted
+from analysis.claim_text import EXACT, MEASURED, OUTCOMES, PROGRAMS, RATES, WORSE, is_counted, is_finding, is_shown, modes_of, published, quantity, shown_words, size_of, totals, uncounted
 from analysis.format import details, many, seconds_between, significant, table, without_empty
 from analysis.report.markers import pictures_of
 from analysis.report.scenario_intro import intro_of
 
-QUANTITIES = ("speedup", "seconds", "bytes_per_second", "elements_per_second", "error", "error_ratio", "launches", "bytes_over_minimum")
-HOW = ("Columns are programs: **original**, the published program itself; **reimplementation**, its algorithm written here; **ours**, another variant, which is in no total. "
-       "Outcomes: **holds**, the number measured here lies within the acceptance band; **in direction**, outside the band, but a speed-up as published, or a better time or rate; **does not hold**, neither. "
-       "*shown*: a number of other hardware, not judged. Brackets: range over processes; \u2020: provisional, fewer than five of them, or on both sides of an end of the band.")
-SHORT = {"holds": "holds", "direction": "in direction", "fails": "**does not hold**", "not_testable": "not testable here", "not_run": "not run"}
+QUANTITIES = ("speedup", "seconds", "bytes_per_second", "elements_per_second", *EXACT)
+HOW = ("Columns are programs: **original**, the published program itself; **reimplementation**, its algorithm written here; **successor**, what became of it, as it is today (cuDF); **ours**, another variant, "
+       "which is in no total. Outcomes: **holds**, the number measured here lies within the acceptance band; **another size**, outside the band, in the published direction, within 5x of the published number; **far**, the same, "
+       "beyond 5x; **does not hold**, the other direction, or a law or an equality outside its band. *shown*: a number of other hardware, not judged. Brackets: range over processes; \u2020: provisional, fewer than five of "
+       "them, or on both sides of an end of the band.")
+SHORT = {"holds": "holds", "direction": "another size", "far": "far", "fails": "**does not hold**", "not_testable": "not testable here", "not_run": "not run"}
 
 
 def ordered(claims):
@@ -35,20 +36,31 @@ def numbered(results):
     return [(numbers.setdefault(identity(c), len(numbers) + 1), c) for c in ordered(results.claims)]
 
 
+def kind_counts(name, claims):
+    """"speed-ups 15 of 53 in size (25 same direction, another size; 8 same direction, far from the size; 5 do not hold)"."""
+    found = totals(claims)
+    words = {"direction": OUTCOMES["direction"], "far": OUTCOMES["far"], "fails": "do not hold" if found["fails"] > 1 else OUTCOMES["fails"]}
+    others = "; ".join(f"{found[key]} {text}" for key, text in words.items() if found[key])
+    return f"{name} {found['holds']} of {sum(found[key] for key in MEASURED)}" + (" in size" if "speed-ups" in name else "") + (f" ({others})" if others else "")
+
+
 def outcome_counts(claims):
-    """"13 hold, 4 hold in direction only, 28 do not hold; not counted: 5 of other hardware": those that occur."""
-    words = {"holds": ("holds", "hold"), "direction": ("holds in direction only", "hold in direction only"), "fails": ("does not hold", "do not hold"), "not_testable": ("is not testable here", "are not testable here"),
-             "not_run": ("was not run", "were not run")}
-    counted = [f"{count} {words[key][count != 1]}" for key, count in totals(claims).items() if count]
+    """"holding: accuracy and counts 35 of 35; speed-ups 12 of 50 in size (...); 9 not testable here; not counted: 5 of other hardware": what occurs."""
+    measured = [c for c in claims if is_counted(c) and c.get("outcome") in MEASURED]
+    exact, timed = ([c for c in measured if (c.get("quantity") in EXACT) == is_exact] for is_exact in (True, False))
+    others = "speed-ups" if all(c.get("quantity") == "speedup" for c in timed) else "speed-ups and times"
+    kinds = [kind_counts(name, some) for name, some in (("accuracy and counts", exact), (others, timed)) if some]
+    left = [f"{totals(claims)[key]} {OUTCOMES[key]}" for key in ("not_testable", "not_run") if totals(claims)[key]]
+    counted = "; ".join([*([f"holding: {'; '.join(kinds)}"] if kinds else []), *left])
     shown, worse, found, mine = uncounted(claims)
     texts = ((shown, f"{shown} of other hardware" + (f" ({worse} {WORSE})" if worse else "")), (found, many(found, "finding") + " of ours"), (mine, f"{mine} of variants of ours"))
     others = [text for count, text in texts if count]
-    return "; not counted: ".join(", ".join(some) for some in (counted, others) if some) or "none"
+    return "; not counted: ".join(filter(None, (counted, ", ".join(others)))) or "none"
 
 
 def summary(claims):
-    """"99 published statements, 152 tests: 13 hold, ..."."""
-    return f"{many(len({identity(c) for c in claims if not is_finding(c)}), 'published statement')}, {many(len(claims), 'test')}: {outcome_counts(claims)}"
+    """"99 published statements, 152 tests, holding: accuracy and counts 35 of 35; ..."."""
+    return f"{many(len({identity(c) for c in claims if not is_finding(c)}), 'published statement')}, {many(len(claims), 'test')}, {outcome_counts(claims)}"
 
 
 def here(claim):
@@ -80,16 +92,24 @@ def where_of(claim):
 
 
 def tested(claims, program, everywhere):
-    """What came of the claims of one program: "4.88x in direction (1e9); not run (1e7, 1e8)". everywhere: the statement has one place, which stands beside it."""
-    places = collections.defaultdict(list)
-    for c in claims:
-        if (c.get("program") or "ours") == program:
-            places[("" if c.get("here") is None else here(c) + " ") + outcome_words(c)].append(where_of(c))
-    return "; ".join(text if everywhere else f"{text} ({', '.join(dict.fromkeys(where))})" for text, where in places.items()) or "-"
+    """What came of the claims of one program: "4.88x another size (1e9); not run (1e7, 1e8)". everywhere: the statement has one place, which stands beside it. Two variants at one place are named."""
+    places, mine = collections.defaultdict(list), [c for c in claims if (c.get("program") or "ours") == program]
+    several = collections.Counter(map(where_of, mine))
+    for c in mine:
+        name = f"`{r.name_of(str(c.get('variant'))).split(' ')[0]}`" if several[where_of(c)] > 1 else ""
+        places[("" if c.get("here") is None else here(c) + " ") + outcome_words(c)].append(", ".join(filter(None, ["" if everywhere else where_of(c), name])))
+    return "; ".join(text + (f" ({'; '.join(dict.fromkeys(where))})" if any(where) else "") for text, where in places.items()) or "-"
 
 
-def claims_table(pairs, most=110):
-    """A line for what was published: number, op (where it begins), statement, size and mode, published, then what came of it with each program. most: letters of a statement."""
+def source_words(claim):
+    """Where it was published, as a link, and on what."""
+    title = claim.get("source") or "-"
+    return (f"[{title}]({claim['url']})" if claim.get("url") else title) + (f", {claim['section']}" if claim.get("section") else ""), claim.get("hardware") or "-"
+
+
+def claims_table(pairs, most=110, sources=False):
+    """A line for what was published: number, op (where it begins), statement, size and mode, published, then what came of it with each program. most: letters of a statement; sources: also where it was published, on
+    what hardware."""
     groups = collections.defaultdict(list)
     for number, c in pairs:
         groups[number].append(c)
@@ -98,8 +118,8 @@ def claims_table(pairs, most=110):
         op, before = (r.op_of(claims[0]) if r.op_of(claims[0]) != before else ""), r.op_of(claims[0])
         places = list(dict.fromkeys(map(where_of, claims)))
         lines.append([number, op, ("finding: " if is_finding(claims[0]) else "") + clipped(statement_of(claims[0]), most), places[0] or "-" if len(places) == 1 else "several", published(claims[0]),
-                      *(tested(claims, program, len(places) == 1) for program in PROGRAMS)])
-    return table(["#", "op", "published statement", ">size", ">published", *PROGRAMS], lines)
+                      *(tested(claims, program, len(places) == 1) for program in PROGRAMS), *(source_words(claims[0]) if sources else ())])
+    return table(["#", "op", "published statement", ">size", ">published", *PROGRAMS, *(("source", "hardware") if sources else ())], lines)
 
 
 def cross_table(claims):
@@ -148,11 +168,11 @@ def of_op(pairs, pictures):
     """The part of an op's page: how its scenarios begin, the table, what to know, then the particulars folded."""
     if not pairs:
         return "No published claim of this op was judged in these runs."
-    parts = [*filter(None, map(intro_of, dict.fromkeys(c.get("scenario") for _, c in pairs))), pictures_of(pictures, "claims"), claims_table(pairs, 300)]
+    parts = [*filter(None, map(intro_of, dict.fromkeys(c.get("scenario") for _, c in pairs))), pictures_of(pictures, "claims"), claims_table(pairs, 300, sources=True)]
     known = sharing(pairs, lambda c: c.get("note"), split=True) + sharing(pairs, reason_of)
     if known:
         parts += ["**Notes**", "\n".join(f"- {text}" for text in known)]
-    how = [f"- {name}: {text}" for name, key in (("source", "source"), ("hardware", "hardware"), ("published method", "method"), ("acceptance", "expected"), ("why this tolerance", "reason"))
+    how = [f"- {name}: {text}" for name, key in (("published method", "method"), ("acceptance", "expected"), ("why this tolerance", "reason"))
            for text in sharing(pairs, lambda c: c.get(key))]
-    parts.append(details("sources, methods, acceptance bands, and the case and variants of each claim", "\n".join(how) + "\n\n" + particulars(pairs)))
+    parts.append(details("methods, acceptance bands, and the case and variants of each claim", "\n".join(how) + "\n\n" + particulars(pairs)))
     return "\n\n".join(part for part in parts if part)

@@ -2,8 +2,8 @@
 from analysis import rows as r
 from analysis import select
 from analysis.claim_text import OUTCOMES, published, quantity
-from analysis.format import many, percent, seconds, significant
-from analysis.report import standing
+from analysis.format import many, percent, seconds
+from analysis.report import rivals, standing
 from analysis.report.claims import outcome_counts, statement_of, summary
 
 MOST_WRONG = 4  # variants named for an op
@@ -17,7 +17,7 @@ def line_of_op(op, claims):
     first.sort(key=lambda c: (c.get("quantity") != "speedup", c.get("rule") == "shown", c.get("program") != "original"))
     if first:
         c = first[0]
-        program = {"original": "the original program", "reimplementation": "a reimplementation"}.get(c.get("program"), "a variant of ours")
+        program = {"original": "the original program", "reimplementation": "a reimplementation", "successor": "a successor"}.get(c.get("program"), "a variant of ours")
         text += f" For example, \"{statement_of(c)}\": published {published(c)}, {quantity(c, c['here'])} with {program} here ({OUTCOMES.get(c.get('outcome'))})."
     return text
 
@@ -31,36 +31,44 @@ def published_finding(results):
 
 
 def line_of_fastest(results, op):
-    found = standing.standings(results, op)
+    found = rivals.standings(results, op)
     case = standing.headline(results, op, found)
     some = found.get(case)
-    best = some and standing.fastest([row for row in (some.ours, *some.rivals) if row])
+    best = some and rivals.fastest([row for row in (some.ours, *some.rivals) if row])
     if not best:
         return None
-    share = results.fraction(best, standing.MODE)
+    share = results.fraction(best, rivals.MODE)
     parts = [f"{percent(share)} of the {r.limit_name(best, ' peak')}" if share else None]
-    for what, rival in (("the best published program", some.published), ("the best library", some.library), ("our best", some.ours)):
-        if rival and rival is not best:
-            parts.append(f"{significant(standing.times_faster(rival, best))}x faster than {what} (`{r.name_of(rival)}`)")
-    return f"  - {op} ({standing.case_words(best)}): {whose(some, best)} `{r.name_of(best)}`, {seconds(r.median(best, standing.MODE))}" + "".join(f", {part}" for part in parts if part) + largest(results, found, best) + "."
+    for what, theirs in (("published program", some.theirs("published")), ("library", some.theirs("library"))):
+        parts += [faster_than(best, what, rival, len(theirs) > 1) for rival in theirs if rival is not best]
+    if some.ours and some.ours is not best:
+        parts.append(f"{rivals.times_faster(some.ours, best)} faster than our best (`{r.name_of(some.ours)}`)")
+    return f"  - {op} ({standing.case_words(best)}): {whose(some, best)} `{r.name_of(best)}`, {seconds(r.median(best, rivals.MODE))}" + "".join(f", {part}" for part in parts if part) + largest(results, best) + "."
 
 
-def largest(results, found, best):
+def faster_than(best, what, rival, several):
+    """several: the fastest has a looser tolerance of its own, so that the fastest within the op's is named too."""
+    which = f"the best {what} within the op's tolerance" if several and not r.is_declared(rival) else f"the best {what}"
+    own = f", which has its own looser tolerance `{rival['bound']['name']}`" if r.is_declared(rival) else ""
+    return f"{rivals.times_faster(rival, best)} faster than {which} (`{r.name_of(rival)}`, {seconds(r.median(rival, rivals.MODE))}{own})"
+
+
+def largest(results, best):
     """Where more data was timed than in the case of the line: our best there, and how far from the limit."""
-    most = max((some.ours for some in found.values() if some.ours), key=lambda row: (r.work_bytes(row) or 0, -r.median(row, standing.MODE)), default=None)
+    most = max((some.ours for some in rivals.latest(results, best["op"]).values() if some.ours), key=lambda row: (r.work_bytes(row) or 0, -r.median(row, rivals.MODE)), default=None)
     if most is None or (r.work_bytes(most) or 0) <= 2 * (r.work_bytes(best) or 0):
         return ""
-    return f". With most data ({standing.case_words(most)}): `{r.name_of(most)}`, {seconds(r.median(most, standing.MODE))}, {percent(results.fraction(most, standing.MODE))}"
+    return f". With most data ({standing.case_words(most)}): `{r.name_of(most)}`, {seconds(r.median(most, rivals.MODE))}, {percent(results.fraction(most, rivals.MODE))}"
 
 
 def whose(some, best):
-    return "our" if best is some.ours else "the published" if best is some.published else "the library"
+    return "our" if best is some.ours else "the published" if best in (some.published, some.published_any) else "the library"
 
 
 def compared_ops(results):
     """Those of which a library or a published program was timed; all if there is none."""
     ops = sorted({row["op"] for row in select.timed_rows(results)})
-    return [op for op in ops if any(some.rivals for some in standing.standings(results, op).values())] or ops
+    return [op for op in ops if any(some.rivals for some in rivals.standings(results, op).values())] or ops
 
 
 def fastest_finding(results):

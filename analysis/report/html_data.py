@@ -8,7 +8,7 @@ from analysis.lines import NoRows
 
 SIZES = ("batch", "n", "rows", "cols")
 ERROR_KEYS = ("max_ratio", "max_relative", "max_absolute", "max_ulp", "incomparable", "unwritten", "mismatches", "judgeable", "count")
-CLAIM_KEYS = ("id", "statement", "source", "hardware", "method", "note", "claim_kind", "program", "outcome", "why", "quantity", "unit", "published", "rule", "factor", "band_low", "band_high",
+CLAIM_KEYS = ("id", "statement", "source", "url", "section", "hardware", "method", "note", "claim_kind", "program", "law", "outcome", "why", "quantity", "unit", "published", "rule", "factor", "band_low", "band_high",
               "expected", "reason", "here", "low", "high", "processes", "provisional", "case", "variant", "mode", "baseline", "baseline_case", "baseline_mode", "output")
 
 

@@ -189,7 +189,7 @@ def ladder(results, pictures, why_none, links):
            "- *cold*: median of single calls after a cache flush, with its 95% interval (fewer than 6 samples: observed range, which covers less); *hot*: warm L2, back to back; *graph*: a CUDA graph replayed back to back\n"
            "- *GB/s*: input and output counted once each, over the cold median, whatever the kernel moved; *of copy*: share of the measured copy peak of the same device in the same run (*of read*: of the read peak, where outputs are a negligible part of the bytes)\n"
            "- clocks: *cold*, *hot* and *graph* of CUDA variants, PyTorch, CuPy and Numba on CUDA are GPU time, host launch latency excluded; those of CPU variants, CPU libraries and JAX are host time (JAX: host launch latency included); *complete*, in the figure of published speed-ups, is host time for all\n"
-           "- *over X*: how many times faster than X in the same case\n"
+           "- *over X*: how many times faster than X in the same case and campaign (one build on one card); empty where X was not timed there\n"
            "- *error / bound*: the largest error as a multiple of the tolerance; at most 1 passes. Where a variant has its own, looser tolerance, that tolerance is named "
            "(`textbook`, `prefix`, ...); the page of the op in `docs/ops/` has its formula")
     if any(counts.HEADING in part for part in parts):

@@ -15,10 +15,10 @@ import collections
 import re
 
 from analysis import rows as r
-from analysis.claim_text import OUTCOMES, published, quantity
+from analysis.claim_text import OUTCOMES, published, published_programs, quantity
 from analysis.format import many, percent, seconds, significant
 from analysis.output import End, write_whole
-from analysis.report import standing
+from analysis.report import rivals
 from analysis.report.claims import summary
 
 MARKER = re.compile(r"<!-- row: (.+?) -->(.*?)<!-- /row -->", re.S)
@@ -60,12 +60,23 @@ def case_of(results, words, variants=()):
 
 
 def row_of(rows, name):
-    return standing.fastest([row for row in rows if name in (row["variant"], row["spec"])])
+    return rivals.fastest([row for row in rows if name in (row["variant"], row["spec"])])
 
 
 def our_fastest(results, op, case):
-    found = standing.standings(results, op).get(case)
+    found = rivals.latest(results, op).get(case)
     return found.ours if found else None
+
+
+def beside(results, case, names):
+    """A row for each name, of the latest campaign that has all of them; None: there is none."""
+    for rows in reversed(list(results.campaigns.values())):
+        some = [row for row in rows if row["case"] == case and r.median(row) and not r.is_emulated(row)]
+        ours = rivals.standing_of(some, published_programs(results.claims)).ours if some else None
+        found = [row_of(some, name) if name != FASTEST else ours for name in names]
+        if all(found):
+            return found
+    return None
 
 
 def claim_of(results, name):
@@ -92,14 +103,15 @@ def of_case(results, what, text):
     if what == "fastest":
         best = our_fastest(results, names[0], case)
         return f"`{r.name_of(best)}`" if best else NOTHING
-    mine, other = (row_of(rows, name) if name != FASTEST else our_fastest(results, rows[0]["op"], case) for name in (names[0], names[-1]))
-    if not mine or not other:
+    if what == "gain":
+        found = beside(results, case, (names[0], names[-1]))
+        return f"{significant(r.median(found[1]) / r.median(found[0]))}x" if found else NOTHING
+    mine = row_of(rows, names[0]) if names[0] != FASTEST else our_fastest(results, rows[0]["op"], case)
+    if not mine:
         return NOTHING
     if what == "time":
         return seconds(r.median(mine))
-    if what == "share":
-        return percent(results.fraction(mine), 2)
-    return f"{significant(r.median(other) / r.median(mine))}x"
+    return percent(results.fraction(mine), 2)
 
 
 def answer(results, query):

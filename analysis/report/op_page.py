@@ -1,22 +1,24 @@
 """The page of one op: claims with their sources, every case and sweep, accuracy, failures, first calls."""
 from analysis import rows as r
 from analysis.format import many
-from analysis.report import checks, claims, ladder, machine, standing, tuning
+from analysis.report import checks, claims, ladder, machine, rivals, standing, tuning
 from analysis.report.page import FIRST_LINE
 
 
 def only(results, op):
     """The same results as if there were this op only."""
-    return r.Results(results.environments, results.ceilings, [row for row in results.rows if row["op"] == op], [c for c in results.claims if r.op_of(c) == op], [])
+    def mine(rows):
+        return [row for row in rows if row["op"] == op]
+    return r.Results(results.environments, results.ceilings, mine(results.rows), [c for c in results.claims if r.op_of(c) == op], [], {key: mine(rows) for key, rows in results.campaigns.items()})
 
 
 def fastest_part(results, op):
-    found = standing.standings(results, op)
+    found = rivals.standings(results, op)
     if not found:
         return "Nothing was timed."
     parts = [standing.behind_text(found, most=1000) + standing.cpu_text(found), standing.case_table(results, found)]
     for swept, cases in standing.sweep_groups(found)[0]:
-        parts.append(f"**Libraries, {standing.case_words_without(found[cases[0]].row, swept)}**: how many times faster our best variant is\n\n" + standing.peer_table(found, swept, cases))
+        parts.append(f"**Libraries and published programs in Python, {standing.case_words_without(found[cases[0]].row, swept)}**: how many times faster our best variant is\n\n" + standing.peer_table(found, swept, cases))
     return "\n\n".join(parts)
 
 

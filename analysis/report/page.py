@@ -1,14 +1,17 @@
 """REPORT.md: three findings, the claims, each op on half a page, what could not be tested, machine and command. At most MOST_LINES lines and MOST_BYTES bytes."""
 from analysis import rows as r
 from analysis import select
+from analysis.claim_text import is_shown
 from analysis.format import many, table
-from analysis.report import claims, findings, machine, standing, untested
+from analysis.report import claims, findings, machine, rivals, standing, untested
 from analysis.report.claims import cross_table, numbered
 from analysis.report.markers import pictures_of
 
 FIRST_LINE = "<!-- Written by `rungs report`. Do not edit: the next report overwrites it. -->"
 MOST_LINES, MOST_BYTES, MOST_FIGURES = 400, 40_000, 8
-SIZES = ((110, 8, 8, None), (100, 7, 8, None), (90, 6, 8, None), (70, 5, 6, None), (50, 4, 6, None), (36, 3, 5, None), (28, 2, 4, 12), (28, 1, 3, 6))  # letters of a statement; cases, sizes and claims of an op: the first that fits
+# Letters of a statement; cases, sizes and claims of an op; are numbers of other hardware listed, which are not judged? The first that fits.
+SIZES = ((110, 8, 8, None, True), (110, 8, 8, None, False), (100, 7, 8, None, False), (90, 6, 8, None, False), (80, 5, 7, None, False), (70, 5, 6, None, False), (60, 5, 6, None, False), (50, 4, 6, None, False), (36, 3, 5, None, False),
+         (28, 2, 4, 12, False), (28, 1, 3, 6, False))
 
 
 def ops_of(results):
@@ -26,8 +29,9 @@ def shown_pictures(pictures, ops):
     return [picture for picture in found if picture][:MOST_FIGURES]
 
 
-def shown_claims(pairs, most):
-    """Of each op the first statements; all without a limit."""
+def shown_claims(pairs, most, others):
+    """Of each op the first statements; all without a limit. others: those with a number of other hardware too."""
+    pairs = [(number, c) for number, c in pairs if others or not is_shown(c)]
     first = {}
     for number, c in pairs:
         first.setdefault(r.op_of(c), number)
@@ -35,8 +39,8 @@ def shown_claims(pairs, most):
 
 
 def op_part(results, op, pictures, link, sizes):
-    _, most_cases, most_sizes, _ = sizes
-    found = standing.standings(results, op)
+    _, most_cases, most_sizes, *_ = sizes
+    found = rivals.standings(results, op)
     parts = [f"### {op}"]
     parts.append(pictures_of(pictures, f"ladder_{op}."))
     if not found:
@@ -47,7 +51,7 @@ def op_part(results, op, pictures, link, sizes):
     groups, _ = standing.sweep_groups(found)
     if groups:
         swept, cases = groups[0]
-        parts.append(f"Our best against every library ({standing.case_words_without(found[cases[0]].row, swept)}): how many times faster ours is; below 1, in bold, we are behind.\n\n"
+        parts.append(f"Our best against every library, and every published program in Python ({standing.case_words_without(found[cases[0]].row, swept)}): how many times faster ours is.\n\n"
                      + standing.peer_table(found, swept, cases, most_sizes))
     parts.append(standing.behind_text(found) + standing.cpu_text(found) + f" Every case, sweep, accuracy and failure: [{link}]({link})")
     return parts
@@ -68,16 +72,19 @@ def written(results, pictures, links, why_none, sizes):
     """links: op -> link of its page, and of the documentation."""
     pairs, ops = numbered(results), ops_of(results)
     shown = shown_pictures(pictures, ops)
+    listed, unlisted = shown_claims(pairs, *sizes[3:]), sum(is_shown(c) for _, c in pairs)
     parts = [FIRST_LINE, "# Report", findings.findings(results),
              f"[How it is measured]({links['method']}), [the rows with every sample]({links['results']}). Numbers come from rows; none was typed.", "## Published claims"]
     if pairs:
-        parts += [claims.HOW, cross_table(results.claims), pictures_of(shown, "claims."), claims.claims_table(shown_claims(pairs, sizes[3]), sizes[0])]
-        if len(shown_claims(pairs, sizes[3])) < len(pairs):
-            parts.append(f"{len(pairs) - len(shown_claims(pairs, sizes[3]))} more claims: on the pages of the ops.")
+        parts += [claims.HOW, cross_table(results.claims), pictures_of(shown, "claims."), claims.claims_table(listed, sizes[0]), "Source with URL and section, hardware, method and band of each claim: on the pages of the ops."
+                  + (f" {len(pairs) - len(listed)} more tests are there, too." if sizes[3] and len(listed) < len(pairs) else "")
+                  + (f" So are {unlisted} numbers of other hardware, which are shown beside ours and not judged." if unlisted and not sizes[4] else "")]
     else:
         parts.append("No published claim was judged in these runs: `./rungs reproduce` judges them.")
     parts += ["## Who is fastest where",
-              "Medians of cold calls. *published best*: the fastest published program, or its reimplementation; *library best*: the fastest other library; *of the limit*: share of the least time that the device needs for the bytes that any correct variant moves. "
+              "Medians of cold calls. *published best*: the fastest published program, or its reimplementation; *library best*: the fastest other library; where the fastest has a looser tolerance of its own, which is named, the fastest within the op's "
+              "follows it. A ratio is made within one campaign, which is one build on one card, and has the widest interval that both medians' intervals allow: **bold**, we are behind; *italic*, the intervals overlap. *of the limit*: share of the least "
+              "time that the device needs for the bytes that any correct variant moves. "
               "CPU libraries are timed on the host, GPU ones on the device. " + (why_none if not shown else "")]
     for op in ops:
         parts += op_part(results, op, shown, links[op], sizes)

@@ -1,60 +1,13 @@
 """Who is fastest where: of each case the best published program, the best library and our best variant, and the input that is worst for a variant."""
 import collections
-import dataclasses
 
 from analysis import rows as r
 from analysis import select
-from analysis.claim_text import PUBLISHED_PROGRAMS
 from analysis.format import count, describe, many, percent, seconds, significant, table, without_empty
+from analysis.report.rivals import MODE, fastest, is_library, pairs_of, standings, times_faster
 
 MOST_BEHIND = 6
-MODE = "cold"
 SIZES, SIZE_STEP = ("batch", "n", "rows", "cols"), 4  # sizes within that factor of one another make no second line
-
-
-@dataclasses.dataclass
-class Standing:
-    """Of one case the fastest rows; None where nothing of the kind was timed."""
-    rows: list
-    published: dict | None
-    library: dict | None
-    ours: dict | None
-
-    @property
-    def row(self):
-        return self.rows[0]
-
-    @property
-    def rivals(self):
-        return [row for row in (self.published, self.library) if row]
-
-
-def published_variants(results):
-    """Variants that claims are about as a published program, or its reimplementation, and what their speed-ups are over."""
-    specs = {spec for c in results.claims if c.get("program") in PUBLISHED_PROGRAMS for spec in (c.get("variant"), c.get("baseline")) if spec}
-    return {spec.split(" ")[0] for spec in specs}
-
-
-def is_library(row):
-    return row["backend"] == "peer"
-
-
-def fastest(rows):
-    return min((row for row in rows if r.median(row, MODE)), key=lambda row: r.median(row, MODE), default=None)
-
-
-def standings(results, op):
-    """case -> Standing, on the main machine; of rows within the op's own tolerance."""
-    published, cases = published_variants(results), collections.defaultdict(list)
-    for row in select.rows_of(results, op):
-        if r.median(row, MODE) and not r.is_emulated(row):
-            cases[row["case"]].append(row)
-    found = {}
-    for case, rows in cases.items():
-        strict = [row for row in rows if not r.is_declared(row)]
-        found[case] = Standing(rows, fastest([row for row in strict if row["variant"] in published]), fastest([row for row in strict if is_library(row) and row["variant"] not in published]),
-                               fastest([row for row in strict if not is_library(row) and row["variant"] not in published]))
-    return found
 
 
 def claimed_cases(results):
@@ -95,17 +48,20 @@ def case_words_without(row, swept):
     return f"{describe(row, *swept)}, {row['input']}".removeprefix(row["op"]).lstrip(" ,")
 
 
-def cell(row):
-    return f"`{r.name_of(row)}` {seconds(r.median(row, MODE))}" if row else "-"
+def bound_words(row):
+    return f" (`{row['bound']['name']}`)" if r.is_declared(row) else ""
 
 
-def times_faster(theirs, mine):
-    return r.median(theirs, MODE) / r.median(mine, MODE) if theirs and mine else None
+def cell(*rows):
+    return "; ".join(f"`{r.name_of(row)}`{bound_words(row)} {seconds(r.median(row, MODE))}" for row in rows if row) or "-"
 
 
-def over(theirs, mine):
-    ratio = times_faster(theirs, mine)
-    return "-" if ratio is None else f"{'**' if ratio < 1 else ''}{significant(ratio)}x{'**' if ratio < 1 else ''}"
+def our_cell(some):
+    return cell(some.ours) + (f" ({seconds(r.median(some.later, MODE))} in a later run)" if some.later else "")
+
+
+def over(mine, *theirs):
+    return "; ".join(str(times_faster(row, mine)) for row in theirs if row and mine) or "-"
 
 
 def shown_first(results, found):
@@ -136,13 +92,14 @@ def chosen(results, found, most):
 
 
 def case_table(results, found, most=None):
-    """Cases x (published best, library best, ours, share of the limit, worst input). most: that many, as unlike as can be; None: all."""
+    """Cases x (published best, library best, ours, share of the limit, worst input); of rivals the fastest, and the fastest within the op's own tolerance. most: that many, as unlike as can be; None: all."""
     order = chosen(results, found, most) if most else [case for case in shown_first(results, found) if found[case].ours or found[case].rivals]
     lines = []
     for case in order:
         some = found[case]
         share = results.fraction(some.ours, MODE) if some.ours else None
-        lines.append([case_words(some.row), cell(some.published), cell(some.library), cell(some.ours), over(some.published, some.ours), over(some.library, some.ours),
+        published, libraries = some.theirs("published"), some.theirs("library")
+        lines.append([case_words(some.row), cell(*published), cell(*libraries), our_cell(some), over(some.ours, *published), over(some.ours, *libraries),
                       percent(share) + (" (!)" if share and share > 1 else ""), worst_input(results, some.ours) if some.ours else "-"])
     header = ["case", "published best", "library best", "ours best", ">over published", ">over library", ">of the limit", "worst input of ours"]
     return table(*without_empty(header, lines)) if lines else ""
@@ -150,7 +107,7 @@ def case_table(results, found, most=None):
 
 def sweep_groups(found):
     """(parameters, cases in order): cases that differ in a size or two only, where a library was timed; those that compare most come first."""
-    with_library = [next(row for row in some.rows if is_library(row)) for some in found.values() if some.ours and any(map(is_library, some.rows))]
+    with_library = [some.row for some in found.values() if pairs_of(some)]
     groups, seen = [], set()
     names = sorted({name for row in with_library for name, value in row["params"].items() if isinstance(value, (int, float))})
     candidates = [(name,) for name in names] + ([select.SHAPE] if set(select.SHAPE) <= set(names) else []) + ([("rows", "cols")] if {"rows", "cols"} <= set(names) else [])
@@ -178,12 +135,7 @@ def fullest(found, cases, most):
 
 
 def peers_of(found, cases):
-    return sorted({r.name_of(row) for case in cases for row in found[case].rows if is_library(row)})
-
-
-def peer_cell(some, name):
-    row = fastest([row for row in some.rows if r.name_of(row) == name])
-    return over(row, some.ours) if row else "-"
+    return sorted({name for case in cases for name in pairs_of(found[case])})
 
 
 def value_words(row, swept):
@@ -191,60 +143,66 @@ def value_words(row, swept):
 
 
 def peer_table(found, swept, cases, most=None):
-    """Libraries x sizes: how many times faster our best variant is there; below 1, in bold, we are behind."""
+    """Libraries x sizes: how many times faster our best variant of the same campaign is there."""
     cases = fullest(found, cases, most)
     header = ["library", *(f">{' x '.join(swept)} = {value_words(found[case].row, swept)}" if k == 0 else f">{value_words(found[case].row, swept)}" for k, case in enumerate(cases))]
-    return table(header, [[name, *(peer_cell(found[case], name) for case in cases)] for name in peers_of(found, cases)])
+    return table(header, [[name, *(str(pairs_of(found[case]).get(name, "-")) for case in cases)] for name in peers_of(found, cases)])
 
 
-def behind(found):
-    """[(ratio, case, the library's row)] where a library is faster than everything of ours, the worst first."""
-    lost = []
+def against_libraries(found):
+    """[(case, Ratio)]: ours beside the library that comes closest to it, or is ahead of it, whatever its tolerance."""
+    return [(case, min(pairs.values(), key=lambda ratio: ratio.value)) for case, pairs in ((case, pairs_of(some, published=False)) for case, some in found.items()) if pairs]
+
+
+def against_cpu_libraries(found):
+    """The same on the same cores: our fastest variant for the CPU beside the fastest library there, of the latest campaign that has both."""
+    lines = []
     for case, some in found.items():
-        best = fastest([row for row in some.rows if is_library(row) and not r.is_declared(row)])
-        ratio = times_faster(best, some.ours)
-        if ratio is not None and ratio < 1:
-            lost.append((ratio, case, best))
-    return sorted(lost, key=lambda item: item[:2])
+        for other in some.others:
+            on_cpu = [row for row in other.rows if r.device_of(row) == "cpu"]
+            ratio = times_faster(fastest([row for row in on_cpu if is_library(row) and row["variant"] not in some.programs]), fastest([row for row in on_cpu if row["backend"] == "cpu" and not r.is_declared(row)]))
+            if ratio:
+                lines.append((case, ratio))
+                break
+    return lines
 
 
-def compared(found):
-    return [case for case, some in found.items() if some.ours and any(is_library(row) for row in some.rows)]
+def lost_to(ratio):
+    return f"{case_words(ratio.mine)} (`{r.name_of(ratio.theirs)}`{bound_words(ratio.theirs)}, {times_faster(ratio.mine, ratio.theirs)} faster than `{r.name_of(ratio.mine)}`)".replace("*", "")
 
 
-def lost_to(library, ours):
-    return f"{case_words(ours)} (`{r.name_of(library)}`, {significant(times_faster(ours, library))}x faster than `{r.name_of(ours)}`)"
+def level_with(ratio):
+    return f"{case_words(ratio.mine)} (`{r.name_of(ratio.theirs)}`{bound_words(ratio.theirs)}, {ratio})".replace("*", "")
 
 
-def cpu_text(found):
-    """One sentence: ours beside libraries on the same cores, whatever their tolerance; nothing where none was timed."""
-    ratios, lost = [], []
-    for some in found.values():
-        on_cpu = [row for row in some.rows if r.device_of(row) == "cpu"]
-        library, ours = fastest([row for row in on_cpu if is_library(row)]), fastest([row for row in on_cpu if row["backend"] == "cpu" and not r.is_declared(row)])
-        if not library or not ours:
-            continue
-        ratios.append(times_faster(library, ours))
-        if ratios[-1] < 1:
-            lost.append(lost_to(library, ours))
-    if not ratios:
-        return ""
+def some_of(lines, most):
+    return "; ".join(lines[:most]) + (f"; and {len(lines) - most} more" if len(lines) > most else "")
+
+
+def standing_text(ratios, what, most):
+    """One or more sentences: in how many cases ours is ahead, where the intervals overlap, and where it is behind."""
+    ordered = sorted(ratios, key=lambda item: (item[1].value, item[0]))
+    ahead, level, lost = ([ratio for _, ratio in ordered if ratio.side == side] for side in (1, 0, -1))
+    where = f"{len(ahead)} of {len(ratios)} cases" if len(ahead) < len(ratios) else f"all {len(ratios)} cases" if len(ratios) > 1 else "the case"
+    between = " to ".join(f"{significant(value)}x" for value in dict.fromkeys((ahead[0].value, ahead[-1].value))) if ahead else ""
+    text = f"ours is the fastest in {where} that a {what} was timed in" + (f", by {between}, intervals apart" if ahead else "") + "."
+    if level:
+        text += f" *Not told apart*, intervals overlapping, at {some_of(list(map(level_with, level)), most)}."
     if lost:
-        return f" On the same cores ours is the fastest in {len(ratios) - len(lost)} of {many(len(ratios), 'case')} that a CPU library was timed in. **Behind** at {'; '.join(lost[:MOST_BEHIND])}."
-    faster = f"{significant(min(ratios))}x" + (f" to {significant(max(ratios))}x" if len(ratios) > 1 else "")
-    return f" On the same cores ours is the fastest in {'the case' if len(ratios) == 1 else f'all {len(ratios)} cases'} that a CPU library was timed in, {faster} faster than the fastest of them."
+        text += f" **Behind** at {some_of(list(map(lost_to, lost)), most)}."
+    return text
+
+
+def cpu_text(found, most=MOST_BEHIND):
+    """Ours beside libraries on the same cores; nothing where none was timed."""
+    ratios = against_cpu_libraries(found)
+    return " On the same cores " + standing_text(ratios, "CPU library", most) if ratios else ""
 
 
 def behind_text(found, most=MOST_BEHIND):
-    """One sentence: in how many cases ours is the fastest, and where it is not."""
-    cases, lost = compared(found), behind(found)
-    if not cases:
-        return "No library was timed beside a variant of ours."
-    if not lost:
-        return f"Ours is the fastest in all {len(cases)} cases that a library was timed in."
-    named = [lost_to(row, found[case].ours) for _, case, row in lost[:most]]
-    more = f"; and {len(lost) - most} more" if len(lost) > most else ""
-    return f"Ours is the fastest in {len(cases) - len(lost)} of {len(cases)} cases that a library was timed in. **Behind** at " + "; ".join(named) + more + "."
+    ratios = against_libraries(found)
+    text = standing_text(ratios, "library", most) if ratios else "no library was timed beside a variant of ours."
+    return text[0].upper() + text[1:]
 
 
 def wrong_inputs(results, op):

@@ -16,12 +16,12 @@ def is_number(value):
 
 
 def tuned(results):
-    """The timed rows of each machine, case, variant, bound and words of tunables, in the order of the file, where there are several: their specs differ."""
+    """The timed rows of each campaign, case, variant, bound and words of tunables, in the order of the file, where there are several: their specs differ."""
     found = collections.defaultdict(list)
     for row in results.rows:
         if row["verdict"] == "pass" and r.median(row, MODE):
             words = tuple(sorted((key, value) for key, value in (row.get("tunables") or {}).items() if not is_number(value)))
-            found[results.machine(row), row["case"], row["variant"], r.is_declared(row), words].append(row)
+            found[results.campaign(row), row["case"], row["variant"], r.is_declared(row), words].append(row)
     return [rows for rows in found.values() if len(rows) > 1]
 
 

@@ -98,7 +98,7 @@ json_t *claim_to_json(const Claim *claim) {
         {"note", claim->note},
         {"claim_kind", claim->kind},
         {"program", claim->program},
-        {"library", claim->library},
+        {"foreign", claim->foreign},
         {"quantity", claim->quantity},
         {"case", claim->problem},
         {"variant", claim->variant},

@@ -19,10 +19,10 @@ typedef struct Claim {
     const char *note;      /* what a reader must know to judge it (n printed / n run); NULL: nothing */
     const char *scenario;
     const char *op;
-    const char *kind;             /* one of CLAIM_KINDS */
-    const char *program;          /* one of CLAIM_PROGRAMS: whose program tests it */
-    const char *library;          /* "variant" or "baseline": that side is a library, not the source's program; NULL: neither */
-    bool law;                     /* a law or an equality: outside the band it does not hold, whatever the direction */
+    const char *kind;    /* one of CLAIM_KINDS */
+    const char *program; /* one of CLAIM_PROGRAMS: whose program tests it */
+    const char *foreign; /* "variant" or "baseline": that side is not the source's program, but a library or ours; NULL: neither */
+    bool law;            /* a law or an equality: outside the band it does not hold, whatever the direction */
     const char *untestable;       /* why nothing here can test it; the members below are then NULL and NAN. NULL: they are set */
     const char *quantity;         /* one of CLAIM_QUANTITIES */
     const char *problem;          /* canonical case text the rows must have */

@@ -8,7 +8,7 @@
 #include <string.h>
 
 static const char *const KEYS[] = {"id",       "statement", "source",   "url",           "section",       "hardware",   "method",
-                                   "note",     "kind",      "program",  "library",       "law",           "untestable", "value",
+                                   "note",     "kind",      "program",  "foreign",       "law",           "untestable", "value",
                                    "quantity", "case",      "variant",  "mode",          "output",        "rule",       "factor",
                                    "low",      "high",      "baseline", "baseline_case", "baseline_mode", "reason",     NULL};
 static const unsigned ANY_MODE = ~0U;
@@ -147,7 +147,7 @@ static Status read_what(const Reader *reader, Claim *claim) {
 static Status read_untestable(const Reader *reader, Claim *claim) {
     static const char *const others[] = {"quantity",      "case",   "variant", "mode",  "output",   "rule",
                                          "factor",        "low",    "high",    "value", "baseline", "baseline_case",
-                                         "baseline_mode", "reason", "library", "law",   NULL};
+                                         "baseline_mode", "reason", "foreign", "law",   NULL};
     TRY(refuse_keys(reader, others, "what can be tested"));
     claim->value = claim->factor = claim->low = claim->high = NAN;
     TRY(keep_text(reader, "untestable", "", &claim->untestable));
@@ -244,11 +244,11 @@ static Status check_keys(const Reader *reader, const Claim *claim, bool timed) {
     return refuse_keys(reader, of_bands, "the other rules");
 }
 
-/* Which side is a library's, and whether the statement has a size. */
+/* Which side is not the source's, and whether the statement has a size. */
 static Status read_nature(const Reader *reader, Claim *claim) {
     static const char *const sides[] = {"variant", "baseline", NULL}, *const answers[] = {"true", "false", NULL};
     const char *law = NULL;
-    if (yamlfile_get(reader->file, reader->map, "library")) TRY(read_word(reader, "library", sides, &claim->library));
+    if (yamlfile_get(reader->file, reader->map, "foreign")) TRY(read_word(reader, "foreign", sides, &claim->foreign));
     if (yamlfile_get(reader->file, reader->map, "law")) TRY(read_word(reader, "law", answers, &law));
     claim->law = law && strcmp(law, "true") == 0;
     return STATUS_OK;

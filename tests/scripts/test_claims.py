@@ -12,7 +12,8 @@ import tempfile
 from program import BUILD, CONFIGURED, RELEASE, SOURCE, call, expect, rows_of
 
 from analysis import select
-from analysis.claim_text import OUTCOMES
+from analysis.claim_text import OUTCOMES, PROGRAMS
+from analysis.report.claims import SHORT
 
 CUDA = re.search(r"^RUNGS_CUDA:\w+=ON$", CONFIGURED, re.MULTILINE)
 SCHEMA = json.loads((SOURCE / "harness/record/row.schema.json").read_text())["$defs"]["claim"]["properties"]
@@ -31,6 +32,7 @@ claims:
 """
 CLAIM = "  - {{id: {id}, statement: {id}, source: s, hardware: h, method: m, program: {program}, {what}, case: n={n}, variant: cpu_loop}}\n"
 SECONDS, ITSELF = "quantity: seconds, mode: cold", "quantity: speedup, mode: cold, baseline: cpu_loop"
+OTHER_SIZE = f"{ITSELF}, baseline_case: n=64000"  # some tens of times longer
 # (id, n, program, what, outcome): times are between a nanosecond and a thousand seconds, and all else follows
 CLAIMS = [("below-most", 1000, "original", f"{SECONDS}, reason: r, rule: at_most, value: 1000", "holds"),
           ("above-most", 1000, "original", f"{SECONDS}, reason: r, rule: at_most, value: 1e-9", "fails"),
@@ -39,6 +41,8 @@ CLAIMS = [("below-most", 1000, "original", f"{SECONDS}, reason: r, rule: at_most
           ("slower-than-range", 1000, "original", f"{SECONDS}, reason: r, rule: range, low: 1e-10, high: 1e-9", "fails"),
           ("about-itself", 1000, "ours", f"{ITSELF}, reason: r, rule: about, value: 1, factor: 1e6", "holds"),
           ("about-less", 1000, "original", f"{ITSELF}, reason: r, rule: about, value: 1e9, factor: 2", "fails"),
+          ("far-away", 1000, "successor", f"{OTHER_SIZE}, reason: r, rule: about, value: 1e6, factor: 2", "far"),
+          ("broken-law", 1000, "reimplementation", f"{OTHER_SIZE}, law: true, reason: r, rule: about, value: 1e6, factor: 2", "fails"),
           ("first", 1000, "original", "quantity: seconds, mode: first, reason: r, rule: at_most, value: 1000", "holds"),
           ("faster-than-theirs", 1000, "original", f"{SECONDS}, rule: shown, value: 1000", "not_testable"),
           ("slower-than-theirs", 1000, "original", f"{SECONDS}, rule: shown, value: 1e-9", "fails"),
@@ -46,7 +50,7 @@ CLAIMS = [("below-most", 1000, "original", f"{SECONDS}, reason: r, rule: at_most
           ("a-finding", 64000, "original", "kind: finding, quantity: error, reason: r, rule: at_most, value: 1e-30", "holds"),
           ("not-counted", 64000, "original", "quantity: launches, reason: r, rule: about, value: 31, factor: 1", "not_testable"),
           ("too-dear", 128000, "original", f"{SECONDS}, reason: r, rule: at_most, value: 1", "not_run")]
-TOTALS = {"holds": 5, "direction": 0, "fails": 3, "not_testable": 1, "not_run": 1}
+TOTALS = {"holds": 5, "direction": 0, "far": 1, "fails": 4, "not_testable": 1, "not_run": 1}
 WORDS = {name: {"faster-than-theirs": "shown", "slower-than-theirs": "shown, worse here", "a-finding": f"{OUTCOMES[outcome]} (finding)"}.get(name, OUTCOMES[outcome])
          for name, _, _, _, outcome in CLAIMS}
 
@@ -57,7 +61,7 @@ def outcomes(claims):
 
 def told(text):
     """What the lines of claims on a terminal say: id -> outcome in words."""
-    return {name: words for name, words in re.findall(r"^claim (\S+) +(?:original|reimplementation|ours) +([^:]+): ", text, re.M)}
+    return {name: words for name, words in re.findall(r"^claim (\S+) +(?:original|reimplementation|successor|ours) +([^:]+): ", text, re.M)}
 
 
 def one_outcome_everywhere(folder):
@@ -72,9 +76,9 @@ def one_outcome_everywhere(folder):
     skipped = [row for row in rows_of(out, "row") if row["params"]["n"] == 128000]
     expect([row["reason"] for row in skipped] == ["not run: a minute a call"] and skipped[0]["verdict"] == "skip", "what is marked is not run, and its row says so", done)
     expect(told(done.stderr) == WORDS, f"the run's closing lines say the same: {told(done.stderr)}", done)
-    expect(list(OUTCOMES) == SCHEMA["outcome"]["enum"], "the report knows the program's outcomes")
+    expect(list(OUTCOMES) == SCHEMA["outcome"]["enum"] and list(PROGRAMS) == SCHEMA["program"]["enum"], "the report knows the program's outcomes")
     tally = "; ".join(f"{OUTCOMES[name]}: {many}" for name, many in TOTALS.items())
-    expect(f"re-implementations: {tally}\n" in done.stdout and "2 on other hardware (only shown; 1 worse here); 1 findings; 1 of our own programs" in done.stdout, f"and it counts them: {tally}", done)
+    expect(f"re-implementations and successors: {tally}\n" in done.stdout and "2 on other hardware (only shown; 1 worse here); 1 findings; 1 of our own programs" in done.stdout, f"and it counts them: {tally}", done)
     for _ in range(4):  # as a campaign adds processes
         done = call("run", scenario, "--quick", "--no-ceilings", "--out", out)
     expect(all(c["processes"] == 5 and c["low"] <= c["here"] <= c["high"] for c in rows_of(out, "claim")[-len(CLAIMS):] if c["quantity"] == "seconds" and c["here"]),
@@ -84,14 +88,14 @@ def one_outcome_everywhere(folder):
     shown = {}
     for line in text.splitlines():
         cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
-        name = cells[2].removeprefix("finding: ") if len(cells) == 8 else None
+        name = cells[2].removeprefix("finding: ") if len(cells) == 9 else None
         if name in WORDS:  # its one program's column: "1.2 us (1.1 us to 1.3 us) **does not hold**"
             cell, = (cell for cell in cells[5:] if cell != "-")
-            shown[name] = re.search(rf"(?:^| )\**({'|'.join((*OUTCOMES.values(), 'shown, worse here', 'shown'))})\**$", cell.strip(" \u2020"))[1]
-    same = {name: words.removesuffix(" (finding)") for name, words in WORDS.items()}
+            shown[name] = re.search(rf"(?:^| )\**({'|'.join((*(word.strip('*') for word in SHORT.values()), 'shown, worse here', 'shown'))})\**$", cell.strip(" \u2020"))[1]
+    same = {name: SHORT[outcome].strip("*") if WORDS[name].startswith(OUTCOMES[outcome]) else WORDS[name] for name, *_, outcome in CLAIMS}
     expect(shown == same, f"the report says the same: {shown}", done)
-    expect("13 published statements, 14 tests: 5 hold, 3 do not hold, 1 is not testable here, 1 was not run; not counted: 2 of other hardware (1 worse here), 1 finding of ours, 1 of variants of ours."
-           in text, "its summary too", done)
+    expect("15 published statements, 16 tests, holding: accuracy and counts 1 of 1; speed-ups and times 4 of 9 in size (1 same direction, far from the size; 4 do not hold); 1 not testable here; 1 not run; "
+           "not counted: 2 of other hardware (1 worse here), 1 finding of ours, 1 of variants of ours." in text, "its summary too", done)
 
 
 def shipped_claims(folder):
@@ -100,6 +104,7 @@ def shipped_claims(folder):
     judgeable = [c for c in claims if c["rule"]]
     expect(all(c["rule"] in RULES and c["expected"] and (c["reason"] or c["rule"] == "shown") for c in judgeable), "every shipped claim has a rule, a band and its reason", done)
     expect(all(c["program"] in SCHEMA["program"]["enum"] for c in claims), "and names whose program tests it")
+    expect(all(c["url"] and c["section"] and c["hardware"] for c in claims), "and has a URL, a section and the hardware of its source")
     lines = call("list", "claims").stdout
     expect(all(c["expected"] in lines for c in judgeable), "rungs list claims shows it")
     modes = {c["id"]: (c["mode"], c["baseline_mode"]) for c in claims if c["id"].startswith("dcs-p100") and "cuda" in c["id"]}

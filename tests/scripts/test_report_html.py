@@ -127,9 +127,9 @@ def test_cells_open():
 def test_claims_by_the_readers_factor():
     CHROMIUM.open(SMALL)
     before = shown("#claims-table")
-    assert "in direction" in before and "holds" in before
+    assert "another size" in before and "holds" in before
     CHROMIUM.run("(() => { const box = document.getElementById('factor'); box.value = 50; box.dispatchEvent(new Event('change')); })()")
-    assert "in direction" not in shown("#claims-table"), "fifty times is generous"
+    assert "another size" not in shown("#claims-table"), "fifty times is generous"
     click("document.querySelector('#claims-table tbody button')")
     assert "protocol" in shown("#detail-body") and "an example tutorial" in shown("#detail-body")
 

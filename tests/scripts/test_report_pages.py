@@ -12,7 +12,7 @@ from program import RUNGS
 from report_page import GOLDEN, ROWS, TIMED, WORK, dead_links, links, made_by, op_page, report, section, written
 
 from analysis import select
-from analysis.report import numbers, page, standing
+from analysis.report import numbers, page, rivals, standing
 
 OPS = ("rolling", "ewm", "moments", "redact", "discounted_cumsum", "discounted_cumsum_grad", "double", "another")
 
@@ -29,7 +29,7 @@ def many_rows():
                 case = f"{op} agg=mean n={1000 * (k + 1)} window=3 incomplete=nan dtype=f64 input=ramp seed=1"
                 line |= {"op": op, "case": case, "params": {"agg": "mean", "n": 1000 * (k + 1), "window": 3, "incomplete": "nan"}, "variant": f"{op}/{name}", "spec": f"{op}/{name}",
                          "backend": "peer" if name.startswith("peer") else name.split("_")[0], "baseline": f"{op}/cuda_naive"}
-                line["timing"]["cold"] |= {"median": 1e-6 * (k + 1) * (1 + abs(at - k % 10)), "low": None, "high": None}
+                line["timing"]["cold"] |= {key: factor * 1e-6 * (k + 1) * (1 + abs(at - k % 10)) for key, factor in (("median", 1), ("low", 0.99), ("high", 1.01))}
                 lines.append(line)
         lines += [{**claim, "op": op, "id": f"{op}-{k}", "statement": f"number {k} " + "of a very long statement " * 6, "case": case, "variant": f"{op}/cuda_naive"} for k in range(25)]
     return lines
@@ -79,32 +79,34 @@ def test_whatever_the_rows():
         if name == "vague":
             assert "not judgeable" in text.split("## ")[0] and "Not judgeable in rolling" in section(text, "What could not be tested")
         if name == "not_run":
-            assert "3 were not run" in text and "no time left" in section(text, "What could not be tested")
+            assert "3 not run" in text and "no time left" in section(text, "What could not be tested")
 
 
 def test_who_is_behind():
     results = select.load([written(many_rows(), "many.jsonl")])
-    found = standing.standings(results, "ewm")
+    found = rivals.standings(results, "ewm")
     case = next(case for case in found if " n=5000 " in case)  # the fifth: the fifth variant, peer_torch, is as fast as can be
-    assert standing.times_faster(standing.fastest([row for row in found[case].rows if standing.is_library(row)]), found[case].ours) == 0.5
-    assert (0.5, case) in [(ratio, behind) for ratio, behind, _ in standing.behind(found)]
+    ratio = rivals.times_faster(rivals.fastest([row for row in found[case].rows if rivals.is_library(row)]), found[case].ours)
+    assert ratio.value == 0.5 and ratio.side == -1 and abs(ratio.low - 0.5 * 0.99 / 1.01) < 1e-9 and str(ratio) == "**0.500x ±3%**", ratio
+    assert (case, 0.5) in [(where, least.value) for where, least in standing.against_libraries(found)]
     swept, cases = standing.sweep_groups(found)[0][0]
     assert swept == ("n",) and len(cases) == 40 and len(standing.peers_of(found, cases)) == 6
     assert len(standing.peer_table(found, swept, cases, 8).splitlines()[0].split("|")) == 2 + 1 + 8
 
 
-def on_the_cpu(variant, seconds):
+def on_the_cpu(variant, seconds, apart=0.1):
     row = copy.deepcopy(TIMED) | {"variant": f"rolling/{variant}", "spec": f"rolling/{variant}", "backend": variant.split("_")[0]}
-    row["timing"] = {"cold": row["timing"]["cold"] | {"median": seconds, "low": None, "high": None, "clock": "host"}}
+    row["timing"] = {"cold": row["timing"]["cold"] | {"median": seconds, "low": seconds * (1 - apart), "high": seconds * (1 + apart), "clock": "host"}}
     return row
 
 
 def test_the_same_cores():
-    for ours, said in ((1e-3, "fastest in the case that a CPU library was timed in, 4.00x faster"), (8e-3, "fastest in 0 of 1 case that a CPU library was timed in. **Behind**")):
+    for ours, said in ((1e-3, "fastest in the case that a CPU library was timed in, by 4.00x, intervals apart."), (3.8e-3, "0 of 1 cases that a CPU library was timed in. *Not told apart*, intervals overlapping, at "),
+                       (8e-3, "fastest in 0 of 1 cases that a CPU library was timed in. **Behind**")):
         rows = [on_the_cpu("cpu_best", ours), on_the_cpu("peer_pandas", 6e-3), on_the_cpu("peer_numba_cpu", 4e-3)]
-        found = standing.standings(select.load([written([line for line in GOLDEN if line["kind"] == "environment"] + rows, "cpu.jsonl")]), "rolling")
+        found = rivals.standings(select.load([written([line for line in GOLDEN if line["kind"] == "environment"] + rows, "cpu.jsonl")]), "rolling")
         assert said in standing.cpu_text(found), standing.cpu_text(found)
-    assert "`peer_numba_cpu`, 2.00x faster than `cpu_best`" in standing.cpu_text(found)
+    assert "`peer_numba_cpu`, 2.00x (1.64 to 2.44) faster than `cpu_best`" in standing.cpu_text(found)
 
 
 def test_numbers():
@@ -116,7 +118,7 @@ def test_numbers():
     assert abs(float(gain.rstrip("x")) - base / cold) < 0.006 * base / cold, gain
     assert numbers.answer(results, "published rolling-naive-to-tile") == "15.4x" and numbers.answer(results, "outcome rolling-naive-to-tile") == "holds"
     assert numbers.answer(results, "here rolling-prefix-seconds") == numbers.answer(results, "time rolling/cuda_none on rolling n=7") == numbers.NOTHING
-    assert "1 holds" in numbers.answer(results, "claims")
+    assert "speed-ups 1 of 2 in size" in numbers.answer(results, "claims")
     text = "before <!-- row: published rolling-naive-to-tile -->old<!-- /row --> after"
     assert numbers.filled(results, text, "x.md") == text.replace("old", "15.4x")
     for query in ("rubbish", "gain rolling/cuda_shared", "time"):

@@ -15,7 +15,7 @@ from report_page import GOLDEN, TIMED, WORK, drawn, made_by, op_page, report, ta
 from analysis import published, select
 from analysis import rows as r
 from analysis.report import counts, ladder, machine, scenario_intro, tuning
-from plots import figures_claims, figures_offset, figures_sweep, sweep
+from plots import figures_claims, figures_ladder, figures_offset, figures_sweep, sweep
 
 CIRCUMSTANCES = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
 
@@ -311,6 +311,51 @@ def test_columns_in_the_report():
     assert "#### Launches" not in op_page("redact")
 
 
+# Processes.
+def test_processes_that_took_as_long_are_processes():
+    """A clock has steps, so that three processes may have two medians; the same process in two files is one."""
+    results = select.load([written([*CIRCUMSTANCES, *(taking(seconds, samples) for seconds, samples in ((2.0, [2.0, 1.9]), (3.0, [3.0, 3.1]), (3.0, [3.0, 2.9]), (3.0, [3.0, 2.9])))])])
+    cold = results.rows[0]["timing"]["cold"]
+    assert (cold["median"], cold["low"], cold["high"], cold["processes"]) == (3.0, 2.0, 3.0, 3), cold
+
+
+def taking(seconds, samples):
+    row = copy.deepcopy(TIMED)
+    row["timing"] = {"cold": row["timing"]["cold"] | {"median": seconds, "samples": samples}}
+    return row
+
+
+# A ladder as a figure.
+def on_input(variant, family, verdict="pass"):
+    row = copy.deepcopy(TIMED) | {"variant": f"rolling/{variant}", "spec": f"rolling/{variant}", "input": family, "case": f"rolling on {family}", "verdict": verdict}
+    return row | ({"timing": None} if verdict != "pass" else {})
+
+
+def test_dots_say_on_how_many_inputs():
+    lines = [on_input("cuda_right", family) for family in ("ramp", "normal", "ones")] + [on_input("cuda_wrong", family, verdict) for family, verdict in (("ramp", "pass"), ("normal", "pass"), ("ones", "pass"), ("naninf", "fail"))]
+    lines += [on_input("cuda_few", family) for family in ("ramp", "normal")] + [on_input("cuda_none", "ramp"), on_input("cuda_none", "normal", "skip"), on_input("cuda_none", "ones", "skip")]
+    results = select.load([written([*CIRCUMSTANCES, *lines])])
+    ladder_of = figures_ladder.Ladder(results, "rolling", [row for row in results.rows if row["input"] == "ramp"], None, {})
+    assert {row["variant"]: ladder_of.sign(row) for row in ladder_of.rows} == {"rolling/cuda_right": "right", "rolling/cuda_wrong": "wrong", "rolling/cuda_few": "few", "rolling/cuda_none": "few"}
+    assert len(ladder_of.all_inputs) == 4 and {name: len(tried) for name, (tried, _) in ladder_of.inputs.items()} == {"rolling/cuda_right": 3, "rolling/cuda_wrong": 4, "rolling/cuda_few": 2, "rolling/cuda_none": 1}
+    labels = {handle.get_label() for handle in figures_ladder.legend_of(ladder_of)}
+    assert {"right on all inputs tried, N of M", "wrong on one or more", "tried on fewer than 3"} <= labels, labels
+
+
+def test_the_ladders_of_the_committed_rows():
+    results = select.load(sorted((SOURCE / "results").glob("*.jsonl")))
+    for op in ("rolling", "moments", "ewm", "redact", "discounted_cumsum", "discounted_cumsum_grad"):
+        ladder_of = figures_ladder.Ladder(results, op, *figures_ladder.best_case(results, op))
+        assert len({results.campaign(row) for row in ladder_of.rows}) == 1, "one card, one build"
+        kinds = {r.name_of(row): figures_ladder.kind_of(row, ladder_of.published) for row in ladder_of.rows}
+        if op == "rolling":
+            naive, = (row for row in ladder_of.rows if row["variant"] == "rolling/cuda_naive")
+            assert naive["tunables"] == {"threads": 128, "rolled": 0}, "the claims' one, not the fastest"
+            assert (kinds["peer_numba_cuda_tile"], kinds["cuda_shared"], kinds["peer_cudf"]) == ("published", "published", "peer")
+        if op == "moments":
+            assert kinds["peer_torch_compile"] == kinds["peer_torch_cuda"] == "peer" and kinds["cuda_two_pass_wide"] == "published"
+
+
 # Claims as a figure.
 def error_claim(id_, published_error, here, outcome, **other):
     pattern = next(line for line in GOLDEN if line["kind"] == "claim")
@@ -319,11 +364,11 @@ def error_claim(id_, published_error, here, outcome, **other):
 
 
 def test_claims_as_dumbbells():
-    lines = GOLDEN + [error_claim("a", 1e-6, 1.1e-6, "holds"), error_claim("b", 5e-6, 1e-8, "fails"), error_claim("c", 1e-6, 1e-3, "fails", rule="shown", band_low=None, band_high=None)]
+    lines = GOLDEN + [error_claim("exact", 1e-6, 0, "holds"), error_claim("a", 1e-6, 1.1e-6, "holds"), error_claim("b", 5e-6, 1e-8, "fails"), error_claim("c", 1e-6, 1e-3, "fails", rule="shown", band_low=None, band_high=None)]
     with drawn():
         (path, told), = figures_claims.draw(select.load([written(lines)]), WORK)
     text = path.read_text()
-    assert path.name == "claims.svg" and "2 of 4 hold" in told, told
+    assert path.name == "claims.svg" and "3 of 5 counted tests hold" in told, "an error of 0, too: " + told
     assert text.count("#009e73") >= 2 and text.count("#d55e00") >= 2, "points in the colours of their outcomes"
     assert not figures_claims.draw(select.load([written([line for line in GOLDEN if line["kind"] != "claim"])]), WORK), "nothing was judged"
 

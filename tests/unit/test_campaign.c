@@ -166,7 +166,8 @@ static void what_is_worth_more_comes_first(void **state) {
     plan_free(&all);
 }
 
-/* Each CUDA variant is counted somewhere, but not at every size; of redact, with claims about launches, every row is. */
+/* Each CUDA variant is counted somewhere, but not at every size; of redact, with claims about bytes, every row is, and of each
+ * claim about launches or memory the case. */
 static void a_variant_is_counted_where_most_are(void **state) {
     (void)state;
     Campaign campaign;
@@ -184,6 +185,15 @@ static void a_variant_is_counted_where_most_are(void **state) {
                     somewhere = somewhere || plan.items[k].variants[w].entry == entry;
             if (!somewhere) fail_msg("%s is counted nowhere", entry->id);
         }
+    }
+    for (int c = 0; c < plan.claim_count; c++) {
+        const Claim *claim = &plan.claims[c];
+        char text[CASE_TEXT_MAX];
+        if (!claim->quantity || (strcmp(claim->quantity, "launches") != 0 && strcmp(claim->quantity, "peak_bytes") != 0)) continue;
+        for (int i = 0; i < plan.item_count; i++)
+            if (plan.items[i].stage < 3 && strcmp(case_format(&plan.items[i].problem, text, sizeof text), claim->problem) == 0 &&
+                plan.items[i].uncounted)
+                fail_msg("%s: %s is not counted", claim->id, text);
     }
     print_message("%zu rows are counted, %zu are not\n", counted, others);
     assert_true(counted < others);

@@ -128,8 +128,37 @@ static void the_baseline_may_be_of_another_case_and_mode(void **state) {
     json_decref(rows);
 }
 
+/* One build on two cards: processes of the other card are neither pooled nor compared with. */
+static void cards_are_kept_apart(void **state) {
+    (void)state;
+    json_t *rows = json_array();
+    const char *const runs[] = {"first", "again", "other"}, *const cards[] = {"card-1", "card-1", "card-2"};
+    for (size_t i = 0; i < 3; i++) {
+        add_environment(rows, runs[i], "one build");
+        set(rows, i, "gpu", json_pack("{s:s}", "uuid", cards[i]));
+    }
+    add_row(rows, "first", SLOW, "pass", 15);
+    add_row(rows, "first", FAST, "pass", 1);
+    add_row(rows, "again", FAST, "pass", 1.5);
+    add_row(rows, "other", FAST, "pass", 0.5); /* the latest, without a baseline on its card */
+    assert_true(here(&SPEEDUP, rows) == 15 / 1.25);
+    add_row(rows, "other", SLOW, "pass", 8);
+    assert_true(here(&SPEEDUP, rows) == 8 / 0.5);
+    json_decref(rows);
+    rows = json_array();
+    for (size_t i = 0; i < 3; i++) {
+        add_environment(rows, runs[i], "one build");
+        set(rows, i, "gpu", json_pack("{s:s}", "uuid", cards[i]));
+    }
+    add_row(rows, "first", SLOW, "pass", 15);
+    add_row(rows, "other", FAST, "pass", 1);
+    expect(&SPEEDUP, rows, "not_testable", "in different environments or on different cards only");
+    json_decref(rows);
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
+        cmocka_unit_test(cards_are_kept_apart),
         cmocka_unit_test(a_passing_row_without_this_mode_is_no_time),
         cmocka_unit_test(emulated_rows_never_count),
         cmocka_unit_test(a_timed_row_beats_emulated_and_untimed_ones_wherever_they_stand),

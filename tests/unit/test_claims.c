@@ -56,17 +56,27 @@ static void each_rule_has_its_outcomes(void **state) {
         {"about", 8, 12.5, 8, "holds", "holds"},
         {"about", 8, 12.5, 12.5, "holds", "holds"},
         {"about", 8, 12.5, 12.501, "direction", "fails"},
-        {"about", 8, 12.5, 508, "direction", "fails"},
+        {"about", 8, 12.5, 50, "direction", "fails"}, /* five times the published 10, and beyond */
+        {"about", 8, 12.5, 50.1, "far", "fails"},
+        {"about", 8, 12.5, 508, "far", "fails"},
+        {"about", 8, 12.5, 2, "direction", "direction"},
+        {"about", 8, 12.5, 1.99, "far", "far"},
         {"about", 8, 12.5, 7.999, "direction", "direction"},
-        {"about", 8, 12.5, 1.001, "direction", "direction"},
-        {"about", 8, 12.5, 1, "fails", "direction"},
-        {"about", 8, 12.5, 0.5, "fails", "direction"},
+        {"about", 8, 12.5, 1.001, "far", "far"},
+        {"about", 8, 12.5, 1, "fails", "far"},
+        {"about", 8, 12.5, 0.5, "fails", "far"},
         {"about", 0.4, 0.6, 0.9, "direction", "fails"}, /* a published slow-down */
         {"about", 0.4, 0.6, 1.1, "fails", "fails"},
         {"range", 15, 25, 20, "holds", "holds"},
         {"range", 15, 25, 26, "direction", "fails"},
+        {"range", 15, 25, 125, "direction", "fails"}, /* of the nearer end */
+        {"range", 15, 25, 126, "far", "fails"},
         {"range", 15, 25, 14, "direction", "direction"},
-        {"range", 15, 25, 0.9, "fails", "direction"},
+        {"range", 15, 25, 2.9, "far", "far"},
+        {"range", 15, 25, 0.9, "fails", "far"},
+        {"range", 0.719, 1.39, 0.435, "fails", "direction"}, /* on both sides of 1: there is no direction */
+        {"range", 0.719, 1.39, 2, "fails", "fails"},
+        {"range", 0.5, 0.8, 0.4, "direction", "direction"},
         {"at_least", 10, INFINITY, 508, "holds", "holds"},
         {"at_least", 10, INFINITY, 10, "holds", "holds"},
         {"at_least", 10, INFINITY, 9.9, "direction", "direction"},
@@ -85,6 +95,26 @@ static void each_rule_has_its_outcomes(void **state) {
         json_array_clear(rows);
         add_row(rows, "a", FAST, "pass", cases[i].here);
         expect(&time, rows, cases[i].seconds, " here, ");
+        json_decref(rows);
+    }
+}
+
+/* A law or an equality is kept or broken: published 1.41x, here 1.5x, 38x, 0.2x. */
+static void a_law_has_no_other_size(void **state) {
+    (void)state;
+    Claim law = limited("speedup", "about", 1.06, 1.88);
+    law.value = 1.41, law.law = true;
+    static const struct {
+        double here;
+        const char *outcome, *why;
+    } cases[] = {{1.5, "holds", "1.5x here, expected"},
+                 {38, "fails", "a law or an equality has no other size"},
+                 {0.2, "fails", "no other size"}};
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        json_t *rows = json_array();
+        add_row(rows, "a", SLOW, "pass", cases[i].here);
+        add_row(rows, "a", FAST, "pass", 1);
+        expect(&law, rows, cases[i].outcome, cases[i].why);
         json_decref(rows);
     }
 }
@@ -227,6 +257,14 @@ static void counts_are_exact_and_may_be_missing(void **state) {
     json_t *judged = claim_judge(&launches, rows);
     assert_true(json_is_false(member(judged, "provisional")) && json_is_null(member(judged, "low")));
     json_decref(judged);
+    Claim memory = limited("peak_bytes", "at_most", -INFINITY, 400000);
+    memory.mode = NULL;
+    expect(&memory, rows, "not_testable", FAST " has no peak_bytes");
+    const int peaks[] = {400000, 400004};
+    for (size_t i = 0; i < 2; i++) {
+        set(rows, 0, "counts", json_pack("{s:i, s:i}", "launches", 4, "peak_bytes", peaks[i]));
+        expect(&memory, rows, i ? "fails" : "holds", i ? "400004 B here" : "400000 B here, expected at most 400000 B");
+    }
     set(rows, 0, "counts", json_pack("{s:i, s:i, s:i}", "launches", 5, "bytes_read", 700, "bytes_written", 1050));
     expect(&launches, rows, "fails", "5 here");
     expect(&bytes, rows, "holds", "1.75x here");
@@ -284,7 +322,7 @@ static void errors_are_compared_as_ratios(void **state) {
     json_decref(rows);
 }
 
-static void totals_are_of_statements_by_originals_and_reimplementations(void **state) {
+static void totals_are_of_statements_by_all_programs_but_ours(void **state) {
     (void)state;
     static const struct {
         const char *kind, *program, *rule, *outcome;
@@ -293,6 +331,7 @@ static void totals_are_of_statements_by_originals_and_reimplementations(void **s
         {"statement", "original", "about", "holds", true},
         {"statement", "reimplementation", "about", "holds", true},
         {"statement", "original", "at_least", "direction", true},
+        {"statement", "successor", "about", "far", true},
         {"statement", "original", "about", "fails", false},
         {"statement", "original", NULL, "not_testable", false},
         {"statement", "reimplementation", "shown", "not_run", false},
@@ -309,7 +348,7 @@ static void totals_are_of_statements_by_originals_and_reimplementations(void **s
         claim_count(line, &totals);
         json_decref(line);
     }
-    const size_t outcomes[CLAIM_OUTCOME_COUNT] = {2, 1, 1, 1, 1};
+    const size_t outcomes[CLAIM_OUTCOME_COUNT] = {2, 1, 1, 1, 1, 1};
     assert_memory_equal(totals.outcomes, outcomes, sizeof outcomes);
     assert_int_equal(totals.shown, 2);
     assert_int_equal(totals.shown_worse, 1);
@@ -322,6 +361,7 @@ int main(void) {
         cmocka_unit_test(median_and_range_are_over_processes),
         cmocka_unit_test(one_process_has_no_interval_and_is_provisional),
         cmocka_unit_test(each_rule_has_its_outcomes),
+        cmocka_unit_test(a_law_has_no_other_size),
         cmocka_unit_test(processes_on_both_sides_of_a_limit_are_provisional),
         cmocka_unit_test(numbers_of_other_hardware_are_shown_unless_ours_are_worse),
         cmocka_unit_test(a_rate_has_the_range_of_its_time),
@@ -330,7 +370,7 @@ int main(void) {
         cmocka_unit_test(counts_are_exact_and_may_be_missing),
         cmocka_unit_test(errors_are_read_from_rows_that_failed_too),
         cmocka_unit_test(errors_are_compared_as_ratios),
-        cmocka_unit_test(totals_are_of_statements_by_originals_and_reimplementations),
+        cmocka_unit_test(totals_are_of_statements_by_all_programs_but_ours),
     };
     return cmocka_run_group_tests(tests, NULL, NULL);
 }

@@ -1,7 +1,8 @@
 // claims.js - published numbers beside ours, judged anew by the factor that the reader sets; history.
 "use strict";
-const WORDS = { holds: "holds", direction: "in direction", fails: "does not hold", not_testable: "not testable here", not_run: "not run", shown: "shown only" };
-const RATIOS = ["speedup", "seconds", "error", "error_ratio", "bytes_per_second", "elements_per_second", "launches", "bytes_over_minimum"];
+const WORDS = { holds: "holds", direction: "another size", far: "far from the size", fails: "does not hold", not_testable: "not testable here", not_run: "not run", shown: "shown only" };
+const RATIOS = ["speedup", "seconds", "error", "error_ratio", "bytes_per_second", "elements_per_second", "launches", "peak_bytes", "bytes_over_minimum"];
+const FAR = 5; // times the published number
 const MOST_HISTORY = 24;
 
 const changeText = (ratio) => `${ratio > 1 ? "+" : ""}${(100 * (ratio - 1)).toFixed(1)}%`;
@@ -16,8 +17,9 @@ function judged(claim) {
   const low = claim.rule === "at_most" ? null : first / state.factor, high = claim.rule === "at_least" ? null : last * state.factor;
   const inside = (low === null || claim.here >= low) && (high === null || claim.here <= high);
   const better = claim.quantity === "seconds" ? claim.here < base : claim.quantity.endsWith("per_second") && claim.here > base;
-  const same = ["speedup", "error_ratio"].includes(claim.quantity) ? (base > 1) === (claim.here > 1) : better;
-  return { outcome: inside ? "holds" : same ? "direction" : "fails", low, high };
+  const ratio = ["speedup", "error_ratio"].includes(claim.quantity) ? (first > 1 && claim.here > 1) || (last < 1 && claim.here < 1) : better;
+  const nearest = claim.here < first ? first : last, away = Math.max(claim.here / nearest, nearest / claim.here);
+  return { outcome: inside ? "holds" : claim.law || !ratio ? "fails" : away <= FAR ? "direction" : "far", low, high };
 }
 
 function valueText(claim, value) {
@@ -27,7 +29,7 @@ function valueText(claim, value) {
 }
 
 function claimDetail(claim) {
-  const facts = [["source", claim.source], ["hardware", claim.hardware], ["protocol", claim.method], ["note", claim.note], ["accepted", claim.expected], ["why this tolerance", claim.reason], ["why this outcome", claim.why],
+  const facts = [["source", claim.source], ["address", claim.url], ["section", claim.section], ["hardware", claim.hardware], ["protocol", claim.method], ["note", claim.note], ["accepted", claim.expected], ["why this tolerance", claim.reason], ["why this outcome", claim.why],
     ["case", claim.case], ["variant", claim.variant], ["over", claim.baseline], ["mode", claim.mode], ["processes", claim.processes], ["id", claim.id]];
   byId("detail-title").textContent = claim.statement;
   byId("detail-body").replaceChildren(element("dl", {}, ...facts.filter(([, value]) => value !== null && value !== undefined && value !== "").flatMap(([key, value]) => [element("dt", {}, key), element("dd", {}, String(value))])));
@@ -41,9 +43,9 @@ function drawClaims() {
   for (const { outcome, claim } of found) if (claim.claim_kind !== "finding") count[WORDS[outcome] || outcome] = (count[WORDS[outcome] || outcome] || 0) + 1;
   byId("claims-about").textContent = claims.length ? `${claims.length} claims about ${state.op}: ${Object.entries(count).map(([word, n]) => `${n} ${word}`).join(", ")}${others ? `; ${others} about other ops` : ""}. A statement opens its source and protocol.`
     : `No claim about ${state.op} was judged in these rows${others ? `; ${others} about other ops` : ""}.`;
-  const drawn = found.filter(({ claim }) => claim.here && printed(claim));
+  const drawn = found.filter(({ claim }) => claim.here !== null && printed(claim));
   claimsChart(drawn.map(({ claim, outcome, low, high }, k) => ({ label: `${k + 1}  ${claim.statement.slice(0, narrow() ? 22 : 64)}`, ratio: Math.min(Math.max(claim.here / printed(claim), 1e-3), 1e3), low: low === null ? null : low / printed(claim), high: high === null ? null : high / printed(claim), outcome })));
-  const tone = { holds: "good", direction: "mid", fails: "bad" };
+  const tone = { holds: "good", direction: "mid", far: "mid", fails: "bad" };
   const lines = sorted(found, { "k:here": (some) => (some.claim.here && printed(some.claim) ? some.claim.here / printed(some.claim) : Infinity), "k:statement": (some) => some.claim.statement, "k:outcome": (some) => WORDS[some.outcome] || "" });
   byId("claims-table").replaceChildren(element("thead", {}, element("tr", {}, headCell("published statement", "k:statement", true), headCell("program", null), headCell("published", null), headCell("here", "k:here"), headCell("outcome", "k:outcome", true))),
     element("tbody", {}, ...lines.map(({ claim, outcome }) => element("tr", {}, element("td", { class: "wrap" }, element("button", { type: "button", style: "text-align:left", onclick: () => claimDetail(claim) }, claim.statement)), element("td", {}, claim.program || "-"),
