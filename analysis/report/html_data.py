@@ -1,4 +1,5 @@
 """What the interactive page holds: rows, cases, runs, claims and history as one JSON object. Its keys are read by page_html/*.js."""
+import collections
 import math
 
 from analysis import rows as r
@@ -50,6 +51,22 @@ def timing_of(results, row, most):
     return found
 
 
+def compared(results):
+    """(row, is it of its case's campaign?): of each case the campaign that timed most, of those alike the latest; what was not timed there as it is."""
+    timed = collections.defaultdict(dict)
+    for campaign, rows in results.campaigns.items():
+        for row in rows:
+            if row["verdict"] == "pass" and row.get("timing"):
+                timed[row["case"], results.machine(row)].setdefault(campaign, {})[row["spec"], r.is_declared(row)] = row
+    found = []
+    for row in results.rows:
+        campaigns = timed.get((row["case"], results.machine(row)), {})
+        chosen = max(reversed(list(campaigns)), key=lambda campaign: len(campaigns[campaign]), default=None)
+        beside = campaigns[chosen].get((row["spec"], r.is_declared(row))) if chosen and row["verdict"] == "pass" else None
+        found.append((beside or row, beside is not None or not row.get("timing")))
+    return found
+
+
 def row_of(results, row, case, most):
     errors = {name: {key: rounded(e[key], 3) for key in ERROR_KEYS if e.get(key) not in (None, 0)} for name, e in (row.get("errors") or {}).items()}
     ratio = r.worst_ratio(row)
@@ -80,12 +97,12 @@ def build(results, paths, most_samples, repository):
     """most_samples: of a row and mode; 0 for none."""
     cases, index = [], {}
     rows = []
-    for row in results.rows:
+    for row, beside in compared(results):
         if row["case"] not in index:
             index[row["case"]] = len(cases)
             cases.append(case_of(row))
-        rows.append(row_of(results, row, index[row["case"]], most_samples))
-    used = {row.get("run") for row in results.rows}
+        rows.append({**row_of(results, row, index[row["case"]], most_samples), **({} if beside else {"a": 1})})
+    used = {data["r"] for data in rows}
     claims = [{**{key: c.get(key) for key in CLAIM_KEYS}, "op": r.op_of(c)} for c in results.claims]
     return {"cases": cases, "rows": rows, "runs": {run: run_of(e) for run, e in results.environments.items() if run in used}, "claims": claims, "history": history_of(paths, repository),
             "most_samples": most_samples, "warnings": results.warnings}

@@ -5,7 +5,7 @@ Queries:
     here ID                             what was measured here
     outcome ID
     time VARIANT on CASE                cold median; CASE: an op and parameters, such as `rolling agg=mean n=1e8 window=3000`; of several cases the one with most rows
-    gain VARIANT over VARIANT on CASE   how many times faster the first is
+    gain VARIANT over VARIANT on CASE   how many times faster the first is, with its interval, in the latest campaign that has both
     share VARIANT on CASE               of the limit
     fastest OP on CASE                  our fastest variant within the op's own tolerance; in the three above, `fastest` stands for it
     claims                              "46 published numbers, 63 tests: 13 hold, ..."
@@ -16,7 +16,7 @@ import re
 
 from analysis import rows as r
 from analysis.claim_text import OUTCOMES, published, published_programs, quantity
-from analysis.format import many, percent, seconds, significant
+from analysis.format import percent, seconds
 from analysis.output import End, write_whole
 from analysis.report import rivals
 from analysis.report.claims import summary
@@ -105,7 +105,7 @@ def of_case(results, what, text):
         return f"`{r.name_of(best)}`" if best else NOTHING
     if what == "gain":
         found = beside(results, case, (names[0], names[-1]))
-        return f"{significant(r.median(found[1]) / r.median(found[0]))}x" if found else NOTHING
+        return str(rivals.times_faster(found[1], found[0])).replace("*", "") if found else NOTHING
     mine = row_of(rows, names[0]) if names[0] != FASTEST else our_fastest(results, rows[0]["op"], case)
     if not mine:
         return NOTHING

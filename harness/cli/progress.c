@@ -100,7 +100,7 @@ void progress_claims(const ClaimTotals *totals) {
     size_t all = 0;
     for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++) all += totals->outcomes[i];
     if (all + totals->shown + totals->findings + totals->ours == 0) return;
-    printf("published statements, tested by originals, re-implementations and successors:");
+    printf("published statements, tested by originals, reimplementations and successors:");
     for (int i = 0; i < CLAIM_OUTCOME_COUNT; i++) printf("%s %s: %zu", i ? ";" : "", CLAIM_OUTCOME_WORDS[i], totals->outcomes[i]);
     printf("\nnot in these totals: %zu on other hardware (only shown; %zu worse here); %zu findings; %zu of our own programs\n",
            totals->shown, totals->shown_worse, totals->findings, totals->ours);

@@ -1,4 +1,4 @@
-"""The published program itself, EgyipTomi425/statistics, compiled from the user's checkout. Idea: cuda_two_pass is a re-implementation of it.
+"""The published program itself, EgyipTomi425/statistics, compiled from the user's checkout. Idea: cuda_two_pass is a reimplementation of it.
 Limits: float32; what it gets wrong is wrong here: columns beyond the threads of a block (384 on an H100 or H200) are not written."""
 import originals
 from moments_peers import put, supports_plain

@@ -78,7 +78,7 @@ def one_outcome_everywhere(folder):
     expect(told(done.stderr) == WORDS, f"the run's closing lines say the same: {told(done.stderr)}", done)
     expect(list(OUTCOMES) == SCHEMA["outcome"]["enum"] and list(PROGRAMS) == SCHEMA["program"]["enum"], "the report knows the program's outcomes")
     tally = "; ".join(f"{OUTCOMES[name]}: {many}" for name, many in TOTALS.items())
-    expect(f"re-implementations and successors: {tally}\n" in done.stdout and "2 on other hardware (only shown; 1 worse here); 1 findings; 1 of our own programs" in done.stdout, f"and it counts them: {tally}", done)
+    expect(f"reimplementations and successors: {tally}\n" in done.stdout and "2 on other hardware (only shown; 1 worse here); 1 findings; 1 of our own programs" in done.stdout, f"and it counts them: {tally}", done)
     for _ in range(4):  # as a campaign adds processes
         done = call("run", scenario, "--quick", "--no-ceilings", "--out", out)
     expect(all(c["processes"] == 5 and c["low"] <= c["here"] <= c["high"] for c in rows_of(out, "claim")[-len(CLAIMS):] if c["quantity"] == "seconds" and c["here"]),

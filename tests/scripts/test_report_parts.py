@@ -14,7 +14,7 @@ from report_page import GOLDEN, TIMED, WORK, drawn, made_by, op_page, report, ta
 
 from analysis import published, select
 from analysis import rows as r
-from analysis.report import counts, ladder, machine, scenario_intro, tuning
+from analysis.report import counts, html_data, ladder, machine, rivals, scenario_intro, standing, tuning
 from plots import figures_claims, figures_ladder, figures_offset, figures_sweep, sweep
 
 CIRCUMSTANCES = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
@@ -323,6 +323,27 @@ def taking(seconds, samples):
     row = copy.deepcopy(TIMED)
     row["timing"] = {"cold": row["timing"]["cold"] | {"median": seconds, "samples": samples}}
     return row
+
+
+def test_two_cards_are_not_compared():
+    """Of one build: a rival that was timed on the first card only, and ours on both, the second time faster."""
+    circumstances = next(line for line in CIRCUMSTANCES if line["kind"] == "environment" and line["run"] == TIMED["run"])
+    cards = [{**copy.deepcopy(circumstances), "run": run, "date": f"2026-01-0{day}T00:00:00Z"} for run, day in (("one", 1), ("two", 2))]
+    cards[1]["gpu"]["uuid"] = "GPU-another"
+    def timed(run, variant, seconds):
+        backend = "peer" if variant.startswith("peer") else "cuda"
+        row = copy.deepcopy(TIMED) | {"run": run, "variant": f"rolling/{variant}", "spec": f"rolling/{variant}", "backend": backend, "baseline": "rolling/peer_torch"}
+        return row | {"timing": {"cold": row["timing"]["cold"] | {"median": seconds, "low": 0.99 * seconds, "high": 1.01 * seconds, "samples": [seconds]}}}
+    results = select.load([written([*cards, timed("one", "peer_torch", 8.0), timed("one", "cuda_ours", 4.0), timed("two", "cuda_ours", 2.0)])])
+    newest = next(row for row in results.rows if row["variant"] == "rolling/cuda_ours")
+    assert r.median(newest) == 2.0 and results.speedup(newest, over="rolling/peer_torch") is None, "the second card has no such time"
+    some, = rivals.standings(results, "rolling").values()
+    assert str(rivals.times_faster(some.library, some.ours)) == "2.00x ±3%" and r.median(some.later) == 2.0, some
+    text = standing.case_table(results, {newest["case"]: some})
+    assert "2.00x" in text and "4.00x" not in text and "2.00 s in a later run" in text, text
+    assert {(r.name_of(row), r.median(row)): beside for row, beside in html_data.compared(results)} == {("peer_torch", 8.0): True, ("cuda_ours", 4.0): True}, "the page compares those of the first card"
+    lone = select.load([written([*cards, timed("one", "peer_torch", 8.0), timed("one", "cuda_ours", 4.0), timed("two", "cuda_other", 2.0)])])
+    assert {r.name_of(row): beside for row, beside in html_data.compared(lone)} == {"peer_torch": True, "cuda_ours": True, "cuda_other": False}
 
 
 # A ladder as a figure.

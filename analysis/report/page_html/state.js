@@ -51,13 +51,14 @@ function chosenRows(without = null) {
 
 // A verified time: passed, timed in this mode, and within the tolerance that the slider asks for.
 const timed = (row) => row.x === "pass" && row.t[state.mode];
+const alone = (row) => Boolean(row.a); // no other time of its case is of the same card and build: it is shown, not compared
 const within = (row) => row.e === null || (row.e >= 0 && row.e <= 10 ** state.tolerance);
 
 // case index -> variant -> its fastest verified row.
 function fastest(rows) {
   const found = new Map();
   for (const row of rows) {
-    if (!timed(row) || !within(row)) continue;
+    if (!timed(row) || !within(row) || alone(row)) continue;
     if (!found.has(row.c)) found.set(row.c, new Map());
     const best = found.get(row.c).get(row.v);
     if (!best || row.t[state.mode].m < best.t[state.mode].m) found.get(row.c).set(row.v, row);

@@ -93,7 +93,7 @@ function cell(rows, best) {
   const ok = rows.filter((row) => timed(row) && within(row)).sort((a, b) => a.t[state.mode].m - b.t[state.mode].m)[0];
   const row = ok || rows.find((other) => other.x === "fail") || rows.find((other) => other.x === "error") || rows.find((other) => timed(other)) || rows[0];
   if (!row) return element("td", {}, "-");
-  const text = ok ? `${seconds(ok.t[state.mode].m)}${best && ok.t[state.mode].m > best ? ` ${significant(ok.t[state.mode].m / best)}x` : ""}` : timed(row) ? "outside" : row.x === "pass" ? "verified" : row.x;
+  const text = ok ? `${seconds(ok.t[state.mode].m)}${alone(ok) ? " (another card or build)" : best && ok.t[state.mode].m > best ? ` ${significant(ok.t[state.mode].m / best)}x` : ""}` : timed(row) ? "outside" : row.x === "pass" ? "verified" : row.x;
   return element("td", { class: ok && ok.t[state.mode].m === best ? "best" : row.x === "fail" || row.x === "error" || (timed(row) && !ok) ? "bad" : null },
     element("button", { type: "button", onclick: () => showRow(row) }, text + (row.u.length ? " (not judgeable in part)" : "")));
 }
