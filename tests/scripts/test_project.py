@@ -5,12 +5,14 @@ import json
 import os
 import pathlib
 import re
+import shlex
 import shutil
 import subprocess
 import sys
 import tempfile
 
 from program import BUILD, CONFIGURED, EMULATOR, RELEASE, SANITIZED, SOURCE, call, expect, expect_error, rows_of
+from workflow_steps import BASH
 
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
 PAGE = (SOURCE / "docs/YOUR_KERNELS.md").read_text()
@@ -217,6 +219,28 @@ def gate(project, old, before, elsewhere):
            "equal code is the same, whatever its time, under another name too", done)
 
 
+def gate_of_the_workflow(project, old):
+    """Its step, of the workflow that `rungs new` wrote, with programs that are built already in place of a base to build; then its summary. scale is
+    no part of it."""
+    try:
+        import ruamel.yaml
+    except ImportError as error:
+        print(f"skip the workflow's gate: {error}")
+        return
+    workflow = ruamel.yaml.YAML(typ="safe").load(project.root / ".github/workflows/rungs.yml")
+    steps = {step.get("name"): step for step in workflow["jobs"]["kernels"]["steps"]}
+    compare = steps["Compare with the base"]["run"]
+    expect("ab --base HEAD^1 gate " in compare, "it compares with the base")
+    page = project.folder / "page.md"
+    for text in (compare.replace("--base HEAD^1", f"{shlex.quote(str(old))} build/release/bin/mykernels --repetitions 9 --quick"), steps["Summary"]["run"]):
+        done = subprocess.run([*project.hide, *BASH, text], cwd=project.root, env={**project.environment, **workflow["env"], "GITHUB_STEP_SUMMARY": str(page)}, capture_output=True, text=True)
+        expect(done.returncode == 0, "a step of the workflow", done)
+    expect("regression gate: passed" in page.read_text() and "axpy/cpu_loop" in page.read_text(), f"the job's summary has the table: {page.read_text()}")
+    rows = rows_of(project.root / "build/gate/new.jsonl")
+    times = [row["timing"][mode]["median"] for row in rows if row["verdict"] == "pass" for mode in ("cold", "hot")]
+    expect(len(times) >= 36 and min(times) >= 1e-4, f"rows of 0.1 ms and more: {min(times)}")
+
+
 def gate_of_commits(project):
     """With --base the project's commits are built, with the same prefix."""
     project.git("commit", "-q", "-a", "-m", "three")
@@ -372,6 +396,8 @@ def main():
         shutil.copytree(project.root / "build/release", project.root / "build/old", ignore=shutil.ignore_patterns("CMakeFiles", "emulator"))
         provenance(project, rows)
         gate(project, project.root / "build/old/bin/mykernels", rows, elsewhere)
+        if RELEASE:
+            gate_of_the_workflow(project, project.root / "build/old/bin/mykernels")
         if FULL:
             gate_of_commits(project)
         a_library_of_another_build(project, rows)
