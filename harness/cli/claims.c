@@ -20,10 +20,13 @@ bool claims_can_be_judged(void) {
 Status claims_judge(const char *const *files, json_t **out) {
     Plan plan = {0};
     *out = NULL;
-    Status status = plan_add_all(&plan, places_project("scenarios"));
-    if (status == STATUS_OK) status = claims_of_files(&plan, files, out);
+    const bool can = claims_can_be_judged();
+    Status status = can ? plan_add_all(&plan, places_project("scenarios")) : STATUS_OK;
+    if (status == STATUS_OK) status = claims_of_files(&plan, files, out); /* reads them in any case: bad ones come first */
     plan_free(&plan);
-    return status;
+    if (status != STATUS_OK || can) return status;
+    return status_fail(STATUS_UNSUPPORTED, "this build has no CUDA variants and cannot judge most claims; the claim records in the "
+                                           "files stay valid");
 }
 
 static int judge(const char *const *files, const char *path) {
@@ -42,7 +45,10 @@ static int judge(const char *const *files, const char *path) {
     if (status != STATUS_OK) return cli_fail(status);
     progress_claims(&totals);
     if (path) printf("claims: %s\n", path);
-    return all > 0 ? EXIT_GOOD : EXIT_NOTHING;
+    if (all > 0) return EXIT_GOOD;
+    fprintf(stderr,
+            "rungs judge: no claim was judged: the files hold no row of a scenario with claims ('list claims' has them all)\n");
+    return EXIT_NOTHING;
 }
 
 int command_judge(int argc, char **argv) {
@@ -55,9 +61,6 @@ int command_judge(int argc, char **argv) {
     glob_t committed = {0};
     int count = 0;
     int code = cli_parse("judge", "[RESULTS.jsonl...] [options]", OPTIONS, argc, argv, &words, &count);
-    if (code == 0 && !claims_can_be_judged())
-        code = cli_fail(status_fail(STATUS_UNSUPPORTED, "this build has no CUDA variants and cannot judge most claims; the claim "
-                                                        "records in the files stay valid"));
     if (code == 0 && count == 0) code = inputs_campaign("judge", &committed);
     if (code == 0) code = judge((const char *const *)(count ? words : committed.gl_pathv), out);
     globfree(&committed);

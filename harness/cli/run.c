@@ -9,6 +9,7 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/progress.h"
+#include "pipeline/foresee.h"
 #include "record/trace.h"
 
 #include <stdio.h>
@@ -70,6 +71,10 @@ static bool has_bytes(const char *path) {
 static Status begin_timeline(const RunOptions *options) {
     if (output_same(options->timeline, options->out))
         return status_fail(STATUS_INVALID, "--timeline and --out name the same file, %s", options->out);
+    char reason[256];
+    if (!foresee_gpu(options->device, reason, sizeof reason))
+        return status_fail(STATUS_UNSUPPORTED, "--timeline traces CUDA variants on a GPU: %s; leave it out to run without one",
+                           reason);
     return trace_begin(options->timeline);
 }
 
@@ -102,6 +107,8 @@ static int run_dry(const RunArguments *a, char **words, int count) {
 static int check_together(const RunArguments *a) {
     if (a->options.resume && a->dry) return cli_usage("run", "--dry-run lists the whole plan: leave out --resume");
     if (a->options.resume && !a->options.out) return cli_usage("run", "--resume needs the --out FILE that the earlier run wrote");
+    if (a->options.timeline && a->options.emulator != EMULATOR_IF_NO_GPU)
+        return cli_usage("run", "--timeline traces CUDA variants on a GPU: leave out %s", a->emulate ? "--emulate" : "--emulator");
     if (a->as_json && !a->dry) return cli_usage("run", "--json needs --dry-run; rows are JSON, in the file of --out");
     return EXIT_GOOD;
 }
@@ -143,9 +150,9 @@ int command_run(int argc, char **argv) {
     int count = 0;
     int code = cli_parse("run", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && count == 0) code = cli_usage("run", "a scenario or a case is expected");
+    apply_pace(&a);
     if (code == 0) code = check_together(&a);
     if (code != 0) return code;
-    apply_pace(&a);
     if (a.dry) return run_dry(&a, words, count);
     default_out(out, sizeof out, "run");
     if (!a.options.out) a.options.out = out;

@@ -75,18 +75,33 @@ void scenario_files_free(char **files, int count) {
     free(files);
 }
 
+/* The folders of a name stand for all their scenarios: "smoke/rolling" -> "smoke". */
+static Status append_folders(Files *names, const char *name) {
+    char folder[PATH_TEXT_MAX];
+    Status status = STATUS_OK;
+    for (const char *slash = strchr(name, '/'); slash && status == STATUS_OK; slash = strchr(slash + 1, '/')) {
+        snprintf(folder, sizeof folder, "%.*s", (int)(slash - name), name);
+        status = append(names, folder);
+    }
+    return status;
+}
+
 static Status unknown_scenario(const char *dir, const char *name) {
-    Files files;
-    TRY(scenario_files(dir, &files.paths, &files.count));
-    for (int i = 0; i < files.count; i++) { /* paths become names, in place */
-        char *path = files.paths[i];
+    Files names;
+    TRY(scenario_files(dir, &names.paths, &names.count));
+    const int count = names.count;
+    Status status = STATUS_OK;
+    for (int i = 0; i < count; i++) { /* paths become names, in place */
+        char *path = names.paths[i];
         memmove(path, path + strlen(dir) + 1, strlen(path) - strlen(dir));
         path[strlen(path) - strlen(ENDING)] = '\0';
     }
-    const char *const *names = (const char *const *)files.paths;
-    const Status status = text_fail_listing(text_nearest(name, names, files.count), "known", names, files.count,
-                                            "'%.200s' is neither a .yaml file nor a scenario of %s", name, dir);
-    scenario_files_free(files.paths, files.count);
+    for (int i = 0; i < count && status == STATUS_OK; i++) status = append_folders(&names, names.paths[i]);
+    const char *const *all = (const char *const *)names.paths;
+    if (status == STATUS_OK)
+        status = text_fail_listing(text_nearest(name, all, names.count), "known", all, count,
+                                   "'%.200s' is neither a .yaml file nor a scenario of %s", name, dir);
+    scenario_files_free(names.paths, names.count);
     return status;
 }
 

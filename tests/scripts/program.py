@@ -12,6 +12,7 @@ BUILD = pathlib.Path(os.environ["RUNGS_BUILD"])
 MUTANTS = BUILD / "tests" / "rungs-mutants"
 EMULATOR = (BUILD / "bin" / "rungs-emulator").exists()  # not in every build: cpu-only, asan
 CONFIGURED = (BUILD / "CMakeCache.txt").read_text()
+CUDA = "\nRUNGS_CUDA:STRING=OFF\n" not in CONFIGURED  # knows the CUDA variants; without them nobody judges claims
 RELEASE = "CMAKE_BUILD_TYPE:STRING=Release" in CONFIGURED  # other builds take no times
 SANITIZED = "fsanitize=address" in CONFIGURED  # it ends the process itself, and its allocator does not tell what is in use
 

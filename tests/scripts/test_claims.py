@@ -9,13 +9,12 @@ import subprocess
 import sys
 import tempfile
 
-from program import BUILD, CONFIGURED, RELEASE, SOURCE, call, expect, rows_of
+from program import BUILD, CUDA, RELEASE, SOURCE, call, expect, expect_error, rows_of
 
 from analysis import select
 from analysis.claim_text import OUTCOMES, PROGRAMS
 from analysis.report.claims import SHORT
 
-CUDA = re.search(r"^RUNGS_CUDA:\w+=ON$", CONFIGURED, re.MULTILINE)
 SCHEMA = json.loads((SOURCE / "harness/record/row.schema.json").read_text())["$defs"]["claim"]["properties"]
 RULES = SCHEMA["rule"]["enum"]
 SCENARIO = """title: claims of every rule
@@ -122,7 +121,6 @@ def shipped_claims(folder):
     expect(len(told(done.stdout)) == len(mine), "and what it prints is what it writes", done)
     known = {c["scenario"] for c in mine}  # scenarios of which the committed rows have any
     expect({c["id"] for c in mine} == {c["id"] for c in claims if c["scenario"] in known}, "every claim of theirs has a line, whether it was run or not")
-    expect(call("judge", folder / "missing.jsonl").returncode == 2, "a missing file is told of")
 
 
 def load(folder, *files):
@@ -173,9 +171,11 @@ def main():
             one_outcome_everywhere(folder)
         if CUDA:
             shipped_claims(folder)
+            (folder / "none.jsonl").write_text("".join(line for line in (SOURCE / "tests/golden/rows.jsonl").open() if '"environment"' in line))
+            expect_error(call("judge", folder / "none.jsonl"), 3, "no claim was judged", "no row of a scenario with claims")
         else:
-            done = call("judge", SOURCE / "tests/golden/rows.jsonl")
-            expect(done.returncode == 4 and "no CUDA variants" in done.stderr, "a build without CUDA does not judge what it does not know", done)
+            expect_error(call("judge", SOURCE / "tests/golden/rows.jsonl"), 4, "no CUDA variants", what="a build without CUDA does not judge what it does not know")
+        expect_error(call("judge", folder / "missing.jsonl"), 2, "missing.jsonl")
 
 
 main()

@@ -5,7 +5,7 @@ import pathlib
 import sys
 import tempfile
 
-from program import SOURCE, call, expect, rows_of
+from program import SOURCE, call, expect, expect_error, rows_of
 
 sys.path.insert(0, str(SOURCE / "tests" / "gpu"))
 import counts_against_ncu as against  # noqa: E402
@@ -42,10 +42,17 @@ def check_rows(folder):
     rows = os.path.join(folder, "rows.jsonl")
     trace = pathlib.Path(folder) / "trace.json"
     trace.write_text('{\n "traceEvents": []}\n')  # of another run
-    done = call("run", "double n=1000", "--quick", "--variants", "cpu_*", "--out", rows, "--timeline", trace)
+    done = call("run", "double n=1000", "--quick", "--variants", "cpu_*", "--out", rows)
     found = rows_of(rows)
     expect(found and all(row["counts"] is None and row["counts_reason"] == "runs on the CPU" for row in found), "CPU rows say why they have no counts", done)
-    expect(trace.stat().st_size == 0 and "no timeline written" in done.stdout + done.stderr, "without a CUDA call there is no trace, and what an older one held is gone; that is said", done)
+    words = ("run", "double n=1000", "--quick", "--variants", "cpu_*", "--out", pathlib.Path(folder) / "more.jsonl", "--timeline", trace)
+    if rows_of(rows, "environment")[0]["gpu"]:
+        done = call(*words)
+        expect(trace.stat().st_size == 0 and "no timeline written" in done.stdout + done.stderr, "without a CUDA call there is no trace, and what an older one held is gone; that is said", done)
+    else:
+        expect_error(call(*words), 4, "--timeline traces CUDA variants on a GPU: no ", what="without a GPU it is refused")
+        expect(trace.stat().st_size > 0 and not (pathlib.Path(folder) / "more.jsonl").exists(), "at once: nothing ran, and an older trace stays")
+    expect_error(call(*words, "--emulate"), 2, "--timeline", "leave out --emulate")
     doctor = call("doctor").stdout
     lines = [line for line in doctor.splitlines() if " counts " in line]
     expect(len(lines) in (1, 2) and (lines[0].startswith("ok") or len(lines[0]) > 25), f"doctor tells of counting: {lines}")

@@ -238,6 +238,8 @@ def bad_words():
     expect_error(call("calibrate", "double", "n=100"), 2, "rungs calibrate 'double n=100'")
     expect_error(call("ab", RUNGS, RUNGS, "double", "n=100"), 2, "'double n=100'")
     expect_error(call("run"), 2, "scenario or a case")
+    expect_error(call("run", "smok"), 2, "did you mean 'smoke'", what="a folder of scenarios has a name, too")
+    expect_error(call("run", "publishd/rolling"), 2, "did you mean 'published/rolling'")
     expect_error(call("rn"), 2, "did you mean 'run'")
     expect_error(call("list", "things"), 2, "things", "variants")
     expect(call("--help").returncode == 0 and call().returncode == 2, "help is good, nothing is not")
