@@ -72,7 +72,7 @@ def main():
         for place in ("program", "worker") if name in ("run", "exec") else ("program",):
             where = {"RUNGS_FAULT_IN": "worker"} if place == "worker" else {}
             good = call(name, {"RUNGS_FAULT": "malloc:0", **where}, count=True)
-            if isinstance(good[1], Exception) or good[0] not in (0, 3):
+            if isinstance(good[1], Exception) or good[0] not in (0, 3, *[4][:name == "judge"]):  # without CUDA variants the files are read, and no claim is judged
                 raise SystemExit(f"BAD  {name} without a fault ended with {good[0]}: {good[3]}")
             total, source = int(good[5][0]), random.Random(18)
             for way in ("malloc", "memory"):

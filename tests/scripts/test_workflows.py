@@ -339,7 +339,7 @@ esac
         there = {p.name for p in (self.clone / "build/published").iterdir()}
         self.assertLessEqual({"REPORT.md", "report.html", "rows.jsonl", "rows.csv", "rows.md", "junit.xml", "google-benchmark.json", "bmf.json", "github-action-benchmark.json"}, there)
         self.assertEqual({p.name for p in (self.clone / "build/history").iterdir()}, {"999.jsonl", f"{BY_HAND['github.run_id']}.jsonl"})
-        self.assertIn("1 row", self.page.read_text())
+        self.assertIn("double (n = 1000", self.page.read_text())
         self.clean()
 
 
