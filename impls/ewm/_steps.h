@@ -41,7 +41,7 @@ static inline void ewm_blend(const EwmCase *rule, EwmState *self, double x) {
     const double aged = self->weight * self->gap, own = rule->adjust ? 1 : rule->alpha,
                  old = aged > EWM_NEGLIGIBLE * own ? aged : 0;
     const double total = old + own, keep = old / total, share = own / total, delta = x - self->mean;
-    self->mean = keep * self->mean + share * x;
+    if (delta != 0) self->mean = keep * self->mean + share * x; /* equal numbers keep their mean, and no spread, exactly */
     self->spread = keep * (self->spread + share * (delta * delta));
     self->pairs = keep * (keep * self->pairs + 2 * share);
     self->weight = rule->adjust ? total : 1;

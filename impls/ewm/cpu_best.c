@@ -112,7 +112,9 @@ EIGHT_INLINE Eight take(const Tables *tables, EwmAgg agg, EwmState *state, const
     }
     const Eight apart = mean - state->mean, blended = shares->keep * state->mean + shares->share * mean;
     const Eight spreads = shares->keep * state->spread + shares->share * squares + shares->both * apart * apart;
-    state->mean = shares->keep[EIGHT - 1] * state->mean + shares->share[EIGHT - 1] * mean[EIGHT - 1];
+    const double last = mean[EIGHT - 1];
+    if (!spread || last != state->mean) /* a spread of equal numbers is 0, and shares do not add up to 1 exactly */
+        state->mean = shares->keep[EIGHT - 1] * state->mean + shares->share[EIGHT - 1] * last;
     if (!spread) return blended;
     state->spread = spreads[EIGHT - 1];
     return agg == EWM_STD ? root_of(spreads * shares->unbias) : spreads * shares->unbias;
@@ -190,7 +192,7 @@ EIGHT_INLINE bool measure_eights(const Job *job, EwmState *state, bool spread, b
     const uint8_t *starts = job->starts;
     const void *x = job->x;
     Shares shares = {.steady = false};
-    *state = (EwmState){.gap = 1, .count = end - first};
+    *state = (EwmState){.gap = 1, .count = end - first, .mean = ewm_load(x, first, f32)}; /* of no weight yet */
     for (size_t i = first; i < end; i += EIGHT) {
         const Eight v = eight_load(x, i, f32);
         if (starts_here(starts, i) || !eight_within(v, tables->limit)) return false;
@@ -213,7 +215,7 @@ static EwmState join(const EwmCase *rule, const EwmState *before, const EwmState
     const double old = before->weight * exp(rule->log_q * (double)after->count), total = old + after->weight;
     const double keep = old / total, share = after->weight / total, apart = after->mean - before->mean;
     EwmState self = {.gap = 1, .weight = total, .count = before->count + after->count};
-    self.mean = keep * before->mean + share * after->mean;
+    self.mean = apart != 0 ? keep * before->mean + share * after->mean : before->mean;
     self.spread = keep * before->spread + share * after->spread + keep * share * apart * apart;
     self.pairs = keep * keep * before->pairs + share * share * after->pairs + 2 * keep * share;
     return self;
