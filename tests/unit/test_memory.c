@@ -93,6 +93,22 @@ static void guards_catch_the_off_by_one_element(void **state) {
     buffer_destroy(&buffer);
 }
 
+/* y[i] = x[i] past both ends copies a guard over a guard. One pair of addresses in 65536 has the same words. */
+static void guards_of_another_buffer_are_found(void **state) {
+    (void)state;
+    enum { BUFFERS = 16 };
+    Buffer x = make(DTYPE_F64, 1000), y[BUFFERS];
+    int found = 0;
+    for (int i = 0; i < BUFFERS; i++) {
+        y[i] = make(DTYPE_F64, 1000);
+        memcpy((unsigned char *)y[i].array.data + y[i].bytes, (unsigned char *)x.array.data + x.bytes, GUARD_BYTES);
+        found += buffer_check_guards(&y[i]) == STATUS_CHECK;
+    }
+    assert_true(found >= BUFFERS - 1);
+    for (int i = 0; i < BUFFERS; i++) buffer_destroy(&y[i]);
+    buffer_destroy(&x);
+}
+
 static void reading_a_guard_gives_nan(void **state) {
     (void)state;
     Buffer buffer = make(DTYPE_F64, 7);
@@ -322,6 +338,7 @@ int main(void) {
         cmocka_unit_test(guards_catch_a_byte_on_each_side),
         cmocka_unit_test(guards_catch_a_zero_byte),
         cmocka_unit_test(guards_catch_the_off_by_one_element),
+        cmocka_unit_test(guards_of_another_buffer_are_found),
         cmocka_unit_test(reading_a_guard_gives_nan),
         cmocka_unit_test(poison_is_seen_element_by_element),
         cmocka_unit_test(poison_is_finite),
