@@ -1,22 +1,53 @@
 """peer_rotation.py - what the timed calls of a peer work on, as harness/worker/rotation.c has it for our own variants: inputs that change from sample
 to sample, and samples whose outputs the parent compares. A library allocates its outputs itself, so they cannot be poisoned; other inputs are
 what shows a result of the call before."""
+import math
 import random
 from time import perf_counter
 
 SLOW_LOAD_SECONDS = 0.005  # a load of this length before each sample would cost more than the samples
 SLOW_CALL_SECONDS = 0.05  # the same of a call that warms the caches
 COPIED_BYTES = 64 << 20  # larger inputs are not copied, so no element of theirs is changed
+TRIES, SINGLE = 16, 8
+EQUALS_MOST = 256  # elements looked at for one that differs
+
+
+def keeps_order(left, x, right, value):
+    """Between its neighbours, above both or below both: as x is, so is value. A NaN, or no neighbour, compares with nothing."""
+    if not left > x and not right < x and (left < x or right > x):
+        return not left > value and not right < value
+    if not left < x and not right > x and (left > x or right < x):
+        return not left < value and not right > value
+    return left <= value >= right if left < x > right else left >= value <= right if left > x < right else False
+
+
+def drawn_change(array):
+    """As change_draw() of harness/base/change.c for one element: (index, new value) such that NaN and infinities are where they were, and elements
+    in their order to their neighbours. None if there is none."""
+    def at(i):
+        return float(array[i]) if 0 <= i < array.size else math.nan
+
+    for k in range(TRIES):
+        index, other = random.randrange(array.size), random.randrange(array.size)
+        if not math.isfinite(x := at(index)):
+            continue
+        if math.isfinite(at(other)) and at(other) != x and keeps_order(at(index - 1), x, at(index + 1), at(other)):
+            return index, array[other]
+        for step in random.sample((1, -1), 2) if k >= SINGLE else ():
+            last = next((i for i in range(index, index + EQUALS_MOST * step, step) if at(i + step) != x), index)
+            if math.isfinite(at(last + step)) and keeps_order(at(last - 1), x, at(last + 1), at(last + step)):
+                return last, array[last + step]
+    return None
 
 
 class Rotation:
-    def __init__(self, sets, checks, load, call, show):
-        """sets: dictionaries of read-only arrays. checks: of the command `time`. load(inputs); call() with its wait; show(mode, sample, set, kept)
-        puts the outputs before the parent and returns when that says so."""
+    def __init__(self, sets, begin, checks, load, call, show):
+        """sets: dictionaries of read-only arrays, of which timed calls use those from number begin on. checks: of the command `time`. load(inputs);
+        call() with its wait; show(mode, sample, set, kept) puts the outputs before the parent and returns when that says so."""
         copied = sum(array.nbytes for array in sets[0].values()) <= COPIED_BYTES
-        self.sets = sets
-        self.arrays = [{name: array.copy() if copied else array for name, array in inputs.items()} for inputs in sets[:2]]
-        self.held = [0, 1]  # the set in each of the two places: a third shares that of the first, so that data changes under one address
+        self.sets, self.begin = sets, begin
+        self.arrays = [{name: array.copy() if copied else array for name, array in inputs.items()} for inputs in sets[begin:begin + 2]]
+        self.held = [begin, begin + 1]  # the set in each of the two places: a third shares that of the first, so that data changes under one address
         self.checks = {mode: {check["sample"]: check["set"] for check in listed} for mode, listed in (checks or {}).items()}
         self.load, self.call, self.show = load, call, show
         self.touched = None
@@ -25,7 +56,7 @@ class Rotation:
         self.changeable = [name for name, array in sets[0].items() if copied and array.dtype.kind == "f" and array.size > 1]
         self.shown = self.loaded = None
         tries = 3 if copied else 1  # the first load finds its memory untouched, and another program may take the core for a while
-        self.slow_load = all(self.timed(lambda: self.use(0)) > SLOW_LOAD_SECONDS for _ in range(tries))
+        self.slow_load = all(self.timed(lambda: self.use(begin)) > SLOW_LOAD_SECONDS for _ in range(tries))
         self.slow_call = self.timed(call) > SLOW_CALL_SECONDS
 
     @staticmethod
@@ -36,7 +67,7 @@ class Rotation:
 
     def place(self, number):
         """The arrays that have the inputs of a set, or have them from now on."""
-        place = int(number == 1)
+        place = int(number == self.begin + 1)
         if self.held[place] != number:
             for name, array in self.sets[number].items():
                 self.arrays[place][name][...] = array
@@ -54,9 +85,10 @@ class Rotation:
     def touch(self, number):
         """One element becomes another of the same array."""
         array = self.place(number)[random.choice(self.changeable)].reshape(-1)
-        index, source = random.randrange(array.size), random.randrange(array.size)
-        self.touched = (array, index, array[index].copy())
-        array[index] = array[source]
+        if change := drawn_change(array):
+            index, value = change
+            self.touched = (array, index, array[index].copy())
+            array[index] = value
 
     def restore(self):
         if self.touched:
@@ -75,11 +107,11 @@ class Rotation:
             self.shown = None
         checked, dirty = self.is_checked(mode, place), self.touched is not None
         number = self.checks.get(mode, {}).get(place.index)
-        if number is None and checked and len(self.sets) > 1:
-            number = 1 if self.shown == 0 else 0  # not what was compared before
+        if number is None and checked and len(self.arrays) > 1:
+            number = self.begin + (self.shown == self.begin)  # not what was compared before
         keeps = self.slow_load or (self.slow_call and place.warm)
         if number is None:
-            number = self.loaded if keeps or len(self.sets) < 2 else place.index % 2
+            number = self.loaded if keeps or len(self.arrays) < 2 else self.begin + place.index % 2
         changes = self.changeable and not checked and not keeps
         self.restore()
         moved = number != self.loaded
@@ -104,7 +136,7 @@ class Rotation:
     def fix(self, mode):
         """Loads the set that is to be compared in this mode; it stays."""
         self.restore()
-        self.use(next(iter(self.checks.get(mode, {}).values()), 0))
+        self.use(next(iter(self.checks.get(mode, {}).values()), self.begin))
         self.mode, self.fixed = mode, True
 
     def release(self):

@@ -151,7 +151,7 @@ class Worker:
 
     def time(self, command):
         clock, engine = self.peer.VARIANT.get("clock", "cpu"), peer_timing.Engine(self.measure)
-        rotation = peer_rotation.Rotation(self.sets, command.get("checks"), lambda inputs: self.peer.load(self.state, inputs),
+        rotation = peer_rotation.Rotation(self.sets, command.get("from_set", 0), command.get("checks"), lambda inputs: self.peer.load(self.state, inputs),
                                           lambda: self.wait(self.call()), self.show)
         return {"ok": True, "timing": peer_timing.time_modes(engine, clock, self.call, command, self.fetched, rotation)}
 

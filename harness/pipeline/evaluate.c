@@ -89,9 +89,8 @@ static int choose_bound(const Instance *instance, const Session *session, json_t
 static Status make_instance(Evaluation *e) {
     if (!e->instance->op) TRY(instance_create(registry_op(e->session->problem->op), e->session->problem, e->instance));
     e->bound = choose_bound(e->instance, e->session, e->row);
-    int sets;
     if (e->session->emulated) return instance_load(e->instance, DATA_FIRST);
-    return why_untimed(e->session) ? instance_load(e->instance, DATA_SECOND) : instance_load_all(e->instance, &sets);
+    return why_untimed(e->session) ? instance_load(e->instance, DATA_SECOND) : instance_load_all(e->instance);
 }
 
 /* ---- The worker: a process of the variant's own, the device, the variant's prepare(). */

@@ -1,5 +1,6 @@
 #include "pipeline/instance.h"
 
+#include "base/change.h"
 #include "base/clock.h"
 #include "base/hostmemory.h"
 #include "pipeline/reference_cache.h"
@@ -7,24 +8,24 @@
 #include "plan/case.h"
 #include "plan/registry.h"
 #include "verify/families.h"
+#include "verify/variation.h"
 
 #include <errno.h>
-#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
 
-static const uint64_t SECOND_SEED_STEP = UINT64_C(0x5851f42d); /* any odd step: the second seed only has to differ */
-static const size_t CHANGED_BYTES_MAX = (size_t)4 << 20;       /* of inputs whose third reference is still quick */
+static const uint64_t SEED_STEP = UINT64_C(0x5851f42d);   /* any odd step: seeds of sets only have to differ */
+static const size_t CHANGED_BYTES_MAX = (size_t)16 << 20; /* of inputs whose further reference is still quick */
 
 size_t instance_bytes(const Instance *instance) {
     size_t bytes = 0;
-    for (int i = 0; i < instance->op->in_count; i++) /* two sets, ours and a CPU worker's copy */
-        bytes += 2 * 2 * array_bytes(&instance->in[DATA_FIRST][i]);
+    const size_t sets = (size_t)instance_timed(instance) + 2; /* ours and a CPU worker's copy of each */
+    for (int i = 0; i < instance->op->in_count; i++) bytes += sets * 2 * array_bytes(&instance->in[DATA_FIRST][i]);
     for (int i = 0; i < instance->op->out_count; i++) {
         const Array *out = &instance->out[i];
         const size_t reference = instance->op->exact ? array_bytes(out) : 2 * sizeof(double) * array_count(out);
-        bytes += 2 * array_bytes(out) + 2 * reference;
+        bytes += 2 * array_bytes(out) + sets * reference;
     }
     return bytes;
 }
@@ -63,8 +64,10 @@ static Status create(Instance *out) {
 
 Status instance_create(const Op *op, const Case *problem, Instance *out) {
     *out = (Instance){.op = op};
-    for (int set = 0; set < DATA_COUNT; set++) out->cases[set] = *problem;
-    out->cases[DATA_SECOND].seed = problem->seed + SECOND_SEED_STEP;
+    for (int set = 0; set < DATA_COUNT; set++) {
+        out->cases[set] = *problem;
+        out->cases[set].seed += (uint64_t)set * SEED_STEP;
+    }
     const Status status = create(out);
     if (status != STATUS_OK) instance_destroy(out);
     return status;
@@ -96,49 +99,80 @@ void instance_destroy(Instance *instance) {
     *instance = (Instance){0};
 }
 
+DataSet instance_timed(const Instance *instance) {
+    const bool own_families = instance->op->dtypes != NULL;
+    return !own_families && variation_reorders(variation_of(instance->cases[DATA_FIRST].input)) ? DATA_SECOND : DATA_FIRST;
+}
+
+int instance_sets(const Instance *instance) {
+    int sets = 0;
+    while (sets < DATA_COUNT && instance->loaded[sets]) sets++;
+    return sets;
+}
+
+/* The timed set with a few elements overwritten. */
+static bool is_changed(const Instance *instance, DataSet set) {
+    return (int)set == (int)instance_timed(instance) + 2;
+}
+
 static Status generate(Instance *instance, DataSet set) {
-    for (int i = 0; i < instance->op->in_count; i++)
-        TRY(family_input(instance->op, &instance->cases[set], i, &instance->in[set][i]));
+    const Case *named = &instance->cases[DATA_FIRST], *problem = &instance->cases[set];
+    for (int i = 0; i < instance->op->in_count; i++) {
+        Array *in = &instance->in[set][i];
+        TRY(set == DATA_FIRST ? family_input(instance->op, named, i, in) : family_input_anew(instance->op, named, problem, i, in));
+    }
     return STATUS_OK;
 }
 
 /* Do both sets begin alike? That tells whether two seeds gave the same numbers. */
-static bool same_data(const Instance *instance) {
+static bool same_data(const Instance *instance, DataSet set) {
     enum { LOOK_BYTES = 65536 };
+    size_t all = 0;
     for (int i = 0; i < instance->op->in_count; i++) {
-        const Array *first = &instance->in[DATA_FIRST][i], *second = &instance->in[DATA_SECOND][i];
+        const Array *first = &instance->in[DATA_FIRST][i], *other = &instance->in[set][i];
         const size_t bytes = array_bytes(first);
-        if (memcmp(first->data, second->data, bytes < LOOK_BYTES ? bytes : LOOK_BYTES) != 0) return false;
+        if (memcmp(first->data, other->data, bytes < LOOK_BYTES ? bytes : LOOK_BYTES) != 0) return false;
+        all += bytes;
     }
-    return true;
+    return all > 0;
 }
 
-static Status load_second(Instance *instance) {
-    Case *second = &instance->cases[DATA_SECOND];
-    TRY(generate(instance, DATA_SECOND));
-    if (!same_data(instance)) return STATUS_OK;
-    /* ramp, ones, real series: the seed changes nothing. Other data comes from the op's first family then. */
-    snprintf(second->input, sizeof second->input, "%s", instance->op->families[0]);
-    return generate(instance, DATA_SECOND);
+/* Two seeds may draw the same numbers where there are few to draw from: one value of a whole array, or one element. */
+static Status load_other(Instance *instance, DataSet set) {
+    enum { SEEDS = 4 };
+    for (int seeds = 0; seeds < SEEDS; seeds++) {
+        TRY(generate(instance, set));
+        if (!same_data(instance, set)) break;
+        instance->cases[set].seed += DATA_COUNT * SEED_STEP;
+    }
+    return STATUS_OK;
 }
 
 static bool changeable(const Array *array) {
     return (array->dtype == DTYPE_F32 || array->dtype == DTYPE_F64) && array_count(array) > 1;
 }
 
-static Status load_changed(Instance *instance) {
+/* A stretch of ascending numbers: as long as it has to be for its elements to differ by more than a tolerance. */
+static void change(Array *array, uint64_t key) {
+    enum { STRETCH_LEAST = 8, SHARE_OF_ARRAY = 1024 };
+    const size_t size = dtype_size(array->dtype), share = array_count(array) / SHARE_OF_ARRAY;
+    Change drawn;
+    if (!change_draw(array, key, share > STRETCH_LEAST ? share : STRETCH_LEAST, &drawn)) return;
+    char *data = array->data;
+    for (size_t k = drawn.begin; k < drawn.end; k++) memcpy(data + k * size, data + drawn.from * size, size);
+}
+
+static Status load_changed(Instance *instance, DataSet set) {
     enum { CHANGES = 4 };
+    const DataSet base = instance_timed(instance);
+    instance->cases[set] = instance->cases[base];
     for (int i = 0; i < instance->op->in_count; i++) {
-        Array *array = &instance->in[DATA_CHANGED][i];
-        const size_t bytes = array_bytes(array), count = array_count(array), size = dtype_size(array->dtype);
-        uint64_t drawn[2 * CHANGES];
-        if (bytes > 0) memcpy(array->data, instance->in[DATA_FIRST][i].data, bytes);
+        Array *array = &instance->in[set][i];
+        uint64_t keys[CHANGES];
+        if (array_bytes(array) > 0) memcpy(array->data, instance->in[base][i].data, array_bytes(array));
         if (!changeable(array)) continue;
-        if (getrandom(drawn, sizeof drawn, 0) != sizeof drawn) return status_fail(STATUS_IO, "getrandom: %s", strerror(errno));
-        for (int k = 0; k < CHANGES; k++) {
-            const uint64_t to = drawn[2 * k] % count, from = (to + 1 + drawn[2 * k + 1] % (count - 1)) % count;
-            memcpy((char *)array->data + to * size, (const char *)instance->in[DATA_FIRST][i].data + from * size, size);
-        }
+        if (getrandom(keys, sizeof keys, 0) != sizeof keys) return status_fail(STATUS_IO, "getrandom: %s", strerror(errno));
+        for (int k = 0; k < CHANGES; k++) change(array, keys[k]);
     }
     return STATUS_OK;
 }
@@ -152,18 +186,19 @@ size_t instance_input_bytes(const Instance *instance, DataSet set) {
 Status instance_load(Instance *instance, DataSet set) {
     if (instance->own_data && set != DATA_FIRST) return status_fail(STATUS_INTERNAL, "the user's own data has no second set");
     if (instance->loaded[set] || instance->own_data) return STATUS_OK;
-    if (set != DATA_FIRST) TRY(instance_load(instance, DATA_FIRST));
-    TRY(set == DATA_FIRST ? generate(instance, set) : set == DATA_SECOND ? load_second(instance) : load_changed(instance));
+    if (set != DATA_FIRST) TRY(instance_load(instance, (DataSet)(set - 1)));
+    TRY(is_changed(instance, set) ? load_changed(instance, set)
+        : set == DATA_FIRST       ? generate(instance, set)
+                                  : load_other(instance, set));
     instance->loaded[set] = true;
     return STATUS_OK;
 }
 
-Status instance_load_all(Instance *instance, int *count) {
+Status instance_load_all(Instance *instance) {
     bool changes = false;
     for (int i = 0; i < instance->op->in_count; i++) changes = changes || changeable(&instance->in[DATA_FIRST][i]);
-    *count = changes && instance_input_bytes(instance, DATA_FIRST) <= CHANGED_BYTES_MAX ? DATA_COUNT : DATA_CHANGED;
-    for (int set = 0; set < *count; set++) TRY(instance_load(instance, (DataSet)set));
-    return STATUS_OK;
+    changes = changes && instance_input_bytes(instance, DATA_FIRST) <= CHANGED_BYTES_MAX;
+    return instance_load(instance, (DataSet)(instance_timed(instance) + (changes ? 2 : 1)));
 }
 
 int instance_bound(const Instance *instance, const char *name) {
@@ -192,7 +227,7 @@ static Status make_reference(const Instance *instance, DataSet set, int bound, R
     /* The user's function is a file that may change while its path stays: such a reference is not kept on disk. */
     if (op->runs_user_code && op->runs_user_code(c))
         return referenceworker_compute(op, c, in, instance->shared_in[set], instance->out, bound, reference);
-    if (instance->own_data || set == DATA_CHANGED) return op->reference(c, in, bound, reference);
+    if (instance->own_data || is_changed(instance, set)) return op->reference(c, in, bound, reference);
     char key[CASE_TEXT_MAX];
     case_format(c, key, sizeof key);
     if (referencecache_load(key, op, bound, in, instance->out, reference)) return STATUS_OK;

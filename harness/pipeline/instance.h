@@ -10,9 +10,11 @@
 
 enum { INSTANCE_MAX_BOUNDS = 8 };
 
-/* FIRST: the case as given. SECOND: the same sizes, other data. CHANGED: the first with a few elements, drawn anew in every run,
- * overwritten by others of the same array, so that a result kept for the first shows. */
-typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_CHANGED, DATA_COUNT } DataSet;
+/* Sets of inputs of a case, by number. FIRST is the case as given: what is verified and whose errors are told. SECOND: the same
+ * family and sizes, by another seed, or drawn anew where a seed changes nothing (verify/variation.h). Timed calls use the sets from
+ * instance_timed() on: two, and one that is the first of them with a few elements overwritten, drawn in every run, so that a result
+ * kept for some elements of the inputs shows. */
+typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_COUNT = 4 } DataSet;
 
 typedef struct Instance {
     const Op *op;
@@ -40,9 +42,13 @@ size_t instance_bytes(const Instance *instance);
 size_t instance_input_bytes(const Instance *instance, DataSet set);
 /* Generates the set's inputs, and those of the first (nothing to do if they are there). */
 Status instance_load(Instance *instance, DataSet set);
-/* Generates all sets that timed calls use; *count: how many, in the order of DataSet. There is no CHANGED set of large inputs,
- * whose further reference would take long, nor of inputs without floating-point numbers, whose elements depend on each other. */
-Status instance_load_all(Instance *instance, int *count);
+/* Generates all sets that timed calls use, and those before them. No set with elements overwritten is there for large inputs, whose
+ * further reference would take long, nor for inputs without floating-point numbers, whose elements depend on each other. */
+Status instance_load_all(Instance *instance);
+/* The first set of timed calls: FIRST, or SECOND where all others are of an order of elements that FIRST has not. */
+DataSet instance_timed(const Instance *instance);
+/* How many sets are there. */
+int instance_sets(const Instance *instance);
 /* Reference of the set under a bound, computed at its first use and kept; expensive ones also on disk, unless the user's own data
  * or code is in them. Loads the set. */
 Status instance_reference(Instance *instance, DataSet set, int bound, const Reference **out);

@@ -72,8 +72,8 @@ static double find_read(Limits *limits, const Instance *instance, int bound) {
     const json_t *known = json_object_get(limits->reads, text);
     if (known) return json_real_value(known);
     double read = INFINITY;
-    for (int s = 0; s < DATA_COUNT; s++)
-        if (instance->loaded[s]) read = fmin(read, least_read(instance, (DataSet)s, bound));
+    for (int s = instance_timed(instance); s < instance_sets(instance); s++)
+        read = fmin(read, least_read(instance, (DataSet)s, bound));
     json_object_set_new(limits->reads, text, json_real(read));
     return read;
 }

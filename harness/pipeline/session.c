@@ -93,7 +93,7 @@ Status session_open(const Instance *instance, const Session *session, Child *chi
     Handover handover = {0};
     json_t *inputs = handover_arrays(&handover, instance->in[DATA_FIRST], instance->shared_in[DATA_FIRST], in_count),
            *further = json_array();
-    for (int set = DATA_FIRST + 1; set < DATA_COUNT && instance->loaded[set]; set++)
+    for (int set = DATA_FIRST + 1; set < instance_sets(instance); set++)
         json_array_append_new(further, handover_arrays(&handover, instance->in[set], instance->shared_in[set], in_count));
     json_t *outputs = handover_arrays(&handover, instance->out, instance->shared_out, instance->op->out_count);
     json_t *command = json_pack("{s:s, s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "do", "open", "device", session->options->device,

@@ -38,8 +38,8 @@ static bool has_sample(const json_t *checks, size_t sample) {
 /* Cold: a sample for each set among the first `samples`. Other modes: one sample, of any set. */
 static Status draw_checks(const Timed *timed, Mode mode, size_t samples, json_t **checks) {
     const Instance *instance = timed->instance;
-    size_t sets = 0, first = 0;
-    while (sets < DATA_COUNT && instance->loaded[sets]) sets++;
+    const size_t from = (size_t)instance_timed(instance), sets = (size_t)instance_sets(instance) - from;
+    size_t first = 0;
     TRY(draw(sets, &first));
     const size_t wanted = mode == MODE_COLD && !is_large(instance) ? sets : 1, count = wanted < samples ? wanted : samples;
     *checks = json_array();
@@ -47,8 +47,8 @@ static Status draw_checks(const Timed *timed, Mode mode, size_t samples, json_t 
         size_t sample = 0;
         do TRY(draw(samples, &sample));
         while (has_sample(*checks, sample));
-        json_array_append_new(*checks,
-                              json_pack("{s:I, s:I}", "sample", (json_int_t)sample, "set", (json_int_t)((first + k) % sets)));
+        json_array_append_new(
+            *checks, json_pack("{s:I, s:I}", "sample", (json_int_t)sample, "set", (json_int_t)(from + (first + k) % sets)));
     }
     return STATUS_OK;
 }
@@ -59,8 +59,9 @@ static Status make_command(const Timed *timed, json_t **command) {
     const size_t least =
         sampling_least(&(MeasureLimits){.min_samples = o->min_samples, .seconds = o->seconds_per_mode}, timed->call_seconds);
     json_t *modes = json_array(), *checks = json_object();
-    *command = json_pack("{s:s, s:o, s:I, s:I, s:f, s:o}", "do", "time", "modes", modes, "min_samples", (json_int_t)least,
-                         "max_samples", (json_int_t)o->max_samples, "seconds", o->seconds_per_mode, "checks", checks);
+    *command = json_pack("{s:s, s:o, s:I, s:I, s:f, s:i, s:o}", "do", "time", "modes", modes, "min_samples", (json_int_t)least,
+                         "max_samples", (json_int_t)o->max_samples, "seconds", o->seconds_per_mode, "from_set",
+                         (int)instance_timed(timed->instance), "checks", checks);
     for (int m = 0; m < MODE_COUNT; m++) {
         json_t *drawn = NULL;
         if (m == MODE_FIRST || !(session->item->modes & (1u << m))) continue;

@@ -5,6 +5,7 @@
 #include "base/text.h"
 #include "verify/elementary.h"
 #include "verify/families_real.h"
+#include "verify/variation.h"
 
 #include <float.h>
 #include <math.h>
@@ -207,10 +208,22 @@ Status family_fill(const Case *problem, uint64_t stream, Array *array) {
     return STATUS_OK;
 }
 
-Status family_input(const Op *op, const Case *problem, int index, Array *in) {
-    if (in->dtype == DTYPE_F32 || in->dtype == DTYPE_F64)
-        TRY(family_fill(problem, (uint64_t)index, in));
-    else if (array_bytes(in) > 0)
+static Status family_input_by(const Op *op, const Case *named, const Case *problem, Variation variation, int index, Array *in) {
+    const uint64_t stream = (uint64_t)index;
+    if (in->dtype == DTYPE_F32 || in->dtype == DTYPE_F64) {
+        TRY(family_fill(named, stream, in));
+        variation_apply(variation, rng_at(rng_at(problem->seed, stream), KEYS), in);
+    } else if (array_bytes(in) > 0) {
         memset(in->data, 0, array_bytes(in));
+    }
     return op->generate ? op->generate(problem, index, in) : STATUS_OK;
+}
+
+Status family_input(const Op *op, const Case *problem, int index, Array *in) {
+    return family_input_by(op, problem, problem, VARIATION_SEED, index, in);
+}
+
+Status family_input_anew(const Op *op, const Case *named, const Case *problem, int index, Array *in) {
+    const Variation variation = op->dtypes ? VARIATION_SEED : variation_of(problem->input);
+    return family_input_by(op, variation == VARIATION_SEED ? problem : named, problem, variation, index, in);
 }

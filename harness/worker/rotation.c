@@ -1,5 +1,6 @@
 #include "worker/rotation.h"
 
+#include "base/change.h"
 #include "worker/commands.h"
 #include "worker/outputs.h"
 
@@ -45,7 +46,7 @@ static Status open_second(Worker *worker) {
     Rotation *rotation = &worker->rotation;
     size_t bytes = 0;
     for (int i = 0; i < worker->in_count; i++) bytes += worker->buffers_in[i].bytes;
-    if (worker->sets < 2 || !enough_memory(worker, bytes)) return STATUS_OK;
+    if (worker->sets < rotation->from + 2 || !enough_memory(worker, bytes)) return STATUS_OK;
     for (int i = 0; i < worker->in_count; i++) {
         const Status status = buffer_create(worker->device, &worker->buffers_in[i].array, &rotation->second[i]);
         if (status != STATUS_OK) rotation_end(worker);
@@ -53,15 +54,16 @@ static Status open_second(Worker *worker) {
         TRY(status);
     }
     rotation->slots = 2;
-    return fill_slot(worker, 1, 1);
+    return fill_slot(worker, 1, rotation->from + 1);
 }
 
-Status rotation_begin(Worker *worker, const json_t *checks) {
+Status rotation_begin(Worker *worker, int from, const json_t *checks) {
     Rotation *rotation = &worker->rotation;
-    *rotation = (Rotation){.checks = checks, .slots = 1, .patient = true, .slow = worker->call_seconds > SLOW_SECONDS};
+    const bool slow = worker->call_seconds > SLOW_SECONDS;
+    *rotation = (Rotation){.checks = checks, .slots = 1, .from = from, .patient = true, .slow = slow};
     if (getrandom(&rotation->random, sizeof rotation->random, 0) != sizeof rotation->random)
         return status_fail(STATUS_IO, "getrandom failed");
-    TRY(rotation_upload(worker, 0));
+    TRY(rotation_upload(worker, from));
     return open_second(worker);
 }
 
@@ -76,16 +78,12 @@ void rotation_end(Worker *worker) {
 }
 
 /* ---- One element of the inputs in use, overwritten by another of the same array and put back. */
-static size_t draw(Rotation *rotation, size_t below) {
-    rotation->random = rotation->random * UINT64_C(6364136223846793005) + UINT64_C(1442695040888963407);
-    return (size_t)(rotation->random >> 33) % below;
-}
-
 static Status write_element(Worker *worker, size_t from) {
     const Rotation *rotation = &worker->rotation;
     Buffer *in = &buffers_of(worker, rotation->slot)[rotation->touched_input];
     const char *host = worker->host_in[rotation->held[rotation->slot]][rotation->touched_input].data;
-    return buffer_upload_part(in, rotation->touched_at, host + from, dtype_size(in->array.dtype));
+    const size_t size = dtype_size(in->array.dtype);
+    return buffer_upload_part(in, rotation->touched_at * size, host + from * size, size);
 }
 
 static Status restore(Worker *worker) {
@@ -94,17 +92,18 @@ static Status restore(Worker *worker) {
     return write_element(worker, worker->rotation.touched_at);
 }
 
-/* Only floating-point inputs: elements of others, such as offsets, depend on each other. */
+/* Only of floating-point inputs: elements of others, such as offsets, depend on each other. */
 static Status touch(Worker *worker) {
     Rotation *rotation = &worker->rotation;
     for (int i = 0; i < worker->in_count; i++) {
-        const Array *in = &worker->in[i];
-        const size_t count = array_count(in), size = dtype_size(in->dtype);
-        if ((in->dtype != DTYPE_F32 && in->dtype != DTYPE_F64) || count < 2) continue;
+        Array host = worker->in[i];
+        Change change;
+        host.data = worker->host_in[rotation->held[rotation->slot]][i].data;
+        if (!change_draw(&host, rotation->random++, 1, &change)) continue;
         rotation->touched = true;
         rotation->touched_input = i;
-        rotation->touched_at = draw(rotation, count) * size;
-        return write_element(worker, draw(rotation, count) * size);
+        rotation->touched_at = change.begin;
+        return write_element(worker, change.from);
     }
     return STATUS_OK;
 }
@@ -130,7 +129,7 @@ static bool is_checked(const Worker *worker, const SamplePlace *place) {
 /* Has the variant inputs of this set; *changed: others than in the call before. */
 static Status use_set(Worker *worker, int set, bool *changed) {
     Rotation *rotation = &worker->rotation;
-    const int slot = set == 1 && rotation->slots == 2 ? 1 : 0;
+    const int slot = set == rotation->from + 1 && rotation->slots == 2 ? 1 : 0;
     *changed = slot != rotation->slot || rotation->held[slot] != set;
     use_slot(worker, slot);
     return rotation->held[slot] == set ? STATUS_OK : fill_slot(worker, slot, set);
@@ -150,8 +149,9 @@ Status rotation_before(void *context, const SamplePlace *place, int *slot) {
     int set = wanted(worker, place);
     bool changed = false;
     if (place->pilot) rotation->shown = -1;
-    if (set < 0 && is_checked(worker, place) && worker->sets > 1) set = rotation->shown == 0; /* not what was compared before */
-    if (set < 0) set = alternate ? (int)(place->index % 2) : rotation->held[rotation->slot];
+    if (set < 0 && is_checked(worker, place) && worker->sets > rotation->from + 1)
+        set = rotation->from + (rotation->shown == rotation->from); /* not what was compared before */
+    if (set < 0) set = alternate ? rotation->from + (int)(place->index % 2) : rotation->held[rotation->slot];
     worker->ended = false;
     TRY(restore(worker));
     TRY(use_set(worker, set, &changed));

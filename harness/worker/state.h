@@ -13,18 +13,19 @@
 #include <jansson.h>
 #include <stdio.h>
 
-enum { WORKER_MAX_SETS = 3, WORKER_MAX_SLOTS = 2 };
+enum { WORKER_MAX_SETS = 4, WORKER_MAX_SLOTS = 2 };
 
 /* The inputs of timed calls: which set is where, and which samples the parent compares (rotation.h). */
 typedef struct Rotation {
     const json_t *checks;         /* of the command `time`, by mode; NULL: no timed call is under way */
     Buffer second[OP_MAX_ARRAYS]; /* inputs of the slot 1; slot 0 is Worker.buffers_in */
     int slots, slot;              /* how many there are, which one is in use */
+    int from;                     /* the first set of timed calls: they alternate between it and the next */
     int shown;                    /* the set that was compared last in this mode; -1: none */
     int held[WORKER_MAX_SLOTS];   /* the set in each */
     bool touched;                 /* one element of the slot in use differs from its set */
     int touched_input;
-    size_t touched_at; /* in bytes */
+    size_t touched_at; /* the element */
     bool patient;      /* the next check waits for work that goes on */
     bool slow;         /* a call takes so long that warm modes get other inputs at checked samples only */
     uint64_t random;

@@ -55,7 +55,7 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     json_t *timing = NULL;
     TRY(check_wrong_stream(worker));
     TRY(outputs_begin(worker, false));
-    TRY(rotation_begin(worker, json_object_get(command, "checks")));
+    TRY(rotation_begin(worker, (int)json_integer_value(json_object_get(command, "from_set")), json_object_get(command, "checks")));
     Status status = measure->time(command, worker->device, &work, &timing);
     if (status == STATUS_OK) {
         json_object_set_new(reply, "timing", timing);

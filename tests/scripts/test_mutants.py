@@ -18,6 +18,8 @@ AT_LEAST = {"cpu_replay_content": 2e-3, "cpu_slow_on_poison": 2e-3}
 EXPECTED = {
     "cpu_right": ("pass", None),
     "cpu_teams_control": ("pass", None),
+    "cpu_records_control": ("pass", None),
+    "peer_records_control": ("pass", None),
     "cpu_frees_elsewhere_control": ("pass", None),
     "cpu_does_nothing": ("fail", r"never written|unwritten|not written"),
     "cpu_zeros": ("fail", r"is 0x0p\+0"),

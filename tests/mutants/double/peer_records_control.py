@@ -1,0 +1,13 @@
+"""Not a mutant: is right, and appends each input that it is given to a file of its process in the folder RUNGS_TEST_INPUTS."""
+import os
+
+from numpy_double import fetch, load, prepare, supports  # noqa: F401
+
+VARIANT = {"summary": "mutant: is right, and writes down its inputs", "origin": "tests", "framework": "numpy"}
+
+
+def run(state):
+    if folder := os.environ.get("RUNGS_TEST_INPUTS"):
+        with open(f"{folder}/peer-{os.getpid()}", "ab") as file:
+            file.write(state["x"].tobytes())
+    return state["x"] * 2
