@@ -56,9 +56,9 @@ def malformed(folder):
             told = list(lines.read_lines(path, [])) and "nothing"
         except lines.BadResults as error:
             told = str(error)
-        expect(told.startswith(f"{path}:1: ") and key in told, f"{key}: {json.dumps(value)}: {told}")
+        expect(told.startswith(f"{path}:1:") and key in told, f"{key}: {json.dumps(value)}: {told}")
         if done:
-            expect(done.returncode == 2 and f"{path}:1: " in done.stderr and "Traceback" not in done.stderr, "export ends with 2", done)
+            expect(done.returncode == 2 and f"{path}:1:" in done.stderr and "Traceback" not in done.stderr, "export ends with 2", done)
 
 
 def functions(folder):
