@@ -109,6 +109,11 @@ class Ladder:
     def gain(self, row):
         return r.median(self.base) / r.median(row)
 
+    def apart(self):
+        """Do the intervals of the best and of the baseline not overlap?"""
+        best, base = (r.timing(row, "cold") for row in (self.best, self.base))
+        return self.best is not self.base and bool(best.get("high") and base.get("low")) and best["high"] < base["low"]
+
     def colour(self, row):
         return KINDS[kind_of(row, self.published)][0]
 
@@ -167,7 +172,7 @@ def legend_of(ladder):
 
 def draw_op(ladder, out):
     lines = len(ladder.rows) + len(ladder.failed)
-    figure, axes = plt.subplots(figsize=(7.6, 1.5 + 0.21 * lines))
+    figure, axes = plt.subplots(figsize=(7.6, 1.66 + 0.21 * lines))
     axes.set_xscale("log")
     for k, row in enumerate(ladder.rows):
         draw_row(axes, ladder, row, -k)
@@ -179,7 +184,8 @@ def draw_op(ladder, out):
     prepare(axes, ladder, lines)
     best, base = r.name_of(ladder.best), r.name_of(ladder.base)
     case = f"{describe(ladder.best)}, {ladder.best['input']}"
-    style.head(figure, f"{best} is {significant(ladder.gain(ladder.best))}x faster than {base}: {case}", legend_of(ladder))
+    found = f"{best} is {significant(ladder.gain(ladder.best))}x faster than {base}" if ladder.apart() else f"{best} and {base} are not told apart"
+    style.head(figure, f"{found}: {case}", legend_of(ladder))
     picture = style.finish(figure, ladder.results, ladder.rows, out, f"ladder_{ladder.op}")
     return picture, f"Ladder of {ladder.op}: each variant over {base}, published and measured; {case}"
 

@@ -359,6 +359,7 @@ def test_dots_say_on_how_many_inputs():
     ladder_of = figures_ladder.Ladder(results, "rolling", [row for row in results.rows if row["input"] == "ramp"], None, {})
     assert {row["variant"]: ladder_of.sign(row) for row in ladder_of.rows} == {"rolling/cuda_right": "right", "rolling/cuda_wrong": "wrong", "rolling/cuda_few": "few", "rolling/cuda_none": "few"}
     assert len(ladder_of.all_inputs) == 4 and {name: len(tried) for name, (tried, _) in ladder_of.inputs.items()} == {"rolling/cuda_right": 3, "rolling/cuda_wrong": 4, "rolling/cuda_few": 2, "rolling/cuda_none": 1}
+    assert not ladder_of.apart(), "all took as long"
     labels = {handle.get_label() for handle in figures_ladder.legend_of(ladder_of)}
     assert {"right on all inputs tried, N of M", "wrong on one or more", "tried on fewer than 3"} <= labels, labels
 
@@ -368,6 +369,7 @@ def test_the_ladders_of_the_committed_rows():
     for op in ("rolling", "moments", "ewm", "redact", "discounted_cumsum", "discounted_cumsum_grad"):
         ladder_of = figures_ladder.Ladder(results, op, *figures_ladder.best_case(results, op))
         assert len({results.campaign(row) for row in ladder_of.rows}) == 1, "one card, one build"
+        assert ladder_of.apart()
         kinds = {r.name_of(row): figures_ladder.kind_of(row, ladder_of.published) for row in ladder_of.rows}
         if op == "rolling":
             naive, = (row for row in ladder_of.rows if row["variant"] == "rolling/cuda_naive")
