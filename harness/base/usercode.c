@@ -1,9 +1,9 @@
 #include "base/usercode.h"
 
 #include "base/hash.h"
-#include "base/leftover.h"
 #include "base/places.h"
 #include "base/process.h"
+#include "base/temporary.h"
 
 #include <dlfcn.h>
 #include <errno.h>
@@ -17,7 +17,6 @@
 #include <unistd.h>
 
 enum { SOURCE_MAX = 1 << 20 };
-enum { FOLDER_MAX = 512 };
 
 static const char SYMBOL[] = "window_function";
 static const char *const REALS[] = {"float", "double", "long double"};
@@ -154,7 +153,9 @@ static Status write_text(const char *path, const Text *text) {
 }
 
 /* Runs one compiler; STATUS_UNSUPPORTED if it does not exist. */
-static Status compile_with(const char *compiler, const char *user_path, const char *source, const char *object, const char *flags) {
+static Status compile_with(const char *compiler, const char *user_path, const char *source, const char *object,
+                           const UsercodeBuild *build, const char *variable) {
+    const char *const flags = build->flags;
     const char *argv[] = {compiler,
                           "-x",
                           "c++",
@@ -173,7 +174,7 @@ static Status compile_with(const char *compiler, const char *user_path, const ch
                           NULL};
     Text said = {0};
     int exit_code = 0;
-    Status status = process_capture(argv, NULL, &said, &exit_code);
+    Status status = process_capture(argv, &(ProcessLimits){.variable = variable}, &said, &exit_code);
     if (status == STATUS_OK && exit_code)
         status = status_fail(STATUS_INVALID, "function=%s: %s refused it:\n%s", user_path, compiler,
                              said.text ? said.text : "(no message)");
@@ -182,15 +183,16 @@ static Status compile_with(const char *compiler, const char *user_path, const ch
 }
 
 /* A sanitized function needs the compiler whose sanitizers the program has; any other may be chosen. */
-static Status compile(const char *user_path, const char *source, const char *object, const UsercodeBuild *build) {
+static Status compile(const char *user_path, const char *source, const char *object, const UsercodeBuild *build,
+                      const char *variable) {
     char same_version[32];
     snprintf(same_version, sizeof same_version, "clang++-%d", build->clang);
     const char *const clangs[] = {same_version, "clang++", "clang", NULL}, *const any[] = {"c++", "g++",   "clang++",
                                                                                            "cc",  "clang", NULL};
     const char *wanted = build->flags ? NULL : getenv("RUNGS_HOST_CC");
-    if (wanted && *wanted) return compile_with(wanted, user_path, source, object, build->flags);
+    if (wanted && *wanted) return compile_with(wanted, user_path, source, object, build, variable);
     for (const char *const *compiler = build->flags && build->clang ? clangs : any; *compiler; compiler++) {
-        const Status status = compile_with(*compiler, user_path, source, object, build->flags);
+        const Status status = compile_with(*compiler, user_path, source, object, build, variable);
         if (status != STATUS_UNSUPPORTED) return status;
     }
     return status_fail(STATUS_UNSUPPORTED, "function=%s: no C++ compiler found (g++, clang++); install one or set RUNGS_HOST_CC",
@@ -215,56 +217,27 @@ static Status load(const char *user_path, const char *object, Usercode *out) {
     return STATUS_OK;
 }
 
-/* One folder for each process, so that another can remove it. */
-static void name_folder(pid_t process, char folder[FOLDER_MAX]) {
-    const char *parent = getenv("TMPDIR");
-    snprintf(folder, FOLDER_MAX, "%s/rungs-usercode-%d", parent && *parent && strlen(parent) < 400 ? parent : "/tmp", (int)process);
-}
-
-void usercode_forget(pid_t process) {
-    char folder[FOLDER_MAX];
-    name_folder(process, folder);
-    leftover_remove(folder);
-}
-
 /* What the compiler itself leaves when it is killed goes into the folder as well. */
-static Status compile_in(const char *folder, const char *path, const char *source, const char *object, const UsercodeBuild *build) {
-    const char *parent = getenv("TMPDIR");
-    char *kept = parent ? strdup(parent) : NULL;
-    setenv("TMPDIR", folder, 1);
-    const Status status = compile(path, source, object, build);
-    if (kept)
-        setenv("TMPDIR", kept, 1);
-    else
-        unsetenv("TMPDIR");
-    free(kept);
-    return status;
+static Status compile_and_load(const char *folder, const char *path, const Text *text, const UsercodeBuild *build, Usercode *out) {
+    static int opened; /* the loader knows a library by its path, as long as it is loaded */
+    char source[TEMPORARY_PATH_MAX + 32], object[TEMPORARY_PATH_MAX + 32], variable[TEMPORARY_PATH_MAX + 32];
+    snprintf(source, sizeof source, "%s/window_function.cc", folder);
+    snprintf(object, sizeof object, "%s/window_function_%d.so", folder, ++opened);
+    snprintf(variable, sizeof variable, "TMPDIR=%s", folder);
+    TRY(write_text(source, text));
+    TRY(compile(path, source, object, build, variable));
+    return load(path, object, out);
 }
 
 Status usercode_open(const char *path, UsercodeReal real, const UsercodeBuild *build, Usercode *out) {
     Text text = {0};
+    TemporaryFolder folder;
     Status status = usercode_source(path, HOST_PRELUDE, real, "", &text);
-    if (status != STATUS_OK) {
-        text_free(&text);
-        return status;
+    if (status == STATUS_OK) status = status_prefix(temporary_folder(&folder), "function=%s: ", path);
+    if (status == STATUS_OK) {
+        status = compile_and_load(folder.path, path, &text, build, out);
+        temporary_folder_remove(&folder); /* what is loaded stays loaded */
     }
-    char folder[FOLDER_MAX], source[FOLDER_MAX + 32], object[FOLDER_MAX + 32];
-    name_folder(getpid(), folder);
-    leftover_remove(folder); /* of a process that had this number */
-    if (mkdir(folder, 0700) != 0) {
-        const int why = errno;
-        text_free(&text);
-        const char *parent = getenv("TMPDIR");
-        return status_fail(STATUS_IO, "function=%s: no temporary folder can be made in %s (TMPDIR): %s", path,
-                           parent && *parent ? parent : "/tmp", strerror(why));
-    }
-    snprintf(source, sizeof source, "%s/window_function.cc", folder);
-    static int opened; /* the loader knows a library by its path, as long as it is loaded */
-    snprintf(object, sizeof object, "%s/window_function_%d.so", folder, ++opened);
-    status = write_text(source, &text);
-    if (status == STATUS_OK) status = compile_in(folder, path, source, object, build);
-    if (status == STATUS_OK) status = load(path, object, out);
-    leftover_remove(folder); /* what is loaded stays loaded */
     text_free(&text);
     return status;
 }

@@ -9,8 +9,6 @@
 #include "base/status.h"
 #include "base/text.h"
 
-#include <sys/types.h>
-
 #ifdef __cplusplus
 extern "C" {
 #endif
@@ -72,8 +70,6 @@ static const UsercodeBuild USERCODE_BUILD = {USERCODE_FLAGS, 0};
  * window_function in it; STATUS_UNSUPPORTED: no compiler. */
 Status usercode_open(const char *path, UsercodeReal real, const UsercodeBuild *build, Usercode *out);
 void usercode_close(Usercode *code);
-/* Removes what a process that ended within usercode_open() left in $TMPDIR. */
-void usercode_forget(pid_t process);
 
 /* What rows call the file: its path in the source tree, else "NAME#HASH", its name and a hash of its content. */
 void usercode_name(const char *path, char name[USERCODE_NAME_MAX]);

@@ -1,8 +1,8 @@
 #include "cli/columns.h"
 
-#include "base/leftover.h"
 #include "base/output.h"
 #include "base/places.h"
+#include "base/temporary.h"
 #include "cli/python.h"
 
 #include <errno.h>
@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 static const char *const PARTS[COLUMN_PARTS] = {"offsets", "chars", "validity"};
@@ -24,28 +25,21 @@ static bool is_column(const char *name, const Array *arrays, int count) {
     return true;
 }
 
-static Status make_folder(Columns *self) {
-    if (self->folder[0]) return STATUS_OK;
-    const char *parent = getenv("TMPDIR");
-    char folder[COLUMN_FOLDER_MAX];
-    const int length = snprintf(folder, sizeof folder, "%s/rungs-columns-XXXXXX", parent && parent[0] ? parent : "/tmp");
-    if (length >= (int)sizeof folder || !mkdtemp(folder))
-        return status_fail(STATUS_IO, "no temporary folder can be made in %s (TMPDIR): %s", parent && parent[0] ? parent : "/tmp",
-                           length >= (int)sizeof folder ? "the path is too long" : strerror(errno));
-    memcpy(self->folder, folder, sizeof folder);
-    return leftover_watch(folder);
-}
-
 /* The column's parts, as files of ours, join the pairs. */
 static Status add_parts(Columns *self, const char *name, Pairs *pairs) {
     for (int p = 0; p < COLUMN_PARTS; p++) {
-        if (pairs->count == PAIRS_MAX || self->path_count == 2 * OP_MAX_ARRAYS)
+        Pairs *const own = &self->parts;
+        if (pairs->count == PAIRS_MAX || own->count == PAIRS_MAX)
             return status_fail(STATUS_INVALID, "%s: too many arrays are given", name);
-        char path[COLUMN_PATH_MAX];
-        snprintf(path, sizeof path, "%s/%.32s.%s.npy", self->folder, name, PARTS[p]);
-        memcpy(self->paths[self->path_count], path, sizeof path);
-        snprintf(pairs->names[pairs->count], PAIR_NAME_MAX, "%.32s.%s", name, PARTS[p]);
-        pairs->values[pairs->count++] = self->paths[self->path_count++];
+        const int k = own->count, file = temporary_file();
+        if (file < 0)
+            return status_fail(STATUS_IO, "no temporary file can be made in %s (TMPDIR): %s", temporary_place(), strerror(errno));
+        self->descriptors[k] = file;
+        snprintf(self->paths[k], COLUMN_PATH_MAX, "/proc/self/fd/%d", file);
+        snprintf(own->names[k], PAIR_NAME_MAX, "%.32s.%s", name, PARTS[p]);
+        own->values[own->count++] = self->paths[k];
+        memcpy(pairs->names[pairs->count], own->names[k], PAIR_NAME_MAX);
+        pairs->values[pairs->count++] = self->paths[k];
     }
     return STATUS_OK;
 }
@@ -83,21 +77,26 @@ static Status arrow_expected(const Pairs *columns) {
     return STATUS_OK;
 }
 
-/* What the script says when it fails is the message. */
+/* What the script says when it fails is the message. It gets all of our files; the program's other children get none. */
 static Status call_script(const Columns *self, const char *what, const char *dtype, const Pairs *columns, Text *output) {
     Words words = {0};
-    char texts[PAIRS_MAX][PAIR_NAME_MAX + 4096];
+    char texts[PAIRS_MAX][PAIR_NAME_MAX + 4096], parts[PAIRS_MAX][PAIR_NAME_MAX + COLUMN_PATH_MAX];
     int code = 0;
     Status status = STATUS_OK;
     words_add(&words, what);
-    words_add(&words, self->folder);
+    for (int k = 0; k < self->parts.count; k++) {
+        snprintf(parts[k], sizeof parts[k], "%s=%s", self->parts.names[k], self->paths[k]);
+        words_option(&words, "--part", parts[k]);
+    }
     words_option(&words, "--dtype", dtype);
     for (int k = 0; k < columns->count && status == STATUS_OK; k++) {
         if (snprintf(texts[k], sizeof texts[k], "%s=%s", columns->names[k], columns->values[k]) >= (int)sizeof texts[k])
             status = status_fail(STATUS_INVALID, "%s: the path is too long", columns->names[k]);
         words_add(&words, texts[k]);
     }
+    for (int k = 0; k < self->parts.count; k++) fcntl(self->descriptors[k], F_SETFD, 0);
     if (status == STATUS_OK) status = python_run(places_harness("harness/cli/columns.py"), &words, output, &code);
+    for (int k = 0; k < self->parts.count; k++) fcntl(self->descriptors[k], F_SETFD, FD_CLOEXEC);
     words_free(&words);
     if (status != STATUS_OK || code == 0) return status;
     while (output->length > 0 && output->text[output->length - 1] == '\n') output->text[--output->length] = '\0';
@@ -107,12 +106,13 @@ static Status call_script(const Columns *self, const char *what, const char *dty
                        output->text ? output->text : "columns.py failed without a message");
 }
 
-/* A column without nulls has no file of its validity. */
+/* A column without nulls leaves the file of its validity empty. */
 static void drop_missing(Pairs *pairs) {
     Pairs there = {0};
     for (int k = 0; k < pairs->count; k++) {
         const char *dot = strrchr(pairs->names[k], '.');
-        if (dot && strcmp(dot + 1, PARTS[2]) == 0 && access(pairs->values[k], F_OK) != 0) continue;
+        struct stat facts;
+        if (dot && strcmp(dot + 1, PARTS[2]) == 0 && stat(pairs->values[k], &facts) == 0 && facts.st_size == 0) continue;
         memcpy(there.names[there.count], pairs->names[k], PAIR_NAME_MAX);
         there.values[there.count++] = pairs->values[k];
     }
@@ -127,7 +127,6 @@ Status columns_open(Columns *self, ColumnSide in, ColumnSide out, const char *dt
     TRY(given_once("out", &self->out));
     TRY(arrow_expected(&self->out));
     if (inputs.count + self->out.count == 0) return STATUS_OK;
-    TRY(make_folder(self));
     Pairs parts = {0};
     for (int k = 0; k < inputs.count; k++) TRY(add_parts(self, inputs.names[k], &parts));
     for (int k = 0; k < self->out.count; k++) TRY(add_parts(self, self->out.names[k], out.given));
@@ -147,7 +146,9 @@ Status columns_open(Columns *self, ColumnSide in, ColumnSide out, const char *dt
 }
 
 bool columns_own(const Columns *self, const char *path) {
-    return self->folder[0] && strncmp(path, self->folder, strlen(self->folder)) == 0;
+    for (int k = 0; k < self->parts.count; k++)
+        if (path == self->paths[k]) return true;
+    return false;
 }
 
 /* The script writes to files that are opened here, so that they go the way of every output. */
@@ -180,7 +181,6 @@ Status columns_write(Columns *self) {
 }
 
 void columns_close(Columns *self) {
-    if (!self->folder[0]) return;
-    leftover_remove(self->folder);
-    self->folder[0] = '\0';
+    for (int k = 0; k < self->parts.count; k++) close(self->descriptors[k]);
+    self->parts.count = 0;
 }

@@ -1,6 +1,6 @@
 /* columns.h - columns of strings in `rungs exec`: where an op has arrays names.offsets, names.chars and names.validity, a user may
  * give --in names=FILE.arrow or FILE.csv:COLUMN, and --out likewise. A Python program (columns.py) turns such files into .npy files
- * in a folder of ours and back, so that everything else knows .npy alone. */
+ * without a name and back, so that everything else knows .npy alone. */
 #ifndef RUNGS_CLI_COLUMNS_H
 #define RUNGS_CLI_COLUMNS_H
 
@@ -8,14 +8,14 @@
 #include "base/status.h"
 #include "cli/pairs.h"
 
-enum { COLUMN_PARTS = 3, COLUMN_FOLDER_MAX = 256, COLUMN_PATH_MAX = COLUMN_FOLDER_MAX + 64 };
+enum { COLUMN_PARTS = 3, COLUMN_PATH_MAX = 32 };
 
 /* Zero-initialise. */
 typedef struct Columns {
-    char folder[COLUMN_FOLDER_MAX]; /* ours; empty: there are no columns */
-    Pairs out;                      /* as the user gave them: name and file */
-    int path_count;
-    char paths[2 * OP_MAX_ARRAYS][COLUMN_PATH_MAX]; /* of every .npy file in the folder */
+    Pairs out;   /* as the user gave them: name and file */
+    Pairs parts; /* "NAME.offsets" ... and the path of our .npy file */
+    int descriptors[PAIRS_MAX];
+    char paths[PAIRS_MAX][COLUMN_PATH_MAX];
 } Columns;
 
 /* One direction: the op's arrays and what the user gave for them. */
@@ -32,7 +32,7 @@ Status columns_open(Columns *self, ColumnSide in, ColumnSide out, const char *dt
 bool columns_own(const Columns *self, const char *path);
 /* Writes the files of the outputs, and says so on stdout. */
 Status columns_write(Columns *self);
-/* Removes the folder. */
+/* Closes the files, which removes them. */
 void columns_close(Columns *self);
 
 #endif

@@ -1,16 +1,16 @@
 """columns.py - columns of strings between files that people have and the .npy files that `rungs exec` reads and writes.
 
-    columns.py read FOLDER [--dtype i32|i64] NAME=FILE[:COLUMN]...
-        makes NAME.offsets.npy, NAME.chars.npy and, where there are nulls, NAME.validity.npy
-    columns.py write FOLDER NAME=DESCRIPTOR:FILE.arrow...
+    columns.py read --part NAME.PART=NPY... [--dtype i32|i64] NAME=FILE[:COLUMN]...
+        fills the .npy files of the parts offsets, chars and, where there are nulls, validity
+    columns.py write --part NAME.PART=NPY... NAME=DESCRIPTOR:FILE.arrow...
         writes the Arrow file made from these three to the inherited descriptor, which the program opened for FILE
 
 FILE is an Arrow IPC file or stream (.arrow, .ipc, .feather) or a CSV file with a header (.csv). The offsets of all columns are of one
 type: i64 where a column is large_string or too long for i32, or as --dtype says. Exit codes: 0, 2 for what is wrong in the input, 4
 without pyarrow, 5 for what the machine refuses."""
+import argparse
 import io
 import os
-import pathlib
 import stat
 import sys
 
@@ -116,9 +116,9 @@ def one_line(error):
 def load(name, text):
     path, wanted = file_and_column(text)
     try:
-        with open(path, "rb") as file:
-            if stat.S_ISCHR(os.fstat(file.fileno()).st_mode):
-                raise Wrong(f"{path}: a device; a file is expected")
+        with open(os.open(path, os.O_RDONLY | os.O_NONBLOCK), "rb") as file:
+            if not stat.S_ISREG(os.fstat(file.fileno()).st_mode):
+                raise Wrong(f"{path}: no regular file; a column is read more than once")
     except OSError as error:
         raise Wrong(f"{path}: {error.strerror}") from error
     try:
@@ -142,7 +142,14 @@ def parts(strings):
     return offsets - offsets[0], chars
 
 
-def read(folder, dtype, columns):
+def save(path, array):
+    import numpy
+
+    with open(path, "wb") as file:  # numpy.save would add .npy to the name
+        numpy.save(file, array)
+
+
+def read(parts_at, dtype, columns):
     import numpy
 
     loaded = {name: load(name, text) for name, text in columns.items()}
@@ -157,20 +164,20 @@ def read(folder, dtype, columns):
     wide = dtype == "i64" or (dtype is None and (wide or len(split[longest][1]) > INT32_MAX))
     for name, (offsets, chars) in split.items():
         strings = loaded[name][0]
-        numpy.save(folder / f"{name}.offsets.npy", offsets.astype("<i8" if wide else "<i4"))
-        numpy.save(folder / f"{name}.chars.npy", chars)
+        save(parts_at[f"{name}.offsets"], offsets.astype("<i8" if wide else "<i4"))
+        save(parts_at[f"{name}.chars"], chars)
         if strings.null_count:
             valid = numpy.asarray(strings.is_valid())
-            numpy.save(folder / f"{name}.validity.npy", numpy.packbits(valid, bitorder="little"))
+            save(parts_at[f"{name}.validity"], numpy.packbits(valid, bitorder="little"))
 
 
-def write(folder, columns):
+def write(parts_at, columns):
     import numpy
     import pyarrow
 
     for name, told in columns.items():
         descriptor, path = told.split(":", 1)
-        offsets, chars, validity = (numpy.load(folder / f"{name}.{part}.npy") for part in ("offsets", "chars", "validity"))
+        offsets, chars, validity = (numpy.load(parts_at[f"{name}.{part}"]) for part in ("offsets", "chars", "validity"))
         buffers = [pyarrow.py_buffer(validity) if validity.size else None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(chars)]
         kind = pyarrow.large_string() if offsets.itemsize == 8 else pyarrow.string()
         table = pyarrow.table({name: pyarrow.Array.from_buffers(kind, len(offsets) - 1, buffers)})
@@ -198,16 +205,18 @@ def folder_of_temporaries():
 
 
 def main(words):
-    what, folder, *rest = words
-    dtype = None
-    if rest[:1] == ["--dtype"]:
-        dtype, rest = rest[1], rest[2:]
-    columns = dict(word.split("=", 1) for word in rest)
+    parser = argparse.ArgumentParser()
+    parser.add_argument("what")
+    parser.add_argument("--part", action="append", default=[])
+    parser.add_argument("--dtype")
+    parser.add_argument("columns", nargs="+")
+    args = parser.parse_args(words)
+    parts_at, columns = (dict(word.split("=", 1) for word in pairs) for pairs in (args.part, args.columns))
     try:
-        if what == "read":
-            read(pathlib.Path(folder), dtype, columns)
+        if args.what == "read":
+            read(parts_at, args.dtype, columns)
         else:
-            write(pathlib.Path(folder), columns)
+            write(parts_at, columns)
     except ImportError as error:
         print(f"{(error.name or 'pyarrow').split('.')[0]} is not installed: ./rungs installs it (requirements.txt)")
         return 4

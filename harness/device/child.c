@@ -4,8 +4,8 @@
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/memory.h"
+#include "base/temporary.h"
 #include "base/text.h"
-#include "base/usercode.h"
 #include "device/descendants.h"
 #include "device/log.h"
 #include "device/shared.h"
@@ -83,7 +83,7 @@ static int kill_group(Child *child) {
     kill(child->process.pid, SIGKILL); /* it may not have come to setpgid yet */
     while (waitpid(child->process.pid, &how, 0) < 0 && errno == EINTR) continue;
     child->orphans += descendants_end(0);
-    usercode_forget(child->process.pid);
+    if (how != 0) temporary_sweep(); /* it may have been compiling a function */
     child->process.pid = 0;
     return how;
 }

@@ -1,11 +1,14 @@
-/* The kernel lists a process's children in /proc/PID/task/TID/children. A subreaper inherits the orphans among its descendants, so
- * that a double fork or setsid() hides nothing. */
+/* A subreaper inherits the orphans among its descendants, so that a double fork or setsid() hides nothing. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE
 #endif
 #include "device/descendants.h"
 
+#include "base/children.h"
+
 #include <dirent.h>
+#include <errno.h>
+#include <fcntl.h>
 #include <poll.h>
 #include <signal.h>
 #include <stdio.h>
@@ -15,82 +18,97 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { PIDS_MAX = 1024, STEP_MS = 10, KILL_PATIENCE_MS = 3000, ROUNDS_MAX = 1000 };
-
-typedef struct Pids {
-    int count;
-    pid_t pid[PIDS_MAX];
-} Pids;
+enum { STEP_MS = 10, KILL_PATIENCE_MS = 3000, ROUNDS_MAX = 1000, MARK_TEXT = 40 };
 
 static Pids known;
 static bool strangers; /* this process had children before its first worker */
 
-static bool contains(const Pids *pids, pid_t pid) {
-    for (int i = 0; i < pids->count; i++)
-        if (pids->pid[i] == pid) return true;
-    return false;
-}
-
-static void add(Pids *pids, pid_t pid) {
-    if (pids->count < PIDS_MAX && !contains(pids, pid)) pids->pid[pids->count++] = pid;
-}
-
-static void add_children(pid_t of, Pids *out) {
-    char folder[64], path[400];
-    snprintf(folder, sizeof folder, "/proc/%d/task", (int)of);
-    DIR *threads = opendir(folder);
-    for (struct dirent *entry; threads && (entry = readdir(threads));) {
-        if (entry->d_name[0] == '.') continue;
-        snprintf(path, sizeof path, "%s/%s/children", folder, entry->d_name);
-        FILE *list = fopen(path, "re");
-        int pid;
-        while (list && fscanf(list, "%d", &pid) == 1) add(out, pid);
-        if (list) fclose(list);
-    }
-    if (threads) closedir(threads);
-}
-
 const char *descendants_mark(void) {
-    static char mark[40];
+    static char mark[MARK_TEXT];
     snprintf(mark, sizeof mark, DESCENDANTS_MARK "%d", (int)getpid());
     return mark;
 }
 
-static bool is_marked(pid_t pid) {
+static bool carries(pid_t pid, const char *wanted) {
     char path[64], *entry = NULL;
     size_t room = 0;
     bool marked = false;
     snprintf(path, sizeof path, "/proc/%d/environ", (int)pid);
     FILE *environment = fopen(path, "re");
-    while (environment && !marked && getdelim(&entry, &room, '\0', environment) > 0)
-        marked = strcmp(entry, descendants_mark()) == 0;
+    while (environment && !marked && getdelim(&entry, &room, '\0', environment) > 0) marked = strcmp(entry, wanted) == 0;
     free(entry);
     if (environment) fclose(environment);
     return marked;
 }
 
+/* Kills whoever carries the mark of a process, until there is nobody. */
+static void kill_marked(const char *wanted) {
+    for (int round = 0, found = 1; found > 0 && round < ROUNDS_MAX; round++) {
+        found = 0;
+        DIR *processes = opendir("/proc");
+        for (struct dirent *entry; processes && (entry = readdir(processes));) {
+            const int pid = atoi(entry->d_name);
+            if (pid > 0 && carries(pid, wanted) && kill(pid, SIGKILL) == 0) found++;
+        }
+        if (processes) closedir(processes);
+        if (found > 0) poll(NULL, 0, STEP_MS);
+    }
+}
+
+/* In a process of its own, no child of the one that it waits for: the pipe ends with that. */
+static void wait_and_kill(int end_of_pipe, const char *wanted) {
+    enum { PIPE = 0 };
+    char nothing;
+    setsid(); /* Ctrl-C is for the others */
+    signal(SIGTERM, SIG_IGN);
+    signal(SIGHUP, SIG_IGN);
+    dup2(end_of_pipe, PIPE);
+    if (close_range(PIPE + 1, ~0U, 0) != 0)
+        for (int fd = PIPE + 1; fd < 1024; fd++) close(fd); /* a kernel before 5.9 */
+    while (read(PIPE, &nothing, 1) < 0 && errno == EINTR) continue;
+    kill_marked(wanted);
+    _exit(0);
+}
+
+/* A worker dies with this process by itself (spawn.c); what it has started does not. Where there can be no such process, there is
+ * none. */
+static void watch(void) {
+    char wanted[MARK_TEXT];
+    int ends[2];
+    snprintf(wanted, sizeof wanted, "%s", descendants_mark());
+    if (pipe2(ends, O_CLOEXEC) != 0) return;
+    const pid_t pid = fork();
+    if (pid == 0) {
+        if (fork() == 0) wait_and_kill(ends[0], wanted);
+        _exit(0);
+    }
+    close(ends[0]); /* the other stays open as long as this process lives */
+    while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
+}
+
 /* Children that no worker is and that were not there before; those that have ended are reaped. */
 static void find_orphans(Pids *out) {
     Pids children = {0};
-    add_children(getpid(), &children);
+    children_add(getpid(), &children);
     for (int i = 0; i < children.count; i++)
-        if (!contains(&known, children.pid[i]) && waitpid(children.pid[i], NULL, WNOHANG) == 0 &&
-            (!strangers || is_marked(children.pid[i])))
-            add(out, children.pid[i]);
+        if (!pids_contain(&known, children.pid[i]) && waitpid(children.pid[i], NULL, WNOHANG) == 0 &&
+            (!strangers || carries(children.pid[i], descendants_mark())))
+            pids_add(out, children.pid[i]);
 }
 
 void descendants_expect(void) {
     static bool asked;
     known.count = 0;
-    add_children(getpid(), &known);
+    children_add(getpid(), &known);
     if (asked) return;
     strangers = known.count > 0;
+    watch();
     prctl(PR_SET_CHILD_SUBREAPER, 1);
     asked = true;
 }
 
 void descendants_know(pid_t pid) {
-    add(&known, pid);
+    pids_add(&known, pid);
 }
 
 /* The sum of two keys of a /proc file in bytes; 0 if the process is gone. */
@@ -112,9 +130,9 @@ static size_t sum_of(pid_t pid, const char *file, const char *one, const char *o
 
 /* The process, its descendants, and the orphans. */
 static void find_tree(pid_t pid, Pids *tree) {
-    add(tree, pid);
+    pids_add(tree, pid);
     find_orphans(tree);
-    for (int i = 0; i < tree->count; i++) add_children(tree->pid[i], tree);
+    for (int i = 0; i < tree->count; i++) children_add(tree->pid[i], tree);
 }
 
 size_t descendants_bytes(pid_t pid, size_t limit) {

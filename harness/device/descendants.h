@@ -9,7 +9,8 @@
 #define DESCENDANTS_MARK "RUNGS_WORKER_OF="
 
 /* Before a worker is forked. Orphans among its descendants become children of this process from now on, whatever session they
- * moved to. The children of the moment count as known. */
+ * moved to. The children of the moment count as known. The first call starts a process that ends all descendants of workers when
+ * this one is killed. */
 void descendants_expect(void);
 /* "NAME=value" for the environment of workers. It tells their orphans from those of children that this process had before its first
  * worker: a shell that becomes this program keeps its own. */

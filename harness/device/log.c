@@ -1,24 +1,14 @@
 #ifndef _GNU_SOURCE
-#define _GNU_SOURCE /* mkostemp, memmem */
+#define _GNU_SOURCE /* memmem */
 #endif
 #include "device/log.h"
 
-#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <unistd.h>
 
 enum { TAIL = LOG_QUOTE_MAX - 1, SEARCHED = 1 << 18 };
-
-int log_create(void) {
-    const char *folder = getenv("TMPDIR");
-    char path[512];
-    snprintf(path, sizeof path, "%s/rungs-log-XXXXXX", folder && *folder && strlen(folder) < 400 ? folder : "/tmp");
-    const int fd = mkostemp(path, O_CLOEXEC);
-    if (fd >= 0) unlink(path);
-    return fd;
-}
 
 void log_quote(int log, off_t begin, char quote[LOG_QUOTE_MAX]) {
     static const char *const HEADLINES[] = {

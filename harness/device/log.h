@@ -6,8 +6,6 @@
 
 enum { LOG_QUOTE_MAX = 1501 };
 
-/* A file descriptor, closed at exec; -1 with errno if there can be none. */
-int log_create(void);
 /* What a row should quote of the log from byte `begin` on: its end, or, where a checker reported, the report from its headline on.
  */
 void log_quote(int log, off_t begin, char quote[LOG_QUOTE_MAX]);

@@ -1,6 +1,7 @@
 #define _GNU_SOURCE
 #include "device/spawn.h"
 
+#include "base/temporary.h"
 #include "device/descendants.h"
 #include "device/log.h"
 
@@ -114,7 +115,7 @@ static Status open_ends(int down[2], int up[2], int pair[2], int *log) {
     if (socketpair(AF_UNIX, SOCK_STREAM | SOCK_CLOEXEC, 0, ends) != 0)
         return status_fail(STATUS_IO, "no socket for a worker: %s", strerror(errno));
     pair[0] = ends[0], pair[1] = ends[1];
-    *log = log_create();
+    *log = temporary_file();
     const char *folder = getenv("TMPDIR");
     return *log >= 0 ? STATUS_OK
                      : status_fail(STATUS_IO, "the log of a worker cannot be made in %s (TMPDIR): %s",

@@ -154,8 +154,36 @@ def user_code(folder):
     expect((folder / "seen").exists(), "though there was something")
 
 
+def wait_until(condition, seconds=60):
+    deadline = time.monotonic() + seconds
+    while not condition() and time.monotonic() < deadline:
+        time.sleep(0.02)
+    return bool(condition())
+
+
+def copies(pid, temporary):
+    """Bytes in the files without a name that a process has open in a folder."""
+    total = 0
+    for number in os.listdir(f"/proc/{pid}/fd"):
+        try:
+            if os.readlink(f"/proc/{pid}/fd/{number}").startswith(f"{temporary}/"):
+                total += os.stat(f"/proc/{pid}/fd/{number}").st_size
+        except OSError:  # closed since
+            pass
+    return total
+
+
+def marked(pid, temporary):
+    """Was it started with this TMPDIR? What has ended does not count."""
+    try:
+        with open(f"/proc/{pid}/environ", "rb") as file:
+            return f"TMPDIR={temporary}\0".encode() in file.read()
+    except OSError:
+        return False
+
+
 def columns(folder):
-    """exec, ended in the middle by Ctrl-C or without warning, leaves no copy of the user's columns."""
+    """exec, ended in the middle by Ctrl-C or without warning, leaves no copy of the user's columns, and no program at work on them."""
     rows = "".join(f"Somebody {i},{i % 2}\n" for i in range(20000))
     (folder / "names.csv").write_text("name,visible\n" + rows)
 
@@ -165,16 +193,11 @@ def columns(folder):
         program = subprocess.Popen([RUNGS, "exec", "redact/cpu_best", "--in", f"names={folder}/names.csv:name", "--in",
                                     f"visibilities={folder}/names.csv:visible", "--out", f"redacted={folder}/out.arrow"],
                                    stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(temporary)})
-        deadline = time.monotonic() + 60
-        while not list(temporary.glob("*/*.npy")) and program.poll() is None and time.monotonic() < deadline:
-            time.sleep(0.02)
-        seen = bool(list(temporary.glob("*/*.npy")))
+        seen = wait_until(lambda: copies(program.pid, temporary) or program.poll() is not None) and program.poll() is None
         program.send_signal(number)
         program.wait()
-        deadline = time.monotonic() + 5
-        while list(temporary.iterdir()) and time.monotonic() < deadline:
-            time.sleep(0.02)
-        expect(seen and not list(temporary.iterdir()), f"signal {number}: nothing is left: {list(temporary.iterdir())}")
+        gone = wait_until(lambda: not [pid for pid in os.listdir("/proc") if pid.isdigit() and marked(pid, temporary)], 10)
+        expect(seen and gone and not list(temporary.iterdir()), f"signal {number}: nothing is left: {list(temporary.iterdir())}, processes ended: {gone}")
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(end_by, (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)))

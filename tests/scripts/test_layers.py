@@ -46,7 +46,8 @@ MAY_PRINT = {
     "harness/cli/": "the program's words for people",
     "harness/worker/worker.c": "started by hand it says how it is meant to be started",
     "harness/base/params.c": "a parameter that was never declared is a bug of ours: abort",
-    "harness/base/leftover.c": "_exit of the processes that it forks",
+    "harness/base/guard.c": "_exit of the processes that it forks",
+    "harness/device/descendants.c": "_exit of the process that it forks",
     "harness/device/spawn.c": "_exit after a failed exec in the child",
     "emulator/": "a program of its own; a fault ends its process at once",
 }
@@ -57,6 +58,7 @@ MAY_WRITE = {
     "harness/base/output.c": "files that the user names for results",
     "harness/base/usercode.c": "what it hands to the compiler",
     "harness/base/process.c": "what a process printed",
+    "harness/base/temporary.c": "files without a name",
     "harness/cli/lock.c": "an empty file to lock",
     "harness/pipeline/reference_cache.c": "a cache of references, not a result",
     "harness/worker/worker.c": "the pipe of its replies",
@@ -65,7 +67,7 @@ MAY_WRITE = {
     "emulator/": "a program of its own, for its own process",
 }
 # Python: which of our own modules a module may import. The readers of rows are packages; what is in no package is imported by its name alone.
-SHARED = tuple(f"analysis/{name}.py" for name in ("rows", "lines", "select", "format", "statistics", "claim_text", "published", "arguments", "output", "foreign", "row_check"))
+SHARED = tuple(f"analysis/{name}.py" for name in ("rows", "lines", "select", "format", "statistics", "claim_text", "published", "arguments", "inputs", "output", "foreign", "row_check"))
 MAY_IMPORT = {"harness/device/": ("harness/device/",), "harness/verify/": ("harness/verify/",), "impls/": ("harness/device/peer.py", "impls/common/"),
               "cmake/": ("cmake/",), "analysis/": SHARED, "plots/": ("plots/", *SHARED),
               "analysis/report/": ("analysis/report/", "analysis/history/", "plots/", *SHARED), "analysis/history/": ("analysis/history/", "plots/", *SHARED),
