@@ -1,14 +1,25 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* O_TMPFILE */
+#endif
 #include "base/output.h"
 
+#include "base/interrupt.h"
+
+#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
+#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
+#include <sys/random.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40 };
+enum { LINKS_MAX = 40, SUFFIX = 6, YOUNG_SECONDS = 60 };
+static const char DRAFT[] = ".rungs-";
 
 static bool same_file(const struct stat *a, const struct stat *b) {
     return a->st_dev == b->st_dev && a->st_ino == b->st_ino;
@@ -31,9 +42,31 @@ bool output_same(const char *one, const char *other) {
 }
 
 /* A path that cannot be is the caller's mistake; a full disk is the machine's. */
-static Status refuse(const Output *self, const char *what, int error) {
+Status output_refuse(const char *path, const char *what, int error) {
     const bool usage = error == ENOENT || error == ENOTDIR || error == EISDIR || error == ENAMETOOLONG || error == ELOOP;
-    return status_fail(usage ? STATUS_INVALID : STATUS_IO, "%s: cannot be %s: %s", self->path, what, strerror(error));
+    return status_fail(usage ? STATUS_INVALID : STATUS_IO, "%s: cannot be %s: %s", path, what, strerror(error));
+}
+
+static Status refuse(const Output *self, const char *what, int error) {
+    return output_refuse(self->path, what, error);
+}
+
+Status output_open_fifo(const char *path, int *descriptor) {
+    enum { TRIES = 100 };
+    signal(SIGPIPE, SIG_IGN); /* a reader that ends is an error of the write */
+    *descriptor = -1;
+    for (int i = 0; i < TRIES && *descriptor < 0; i++) {
+        *descriptor = open(path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
+        if (*descriptor < 0 && errno != ENXIO) return output_refuse(path, "written", errno);
+        TRY(interrupt_check());
+        if (*descriptor < 0) nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
+    }
+    if (*descriptor < 0)
+        return status_fail(STATUS_IO, "%s: no program has opened this FIFO for reading in %d s; start the reader first", path,
+                           TRIES / 10);
+    const int flags = fcntl(*descriptor, F_GETFL);
+    if (flags >= 0 && fcntl(*descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0) return STATUS_OK;
+    return output_refuse(path, "written", errno);
 }
 
 /* The number in /dev/fd/3, /proc/self/fd/3 or what links to them (/dev/stdout); -1: another path. */
@@ -65,18 +98,57 @@ static int follow(char path[OUTPUT_PATH_MAX]) {
     return 1;
 }
 
-/* Beside the target, so that a rename is one step; with the mode that the file has or is to have. */
-static Status open_draft(Output *self, const struct stat *there) {
+/* "FOLDER/NAME", NAME in the target's folder; false: too long. */
+static bool name_beside(const Output *self, const char *name, char path[OUTPUT_PATH_MAX]) {
     const char *slash = strrchr(self->target, '/');
     const int folder = slash ? (int)(slash - self->target) + 1 : 0;
-    if (snprintf(self->draft, sizeof self->draft, "%.*s.rungs-XXXXXX", folder, self->target) >= (int)sizeof self->draft)
-        return refuse(self, "created", ENAMETOOLONG);
-    self->descriptor = mkstemp(self->draft);
+    return snprintf(path, OUTPUT_PATH_MAX, "%.*s%s", folder, self->target, name) < OUTPUT_PATH_MAX;
+}
+
+/* Is this the draft of a process that has ended? Live ones hold a lock; those of an older rungs held none, but were never old. */
+static bool is_abandoned(int file, const struct stat *facts) {
+    const bool ours = S_ISREG(facts->st_mode) && facts->st_uid == geteuid() && facts->st_nlink == 1;
+    return ours && time(NULL) - facts->st_mtime > YOUNG_SECONDS && flock(file, LOCK_EX | LOCK_NB) == 0;
+}
+
+/* Removes what killed processes left in the target's folder, where files cannot be made without a name. */
+static void sweep(const Output *self) {
+    char path[OUTPUT_PATH_MAX];
+    DIR *folder = name_beside(self, ".", path) ? opendir(path) : NULL;
+    for (struct dirent *entry; folder && (entry = readdir(folder));) {
+        struct stat facts, named;
+        if (strncmp(entry->d_name, DRAFT, strlen(DRAFT)) != 0 || strlen(entry->d_name) != strlen(DRAFT) + SUFFIX) continue;
+        const int file = openat(dirfd(folder), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (file < 0) continue;
+        if (fstat(file, &facts) == 0 && is_abandoned(file, &facts) &&
+            fstatat(dirfd(folder), entry->d_name, &named, AT_SYMLINK_NOFOLLOW) == 0 && same_file(&facts, &named))
+            unlinkat(dirfd(folder), entry->d_name, 0);
+        close(file);
+    }
+    if (folder) closedir(folder);
+}
+
+/* Beside the target, so that a rename is one step; with the mode that the file has or is to have. Without a name until it is whole,
+ * where the file system can do that: a process that is killed leaves nothing. */
+static Status open_draft(Output *self, const struct stat *there) {
+    char path[OUTPUT_PATH_MAX];
+    mode_t mode = there ? there->st_mode & 0777 : 0;
+    sweep(self);
+    self->replaces = true;
+    if (!name_beside(self, ".", path)) return refuse(self, "created", ENAMETOOLONG);
+    self->descriptor = open(path, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
+    if (self->descriptor < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
+        if (!name_beside(self, ".rungs-XXXXXX", self->draft)) return refuse(self, "created", ENAMETOOLONG);
+        self->descriptor = mkstemp(self->draft);
+        if (self->descriptor < 0) self->draft[0] = '\0';
+        const mode_t mask = umask(0);
+        umask(mask);
+        if (!there) mode = 0666 & ~mask;
+    }
     if (self->descriptor < 0) return refuse(self, "created", errno);
     fcntl(self->descriptor, F_SETFD, FD_CLOEXEC);
-    const mode_t mask = umask(0);
-    umask(mask);
-    if (fchmod(self->descriptor, there ? there->st_mode & 0777 : 0666 & ~mask) == 0) return STATUS_OK;
+    (void)flock(self->descriptor, LOCK_EX | LOCK_NB);
+    if ((!there && !self->draft[0]) || fchmod(self->descriptor, mode) == 0) return STATUS_OK;
     return output_close(self, refuse(self, "created", errno));
 }
 
@@ -94,6 +166,7 @@ Status output_open(const char *path, Output *out) {
             out->descriptor = fcntl(inherited, F_DUPFD_CLOEXEC, 3);
             return out->descriptor < 0 ? refuse(out, "written", errno) : STATUS_OK;
         }
+        if (exists && S_ISFIFO(facts.st_mode)) return output_open_fifo(path, &out->descriptor);
         if (exists && !S_ISREG(facts.st_mode)) { /* a rename would replace the device by a file */
             out->descriptor = open(path, O_WRONLY | O_CLOEXEC);
             return out->descriptor < 0 ? refuse(out, "written", errno) : STATUS_OK;
@@ -110,32 +183,51 @@ Status output_write(Output *self, const void *data, size_t bytes) {
         if (wrote < 0 && errno == EINTR) continue;
         if (wrote <= 0)
             return status_fail(STATUS_IO, "%s: cannot be written: %s%s", self->path, strerror(wrote < 0 ? errno : ENOSPC),
-                               self->draft[0] ? "; the file is as it was" : "");
+                               self->replaces ? "; the file is as it was" : "");
         done += (size_t)wrote;
     }
     return STATUS_OK;
 }
 
-/* A network file system may notice a full disk only here. */
+/* Gives a draft without one a name: that of the target, if nothing is there, else one beside it. 0, or an errno. */
+static int name_draft(Output *self) {
+    static const char LETTERS[] = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
+    enum { TRIES = 100 };
+    char open[64], name[sizeof DRAFT + SUFFIX];
+    unsigned char random[SUFFIX];
+    snprintf(open, sizeof open, "/proc/self/fd/%d", self->descriptor);
+    if (linkat(AT_FDCWD, open, AT_FDCWD, self->target, AT_SYMLINK_FOLLOW) == 0) return 0;
+    for (int i = 0; i < TRIES && errno == EEXIST; i++) {
+        if (getrandom(random, sizeof random, 0) != (ssize_t)sizeof random) return errno;
+        memcpy(name, DRAFT, sizeof DRAFT);
+        for (int k = 0; k < SUFFIX; k++) name[sizeof DRAFT - 1 + (size_t)k] = LETTERS[random[k] % 64];
+        name[sizeof DRAFT - 1 + SUFFIX] = '\0';
+        if (!name_beside(self, name, self->draft)) return ENAMETOOLONG;
+        if (linkat(AT_FDCWD, open, AT_FDCWD, self->draft, AT_SYMLINK_FOLLOW) == 0) return 0;
+        self->draft[0] = '\0';
+    }
+    return errno;
+}
+
+/* A network file system may notice a full disk only at fsync. */
 static int put_in_place(Output *self) {
     int error = fsync(self->descriptor) != 0 ? errno : 0;
-    if (close(self->descriptor) != 0 && !error) error = errno;
-    if (!error && rename(self->draft, self->target) != 0) error = errno;
-    if (error) unlink(self->draft);
+    if (!error && !self->draft[0]) error = name_draft(self);
+    if (!error && self->draft[0] && rename(self->draft, self->target) != 0) error = errno;
+    if (error && self->draft[0]) unlink(self->draft);
     return error;
 }
 
 Status output_close(Output *self, Status written) {
     int error = 0;
     if (self->descriptor < 0) return written;
-    if (self->draft[0] && written == STATUS_OK) {
+    if (self->replaces && written == STATUS_OK)
         error = put_in_place(self);
-    } else {
-        if (close(self->descriptor) != 0) error = errno;
-        if (self->draft[0]) unlink(self->draft);
-    }
+    else if (self->draft[0])
+        unlink(self->draft);
+    if (close(self->descriptor) != 0 && !error) error = errno;
     self->descriptor = -1;
     if (written != STATUS_OK || error == 0) return written;
     return status_fail(STATUS_IO, "%s: cannot be written: %s%s", self->path, strerror(error),
-                       self->draft[0] ? "; the file is as it was" : "");
+                       self->replaces ? "; the file is as it was" : "");
 }

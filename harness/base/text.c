@@ -200,9 +200,10 @@ Status text_read_limited(const char *path, size_t most, char **out, size_t *leng
     struct stat facts;
     FILE *file = fopen(path, "rb");
     if (!file) return status_fail(errno == ENOENT ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened: %s", path, strerror(errno));
-    /* A device has no end that one could wait for. */
-    if (most > TEXT_SOURCE_MAX && fstat(fileno(file), &facts) == 0 && (S_ISCHR(facts.st_mode) || S_ISBLK(facts.st_mode)))
-        most = TEXT_SOURCE_MAX;
+    if (fstat(fileno(file), &facts) == 0 && !S_ISREG(facts.st_mode)) { /* it may have no end that one could wait for */
+        const size_t less = S_ISCHR(facts.st_mode) || S_ISBLK(facts.st_mode) ? TEXT_SOURCE_MAX : TEXT_PIPE_MAX;
+        most = most < less ? most : less;
+    }
     const Status status = read_stream(path, file, most, out, length);
     fclose(file);
     return status;

@@ -42,9 +42,12 @@ Status text_append(Text *self, const char *format, ...)
 #endif
     ;
 void text_free(Text *self);
-enum { TEXT_SOURCE_MAX = 16 << 20 }; /* bytes of what a person writes: a scenario, a function */
+enum {
+    TEXT_SOURCE_MAX = 16 << 20, /* bytes of what a person writes: a scenario, a function */
+    TEXT_PIPE_MAX = 256 << 20   /* and of what comes by a pipe; analysis/inputs.py has both */
+};
 /* A whole file as text; errors name the path. Free *out with free(). STATUS_INVALID: it does not exist, or is a device that gives
- * more than TEXT_SOURCE_MAX. */
+ * more than TEXT_SOURCE_MAX, or a pipe that gives more than TEXT_PIPE_MAX. */
 Status text_read_file(const char *path, char **out, size_t *length);
 /* Also STATUS_INVALID for a file of more than `most` bytes. */
 Status text_read_limited(const char *path, size_t most, char **out, size_t *length);

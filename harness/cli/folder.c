@@ -1,5 +1,7 @@
 #include "cli/folder.h"
 
+#include "base/output.h"
+
 #include <errno.h>
 #include <stdio.h>
 #include <string.h>
@@ -14,8 +16,7 @@ Status folder_make(const char *path) {
         if (*end != '/' && *end != '\0') continue;
         const char kept = *end;
         *end = '\0';
-        if (mkdir(part, 0777) != 0 && errno != EEXIST)
-            return status_fail(STATUS_IO, "%s cannot be made: %s", part, strerror(errno));
+        if (mkdir(part, 0777) != 0 && errno != EEXIST) return output_refuse(part, "made", errno);
         if (kept == '\0') return STATUS_OK;
         *end = kept;
     }

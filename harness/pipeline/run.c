@@ -101,8 +101,10 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     limits_close(run.limits);
     json_decref(run.counts);
     refusal_close();
-    rowfile_close(run.file);
     resume_close(&run.done);
     later_close(&run.later);
+    summary->rows_moved = rowfile_check(run.file) != STATUS_OK;
+    if (summary->rows_moved) status = STATUS_IO; /* where they are comes before whatever else there is to say */
+    rowfile_close(run.file);
     return status;
 }

@@ -1,21 +1,19 @@
 #include "record/row.h"
 
-#include "base/interrupt.h"
 #include "base/memory.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "record/check.h"
+#include "record/rescue.h"
 
 #include <errno.h>
 #include <fcntl.h>
 #include <math.h>
-#include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
-#include <time.h>
 #include <unistd.h>
 
 enum { PLACE_MAX = 4200 };
@@ -24,12 +22,11 @@ struct RowFile {
     int descriptor;
     bool regular; /* a pipe or a device can be neither read again nor cut back */
     char *path;
+    char *lost; /* why the file is not where it was; NULL: it is */
 };
 
 static Status refuse_open(const char *path) {
-    const int error = errno;
-    const bool usage = error == ENOENT || error == EISDIR || error == ENOTDIR;
-    return status_fail(usage ? STATUS_INVALID : STATUS_IO, "%s: cannot be opened for writing results: %s", path, strerror(error));
+    return output_refuse(path, "opened for writing results", errno);
 }
 
 /* What a crash in the middle of a write leaves: the beginning of a row as rowfile_append writes it. */
@@ -98,26 +95,9 @@ static Status judge(RowFile *file, bool *cut) {
     return STATUS_OK;
 }
 
-/* Without a reader a FIFO would lose the rows, or block the run for ever. */
-static Status open_fifo(RowFile *file) {
-    enum { TRIES = 100 };
-    signal(SIGPIPE, SIG_IGN); /* a reader that ends is an error of the write */
-    for (int i = 0; i < TRIES && file->descriptor < 0; i++) {
-        file->descriptor = open(file->path, O_WRONLY | O_NONBLOCK | O_CLOEXEC);
-        if (file->descriptor < 0 && errno != ENXIO) return refuse_open(file->path);
-        TRY(interrupt_check());
-        if (file->descriptor < 0) nanosleep(&(struct timespec){.tv_nsec = 100000000}, NULL);
-    }
-    if (file->descriptor < 0)
-        return status_fail(STATUS_IO, "%s: no program has opened this FIFO for reading in %d s; start the reader first", file->path,
-                           TRIES / 10);
-    const int flags = fcntl(file->descriptor, F_GETFL);
-    return flags >= 0 && fcntl(file->descriptor, F_SETFL, flags & ~O_NONBLOCK) == 0 ? STATUS_OK : refuse_open(file->path);
-}
-
 static Status open_and_lock(RowFile *file, bool *cut) {
     struct stat facts;
-    if (stat(file->path, &facts) == 0 && S_ISFIFO(facts.st_mode)) return open_fifo(file);
+    if (stat(file->path, &facts) == 0 && S_ISFIFO(facts.st_mode)) return output_open_fifo(file->path, &file->descriptor);
     file->descriptor = open(file->path, O_RDWR | O_CREAT | O_APPEND | O_CLOEXEC, 0666);
     if (file->descriptor < 0) return refuse_open(file->path);
     /* Two runs appending to one file would cut each other's lines back; file systems without locks are taken as they are. */
@@ -178,17 +158,26 @@ Status rowfile_append(RowFile *file, const json_t *row) {
     const off_t before = lseek(file->descriptor, 0, SEEK_END);
     const int error = write_all(file->descriptor, text, length + 1);
     free(text);
-    if (error == 0) return STATUS_OK;
+    if (error == 0) return rowfile_check(file);
     if (file->regular && before >= 0 && ftruncate(file->descriptor, before) != 0)
         return status_fail(STATUS_IO, "%s: a row could not be written (%s) nor its beginning removed (%s)", file->path,
                            strerror(error), strerror(errno));
     return status_fail(STATUS_IO, "%s: a row could not be written: %s; the rows before it are kept", file->path, strerror(error));
 }
 
+Status rowfile_check(RowFile *file) {
+    if (!file->regular) return STATUS_OK;
+    if (file->lost) return status_fail(STATUS_IO, "%s", file->lost);
+    const Status status = rescue_check(file->path, file->descriptor);
+    if (status != STATUS_OK) file->lost = strdup(status_message());
+    return status;
+}
+
 void rowfile_close(RowFile *file) {
     if (!file) return;
     if (file->descriptor >= 0) close(file->descriptor);
     free(file->path);
+    free(file->lost);
     free(file);
 }
 

@@ -1,0 +1,63 @@
+#include "record/rescue.h"
+
+#include "base/output.h"
+#include "base/temporary.h"
+
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+static bool leads_to(const char *path, const struct stat *file) {
+    struct stat found;
+    return stat(path, &found) == 0 && found.st_dev == file->st_dev && found.st_ino == file->st_ino;
+}
+
+static bool copy(int from, int to) {
+    char piece[65536];
+    off_t done = 0;
+    for (ssize_t got; (got = pread(from, piece, sizeof piece, done)) != 0;) {
+        if (got < 0 && errno == EINTR) continue;
+        if (got < 0) return false;
+        for (ssize_t wrote = 0, more; wrote < got; wrote += more) {
+            more = write(to, piece + wrote, (size_t)(got - wrote));
+            if (more < 0 && errno != EINTR) return false;
+            if (more < 0) more = 0;
+        }
+        done += got;
+    }
+    return fsync(to) == 0;
+}
+
+/* saved: ends with XXXXXX, which become letters. */
+static bool save(int from, const struct stat *facts, char *saved) {
+    const int to = mkstemp(saved);
+    if (to < 0) return false;
+    bool good = fchmod(to, facts->st_mode & 0777) == 0 && copy(from, to);
+    good = close(to) == 0 && good;
+    if (!good) unlink(saved);
+    return good;
+}
+
+Status rescue_check(const char *path, int descriptor) {
+    char open[64], text[OUTPUT_PATH_MAX];
+    struct stat facts;
+    if (fstat(descriptor, &facts) != 0 || leads_to(path, &facts)) return STATUS_OK;
+    snprintf(open, sizeof open, "/proc/self/fd/%d", descriptor);
+    const ssize_t length = readlink(open, text, sizeof text - 1);
+    text[length > 0 ? length : 0] = '\0';
+    if (facts.st_nlink > 0 && leads_to(text, &facts))
+        return status_fail(STATUS_IO, "%s: was moved while rows were written to it; they are in %s", path, text);
+    bool saved = snprintf(text, sizeof text, "%s.saved-XXXXXX", path) < (int)sizeof text && save(descriptor, &facts, text);
+    if (!saved)
+        saved = snprintf(text, sizeof text, "%s/rungs-rows.saved-XXXXXX", temporary_place()) < (int)sizeof text &&
+                save(descriptor, &facts, text);
+    if (!saved)
+        return status_fail(STATUS_IO, "%s: was removed while rows were written to it; they cannot be saved in %s (TMPDIR): %s",
+                           path, temporary_place(), strerror(errno));
+    return status_fail(STATUS_IO, "%s: was removed while rows were written to it; they are saved in %s", path, text);
+}
