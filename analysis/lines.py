@@ -1,7 +1,9 @@
 """Reads results files (docs/RESULTS.md) line by line, and refuses what is not as that page has it. Standard library only."""
+import io
 import json
 
 from analysis import row_check
+from analysis.inputs import opened
 from analysis.output import End
 
 
@@ -74,7 +76,7 @@ def check(path, number, text, line):
 def read_lines(path, warnings):
     """One line at a time: files may be larger than memory."""
     try:
-        with open(path, encoding="utf-8", newline="\n") as file:
+        with io.TextIOWrapper(opened(path), encoding="utf-8", newline="\n") as file:
             yield from lines_of(path, file, warnings)
     except UnicodeDecodeError as error:
         raise BadResults(f"{path}: cannot be read: {error}") from error

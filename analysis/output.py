@@ -1,16 +1,11 @@
-"""What a script writes: files that a user names, as harness/base/output.h has it for the program, and stdout."""
-import errno
+"""What a script writes: stdout, and files that a user names. The program alone opens, checks and finishes such files (harness/cli/handed.h): it hands a script the
+descriptor RUNGS_OUTPUTS, and writes what it finds there when the script has ended well."""
 import functools
 import os
-import re
-import stat
+import pathlib
 import sys
-import tempfile
 
 MACHINE, USAGE = 4, 2
-NO_SUCH_PLACE = (errno.ENOENT, errno.ENOTDIR, errno.EISDIR, errno.ENAMETOOLONG, errno.ELOOP)
-DESCRIPTOR = re.compile(r"/(?:dev|proc/self)/fd/(\d+)")
-STREAMS = {"/dev/stdin": 0, "/dev/stdout": 1, "/dev/stderr": 2}
 
 
 class End(Exception):
@@ -18,61 +13,36 @@ class End(Exception):
     code = USAGE
 
 
-class CannotWrite(End):
-    """code: 2 for a path that cannot be, 4 for what the machine refuses."""
-
-    def __init__(self, message, code):
-        super().__init__(message)
-        self.code = code
-
-
-def spare(out, inputs):
-    """Refuses to write over what is read, by whatever name."""
-    for path in inputs:
-        if os.path.isfile(out) and os.path.exists(path) and os.path.samefile(out, path):
-            raise CannotWrite(f"{out}: this would replace the input {path}; name another file", USAGE)
+def hand_over(verb, path=b"", data=b"", begins=b"", folders=False):
+    """One record of harness/cli/handed.c. False: no program is there, the script was started by hand."""
+    if "RUNGS_OUTPUTS" not in os.environ:
+        return False
+    path, begins = os.fsencode(path), begins.encode() if isinstance(begins, str) else begins
+    record = f"{verb} {len(path)} {len(begins)} {len(data)} {int(folders)}\n".encode() + path + begins + data
+    with os.fdopen(os.dup(int(os.environ["RUNGS_OUTPUTS"])), "wb") as file:
+        file.write(record)
+    return True
 
 
-def write_whole(path, text, inputs=(), folder=False):
-    """A regular file appears whole or stays as it was, also behind symbolic links; devices, pipes and FIFOs are written as they are. folder: the
-    file's own folder is made if it is missing, not those above it."""
-    path, data = str(path), text if isinstance(text, bytes) else text.encode()
-    spare(path, inputs)
-    try:
-        named = DESCRIPTOR.fullmatch(path)
-        number = int(named[1]) if named else STREAMS.get(path)
-        if number is not None:
-            write_to(os.dup(number), data)
-        elif os.path.exists(path) and not os.path.isfile(path):
-            write_to(os.open(path, os.O_WRONLY), data)
-        else:
-            if folder and not os.path.isdir(os.path.dirname(path)):
-                os.mkdir(os.path.dirname(path))
-            replace(os.path.realpath(path), data)
-    except OSError as error:
-        raise CannotWrite(f"{path}: cannot be written: {error.strerror}", USAGE if error.errno in NO_SUCH_PLACE else MACHINE) from error
+def write_whole(path, text, folders=False, begins=""):
+    """folders: those of the file are made where they are missing. begins: how a file begins that this may replace; one that a person wrote stays, and the verb
+    ends with 2."""
+    data = text if isinstance(text, bytes) else text.encode()
+    if hand_over("write", path, data, begins, folders):
+        return
+    if folders:
+        pathlib.Path(path).parent.mkdir(parents=True, exist_ok=True)
+    pathlib.Path(path).write_bytes(data)
 
 
-def write_to(descriptor, data):
-    with os.fdopen(descriptor, "wb") as file:
-        file.write(data)
-
-
-def replace(path, data):
-    descriptor, draft = tempfile.mkstemp(dir=os.path.dirname(path), prefix=".rungs-")
-    try:
-        write_to(descriptor, data)
-        os.chmod(draft, stat.S_IMODE(os.stat(path).st_mode) if os.path.exists(path) else 0o666 & ~mask())
-        os.replace(draft, path)
-    except BaseException:
-        os.unlink(draft)
-        raise
-
-
-def mask():
-    now = os.umask(0o22)
-    os.umask(now)
-    return now
+def remove(path, begins=""):
+    """A regular file of an earlier run, where it begins so."""
+    if hand_over("remove", path, begins=begins):
+        return
+    with open(path, "rb") as file:
+        known = file.read(len(begins.encode())) == begins.encode()
+    if known:
+        os.unlink(path)
 
 
 def ends(main):
@@ -95,6 +65,7 @@ def run(main):
     try:
         code = main()
         sys.stdout.flush()
+        hand_over("end")
         return code
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for the flush at the interpreter's end

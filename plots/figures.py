@@ -2,6 +2,7 @@
 import pathlib
 import re
 
+from analysis.output import remove
 from plots import figures_claims, figures_inputs, figures_ladder, figures_offset, figures_sweep
 
 ALL = (figures_claims, figures_ladder, figures_sweep, figures_inputs, figures_offset)
@@ -14,5 +15,5 @@ def draw_all(results, out):
     drawn = {path.resolve() for path, _ in pictures}
     for path in pathlib.Path(out).glob("*.svg"):
         if KINDS.fullmatch(path.name) and path.resolve() not in drawn:
-            path.unlink()
+            remove(path)
     return pictures

@@ -1,16 +1,17 @@
 """Time against a size or a window, drawn by gnuplot (sweep.gp), as SVG or as text for a terminal: at most seven variants in colour, named at the end of their line;
 the others grey; the limit dashed; what the source printed dotted; what failed verification hollow, at the top, where it failed."""
 import math
+import os
 import pathlib
 import shutil
 import subprocess
 import sys
-import tempfile
 
 from analysis import published, select
 from analysis import rows as r
 from analysis.claim_text import published_programs
 from analysis.format import count, describe, seconds
+from analysis.output import write_whole
 from plots import figures_ladder, style
 
 SCRIPT = pathlib.Path(__file__).with_name("sweep.gp")
@@ -83,6 +84,10 @@ def quoted(text):
     return "'" + str(text).replace("'", "''") + "'"
 
 
+def memory_file():
+    return os.fdopen(os.memfd_create("sweep"), "wb")
+
+
 class Sweep:
     """What is drawn, before gnuplot: lines with their names, colours and points."""
 
@@ -116,8 +121,8 @@ class Sweep:
         beaten = any(self.lines[key][-1][0] == value and r.median(self.lines[key][-1][1]) < r.median(row) for key in self.keys)
         return f"{self.label(best)} is fastest{' within the tolerance' if beaten else ''} at {self.parameter} = {count(value)}{far}"
 
-    def files(self, folder, out, dumb, size):
-        """Writes sweep.set and sweep.dat."""
+    def files(self, dumb, size):
+        """The texts of sweep.set and sweep.dat."""
         width, height = size
         lines = {key: points for key, points in self.lines.items() if key in self.keys or not dumb}
         blocks = [[(x, r.median(row), r.timing(row, "cold").get("low") or r.median(row), r.timing(row, "cold").get("high") or r.median(row)) for x, row in points] for points in lines.values()]
@@ -141,22 +146,23 @@ class Sweep:
         if self.failed:
             labels.append((high, top / 1.25, '"hollow: failed, not timed"', int(style.MUTED[1:], 16)))
         decades = [10.0**k for k in range(-9, 5) if bottom <= 10.0**k <= top]
-        settings = {"out": out or "", "heading": self.title(), "case": self.case(), "machine": style.footer_text(self.results, self.group).replace("\n", "   "), "what": PARAMETERS[self.parameter],
+        settings = {"heading": self.title(), "case": self.case(), "machine": style.footer_text(self.results, self.group).replace("\n", "   "), "what": PARAMETERS[self.parameter],
                     "tics": ",".join(f'"{count(v)}" {v:g}' for v in ticks(values)), "time_tics": ",".join(f'"{seconds(d, 1)}" {d:g}' for d in decades)}
         numbers = {"dumb": int(dumb), "low": values[0] / MARGIN ** 0.5, "high": high, "bottom": bottom, "top": top, "right": 3 + max(len(text) for _, _, text, _ in ends), "width": width, "height": height, "lines": len(blocks)}
         text = [f"{key} = {quoted(value)}" for key, value in settings.items()] + [f"{key} = {value}" for key, value in numbers.items()]
         text += [f"array {name}[{len(styles)}] = [{','.join(quoted(some[k]) if isinstance(some[k], str) else str(some[k]) for some in styles)}]" for k, name in enumerate(("Colour", "Dash", "Point", "Name"))]
-        (folder / "sweep.set").write_text("\n".join(text) + "\n", encoding="utf-8")
         blocks += [failed or [("NaN", "NaN", 0)], labels]
-        (folder / "sweep.dat").write_text("\n\n\n".join("\n".join(" ".join(map(str, line)) for line in block) for block in blocks) + "\n", encoding="utf-8")
+        return "\n".join(text) + "\n", "\n\n\n".join("\n".join(" ".join(map(str, line)) for line in block) for block in blocks) + "\n"
 
-    def draw(self, out=None, dumb=False, size=(860, 470)):
-        """The picture as a file, or what gnuplot printed."""
-        with tempfile.TemporaryDirectory() as temporary:
-            folder = pathlib.Path(temporary)
-            self.files(folder, out, dumb, size)
-            done = subprocess.run(["gnuplot", "-e", f"settings='{folder}/sweep.set'; data='{folder}/sweep.dat'", str(SCRIPT)], capture_output=True, text=True, timeout=60)
-        if done.returncode or (out and not pathlib.Path(out).exists()):
+    def draw(self, dumb=False, size=(860, 470)):
+        """The picture. gnuplot reads from files in memory, so that none can be left."""
+        with memory_file() as settings, memory_file() as data:
+            for file, text in zip((settings, data), self.files(dumb, size)):
+                file.write(text.encode())
+                file.flush()
+            names = f"settings='/proc/self/fd/{settings.fileno()}'; data='/proc/self/fd/{data.fileno()}'"
+            done = subprocess.run(["gnuplot", "-e", names, str(SCRIPT)], capture_output=True, text=True, timeout=60, pass_fds=(settings.fileno(), data.fileno()))
+        if done.returncode:
             raise RuntimeError(f"gnuplot could not draw {SCRIPT.name}: {done.stderr.strip()[-300:]}")
         return done.stdout
 
@@ -179,11 +185,9 @@ def draw(results, out):
     if not shutil.which("gnuplot"):
         print("gnuplot is missing, so its figures are left out: apt-get install gnuplot-nox (./rungs does it)", file=sys.stderr)
         return []
-    out = pathlib.Path(out)
-    out.mkdir(parents=True, exist_ok=True)
     pictures = []
     for sweep in sweeps(results):
-        picture = out / f"{sweep.name}.svg"
-        sweep.draw(picture)
+        picture = pathlib.Path(out) / f"{sweep.name}.svg"
+        write_whole(picture, sweep.draw(), folders=True)
         pictures.append((picture, f"{sweep.title()}: {sweep.case()}"))
     return pictures

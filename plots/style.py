@@ -1,4 +1,5 @@
 """How all figures look: colours, footer, labels that do not overlap, and where they are written."""
+import io
 import pathlib
 
 import matplotlib
@@ -8,6 +9,7 @@ import matplotlib.pyplot as plt
 from matplotlib.transforms import ScaledTranslation
 
 from analysis import rows as r
+from analysis.output import write_whole
 
 # Okabe and Ito's colours, told apart by colour-blind readers.
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#B8860B", "#000000", "#7A5195"]
@@ -49,14 +51,14 @@ def finish(figure, results, rows, out, name, layout=True):
     if layout:
         lay_out(figure, text.count("\n") + 1)
     figure.text(0.008, 0.06 / height, text, fontsize=7, color=MUTED, ha="left", va="bottom")
-    out = pathlib.Path(out)
-    out.mkdir(parents=True, exist_ok=True)
-    return save(figure, out / f"{name}.svg")
+    return save(figure, pathlib.Path(out) / f"{name}.svg")
 
 
 def save(figure, path):
     """Without anything that would differ next time."""
-    figure.savefig(path, metadata={"Date": None, "Creator": None})
+    picture = io.BytesIO()
+    figure.savefig(picture, format="svg", metadata={"Date": None, "Creator": None})
+    write_whole(path, picture.getvalue(), folders=True)
     plt.close(figure)
     return path
 

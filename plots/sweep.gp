@@ -1,11 +1,10 @@
 # sweep.gp - time against a size or a window; drawn by gnuplot from two files that figures_sweep.py writes:
 #   gnuplot -e "settings='sweep.set'; data='sweep.dat'" sweep.gp
-# sweep.set says: out, dumb (1: as text, for a terminal), heading, case, machine, what (name of the axis), low, high, bottom, top, right (room for labels, in letters), tics, time_tics, width, height,
+# The picture goes to stdout. sweep.set says: dumb (1: as text, for a terminal), heading, case, machine, what (name of the axis), low, high, bottom, top, right (room for labels, in letters), tics, time_tics, width, height,
 #   lines, Colour[lines], Dash[lines], Point[lines], Name[lines] (empty: no key in a terminal).
 # sweep.dat has one block per line: "x seconds low high"; then one of what failed: "x y colour"; then one of labels: "x y text colour". Two blank lines between blocks.
 load settings
 if (dumb) { set terminal dumb size width,height noenhanced } else { set terminal svg size width,height font 'DejaVu Sans,11' background rgb 'white' noenhanced }
-if (strlen(out)) { set output out }
 set title heading."\n".case noenhanced
 if (!dumb) { unset title; set label 3 heading at screen 0.01,0.965 font 'DejaVu Sans Bold,12' noenhanced; set label 4 case at screen 0.01,0.925 font ',9.5' noenhanced; set label 1 machine at screen 0.01,0.025 font ',8' tc rgb '#6B6B6B' noenhanced }
 if (!dumb) { set tmargin 4; set bmargin 5; set rmargin right; set lmargin 9 }

@@ -8,7 +8,7 @@ import sys
 
 from analysis import select
 from analysis.arguments import Parser
-from analysis.output import ends, run, spare, write_whole
+from analysis.output import ends, run, write_whole
 from plots import figures_sweep
 
 WIDTH, HEIGHT, MOST = 100, 30, 160  # columns and lines where stdout is no terminal; columns at most
@@ -38,7 +38,6 @@ def main(words=None):
         return 4
     text = sweep.draw(dumb=not args.out, size=(min(args.columns or WIDTH, MOST), HEIGHT) if not args.out else (860, 470))
     if args.out:
-        spare(args.out, args.results)
         write_whole(args.out, text)
         print(f"{args.out}: {sweep.title()}")
     else:

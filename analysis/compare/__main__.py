@@ -14,7 +14,7 @@ try:
     from analysis.compare.show_table import table
     from analysis.compare.sides import Side
     from analysis.format import change, many
-    from analysis.output import End, ends, run, spare, write_whole
+    from analysis.output import End, ends, run, write_whole
     from analysis.rows import modes_of
 except ImportError as missing:  # 1 would be a regression
     print(f"{missing} (requirements.txt; ./rungs installs it)", file=sys.stderr)
@@ -158,15 +158,12 @@ def disarmed(comparisons, min_effect):
 @ends
 def main(words=None):
     arguments = arguments_of(words)
-    inputs = [path for path in (arguments.base, arguments.new, arguments.noise) if path]
     try:
-        for path in filter(None, (getattr(arguments, name) for name in WRITERS)):
-            spare(path, inputs)
         comparisons, result = compare(arguments)
         for name, writer in WRITERS.items():
             path = getattr(arguments, name)
             if path:
-                write_whole(path, writer(comparisons, result), inputs)
+                write_whole(path, writer(comparisons, result))
     except (End, OSError):
         raise
     except Exception:

@@ -27,7 +27,7 @@ def main(words=None):
     arguments = parser.parse_args(words)
     content = calibrate(Side(arguments.rows).one_build())
     path = arguments.out or f"{arguments.folder}/{file_name(content['machines'])}"
-    write_whole(path, json.dumps(content, indent=1) + "\n", [arguments.rows])
+    write_whole(path, json.dumps(content, indent=1) + "\n")
     for row in content["rows"]:
         print(f"{100 * row['spread']:6.2f}%  {row['mode']:8} {row['spec']} | {row['case']}")
     print(f"spread of process medians (standard deviation of their logarithm), {len(content['rows'])} series\nnoise: {path}")

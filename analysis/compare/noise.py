@@ -8,6 +8,7 @@ from analysis import rows as r
 from analysis.compare.decide import MIN_SPREAD_PROCESSES as MIN_PROCESSES
 from analysis.compare.join import Series
 from analysis.compare.sides import timed
+from analysis.inputs import opened
 from analysis.lines import BadResults, NoRows
 
 SCHEMA = 1
@@ -55,7 +56,7 @@ class Noise:
 
     def __init__(self, path, side):
         try:
-            with open(path, encoding="utf-8") as file:
+            with opened(path) as file:
                 content = json.load(file)
         except (OSError, UnicodeDecodeError, json.JSONDecodeError) as error:
             raise BadResults(f"{path}: no noise file: {error}") from error

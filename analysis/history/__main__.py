@@ -11,8 +11,7 @@ from statistics import median
 from analysis.arguments import Parser
 from analysis.format import cell, change, details, machine_text, many, seconds, table
 from analysis.history import changes, shared_steps
-from analysis.history.series import files
-from analysis.output import ends, run, spare, write_whole
+from analysis.output import ends, run, write_whole
 from plots import figures_history
 
 
@@ -29,14 +28,12 @@ def main(words=None):
     parser.add_argument("--figures", type=pathlib.Path, required=True)
     parser.add_argument("--repository", type=pathlib.Path, default=ROOT, help="of the commits")
     args = parser.parse_args(words)
-    spare(args.out, files(args.results))
     history, told, together = shared_steps.marked(args.results, args.repository)
     if not told:
         print("no case was measured at two commits on one kind of machine", file=sys.stderr)
         return 3
     figures = figures_of(told)
-    args.out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(args.out, page(history, told, together, figures, args))  # first: figures take longer
+    write_whole(args.out, page(history, told, together, figures, args), folders=True, begins="# History\n")
     for group in figures:
         figures_history.draw(history, group, args.figures)
     for warning in history.warnings:

@@ -8,7 +8,7 @@ import pathlib
 import sys
 
 from analysis.arguments import Parser
-from analysis.output import End, ends, run, spare, write_whole
+from analysis.output import ends, remove, run, write_whole
 
 HERE = pathlib.Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
@@ -47,14 +47,10 @@ def write_pages(results, drawn, why_none, args):
     texts = {args.out: page.page(results, pictures(args.out), links(args.out), why_none)}
     for op, path in pages.items():
         texts[path] = op_page.page(results, op, pictures(path), links(path), why_none)
-    for path in texts:
-        keep_others(path, page.FIRST_LINE)
-    for path in set(args.details.glob("*.md")) - set(texts):  # of an op that has no rows any more
-        if path.read_text(encoding="utf-8").startswith(page.FIRST_LINE):
-            path.unlink()
+    for path in sorted(set(args.details.glob("*.md")) - set(texts)):  # of an op that has no rows any more
+        remove(path, page.FIRST_LINE)
     for path, text in texts.items():
-        path.parent.mkdir(parents=True, exist_ok=True)
-        write_whole(path, text)
+        write_whole(path, text, folders=True, begins=page.FIRST_LINE)
     return len(texts)
 
 
@@ -66,16 +62,6 @@ def write_html(results, paths, args):
         if not args.html_optional:
             raise
         print(error, file=sys.stderr)
-
-
-class NotOurs(End):
-    """A file that something else wrote."""
-
-
-def keep_others(path, first_line):
-    """A page that a person wrote is not overwritten."""
-    if path.exists() and not path.read_text(encoding="utf-8").startswith(first_line):
-        raise NotOurs(f"{path}: was not written by 'rungs report', so it is left as it is. Name another file, or move it away")
 
 
 @ends
@@ -99,12 +85,10 @@ def main(words=None):
     if not paths:
         print("results/ holds no .jsonl file; run './rungs reproduce' first or name a file", file=sys.stderr)
         return 3
-    spare(args.out, paths)
     results = select.load(paths)
     pictures, why_none = draw(results, args)
     pages = write_pages(results, pictures, why_none, args)
     if args.html:
-        spare(args.html, paths)
         write_html(results, paths, args)
     if args.numbers:
         numbers.refresh(results, ROOT)

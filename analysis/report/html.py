@@ -58,5 +58,4 @@ def page(results, paths, repository):
 
 def write(results, paths, out, repository):
     """repository: the folder of the project, whose git orders commits."""
-    out.parent.mkdir(parents=True, exist_ok=True)
-    write_whole(out, page(results, paths, repository), paths)
+    write_whole(out, page(results, paths, repository), folders=True)

@@ -44,12 +44,14 @@ static Status prepare_files(Ab *ab) {
                            : snprintf(folder, PATH_TEXT, "%s/%lld-%d", places_build("ab"), (long long)time(NULL), (int)getpid());
     if (length > PATH_TEXT - 20) return status_fail(STATUS_INVALID, "--out: path too long");
     for (int i = 0; i < 2; i++) snprintf(ab->files[i], PATH_TEXT, "%.*s/%s.jsonl", PATH_TEXT - 20, folder, AB_SIDES[i]);
-    return folder_make(folder);
+    TRY(compare_check((const char *const[]){ab->files[0], ab->files[1], ab->compare.noise, NULL}, &ab->compare));
+    return ab->out ? folder_make(folder) : STATUS_OK; /* that of the build folder when there is something for it */
 }
 
 static Status prepare(Ab *ab, char **scenarios, AbProcess repeats[2]) {
     TRY(prepare_files(ab));
     if (ab->base_ref) TRY(build_refs(ab));
+    TRY(folder_make(ab->folder));
     for (int i = 0; i < 2; i++) {
         repeats[i] = (AbProcess){.binary = ab->binaries[i],
                                  .what = AB_SIDES[i],
@@ -91,10 +93,10 @@ static Status tell_left_out(const Text *own, const Text *other, const char *side
 }
 
 /* Before an hour of measuring: are both what their files hold rows of, and what does each not know? */
-static Status check(const Ab *ab, const AbProcess sides[2]) {
+static Status check(const AbProcess sides[2]) {
     Text left_out[2] = {{0}};
     Status status = STATUS_OK;
-    for (int i = 0; i < 2 && status == STATUS_OK; i++) status = ab_process_check(&sides[i], ab->folder, &left_out[i]);
+    for (int i = 0; i < 2 && status == STATUS_OK; i++) status = ab_process_check(&sides[i], &left_out[i]);
     for (int i = 0; i < 2 && status == STATUS_OK; i++)
         status = tell_left_out(&left_out[i], &left_out[!i], AB_SIDES[i], AB_SIDES[!i]);
     for (int i = 0; i < 2; i++) text_free(&left_out[i]);
@@ -103,7 +105,7 @@ static Status check(const Ab *ab, const AbProcess sides[2]) {
 
 static Status measure(const Ab *ab, AbProcess repeats[2]) {
     TRY(lock_wait(ab->run.lock));
-    TRY(check(ab, repeats));
+    TRY(check(repeats));
     AbOrder order = {.repetitions = ab->repetitions, .seed = ab->seed, .stage = 1, .stages = ab->second_stage != 0 ? 2 : 1};
     double seconds = 0;
     stamp_new_session(order.session);

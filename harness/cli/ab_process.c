@@ -4,6 +4,7 @@
 #include "base/interrupt.h"
 #include "base/places.h"
 #include "base/process.h"
+#include "base/temporary.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/words.h"
@@ -11,6 +12,7 @@
 #include "plan/scenario.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <jansson.h>
 #include <math.h>
 #include <stdio.h>
@@ -185,17 +187,19 @@ static void last_commit(const char *path, char commit[13]) {
     if (file) fclose(file);
 }
 
-Status ab_process_check(const AbProcess *self, const char *folder, Text *left_out) {
-    char path[PATH_TEXT], there[13], own[13];
+Status ab_process_check(const AbProcess *self, Text *left_out) {
+    char path[40], there[13], own[13];
     last_commit(self->out, there);
     if (!*there && !self->skip_unknown) return STATUS_OK;
-    if (snprintf(path, sizeof path, "%s/check-%d.jsonl", folder, (int)getpid()) >= PATH_TEXT)
-        return status_fail(STATUS_INVALID, "%s: the path is too long", folder);
+    const int rows = temporary_file(); /* that the process inherits */
+    if (rows < 0 || fcntl(rows, F_SETFD, 0) != 0)
+        return status_fail(STATUS_IO, "no temporary file can be made in %s (TMPDIR): %s", temporary_place(), strerror(errno));
+    snprintf(path, sizeof path, "/proc/self/fd/%d", rows);
     AbProcess once = *self;
     once.out = path, once.budget = "0.000001";
     const Status status = run(&once, NULL, left_out);
     last_commit(path, own);
-    unlink(path);
+    close(rows);
     TRY(status);
     if (!*there || !*own || strcmp(own, there) == 0) return STATUS_OK;
     return status_fail(STATUS_INVALID, "%s holds rows of %s, but %s is %s; name another folder or remove this one", self->out,

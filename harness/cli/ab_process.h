@@ -49,10 +49,10 @@ Status ab_process_prepare(AbProcess *self);
 Status ab_process_run(const AbProcess *self, const Stamp *stamp);
 /* ", about 5 min left" after `done` of `total` processes since clock_seconds() was `began`; "" before the first is done. */
 const char *ab_process_time_left(double began, int done, int total, char text[32]);
-/* Before the first process: runs it without starting a row, with a file of its own in `folder`, which is removed again.
+/* Before the first process: runs it without starting a row, with a file of its own, which is removed again.
  * STATUS_INVALID if `self->out` holds rows of another commit, which are no repetitions of this build's. left_out: gets what it
  * prints, with the "left out: " lines of Plan. */
-Status ab_process_check(const AbProcess *self, const char *folder, Text *left_out);
+Status ab_process_check(const AbProcess *self, Text *left_out);
 /* Says which of the rows will have no times on this machine, by plan and device alone. EXIT_NOTHING: none would have any. What this
  * build cannot plan is left for the builds to judge. verb: "ab". */
 int ab_process_foresee(const char *verb, char *const *words, int count, const AbProcessOptions *options);

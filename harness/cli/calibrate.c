@@ -45,7 +45,11 @@ static int write_noise(const char *rows, const char *out) {
     Words words = {0};
     words_add(&words, rows);
     words_option(&words, out ? "--out" : "--folder", out ? out : noise_folder());
-    return python_verb("calibrate", "analysis.compare.calibrate", &words);
+    return python_verb(&(PythonVerb){.verb = "calibrate",
+                                     .module = "analysis.compare.calibrate",
+                                     .outputs = (const OutputName[]){{"--out", out}, {0}},
+                                     .inputs = (const char *const[]){rows, NULL}},
+                       &words);
 }
 
 int command_calibrate(int argc, char **argv) {

@@ -35,6 +35,11 @@ static bool are_modes(const char *list) {
     }
 }
 
+Status compare_check(const char *const *inputs, const CompareOptions *o) {
+    return handed_check((const OutputName[]){{"--json", o->json}, {"--markdown", o->markdown}, {"--junit", o->junit}, {0}}, inputs,
+                        false);
+}
+
 int compare_files(const char *base, const char *new, const CompareOptions *options) {
     if (options->modes && !are_modes(options->modes))
         return cli_usage("compare", "--modes '%s': modes are %s", options->modes, mode_names());
@@ -43,9 +48,11 @@ int compare_files(const char *base, const char *new, const CompareOptions *optio
     int code = 0;
     compare_words(&words, base, new, options);
     if (terminal_colour(STDOUT_FILENO)) words_add(&words, "--colour");
-    const Status status = python_run("analysis.compare", &words, &output, &code);
+    const char *const inputs[] = {base, new, options->noise, NULL};
+    Status status = compare_check(inputs, options);
+    if (status == STATUS_OK) status = python_make("analysis.compare", &words, inputs, &output, &code);
     words_free(&words);
-    if (status != STATUS_OK) return cli_fail(status);
+    if (status != STATUS_OK) return text_free(&output), cli_fail(status);
     const bool judged = code == EXIT_GOOD || code == EXIT_CHECK || code == EXIT_NOTHING;
     fprintf(judged ? stdout : stderr, "%s%s", judged ? "" : "rungs compare: ", output.text ? output.text : "\n");
     text_free(&output);

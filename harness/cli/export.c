@@ -20,7 +20,11 @@ int command_export(int argc, char **argv) {
     if (code == 0 && count < 2) code = cli_usage("export", "expected a format and files of rows");
     if (code != 0) return code;
     Words script = {0};
-    for (; *words; words++) words_add(&script, *words);
+    for (int i = 0; i < count; i++) words_add(&script, words[i]);
     words_option(&script, "--out", out);
-    return python_verb("export", "analysis.export", &script);
+    return python_verb(&(PythonVerb){.verb = "export",
+                                     .module = "analysis.export",
+                                     .outputs = (const OutputName[]){{"--out", out}, {0}},
+                                     .inputs = (const char *const *)words + 1},
+                       &script);
 }

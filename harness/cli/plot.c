@@ -31,11 +31,16 @@ int command_plot(int argc, char **argv) {
     if (count < 2 && inputs_campaign("plot", &committed) != EXIT_GOOD) return EXIT_USAGE;
     Words script = {0};
     words_add(&script, count ? words[0] : "");
-    for (char **file = count < 2 ? committed.gl_pathv : words + 1; *file; file++) words_add(&script, *file);
+    char **const files = count < 2 ? committed.gl_pathv : words + 1;
+    for (char **file = files; *file; file++) words_add(&script, *file);
     words_option(&script, "--out", out);
     snprintf(width, sizeof width, "%d", columns());
     words_option(&script, "--columns", width);
-    const int drawn = python_verb("plot", "plots.sweep", &script);
+    const int drawn = python_verb(&(PythonVerb){.verb = "plot",
+                                                .module = "plots.sweep",
+                                                .outputs = (const OutputName[]){{"--out", out}, {0}},
+                                                .inputs = (const char *const *)files},
+                                  &script);
     globfree(&committed);
     return drawn;
 }

@@ -2,10 +2,16 @@
 
 #include "base/places.h"
 #include "base/process.h"
+#include "base/temporary.h"
 #include "cli/commands.h"
 
+#include <errno.h>
+#include <fcntl.h>
+#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <unistd.h>
 
 /* The harness's packages come first, and none from the folder that the program was called in. */
 static Status module_path(Text *path) {
@@ -13,7 +19,7 @@ static Status module_path(Text *path) {
     return text_append(path, "PYTHONPATH=%s%s%s", places_harness(""), users && *users ? ":" : "", users ? users : "");
 }
 
-Status python_run(const char *module, const Words *words, Text *output, int *code) {
+static Status run(const char *module, const Words *words, const ProcessLimits *how, Text *output, int *code) {
     Text path = {0};
     Words argv = {0};
     TRY(words->status);
@@ -24,23 +30,42 @@ Status python_run(const char *module, const Words *words, Text *output, int *cod
     words_add(&argv, module);
     for (int i = 0; i < words->count; i++) words_add(&argv, words->words[i]);
     Status status = argv.status;
-    if (status == STATUS_OK) status = process_capture(argv.words, NULL, output, code);
+    if (status == STATUS_OK) status = process_capture(argv.words, how, output, code);
     words_free(&argv);
     text_free(&path);
     return status;
 }
 
-int python_verb(const char *verb, const char *module, Words *words) {
+Status python_run(const char *module, const Words *words, Text *output, int *code) {
+    return run(module, words, NULL, output, code);
+}
+
+Status python_make(const char *module, const Words *words, const char *const *inputs, Text *output, int *code) {
+    char variable[40];
+    bool complete = false;
+    const int records = temporary_file();
+    if (records < 0)
+        return status_fail(STATUS_IO, "no temporary file can be made in %s (TMPDIR): %s", temporary_place(), strerror(errno));
+    snprintf(variable, sizeof variable, "RUNGS_OUTPUTS=%d", records);
+    fcntl(records, F_SETFD, 0); /* Python inherits it */
+    Status status = run(module, words, &(ProcessLimits){.variable = variable, .own_input = true}, output, code);
+    if (status == STATUS_OK && (*code == EXIT_GOOD || *code == EXIT_CHECK || *code == EXIT_NOTHING)) {
+        status = handed_write(records, inputs, &complete);
+        if (!complete) *code = EXIT_MACHINE;
+    }
+    close(records);
+    return status;
+}
+
+int python_verb(const PythonVerb *self, Words *words) {
     Text output = {0};
     int code = 0;
-    const Status status = python_run(module, words, &output, &code);
+    Status status = handed_check(self->outputs, self->inputs, false);
+    if (status == STATUS_OK) status = python_make(self->module, words, self->inputs, &output, &code);
     words_free(words);
-    if (status != STATUS_OK) return cli_fail(status);
-    const char *text = output.text ? output.text : "\n";
-    if (code == EXIT_GOOD)
-        fputs(text, stdout);
-    else
-        fprintf(stderr, "rungs %s: %s", verb, text);
+    if (status == STATUS_OK && code == EXIT_GOOD) fputs(output.text ? output.text : "\n", stdout);
+    if (status == STATUS_OK && code != EXIT_GOOD) fprintf(stderr, "rungs %s: %s", self->verb, output.text ? output.text : "\n");
     text_free(&output);
+    if (status != STATUS_OK) return cli_fail(status);
     return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
 }

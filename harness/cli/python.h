@@ -5,13 +5,25 @@
 
 #include "base/status.h"
 #include "base/text.h"
+#include "cli/handed.h"
 #include "cli/words.h"
 
 /* Runs a module of this checkout ("analysis.report"), or a file by its absolute path. What it prints is appended to *output, *code
  * is its exit code. */
 Status python_run(const char *module, const Words *words, Text *output, int *code);
-/* Runs the module for a verb: what it prints goes to stdout, or after "rungs VERB: " to stderr. Frees
- * words; returns the exit code. */
-int python_verb(const char *verb, const char *module, Words *words);
+/* The same for a module that makes files: they are written here (cli/handed.h), under inputs_spare with these inputs, if it ends
+ * with EXIT_GOOD, EXIT_CHECK or EXIT_NOTHING. Where it ends so without having come to its end (a traceback is 1), *code is
+ * EXIT_MACHINE. */
+Status python_make(const char *module, const Words *words, const char *const *inputs, Text *output, int *code);
+
+typedef struct PythonVerb {
+    const char *verb, *module;
+    const OutputName *outputs; /* for handed_check */
+    const char *const *inputs;
+} PythonVerb;
+
+/* Runs the module for a verb: what it prints goes to stdout, or after "rungs VERB: " to stderr. Frees words; returns the exit code.
+ */
+int python_verb(const PythonVerb *self, Words *words);
 
 #endif

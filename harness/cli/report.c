@@ -1,18 +1,25 @@
 /* rungs report: hands the rows to analysis/report/ or analysis/history/, which read rows only. */
 #include "cli/report.h"
 
+#include "base/output.h"
 #include "base/places.h"
+#include "base/temporary.h"
 #include "cli/claims.h"
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/python.h"
 #include "record/row.h"
 
+#include <errno.h>
+#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
+
+enum { UNNAMED_TEXT = 40 };
 
 /* What Python is to write. NULL: not. */
 typedef struct Page {
@@ -21,7 +28,14 @@ typedef struct Page {
     bool numbers;       /* in README.md and docs/ too */
 } Page;
 
+/* A device or a pipe: nothing can lie beside it. */
+static bool is_stream(const char *path) {
+    struct stat facts;
+    return stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
+}
+
 static int make_page(const Page *page, const char *const *files) {
+    const OutputName names[] = {{"--out", page->markdown}, {"--html", page->html}, {0}};
     Words words = {0};
     Text output = {0};
     int code = 0;
@@ -33,35 +47,74 @@ static int make_page(const Page *page, const char *const *files) {
     words_option(&words, "--repository", places_project(""));
     if (page->html_optional) words_add(&words, "--html-optional");
     if (page->numbers) words_add(&words, "--numbers");
-    const Status status = python_run(page->module, &words, &output, &code);
+    Status status = handed_check(names, files, true);
+    if (status == STATUS_OK) status = python_make(page->module, &words, files, &output, &code);
     words_free(&words);
-    if (status != STATUS_OK) return cli_fail(status);
+    if (status != STATUS_OK) return text_free(&output), cli_fail(status);
     if (code != 0)
         fprintf(stderr, "rungs report: %s", output.text ? output.text : "could not write the report\n");
     else {
-        printf("report: %s\nfigures: %s\n", page->markdown, page->figures);
+        fprintf(is_stream(page->markdown) ? stderr : stdout, "report: %s\nfigures: %s\n", page->markdown, page->figures);
         if (page->html && access(page->html, F_OK) == 0) printf("to filter and sort: %s\n", page->html);
     }
     text_free(&output);
     return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
 }
 
+/* A file without a name, and its path in Python. */
+static Status make_unnamed(char path[UNNAMED_TEXT], int *descriptor) {
+    *descriptor = temporary_file();
+    if (*descriptor < 0 || fcntl(*descriptor, F_SETFD, 0) != 0)
+        return status_fail(STATUS_IO, "no temporary file can be made in %s (TMPDIR): %s", temporary_place(), strerror(errno));
+    snprintf(path, UNNAMED_TEXT, "/proc/self/fd/%d", *descriptor);
+    return STATUS_OK;
+}
+
+/* What can be read once only: the claims are judged from it here, and Python reads it again. */
+static Status keep_pipe(const char *from, const char **path) {
+    char *const unnamed = malloc(UNNAMED_TEXT), *text = NULL; /* for as long as the program runs */
+    size_t length;
+    int descriptor;
+    Output file;
+    if (!unnamed) return status_fail(STATUS_MEMORY, "%s: no memory to read it", from);
+    TRY(make_unnamed(unnamed, &descriptor));
+    TRY(text_read_file(from, &text, &length));
+    Status status = output_open(unnamed, &file);
+    if (status == STATUS_OK) status = output_close(&file, output_write(&file, text, length));
+    free(text);
+    *path = unnamed;
+    return status;
+}
+
+static Status keep_pipes(const char **files) {
+    for (; *files; files++)
+        if (is_stream(*files)) TRY(keep_pipe(*files, files));
+    return STATUS_OK;
+}
+
+static Status judge(const char *const *files, const char *out) {
+    json_t *claims = NULL;
+    TRY(claims_judge(files, &claims));
+    const Status status = rowfile_replace(out, claims);
+    json_decref(claims);
+    return status;
+}
+
 /* The report of these files, with the claims judged anew: rules may have changed since the runs. */
 static int make_report(const Page *page, const char *const *files) {
-    char judged[700];
-    json_t *claims = NULL;
+    char judged[UNNAMED_TEXT];
+    int descriptor;
     size_t count = 0;
     while (files[count]) count++;
     if (!claims_can_be_judged()) return make_page(page, files);
     const char **all = calloc(count + 2, sizeof *all);
-    snprintf(judged, sizeof judged, "%s/judged-%d.jsonl", places_build(""), (int)getpid());
-    Status status = all ? claims_judge(files, &claims) : status_fail(STATUS_MEMORY, "no memory for %zu names", count);
-    if (status == STATUS_OK) status = rowfile_replace(judged, claims);
+    Status status = all ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %zu names", count);
     for (size_t i = 0; all && i < count; i++) all[i] = files[i];
-    if (all) all[count] = judged;
+    if (status == STATUS_OK) status = keep_pipes(all);
+    if (status == STATUS_OK) status = make_unnamed(judged, &descriptor);
+    if (status == STATUS_OK) status = judge(all, judged);
+    if (status == STATUS_OK) all[count] = judged;
     const int code = status == STATUS_OK ? make_page(page, all) : cli_fail(status);
-    unlink(judged);
-    json_decref(claims);
     free(all);
     return code;
 }
@@ -78,6 +131,7 @@ int report_make(const char *const *files, const char *folder) {
 /* Where a page and its figures go. They land in the checkout only where they are told to. */
 typedef struct Place {
     const char *page, *figures, *html; /* as given; NULL: not */
+    const char *details;               /* NULL: beside the page */
     bool committed;
     char page_text[700], figures_text[700];
 } Place;
@@ -89,13 +143,18 @@ static int choose_place(Place *place, bool history) {
         return cli_usage("report",
                          "--html cannot be combined with --history: the page shows the history of the files that you name");
     if (place->committed) {
-        place->page = places_project("REPORT.md"), place->figures = places_project("docs/figures");
+        place->page = places_project("REPORT.md"), place->figures = places_project("docs/figures"),
+        place->details = places_project("docs/results");
         return EXIT_GOOD;
     }
     if (!place->page) {
         snprintf(place->page_text, sizeof place->page_text, "%s/%s", places_build(""),
                  history ? "history/HISTORY.md" : "report/REPORT.md");
         place->page = place->page_text;
+    }
+    if (is_stream(place->page)) {
+        place->details = places_build("report/results");
+        if (!place->figures) place->figures = places_build("report/figures");
     }
     if (!place->figures) { /* beside the page */
         const char *slash = strrchr(place->page, '/');
@@ -118,7 +177,7 @@ static int report_files(char **words, int count, const Place *place) {
                                    .markdown = place->page,
                                    .figures = place->figures,
                                    .html = place->html,
-                                   .details = place->committed ? places_project("docs/results") : NULL,
+                                   .details = place->details,
                                    .numbers = place->committed},
                            (const char *const *)(count ? words : committed.gl_pathv));
     globfree(&committed);

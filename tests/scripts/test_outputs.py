@@ -203,8 +203,39 @@ def printed(folder):
         expect(done.returncode == 4 and done.stderr == "stdout cannot be written: No space left on device\n", f"{module.split()[0]}: {done.stderr[-80:]}")
 
 
+def pages_of_others(folder):
+    """A page that a person wrote stays, also one beside a new report; nothing is written then."""
+    for name in ("mine.md", "results/rolling.md"):
+        mine = folder / name
+        mine.parent.mkdir(exist_ok=True)
+        mine.write_text("my words\n")
+        out = folder / ("mine.md" if name == "mine.md" else "other.md")
+        expect_error(call("report", ROWS, "--out", out), 2, f"{mine}: was not written by 'rungs report'")
+        expect(mine.read_text() == "my words\n" and not (folder / "other.md").exists() and not (folder / "figures").exists(), f"{name} stays, and all else too")
+        mine.unlink()
+    expect(call("report", ROWS, "--out", folder / "page.md").returncode == 0, "a page is written")
+    (folder / "results/none.md").write_text((folder / "results/rolling.md").read_text())
+    (folder / "results/mine.md").write_text("my words\n")
+    done = call("report", ROWS, "--out", folder / "page.md")
+    expect(done.returncode == 0 and not (folder / "results/none.md").exists() and (folder / "results/mine.md").exists(), "pages of ops without rows go, others stay", done)
+
+
+def read_only_build(folder):
+    """`report` needs no place in the build folder for files that go elsewhere."""
+    build = folder / "build"
+    build.mkdir()
+    shutil.copy2(RUNGS, build / "rungs")
+    shutil.copy2(BUILD / "rungs-places", build)
+    mount = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"', build]
+    if not shutil.which("unshare") or subprocess.run([*mount, "true"], capture_output=True).returncode != 0:
+        print("skip a build folder that is read-only: this machine lets us mount nothing")
+        return
+    done = subprocess.run([*mount, build / "rungs", "report", ROWS, "--out", folder / "page.md"], capture_output=True, text=True)
+    expect(done.returncode == 0 and (folder / "page.md").exists(), "a report from a build folder that is read-only", done)
+
+
 def main():
-    for test in (exported, devices, executed, columns, appended, timeline, streamed, printed):
+    for test in (exported, devices, executed, columns, appended, timeline, streamed, printed, pages_of_others, read_only_build):
         with tempfile.TemporaryDirectory() as folder:
             test(pathlib.Path(folder).resolve())
 
