@@ -9,8 +9,8 @@ ROWS = 2 * len(CASES)
 X = SOURCE / "examples" / "data" / "x.npy"
 
 
-def full_from(k):
-    return {"LD_PRELOAD": str(INJECT), "RUNGS_FAULT": f"write:{k}"}
+def full_from(k, fault="write"):
+    return {"LD_PRELOAD": str(INJECT), "RUNGS_FAULT": f"{fault}:{k}"}
 
 
 def writes_of(program, *words):
@@ -46,11 +46,11 @@ def run(k):
         return left or ("" if whole and not lost else f"--resume ended with {code} and {len(rows)} rows: {said[-300:]}"), lost
 
 
-def execute(k):
+def execute(k, fault):
     with Sandbox() as sandbox:
         out = sandbox.folder / "work" / "y.npy"
         out.write_bytes(b"earlier")
-        code, _, said = sandbox.call(RUNGS, "exec", "rolling/cpu_naive", "--in", f"x={X}", "--set", "window=300", "--out", f"y={out}", environment=full_from(k))
+        code, _, said = sandbox.call(RUNGS, "exec", "rolling/cpu_naive", "--in", f"x={X}", "--set", "window=300", "--out", f"y={out}", environment=full_from(k, fault))
         if code != 4 or "y.npy" not in said or "No space left" not in said:
             return f"exit code {code}: {said[-300:]}"
         if out.read_bytes() != b"earlier":
@@ -67,7 +67,8 @@ def main():
         part.tell("a disk full from the k-th write on, run, then --resume", f"write {k} of {writes}", wrong, lost)
     writes = writes_of(RUNGS, "exec", "rolling/cpu_naive", "--in", f"x={X}", "--set", "window=300", "--out", "y={folder}/y.npy")
     for k in range(1, writes + 1):
-        part.tell("a disk full from the k-th write on, exec", f"write {k} of {writes}", execute(k))
+        part.tell("a disk full from the k-th write on, exec", f"write {k} of {writes}", execute(k, "write"))
+        part.tell("a disk full, where files have names from the beginning, exec", f"write {k} of {writes}", execute(k, "named"))
     part.end()
 
 

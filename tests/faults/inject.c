@@ -3,6 +3,7 @@
  *     RUNGS_FAULT=malloc:K    the K-th allocation gives NULL
  *     RUNGS_FAULT=memory:K    the K-th and all later ones
  *     RUNGS_FAULT=write:K     the K-th and all later writes to regular files fail with ENOSPC, as on a full disk
+ *     RUNGS_FAULT=named:K     as write:K, on a file system without O_TMPFILE; K=0: no write fails
  *     RUNGS_FAULT_IN=worker   in processes whose first argument is "worker"; else in the first process alone
  *     RUNGS_FAULT_COUNT=FILE  at exit, how many there were
  *
@@ -21,7 +22,7 @@
 
 static atomic_long allocations, writes;
 static long fail_malloc, fail_memory, fail_write; /* 0: none */
-static int active;
+static int active, named_only;
 static char count_path[512];
 
 extern void *__libc_malloc(size_t);
@@ -57,10 +58,16 @@ int posix_memalign(void **out, size_t alignment, size_t bytes) {
     return 0;
 }
 
-/* Is this write to fail? Only regular files fill a disk; shared memory (deleted files) is none. */
+static int is_memory(int fd) {
+    char path[64], target[16] = "";
+    snprintf(path, sizeof path, "/proc/self/fd/%d", fd);
+    return readlink(path, target, sizeof target - 1) > 0 && strncmp(target, "/memfd:", 7) == 0;
+}
+
+/* Is this write to fail? Only regular files fill a disk, with a name or without one yet; shared memory is none. */
 static int disk_full(int fd) {
     struct stat facts;
-    if (!active || fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) || facts.st_nlink == 0) return 0;
+    if (!active || fstat(fd, &facts) != 0 || !S_ISREG(facts.st_mode) || is_memory(fd)) return 0;
     const long number = atomic_fetch_add(&writes, 1) + 1;
     if (!fail_write || number < fail_write) return 0;
     errno = ENOSPC;
@@ -89,6 +96,22 @@ int fclose(FILE *file) {
     return failed ? EOF : closed;
 }
 
+/* Some file systems have only files with names. */
+int open(const char *path, int flags, ...) {
+    mode_t mode = 0;
+    if (flags & (O_CREAT | __O_TMPFILE)) {
+        va_list arguments;
+        va_start(arguments, flags);
+        mode = va_arg(arguments, mode_t);
+        va_end(arguments);
+    }
+    if (active && named_only && (flags & O_TMPFILE) == O_TMPFILE) {
+        errno = EOPNOTSUPP;
+        return -1;
+    }
+    return NEXT(open)(path, flags, mode);
+}
+
 static void write_counts(void) {
     active = 0;
     FILE *file = fopen(count_path, "w");
@@ -106,6 +129,7 @@ static int begin(int argc, char **argv, char **environment) {
         sscanf(fault, "malloc:%ld", &fail_malloc);
         sscanf(fault, "memory:%ld", &fail_memory);
         sscanf(fault, "write:%ld", &fail_write);
+        named_only = sscanf(fault, "named:%ld", &fail_write) == 1;
         if (path) {
             snprintf(count_path, sizeof count_path, "%s", path);
             atexit(write_counts);

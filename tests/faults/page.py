@@ -8,7 +8,7 @@ import sys
 SOURCE, BUILD = pathlib.Path(os.environ["RUNGS_SOURCE"]), pathlib.Path(os.environ["RUNGS_BUILD"])
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
 RECORDS, PAGE = BUILD / "tests" / "faults", SOURCE / "docs" / "RELIABILITY.md"
-PARTS = ("hostile", "kills", "memory", "disk", "fuzz")
+PARTS = ("hostile", "kills", "ends", "outputs", "memory", "disk", "fuzz")
 
 HEAD = """# Reliability: faults tried, survived, rows lost
 
@@ -26,6 +26,10 @@ TAIL = """
   exits, stops, corrupts the heap, eats memory, leaves processes, closes or floods its pipes, forges replies, changes limits, signals, folder
   or environment, or answers falsely (`hostile.py`).
 - **kill -9**: at instants spread over the run, from a fixed seed (`kills.py`).
+- **ended by a signal**: SIGKILL, SIGTERM, SIGINT and SIGHUP in turn, at instants as above. Nobody that the verb started goes on, and no file
+  of it is left; the folder that a compiler works in may stay until the next run (`ends.py`).
+- **an output, an input**: what each verb writes to or reads from is a loop of links, a folder, a device, a pipe, or one file twice (`outputs.py`).
+- **rows moved or removed**: the error names the new path, or a copy that was saved beside the old one or in `$TMPDIR` (`outputs.py`).
 - **no memory**: the k-th allocation of `list`, `run`, `exec` or `judge` fails, alone or with all after it (`memory.py`, `inject.c`).
 - **a disk full**: the k-th write to a file and all after it fail (`disk.py`, `inject.c`).
 - **fuzzing**: mutations of a corpus that reaches every function of the parser, under AddressSanitizer and UBSan (`tests/fuzz/`).

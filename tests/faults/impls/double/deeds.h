@@ -213,6 +213,10 @@ static void leave_daemon(void) {
     if (fork() > 0) _exit(0);
     spin();
 }
+static void leave_and_hang(void) { /* for ends.py */
+    leave_daemon();
+    hang();
+}
 static void leave_many(void) {
     for (int i = 0; i < 30; i++) {
         if (fork() > 0) continue;
@@ -261,8 +265,9 @@ static void lose_environment(void) {
         DEED(hang_at_exit), DEED(stop), DEED(hang_deaf), DEED(alarm_clock), DEED(cpu_limit), DEED(eat_memory),                     \
         DEED(reply_garbage), DEED(reply_list), DEED(reply_nul), DEED(reply_cut), DEED(reply_forged), DEED(reply_deep),             \
         DEED(reply_huge), DEED(print_much), DEED(print_gigabyte), DEED(close_all), DEED(close_replies), DEED(write_everywhere),    \
-        DEED(leave_child), DEED(leave_daemon), DEED(leave_many), DEED(change_folder), DEED(remove_folder), DEED(small_files),      \
-        DEED(few_files), DEED(little_memory), DEED(block_signals), DEED(change_mask), DEED(round_up), DEED(lose_environment)
+        DEED(leave_child), DEED(leave_daemon), DEED(leave_and_hang), DEED(leave_many), DEED(change_folder), DEED(remove_folder),   \
+        DEED(small_files), DEED(few_files), DEED(little_memory), DEED(block_signals), DEED(change_mask), DEED(round_up),           \
+        DEED(lose_environment)
 #define NAME_OF(deed) #deed
 #define FUNCTION_OF(deed) deed
 /* The last three are false answers of a place, cpu_hostile.c. */
