@@ -4,6 +4,7 @@
 #include "pipeline/reference_cache.h"
 
 #include "base/hash.h"
+#include "base/output.h"
 #include "base/places.h"
 
 #include <dirent.h>
@@ -142,17 +143,15 @@ void referencecache_save(const char *case_text, const Op *op, int bound, const A
     if (bytes_in(folder) + head.bytes > full_bytes()) return;
     head.inputs = hash_inputs(op, in);
     head.checksum = checksum_of(&head, op, out, reference);
-    char path[512], partial[540];
+    char path[512];
+    Output file;
     path_of(head.key, path, sizeof path);
-    snprintf(partial, sizeof partial, "%s.%d", path, (int)getpid());
-    FILE *file = fopen(partial, "wbe");
-    if (!file) return;
-    bool good = fwrite(&head, sizeof head, 1, file) == 1;
-    for (int i = 0; good && i < op->out_count; i++) {
-        const size_t n = array_count(&out[i]);
-        good = fwrite(reference[i].value, sizeof(double), n, file) == n &&
-               fwrite(reference[i].tolerance, sizeof(double), n, file) == n;
+    if (output_open(path, &file) != STATUS_OK) return;
+    Status status = output_write(&file, &head, sizeof head);
+    for (int i = 0; status == STATUS_OK && i < op->out_count; i++) {
+        const size_t bytes = sizeof(double) * array_count(&out[i]);
+        status = output_write(&file, reference[i].value, bytes);
+        if (status == STATUS_OK) status = output_write(&file, reference[i].tolerance, bytes);
     }
-    good = fclose(file) == 0 && good;
-    if (!good || rename(partial, path) != 0) unlink(partial);
+    (void)output_close(&file, status); /* without it the next run computes again */
 }

@@ -1,11 +1,13 @@
 #include "verify/families_real.h"
 
 #include "base/npy.h"
+#include "base/output.h"
 #include "base/places.h"
 #include "base/process.h"
 #include "base/text.h"
 
 #include <errno.h>
+#include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -66,12 +68,18 @@ static void trim_end(Text *text) {
     while (text->length && strchr("\n ", text->text[text->length - 1])) text->text[--text->length] = '\0';
 }
 
+/* Two processes may export one series at once: the file appears whole. */
 static Status export_series(const char *name, const char *path) {
+    Output file;
+    char unnamed[40];
     if (mkdir(exports(), 0777) != 0 && errno != EEXIST)
         return status_fail(STATUS_IO, "%s: cannot be made: %s", exports(), strerror(errno));
     Text said = {0};
     int exit_code = 0;
-    const char *const argv[] = {places_python(), script(), name, "--out", path, NULL};
+    TRY(output_open(path, &file));
+    fcntl(file.descriptor, F_SETFD, 0); /* the script inherits it */
+    snprintf(unnamed, sizeof unnamed, "/proc/self/fd/%d", file.descriptor);
+    const char *const argv[] = {places_python(), script(), name, "--out", unnamed, NULL};
     const ProcessLimits limits = {.seconds = EXPORT_SECONDS};
     Status status = process_capture(argv, &limits, &said, &exit_code);
     if (status == STATUS_OK && exit_code) {
@@ -80,7 +88,7 @@ static Status export_series(const char *name, const char *path) {
                              said.text ? said.text : "the export failed without a message");
     }
     text_free(&said);
-    return status;
+    return output_close(&file, status);
 }
 
 Status family_real_fill(const char *name, uint64_t seed, uint64_t stream, Array *array) {

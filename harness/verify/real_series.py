@@ -7,9 +7,7 @@ Exit codes: 0 good; 2 unknown name; 3 a Python package is missing; 1 anything el
 """
 import argparse
 import importlib
-import os
 import sys
-import tempfile
 from typing import Callable, NamedTuple
 
 
@@ -66,16 +64,9 @@ def load(series):
 
 
 def save(path, values):
-    """Through a temporary file and a rename: two processes may export the same series at once."""
     import numpy
-    handle, temporary = tempfile.mkstemp(dir=os.path.dirname(os.path.abspath(path)))
-    try:
-        with os.fdopen(handle, "wb") as file:
-            numpy.save(file, values)
-        os.replace(temporary, path)
-    except BaseException:
-        os.unlink(temporary)
-        raise
+    with open(path, "wb") as file:  # numpy.save would add .npy to the name
+        numpy.save(file, values)
 
 
 def main():

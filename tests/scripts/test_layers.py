@@ -60,7 +60,6 @@ MAY_WRITE = {
     "harness/base/process.c": "what a process printed",
     "harness/base/temporary.c": "files without a name",
     "harness/cli/lock.c": "an empty file to lock",
-    "harness/pipeline/reference_cache.c": "a cache of references, not a result",
     "harness/worker/worker.c": "the pipe of its replies",
     "harness/device/log.c": "the log of a worker",
     "harness/device/shared.c": "shared memory",
