@@ -135,7 +135,7 @@ def appended(folder):
     whole = good.read_text()
     out = folder / "out.jsonl"
     for what, text, words in (("a foreign line of JSON", '{"name": "x", "version": 1}', ("1:", "kind")), ("notes", "my notes\n", ("1:", "not JSON")),
-                              ("a damaged line", whole + "{damaged}\n" + whole, ("not JSON",)), ("another schema", whole.replace('"schema":1', '"schema":2'), ("schema 2",)),
+                              ("a damaged line", whole + "{damaged}\n" + whole, ("not JSON",)), ("another schema", whole.replace('"schema":1', '"schema":2'), ("schema is 2",)),
                               ("a source file", '{\n  "kind": "row"\n}\n', ("1:",))):
         out.write_text(text)
         for resume in ((), ("--resume",)):
