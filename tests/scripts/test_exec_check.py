@@ -57,7 +57,7 @@ class Check(unittest.TestCase):
         self.assertEqual([name for name in names if self.out(name).exists()], [])
 
     def test_passes_what_is_right_and_nothing_else(self):
-        variants = ["cpu_naive", "cpu_best", "peer_pandas", "peer_bottleneck"]
+        variants = ["cpu_naive", "cpu_best", "peer_pandas"]
         if EMULATOR:
             variants += ["cuda_thread_tile", "cuda_thread_tile_stable"]
         verdicts = {}
@@ -69,7 +69,8 @@ class Check(unittest.TestCase):
                     continue
                 self.expect(checked, checked.returncode, SHARE, "bound 'window'")
                 self.assertEqual(self.out("y").exists(), checked.returncode == 0, checked)
-                self.expect(self.execute(f"rolling/{variant}", x, "--set", f"window={window}"), 0)
+                if checked.returncode != 0:
+                    self.expect(self.execute(f"rolling/{variant}", x, "--set", f"window={window}"), 0)
                 y = np.load(self.out("y"))[window - 1 :]
                 right = np.allclose(y, expected, rtol=CLOSE, atol=0)
                 self.assertEqual(checked.returncode, 0 if right else 1, f"{variant}, {name}: off by {np.max(np.abs(y - expected))}\n{checked}")
@@ -102,10 +103,8 @@ class Check(unittest.TestCase):
             self.expect(done, 1, "check failed: kurtosis")
             self.not_written("kurtosis")
         self.expect(done, 1, "kurtosis: not judgeable .* 100% of the elements", "leave out --check")
-        self.expect(self.execute("moments/peer_pandas", near_one(), "--check", outs=["mean"]), 0, f"mean passes: .*{SHARE}")
-        self.written("mean")
         done = self.execute("moments/peer_pandas", near_one(), "--check", outs=["mean", "kurtosis", "skewness"])
-        self.expect(done, 1, "mean passes", "kurtosis", "skewness")
+        self.expect(done, 1, f"mean passes: .*{SHARE}", "kurtosis", "skewness")
         self.not_written("mean", "kurtosis", "skewness")
 
     def test_float32_that_nothing_can_judge(self):
