@@ -5,6 +5,7 @@
 #include "device/descendants.h"
 
 #include "base/children.h"
+#include "base/temporary.h"
 
 #include <dirent.h>
 #include <errno.h>
@@ -67,6 +68,8 @@ static void wait_and_kill(int end_of_pipe, const char *wanted) {
         for (int fd = PIPE + 1; fd < 1024; fd++) close(fd); /* a kernel before 5.9 */
     while (read(PIPE, &nothing, 1) < 0 && errno == EINTR) continue;
     kill_marked(wanted);
+    poll(NULL, 0, STEP_MS); /* until the kernel has closed what they had open: their locks */
+    temporary_sweep();
     _exit(0);
 }
 
