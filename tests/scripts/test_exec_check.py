@@ -1,6 +1,7 @@
 """exec --check: exit 0 only where every output that was asked for is verified by the op's own bound, or by the variant's with --bounds
 declared. What is right is decided here by rational arithmetic, not by the program's bounds."""
 import fractions
+import os
 import pathlib
 import re
 import tempfile
@@ -9,7 +10,7 @@ import unittest
 import numpy as np
 from pyarrow import ipc
 
-from program import EMULATOR, MUTANTS, RUNGS, call
+from program import EMULATOR, MUTANTS, RUNGS, SOURCE, call
 
 SHARE = r"not judgeable: [\d.e-]+% of its elements"
 CLOSE = 1e-12
@@ -113,6 +114,22 @@ class Check(unittest.TestCase):
         done = self.execute("discounted_cumsum/cpu_sequential", x, "--set=gamma=1", "--set=direction=left", "--check")
         self.expect(done, 1, "check failed: y: not judgeable", "bound 'scan'", "Use f64")
         self.not_written("y")
+
+    def test_sums_out_of_range(self):
+        """docs/ops/rolling.md and moments.md say who adds before the division."""
+        largest = np.full(2, np.finfo(float).max)
+        kernels = {path.stem for path in SOURCE.glob("impls/rolling/c*_*.c*")} - {"cpu_apply", "cuda_apply", "cuda_published_tiles"}  # w=2 is too short for it
+        self.assertGreater(len(kernels), 10)
+        few = {"cpu_best", "cpu_online", "cuda_thread_tile", "peer_polars"}
+        for variant in sorted({*kernels, *few, "peer_bottleneck"} if os.environ.get("RUNGS_TEST_FULL") else few):
+            if EMULATOR or not variant.startswith("cuda_"):
+                done = self.execute(f"rolling/{variant}", largest, "--set=window=2", "--check")
+                self.expect(done, 1, r"y\[1\] is -?(inf|nan), expected 0x1.fffffffffffffp\+1023")
+        self.expect(self.execute("rolling/peer_pandas", largest, "--set=window=2", "--check"), 0, "y passes")
+        for variant, code in (("cpu_two_pass", 0), ("cuda_two_pass_grid", 0), ("cuda_two_pass", 1)):
+            if EMULATOR or not variant.startswith("cuda_"):
+                done = self.execute(f"moments/{variant}", largest.reshape(2, 1), "--check", outs=["mean"])
+                self.expect(done, code, r"mean\[0\] is inf, expected 0x1.fffffffffffffp\+1023" if code else "mean passes")
 
     def test_only_what_was_asked_for(self):
         x = np.random.default_rng(4).normal(size=(50, 3))
