@@ -287,7 +287,9 @@ rows = [""", 1).replace(f"({float(factor)} if", f"({factor} * scatter if").repla
         self.assertIn(done.returncode, (0, 1), done.stderr)
         told = json.loads((self.folder / "c.json").read_text())
         self.assertGreaterEqual(len(told["comparisons"]), 2)
-        self.assertTrue(all(c["base_processes"] == c["new_processes"] == 9 and c["tested_on"] == "processes" for c in told["comparisons"]), told)
+        self.assertTrue(all(c["base_processes"] == c["new_processes"] == 9 for c in told["comparisons"]), told)
+        self.assertEqual({c["mode"]: c["judged_by"] for c in told["comparisons"] if c["mode"] in ("cold", "hot")}, {"cold": "code", "hot": "code"})
+        self.assertTrue(all(c["judged_by"] == "code" or c["tested_on"] == "processes" for c in told["comparisons"]), told)
 
 
 class BuildOfACommit(unittest.TestCase):
