@@ -26,7 +26,7 @@ class Comparison:
     new_seconds: float | None = None
     base_processes: int = 0
     new_processes: int = 0
-    judged_by: str | None = None   # "time", "cycles", "adjusted", "code"
+    judged_by: str | None = None   # "time", "cycles", "adjusted", "alike", "code"
     tested_on: str | None = None   # "processes", "spread", "samples"
     ratio: float | None = None
     low: float | None = None

@@ -5,8 +5,7 @@ import math
 import numpy as np
 
 from analysis import statistics
-from analysis.compare import decide, detect
-from analysis.compare.together import suites_of
+from analysis.compare import alike, decide, detect, together
 from analysis.format import change
 
 FLOOR_LIMIT = 3  # times the minimum effect: a higher floor would hide what the processes show
@@ -21,7 +20,7 @@ def judge(comparisons, min_effect=decide.MIN_EFFECT, noise=None):
 
 
 def judge_suite(pending, min_effect, noise):
-    suites = suites_of(pending, min_effect)
+    suites = together.suites_of(pending, min_effect)
     set_shares(pending, suites)
     groups = {}
     for c in pending:
@@ -38,7 +37,8 @@ def judge_suite(pending, min_effect, noise):
     for c in pending:
         c.detectable = what_it_could_find(c, [s.seconds for s in c.series], min_effect, len(pending))
     for suite in suites:
-        adjust(suite, min_effect, len(pending))
+        for view in suite.views:
+            adjust(suite, view, min_effect, len(pending))
     for c in pending:
         c.reason = "; ".join(filter(None, (c.reason, explain(c, min_effect, len(pending))))) or None
         c.beyond = c.verdict == "ambiguous" and c.low >= 1 + min_effect
@@ -52,34 +52,43 @@ def set_shares(pending, suites):
         two_stages = any(stages == 2 for c in suite.group for s in c.series for _, _, stages in s.sessions)
         for c in suite.group:
             c.stage = max(stage for s in c.series for _, stage, _ in s.sessions) if two_stages else None
-            c.share = decide.share(suite.together, 2 if suite.has_adjusted else 1, c.stage)
+            c.share = decide.share(suite.together, 1 + len(suite.views), c.stage)
 
 
-def adjust(suite, min_effect, count):
-    """Tests the rows of a suite again, with adjusted times (common.py), and fills in what this decides."""
-    looks = [(c, *sides) for c, sides in zip(suite.group, suite.adjusted) if c.tested_on != "samples" and suite.has_adjusted]
-    if not looks:
+def adjust(suite, view, min_effect, count):
+    """Tests the rows of a suite again, with adjusted times (common.py, alike.py), and fills in what this decides."""
+    seen = [(c, i, look(c, *suite.sides(view.times, i), count)) for i, c in enumerate(suite.group) if c.tested_on != "samples"]
+    if not seen:
         return
-    seen = [look(c, base, new, count) for c, base, new in looks]
     for kind in KINDS:
-        family = [e for e, (c, *_) in zip(seen, looks) if c.tested_on == kind]
-        for e, p in zip(family, decide.adjusted([e["p"] for e in family], suite=count)):
-            e["p_adjusted"] = float(p)
-    for e, (c, *_) in zip(seen, looks):
-        e["p_adjusted"] = min(1.0, e["p_adjusted"] / c.share)
-    verdicts = verdicts_adjusted(*(np.array([e[name] for e in seen]) for name in ("ratio", "low", "high", "p_adjusted", "noise_floor")),
-                                 min_effect, suite.together)
-    believed = suite.believed(verdicts)
-    final, second = decide.both(np.array([c.verdict for c, *_ in looks]), verdicts, believed)
-    for e, (c, base, new), verdict, by_it in zip(seen, looks, final, second):
-        narrower = c.verdict == "ambiguous" and believed and e["high"] / e["low"] < c.high / c.low
-        c.promising = str(verdict) == "ambiguous" and (c.promising or believed and e["ratio"] >= 1 + decide.LARGE * min_effect)
+        family = [(c, e) for c, _, e in seen if c.tested_on == kind]
+        for (c, e), p in zip(family, decide.adjusted([e["p"] for _, e in family], suite=count)):
+            e["p_adjusted"] = min(1.0, float(p) / c.share)
+    removed = np.array([removed_interval(suite, view, i) for _, i, _ in seen]).T
+    numbers = (np.array([e[name] for *_, e in seen]) for name in ("ratio", "low", "high", "p_adjusted", "noise_floor"))
+    verdicts = verdicts_adjusted(*numbers, min_effect, *removed)
+    doubted = together.doubted(suite.together, np.array([e["ratio"] for *_, e in seen]))
+    if view.alike is not None:
+        doubted |= np.array([alike.doubted(*(side[None] for side in suite.sides(view.alike, i)), e["ratio"])[0] for _, i, e in seen])
+    verdicts[np.isin(verdicts, decide.CHANGES) & doubted] = "ambiguous"
+    suite.believe(verdicts)
+    final, second = decide.both(np.array([c.verdict for c, *_ in seen]), verdicts, suite.believed)
+    for (c, i, e), verdict, by_it in zip(seen, final, second):
+        narrower = c.verdict == "ambiguous" and suite.believed and e["high"] / e["low"] < c.high / c.low
+        c.promising = str(verdict) == "ambiguous" and (c.promising or suite.believed and e["ratio"] >= 1 + decide.LARGE * min_effect)
         if by_it or narrower:
-            c.judged_by, c.verdict = "adjusted", str(verdict)
+            c.judged_by, c.verdict = view.name, str(verdict)
             for name, value in e.items():
                 setattr(c, name, value)
-        if believed:
-            c.detectable = min(filter(None, (c.detectable, what_it_could_find(c, (base, new), min_effect, count))), default=None)
+        if suite.believed:
+            c.detectable = min(filter(None, (c.detectable, what_it_could_find(c, suite.sides(view.times, i), min_effect, count))), default=None)
+
+
+def removed_interval(suite, view, i):
+    """(low, high) of what the view removed from a row, NEW / BASE."""
+    if view.removed is None:
+        return (suite.together.low, suite.together.high) if suite.together else (1.0, 1.0)
+    return tuple(float(x[0]) for x in statistics.ratio_interval(*(side[None] for side in suite.sides(view.removed, i))))
 
 
 def look(c, base, new, count):
@@ -89,13 +98,11 @@ def look(c, base, new, count):
     return {"ratio": float(found.ratio[0]), "low": float(found.low[0]), "high": float(found.high[0]), "p": float(found.p[0]), "noise_floor": float(floor)}
 
 
-def verdicts_adjusted(ratio, low, high, p_adjusted, floor, min_effect, together):
-    """`same` only where all rows together are the same as well."""
+def verdicts_adjusted(ratio, low, high, p_adjusted, floor, min_effect, removed_low, removed_high):
+    """`same` only where what was removed is the same as well."""
     found = decide.verdicts(ratio, low, high, p_adjusted, min_effect, floor)
-    if together:
-        inside = (low * together.low > 1 / (1 + min_effect)) & (high * together.high < 1 + min_effect)
-        found = np.where((found == "same") & ~inside, "ambiguous", found)
-    return found
+    inside = (low * removed_low > 1 / (1 + min_effect)) & (high * removed_high < 1 + min_effect)
+    return np.where((found == "same") & ~inside, "ambiguous", found)
 
 
 def what_it_could_find(c, sides, min_effect, count):
@@ -230,6 +237,8 @@ def explain(c, min_effect, suite):
         said.append(f"in cycles; time {change(c.time_ratio)}, SM clock {change(c.clock_ratio)}")
     if c.judged_by == "adjusted" and c.verdict != "same":
         said.append(f"without what all rows of a process have in common and what follows its clock; times alone {change(c.time_ratio)}")
+    if c.judged_by == "alike" and c.verdict != "same":
+        said.append(f"without what it has in common with the rows that vary most like it; times alone {change(c.time_ratio)}")
     if c.randomised and c.clock_ratio and abs(math.log(c.clock_ratio)) > statistics.CLOCK_STEADY:
         said.append(f"SM clock {change(c.clock_ratio)}, cycles {change(c.time_ratio * c.clock_ratio)}")
     return "; ".join(said) or None

@@ -1,11 +1,13 @@
 """A suite of `rungs ab` as a whole: its processes, what all rows have in common, and whether that changed."""
 import dataclasses
+import math
 
 import numpy as np
 
 from analysis import statistics
-from analysis.compare import common, decide
+from analysis.compare import alike, common, decide
 
+MATTERS = 0.01  # a reference that has changed by less makes no change of the least effect
 HOST_MODES = ("enqueue", "complete", "first")
 
 
@@ -22,13 +24,37 @@ class Together:
     verdict: str
 
 
+@dataclasses.dataclass
+class View:
+    """Adjusted times, (rows, processes). alike: what was removed because rows that vary alike have it in common, removed: that and the
+    common factor, None where nothing but the common factor was removed, which `Together` tests."""
+    name: str
+    times: np.ndarray
+    alike: np.ndarray | None = None
+    removed: np.ndarray | None = None
+
+
+def views(seconds, mhz, sessions, is_new, kin):
+    """-> (views of the rows beside wall time, the common factor of each process without what follows the clock, NaN: none). Which views
+    there are does not depend on which process is of which side."""
+    logs = common.centred(np.log(seconds), sessions)
+    left, factor = common.adjust(logs, mhz, sessions, is_new)
+    found = []
+    if not np.allclose(left, logs, equal_nan=True):
+        found.append(View("adjusted", np.exp(left)))
+    beyond = alike.adjust(left, sessions, kin)
+    if beyond is not None:
+        found.append(View("alike", np.exp(beyond), np.exp(left - beyond), np.exp(left - beyond + np.nan_to_num(factor))))
+    return found, np.exp(factor)
+
+
 class Suite:
-    """Rows whose processes ran in a random order and that share a device and a kind of mode. adjusted[i]: of comparison i, by side."""
+    """Rows whose processes ran in a random order and that share a device and a kind of mode."""
 
     def __init__(self, group, min_effect):
-        self.group, self.together = group, None
+        self.group, self.together, self.believed = group, None, True
         runs = sorted({(run, side) for c in group for side in (0, 1) for run in c.series[side].runs}, key=str)
-        at = {run: k for k, (run, _) in enumerate(runs)}
+        self.at = {run: k for k, (run, _) in enumerate(runs)}
         is_new = np.array([side == 1 for _, side in runs])
         session_of = {run: session for c in group for s in c.series for run, session in zip(s.runs, s.sessions)}
         names = {session: k for k, session in enumerate(sorted(set(session_of.values()), key=str))}
@@ -36,20 +62,28 @@ class Suite:
         seconds, mhz = np.full((2, len(group), len(runs)), np.nan)
         for i, c in enumerate(group):
             for series in c.series:
-                columns = [at[run] for run in series.runs]
+                columns = [self.at[run] for run in series.runs]
                 seconds[i, columns], mhz[i, columns] = series.seconds, series.mhz
-        adjusted, _, factor = common.adjust(seconds, mhz, sessions, is_new)
-        self.adjusted = [tuple(adjusted[i, [at[run] for run in s.runs]] for s in c.series) for i, c in enumerate(group)]
+        kin = np.unique([f"{c.case} {c.spec}" for c in group], return_inverse=True)[1]
+        self.views, factor = views(seconds, mhz, sessions, is_new, kin)
         told = [factor[side & ~np.isnan(factor)] for side in (~is_new, is_new)]
         if min(map(len, told)) >= decide.MIN_PROCESSES:
             self.together = whole(group, *told, min_effect)
-        self.has_adjusted = self.together is not None or not np.allclose(adjusted, np.exp(common.centred(np.log(seconds), sessions)), equal_nan=True)
 
-    def believed(self, verdicts):
-        """Are `the others` a reference? Not where they changed together, nor where many differ from them."""
-        if self.together and self.together.p <= decide.ALPHA:
-            return False
-        return np.isin(verdicts, decide.CHANGES).mean() <= common.MOST_APART
+    def sides(self, values, i):
+        """Of (rows, processes) those of comparison i, by side."""
+        return [values[i, [self.at[run] for run in s.runs]] for s in self.group[i].series]
+
+    def believe(self, verdicts):
+        """Are `the others` a reference? Not where many differ from them. What one view of the suite is not believed for, the next is not either."""
+        self.believed &= bool(np.isin(verdicts, decide.CHANGES).mean() <= common.MOST_APART)
+
+
+def doubted(together, ratio):
+    """Ratios of adjusted times. Did all rows together change the other way, so that a row only seems to have changed?"""
+    if not together or together.p > decide.ALPHA or abs(math.log(together.ratio)) < math.log1p(MATTERS):
+        return np.zeros_like(ratio, bool)
+    return np.log(ratio) * math.log(together.ratio) < 0
 
 
 def whole(group, base, new, min_effect):
