@@ -4,6 +4,8 @@ import difflib
 import re
 import sys
 
+from analysis.foreign import terminal
+
 
 class Parser(argparse.ArgumentParser):
     """prog is the verb, "rungs export": the program itself puts it before the message."""
@@ -11,7 +13,7 @@ class Parser(argparse.ArgumentParser):
     def error(self, message):
         message = re.sub(r"^argument (--\S+): ", r"\1 ", message)
         message = re.sub(r"^argument [^:]+: ", "", message)
-        print(f"{message} (see {self.prog} --help)", file=sys.stderr)
+        print(f"{terminal(message)} (see {self.prog} --help)", file=sys.stderr)
         sys.exit(2)
 
 

@@ -103,7 +103,7 @@ def describe(row, *left_out):
 
 
 def cell(text):
-    """A reason or a formula must neither end a cell nor begin a tag."""
+    """What a page has in a cell, our own emphasis and links too: it must neither end the cell nor begin a tag."""
     return str(text).replace("|", "\\|").replace("<", "&lt;").replace("\n", " ")
 
 

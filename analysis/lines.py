@@ -2,7 +2,7 @@
 import io
 import json
 
-from analysis import row_check
+from analysis import foreign, row_check
 from analysis.inputs import opened
 from analysis.output import End
 
@@ -96,4 +96,4 @@ def lines_of(path, file, warnings):
             warnings.append(f"{path}: the last line is cut off and left out")
             return
         check(path, number, line, value)
-        yield value
+        yield foreign.every(value, foreign.visible) if "\\" in line or not line.isascii() else value

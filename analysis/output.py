@@ -5,6 +5,8 @@ import os
 import pathlib
 import sys
 
+from analysis.foreign import terminal
+
 MACHINE, USAGE = 4, 2
 
 
@@ -54,7 +56,7 @@ def ends(main):
         except (End, OSError) as error:
             if isinstance(error, OSError) and error.filename is None:  # stdout: run() tells
                 raise
-            print(error, file=sys.stderr)
+            print(terminal(error, lines=True), file=sys.stderr)
             return getattr(error, "code", USAGE)
     return told
 

@@ -3,6 +3,8 @@ import collections
 import math
 import re
 
+from analysis.foreign import every, markdown
+
 UNKNOWN_MACHINE = "unknown machine"
 LOCKED_APART = 0.1  # logarithm: clocks that differ by more than this, and by far more than they vary, were set differently
 
@@ -29,6 +31,14 @@ class Results:
                 for mode, timed in (row.get("timing") or {}).items():
                     if timed and timed.get("median"):
                         self.times[campaign, row["case"], row["spec"], mode] = timed
+
+    def in_markdown(self):
+        """The same results with each of their texts as it may stand in a page."""
+        page = object.__new__(Results)
+        page.__dict__.update({name: every(value, markdown) for name, value in vars(self).items() if name != "times"},
+                             held=collections.Counter({markdown(spec): count for spec, count in self.held.items()}),
+                             times={(markdown(machine), markdown(case), markdown(spec), mode): timed for (machine, case, spec, mode), timed in self.times.items()})
+        return page
 
     def environment(self, row):
         return self.environments.get(row.get("run")) or {}

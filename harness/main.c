@@ -140,6 +140,15 @@ static int start(int argc, char **argv) {
     return EXIT_GOOD;
 }
 
+static bool ended;
+
+/* A library that ends the process (OpenMP without a thread to be had) says nothing of a check: 1 would. */
+static void mind_the_end(void) {
+    if (ended) return;
+    fprintf(stderr, "rungs: ended by a library, which says why above\n");
+    _exit(EXIT_MACHINE);
+}
+
 int main(int argc, char **argv) {
     json_set_alloc_funcs(memory_allocate, free);
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of the write that met it, with the file's name */
@@ -148,5 +157,8 @@ int main(int argc, char **argv) {
         return worker_main(argc - 1, argv + 1);
     }
     keep_standard_streams();
-    return end(start(argc, argv));
+    atexit(mind_the_end);
+    const int code = end(start(argc, argv));
+    ended = true;
+    return code;
 }

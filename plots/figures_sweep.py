@@ -10,6 +10,7 @@ import sys
 from analysis import published, select
 from analysis import rows as r
 from analysis.claim_text import published_programs
+from analysis.foreign import terminal
 from analysis.format import count, describe, seconds
 from analysis.output import write_whole
 from plots import figures_ladder, style
@@ -81,7 +82,7 @@ def label_places(ends, bottom, top, height):
 
 
 def quoted(text):
-    return "'" + str(text).replace("'", "''") + "'"
+    return "'" + terminal(text).replace("'", "''") + "'"
 
 
 def memory_file():
@@ -142,7 +143,7 @@ class Sweep:
             ends.append((*self.limit[-1], r.limit_name(self.group[0], " peak"), BLACK))
         high = values[-1] * MARGIN ** 0.5
         places = label_places([y for _, y, *_ in ends], bottom, top, 0.75 * height)
-        labels = [(high, y, f'"{text}"', int(colour[1:], 16)) for (_, _, text, colour), y in zip(ends, places)]
+        labels = [(high, y, f'"{terminal(text).replace(chr(34), chr(39))}"', int(colour[1:], 16)) for (_, _, text, colour), y in zip(ends, places)]
         if self.failed:
             labels.append((high, top / 1.25, '"hollow: failed, not timed"', int(style.MUTED[1:], 16)))
         decades = [10.0**k for k in range(-9, 5) if bottom <= 10.0**k <= top]

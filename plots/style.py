@@ -16,7 +16,7 @@ COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#B8860B", "#0
 OURS, MUTED, FAILED = "#0072B2", "#6B6B6B", "#D55E00"
 
 plt.rcParams.update({
-    "figure.dpi": 100, "savefig.dpi": 160, "savefig.facecolor": "white", "savefig.transparent": False, "svg.hashsalt": "rungs", "svg.fonttype": "path",
+    "figure.dpi": 100, "savefig.dpi": 160, "savefig.facecolor": "white", "savefig.transparent": False, "svg.hashsalt": "rungs", "svg.fonttype": "path", "text.parse_math": False,
     "font.family": "DejaVu Sans", "font.size": 9.5, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#555555", "axes.labelcolor": "#222222",
     "xtick.color": "#444444", "ytick.color": "#444444", "axes.grid": True, "grid.color": "#E6E6E6", "grid.linewidth": 0.7,

@@ -8,6 +8,7 @@ import sys
 
 from analysis import select
 from analysis.arguments import Parser
+from analysis.foreign import terminal
 from analysis.output import ends, run, write_whole
 from plots import figures_sweep
 
@@ -27,11 +28,11 @@ def main(words=None):
         print("no sweep: no variant was timed at three values of a size or window", file=sys.stderr)
         return 3
     if not args.figure:
-        print("\n".join(f"{name:32} {sweep.case()}" for name, sweep in sweeps.items()))
+        print("\n".join(f"{name:32} {terminal(sweep.case())}" for name, sweep in sweeps.items()))
         return 0
     sweep = sweeps.get(args.figure.removeprefix("sweep_"))
     if not sweep:
-        print(f"no figure '{args.figure}' (known: {', '.join(sweeps)})", file=sys.stderr)
+        print(f"no figure '{terminal(args.figure)}' (known: {', '.join(sweeps)})", file=sys.stderr)
         return 2
     if not shutil.which("gnuplot"):
         print("gnuplot is missing: apt-get install gnuplot-nox (./rungs does it)", file=sys.stderr)
@@ -39,9 +40,9 @@ def main(words=None):
     text = sweep.draw(dumb=not args.out, size=(min(args.columns or WIDTH, MOST), HEIGHT) if not args.out else (860, 470))
     if args.out:
         write_whole(args.out, text)
-        print(f"{args.out}: {sweep.title()}")
+        print(f"{args.out}: {terminal(sweep.title())}")
     else:
-        print(text, end="")
+        print(terminal(text, lines=True), end="")
     return 0
 
 

@@ -6,6 +6,7 @@ import sys
 from analysis.arguments import Parser
 from analysis.compare.noise import calibrate
 from analysis.compare.sides import Side
+from analysis.foreign import terminal
 from analysis.output import ends, run, write_whole
 
 
@@ -29,7 +30,7 @@ def main(words=None):
     path = arguments.out or f"{arguments.folder}/{file_name(content['machines'])}"
     write_whole(path, json.dumps(content, indent=1) + "\n")
     for row in content["rows"]:
-        print(f"{100 * row['spread']:6.2f}%  {row['mode']:8} {row['spec']} | {row['case']}")
+        print(f"{100 * row['spread']:6.2f}%  {row['mode']:8} {terminal(row['spec'])} | {terminal(row['case'])}")
     print(f"spread of process medians (standard deviation of their logarithm), {len(content['rows'])} series\nnoise: {path}")
     return 0
 

@@ -5,6 +5,7 @@ import json
 from analysis import junit
 from analysis.compare.outcome import ORDER, counts, fails, sort
 from analysis.compare.show_table import finds, interval, repetitions, time
+from analysis.foreign import markdown
 from analysis.format import cell, change
 
 SCHEMA = 1
@@ -31,12 +32,12 @@ def as_markdown(comparisons, result):
             lines += ["", *(["</details>", ""] if title else [])]
     lines.append(f"base: {', '.join(result['base']['commits']) or 'unknown'}; new: {', '.join(result['new']['commits']) or 'unknown'}; "
                  f"least effect {100 * result['min_effect']:.3g}%")
-    return "\n".join(lines + [f"note: {warning}" for warning in result["warnings"]]) + "\n"
+    return "\n".join(lines + [f"note: {markdown(warning)}" for warning in result["warnings"]]) + "\n"
 
 
 def markdown_cells(c):
     return (MARKS.get(c.verdict, c.verdict) + (" (allowed)" if c.allowed else ""), change(c.ratio), interval(c), time(c.base_seconds),
-            time(c.new_seconds), repetitions(c), finds(c), c.mode or "all", f"`{c.spec}`", f"`{c.case}`", c.reason or "")
+            time(c.new_seconds), repetitions(c), finds(c), c.mode or "all", f"`{markdown(c.spec)}`", f"`{markdown(c.case)}`", markdown(c.reason or ""))
 
 
 def as_junit(comparisons, result):

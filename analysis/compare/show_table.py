@@ -1,5 +1,6 @@
 """A comparison as a table for the terminal."""
 from analysis.compare.outcome import ORDER, counts, fails, sort
+from analysis.foreign import terminal
 from analysis.format import change, many, seconds
 
 COLOURS = {"wrong": 31, "slower": 31, "missing": 31, "not comparable": 35, "ambiguous": 33, "faster": 32, "new": 36, "same": 90}
@@ -11,10 +12,10 @@ def table(comparisons, result, colour):
     widths = [max(len(row[i]) for row in [HEAD, *(r for _, r in rows)]) for i in range(len(HEAD))]
     lines = [line(HEAD, widths) + " | case"]
     for c, row in rows:
-        text = line(row, widths) + f" | {c.case}"
+        text = line(row, widths) + f" | {terminal(c.case)}"
         lines.append(f"\033[{COLOURS[c.verdict]}m{text}\033[0m" if colour else text)
         if c.reason:
-            lines.append(f"    {c.reason}" + (" (allowed)" if c.allowed else ""))
+            lines.append(f"    {terminal(c.reason)}" + (" (allowed)" if c.allowed else ""))
     return "\n".join([*(lines if rows else []), *closing(comparisons, result)]) + "\n"
 
 
@@ -39,7 +40,7 @@ def finds(c):
 
 
 def cells(c):
-    return (c.verdict, change(c.ratio), interval(c), time(c.base_seconds), time(c.new_seconds), repetitions(c), finds(c), c.mode or "all", c.spec)
+    return (c.verdict, change(c.ratio), interval(c), time(c.base_seconds), time(c.new_seconds), repetitions(c), finds(c), c.mode or "all", terminal(c.spec))
 
 
 def line(row, widths):
@@ -51,7 +52,7 @@ def closing(comparisons, result):
     yield f"{many(len(comparisons), 'comparison')}: " + (", ".join(f"{found[v]} {v}" for v in ORDER if found[v]) or "none")
     yield f"base: {side(result['base'])}; new: {side(result['new'])}"
     for warning in result["warnings"]:
-        yield f"note: {warning}"
+        yield f"note: {terminal(warning)}"
     if result["exit"] == 3:
         yield "nothing was compared"
     elif result["exit"]:
@@ -60,4 +61,4 @@ def closing(comparisons, result):
 
 
 def side(told):
-    return f"{told['file']}, {many(told['runs'], 'run')} of {', '.join(told['commits']) or 'unknown'}"
+    return f"{terminal(told['file'])}, {many(told['runs'], 'run')} of {', '.join(told['commits']) or 'unknown'}"

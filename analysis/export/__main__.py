@@ -5,6 +5,7 @@ import sys
 from analysis.arguments import Parser, one_of
 from analysis.export import as_bmf, as_csv, as_github, as_google_benchmark, as_junit, as_markdown, as_nvbench, as_openmetrics, as_parquet
 from analysis.export.entries import Source
+from analysis.foreign import terminal
 from analysis.output import ends, run, write_whole
 
 FORMATS = {"google-benchmark": as_google_benchmark, "nvbench": as_nvbench, "csv": as_csv, "junit": as_junit, "bmf": as_bmf, "github-action-benchmark": as_github,
@@ -30,12 +31,12 @@ def main(words=None):
     for path, data in source.files.items():
         write_whole(path, data, folders=True)
     write_whole(args.out, text)
-    print("".join(f"{warning}\n" for warning in source.warnings) + f"{args.format}: {args.out}, {count} entries")
+    print("".join(f"{terminal(warning)}\n" for warning in source.warnings) + f"{args.format}: {args.out}, {count} entries")
     return 0
 
 
 def told(error, code):
-    print(error, file=sys.stderr)
+    print(terminal(error), file=sys.stderr)
     return code
 
 

@@ -3,6 +3,7 @@ import csv
 import io
 import statistics
 
+from analysis import foreign
 from analysis import rows as r
 
 STATISTICS = ("count", "median", "low", "high", "min", "q1", "q3", "max", "clock", "calls_per_sample")
@@ -19,7 +20,7 @@ def write(source):
     writer = csv.DictWriter(text, [*COLUMNS, *(f"param.{name}" for name in names)], lineterminator="\n")
     writer.writeheader()
     lines = [line for row in source.rows for line in lines_of(source, row)]
-    writer.writerows(lines)
+    writer.writerows({key: foreign.csv(value) for key, value in line.items()} for line in lines)
     return text.getvalue(), len(lines)
 
 
@@ -41,6 +42,6 @@ def described(source, row):
     gpu, work = e.get("gpu") or {}, row.get("work") or {}
     return {**{key: e.get(key) for key in ("date", "commit", "dirty")}, **{key: row.get(key) for key in COLUMNS if key in row and key not in ("reason", "bound")},
             "device": source.machine(row), "driver": gpu.get("driver"), "power_cap_watts": gpu.get("power_cap_watts"),
-            "bound": (row.get("bound") or {}).get("name"), "reason": (row.get("reason") or "").replace("\0", "?") or None, "worst_ratio": r.worst_ratio(row), "not_judgeable": " ".join(r.unjudged(row)) or None,
+            "bound": (row.get("bound") or {}).get("name"), "reason": (row.get("reason") or "") or None, "worst_ratio": r.worst_ratio(row), "not_judgeable": " ".join(r.unjudged(row)) or None,
             "bytes": work.get("bytes"), "flops": work.get("flops"), "elements": work.get("elements"),
             **{f"param.{name}": value for name, value in (row.get("params") or {}).items()}}

@@ -4,12 +4,13 @@ from analysis.format import many, seconds_between, table, without_empty
 
 
 def write(source):
-    rows = source.latest.rows
+    latest = source.latest.in_markdown()
+    rows = latest.rows
     counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("pass", "fail", "error", "skip")}
     parts = [", ".join(f"{count} {verdict}" for verdict, count in counts.items() if count) + f" of {many(len(rows), 'row')}"]
     by_case = {}
     for row in rows:
-        by_case.setdefault((source.machine(row), row["case"]), []).append(row)
+        by_case.setdefault((latest.machine(row), row["case"]), []).append(row)
     for (machine, case), found in by_case.items():
         modes = r.modes_of(found)
         header = ["variant", "verdict", *(f">{mode}" for mode in modes), "why"]

@@ -9,6 +9,7 @@ import sys
 from statistics import median
 
 from analysis.arguments import Parser
+from analysis.foreign import markdown, terminal
 from analysis.format import cell, change, details, machine_text, many, seconds, table
 from analysis.history import changes, shared_steps
 from analysis.output import ends, run, write_whole
@@ -37,7 +38,7 @@ def main(words=None):
     for group in figures:
         figures_history.draw(history, group, args.figures)
     for warning in history.warnings:
-        print(warning, file=sys.stderr)
+        print(terminal(warning), file=sys.stderr)
     return 0
 
 
@@ -55,13 +56,13 @@ def page(history, told, together, figures, args):
     parts = ["# History", summary(history, told), *told_by_commit(history, told, together)]
     cases = len({(series.machine, series.row["case"]) for series in told})
     for where in dict.fromkeys(group[0].machine for group in figures):
-        parts.append(f"## {machine_text(where)}")
+        parts.append(f"## {markdown(machine_text(where))}")
         for group in figures:
             if group[0].machine == where:
                 path, text, left = figures_history.described(history, group, args.figures)
                 link = os.path.relpath(path, args.out.resolve().parent).replace(os.sep, "/")
                 more = f"\n\n{many(left, 'variant')} without a larger change not drawn." if left else ""
-                parts.append(f"`{group[0].row['case']}`\n\n![{text}]({link}){more}")
+                parts.append(f"`{markdown(group[0].row['case'])}`\n\n![{markdown(text)}]({link}){more}")
     if cases > len(figures):
         parts.append(f"{many(cases - len(figures), 'case')} without a change not drawn.")
     return "\n\n".join(part for part in parts if part) + "\n"
@@ -80,7 +81,7 @@ def told_by_commit(history, told, together):
     for name in reversed(history.order):
         linked, subject = name_of(history, name)
         for ratio, machine in machines.get(name, ()):
-            lines.append((linked, f"**{change(ratio)}**", f"all series of {machine_text(machine)}", subject))
+            lines.append((linked, f"**{change(ratio)}**", f"all series of {markdown(machine_text(machine))}", subject))
         if found := sorted(variants.get(name, ()), key=lambda item: -max(item[0], 1 / item[0])):
             lines.append((linked, f"**{ratios_text([ratio for ratio, *_ in found])}**", cases_text([series.row for _, series, _ in found]), subject))
             parts += [f"### {linked}{'' if subject == '-' else ' ' + cell(subject)}", table_of([line(series, index, ratio) for ratio, series, index in found])]
@@ -112,7 +113,7 @@ def cases_text(rows):
     """`rolling/cuda_shared` on `CASE`, `CASE`: variants that changed on the same cases are told of together."""
     cases, variants = {}, {}
     for row in rows:
-        cases.setdefault(row["spec"], {})[row["case"]] = None
+        cases.setdefault(markdown(row["spec"]), {})[markdown(row["case"])] = None
     for spec, names in cases.items():
         variants.setdefault(tuple(sorted(names)), []).append(spec)
     return some((f"{some(f'`{spec}`' for spec in specs)} on {some(f'`{case}`' for case in names)}" for names, specs in variants.items()), "; ")
@@ -149,7 +150,7 @@ def line(series, index, ratio):
     clocks = [[p.mhz for p in points if p.mhz] for points in (before, since)]
     clock = change(median(clocks[1]) / median(clocks[0])) if all(clocks) else "-"
     return (f"**{change(ratio)}**", series.points[index - 1].commit, seconds(median(p.seconds for p in before)),
-            seconds(median(p.seconds for p in since)), clock, f"`{series.row['spec']}`", series.mode, f"`{series.row['case']}`", machine_text(series.machine))
+            seconds(median(p.seconds for p in since)), clock, f"`{markdown(series.row['spec'])}`", series.mode, f"`{markdown(series.row['case'])}`", markdown(machine_text(series.machine)))
 
 
 if __name__ == "__main__":

@@ -8,6 +8,7 @@ import pathlib
 import sys
 
 from analysis.arguments import Parser
+from analysis.foreign import markdown, terminal
 from analysis.output import ends, remove, run, write_whole
 
 HERE = pathlib.Path(__file__).resolve().parent
@@ -43,7 +44,7 @@ def write_pages(results, drawn, why_none, args):
         fixed = {"method": ROOT / "docs/METHOD.md", "results": ROOT / "results", "report": args.out, **pages}
         return {name: link(target.resolve(), source) for name, target in fixed.items()}
     def pictures(source):
-        return [(link(path.resolve(), source), text) for path, text in drawn]
+        return [(link(path.resolve(), source), markdown(text)) for path, text in drawn]
     texts = {args.out: page.page(results, pictures(args.out), links(args.out), why_none)}
     for op, path in pages.items():
         texts[path] = op_page.page(results, op, pictures(path), links(path), why_none)
@@ -87,13 +88,13 @@ def main(words=None):
         return 3
     results = select.load(paths)
     pictures, why_none = draw(results, args)
-    pages = write_pages(results, pictures, why_none, args)
+    pages = write_pages(results.in_markdown(), pictures, why_none, args)
     if args.html:
         write_html(results, paths, args)
     if args.numbers:
         numbers.refresh(results, ROOT)
     for note in results.warnings:
-        print(note, file=sys.stderr)
+        print(terminal(note), file=sys.stderr)
     print(f"{args.out}: {len(results.rows)} rows, {pages} pages, {len(pictures)} figures in {args.figures}" if pictures else f"{args.out}: {len(results.rows)} rows, {pages} pages, no figures")
     return 0
 

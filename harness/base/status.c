@@ -1,5 +1,6 @@
 #include "base/status.h"
 
+#include "base/foreign.h"
 #include "base/text.h"
 
 #include <stdarg.h>
@@ -17,7 +18,7 @@ Status status_fail(Status code, const char *format, ...) {
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
     text_make_utf8(text);
-    memcpy(last_message, text, sizeof text);
+    foreign_text(text, true, last_message, sizeof last_message);
     return code == STATUS_OK ? STATUS_INTERNAL : code;
 }
 
@@ -34,7 +35,7 @@ Status status_prefix(Status code, const char *format, ...) {
     memcpy(text + used, last_message, length);
     text[(size_t)used + length] = '\0';
     text_make_utf8(text);
-    memcpy(last_message, text, sizeof text);
+    foreign_text(text, true, last_message, sizeof last_message);
     return code;
 }
 

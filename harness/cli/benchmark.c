@@ -6,6 +6,7 @@
 #include "cli/gbench.h"
 #include "cli/options.h"
 #include "device/facts.h"
+#include "device/threads.h"
 #include "pipeline/foresee.h"
 #include "pipeline/refusal.h"
 #include "pipeline/series.h"
@@ -193,6 +194,7 @@ static int run_benchmarks(Benchmarks *all, char *const *words, int count, bool b
     size_t matched = 0;
     Status status = cases_plan(&plan, "rungs benchmark", words, count);
     if (status == STATUS_OK && all->variants) status = status_prefix(plan_filter(&plan, all->variants), "--variants: ");
+    if (status == STATUS_OK) status = threads_check();
     if (status == STATUS_OK && !foresee_gpu(all->options.device, all->no_gpu_reason, sizeof all->no_gpu_reason))
         all->series.no_gpu_reason = all->no_gpu_reason;
     if (status == STATUS_OK && !all->options.no_ceilings) status = limits_open(all->options.device, &all->series.limits);

@@ -1,5 +1,6 @@
 #include "cli/dry_run.h"
 
+#include "base/foreign.h"
 #include "base/jsontext.h"
 #include "base/memory.h"
 #include "cli/commands.h"
@@ -106,7 +107,7 @@ static const char *amount(const json_t *bytes, char text[32]) {
 
 static void print_case(const json_t *row) {
     char in[32], out[32];
-    printf("%s  (inputs %s, outputs %s)\n", text_of(row, "case"), amount(json_object_get(row, "input_bytes"), in),
+    printf("%s  (inputs %s, outputs %s)\n", foreign_shown(text_of(row, "case")), amount(json_object_get(row, "input_bytes"), in),
            amount(json_object_get(row, "output_bytes"), out));
 }
 
@@ -115,9 +116,9 @@ static void print_row(const json_t *row) {
     char duration[32], times[32] = "";
     progress_duration(json_number_value(json_object_get(row, "seconds")), duration);
     if (processes > 1) snprintf(times, sizeof times, ", %d processes", processes);
-    printf("  %-44s ", text_of(row, "spec"));
+    printf("  %-44s ", foreign_shown(text_of(row, "spec")));
     if (*text_of(row, "skip"))
-        printf("skip: %s\n", text_of(row, "skip"));
+        printf("skip: %s\n", foreign_shown(text_of(row, "skip")));
     else if (strcmp(text_of(row, "backend"), "emulator") == 0)
         printf("verified in the emulator, not timed\n");
     else
@@ -150,7 +151,7 @@ static void print_text(const json_t *rows) {
     json_array_foreach((json_t *)(uintptr_t)rows, i, row) {
         const bool other = strcmp(text_of(row, "scenario"), scenario) != 0;
         scenario = text_of(row, "scenario");
-        if (other && *scenario) printf("%s%s\n", i > 0 ? "\n" : "", scenario);
+        if (other && *scenario) printf("%s%s\n", i > 0 ? "\n" : "", foreign_shown(scenario));
         if (other || strcmp(text_of(row, "case"), problem) != 0) print_case(row), cases++;
         problem = text_of(row, "case");
         print_row(row);

@@ -6,6 +6,7 @@
 #include "cli/options.h"
 #include "device/child.h"
 #include "device/device.h"
+#include "device/threads.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/reference_worker.h"
 #include "pipeline/refusal.h"
@@ -178,7 +179,8 @@ static Status execute(Exec *e) {
     const bool cuda = e->choice.entry->backend == BACKEND_CUDA, emulated = cuda && e->emulate;
     const Session session = {.choice = &e->choice, .problem = &e->problem, .options = &e->options, .emulated = emulated};
     referenceworker_allow(e->options.timeout_seconds);
-    Status status = fill_inputs(e, &instance);
+    Status status = threads_check();
+    if (status == STATUS_OK) status = fill_inputs(e, &instance);
     if (status == STATUS_OK) status = session_refused(&session);
     refusal_close();
     if (status == STATUS_OK && cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)

@@ -1,4 +1,5 @@
 /* rungs list: ops, variants, scenarios, claims. */
+#include "base/foreign.h"
 #include "base/jsontext.h"
 #include "base/memory.h"
 #include "base/places.h"
@@ -55,8 +56,9 @@ static int print(const Listing *listing, bool as_json) {
     size_t i;
     json_t *item;
     if (!as_json) {
-        json_array_foreach(list, i, item) printf("%-36s %s%s%s\n", text_of(item, listing->name), text_of(item, listing->detail),
-                                                 listing->detail ? "  " : "", text_of(item, listing->summary));
+        json_array_foreach(list, i, item)
+            printf("%-36s %s%s%s\n", foreign_shown(text_of(item, listing->name)), foreign_shown(text_of(item, listing->detail)),
+                   listing->detail ? "  " : "", foreign_shown(text_of(item, listing->summary)));
     }
     json_decref(list);
     return EXIT_GOOD;

@@ -1,5 +1,6 @@
 /* rungs merge: joins the files of `run --shard`, checks that they belong together, and lists missing rows. */
 #include "pipeline/merge.h"
+#include "base/foreign.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/inputs.h"
@@ -36,7 +37,7 @@ static Status find_missing(const MergeArguments *a, const json_t *lines, json_t 
 static void tell(const MergeArguments *a, const Merged *merged, const json_t *missing, int files) {
     size_t i;
     json_t *row;
-    json_array_foreach((json_t *)(uintptr_t)missing, i, row) printf("missing: %s\n", json_string_value(row));
+    json_array_foreach((json_t *)(uintptr_t)missing, i, row) printf("missing: %s\n", foreign_shown(json_string_value(row)));
     printf("%zu rows of %d files%s%s\n", merged->rows, files, a->out ? ": " : " agree", a->out ? a->out : "");
     if (merged->repeated > 0) printf("%zu emulated rows were in several files; one of each is kept\n", merged->repeated);
     if (merged->claims > 0)

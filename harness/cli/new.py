@@ -6,7 +6,8 @@ import shlex
 import shutil
 import sys
 
-NAME = re.compile(r"[a-z][a-z0-9_]*$")
+NAME = re.compile(r"[a-z][a-z0-9_]{0,39}")
+TAKEN = ("rungs", "all", "clean", "help", "install", "package", "test")  # programs and targets of the build
 TEMPLATE_NAME, TEMPLATE_OP = "mykernels", "axpy"
 
 
@@ -24,15 +25,15 @@ def main():
     args = parser.parse_args()
     name = args.folder.resolve().name
     for what, word in (("the folder's name", name), ("--op", args.op)):
-        if not NAME.match(word):
-            refuse(f"{what} is '{word}'; expected a word of a-z, 0-9 and _ that begins with a letter")
-    if name == "rungs":
-        refuse("the program would be called rungs; choose another name")
+        if not NAME.fullmatch(word):
+            refuse(f"{what} is {word!r}; expected a word of a-z, 0-9 and _ that begins with a letter, of at most 40")
+    if name in TAKEN:
+        refuse(f"the program would be called {name}; choose another name")
     if args.folder.exists() and (not args.folder.is_dir() or any(args.folder.iterdir())):
         refuse(f"{args.folder} exists and is not empty; name a new folder")
 
     def own(text):
-        return text.replace(TEMPLATE_NAME, name).replace(TEMPLATE_OP, args.op)
+        return re.sub(f"{TEMPLATE_NAME}|{TEMPLATE_OP}", lambda found: name if found.group() == TEMPLATE_NAME else args.op, text)  # at once: a name may hold the other
 
     for path in sorted(path for path in args.template.rglob("*") if path.is_file() and path.suffix != ".pyc"):  # pip compiles what it installs
         new = args.folder / own(path.relative_to(args.template).as_posix())
@@ -44,7 +45,7 @@ def main():
         print(new)
     known = shutil.which(args.program.name)
     program = args.program.name if known and args.program.samefile(known) else shlex.quote(str(args.program))
-    print(f"next: cd {args.folder} && git init && {program} build && build/release/bin/{name} run smoke")
+    print(f"next: cd {shlex.quote(str(args.folder))} && git init && {program} build && build/release/bin/{name} run smoke")
 
 
 if __name__ == "__main__":

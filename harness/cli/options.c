@@ -1,5 +1,6 @@
 #include "cli/options.h"
 
+#include "base/foreign.h"
 #include "base/text.h"
 #include "cli/commands.h"
 
@@ -25,10 +26,10 @@ int cli_fail(Status status) {
 int cli_usage(const char *command, const char *format, ...) {
     va_list arguments;
     va_start(arguments, format);
-    fprintf(stderr, "rungs %s: ", command);
-    vfprintf(stderr, format, arguments);
+    char message[2000];
+    vsnprintf(message, sizeof message, format, arguments);
     va_end(arguments);
-    fprintf(stderr, " (see rungs %s --help)\n", command);
+    fprintf(stderr, "rungs %s: %s (see rungs %s --help)\n", command, foreign_shown(message), command);
     return EXIT_USAGE;
 }
 

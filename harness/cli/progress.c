@@ -1,5 +1,6 @@
 #include "cli/progress.h"
 
+#include "base/foreign.h"
 #include "base/jsontext.h"
 #include "base/mode.h"
 #include "cli/terminal.h"
@@ -41,7 +42,7 @@ static void add_unjudged(const json_t *row, char text[400]) {
     json_object_foreach(json_object_get(row, "errors"), name, errors) {
         if (!json_is_false(json_object_get(errors, "judgeable"))) continue;
         const size_t used = strlen(text);
-        snprintf(text + used, 400 - used, "%s%s", before, name);
+        snprintf(text + used, 400 - used, "%s%s", before, foreign_shown(name));
         before = ", ";
     }
 }
@@ -62,12 +63,10 @@ static void outcome(const json_t *row, char text[400]) {
     const char *verdict = text_of(row, "verdict"), *reason = text_of(row, "reason");
     if (strcmp(verdict, "pass") == 0) {
         const char *why = text_of(row, "why_not_timed");
-        snprintf(text, 400, "%s", strcmp(why, "emulated") == 0 ? "verified (emulated), not timed" : why);
+        snprintf(text, 400, "%s", strcmp(why, "emulated") == 0 ? "verified (emulated), not timed" : foreign_shown(why));
     } else {
-        snprintf(text, 400, "%.380s", reason);
+        snprintf(text, 400, "%.380s", foreign_shown(reason));
     }
-    for (char *c = text; *c; c++)
-        if (*c == '\n') *c = ' ';
 }
 
 static const char *colour_of(const Progress *progress, const char *verdict) {
@@ -89,8 +88,9 @@ static const char *outcome_words(const json_t *claim) {
 
 void progress_claim(FILE *stream, const json_t *claim) {
     const long long processes = json_integer_value(json_object_get(claim, "processes"));
-    fprintf(stream, "claim %-40s %-16s %s%s: %s", text_of(claim, "id"), text_of(claim, "program"), outcome_words(claim),
-            strcmp(text_of(claim, "claim_kind"), "finding") == 0 ? " (finding)" : "", text_of(claim, "why"));
+    fprintf(stream, "claim %-40s %-16s %s%s: %s", foreign_shown(text_of(claim, "id")), foreign_shown(text_of(claim, "program")),
+            foreign_shown(outcome_words(claim)), strcmp(text_of(claim, "claim_kind"), "finding") == 0 ? " (finding)" : "",
+            foreign_shown(text_of(claim, "why")));
     if (json_is_true(json_object_get(claim, "provisional")))
         fprintf(stream, "; provisional: %lld process%s", processes, processes == 1 ? "" : "es");
     fputc('\n', stream);
@@ -150,18 +150,18 @@ void progress_begin(void *context, const RunEvent *event) {
         if (event->eta_seconds > 0) snprintf(left, sizeof left, ", about %s left", eta);
         if (event->failures > 0) snprintf(failed, sizeof failed, ", %zu failed", event->failures);
         snprintf(line, sizeof line, "case %zu of %zu%s%s: %s", event->index, event->total, failed, left,
-                 text_of(event->row, "spec"));
+                 foreign_shown(text_of(event->row, "spec")));
     }
     show(progress, line);
 }
 
 /* One line. On a terminal it does not wrap: the case is left out where it does not fit. Failures and errors are told in full. */
 static void print_row(const Progress *progress, const RunEvent *event) {
-    const char *verdict = text_of(event->row, "verdict"), *place = text_of(event->row, "case");
+    const char *verdict = text_of(event->row, "verdict"), *place = foreign_shown(text_of(event->row, "case"));
     char before[64], what[400], line[3000];
     outcome(event->row, what);
     if (strcmp(verdict, "pass") == 0) add_unjudged(event->row, what);
-    const int used = snprintf(line, sizeof line, "%-44s %s", text_of(event->row, "spec"), what);
+    const int used = snprintf(line, sizeof line, "%-44s %s", foreign_shown(text_of(event->row, "spec")), what);
     if (used > 0 && (size_t)used < sizeof line) snprintf(line + used, sizeof line - (size_t)used, " | %s", place);
     if (progress->terminal && strcmp(verdict, "pass") == 0) {
         const int begin = snprintf(before, sizeof before, "%4zu/%zu %-5s ", event->index, event->total, verdict),

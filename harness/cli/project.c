@@ -25,10 +25,13 @@ int command_new(int argc, char **argv) {
     if (code == 0) {
         Words words = {0};
         Text output = {0};
-        words_add(&words, given[0]);
-        words_option(&words, "--op", op);
+        char named[PATH_MAX]; /* with its option, as a name may begin with '-' */
+        snprintf(named, sizeof named, "--op=%s", op);
+        words_add(&words, named);
         words_option(&words, "--template", places_harness("template"));
         words_option(&words, "--program", places_beside(PROGRAM.project));
+        words_add(&words, "--");
+        words_add(&words, given[0]);
         const Status status = python_run(places_harness("harness/cli/new.py"), &words, &output, &exit_code);
         words_free(&words);
         if (status == STATUS_OK) fprintf(exit_code == 0 ? stdout : stderr, "%s", output.text ? output.text : "");

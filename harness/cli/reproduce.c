@@ -1,6 +1,7 @@
 /* rungs reproduce: the claims of the published scenarios, or what a tier's time allows of them; then figures and REPORT.md, all in
  * one folder of the build. */
 #include "base/clock.h"
+#include "base/foreign.h"
 #include "base/interrupt.h"
 #include "base/jsontext.h"
 #include "base/places.h"
@@ -83,7 +84,7 @@ static void print_names(const Reproduce *r, bool (*has)(const Reproduce *, int),
     for (int i = 0; i < r->plan.claim_count; i++)
         if (has(r, i)) {
             if (count == 0) printf("%s: ", what);
-            printf("%s%s", count++ ? ", " : "", r->plan.claims[i].id);
+            printf("%s%s", count++ ? ", " : "", foreign_shown(r->plan.claims[i].id));
         }
     if (count > 0) printf("\n%zu claim%s %s%s\n", count, count == 1 ? "" : "s", what, advice);
 }

@@ -2,6 +2,7 @@
 #include "base/interrupt.h"
 #include "base/output.h"
 #include "base/places.h"
+#include "base/text.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
 #include "cli/dry_run.h"
@@ -12,6 +13,8 @@
 #include "pipeline/foresee.h"
 #include "record/trace.h"
 
+#include <limits.h>
+#include <stddef.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -25,8 +28,15 @@ typedef struct Shard {
 
 static bool parse_shard(void *target, const char *text) {
     Shard *shard = target;
-    int used = 0;
-    return sscanf(text, "%d/%d%n", &shard->index, &shard->count, &used) == 2 && text[used] == '\0';
+    char index[32];
+    long long first, second;
+    const char *slash = strchr(text, '/');
+    if (!slash || slash - text >= (ptrdiff_t)sizeof index) return false;
+    snprintf(index, sizeof index, "%.*s", (int)(slash - text), text);
+    if (!text_integer(index, &first) || !text_integer(slash + 1, &second) || llabs(first) > INT_MAX || llabs(second) > INT_MAX)
+        return false;
+    *shard = (Shard){(int)first, (int)second};
+    return true;
 }
 
 static bool parse_emulator(void *target, const char *text) {

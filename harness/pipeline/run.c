@@ -2,6 +2,7 @@
 #include "pipeline/run.h"
 
 #include "base/clock.h"
+#include "device/threads.h"
 #include "pipeline/circumstances.h"
 #include "pipeline/foresee.h"
 #include "pipeline/reference_worker.h"
@@ -90,6 +91,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     summary->has_gpu = foresee_gpu(options->device, summary->no_gpu_reason, sizeof summary->no_gpu_reason);
     summary->total = suites_rows(&run);
     bool cut = false;
+    TRY(threads_check());
     TRY(rowfile_open(options->out, &run.file, &cut)); /* first, as it drops a cut line, which is no JSON to read */
     run.counts = json_object();                       /* NULL: each row is counted */
     if (cut) run_notice(&run, "%s ended in the middle of a line (the run was killed); that line was dropped", options->out);

@@ -151,6 +151,20 @@ static void advance(Axes *axes) {
     }
 }
 
+Status axes_count(YamlFile *file, const YamlNode *suite, long long *out) {
+    YamlNode *map = yamlfile_get(file, suite, "axes"), *tied = yamlfile_get(file, suite, "tied");
+    *out = 1;
+    for (int i = 0; map && i < yamlfile_count(map) && map->type == YAML_MAPPING_NODE; i++) {
+        YamlNode *key, *list;
+        yamlfile_pair(file, map, i, &key, &list);
+        if (list->type == YAML_SEQUENCE_NODE) *out *= yamlfile_count(list);
+        if (*out > YAML_LIST_MAX) break;
+    }
+    if (tied && *out <= YAML_LIST_MAX) *out *= yamlfile_count(tied);
+    if (*out <= YAML_LIST_MAX) return STATUS_OK;
+    return yamlfile_fail(file, suite, "the suite expands to more than %d cases", YAML_LIST_MAX);
+}
+
 Status axes_expand(YamlFile *file, const Op *op, const YamlNode *suite, Case **out, int *count) {
     Axes axes = {.file = file, .op = op};
     YamlNode *map = yamlfile_get(file, suite, "axes"), *tied = yamlfile_get(file, suite, "tied");
@@ -158,11 +172,8 @@ Status axes_expand(YamlFile *file, const Op *op, const YamlNode *suite, Case **o
     *count = 0;
     if (map) TRY(read_axes(&axes, map));
     if (tied) TRY(read_tied(&axes, map, tied));
-    long long total = 1;
-    for (int i = 0; i < axes.count; i++) {
-        total *= yamlfile_count(axes.levels[i].list);
-        if (total > YAML_LIST_MAX) return yamlfile_fail(file, suite, "the suite expands to more than %d cases", YAML_LIST_MAX);
-    }
+    long long total;
+    TRY(axes_count(file, suite, &total));
     Case *cases = malloc((size_t)total * sizeof *cases);
     if (!cases) return status_fail(STATUS_MEMORY, "no memory for %lld cases", total);
     for (long long i = 0; i < total; i++, advance(&axes)) {

@@ -37,6 +37,8 @@ bool request_names(const Request *request, const VariantEntry *entry);
 /* Does the text name CUDA variants in a build that has none? */
 bool variant_not_built(const char *text);
 
+/* How many cases the suite's axes and tied tuples make, before any is made or looked at; STATUS_INVALID beyond YAML_LIST_MAX. */
+Status axes_count(YamlFile *file, const YamlNode *suite, long long *out);
 /* The cases of one suite: axes in file order, the first varying slowest, then the tied tuples. free(*out). */
 Status axes_expand(YamlFile *file, const Op *op, const YamlNode *suite, Case **out, int *count);
 /* Sets one parameter of a case from a key and a scalar, errors with their place. */

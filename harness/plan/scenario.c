@@ -8,7 +8,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { PATH_TEXT_MAX = 4096, ROWS_LIMIT = 40000 };
+enum { PATH_TEXT_MAX = 4096 };
 
 static const char *const FILE_KEYS[] = {"title", "about", "suites", "claims", NULL};
 static const char *const SUITE_KEYS[] = {"op",     "axes",     "tied",        "variants", "modes",
@@ -31,11 +31,28 @@ bool variant_not_built(const char *text) {
     return strncmp(slash ? slash + 1 : text, "cuda_", 5) == 0 && !registry_has_backend(BACKEND_CUDA);
 }
 
+/* Lists of aliases to lists of aliases make a large plan of a small file: what all suites expand to is limited, before it is made.
+ */
+static Status take_room(Plan *plan, long long wanted, const char *what) {
+    if (wanted > PLAN_ROWS_MAX - plan->expanded) {
+        plan->expanded = PLAN_ROWS_MAX; /* no later suite is tried either */
+        return status_fail(STATUS_INVALID, "the plan expands to more than %d rows (%lld more %s here); split it into several runs",
+                           PLAN_ROWS_MAX, wanted, what);
+    }
+    plan->expanded += (int)wanted;
+    return STATUS_OK;
+}
+
 /* Adds what one pattern names; a choice that an earlier pattern named already is not repeated. */
-static Status add_variants(Suite *suite, const char *text) {
+static Status add_variants(Suite *suite, const char *text, Plan *plan) {
     VariantChoice *found;
     int count;
     TRY(variant_choices_parse(suite->op, text, &found, &count));
+    const Status fits = take_room(plan, count, "choices of variants");
+    if (fits != STATUS_OK) {
+        free(found);
+        return fits;
+    }
     VariantChoice *grown = realloc(suite->variants, (size_t)(suite->variant_count + count) * sizeof *grown);
     if (!grown) {
         free(found);
@@ -47,7 +64,8 @@ static Status add_variants(Suite *suite, const char *text) {
         bool known = false;
         variant_choice_format(&found[i], spec, sizeof spec);
         for (int j = 0; j < suite->variant_count && !known; j++)
-            known = strcmp(spec, variant_choice_format(&suite->variants[j], other, sizeof other)) == 0;
+            known = suite->variants[j].entry == found[i].entry &&
+                    strcmp(spec, variant_choice_format(&suite->variants[j], other, sizeof other)) == 0;
         if (!known) suite->variants[suite->variant_count++] = found[i];
     }
     free(found);
@@ -67,7 +85,7 @@ static Status remove_variants(Suite *suite, const char *glob) {
     return STATUS_OK;
 }
 
-static Status read_variants(YamlFile *file, const YamlNode *node, Suite *suite) {
+static Status read_variants(YamlFile *file, const YamlNode *node, Plan *plan, Suite *suite) {
     YamlNode *list;
     TRY(yamlfile_require(file, node, "variants", "a list such as [cpu_*, cuda_shared threads=64,128]", &list));
     TRY(yamlfile_list(file, list, "variants"));
@@ -81,7 +99,7 @@ static Status read_variants(YamlFile *file, const YamlNode *node, Suite *suite) 
             left_out = true;
             continue;
         }
-        const Status status = removal ? remove_variants(suite, text + 1) : add_variants(suite, text);
+        const Status status = removal ? remove_variants(suite, text + 1) : add_variants(suite, text, plan);
         if (status != STATUS_OK) return yamlfile_place(file, item, status_prefix(status, "in '%.200s', ", text));
     }
     /* Without CUDA a suite of CUDA variants alone is empty; otherwise an empty one is a mistake. */
@@ -147,7 +165,7 @@ static Status read_suite(YamlFile *file, const YamlNode *node, Plan *plan, Suite
     TRY(yamlfile_require(file, node, "op", "what is computed", &op));
     TRY(yamlfile_text(file, op, "op", &name));
     TRY(yamlfile_place(file, op, registry_require_op(name, &suite->op)));
-    TRY(read_variants(file, node, suite));
+    TRY(read_variants(file, node, plan, suite));
     TRY(read_modes(file, yamlfile_get(file, node, "modes"), suite));
     TRY(read_bounds(file, yamlfile_get(file, node, "bounds"), suite));
     TRY(read_baseline(file, yamlfile_get(file, node, "baseline"), suite));
@@ -171,11 +189,11 @@ static Status emulated_case(YamlFile *file, const Suite *suite, const Case *prob
 static Status add_suite(YamlFile *file, const YamlNode *node, const Suite *suite, const char *scenario, Plan *plan) {
     Case *cases;
     int count;
+    long long expected;
+    TRY(axes_count(file, node, &expected));
+    TRY(yamlfile_place(file, node, take_room(plan, expected * (suite->variant_count ? suite->variant_count : 1), "rows")));
     TRY(axes_expand(file, suite->op, node, &cases, &count));
     Status status = STATUS_OK;
-    if ((long long)count * suite->variant_count > ROWS_LIMIT)
-        status = yamlfile_fail(file, node, "the suite expands to %lld rows (cases x variants); at most %d are allowed",
-                               (long long)count * suite->variant_count, ROWS_LIMIT);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         PlanItem item = {.problem = cases[i],
                          .variants = suite->variants,
@@ -210,7 +228,8 @@ static Status add_suites(YamlFile *file, const YamlNode *list, const char *scena
         Status status = read_suite(file, node, plan, &suite);
         if (status == STATUS_OK) status = add_suite(file, node, &suite, scenario, plan);
         free(suite.variants);
-        if (status == STATUS_INVALID && plan->left_out) status = leave_out_suite(file, i, &before, plan);
+        if (status == STATUS_INVALID && plan->left_out && plan->expanded < PLAN_ROWS_MAX)
+            status = leave_out_suite(file, i, &before, plan);
         TRY(status);
         *op = i == 0 || *op == suite.op ? suite.op : NULL;
     }

@@ -10,7 +10,7 @@
 
 #include <stdbool.h>
 
-enum { SPEC_TEXT_MAX = 1024 };
+enum { SPEC_TEXT_MAX = 1024, PLAN_ROWS_MAX = 40000 };
 
 /* One variant with its tunables at given values: "rolling/cuda_thread_tile threads=64 tile=48". */
 typedef struct VariantChoice {
@@ -48,6 +48,7 @@ typedef struct ScenarioInfo {
 typedef struct Plan {
     PlanItem *items;
     int item_count;
+    int expanded; /* rows, cases without a variant, and choices of variants that suites took until now: the limit is on the plan */
     double turn_seconds; /* for so long, as expected, an op's items are made before another op's of the stage take their turn */
     Claim *claims;
     int claim_count;
@@ -60,8 +61,9 @@ typedef struct Plan {
 } Plan;
 
 /* Appends a scenario file to the plan (zero-initialise it first). STATUS_INVALID with "file:line:column: ..." for an unknown key,
- * wrong type, empty axis, parameter out of range, a pattern that matches no variant, a missing file; the plan is then as it was.
- * A build without CUDA has no cuda_ variants: patterns that name them are left out there, not refused. */
+ * wrong type, empty axis, parameter out of range, a pattern that matches no variant, a missing file, and where the plan becomes
+ * larger than PLAN_ROWS_MAX; the plan is then as it was. A build without CUDA has no cuda_ variants: patterns that name them are
+ * left out there, not refused. */
 Status plan_add_scenario(Plan *plan, const char *path);
 /* Appends one case given as text, for all variants of its op that match the glob (NULL: all), all modes, strict bounds. */
 Status plan_add_case(Plan *plan, const char *text, const char *variants);

@@ -277,7 +277,11 @@ static Status read_claim(const Reader *reader, Claim *claim) {
 }
 
 Status scenario_claims(YamlFile *file, const YamlNode *list, Plan *plan, int first_item, const Op *op, const char *scenario) {
+    enum { LOOKS_MAX = 2000000 }; /* each claim looks for its row among all cases */
     TRY(yamlfile_list(file, list, "claims"));
+    if ((long long)yamlfile_count(list) * (plan->item_count - first_item) > LOOKS_MAX)
+        return yamlfile_fail(file, list, "claims: %d claims about %d cases are too many; at most %d for so many cases",
+                             yamlfile_count(list), plan->item_count - first_item, LOOKS_MAX / (plan->item_count - first_item));
     for (int i = 0; i < yamlfile_count(list); i++) {
         const Reader reader = {file, plan, first_item, op, yamlfile_item(file, list, i)};
         Claim claim = {.scenario = scenario};

@@ -126,7 +126,7 @@ Status plan_shard(Plan *plan, int index, int count) {
                      .groups = calloc(items + 1, sizeof *self.groups),
                      .shard = calloc(items + 1, sizeof *self.shard),
                      .items = plan->item_count};
-    double *load = calloc((size_t)count, sizeof *load);
+    double *load = calloc(items + 1, sizeof *load); /* shards without a row are refused */
     Status status = self.named && self.together && self.groups && self.shard && load
                         ? STATUS_OK
                         : status_fail(STATUS_MEMORY, "no memory for %d shards of %zu cases", count, items);

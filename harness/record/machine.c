@@ -150,6 +150,19 @@ static bool is_listed(const char *name) {
     return false;
 }
 
+/* A row has no place for what somebody else's shell put there: what is long, or no text of one line, is counted only. */
+static json_t *kept_value(const char *value) {
+    enum { VALUE_MAX = 400 };
+    const size_t length = strlen(value);
+    bool plain = length <= VALUE_MAX;
+    for (const char *at = value; *at && plain; at++) plain = *at >= ' ' && *at <= '~';
+    return plain ? facts_without_folders(value) : json_sprintf("not kept: %zu bytes", length);
+}
+
+static bool is_plain_name(const char *name) {
+    return strspn(name, "ABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_") == strlen(name);
+}
+
 json_t *facts_variables(void) {
     json_t *variables = json_object();
     for (char **entry = environ; *entry; entry++) {
@@ -157,7 +170,7 @@ json_t *facts_variables(void) {
         const char *equals = strchr(*entry, '=');
         if (!equals || equals - *entry >= (ptrdiff_t)sizeof name) continue;
         snprintf(name, sizeof name, "%.*s", (int)(equals - *entry), *entry);
-        if (is_listed(name)) json_object_set_new(variables, name, facts_without_folders(equals + 1));
+        if (is_plain_name(name) && is_listed(name)) json_object_set_new(variables, name, kept_value(equals + 1));
     }
     return variables;
 }

@@ -8,7 +8,7 @@ import sys
 SOURCE, BUILD = pathlib.Path(os.environ["RUNGS_SOURCE"]), pathlib.Path(os.environ["RUNGS_BUILD"])
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
 RECORDS, PAGE = BUILD / "tests" / "faults", SOURCE / "docs" / "RELIABILITY.md"
-PARTS = ("hostile", "kills", "ends", "outputs", "memory", "disk", "fuzz")
+PARTS = ("hostile", "kills", "ends", "outputs", "memory", "disk", "inputs", "fuzz")
 
 HEAD = """# Reliability: faults tried, survived, rows lost
 
@@ -32,6 +32,8 @@ TAIL = """
 - **rows moved or removed**: the error names the new path, or a copy that was saved beside the old one or in `$TMPDIR` (`outputs.py`).
 - **no memory**: the k-th allocation of `list`, `run`, `exec` or `judge` fails, alone or with all after it (`memory.py`, `inject.c`).
 - **a disk full**: the k-th write to a file and all after it fail (`disk.py`, `inject.c`).
+- **a scenario**, **a row**, **a name**, **--shard**, **no threads**: aliases to aliases, values of a wrong type or range, names that are none, a
+  machine that gives OpenMP no thread (`inputs.py`).
 - **fuzzing**: mutations of a corpus that reaches every function of the parser, under AddressSanitizer and UBSan (`tests/fuzz/`).
 
 Not tried: a variant that attacks the parent or other programs of the same user (`kill`, `ptrace`, files). A variant is code that you run.

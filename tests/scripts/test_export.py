@@ -224,7 +224,7 @@ class Export(unittest.TestCase):
             return row
         out = self.export("junit", Machine(1).file(self.folder / "crash.jsonl", 1, [{}], crashed))
         xmlschema.XMLSchema(SOURCE / "tests/schemas/junit-10.xsd").validate(out)
-        self.assertIn("?[31m<&>\"'", xmlschema.XMLResource(out).root.find("testsuite/testcase/error").get("message"))
+        self.assertIn("\\x1b[31m<&>\"'", xmlschema.XMLResource(out).root.find("testsuite/testcase/error").get("message"))
 
     def test_junit_of_compare(self):
         """The other place that writes JUnit: the same writer, the same schema."""

@@ -48,6 +48,7 @@ MAY_PRINT = {
     "harness/base/params.c": "a parameter that was never declared is a bug of ours: abort",
     "harness/base/guard.c": "_exit of the processes that it forks",
     "harness/device/descendants.c": "_exit of the process that it forks",
+    "harness/device/threads.c": "_exit of the child that tries",
     "harness/device/spawn.c": "_exit after a failed exec in the child",
     "emulator/": "a program of its own; a fault ends its process at once",
 }

@@ -143,7 +143,8 @@ function showRow(row) {
 }
 
 function csvText(rows) {
-  const quote = (value) => (/[",\n]/.test(String(value ?? "")) ? `"${String(value).replaceAll('"', '""')}"` : String(value ?? ""));
+  const text = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "")); // no formula of a spreadsheet
+  const quote = (value) => (/[",\n]/.test(text(value)) ? `"${text(value).replaceAll('"', '""')}"` : text(value));
   const head = ["case", "spec", "device", "machine", "verdict", "mode", "median_s", "low_s", "high_s", "samples", "share_of_limit", "error_over_bound", "commit", "run"];
   const lines = rows.map((row) => { const t = row.t[state.mode] || {}; return [data.cases[row.c].text, row.s, row.d, row.m, row.x, state.mode, t.m, t.l, t.h, t.n, t.f, row.e, data.runs[row.r]?.commit, row.r]; });
   return [head, ...lines].map((line) => line.map(quote).join(",")).join("\n") + "\n";

@@ -1,0 +1,51 @@
+"""Text that others wrote (rows, subjects of commits, what a variant printed), for each kind of output. tests/golden/foreign.json has the cases;
+harness/base/foreign.c does the same for the terminal. In an HTML page foreign text is data of a script, which shows it as text and nothing else."""
+import re
+
+# Control characters, and those that turn the direction of text or end a line; halves of characters, which nothing can print.
+STEERS = "\x00-\x1f\x7f-\x9f\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\ud800-\udfff"
+STEERING = re.compile(f"[{STEERS}]")
+STEERING_BUT_LINES = re.compile(f"(?![\n\t])[{STEERS}]")
+COMMAND = re.compile(r"(?m)^([ \t]*):(?=:)|#(?=#\[)")  # of a workflow: `::error::` where a line begins, `##[` anywhere
+FORMULA = tuple("=+-@\t")
+
+
+def spelled(found):
+    letter = ord(found.group())
+    return f"\\x{letter:02x}" if letter < 0x100 else f"\\u{letter:04x}"
+
+
+def visible(text):
+    """What steers a terminal is spelled out: what rows hold once they are read."""
+    return STEERING_BUT_LINES.sub(spelled, text.replace("\r\n", "\n"))
+
+
+def terminal(text, lines=False):
+    """For a terminal, and the log of a workflow. lines: line breaks and tabs stay; else they become blanks."""
+    text = visible(str(text))
+    text = text if lines else text.replace("\n", " ").replace("\t", " ")
+    return COMMAND.sub(lambda found: "\\x23" if found.group() == "#" else f"{found.group(1)}\\x3a", text)
+
+
+def markdown(text):
+    """For a paragraph or a code span: no tag, no link, no image, no block of its own. A cell of a table needs analysis.format.cell, too."""
+    return visible(str(text)).replace("\n", " ").replace("\t", " ").replace("<", "&lt;").replace("](", "]\\(")
+
+
+def csv(value):
+    """A text that a spreadsheet would take for a formula gets an apostrophe, which it takes for "this is text"; numbers stay numbers."""
+    if not isinstance(value, str):
+        return value
+    text = visible(value)
+    return f"'{text}" if text.startswith(FORMULA) else text
+
+
+def every(value, how):
+    """A line of rows with each of its texts, keys too, as `how` has it."""
+    if isinstance(value, str):
+        return how(value)
+    if isinstance(value, dict):
+        return {how(key) if isinstance(key, str) else key: every(inner, how) for key, inner in value.items()}
+    if isinstance(value, list) and value and not isinstance(value[0], (int, float)):
+        return [every(inner, how) for inner in value]
+    return value

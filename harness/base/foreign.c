@@ -1,0 +1,59 @@
+#include "base/foreign.h"
+
+#include <stdio.h>
+#include <string.h>
+
+enum { SHOWN_MAX = 2000, BUFFERS = 16 };
+
+/* The next character of UTF-8, and its bytes; a byte that begins none stands for itself. */
+static unsigned next(const char *text, int *length) {
+    const unsigned char *at = (const unsigned char *)text;
+    *length = 1;
+    if (at[0] >= 0xc2 && at[0] < 0xe0 && (at[1] & 0xc0) == 0x80) {
+        *length = 2;
+        return (at[0] & 0x1fu) << 6 | (at[1] & 0x3fu);
+    }
+    if ((at[0] & 0xf0) == 0xe0 && (at[1] & 0xc0) == 0x80 && (at[2] & 0xc0) == 0x80) {
+        *length = 3;
+        return (at[0] & 0x0fu) << 12 | (at[1] & 0x3fu) << 6 | (at[2] & 0x3fu);
+    }
+    if ((at[0] & 0xf8) == 0xf0)
+        while (*length < 4 && (at[*length] & 0xc0) == 0x80) ++*length;
+    return *length == 1 ? at[0] : 0x10000;
+}
+
+static bool steers(unsigned letter) {
+    return letter < 0x20 || (letter >= 0x7f && letter < 0xa0) || letter == 0x61c || letter == 0x200e || letter == 0x200f ||
+           (letter >= 0x2028 && letter <= 0x202e) || (letter >= 0x2066 && letter <= 0x2069);
+}
+
+void foreign_text(const char *text, bool lines, char *out, size_t size) {
+    size_t used = 0;
+    bool begins = true; /* only blanks since the line began */
+    *out = '\0';
+    for (int length; *text; text += length) {
+        char word[12];
+        const unsigned letter = next(text, &length);
+        if (letter == '\r' && text[1] == '\n') continue;
+        const bool blank = letter == ' ' || letter == '\t' || letter == '\n',
+                   command = (begins && strncmp(text, "::", 2) == 0) || strncmp(text, "##[", 3) == 0;
+        if (blank)
+            snprintf(word, sizeof word, "%c", lines ? (char)letter : ' ');
+        else if (command || steers(letter))
+            snprintf(word, sizeof word, letter < 0x100 ? "\\x%02x" : "\\u%04x", letter);
+        else
+            snprintf(word, sizeof word, "%.*s", length, text);
+        begins = (lines && letter == '\n') || (begins && blank);
+        if (used + strlen(word) >= size) return;
+        strcpy(out + used, word);
+        used += strlen(word);
+    }
+}
+
+const char *foreign_shown(const char *text) {
+    static _Thread_local char buffers[BUFFERS][SHOWN_MAX];
+    static _Thread_local unsigned turn;
+    char *out = buffers[turn++ % BUFFERS];
+    foreign_text(text, false, out, SHOWN_MAX);
+    return out;
+}

@@ -1,0 +1,11 @@
+/* threads.h - can this process start the threads that references, inputs and CPU variants need? */
+#ifndef RUNGS_DEVICE_THREADS_H
+#define RUNGS_DEVICE_THREADS_H
+
+#include "base/status.h"
+
+/* Starts one team of OpenMP's threads in a child, once for each process and before its own first team: where OpenMP cannot have a
+ * thread it ends the process with 1, as if a check had failed. STATUS_UNSUPPORTED with what OpenMP said. */
+Status threads_check(void);
+
+#endif
