@@ -51,7 +51,7 @@ class Suite:
             together.Suite.believe(self, found)
             self.verdicts, second = decide.both(self.verdicts, found, self.believed)
             narrower = (self.verdicts == "ambiguous") & self.believed & (high / low < width)
-            self.promising = (found == "ambiguous") & (self.promising | self.believed & (ratio >= 1 + decide.LARGE * MIN_EFFECT))
+            self.promising = (self.verdicts == "ambiguous") & (self.promising | self.believed & (ratio >= 1 + decide.LARGE * MIN_EFFECT))
             self.ratio, width = np.where(second | narrower, ratio, self.ratio), np.where(second | narrower, high / low, width)
 
     def sides(self, values, wanted=True):
