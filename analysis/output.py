@@ -7,7 +7,8 @@ import sys
 
 from analysis.foreign import terminal
 
-MACHINE, USAGE = 4, 2
+CHECK, USAGE, MACHINE = 1, 2, 4
+CHECK_FAILED = 10  # instead of CHECK, with which Python itself ends where it cannot start (harness/cli/python.c)
 
 
 class End(Exception):
@@ -68,9 +69,9 @@ def run(main):
         code = main()
         sys.stdout.flush()
         hand_over("end")
-        return code
+        return CHECK_FAILED if code == CHECK else code
     except OSError as error:
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for the flush at the interpreter's end
         if not isinstance(error, BrokenPipeError):
             print(f"stdout cannot be written: {error.strerror}", file=sys.stderr)
-        return code or (128 + 13 if isinstance(error, BrokenPipeError) else MACHINE)
+        return (CHECK_FAILED if code == CHECK else code) or (128 + 13 if isinstance(error, BrokenPipeError) else MACHINE)

@@ -49,6 +49,7 @@ def must_detect(text):
 def arguments_of(words, for_second_stage=False):
     parser = Parser(prog="rungs compare")
     if for_second_stage:
+        parser.add_argument("--start", type=float, required=True, help="seconds that a process takes before its first row")
         parser.add_argument("--process", type=float, required=True, help="seconds that a process took")
         parser.add_argument("--limit", type=float, required=True, help="seconds for the second stage")
     parser.add_argument("base")
@@ -78,7 +79,7 @@ def compare(arguments):
                 (disarmed(comparisons, arguments.min_effect) if noise else []))
     warnings += throttled(comparisons) + loud(comparisons) + told_together(together) + undetectable(comparisons, arguments.must_detect)
     result = {"exit": outcome.exit_code(comparisons, together, arguments.must_detect), "min_effect": arguments.min_effect,
-              "alpha": decide.ALPHA, "must_detect": arguments.must_detect and arguments.must_detect.percent, "base": told_of(base), "new": told_of(new),
+              "not_in_turns": not_in_turns(comparisons, base, new), "alpha": decide.ALPHA, "must_detect": arguments.must_detect and arguments.must_detect.percent, "base": told_of(base), "new": told_of(new),
               "together": [dataclasses.asdict(one) for one in together], "warnings": warnings}
     return comparisons, result
 
@@ -88,11 +89,28 @@ def told_of(side):
 
 
 def unknown(comparisons):
-    """Facts that neither side records: the reader may know them."""
-    names = {name: sum(name in c.unknown for c in comparisons) for c in comparisons for name in c.unknown}
-    if not names:
-        return []
-    return ["unknown on both sides and assumed equal: " + ", ".join(f"{name} ({count} of {len(comparisons)} comparisons)" for name, count in names.items())]
+    """Facts that a side does not record: the reader may know them."""
+    told = []
+    for of, where in ((lambda c: c.unknown, "unknown on both sides"), (lambda c: c.one_sided, "not recorded by an older program")):
+        names = {name: sum(name in of(c) for c in comparisons) for c in comparisons for name in of(c)}
+        if names:
+            told.append(f"{where} and assumed equal: " + ", ".join(f"{name} ({count} of {len(comparisons)} comparisons)" for name, count in names.items()))
+    return told
+
+
+def not_in_turns(comparisons, base, new):
+    """How the sides were measured, where they were not in one random order; None where they were."""
+    timed = [c for c in comparisons if c.base_processes and c.new_processes]
+    apart = sum(not c.randomised for c in timed)
+    if not apart:
+        return None
+    dates = [sorted(str(side.environments[run].get("date")) for run in side.runs() if run in side.environments) for side in (base, new)]
+    how = ""
+    for name, first, other, then in (("BASE", dates[0], "NEW", dates[1]), ("NEW", dates[1], "BASE", dates[0])):
+        if first and then and first[-1] < then[0]:
+            how = f", but {name} first ({first[0]} to {first[-1]}), then {other} ({then[0]} to {then[-1]})"
+    which = "" if apart == len(timed) else f" in {apart} of {len(timed)} comparisons"
+    return f"not measured in turns{which}{how}: a change of the machine counts as a change of the code; rungs ab measures in turns"
 
 
 def few_processes(comparisons):

@@ -50,7 +50,7 @@ def common_mode(logs):
 def without_clock(logs, mhz, sessions, is_new):
     """Removes the slope over the clock from rows whose clock varied between processes. The slope is fitted: a kernel may depend on its clock
     only in part."""
-    known = ~(np.isnan(mhz) & ~np.isnan(logs)).any(axis=1)
+    known = ~np.isnan(mhz).all(axis=1) & ~(np.isnan(mhz) & ~np.isnan(logs)).any(axis=1)
     varied = np.zeros(len(logs), bool)
     varied[known] = np.nanstd(np.log(mhz[known]), axis=1) > statistics.CLOCK_STEADY
     varied[varied] = ~clocks_differ(mhz[varied], is_new)

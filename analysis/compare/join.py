@@ -4,6 +4,7 @@ from dataclasses import dataclass, field
 import numpy as np
 
 from analysis import rows as r
+from analysis.compare.facts import facts_of, other_machine, unknown_facts
 from analysis.compare.same_rows import pair_other_inputs, renames
 from analysis.compare.sides import timed
 
@@ -47,6 +48,7 @@ class Comparison:
     beyond: bool = False           # ambiguous, though the whole interval lies beyond the least effect, on the slow side
     device: str | None = None
     unknown: tuple = ()  # what neither side says of its machine, though it could decide whether they compare
+    one_sided: tuple = ()  # what only one side says, since the other's program is older than that fact
     same_code: bool = False
     series: tuple = field(default=(), repr=False)  # the two Series, until judged
 
@@ -174,13 +176,13 @@ def compare_mode(c, pair, base, new):
     c.base_seconds, c.new_seconds = (float(np.median(s.seconds)) for s in series)
     c.base_processes, c.new_processes = map(len, series)
     c.time_ratio = c.new_seconds / c.base_seconds
-    machines = [[r.kind_of_machine(side.environments.get(row.get("run")), row) for row in rows] for side, rows in zip((base, new), pair)]
-    c.device = (machines[1][0] or {}).get("device")
-    reason = other_machine(machines) or (None if c.randomised else other_clock(*series))
+    facts = [[facts_of(side.environments.get(row.get("run")), row, c.mode) for row in rows] for side, rows in zip((base, new), pair)]
+    c.device = (facts[1][0] or {}).get("device")
+    reason = other_machine(facts) or (None if c.randomised else other_clock(*series))
     if reason:
         c.verdict, c.reason = "not comparable", reason
         return c
-    c.unknown = tuple(name.replace("_", " ") for name, value in machines[0][0].items() if value is None)
+    c.unknown, c.one_sided = unknown_facts(facts)
     c.same_code = c.mode in DEVICE_MODES and has_same_code(pair)
     if c.same_code:
         c.verdict, c.reason = "same", f"same machine code{' and launches' if pair[0][0].get('launch') else ''}: the variant's code did not change"
@@ -236,18 +238,6 @@ def why_untimed(rows, mode):
         if told:
             return f"not timed in NEW: {told}"
     return "not timed in NEW"
-
-
-def other_machine(machines):
-    """Why the times may not be compared, None if they may: every process of both sides must have run on the same kind of machine."""
-    everything = machines[0] + machines[1]
-    if any(machine is None for machine in everything):
-        return "a run without an environment line: its machine is unknown"
-    for name, value in everything[0].items():
-        others = [machine.get(name) for machine in everything if machine.get(name) != value]
-        if others:
-            return f"{name.replace('_', ' ')} " + " and ".join("unknown" if v is None else str(v) for v in (value, others[0]))
-    return None
 
 
 def other_clock(base, new):

@@ -16,7 +16,8 @@ def table(comparisons, result, colour):
         lines.append(f"\033[{COLOURS[c.verdict]}m{text}\033[0m" if colour else text)
         if c.reason:
             lines.append(f"    {terminal(c.reason)}" + (" (allowed)" if c.allowed else ""))
-    return "\n".join([*(lines if rows else []), *closing(comparisons, result)]) + "\n"
+    first = [terminal(result["not_in_turns"])] if result["not_in_turns"] else []
+    return "\n".join([*first, *(lines if rows else []), *closing(comparisons, result)]) + "\n"
 
 
 def time(value):

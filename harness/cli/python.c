@@ -19,6 +19,13 @@ static Status module_path(Text *path) {
     return text_append(path, "PYTHONPATH=%s%s%s", places_harness(""), users && *users ? ":" : "", users ? users : "");
 }
 
+/* Python itself ends with 1 where it cannot start, finds no module or meets an error in one: none of these is a check that failed.
+ */
+static int meaning_of(int code) {
+    enum { PYTHON_FAILED = 1, CHECK_FAILED = 10 }; /* analysis/output.py */
+    return code == PYTHON_FAILED ? EXIT_MACHINE : code == CHECK_FAILED ? EXIT_CHECK : code;
+}
+
 static Status run(const char *module, const Words *words, const ProcessLimits *how, Text *output, int *code) {
     Text path = {0};
     Words argv = {0};
@@ -31,6 +38,7 @@ static Status run(const char *module, const Words *words, const ProcessLimits *h
     for (int i = 0; i < words->count; i++) words_add(&argv, words->words[i]);
     Status status = argv.status;
     if (status == STATUS_OK) status = process_capture(argv.words, how, output, code);
+    if (status == STATUS_OK) *code = meaning_of(*code);
     words_free(&argv);
     text_free(&path);
     return status;

@@ -9,7 +9,7 @@
 #include "cli/words.h"
 
 /* Runs a module of this checkout ("analysis.report"), or a file by its absolute path. What it prints is appended to *output, *code
- * is its exit code. */
+ * is its exit code, EXIT_MACHINE where Python itself failed. */
 Status python_run(const char *module, const Words *words, Text *output, int *code);
 /* The same for a module that makes files: they are written here (cli/handed.h), under inputs_spare with these inputs, if it ends
  * with EXIT_GOOD, EXIT_CHECK or EXIT_NOTHING. Where it ends so without having come to its end (a traceback is 1), *code is

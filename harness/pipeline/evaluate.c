@@ -54,6 +54,11 @@ static void add_launch(json_t *row, json_t *told) {
         json_object_set(row, "launch", told);
 }
 
+/* The most that a call was seen to use; told may be NULL. */
+static void add_threads(json_t *row, json_t *told) {
+    if (json_integer_value(told) > json_integer_value(json_object_get(row, "threads"))) json_object_set(row, "threads", told);
+}
+
 /* ---- Refusals: by shapes only, no memory is taken. *refused: for what variant and machine cannot do. */
 static Status refuse(Evaluation *e, bool *refused) {
     Instance shapes;
@@ -170,6 +175,7 @@ static Status verify_once(Evaluation *e, DataSet set, bool *undecided) {
     if (status == STATUS_OK) {
         if (set == DATA_FIRST && e->instance->poison == 0) e->first_seconds = json_number_value(json_object_get(reply, "seconds"));
         add_launch(e->row, json_object_get(reply, "launched"));
+        add_threads(e->row, json_object_get(reply, "threads"));
         status = compare_outputs(e, set, set == DATA_FIRST ? "" : "on the second data set: ", undecided);
     } else {
         decide_by_status(e, status);

@@ -49,8 +49,9 @@ json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, co
     const Op *op = registry_op(problem->op);
     const Work work = op->work(problem);
     const Case told = told_case(problem);
-    static const char *const NULLS[] = {"reason", "errors", "reverified", "timing",       "why_not_timed", "prepare_seconds",
-                                        "bound",  "counts", "launch",     "limit_reason", "worker",        NULL};
+    static const char *const NULLS[] = {"reason",          "errors",  "reverified", "timing", "why_not_timed",
+                                        "prepare_seconds", "bound",   "counts",     "launch", "limit_reason",
+                                        "worker",          "threads", NULL};
     json_t *row = json_pack(
         "{s:s, s:i, s:s, s:s?, s:s, s:s, s:o, s:s, s:s, s:I, s:s, s:o, s:s, s:s, s:{s:f, s:f, s:f}, s:s?}", "kind", "row", "schema",
         ROW_SCHEMA_VERSION, "run", run, "scenario", item->scenario, "case", case_format(&told, text, sizeof text), "op",

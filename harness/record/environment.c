@@ -79,7 +79,27 @@ static void hash(uint64_t *state, const char *text) {
     *state = hash_bytes(*state, text, strlen(text) + 1);
 }
 
-/* Rows with the same id may be compared directly: GPU, driver branch, power cap, processor, kind of build, commit. */
+/* Which CPUs and threads variants get. */
+static void hash_cpus(uint64_t *state, const json_t *environment) {
+    const json_t *cpu = json_object_get(environment, "cpu"), *value;
+    const char *name;
+    char quota[32];
+    hash(state, json_string_value(json_object_get(cpu, "cpus")));
+    snprintf(quota, sizeof quota, "%g", json_number_value(json_object_get(cpu, "cpu_quota")));
+    hash(state, quota);
+    uint64_t variables = 0; /* in whatever order they stand */
+    json_object_foreach((json_t *)json_object_get(environment, "variables"), name, value) {
+        uint64_t one = HASH_START;
+        if (!strstr(name, "OMP_") && !strstr(name, "KMP_") && !strstr(name, "_THREADS")) continue;
+        hash(&one, name);
+        hash(&one, json_string_value(value));
+        variables += one;
+    }
+    *state = hash_bytes(*state, &variables, sizeof variables);
+}
+
+/* Rows with the same id may be compared directly: GPU, driver branch, power cap, processor, CPUs and threads, kind of build,
+ * commit. */
 static json_t *comparability_id(const json_t *environment) {
     const json_t *gpu = json_object_get(environment, "gpu"), *build = json_object_get(environment, "build");
     const json_t *cap = json_object_get(gpu, "power_cap_watts");
@@ -92,6 +112,7 @@ static json_t *comparability_id(const json_t *environment) {
     hash(&state, major);
     hash(&state, watts);
     hash(&state, json_string_value(json_object_get(json_object_get(environment, "cpu"), "model")));
+    hash_cpus(&state, environment);
     hash(&state, json_string_value(json_object_get(build, "type")));
     hash(&state, json_string_value(json_object_get(environment, "commit")));
     return json_sprintf("%016" PRIx64, state);
@@ -104,7 +125,10 @@ json_t *environment_json(int argc, char **argv, int device, const json_t *gpu_fa
     add_date_and_run(environment);
     add_program(environment);
     add_arguments(environment, argc, argv);
-    json_object_set_new(environment, "cpu", facts_cpu());
+    json_t *cpu = facts_cpu();
+    json_object_set_new(cpu, "cpus", facts_cpus());
+    json_object_set_new(cpu, "cpu_quota", facts_cpu_quota());
+    json_object_set_new(environment, "cpu", cpu);
     json_object_set_new(environment, "others_running", facts_others_running());
     json_t *gpu = facts_gpu(device, gpu_facts, why, sizeof why);
     json_object_set_new(environment, "gpu", gpu);

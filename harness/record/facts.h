@@ -18,11 +18,18 @@ char *facts_command(const char *const argv[], double seconds, char *why, size_t 
 
 json_t *facts_build(void);                                                          /* type, compilers, flags */
 json_t *facts_cpu(void);                                                            /* model, cores, threads, caches, memory */
+json_t *facts_cpus(void);                                                           /* "0-3,6": the affinity; null: unknown */
+json_t *facts_cpu_quota(void);                                                      /* CPUs; null: no limit */
 json_t *facts_others_running(void);                                                 /* average over a minute, or null */
 json_t *facts_os(void);                                                             /* distribution and kernel, or null */
 json_t *facts_container(void);                                                      /* "docker", ..., or null */
 json_t *facts_variables(void);                                                      /* {"OMP_NUM_THREADS": "8", ...} */
 json_t *facts_python(void);                                                         /* {version, packages}, or null */
 json_t *facts_gpu(int device, const json_t *gpu_facts, char *why, size_t why_size); /* null leaves the reason in why */
+
+/* The least quota of the groups of a file like /proc/self/cgroup, and of those above them, below a root like /sys/fs/cgroup. */
+json_t *facts_quota_of(const char *root, const char *memberships);
+/* That OpenMP takes where nobody says how many: OMP_NUM_THREADS, else the CPUs of the affinity. */
+int facts_threads(void);
 
 #endif

@@ -14,8 +14,9 @@ void stamp_new_session(char id[STAMP_ID_TEXT]) {
 }
 
 static json_t *as_json(const Stamp *stamp) {
-    return json_pack("{s:s, s:i, s:s, s:i, s:i, s:i, s:i}", "session", stamp->session, "seed", stamp->seed, "side", stamp->side,
-                     "process", stamp->process, "of", stamp->of, "stage", stamp->stage, "stages", stamp->stages);
+    return json_pack("{s:s, s:i, s:s, s:i, s:i, s:i, s:i, s:o, s:o, s:i}", "session", stamp->session, "seed", stamp->seed, "side",
+                     stamp->side, "process", stamp->process, "of", stamp->of, "stage", stamp->stage, "stages", stamp->stages,
+                     "cpus", facts_cpus(), "cpu_quota", facts_cpu_quota(), "threads", facts_threads());
 }
 
 /* The line with the stamp, as JSON; NULL: it is none of an environment. */

@@ -1,5 +1,5 @@
-/* stamp.h - what `rungs ab` knows of a process and the process itself cannot: its place in the random order. Written into the
- * lines of the process after it has run, so that any program's rows have it, whatever version it is. */
+/* stamp.h - what `rungs ab` knows of a process: its place in the random order, which the process cannot know, and the CPUs and
+ * threads that it was given, which an older program does not record. Written into the lines of the process after it has run. */
 #ifndef RUNGS_RECORD_STAMP_H
 #define RUNGS_RECORD_STAMP_H
 

@@ -4,6 +4,7 @@
 #include "base/launches.h"
 #include "base/ranges.h"
 #include "worker/settle.h"
+#include "worker/threads.h"
 
 #include <math.h>
 #include <string.h>
@@ -183,10 +184,12 @@ static Status call(Worker *worker, bool guarded, bool again, double *seconds) {
     TRY(worker->device->wait("preparing the buffers"));
     const size_t before = counted ? in_use(worker) : 0;
     (void)launches_take();
+    threads_begin();
     const double begin = clock_seconds();
     TRY(worker_call(worker));
     TRY(worker->device->wait(worker->entry->id));
     *seconds = clock_seconds() - begin;
+    worker->threads = threads_end();
     worker->launched = launches_take();
     const bool grown = counted && growth(worker, before) > 0;
     TRY(outputs_end(worker));
@@ -228,6 +231,8 @@ Status outputs_run(Worker *worker, json_t *reply) {
     worker->runs++;
     worker->call_seconds = seconds;
     json_object_set_new(reply, "seconds", json_real(seconds));
+    if (strcmp(worker->device->kind, "cpu") == 0 && worker->threads > 0)
+        json_object_set_new(reply, "threads", json_integer(worker->threads));
     if (worker->op->sized_by_data) json_object_set_new(reply, "counts", outputs_counts(worker));
     return STATUS_OK;
 }

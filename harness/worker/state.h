@@ -54,6 +54,7 @@ typedef struct Worker {
     Resource *resource;           /* behind args.memory */
     ResourceCounts taken;         /* by the last run */
     Launches launched;            /* by the last run */
+    int threads;                  /* that the last run used; 0: not known */
     VariantArgs args;
     bool prepared;
     bool uploaded;       /* for counting: the inputs are on the device and stay the same */

@@ -211,13 +211,13 @@ class Times(CompareCase):
         told = self.compare(*self.pair(change), "--markdown", markdown, "--junit", junit, code=1, program=True)
         self.assertEqual((told["counts"]["slower"], told["counts"]["missing"], told["counts"]["same"]), (1, 1, 6))
         self.assertIn("8 comparisons: 1 slower, 1 missing, 6 same", self.output)
-        self.assertTrue(self.output.splitlines()[1].startswith("slower"), self.output)
+        self.assertTrue(self.output.splitlines()[2].startswith("slower"), self.output)
         self.assertNotIn("\033", self.output)
         suite = xml.parse(junit).getroot().find("testsuite")
         self.assertEqual((suite.get("tests"), suite.get("failures")), ("8", "2"))
         self.assertEqual(len(suite.findall("testcase/failure")), 2)
         text = markdown.read_text()
-        self.assertIn("failed", text.splitlines()[0])
+        self.assertIn("failed", text.splitlines()[2])
         self.assertEqual(len(re.findall(r"^\| (?!verdict)\S", text, re.M)), 8)
 
 

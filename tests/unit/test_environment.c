@@ -1,6 +1,7 @@
 #include "record/environment.h"
 
 #include "base/places.h"
+#include "record/facts.h"
 #include "record/identity.h"
 #include "record/program.h"
 
@@ -260,6 +261,66 @@ static void a_commit_can_be_told(void **state) {
     unsetenv("RUNGS_COMMIT");
 }
 
+static void write_text(const char *name, const char *text) {
+    char path[200];
+    snprintf(path, sizeof path, "%s/%s", folder, name);
+    FILE *file = fopen(path, "w");
+    assert_non_null(file);
+    fputs(text, file);
+    assert_int_equal(fclose(file), 0);
+}
+
+static double quota(const char *memberships) {
+    char path[200];
+    write_text("memberships", memberships);
+    snprintf(path, sizeof path, "%s/memberships", folder);
+    json_t *told = facts_quota_of(folder, path);
+    const double value = json_is_null(told) ? 0 : json_number_value(told);
+    json_decref(told);
+    return value;
+}
+
+/* The least along the way to the root counts, in both versions of control groups; a path of the host that is not seen here leads
+ * to the root. */
+static void the_quota_of_a_group_and_of_those_above_it(void **state) {
+    (void)state;
+    const char *const FOLDERS[] = {"outer", "outer/inner", "cpu,cpuacct", "cpu,cpuacct/job"};
+    for (size_t i = 0; i < sizeof FOLDERS / sizeof *FOLDERS; i++) {
+        char path[200];
+        snprintf(path, sizeof path, "%s/%s", folder, FOLDERS[i]);
+        assert_int_equal(mkdir(path, 0755), 0);
+    }
+    write_text("outer/cpu.max", "150000 100000\n");
+    write_text("outer/inner/cpu.max", "max 100000\n");
+    assert_true(quota("0::/outer/inner\n") == 1.5);
+    write_text("outer/inner/cpu.max", "50000 100000\n");
+    assert_true(quota("0::/outer/inner\n") == 0.5);
+    assert_true(quota("0::/\n") == 0);
+    assert_true(quota("0::/not/here\n") == 0);
+    write_text("cpu.max", "300000 100000\n");
+    assert_true(quota("0::/not/here\n") == 3);
+    write_text("cpu,cpuacct/job/cpu.cfs_quota_us", "-1\n");
+    write_text("cpu,cpuacct/job/cpu.cfs_period_us", "100000\n");
+    assert_true(quota("7:memory:/job\n4:cpu,cpuacct:/job\n") == 0);
+    write_text("cpu,cpuacct/job/cpu.cfs_quota_us", "200000\n");
+    assert_true(quota("7:memory:/job\n4:cpu,cpuacct:/job\n") == 2);
+    static const char *const MADE[] = {"outer/inner/cpu.max",
+                                       "outer/inner",
+                                       "outer/cpu.max",
+                                       "outer",
+                                       "cpu.max",
+                                       "cpu,cpuacct/job/cpu.cfs_quota_us",
+                                       "cpu,cpuacct/job/cpu.cfs_period_us",
+                                       "cpu,cpuacct/job",
+                                       "cpu,cpuacct",
+                                       "memberships"};
+    for (size_t i = 0; i < sizeof MADE / sizeof *MADE; i++) {
+        char path[200];
+        snprintf(path, sizeof path, "%s/%s", folder, MADE[i]);
+        assert_int_equal(remove(path), 0);
+    }
+}
+
 int main(void) {
     const struct CMUnitTest tests[] = {
         cmocka_unit_test(every_key_is_there),
@@ -273,6 +334,7 @@ int main(void) {
         cmocka_unit_test(a_failing_nvidia_smi_is_a_reason),
         cmocka_unit_test(another_gpu_is_not_comparable),
         cmocka_unit_test(a_commit_can_be_told),
+        cmocka_unit_test(the_quota_of_a_group_and_of_those_above_it),
     };
     return cmocka_run_group_tests(tests, setup, teardown);
 }
