@@ -3,6 +3,7 @@
 # usage: cmake/build_ref.sh PROJECT NAME COMMIT FOLDER BUILD
 # PROJECT is the folder with the repository, NAME the name given to rungs_add_project; compilers, architectures and the rungs that the
 # project is built with are those of the build folder BUILD.
+# Exit codes: 0; 1 the commit does not compile; 2 usage; 4 the machine cannot build it.
 # FOLDER keeps the last $RUNGS_AB_BUILDS (4) builds by use; one whose program somebody holds a lock on (flock) is in use and stays.
 set -euo pipefail
 root=$1 name=$2 ref=$3 folder=$4 own=$5 kept=${RUNGS_AB_BUILDS:-4}
@@ -28,6 +29,12 @@ step() { # quietly, but for the end of what went wrong
         tail -n 15 "$log"
         exit 4
     }
+}
+make_it() { # what the commit itself can do wrong: its first error in one line, and exit code 1
+    "$@" >>"$log" 2>&1 && return
+    if grep -qE 'No space left on device|Cannot allocate memory|[Oo]ut of memory|Killed' "$log"; then step false "$@"; fi
+    echo "${commit:0:12} does not compile: $(grep -m 1 -E '(^|[ :])([Ee]rror|ERROR)( [A-Z0-9]+)?:|CMake Error|undefined reference|: not found' "$log" || tail -n 1 "$log"); the log is $log"
+    exit 1
 }
 
 # Commits of pull requests are met once, and a build with CUDA is large.
@@ -61,6 +68,6 @@ for option in RUNGS_CUDA RUNGS_CUDA_ARCHITECTURES RUNGS_CPU_ARCHITECTURE CMAKE_C
     value=$(sed -n "s/^$option:[A-Z]*=//p" "$own/CMakeCache.txt")
     if [ -n "$value" ]; then options+=("-D$option=$value"); fi
 done
-step cmake -G Ninja -DCMAKE_BUILD_TYPE=Release -S "$tree" -B "$tree/build/release" "${options[@]}"
-step cmake --build "$tree/build/release" --target "$name"
+make_it cmake -G Ninja -DCMAKE_BUILD_TYPE=Release -S "$tree" -B "$tree/build/release" "${options[@]}"
+make_it cmake --build "$tree/build/release" --target "$name"
 echo "$tree/$program"

@@ -1,17 +1,18 @@
 """What a second stage of `rungs ab` should run again: the ambiguous rows that seem slower, as variants, within a budget of time.
 
-    python -m analysis.compare.again BASE NEW --process SECONDS --limit SECONDS [options of compare]
+    python -m analysis.compare.again BASE NEW --start SECONDS --process SECONDS --limit SECONDS [options of compare]
 
-Prints nothing, or "ROWS SECONDS VARIANT,VARIANT..." on one line: how many rows, and how long it will take. Exit codes: those of compare.
+Prints nothing where no row needs it; "ROWS SECONDS VARIANT,VARIANT..." on one line: how many rows, and how long it will take; or "# WHY", where rows need it
+and there is no time. Exit codes: those of compare.
 """
+import math
 import sys
 
 from analysis.compare import __main__ as comparing
 from analysis.compare import detect
+from analysis.format import many
 from analysis.lines import BadResults
 from analysis.output import run
-
-START_SECONDS = 2.0  # of a process, whatever it runs
 
 
 def main(words=None):
@@ -20,28 +21,38 @@ def main(words=None):
         comparisons, _ = comparing.compare(arguments)
     except (BadResults, OSError):
         return 0  # the comparison that follows tells why
-    chosen = choose(comparisons, arguments.process, arguments.limit)
+    wanted, chosen = choose(comparisons, arguments)
     if chosen:
         print(*chosen)
+    elif wanted:
+        print(f"# {too_long(comparisons, wanted, arguments)}")
     return 0
 
 
-def choose(comparisons, process_seconds, limit):
-    """(rows, seconds, variants). The largest first, as far as there is time. A variant is run on all of its cases, so these count. Not one that was
-    renamed: no name of it is known to both builds."""
+def seconds_for(variants, comparisons, times):
+    """Of a second stage. A variant is run on all of its cases, so these count; times: `start`, of a process before its first row, and `process`, whole."""
     rows = {(c.case, c.spec) for c in comparisons}
-    cases = {spec: sum(other == spec for _, other in rows) for _, spec in rows}
-    variants, seconds, promising = [], 0.0, sorted((c for c in comparisons if c.promising and not (c.reason or "").startswith("renamed")), key=lambda c: -c.ratio)
+    share = sum(spec in variants for _, spec in rows) / len(rows)
+    return 2 * detect.MORE * (times.start + max(0.0, times.process - times.start) * share)
+
+
+def choose(comparisons, times):
+    """(what is worth it, (rows, seconds, variants) or None). The largest first, as far as there is time. Not one that was renamed: no name of it is
+    known to both builds."""
+    promising = sorted((c for c in comparisons if c.promising and not (c.reason or "").startswith("renamed")), key=lambda c: -c.ratio)
+    variants = []
     for c in promising:
-        if c.spec in variants:
-            continue
-        count = sum(cases[spec] for spec in (*variants, c.spec))
-        needed = 2 * detect.MORE * (START_SECONDS + process_seconds * count / len(rows))
-        if needed <= limit:
-            variants, seconds = [*variants, c.spec], needed
+        if c.spec not in variants and seconds_for([*variants, c.spec], comparisons, times) <= times.limit:
+            variants.append(c.spec)
     if not variants:
-        return None
-    return sum(c.spec in variants for c in promising), round(seconds), ",".join(variants)
+        return promising, None
+    return promising, (sum(c.spec in variants for c in promising), math.ceil(seconds_for(variants, comparisons, times)), ",".join(variants))
+
+
+def too_long(comparisons, wanted, times):
+    least = min(seconds_for([c.spec], comparisons, times) for c in wanted)
+    return (f"{many(len(wanted), 'ambiguous row')} that seem{'s' * (len(wanted) == 1)} slower would take {math.ceil(least)} s or more ({detect.MORE} processes of each build, "
+            f"{times.start:.2g} s to start one), longer than {math.floor(times.limit)} s; --second-stage {math.ceil(least) + 1}s has time for it")
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 /* rungs ab: two builds, process by process in one random order, then compared. */
 #include "base/places.h"
 #include "cli/ab_again.h"
+#include "cli/ab_removed.h"
 #include "cli/commands.h"
 #include "cli/compare.h"
 #include "cli/folder.h"
@@ -32,7 +33,7 @@ static Status build_refs(Ab *ab) {
     char commits[2][REFS_TEXT];
     TRY(refs_resolve(ab->base_ref, commits[0]));
     TRY(refs_resolve(ab->new_ref, commits[1]));
-    for (int i = 0; i < 2; i++) TRY(refs_build(commits[i], ab->binaries[i], sizeof ab->binaries[i]));
+    for (int i = 0; i < 2; i++) TRY(refs_build(commits[i], i == 1, ab->binaries[i], sizeof ab->binaries[i]));
     refs_tell(ab->new_ref, ab->binaries[0], ab->binaries[1]);
     return STATUS_OK;
 }
@@ -93,7 +94,7 @@ static Status tell_left_out(const Text *own, const Text *other, const char *side
 }
 
 /* Before an hour of measuring: are both what their files hold rows of, and what does each not know? */
-static Status check(const AbProcess sides[2]) {
+static Status check(AbProcess sides[2]) {
     Text left_out[2] = {{0}};
     Status status = STATUS_OK;
     for (int i = 0; i < 2 && status == STATUS_OK; i++) status = ab_process_check(&sides[i], &left_out[i]);
@@ -103,9 +104,18 @@ static Status check(const AbProcess sides[2]) {
     return status;
 }
 
-static Status measure(const Ab *ab, AbProcess repeats[2]) {
+/* Commits have scenarios of their own; given programs do not. */
+static Status verify_removed(const Ab *ab, const AbProcess *base, char *const *words, int count) {
+    char tree[PATH_TEXT];
+    snprintf(tree, sizeof tree, "%s", base->binary);
+    for (int i = 0; i < 4; i++) *strrchr(tree, '/') = '\0'; /* TREE/build/release/bin/NAME */
+    return ab_removed_verify(base, tree, words, count, ab->folder);
+}
+
+static Status measure(const Ab *ab, AbProcess repeats[2], char *const *words, int count) {
     TRY(lock_wait(ab->run.lock));
     TRY(check(repeats));
+    if (ab->base_ref) TRY(verify_removed(ab, &repeats[0], words, count));
     AbOrder order = {.repetitions = ab->repetitions, .seed = ab->seed, .stage = 1, .stages = ab->second_stage != 0 ? 2 : 1};
     double seconds = 0;
     stamp_new_session(order.session);
@@ -127,7 +137,7 @@ static Status ab_run(Ab *ab, char *const *words, int count, bool *nothing) {
     Status status = *nothing ? STATUS_OK : prepare(ab, scenarios, repeats);
     if (status == STATUS_OK && !ab->base_ref && repeats[0].is_rungs && repeats[1].is_rungs)
         *nothing = ab_process_foresee("ab", words, count, &ab->run) == EXIT_NOTHING;
-    if (status == STATUS_OK && !*nothing) status = measure(ab, repeats);
+    if (status == STATUS_OK && !*nothing) status = measure(ab, repeats, words, count);
     ab_process_words_free(scenarios);
     return status;
 }

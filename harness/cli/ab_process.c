@@ -14,6 +14,7 @@
 #include <errno.h>
 #include <fcntl.h>
 #include <jansson.h>
+#include <limits.h>
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -47,15 +48,49 @@ static Status append_folder(List *list, const char *path) {
     return status;
 }
 
-static Status append_word(List *list, const char *word) {
+/* The files of a scenario or a folder of scenarios below `scenarios`; *found: there are some. */
+static Status append_named(List *list, const char *scenarios, const char *word, bool *found) {
     char file[PATH_TEXT], folder[PATH_TEXT];
     struct stat info;
-    const bool name = !strpbrk(word, " =") &&
-                      snprintf(file, sizeof file, "%s/%s.yaml", places_project("scenarios"), word) < PATH_TEXT &&
-                      snprintf(folder, sizeof folder, "%s/%s", places_project("scenarios"), word) < PATH_TEXT;
-    if (name && access(file, R_OK) == 0) return append(list, file);
-    if (name && *word && stat(folder, &info) == 0 && S_ISDIR(info.st_mode)) return append_folder(list, folder);
-    return append(list, word);
+    *found = !strpbrk(word, " =") && snprintf(file, sizeof file, "%s/%s.yaml", scenarios, word) < PATH_TEXT &&
+             snprintf(folder, sizeof folder, "%s/%s", scenarios, word) < PATH_TEXT;
+    if (*found && access(file, R_OK) == 0) return append(list, file);
+    *found = *found && *word && stat(folder, &info) == 0 && S_ISDIR(info.st_mode);
+    return *found ? append_folder(list, folder) : STATUS_OK;
+}
+
+static Status append_word(List *list, const char *word) {
+    bool found = false;
+    TRY(append_named(list, places_project("scenarios"), word, &found));
+    return found ? STATUS_OK : append(list, word);
+}
+
+/* The file at the same place in another checkout, if the word names one of this checkout and it is there, too. */
+static Status append_path(List *list, const char *root, const char *word) {
+    char real[PATH_MAX], there[PATH_MAX];
+    const char *const own = places_project("");
+    const size_t length = strlen(own);
+    if (!realpath(word, real) || strncmp(real, own, length) != 0 || real[length] != '/') return STATUS_OK;
+    const bool fits = snprintf(there, sizeof there, "%s%s", root, real + length) < PATH_MAX;
+    return fits && access(there, R_OK) == 0 ? append(list, there) : STATUS_OK;
+}
+
+Status ab_process_words_of(const char *root, char *const *words, int count, char ***out) {
+    List list = {0};
+    char scenarios[PATH_TEXT];
+    Status status = STATUS_OK;
+    *out = NULL;
+    if (snprintf(scenarios, sizeof scenarios, "%s/scenarios", root) >= PATH_TEXT) return STATUS_OK;
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        bool found = false;
+        status = append_named(&list, scenarios, words[i], &found);
+        if (status == STATUS_OK && !found) status = append_path(&list, root, words[i]);
+    }
+    if (status == STATUS_OK)
+        *out = list.words;
+    else
+        ab_process_words_free(list.words);
+    return status;
 }
 
 Status ab_process_words(const char *command, char *const *words, int count, char ***out) {
@@ -187,20 +222,36 @@ static void last_commit(const char *path, char commit[13]) {
     if (file) fclose(file);
 }
 
-Status ab_process_check(const AbProcess *self, Text *left_out) {
-    char path[40], there[13], own[13];
-    last_commit(self->out, there);
-    if (!*there && !self->skip_unknown) return STATUS_OK;
+/* Runs it without starting a row, into a file of its own; commit: gets that of its environment line. */
+static Status run_no_row(AbProcess *self, Text *output, char commit[13]) {
+    char path[40];
+    const double began = clock_seconds();
     const int rows = temporary_file(); /* that the process inherits */
     if (rows < 0 || fcntl(rows, F_SETFD, 0) != 0)
         return status_fail(STATUS_IO, "no temporary file can be made in %s (TMPDIR): %s", temporary_place(), strerror(errno));
     snprintf(path, sizeof path, "/proc/self/fd/%d", rows);
     AbProcess once = *self;
     once.out = path, once.budget = "0.000001";
-    const Status status = run(&once, NULL, left_out);
-    last_commit(path, own);
+    const Status status = run(&once, NULL, output);
+    self->start_seconds = clock_seconds() - began;
+    last_commit(path, commit);
     close(rows);
-    TRY(status);
+    return status;
+}
+
+Status ab_process_start(AbProcess *self) {
+    char commit[13];
+    Text ignored = {0};
+    const Status status = self->start_seconds > 0 ? STATUS_OK : run_no_row(self, &ignored, commit);
+    text_free(&ignored);
+    return status;
+}
+
+Status ab_process_check(AbProcess *self, Text *left_out) {
+    char there[13], own[13];
+    last_commit(self->out, there);
+    if (!*there && !self->skip_unknown) return STATUS_OK;
+    TRY(run_no_row(self, left_out, own));
     if (!*there || !*own || strcmp(own, there) == 0) return STATUS_OK;
     return status_fail(STATUS_INVALID, "%s holds rows of %s, but %s is %s; name another folder or remove this one", self->out,
                        there, self->what, own);

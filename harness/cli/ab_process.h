@@ -32,6 +32,7 @@ typedef struct AbProcess {
     char **words;       /* scenarios and cases, NULL-terminated; see ab_process_words */
     const AbProcessOptions *options;
     const char *budget;     /* NULL: no limit */
+    double start_seconds;   /* what it takes before its first row, as of the last check; 0: not known */
     bool skip_unknown;      /* leave out what the build does not know; ab_process_prepare clears it where the build cannot */
     bool knows_no_ceilings; /* set by ab_process_prepare */
     bool is_rungs;          /* likewise: its help is that of this program, and so are its rules of what runs where */
@@ -40,6 +41,10 @@ typedef struct AbProcess {
 /* command: as in cases_check. Scenario names become paths of this checkout, folders of scenarios the paths of their files: whatever
  * checkout a build is of, it runs the same list. Free with ab_process_words_free. */
 Status ab_process_words(const char *command, char *const *words, int count, char ***out);
+/* The same words in another checkout of this repository; cases, and files that are not in both, are left out. NULL: nothing is
+ * left.
+ */
+Status ab_process_words_of(const char *root, char *const *words, int count, char ***out);
 void ab_process_words_free(char **words);
 /* Asks the binary for what it can do. */
 Status ab_process_prepare(AbProcess *self);
@@ -52,7 +57,9 @@ const char *ab_process_time_left(double began, int done, int total, char text[32
 /* Before the first process: runs it without starting a row, with a file of its own, which is removed again.
  * STATUS_INVALID if `self->out` holds rows of another commit, which are no repetitions of this build's. left_out: gets what it
  * prints, with the "left out: " lines of Plan. */
-Status ab_process_check(const AbProcess *self, Text *left_out);
+Status ab_process_check(AbProcess *self, Text *left_out);
+/* Sets start_seconds, unless a check did: runs it without starting a row. */
+Status ab_process_start(AbProcess *self);
 /* Says which of the rows will have no times on this machine, by plan and device alone. EXIT_NOTHING: none would have any. What this
  * build cannot plan is left for the builds to judge. verb: "ab". */
 int ab_process_foresee(const char *verb, char *const *words, int count, const AbProcessOptions *options);

@@ -32,7 +32,13 @@ static Status hold(const char *program) {
     return status_fail(STATUS_IO, "%s has been removed by another process: try again", program);
 }
 
-Status refs_build(const char *commit, char *program, size_t size) {
+/* A NEW that does not compile is a check that failed; a BASE that does not leaves nothing to compare with. */
+static Status refused(int code, bool is_new, const char *told) {
+    const Status status = code == EXIT_USAGE ? STATUS_INVALID : code == EXIT_CHECK && is_new ? STATUS_CHECK : STATUS_IO;
+    return status_fail(status, "%s%.*s", code == EXIT_CHECK ? is_new ? "NEW: " : "BASE: " : "", 1000, told ? told : "no build");
+}
+
+Status refs_build(const char *commit, bool is_new, char *program, size_t size) {
     const char *const python = places_project("build/python/bin/python");
     const char *const argv[] = {places_harness("cmake/build_ref.sh"),
                                 places_project(""),
@@ -49,7 +55,7 @@ Status refs_build(const char *commit, char *program, size_t size) {
     if (status == STATUS_OK) {
         if (output.length > 0 && output.text[output.length - 1] == '\n') output.text[output.length - 1] = '\0';
         if (code != 0)
-            status = status_fail(code == EXIT_USAGE ? STATUS_INVALID : STATUS_IO, "%s", output.text ? output.text : "no build");
+            status = refused(code, is_new, output.text);
         else
             snprintf(program, size, "%s", output.text);
     }

@@ -2,6 +2,7 @@
 import json
 import random
 import sys
+import types
 import unittest
 import xml.etree.ElementTree as xml
 
@@ -196,11 +197,12 @@ class Joins(CompareCase):
         self.assertEqual({x["spec"]: x["verdict"] for x in told["comparisons"]}, {"rolling/cuda_uno": "same", "rolling/cuda_due": "new", "rolling/cuda_two": "missing"})
         self.assertTrue(all((x["reason"] or "").startswith("renamed from rolling/cuda_one") == (x["spec"] == "rolling/cuda_uno") for x in told["comparisons"]))
 
+        times = types.SimpleNamespace(start=0.2, process=1.0, limit=1e3)
         one, other = (Comparison(case="x", spec=name, mode="complete", ratio=1.1, promising=True) for name in ("a", "b"))
-        self.assertEqual(again.choose([one, other], 1, 1e3)[2], "a,b")
+        self.assertEqual(again.choose([one, other], times)[1][2], "a,b")
         other.reason = "renamed from c"
-        self.assertEqual(again.choose([one, other], 1, 1e3)[2], "a", "a second stage needs a name that both builds know")
-        self.assertIsNone(again.choose([other], 1, 1e3))
+        self.assertEqual(again.choose([one, other], times)[1][2], "a", "a second stage needs a name that both builds know")
+        self.assertEqual(again.choose([other], times), ([], None))
 
     def test_throttled(self):
         """Processes whose device was held down are left out and counted; where none is left nothing is compared."""
