@@ -9,8 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from compare_rows import Machine
-from program import SOURCE
+from program import SOURCE, call
 from test_ab import PROGRAM
 
 try:
@@ -23,6 +22,29 @@ except ImportError as error:
 sys.path.append(str(SOURCE / "tests/gpu"))
 import gate_evidence  # noqa: E402
 
+# In place of a program: `ab` is the real one, `run` gives each row the time of its elements.
+KERNELS = """#!{python} -SE
+import json, os, re, sys
+sys.path.insert(0, {scripts!r})
+from compare_rows import Machine
+words = sys.argv[1:]
+if words[0] == "ab":
+    os.execv({rungs!r}, sys.argv)
+if words == ["run", "--help"]:
+    sys.exit(print("--out --no-ceilings"))
+with open({diary!r}, "a") as diary:
+    print(os.getpid(), file=diary)
+machine = Machine(os.getpid())
+environment = machine.environment()
+lines = [environment]
+for op, tied, variant in re.findall(r"op: (\\w+),.*tied: \\[(.*?)\\], variants: \\[(\\w+)\\]", open(words[1]).read()):
+    for name, size, seed in re.findall(r"(\\w+): (\\d+), seed: (\\d)", tied):
+        row = machine.row(environment["run"], variant=f"{{op}}/{{variant}}", seconds=1e-9 * int(size))
+        row.update(op=op, params={{name: int(size)}}, seed=int(seed), case=f"{{op}} {{name}}={{size}} dtype=f64 input=uniform seed={{seed}}")
+        lines.append(row)
+with open(words[words.index("--out") + 1], "a") as file:
+    file.writelines(json.dumps(line) + "\\n" for line in lines)
+"""
 SECTION = re.compile(r"<!-- rungs:begin gate_evidence -->\n(.*?)<!-- rungs:end gate_evidence -->", re.S)
 
 
@@ -32,60 +54,54 @@ class Evidence(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
 
-    def rows(self, processes, costs, sizes=(1000, 1030, 1050, 1100)):
-        """costs: variant -> seconds of a number of elements."""
-        machine, path = Machine(8), self.folder / "rows.jsonl"
-        for _ in range(processes):
-            environment = machine.environment()
-            lines = [environment]
-            for variant, cost in costs.items():
-                for n in sizes:
-                    row = machine.row(environment["run"], variant=variant, seconds=cost(n))
-                    row["case"] = re.sub(r"\bn=\d+", f"n={n}", row["case"])
-                    row["params"]["n"] = n
-                    lines.append(row)
-            gate_evidence.append(path, lines)
-        return path
-
-    def test_slow_downs(self):
-        """One variant's time is that of its elements, the other's is always the same."""
-        path = self.rows(20, {"rolling/cpu_a": lambda n: 1e-6 * n, "rolling/cpu_b": lambda n: 1e-3})
-        text = gate_evidence.table(path, None, 4, 10)
-        found = {line.split("|")[1].strip(" `"): line.split("|")[3:6] for line in text.splitlines() if line.startswith("| `")}
-        self.assertEqual([cell.split()[1] for cell in found["rolling/cpu_a"]][1:], ["slower", "slower"], text)
-        for cell, expected in zip(found["rolling/cpu_a"], (3, 5, 10)):
-            self.assertAlmostEqual(float(cell.split()[0].strip("+%")), expected, delta=0.6)
-        self.assertEqual({cell.split()[1] for cell in found["rolling/cpu_b"]}, {"same"}, text)
-        self.assertRegex(text, r"\| 20 \| 4, random splits of these processes \| 2 \| 0 \| 8 \| 0 \| 0\.\d% \| \d\.\d%, \d\.\d% \|")
-
-    def test_other_equal_rows(self):
-        """Of the whole gate: each case is as large as it is. Too few processes are refused."""
-        path = self.rows(20, {"rolling/cpu_a": lambda n: 1e-6 * n})
-        equal = self.folder / "equal.jsonl"
-        subprocess.run([sys.executable, gate_evidence.__file__, "keep", equal, path], check=True)
-        self.assertIn("| 20 | 2, random splits of these processes | 4 |", gate_evidence.table(path, equal, 2, 10))
-        self.assertRaises(SystemExit, gate_evidence.table, path, equal, 2, 11)
-
-    def test_take(self):
-        """Whole processes, of each row the quartiles; a second time it goes on."""
-        program, out = self.folder / "program", self.folder / "out.jsonl"
-        program.write_text(PROGRAM.format(python=sys.executable, scripts=str(SOURCE / "tests/scripts"), diary=str(self.folder / "diary"), name="take", factor=1.0, fails=False, help=""))
+    def test_sessions(self):
+        """The real `rungs ab` in the random order of its own, with a program whose times are those of its elements: rows get the names of the sizes without more work,
+        slow-downs are found and told in the right cells, and the rest is the same."""
+        program, out, kept = self.folder / "program", self.folder / "out", self.folder / "kept.jsonl"
+        program.write_text(KERNELS.format(python=sys.executable, scripts=str(SOURCE / "tests/scripts"), rungs=os.environ["RUNGS"], diary=str(self.folder / "diary")))
         program.chmod(0o755)
-        for processes in (2, 3):
-            subprocess.run([sys.executable, gate_evidence.__file__, "take", program, out, "--processes", str(processes)], check=True, stdout=subprocess.DEVNULL)
-        lines = gate_evidence.lines_of(out)
-        self.assertEqual([line["kind"] for line in lines].count("environment"), 3)
-        self.assertEqual({len(line["timing"]["cold"]["samples"]) for line in lines if line["kind"] == "row"}, {3})
-        self.assertFalse(any("code" in line for line in lines))
+        take = [sys.executable, gate_evidence.__file__, "take", program, out, "--repetitions", "9", "--sessions", "1", "--second-stage", "0s"]
+        for _ in range(2):
+            done = subprocess.run(take, capture_output=True, text=True)
+            self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
+        self.assertEqual(done.stdout, "", "a second time there is nothing left to do")
+        self.assertEqual(len((self.folder / "diary").read_text().split()), 18)
+        subprocess.run([sys.executable, gate_evidence.__file__, "keep", kept, out], check=True)
+        lines = gate_evidence.lines_of(kept)
+        rows = [line for line in lines if line["kind"] == "row"]
+        self.assertEqual({(row["op"], row["params"][gate_evidence.SIZES[row["op"]]]) for row in rows}, {(op, size) for op, _, size, *_ in gate_evidence.GPU})
+        self.assertEqual({len(row["timing"]["cold"]["samples"]) for row in rows}, {3})
+        self.assertFalse(any("code" in row for row in rows))
+        text = gate_evidence.table(kept)
+        found = {line.split("|")[1].strip(" `").split("/")[0]: [cell.strip() for cell in line.split("|")[3:6]] for line in text.splitlines() if line.startswith("| `")}
+        self.assertEqual(set(found), set(gate_evidence.SIZES), text)
+        for op, cells in found.items():
+            percent = gate_evidence.percent_of(1, op)
+            (cell,) = [cell for cell in cells if cell != "not measured"]
+            self.assertEqual(gate_evidence.PERCENT[cells.index(cell)], percent, text)
+            self.assertAlmostEqual(float(cell.split()[0].strip("+%")), percent, delta=0.6)
+            self.assertIn(cell.split()[1], ["slower"] if percent > 3 else ["slower", "ambiguous", "same"])
+        self.assertRegex(text, r"\n\| 8 \| 8 \| 0 \| 8 \| 0 \| 0\.\d% \| \d\.\d%, \d\.\d% \|\n")
+
+    def test_every_kernel_gets_every_percentage(self):
+        for op in gate_evidence.SIZES:
+            self.assertEqual({gate_evidence.percent_of(session, op) for session in (1, 2, 3)}, set(gate_evidence.PERCENT))
+
+    def test_the_scenario_is_one(self):
+        """Of the CPU's variants, which every build has."""
+        path = self.folder / "s.yaml"
+        path.write_text(gate_evidence.scenario(gate_evidence.CPU, 1))
+        done = call("run", path, "--dry-run", "--json")
+        self.assertEqual(done.returncode, 0, done.stderr)
+        self.assertEqual(len(json.loads(done.stdout)), 12)
 
     def test_the_page_is_what_the_rows_give(self):
         told = SECTION.search((SOURCE / "docs/COMPARISON.md").read_text()).group(1).strip()
         if told == "Not measured yet.":
             self.assertEqual(list((SOURCE / "results/gate").glob("*.jsonl")), [], "rows, but no table: gate_evidence.py table ... --update docs/COMPARISON.md")
             return
-        names = [SOURCE / name for name in re.findall(r"`(results/\S+)`", told.splitlines()[0])]
-        repetitions, suites = int(re.search(r"(\d+) processes a side", told).group(1)), int(re.search(r"^\| \d+ \| (\d+)", told, re.M).group(1))
-        self.assertEqual(told, gate_evidence.table(names[-1], names[0] if len(names) > 1 else None, suites, repetitions).strip())
+        (name,) = re.findall(r"`(results/\S+)`", told.splitlines()[0])
+        self.assertEqual(told, gate_evidence.table(SOURCE / name).strip())
 
     def test_steps(self):
         """All steps of the workflow's job, with programs of known speed; and a slow-down ends them with 1."""
