@@ -49,12 +49,11 @@ static Status run(const AbOrder *first, AbProcess sides[2], const char *variants
     return ab_order_run(&order, sides, &ignored);
 }
 
-Status ab_again(const AbOrder *first, AbProcess sides[2], double process_seconds, double limit, const char *folder,
-                const CompareOptions *options) {
+Status ab_again(const AbOrder *first, AbProcess sides[2], double process_seconds, double limit, const CompareOptions *options) {
     const AbProcessOptions *given = sides[0].options;
     Text answer = {0};
     int rows = 0, seconds = 0, used = 0;
-    for (int i = 0; i < 2; i++) TRY(ab_process_start(&sides[i], folder));
+    for (int i = 0; i < 2; i++) TRY(ab_process_start(&sides[i]));
     const double times[2] = {(sides[0].start_seconds + sides[1].start_seconds) / 2, process_seconds};
     Status status = ask(sides, times, limit, options, &answer);
     char *told = last_line(&answer);

@@ -7,8 +7,7 @@
 
 /* After the first stage: asks the comparison which variants are worth it, says how long they take, and runs 20 processes more of
  * each side; or says why not. first: the order of the first stage; process_seconds: what a process of it took; limit: of the
- * second, in seconds; folder: for a file that is removed again. */
-Status ab_again(const AbOrder *first, AbProcess sides[2], double process_seconds, double limit, const char *folder,
-                const CompareOptions *options);
+ * second, in seconds. */
+Status ab_again(const AbOrder *first, AbProcess sides[2], double process_seconds, double limit, const CompareOptions *options);
 
 #endif
