@@ -22,7 +22,7 @@ def as_json(comparisons, result):
 def as_markdown(comparisons, result):
     found = counts(comparisons)
     head = "### " + ("nothing was compared" if result["exit"] == 3 else "regression gate: failed" if result["exit"] else "regression gate: passed")
-    lines = [*([result["not_in_turns"], ""] if result["not_in_turns"] else []), head, "", ", ".join(f"{found[v]} {v}" for v in ORDER if found[v]) or "no comparisons", ""]
+    lines = [*([markdown(result["not_in_turns"]), ""] if result["not_in_turns"] else []), head, "", ", ".join(f"{found[v]} {v}" for v in ORDER if found[v]) or "no comparisons", ""]
     telling = [c for c in sort(comparisons) if c.verdict != "same" or c.reason]
     for title, rows in (("", telling), ("unchanged", [c for c in sort(comparisons) if c.verdict == "same" and not c.reason])):
         if rows:

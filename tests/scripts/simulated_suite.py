@@ -1,5 +1,7 @@
 """A suite of `rungs ab` on a simulated machine, judged by the functions that `rungs compare` uses, in the order of judge.py; but intervals,
 which take most of the time, are made only where they decide. test_compare_noise.py holds this against the real `rungs ab`."""
+import types
+
 import numpy as np
 
 import checkout  # noqa: F401
@@ -8,7 +10,7 @@ from analysis.compare import again, alike, common, decide, detect, judge, togeth
 from analysis.compare.join import Comparison
 
 ROWS, PROCESSES = 100, 10
-SECONDS = 20.0  # that a process takes
+START_SECONDS, SECONDS = 2.0, 20.0  # that a process takes before its first row, and for its rows
 MIN_EFFECT = decide.MIN_EFFECT
 
 
@@ -88,7 +90,7 @@ class Suite:
     def chosen(self):
         """Rows of a second stage that takes as long as the first."""
         rows = [Comparison(case=str(i), spec=str(i), mode="cold", ratio=self.ratio[i], promising=self.promising[i]) for i in range(len(self.ratio))]
-        found = again.choose(rows, SECONDS, 2 * PROCESSES * SECONDS)
+        _, found = again.choose(rows, types.SimpleNamespace(start=START_SECONDS, process=START_SECONDS + SECONDS, limit=2 * PROCESSES * SECONDS))
         return np.sort(np.array(found[2].split(","), int)) if found else np.empty(0, int)
 
 
