@@ -67,10 +67,15 @@ def adjust(suite, view, min_effect, count):
     removed = np.array([removed_interval(suite, view, i) for _, i, _ in seen]).T
     numbers = (np.array([e[name] for *_, e in seen]) for name in ("ratio", "low", "high", "p_adjusted", "noise_floor"))
     verdicts = verdicts_adjusted(*numbers, min_effect, *removed)
-    doubted = together.doubted(suite.together, np.array([e["ratio"] for *_, e in seen]))
+    ratio, changed = np.array([e["ratio"] for *_, e in seen]), np.isin(verdicts, decide.CHANGES)
+    verdicts[changed & together.doubted(suite.together, ratio)] = "ambiguous"
     if view.alike is not None:
-        doubted |= np.array([alike.doubted(*(side[None] for side in suite.sides(view.alike, i)), e["ratio"])[0] for _, i, e in seen])
-    verdicts[np.isin(verdicts, decide.CHANGES) & doubted] = "ambiguous"
+        for k in np.flatnonzero(changed):
+            c, i, e = seen[k]
+            if alike.doubted(*(side[None] for side in suite.sides(view.alike, i)), ratio[k])[0]:
+                verdicts[k] = "ambiguous"
+                if c.verdict == "same" and e["high"] / e["low"] < c.high / c.low:
+                    c.verdict = "ambiguous"  # this row changed or those alike did, and the times alone know less of it
     suite.believe(verdicts)
     final, second = decide.both(np.array([c.verdict for c, *_ in seen]), verdicts, suite.believed)
     for (c, i, e), verdict, by_it in zip(seen, final, second):

@@ -51,6 +51,7 @@ class Suite:
         for view in views:
             ratio, low, high, found = self.look(view.times, view)
             together.Suite.believe(self, found)
+            self.verdicts[self.contested & (self.verdicts == "same") & (high / low < width)] = "ambiguous"
             self.verdicts, second = decide.both(self.verdicts, found, self.believed)
             narrower = (self.verdicts == "ambiguous") & self.believed & (high / low < width)
             self.promising = (self.verdicts == "ambiguous") & (self.promising | self.believed & (ratio >= 1 + decide.LARGE * MIN_EFFECT))
@@ -66,6 +67,7 @@ class Suite:
 
     def look(self, times, view=None):
         """Ratio, low, high (NaN: not made) and verdict of all rows in one view."""
+        self.contested = np.zeros(len(times), bool)
         ratio, p, low, high = np.full((4, len(times)), np.nan)
         removed = np.tile([self.together.low, self.together.high] if view else [1.0, 1.0], (len(times), 1)).T
         for rows, base, new in self.sides(times):
@@ -84,7 +86,8 @@ class Suite:
             verdicts[changed & together.doubted(self.together, ratio)] = "ambiguous"
         if view is not None and view.alike is not None:
             for rows, base, new in self.sides(view.alike, changed):
-                verdicts[rows[alike.doubted(base, new, ratio[rows])]] = "ambiguous"
+                self.contested[rows] = alike.doubted(base, new, ratio[rows])
+            verdicts[self.contested] = "ambiguous"
         return ratio, low, high, verdicts
 
     def chosen(self):

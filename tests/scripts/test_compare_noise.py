@@ -181,6 +181,16 @@ class Rules(unittest.TestCase):
                     self.assertFalse(np.isin(verdicts[rows], ["same", "faster"]).any())
                     self.assertFalse(np.isin(np.delete(verdicts, rows), decide.CHANGES).any())
 
+    def test_a_change_that_its_family_hides(self):
+        """A row is 5% slower, and by chance its family is faster in those processes: its times alone seem the same, but it is not called so."""
+        rng = np.random.default_rng(18)
+        first = Stage(rng, MODELS["quiet: processes scatter by 0.5%"], np.arange(ROWS), PROCESSES, 0)
+        family, other = normal(rng, 0.008, 2, 20) - 0.047 * first.is_new * np.array([[1], [0]])
+        first.times = np.exp(np.where(np.arange(ROWS)[:, None] < 20, family, 3 * other) + normal(rng, 0.002, ROWS, 20))
+        suite = Suite(first.slowed([0], 1.05), whole=[0])
+        self.assertTrue(suite.contested[0])
+        self.assertEqual(suite.verdicts[0], "ambiguous")
+
     def test_a_reference_that_changed(self):
         """One row is not called slower because all others, or those alike, became faster."""
         other = together.Together(None, False, 99, 0.95, 0.94, 0.96, 1e-5, "faster")
