@@ -3,32 +3,52 @@
 #include "base/text.h"
 
 #include <math.h>
+#include <search.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static Status set_value(ParamValue *value, const char *text);
+static int compare(const void *a, const void *b) {
+    return strcmp(a, b);
+}
+
+/* One copy of each text that any value ever had. */
+static Status keep_text(Params *params, int index, const char *text) {
+    static void *kept;
+    void *found = tfind(text, &kept, compare);
+    if (!found) {
+        char *copy = strdup(text);
+        found = copy ? tsearch(copy, &kept, compare) : NULL;
+        if (!found) free(copy);
+    }
+    if (!found) return status_fail(STATUS_MEMORY, "no memory for the value of %s", params->specs[index].name);
+    params->values[index].text = *(char **)found;
+    return STATUS_OK;
+}
+
+static Status set_value(Params *params, int index, const char *text);
 
 Status params_init(const ParamSpec *specs, Params *out) {
-    *out = (Params){0};
+    *out = (Params){.specs = specs};
     for (const ParamSpec *spec = specs; spec && spec->name; spec++) {
         if (out->count == PARAMS_MAX) return status_fail(STATUS_INTERNAL, "more than %d parameters", PARAMS_MAX);
-        ParamValue *value = &out->values[out->count++];
-        value->spec = spec;
-        if (spec->fallback) TRY(set_value(value, spec->fallback));
+        const int index = out->count++;
+        out->values[index].text = "";
+        if (spec->fallback) TRY(set_value(out, index, spec->fallback));
     }
     return STATUS_OK;
 }
 
-static ParamValue *find(const Params *params, const char *name) {
+/* -1: there is none. */
+static int find(const Params *params, const char *name) {
     for (int i = 0; i < params->count; i++)
-        if (strcmp(params->values[i].spec->name, name) == 0) return (ParamValue *)&params->values[i];
-    return NULL;
+        if (strcmp(params->specs[i].name, name) == 0) return i;
+    return -1;
 }
 
 static Status unknown_name(const Params *params, const char *name) {
     const char *names[PARAMS_MAX];
-    for (int i = 0; i < params->count; i++) names[i] = params->values[i].spec->name;
+    for (int i = 0; i < params->count; i++) names[i] = params->specs[i].name;
     return text_fail_listing(text_nearest(name, names, params->count), "known", names, params->count, "unknown parameter '%s'",
                              name);
 }
@@ -42,12 +62,15 @@ static void print_shortest(double number, char *text, size_t size) {
     if (strchr(text, 'e') && fabs(number) >= 1 && fabs(number) < 1e6) snprintf(text, size, "%.0f", number); /* 300, not 3e+02 */
 }
 
-static Status set_number(ParamValue *value, const char *text) {
-    const ParamSpec *spec = value->spec;
+static Status set_number(Params *params, int index, const char *text) {
+    const ParamSpec *spec = &params->specs[index];
+    ParamValue *value = &params->values[index];
     const bool integer = spec->kind == PARAM_INT;
+    char canonical[64];
+    long long whole = 0;
     double number = 0;
-    const bool parsed = integer ? text_integer(text, &value->integer) : text_real(text, &number);
-    if (integer) number = (double)value->integer;
+    const bool parsed = integer ? text_integer(text, &whole) : text_real(text, &number);
+    if (integer) number = (double)whole;
     if (!parsed || isnan(number))
         return status_fail(STATUS_INVALID, "%s='%s' is not %s; allowed: %s from %.17g to %.17g", spec->name, text,
                            integer ? "an integer" : "a number", integer ? "integers (also 1e8, 2^22)" : "numbers", spec->min,
@@ -55,89 +78,95 @@ static Status set_number(ParamValue *value, const char *text) {
     if (!(number >= spec->min && number <= spec->max))
         return status_fail(STATUS_INVALID, "%s=%s is out of range; allowed: %.17g to %.17g", spec->name, text, spec->min,
                            spec->max);
-    value->real = number;
-    if (integer)
-        snprintf(value->text, sizeof value->text, "%lld", value->integer);
-    else
-        print_shortest(number, value->text, sizeof value->text);
-    return STATUS_OK;
+    if (integer) {
+        value->integer = whole;
+        snprintf(canonical, sizeof canonical, "%lld", whole);
+    } else {
+        value->real = number;
+        print_shortest(number, canonical, sizeof canonical);
+    }
+    return keep_text(params, index, canonical);
 }
 
-static Status set_choice(ParamValue *value, const char *text) {
-    const char *const *choices = value->spec->choices;
+static Status set_choice(Params *params, int index, const char *text) {
+    const ParamSpec *spec = &params->specs[index];
     int count = 0;
-    for (; choices[count]; count++) {
-        if (strcmp(choices[count], text) != 0) continue;
-        value->choice = count;
-        snprintf(value->text, sizeof value->text, "%s", text);
+    for (; spec->choices[count]; count++) {
+        if (strcmp(spec->choices[count], text) != 0) continue;
+        params->values[index] = (ParamValue){.choice = count, .text = spec->choices[count]};
         return STATUS_OK;
     }
-    return text_fail_listing(text_nearest(text, choices, count), "allowed", choices, count, "%s='%s' is not allowed",
-                             value->spec->name, text);
+    return text_fail_listing(text_nearest(text, spec->choices, count), "allowed", spec->choices, count, "%s='%s' is not allowed",
+                             spec->name, text);
 }
 
-static Status set_value(ParamValue *value, const char *text) {
-    if (value->spec->kind == PARAM_CHOICE) return set_choice(value, text);
-    if (value->spec->kind != PARAM_TEXT) return set_number(value, text);
-    if (strlen(text) >= sizeof value->text || strpbrk(text, " \t\n"))
-        return status_fail(STATUS_INVALID, "%s='%.80s': a text of up to %zu characters without blanks is expected",
-                           value->spec->name, text, sizeof value->text - 1);
-    snprintf(value->text, sizeof value->text, "%s", text);
-    return STATUS_OK;
+static Status set_value(Params *params, int index, const char *text) {
+    const ParamSpec *spec = &params->specs[index];
+    if (spec->kind == PARAM_CHOICE) return set_choice(params, index, text);
+    if (spec->kind != PARAM_TEXT) return set_number(params, index, text);
+    if (strlen(text) >= PARAM_TEXT_MAX || strpbrk(text, " \t\n"))
+        return status_fail(STATUS_INVALID, "%s='%.80s': a text of up to %d characters without blanks is expected", spec->name, text,
+                           PARAM_TEXT_MAX - 1);
+    return keep_text(params, index, text);
 }
 
 Status params_set(Params *params, const char *name, const char *text) {
-    ParamValue *value = find(params, name);
-    if (!value) return unknown_name(params, name);
-    TRY(set_value(value, text));
-    value->given = true;
+    const int index = find(params, name);
+    if (index < 0) return unknown_name(params, name);
+    TRY(set_value(params, index, text));
+    params->given |= 1u << index;
     return STATUS_OK;
 }
 
 Status params_complete(const Params *params) {
     for (int i = 0; i < params->count; i++) {
-        const ParamValue *value = &params->values[i];
-        if (!value->given && !value->spec->fallback)
-            return status_fail(STATUS_INVALID, "parameter '%s' is missing: %s", value->spec->name, value->spec->summary);
+        const ParamSpec *spec = &params->specs[i];
+        if (!params_given(params, i) && !spec->fallback)
+            return status_fail(STATUS_INVALID, "parameter '%s' is missing: %s", spec->name, spec->summary);
     }
     return STATUS_OK;
 }
 
-static const ParamValue *demand(const Params *params, const char *name) {
-    const ParamValue *value = find(params, name);
-    if (value) return value;
+static int demand(const Params *params, const char *name) {
+    const int index = find(params, name);
+    if (index >= 0) return index;
     fprintf(stderr, "rungs: internal error: parameter '%s' was asked for but never declared\n", name);
     abort();
 }
 
 long long params_int(const Params *params, const char *name) {
-    return demand(params, name)->integer;
+    return params->values[demand(params, name)].integer;
 }
 
 double params_real(const Params *params, const char *name) {
-    return demand(params, name)->real;
+    const int index = demand(params, name);
+    const ParamValue *value = &params->values[index];
+    return params->specs[index].kind == PARAM_INT ? (double)value->integer : value->real;
 }
 
 int params_choice(const Params *params, const char *name) {
-    return demand(params, name)->choice;
+    return params->values[demand(params, name)].choice;
 }
 
 const char *params_text(const Params *params, const char *name) {
-    return demand(params, name)->text;
+    return params->values[demand(params, name)].text;
 }
 
 bool params_has(const Params *params, const char *name) {
-    return find(params, name) != NULL;
+    return find(params, name) >= 0;
+}
+
+bool params_given(const Params *params, int index) {
+    return params->given >> index & 1;
 }
 
 size_t params_format(const Params *params, bool only_given, char *text, size_t size) {
     size_t used = 0;
     if (size) text[0] = '\0';
     for (int i = 0; i < params->count; i++) {
-        const ParamValue *value = &params->values[i];
-        if (only_given && !value->given) continue;
+        if (only_given && !params_given(params, i)) continue;
         const size_t room = used < size ? size - used : 0;
-        used += (size_t)snprintf(room ? text + used : NULL, room, " %s=%s", value->spec->name, value->text);
+        used += (size_t)snprintf(room ? text + used : NULL, room, " %s=%s", params->specs[i].name, params->values[i].text);
     }
     return used;
 }

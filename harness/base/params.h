@@ -28,17 +28,20 @@ typedef struct ParamSpec {
     const char *const *choices; /* NULL-terminated, for PARAM_CHOICE */
 } ParamSpec;
 
+/* Small, because a plan holds thousands of cases. */
 typedef struct ParamValue {
-    const ParamSpec *spec;
-    bool given; /* false: the default stands */
-    long long integer;
-    double real;
-    int choice; /* index into spec->choices */
-    char text[PARAM_TEXT_MAX];
+    union { /* by the kind of its ParamSpec */
+        long long integer;
+        double real;
+        int choice; /* index into choices */
+    };
+    const char *text; /* canonical; kept until the program ends, equal texts once */
 } ParamValue;
 
 typedef struct Params {
+    const ParamSpec *specs; /* values[i] is a value of specs[i] */
     int count;
+    unsigned given; /* bit i: values[i] was set, and is not the default */
     ParamValue values[PARAMS_MAX];
 } Params;
 
@@ -56,6 +59,7 @@ double params_real(const Params *params, const char *name);
 int params_choice(const Params *params, const char *name);
 const char *params_text(const Params *params, const char *name); /* any kind, in canonical text */
 bool params_has(const Params *params, const char *name);
+bool params_given(const Params *params, int index); /* false: the default stands */
 /* " name=value" for each, canonical and in declared order, into text; returns the length it needs (snprintf style). */
 size_t params_format(const Params *params, bool only_given, char *text, size_t size);
 

@@ -65,7 +65,7 @@ static Status find_skip(const DryRun *self, const PlanItem *item, const VariantC
 
 static Status add_row(DryRun *self, const PlanItem *item, const VariantChoice *choice) {
     const bool emulated = foresee_emulated(choice, self->options->emulator, self->has_gpu);
-    const Case *problem = emulated ? &item->emulated : &item->problem;
+    const Case *problem = plan_item_case(item, emulated);
     char text[CASE_TEXT_MAX], spec[SPEC_TEXT_MAX], skip[600];
     Instance shapes = {0};
     TRY(find_skip(self, item, choice, problem, emulated, skip, sizeof skip));

@@ -25,7 +25,7 @@ static Session session_of(const Batch *batch, const BatchRow *row) {
     const Run *run = batch->run;
     return (Session){.choice = row->choice,
                      .item = row->item,
-                     .problem = batch->emulated ? &row->item->emulated : &row->item->problem,
+                     .problem = plan_item_case(row->item, batch->emulated),
                      .options = run->options,
                      .emulated = batch->emulated,
                      .no_gpu_reason = run->summary->has_gpu ? NULL : run->summary->no_gpu_reason,

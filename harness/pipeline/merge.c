@@ -258,7 +258,7 @@ static json_t *count_rows(const json_t *lines) {
 /* Takes the row from the counts; one that was emulated stands for all that shrink to its case. */
 static Status take(json_t *counts, const PlanItem *item, const VariantChoice *choice, bool emulated, bool *there) {
     char key[ROW_KEY_MAX];
-    json_t *row = row_begin("", item, emulated ? &item->emulated : &item->problem, choice, emulated);
+    json_t *row = row_begin("", item, plan_item_case(item, emulated), choice, emulated);
     if (!row) return status_fail(STATUS_MEMORY, "no memory for a row");
     row_key(row, key);
     json_decref(row);

@@ -15,11 +15,12 @@
 json_t *row_params(const Params *params) {
     json_t *object = json_object();
     for (int i = 0; i < params->count; i++) {
+        const ParamSpec *spec = &params->specs[i];
         const ParamValue *value = &params->values[i];
-        json_t *json = value->spec->kind == PARAM_INT                             ? json_integer(value->integer)
-                       : value->spec->kind == PARAM_REAL && isfinite(value->real) ? json_real(value->real)
-                                                                                  : json_string(value->text);
-        json_object_set_new(object, value->spec->name, json);
+        json_t *json = spec->kind == PARAM_INT                             ? json_integer(value->integer)
+                       : spec->kind == PARAM_REAL && isfinite(value->real) ? json_real(value->real)
+                                                                           : json_string(value->text);
+        json_object_set_new(object, spec->name, json);
     }
     return object;
 }
@@ -31,24 +32,24 @@ json_t *row_case(const Case *problem) {
                      (json_int_t)problem->seed);
 }
 
-/* As rows may tell it: a user's function by its name and a hash, not by its path, which names people and projects. */
-static Case told_case(const Case *problem) {
+/* As rows may tell it: a user's function by its name and a hash, not by its path, which names people and projects. The name lies in
+ * name[]. */
+static Case told_case(const Case *problem, char name[USERCODE_NAME_MAX]) {
     Case told = *problem;
     for (int i = 0; i < told.params.count; i++) {
         ParamValue *value = &told.params.values[i];
-        char name[USERCODE_NAME_MAX];
-        if (strcmp(value->spec->name, USERCODE_PARAM) != 0 || strcmp(value->text, "none") == 0) continue;
+        if (strcmp(told.params.specs[i].name, USERCODE_PARAM) != 0 || strcmp(value->text, "none") == 0) continue;
         usercode_name(value->text, name);
-        snprintf(value->text, sizeof value->text, "%s", name);
+        value->text = name;
     }
     return told;
 }
 
 json_t *row_begin(const char *run, const PlanItem *item, const Case *problem, const VariantChoice *choice, bool emulated) {
-    char text[CASE_TEXT_MAX], spec[CASE_TEXT_MAX];
+    char text[CASE_TEXT_MAX], spec[CASE_TEXT_MAX], name[USERCODE_NAME_MAX];
     const Op *op = registry_op(problem->op);
     const Work work = op->work(problem);
-    const Case told = told_case(problem);
+    const Case told = told_case(problem, name);
     static const char *const NULLS[] = {"reason",          "errors",  "reverified", "timing", "why_not_timed",
                                         "prepare_seconds", "bound",   "counts",     "launch", "limit_reason",
                                         "worker",          "threads", NULL};

@@ -34,15 +34,11 @@ size_t suites_rows(const Run *run) {
     return rows;
 }
 
-static const Case *problem_of(const PlanItem *item, bool emulated) {
-    return emulated ? &item->emulated : &item->problem;
-}
-
 /* The first item of the same case: a claim's rows and others may be items of their own, and so may a case's rows with other modes.
  */
 static int first_of_case(const PlanItem *items, int index, bool emulated) {
     int first = 0;
-    while (first < index && !case_same(problem_of(&items[first], emulated), problem_of(&items[index], emulated))) first++;
+    while (first < index && !case_same(plan_item_case(&items[first], emulated), plan_item_case(&items[index], emulated))) first++;
     return first;
 }
 
@@ -54,7 +50,7 @@ static int fitting(const PlanItem *items, int count, bool emulated) {
     for (; fit < count && plan_same_suite(&items[0], &items[fit]); fit++) {
         Instance shapes;
         if (first_of_case(items, fit, emulated) < fit) continue;
-        if (instance_shapes(problem_of(&items[fit], emulated), &shapes) != STATUS_OK) continue;
+        if (instance_shapes(plan_item_case(&items[fit], emulated), &shapes) != STATUS_OK) continue;
         bytes += instance_bytes(&shapes);
         files += DATA_COUNT * shapes.op->in_count + shapes.op->out_count;
         if (fit > 0 && (bytes > most || files > FILES_MOST)) break;

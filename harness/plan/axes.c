@@ -165,24 +165,17 @@ Status axes_count(YamlFile *file, const YamlNode *suite, long long *out) {
     return yamlfile_fail(file, suite, "the suite expands to more than %d cases", YAML_LIST_MAX);
 }
 
-Status axes_expand(YamlFile *file, const Op *op, const YamlNode *suite, Case **out, int *count) {
+Status axes_expand(YamlFile *file, const Op *op, const YamlNode *suite, CaseVisit *visit, void *context) {
     Axes axes = {.file = file, .op = op};
     YamlNode *map = yamlfile_get(file, suite, "axes"), *tied = yamlfile_get(file, suite, "tied");
-    *out = NULL;
-    *count = 0;
     if (map) TRY(read_axes(&axes, map));
     if (tied) TRY(read_tied(&axes, map, tied));
     long long total;
     TRY(axes_count(file, suite, &total));
-    Case *cases = malloc((size_t)total * sizeof *cases);
-    if (!cases) return status_fail(STATUS_MEMORY, "no memory for %lld cases", total);
     for (long long i = 0; i < total; i++, advance(&axes)) {
-        const Status status = make_case(&axes, suite, &cases[i]);
-        if (status == STATUS_OK) continue;
-        free(cases);
-        return status;
+        Case problem;
+        TRY(make_case(&axes, suite, &problem));
+        TRY(visit(context, &problem));
     }
-    *out = cases;
-    *count = (int)total;
     return STATUS_OK;
 }

@@ -7,6 +7,8 @@
 
 /* A copy of the text that lives as long as the plan; NULL stays NULL. */
 Status plan_keep(Plan *plan, const char *text, const char **out);
+/* A copy of a case that lives as long as the plan. */
+Status plan_keep_case(Plan *plan, const Case *problem, const Case **out);
 /* Append copies; the item's variants are copied too. */
 Status plan_append_item(Plan *plan, const PlanItem *item);
 Status plan_append_claim(Plan *plan, const Claim *claim);
@@ -39,8 +41,9 @@ bool variant_not_built(const char *text);
 
 /* How many cases the suite's axes and tied tuples make, before any is made or looked at; STATUS_INVALID beyond YAML_LIST_MAX. */
 Status axes_count(YamlFile *file, const YamlNode *suite, long long *out);
-/* The cases of one suite: axes in file order, the first varying slowest, then the tied tuples. free(*out). */
-Status axes_expand(YamlFile *file, const Op *op, const YamlNode *suite, Case **out, int *count);
+/* Visits the cases of one suite: axes in file order, the first varying slowest, then the tied tuples. Ends at the first error. */
+typedef Status CaseVisit(void *context, const Case *problem);
+Status axes_expand(YamlFile *file, const Op *op, const YamlNode *suite, CaseVisit *visit, void *context);
 /* Sets one parameter of a case from a key and a scalar, errors with their place. */
 Status axes_set(const YamlFile *file, const Op *op, const YamlNode *key, const YamlNode *value, Case *problem);
 

@@ -17,7 +17,7 @@ static const char *const COMMON[COMMON_COUNT] = {"dtype", "input", "seed"};
 /* 0 .. count-1: a parameter; from count on: COMMON; -1: unknown. */
 static int name_index(const Case *problem, const char *name) {
     for (int i = 0; i < problem->params.count; i++)
-        if (strcmp(problem->params.values[i].spec->name, name) == 0) return i;
+        if (strcmp(problem->params.specs[i].name, name) == 0) return i;
     for (int i = 0; i < COMMON_COUNT; i++)
         if (strcmp(COMMON[i], name) == 0) return problem->params.count + i;
     return -1;
@@ -43,7 +43,7 @@ Status case_init(const Op *op, Case *out) {
 static Status unknown_name(const Case *problem, const char *name) {
     const char *names[PARAMS_MAX + COMMON_COUNT];
     int count = 0;
-    for (int i = 0; i < problem->params.count; i++) names[count++] = problem->params.values[i].spec->name;
+    for (int i = 0; i < problem->params.count; i++) names[count++] = problem->params.specs[i].name;
     for (int i = 0; i < COMMON_COUNT; i++) names[count++] = COMMON[i];
     return text_fail_listing(text_nearest(name, names, count), "known", names, count, "unknown parameter '%.80s' of %s", name,
                              problem->op);

@@ -5,25 +5,31 @@
 #include <stdlib.h>
 #include <string.h>
 
-typedef struct Strings {
-    char **texts;
+typedef struct Kept {
+    void **blocks;
     size_t count;
-} Strings;
+} Kept;
+
+/* A copy that lives as long as the plan; NULL: no memory. */
+static void *keep(Plan *plan, const void *data, size_t bytes) {
+    Kept *kept = plan->storage;
+    if (!kept) kept = plan->storage = calloc(1, sizeof *kept);
+    void **grown = kept ? realloc(kept->blocks, (kept->count + 1) * sizeof *grown) : NULL;
+    if (!grown) return NULL;
+    kept->blocks = grown;
+    void *copy = malloc(bytes);
+    if (copy) kept->blocks[kept->count++] = memcpy(copy, data, bytes);
+    return copy;
+}
 
 Status plan_keep(Plan *plan, const char *text, const char **out) {
-    *out = NULL;
-    if (!text) return STATUS_OK;
-    Strings *strings = plan->storage;
-    if (!strings) strings = plan->storage = calloc(1, sizeof *strings);
-    if (!strings) return status_fail(STATUS_MEMORY, "no memory for a plan");
-    char **grown = realloc(strings->texts, (strings->count + 1) * sizeof *grown);
-    if (!grown) return status_fail(STATUS_MEMORY, "no memory for a plan");
-    strings->texts = grown;
-    char *copy = strdup(text);
-    if (!copy) return status_fail(STATUS_MEMORY, "no memory for a plan");
-    strings->texts[strings->count++] = copy;
-    *out = copy;
-    return STATUS_OK;
+    *out = text ? keep(plan, text, strlen(text) + 1) : NULL;
+    return !text || *out ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for a plan");
+}
+
+Status plan_keep_case(Plan *plan, const Case *problem, const Case **out) {
+    *out = keep(plan, problem, sizeof *problem);
+    return *out ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for a plan");
 }
 
 /* Room for one more element behind `count`: arrays grow at powers of two, so that no capacity has to be remembered. */
@@ -82,7 +88,6 @@ static Status add_case(Plan *plan, const char *text, const char *variants) {
     const Op *op;
     TRY(case_parse(text, &item.problem));
     TRY(registry_require_op(item.problem.op, &op));
-    item.emulated = item.problem;
     TRY(variant_choices_parse(op, variants ? variants : "*", &item.variants, &item.variant_count));
     const Status status = plan_append_item(plan, &item);
     free(item.variants);
@@ -99,11 +104,15 @@ void plan_free(Plan *plan) {
     free(plan->items);
     free(plan->claims);
     free(plan->scenarios);
-    Strings *strings = plan->storage;
-    for (size_t i = 0; strings && i < strings->count; i++) free(strings->texts[i]);
-    if (strings) free(strings->texts);
-    free(strings);
+    Kept *kept = plan->storage;
+    for (size_t i = 0; kept && i < kept->count; i++) free(kept->blocks[i]);
+    if (kept) free(kept->blocks);
+    free(kept);
     *plan = (Plan){0};
+}
+
+const Case *plan_item_case(const PlanItem *item, bool emulated) {
+    return emulated && item->emulated ? item->emulated : &item->problem;
 }
 
 bool plan_same_suite(const PlanItem *a, const PlanItem *b) {

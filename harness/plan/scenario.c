@@ -176,39 +176,48 @@ static Status read_suite(YamlFile *file, const YamlNode *node, Plan *plan, Suite
     return read_without_gpu(file, yamlfile_get(file, node, "without_gpu"), suite);
 }
 
-static Status emulated_case(YamlFile *file, const Suite *suite, const Case *problem, Case *out) {
-    *out = *problem;
+/* One suite while it is added to a plan. */
+typedef struct Adding {
+    YamlFile *file;
+    const Suite *suite;
+    const char *scenario;
+    Plan *plan;
+} Adding;
+
+static Status emulated_case(const Adding *adding, const Case *problem, const Case **out) {
+    YamlFile *file = adding->file;
+    const Suite *suite = adding->suite;
+    Case emulated = *problem;
     for (int i = 0; suite->without_gpu && i < yamlfile_count(suite->without_gpu); i++) {
         YamlNode *key, *value;
         yamlfile_pair(file, suite->without_gpu, i, &key, &value);
-        TRY(axes_set(file, suite->op, key, value, out));
+        TRY(axes_set(file, suite->op, key, value, &emulated));
     }
-    return STATUS_OK;
+    *out = NULL;
+    return !suite->without_gpu || case_same(&emulated, problem) ? STATUS_OK : plan_keep_case(adding->plan, &emulated, out);
+}
+
+static Status add_item(void *context, const Case *problem) {
+    const Adding *adding = context;
+    const Suite *suite = adding->suite;
+    PlanItem item = {.problem = *problem,
+                     .variants = suite->variants,
+                     .variant_count = suite->variant_count,
+                     .modes = suite->modes,
+                     .declared_bounds = suite->declared_bounds,
+                     .gpu_only = suite->gpu_only,
+                     .not_run = suite->not_run,
+                     .baseline = suite->baseline,
+                     .scenario = adding->scenario};
+    TRY(emulated_case(adding, problem, &item.emulated));
+    return item.variant_count > 0 ? plan_append_item(adding->plan, &item) : STATUS_OK;
 }
 
 static Status add_suite(YamlFile *file, const YamlNode *node, const Suite *suite, const char *scenario, Plan *plan) {
-    Case *cases;
-    int count;
     long long expected;
     TRY(axes_count(file, node, &expected));
     TRY(yamlfile_place(file, node, take_room(plan, expected * (suite->variant_count ? suite->variant_count : 1), "rows")));
-    TRY(axes_expand(file, suite->op, node, &cases, &count));
-    Status status = STATUS_OK;
-    for (int i = 0; i < count && status == STATUS_OK; i++) {
-        PlanItem item = {.problem = cases[i],
-                         .variants = suite->variants,
-                         .variant_count = suite->variant_count,
-                         .modes = suite->modes,
-                         .declared_bounds = suite->declared_bounds,
-                         .gpu_only = suite->gpu_only,
-                         .not_run = suite->not_run,
-                         .baseline = suite->baseline,
-                         .scenario = scenario};
-        status = emulated_case(file, suite, &cases[i], &item.emulated);
-        if (status == STATUS_OK && item.variant_count > 0) status = plan_append_item(plan, &item);
-    }
-    free(cases);
-    return status;
+    return axes_expand(file, suite->op, node, add_item, &(Adding){file, suite, scenario, plan});
 }
 
 static Status leave_out_suite(const YamlFile *file, int index, const Plan *before, Plan *plan) {

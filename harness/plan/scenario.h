@@ -21,7 +21,7 @@ typedef struct VariantChoice {
 /* One case and the variants to run on it: what the pipeline works through. */
 typedef struct PlanItem {
     Case problem;
-    Case emulated; /* the same with the scenario's `without_gpu` parameters: what CUDA variants run where there is no GPU */
+    const Case *emulated; /* the same with the scenario's `without_gpu` parameters; NULL: none. See plan_item_case() */
     VariantChoice *variants;
     int variant_count;
     unsigned modes;       /* bit per Mode */
@@ -54,7 +54,7 @@ typedef struct Plan {
     int claim_count;
     ScenarioInfo *scenarios;
     int scenario_count;
-    void *storage; /* what the strings live in */
+    void *storage; /* what the strings and the emulated cases live in */
     /* NULL: what this build does not know is an error. Else cases, suites and patterns of plan_filter that it refuses are left out,
      * and claims with them; for each a line "left out: WHAT" is appended here, and one with the reason. */
     Text *left_out;
@@ -76,6 +76,8 @@ Status plan_filter(Plan *plan, const char *list);
  */
 Status plan_shard(Plan *plan, int index, int count);
 void plan_free(Plan *plan);
+/* What the item's variants run: `emulated` is of those of CUDA where there is no GPU. */
+const Case *plan_item_case(const PlanItem *item, bool emulated);
 /* Are both of one scenario and one op? No variant has two rows on one case there. */
 bool plan_same_suite(const PlanItem *a, const PlanItem *b);
 /* The variant of the item that is this one with the same tunables; NULL: it has none. */

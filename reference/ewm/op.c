@@ -57,11 +57,11 @@ static Status check_said(const Params *params) {
     const char *first = NULL;
     int said = 0;
     for (int i = 0; i < params->count; i++) {
-        const ParamValue *value = &params->values[i];
-        const bool decays = strcmp(value->spec->name, "span") == 0 || strcmp(value->spec->name, "alpha") == 0 ||
-                            strcmp(value->spec->name, "com") == 0 || strcmp(value->spec->name, "halflife") == 0;
-        if (!decays || !value->given) continue;
-        if (!first) first = value->spec->name;
+        const char *name = params->specs[i].name;
+        const bool decays =
+            strcmp(name, "span") == 0 || strcmp(name, "alpha") == 0 || strcmp(name, "com") == 0 || strcmp(name, "halflife") == 0;
+        if (!decays || !params_given(params, i)) continue;
+        if (!first) first = name;
         said++;
     }
     if (said == 0 || said == 4) return STATUS_OK;

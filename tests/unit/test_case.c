@@ -63,7 +63,7 @@ static void errors_name_column_text_and_what_is_allowed(void **state) {
         {"double seed=1e99", "column 8: seed='1e99'", "from 0"},
         {"double input=unifrom", "column 8: input='unifrom' is not an input family of double", "did you mean 'uniform'"},
         {"double input=spike1e16", "column 8: input='spike1e16' is not an input family of double", "allowed: uniform, normal"},
-        {"double input=real:co2", "column 8: input='real:co2' is not", "allowed"},
+        {"double input=sorted", "column 8: input='sorted' is not", "allowed"},
         {"double input=", "column 8: input=''", "allowed"},
     };
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {

@@ -22,8 +22,8 @@ static void expansion_follows_the_file(void **state) {
         assert_string_equal(case_format(&item->problem, text, sizeof text), expected[i]);
         assert_int_equal(item->variant_count, 1);
         assert_string_equal(variant_choice_format(&item->variants[0], text, sizeof text), "double/cpu_loop");
-        assert_int_equal(params_int(&item->emulated.params, "n"), i < 8 ? 50 : 7);
-        assert_string_equal(item->emulated.input, item->problem.input);
+        assert_int_equal(params_int(&plan_item_case(item, true)->params, "n"), i < 8 ? 50 : 7);
+        assert_string_equal(plan_item_case(item, true)->input, item->problem.input);
         assert_int_equal(item->modes, i < 8 ? 1u << MODE_COLD | 1u << MODE_FIRST : (1u << MODE_COUNT) - 1);
         assert_int_equal(item->declared_bounds, i < 8);
         if (i < 8)
