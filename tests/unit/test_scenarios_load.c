@@ -98,7 +98,8 @@ static void check_emulated_sizes(const Plan *plan) {
         for (int v = 0; v < plan->items[i].variant_count; v++) {
             char text[CASE_TEXT_MAX];
             if (plan->items[i].gpu_only) continue; /* nothing of it runs there */
-            if (plan->items[i].variants[v].entry->backend == BACKEND_CUDA && size_of(plan_item_case(&plan->items[i], true)) > 1000000)
+            if (plan->items[i].variants[v].entry->backend == BACKEND_CUDA &&
+                size_of(plan_item_case(&plan->items[i], true)) > 1000000)
                 fail_msg("%s: '%s' is too much for the emulator; say with without_gpu what runs there", plan->scenarios[0].name,
                          case_format(plan_item_case(&plan->items[i], true), text, sizeof text));
         }
