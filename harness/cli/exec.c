@@ -179,8 +179,7 @@ static Status execute(Exec *e) {
     const bool cuda = e->choice.entry->backend == BACKEND_CUDA, emulated = cuda && e->emulate;
     const Session session = {.choice = &e->choice, .problem = &e->problem, .options = &e->options, .emulated = emulated};
     referenceworker_allow(e->options.timeout_seconds);
-    Status status = threads_check();
-    if (status == STATUS_OK) status = fill_inputs(e, &instance);
+    Status status = fill_inputs(e, &instance);
     if (status == STATUS_OK) status = session_refused(&session);
     refusal_close();
     if (status == STATUS_OK && cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)
@@ -238,7 +237,8 @@ int command_exec(int argc, char **argv) {
     if (code == 0 && e.declared_bounds && !e.check) code = cli_usage("exec", "--bounds needs --check");
     if (code == 0 && e.out.count == 0 && !e.check) code = cli_usage("exec", "nothing to do: give --out NAME=FILE or --check");
     if (code == 0) {
-        Status status = exec_prepare(&e, words[0]);
+        Status status = threads_check();
+        if (status == STATUS_OK) status = exec_prepare(&e, words[0]);
         if (status == STATUS_OK) status = execute(&e);
         if (status == STATUS_UNSUPPORTED) {
             fprintf(stderr, "skip: %s\n", status_message());

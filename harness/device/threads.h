@@ -4,8 +4,9 @@
 
 #include "base/status.h"
 
-/* Starts one team of OpenMP's threads in a child, once for each process and before its own first team: where OpenMP cannot have a
- * thread it ends the process with 1, as if a check had failed. STATUS_UNSUPPORTED with what OpenMP said. */
+/* Starts one team of OpenMP's threads in a child, once for each process: where OpenMP cannot have a thread it ends the process with
+ * 1, as if a check had failed. Before the process's own first team; one that has threads already passes. STATUS_UNSUPPORTED with
+ * what OpenMP said. */
 Status threads_check(void);
 
 #endif
