@@ -42,7 +42,7 @@ def main(words=None):
         write_whole(args.out, text)
         print(f"{args.out}: {terminal(sweep.title())}")
     else:
-        print(terminal(text, lines=True), end="")
+        print(terminal(text.lstrip("\f"), lines=True), end="")  # gnuplot begins with a form feed
     return 0
 
 

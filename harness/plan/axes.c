@@ -157,7 +157,11 @@ Status axes_count(YamlFile *file, const YamlNode *suite, long long *out) {
     for (int i = 0; map && i < yamlfile_count(map) && map->type == YAML_MAPPING_NODE; i++) {
         YamlNode *key, *list;
         yamlfile_pair(file, map, i, &key, &list);
-        if (list->type == YAML_SEQUENCE_NODE) *out *= yamlfile_count(list);
+        if (list->type != YAML_SEQUENCE_NODE) continue;
+        const char *name;
+        TRY(yamlfile_text(file, key, "axes", &name));
+        if (yamlfile_count(list) > YAML_LIST_MAX) return yamlfile_list(file, list, name);
+        *out *= yamlfile_count(list);
         if (*out > YAML_LIST_MAX) break;
     }
     if (tied && *out <= YAML_LIST_MAX) *out *= yamlfile_count(tied);

@@ -53,8 +53,7 @@ def program(rungs, own, words):
     if "--out" not in words:
         os.execv(rungs, [rungs, *words])
     out, given = words.index("--out") + 1, next(k for k, word in enumerate(words) if word.endswith(".yaml"))
-    path, part = pathlib.Path(words[out]), pathlib.Path(words[out]).with_suffix(".part")
-    part.unlink(missing_ok=True)
+    path, part = pathlib.Path(words[out]), pathlib.Path(own).with_suffix(f".{os.getpid()}.part")  # ab may name a file without a folder
     words[out], words[given] = str(part), own
     code = subprocess.run([rungs, *words]).returncode
     with open(path, "a") as file:
