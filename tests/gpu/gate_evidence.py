@@ -143,7 +143,7 @@ def table(path):
     for seed, comparisons in sessions.items():
         for c in comparisons:
             if c.case.endswith("seed=1"):
-                slowed.setdefault((c.spec, c.mode), {})[percent_of(seed, c.spec.split("/")[0])] = f"{change(c.ratio)} {c.verdict}"
+                slowed.setdefault((c.spec, c.mode), {})[percent_of(seed, c.spec.split("/")[0])] = f"{change(c.time_ratio)} {c.verdict}"
             else:
                 equal.append(c)
     finds = sorted(c.detectable or float("inf") for c in equal)
@@ -156,7 +156,7 @@ def table(path):
         f"{gpu['name']}, driver {gpu['driver']}, commit {(first.get('commit') or 'unknown')[:7]}, {len(sessions)} sessions of `rungs ab` with {processes} processes a side; rows: `{name}`.", "",
         "| nothing changed: comparisons | in random order | false alarms | same | ambiguous | largest change | could have shown: half of the rows, nine of ten |", "|---:|---:|---:|---:|---:|---:|---:|",
         f"| {len(equal)} | {sum(c.randomised for c in equal)} | {alarms} | {sum(c.verdict == 'same' for c in equal)} | {sum(c.verdict == 'ambiguous' for c in equal)} | "
-        f"{100 * max((abs(c.ratio - 1) for c in equal if c.ratio), default=0):.1f}% | {share[0]}, {share[1]} |", "",
+        f"{100 * max((abs(c.time_ratio - 1) for c in equal if c.time_ratio), default=0):.1f}% | {share[0]}, {share[1]} |", "",
         "| variant | mode | 3% more elements | 5% | 10% |", "|---|---|---:|---:|---:|",
         *(f"| `{spec}` | {mode} | " + " | ".join(cells.get(percent, "not measured") for percent in PERCENT) + " |" for (spec, mode), cells in sorted(slowed.items()))]) + "\n"
 
