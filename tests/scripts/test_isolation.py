@@ -68,7 +68,7 @@ def hostile(folder):
     for how, (verdict, pattern) in expected.items():
         row = rows.get(how, {"verdict": None, "reason": ""})
         expect(row["verdict"] == verdict and re.search(pattern, row["reason"] or "", re.S), f"{how}: {row['verdict']}: {row['reason']}", done)
-    expect(not left_running(), f"no process is left: {left_running()}")
+    expect(wait_until(lambda: not left_running(), 10), f"no process is left: {left_running()}")
 
 
 def hanging(folder):
