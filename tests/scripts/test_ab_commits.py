@@ -136,10 +136,11 @@ class Commits(unittest.TestCase):
         self.assertAlmostEqual(slower[0]["ratio"], 1.3, delta=0.1)
 
         with self.subTest("the second stage"):
-            self.assertRegex(done.stderr, r"second stage: 1 ambiguous rows seem slower", done.stdout)
+            self.assertRegex(done.stderr, r"second stage: [1-9]\d* ambiguous rows seem slower", done.stdout)
             (again,) = (c for c in timed if "cpu_wobble" in c["spec"])
             self.assertEqual((again["base_processes"], again["new_processes"], again["stage"]), (30, 30, 2))
-            self.assertEqual({c["stage"] for c in timed if "cpu_loop" in c["spec"]}, {1})
+            # On a busy machine others may be ambiguous, too; those that are not stay as they are.
+            self.assertEqual({(c["stage"], c["new_processes"]) for c in timed if "cpu_loop" in c["spec"] and c["stage"] != 2}, {(1, 10)})
 
         with self.subTest("the files"):
             files = {side: rows_of(out / f"{side}.jsonl", "environment") for side in ("base", "new")}
