@@ -162,9 +162,13 @@ def wait_until(condition, seconds=60):
 
 
 def copies(pid, temporary):
-    """Bytes in the files without a name that a process has open in a folder."""
+    """Bytes in the files without a name that a process has open in a folder; 0 once it has ended."""
     total = 0
-    for number in os.listdir(f"/proc/{pid}/fd"):
+    try:
+        numbers = os.listdir(f"/proc/{pid}/fd")
+    except OSError:  # it is ending: its folder is no longer ours to read
+        return 0
+    for number in numbers:
         try:
             if os.readlink(f"/proc/{pid}/fd/{number}").startswith(f"{temporary}/"):
                 total += os.stat(f"/proc/{pid}/fd/{number}").st_size
