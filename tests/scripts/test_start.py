@@ -279,6 +279,16 @@ class OneCheckout(Checkout):
         self.assertEqual(self.configuration("build-tests"), {"RUNGS_CUDA": "ON", "RUNGS_TESTS": "ON"})
         self.assertEqual(len((self.played / "configured").read_text().splitlines()), 2, "each folder is configured once")
 
+    def test_what_is_installed_is_built_before(self):
+        """Where a page or a workflow installs from a fresh clone, its ./rungs builds: --version and --help do not."""
+        for name in ("docs/YOUR_KERNELS.md", "template/.github/workflows/rungs.yml"):
+            (command,) = re.findall(r"&& (\./rungs [^)#\n]*?) *[)#].*\n *cmake --install \S*build/release ", (SOURCE / name).read_text())
+            with self.subTest(f"{name}: {command}"):
+                (self.played / "built").write_text("")
+                shutil.rmtree(self.played / "build", ignore_errors=True)
+                self.start(*command.split()[1:])
+                self.assertEqual((self.played / "built").read_text(), f"{self.played}/build\n")
+
     def test_who_comes_second_uses_what_the_tests_built(self):
         self.assertEqual(self.run_tests(), f"{self.played}/build")
         for stamp in (True, False):  # and where something that decides the configuration has changed
