@@ -11,43 +11,62 @@ SHARE = 0.2              # of all rows: so many have to vary alike
 GAIN = 0.75              # and so much more than rows whose processes were shuffled
 SEED = 9                 # of the shuffle: the same rows give the same result
 P_DOUBTED = 0.01         # of what was removed: it differs between the sides
+LED = 0.25               # of a change: so much of it removed is much
 
 
 def adjust(logs, sessions, kin):
     """logs: log times without the common factor, (rows, processes), NaN: not measured. kin: of each row, equal for those that are never
-    compared with each other, the modes of one measurement. -> the same without what is alike, None where rows do not vary alike."""
-    result, found = logs.copy(), False
+    compared with each other, the modes of one measurement. -> (the same without what is alike, None where rows do not vary alike;
+    used[row, other]: is the other one of those most like the row)."""
+    result, used, found = logs.copy(), np.zeros((len(logs), len(logs)), bool), False
     for session in np.unique(sessions):
         columns = np.flatnonzero(sessions == session)
         rows = np.flatnonzero(~np.isnan(logs[:, columns]).all(axis=1))
         if len(rows) < common.LEAST_ROWS:
             continue
         part = logs[np.ix_(rows, columns)]
-        left, scatter = without_alike(part, kin[rows])
+        left, scatter, others = without_alike(part, kin[rows])
         result[np.ix_(rows, columns)] = left
+        used[np.ix_(rows, rows)] |= others
         if 2 * len(rows) >= len(logs):  # rows that were chosen for a second stage are no sample of all rows
-            _, by_chance = without_alike(np.random.default_rng(SEED).permuted(part, axis=1), kin[rows])
+            _, by_chance, _ = without_alike(np.random.default_rng(SEED).permuted(part, axis=1), kin[rows])
             found |= np.quantile(scatter, SHARE) <= GAIN * np.quantile(by_chance, SHARE)
-    return result if found else None
+    return (result if found else None), used
 
 
 def without_alike(logs, kin):
-    """-> (rows without the median of those most alike, the share of their scatter that is left). Scatter is around two levels: a change
-    between the sides is none, and a row that has changed finds the same others as one that has not."""
+    """-> (rows without the median of those most alike, the share of their scatter that is left, used[row, other]). Scatter is around two
+    levels: a change between the sides is none, and a row that has changed finds the same others as one that has not."""
     apart = distances(logs, kin)
-    order = np.argsort(apart, axis=1, kind="stable")[:, :max(COUNTS)]
-    others = np.where(np.isfinite(np.take_along_axis(apart, order, 1))[..., None], logs[order], np.nan)
+    order = np.argsort(apart, axis=1, kind="stable")
+    near = order[:, :max(COUNTS)]
+    others = np.where(np.isfinite(np.take_along_axis(apart, near, 1))[..., None], logs[near], np.nan)
     tried = [logs] + [logs - np.nan_to_num(common.quiet_median(others[:, :count], 1)) for count in COUNTS]
     tried = np.stack([one - common.quiet_median(one, 1)[:, None] for one in tried])
     scatter = common.around_two_levels(tried)
     best, before = scatter.argmin(axis=0), scatter[0]
-    return tried[best, np.arange(len(logs))], np.where(before > 0, scatter.min(axis=0) / np.where(before > 0, before, 1), 1)
+    used = np.isfinite(apart) & (np.argsort(order, axis=1) < np.array((0, *COUNTS))[best][:, None])
+    return tried[best, np.arange(len(logs))], np.where(before > 0, scatter.min(axis=0) / np.where(before > 0, before, 1), 1), used
+
+
+def change(base, new):
+    """Of what was removed, NEW / BASE. base, new: (rows, processes)."""
+    return statistics.medians(new) / statistics.medians(base)
 
 
 def doubted(base, new, ratio):
-    """removed[...] of the two sides, (rows, processes): did the rows alike change the other way, so that this one only seems to have changed?"""
-    apart = np.log(statistics.medians(new) / statistics.medians(base))
-    return (statistics.u_test(base, new) <= P_DOUBTED) & (apart * np.log(ratio) < 0)
+    """Did the rows alike change the other way, so that a row only seems to have changed? base, new: what was removed from it; ratio: of what is left."""
+    return (statistics.u_test(base, new) <= P_DOUBTED) & other_way(ratio, change(base, new))
+
+
+def other_way(ratio, removed):
+    return np.log(ratio) * np.log(removed) < 0
+
+
+def misled(ratio, removed, changed, used, min_effect):
+    """Which rows' times without what is alike say nothing of the row itself? Those of which much was removed, and rows alike have changed: it
+    may be their change. ratio, removed: NEW / BASE of what is left and of what was removed. changed: rows with a change in any view."""
+    return (used & changed).any(axis=1) & (np.abs(np.log(removed)) >= LED * np.maximum(np.abs(np.log(ratio)), np.log1p(min_effect)))
 
 
 def distances(logs, kin):

@@ -67,19 +67,13 @@ def adjust(suite, view, min_effect, count):
     removed = np.array([removed_interval(suite, view, i) for _, i, _ in seen]).T
     numbers = (np.array([e[name] for *_, e in seen]) for name in ("ratio", "low", "high", "p_adjusted", "noise_floor"))
     verdicts = verdicts_adjusted(*numbers, min_effect, *removed)
-    ratio, changed = np.array([e["ratio"] for *_, e in seen]), np.isin(verdicts, decide.CHANGES)
-    verdicts[changed & together.doubted(suite.together, ratio)] = "ambiguous"
-    if view.alike is not None:
-        for k in np.flatnonzero(changed):
-            c, i, e = seen[k]
-            if alike.doubted(*(side[None] for side in suite.sides(view.alike, i)), ratio[k])[0]:
-                verdicts[k] = "ambiguous"
-                if c.verdict == "same" and e["high"] / e["low"] < c.high / c.low:
-                    c.verdict = "ambiguous"  # this row changed or those alike did, and the times alone know less of it
+    ratio = np.array([e["ratio"] for *_, e in seen])
+    misled, doubted = doubt_alike(suite, view, seen, ratio, verdicts, min_effect) if view.alike is not None else np.zeros((2, len(seen)), bool)
+    verdicts[np.isin(verdicts, decide.CHANGES) & (doubted | together.doubted(suite.together, ratio))] = "ambiguous"
     suite.believe(verdicts)
     final, second = decide.both(np.array([c.verdict for c, *_ in seen]), verdicts, suite.believed)
-    for (c, i, e), verdict, by_it in zip(seen, final, second):
-        narrower = c.verdict == "ambiguous" and suite.believed and e["high"] / e["low"] < c.high / c.low
+    for (c, i, e), verdict, by_it, led in zip(seen, final, second, misled):
+        narrower = c.verdict == "ambiguous" and suite.believed and not led and e["high"] / e["low"] < c.high / c.low
         c.promising = str(verdict) == "ambiguous" and (c.promising or suite.believed and e["ratio"] >= 1 + decide.LARGE * min_effect)
         if by_it or narrower:
             c.judged_by, c.verdict = view.name, str(verdict)
@@ -87,6 +81,23 @@ def adjust(suite, view, min_effect, count):
                 setattr(c, name, value)
         if suite.believed:
             c.detectable = min(filter(None, (c.detectable, what_it_could_find(c, suite.sides(view.times, i), min_effect, count))), default=None)
+
+
+def doubt_alike(suite, view, seen, ratio, verdicts, min_effect):
+    """-> (rows whose times without what is alike say nothing of the row itself; rows whose change may be that of the rows alike)."""
+    at = [i for _, i, _ in seen]
+    sides = [tuple(side[None] for side in suite.sides(view.alike, i)) for i in at]
+    removed = np.array([alike.change(*pair)[0] for pair in sides])
+    changed = np.isin(verdicts, decide.CHANGES)
+    misled = alike.misled(ratio, removed, changed | np.isin([c.verdict for c, *_ in seen], decide.CHANGES), view.used[np.ix_(at, at)], min_effect)
+    doubted = misled & alike.other_way(ratio, removed)
+    for k in np.flatnonzero(changed):
+        c, _, e = seen[k]
+        if alike.doubted(*sides[k], ratio[k:k + 1])[0]:
+            doubted[k] = True
+            if c.verdict == "same" and e["high"] / e["low"] < c.high / c.low:
+                c.verdict = "ambiguous"  # this row changed or those alike did, and the times alone know less of it
+    return misled, doubted
 
 
 def removed_interval(suite, view, i):

@@ -27,11 +27,12 @@ class Together:
 @dataclasses.dataclass
 class View:
     """Adjusted times, (rows, processes). alike: what was removed because rows that vary alike have it in common, removed: that and the
-    common factor, None where nothing but the common factor was removed, which `Together` tests."""
+    common factor, None where nothing but the common factor was removed, which `Together` tests. used[row, other]: was the other one of them?"""
     name: str
     times: np.ndarray
     alike: np.ndarray | None = None
     removed: np.ndarray | None = None
+    used: np.ndarray | None = None
 
 
 def views(seconds, mhz, sessions, is_new, kin):
@@ -42,9 +43,9 @@ def views(seconds, mhz, sessions, is_new, kin):
     found = []
     if not np.allclose(left, logs, equal_nan=True):
         found.append(View("adjusted", np.exp(left)))
-    beyond = alike.adjust(left, sessions, kin)
+    beyond, used = alike.adjust(left, sessions, kin)
     if beyond is not None:
-        found.append(View("alike", np.exp(beyond), np.exp(left - beyond), np.exp(left - beyond + np.nan_to_num(factor))))
+        found.append(View("alike", np.exp(beyond), np.exp(left - beyond), np.exp(left - beyond + np.nan_to_num(factor)), used))
     return found, np.exp(factor)
 
 

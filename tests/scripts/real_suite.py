@@ -22,6 +22,8 @@ import pathlib, sys
 words, here = sys.argv[1:], pathlib.Path({folder!r})
 if words == ["run", "--help"]:
     sys.exit(print("--out --no-ceilings"))
+if "--budget" in words:
+    sys.exit()  # the time of a start is measured: no row
 number = len((here / "diary").read_text()) if (here / "diary").exists() else 0
 (here / "diary").write_text("." * (number + 1))
 wanted = words[words.index("--variants") + 1].split(",") if "--variants" in words else None
@@ -44,7 +46,7 @@ class Played(Stage):
         self.is_new, self.rows, self.times, self.mhz = is_new, rows, times, mhz
 
 
-def lines_of(process, times, mhz, factor):
+def lines_of(process, times, mhz, slow, factor):
     """"SPEC|line" of a process, with no spec before its environment."""
     machine = Machine(process)
     environment = machine.environment()
@@ -52,15 +54,15 @@ def lines_of(process, times, mhz, factor):
     for row in range(ROWS):
         line = machine.row(environment["run"], variant=name_of(row), modes=())
         clock = mhz[row, process]
-        seconds = 1e-3 * times[row, process] * (factor if row == 0 else 1)
+        seconds = 1e-3 * times[row, process] * (factor if row in slow else 1)
         line["timing"] = {"cold": mode_of([seconds] * COUNT, [None if np.isnan(clock) else clock] * COUNT)}
         made.append(f"{line['spec']}|{json.dumps(line)}")
     return "".join(text + "\n" for text in made)
 
 
-def play(model, seed, factor):
-    """-> (verdicts of the rows by the real program, by the simulation; rows in its second stage, those it should have chosen). Row 0 of NEW is slower
-    by the factor."""
+def play(model, seed, factor, slow=(0,)):
+    """-> (verdicts of the rows by the real program, by the simulation; rows in its second stage, those it should have chosen). Rows `slow` of NEW are
+    slower by the factor."""
     rng = np.random.default_rng(seed)
     stages = [Stage(rng, model, np.arange(ROWS), processes, number) for number, processes in enumerate((PROCESSES, detect.MORE))]
     times, mhz = (np.hstack([getattr(stage, name) for stage in stages]) for name in ("times", "mhz"))
@@ -68,7 +70,7 @@ def play(model, seed, factor):
         folder = pathlib.Path(name)
         for side, slower in (("base", 1.0), ("new", factor)):
             for process in range(TOTAL):
-                (folder / f"{side}.{process}").write_text(lines_of(process, times, mhz, slower))
+                (folder / f"{side}.{process}").write_text(lines_of(process, times, mhz, slow, slower))
             (folder / side).write_text(PROGRAM.format(python=sys.executable, folder=name, name=side))
             (folder / side).chmod(0o755)
         done = subprocess.run([RUNGS, "ab", folder / "base", folder / "new", "any case", "--repetitions", str(PROCESSES), "--seed", str(seed),
@@ -80,10 +82,10 @@ def play(model, seed, factor):
         second = {line["run"] for line in rows_of(folder / "out/new.jsonl", "environment") if line["ab"]["stage"] == 2}
         rows = sorted({int(line["spec"][-3:]) for line in rows_of(folder / "out/new.jsonl") if line["run"] in second})
     order = [np.array([s["side"] == "new" for s in sorted(stamps, key=lambda s: s["process"]) if s["stage"] == stage]) for stage in (1, 2)]
-    begin = 2 * PROCESSES
-    first = Played(order[0], np.arange(ROWS), times[:, :begin], mhz[:, :begin]).slowed([0], factor)
+    begin, end = 2 * PROCESSES, 2 * PROCESSES + len(order[1])
+    first = Played(order[0], np.arange(ROWS), times[:, :begin], mhz[:, :begin]).slowed(slow, factor)
     suite = Suite(first, whole=np.arange(ROWS))
     promising = np.flatnonzero(suite.promising).tolist()
     if rows:
-        suite = Suite(first, Played(order[1], np.array(rows), times[rows, begin:], mhz[rows, begin:]).slowed([0], factor), np.arange(ROWS))
+        suite = Suite(first, Played(order[1], np.array(rows), times[rows, begin:end], mhz[rows, begin:end]).slowed(slow, factor), np.arange(ROWS))
     return [told.get(name_of(row)) for row in range(ROWS)], suite.verdicts.tolist(), rows, promising

@@ -53,7 +53,7 @@ class Suite:
             together.Suite.believe(self, found)
             self.verdicts[self.contested & (self.verdicts == "same") & (high / low < width)] = "ambiguous"
             self.verdicts, second = decide.both(self.verdicts, found, self.believed)
-            narrower = (self.verdicts == "ambiguous") & self.believed & (high / low < width)
+            narrower = (self.verdicts == "ambiguous") & self.believed & ~self.misled & (high / low < width)
             self.promising = (self.verdicts == "ambiguous") & (self.promising | self.believed & (ratio >= 1 + decide.LARGE * MIN_EFFECT))
             self.ratio, width = np.where(second | narrower, ratio, self.ratio), np.where(second | narrower, high / low, width)
 
@@ -67,7 +67,7 @@ class Suite:
 
     def look(self, times, view=None):
         """Ratio, low, high (NaN: not made) and verdict of all rows in one view."""
-        self.contested = np.zeros(len(times), bool)
+        self.contested, self.misled = np.zeros((2, len(times)), bool)
         ratio, p, low, high = np.full((4, len(times)), np.nan)
         removed = np.tile([self.together.low, self.together.high] if view else [1.0, 1.0], (len(times), 1)).T
         for rows, base, new in self.sides(times):
@@ -85,9 +85,12 @@ class Suite:
         if view is not None:
             verdicts[changed & together.doubted(self.together, ratio)] = "ambiguous"
         if view is not None and view.alike is not None:
-            for rows, base, new in self.sides(view.alike, changed):
-                self.contested[rows] = alike.doubted(base, new, ratio[rows])
-            verdicts[self.contested] = "ambiguous"
+            gone = np.ones(len(times))
+            for rows, base, new in self.sides(view.alike):
+                self.contested[rows], gone[rows] = alike.doubted(base, new, ratio[rows]), alike.change(base, new)
+            self.contested &= changed
+            self.misled = alike.misled(ratio, gone, changed | np.isin(self.verdicts, decide.CHANGES), view.used, MIN_EFFECT)
+            verdicts[self.contested | changed & self.misled & alike.other_way(ratio, gone)] = "ambiguous"
         return ratio, low, high, verdicts
 
     def chosen(self):
