@@ -104,7 +104,7 @@ static int end(int code) {
     return code == EXIT_GOOD ? EXIT_MACHINE : code;
 }
 
-/* Files opened later would get the numbers of closed standard streams, and with them what is printed. */
+/* A file opened later would get the number of a closed standard stream, and with it all that is printed there. */
 static void keep_standard_streams(void) {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0 && errno == EBADF) (void)open("/dev/null", fd == STDIN_FILENO ? O_WRONLY : O_RDONLY);
@@ -142,11 +142,11 @@ static int start(int argc, char **argv) {
 
 static bool ended;
 
-/* A library that ends the process (OpenMP without a thread to be had) says nothing of a check: 1 would. */
-static void mind_the_end(void) {
+/* A library may call exit(1), such as OpenMP without memory for a thread: 1 would mean that a check failed. */
+static void on_exit_of_library(void) {
     if (ended) return;
-    fprintf(stderr, "rungs: ended by a library, which says why above\n");
-    _exit(EXIT_MACHINE);
+    fprintf(stderr, "rungs: ended by a library, for the reason above\n");
+    _exit(end(EXIT_MACHINE));
 }
 
 int main(int argc, char **argv) {
@@ -157,7 +157,7 @@ int main(int argc, char **argv) {
         return worker_main(argc - 1, argv + 1);
     }
     keep_standard_streams();
-    atexit(mind_the_end);
+    atexit(on_exit_of_library);
     const int code = end(start(argc, argv));
     ended = true;
     return code;

@@ -105,13 +105,14 @@ static bool name_beside(const Output *self, const char *name, char path[OUTPUT_P
     return snprintf(path, OUTPUT_PATH_MAX, "%.*s%s", folder, self->target, name) < OUTPUT_PATH_MAX;
 }
 
-/* Is this the draft of a process that has ended? Live ones hold a lock; those of an older rungs held none, but were never old. */
+/* Has the process ended that wrote this draft? A running one holds a lock, or, if it is of an older version, is done within
+ * YOUNG_SECONDS. */
 static bool is_abandoned(int file, const struct stat *facts) {
     const bool ours = S_ISREG(facts->st_mode) && facts->st_uid == geteuid() && facts->st_nlink == 1;
     return ours && time(NULL) - facts->st_mtime > YOUNG_SECONDS && flock(file, LOCK_EX | LOCK_NB) == 0;
 }
 
-/* Removes what killed processes left in the target's folder, where files cannot be made without a name. */
+/* Removes the drafts of killed processes from the target's folder: those of file systems that have no files without a name. */
 static void sweep(const Output *self) {
     char path[OUTPUT_PATH_MAX];
     DIR *folder = name_beside(self, ".", path) ? opendir(path) : NULL;
@@ -128,8 +129,8 @@ static void sweep(const Output *self) {
     if (folder) closedir(folder);
 }
 
-/* Beside the target, so that a rename is one step; with the mode that the file has or is to have. Without a name until it is whole,
- * where the file system can do that: a process that is killed leaves nothing. */
+/* Beside the target, so that a rename is one step, and with the target's mode. Where the file system can, it has no name until it
+ * is whole: then a killed process leaves nothing. */
 static Status open_draft(Output *self, const struct stat *there) {
     char path[OUTPUT_PATH_MAX];
     mode_t mode = there ? there->st_mode & 0777 : 0;
@@ -138,7 +139,9 @@ static Status open_draft(Output *self, const struct stat *there) {
     if (!name_beside(self, ".", path)) return refuse(self, "created", ENAMETOOLONG);
     self->descriptor = open(path, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     if (self->descriptor < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
-        if (!name_beside(self, ".rungs-XXXXXX", self->draft)) return refuse(self, "created", ENAMETOOLONG);
+        char template[sizeof DRAFT + SUFFIX];
+        snprintf(template, sizeof template, "%sXXXXXX", DRAFT);
+        if (!name_beside(self, template, self->draft)) return refuse(self, "created", ENAMETOOLONG);
         self->descriptor = mkstemp(self->draft);
         if (self->descriptor < 0) self->draft[0] = '\0';
         const mode_t mask = umask(0);
@@ -177,19 +180,27 @@ Status output_open(const char *path, Output *out) {
     }
 }
 
-Status output_write(Output *self, const void *data, size_t bytes) {
+bool output_write_all(int descriptor, const void *data, size_t bytes) {
     for (size_t done = 0; done < bytes;) {
-        const ssize_t wrote = write(self->descriptor, (const char *)data + done, bytes - done);
+        const ssize_t wrote = write(descriptor, (const char *)data + done, bytes - done);
         if (wrote < 0 && errno == EINTR) continue;
-        if (wrote <= 0)
-            return status_fail(STATUS_IO, "%s: cannot be written: %s%s", self->path, strerror(wrote < 0 ? errno : ENOSPC),
-                               self->replaces ? "; the file is as it was" : "");
+        if (wrote == 0) errno = ENOSPC;
+        if (wrote <= 0) return false;
         done += (size_t)wrote;
     }
-    return STATUS_OK;
+    return true;
 }
 
-/* Gives a draft without one a name: that of the target, if nothing is there, else one beside it. 0, or an errno. */
+static Status fail_write(const Output *self, int error) {
+    return status_fail(STATUS_IO, "%s: cannot be written: %s%s", self->path, strerror(error),
+                       self->replaces ? "; the file is as it was" : "");
+}
+
+Status output_write(Output *self, const void *data, size_t bytes) {
+    return output_write_all(self->descriptor, data, bytes) ? STATUS_OK : fail_write(self, errno);
+}
+
+/* Gives a draft without a name one: that of the target if no file has it, else a random one beside it. 0, or an errno. */
 static int name_draft(Output *self) {
     static const char LETTERS[] = "abcdefghijklmnopqrstuvwxyz0123456789ABCDEFGHIJKLMNOPQRSTUVWXYZ-_";
     enum { TRIES = 100 };
@@ -227,7 +238,5 @@ Status output_close(Output *self, Status written) {
         unlink(self->draft);
     if (close(self->descriptor) != 0 && !error) error = errno;
     self->descriptor = -1;
-    if (written != STATUS_OK || error == 0) return written;
-    return status_fail(STATUS_IO, "%s: cannot be written: %s%s", self->path, strerror(error),
-                       self->replaces ? "; the file is as it was" : "");
+    return written != STATUS_OK || error == 0 ? written : fail_write(self, error);
 }

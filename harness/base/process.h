@@ -1,5 +1,5 @@
 /* process.h - runs another program and waits for it. Arguments go through as they are: there is no shell in between. When this
- * process ends, so do the program and what it started (base/guard.h). */
+ * process ends, however it ends, the program and all that it started end too, whatever session they moved to. */
 #ifndef RUNGS_BASE_PROCESS_H
 #define RUNGS_BASE_PROCESS_H
 
@@ -7,23 +7,38 @@
 #include "base/text.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
 typedef struct ProcessLimits {
-    double seconds;       /* it is killed after this time; 0: never */
-    size_t bytes;         /* and when it has written more than this; 0: never */
-    bool quiet_errors;    /* what it writes to stderr is thrown away, not taken with the rest */
-    bool own_input;       /* its stdin is this process's, not empty */
+    double seconds;       /* the program is killed after this time; 0: no limit */
+    size_t bytes;         /* and when it has written more than this; 0: no limit */
+    bool quiet_errors;    /* its stderr goes to /dev/null, not to *output */
+    bool own_input;       /* its stdin is that of this process, not /dev/null */
     const char *variable; /* "NAME=VALUE" for its environment; NULL: none */
 } ProcessLimits;
 
-/* argv[0] is looked up on PATH; argv ends with NULL. What it writes to stdout and stderr is appended to *output; *exit_code is its
- * exit status, or 128 + signal. limits: NULL for none. STATUS_UNSUPPORTED if there is no such program; STATUS_IO if it was killed
- * for a limit. */
+/* argv[0] is looked up on PATH; argv ends with NULL. What it writes to stdout and stderr is appended to *output, with '?' for each
+ * zero byte; *exit_code is its exit status, or 128 + signal. limits: may be NULL. STATUS_UNSUPPORTED if there is no such program;
+ * STATUS_IO if it was killed for a limit. On an interrupt the program gets SIGTERM; whatever is left after 3 s is killed. */
 Status process_capture(const char *const argv[], const ProcessLimits *limits, Text *output, int *exit_code);
+
+enum { PIDS_MAX = 1024 };
+
+/* Zero-initialise. Process ids beyond PIDS_MAX are left out: loops that kill processes list them again. */
+typedef struct Pids {
+    int count;
+    pid_t pid[PIDS_MAX];
+} Pids;
+
+bool pids_contain(const Pids *pids, pid_t pid);
+/* Adds a process id that is not in the list yet. */
+void pids_add(Pids *pids, pid_t pid);
+/* Adds the children of a process, without their own, from /proc/PID/task/TID/children. */
+void process_children(pid_t of, Pids *out);
 
 #ifdef __cplusplus
 }

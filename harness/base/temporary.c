@@ -6,7 +6,6 @@
 #include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
-#include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -35,11 +34,25 @@ int temporary_file(void) {
     return file;
 }
 
+static Status refuse(const char *what, int error) {
+    return status_fail(STATUS_IO, "no temporary %s can be made in %s (TMPDIR): %s", what, temporary_place(), strerror(error));
+}
+
+Status temporary_open(bool inherited, TemporaryFile *out) {
+    out->descriptor = temporary_file();
+    if (out->descriptor < 0) return refuse("file", errno);
+    snprintf(out->path, sizeof out->path, "/proc/self/fd/%d", out->descriptor);
+    if (!inherited || fcntl(out->descriptor, F_SETFD, 0) == 0) return STATUS_OK;
+    const int error = errno;
+    close(out->descriptor);
+    return refuse("file", error);
+}
+
 static int open_folder(int parent, const char *name) {
     return openat(parent, name, O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
 }
 
-/* Takes the descriptor. */
+/* Removes what is in the folder, and closes its descriptor. */
 static void empty(int folder, int level) {
     DIR *directory = fdopendir(folder);
     if (!directory) {
@@ -63,7 +76,7 @@ static bool is_named(int parent, const char *name, const struct stat *open) {
     return fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_dev == open->st_dev && named.st_ino == open->st_ino;
 }
 
-/* With the lock held, which `folder` has: nobody else removes it. */
+/* `folder` holds the lock, so no other process removes it. */
 static void remove_named(int parent, const char *name, int folder) {
     struct stat facts;
     const int inside = dup(folder);
@@ -89,7 +102,7 @@ void temporary_sweep(void) {
     if (place) closedir(place);
 }
 
-/* Made, locked, and still there: a sweep may have come between the first two. False: errno tells. */
+/* Makes a folder, locks it, and looks whether it is still there: another process may sweep before the lock. False: errno is set. */
 static bool make(TemporaryFolder *out) {
     enum { TRIES = 100 };
     for (int i = 0; i < TRIES; i++) {
@@ -118,7 +131,7 @@ static bool make(TemporaryFolder *out) {
 Status temporary_folder(TemporaryFolder *out) {
     temporary_sweep();
     if (make(out)) return STATUS_OK;
-    return status_fail(STATUS_IO, "no temporary folder can be made in %s (TMPDIR): %s", temporary_place(), strerror(errno));
+    return refuse("folder", errno);
 }
 
 void temporary_folder_remove(TemporaryFolder *self) {

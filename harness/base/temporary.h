@@ -1,31 +1,42 @@
-/* temporary.h - files and folders of ours in $TMPDIR. A file has no name, so that nothing of it can stay. A folder stays where its
- * process was killed; the next process that asks for one removes it. */
+/* temporary.h - files and folders in $TMPDIR. A file has no name, so it cannot outlive its processes. A folder outlives a killed
+ * process; the next process that makes one removes it. */
 #ifndef RUNGS_BASE_TEMPORARY_H
 #define RUNGS_BASE_TEMPORARY_H
 
 #include "base/status.h"
 
+#include <stdbool.h>
+
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { TEMPORARY_PATH_MAX = 512 };
+enum { TEMPORARY_PATH_MAX = 512, TEMPORARY_FILE_TEXT = 32 };
 
 /* $TMPDIR, or /tmp. */
 const char *temporary_place(void);
-/* A descriptor, closed at exec, for reading and writing; "/proc/self/fd/NUMBER" opens it anew. -1: errno tells. */
+/* A descriptor, closed at exec, for reading and writing. -1: errno is set. */
 int temporary_file(void);
+
+typedef struct TemporaryFile {
+    int descriptor;                 /* close() it */
+    char path[TEMPORARY_FILE_TEXT]; /* "/proc/self/fd/NUMBER": opens the file anew, also in a program that inherits it */
+} TemporaryFile;
+
+/* The same; inherited: the descriptor stays open at exec. STATUS_IO names $TMPDIR. */
+Status temporary_open(bool inherited, TemporaryFile *out);
 
 typedef struct TemporaryFolder {
     char path[TEMPORARY_PATH_MAX];
-    int descriptor; /* of the folder; holds its lock as long as this process lives */
+    int descriptor; /* of the folder, with the lock that keeps temporary_sweep() off */
 } TemporaryFolder;
 
-/* A new folder that only this user may enter. STATUS_IO names $TMPDIR. */
+/* A new folder that only this user may enter. Sweeps first. STATUS_IO names $TMPDIR. */
 Status temporary_folder(TemporaryFolder *out);
+/* With all that is in it. */
 void temporary_folder_remove(TemporaryFolder *self);
-/* Removes the folders in $TMPDIR whose processes have ended: those of this user, of mode 0700, that nobody holds a lock on. Follows
- * no link. */
+/* Removes the temporary folders in $TMPDIR whose processes have ended: those of this user, with mode 0700 and without a lock.
+ * Follows no symbolic link. */
 void temporary_sweep(void);
 
 #ifdef __cplusplus

@@ -2,7 +2,6 @@
 
 #include "base/output.h"
 #include "base/places.h"
-#include "base/temporary.h"
 #include "cli/python.h"
 
 #include <errno.h>
@@ -31,15 +30,12 @@ static Status add_parts(Columns *self, const char *name, Pairs *pairs) {
         Pairs *const own = &self->parts;
         if (pairs->count == PAIRS_MAX || own->count == PAIRS_MAX)
             return status_fail(STATUS_INVALID, "%s: too many arrays are given", name);
-        const int k = own->count, file = temporary_file();
-        if (file < 0)
-            return status_fail(STATUS_IO, "no temporary file can be made in %s (TMPDIR): %s", temporary_place(), strerror(errno));
-        self->descriptors[k] = file;
-        snprintf(self->paths[k], COLUMN_PATH_MAX, "/proc/self/fd/%d", file);
+        const int k = own->count;
+        TRY(temporary_open(false, &self->files[k]));
         snprintf(own->names[k], PAIR_NAME_MAX, "%.32s.%s", name, PARTS[p]);
-        own->values[own->count++] = self->paths[k];
+        own->values[own->count++] = self->files[k].path;
         memcpy(pairs->names[pairs->count], own->names[k], PAIR_NAME_MAX);
-        pairs->values[pairs->count++] = self->paths[k];
+        pairs->values[pairs->count++] = self->files[k].path;
     }
     return STATUS_OK;
 }
@@ -80,12 +76,12 @@ static Status arrow_expected(const Pairs *columns) {
 /* What the script says when it fails is the message. It gets all of our files; the program's other children get none. */
 static Status call_script(const Columns *self, const char *what, const char *dtype, const Pairs *columns, Text *output) {
     Words words = {0};
-    char texts[PAIRS_MAX][PAIR_NAME_MAX + 4096], parts[PAIRS_MAX][PAIR_NAME_MAX + COLUMN_PATH_MAX];
+    char texts[PAIRS_MAX][PAIR_NAME_MAX + 4096], parts[PAIRS_MAX][PAIR_NAME_MAX + TEMPORARY_FILE_TEXT];
     int code = 0;
     Status status = STATUS_OK;
     words_add(&words, what);
     for (int k = 0; k < self->parts.count; k++) {
-        snprintf(parts[k], sizeof parts[k], "%s=%s", self->parts.names[k], self->paths[k]);
+        snprintf(parts[k], sizeof parts[k], "%s=%s", self->parts.names[k], self->files[k].path);
         words_option(&words, "--part", parts[k]);
     }
     words_option(&words, "--dtype", dtype);
@@ -94,9 +90,9 @@ static Status call_script(const Columns *self, const char *what, const char *dty
             status = status_fail(STATUS_INVALID, "%s: the path is too long", columns->names[k]);
         words_add(&words, texts[k]);
     }
-    for (int k = 0; k < self->parts.count; k++) fcntl(self->descriptors[k], F_SETFD, 0);
+    for (int k = 0; k < self->parts.count; k++) fcntl(self->files[k].descriptor, F_SETFD, 0);
     if (status == STATUS_OK) status = python_run(places_harness("harness/cli/columns.py"), &words, output, &code);
-    for (int k = 0; k < self->parts.count; k++) fcntl(self->descriptors[k], F_SETFD, FD_CLOEXEC);
+    for (int k = 0; k < self->parts.count; k++) fcntl(self->files[k].descriptor, F_SETFD, FD_CLOEXEC);
     words_free(&words);
     if (status != STATUS_OK || code == 0) return status;
     while (output->length > 0 && output->text[output->length - 1] == '\n') output->text[--output->length] = '\0';
@@ -147,7 +143,7 @@ Status columns_open(Columns *self, ColumnSide in, ColumnSide out, const char *dt
 
 bool columns_own(const Columns *self, const char *path) {
     for (int k = 0; k < self->parts.count; k++)
-        if (path == self->paths[k]) return true;
+        if (path == self->files[k].path) return true;
     return false;
 }
 
@@ -181,6 +177,6 @@ Status columns_write(Columns *self) {
 }
 
 void columns_close(Columns *self) {
-    for (int k = 0; k < self->parts.count; k++) close(self->descriptors[k]);
+    for (int k = 0; k < self->parts.count; k++) close(self->files[k].descriptor);
     self->parts.count = 0;
 }

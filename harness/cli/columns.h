@@ -6,16 +6,16 @@
 
 #include "base/array.h"
 #include "base/status.h"
+#include "base/temporary.h"
 #include "cli/pairs.h"
 
-enum { COLUMN_PARTS = 3, COLUMN_PATH_MAX = 32 };
+enum { COLUMN_PARTS = 3 };
 
 /* Zero-initialise. */
 typedef struct Columns {
     Pairs out;   /* as the user gave them: name and file */
-    Pairs parts; /* "NAME.offsets" ... and the path of our .npy file */
-    int descriptors[PAIRS_MAX];
-    char paths[PAIRS_MAX][COLUMN_PATH_MAX];
+    Pairs parts; /* "NAME.offsets" ... and the path of its .npy file */
+    TemporaryFile files[PAIRS_MAX];
 } Columns;
 
 /* One direction: the op's arrays and what the user gave for them. */

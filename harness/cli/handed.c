@@ -12,14 +12,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* Is there a file, or can one be made? A FIFO would wait for its reader. */
+/* Can the file be written? A FIFO or a device is not opened: that would wait for its reader. */
 static Status probe(const char *path, bool makes_folders) {
     struct stat facts;
     const bool exists = stat(path, &facts) == 0;
     Output file;
     if (exists ? S_ISFIFO(facts.st_mode) || S_ISCHR(facts.st_mode) : makes_folders && errno == ENOENT) return STATUS_OK;
     TRY(output_open(path, &file));
-    (void)output_close(&file, STATUS_CHECK); /* which leaves what was there */
+    (void)output_close(&file, STATUS_CHECK); /* leaves the old file in place */
     return STATUS_OK;
 }
 
@@ -35,17 +35,16 @@ Status handed_check(const OutputName *names, const char *const *inputs, bool mak
     return STATUS_OK;
 }
 
-/* "VERB PATH_BYTES BEGINS_BYTES DATA_BYTES FOLDERS\n", then so many bytes each. */
+/* "VERB PATH_BYTES BEGINS_BYTES DATA_BYTES FOLDERS\n", then so many bytes each. VERB: write, remove, end. */
 typedef struct Record {
     char verb[16], path[OUTPUT_PATH_MAX];
-    const char *begins, *data;
+    const char *begins, *data; /* begins: how a file has to begin to be replaced or removed; empty: any way */
     size_t begins_bytes, data_bytes;
-    bool folders;
+    bool folders; /* make the folders of the path */
 } Record;
 
-/* *at: moves behind the record. */
+/* Moves *at behind the record. */
 static Status read_record(const char **at, const char *end, Record *out) {
-    static const Status WRONG = STATUS_INTERNAL;
     size_t path_bytes;
     int folders, used = 0;
     char line[128] = "";
@@ -53,10 +52,10 @@ static Status read_record(const char **at, const char *end, Record *out) {
     if (newline && newline - *at < (long)sizeof line) memcpy(line, *at, (size_t)(newline - *at));
     if (sscanf(line, "%15s %zu %zu %zu %d%n", out->verb, &path_bytes, &out->begins_bytes, &out->data_bytes, &folders, &used) != 5 ||
         line[used] != '\0')
-        return status_fail(WRONG, "what Python handed over is no record: %.60s", line);
+        return status_fail(STATUS_INTERNAL, "Python wrote no record for an output file: %.60s", line);
     const size_t left = (size_t)(end - newline) - 1;
     if (path_bytes > left || out->begins_bytes > left - path_bytes || out->data_bytes > left - path_bytes - out->begins_bytes)
-        return status_fail(WRONG, "what Python handed over is cut off");
+        return status_fail(STATUS_INTERNAL, "the record of an output file is cut off");
     if (path_bytes >= sizeof out->path) return status_fail(STATUS_INVALID, "%.60s...: the path is too long", newline + 1);
     memcpy(out->path, newline + 1, path_bytes);
     out->path[path_bytes] = '\0';
@@ -67,8 +66,8 @@ static Status read_record(const char **at, const char *end, Record *out) {
     return STATUS_OK;
 }
 
-/* A regular file that does not begin as ours do. */
-static bool is_anothers(const Record *record) {
+/* Is there a regular file that does not begin as this one has to? */
+static bool is_foreign(const Record *record) {
     struct stat facts;
     if (record->begins_bytes == 0 || stat(record->path, &facts) != 0 || !S_ISREG(facts.st_mode)) return false;
     char *text = malloc(record->begins_bytes);
@@ -81,9 +80,14 @@ static bool is_anothers(const Record *record) {
 }
 
 static Status check(const Record *record, const char *const *inputs, bool *complete) {
-    *complete = *complete || strcmp(record->verb, "end") == 0;
-    if (strcmp(record->verb, "write") != 0) return STATUS_OK;
-    if (is_anothers(record))
+    if (strcmp(record->verb, "remove") == 0) return STATUS_OK;
+    if (strcmp(record->verb, "end") == 0) {
+        *complete = true;
+        return STATUS_OK;
+    }
+    if (strcmp(record->verb, "write") != 0)
+        return status_fail(STATUS_INTERNAL, "%s: unknown record '%s' for an output file", record->path, record->verb);
+    if (is_foreign(record))
         return status_fail(STATUS_INVALID,
                            "%s: was not written by 'rungs report', so it is left as it is. Name another file, or move it away",
                            record->path);
@@ -106,9 +110,9 @@ static Status write_file(const Record *record) {
 static Status carry_out(const Record *record) {
     struct stat facts;
     if (strcmp(record->verb, "write") == 0) return write_file(record);
-    const bool known = lstat(record->path, &facts) == 0 && S_ISREG(facts.st_mode) && !is_anothers(record);
-    if (strcmp(record->verb, "remove") == 0 && known) unlink(record->path);
-    return STATUS_OK;
+    if (strcmp(record->verb, "remove") != 0) return STATUS_OK;
+    const bool known = lstat(record->path, &facts) == 0 && S_ISREG(facts.st_mode) && !is_foreign(record);
+    return known && unlink(record->path) != 0 ? output_refuse(record->path, "removed", errno) : STATUS_OK;
 }
 
 static Status write_all(const char *text, size_t length, const char *const *inputs, bool *complete) {
@@ -130,7 +134,7 @@ Status handed_write(int records, const char *const *inputs, bool *complete) {
     if (fstat(records, &facts) != 0 || facts.st_size == 0) return STATUS_OK;
     const size_t length = (size_t)facts.st_size;
     const char *text = mmap(NULL, length, PROT_READ, MAP_PRIVATE, records, 0);
-    if (text == MAP_FAILED) return status_fail(STATUS_MEMORY, "no memory for what is to be written: %s", strerror(errno));
+    if (text == MAP_FAILED) return status_fail(STATUS_MEMORY, "no memory for the output files: %s", strerror(errno));
     const Status status = write_all(text, length, inputs, complete);
     munmap((void *)text, length);
     return status;

@@ -5,8 +5,6 @@
 #include "base/temporary.h"
 #include "cli/commands.h"
 
-#include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -51,17 +49,15 @@ Status python_run(const char *module, const Words *words, Text *output, int *cod
 Status python_make(const char *module, const Words *words, const char *const *inputs, Text *output, int *code) {
     char variable[40];
     bool complete = false;
-    const int records = temporary_file();
-    if (records < 0)
-        return status_fail(STATUS_IO, "no temporary file can be made in %s (TMPDIR): %s", temporary_place(), strerror(errno));
-    snprintf(variable, sizeof variable, "RUNGS_OUTPUTS=%d", records);
-    fcntl(records, F_SETFD, 0); /* Python inherits it */
+    TemporaryFile records;
+    TRY(temporary_open(true, &records));
+    snprintf(variable, sizeof variable, "RUNGS_OUTPUTS=%d", records.descriptor);
     Status status = run(module, words, &(ProcessLimits){.variable = variable, .own_input = true}, output, code);
     if (status == STATUS_OK && (*code == EXIT_GOOD || *code == EXIT_CHECK || *code == EXIT_NOTHING)) {
-        status = handed_write(records, inputs, &complete);
+        status = handed_write(records.descriptor, inputs, &complete);
         if (!complete) *code = EXIT_MACHINE;
     }
-    close(records);
+    close(records.descriptor);
     return status;
 }
 

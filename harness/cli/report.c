@@ -11,15 +11,12 @@
 #include "record/row.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <glob.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
 #include <unistd.h>
-
-enum { UNNAMED_TEXT = 40 };
 
 /* What Python is to write. NULL: not. */
 typedef struct Page {
@@ -61,28 +58,18 @@ static int make_page(const Page *page, const char *const *files) {
     return code == EXIT_GOOD || code == EXIT_USAGE || code == EXIT_NOTHING ? code : EXIT_MACHINE;
 }
 
-/* A file without a name, and its path in Python. */
-static Status make_unnamed(char path[UNNAMED_TEXT], int *descriptor) {
-    *descriptor = temporary_file();
-    if (*descriptor < 0 || fcntl(*descriptor, F_SETFD, 0) != 0)
-        return status_fail(STATUS_IO, "no temporary file can be made in %s (TMPDIR): %s", temporary_place(), strerror(errno));
-    snprintf(path, UNNAMED_TEXT, "/proc/self/fd/%d", *descriptor);
-    return STATUS_OK;
-}
-
-/* What can be read once only: the claims are judged from it here, and Python reads it again. */
+/* A pipe can be read only once, but both this program, for the claims, and Python read it: it becomes a file. */
 static Status keep_pipe(const char *from, const char **path) {
-    char *const unnamed = malloc(UNNAMED_TEXT), *text = NULL; /* for as long as the program runs */
+    TemporaryFile *file = malloc(sizeof *file); /* until the program ends */
+    char *text = NULL;
     size_t length;
-    int descriptor;
-    Output file;
-    if (!unnamed) return status_fail(STATUS_MEMORY, "%s: no memory to read it", from);
-    TRY(make_unnamed(unnamed, &descriptor));
+    if (!file) return status_fail(STATUS_MEMORY, "%s: no memory to read it", from);
     TRY(text_read_file(from, &text, &length));
-    Status status = output_open(unnamed, &file);
-    if (status == STATUS_OK) status = output_close(&file, output_write(&file, text, length));
+    Status status = temporary_open(true, file);
+    if (status == STATUS_OK && !output_write_all(file->descriptor, text, length))
+        status = status_fail(STATUS_IO, "%s: cannot be copied to %s (TMPDIR): %s", from, temporary_place(), strerror(errno));
     free(text);
-    *path = unnamed;
+    *path = file->path;
     return status;
 }
 
@@ -102,8 +89,7 @@ static Status judge(const char *const *files, const char *out) {
 
 /* The report of these files, with the claims judged anew: rules may have changed since the runs. */
 static int make_report(const Page *page, const char *const *files) {
-    char judged[UNNAMED_TEXT];
-    int descriptor;
+    TemporaryFile judged;
     size_t count = 0;
     while (files[count]) count++;
     if (!claims_can_be_judged()) return make_page(page, files);
@@ -111,9 +97,9 @@ static int make_report(const Page *page, const char *const *files) {
     Status status = all ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %zu names", count);
     for (size_t i = 0; all && i < count; i++) all[i] = files[i];
     if (status == STATUS_OK) status = keep_pipes(all);
-    if (status == STATUS_OK) status = make_unnamed(judged, &descriptor);
-    if (status == STATUS_OK) status = judge(all, judged);
-    if (status == STATUS_OK) all[count] = judged;
+    if (status == STATUS_OK) status = temporary_open(true, &judged);
+    if (status == STATUS_OK) status = judge(all, judged.path);
+    if (status == STATUS_OK) all[count] = judged.path;
     const int code = status == STATUS_OK ? make_page(page, all) : cli_fail(status);
     free(all);
     return code;

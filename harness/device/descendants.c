@@ -4,7 +4,7 @@
 #endif
 #include "device/descendants.h"
 
-#include "base/children.h"
+#include "base/process.h"
 #include "base/temporary.h"
 
 #include <dirent.h>
@@ -42,7 +42,7 @@ static bool carries(pid_t pid, const char *wanted) {
     return marked;
 }
 
-/* Kills whoever carries the mark of a process, until there is nobody. */
+/* Kills the processes that carry a mark, until none is left. */
 static void kill_marked(const char *wanted) {
     for (int round = 0, found = 1; found > 0 && round < ROUNDS_MAX; round++) {
         found = 0;
@@ -56,7 +56,7 @@ static void kill_marked(const char *wanted) {
     }
 }
 
-/* In a process of its own, no child of the one that it waits for: the pipe ends with that. */
+/* Runs in a process of its own, which is no child of the one that it waits for: that one's end closes the pipe. */
 static void wait_and_kill(int end_of_pipe, const char *wanted) {
     enum { PIPE = 0 };
     char nothing;
@@ -73,8 +73,8 @@ static void wait_and_kill(int end_of_pipe, const char *wanted) {
     _exit(0);
 }
 
-/* A worker dies with this process by itself (spawn.c); what it has started does not. Where there can be no such process, there is
- * none. */
+/* The kernel ends a worker with this process (spawn.c), but not the processes that the worker started. Best effort: without a pipe
+ * or a process they stay. */
 static void watch(void) {
     char wanted[MARK_TEXT];
     int ends[2];
@@ -85,14 +85,14 @@ static void watch(void) {
         if (fork() == 0) wait_and_kill(ends[0], wanted);
         _exit(0);
     }
-    close(ends[0]); /* the other stays open as long as this process lives */
+    close(ends[0]); /* the other end stays open as long as this process lives */
     while (pid > 0 && waitpid(pid, NULL, 0) < 0 && errno == EINTR) continue;
 }
 
-/* Children that no worker is and that were not there before; those that have ended are reaped. */
+/* Children that are not workers and were started since; those that have ended are reaped. */
 static void find_orphans(Pids *out) {
     Pids children = {0};
-    children_add(getpid(), &children);
+    process_children(getpid(), &children);
     for (int i = 0; i < children.count; i++)
         if (!pids_contain(&known, children.pid[i]) && waitpid(children.pid[i], NULL, WNOHANG) == 0 &&
             (!strangers || carries(children.pid[i], descendants_mark())))
@@ -102,7 +102,7 @@ static void find_orphans(Pids *out) {
 void descendants_expect(void) {
     static bool asked;
     known.count = 0;
-    children_add(getpid(), &known);
+    process_children(getpid(), &known);
     if (asked) return;
     strangers = known.count > 0;
     watch();
@@ -135,7 +135,7 @@ static size_t sum_of(pid_t pid, const char *file, const char *one, const char *o
 static void find_tree(pid_t pid, Pids *tree) {
     pids_add(tree, pid);
     find_orphans(tree);
-    for (int i = 0; i < tree->count; i++) children_add(tree->pid[i], tree);
+    for (int i = 0; i < tree->count; i++) process_children(tree->pid[i], tree);
 }
 
 size_t descendants_bytes(pid_t pid, size_t limit) {

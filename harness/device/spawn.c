@@ -116,10 +116,9 @@ static Status open_ends(int down[2], int up[2], int pair[2], int *log) {
         return status_fail(STATUS_IO, "no socket for a worker: %s", strerror(errno));
     pair[0] = ends[0], pair[1] = ends[1];
     *log = temporary_file();
-    const char *folder = getenv("TMPDIR");
     return *log >= 0 ? STATUS_OK
-                     : status_fail(STATUS_IO, "the log of a worker cannot be made in %s (TMPDIR): %s",
-                                   folder && *folder ? folder : "/tmp", strerror(errno));
+                     : status_fail(STATUS_IO, "the log of a worker cannot be made in %s (TMPDIR): %s", temporary_place(),
+                                   strerror(errno));
 }
 
 Status spawn(const char *const *argv, Spawned *out) {

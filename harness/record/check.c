@@ -13,6 +13,21 @@ extern const char ROW_SCHEMA[]; /* row.schema.json; the build makes it */
 
 enum { DEPTH_MAX = 16, EXPECTED_MAX = 600, PATTERNS_MAX = 32, SHOWN = 40 };
 
+/* The types of JSON Schema: their names, what messages call them, a bit for each json_type. */
+static const struct {
+    const char *name, *words;
+    unsigned bits;
+} TYPES[] = {
+    {"string", "a text", 1u << JSON_STRING},
+    {"integer", "a whole number", 1u << JSON_INTEGER},
+    {"number", "a number", 1u << JSON_INTEGER | 1u << JSON_REAL},
+    {"boolean", "true or false", 1u << JSON_TRUE | 1u << JSON_FALSE},
+    {"null", "null", 1u << JSON_NULL},
+    {"object", "an object", 1u << JSON_OBJECT},
+    {"array", "an array", 1u << JSON_ARRAY},
+};
+enum { TYPE_COUNT = sizeof TYPES / sizeof *TYPES };
+
 /* A key of an object, or an element of an array (key NULL). */
 typedef struct Step {
     const char *key;
@@ -52,16 +67,12 @@ static void add_value(char text[EXPECTED_MAX], const char *before, const char *a
     free(word);
 }
 
+/* types: one name or an array of them. */
 static void add_types(char text[EXPECTED_MAX], const json_t *types) {
-    static const char *const NAMES[][2] = {
-        {"string", "a text"}, {"integer", "a whole number"}, {"number", "a number"}, {"boolean", "true or false"},
-        {"null", "null"},     {"object", "an object"},       {"array", "an array"}};
     size_t i;
     json_t *type;
-    if (json_is_string(types)) {
-        for (size_t k = 0; k < sizeof NAMES / sizeof *NAMES; k++)
-            if (strcmp(json_string_value(types), NAMES[k][0]) == 0) add(text, " or ", NAMES[k][1]);
-    }
+    for (size_t k = 0; json_is_string(types) && k < TYPE_COUNT; k++)
+        if (strcmp(json_string_value(types), TYPES[k].name) == 0) add(text, " or ", TYPES[k].words);
     json_array_foreach((json_t *)types, i, type) add_types(text, type);
 }
 
@@ -85,14 +96,15 @@ static void expectation(const json_t *schema, char text[EXPECTED_MAX]) {
 
 /* ---- Is a value allowed? */
 
-static bool is_type(const char *type, const json_t *value) {
-    return strcmp(type, "string") == 0    ? json_is_string(value)
-           : strcmp(type, "integer") == 0 ? json_is_integer(value)
-           : strcmp(type, "number") == 0  ? json_is_number(value)
-           : strcmp(type, "boolean") == 0 ? json_is_boolean(value)
-           : strcmp(type, "null") == 0    ? json_is_null(value)
-           : strcmp(type, "object") == 0  ? json_is_object(value)
-                                          : json_is_array(value);
+static bool is_type(const json_t *types, const json_t *value) {
+    size_t i;
+    json_t *type;
+    for (size_t k = 0; json_is_string(types) && k < TYPE_COUNT; k++)
+        if (strcmp(json_string_value(types), TYPES[k].name) == 0) return TYPES[k].bits >> json_typeof(value) & 1;
+    json_array_foreach((json_t *)types, i, type) {
+        if (is_type(type, value)) return true;
+    }
+    return false;
 }
 
 /* Compiled once for each pattern of the schema, which lives as long as the program. */
@@ -134,9 +146,7 @@ static bool is_allowed(const json_t *schema, const json_t *value) {
     json_array_foreach((json_t *)allowed, i, some) {
         if (json_equal(some, value)) return true;
     }
-    bool typed = !types || (json_is_string(types) && is_type(json_string_value(types), value));
-    json_array_foreach((json_t *)types, i, some) typed = typed || is_type(json_string_value(some), value);
-    return !allowed && typed && within(schema, value);
+    return !allowed && (!types || is_type(types, value)) && within(schema, value);
 }
 
 static bool find_fault(const json_t *schema, const json_t *value, Fault *fault);
@@ -201,7 +211,7 @@ static bool find_fault(const json_t *schema, const json_t *value, Fault *fault) 
     return true;
 }
 
-/* ---- Where it stands in the text, which is JSON. */
+/* ---- Where the value is in the text of the line, which is JSON. */
 
 static const char *after_blanks(const char *at) {
     return at + strspn(at, " \t\r\n,:");
@@ -213,31 +223,32 @@ static const char *after_text(const char *at) {
 }
 
 static const char *after_value(const char *at) {
+    if (*at == '"') return after_text(at);
+    if (*at != '{' && *at != '[') return at + strcspn(at, ",]} \t\r\n");
     int depth = 0;
     do {
-        if (*at == '"') {
-            at = after_text(at);
-            continue;
-        }
-        depth += *at == '{' || *at == '[';
-        depth -= *at == '}' || *at == ']';
-        if (!strchr("{}[],:", *at))
-            at += strcspn(at, "{}[],: \t\r\n");
-        else
-            at++;
-        if (depth > 0) at = after_blanks(at);
+        depth += (*at == '{' || *at == '[') - (*at == '}' || *at == ']');
+        at = *at == '"' ? after_text(at) : at + 1;
     } while (depth > 0 && *at);
     return at;
 }
 
+/* Is the text at `at` this key? It may have escapes, such as \u0061. */
+static bool is_key(const char *at, const char *key) {
+    json_t *text = json_loadb(at, (size_t)(after_text(at) - at), JSON_DECODE_ANY, NULL);
+    const bool same = text && strcmp(json_string_value(text), key) == 0;
+    json_decref(text);
+    return same;
+}
+
+/* From the beginning of an object or an array to that of a value in it. */
 static const char *step_into(const char *at, const Step *step) {
     const bool object = *at == '{';
     at = after_blanks(at + 1);
     for (size_t i = 0; *at && *at != '}' && *at != ']'; i++) {
-        const char *name = at + 1;
+        const bool found = step->key ? is_key(at, step->key) : i == step->index;
         if (object) at = after_blanks(after_text(at));
-        const size_t length = step->key ? strlen(step->key) : 0;
-        if (step->key ? strncmp(name, step->key, length) == 0 && name[length] == '"' : i == step->index) return at;
+        if (found) return at;
         at = after_blanks(after_value(at));
     }
     return at;

@@ -4,7 +4,6 @@
 #include "base/temporary.h"
 
 #include <errno.h>
-#include <fcntl.h>
 #include <stdbool.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -20,20 +19,12 @@ static bool leads_to(const char *path, const struct stat *file) {
 static bool copy(int from, int to) {
     char piece[65536];
     off_t done = 0;
-    for (ssize_t got; (got = pread(from, piece, sizeof piece, done)) != 0;) {
-        if (got < 0 && errno == EINTR) continue;
-        if (got < 0) return false;
-        for (ssize_t wrote = 0, more; wrote < got; wrote += more) {
-            more = write(to, piece + wrote, (size_t)(got - wrote));
-            if (more < 0 && errno != EINTR) return false;
-            if (more < 0) more = 0;
-        }
-        done += got;
-    }
-    return fsync(to) == 0;
+    ssize_t got;
+    while ((got = pread(from, piece, sizeof piece, done)) > 0 && output_write_all(to, piece, (size_t)got)) done += got;
+    return got == 0 && fsync(to) == 0;
 }
 
-/* saved: ends with XXXXXX, which become letters. */
+/* saved: a template of mkstemp(), which becomes the path of the copy. False: errno is set. */
 static bool save(int from, const struct stat *facts, char *saved) {
     const int to = mkstemp(saved);
     if (to < 0) return false;

@@ -132,18 +132,10 @@ bool rowfile_can_be_read(const RowFile *file) {
     return file->regular;
 }
 
-/* Whole or not at all, as far as the caller is concerned: 0, or the errno of what went wrong. */
-static int write_all(int descriptor, const char *text, size_t length) {
-    for (size_t done = 0; done < length;) {
-        const ssize_t wrote = write(descriptor, text + done, length - done);
-        if (wrote < 0 && errno == EINTR) continue;
-        if (wrote < 0) return errno;
-        if (wrote == 0) return ENOSPC;
-        done += (size_t)wrote;
-    }
-    /* A network file system may notice a full disk only here. Pipes and devices have nothing to flush. */
-    if (fsync(descriptor) != 0 && errno != EINVAL && errno != EROFS && errno != ENOTSUP) return errno;
-    return 0;
+/* 0, or an errno. A network file system may notice a full disk only at fsync; pipes and devices have nothing to flush. */
+static int write_and_flush(int descriptor, const char *text, size_t length) {
+    if (!output_write_all(descriptor, text, length)) return errno;
+    return fsync(descriptor) == 0 || errno == EINVAL || errno == EROFS || errno == ENOTSUP ? 0 : errno;
 }
 
 Status rowfile_append(RowFile *file, const json_t *row) {
@@ -156,7 +148,7 @@ Status rowfile_append(RowFile *file, const json_t *row) {
     const size_t length = strlen(text);
     text[length] = '\n'; /* in place of the terminating zero: one buffer, one write */
     const off_t before = lseek(file->descriptor, 0, SEEK_END);
-    const int error = write_all(file->descriptor, text, length + 1);
+    const int error = write_and_flush(file->descriptor, text, length + 1);
     free(text);
     if (error == 0) return rowfile_check(file);
     if (file->regular && before >= 0 && ftruncate(file->descriptor, before) != 0)

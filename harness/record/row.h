@@ -20,8 +20,8 @@ Status rowfile_open(const char *path, RowFile **out, bool *cut);
 /* Writes one line and flushes it to the file system. STATUS_IO names the path (disk full ...); the file then still ends on a whole
  * line. */
 Status rowfile_append(RowFile *file, const json_t *row);
-/* STATUS_IO: the file was moved, or removed and its rows saved elsewhere; the message says where they are. So does rowfile_append.
- */
+/* STATUS_IO: the file was moved, or removed and its rows saved elsewhere; the message says where they are. rowfile_append() checks
+ * this too. */
 Status rowfile_check(RowFile *file);
 void rowfile_close(RowFile *file);
 /* False: a pipe or a device, which only takes rows. */

@@ -46,7 +46,7 @@ MAY_PRINT = {
     "harness/cli/": "the program's words for people",
     "harness/worker/worker.c": "started by hand it says how it is meant to be started",
     "harness/base/params.c": "a parameter that was never declared is a bug of ours: abort",
-    "harness/base/guard.c": "_exit of the processes that it forks",
+    "harness/base/process.c": "_exit of the processes that it forks",
     "harness/device/descendants.c": "_exit of the process that it forks",
     "harness/device/threads.c": "_exit of the child that tries",
     "harness/device/spawn.c": "_exit after a failed exec in the child",

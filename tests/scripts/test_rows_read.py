@@ -70,6 +70,9 @@ def broken(full):
             yield text, False, with_text(line, ("run",), text)
         yield from (("one key less: " + key, True, json.dumps({name: value for name, value in line.items() if name != key})) for key in line)
     timed = next(samples())
+    for path in (path for path in paths(timed) if len(path) > 2):
+        escaped = f'"\\u{ord(path[0][0]):04x}{path[0][1:]}": '
+        yield f"{'.'.join(map(str, path))} = true, with an escape in {path[0]}", True, with_text(timed, path, "true").replace(f'"{path[0]}": ', escaped)
     yield from ((f"an unknown key of {text}", text in WRONG, json.dumps(timed)[:-1] + f', "unheard": {text}}}') for text in (*WRONG, "NaN"))
     for text in ("[1]", "1", '"row"', "null", "{}", '{"kind": 1, "schema": 1}', '{"schema": 1}', '{"kind": "rows", "schema": 1}', '{"kind": "row", "schema": 2}', '{"kind": "row", "schema": true}'):
         yield text, text[0] in "[{", text

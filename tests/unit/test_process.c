@@ -30,6 +30,7 @@ static void output_and_exit_code(void **state) {
     (void)state;
     expect("echo out; echo err >&2; exit 7", NULL, STATUS_OK, "out\nerr\n", 7);
     expect("echo out; echo err >&2", &(ProcessLimits){.quiet_errors = true}, STATUS_OK, "out\n", 0);
+    expect("printf 'a\\0b\\0'", NULL, STATUS_OK, "a?b?", 0);
     expect("kill -KILL $$", NULL, STATUS_OK, "", 128 + 9);
     expect("cat", NULL, STATUS_OK, "", 0); /* nothing comes from stdin */
 }
@@ -38,14 +39,17 @@ static void limits_kill(void **state) {
     (void)state;
     expect("echo begun; sleep 1000", &(ProcessLimits){.seconds = 0.5}, STATUS_IO, "begun\n", 128 + 9);
     assert_non_null(strstr(status_message(), "within 0.5 s"));
-    const char *const endless[] = {"yes", NULL};
-    Text got = {0};
-    int code = -1;
-    assert_int_equal(process_capture(endless, &(ProcessLimits){.bytes = 10000}, &got, &code), STATUS_IO);
-    assert_non_null(strstr(status_message(), "more than 10000 bytes"));
-    assert_true(got.length > 10000 && got.length < 20000);
-    assert_true(code > 128);
-    text_free(&got);
+    expect("echo begun; exec >&- 2>&-; sleep 1000", &(ProcessLimits){.seconds = 0.5}, STATUS_IO, "begun\n", 128 + 9);
+    static const char *const ENDLESS[][3] = {{"yes"}, {"cat", "/dev/zero"}};
+    for (size_t i = 0; i < sizeof ENDLESS / sizeof *ENDLESS; i++) {
+        Text got = {0};
+        int code = -1;
+        assert_int_equal(process_capture(ENDLESS[i], &(ProcessLimits){.bytes = 10000}, &got, &code), STATUS_IO);
+        assert_non_null(strstr(status_message(), "more than 10000 bytes"));
+        assert_true(got.length > 10000 && got.length < 20000);
+        assert_true(code > 128);
+        text_free(&got);
+    }
 }
 
 static bool exists(pid_t pid) {
