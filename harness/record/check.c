@@ -107,6 +107,8 @@ static bool is_type(const json_t *types, const json_t *value) {
     return false;
 }
 
+static bool exhausted; /* no memory for a pattern: that nothing matched says nothing */
+
 /* Compiled once for each pattern of the schema, which lives as long as the program. */
 static bool matches(const json_t *pattern, const char *text) {
     static struct {
@@ -116,8 +118,12 @@ static bool matches(const json_t *pattern, const char *text) {
     for (int i = 0; i < PATTERNS_MAX; i++) {
         if (!known[i].pattern && regcomp(&known[i].compiled, json_string_value(pattern), REG_EXTENDED | REG_NOSUB) == 0)
             known[i].pattern = pattern;
-        if (known[i].pattern == pattern) return regexec(&known[i].compiled, text, 0, NULL, 0) == 0;
+        if (known[i].pattern != pattern) continue;
+        const int code = regexec(&known[i].compiled, text, 0, NULL, 0);
+        exhausted = exhausted || code == REG_ESPACE;
+        return code == 0;
     }
+    exhausted = true;
     return false;
 }
 
@@ -306,8 +312,9 @@ static bool find_in_line(const json_t *line, Fault *fault) {
 
 Status check_line(const char *place, const char *text, size_t length, const json_t *line) {
     Fault fault;
-    if (!definitions()) return status_fail(STATUS_MEMORY, "%s: no memory to check it", place);
-    if (!find_in_line(line, &fault)) return STATUS_OK;
+    exhausted = !definitions();
+    if (!exhausted && !find_in_line(line, &fault)) return STATUS_OK;
+    if (exhausted) return status_fail(STATUS_MEMORY, "%s: no memory to check it", place);
     char *copy = strndup(text, length);
     if (!copy) return status_fail(STATUS_MEMORY, "%s: no memory to refuse it", place);
     const Status status = refuse(place, copy, &fault);

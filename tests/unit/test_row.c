@@ -1,3 +1,6 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* RTLD_NEXT */
+#endif
 #include "record/row.h"
 
 #include <setjmp.h>
@@ -6,8 +9,10 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <dlfcn.h>
 #include <errno.h>
 #include <math.h>
+#include <regex.h>
 #include <signal.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -216,6 +221,31 @@ static void unreadable_lines_name_file_and_line(void **state) {
     expect_unreadable("{\"kind\":\"row\",\"schema\":2}\n", "1:", "schema is 2");
 }
 
+static bool no_memory_for_patterns;
+
+/* Instead of the C library's, for all of this program. */
+#pragma GCC diagnostic push
+#pragma GCC diagnostic ignored "-Wvla-parameter" /* its header gives the array's length */
+int regexec(const regex_t *compiled, const char *text, size_t count, regmatch_t *found, int flags) {
+    typedef int Function(const regex_t *, const char *, size_t, regmatch_t *, int);
+    static Function *next;
+    if (!next) *(void **)&next = dlsym(RTLD_NEXT, "regexec");
+    return no_memory_for_patterns ? REG_ESPACE : next(compiled, text, count, found, flags);
+}
+#pragma GCC diagnostic pop
+
+static void a_good_line_is_not_refused_for_want_of_memory(void **state) {
+    (void)state;
+    json_t *rows = NULL;
+    put("{\"kind\":\"environment\",\"schema\":1,\"run\":\"a\",\"commit\":\"0123456\"}\n");
+    no_memory_for_patterns = true;
+    const Status status = rowfile_read(path, &rows);
+    no_memory_for_patterns = false;
+    assert_int_equal(status, STATUS_MEMORY);
+    assert_int_equal(rowfile_read(path, &rows), STATUS_OK);
+    json_decref(rows);
+}
+
 static void a_missing_file_or_folder_is_named(void **state) {
     (void)state;
     json_t *rows;
@@ -250,6 +280,7 @@ int main(void) {
         WITH_FILE(a_whole_last_line_without_a_newline_is_kept),
         WITH_FILE(other_files_are_left_alone),
         WITH_FILE(unreadable_lines_name_file_and_line),
+        WITH_FILE(a_good_line_is_not_refused_for_want_of_memory),
         cmocka_unit_test(a_missing_file_or_folder_is_named),
         cmocka_unit_test(what_json_lacks_becomes_null),
     };
