@@ -12,8 +12,8 @@ SUITE = "title: t\nsuites:\n - &s\n   op: double\n   axes: {{n: [{numbers}], see
 # what -> text of a scenario
 BOMBS = {
     "19,000 aliases to a suite": SUITE.format(numbers=NUMBERS, variants="cpu_*") + " - *s\n" * 19000,
-    "19,000 aliases to a pattern of 16 variants": "title: t\nsuites:\n - op: rolling\n   axes: {n: [1000]}\n   variants: [&v 'cuda_naive threads=" +
-                                                  ",".join(str(32 * k) for k in range(1, 17)) + "'" + ", *v" * 19000 + "]\n",
+    "19,000 aliases to a pattern of 16 variants": "title: t\nsuites:\n - op: rolling\n   axes: {n: [1000]}\n   variants: [&v 'cpu_best threads=" +
+                                                  ",".join(map(str, range(1, 17))) + "'" + ", *v" * 19000 + "]\n",
     "10,000 aliases to a claim about 10,000 cases": f"title: t\nsuites:\n - op: double\n   axes: {{n: [{','.join(map(str, range(1, 10001)))}]}}\n   variants: [cpu_*]\n"
                                                     "claims:\n - &c {id: x, case: n=1}\n" + " - *c\n" * 10000,
     "a product of axes": f"title: t\nsuites:\n - op: double\n   axes: {{n: [{NUMBERS}], seed: [{NUMBERS}]}}\n   variants: [cpu_*]\n",

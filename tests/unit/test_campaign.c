@@ -196,7 +196,11 @@ static void a_variant_is_counted_where_most_are(void **state) {
                 fail_msg("%s: %s is not counted", claim->id, text);
     }
     print_message("%zu rows are counted, %zu are not\n", counted, others);
+#ifdef RUNGS_WITH_CUDA
     assert_true(counted < others);
+#else
+    assert_int_equal(counted + others, 0);
+#endif
     campaign_free(&campaign);
     plan_free(&plan);
 }
