@@ -8,6 +8,7 @@ STEERING = re.compile(f"[{STEERS}]")
 STEERING_BUT_LINES = re.compile(f"(?![\n\t])[{STEERS}]")
 COMMAND = re.compile(r"(?m)^([ \t]*):(?=:)|#(?=#\[)")  # of a workflow: `::error::` where a line begins, `##[` anywhere
 FORMULA = tuple("=+-@\t")
+LEVELS = 50  # of a line of rows: no reader looks deeper
 
 
 def spelled(found):
@@ -40,12 +41,14 @@ def csv(value):
     return f"'{text}" if text.startswith(FORMULA) else text
 
 
-def every(value, how):
-    """A line of rows with each of its texts, keys too, as `how` has it."""
+def every(value, how, levels=LEVELS):
+    """A line of rows with each of its texts, keys too, as `how` has it. What lies deeper is left out: Python's own depth is limited."""
+    if levels == 0:
+        return None
     if isinstance(value, str):
         return how(value)
     if isinstance(value, dict):
-        return {how(key) if isinstance(key, str) else key: every(inner, how) for key, inner in value.items()}
+        return {how(key) if isinstance(key, str) else key: every(inner, how, levels - 1) for key, inner in value.items()}
     if isinstance(value, list) and value and not isinstance(value[0], (int, float)):
-        return [every(inner, how) for inner in value]
+        return [every(inner, how, levels - 1) for inner in value]
     return value

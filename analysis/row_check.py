@@ -127,7 +127,7 @@ def fault_of(line):
     kind = line.get("kind") if isinstance(line, dict) else None
     if kind is None:
         return (), "an object with 'kind'"
-    if line.get("schema") != VERSION or isinstance(line["schema"], bool):
+    if line.get("schema").__class__ is not int or line["schema"] != VERSION:
         return (("schema",) if "schema" in line else ()), f"schema {VERSION}, which this rungs reads and writes"
     if kind == "claim":
         kind = "claim_by_limits" if "at_least" in line else "claim_with_verdict" if "verdict" in line else kind

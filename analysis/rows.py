@@ -34,11 +34,7 @@ class Results:
 
     def in_markdown(self):
         """The same results with each of their texts as it may stand in a page."""
-        page = object.__new__(Results)
-        page.__dict__.update({name: every(value, markdown) for name, value in vars(self).items() if name != "times"},
-                             held=collections.Counter({markdown(spec): count for spec, count in self.held.items()}),
-                             times={(markdown(machine), markdown(case), markdown(spec), mode): timed for (machine, case, spec, mode), timed in self.times.items()})
-        return page
+        return Results(*(every(part, markdown) for part in (self.environments, self.ceilings, self.rows, self.claims, self.warnings, self.campaigns)))
 
     def environment(self, row):
         return self.environments.get(row.get("run")) or {}

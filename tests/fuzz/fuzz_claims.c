@@ -1,4 +1,4 @@
-/* Whatever files of rows hold, every claim gets one of the five outcomes and why, or the file is refused with its path. */
+/* Whatever files of rows hold, every claim gets one of the outcomes and why, or the file is refused with its path. */
 #include "fuzz.h"
 #include "pipeline/claimfiles.h"
 #include "record/row.h"
@@ -42,7 +42,8 @@ static void check_line(const json_t *line) {
     const json_t *here = json_object_get(line, "here"), *low = json_object_get(line, "low");
     REQUIRE(json_is_null(here) || isfinite(json_number_value(here)));
     REQUIRE(json_is_null(here) == (json_integer_value(json_object_get(line, "processes")) == 0));
-    REQUIRE(!json_is_null(here) || totals.outcomes[CLAIM_HOLDS] + totals.outcomes[CLAIM_DIRECTION] == 0);
+    REQUIRE(!json_is_null(here) ||
+            totals.outcomes[CLAIM_HOLDS] + totals.outcomes[CLAIM_DIRECTION] + totals.outcomes[CLAIM_FAR] == 0);
     REQUIRE(json_is_null(low) || !json_is_null(here));
     char *text = json_dumps(line, JSON_COMPACT);
     REQUIRE(text);
