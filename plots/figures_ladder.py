@@ -112,7 +112,14 @@ class Ladder:
     def apart(self):
         """Do the intervals of the best and of the baseline not overlap?"""
         best, base = (r.timing(row, "cold") for row in (self.best, self.base))
-        return self.best is not self.base and bool(best.get("high") and base.get("low")) and best["high"] < base["low"]
+        known = all(timed.get(end) for timed in (best, base) for end in ("low", "high"))
+        return known and (best["high"] < base["low"] or base["high"] < best["low"])
+
+    def finding(self):
+        best, base, gain = r.name_of(self.best), r.name_of(self.base), self.gain(self.best)
+        if self.best is self.base:
+            return f"nothing within the tolerance is faster than {base}"
+        return f"{best} is {significant(max(gain, 1 / gain))}x {'faster' if gain > 1 else 'slower'} than {base}" if self.apart() else f"{best} and {base} are not told apart"
 
     def colour(self, row):
         return KINDS[kind_of(row, self.published)][0]
@@ -182,12 +189,10 @@ def draw_op(ladder, out):
         axes.axvline(ladder.limit, color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
         axes.annotate(f"{r.limit_name(ladder.best, ' peak')} ", (ladder.limit, 0.75), ha="right", va="center", fontsize=8, color="#222222")
     prepare(axes, ladder, lines)
-    best, base = r.name_of(ladder.best), r.name_of(ladder.base)
     case = f"{describe(ladder.best)}, {ladder.best['input']}"
-    found = f"{best} is {significant(ladder.gain(ladder.best))}x faster than {base}" if ladder.apart() else f"{best} and {base} are not told apart"
-    style.head(figure, f"{found}: {case}", legend_of(ladder))
+    style.head(figure, f"{ladder.finding()}: {case}", legend_of(ladder))
     picture = style.finish(figure, ladder.results, ladder.rows, out, f"ladder_{ladder.op}")
-    return picture, f"Ladder of {ladder.op}: each variant over {base}, published and measured; {case}"
+    return picture, f"Ladder of {ladder.op}: each variant over {r.name_of(ladder.base)}, published and measured; {case}"
 
 
 def draw(results, out):

@@ -364,6 +364,30 @@ def test_dots_say_on_how_many_inputs():
     assert {"right on all inputs tried, N of M", "wrong on one or more", "tried on fewer than 3"} <= labels, labels
 
 
+def test_what_a_ladder_finds():
+    """cuda_a takes 1 ms and cuda_b 2 ms, within an interval; declared: has a looser bound of its own."""
+    def finding(baseline, *declared, within=0.05):
+        lines = []
+        for k, name in enumerate(("cuda_a", "cuda_b")):
+            row = on_input(name, "ramp")
+            times = {"median": 1e-3 * (k + 1), "low": 1e-3 * (k + 1) * (1 - within), "high": 1e-3 * (k + 1) * (1 + within)}
+            lines.append({**row, "timing": {"cold": {**row["timing"]["cold"], **times}}, "bound": {"name": "loose", "declared": name in declared}})
+        results = select.load([written([*CIRCUMSTANCES, *lines])])
+        return figures_ladder.Ladder(results, "rolling", results.rows, f"rolling/{baseline}", {}).finding()
+    assert finding("cuda_b") == "cuda_a is 2.00x faster than cuda_b", finding("cuda_b")
+    assert finding("cuda_a") == "nothing within the tolerance is faster than cuda_a"
+    assert finding("cuda_a", "cuda_a") == "cuda_b is 2.00x slower than cuda_a", "the baseline has a looser bound"
+    assert finding("cuda_b", within=0.4) == finding("cuda_a", "cuda_a", within=0.4).replace("cuda_b and cuda_a", "cuda_a and cuda_b") == "cuda_a and cuda_b are not told apart"
+
+
+def test_pages_keep_the_speed_ups():
+    """What makes texts fit for a page changes no number, and what is equal stays equal."""
+    results = select.load(sorted((SOURCE / "results").glob("*.jsonl")))
+    page = results.in_markdown()
+    found = [results.speedup(row) for row in results.rows]
+    assert sum(value is not None for value in found) > 100 and found == [page.speedup(row) for row in page.rows]
+
+
 def test_the_ladders_of_the_committed_rows():
     results = select.load(sorted((SOURCE / "results").glob("*.jsonl")))
     for op in ("rolling", "moments", "ewm", "redact", "discounted_cumsum", "discounted_cumsum_grad"):
