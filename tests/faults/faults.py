@@ -13,6 +13,7 @@ import uuid
 SOURCE = pathlib.Path(os.environ["RUNGS_SOURCE"])
 BUILD = pathlib.Path(os.environ["RUNGS_BUILD"])
 RUNGS, HOSTILE, INJECT = pathlib.Path(os.environ["RUNGS"]), BUILD / "tests" / "rungs-hostile", BUILD / "tests" / "librungs_inject.so"
+CUDA = "\nRUNGS_CUDA:STRING=OFF\n" not in (BUILD / "CMakeCache.txt").read_text()  # without it nobody judges claims
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
 RECORDS = BUILD / "tests" / "faults"
 CASE = "double n=1003 input=normal dtype=f64"

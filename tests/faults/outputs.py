@@ -7,7 +7,7 @@ import signal
 import subprocess
 import time
 
-from faults import HOSTILE, RUNGS, SOURCE, Part, Sandbox
+from faults import CUDA, HOSTILE, RUNGS, SOURCE, Part, Sandbox
 
 ROWS = SOURCE / "tests/golden/rows.jsonl"
 CASE = "double n=1003 input=normal dtype=f64"
@@ -85,7 +85,9 @@ def into_a_pipe(verb):
         copy = sandbox.folder / "copy"
         with open(copy, "wb") as file, subprocess.Popen(["cat", fifo], stdout=file) as reader:
             code, out, err = call(sandbox, filled(WRITERS[verb], fifo, sandbox.folder))
-            if code is None:  # nobody opened it
+            try:
+                reader.wait(10)
+            except subprocess.TimeoutExpired:  # nobody opened it
                 reader.kill()
         got = copy.read_bytes()
         if code not in (0, 3) or not got or not fifo.is_fifo():
@@ -110,6 +112,12 @@ def out_of_a_pipe(verb):
         if code not in (0, 1, 3) or "no rows" in out + err:
             return f"exit code {code}: {(out + err)[-300:]}"
         return is_refused(sandbox.call("sh", "-c", 'tr "\\0" " " </dev/zero | "$0" "$@"', *words, seconds=SECONDS), "MiB", (2,))
+
+
+def judged_by_nobody(words):
+    """A build without CUDA says so before it opens anything."""
+    with Sandbox() as sandbox:
+        return is_refused(call(sandbox, filled(words, sandbox.folder / "place", sandbox.folder)), "no CUDA variants", (4,)) or sandbox.left_behind()
 
 
 def the_same_twice(words):
@@ -177,7 +185,7 @@ def tries():
                                ("an output on a full device", into_a_full_device, WRITERS), ("an output that is a pipe", into_a_pipe, WRITERS),
                                ("an input without an end", out_of_zero, READERS),
                                ("an input that is a pipe", out_of_a_pipe, ("judge", "report", "export", "compare"))):
-        yield from ((kind, verb, tried, (verb,)) for verb in verbs)
+        yield from ((kind, verb, tried, (verb,)) if CUDA or verb != "judge" else (kind, verb, judged_by_nobody, ({**READERS, **WRITERS}[verb],)) for verb in verbs)
     yield from (("two outputs that are one file", verb, the_same_twice, (words,)) for verb, words in SAME.items())
     yield from (("rows moved or removed under a run", f"{deed.__name__}{', then SIGTERM' if interrupted else ''}", under_a_run, (deed, interrupted))
                 for deed in (remove, remove_folder, move, replace) for interrupted in (False, True))

@@ -50,7 +50,7 @@ def check_rows(folder):
         done = call(*words)
         expect(trace.stat().st_size == 0 and "no timeline written" in done.stdout + done.stderr, "without a CUDA call there is no trace, and what an older one held is gone; that is said", done)
     else:
-        expect_error(call(*words), 4, "--timeline traces CUDA variants on a GPU: no ", what="without a GPU it is refused")
+        expect_error(call(*words), 4, "--timeline traces CUDA variants on a GPU: ", what="without a GPU it is refused")
         expect(trace.stat().st_size > 0 and not (pathlib.Path(folder) / "more.jsonl").exists(), "at once: nothing ran, and an older trace stays")
     expect_error(call(*words, "--emulate"), 2, "--timeline", "leave out --emulate")
     doctor = call("doctor").stdout

@@ -33,7 +33,7 @@ def histories():
     for k in range(8):
         run, value = f"2026030{k + 1}T000000Z-1", 0.3 * (1.2 if k >= 4 else 1.0) * (1 + 0.001 * (k % 3))
         timing = {"cold": {**naive["timing"]["cold"], "median": value, "low": 0.99 * value, "high": 1.01 * value}}
-        lines += [{**environment, "run": run, "date": f"2026-03-0{k + 1}T00:00:00Z", "commit": f"{k + 1}" * 40, "id": f"build {k}"}, {**naive, "run": run, "timing": timing}]
+        lines += [{**environment, "run": run, "date": f"2026-03-0{k + 1}T00:00:00Z", "commit": f"{k + 1}" * 40, "id": f"{k:016x}"}, {**naive, "run": run, "timing": timing}]
     return lines
 
 
