@@ -6,21 +6,21 @@
 
 enum {
     TRIES = 16,
-    SINGLE = 8 /* of them are for one element alone */,
-    EQUALS_MOST = 256 /* elements looked at for one that differs */
+    SINGLE = 8 /* tries before a stretch of elements is tried as well */,
+    EQUALS_MOST = 256 /* equal elements passed in search of one that differs */
 };
 
 static double at(const Array *array, size_t i) {
     return array->dtype == DTYPE_F32 ? (double)((const float *)array->data)[i] : ((const double *)array->data)[i];
 }
 
-/* Element i + step; NaN where there is none, with which nothing compares. */
+/* Element i + step; NaN, which compares false with everything, if there is none. */
 static double beside(const Array *array, size_t i, int step) {
     const size_t next = step > 0 ? i + 1 : i - 1; /* wraps around below 0 */
     return next < array_count(array) ? at(array, next) : NAN;
 }
 
-/* Between its neighbours, above both or below both: as x is, so is value. */
+/* Has the value the place that element i has: between its neighbours, above both or below both? */
 static bool keeps_order(const Array *array, size_t i, double value) {
     const double x = at(array, i), left = beside(array, i, -1), right = beside(array, i, 1);
     if (!(left > x) && !(right < x) && (left < x || right > x)) return !(left > value) && !(right < value);
@@ -29,7 +29,8 @@ static bool keeps_order(const Array *array, size_t i, double value) {
     return left > x && right > x && left >= value && right >= value;
 }
 
-/* Up to `most` equal elements, i or some after it, and more in the same order, become what the last of the order is. */
+/* From i in the direction of step: elements equal to x, up to `most`, and those that go on in the same order, get the value of the
+ * last of them. */
 static bool draw_stretch(const Array *array, size_t i, int step, size_t most, Change *out) {
     const double x = at(array, i);
     size_t looked = 0, length = 1;

@@ -5,7 +5,7 @@
 
 enum { SHOWN_MAX = 2000, BUFFERS = 16 };
 
-/* The next character of UTF-8, and its bytes; a byte that begins none stands for itself. */
+/* The next character of UTF-8 and its length in bytes; a byte that begins no character counts as one. */
 static unsigned next(const char *text, int *length) {
     const unsigned char *at = (const unsigned char *)text;
     *length = 1;

@@ -1,5 +1,6 @@
-/* foreign.h - text that others wrote (rows, scenarios, headers of files, what a variant printed), for the terminal and the log of a
- * workflow. tests/golden/foreign.json has the cases; analysis/foreign.py does the same for Python, and for other kinds of output.
+/* foreign.h - escapes text that others wrote (rows, scenarios, headers of files, output of variants) for the terminal and the log
+ * of a workflow. tests/golden/foreign.json has the cases; analysis/foreign.py does the same in Python, and for other kinds of
+ * output.
  */
 #ifndef RUNGS_BASE_FOREIGN_H
 #define RUNGS_BASE_FOREIGN_H
@@ -7,11 +8,11 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Writes what cannot steer a terminal or a workflow: control characters and those that turn the direction of text as \x1b and
- * \u202e, a workflow's command (`::error::` where a line begins, `##[` anywhere) with its first letter so. lines: line breaks and
- * tabs stay; else they become blanks. What does not fit into `size` bytes is cut off. `out` may not be `text`. */
+/* Writes the text with escapes (\x1b, \u202e) for control characters, for characters that turn the direction of text, and for the
+ * first letter of a workflow's command: `::error::` at the beginning of a line, `##[` anywhere. lines: line breaks and tabs stay;
+ * else they become blanks. The result is cut to `size` bytes, its final zero included. `out` must not be `text`. */
 void foreign_text(const char *text, bool lines, char *out, size_t size);
-/* The same on one line, of at most 2000 bytes, in one of sixteen buffers that take turns: for the arguments of one printf. */
+/* The same on one line of less than 2000 bytes, in one of 16 buffers in turn: enough for the arguments of one printf. */
 const char *foreign_shown(const char *text);
 
 #endif

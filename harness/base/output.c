@@ -4,8 +4,8 @@
 #include "base/output.h"
 
 #include "base/interrupt.h"
+#include "base/temporary.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <fcntl.h>
 #include <signal.h>
@@ -18,7 +18,7 @@
 #include <time.h>
 #include <unistd.h>
 
-enum { LINKS_MAX = 40, SUFFIX = 6, YOUNG_SECONDS = 60 };
+enum { LINKS_MAX = 40, SUFFIX = TEMPORARY_SUFFIX };
 static const char DRAFT[] = ".rungs-";
 
 static bool same_file(const struct stat *a, const struct stat *b) {
@@ -105,38 +105,14 @@ static bool name_beside(const Output *self, const char *name, char path[OUTPUT_P
     return snprintf(path, OUTPUT_PATH_MAX, "%.*s%s", folder, self->target, name) < OUTPUT_PATH_MAX;
 }
 
-/* Has the process ended that wrote this draft? A running one holds a lock, or, if it is of an older version, is done within
- * YOUNG_SECONDS. */
-static bool is_abandoned(int file, const struct stat *facts) {
-    const bool ours = S_ISREG(facts->st_mode) && facts->st_uid == geteuid() && facts->st_nlink == 1;
-    return ours && time(NULL) - facts->st_mtime > YOUNG_SECONDS && flock(file, LOCK_EX | LOCK_NB) == 0;
-}
-
-/* Removes the drafts of killed processes from the target's folder: those of file systems that have no files without a name. */
-static void sweep(const Output *self) {
-    char path[OUTPUT_PATH_MAX];
-    DIR *folder = name_beside(self, ".", path) ? opendir(path) : NULL;
-    for (struct dirent *entry; folder && (entry = readdir(folder));) {
-        struct stat facts, named;
-        if (strncmp(entry->d_name, DRAFT, strlen(DRAFT)) != 0 || strlen(entry->d_name) != strlen(DRAFT) + SUFFIX) continue;
-        const int file = openat(dirfd(folder), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
-        if (file < 0) continue;
-        if (fstat(file, &facts) == 0 && is_abandoned(file, &facts) &&
-            fstatat(dirfd(folder), entry->d_name, &named, AT_SYMLINK_NOFOLLOW) == 0 && same_file(&facts, &named))
-            unlinkat(dirfd(folder), entry->d_name, 0);
-        close(file);
-    }
-    if (folder) closedir(folder);
-}
-
 /* Beside the target, so that a rename is one step, and with the target's mode. Where the file system can, it has no name until it
  * is whole: then a killed process leaves nothing. */
 static Status open_draft(Output *self, const struct stat *there) {
     char path[OUTPUT_PATH_MAX];
     mode_t mode = there ? there->st_mode & 0777 : 0;
-    sweep(self);
     self->replaces = true;
     if (!name_beside(self, ".", path)) return refuse(self, "created", ENAMETOOLONG);
+    temporary_sweep_of(path, DRAFT, S_IFREG);
     self->descriptor = open(path, O_TMPFILE | O_WRONLY | O_CLOEXEC, 0666);
     if (self->descriptor < 0 && (errno == EOPNOTSUPP || errno == EISDIR || errno == EINVAL)) {
         char template[sizeof DRAFT + SUFFIX];

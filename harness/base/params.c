@@ -12,7 +12,7 @@ static int compare(const void *a, const void *b) {
     return strcmp(a, b);
 }
 
-/* One copy of each text that any value ever had. */
+/* One copy of each text that a value has had in this process. */
 static Status keep_text(Params *params, int index, const char *text) {
     static void *kept;
     void *found = tfind(text, &kept, compare);

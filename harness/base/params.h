@@ -35,7 +35,7 @@ typedef struct ParamValue {
         double real;
         int choice; /* index into choices */
     };
-    const char *text; /* canonical; kept until the program ends, equal texts once */
+    const char *text; /* canonical; lives until the program ends, one copy of equal texts */
 } ParamValue;
 
 typedef struct Params {

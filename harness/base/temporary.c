@@ -11,9 +11,10 @@
 #include <string.h>
 #include <sys/file.h>
 #include <sys/stat.h>
+#include <time.h>
 #include <unistd.h>
 
-enum { LEVELS_MAX = 8, SUFFIX = 6 };
+enum { LEVELS_MAX = 8, YOUNG_SECONDS = 60 };
 static const char PREFIX[] = "rungs-usercode-";
 
 const char *temporary_place(void) {
@@ -70,36 +71,46 @@ static void empty(int folder, int level) {
     closedir(directory);
 }
 
-/* Is the folder of this name the one that is open? */
+/* Is the file or folder of this name the one that is open? */
 static bool is_named(int parent, const char *name, const struct stat *open) {
     struct stat named;
     return fstatat(parent, name, &named, AT_SYMLINK_NOFOLLOW) == 0 && named.st_dev == open->st_dev && named.st_ino == open->st_ino;
 }
 
-/* `folder` holds the lock, so no other process removes it. */
-static void remove_named(int parent, const char *name, int folder) {
+/* `open` is the file or folder, with its lock, so no other process removes it. */
+static void remove_named(int parent, const char *name, int open, mode_t type) {
     struct stat facts;
-    const int inside = dup(folder);
+    if (fstat(open, &facts) != 0 || !is_named(parent, name, &facts)) return;
+    const int inside = type == S_IFDIR ? dup(open) : -1;
     if (inside >= 0) empty(inside, 0);
-    if (fstat(folder, &facts) == 0 && is_named(parent, name, &facts)) unlinkat(parent, name, AT_REMOVEDIR);
+    unlinkat(parent, name, type == S_IFDIR ? AT_REMOVEDIR : 0);
 }
 
-static bool is_ours(int folder) {
-    struct stat facts;
-    return fstat(folder, &facts) == 0 && S_ISDIR(facts.st_mode) && facts.st_uid == geteuid() && (facts.st_mode & 07777) == 0700;
+/* Has the process ended that made it? A running one holds a lock or, if it is of an older version, is done with a file within
+ * YOUNG_SECONDS. */
+static bool is_abandoned(int descriptor, const struct stat *facts) {
+    const bool ours = S_ISDIR(facts->st_mode) ? (facts->st_mode & 07777) == 0700
+                                              : facts->st_nlink == 1 && time(NULL) - facts->st_mtime > YOUNG_SECONDS;
+    return ours && facts->st_uid == geteuid() && flock(descriptor, LOCK_EX | LOCK_NB) == 0;
+}
+
+void temporary_sweep_of(const char *place, const char *prefix, mode_t type) {
+    const size_t length = strlen(prefix);
+    DIR *directory = opendir(place);
+    for (struct dirent *entry; directory && (entry = readdir(directory));) {
+        struct stat facts;
+        if (strncmp(entry->d_name, prefix, length) != 0 || strlen(entry->d_name) != length + TEMPORARY_SUFFIX) continue;
+        const int found = openat(dirfd(directory), entry->d_name, O_RDONLY | O_NOFOLLOW | O_NONBLOCK | O_CLOEXEC);
+        if (found < 0) continue;
+        if (fstat(found, &facts) == 0 && (facts.st_mode & S_IFMT) == type && is_abandoned(found, &facts))
+            remove_named(dirfd(directory), entry->d_name, found, type);
+        close(found);
+    }
+    if (directory) closedir(directory);
 }
 
 void temporary_sweep(void) {
-    const size_t length = strlen(PREFIX);
-    DIR *place = opendir(temporary_place());
-    for (struct dirent *entry; place && (entry = readdir(place));) {
-        if (strncmp(entry->d_name, PREFIX, length) != 0 || strlen(entry->d_name) != length + SUFFIX) continue;
-        const int folder = open_folder(dirfd(place), entry->d_name);
-        if (folder < 0) continue;
-        if (is_ours(folder) && flock(folder, LOCK_EX | LOCK_NB) == 0) remove_named(dirfd(place), entry->d_name, folder);
-        close(folder);
-    }
-    if (place) closedir(place);
+    temporary_sweep_of(temporary_place(), PREFIX, S_IFDIR);
 }
 
 /* Makes a folder, locks it, and looks whether it is still there: another process may sweep before the lock. False: errno is set. */
@@ -135,7 +146,7 @@ Status temporary_folder(TemporaryFolder *out) {
 }
 
 void temporary_folder_remove(TemporaryFolder *self) {
-    remove_named(AT_FDCWD, self->path, self->descriptor);
+    remove_named(AT_FDCWD, self->path, self->descriptor, S_IFDIR);
     close(self->descriptor);
     self->descriptor = -1;
 }

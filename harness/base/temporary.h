@@ -6,12 +6,13 @@
 #include "base/status.h"
 
 #include <stdbool.h>
+#include <sys/types.h>
 
 #ifdef __cplusplus
 extern "C" {
 #endif
 
-enum { TEMPORARY_PATH_MAX = 512, TEMPORARY_FILE_TEXT = 32 };
+enum { TEMPORARY_PATH_MAX = 512, TEMPORARY_FILE_TEXT = 32, TEMPORARY_SUFFIX = 6 };
 
 /* $TMPDIR, or /tmp. */
 const char *temporary_place(void);
@@ -35,9 +36,12 @@ typedef struct TemporaryFolder {
 Status temporary_folder(TemporaryFolder *out);
 /* With all that is in it. */
 void temporary_folder_remove(TemporaryFolder *self);
-/* Removes the temporary folders in $TMPDIR whose processes have ended: those of this user, with mode 0700 and without a lock.
- * Follows no symbolic link. */
+/* Removes the temporary folders in $TMPDIR whose processes have ended. */
 void temporary_sweep(void);
+/* Removes from a folder, if their processes have ended, the folders (type: S_IFDIR) or files (S_IFREG) called PREFIX and
+ * TEMPORARY_SUFFIX letters: those of this user without a lock, folders with mode 0700, files with one name and older than 60 s.
+ * Follows no symbolic link. */
+void temporary_sweep_of(const char *place, const char *prefix, mode_t type);
 
 #ifdef __cplusplus
 }

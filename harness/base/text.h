@@ -43,8 +43,8 @@ Status text_append(Text *self, const char *format, ...)
     ;
 void text_free(Text *self);
 enum {
-    TEXT_SOURCE_MAX = 16 << 20, /* bytes of what a person writes: a scenario, a function */
-    TEXT_PIPE_MAX = 256 << 20   /* and of what comes by a pipe; analysis/inputs.py has both */
+    TEXT_SOURCE_MAX = 16 << 20, /* bytes of a file that a person writes: a scenario, a function */
+    TEXT_PIPE_MAX = 256 << 20   /* bytes read from a pipe; analysis/inputs.py has both */
 };
 /* A whole file as text; errors name the path. Free *out with free(). STATUS_INVALID: it does not exist, or is a device that gives
  * more than TEXT_SOURCE_MAX, or a pipe that gives more than TEXT_PIPE_MAX. */

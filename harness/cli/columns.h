@@ -32,7 +32,7 @@ Status columns_open(Columns *self, ColumnSide in, ColumnSide out, const char *dt
 bool columns_own(const Columns *self, const char *path);
 /* Writes the files of the outputs, and says so on stdout. */
 Status columns_write(Columns *self);
-/* Closes the files, which removes them. */
+/* Closes the .npy files, which frees their space. */
 void columns_close(Columns *self);
 
 #endif

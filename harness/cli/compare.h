@@ -34,7 +34,8 @@ typedef struct CompareOptions {
 
 /* The words of `python -m analysis.compare`, which borrow those given; free with words_free. */
 void compare_words(Words *words, const char *base, const char *new, const CompareOptions *options);
-/* Can the files be written that the options name? inputs (NULL-terminated) must not be among them. For `ab`, before it measures. */
+/* Checks that the output files of the options can be written and are none of the inputs (NULL-terminated). `ab` calls it before it
+ * measures. */
 Status compare_check(const char *const *inputs, const CompareOptions *options);
 /* Prints the table. An exit code: 0 no regression, 1 regression or verification lost, 3 nothing compared. */
 int compare_files(const char *base, const char *new, const CompareOptions *options);

@@ -39,7 +39,7 @@ static int declared_bound(const Exec *e, const Instance *instance) {
     return bound > 0 ? bound : 0;
 }
 
-/* Oracles of exact ops are not looser than each other: the variant's is always the one, as in rows. */
+/* Bounds of exact ops are not looser than each other: the variant's own is used, as in rows. */
 static Status judge(const Exec *e, Instance *instance, int index, Checked *out) {
     const int declared = declared_bound(e, instance);
     out->bound = instance->op->exact ? declared : 0;
@@ -53,7 +53,7 @@ static Status judge(const Exec *e, Instance *instance, int index, Checked *out) 
     return STATUS_OK;
 }
 
-/* "; not judgeable: 0.3% of its elements", whatever the verdict; "" of what is compared exactly, or says so itself. */
+/* "; not judgeable: 0.3% of its elements"; "" for an exact output, or if the message of the judgement says it. */
 static const char *share_not_judgeable(const Instance *instance, const Judgement *judgement, char text[64]) {
     text[0] = '\0';
     if (!instance->op->exact && (judgement->judgeable || !judgement->pass))
@@ -86,8 +86,7 @@ static Status not_verified(const Exec *e, const Instance *instance, const Checke
                        share_not_judgeable(instance, &checked->last, share), bound->name, bound->formula, hint);
 }
 
-/* Every output that was asked for. *undecided: nothing was said, as a value equals what the output was filled with: see
- * base/poison.h. */
+/* Checks every output that was asked for. *undecided: without a verdict, as a value equals the poison (base/poison.h). */
 static Status check(const Exec *e, Instance *instance, bool *undecided) {
     static Checked checked[OP_MAX_ARRAYS];
     const bool last_pattern = instance->poison + 1 == POISON_PATTERNS;

@@ -17,8 +17,7 @@ static Status module_path(Text *path) {
     return text_append(path, "PYTHONPATH=%s%s%s", places_harness(""), users && *users ? ":" : "", users ? users : "");
 }
 
-/* Python itself ends with 1 where it cannot start, finds no module or meets an error in one: none of these is a check that failed.
- */
+/* Python itself ends with 1 if it cannot start, finds no module or meets an error in one: that is not a failed check. */
 static int meaning_of(int code) {
     enum { PYTHON_FAILED = 1, CHECK_FAILED = 10 }; /* analysis/output.py */
     return code == PYTHON_FAILED ? EXIT_MACHINE : code == CHECK_FAILED ? EXIT_CHECK : code;

@@ -8,11 +8,11 @@
 #include "cli/handed.h"
 #include "cli/words.h"
 
-/* Runs a module of this checkout ("analysis.report"), or a file by its absolute path. What it prints is appended to *output, *code
- * is its exit code, EXIT_MACHINE where Python itself failed. */
+/* Runs a module of this checkout ("analysis.report"), or a file by its absolute path. What it prints is appended to *output; *code
+ * is its exit code, EXIT_MACHINE if Python itself failed. */
 Status python_run(const char *module, const Words *words, Text *output, int *code);
-/* The same for a module that makes files: they are written here (cli/handed.h), under inputs_spare with these inputs, if it ends
- * with EXIT_GOOD, EXIT_CHECK or EXIT_NOTHING. Where it ends so without having come to its end (a traceback is 1), *code is
+/* The same for a module that makes output files. They are written here (cli/handed.h) if it ends with EXIT_GOOD, EXIT_CHECK or
+ * EXIT_NOTHING; STATUS_INVALID if one of them would replace an input. If the module ends early with such a code, *code is
  * EXIT_MACHINE. */
 Status python_make(const char *module, const Words *words, const char *const *inputs, Text *output, int *code);
 
@@ -22,8 +22,8 @@ typedef struct PythonVerb {
     const char *const *inputs;
 } PythonVerb;
 
-/* Runs the module for a verb: what it prints goes to stdout, or after "rungs VERB: " to stderr. Frees words; returns the exit code.
- */
+/* Runs the module for a verb. Its output goes to stdout or, if it fails, to stderr after "rungs VERB: ". Frees words; returns the
+ * exit code. */
 int python_verb(const PythonVerb *self, Words *words);
 
 #endif

@@ -13,8 +13,8 @@ enum { REFS_TEXT = 48 };
 Status refs_resolve(const char *ref, char commit[REFS_TEXT]);
 
 /* The program of a commit, built in a worktree of its own below the build folder, where it is kept for the next time. As long as
- * this process lives, no other removes it to make room. A commit that does not compile: STATUS_CHECK if it is NEW, STATUS_IO if it
- * is BASE, with the compiler's first error. */
+ * this process lives, no other removes it to make room. STATUS_CHECK if NEW does not compile, STATUS_IO if BASE does not; the
+ * message has the compiler's first error. */
 Status refs_build(const char *commit, bool is_new, char *program, size_t size);
 
 /* Says on stderr what may not be meant: changes of the checkout that are in neither build, one commit on both sides. */

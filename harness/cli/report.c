@@ -18,14 +18,14 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-/* What Python is to write. NULL: not. */
+/* The files that Python writes; NULL: none. */
 typedef struct Page {
     const char *module, *markdown, *figures, *details, *html;
     bool html_optional; /* go on without the package that it needs */
     bool numbers;       /* in README.md and docs/ too */
 } Page;
 
-/* A device or a pipe: nothing can lie beside it. */
+/* A device or a pipe. No file can be put beside it, and it can be read only once. */
 static bool is_stream(const char *path) {
     struct stat facts;
     return stat(path, &facts) == 0 && !S_ISREG(facts.st_mode) && !S_ISDIR(facts.st_mode);
@@ -114,7 +114,7 @@ int report_make(const char *const *files, const char *folder) {
         &(Page){.module = "analysis.report", .markdown = markdown, .figures = figures, .html = html, .html_optional = true}, files);
 }
 
-/* Where a page and its figures go. They land in the checkout only where they are told to. */
+/* Where a page and its figures go: into the checkout only if an option says so. */
 typedef struct Place {
     const char *page, *figures, *html; /* as given; NULL: not */
     const char *details;               /* NULL: beside the page */

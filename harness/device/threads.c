@@ -30,7 +30,7 @@ static Status refuse(const char *said) {
         omp_get_max_threads(), length, said);
 }
 
-/* What the child said, and whether it has its team. */
+/* Has the child started its team? said: its message. */
 static bool has_team(pid_t child, int from, char said[SAID_MAX]) {
     size_t used = 0;
     for (ssize_t got = 1; got != 0 && used < SAID_MAX - 1;) {
@@ -45,7 +45,7 @@ static bool has_team(pid_t child, int from, char said[SAID_MAX]) {
     return WIFEXITED(ended) && WEXITSTATUS(ended) == EXIT_SUCCESS;
 }
 
-/* A child of a process that has a team waits for ever for threads that fork() did not copy. */
+/* Then a team in a child would wait for ever for threads that fork() did not copy. */
 static bool has_threads(void) {
     struct stat tasks;
     return stat("/proc/self/task", &tasks) == 0 && tasks.st_nlink > 3; /* 2, and one for each */

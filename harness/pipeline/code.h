@@ -11,7 +11,7 @@ typedef struct CodeHash {
     const char *id;     /* "rolling/cuda_shared" */
     const char *sass;   /* of the instructions for the device: 16 hexadecimal digits; NULL for a CPU variant */
     const char *host;   /* of the instructions for the CPU */
-    const char *reason; /* why it has none; NULL: it has */
+    const char *reason; /* why there are no hashes; NULL: there are */
 } CodeHash;
 
 /* Generated at build time (cmake/code_hashes.py), ends with NULLs. */

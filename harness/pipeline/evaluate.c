@@ -54,7 +54,7 @@ static void add_launch(json_t *row, json_t *told) {
         json_object_set(row, "launch", told);
 }
 
-/* The most that a call was seen to use; told may be NULL. */
+/* The row keeps the largest number of all calls; told: of one call, may be NULL. */
 static void add_threads(json_t *row, json_t *told) {
     if (json_integer_value(told) > json_integer_value(json_object_get(row, "threads"))) json_object_set(row, "threads", told);
 }

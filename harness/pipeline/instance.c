@@ -137,7 +137,7 @@ static bool same_data(const Instance *instance, DataSet set) {
     return all > 0;
 }
 
-/* Two seeds may draw the same numbers where there are few to draw from: one value of a whole array, or one element. */
+/* Two seeds may give the same numbers if there are few to choose from: one value for a whole array, or one element. */
 static Status load_other(Instance *instance, DataSet set) {
     enum { SEEDS = 4 };
     for (int seeds = 0; seeds < SEEDS; seeds++) {
@@ -152,7 +152,7 @@ static bool changeable(const Array *array) {
     return (array->dtype == DTYPE_F32 || array->dtype == DTYPE_F64) && array_count(array) > 1;
 }
 
-/* A stretch of ascending numbers: as long as it has to be for its elements to differ by more than a tolerance. */
+/* In ascending numbers a stretch is overwritten, long enough for its elements to differ by more than a tolerance. */
 static void change(Array *array, uint64_t key) {
     enum { STRETCH_LEAST = 8, SHARE_OF_ARRAY = 1024 };
     const size_t size = dtype_size(array->dtype), share = array_count(array) / SHARE_OF_ARRAY;

@@ -10,10 +10,10 @@
 
 enum { INSTANCE_MAX_BOUNDS = 8 };
 
-/* Sets of inputs of a case, by number. FIRST is the case as given: what is verified and whose errors are told. SECOND: the same
- * family and sizes, by another seed, or drawn anew where a seed changes nothing (verify/variation.h). Timed calls use the sets from
- * instance_timed() on: two, and one that is the first of them with a few elements overwritten, drawn in every run, so that a result
- * kept for some elements of the inputs shows. */
+/* Sets of inputs of a case, by number. FIRST is the case as given, whose errors the row reports. SECOND has the same family and
+ * sizes with another seed, or is varied if a seed changes nothing (verify/variation.h). Timed calls use the sets from
+ * instance_timed() on: two, and a third that is the first of them with a few elements overwritten, other ones in every run, which
+ * shows a variant that keeps a result for some elements of the inputs. */
 typedef enum DataSet { DATA_FIRST, DATA_SECOND, DATA_COUNT = 4 } DataSet;
 
 typedef struct Instance {
@@ -42,12 +42,12 @@ size_t instance_bytes(const Instance *instance);
 size_t instance_input_bytes(const Instance *instance, DataSet set);
 /* Generates the set's inputs, and those of the first (nothing to do if they are there). */
 Status instance_load(Instance *instance, DataSet set);
-/* Generates all sets that timed calls use, and those before them. No set with elements overwritten is there for large inputs, whose
- * further reference would take long, nor for inputs without floating-point numbers, whose elements depend on each other. */
+/* Generates all sets that timed calls use, and those before them. The set with elements overwritten is left out for large inputs,
+ * as one more reference would take long, and for inputs without floating-point numbers, as their elements depend on each other. */
 Status instance_load_all(Instance *instance);
-/* The first set of timed calls: FIRST, or SECOND where all others are of an order of elements that FIRST has not. */
+/* The first set of timed calls: FIRST, or SECOND if a varied set may take another time than FIRST (variation_reorders). */
 DataSet instance_timed(const Instance *instance);
-/* How many sets are there. */
+/* The number of sets that are loaded. */
 int instance_sets(const Instance *instance);
 /* Reference of the set under a bound, computed at its first use and kept; expensive ones also on disk, unless the user's own data
  * or code is in them. Loads the set. */

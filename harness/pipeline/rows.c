@@ -32,8 +32,8 @@ json_t *row_case(const Case *problem) {
                      (json_int_t)problem->seed);
 }
 
-/* As rows may tell it: a user's function by its name and a hash, not by its path, which names people and projects. The name lies in
- * name[]. */
+/* For rows: a user's function is named by its file name and a hash, not by its path, which names people and projects. name: the
+ * buffer of that name, which the case borrows. */
 static Case told_case(const Case *problem, char name[USERCODE_NAME_MAX]) {
     Case told = *problem;
     for (int i = 0; i < told.params.count; i++) {

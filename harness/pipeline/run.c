@@ -106,7 +106,7 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     resume_close(&run.done);
     later_close(&run.later);
     summary->rows_moved = rowfile_check(run.file) != STATUS_OK;
-    if (summary->rows_moved) status = STATUS_IO; /* where they are comes before whatever else there is to say */
+    if (summary->rows_moved) status = STATUS_IO; /* its message, where the rows are, matters most */
     rowfile_close(run.file);
     return status;
 }

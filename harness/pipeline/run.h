@@ -53,7 +53,7 @@ typedef struct RunSummary {
     size_t timed, emulated;
     size_t repeated;    /* emulated cases that several cases of the plan shrink to: run once */
     ClaimTotals claims; /* judged */
-    bool rows_moved;    /* the file of the rows is not where it was; the run's status says where they are */
+    bool rows_moved;    /* the file of rows was moved or removed; the message of the run's status says where they are */
     bool has_gpu;
     char no_gpu_reason[256];
 } RunSummary;

@@ -39,7 +39,7 @@ bool request_names(const Request *request, const VariantEntry *entry);
 /* Does the text name CUDA variants in a build that has none? */
 bool variant_not_built(const char *text);
 
-/* How many cases the suite's axes and tied tuples make, before any is made or looked at; STATUS_INVALID beyond YAML_LIST_MAX. */
+/* The number of cases that the suite's axes and tied tuples make, without making them; STATUS_INVALID above YAML_LIST_MAX. */
 Status axes_count(YamlFile *file, const YamlNode *suite, long long *out);
 /* Visits the cases of one suite: axes in file order, the first varying slowest, then the tied tuples. Ends at the first error. */
 typedef Status CaseVisit(void *context, const Case *problem);

@@ -80,7 +80,7 @@ static Grade grade_of(const Side *side, const json_t *row) {
     return told ? GRADE_FULL : GRADE_VERIFIED;
 }
 
-/* Where times may be compared: one build on one card of one kind of machine. */
+/* Times are comparable only on one bench: one build on one card of one kind of machine. */
 typedef struct Bench {
     const char *environment, *card; /* borrowed from an environment line */
 } Bench;

@@ -132,8 +132,8 @@ static double nearest_published(const Claim *claim, double x) {
     return !is(claim->rule, "range") ? claim->value : x < claim->low ? claim->low : claim->high;
 }
 
-/* Outside the band a speed-up may still be one, in the direction that was published: of a range both of its ends. A time or a rate
- * may be the better one. A law has no direction. */
+/* Outside the band, a speed-up can still have the published direction (of a range, that of both ends), and a time or a rate can be
+ * better than published. A law has no direction. */
 static bool has_direction(const Claim *claim, const Measured *here) {
     if (claim->law) return false;
     const bool range = is(claim->rule, "range");

@@ -31,8 +31,7 @@ bool variant_not_built(const char *text) {
     return strncmp(slash ? slash + 1 : text, "cuda_", 5) == 0 && !registry_has_backend(BACKEND_CUDA);
 }
 
-/* Lists of aliases to lists of aliases make a large plan of a small file: what all suites expand to is limited, before it is made.
- */
+/* A small file with aliases of aliases can expand to a huge plan: the sum over all suites is limited, before anything is made. */
 static Status take_room(Plan *plan, long long wanted, const char *what) {
     if (wanted > PLAN_ROWS_MAX - plan->expanded) {
         plan->expanded = PLAN_ROWS_MAX; /* no later suite is tried either */

@@ -48,7 +48,7 @@ typedef struct ScenarioInfo {
 typedef struct Plan {
     PlanItem *items;
     int item_count;
-    int expanded; /* rows, cases without a variant, and choices of variants that suites took until now: the limit is on the plan */
+    int expanded;        /* rows, cases without a variant, and choices of variants of all suites so far; at most PLAN_ROWS_MAX */
     double turn_seconds; /* for so long, as expected, an op's items are made before another op's of the stage take their turn */
     Claim *claims;
     int claim_count;
@@ -76,7 +76,7 @@ Status plan_filter(Plan *plan, const char *list);
  */
 Status plan_shard(Plan *plan, int index, int count);
 void plan_free(Plan *plan);
-/* What the item's variants run: `emulated` is of those of CUDA where there is no GPU. */
+/* The case that a variant of the item runs; emulated: a CUDA variant without a GPU. */
 const Case *plan_item_case(const PlanItem *item, bool emulated);
 /* Are both of one scenario and one op? No variant has two rows on one case there. */
 bool plan_same_suite(const PlanItem *a, const PlanItem *b);

@@ -244,7 +244,7 @@ static Status check_keys(const Reader *reader, const Claim *claim, bool timed) {
     return refuse_keys(reader, of_bands, "the other rules");
 }
 
-/* Which side is not the source's, and whether the statement has a size. */
+/* The keys foreign and law. */
 static Status read_nature(const Reader *reader, Claim *claim) {
     static const char *const sides[] = {"variant", "baseline", NULL}, *const answers[] = {"true", "false", NULL};
     const char *law = NULL;

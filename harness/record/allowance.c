@@ -1,4 +1,4 @@
-/* allowance.c - of a machine's CPUs, those that this process may use: affinity, and the quota of its control groups. */
+/* allowance.c - the CPUs that this process may use: its affinity, and the quota of its control groups. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getaffinity */
 #endif
@@ -53,7 +53,8 @@ static double quota_of_group(const char *folder) {
     return share > 0 ? share : INFINITY; /* -1: none */
 }
 
-/* Of the group and of those that it lies in. In a container the path may be one of the host, of which only the root is seen. */
+/* The least quota of the group and of the groups above it. In a container the path may be the host's, and only the root is visible.
+ */
 static double quota_along(const char *root, const char *group) {
     char path[PATH_TEXT];
     double least = INFINITY;

@@ -34,11 +34,11 @@ typedef struct Step {
     size_t index;
 } Step;
 
-/* Where a value is that the schema does not allow, and what it expects there. */
+/* The path to a value that the schema does not allow, and what it expects there. */
 typedef struct Fault {
     Step path[DEPTH_MAX];
     int depth;
-    char expected[EXPECTED_MAX]; /* ends in zero */
+    char expected[EXPECTED_MAX];
 } Fault;
 
 static const json_t *definitions(void) {
@@ -52,7 +52,7 @@ static const json_t *resolved(const json_t *schema) {
     return name ? json_object_get(definitions(), strrchr(name, '/') + 1) : schema;
 }
 
-/* ---- What is expected, in words. */
+/* ---- What a schema expects, for messages. */
 
 static void add(char text[EXPECTED_MAX], const char *before, const char *word) {
     const size_t used = strlen(text);
@@ -157,7 +157,7 @@ static bool is_allowed(const json_t *schema, const json_t *value) {
 
 static bool find_fault(const json_t *schema, const json_t *value, Fault *fault);
 
-/* As find_fault, one step further in. */
+/* find_fault() for a value inside of another. */
 static bool find_inner(const json_t *schema, const json_t *value, Step step, Fault *fault) {
     if (!json_is_object(schema) || fault->depth == DEPTH_MAX) return false;
     fault->path[fault->depth++] = step;
@@ -188,7 +188,7 @@ static bool find_in_parts(const json_t *schema, const json_t *value, Fault *faul
     return false;
 }
 
-/* No alternative allows it: the fault that is deepest; where that is the value itself, all that is expected. */
+/* If no alternative allows the value: the deepest fault of all; if that is the value itself, what each alternative expects. */
 static bool find_in_alternatives(const json_t *alternatives, const json_t *value, Fault *fault) {
     const int own = fault->depth;
     Fault deepest = *fault;

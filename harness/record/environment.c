@@ -79,7 +79,7 @@ static void hash(uint64_t *state, const char *text) {
     *state = hash_bytes(*state, text, strlen(text) + 1);
 }
 
-/* Which CPUs and threads variants get. */
+/* The CPUs and threads that variants can use. */
 static void hash_cpus(uint64_t *state, const json_t *environment) {
     const json_t *cpu = json_object_get(environment, "cpu"), *value;
     const char *name;
@@ -87,7 +87,7 @@ static void hash_cpus(uint64_t *state, const json_t *environment) {
     hash(state, json_string_value(json_object_get(cpu, "cpus")));
     snprintf(quota, sizeof quota, "%g", json_number_value(json_object_get(cpu, "cpu_quota")));
     hash(state, quota);
-    uint64_t variables = 0; /* in whatever order they stand */
+    uint64_t variables = 0; /* a sum, which does not depend on their order */
     json_object_foreach((json_t *)json_object_get(environment, "variables"), name, value) {
         uint64_t one = HASH_START;
         if (!strstr(name, "OMP_") && !strstr(name, "KMP_") && !strstr(name, "_THREADS")) continue;

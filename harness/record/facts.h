@@ -9,7 +9,7 @@
 
 enum { FACTS_DATE_TEXT = 32, FACTS_ID_TEXT = 64 };
 
-/* Now, in UTC; and an id that nothing else has, such as "20261126T151003Z-1f00ab37". */
+/* The time in UTC, and a unique id such as "20261126T151003Z-1f00ab37". */
 void facts_date_and_id(char date[FACTS_DATE_TEXT], char id[FACTS_ID_TEXT]);
 
 /* Runs a program found on PATH and returns what it wrote on stdout (free it), without the newline at its end; NULL if it does not
@@ -27,9 +27,10 @@ json_t *facts_variables(void);                                                  
 json_t *facts_python(void);                                                         /* {version, packages}, or null */
 json_t *facts_gpu(int device, const json_t *gpu_facts, char *why, size_t why_size); /* null leaves the reason in why */
 
-/* The least quota of the groups of a file like /proc/self/cgroup, and of those above them, below a root like /sys/fs/cgroup. */
+/* The least CPU quota, in CPUs, of the control groups in `memberships` (as /proc/self/cgroup) and of the groups above them; root:
+ * as /sys/fs/cgroup. null: no limit. */
 json_t *facts_quota_of(const char *root, const char *memberships);
-/* That OpenMP takes where nobody says how many: OMP_NUM_THREADS, else the CPUs of the affinity. */
+/* The size of OpenMP's teams: OMP_NUM_THREADS, else the number of CPUs of the affinity. */
 int facts_threads(void);
 
 #endif

@@ -150,7 +150,7 @@ static bool is_listed(const char *name) {
     return false;
 }
 
-/* A row has no place for what somebody else's shell put there: what is long, or no text of one line, is counted only. */
+/* Of a value that is long or not plain text of one line, only the length is kept. */
 static json_t *kept_value(const char *value) {
     enum { VALUE_MAX = 400 };
     const size_t length = strlen(value);

@@ -1,5 +1,5 @@
-/* stamp.h - what `rungs ab` knows of a process: its place in the random order, which the process cannot know, and the CPUs and
- * threads that it was given, which an older program does not record. Written into the lines of the process after it has run. */
+/* stamp.h - adds facts about a process of `rungs ab` to the rows that it wrote: its place in the random order, which it cannot
+ * know, and its CPUs and threads, which an older program does not record. */
 #ifndef RUNGS_RECORD_STAMP_H
 #define RUNGS_RECORD_STAMP_H
 
@@ -17,8 +17,9 @@ typedef struct Stamp {
 
 /* An id for a session. */
 void stamp_new_session(char id[STAMP_ID_TEXT]);
-/* Adds the object `ab` to each environment line that begins at byte `from` of the file or behind it; the file appears whole or
- * stays as it was. A line that is no JSON stays as it is: whoever reads the file next says which one. */
+/* Adds the object `ab` to each environment line that begins at byte `from` of the file or later. The file is replaced as a whole or
+ * stays as it was; STATUS_IO, STATUS_INVALID and STATUS_MEMORY name it. A line that is not JSON stays: the next reader refuses it.
+ */
 Status stamp_lines(const char *path, off_t from, const Stamp *stamp);
 
 #endif

@@ -20,7 +20,7 @@ Status family_check(const char *name);
 Status family_fill(const Case *problem, uint64_t stream, Array *array);
 /* Fills input `index` of a case as its op wants it: from the family (arrays of other dtypes with zeros), then Op.generate. */
 Status family_input(const Op *op, const Case *problem, int index, Array *in);
-/* The same for a case that differs from `named` in its seed only; where that changes nothing, the numbers are drawn anew by it. */
+/* The same for a case that differs from `named` only in its seed. A family without a seed is varied (verify/variation.h). */
 Status family_input_anew(const Op *op, const Case *named, const Case *problem, int index, Array *in);
 
 #endif

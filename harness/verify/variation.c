@@ -1,5 +1,5 @@
-/* The array has up to 64 parts, each with a draw of its own, so that sums over many elements differ as well: the draws of single
- * elements would cancel there. */
+/* The array has up to 64 parts, each with its own draw, so that sums over many elements differ too: draws of single elements would
+ * cancel in them. */
 #include "verify/variation.h"
 
 #include "base/rng.h"

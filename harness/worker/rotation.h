@@ -3,7 +3,7 @@
  *
  * Slots are places for inputs on the device. With two, unchecked samples alternate between two sets, each in its slot;
  * without memory for two, sets are exchanged in the one slot, at checked samples. Before an unchecked sample one element is
- * overwritten as well, in the order that the array has there (base/change.h), so that no two of them have the same inputs. */
+ * overwritten as well, keeping its order to its neighbours (base/change.h), so that no two of them have the same inputs. */
 #ifndef RUNGS_WORKER_ROTATION_H
 #define RUNGS_WORKER_ROTATION_H
 

@@ -10,8 +10,7 @@
 #include <unistd.h>
 
 enum { THREADS_MAX = 1024 };
-static const double UNACCOUNTED_SECONDS =
-    20e-6; /* of CPU time that no thread has which is still there: it takes longer to start one */
+static const double UNACCOUNTED_SECONDS = 20e-6; /* CPU time of threads that have ended; starting a thread takes longer */
 
 typedef struct Thread {
     int id;
@@ -29,12 +28,12 @@ static double cpu_seconds(clockid_t clock) {
     return clock_gettime(clock, &time) == 0 ? (double)time.tv_sec + 1e-9 * (double)time.tv_nsec : -1;
 }
 
-/* As pthread_getcpuclockid() has it, for threads that are not ours to join. */
+/* What pthread_getcpuclockid() gives, for a thread known by its id only. */
 static clockid_t clock_of(int thread) {
     return (clockid_t)(~(unsigned)thread << 3 | 6);
 }
 
-/* All but the calling thread. */
+/* Lists all threads of the process but the calling one; returns how many. */
 static int look_at_others(Thread threads[THREADS_MAX]) {
     int count = 0;
     const int self = (int)gettid();

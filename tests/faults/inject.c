@@ -4,6 +4,7 @@
  *     RUNGS_FAULT=memory:K    the K-th and all later ones
  *     RUNGS_FAULT=write:K     the K-th and all later writes to regular files fail with ENOSPC, as on a full disk
  *     RUNGS_FAULT=named:K     as write:K, on a file system without O_TMPFILE; K=0: no write fails
+ *     RUNGS_FAULT=exit        the first fflush() ends the program with exit(1), as a library may end it
  *     RUNGS_FAULT_IN=worker   in processes whose first argument is "worker"; else in the first process alone
  *     RUNGS_FAULT_COUNT=FILE  at exit, how many there were
  *
@@ -22,7 +23,7 @@
 
 static atomic_long allocations, writes;
 static long fail_malloc, fail_memory, fail_write; /* 0: none */
-static int active, named_only;
+static int active, named_only, exits;
 static char count_path[512];
 
 extern void *__libc_malloc(size_t);
@@ -87,6 +88,10 @@ size_t fwrite(const void *bytes, size_t size, size_t count, FILE *file) {
     return disk_full(fileno(file)) ? 0 : NEXT(fwrite)(bytes, size, count, file);
 }
 int fflush(FILE *file) {
+    if (active && exits) {
+        active = 0;
+        exit(1);
+    }
     return file && disk_full(fileno(file)) ? EOF : NEXT(fflush)(file);
 }
 int fclose(FILE *file) {
@@ -129,6 +134,7 @@ static int begin(int argc, char **argv, char **environment) {
         sscanf(fault, "malloc:%ld", &fail_malloc);
         sscanf(fault, "memory:%ld", &fail_memory);
         sscanf(fault, "write:%ld", &fail_write);
+        exits = strcmp(fault, "exit") == 0;
         named_only = sscanf(fault, "named:%ld", &fail_write) == 1;
         if (path) {
             snprintf(count_path, sizeof count_path, "%s", path);

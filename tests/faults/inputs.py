@@ -3,7 +3,7 @@
 Refused at once, in words that say where, with exit code 2 (4 for the machine); nothing is written."""
 import json
 
-from faults import CASE, RUNGS, SOURCE, Part, Sandbox, matches
+from faults import CASE, INJECT, RUNGS, SOURCE, Part, Sandbox, matches
 
 SECONDS = 60  # of a busy machine; a second elsewhere
 TIMED = next(line for line in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines() if '"cold"' in line and json.loads(line)["timing"]["cold"]["median"])
@@ -69,6 +69,10 @@ def main():
         with Sandbox() as sandbox:
             done = sandbox.call(RUNGS, *words, environment={"OMP_STACKSIZE": "9999G", "OMP_NUM_THREADS": "4"}, seconds=SECONDS)
             part.tell("no threads to be had", what, refused(done, 4, r"no team of 4 threads can be started \(libgomp: Thread creation failed", sandbox))
+    with Sandbox() as sandbox:
+        _, whole, _ = sandbox.call(RUNGS, "list", "ops", seconds=SECONDS)
+        code, out, err = sandbox.call(RUNGS, "list", "ops", environment={"LD_PRELOAD": str(INJECT), "RUNGS_FAULT": "exit"}, seconds=SECONDS)
+        part.tell("a library that ends the program", "list ops", "" if whole and (code, out) == (4, whole) and "ended by a library" in err else f"{code}: {out} {err}")
     for what, name in NAMES.items():
         for words in (("new", name), ("new", "good", "--op", name)):
             with Sandbox() as sandbox:
