@@ -23,7 +23,7 @@
 #include <sys/wait.h>
 #include <unistd.h>
 
-enum { LINE = 0, STEP_MS = 10, TERM_PATIENCE_MS = 3000, KILL_PATIENCE_MS = 5000 };
+enum { LINE = STDIN_FILENO, STEP_MS = 10, TERM_PATIENCE_MS = 3000, KILL_PATIENCE_MS = 5000 };
 static const double SECONDS_BETWEEN_LOOKS = 0.5; /* at signals that came just before the wait began */
 
 /* What the guard has to do, one byte on the socket. */
@@ -67,6 +67,15 @@ void process_children(pid_t of, Pids *out) {
 }
 
 /* ---- The guard. */
+
+void process_stand_aside(int descriptor) {
+    static const int SIGNALS[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM};
+    setsid();
+    for (size_t i = 0; i < sizeof SIGNALS / sizeof *SIGNALS; i++) signal(SIGNALS[i], SIG_IGN);
+    dup2(descriptor, STDIN_FILENO);
+    if (close_range(STDIN_FILENO + 1, ~0U, 0) != 0)
+        for (int fd = STDIN_FILENO + 1; fd < 1024; fd++) close(fd); /* a kernel before 5.9 */
+}
 
 static _Noreturn void give_up(int failed) {
     const int why = errno;
@@ -166,12 +175,7 @@ static _Noreturn void become_guard(const char *const argv[], const ProcessLimits
     const pid_t pid = fork();
     if (pid == 0) become_program(argv, limits, output, &mask, failed);
     if (pid < 0) give_up(failed);
-    setsid();
-    static const int OTHERS[] = {SIGINT, SIGTERM, SIGHUP, SIGQUIT, SIGPIPE, SIGALRM};
-    for (size_t i = 0; i < sizeof OTHERS / sizeof *OTHERS; i++) signal(OTHERS[i], SIG_IGN);
-    dup2(line, LINE);
-    if (close_range(LINE + 1, ~0U, 0) != 0)
-        for (int fd = LINE + 1; fd < 1024; fd++) close(fd); /* a kernel before 5.9 */
+    process_stand_aside(line);
     sigdelset(&mask, SIGCHLD);
     guard(pid, parent, &mask);
 }

@@ -26,6 +26,10 @@ typedef struct ProcessLimits {
  * STATUS_IO if it was killed for a limit. On an interrupt the program gets SIGTERM; whatever is left after 3 s is killed. */
 Status process_capture(const char *const argv[], const ProcessLimits *limits, Text *output, int *exit_code);
 
+/* In a forked child that watches over other processes: gives it a session of its own, lets it ignore the signals that would end it,
+ * makes `descriptor` its stdin, and closes all others. */
+void process_stand_aside(int descriptor);
+
 enum { PIDS_MAX = 1024 };
 
 /* Zero-initialise. Process ids beyond PIDS_MAX are left out: loops that kill processes list them again. */

@@ -58,15 +58,9 @@ static void kill_marked(const char *wanted) {
 
 /* Runs in a process of its own, which is no child of the one that it waits for: that one's end closes the pipe. */
 static void wait_and_kill(int end_of_pipe, const char *wanted) {
-    enum { PIPE = 0 };
     char nothing;
-    setsid(); /* Ctrl-C is for the others */
-    signal(SIGTERM, SIG_IGN);
-    signal(SIGHUP, SIG_IGN);
-    dup2(end_of_pipe, PIPE);
-    if (close_range(PIPE + 1, ~0U, 0) != 0)
-        for (int fd = PIPE + 1; fd < 1024; fd++) close(fd); /* a kernel before 5.9 */
-    while (read(PIPE, &nothing, 1) < 0 && errno == EINTR) continue;
+    process_stand_aside(end_of_pipe);
+    while (read(STDIN_FILENO, &nothing, 1) < 0 && errno == EINTR) continue;
     kill_marked(wanted);
     poll(NULL, 0, STEP_MS); /* until the kernel has closed what they had open: their locks */
     temporary_sweep();
