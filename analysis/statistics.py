@@ -65,7 +65,13 @@ def follows_clock(base, new, base_mhz, new_mhz, base_cycles, new_cycles):
 def u_test(base, new):
     """Mann-Whitney U, two-sided. Exact where small: processes taken in a random order are exchangeable if nothing changed, whatever drifts."""
     exact = base.shape[-1] * new.shape[-1] <= 1000
-    return stats.mannwhitneyu(new, base, axis=-1, method="exact" if exact else "asymptotic").pvalue
+    return rank_test(new, base, axis=-1, method="exact" if exact else "asymptotic")
+
+
+def rank_test(*sides, **options):
+    """p. SciPy from 1.18 on has none where all values are equal: 1, as before."""
+    p = stats.mannwhitneyu(*sides, **options).pvalue
+    return np.where(np.isnan(p), 1.0, p)
 
 
 def spread_test(base, new):
@@ -120,7 +126,7 @@ def from_samples(base, new, unseen):
     draws = np.log(side_draws(new, rng)) - np.log(side_draws(base, rng))
     ratio = float(np.median([np.median(s) for s in new]) / np.median([np.median(s) for s in base]))
     low, high = np.percentile(draws, [2.5, 97.5]) - math.log(ratio)
-    p = stats.mannwhitneyu(np.concatenate(new), np.concatenate(base)).pvalue
+    p = rank_test(np.concatenate(new), np.concatenate(base))
     return ratio, ratio * math.exp(-math.hypot(low, unseen)), ratio * math.exp(math.hypot(high, unseen)), float(p)
 
 

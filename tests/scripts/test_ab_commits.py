@@ -9,7 +9,7 @@ import sys
 import tempfile
 import unittest
 
-from program import BUILD, RELEASE, SANITIZED, call, rows_of
+from program import BUILD, RELEASE, SANITIZED, SOURCE, call, rows_of
 
 try:
     import scipy  # noqa: F401
@@ -17,6 +17,7 @@ except ImportError as error:
     print(error)
     sys.exit(77)
 
+OLD = "9379e84"  # the last commit whose rows hold no order
 ROWS = 12
 PLANTED = 1005  # the n of the row that NEW is slower in
 COMMON, WOBBLE = (1.0, 1.5), {"base": (0.85, 0.85, 1.15, 1.15), "new": (0.95, 0.95, 1.3, 1.3)}  # factors of the processes of a side, in turn
@@ -188,6 +189,20 @@ exit $code
         told = json.loads((self.folder / "c.json").read_text())
         self.assertEqual({(c["randomised"], c["verdict"] in ("same", "ambiguous")) for c in told["comparisons"]}, {(True, True)}, done.stdout)
         self.assertTrue(re.search(r"not recorded by an older program and assumed equal: threads used of BASE", done.stdout), done.stdout)
+
+    @unittest.skipUnless("RUNGS_TEST_FULL" in os.environ, "builds a whole program: with --full")
+    def test_a_commit_of_before(self):
+        """The real program of a commit that knows nothing of the stamp, as BASE of the one under test."""
+        if subprocess.run(["git", "-C", SOURCE, "cat-file", "-e", f"{OLD}^{{commit}}"], capture_output=True).returncode:
+            self.skipTest(f"this clone does not hold {OLD}")
+        done = call("ab", "--base", OLD, "double n=1e4", "--variants", "cpu_loop", "--repetitions", 9, "--second-stage", "0s", "--out", self.folder / "old", "--json",
+                    self.folder / "c.json", timeout=3600)
+        self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
+        told = json.loads((self.folder / "c.json").read_text())
+        timed = [c for c in told["comparisons"] if c["mode"]]
+        self.assertEqual({(c["randomised"], c["base_processes"], c["new_processes"]) for c in timed}, {(True, 9, 9)}, done.stdout)
+        self.assertFalse(told["not_in_turns"])
+        self.assertEqual({line["ab"]["side"] for line in rows_of(self.folder / "old/base.jsonl", "environment")}, {"base"})
 
 
 if __name__ == "__main__":
