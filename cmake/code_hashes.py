@@ -81,8 +81,8 @@ def runtime_offers():
 
 
 class Object:
-    """An object file: `device` and `host` are the hashes of its code; device is None where there is none or it cannot be read, host where
-    the compiler left the code to the linker (-flto). source: the folder whose files' paths are told without it. own: the source's file, whose
+    """An object file: `device` and `host` are the hashes of its code; device is None if there is no such code or it cannot be read, host if
+    the compiler left the code to the linker (-flto). source: a folder that is cut off the paths of its files. own: the source file, whose
     name does not count."""
 
     def __init__(self, data, source="", own=""):

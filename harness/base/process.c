@@ -86,7 +86,7 @@ static _Noreturn void give_up(int failed) {
 
 static _Noreturn void become_program(const char *const argv[], const ProcessLimits *limits, int output, const sigset_t *mask,
                                      int failed) {
-    prctl(PR_SET_PDEATHSIG, SIGKILL); /* should somebody kill the guard */
+    prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the guard is killed */
     sigprocmask(SIG_SETMASK, mask, NULL);
     const int input = limits->own_input ? STDIN_FILENO : open("/dev/null", O_RDONLY),
               errors = limits->quiet_errors ? open("/dev/null", O_WRONLY) : output;
@@ -237,7 +237,7 @@ static Status append(Text *output, char *piece, size_t bytes) {
     return text_append(output, "%.*s", (int)bytes, piece);
 }
 
-/* Until the program has ended and nobody has its output open, or a limit says that it has to go. */
+/* Reads until the program has ended and no process has its output open. Not STATUS_OK: a limit is reached, or an interrupt came. */
 static Status collect(const char *name, int read_end, const Guard *guard, const ProcessLimits *limits, Text *output) {
     const double until = limits->seconds > 0 ? clock_seconds() + limits->seconds : INFINITY;
     const size_t before = output->length;

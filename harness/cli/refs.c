@@ -33,9 +33,10 @@ static Status hold(const char *program) {
 }
 
 /* A NEW that does not compile is a check that failed; a BASE that does not leaves nothing to compare with. */
-static Status refused(int code, bool is_new, const char *told) {
+static Status refused(int code, bool is_new, const char *message) {
     const Status status = code == EXIT_USAGE ? STATUS_INVALID : code == EXIT_CHECK && is_new ? STATUS_CHECK : STATUS_IO;
-    return status_fail(status, "%s%.*s", code == EXIT_CHECK ? is_new ? "NEW: " : "BASE: " : "", 1000, told ? told : "no build");
+    return status_fail(status, "%s%.*s", code == EXIT_CHECK ? is_new ? "NEW: " : "BASE: " : "", 1000,
+                       message ? message : "no build");
 }
 
 Status refs_build(const char *commit, bool is_new, char *program, size_t size) {

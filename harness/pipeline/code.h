@@ -17,8 +17,8 @@ typedef struct CodeHash {
 /* Generated at build time (cmake/code_hashes.py), ends with NULLs. */
 extern const CodeHash CODE_HASHES[];
 
-/* The row's `code`: {sass_hash, host_hash, reason}; host_hash is null where there is none, with the reason; sass_hash also on the
- * CPU. New reference. */
+/* The row's `code`: {sass_hash, host_hash, reason}; host_hash is null if it is unknown, with the reason; sass_hash is also
+ * null on the CPU. New reference. */
 json_t *code_json(const VariantEntry *variant, bool emulated);
 
 #endif

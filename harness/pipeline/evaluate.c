@@ -54,9 +54,9 @@ static void add_launch(json_t *row, json_t *told) {
         json_object_set(row, "launch", told);
 }
 
-/* The row keeps the largest number of all calls; told: of one call, may be NULL. */
-static void add_threads(json_t *row, json_t *told) {
-    if (json_integer_value(told) > json_integer_value(json_object_get(row, "threads"))) json_object_set(row, "threads", told);
+/* The row keeps the largest number of all calls; used: by one call, may be NULL. */
+static void add_threads(json_t *row, json_t *used) {
+    if (json_integer_value(used) > json_integer_value(json_object_get(row, "threads"))) json_object_set(row, "threads", used);
 }
 
 /* ---- Refusals: by shapes only, no memory is taken. *refused: for what variant and machine cannot do. */

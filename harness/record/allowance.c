@@ -24,9 +24,9 @@ json_t *facts_cpus(void) {
         if (text_append(&list, last > cpu ? "%s%zu-%zu" : "%s%zu", list.length ? "," : "", cpu, last) != STATUS_OK) break;
         cpu = last;
     }
-    json_t *told = list.text ? json_string(list.text) : json_null();
+    json_t *cpus = list.text ? json_string(list.text) : json_null();
     text_free(&list);
-    return told;
+    return cpus;
 }
 
 int facts_threads(void) {

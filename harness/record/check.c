@@ -60,10 +60,10 @@ static void add(char text[EXPECTED_MAX], const char *before, const char *word) {
 }
 
 static void add_value(char text[EXPECTED_MAX], const char *before, const char *after, const json_t *value) {
-    char *word = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY), told[200];
+    char *word = json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY), piece[200];
     const char *pattern = *before == ',' ? json_string_value(value) : NULL; /* as it is written */
-    snprintf(told, sizeof told, "%s%s%s", before, pattern ? pattern : word ? word : "", after);
-    add(text, "", told);
+    snprintf(piece, sizeof piece, "%s%s%s", before, pattern ? pattern : word ? word : "", after);
+    add(text, "", piece);
     free(word);
 }
 

@@ -19,7 +19,7 @@ static json_t *as_json(const Stamp *stamp) {
                      "cpus", facts_cpus(), "cpu_quota", facts_cpu_quota(), "threads", facts_threads());
 }
 
-/* The line with the stamp, as JSON; NULL: it is none of an environment. */
+/* The line with the stamp, as JSON; NULL: not an environment line. */
 static char *stamped(const char *line, size_t length, const Stamp *stamp) {
     json_t *parsed = json_loadb(line, length, 0, NULL);
     const char *kind = json_string_value(json_object_get(parsed, "kind"));
