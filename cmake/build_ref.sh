@@ -30,10 +30,18 @@ step() { # quietly, but for the end of what went wrong
         exit 4
     }
 }
+first_error() { # of the log, in one line: CMake's text stands below its place; a step that says no `error:` has its first line, after ninja's two
+    awk '!said && at && NF { sub(/^ +/, ""); said = at " " $0 }
+         !said && !at && /CMake Error/ { at = $0 }
+         !said && !at && /(^|[ :])([Ee]rror|ERROR)( [A-Z0-9]+)?:|undefined reference|: not found/ { said = $0 }
+         /^FAILED: / { skip = NR + 1 }
+         skip && NR == skip + 1 && !step { step = $0 }
+         END { print said ? said : step ? step : $0 }' "$log"
+}
 make_it() { # what the commit itself can do wrong: its first error in one line, and exit code 1
     "$@" >>"$log" 2>&1 && return
     if grep -qE 'No space left on device|Cannot allocate memory|[Oo]ut of memory|Killed' "$log"; then step false "$@"; fi
-    echo "${commit:0:12} does not compile: $(grep -m 1 -E '(^|[ :])([Ee]rror|ERROR)( [A-Z0-9]+)?:|CMake Error|undefined reference|: not found' "$log" || tail -n 1 "$log"); the log is $log"
+    echo "${commit:0:12} does not compile: $(first_error); the log is $log"
     exit 1
 }
 

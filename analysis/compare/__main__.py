@@ -68,7 +68,7 @@ def arguments_of(words, for_second_stage=False):
 
 def compare(arguments):
     """All comparisons with verdicts, and findings about all rows together."""
-    base, new = Side(arguments.base).one_build(), Side(arguments.new).one_build()
+    base, new = (Side(path).one_side().one_build() for path in (arguments.base, arguments.new))
     modes = [mode for mode in modes_of(base.every_row() + new.every_row()) if not arguments.modes or mode in arguments.modes]
     comparisons = join(base, new, modes)
     noise = Noise(arguments.noise, new) if arguments.noise else None

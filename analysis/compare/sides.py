@@ -8,7 +8,7 @@ from analysis import rows as r
 from analysis.lines import BadResults, read_lines
 
 CHANGED = "+changes"
-NOTE = re.compile(r"(?:base|new), process (\d+) of \d+, seed (\d+)(?:, stage (\d) of (\d))?")  # variables.RUNGS_AB of older rows
+NOTE = re.compile(r"(base|new), process (\d+) of \d+, seed (\d+)(?:, stage (\d) of (\d))?")  # variables.RUNGS_AB of older rows
 WITH_VALUE = ("--out", "--budget", "--timeline")  # options that say nothing of which rows are asked for
 FLAGS = ("--resume", "--verbose")  # nor do these
 
@@ -53,6 +53,16 @@ class Side:
             raise BadResults(f"{self.path}: rows of different builds: {', '.join(builds)}; keep the rows of each build in its own file (another --out)")
         return self
 
+    def one_side(self):
+        """Itself; BASE and NEW of one call of `rungs ab` in one file are neither."""
+        sides = {}
+        for run in self.runs():
+            if self.session(run):
+                sides.setdefault(self.session(run).id, set()).add(self.turn(run)[2])
+        if any(len(found) > 1 for found in sides.values()):
+            raise BadResults(f"{self.path}: rows of both sides of one rungs ab; keep BASE and NEW in files of their own")
+        return self
+
     def session(self, run):
         """The Session that `rungs ab` stamped on the run's lines; None: it was part of none."""
         return self.turn(run)[0]
@@ -62,12 +72,13 @@ class Side:
         return self.turn(run)[1]
 
     def turn(self, run):
+        """(Session, place, "base" or "new"); None each where it was part of none."""
         environment = self.environments.get(run) or {}
         stamp = environment.get("ab")
         if stamp:
-            return Session(str(stamp.get("session")), stamp.get("stage", 1), stamp.get("stages", 1)), stamp.get("process")
+            return Session(str(stamp.get("session")), stamp.get("stage", 1), stamp.get("stages", 1)), stamp.get("process"), stamp.get("side")
         found = NOTE.fullmatch((environment.get("variables") or {}).get("RUNGS_AB") or "")
-        return (Session(f"seed {found[2]}", int(found[3] or 1), int(found[4] or 1)), int(found[1])) if found else (None, None)
+        return (Session(f"seed {found[3]}", int(found[4] or 1), int(found[5] or 1)), int(found[2]), found[1]) if found else (None, None, None)
 
     def asked(self, run):
         """What the run was told to do, as far as it decides which rows it makes: a run resumed was asked what the one before it was."""

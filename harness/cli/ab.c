@@ -60,7 +60,10 @@ static Status prepare(Ab *ab, char **scenarios, AbProcess repeats[2]) {
                                  .words = scenarios,
                                  .options = &ab->run,
                                  .skip_unknown = true};
-        TRY(ab_process_prepare(&repeats[i]));
+        const Status status = ab_process_prepare(&repeats[i]);
+        if (status == STATUS_INVALID && ab->base_ref) /* what we have built is one */
+            return status_prefix(i == 1 ? STATUS_CHECK : STATUS_IO, "%s does not start: ", i == 1 ? "NEW" : "BASE");
+        TRY(status);
     }
     return STATUS_OK;
 }

@@ -42,25 +42,58 @@ static json_t *planned(const AbProcess *base, char *const *words) {
     return json_is_array(rows) ? rows : (json_decref(rows), NULL);
 }
 
-static bool holds(const json_t *rows, const json_t *row) {
-    size_t i;
-    json_t *other;
-    json_array_foreach((json_t *)(uintptr_t)rows, i, other) {
-        if (strcmp(text_of(other, "case"), text_of(row, "case")) == 0 && strcmp(text_of(other, "spec"), text_of(row, "spec")) == 0)
-            return true;
+static bool is_same(const json_t *row, const json_t *other) {
+    return strcmp(text_of(other, "case"), text_of(row, "case")) == 0 && strcmp(text_of(other, "spec"), text_of(row, "spec")) == 0;
+}
+
+/* NULL: there is none. */
+static json_t *find(const json_t *rows, const json_t *row) {
+    for (size_t i = 0; i < json_array_size(rows); i++)
+        if (is_same(json_array_get(rows, i), row)) return json_array_get(rows, i);
+    return NULL;
+}
+
+/* Are these modes timed in any row of this case and variant? A case may stand in several scenarios. */
+static bool times(const json_t *rows, const json_t *row, const char *mode) {
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *other = json_array_get(rows, i);
+        for (size_t m = 0; is_same(other, row) && m < json_array_size(json_object_get(other, "modes")); m++)
+            if (strcmp(json_string_value(json_array_get(json_object_get(other, "modes"), m)), mode) == 0) return true;
     }
     return false;
 }
 
-/* Rows that only `before` has and that this machine can run. */
+/* Rows that `before` has, that this machine can run, and that `now` lacks or does not time in each of their modes. `lost`: of each,
+ * the modes; none where the row is gone. */
 static json_t *removed(const json_t *before, const json_t *now) {
-    json_t *rows = json_array(), *row;
-    size_t i;
+    json_t *rows = json_array(), *row, *mode;
+    size_t i, m;
     json_array_foreach((json_t *)(uintptr_t)before, i, row) {
-        const bool runs = !*text_of(row, "skip") && strcmp(text_of(row, "backend"), "emulator") != 0;
-        if (runs && !holds(now, row) && !holds(rows, row)) json_array_append(rows, row);
+        const bool runs = !*text_of(row, "skip") && strcmp(text_of(row, "backend"), "emulator") != 0, gone = !find(now, row);
+        json_t *lost = json_array(), *known = find(rows, row);
+        json_array_foreach(json_object_get(row, "modes"), m, mode) {
+            if (!gone && !times(now, row, json_string_value(mode))) json_array_append(lost, mode);
+        }
+        if (runs && known && !gone)
+            json_array_extend(json_object_get(known, "lost"), lost);
+        else if (runs && !known && (gone || json_array_size(lost) > 0)) {
+            json_object_set(row, "lost", lost);
+            json_array_append(rows, row);
+        }
+        json_decref(lost);
     }
     return rows;
+}
+
+/* Of a row's times only those in the modes that are lost: the others were not taken in turn with NEW's. */
+static void keep_lost(json_t *row, const json_t *lost) {
+    json_t *timing = json_object(), *mode, *times_of;
+    size_t m;
+    json_array_foreach((json_t *)(uintptr_t)lost, m, mode) {
+        times_of = json_object_get(json_object_get(row, "timing"), json_string_value(mode));
+        if (times_of) json_object_set(timing, json_string_value(mode), times_of);
+    }
+    json_object_set_new(row, "timing", timing);
 }
 
 /* Of the lines in `path`, the environment and the rows that are among `wanted`. */
@@ -72,15 +105,17 @@ static Status append_wanted(const char *path, const char *out, const json_t *wan
     TRY(rowfile_read(path, &lines));
     Status status = rowfile_open(out, &file, &cut);
     json_array_foreach(lines, i, line) {
-        const bool environment = strcmp(text_of(line, "kind"), "environment") == 0;
-        if (status == STATUS_OK && (environment || holds(wanted, line))) status = rowfile_append(file, line);
+        const json_t *row = find(wanted, line), *lost = json_object_get(row, "lost");
+        if (json_array_size(lost) > 0) keep_lost(line, lost);
+        if (status == STATUS_OK && (row || strcmp(text_of(line, "kind"), "environment") == 0)) status = rowfile_append(file, line);
     }
     rowfile_close(file);
     json_decref(lines);
     return status;
 }
 
-static Status verify(const AbProcess *base, char *const *words, const char *path, const json_t *wanted) {
+/* One process of BASE: its rows verified, and timed where a mode is lost. */
+static Status run(const AbProcess *base, char *const *words, const char *path, const json_t *wanted, bool timed) {
     Words argv = {0};
     Text output = {0};
     int code = 0;
@@ -88,15 +123,37 @@ static Status verify(const AbProcess *base, char *const *words, const char *path
     words_option(&argv, "--timeout", base->options->timeout);
     words_option(&argv, "--memory-limit", base->options->memory_limit);
     words_option(&argv, "--out", path);
-    words_add(&argv, "--verify-only");
+    words_add(&argv, timed ? "--quick" : "--verify-only");
+    if (timed && base->knows_no_ceilings) words_add(&argv, "--no-ceilings");
     Status status = argv.status == STATUS_OK ? process_capture(argv.words, NULL, &output, &code) : argv.status;
     if (status == STATUS_OK && code != EXIT_GOOD && code != EXIT_CHECK)
-        status = status_fail(STATUS_IO, "%s: rows that are no longer in the scenarios cannot be verified: exit code %d: %.1000s",
+        status = status_fail(STATUS_IO, "%s: rows that are no longer in the scenarios cannot be run: exit code %d: %.1000s",
                              base->what, code, output.text ? output.text : "");
     if (status == STATUS_OK) status = append_wanted(path, base->out, wanted);
     words_free(&argv);
     text_free(&output);
     return status;
+}
+
+/* Says which, the first of each kind by name. -> does one lack a mode? */
+static bool report(const json_t *rows) {
+    int counts[2] = {0};
+    const json_t *first[2] = {NULL};
+    for (size_t i = 0; i < json_array_size(rows); i++) {
+        const json_t *row = json_array_get(rows, i);
+        const bool untimed = json_array_size(json_object_get(row, "lost")) > 0;
+        if (counts[untimed]++ == 0) first[untimed] = row;
+    }
+    if (counts[0] > 0)
+        fprintf(stderr,
+                "rungs ab: %d rows of base are no longer in the scenarios (%s | %s%s); base verifies them, new lacks them\n",
+                counts[0], text_of(first[0], "spec"), text_of(first[0], "case"), counts[0] > 1 ? ", ..." : "");
+    if (counts[1] > 0)
+        fprintf(stderr,
+                "rungs ab: %d rows of base are no longer timed in all of their modes (%s | %s: %s%s); base times them once\n",
+                counts[1], text_of(first[1], "spec"), text_of(first[1], "case"),
+                json_string_value(json_array_get(json_object_get(first[1], "lost"), 0)), counts[1] > 1 ? ", ..." : "");
+    return counts[1] > 0;
 }
 
 static Status verify_removed(const AbProcess *base, char *const *words, const char *folder) {
@@ -107,11 +164,7 @@ static Status verify_removed(const AbProcess *base, char *const *words, const ch
     if (!before || !now)
         fprintf(stderr, "rungs ab: warning: base does not list its rows; one that is taken out of a scenario is not noticed\n");
     else if (json_array_size(rows) > 0 && snprintf(path, sizeof path, "%s/removed-%d.jsonl", folder, (int)getpid()) < PATH_TEXT) {
-        const json_t *first = json_array_get(rows, 0);
-        fprintf(stderr,
-                "rungs ab: %zu rows of base are no longer in the scenarios (%s | %s%s); base verifies them, new lacks them\n",
-                json_array_size(rows), text_of(first, "spec"), text_of(first, "case"), json_array_size(rows) > 1 ? ", ..." : "");
-        status = verify(base, words, path, rows);
+        status = run(base, words, path, rows, report(rows));
         unlink(path);
     }
     json_decref(before);

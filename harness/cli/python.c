@@ -24,6 +24,7 @@ static int meaning_of(int code) {
 }
 
 static Status run(const char *module, const Words *words, const ProcessLimits *how, Text *output, int *code) {
+    const char *own = getenv("RUNGS_PYTHON");
     Text path = {0};
     Words argv = {0};
     TRY(words->status);
@@ -35,6 +36,8 @@ static Status run(const char *module, const Words *words, const ProcessLimits *h
     for (int i = 0; i < words->count; i++) words_add(&argv, words->words[i]);
     Status status = argv.status;
     if (status == STATUS_OK) status = process_capture(argv.words, how, output, code);
+    if (status == STATUS_OK && *code != EXIT_GOOD && output->length == 0)
+        status = text_append(output, "%s ended with exit code %d and printed nothing\n", own ? own : places_python(), *code);
     if (status == STATUS_OK) *code = meaning_of(*code);
     words_free(&argv);
     text_free(&path);

@@ -162,14 +162,54 @@ class Commits(unittest.TestCase):
         self.assertEqual((again.returncode, again.stdout.split("\n")[1].split()[0]), (1, "slower"), again.stdout)
 
     def test_a_commit_that_does_not_compile(self):
-        """NEW: the gate fails. BASE: nothing can be compared. Both say why in the compiler's words."""
-        self.addCleanup(self.write, "new", 1.3, ROWS - 1)
+        """NEW: the gate fails. BASE: nothing can be compared. Both say why in the words of the compiler, of the build's own checks, of CMake."""
         self.commit("new", 1.3, ROWS - 1, broken="int x = ;\n")
+        self.addCleanup(self.git, "reset", "-q", "--hard", "HEAD~1")
+        errors = [r"\S+/impls/axpy/cpu_\w+\.c:\d+:\d+: error: expected expression[^\n]*"]
+        for words, code, side in ((("--base", "HEAD~1"), 1, "NEW"), (("--base", "HEAD", "--new", "HEAD~1"), 4, "BASE")):
+            self.refused(words, code, side, errors[0])
+        loop, lists = self.root / "impls/axpy/cpu_loop.c", self.root / "CMakeLists.txt"
+        for path, text, error in ((loop, loop.read_text().replace("int x = ;", "").replace("axpy, cpu_loop", "axpy, cpu_other"), r"[^\n]*the descriptor is [^\n]*cpu_other[^\n]*"),
+                                  (lists, 'message(FATAL_ERROR "no such luck")\n' + lists.read_text(), r"CMake Error at CMakeLists\.txt:1 \(message\): no such luck")):
+            path.write_text(text)
+            self.git("commit", "-q", "--amend", "-am", "broken")
+            self.refused(("--base", "HEAD~1"), 1, "NEW", error)
+
+    def test_a_commit_that_does_not_start(self):
+        self.commit("new", 1.3, ROWS - 1, broken="__attribute__((constructor)) static void trap(void) { __builtin_trap(); }\n")
         self.addCleanup(self.git, "reset", "-q", "--hard", "HEAD~1")
         for words, code, side in ((("--base", "HEAD~1"), 1, "NEW"), (("--base", "HEAD", "--new", "HEAD~1"), 4, "BASE")):
             done = self.ab(*words)
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
-            self.assertRegex(done.stderr, rf"\nrungs: {side}: [0-9a-f]{{12}} does not compile: \S+/impls/axpy/cpu_\w+\.c:\d+:\d+: error: expected expression[^\n]*; the log is \S+\n$")
+            self.assertRegex(done.stderr, rf"\nrungs: {side} does not start: .*exit code 132")
+
+    def refused(self, words, code, side, error):
+        done = self.ab(*words)
+        self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+        self.assertRegex(done.stderr, rf"\nrungs: {side}: [0-9a-f]{{12}} does not compile: {error}; the log is \S+\n$")
+
+    def test_a_mode_that_is_taken_out(self):
+        """Of one row, which stays with its other mode; and of none, where another file times the same row in it."""
+        self.addCleanup(self.git, "reset", "-q", "--hard", "HEAD~2")
+        path = self.root / "scenarios/waits.yaml"
+        path.write_text(SCENARIO.format(sizes="1000").replace("[cpu_wobble], modes: [hot]", "[cpu_wobble], modes: [cold, hot]"))
+        self.git("commit", "-qam", "two modes")
+        path.write_text(SCENARIO.format(sizes="1000").replace("[cpu_wobble], modes: [hot]", "[cpu_wobble], modes: [cold]"))
+        self.git("commit", "-qam", "one mode")
+        words = ("--second-stage", "0s", "--repetitions", 9)
+        done = self.ab("--base", "HEAD~1", *words, "--out", self.folder / "modes")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        told = json.loads((self.folder / "c.json").read_text())
+        self.assertEqual([(c["spec"], c["mode"], c["reason"]) for c in told["comparisons"] if c["verdict"] == "missing"], [("axpy/cpu_wobble", "hot", "not timed in NEW")], done.stdout)
+        self.assertEqual({(c["base_processes"], c["randomised"]) for c in told["comparisons"] if c["verdict"] != "missing"}, {(9, True)}, done.stdout)
+        self.assertIn("1 rows of base are no longer timed in all of their modes (axpy/cpu_wobble | axpy ", done.stderr)
+
+        path.write_text(path.read_text() + "  - {op: axpy, axes: {dtype: [f64], n: [2000], input: [uniform]}, variants: [cpu_wobble], modes: [hot]}\n")
+        self.git("commit", "-q", "--amend", "-am", "in two suites")
+        done = self.ab("--base", "HEAD~1", *words)
+        self.assertNotIn("no longer", done.stderr)
+        told = json.loads((self.folder / "c.json").read_text())
+        self.assertFalse([c for c in told["comparisons"] if c["verdict"] == "missing"], done.stdout)
 
     def test_a_program_that_knows_nothing_of_it(self):
         """BASE given as a program that drops its environment and whose lines lack every fact of today: gated all the same, and what it lacks is said."""

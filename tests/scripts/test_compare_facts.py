@@ -7,6 +7,7 @@ import unittest
 
 from compare_case import CompareCase
 from program import RELEASE, RUNGS, SOURCE, call, expect_error, rows_of
+from real_order import stamps
 
 CASE = ("ewm n=3e5 span=30 dtype=f64 input=normal", "--variants", "cpu_*", "--quick", "--no-ceilings", "--out")
 CPUS = sorted(os.sched_getaffinity(0))
@@ -103,12 +104,25 @@ class Refused(CompareCase):
                 expect_error(done, 2, f"rows.jsonl:{at + 1}:")
                 self.assertNotIn("Traceback", done.stdout + done.stderr)
 
+    def test_both_sides_in_one_file(self):
+        """BASE and NEW of one `rungs ab` are no repetitions of one another, whichever file they are joined with."""
+        base, new = self.pair()
+        for side, path in (("base", base), ("new", new)):
+            left = iter(stamps(10, 7)[side])
+            self.rewrite(path, lambda lines: [{**line, "ab": next(left)} if line["kind"] == "environment" else line for line in lines])
+        both = self.folder / "both.jsonl"
+        both.write_text(base.read_text() + new.read_text())
+        for files in ((both, new), (base, both), (both, both)):
+            expect_error(call("compare", *files), 2, "both.jsonl: rows of both sides of one rungs ab")
+
     def test_python_that_cannot_start(self):
         broken = {**os.environ, "PYTHONHOME": "/nonexistent"}
         for verb in (("compare", self.ROWS, self.ROWS), ("export", "csv", self.ROWS), ("report", self.ROWS, "--out", self.folder / "page.md"),
                      ("report", "--history", self.ROWS.parent, "--out", self.folder / "history.md"), ("plot", "cache", self.ROWS), ("new", self.folder / "project")):
             done = call(*verb, env=broken)
             self.assertEqual(done.returncode, 4, f"{verb[0]}: {done.stdout}{done.stderr}")
+        done = call("compare", self.ROWS, self.ROWS, env={**os.environ, "RUNGS_PYTHON": "/bin/false"})
+        self.assertEqual((done.returncode, "/bin/false ended with exit code 1 and printed nothing" in done.stderr), (4, True), done.stderr)
 
 
 if __name__ == "__main__":
