@@ -10,6 +10,7 @@
 #include "cli/words.h"
 #include "pipeline/foresee.h"
 #include "plan/scenario.h"
+#include "record/rescue.h"
 
 #include <errno.h>
 #include <fcntl.h>
@@ -111,7 +112,25 @@ void ab_process_words_free(char **words) {
     free(words);
 }
 
+/* Stamps put a new file in the place of the old one: the same descriptor then holds that. Its offset is the length. */
+static void hold_rows(const AbProcess *self) {
+    struct stat info;
+    const int rows = stat(self->out, &info) == 0 && S_ISREG(info.st_mode) ? open(self->out, O_RDONLY | O_CLOEXEC) : -1;
+    if (rows < 0) return;
+    if (dup2(rows, self->rows) >= 0 && fcntl(self->rows, F_SETFD, FD_CLOEXEC) == 0) lseek(self->rows, 0, SEEK_END);
+    close(rows);
+}
+
+/* Before a process makes a new file under the name of one that somebody moved or removed. */
+static Status check_rows(const AbProcess *self) {
+    struct stat info;
+    const bool held = fstat(self->rows, &info) == 0 && S_ISREG(info.st_mode);
+    return held ? rescue_check(self->out, self->rows, lseek(self->rows, 0, SEEK_CUR)) : STATUS_OK;
+}
+
 Status ab_process_prepare(AbProcess *self) {
+    self->rows = open("/dev/null", O_RDONLY | O_CLOEXEC); /* until there is a file */
+    hold_rows(self);
     const char *const argv[] = {self->binary, "run", "--help", NULL};
     Text output = {0};
     int code = 0;
@@ -199,7 +218,9 @@ static Status run(const AbProcess *self, const Stamp *stamp, Text *output) {
 
 Status ab_process_run(const AbProcess *self, const Stamp *stamp) {
     Text output = {0};
+    TRY(check_rows(self));
     const Status status = run(self, stamp, &output);
+    if (status == STATUS_OK) hold_rows(self);
     text_free(&output);
     return status;
 }

@@ -32,6 +32,7 @@ typedef struct AbProcess {
     char **words;       /* scenarios and cases, NULL-terminated; see ab_process_words */
     const AbProcessOptions *options;
     const char *budget;     /* NULL: no limit */
+    int rows;               /* set by ab_process_prepare: what is at `out`, held open */
     double start_seconds;   /* what it takes before its first row, as of the last check; 0: not known */
     bool skip_unknown;      /* leave out what the build does not know; ab_process_prepare clears it where the build cannot */
     bool knows_no_ceilings; /* set by ab_process_prepare */

@@ -34,10 +34,14 @@ static bool save(int from, const struct stat *facts, char *saved) {
     return good;
 }
 
-Status rescue_check(const char *path, int descriptor) {
+Status rescue_check(const char *path, int descriptor, off_t bytes) {
     char open[64], text[OUTPUT_PATH_MAX];
     struct stat facts;
-    if (fstat(descriptor, &facts) != 0 || leads_to(path, &facts)) return STATUS_OK;
+    if (fstat(descriptor, &facts) != 0) return STATUS_OK;
+    if (facts.st_size < bytes)
+        return status_fail(STATUS_IO, "%s: was cut from %lld to %lld bytes while rows were written to it; the rows before are lost",
+                           path, (long long)bytes, (long long)facts.st_size);
+    if (leads_to(path, &facts)) return STATUS_OK;
     snprintf(open, sizeof open, "/proc/self/fd/%d", descriptor);
     const ssize_t length = readlink(open, text, sizeof text - 1);
     text[length > 0 ? length : 0] = '\0';

@@ -21,8 +21,9 @@ enum { PLACE_MAX = 4200 };
 struct RowFile {
     int descriptor;
     bool regular; /* a pipe or a device can be neither read again nor cut back */
+    off_t bytes;  /* how long the file is at least */
     char *path;
-    char *lost; /* why the file is not where it was; NULL: it is */
+    char *lost; /* why the file is not where it was, or not as long; NULL: it is */
 };
 
 static Status refuse_open(const char *path) {
@@ -105,7 +106,9 @@ static Status open_and_lock(RowFile *file, bool *cut) {
         return status_fail(STATUS_IO, "%s: another run is writing to it; wait for it or name another file", file->path);
     if (fstat(file->descriptor, &facts) != 0) return status_fail(STATUS_IO, "%s: %s", file->path, strerror(errno));
     file->regular = S_ISREG(facts.st_mode);
-    return file->regular ? judge(file, cut) : STATUS_OK;
+    TRY(file->regular ? judge(file, cut) : STATUS_OK);
+    file->bytes = lseek(file->descriptor, 0, SEEK_END);
+    return STATUS_OK;
 }
 
 Status rowfile_open(const char *path, RowFile **out, bool *cut) {
@@ -150,6 +153,7 @@ Status rowfile_append(RowFile *file, const json_t *row) {
     const off_t before = lseek(file->descriptor, 0, SEEK_END);
     const int error = write_and_flush(file->descriptor, text, length + 1);
     free(text);
+    if (error == 0) file->bytes += (off_t)length + 1;
     if (error == 0) return rowfile_check(file);
     if (file->regular && before >= 0 && ftruncate(file->descriptor, before) != 0)
         return status_fail(STATUS_IO, "%s: a row could not be written (%s) nor its beginning removed (%s)", file->path,
@@ -160,7 +164,7 @@ Status rowfile_append(RowFile *file, const json_t *row) {
 Status rowfile_check(RowFile *file) {
     if (!file->regular) return STATUS_OK;
     if (file->lost) return status_fail(STATUS_IO, "%s", file->lost);
-    const Status status = rescue_check(file->path, file->descriptor);
+    const Status status = rescue_check(file->path, file->descriptor, file->bytes);
     if (status != STATUS_OK) file->lost = strdup(status_message());
     return status;
 }

@@ -155,6 +155,10 @@ def replace(rows, folder):
     (folder / "other").rename(rows)
 
 
+def cut(rows, folder):
+    os.truncate(rows, 10)
+
+
 def under_a_run(deed, interrupted):
     """What is wrong, and rows lost. The run is in its second row when it happens."""
     with Sandbox() as sandbox:
@@ -170,6 +174,8 @@ def under_a_run(deed, interrupted):
         if interrupted:
             process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=SECONDS)
+        if deed is cut:  # nothing can bring back the rows before
+            return "" if process.returncode == 4 and f"{rows}: was cut from" in err else f"exit code {process.returncode}: {(out + err)[-400:]}", 0
         found = [path for place in (folder, sandbox.folder / "tmp") if place.exists() for path in place.iterdir() if path.stat().st_size]
         if process.returncode != 4 or f"rows: {rows}" in out or len(found) != 1 or f"are {'' if deed is move else 'saved '}in {found[0]}" not in err:
             return f"exit code {process.returncode}, {found}: {(out + err)[-400:]}", 0
@@ -188,7 +194,7 @@ def tries():
         yield from ((kind, verb, tried, (verb,)) if CUDA or verb != "judge" else (kind, verb, judged_by_nobody, ({**READERS, **WRITERS}[verb],)) for verb in verbs)
     yield from (("two outputs that are one file", verb, the_same_twice, (words,)) for verb, words in SAME.items())
     yield from (("rows moved or removed under a run", f"{deed.__name__}{', then SIGTERM' if interrupted else ''}", under_a_run, (deed, interrupted))
-                for deed in (remove, remove_folder, move, replace) for interrupted in (False, True))
+                for deed in (remove, remove_folder, move, replace, cut) for interrupted in (False, True))
 
 
 def main():

@@ -4,6 +4,7 @@ import fcntl
 import json
 import os
 import pathlib
+import re
 import shutil
 import signal
 import subprocess
@@ -142,6 +143,24 @@ rows = [""", 1).replace(f"({float(factor)} if", f"({factor} * scatter if").repla
         self.assertEqual(ab.returncode, 130, errors)
         self.assertIn(f"rungs ab: interrupted; rows of the processes that ended are in {self.folder}/out", errors)
         self.assertEqual(sum(len(rows_of(path, "environment")) for path in (self.folder / "out").glob("*.jsonl")), 3)
+
+    def test_rows_removed_between_two_processes(self):
+        """A process of NEW does it to the file of BASE; the next process of BASE must not begin a new one as if nothing had been there."""
+        rows = "out.with_name('base.jsonl')"
+        for deed, words, kept in ((f"{rows}.unlink()", r"base\.jsonl: was removed .* they are saved in (\S+)$", True),
+                                  (f"{rows}.rename({str(self.folder / 'moved')!r})", r"base\.jsonl: was moved .* they are in (\S+)$", True),
+                                  (f"({rows}.unlink(), {rows}.write_text(''))", r"base\.jsonl: was removed .* they are saved in (\S+)$", True),
+                                  (f"os.truncate({rows}, 10)", r"base\.jsonl: was cut from \d+ to 10 bytes", False)):
+            new = self.program("new")
+            new.write_text(new.read_text() + f"if len(lines) >= 7 and {rows}.exists(): {deed}\n")
+            done = self.ab(self.program("base"), new, "smoke/rolling", "--seed", 1, code=4)
+            found = re.search(words, done.stderr, re.M)
+            self.assertTrue(found, done.stderr)
+            if kept:
+                processes = [line[0] for line in self.diary() if "0.000001" not in line]
+                self.assertEqual(len(rows_of(found[1], "environment")), processes.count("base"), deed)
+            shutil.rmtree(self.folder / "out")
+            (self.folder / "diary").unlink()
 
     def test_a_commit_made_meanwhile(self):
         """The programs stay what they were: their rows are compared, and the new label is told of."""
