@@ -1,4 +1,5 @@
 """All figures of a report."""
+import os
 import pathlib
 import re
 
@@ -12,8 +13,8 @@ KINDS = re.compile(r"(claims|(ladder|sweep|inputs|offset)_.+)\.svg")  # files th
 def draw_all(results, out):
     """[(path, what it shows)]. Figures of these kinds that an earlier report drew there, and this one does not, are removed."""
     pictures = [picture for module in ALL for picture in module.draw(results, out)]
-    drawn = {path.resolve() for path, _ in pictures}
+    drawn = {os.path.realpath(path) for path, _ in pictures}
     for path in pathlib.Path(out).glob("*.svg"):
-        if KINDS.fullmatch(path.name) and path.resolve() not in drawn:
+        if KINDS.fullmatch(path.name) and os.path.realpath(path) not in drawn:
             remove(path)
     return pictures

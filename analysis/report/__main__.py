@@ -32,7 +32,7 @@ def draw(results, args):
 
 
 def link(target, page):
-    return os.path.relpath(target, page.resolve().parent).replace(os.sep, "/")
+    return os.path.relpath(os.path.realpath(target), os.path.dirname(os.path.realpath(page))).replace(os.sep, "/")
 
 
 def write_pages(results, drawn, why_none, args):
@@ -42,9 +42,9 @@ def write_pages(results, drawn, why_none, args):
     pages = {op: args.details / f"{op}.md" for op in ops}
     def links(source):
         fixed = {"method": ROOT / "docs/METHOD.md", "results": ROOT / "results", "report": args.out, **pages}
-        return {name: link(target.resolve(), source) for name, target in fixed.items()}
+        return {name: link(target, source) for name, target in fixed.items()}
     def pictures(source):
-        return [(link(path.resolve(), source), markdown(text)) for path, text in drawn]
+        return [(link(path, source), markdown(text)) for path, text in drawn]
     texts = {args.out: page.page(results, pictures(args.out), links(args.out), why_none)}
     for op, path in pages.items():
         texts[path] = op_page.page(results, op, pictures(path), links(path), why_none)

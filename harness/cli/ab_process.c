@@ -227,8 +227,9 @@ Status ab_process_run(const AbProcess *self, const Stamp *stamp) {
 
 /* Of the last run in a file of rows, cut to what people read; "" if there is none or it does not say. */
 static void last_commit(const char *path, char commit[13]) {
+    struct stat info;
     commit[0] = '\0';
-    FILE *file = fopen(path, "r");
+    FILE *file = stat(path, &info) == 0 && S_ISREG(info.st_mode) ? fopen(path, "r") : NULL; /* devices may have no end */
     char *line = NULL;
     size_t room = 0;
     while (file && getline(&line, &room, file) > 0) {

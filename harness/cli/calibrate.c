@@ -4,6 +4,7 @@
 #include "cli/ab_process.h"
 #include "cli/commands.h"
 #include "cli/folder.h"
+#include "cli/handed.h"
 #include "cli/interrupt.h"
 #include "cli/lock.h"
 #include "cli/options.h"
@@ -73,6 +74,8 @@ int command_calibrate(int argc, char **argv) {
         snprintf(rows, sizeof rows, "%s/rows-%lld-%d.jsonl", noise_folder(), (long long)time(NULL), (int)getpid());
         AbProcess repeat = {.binary = binary, .what = "calibrate", .out = rows, .options = &run};
         Status status = own_path(binary);
+        if (status == STATUS_OK)
+            status = handed_check((const OutputName[]){{"--out", out}, {0}}, (const char *const[]){NULL}, false);
         if (status == STATUS_OK) status = ab_process_words("rungs calibrate", words, count, &repeat.words);
         if (status == STATUS_OK) status = take_rows(&repeat, repetitions);
         ab_process_words_free(repeat.words);

@@ -1,5 +1,6 @@
 """`rungs new`: writes a project from the template, with its own names in place of mykernels and axpy."""
 import argparse
+import os
 import pathlib
 import re
 import shlex
@@ -11,9 +12,15 @@ TAKEN = ("rungs", "all", "clean", "help", "install", "package", "test")  # progr
 TEMPLATE_NAME, TEMPLATE_OP = "mykernels", "axpy"
 
 
-def refuse(message):
+def refuse(message, code=2):
     print(f"rungs new: {message}")
-    sys.exit(2)
+    sys.exit(code)
+
+
+def is_unfinished(there, made):
+    """What a `rungs new` of the same words left that was ended in the middle: the same command goes on."""
+    cut = all(path in made and path.is_file() and not path.is_symlink() and made[path].startswith(path.read_text(errors="replace")) for path in there)
+    return cut and not all(path in there and path.read_text() == made[path] for path in made)
 
 
 def main():
@@ -23,26 +30,29 @@ def main():
     parser.add_argument("--template", type=pathlib.Path, required=True)
     parser.add_argument("--program", type=pathlib.Path, required=True, help="which builds the project")
     args = parser.parse_args()
-    name = args.folder.resolve().name
+    name = os.path.basename(os.path.realpath(args.folder))
     for what, word in (("the folder's name", name), ("--op", args.op)):
         if not NAME.fullmatch(word):
             refuse(f"{what} is {word!r}; expected a word of a-z, 0-9 and _ that begins with a letter, of at most 40")
     if name in TAKEN:
         refuse(f"the program would be called {name}; choose another name")
-    if args.folder.exists() and (not args.folder.is_dir() or any(args.folder.iterdir())):
-        refuse(f"{args.folder} exists and is not empty; name a new folder")
 
     def own(text):
         return re.sub(f"{TEMPLATE_NAME}|{TEMPLATE_OP}", lambda found: name if found.group() == TEMPLATE_NAME else args.op, text)  # at once: a name may hold the other
 
-    for path in sorted(path for path in args.template.rglob("*") if path.is_file() and path.suffix != ".pyc"):  # pip compiles what it installs
-        new = args.folder / own(path.relative_to(args.template).as_posix())
-        try:
+    files = sorted(path for path in args.template.rglob("*") if path.is_file() and path.suffix != ".pyc")  # pip compiles what it installs
+    made = {args.folder / own(path.relative_to(args.template).as_posix()): own(path.read_text()) for path in files}
+    new = args.folder
+    try:
+        there = [path for path in new.rglob("*") if path.is_symlink() or not path.is_dir()] if new.is_dir() else [new] if os.path.lexists(new) else []
+        if there and not is_unfinished(there, made):
+            refuse(f"{new} exists and is not empty; name a new folder")
+        for new, text in made.items():
             new.parent.mkdir(parents=True, exist_ok=True)
-            new.write_text(own(path.read_text()))
-        except OSError as error:
-            refuse(f"{new} cannot be written: {error.strerror}")
-        print(new)
+            new.write_text(text)
+            print(new)
+    except OSError as error:
+        refuse(f"{new} cannot be written: {error.strerror}", 4)
     known = shutil.which(args.program.name)
     program = args.program.name if known and args.program.samefile(known) else shlex.quote(str(args.program))
     print(f"next: cd {shlex.quote(str(args.folder))} && git init && {program} build && build/release/bin/{name} run smoke")

@@ -11,7 +11,7 @@ import tempfile
 
 import numpy as np
 
-from program import BUILD, CUDA, RUNGS, SOURCE, call, expect, expect_error, rows_of
+from program import BUILD, CUDA, RELEASE, RUNGS, SOURCE, call, expect, expect_error, rows_of
 
 CASE = "double n=1003"
 ROWS = SOURCE / "tests/golden/rows.jsonl"
@@ -234,8 +234,39 @@ def read_only_build(folder):
     expect(done.returncode == 0 and (folder / "page.md").exists(), "a report from a build folder that is read-only", done)
 
 
+def without_an_end(folder):
+    """Loops of links, and a device in the place of rows: refused before the work, and nobody reads it for ever."""
+    loop, out = folder / "loop", folder / "out"
+    loop.symlink_to("loop")
+    out.mkdir()
+    (out / "base.jsonl").symlink_to("/dev/zero")
+    expect_error(call("report", ROWS, "--out", folder / "page.md", "--figures", loop), 2, f"{loop}/")
+    done = call("calibrate", CASE, "--variants", "cpu_loop", "--quick", "--out", loop)
+    expect_error(done, 2, str(loop), "cannot be written")
+    expect("process 1 of" not in done.stderr, "calibrate measures nothing for an output that cannot be", done)
+    expect_error(call("new", loop), 2, "exists and is not empty")
+    if RELEASE:
+        expect_error(call("ab", RUNGS, RUNGS, CASE, "--variants", "cpu_loop", "--quick", "--out", out, timeout=60), 2, str(out / "base.jsonl"))
+
+
+def a_project_in_two_goes(folder):
+    """What was ended in the middle is finished by the same command; what somebody wrote stays."""
+    project = folder / "mine"
+    expect(call("new", project).returncode == 0, "a project is written")
+    whole = {path: path.read_text() for path in project.rglob("*") if path.is_file()}
+    expect_error(call("new", project), 2, "exists and is not empty")
+    (project / "README.md").write_text(whole[project / "README.md"][:20])
+    (project / "scenarios/smoke.yaml").unlink()
+    done = call("new", project)
+    expect(done.returncode == 0 and whole == {path: path.read_text() for path in whole}, "the rest is written", done)
+    (project / "CMakeLists.txt").unlink()
+    (project / "README.md").write_text("my words\n")
+    expect_error(call("new", project), 2, "exists and is not empty")
+    expect((project / "README.md").read_text() == "my words\n", "what a person wrote stays")
+
+
 def main():
-    for test in (exported, devices, executed, columns, appended, timeline, streamed, printed, pages_of_others, read_only_build):
+    for test in (without_an_end, a_project_in_two_goes, exported, devices, executed, columns, appended, timeline, streamed, printed, pages_of_others, read_only_build):
         with tempfile.TemporaryDirectory() as folder:
             test(pathlib.Path(folder).resolve())
 

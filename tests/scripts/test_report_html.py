@@ -1,12 +1,14 @@
 """The interactive page in a headless Chromium without a network: no errors, filters, ranking, sorting, slider, cells, links and paper work; figures are drawn. Without Chromium it is skipped."""
+import csv
 import importlib.util
 import json
 import sys
+import time
 
 import browser
-from checkout import SOURCE  # noqa: F401: the path to analysis
+from checkout import SOURCE
 from every_test import run_every
-from report_page import GOLDEN, ROWS, WORK, made_by, report, written
+from report_page import GOLDEN, ROWS, TIMED, WORK, made_by, report, written
 
 if not browser.program():
     print("no Chromium: apt-get install chromium")
@@ -141,6 +143,24 @@ def test_history():
     assert "changes at 5555555" in shown("#history-charts"), shown("#history-charts")
     CHROMIUM.open(PAGE)
     assert "one commit" in shown("#history-about")
+
+
+def test_csv_button():
+    """The file that the button saves, cell by cell; and the table of cases that all languages share."""
+    spec = '=1+1,"q"\r\nnext\x1b[31m'
+    report(written([{**line, "spec": spec} if line.get("spec") == TIMED["spec"] else line for line in GOLDEN]), "--no-figures", "--html", WORK / "formula.html")
+    CHROMIUM.open(WORK / "formula.html")
+    CHROMIUM.ask("Page.setDownloadBehavior", behavior="allow", downloadPath=str(WORK))
+    click("document.getElementById('csv')")
+    end = time.monotonic() + browser.PATIENCE
+    while not (files := list(WORK.glob("rungs-*.csv"))) and time.monotonic() < end:
+        time.sleep(0.05)
+    lines = list(csv.DictReader(files[0].open(newline="")))
+    assert lines and "'=1+1,\"q\"\nnext\\x1b[31m" in [line["spec"] for line in lines], lines
+    assert all(float(line["median_s"]) > 0 for line in lines if line["median_s"]), "numbers stay numbers"
+    for case in json.loads((SOURCE / "tests/golden/foreign.json").read_text()):
+        assert CHROMIUM.run(f"csvCell({json.dumps(case['text'])})") == case["csv"], case
+    assert CHROMIUM.run("[-1.5, 0, null, undefined].map(csvCell)") == ["-1.5", "0", "", ""]
 
 
 def test_csv_keys_and_paper():

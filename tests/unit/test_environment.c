@@ -162,8 +162,16 @@ static void neither_host_nor_user_nor_home_is_named(void **state) {
 /* Only what changes results; what a variable is called may be private, too. */
 static void other_variables_are_not_kept(void **state) {
     (void)state;
+    static const char *const OPENMP[] = {"OMP_SCHEDULE", "OMP_PLACES", "OMP_DYNAMIC", "GOMP_CPU_AFFINITY"};
     static const char *const SECRETS[] = {"CUDA_SECRET_TOKEN", "JAX_COORDINATOR_ADDRESS", "TORCH_HUB_TOKEN", "RUNGS_PASSWORD"};
     for (size_t i = 0; i < sizeof SECRETS / sizeof *SECRETS; i++) setenv(SECRETS[i], "hunter2", 1);
+    char long_value[402];
+    memset(long_value, '4', 401);
+    long_value[401] = '\0';
+    setenv("OMP_SCHEDULE", long_value, 1);
+    setenv("OMP_PLACES", long_value + 1, 1); /* as long as a value may be */
+    setenv("OMP_DYNAMIC", "\x1b[31mtrue", 1);
+    setenv("GOMP_CPU_AFFINITY", "0\n::1", 1);
     setenv("CUDA_LAUNCH_BLOCKING", "1", 1);
     setenv("CUDA_VISIBLE_DEVICES", "GPU-8932f937-d72c-4106-c12f-20bd9faed9f6", 1);
     json_t *e = environment_of("run", -1, NULL);
@@ -171,11 +179,17 @@ static void other_variables_are_not_kept(void **state) {
     assert_null(strstr(text, "hunter2"));
     for (size_t i = 0; i < sizeof SECRETS / sizeof *SECRETS; i++) assert_null(strstr(text, SECRETS[i]));
     assert_null(strstr(text, "8932f937"));
+    assert_null(strstr(text, "\\u001b"));
+    assert_string_equal(json_string_value(member(member(e, "variables"), "OMP_PLACES")), long_value + 1);
+    assert_string_equal(json_string_value(member(member(e, "variables"), "OMP_SCHEDULE")), "not kept: 401 bytes");
+    assert_string_equal(json_string_value(member(member(e, "variables"), "OMP_DYNAMIC")), "not kept: 9 bytes");
+    assert_string_equal(json_string_value(member(member(e, "variables"), "GOMP_CPU_AFFINITY")), "not kept: 5 bytes");
     assert_string_equal(json_string_value(member(member(e, "variables"), "CUDA_LAUNCH_BLOCKING")), "1");
     assert_int_equal(strncmp(json_string_value(member(member(e, "variables"), "CUDA_VISIBLE_DEVICES")), "salted-", 7), 0);
     free(text);
     json_decref(e);
     for (size_t i = 0; i < sizeof SECRETS / sizeof *SECRETS; i++) unsetenv(SECRETS[i]);
+    for (size_t i = 0; i < sizeof OPENMP / sizeof *OPENMP; i++) unsetenv(OPENMP[i]);
     unsetenv("CUDA_LAUNCH_BLOCKING");
     unsetenv("CUDA_VISIBLE_DEVICES");
 }

@@ -142,9 +142,16 @@ function showRow(row) {
   for (const { t, chart } of modes) if (t.s.length > 1) samplesChart(chart, t.s, t.m); else chart.textContent = t.s.length ? "" : "Samples are not in this page; they are in the results file.";
 }
 
+// As analysis/foreign.py does: tests/golden/foreign.json has the cases.
+function csvCell(value) {
+  if (typeof value !== "string") return String(value ?? "");
+  const spelled = (found) => { const number = found.charCodeAt(0), short = number < 0x100; return `\\${short ? "x" : "u"}${number.toString(16).padStart(short ? 2 : 4, "0")}`; };
+  const text = value.replaceAll("\r\n", "\n").replace(/(?![\n\t])[\p{Cc}\u061c\u200e\u200f\u2028-\u202e\u2066-\u2069\p{Cs}]/gu, spelled);
+  return /^[=+\-@\t]/.test(text) ? `'${text}` : text; // no formula of a spreadsheet
+}
+
 function csvText(rows) {
-  const text = (value) => (typeof value === "string" && /^[=+\-@\t\r]/.test(value) ? `'${value}` : String(value ?? "")); // no formula of a spreadsheet
-  const quote = (value) => (/[",\n]/.test(text(value)) ? `"${text(value).replaceAll('"', '""')}"` : text(value));
+  const quote = (value) => { const text = csvCell(value); return /[",\n]/.test(text) ? `"${text.replaceAll('"', '""')}"` : text; };
   const head = ["case", "spec", "device", "machine", "verdict", "mode", "median_s", "low_s", "high_s", "samples", "share_of_limit", "error_over_bound", "commit", "run"];
   const lines = rows.map((row) => { const t = row.t[state.mode] || {}; return [data.cases[row.c].text, row.s, row.d, row.m, row.x, state.mode, t.m, t.l, t.h, t.n, t.f, row.e, data.runs[row.r]?.commit, row.r]; });
   return [head, ...lines].map((line) => line.map(quote).join(",")).join("\n") + "\n";
