@@ -3,6 +3,7 @@
 #include "record/row.h"
 
 #include <ctype.h>
+#include <errno.h>
 #include <regex.h>
 #include <stdbool.h>
 #include <stdio.h>
@@ -119,9 +120,10 @@ static bool matches(const json_t *pattern, const char *text) {
         if (!known[i].pattern && regcomp(&known[i].compiled, json_string_value(pattern), REG_EXTENDED | REG_NOSUB) == 0)
             known[i].pattern = pattern;
         if (known[i].pattern != pattern) continue;
-        const int code = regexec(&known[i].compiled, text, 0, NULL, 0);
-        exhausted = exhausted || code == REG_ESPACE;
-        return code == 0;
+        errno = 0;
+        if (regexec(&known[i].compiled, text, 0, NULL, 0) == 0) return true;
+        exhausted = exhausted || errno == ENOMEM; /* for glibc that is no match, too */
+        return false;
     }
     exhausted = true;
     return false;

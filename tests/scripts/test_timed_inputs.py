@@ -13,6 +13,7 @@ from program import BUILD, MUTANTS, RELEASE, expect, rows_of
 N = 20011
 KEPT = ["cpu_memo_three", "cpu_memo_sample", "cpu_replay_pointer", "cpu_stale", "peer_cheat_replay_content", "peer_cheat_replay_shape", "peer_last_result",
         "peer_result_by_address"]
+SAMPLES = "cpu_memo_sample"  # rightly passes where one of its 16 samples is among the elements that a set changes: 4 of 1,024 parts, 6% of runs
 
 
 def recorded(verb, family, *options, n=N):
@@ -67,12 +68,14 @@ def check_naninf(name, inputs):
     expect(counts == {(1, 1, 1)}, f"naninf {name}: a NaN and an infinity of each sign in every input: {counts}")
 
 
-def check_kept(folder, family):
-    out = pathlib.Path(folder) / "kept.jsonl"
-    done = subprocess.run([MUTANTS, "run", f"double n=1000003 input={family}", "--variants", ",".join(KEPT), "--quick", "--no-ceilings", "--out", out],
+def check_kept(folder, family, names=KEPT, tries=3):
+    out = pathlib.Path(folder) / f"kept-{tries}.jsonl"
+    done = subprocess.run([MUTANTS, "run", f"double n=1000003 input={family}", "--variants", ",".join(names), "--quick", "--no-ceilings", "--out", out],
                           capture_output=True, text=True, timeout=400, cwd=folder)
     rows = {row["variant"].split("/")[1]: row for row in rows_of(out)}
-    passed = [name for name in KEPT if rows[name]["verdict"] != "fail" or rows[name]["timing"]]
+    passed = [name for name in names if rows[name]["verdict"] != "fail" or rows[name]["timing"]]
+    if passed == [SAMPLES] and tries > 1:
+        return check_kept(folder, family, passed, tries - 1)
     expect(not passed, f"n=1000003 input={family}: kept results are rejected (not: {passed})", done)
 
 
