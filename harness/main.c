@@ -150,7 +150,7 @@ static void on_exit_of_library(void) {
 }
 
 int main(int argc, char **argv) {
-    json_set_alloc_funcs(memory_allocate, free);
+    json_set_alloc_funcs(memory_allocate, memory_free);
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of the write that met it, with the file's name */
     if (argc > 1 && strcmp(argv[1], "worker") == 0) {
         worker_can_measure(&TIMING);

@@ -11,8 +11,10 @@
 extern "C" {
 #endif
 
-/* For json_set_alloc_funcs, with free(). */
+/* For json_set_alloc_funcs. Where malloc fails, 64 KiB are left for what is under way. */
 void *memory_allocate(size_t bytes);
+/* Also for the text of json_dumps(). */
+void memory_free(void *memory);
 /* STATUS_MEMORY once an allocation has failed, and from then on: any object may be incomplete. */
 Status memory_check(void);
 

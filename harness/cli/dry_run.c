@@ -169,7 +169,7 @@ int dry_run(const Plan *plan, const RunOptions *options, bool as_json) {
     const bool any = json_array_size(self.rows) > 0;
     if (status == STATUS_OK && as_json) puts(text);
     if (status == STATUS_OK && !as_json && any) print_text(self.rows);
-    free(text);
+    memory_free(text);
     json_decref(self.rows);
     if (status != STATUS_OK) return cli_fail(status);
     return any ? EXIT_GOOD : EXIT_NOTHING;

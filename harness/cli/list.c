@@ -47,12 +47,12 @@ static int print(const Listing *listing, bool as_json) {
     char *text = status == STATUS_OK && as_json ? json_dumps(list, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
     if (status == STATUS_OK) status = memory_check();
     if (status != STATUS_OK) {
-        free(text);
+        memory_free(text);
         json_decref(list);
         return cli_fail(status);
     }
     if (as_json) puts(text);
-    free(text);
+    memory_free(text);
     size_t i;
     json_t *item;
     if (!as_json) {

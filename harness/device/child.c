@@ -198,7 +198,7 @@ Status child_ask(Child *child, const json_t *command, double timeout_seconds, js
     char *text = json_dumps(command, JSON_COMPACT);
     if (!text) return status_fail(STATUS_MEMORY, "no memory for a command");
     const int sent = dprintf(child->process.commands, "%s\n", text);
-    free(text);
+    memory_free(text);
     if (sent < 0) return died(child);
     TRY(read_line(child, clock_seconds() + timeout_seconds, timeout_seconds, reply));
     const Status status = worker_says(*reply);

@@ -52,7 +52,7 @@ static const char *place_of(const Merge *self, const json_t *earlier, char place
 static void tell(const json_t *value, char told[TOLD_MAX]) {
     char *text = value ? json_dumps(value, JSON_COMPACT | JSON_ENCODE_ANY) : NULL;
     snprintf(told, TOLD_MAX, "%s", text ? text : "none");
-    free(text);
+    memory_free(text);
 }
 
 /* `name` is what both have under the key. */

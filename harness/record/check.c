@@ -1,5 +1,6 @@
 #include "record/check.h"
 
+#include "base/memory.h"
 #include "record/row.h"
 
 #include <ctype.h>
@@ -65,7 +66,7 @@ static void add_value(char text[EXPECTED_MAX], const char *before, const char *a
     const char *pattern = *before == ',' ? json_string_value(value) : NULL; /* as it is written */
     snprintf(piece, sizeof piece, "%s%s%s", before, pattern ? pattern : word ? word : "", after);
     add(text, "", piece);
-    free(word);
+    memory_free(word);
 }
 
 /* types: one name or an array of them. */

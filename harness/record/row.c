@@ -152,7 +152,7 @@ Status rowfile_append(RowFile *file, const json_t *row) {
     text[length] = '\n'; /* in place of the terminating zero: one buffer, one write */
     const off_t before = lseek(file->descriptor, 0, SEEK_END);
     const int error = write_and_flush(file->descriptor, text, length + 1);
-    free(text);
+    memory_free(text);
     if (error == 0) file->bytes += (off_t)length + 1;
     if (error == 0) return rowfile_check(file);
     if (file->regular && before >= 0 && ftruncate(file->descriptor, before) != 0)
@@ -219,7 +219,7 @@ Status rowfile_replace(const char *path, const json_t *lines) {
         if (status == STATUS_OK && !text) status = status_fail(STATUS_MEMORY, "%s: no memory for a line", path);
         if (status == STATUS_OK) status = output_write(&file, text, strlen(text));
         if (status == STATUS_OK) status = output_write(&file, "\n", 1);
-        free(text);
+        memory_free(text);
     }
     return output_close(&file, status);
 }

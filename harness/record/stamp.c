@@ -1,5 +1,6 @@
 #include "record/stamp.h"
 
+#include "base/memory.h"
 #include "base/output.h"
 #include "base/text.h"
 #include "record/facts.h"
@@ -36,7 +37,7 @@ static Status write_stamped(Output *out, const char *text, size_t length, const 
         const size_t line = newline ? (size_t)(newline - text) : length;
         char *with = stamped(text, line, stamp);
         const Status status = with ? output_write(out, with, strlen(with)) : output_write(out, text, line);
-        free(with);
+        memory_free(with);
         TRY(status);
         if (newline) TRY(output_write(out, "\n", 1));
         text += line + (newline != NULL), length -= line + (newline != NULL);

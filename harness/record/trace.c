@@ -1,5 +1,6 @@
 #include "record/trace.h"
 
+#include "base/memory.h"
 #include "base/output.h"
 
 #include <errno.h>
@@ -94,7 +95,7 @@ static Status write_trace(const char *path, const json_t *trace) {
     if (!text) return status_fail(STATUS_MEMORY, "%s: no memory for the timeline", path);
     Status status = output_open(path, &file);
     if (status == STATUS_OK) status = output_close(&file, output_write(&file, text, strlen(text)));
-    free(text);
+    memory_free(text);
     return status;
 }
 

@@ -23,7 +23,7 @@ void command_reply(FILE *replies, json_t *reply) {
     fwrite(sent, 1, strlen(sent), replies);
     fputc('\n', replies);
     fflush(replies);
-    free(text);
+    memory_free(text);
     json_decref(reply);
 }
 

@@ -115,7 +115,7 @@ static void tell_failure(Status status, json_t *reply) {
 
 int worker_main(int argc, char **argv) {
     static Worker worker;
-    json_set_alloc_funcs(memory_allocate, free);
+    json_set_alloc_funcs(memory_allocate, memory_free);
     worker.commands = fdopen(option_fd(argc, argv, "--commands"), "r");
     worker.replies = fdopen(option_fd(argc, argv, "--replies"), "w");
     worker.arrays = option_fd(argc, argv, "--arrays");
