@@ -18,6 +18,7 @@ import traceback
 from time import perf_counter
 
 import peer_rotation
+import peer_threads
 import peer_timing
 from peer_failures import Failure, kind_of, missing, words_of
 
@@ -114,11 +115,13 @@ class Worker:
         for out in self.outputs.values():
             poisoned(out, self.poison)
         self.wait(None)
+        before = peer_threads.look()
         begin = perf_counter()
         outputs = self.call()
         self.wait(outputs)
         seconds = perf_counter() - begin
-        return {"ok": True, "seconds": seconds, **self.shared(outputs)}
+        threads = peer_threads.used(before) if self.peer.VARIANT.get("clock", "cpu") == "cpu" else None
+        return {"ok": True, "seconds": seconds, **({"threads": threads} if threads else {}), **self.shared(outputs)}
 
     def shared(self, outputs):
         """Copies what a call gave to where the parent reads it; `counts` for the reply, if the sizes depend on the data."""

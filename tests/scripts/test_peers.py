@@ -1,14 +1,17 @@
 """The peers and their worker: drives peer_worker.py over pipes with arrays in shared memory, as the program does, and compares with
 plain NumPy. Numba's CUDA kernels run in Numba's own simulator. What a machine lacks is checked to be a skip that says so."""
+import hashlib
 import importlib.util
 import json
 import math
 import os
 import pathlib
+import queue
 import socket
 import subprocess
 import sys
 import tempfile
+import threading
 import time
 import unittest
 import unittest.mock
@@ -25,6 +28,9 @@ try:
 except ImportError:
     print("SKIP: NumPy is not installed")
     sys.exit(77)
+
+sys.path.append(str(WORKER.parent))
+import peer_threads  # noqa: E402
 
 
 def has(module):
@@ -428,6 +434,26 @@ class Refusals(PeerTest):
         self.assertIn("ok", reply)
         self.assertIn("ok", session.ask(do="run"))
         self.assertEqual(session.close(), ({"ok": True}, 0))
+
+    def test_threads_of_a_call(self):
+        """Those that work, not one that waits; unknown where one has ended."""
+        data, workers = bytes(40_000_000), [queue.SimpleQueue() for _ in range(3)]
+        done = queue.SimpleQueue()
+        for work in workers:
+            threading.Thread(target=lambda work=work: [done.put(hashlib.sha256(piece)) for piece in iter(work.get, None)], daemon=True).start()
+        for busy in (1, 2, 3):
+            before = peer_threads.look()
+            for work in workers[:busy]:
+                work.put(data)
+            for _ in range(busy):
+                done.get()
+            self.assertEqual(peer_threads.used(before), busy)
+        before = peer_threads.look()
+        ended = threading.Thread(target=hashlib.sha256, args=(data,))
+        ended.start()
+        while os.path.exists(f"/proc/self/task/{ended.native_id}"):
+            time.sleep(0.001)
+        self.assertIsNone(peer_threads.used(before))
 
     def test_a_library_that_terminates_at_exit(self):
         """As std::terminate does when a library's threads outlive its static objects."""
