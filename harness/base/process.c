@@ -270,7 +270,7 @@ Status process_capture(const char *const argv[], const ProcessLimits *limits, Te
     if (!limits) limits = &NONE;
     int ends[2];
     if (pipe2(ends, O_CLOEXEC) != 0) return status_fail(STATUS_IO, "%s: no pipe: %s", argv[0], strerror(errno));
-    Guard guard;
+    Guard guard = {0};
     const int error = guard_start(argv, limits, ends[1], &guard);
     close(ends[1]);
     if (error) {
