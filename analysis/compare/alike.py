@@ -11,7 +11,7 @@ SHARE = 0.2              # of all rows: so many have to vary alike
 GAIN = 0.75              # and so much more than rows whose processes were shuffled
 SEED = 9                 # of the shuffle: the same rows give the same result
 P_DOUBTED = 0.01         # of what was removed: it differs between the sides
-LED = 0.25               # of a change: so much of it removed is much
+LED = 0.25               # share of a row's change, or of the least effect: removed factors that differ by more may be what changed
 
 
 def adjust(logs, sessions, kin):
@@ -50,12 +50,13 @@ def without_alike(logs, kin):
 
 
 def change(base, new):
-    """Of what was removed, NEW / BASE. base, new: (rows, processes)."""
+    """NEW / BASE of the removed factors, for each row. base, new: (rows, processes)."""
     return statistics.medians(new) / statistics.medians(base)
 
 
 def doubted(base, new, ratio):
-    """Did the rows alike change the other way, so that a row only seems to have changed? base, new: what was removed from it; ratio: of what is left."""
+    """Did the rows most alike change in the other direction? Then this row may only seem to have changed. base, new: the factors removed from
+    it on the two sides, (rows, processes); ratio: NEW / BASE of the times that are left."""
     return (statistics.u_test(base, new) <= P_DOUBTED) & other_way(ratio, change(base, new))
 
 
@@ -64,8 +65,9 @@ def other_way(ratio, removed):
 
 
 def misled(ratio, removed, changed, used, min_effect):
-    """Which rows' times without what is alike say nothing of the row itself? Those of which much was removed, and rows alike have changed: it
-    may be their change. ratio, removed: NEW / BASE of what is left and of what was removed. changed: rows with a change in any view."""
+    """Rows whose adjusted ratio may show a change of other rows: one of the rows most alike has changed, and the ratio of the removed factors is
+    at least LED of the row's own. ratio, removed: NEW / BASE of the adjusted times and of the removed factors. changed: is the row slower or
+    faster by any test? used: of adjust()."""
     return (used & changed).any(axis=1) & (np.abs(np.log(removed)) >= LED * np.maximum(np.abs(np.log(ratio)), np.log1p(min_effect)))
 
 

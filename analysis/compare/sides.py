@@ -57,8 +57,9 @@ class Side:
         """Itself; BASE and NEW of one call of `rungs ab` in one file are neither."""
         sides = {}
         for run in self.runs():
-            if self.session(run):
-                sides.setdefault(self.session(run).id, set()).add(self.turn(run)[2])
+            session, _, side = self.turn(run)
+            if session:
+                sides.setdefault(session.id, set()).add(side)
         if any(len(found) > 1 for found in sides.values()):
             raise BadResults(f"{self.path}: rows of both sides of one rungs ab; keep BASE and NEW in files of their own")
         return self

@@ -246,18 +246,15 @@ static void last_commit(const char *path, char commit[13]) {
 
 /* Runs it without starting a row, into a file of its own; commit: gets that of its environment line. */
 static Status run_no_row(AbProcess *self, Text *output, char commit[13]) {
-    char path[40];
+    TemporaryFile rows;
     const double began = clock_seconds();
-    const int rows = temporary_file(); /* that the process inherits */
-    if (rows < 0 || fcntl(rows, F_SETFD, 0) != 0)
-        return status_fail(STATUS_IO, "no temporary file can be made in %s (TMPDIR): %s", temporary_place(), strerror(errno));
-    snprintf(path, sizeof path, "/proc/self/fd/%d", rows);
+    TRY(temporary_open(true, &rows));
     AbProcess once = *self;
-    once.out = path, once.budget = "0.000001";
+    once.out = rows.path, once.budget = "0.000001";
     const Status status = run(&once, NULL, output);
     self->start_seconds = clock_seconds() - began;
-    last_commit(path, commit);
-    close(rows);
+    last_commit(rows.path, commit);
+    close(rows.descriptor);
     return status;
 }
 

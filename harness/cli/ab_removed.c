@@ -53,7 +53,7 @@ static json_t *find(const json_t *rows, const json_t *row) {
     return NULL;
 }
 
-/* Are these modes timed in any row of this case and variant? A case may stand in several scenarios. */
+/* Is this mode timed in any row of this case and variant? A case may stand in several scenarios. */
 static bool times(const json_t *rows, const json_t *row, const char *mode) {
     for (size_t i = 0; i < json_array_size(rows); i++) {
         const json_t *other = json_array_get(rows, i);
@@ -85,8 +85,9 @@ static json_t *removed(const json_t *before, const json_t *now) {
     return rows;
 }
 
-/* Of a row's times only those in the modes that are lost: the others were not taken in turn with NEW's. */
+/* Keeps a row's times in the modes that are lost: those in other modes were not measured in turn with NEW's. */
 static void keep_lost(json_t *row, const json_t *lost) {
+    if (!json_is_object(json_object_get(row, "timing"))) return;
     json_t *timing = json_object(), *mode, *times_of;
     size_t m;
     json_array_foreach((json_t *)(uintptr_t)lost, m, mode) {

@@ -115,12 +115,13 @@ class Worker:
         for out in self.outputs.values():
             poisoned(out, self.poison)
         self.wait(None)
-        before = peer_threads.look()
+        counts_threads = self.peer.VARIANT.get("clock", "cpu") == "cpu"
+        before = peer_threads.look() if counts_threads else None
         begin = perf_counter()
         outputs = self.call()
         self.wait(outputs)
         seconds = perf_counter() - begin
-        threads = peer_threads.used(before) if self.peer.VARIANT.get("clock", "cpu") == "cpu" else None
+        threads = peer_threads.used(before) if counts_threads else None
         return {"ok": True, "seconds": seconds, **({"threads": threads} if threads else {}), **self.shared(outputs)}
 
     def shared(self, outputs):
