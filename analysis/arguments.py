@@ -1,4 +1,5 @@
 """The command line of a script that `rungs` starts: errors in the words of the program, without argparse's usage text. Exit code 2."""
+
 import argparse
 import difflib
 import re
@@ -19,10 +20,12 @@ class Parser(argparse.ArgumentParser):
 
 def one_of(what, names):
     """For `type`: one of the names, with a suggestion where it is none."""
+
     def parse(text):
         if text in names:
             return text
         near = difflib.get_close_matches(text, names, 1)
         suggestion = f"; did you mean '{near[0]}'?" if near else ""
         raise argparse.ArgumentTypeError(f"unknown {what} '{text}'{suggestion} (known: {', '.join(names)})")
+
     return parse

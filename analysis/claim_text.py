@@ -1,4 +1,5 @@
 """Claims as text and numbers, for tables and figures. The program (C) decides their outcome."""
+
 import collections
 import math
 import re
@@ -6,12 +7,28 @@ import re
 from analysis.format import count, seconds, significant
 
 # outcome -> how it is printed, in the order in which they are told
-OUTCOMES = {"holds": "holds", "direction": "same direction, another size", "far": "same direction, far from the size", "fails": "does not hold", "not_testable": "not testable here", "not_run": "not run"}
+OUTCOMES = {
+    "holds": "holds",
+    "direction": "same direction, another size",
+    "far": "same direction, far from the size",
+    "fails": "does not hold",
+    "not_testable": "not testable here",
+    "not_run": "not run",
+}
 PROGRAMS = ("original", "reimplementation", "successor", "ours")  # whose program was run
 MEASURED = ("holds", "direction", "far", "fails")
-EXACT = ("error", "error_ratio", "launches", "peak_bytes", "bytes_over_minimum")  # quantities without an interval: accuracy and counts
+EXACT = (
+    "error",
+    "error_ratio",
+    "launches",
+    "peak_bytes",
+    "bytes_over_minimum",
+)  # quantities without an interval: accuracy and counts
 PUBLISHED_PROGRAMS = PROGRAMS[:2]
-RATES = {"bytes_per_second": (1e9, "GB/s"), "elements_per_second": (1e6, "M elements/s")}  # quantity -> factor and unit, as printed
+RATES = {
+    "bytes_per_second": (1e9, "GB/s"),
+    "elements_per_second": (1e6, "M elements/s"),
+}  # quantity -> factor and unit, as printed
 SHOWN, WORSE = "shown", "worse here"  # a number of other hardware, beside ours: not judged, but ours may be the worse
 
 
@@ -29,7 +46,13 @@ def is_finding(claim):
 
 def published_programs(claims):
     """Variants that stand for the sources' own programs: the originals and reimplementations of statements, and what their speed-ups are over; never a library or a variant of ours."""
-    sides = [(c, side) for c in claims if c.get("program") in PUBLISHED_PROGRAMS and not is_finding(c) for side in ("variant", "baseline") if c.get(side) and c.get("foreign") != side]
+    sides = [
+        (c, side)
+        for c in claims
+        if c.get("program") in PUBLISHED_PROGRAMS and not is_finding(c)
+        for side in ("variant", "baseline")
+        if c.get(side) and c.get("foreign") != side
+    ]
     return {c[side].split(" ")[0] for c, side in sides}
 
 
@@ -80,9 +103,13 @@ def words_of(case):
 
 
 def sizes_in(case):
-    """"1e8", "64 x 100000": the sizes in a case's canonical text, rows before columns; a single row is not mentioned."""
+    """ "1e8", "64 x 100000": the sizes in a case's canonical text, rows before columns; a single row is not mentioned."""
     words = words_of(case)
-    found = [words[key] for key in ("batch", "rows", "n", "cols") if words.get(key, "").isdigit() and (key, words[key]) != ("batch", "1")]
+    found = [
+        words[key]
+        for key in ("batch", "rows", "n", "cols")
+        if words.get(key, "").isdigit() and (key, words[key]) != ("batch", "1")
+    ]
     return " x ".join(count(int(n)) for n in found) or "-"
 
 

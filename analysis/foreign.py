@@ -1,5 +1,6 @@
 """Text that others wrote (rows, subjects of commits, what a variant printed), for each kind of output. tests/golden/foreign.json has the cases;
 harness/base/foreign.c does the same for the terminal. In an HTML page foreign text is data of a script, which shows it as text and nothing else."""
+
 import re
 
 # Control characters, and those that turn the direction of text or end a line; halves of characters, which nothing can print.
@@ -48,7 +49,9 @@ def every(value, how, levels=LEVELS):
     if isinstance(value, str):
         return how(value)
     if isinstance(value, dict):
-        return {how(key) if isinstance(key, str) else key: every(inner, how, levels - 1) for key, inner in value.items()}
+        return {
+            how(key) if isinstance(key, str) else key: every(inner, how, levels - 1) for key, inner in value.items()
+        }
     if isinstance(value, list) and value and not isinstance(value[0], (int, float)):
         return [every(inner, how, levels - 1) for inner in value]
     return value

@@ -1,4 +1,5 @@
 """Numbers, units, cases and tables as people read them."""
+
 import math
 
 
@@ -75,11 +76,33 @@ def count(value):
         mantissa = value / 10**exponent
         if abs(mantissa - round(mantissa, 3)) < 1e-9:
             return f"{round(mantissa, 3):g}e{exponent}"
-    return f"{value:g}" if isinstance(value, float) and not value.is_integer() else str(int(value) if isinstance(value, float) else value)
+    return (
+        f"{value:g}"
+        if isinstance(value, float) and not value.is_integer()
+        else str(int(value) if isinstance(value, float) else value)
+    )
 
 
-USUAL = {"incomplete": "nan", "degenerate": "nan", "columns": "alike", "order": 4, "k": 0, "direction": "right", "gamma_per": "all", "reference": "received", "adjust": "true",
-         "nan": "decay", "min_periods": 1, "alpha": 0, "com": -1, "halflife": 0, "batch": 1, "names_bytes": 0, "visibilities_bytes": 0, "redacted_bytes": 0}
+USUAL = {
+    "incomplete": "nan",
+    "degenerate": "nan",
+    "columns": "alike",
+    "order": 4,
+    "k": 0,
+    "direction": "right",
+    "gamma_per": "all",
+    "reference": "received",
+    "adjust": "true",
+    "nan": "decay",
+    "min_periods": 1,
+    "alpha": 0,
+    "com": -1,
+    "halflife": 0,
+    "batch": 1,
+    "names_bytes": 0,
+    "visibilities_bytes": 0,
+    "redacted_bytes": 0,
+}
 
 
 def says_something(key, value):
@@ -88,7 +111,7 @@ def says_something(key, value):
 
 
 def describe(row, *left_out):
-    """"rolling mean, n = 1e8, f64" for titles, without the named parameters and without defaults that only repeat."""
+    """ "rolling mean, n = 1e8, f64" for titles, without the named parameters and without defaults that only repeat."""
     params = row.get("params") or {}
     words = [row["op"]]
     numbers = []
@@ -128,8 +151,13 @@ def details(summary, body):
 def machine_text(machine):
     """In words; of a GPU that is whole and not held at a clock, nothing is said of either. What is unknown is said."""
     told = {key: value for key, value in machine if value is not None}
-    words = [told.get("device", "unknown device"), "threads" in told and f"{told['threads']} threads", "driver_major" in told and f"driver {told['driver_major']}",
-             "power_cap_watts" in told and f"{told['power_cap_watts']:g} W", told.get("mig") and f"MIG, {told.get('sm_count', 'unknown')} SMs",
-             "sm_mhz" in told and f"SM clock about {told['sm_mhz']:g} MHz"]
+    words = [
+        told.get("device", "unknown device"),
+        "threads" in told and f"{told['threads']} threads",
+        "driver_major" in told and f"driver {told['driver_major']}",
+        "power_cap_watts" in told and f"{told['power_cap_watts']:g} W",
+        told.get("mig") and f"MIG, {told.get('sm_count', 'unknown')} SMs",
+        "sm_mhz" in told and f"SM clock about {told['sm_mhz']:g} MHz",
+    ]
     unknown = [key.replace("_", " ") for key, value in machine if value is None and key != "device"]
     return ", ".join(word for word in words if word) + (f" (unknown: {', '.join(unknown)})" if unknown else "")

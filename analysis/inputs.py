@@ -1,5 +1,6 @@
 """What a script reads: regular files of any size; of a pipe or a device so many bytes at most, as harness/base/text.h has it for the program. These can be read once:
 who asks again gets the same bytes."""
+
 import functools
 import io
 import os

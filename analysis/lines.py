@@ -1,4 +1,5 @@
 """Reads results files (docs/RESULTS.md) line by line, and refuses what is not as that page has it. Standard library only."""
+
 import io
 import json
 
@@ -13,6 +14,7 @@ class BadResults(End):
 
 class NoRows(BadResults):
     """Good files, but not one row in them."""
+
     code = 3
 
 
@@ -51,11 +53,20 @@ def parse(path, number, text):
         raise BadResults(f"{path}:{number}:{error.colno}: not JSON: {error.msg}") from error
     except Repeated as error:
         column, key = row_check.second_place_of(text)
-        raise BadResults(f"{path}:{number}:{column}: not JSON: the key {json.dumps(key)} is there twice in one object") from error
+        raise BadResults(
+            f"{path}:{number}:{column}: not JSON: the key {json.dumps(key)} is there twice in one object"
+        ) from error
     except RecursionError as error:
         raise BadResults(f"{path}:{number}:1: not JSON of a results file: nested too deeply") from error
     except ValueError as error:  # NaN, or an integer of thousands of digits
-        column = next((at.start() + 1 for at in row_check.TOKEN.finditer(text) if at.group().lstrip("-") in ("NaN", "Infinity") or len(at.group()) > 4000), 1)
+        column = next(
+            (
+                at.start() + 1
+                for at in row_check.TOKEN.finditer(text)
+                if at.group().lstrip("-") in ("NaN", "Infinity") or len(at.group()) > 4000
+            ),
+            1,
+        )
         raise BadResults(f"{path}:{number}:{column}: not JSON: {error}") from error
     start = no_text(text) if "\\u" in text else None
     if start is not None:

@@ -1,5 +1,6 @@
 """What a script writes: stdout, and files that a user names. The program alone opens, checks and finishes such files (harness/cli/handed.h): it hands a script the
 descriptor RUNGS_OUTPUTS, and writes what it finds there when the script has ended well."""
+
 import functools
 import os
 import pathlib
@@ -13,6 +14,7 @@ CHECK_FAILED = 10  # instead of CHECK, with which Python itself ends where it ca
 
 class End(Exception):
     """What ends a script with one line for its user, and with this exit code."""
+
     code = USAGE
 
 
@@ -50,6 +52,7 @@ def remove(path, begins=""):
 
 def ends(main):
     """main(), which then tells an End, or what a file could not do, on stderr, and returns its code."""
+
     @functools.wraps(main)
     def told(*words):
         try:
@@ -59,6 +62,7 @@ def ends(main):
                 raise
             print(terminal(error, lines=True), file=sys.stderr)
             return getattr(error, "code", USAGE)
+
     return told
 
 
@@ -74,4 +78,6 @@ def run(main):
         os.dup2(os.open(os.devnull, os.O_WRONLY), 1)  # for the flush at the interpreter's end
         if not isinstance(error, BrokenPipeError):
             print(f"stdout cannot be written: {error.strerror}", file=sys.stderr)
-        return (CHECK_FAILED if code == CHECK else code) or (128 + 13 if isinstance(error, BrokenPipeError) else MACHINE)
+        return (CHECK_FAILED if code == CHECK else code) or (
+            128 + 13 if isinstance(error, BrokenPipeError) else MACHINE
+        )

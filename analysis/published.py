@@ -4,6 +4,7 @@ Lines that begin with '#' say `key: value` (source, hardware, unit, params of th
 then variants that do what the source's columns did; then times. With `layout: points` a line is one variant at one size instead: where it was printed,
 parameters, variant, tunables, and whatever numbers are known of it.
 """
+
 import csv
 import dataclasses
 import pathlib
@@ -55,7 +56,10 @@ def points(op):
     path = FOLDER / f"{op}.csv"
     if not path.exists() or comments(path).get("layout") != "points":
         return None
-    lines = [{name: number_or_text(value) for name, value in line.items() if value} for line in csv.DictReader(split(path)[1])]
+    lines = [
+        {name: number_or_text(value) for name, value in line.items() if value}
+        for line in csv.DictReader(split(path)[1])
+    ]
     return Points(comments(path), lines)
 
 

@@ -4,16 +4,32 @@ same messages. What is null is as if it were missing. Standard library only.
 Lines are many and nearly all of them good: the schema is made into one expression of Python, which says yes or no, and only a line that it
 refuses is walked to find the place and the reason.
 """
+
 import functools
 import json
 import pathlib
 import re
 
 SCHEMA = pathlib.Path(__file__).resolve().parents[1] / "harness/record/row.schema.json"
-NAMES = {"string": "a text", "integer": "a whole number", "number": "a number", "boolean": "true or false", "null": "null", "object": "an object", "array": "an array"}
-IS = {"string": "{0}.__class__ is str", "integer": "{0}.__class__ is int", "number": "({0}.__class__ is float or {0}.__class__ is int)", "boolean": "{0}.__class__ is bool",
-      "null": "{0} is None", "object": "{0}.__class__ is dict", "array": "{0}.__class__ is list"}
-LEAST, MOST, LARGEST = -2**63, 2**63 - 1, 1.7976931348623157e308  # whole numbers, and numbers
+NAMES = {
+    "string": "a text",
+    "integer": "a whole number",
+    "number": "a number",
+    "boolean": "true or false",
+    "null": "null",
+    "object": "an object",
+    "array": "an array",
+}
+IS = {
+    "string": "{0}.__class__ is str",
+    "integer": "{0}.__class__ is int",
+    "number": "({0}.__class__ is float or {0}.__class__ is int)",
+    "boolean": "{0}.__class__ is bool",
+    "null": "{0} is None",
+    "object": "{0}.__class__ is dict",
+    "array": "{0}.__class__ is list",
+}
+LEAST, MOST, LARGEST = -(2**63), 2**63 - 1, 1.7976931348623157e308  # whole numbers, and numbers
 VERSION = 1
 KINDS = {"enum": ["environment", "ceilings", "row", "claim"]}
 SHOWN = 40  # letters of a wrong value
@@ -24,7 +40,10 @@ class Schema:
     def __init__(self):
         self.definitions = json.loads(SCHEMA.read_text(encoding="utf-8"))["$defs"]
         self.names = {}
-        self.checks = {name: eval(f"lambda v: {self.fine({'$ref': f'#/$defs/{name}'}, 'v')}", self.names) for name in self.definitions}  # of our own schema
+        self.checks = {
+            name: eval(f"lambda v: {self.fine({'$ref': f'#/$defs/{name}'}, 'v')}", self.names)
+            for name in self.definitions
+        }  # of our own schema
 
     def resolved(self, schema):
         return self.definitions[schema["$ref"].rsplit("/", 1)[-1]] if "$ref" in schema else schema
@@ -47,7 +66,10 @@ class Schema:
     def further(self, schema, word, v):
         if word in ("integer", "number"):
             above = f"{schema['exclusiveMinimum']} < {v} and " if "exclusiveMinimum" in schema else ""
-            yield above + f"{schema.get('minimum', LEAST if word == 'integer' else -LARGEST)} <= {v} <= {schema.get('maximum', MOST if word == 'integer' else LARGEST)}"
+            yield (
+                above
+                + f"{schema.get('minimum', LEAST if word == 'integer' else -LARGEST)} <= {v} <= {schema.get('maximum', MOST if word == 'integer' else LARGEST)}"
+            )
         elif word == "string" and "pattern" in schema:
             yield f"{self.add(re.compile(pattern_of(schema)).search)}({v})"
         elif word == "string" and "minLength" in schema:
@@ -56,13 +78,22 @@ class Schema:
             yield f"{self.add('lambda d: ' + self.object(schema))}({v})"
         elif word == "array":
             yield f"{schema.get('minItems', 0)} <= len({v}) <= {schema.get('maxItems', MOST)}"
-            yield f"({self.numbers(schema.get('items', {}), v)} or all({self.fine(schema['items'], 'w')} for w in {v}))" if "items" in schema else "True"
+            yield (
+                f"({self.numbers(schema.get('items', {}), v)} or all({self.fine(schema['items'], 'w')} for w in {v}))"
+                if "items" in schema
+                else "True"
+            )
 
     def object(self, schema):
-        keys = [f"((v := d.get({key!r})) is None or {self.fine(some, 'v')})" for key, some in schema.get("properties", {}).items()]
+        keys = [
+            f"((v := d.get({key!r})) is None or {self.fine(some, 'v')})"
+            for key, some in schema.get("properties", {}).items()
+        ]
         if isinstance(schema.get("additionalProperties"), dict):
             known = tuple(schema.get("properties", ()))
-            keys.append(f"all(w is None or {self.fine(schema['additionalProperties'], 'w')} for k, w in d.items() if k not in {known!r})")
+            keys.append(
+                f"all(w is None or {self.fine(schema['additionalProperties'], 'w')} for k, w in d.items() if k not in {known!r})"
+            )
         return " and ".join([f"d.get({key!r}) is not None" for key in schema.get("needed", ())] + keys) or "True"
 
     def numbers(self, item, v):
@@ -77,20 +108,40 @@ class Schema:
         if "oneOf" in schema:
             faults = [self.fault(some, value) for some in schema["oneOf"]]
             deepest = max((found or () for found in faults), key=lambda found: len(found[0]) if found else -1)
-            return None if None in faults else deepest if deepest[0] else ((), " or ".join(dict.fromkeys(expected for _, expected in faults)))
+            return (
+                None
+                if None in faults
+                else deepest
+                if deepest[0]
+                else ((), " or ".join(dict.fromkeys(expected for _, expected in faults)))
+            )
         inner = schema.get("properties", {})
         if isinstance(value, dict) and "object" in words_of(schema):
             others = schema.get("additionalProperties")
-            parts = [(key, inner.get(key, others), some) for key, some in value.items() if some is not None and isinstance(inner.get(key, others), dict)]
+            parts = [
+                (key, inner.get(key, others), some)
+                for key, some in value.items()
+                if some is not None and isinstance(inner.get(key, others), dict)
+            ]
             missing = [key for key in schema.get("needed", ()) if value.get(key) is None]
             if missing:
                 return (), f"an object with '{missing[0]}'"
         else:
-            parts = [(k, schema["items"], some) for k, some in enumerate(value)] if isinstance(value, list) and "items" in schema else []
+            parts = (
+                [(k, schema["items"], some) for k, some in enumerate(value)]
+                if isinstance(value, list) and "items" in schema
+                else []
+            )
         wrong = next(((key, found) for key, some, held in parts if (found := self.fault(some, held))), None)
         if wrong:
             return (wrong[0], *wrong[1][0]), wrong[1][1]
-        shallow = {**{key: some for key, some in schema.items() if key not in ("properties", "additionalProperties", "items", "needed")}}
+        shallow = {
+            **{
+                key: some
+                for key, some in schema.items()
+                if key not in ("properties", "additionalProperties", "items", "needed")
+            }
+        }
         return None if eval(self.fine(shallow, "v"), self.names, {"v": value}) else ((), expectation(schema))
 
 
@@ -107,11 +158,18 @@ def pattern_of(schema):
 
 
 def expectation(schema):
-    """"a number or null, above 0", as check.c has it."""
+    """ "a number or null, above 0", as check.c has it."""
     if "const" in schema or "enum" in schema:
         return " or ".join(json.dumps(value, ensure_ascii=False) for value in values_of(schema))
     text = " or ".join(NAMES[word] for word in words_of(schema))
-    for key, word in (("minimum", "at least {}"), ("exclusiveMinimum", "above {}"), ("maximum", "at most {}"), ("minItems", "{} or more"), ("maxItems", "{} or fewer"), ("pattern", "like {}")):
+    for key, word in (
+        ("minimum", "at least {}"),
+        ("exclusiveMinimum", "above {}"),
+        ("maximum", "at most {}"),
+        ("minItems", "{} or more"),
+        ("maxItems", "{} or fewer"),
+        ("pattern", "like {}"),
+    ):
         text += f", {word.format(schema[key])}" if key in schema else ""
     return text + (", not empty" if "minLength" in schema else "")
 
@@ -163,7 +221,7 @@ def places(text):
 def place_of(text, path):
     """The column, from 1, and the value as it stands there."""
     start, end = next(((start, end) for some, start, end in places(text) if end and some == path), (0, 1))
-    return start + 1, text[start:end if text[start] not in "[{" else None][:SHOWN].rstrip()
+    return start + 1, text[start : end if text[start] not in "[{" else None][:SHOWN].rstrip()
 
 
 def second_place_of(text):

@@ -1,4 +1,5 @@
 """Facts of one row of a results file, and of several rows together. Standard library only."""
+
 import collections
 import math
 import re
@@ -6,7 +7,9 @@ import re
 from analysis.foreign import every, markdown
 
 UNKNOWN_MACHINE = "unknown machine"
-LOCKED_APART = 0.1  # logarithm: clocks that differ by more than this, and by far more than they vary, were set differently
+LOCKED_APART = (
+    0.1  # logarithm: clocks that differ by more than this, and by far more than they vary, were set differently
+)
 
 
 class Results:
@@ -15,16 +18,16 @@ class Results:
 
     def __init__(self, environments, ceilings, rows, claims, warnings, campaigns=None):
         self.environments = environments  # run -> environment
-        self.ceilings = ceilings          # run -> device -> name -> ceiling
+        self.ceilings = ceilings  # run -> device -> name -> ceiling
         self.rows = rows
         self.claims = claims
         self.warnings = warnings
-        self.campaigns = campaigns        # campaign -> its latest rows, the oldest campaign first
+        self.campaigns = campaigns  # campaign -> its latest rows, the oldest campaign first
         if campaigns is None:
             self.campaigns = collections.defaultdict(list)
             for row in rows:
                 self.campaigns[self.campaign(row)].append(row)
-        self.times = {}                   # (campaign, case, spec, mode) -> statistics, for speed-ups
+        self.times = {}  # (campaign, case, spec, mode) -> statistics, for speed-ups
         self.held = collections.Counter(row["spec"] for row in rows)
         for campaign, some in self.campaigns.items():
             for row in some:
@@ -34,7 +37,12 @@ class Results:
 
     def in_markdown(self):
         """The same results with each of their texts as it may stand in a page."""
-        return Results(*(every(part, markdown) for part in (self.environments, self.ceilings, self.rows, self.claims, self.warnings, self.campaigns)))
+        return Results(
+            *(
+                every(part, markdown)
+                for part in (self.environments, self.ceilings, self.rows, self.claims, self.warnings, self.campaigns)
+            )
+        )
 
     def environment(self, row):
         return self.environments.get(row.get("run")) or {}
@@ -61,8 +69,14 @@ class Results:
         """The spec of the row's baseline: the id as it is, else of those with tunables of that id in the same case the one that most rows
         have: the default."""
         baseline, machine = row.get("baseline"), self.machine(row)
-        specs = {other["spec"] for other in self.rows
-                 if baseline and other["case"] == row["case"] and baseline in (other["spec"], other["variant"]) and self.machine(other) == machine}
+        specs = {
+            other["spec"]
+            for other in self.rows
+            if baseline
+            and other["case"] == row["case"]
+            and baseline in (other["spec"], other["variant"])
+            and self.machine(other) == machine
+        }
         return min(specs, key=lambda spec: (-self.held[spec], spec), default=None)
 
     def time_of(self, row, spec, mode="cold"):
@@ -105,7 +119,11 @@ def settle(row):
 def campaign_of(environments, row):
     """Where times may be compared: one build (the environment's id) on one card; of a run without an id, the run alone."""
     environment = environments.get(row.get("run")) or {}
-    return (environment["id"], (environment.get("gpu") or {}).get("uuid")) if environment.get("id") else (row.get("run"), None)
+    return (
+        (environment["id"], (environment.get("gpu") or {}).get("uuid"))
+        if environment.get("id")
+        else (row.get("run"), None)
+    )
 
 
 def machine_name(environment):
@@ -123,7 +141,11 @@ def kind_of_machine(environment, row):
     if not gpu:
         return None
     driver = str(gpu.get("driver") or "").split(".")[0] or None
-    return {"device": gpu.get("name"), "driver_major": driver, **{key: gpu.get(key) for key in ("power_cap_watts", "mig", "sm_count", "clocks_sm_max", "clocks_memory_max")}}
+    return {
+        "device": gpu.get("name"),
+        "driver_major": driver,
+        **{key: gpu.get(key) for key in ("power_cap_watts", "mig", "sm_count", "clocks_sm_max", "clocks_memory_max")},
+    }
 
 
 def name_of(row_or_id):
@@ -152,7 +174,7 @@ def modes_of(rows):
     for timed in sorted({tuple(row.get("timing") or ()) for row in rows}, key=lambda modes: (-len(modes), modes)):
         for k, mode in enumerate(timed):
             if mode not in found:
-                after = next((found.index(later) for later in timed[k + 1:] if later in found), len(found))
+                after = next((found.index(later) for later in timed[k + 1 :] if later in found), len(found))
                 found.insert(after, mode)
     return found
 

@@ -1,4 +1,5 @@
 """Which rows count: the latest of each case and variant, and those that a figure or table is about."""
+
 import collections
 import math
 import pathlib
@@ -8,7 +9,7 @@ from analysis import rows as r
 from analysis.lines import NoRows, read_lines
 
 SHAPE = ("batch", "n")  # swept together: many short rows to few long ones
-LEAST_POINTS = 3        # values of a parameter that make a sweep
+LEAST_POINTS = 3  # values of a parameter that make a sweep
 MANY_INPUTS = 4
 OFFSETS = {"normal": 0, **{f"offset1{f'e{k}' if k else ''}": 10.0**k for k in range(9)}}  # input family -> mean / sigma
 
@@ -20,12 +21,16 @@ def load(paths):
     for path in paths:
         read = list(read_lines(pathlib.Path(path), warnings))
         if read and all(line["kind"] == "claim" for line in read):
-            judged.update({line.get("scenario"): [c for c in read if c.get("scenario") == line.get("scenario")] for line in read})
+            judged.update(
+                {line.get("scenario"): [c for c in read if c.get("scenario") == line.get("scenario")] for line in read}
+            )
         else:
             lines += read
     dates = {line.get("run"): line.get("date") or "" for line in lines if line["kind"] == "environment"}
     lines.sort(key=lambda line: dates.get(line.get("run"), ""))  # stable: within a run, the order of the file
-    of = {kind: [line for line in lines if line["kind"] == kind] for kind in ("environment", "ceilings", "row", "claim")}
+    of = {
+        kind: [line for line in lines if line["kind"] == kind] for kind in ("environment", "ceilings", "row", "claim")
+    }
     environments, ceilings = {line.get("run"): line for line in of["environment"]}, {}
     for line in of["ceilings"]:
         by_name = {c["name"]: c for c in line.get("ceilings") or [] if c.get("name") and c.get("value")}
@@ -37,15 +42,27 @@ def load(paths):
     campaigns = collections.defaultdict(list)
     for row in of["row"]:
         campaigns[r.campaign_of(environments, row)].append(row)
-    return r.Results(environments, ceilings, latest_rows(of["row"], environments, machines), claims_of(of["claim"], judged, machines, dates, warnings), warnings,
-                     {key: latest_rows(lines, environments, machines) for key, lines in campaigns.items()})
+    return r.Results(
+        environments,
+        ceilings,
+        latest_rows(of["row"], environments, machines),
+        claims_of(of["claim"], judged, machines, dates, warnings),
+        warnings,
+        {key: latest_rows(lines, environments, machines) for key, lines in campaigns.items()},
+    )
 
 
 def latest_rows(lines, environments, machines):
     """Of each machine, case and variant the latest row, with the times of all its processes: rows of one campaign."""
     latest, processes = {}, collections.defaultdict(list)
     for row in map(r.settle, lines):
-        key = machines.get(row.get("run"), r.UNKNOWN_MACHINE), row.get("case"), row.get("spec"), r.is_emulated(row), r.is_declared(row)
+        key = (
+            machines.get(row.get("run"), r.UNKNOWN_MACHINE),
+            row.get("case"),
+            row.get("spec"),
+            r.is_emulated(row),
+            r.is_declared(row),
+        )
         earlier = latest.get(key)
         if row["verdict"] == "pass" and row.get("timing"):
             processes[key].append(row)
@@ -59,13 +76,17 @@ def latest_rows(lines, environments, machines):
 def pooled(row, processes, environments):
     """The row with the medians over processes of its campaign, and their range as the interval; as it is where there is one."""
     known = (environments.get(row.get("run")) or {}).get("id")
-    mine = [other for other in processes if known and r.campaign_of(environments, other) == r.campaign_of(environments, row)]
+    mine = [
+        other for other in processes if known and r.campaign_of(environments, other) == r.campaign_of(environments, row)
+    ]
     if row["verdict"] != "pass" or len(mine) < 2:
         return row
     timing = dict(row.get("timing") or {})
     for mode in timing:
         told = ((other.get("run"), r.timing(other, mode)) for other in mine)
-        times = list({(run, t["median"], tuple(t.get("samples") or [])): t for run, t in told if t}.values())  # a file that is given twice is one process
+        times = list(
+            {(run, t["median"], tuple(t.get("samples") or [])): t for run, t in told if t}.values()
+        )  # a file that is given twice is one process
         if len(times) > 1:
             timing[mode] = pooled_times(timing[mode], times)
     return {**row, "timing": timing}
@@ -75,8 +96,15 @@ def pooled_times(latest, times):
     medians = [t["median"] for t in times]
     middle = statistics.median(medians)
     scale = latest["median"] / middle if latest and latest.get("median") else 1
-    found = {**(latest or times[-1]), "median": middle, "low": min(medians), "high": max(medians), "processes": len(times), "count": sum(t.get("count") or 0 for t in times),
-             "samples": [x for t in times for x in t.get("samples") or []]}
+    found = {
+        **(latest or times[-1]),
+        "median": middle,
+        "low": min(medians),
+        "high": max(medians),
+        "processes": len(times),
+        "count": sum(t.get("count") or 0 for t in times),
+        "samples": [x for t in times for x in t.get("samples") or []],
+    }
     for key in ("bytes_per_second", "elements_per_second"):
         if found.get(key):
             found[key] *= scale
@@ -94,7 +122,9 @@ def times_less(row, earlier, environments):
     """Two scenarios of one build may time a case in more modes and in fewer: the row with more of them stays."""
     if not earlier or row["verdict"] != "pass" or earlier["verdict"] != "pass":
         return False
-    builds = [(e.get("commit"), e.get("build")) for e in (environments.get(line.get("run")) or {} for line in (row, earlier))]
+    builds = [
+        (e.get("commit"), e.get("build")) for e in (environments.get(line.get("run")) or {} for line in (row, earlier))
+    ]
     modes = [{mode for mode, timed in (line.get("timing") or {}).items() if timed} for line in (row, earlier)]
     return builds[0] == builds[1] and modes[0] < modes[1]
 
@@ -105,9 +135,15 @@ def claims_of(lines, judged, machines, dates, warnings):
     lines = [claim for claim in lines if claim.get("scenario") not in judged]
     old = sum("outcome" not in claim for claim in lines + [claim for some in judged.values() for claim in some])
     if old:
-        warnings.append(f"claim records of older versions, without outcomes, left out: {old}; 'rungs judge' recreates them")
+        warnings.append(
+            f"claim records of older versions, without outcomes, left out: {old}; 'rungs judge' recreates them"
+        )
     judged = {name: [claim for claim in some if "outcome" in claim] for name, some in judged.items()}
-    latest = {(machines.get(claim.get("run"), r.UNKNOWN_MACHINE), claim.get("id")): claim for claim in lines if "outcome" in claim}
+    latest = {
+        (machines.get(claim.get("run"), r.UNKNOWN_MACHINE), claim.get("id")): claim
+        for claim in lines
+        if "outcome" in claim
+    }
     claims = list(latest.values()) + [claim for some in judged.values() for claim in some]
     newest = {}
     for claim in claims:
@@ -149,7 +185,9 @@ def groups(rows, *left_out, input_too=True):
     """(op, dtype, input, other parameters) -> rows that differ in the named parameters only."""
     found = collections.defaultdict(list)
     for row in rows:
-        found[row["op"], row.get("dtype"), row.get("input") if input_too else None, other_params(row, *left_out)].append(row)
+        found[
+            row["op"], row.get("dtype"), row.get("input") if input_too else None, other_params(row, *left_out)
+        ].append(row)
     return found
 
 
@@ -163,7 +201,11 @@ def by_case(rows):
 
 def by_input(rows):
     """Groups of one problem that was timed on many inputs: the accuracy tables have their errors."""
-    return [group for group in groups(rows, input_too=False).values() if len({row["input"] for row in group if r.median(row)}) >= MANY_INPUTS]
+    return [
+        group
+        for group in groups(rows, input_too=False).values()
+        if len({row["input"] for row in group if r.median(row)}) >= MANY_INPUTS
+    ]
 
 
 def weight(row):
@@ -189,7 +231,9 @@ def sweeps_by(rows, *swept):
 
 def find_sweeps(rows):
     """The parameter with most timed rows in sweeps and its groups; None and none."""
-    names = sorted({name for row in rows for name, value in (row.get("params") or {}).items() if isinstance(value, (int, float))})
+    names = sorted(
+        {name for row in rows for name, value in (row.get("params") or {}).items() if isinstance(value, (int, float))}
+    )
     found = {name: sweeps_by(rows, name) for name in names}
     best = max(names, key=lambda name: sum(bool(r.median(row)) for group in found[name] for row in group), default=None)
     return (best, found[best]) if best and found[best] else (None, [])
@@ -197,23 +241,60 @@ def find_sweeps(rows):
 
 def find_shapes(rows, shown):
     """Groups that differ in shape, of the shapes with more than one row, and of those of one row that no table has yet."""
-    some = [row for row in rows if (r.number(row, "batch") or 0) > 1 or (r.number(row, "batch") == 1 and row["case"] not in shown)]
-    return [group for group in sweeps_by(some, *SHAPE) if len({r.number(row, "batch") for row in group if r.median(row)}) >= LEAST_POINTS]
+    some = [
+        row
+        for row in rows
+        if (r.number(row, "batch") or 0) > 1 or (r.number(row, "batch") == 1 and row["case"] not in shown)
+    ]
+    return [
+        group
+        for group in sweeps_by(some, *SHAPE)
+        if len({r.number(row, "batch") for row in group if r.median(row)}) >= LEAST_POINTS
+    ]
 
 
 def longest_sweep(results, op, dtype, parameter, least):
     """The group with most times, of which a sweep is made; mean before the other aggregates where it is over the window; then the larger n."""
+
     def rank(group):
-        return parameter == "window" and is_mean(group[0]), len(group), parameter == "window" and r.number(group[0], "n") or 0
+        return (
+            parameter == "window" and is_mean(group[0]),
+            len(group),
+            parameter == "window" and r.number(group[0], "n") or 0,
+        )
+
     found = groups([row for row in rows_of(results, op, dtype) if r.number(row, parameter)], parameter).values()
-    return max((group for group in found if len({r.number(row, parameter) for row in group}) >= least), key=rank, default=None)
+    return max(
+        (group for group in found if len({r.number(row, parameter) for row in group}) >= least), key=rank, default=None
+    )
 
 
 def offset_case(results, op, dtype):
     """The group with most levels of mean / sigma, then one of spreads, where an offset hurts, then the one where most fail, then the one with most variants."""
+
     def rank(group):
-        return (len({row["input"] for row in group}), group[0]["params"].get("agg") in ("var", "std"), sum(row["verdict"] == "fail" for row in group),
-                len({row["variant"] for row in group}), r.number(group[0], "n") or r.number(group[0], "rows") or 0)
-    rows = [row for row in rows_of(results, op, dtype, timed=False)
-            if row.get("input") in OFFSETS and (row["verdict"] in ("pass", "fail") or r.unjudged(row)) and row.get("errors") and not r.is_emulated(row)]
-    return max((group for group in groups(rows, input_too=False).values() if len({row["input"] for row in group}) >= LEAST_POINTS), key=rank, default=None)
+        return (
+            len({row["input"] for row in group}),
+            group[0]["params"].get("agg") in ("var", "std"),
+            sum(row["verdict"] == "fail" for row in group),
+            len({row["variant"] for row in group}),
+            r.number(group[0], "n") or r.number(group[0], "rows") or 0,
+        )
+
+    rows = [
+        row
+        for row in rows_of(results, op, dtype, timed=False)
+        if row.get("input") in OFFSETS
+        and (row["verdict"] in ("pass", "fail") or r.unjudged(row))
+        and row.get("errors")
+        and not r.is_emulated(row)
+    ]
+    return max(
+        (
+            group
+            for group in groups(rows, input_too=False).values()
+            if len({row["input"] for row in group}) >= LEAST_POINTS
+        ),
+        key=rank,
+        default=None,
+    )

@@ -3,13 +3,14 @@
 Everything works on stacks: an array of shape (rows, processes) holds one number for each process, its median. So a simulated
 thousand suites and one real suite go through the same code.
 """
+
 import math
 
 import numpy as np
 from scipy import stats
 
-DRAWS = 1000          # of the bootstrap
-SEED = 6              # of the bootstrap: the same rows give the same interval
+DRAWS = 1000  # of the bootstrap
+SEED = 6  # of the bootstrap: the same rows give the same interval
 CLOCK_STEADY = 0.005  # standard deviation of log clock below which the clock explains nothing
 CHUNK = 2048
 
@@ -21,8 +22,17 @@ class Found:
         self.__dict__.update(arrays)
 
 
-def from_processes(base, new, base_mhz=None, new_mhz=None, base_cycles=None, new_cycles=None, by_spread=False, intervals=True,
-                   wall_time=False):
+def from_processes(
+    base,
+    new,
+    base_mhz=None,
+    new_mhz=None,
+    base_cycles=None,
+    new_cycles=None,
+    by_spread=False,
+    intervals=True,
+    wall_time=False,
+):
     """wall_time: of each row, or of all: never in cycles. base, new: seconds, (rows, processes). Clocks and cycles in the same shape, NaN where unknown. by_spread: too few for ranks alone.
 
     Judged in time or in cycles: a kernel bound by the SM clock is steady in cycles, one bound by memory in seconds.
@@ -37,8 +47,15 @@ def from_processes(base, new, base_mhz=None, new_mhz=None, base_cycles=None, new
     low, high = ratio_interval(judged_base, judged_new) if intervals else np.full((2, len(base)), np.nan)
     test = spread_test if by_spread else u_test
     clock = medians(new_mhz) / medians(base_mhz) if base_mhz is not None else np.full(len(base), np.nan)
-    return Found(in_cycles=in_cycles, ratio=medians(judged_new) / medians(judged_base), low=low, high=high, p=test(judged_base, judged_new),
-                    time_ratio=medians(new) / medians(base), clock_ratio=clock)
+    return Found(
+        in_cycles=in_cycles,
+        ratio=medians(judged_new) / medians(judged_base),
+        low=low,
+        high=high,
+        p=test(judged_base, judged_new),
+        time_ratio=medians(new) / medians(base),
+        clock_ratio=clock,
+    )
 
 
 def medians(values):
@@ -48,6 +65,7 @@ def medians(values):
 def follows_clock(base, new, base_mhz, new_mhz, base_cycles, new_cycles):
     """Cycles rather than time? Where the clock varied from process to process, whichever of the two scatters less within the sides.
     Where it only differs between the sides nothing tells how the kernel follows it, and the smaller of the two changes counts."""
+
     def scatter(one, other):
         return np.sqrt(np.var(np.log(one), axis=-1) + np.var(np.log(other), axis=-1)) / math.sqrt(2)
 

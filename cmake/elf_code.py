@@ -2,6 +2,7 @@
 and the order of functions do not count; which function is called, or which table is read, does.
 Reads objects for x86-64 and cubins alike: 64 bits, little end first.
 """
+
 import hashlib
 import struct
 
@@ -17,7 +18,7 @@ REGISTERS, STACK = 0x2F, (0x11, 0x12, 0x23)  # attributes in .nv.info: of a kern
 class Elf:
     def __init__(self, data):
         self.data = data
-        offset, = struct.unpack_from("<Q", data, 40)
+        (offset,) = struct.unpack_from("<Q", data, 40)
         size, count, names = struct.unpack_from("<HHH", data, 58)
         self.headers = [struct.unpack_from("<IIQQQQIIQQ", data, offset + k * size) for k in range(count)]
         names_at = self.headers[names][4]
@@ -26,11 +27,11 @@ class Elf:
         self.references = self.read_references()
 
     def text_at(self, at):
-        return self.data[at:self.data.index(b"\0", at)].decode("ascii", "replace")
+        return self.data[at : self.data.index(b"\0", at)].decode("ascii", "replace")
 
     def content(self, k):
         _, kind, _, _, start, length, *_ = self.headers[k]
-        return b"" if kind == NOTHING_STORED else self.data[start:start + length]
+        return b"" if kind == NOTHING_STORED else self.data[start : start + length]
 
     def read_symbols(self):
         """(name, section or 0 where it is defined elsewhere, value) of each."""
@@ -121,12 +122,16 @@ class Code:
 
     def of_names(self):
         """Name -> what it stands for, of all that is defined here."""
-        return {name: self.target(k) for k, (name, section, _) in enumerate(self.elf.symbols) if name and section in self.sections}
+        return {
+            name: self.target(k)
+            for k, (name, section, _) in enumerate(self.elf.symbols)
+            if name and section in self.sections
+        }
 
 
 def base_name(name):
     """.text._Z6kernelv -> .text, .nv.constant0._Z6kernelv -> .nv.constant0: what follows are names."""
-    return ".".join(name.split(".")[:3 if name.startswith(".nv.") else 2])
+    return ".".join(name.split(".")[: 3 if name.startswith(".nv.") else 2])
 
 
 def digest(*things):

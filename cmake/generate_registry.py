@@ -5,6 +5,7 @@ Library variants are Python (peer_*.py); their descriptor (a dictionary literal 
 A file whose name or descriptor does not fit its path is an error here, with the fix: the linker would name unrelated programs, and a
 file that no glob matches would be ignored silently.
 """
+
 import argparse
 import ast
 import difflib
@@ -44,7 +45,10 @@ def op_of(path):
 def descriptors(path, macro):
     """The arguments of every RUNGS_VARIANT(...) or RUNGS_OP(...) of a C file, in the order of the file."""
     code = COMMENT_OR_LITERAL.sub(lambda found: found[0] if found[0][0] in "\"'" else " ", path.read_text())
-    return [tuple(re.split(r"\s*,\s*", found.strip())) for found in re.findall(rf"^[ \t]*{macro}\s*\(([^)]*)\)", code, re.MULTILINE)]
+    return [
+        tuple(re.split(r"\s*,\s*", found.strip()))
+        for found in re.findall(rf"^[ \t]*{macro}\s*\(([^)]*)\)", code, re.MULTILINE)
+    ]
 
 
 def wrong_descriptor(path):
@@ -57,7 +61,9 @@ def wrong_descriptor(path):
     if len(found) > 1:
         return f"{len(found)} descriptors; one file is one variant: keep {written} and move the others to files of their own"
     if found[0] != expected:
-        return f"the descriptor is RUNGS_VARIANT({', '.join(found[0])}), the path requires {written}: change one of them"
+        return (
+            f"the descriptor is RUNGS_VARIANT({', '.join(found[0])}), the path requires {written}: change one of them"
+        )
     return None
 
 
@@ -87,12 +93,18 @@ def check(args):
         problems.append(f"{path.resolve().relative_to(source).as_posix()}: {message}")
 
     for path in sorted(args.references, key=pathlib.Path.as_posix):
-        for (op, *_) in descriptors(path, "RUNGS_OP"):
+        for op, *_ in descriptors(path, "RUNGS_OP"):
             if op != op_of(path):
-                problem(path, f"the descriptor is RUNGS_OP({op}), the path requires RUNGS_OP({op_of(path)}): change one of them")
+                problem(
+                    path,
+                    f"the descriptor is RUNGS_OP({op}), the path requires RUNGS_OP({op_of(path)}): change one of them",
+                )
             first = ops.setdefault(op, path)
             if first != path and op == op_of(path):
-                problem(path, f"{first.resolve().relative_to(source).as_posix()} defines the op '{op}' too: remove one of them")
+                problem(
+                    path,
+                    f"{first.resolve().relative_to(source).as_posix()} defines the op '{op}' too: remove one of them",
+                )
     compiled = list(dict.fromkeys([*args.variants, *args.kernels]))
     for path in compiled:
         message = wrong_descriptor(path)
@@ -106,12 +118,18 @@ def check(args):
         problem(path, f"a variant lies in the folder of its op: move it to {path.parent.name}/OP/{path.name}")
     for path in [*compiled, *args.peers]:
         if names.setdefault(identity(path), path) != path:
-            problem(path, f"{names[identity(path)].resolve().relative_to(source).as_posix()} has the same name: rename one of them")
+            problem(
+                path,
+                f"{names[identity(path)].resolve().relative_to(source).as_posix()} has the same name: rename one of them",
+            )
     for folder in sorted({path.parent for path in [*compiled, *args.peers]}):
         if folder.name not in ops:
             near = difflib.get_close_matches(folder.name, ops, 1)
-            problem(folder, f"no op '{folder.name}' ({'did you mean ' + near[0] + '?' if near else 'known: ' + ', '.join(sorted(ops))}): "
-                            f"rename the folder, or write reference/{folder.name}.c with RUNGS_OP({folder.name})")
+            problem(
+                folder,
+                f"no op '{folder.name}' ({'did you mean ' + near[0] + '?' if near else 'known: ' + ', '.join(sorted(ops))}): "
+                f"rename the folder, or write reference/{folder.name}.c with RUNGS_OP({folder.name})",
+            )
     return problems
 
 
@@ -137,14 +155,18 @@ def peer_source(path, symbol):
         if t["kind"] == "choice":
             choices = f"{symbol}_choices_{i}"
             lines.append(f"static const char *const {choices}[] = {{{', '.join(map(quote, t['choices']))}, NULL}};")
-        specs.append(f"    {{{quote(t['name'])}, {quote(t['summary'])}, {KINDS[t['kind']]}, {quote(str(t['default']))}, "
-                     f"{float(t.get('min', 0))!r}, {float(t.get('max', 0))!r}, {choices}}},")
+        specs.append(
+            f"    {{{quote(t['name'])}, {quote(t['summary'])}, {KINDS[t['kind']]}, {quote(str(t['default']))}, "
+            f"{float(t.get('min', 0))!r}, {float(t.get('max', 0))!r}, {choices}}},"
+        )
     tunables = "NULL"
     if specs:
         tunables = f"{symbol}_tunables"
         lines += [f"static const ParamSpec {tunables}[] = {{", *specs, "    {0},", "};"]
-    lines.append(f"static const Variant {symbol} = {{.backend = BACKEND_PEER, .summary = {quote(d['summary'])}, "
-                 f".origin = {quote(d['origin'])}, .tunables = {tunables}, .bound = {quote(d.get('bound'))}}};")
+    lines.append(
+        f"static const Variant {symbol} = {{.backend = BACKEND_PEER, .summary = {quote(d['summary'])}, "
+        f".origin = {quote(d['origin'])}, .tunables = {tunables}, .bound = {quote(d.get('bound'))}}};"
+    )
     outputs = "NULL"
     if d.get("outputs"):
         outputs = f"{symbol}_outputs"
@@ -169,15 +191,34 @@ def table(args, variants, peers, emulated):
     entries.sort()
     ops = sorted(op_of(path) for path in args.references if descriptors(path, "RUNGS_OP"))
 
-    out = ['/* Generated by cmake/generate_registry.py from the paths of impls/ and reference/. */', '#include "plan/registry.h"', ""]
+    out = [
+        "/* Generated by cmake/generate_registry.py from the paths of impls/ and reference/. */",
+        '#include "plan/registry.h"',
+        "",
+    ]
     out += declarations + [f"extern const Op rungs_op_{op};" for op in ops]
-    out += ["", "const Op *const REGISTRY_OPS[] = {", *[f"    &rungs_op_{op}," for op in ops], "    NULL,", "};",
-            f"const int REGISTRY_OP_COUNT = {len(ops)};", "", "const VariantEntry REGISTRY_VARIANTS[] = {"]
+    out += [
+        "",
+        "const Op *const REGISTRY_OPS[] = {",
+        *[f"    &rungs_op_{op}," for op in ops],
+        "    NULL,",
+        "};",
+        f"const int REGISTRY_OP_COUNT = {len(ops)};",
+        "",
+        "const VariantEntry REGISTRY_VARIANTS[] = {",
+    ]
     for id_, op, path, backend, pointer, framework, needs_gpu, outputs in entries:
         relative = path.resolve().relative_to(args.source.resolve()).as_posix()
-        out.append(f"    {{{quote(id_)}, {quote(op)}, {quote(relative)}, {backend}, {pointer}, {quote(framework)}, "
-                   f"{str(needs_gpu).lower()}, {outputs}}},")
-    out += ["    {NULL, NULL, NULL, BACKEND_CPU, NULL, NULL, false, NULL},", "};", f"const int REGISTRY_VARIANT_COUNT = {len(entries)};", ""]
+        out.append(
+            f"    {{{quote(id_)}, {quote(op)}, {quote(relative)}, {backend}, {pointer}, {quote(framework)}, "
+            f"{str(needs_gpu).lower()}, {outputs}}},"
+        )
+    out += [
+        "    {NULL, NULL, NULL, BACKEND_CPU, NULL, NULL, false, NULL},",
+        "};",
+        f"const int REGISTRY_VARIANT_COUNT = {len(entries)};",
+        "",
+    ]
     return "\n".join(out)
 
 

@@ -3,6 +3,7 @@ print the tables of verbs and options.
 
 usage: manual.py PROGRAM SHARE     SHARE: the folder share/ of the prefix
 """
+
 import pathlib
 import re
 import subprocess
@@ -39,8 +40,15 @@ def plain(text):
 
 
 def page(verbs, version, codes):
-    lines = [f'.TH RUNGS 1 "" "rungs {version}" "User Commands"', ".SH NAME", "rungs \\- verify and measure implementations of one algorithm side by side",
-             ".SH SYNOPSIS", ".B rungs", ".I VERB", "..."]
+    lines = [
+        f'.TH RUNGS 1 "" "rungs {version}" "User Commands"',
+        ".SH NAME",
+        "rungs \\- verify and measure implementations of one algorithm side by side",
+        ".SH SYNOPSIS",
+        ".B rungs",
+        ".I VERB",
+        "...",
+    ]
     for verb, (summary, usage, options) in verbs.items():
         lines += [f".SH RUNGS {verb.upper()}", f".B {plain(usage)}", ".PP", plain(summary)]
         for name, argument, text in options:
@@ -49,12 +57,15 @@ def page(verbs, version, codes):
 
 
 def completion(verbs):
-    cases = "\n".join(f"    {verb}) words='{' '.join([*(name for name, _, _ in options), '--help'])}' ;;" for verb, (_, _, options) in verbs.items())
+    cases = "\n".join(
+        f"    {verb}) words='{' '.join([*(name for name, _, _ in options), '--help'])}' ;;"
+        for verb, (_, _, options) in verbs.items()
+    )
     return f"""# bash completion of rungs, made by cmake/manual.py
 _rungs() {{
     local words=''
     if [ "$COMP_CWORD" = 1 ]; then
-        mapfile -t COMPREPLY < <(compgen -W '{' '.join(verbs)} help --version' -- "$2")
+        mapfile -t COMPREPLY < <(compgen -W '{" ".join(verbs)} help --version' -- "$2")
         return
     fi
     case ${{COMP_WORDS[1]}} in
@@ -71,7 +82,10 @@ def main():
     verbs = verbs_of(program)
     version = ask(program, "--version").split()[1]
     codes = re.search(r"Exit codes: (.*)", ask(program, "help"), re.DOTALL)[1].replace("\n", " ")
-    for path, text in ((share / "man/man1/rungs.1", page(verbs, version, codes)), (share / "bash-completion/completions/rungs", completion(verbs))):
+    for path, text in (
+        (share / "man/man1/rungs.1", page(verbs, version, codes)),
+        (share / "bash-completion/completions/rungs", completion(verbs)),
+    ):
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_text(text)
 

@@ -1,4 +1,5 @@
 """All figures of a report."""
+
 import os
 import pathlib
 import re

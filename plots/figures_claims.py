@@ -1,15 +1,30 @@
 """Every claim that was measured as a dumbbell: from what was published, at 1, to what was measured here, with the acceptance band shaded."""
+
 import matplotlib.pyplot as plt
 
 from analysis import rows as r
-from analysis.claim_text import EXACT, MEASURED, OUTCOMES, is_counted, is_shown, modes_of, published, published_value, quantity, size_of
+from analysis.claim_text import (
+    EXACT,
+    MEASURED,
+    OUTCOMES,
+    is_counted,
+    is_shown,
+    modes_of,
+    published,
+    published_value,
+    quantity,
+    size_of,
+)
 from plots import style
 
 COLOURS = {"holds": "#009E73", "direction": "#B8860B", "far": "#CC79A7", "fails": style.FAILED, "shown": "#8A8A8A"}
 MARKERS = {"original": "s", "reimplementation": "o", "successor": "^", "ours": "D"}
 NAMES = {**OUTCOMES, "shown": "other hardware, shown only"}
-GROUPS = (("Speed-ups and rates, right: faster than published", ("speedup", "bytes_per_second", "elements_per_second")), ("Times, left: faster than published", ("seconds",)),
-          ("Errors and counts, left: smaller than published", EXACT))
+GROUPS = (
+    ("Speed-ups and rates, right: faster than published", ("speedup", "bytes_per_second", "elements_per_second")),
+    ("Times, left: faster than published", ("seconds",)),
+    ("Errors and counts, left: smaller than published", EXACT),
+)
 PITCH = 0.175  # inches from one claim to the next
 LEAST, MOST = 1e-3, 1e3  # ratios beyond stand at the edge: 0, too
 
@@ -22,9 +37,13 @@ def plain(spec):
 
 
 def label(claim):
-    over = f" / {plain(claim['baseline'])}" if claim.get("baseline") and claim["baseline"] != claim.get("variant") else ""
+    over = (
+        f" / {plain(claim['baseline'])}" if claim.get("baseline") and claim["baseline"] != claim.get("variant") else ""
+    )
     mode = modes_of(claim)
-    text = f"{r.op_of(claim)}: {plain(claim.get('variant'))}{over}, {size_of(claim)}" + ("" if mode in ("cold", "-") else f", {mode}")
+    text = f"{r.op_of(claim)}: {plain(claim.get('variant'))}{over}, {size_of(claim)}" + (
+        "" if mode in ("cold", "-") else f", {mode}"
+    )
     return text if len(text) <= 78 else text[:75] + "..."
 
 
@@ -40,7 +59,10 @@ def inside(value):
 def draw_claim(axes, y, claim):
     base, found, outcome = published_value(claim), claim["here"], outcome_of(claim)
     colour = COLOURS.get(outcome, style.MUTED)
-    low, high = ((inside(limit / base) if limit else edge) for limit, edge in ((claim.get("band_low"), LEAST), (claim.get("band_high"), MOST)))
+    low, high = (
+        (inside(limit / base) if limit else edge)
+        for limit, edge in ((claim.get("band_low"), LEAST), (claim.get("band_high"), MOST))
+    )
     if outcome != "shown":
         axes.barh(y, high - low, 0.8, left=low, color="#E9E9E9", zorder=1, lw=0)
     here = inside(found / base)
@@ -49,23 +71,55 @@ def draw_claim(axes, y, claim):
     ends = [inside(end / base) for end in (claim.get("low"), claim.get("high")) if end]
     if len(ends) == 2:
         axes.plot(ends, [y, y], color=colour, lw=3.2, alpha=0.45, zorder=3, solid_capstyle="butt")
-    axes.plot([here], [y], marker=MARKERS.get(claim.get("program"), "o"), ms=4.6, color=colour, markerfacecolor="white" if outcome == "fails" else colour, ls="", zorder=4)
-    axes.annotate(f"{published(claim)} → {quantity(claim, found)}", (1.01, y), xycoords=("axes fraction", "data"), fontsize=7.2, va="center", color=colour, annotation_clip=False)
+    axes.plot(
+        [here],
+        [y],
+        marker=MARKERS.get(claim.get("program"), "o"),
+        ms=4.6,
+        color=colour,
+        markerfacecolor="white" if outcome == "fails" else colour,
+        ls="",
+        zorder=4,
+    )
+    axes.annotate(
+        f"{published(claim)} → {quantity(claim, found)}",
+        (1.01, y),
+        xycoords=("axes fraction", "data"),
+        fontsize=7.2,
+        va="center",
+        color=colour,
+        annotation_clip=False,
+    )
 
 
 def draw(results, out):
     claims = [c for c in results.claims if c.get("here") is not None and published_value(c)]
-    groups = [(title, sorted((c for c in claims if c.get("quantity") in names), key=lambda c: (r.op_of(c), -(c["here"] / published_value(c))))) for title, names in GROUPS]
+    groups = [
+        (
+            title,
+            sorted(
+                (c for c in claims if c.get("quantity") in names),
+                key=lambda c: (r.op_of(c), -(c["here"] / published_value(c))),
+            ),
+        )
+        for title, names in GROUPS
+    ]
     groups = [(title, some) for title, some in groups if some]
     if not groups:
         return []
     slots = [len(some) + 2.2 for _, some in groups]
-    figure, grid = plt.subplots(len(groups), 1, figsize=(9.2, 1.0 + PITCH * sum(slots)), squeeze=False, gridspec_kw={"height_ratios": slots})
+    figure, grid = plt.subplots(
+        len(groups), 1, figsize=(9.2, 1.0 + PITCH * sum(slots)), squeeze=False, gridspec_kw={"height_ratios": slots}
+    )
     for axes, (title, some) in zip(grid[:, 0], groups):
         axes.set_xscale("log")
         for k, claim in enumerate(some):
             draw_claim(axes, -k, claim)
-        seen = [c["here"] / published_value(c) for c in some] + [limit / published_value(c) for c in some for limit in (c.get("band_low"), c.get("band_high")) if limit] + [1]
+        seen = (
+            [c["here"] / published_value(c) for c in some]
+            + [limit / published_value(c) for c in some for limit in (c.get("band_low"), c.get("band_high")) if limit]
+            + [1]
+        )
         low, high = inside(min(seen)) / 1.4, inside(max(seen)) * 1.4
         axes.set_xlim(low, high)
         ticks = style.log_ticks(low, high)
@@ -77,16 +131,40 @@ def draw(results, out):
         axes.grid(axis="y", visible=False)
         axes.axvline(1, color=style.MUTED, lw=0.8, zorder=0)
         axes.set_title(title, fontsize=8.5)
-    handles = [plt.Line2D([], [], color=style.MUTED, marker="|", ms=8, mew=1.6, ls="", label="published"), plt.Rectangle((0, 0), 1, 1, color="#E9E9E9", label="acceptance band")]
-    handles += [plt.Line2D([], [], color=colour, marker="o", ms=4.6, markerfacecolor="white" if key == "fails" else colour, ls="", label=NAMES[key]) for key, colour in COLOURS.items()
-                if any(outcome_of(c) == key for c in claims)]
+    handles = [
+        plt.Line2D([], [], color=style.MUTED, marker="|", ms=8, mew=1.6, ls="", label="published"),
+        plt.Rectangle((0, 0), 1, 1, color="#E9E9E9", label="acceptance band"),
+    ]
+    handles += [
+        plt.Line2D(
+            [],
+            [],
+            color=colour,
+            marker="o",
+            ms=4.6,
+            markerfacecolor="white" if key == "fails" else colour,
+            ls="",
+            label=NAMES[key],
+        )
+        for key, colour in COLOURS.items()
+        if any(outcome_of(c) == key for c in claims)
+    ]
     programs = {c.get("program") for c in claims}
     if len(programs) > 1:
-        handles += [plt.Line2D([], [], color="#444444", marker=mark, ms=4.6, ls="", label=name) for name, mark in MARKERS.items() if name in programs]
+        handles += [
+            plt.Line2D([], [], color="#444444", marker=mark, ms=4.6, ls="", label=name)
+            for name, mark in MARKERS.items()
+            if name in programs
+        ]
     judged = [c for c in claims if is_counted(c)]
     held = sum(outcome_of(c) == "holds" for c in judged)
     measured = sum(is_counted(c) and c.get("outcome") in MEASURED for c in results.claims)
     missing = f"; {measured - len(judged)} more gave no number to draw" if measured > len(judged) else ""
     style.head(figure, f"{held} of {len(judged)} counted tests of published numbers hold{missing}", handles)
     picture = style.finish(figure, results, claims, out, "claims")
-    return [(picture, f"Published claims against what was measured here, as ratios, with acceptance bands: {held} of {len(judged)} counted tests hold{missing}")]
+    return [
+        (
+            picture,
+            f"Published claims against what was measured here, as ratios, with acceptance bands: {held} of {len(judged)} counted tests hold{missing}",
+        )
+    ]

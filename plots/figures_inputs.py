@@ -1,4 +1,5 @@
 """Which variant fails on which input: of each op a point for each variant and input family, by its largest error over the tolerance; hollow where it failed."""
+
 import collections
 import math
 
@@ -8,7 +9,11 @@ from analysis import rows as r
 from plots import style
 
 MOST_LINES = 26
-LEVELS = ((1e-3, "below 0.001", 3.0, "#9CC7E5"), (0.1, "0.001 to 0.1", 4.5, "#4F98CB"), (1.0, "0.1 to 1", 6.0, "#0B4F8A"))  # error / tolerance: up to, words, size, colour
+LEVELS = (
+    (1e-3, "below 0.001", 3.0, "#9CC7E5"),
+    (0.1, "0.001 to 0.1", 4.5, "#4F98CB"),
+    (1.0, "0.1 to 1", 6.0, "#0B4F8A"),
+)  # error / tolerance: up to, words, size, colour
 
 
 def cells_of(rows):
@@ -20,7 +25,11 @@ def cells_of(rows):
         key = r.name_of(row) + (f" ({row['bound']['name']})" if r.is_declared(row) else "")
         worst, failed, clear = cells[key].get(row["input"], (0.0, 0, True))
         ratio = r.worst_ratio(row)
-        cells[key][row["input"]] = (max(worst, ratio if ratio is not None and math.isfinite(ratio) else 0.0), failed + (row["verdict"] != "pass"), clear and not r.unjudged(row))
+        cells[key][row["input"]] = (
+            max(worst, ratio if ratio is not None and math.isfinite(ratio) else 0.0),
+            failed + (row["verdict"] != "pass"),
+            clear and not r.unjudged(row),
+        )
     return cells
 
 
@@ -32,14 +41,19 @@ def draw_cell(axes, x, y, cell):
             axes.annotate(str(failed), (x, y), ha="center", va="center", fontsize=6.5, color=style.FAILED)
         return
     _, _, size, colour = next((level for level in LEVELS if worst <= level[0]), LEVELS[-1])
-    axes.plot([x], [y], marker="o" if clear else "_", ms=size if clear else 7, color=colour if clear else style.MUTED, ls="")
+    axes.plot(
+        [x], [y], marker="o" if clear else "_", ms=size if clear else 7, color=colour if clear else style.MUTED, ls=""
+    )
 
 
 def draw_op(results, op, rows, out):
     cells = cells_of(rows)
     fails = {key: sum(bool(cell[1]) for cell in some.values()) for key, some in cells.items()}
     keys = sorted(cells, key=lambda key: (-fails[key], -len(cells[key]), key))[:MOST_LINES]
-    inputs = sorted({name for key in keys for name in cells[key]}, key=lambda name: (-sum(bool(cells[key].get(name, (0, 0))[1]) for key in keys), name))
+    inputs = sorted(
+        {name for key in keys for name in cells[key]},
+        key=lambda name: (-sum(bool(cells[key].get(name, (0, 0))[1]) for key in keys), name),
+    )
     figure, axes = plt.subplots(figsize=(max(7.6, 3.2 + 0.34 * len(inputs)), 2.2 + 0.21 * len(keys)))
     for y, key in enumerate(keys):
         for x, name in enumerate(inputs):
@@ -50,20 +64,46 @@ def draw_op(results, op, rows, out):
     axes.set_xlim(-0.6, len(inputs) - 0.4)
     axes.set_ylim(-len(keys) + 0.4, 0.6)
     axes.tick_params(length=0)
-    handles = [plt.Line2D([], [], marker="o", ls="", ms=size, color=colour, label=f"error {words} of the tolerance") for _, words, size, colour in LEVELS]
+    handles = [
+        plt.Line2D([], [], marker="o", ls="", ms=size, color=colour, label=f"error {words} of the tolerance")
+        for _, words, size, colour in LEVELS
+    ]
     if any(cell[1] for key in keys for cell in cells[key].values()):
-        handles.append(plt.Line2D([], [], marker="o", ls="", ms=8, mew=1.6, color=style.FAILED, markerfacecolor="white", label="failed (cases)"))
+        handles.append(
+            plt.Line2D(
+                [],
+                [],
+                marker="o",
+                ls="",
+                ms=8,
+                mew=1.6,
+                color=style.FAILED,
+                markerfacecolor="white",
+                label="failed (cases)",
+            )
+        )
     if any(not cell[2] for key in keys for cell in cells[key].values()):
-        handles.append(plt.Line2D([], [], marker="_", ls="", ms=7, color=style.MUTED, label="an output is not judgeable"))
+        handles.append(
+            plt.Line2D([], [], marker="_", ls="", ms=7, color=style.MUTED, label="an output is not judgeable")
+        )
     wrong = sum(map(bool, fails.values()))
-    style.head(figure, f"{wrong} of {len(cells)} variants fail on some input: {op}" + ("" if len(keys) == len(cells) else f", the first {len(keys)}"), handles)
-    return style.finish(figure, results, rows, out, f"inputs_{op}"), f"Which variants of {op} fail on which input: {wrong} of {len(cells)}"
+    style.head(
+        figure,
+        f"{wrong} of {len(cells)} variants fail on some input: {op}"
+        + ("" if len(keys) == len(cells) else f", the first {len(keys)}"),
+        handles,
+    )
+    return style.finish(
+        figure, results, rows, out, f"inputs_{op}"
+    ), f"Which variants of {op} fail on which input: {wrong} of {len(cells)}"
 
 
 def draw(results, out):
     pictures = []
     for op in sorted({row["op"] for row in results.rows}):
-        rows = [row for row in results.rows if row["op"] == op and row.get("errors") and not r.is_emulated(row)] or [row for row in results.rows if row["op"] == op and row.get("errors")]
+        rows = [row for row in results.rows if row["op"] == op and row.get("errors") and not r.is_emulated(row)] or [
+            row for row in results.rows if row["op"] == op and row.get("errors")
+        ]
         if len({row["input"] for row in rows}) >= 3:
             pictures.append(draw_op(results, op, rows, out))
     return pictures

@@ -1,4 +1,5 @@
 """The ladder: how many times faster than one baseline each variant is, as points with the published speed-ups beside them, the limit, and what failed."""
+
 import collections
 
 import matplotlib.pyplot as plt
@@ -11,15 +12,26 @@ from plots import style
 
 MOST_LINES, THERE = 18, "#8A8A8A"
 FEWEST_INPUTS = 3  # on which a variant must be right before its dot says so
-SIGNS = {"right": "right on all inputs tried, N of M", "wrong": "wrong on one or more", "few": f"tried on fewer than {FEWEST_INPUTS}"}
-KINDS = {"published": ("#6B6B6B", "published program, run here"), "cuda": (style.OURS, "ours, CUDA"), "cpu": ("#B8860B", "ours, CPU"), "peer": ("#009E73", "library")}
+SIGNS = {
+    "right": "right on all inputs tried, N of M",
+    "wrong": "wrong on one or more",
+    "few": f"tried on fewer than {FEWEST_INPUTS}",
+}
+KINDS = {
+    "published": ("#6B6B6B", "published program, run here"),
+    "cuda": (style.OURS, "ours, CUDA"),
+    "cpu": ("#B8860B", "ours, CPU"),
+    "peer": ("#009E73", "library"),
+}
 
 
 def published_speedups(claims):
     """(case, baseline) -> hardware -> variant spec -> published speed-up, as stated or as the ratio of two published times."""
     found = collections.defaultdict(lambda: collections.defaultdict(dict))
     times = collections.defaultdict(dict)
-    numbers = [c for c in claims if c.get("rule") in ("about", "shown") and isinstance(c.get("published"), (int, float))]
+    numbers = [
+        c for c in claims if c.get("rule") in ("about", "shown") and isinstance(c.get("published"), (int, float))
+    ]
     for c in numbers:
         if c.get("quantity") == "seconds":
             times[c.get("case"), c.get("source"), c.get("hardware")][c.get("variant")] = c["published"]
@@ -36,14 +48,31 @@ def published_speedups(claims):
 
 
 def kind_of(row, published):
-    return "published" if row["variant"] in published else "peer" if row["backend"] == "peer" else "cpu" if row["backend"] == "cpu" else "cuda"
+    return (
+        "published"
+        if row["variant"] in published
+        else "peer"
+        if row["backend"] == "peer"
+        else "cpu"
+        if row["backend"] == "cpu"
+        else "cuda"
+    )
 
 
 def best_case(results, op):
     """(the case's rows of one campaign, baseline's spec or None, hardware -> published speed-ups): the case with most variants on most data, claims before others, the latest campaign."""
-    machine, series, best = select.main_machine(results), published_speedups([c for c in results.claims if r.op_of(c) == op]), None
-    groups = [(case, group) for rows in reversed(list(results.campaigns.values()))
-              for case, group in select.by_case([row for row in rows if row["op"] == op and results.machine(row) == machine and not r.is_emulated(row)]).items()]
+    machine, series, best = (
+        select.main_machine(results),
+        published_speedups([c for c in results.claims if r.op_of(c) == op]),
+        None,
+    )
+    groups = [
+        (case, group)
+        for rows in reversed(list(results.campaigns.values()))
+        for case, group in select.by_case(
+            [row for row in rows if row["op"] == op and results.machine(row) == machine and not r.is_emulated(row)]
+        ).items()
+    ]
     for case, group in groups:
         group = [row for row in group if r.median(row)]
         specs = {row["spec"] for row in group}
@@ -57,7 +86,13 @@ def best_case(results, op):
 
 def chosen_rows(rows, baseline, published, claimed):
     """The fastest tuning of each variant, the baseline and the published among them, as many as fit; slowest first. claimed: specs that claims name: of a published variant that one."""
-    rows = [row for row in rows if row["variant"] not in published or row["spec"] in claimed or not any(other["variant"] == row["variant"] and other["spec"] in claimed for other in rows)]
+    rows = [
+        row
+        for row in rows
+        if row["variant"] not in published
+        or row["spec"] in claimed
+        or not any(other["variant"] == row["variant"] and other["spec"] in claimed for other in rows)
+    ]
     fastest = {(row["variant"], r.is_declared(row)): row for row in sorted(rows, key=lambda row: -r.median(row))}
     base = next((row for row in rows if row["spec"] == baseline), None)
     if base:
@@ -65,13 +100,17 @@ def chosen_rows(rows, baseline, published, claimed):
     rows = sorted(fastest.values(), key=r.median)
     must = [row for row in rows if row["variant"] in published or row is base]
     others = [row for row in rows if row not in must]
-    kept = must[:MOST_LINES] + others[:max(MOST_LINES - len(must), 5)]
+    kept = must[:MOST_LINES] + others[: max(MOST_LINES - len(must), 5)]
     return sorted(kept, key=lambda row: -r.median(row))
 
 
 def failed_there(results, case, shown):
     names = {row["variant"] for row in shown}
-    rows = [row for row in select.on_main_machine(results, results.rows) if row["case"] == case and row["verdict"] in ("fail", "error")]
+    rows = [
+        row
+        for row in select.on_main_machine(results, results.rows)
+        if row["case"] == case and row["verdict"] in ("fail", "error")
+    ]
     return sorted({row["variant"] for row in rows} - names)[:6]
 
 
@@ -98,9 +137,13 @@ class Ladder:
         self.results, self.op, self.series = results, op, series
         claims = [c for c in results.claims if r.op_of(c) == op]
         self.published = published_programs(claims)
-        self.rows = chosen_rows(rows, baseline, self.published, {c.get(side) for c in claims for side in ("variant", "baseline")})
+        self.rows = chosen_rows(
+            rows, baseline, self.published, {c.get(side) for c in claims for side in ("variant", "baseline")}
+        )
         self.base = next((row for row in self.rows if row["spec"] == baseline), self.rows[0])
-        self.best = min((row for row in self.rows if not r.is_declared(row)), key=r.median, default=min(self.rows, key=r.median))
+        self.best = min(
+            (row for row in self.rows if not r.is_declared(row)), key=r.median, default=min(self.rows, key=r.median)
+        )
         self.failed, self.inputs = failed_there(results, rows[0]["case"], self.rows), inputs_of(results, op)
         self.all_inputs = set().union(*(every for every, _ in self.inputs.values()))
         share = results.fraction(self.best)
@@ -119,7 +162,11 @@ class Ladder:
         best, base, gain = r.name_of(self.best), r.name_of(self.base), self.gain(self.best)
         if self.best is self.base:
             return f"nothing within the tolerance is faster than {base}"
-        return f"{best} is {significant(max(gain, 1 / gain))}x {'faster' if gain > 1 else 'slower'} than {base}" if self.apart() else f"{best} and {base} are not told apart"
+        return (
+            f"{best} is {significant(max(gain, 1 / gain))}x {'faster' if gain > 1 else 'slower'} than {base}"
+            if self.apart()
+            else f"{best} and {base} are not told apart"
+        )
 
     def colour(self, row):
         return KINDS[kind_of(row, self.published)][0]
@@ -135,46 +182,88 @@ class Ladder:
 
 
 def sign_of(sign, colour):
-    return {"marker": "^" if sign == "few" else "o", "ms": 6, "color": colour, "markerfacecolor": "white" if sign == "wrong" else colour, "ls": ""}
+    return {
+        "marker": "^" if sign == "few" else "o",
+        "ms": 6,
+        "color": colour,
+        "markerfacecolor": "white" if sign == "wrong" else colour,
+        "ls": "",
+    }
 
 
 def draw_row(axes, ladder, row, y):
     colour, gain, timed = ladder.colour(row), ladder.gain(row), r.timing(row, "cold")
     if timed.get("low") and timed.get("high"):
-        axes.plot([r.median(ladder.base) / timed["high"], r.median(ladder.base) / timed["low"]], [y, y], color=colour, lw=3, alpha=0.4, solid_capstyle="butt", zorder=3)
+        axes.plot(
+            [r.median(ladder.base) / timed["high"], r.median(ladder.base) / timed["low"]],
+            [y, y],
+            color=colour,
+            lw=3,
+            alpha=0.4,
+            solid_capstyle="butt",
+            zorder=3,
+        )
     axes.plot([gain], [y], **sign_of(ladder.sign(row), colour), zorder=4)
     for value in ladder.printed(row):
         axes.plot([value, gain], [y, y], color="#BDBDBD", lw=1.2, zorder=1)
         axes.plot([value], [y], marker="|", ms=9, mew=2, color=THERE, ls="", zorder=2)
     share = ladder.results.fraction(row)
-    axes.annotate(f"{significant(gain)}x   {seconds(r.median(row))}" + (f"   {percent(share, 2)}" if share else "") + f"   {len(ladder.inputs[row['variant']][0])}/{len(ladder.all_inputs)}", (1.015, y), xycoords=("axes fraction", "data"), fontsize=8, va="center",
-                  color="#222222", annotation_clip=False)
+    axes.annotate(
+        f"{significant(gain)}x   {seconds(r.median(row))}"
+        + (f"   {percent(share, 2)}" if share else "")
+        + f"   {len(ladder.inputs[row['variant']][0])}/{len(ladder.all_inputs)}",
+        (1.015, y),
+        xycoords=("axes fraction", "data"),
+        fontsize=8,
+        va="center",
+        color="#222222",
+        annotation_clip=False,
+    )
 
 
 def prepare(axes, ladder, lines):
     """Scales, ticks and names."""
-    values = [*map(ladder.gain, ladder.rows), *(v for row in ladder.rows for v in ladder.printed(row)), *([ladder.limit] if ladder.limit else [])]
+    values = [
+        *map(ladder.gain, ladder.rows),
+        *(v for row in ladder.rows for v in ladder.printed(row)),
+        *([ladder.limit] if ladder.limit else []),
+    ]
     low, high = min(values) / 1.6, max(values) * 1.3
     axes.set_xlim(low, high)
     ticks = style.log_ticks(low, high)
     axes.set_xticks(ticks, [f"{tick:,g}x" for tick in ticks])
     axes.minorticks_off()
-    axes.set_yticks([-k for k in range(lines)], [name_in(row) for row in ladder.rows] + [r.name_of(name) for name in ladder.failed], fontsize=8.5)
-    for text, colour in zip(axes.get_yticklabels(), [*map(ladder.colour, ladder.rows), *[style.FAILED] * len(ladder.failed)]):
+    axes.set_yticks(
+        [-k for k in range(lines)],
+        [name_in(row) for row in ladder.rows] + [r.name_of(name) for name in ladder.failed],
+        fontsize=8.5,
+    )
+    for text, colour in zip(
+        axes.get_yticklabels(), [*map(ladder.colour, ladder.rows), *[style.FAILED] * len(ladder.failed)]
+    ):
         text.set_color(colour)
     axes.set_ylim(-lines + 0.4, 1.2)
     axes.grid(axis="y", visible=False)
     axes.tick_params(axis="y", length=0)
-    axes.set_xlabel(f"times faster than {r.name_of(ladder.base)}\nat the right: time per call (cold, median), share of the {r.limit_name(ladder.best, ' peak')}, inputs tried of those of the op", fontsize=8.5)
+    axes.set_xlabel(
+        f"times faster than {r.name_of(ladder.base)}\nat the right: time per call (cold, median), share of the {r.limit_name(ladder.best, ' peak')}, inputs tried of those of the op",
+        fontsize=8.5,
+    )
 
 
 def legend_of(ladder):
     kinds = [key for key in KINDS if any(kind_of(row, ladder.published) == key for row in ladder.rows)]
     handles = [plt.Line2D([], [], marker="o", ms=6, color=KINDS[key][0], ls="", label=KINDS[key][1]) for key in kinds]
     if any(map(ladder.printed, ladder.rows)):
-        handles.append(plt.Line2D([], [], marker="|", ms=9, mew=2, color=THERE, ls="", label=f"published: {', '.join(ladder.series)}"))
+        handles.append(
+            plt.Line2D(
+                [], [], marker="|", ms=9, mew=2, color=THERE, ls="", label=f"published: {', '.join(ladder.series)}"
+            )
+        )
     signs = {ladder.sign(row) for row in ladder.rows}
-    return handles + [plt.Line2D([], [], **sign_of(sign, "#444444"), label=label) for sign, label in SIGNS.items() if sign in signs]
+    return handles + [
+        plt.Line2D([], [], **sign_of(sign, "#444444"), label=label) for sign, label in SIGNS.items() if sign in signs
+    ]
 
 
 def draw_op(ladder, out):
@@ -184,10 +273,25 @@ def draw_op(ladder, out):
     for k, row in enumerate(ladder.rows):
         draw_row(axes, ladder, row, -k)
     for k in range(len(ladder.rows), lines):
-        axes.annotate("failed verification here, not timed", (0.5, -k), xycoords=("axes fraction", "data"), fontsize=8, va="center", ha="center", color=style.FAILED)
+        axes.annotate(
+            "failed verification here, not timed",
+            (0.5, -k),
+            xycoords=("axes fraction", "data"),
+            fontsize=8,
+            va="center",
+            ha="center",
+            color=style.FAILED,
+        )
     if ladder.limit:
         axes.axvline(ladder.limit, color="#222222", lw=1.1, ls=(0, (4, 2)), zorder=1)
-        axes.annotate(f"{r.limit_name(ladder.best, ' peak')} ", (ladder.limit, 0.75), ha="right", va="center", fontsize=8, color="#222222")
+        axes.annotate(
+            f"{r.limit_name(ladder.best, ' peak')} ",
+            (ladder.limit, 0.75),
+            ha="right",
+            va="center",
+            fontsize=8,
+            color="#222222",
+        )
     prepare(axes, ladder, lines)
     case = f"{describe(ladder.best)}, {ladder.best['input']}"
     style.head(figure, f"{ladder.finding()}: {case}", legend_of(ladder))

@@ -1,4 +1,5 @@
 """Error against mean/sigma, a panel for each output, hollow where that output failed: which formulas survive data that lie far from zero?"""
+
 import math
 
 import matplotlib.pyplot as plt
@@ -10,7 +11,11 @@ from plots import style
 
 MOST_PANELS = 4
 MOST_COLOURED, GREY = 7, "#C4C4C4"
-MARKS = {"wrong": {"marker": "o", "ms": 5.5, "markerfacecolor": "white", "mew": 1.3}, "vague": {"marker": "_", "ms": 8, "mew": 1.6}, "right": {"marker": "o", "ms": 3.5, "mew": 0}}
+MARKS = {
+    "wrong": {"marker": "o", "ms": 5.5, "markerfacecolor": "white", "mew": 1.3},
+    "vague": {"marker": "_", "ms": 8, "mew": 1.6},
+    "right": {"marker": "o", "ms": 3.5, "mew": 0},
+}
 FIRST = ("mean", "var", "skewness", "kurtosis", "y")
 
 
@@ -26,17 +31,25 @@ def error_of(row, output):
 def failed_in(row, output):
     """Whether this output is what failed: a row fails as a whole, its other outputs may be within their tolerance."""
     e = (row.get("errors") or {}).get(output) or {}
-    return row["verdict"] == "fail" and bool(e.get("incomparable") or e.get("unwritten") or e.get("max_ratio") is None or e["max_ratio"] > 1)
+    return row["verdict"] == "fail" and bool(
+        e.get("incomparable") or e.get("unwritten") or e.get("max_ratio") is None or e["max_ratio"] > 1
+    )
 
 
 def line_of(group, variant, output):
     """[(mean/sigma, error, this output failed, judgeable)], of the strictest rows where a variant was judged by two bounds."""
     found = {}
     for row in group:
-        if row["variant"] == variant and error_of(row, output) is not None and (row["input"] not in found or not r.is_declared(row)):
+        if (
+            row["variant"] == variant
+            and error_of(row, output) is not None
+            and (row["input"] not in found or not r.is_declared(row))
+        ):
             found[row["input"]] = row
-    return [(select.OFFSETS[name], error_of(row, output), failed_in(row, output), output not in r.unjudged(row))
-            for name, row in ((name, found[name]) for name in select.OFFSETS if name in found)]
+    return [
+        (select.OFFSETS[name], error_of(row, output), failed_in(row, output), output not in r.unjudged(row))
+        for name, row in ((name, found[name]) for name in select.OFFSETS if name in found)
+    ]
 
 
 def draw_panel(axes, group, output, colours):
@@ -50,8 +63,18 @@ def draw_panel(axes, group, output, colours):
             continue
         colour = colours[variant]
         points = [(x, min(max(e, low), high), wrong, judgeable) for x, e, wrong, judgeable in line]
-        axes.plot([x for x, *_ in points], [y for _, y, *_ in points], color=colour, lw=1.2 if colour != GREY else 0.9, zorder=2 if colour != GREY else 1)
-        kinds = {"wrong": [p[:2] for p in points if p[2]], "vague": [p[:2] for p in points if not p[2] and not p[3]], "right": [p[:2] for p in points if not p[2] and p[3]]}
+        axes.plot(
+            [x for x, *_ in points],
+            [y for _, y, *_ in points],
+            color=colour,
+            lw=1.2 if colour != GREY else 0.9,
+            zorder=2 if colour != GREY else 1,
+        )
+        kinds = {
+            "wrong": [p[:2] for p in points if p[2]],
+            "vague": [p[:2] for p in points if not p[2] and not p[3]],
+            "right": [p[:2] for p in points if not p[2] and p[3]],
+        }
         for kind, some in kinds.items():
             if some:
                 axes.plot(*zip(*some), color=colour, ls="", zorder=4, **MARKS[kind])
@@ -78,7 +101,9 @@ def colours_of(group):
     for row in group:
         fails[row["variant"]] += row["verdict"] == "fail"
     wrong = sorted((v for v in fails if fails[v]), key=lambda v: (-fails[v], v))[:4]
-    chosen = wrong + [v for v in sorted(times, key=lambda v: (times[v], v)) if v not in wrong][:MOST_COLOURED - len(wrong)]
+    chosen = (
+        wrong + [v for v in sorted(times, key=lambda v: (times[v], v)) if v not in wrong][: MOST_COLOURED - len(wrong)]
+    )
     return {**dict.fromkeys(sorted(set(fails) - set(chosen)), GREY), **dict(zip(chosen, style.COLOURS))}
 
 
@@ -102,11 +127,25 @@ def draw_group(results, op, dtype, group, out):
     grid[-1, 0].set_xlabel("mean / sigma of the input")
     handles = [plt.Line2D([], [], marker="o", ms=3.5, color="#444444", ls="", label="within the tolerance")]
     if any(failed_in(row, output) for row in group for output in outputs):
-        handles.append(plt.Line2D([], [], marker="o", ms=5.5, mew=1.3, color="#444444", markerfacecolor="white", ls="", label="hollow: this output failed"))
+        handles.append(
+            plt.Line2D(
+                [],
+                [],
+                marker="o",
+                ms=5.5,
+                mew=1.3,
+                color="#444444",
+                markerfacecolor="white",
+                ls="",
+                label="hollow: this output failed",
+            )
+        )
     if any(r.unjudged(row) for row in group):
         handles.append(plt.Line2D([], [], marker="_", ms=8, mew=1.6, color="#444444", ls="", label="not judgeable"))
     wrong = len({row["variant"] for row in group if row["verdict"] == "fail"})
-    style.head(figure, f"{wrong} of {len(colours)} variants fail as the mean moves away from 0: {describe(group[0])}", handles)
+    style.head(
+        figure, f"{wrong} of {len(colours)} variants fail as the mean moves away from 0: {describe(group[0])}", handles
+    )
     style.lay_out(figure)
     figure.subplots_adjust(right=0.72)
     for axes, some in zip(grid[:, 0], labels):
@@ -120,5 +159,10 @@ def draw(results, out):
         for dtype in ("f64", "f32"):
             group = select.offset_case(results, op, dtype)
             if group and outputs_of(group):
-                pictures.append((draw_group(results, op, dtype, group, out), f"Error against mean/sigma of {op}, {dtype}, by output"))
+                pictures.append(
+                    (
+                        draw_group(results, op, dtype, group, out),
+                        f"Error against mean/sigma of {op}, {dtype}, by output",
+                    )
+                )
     return pictures

@@ -1,5 +1,6 @@
 """Time against a size or a window, drawn by gnuplot (sweep.gp), as SVG or as text for a terminal: at most seven variants in colour, named at the end of their line;
 the others grey; the limit dashed; what the source printed dotted; what failed verification hollow, at the top, where it failed."""
+
 import math
 import os
 import pathlib
@@ -22,7 +23,11 @@ GREY, BLACK = "#C4C4C4", "#222222"
 POINTS = (7, 5, 9, 13, 11, 15, 3)
 SHORTEST = 1e-6  # no launch ends sooner: the limit of less would only stretch the axis
 MARGIN = 1.6  # the axis beyond its points, as a factor
-QUOTA = (("cuda", 3), ("published", 2), ("peer", 2))  # of the coloured lines, the fastest of each kind; then whatever is fastest
+QUOTA = (
+    ("cuda", 3),
+    ("published", 2),
+    ("peer", 2),
+)  # of the coloured lines, the fastest of each kind; then whatever is fastest
 
 
 def lines_of(group, parameter):
@@ -30,7 +35,9 @@ def lines_of(group, parameter):
     found = {}
     for row in group:
         if r.median(row):
-            found.setdefault((row["variant"], r.is_declared(row)), {}).setdefault(row["spec"], {})[r.number(row, parameter)] = row
+            found.setdefault((row["variant"], r.is_declared(row)), {}).setdefault(row["spec"], {})[
+                r.number(row, parameter)
+            ] = row
     lines = {}
     for (variant, declared), specs in found.items():
         spec = min(specs, key=lambda spec: (-len(specs[spec]), sum(map(r.median, specs[spec].values())), spec))
@@ -43,7 +50,7 @@ def coloured(lines, published):
     """Those to colour: by kind, the fastest of each; then the fastest left."""
     kinds = {key: figures_ladder.kind_of(points[0][1], published) for key, points in lines.items()}
     chosen = [key for kind, most in QUOTA for key in [k for k in lines if kinds[k] == kind][:most]]
-    chosen += [key for key in lines if key not in chosen][:MOST_COLOURED - len(chosen)]
+    chosen += [key for key in lines if key not in chosen][: MOST_COLOURED - len(chosen)]
     return [key for key in lines if key in chosen]
 
 
@@ -60,9 +67,22 @@ def limit_line(results, group, parameter):
 def failures(results, group, parameter, keys):
     """[(value, key)] of the coloured variants that failed verification at a value of the sweep."""
     case = group[0]
-    rows = [row for row in select.on_main_machine(results, results.rows) if row["op"] == case["op"] and row["dtype"] == case["dtype"] and row["input"] == case["input"]
-            and select.other_params(row, parameter) == select.other_params(case, parameter) and row["verdict"] in ("fail", "error")]
-    return sorted({(r.number(row, parameter), (row["variant"], r.is_declared(row))) for row in rows if (row["variant"], r.is_declared(row)) in keys and r.number(row, parameter)})
+    rows = [
+        row
+        for row in select.on_main_machine(results, results.rows)
+        if row["op"] == case["op"]
+        and row["dtype"] == case["dtype"]
+        and row["input"] == case["input"]
+        and select.other_params(row, parameter) == select.other_params(case, parameter)
+        and row["verdict"] in ("fail", "error")
+    ]
+    return sorted(
+        {
+            (r.number(row, parameter), (row["variant"], r.is_declared(row)))
+            for row in rows
+            if (row["variant"], r.is_declared(row)) in keys and r.number(row, parameter)
+        }
+    )
 
 
 def ticks(values):
@@ -93,17 +113,29 @@ class Sweep:
     """What is drawn, before gnuplot: lines with their names, colours and points."""
 
     def __init__(self, results, op, dtype, parameter, group):
-        self.results, self.group, self.parameter, self.name = results, group, parameter, f"sweep_{op}_{parameter}_{dtype}"
+        self.results, self.group, self.parameter, self.name = (
+            results,
+            group,
+            parameter,
+            f"sweep_{op}_{parameter}_{dtype}",
+        )
         originals = published_programs([c for c in results.claims if r.op_of(c) == op])
         lines = lines_of(group, parameter)
         keys = coloured(lines, originals)
-        self.keys, self.lines = keys, {key: lines[key] for key in [k for k in lines if k not in keys][:MOST_GREY] + keys}
+        self.keys, self.lines = (
+            keys,
+            {key: lines[key] for key in [k for k in lines if k not in keys][:MOST_GREY] + keys},
+        )
         self.colours = {key: style.COLOURS[k] for k, key in enumerate(keys)}
         self.limit = limit_line(results, group, parameter)
         self.failed = failures(results, group, parameter, keys)
         self.printed = published.series(op, parameter, group[0])  # what the source's table has, of its hardware
         names = {r.name_of(variant): self.colours[variant, declared] for variant, declared in keys}
-        self.there = [(name, names[name], points) for name, points in self.printed.lines.items() if name in names] if self.printed else []
+        self.there = (
+            [(name, names[name], points) for name, points in self.printed.lines.items() if name in names]
+            if self.printed
+            else []
+        )
 
     def label(self, key):
         return figures_ladder.name_in(self.lines[key][0][1])
@@ -119,15 +151,36 @@ class Sweep:
         value, row = self.lines[best][-1]
         share = self.results.fraction(row)
         far = f", {100 * share:.2g}% of the {r.limit_name(row, ' peak')}" if share else ""
-        beaten = any(self.lines[key][-1][0] == value and r.median(self.lines[key][-1][1]) < r.median(row) for key in self.keys)
+        beaten = any(
+            self.lines[key][-1][0] == value and r.median(self.lines[key][-1][1]) < r.median(row) for key in self.keys
+        )
         return f"{self.label(best)} is fastest{' within the tolerance' if beaten else ''} at {self.parameter} = {count(value)}{far}"
 
     def files(self, dumb, size):
         """The texts of sweep.set and sweep.dat."""
         width, height = size
         lines = {key: points for key, points in self.lines.items() if key in self.keys or not dumb}
-        blocks = [[(x, r.median(row), r.timing(row, "cold").get("low") or r.median(row), r.timing(row, "cold").get("high") or r.median(row)) for x, row in points] for points in lines.values()]
-        styles = [(self.colours.get(key, GREY), 1, POINTS[self.keys.index(key)] if key in self.keys else 0, self.label(key) if key in self.keys else "") for key in lines]
+        blocks = [
+            [
+                (
+                    x,
+                    r.median(row),
+                    r.timing(row, "cold").get("low") or r.median(row),
+                    r.timing(row, "cold").get("high") or r.median(row),
+                )
+                for x, row in points
+            ]
+            for points in lines.values()
+        ]
+        styles = [
+            (
+                self.colours.get(key, GREY),
+                1,
+                POINTS[self.keys.index(key)] if key in self.keys else 0,
+                self.label(key) if key in self.keys else "",
+            )
+            for key in lines
+        ]
         if len(self.limit) > 1:
             blocks.append([(x, y, y, y) for x, y in self.limit])
             styles.append((BLACK, 2, 0, r.limit_name(self.group[0], " peak")))
@@ -138,22 +191,51 @@ class Sweep:
         times = [y for block in blocks for _, _, low, high in block for y in (low, high)]
         bottom, top = min(times) / MARGIN, max(times) * MARGIN * (1.8 if self.failed else 1)
         failed = [(x, top / 1.25, int(self.colours[key][1:], 16)) for x, key in self.failed]
-        ends = [(self.lines[key][-1][0], r.median(self.lines[key][-1][1]), self.label(key), self.colours[key]) for key in self.keys]
+        ends = [
+            (self.lines[key][-1][0], r.median(self.lines[key][-1][1]), self.label(key), self.colours[key])
+            for key in self.keys
+        ]
         if len(self.limit) > 1:
             ends.append((*self.limit[-1], r.limit_name(self.group[0], " peak"), BLACK))
-        high = values[-1] * MARGIN ** 0.5
+        high = values[-1] * MARGIN**0.5
         places = label_places([y for _, y, *_ in ends], bottom, top, 0.75 * height)
-        labels = [(high, y, f'"{terminal(text).replace(chr(34), chr(39))}"', int(colour[1:], 16)) for (_, _, text, colour), y in zip(ends, places)]
+        labels = [
+            (high, y, f'"{terminal(text).replace(chr(34), chr(39))}"', int(colour[1:], 16))
+            for (_, _, text, colour), y in zip(ends, places)
+        ]
         if self.failed:
             labels.append((high, top / 1.25, '"hollow: failed, not timed"', int(style.MUTED[1:], 16)))
         decades = [10.0**k for k in range(-9, 5) if bottom <= 10.0**k <= top]
-        settings = {"heading": self.title(), "case": self.case(), "machine": style.footer_text(self.results, self.group).replace("\n", "   "), "what": PARAMETERS[self.parameter],
-                    "tics": ",".join(f'"{count(v)}" {v:g}' for v in ticks(values)), "time_tics": ",".join(f'"{seconds(d, 1)}" {d:g}' for d in decades)}
-        numbers = {"dumb": int(dumb), "low": values[0] / MARGIN ** 0.5, "high": high, "bottom": bottom, "top": top, "right": 3 + max(len(text) for _, _, text, _ in ends), "width": width, "height": height, "lines": len(blocks)}
-        text = [f"{key} = {quoted(value)}" for key, value in settings.items()] + [f"{key} = {value}" for key, value in numbers.items()]
-        text += [f"array {name}[{len(styles)}] = [{','.join(quoted(some[k]) if isinstance(some[k], str) else str(some[k]) for some in styles)}]" for k, name in enumerate(("Colour", "Dash", "Point", "Name"))]
+        settings = {
+            "heading": self.title(),
+            "case": self.case(),
+            "machine": style.footer_text(self.results, self.group).replace("\n", "   "),
+            "what": PARAMETERS[self.parameter],
+            "tics": ",".join(f'"{count(v)}" {v:g}' for v in ticks(values)),
+            "time_tics": ",".join(f'"{seconds(d, 1)}" {d:g}' for d in decades),
+        }
+        numbers = {
+            "dumb": int(dumb),
+            "low": values[0] / MARGIN**0.5,
+            "high": high,
+            "bottom": bottom,
+            "top": top,
+            "right": 3 + max(len(text) for _, _, text, _ in ends),
+            "width": width,
+            "height": height,
+            "lines": len(blocks),
+        }
+        text = [f"{key} = {quoted(value)}" for key, value in settings.items()] + [
+            f"{key} = {value}" for key, value in numbers.items()
+        ]
+        text += [
+            f"array {name}[{len(styles)}] = [{','.join(quoted(some[k]) if isinstance(some[k], str) else str(some[k]) for some in styles)}]"
+            for k, name in enumerate(("Colour", "Dash", "Point", "Name"))
+        ]
         blocks += [failed or [("NaN", "NaN", 0)], labels]
-        return "\n".join(text) + "\n", "\n\n\n".join("\n".join(" ".join(map(str, line)) for line in block) for block in blocks) + "\n"
+        return "\n".join(text) + "\n", "\n\n\n".join(
+            "\n".join(" ".join(map(str, line)) for line in block) for block in blocks
+        ) + "\n"
 
     def draw(self, dumb=False, size=(860, 470)):
         """The picture. gnuplot reads from files in memory, so that none can be left."""
@@ -162,7 +244,13 @@ class Sweep:
                 file.write(text.encode())
                 file.flush()
             names = f"settings='/proc/self/fd/{settings.fileno()}'; data='/proc/self/fd/{data.fileno()}'"
-            done = subprocess.run(["gnuplot", "-e", names, str(SCRIPT)], capture_output=True, text=True, timeout=60, pass_fds=(settings.fileno(), data.fileno()))
+            done = subprocess.run(
+                ["gnuplot", "-e", names, str(SCRIPT)],
+                capture_output=True,
+                text=True,
+                timeout=60,
+                pass_fds=(settings.fileno(), data.fileno()),
+            )
         if done.returncode:
             raise RuntimeError(f"gnuplot could not draw {SCRIPT.name}: {done.stderr.strip()[-300:]}")
         return done.stdout
@@ -184,7 +272,10 @@ def sweeps(results):
 
 def draw(results, out):
     if not shutil.which("gnuplot"):
-        print("gnuplot is missing, so its figures are left out: apt-get install gnuplot-nox (./rungs does it)", file=sys.stderr)
+        print(
+            "gnuplot is missing, so its figures are left out: apt-get install gnuplot-nox (./rungs does it)",
+            file=sys.stderr,
+        )
         return []
     pictures = []
     for sweep in sweeps(results):

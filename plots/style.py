@@ -1,4 +1,5 @@
 """How all figures look: colours, footer, labels that do not overlap, and where they are written."""
+
 import io
 import pathlib
 
@@ -15,19 +16,44 @@ from analysis.output import write_whole
 COLOURS = ["#0072B2", "#D55E00", "#009E73", "#CC79A7", "#56B4E9", "#B8860B", "#000000", "#7A5195"]
 OURS, MUTED, FAILED = "#0072B2", "#6B6B6B", "#D55E00"
 
-plt.rcParams.update({
-    "figure.dpi": 100, "savefig.dpi": 160, "savefig.facecolor": "white", "savefig.transparent": False, "svg.hashsalt": "rungs", "svg.fonttype": "path", "text.parse_math": False,
-    "font.family": "DejaVu Sans", "font.size": 9.5, "axes.titlesize": 11, "axes.titleweight": "bold", "axes.titlelocation": "left",
-    "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#555555", "axes.labelcolor": "#222222",
-    "xtick.color": "#444444", "ytick.color": "#444444", "axes.grid": True, "grid.color": "#E6E6E6", "grid.linewidth": 0.7,
-    "axes.axisbelow": True, "lines.linewidth": 1.5, "lines.markersize": 5, "legend.frameon": False,
-})
+plt.rcParams.update(
+    {
+        "figure.dpi": 100,
+        "savefig.dpi": 160,
+        "savefig.facecolor": "white",
+        "savefig.transparent": False,
+        "svg.hashsalt": "rungs",
+        "svg.fonttype": "path",
+        "text.parse_math": False,
+        "font.family": "DejaVu Sans",
+        "font.size": 9.5,
+        "axes.titlesize": 11,
+        "axes.titleweight": "bold",
+        "axes.titlelocation": "left",
+        "axes.spines.top": False,
+        "axes.spines.right": False,
+        "axes.edgecolor": "#555555",
+        "axes.labelcolor": "#222222",
+        "xtick.color": "#444444",
+        "ytick.color": "#444444",
+        "axes.grid": True,
+        "grid.color": "#E6E6E6",
+        "grid.linewidth": 0.7,
+        "axes.axisbelow": True,
+        "lines.linewidth": 1.5,
+        "lines.markersize": 5,
+        "legend.frameon": False,
+    }
+)
 
 
 def footer_text(results, rows):
     """Machine, driver, commits and last day of the runs that the rows come from; a line for each machine and driver, the last two."""
     commits = {}
-    for run in sorted({row.get("run") for row in rows}, key=lambda run: ((results.environments.get(run) or {}).get("date") or "", str(run))):
+    for run in sorted(
+        {row.get("run") for row in rows},
+        key=lambda run: ((results.environments.get(run) or {}).get("date") or "", str(run)),
+    ):
         e = results.environments.get(run) or {}
         words = [r.machine_name(e)]
         if (e.get("gpu") or {}).get("driver"):
@@ -35,13 +61,18 @@ def footer_text(results, rows):
         commit = f"{(e.get('commit') or 'unknown')[:7]}{' + changes' if e.get('dirty') else ''}"
         found, _ = commits.get(tuple(words), ({}, None))
         commits[tuple(words)] = {**found, commit: None}, (e.get("date") or "unknown date")[:10]
-    lines = ["  ·  ".join([*words, f"commit{'s' if len(found) > 1 else ''} {', '.join(found)}", day]) for words, (found, day) in commits.items()]
+    lines = [
+        "  ·  ".join([*words, f"commit{'s' if len(found) > 1 else ''} {', '.join(found)}", day])
+        for words, (found, day) in commits.items()
+    ]
     return "\n".join(lines[-2:])
 
 
 def lay_out(figure, footer_lines=2):
     height = figure.get_size_inches()[1]
-    figure.tight_layout(rect=(0, (0.12 + 0.16 * footer_lines) / height, 1, 1 - getattr(figure, "rungs_room", 0) / height))
+    figure.tight_layout(
+        rect=(0, (0.12 + 0.16 * footer_lines) / height, 1, 1 - getattr(figure, "rungs_room", 0) / height)
+    )
 
 
 def finish(figure, results, rows, out, name, layout=True):
@@ -88,13 +119,17 @@ def from_top(figure, inches):
 
 def write_title(figure, title):
     """What the figure shows, in bold; the case it shows it for, after the colon, goes below if both are too long. Returns the inches used."""
-    heading = figure.text(0.008, 1, title, ha="left", va="top", weight="bold", fontsize=11, transform=from_top(figure, 0.08))
+    heading = figure.text(
+        0.008, 1, title, ha="left", va="top", weight="bold", fontsize=11, transform=from_top(figure, 0.08)
+    )
     if ": " not in title or width_of(heading) <= 0.98 * figure.bbox.width:
         return 0.27
     what, case = title.split(": ", 1)
     heading.set_text(what)
     lines = broken(figure, case, 8.5)
-    figure.text(0.008, 1, "\n".join(lines), ha="left", va="top", fontsize=8.5, color="#222222", transform=from_top(figure, 0.28))
+    figure.text(
+        0.008, 1, "\n".join(lines), ha="left", va="top", fontsize=8.5, color="#222222", transform=from_top(figure, 0.28)
+    )
     return 0.29 + 0.14 * len(lines)
 
 
@@ -105,8 +140,18 @@ def head(figure, title, handles=(), labels=None):
     if handles:
         labels = labels or [h.get_label() for h in handles]
         for columns in range(len(handles), 0, -1):
-            legend = figure.legend(handles, labels, loc="upper left", bbox_to_anchor=(0, 1), bbox_transform=from_top(figure, used), ncols=columns, fontsize=8.5,
-                                   handletextpad=0.4, columnspacing=1.4, handlelength=1.3)
+            legend = figure.legend(
+                handles,
+                labels,
+                loc="upper left",
+                bbox_to_anchor=(0, 1),
+                bbox_transform=from_top(figure, used),
+                ncols=columns,
+                fontsize=8.5,
+                handletextpad=0.4,
+                columnspacing=1.4,
+                handlelength=1.3,
+            )
             if columns == 1 or width_of(legend) <= figure.bbox.width:
                 break
             legend.remove()
@@ -118,7 +163,12 @@ def head(figure, title, handles=(), labels=None):
 
 def log_ticks(low, high):
     """Powers of ten between two numbers; twice and five times them, too, as long as that is not too many."""
-    return [step * 10.0**k for k in range(-4, 7) for step in ((1,) if high / low > 200 else (1, 2, 5)) if low <= step * 10.0**k <= high]
+    return [
+        step * 10.0**k
+        for k in range(-4, 7)
+        for step in ((1,) if high / low > 200 else (1, 2, 5))
+        if low <= step * 10.0**k <= high
+    ]
 
 
 def spread(positions, gap):
@@ -152,6 +202,24 @@ def label_line_ends(axes, labels, fontsize):
     placed = spread([y for _, y in ends], gap)
     overflow = max(0.0, max(placed) - 1.0)
     for (x_end, y_end), y_label, (_, _, text, colour) in zip(ends, placed, labels):
-        axes.annotate(text, xy=(x_end, y_end), xytext=(1.035, y_label - overflow), xycoords="axes fraction", textcoords="axes fraction",
-                      fontsize=fontsize, color=colour, va="center", ha="left", annotation_clip=False,
-                      arrowprops={"arrowstyle": "-", "color": colour, "lw": 0.6, "alpha": 0.7, "shrinkA": 0, "shrinkB": 3, "relpos": (0, 0.5)})
+        axes.annotate(
+            text,
+            xy=(x_end, y_end),
+            xytext=(1.035, y_label - overflow),
+            xycoords="axes fraction",
+            textcoords="axes fraction",
+            fontsize=fontsize,
+            color=colour,
+            va="center",
+            ha="left",
+            annotation_clip=False,
+            arrowprops={
+                "arrowstyle": "-",
+                "color": colour,
+                "lw": 0.6,
+                "alpha": 0.7,
+                "shrinkA": 0,
+                "shrinkB": 3,
+                "relpos": (0, 0.5),
+            },
+        )

@@ -2,6 +2,7 @@
 
 FIGURE may be empty: the names of the figures that the rows allow. Exit codes: 0 drawn, 2 unusable results or no such figure, 3 no sweep in the rows, 4 no gnuplot.
 """
+
 import pathlib
 import shutil
 import sys
@@ -37,7 +38,9 @@ def main(words=None):
     if not shutil.which("gnuplot"):
         print("gnuplot is missing: apt-get install gnuplot-nox (./rungs does it)", file=sys.stderr)
         return 4
-    text = sweep.draw(dumb=not args.out, size=(min(args.columns or WIDTH, MOST), HEIGHT) if not args.out else (860, 470))
+    text = sweep.draw(
+        dumb=not args.out, size=(min(args.columns or WIDTH, MOST), HEIGHT) if not args.out else (860, 470)
+    )
     if args.out:
         write_whole(args.out, text)
         print(f"{args.out}: {terminal(sweep.title())}")

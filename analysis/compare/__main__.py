@@ -1,4 +1,5 @@
 """rungs compare: rows of two builds -> a verdict for each case, variant and mode. Reads rows only. Exit codes: docs/CI.md."""
+
 import argparse
 import dataclasses
 import math
@@ -49,16 +50,22 @@ def must_detect(text):
 def arguments_of(words, for_second_stage=False):
     parser = Parser(prog="rungs compare")
     if for_second_stage:
-        parser.add_argument("--start", type=float, required=True, help="seconds that a process takes before its first row")
+        parser.add_argument(
+            "--start", type=float, required=True, help="seconds that a process takes before its first row"
+        )
         parser.add_argument("--process", type=float, required=True, help="seconds that a process took")
         parser.add_argument("--limit", type=float, required=True, help="seconds for the second stage")
     parser.add_argument("base")
     parser.add_argument("new")
     parser.add_argument("--min-effect", type=effect, default=decide.MIN_EFFECT, help="in percent")
     parser.add_argument("--noise")
-    parser.add_argument("--must-detect", type=must_detect, help="smallest slow-down to be found, in percent; ',warn': only warn")
+    parser.add_argument(
+        "--must-detect", type=must_detect, help="smallest slow-down to be found, in percent; ',warn': only warn"
+    )
     parser.add_argument("--allow-missing", default="")
-    parser.add_argument("--modes", type=lambda text: text.split(","), help="names of modes; default: all that rows have")
+    parser.add_argument(
+        "--modes", type=lambda text: text.split(","), help="names of modes; default: all that rows have"
+    )
     parser.add_argument("--strict", action="store_true")
     for name in WRITERS:
         parser.add_argument(f"--{name}")
@@ -69,18 +76,39 @@ def arguments_of(words, for_second_stage=False):
 def compare(arguments):
     """All comparisons with verdicts, and findings about all rows together."""
     base, new = (Side(path).one_side().one_build() for path in (arguments.base, arguments.new))
-    modes = [mode for mode in modes_of(base.every_row() + new.every_row()) if not arguments.modes or mode in arguments.modes]
+    modes = [
+        mode for mode in modes_of(base.every_row() + new.every_row()) if not arguments.modes or mode in arguments.modes
+    ]
     comparisons = join(base, new, modes)
     noise = Noise(arguments.noise, new) if arguments.noise else None
     together = judge.judge(comparisons, arguments.min_effect, noise)
     outcome.allow(comparisons, [glob for glob in arguments.allow_missing.split(",") if glob])
     outcome.be_strict(comparisons, arguments.strict)
-    warnings = (base.warnings + new.warnings + unknown(comparisons) + few_processes(comparisons) + (noise.warnings(comparisons) if noise else []) +
-                (disarmed(comparisons, arguments.min_effect) if noise else []))
-    warnings += throttled(comparisons) + loud(comparisons) + told_together(together) + undetectable(comparisons, arguments.must_detect)
-    result = {"exit": outcome.exit_code(comparisons, together, arguments.must_detect), "min_effect": arguments.min_effect,
-              "not_in_turns": not_in_turns(comparisons, base, new), "alpha": decide.ALPHA, "must_detect": arguments.must_detect and arguments.must_detect.percent, "base": told_of(base), "new": told_of(new),
-              "together": [dataclasses.asdict(one) for one in together], "warnings": warnings}
+    warnings = (
+        base.warnings
+        + new.warnings
+        + unknown(comparisons)
+        + few_processes(comparisons)
+        + (noise.warnings(comparisons) if noise else [])
+        + (disarmed(comparisons, arguments.min_effect) if noise else [])
+    )
+    warnings += (
+        throttled(comparisons)
+        + loud(comparisons)
+        + told_together(together)
+        + undetectable(comparisons, arguments.must_detect)
+    )
+    result = {
+        "exit": outcome.exit_code(comparisons, together, arguments.must_detect),
+        "min_effect": arguments.min_effect,
+        "not_in_turns": not_in_turns(comparisons, base, new),
+        "alpha": decide.ALPHA,
+        "must_detect": arguments.must_detect and arguments.must_detect.percent,
+        "base": told_of(base),
+        "new": told_of(new),
+        "together": [dataclasses.asdict(one) for one in together],
+        "warnings": warnings,
+    }
     return comparisons, result
 
 
@@ -91,10 +119,16 @@ def told_of(side):
 def unknown(comparisons):
     """Facts that a side does not record: the reader may know them."""
     told = []
-    for of, where in ((lambda c: c.unknown, "unknown on both sides"), (lambda c: c.one_sided, "not recorded by an older program")):
+    for of, where in (
+        (lambda c: c.unknown, "unknown on both sides"),
+        (lambda c: c.one_sided, "not recorded by an older program"),
+    ):
         names = {name: sum(name in of(c) for c in comparisons) for c in comparisons for name in of(c)}
         if names:
-            told.append(f"{where} and assumed equal: " + ", ".join(f"{name} ({count} of {len(comparisons)} comparisons)" for name, count in names.items()))
+            told.append(
+                f"{where} and assumed equal: "
+                + ", ".join(f"{name} ({count} of {len(comparisons)} comparisons)" for name, count in names.items())
+            )
     return told
 
 
@@ -104,7 +138,10 @@ def not_in_turns(comparisons, base, new):
     apart = sum(not c.randomised for c in timed)
     if not apart:
         return None
-    dates = [sorted(str(side.environments[run].get("date")) for run in side.runs() if run in side.environments) for side in (base, new)]
+    dates = [
+        sorted(str(side.environments[run].get("date")) for run in side.runs() if run in side.environments)
+        for side in (base, new)
+    ]
     how = ""
     for name, first, other, then in (("BASE", dates[0], "NEW", dates[1]), ("NEW", dates[1], "BASE", dates[0])):
         if first and then and first[-1] < then[0]:
@@ -119,11 +156,15 @@ def few_processes(comparisons):
     normal = sum(c.tested_on == "spread" for c in tested) - sum(map(judge.needs_known_spread, tested))
     told = []
     if few:
-        told.append(f"{few} of {len(tested)} comparisons have too few processes to show the process-to-process spread; this many "
-                    f"comparisons need {judge.processes_needed(len(tested))} a side (rungs ab)")
+        told.append(
+            f"{few} of {len(tested)} comparisons have too few processes to show the process-to-process spread; this many "
+            f"comparisons need {judge.processes_needed(len(tested))} a side (rungs ab)"
+        )
     if normal:
-        told.append(f"{normal} of {len(tested)} comparisons have too few processes for a rank test among so many and assume that "
-                    f"noise is normal; {judge.processes_needed(len(tested))} a side (rungs ab) need no such assumption")
+        told.append(
+            f"{normal} of {len(tested)} comparisons have too few processes for a rank test among so many and assume that "
+            f"noise is normal; {judge.processes_needed(len(tested))} a side (rungs ab) need no such assumption"
+        )
     return told
 
 
@@ -132,8 +173,10 @@ def throttled(comparisons):
     found = [c for c in comparisons if any(c.throttled)]
     if not found:
         return []
-    return [f"throttled (heat or power brake) and left out: {sum(c.throttled[0] for c in found)} process times of BASE, "
-            f"{sum(c.throttled[1] for c in found)} of NEW, in {many(len(found), 'comparison')}; see `circumstances` in the rows"]
+    return [
+        f"throttled (heat or power brake) and left out: {sum(c.throttled[0] for c in found)} process times of BASE, "
+        f"{sum(c.throttled[1] for c in found)} of NEW, in {many(len(found), 'comparison')}; see `circumstances` in the rows"
+    ]
 
 
 def loud(comparisons):
@@ -145,14 +188,20 @@ def loud(comparisons):
     sizes = sorted(c.detectable or math.inf for c in tested)
     middle = sizes[len(sizes) // 2]
     could = f"only slow-downs of {100 * (middle - 1):.0f}% or more" if math.isfinite(middle) else "no slow-down"
-    return [f"most rows are ambiguous ({len(vague)} of {len(tested)}): in half of the rows this machine shows {could}; stop other users of it, lock its "
-            "clocks (nvidia-smi -lgc), pin threads, or take more --repetitions"]
+    return [
+        f"most rows are ambiguous ({len(vague)} of {len(tested)}): in half of the rows this machine shows {could}; stop other users of it, lock its "
+        "clocks (nvidia-smi -lgc), pin threads, or take more --repetitions"
+    ]
 
 
 def told_together(together):
     """Changes of all rows together, which rows judged against each other cannot show."""
-    return [f"all {one.rows} rows together{' (host modes)' if one.host else ''}{f' on {one.device}' if len(together) > 1 else ''}: {one.verdict}, "
-            f"{change(one.ratio)} ({change(one.low)} to {change(one.high)})" for one in together if one.verdict != "same"]
+    return [
+        f"all {one.rows} rows together{' (host modes)' if one.host else ''}{f' on {one.device}' if len(together) > 1 else ''}: {one.verdict}, "
+        f"{change(one.ratio)} ({change(one.low)} to {change(one.high)})"
+        for one in together
+        if one.verdict != "same"
+    ]
 
 
 def undetectable(comparisons, wanted):
@@ -161,16 +210,20 @@ def undetectable(comparisons, wanted):
         return []
     worst = max(found, key=lambda c: c.detectable or math.inf)
     size = f"{100 * (worst.detectable - 1):.1f}%" if worst.detectable else "more than tenfold"
-    return [f"{many(len(found), 'comparison')} could not have shown a slow-down of {100 * wanted.percent:.3g}% (worst: {size}, {worst.spec} {worst.mode} | "
-            f"{worst.case}); more --repetitions or a quieter machine"]
+    return [
+        f"{many(len(found), 'comparison')} could not have shown a slow-down of {100 * wanted.percent:.3g}% (worst: {size}, {worst.spec} {worst.mode} | "
+        f"{worst.case}); more --repetitions or a quieter machine"
+    ]
 
 
 def disarmed(comparisons, min_effect):
     tested = [c for c in comparisons if c.tested_on]
     if not tested or not all(judge.held_back(c, min_effect) for c in tested):
         return []
-    return [f"WARNING: the noise floor alone makes all {len(tested)} comparisons ambiguous, each of which has changed by the least effect or more: this "
-            "gate cannot fail; find what disturbed the calibration and repeat it, or compare without --noise"]
+    return [
+        f"WARNING: the noise floor alone makes all {len(tested)} comparisons ambiguous, each of which has changed by the least effect or more: this "
+        "gate cannot fail; find what disturbed the calibration and repeat it, or compare without --noise"
+    ]
 
 
 @ends

@@ -5,6 +5,7 @@
 Prints nothing where no row needs it; "ROWS SECONDS VARIANT,VARIANT..." on one line: how many rows, and how long it will take; or "# WHY", where rows need it
 and there is no time. Exit codes: those of compare.
 """
+
 import math
 import sys
 
@@ -39,20 +40,28 @@ def seconds_for(variants, comparisons, times):
 def choose(comparisons, times):
     """(what is worth it, (rows, seconds, variants) or None). The largest first, as far as there is time. Not one that was renamed: no name of it is
     known to both builds."""
-    promising = sorted((c for c in comparisons if c.promising and not (c.reason or "").startswith("renamed")), key=lambda c: -c.ratio)
+    promising = sorted(
+        (c for c in comparisons if c.promising and not (c.reason or "").startswith("renamed")), key=lambda c: -c.ratio
+    )
     variants = []
     for c in promising:
         if c.spec not in variants and seconds_for([*variants, c.spec], comparisons, times) <= times.limit:
             variants.append(c.spec)
     if not variants:
         return promising, None
-    return promising, (sum(c.spec in variants for c in promising), math.ceil(seconds_for(variants, comparisons, times)), ",".join(variants))
+    return promising, (
+        sum(c.spec in variants for c in promising),
+        math.ceil(seconds_for(variants, comparisons, times)),
+        ",".join(variants),
+    )
 
 
 def too_long(comparisons, wanted, times):
     least = min(seconds_for([c.spec], comparisons, times) for c in wanted)
-    return (f"{many(len(wanted), 'ambiguous row')} that seem{'s' * (len(wanted) == 1)} slower would take {math.ceil(least)} s or more ({detect.MORE} processes of each build, "
-            f"{times.start:.2g} s to start one), longer than {math.floor(times.limit)} s; --second-stage {math.ceil(least) + 1}s has time for it")
+    return (
+        f"{many(len(wanted), 'ambiguous row')} that seem{'s' * (len(wanted) == 1)} slower would take {math.ceil(least)} s or more ({detect.MORE} processes of each build, "
+        f"{times.start:.2g} s to start one), longer than {math.floor(times.limit)} s; --second-stage {math.ceil(least) + 1}s has time for it"
+    )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """rungs calibrate: rows of a build against itself -> the noise file that `rungs compare --noise` reads."""
+
 import json
 import re
 import sys
@@ -13,8 +14,11 @@ from analysis.output import ends, run, write_whole
 def file_name(machines):
     """By what the noise belongs to: device, driver, power cap; never a host."""
     machine = machines.get("cuda") or next(iter(machines.values()))
-    words = [machine.get("device"), machine.get("driver_major") and f"driver{machine['driver_major']}",
-             machine.get("power_cap_watts") and f"{machine['power_cap_watts']:g}W"]
+    words = [
+        machine.get("device"),
+        machine.get("driver_major") and f"driver{machine['driver_major']}",
+        machine.get("power_cap_watts") and f"{machine['power_cap_watts']:g}W",
+    ]
     return re.sub(r"[^a-z0-9]+", "-", " ".join(w for w in words if w).lower()).strip("-") + ".json"
 
 
@@ -31,7 +35,9 @@ def main(words=None):
     write_whole(path, json.dumps(content, indent=1) + "\n")
     for row in content["rows"]:
         print(f"{100 * row['spread']:6.2f}%  {row['mode']:8} {terminal(row['spec'])} | {terminal(row['case'])}")
-    print(f"spread of process medians (standard deviation of their logarithm), {len(content['rows'])} series\nnoise: {path}")
+    print(
+        f"spread of process medians (standard deviation of their logarithm), {len(content['rows'])} series\nnoise: {path}"
+    )
     return 0
 
 

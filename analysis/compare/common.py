@@ -1,21 +1,26 @@
 """Adjusts times: removes what all rows of a process have in common (temperature, other users, clocks) and what follows a row's SM clock.
 Both are estimated without knowing which process is of which side, so adjusted times are as exchangeable as raw ones, and a rank test of
 them is as exact."""
+
 import numpy as np
 
 from analysis import statistics
 
-LEAST_ROWS = 10        # fewer rows estimate the common factor of a process poorly
-Z_CLOCK_CHANGED = 2.58  # p = 0.01: the clocks of the sides differ beyond chance, so the build causes it, and wall time decides
+LEAST_ROWS = 10  # fewer rows estimate the common factor of a process poorly
+Z_CLOCK_CHANGED = (
+    2.58  # p = 0.01: the clocks of the sides differ beyond chance, so the build causes it, and wall time decides
+)
 SLOPES = np.linspace(-1, 1, 81)
-MOST_APART = 1 / 3     # share of rows: where more differ from the rest, the rest is no reference
+MOST_APART = 1 / 3  # share of rows: where more differ from the rest, the rest is no reference
 
 
 def adjust(logs, mhz, sessions, is_new):
     """logs: centred log times; mhz: clocks, both (rows, processes), NaN: not measured or not known. sessions: (processes,), equal for processes
     of one random order. -> (adjusted logs in the same shape; the common factor of each process without what follows the median clock of
     the rows, a logarithm, NaN where too few rows have it)."""
-    factor = common_mode(without_clock(logs, mhz, sessions, is_new))  # of what may follow clocks in some rows only, the middle would lie between
+    factor = common_mode(
+        without_clock(logs, mhz, sessions, is_new)
+    )  # of what may follow clocks in some rows only, the middle would lie between
     left = without_clock(logs - np.nan_to_num(factor), mhz, sessions, is_new)
     return left, without_clock(factor[None], quiet_median(mhz, 0)[None], sessions, is_new)[0]
 

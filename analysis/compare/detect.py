@@ -1,4 +1,5 @@
 """The smallest slow-down that the processes of a comparison would have shown with probability 95%."""
+
 import functools
 import math
 
@@ -35,6 +36,7 @@ def smallest(base, new, level, min_effect, stage_two=None):
 
     def draw(count):
         return left[rng.integers(len(left), size=(DRAWS, count))]
+
     first = draw(len(base)), draw(len(new))
     needed = shift_needed(*first, level, min_effect)
     if stage_two:

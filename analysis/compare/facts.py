@@ -1,4 +1,5 @@
 """What decides whether two times may be compared: machine, CPUs, threads, and the variables that set them."""
+
 from fnmatch import fnmatchcase
 
 from analysis import rows as r
@@ -6,7 +7,15 @@ from analysis.compare.together import HOST_MODES
 
 NOT_RECORDED = "not recorded"  # by a program that is older than the fact
 THREADS = "threads used"
-THREAD_VARIABLES = ("OMP_*", "GOMP_*", "KMP_*", "*_NUM_THREADS", "*_MAX_THREADS", "NUMBA_THREADING_LAYER", "MKL_DYNAMIC")
+THREAD_VARIABLES = (
+    "OMP_*",
+    "GOMP_*",
+    "KMP_*",
+    "*_NUM_THREADS",
+    "*_MAX_THREADS",
+    "NUMBA_THREADING_LAYER",
+    "MKL_DYNAMIC",
+)
 
 
 def facts_of(environment, row, mode):
@@ -17,9 +26,19 @@ def facts_of(environment, row, mode):
     told = {**(environment.get("ab") or {}), **(environment.get("cpu") or {})}
     quota = told.get("cpu_quota", NOT_RECORDED)
     variables = environment.get("variables") or {}
-    chosen = ", ".join(f"{name}={value}" for name, value in sorted(variables.items()) if any(fnmatchcase(name, glob) for glob in THREAD_VARIABLES))
+    chosen = ", ".join(
+        f"{name}={value}"
+        for name, value in sorted(variables.items())
+        if any(fnmatchcase(name, glob) for glob in THREAD_VARIABLES)
+    )
     used = {THREADS: row.get("threads", NOT_RECORDED)} if r.device_of(row) == "cpu" else {}
-    return {**machine, "CPUs": told.get("cpus", NOT_RECORDED), "CPU quota": "none" if quota is None else quota, "thread variables": chosen or "none", **used}
+    return {
+        **machine,
+        "CPUs": told.get("cpus", NOT_RECORDED),
+        "CPU quota": "none" if quota is None else quota,
+        "thread variables": chosen or "none",
+        **used,
+    }
 
 
 def other_machine(facts):
@@ -34,7 +53,9 @@ def other_machine(facts):
         told = [value for value in (machine.get(name) for machine in everything) if value is not NOT_RECORDED]
         others = [value for value in told if value != told[0]]
         if others:
-            return f"{name.replace('_', ' ')} " + " and ".join("unknown" if v is None else str(v) for v in (told[0], others[0]))
+            return f"{name.replace('_', ' ')} " + " and ".join(
+                "unknown" if v is None else str(v) for v in (told[0], others[0])
+            )
     return other_threads(facts)
 
 
@@ -46,8 +67,18 @@ def other_threads(facts):
 
 def unknown_facts(facts):
     """(names that neither side knows, those that one side knows and the program of the other did not record, with that side)"""
-    values = {name.replace("_", " "): [{machine.get(name) for machine in side} for side in facts] for name in facts[0][0]}
-    nowhere = tuple(name for name, (base, new) in values.items() if base | new <= {None, NOT_RECORDED} and (name != THREADS or NOT_RECORDED in base | new))
-    one = tuple(f"{name} of {side}" for name, sides in values.items() for side, own, other in (("BASE", *sides), ("NEW", *reversed(sides)))
-                if NOT_RECORDED in own and not other <= {None, NOT_RECORDED})
+    values = {
+        name.replace("_", " "): [{machine.get(name) for machine in side} for side in facts] for name in facts[0][0]
+    }
+    nowhere = tuple(
+        name
+        for name, (base, new) in values.items()
+        if base | new <= {None, NOT_RECORDED} and (name != THREADS or NOT_RECORDED in base | new)
+    )
+    one = tuple(
+        f"{name} of {side}"
+        for name, sides in values.items()
+        for side, own, other in (("BASE", *sides), ("NEW", *reversed(sides)))
+        if NOT_RECORDED in own and not other <= {None, NOT_RECORDED}
+    )
     return nowhere, one

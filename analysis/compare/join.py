@@ -1,4 +1,5 @@
 """Pairs the rows of BASE and NEW, and gives the verdicts that need no statistics."""
+
 from dataclasses import dataclass, field
 
 import numpy as np
@@ -16,19 +17,20 @@ VERIFIED_ONLY = "verify only"  # why_not_timed of runs that were to take no time
 @dataclass
 class Comparison:
     """One case, variant with tunables and mode (None: all of them) in BASE and NEW. Seconds; ratios are NEW / BASE."""
+
     case: str
     spec: str
     mode: str | None
     verdict: str | None = None
     reason: str | None = None
     emulated: bool = False
-    allowed: bool = False          # by --allow-missing
+    allowed: bool = False  # by --allow-missing
     base_seconds: float | None = None
     new_seconds: float | None = None
     base_processes: int = 0
     new_processes: int = 0
-    judged_by: str | None = None   # "time", "cycles", "adjusted", "alike", "code"
-    tested_on: str | None = None   # "processes", "spread", "samples"
+    judged_by: str | None = None  # "time", "cycles", "adjusted", "alike", "code"
+    tested_on: str | None = None  # "processes", "spread", "samples"
     ratio: float | None = None
     low: float | None = None
     high: float | None = None
@@ -40,12 +42,12 @@ class Comparison:
     floor_capped_from: float | None = None  # a noise floor too high to be believed over the processes
     fails_strict: bool = False
     detectable: float | None = None  # the smallest ratio that would have been found, with probability 95%
-    randomised: bool = False       # its processes ran in one random order (rungs ab)
-    stage: int | None = None       # of two, where a second was planned
-    share: float = 1.0             # of alpha, that a test of it has
-    promising: bool = False        # ambiguous, and slower by so much that a second stage would be worth it
-    throttled: tuple = ()          # processes of BASE and of NEW left out, since the device was throttled
-    beyond: bool = False           # ambiguous, though the whole interval lies beyond the least effect, on the slow side
+    randomised: bool = False  # its processes ran in one random order (rungs ab)
+    stage: int | None = None  # of two, where a second was planned
+    share: float = 1.0  # of alpha, that a test of it has
+    promising: bool = False  # ambiguous, and slower by so much that a second stage would be worth it
+    throttled: tuple = ()  # processes of BASE and of NEW left out, since the device was throttled
+    beyond: bool = False  # ambiguous, though the whole interval lies beyond the least effect, on the slow side
     device: str | None = None
     unknown: tuple = ()  # what neither side says of its machine, though it could decide whether they compare
     one_sided: tuple = ()  # what only one side says, since the other's program is older than that fact
@@ -123,7 +125,11 @@ def compare_rows(key, base, new, modes):
     for mode in modes:
         (base_timed, base_count), (new_timed, new_count) = (rows.with_times(mode) for rows in (base_rows, new_rows))
         if base_timed and len(new_timed) * base_count < len(base_timed) * new_count or base_timed and not new_timed:
-            counts = f" (timed: {len(base_timed)} of {base_count} processes in BASE, {len(new_timed)} of {new_count} in NEW)" if new_timed else ""
+            counts = (
+                f" (timed: {len(base_timed)} of {base_count} processes in BASE, {len(new_timed)} of {new_count} in NEW)"
+                if new_timed
+                else ""
+            )
             found.append(said("missing", why_untimed(new_rows, mode) + counts, mode))
         if base_timed and new_timed:
             found.append(compare_mode(said(None, None, mode), [base_timed, new_timed], base, new))
@@ -138,8 +144,15 @@ def compare_verified(base_rows, new_rows, was, now):
     if told and told[0] != "ambiguous":
         return [told]
     lost = share(base_rows, ("pass",)) and new_rows.lost() > base_rows.lost()
-    counts = ", ".join(f"{len(rows) - skips(rows)} of {rows.expected} in {name}" for rows, name in ((base_rows, "BASE"), (new_rows, "NEW")))
-    how = f"skipped in processes of NEW: {reason_of(new_rows, ('skip',))}" if skips(new_rows) else "missing in processes of NEW"
+    counts = ", ".join(
+        f"{len(rows) - skips(rows)} of {rows.expected} in {name}"
+        for rows, name in ((base_rows, "BASE"), (new_rows, "NEW"))
+    )
+    how = (
+        f"skipped in processes of NEW: {reason_of(new_rows, ('skip',))}"
+        if skips(new_rows)
+        else "missing in processes of NEW"
+    )
     return ([told] if told else []) + ([("missing", f"{how} (processes that have it: {counts})")] if lost else [])
 
 
@@ -153,7 +166,11 @@ def compare_right(base_rows, new_rows, was, now):
     if new_bad and (base_right or new_right):
         return "ambiguous", "failed in processes of both: " + reason_of(new_rows) + counts
     if now == "pass" and was != "pass":
-        told = {"bad": "failed in BASE: " + reason_of(base_rows), "skip": "skipped in BASE: " + reason_of(base_rows), "absent": "not in BASE"}[was]
+        told = {
+            "bad": "failed in BASE: " + reason_of(base_rows),
+            "skip": "skipped in BASE: " + reason_of(base_rows),
+            "absent": "not in BASE",
+        }[was]
         return "new", told + counts
     if base_right and now == "absent":
         return "missing", "not in NEW"
@@ -169,14 +186,20 @@ def compare_mode(c, pair, base, new):
     if any(c.throttled):
         pair = [[row for row in rows if not is_throttled(row, c.mode)] for rows in pair]
         if not all(pair):
-            c.verdict, c.reason = "not comparable", f"the device was throttled in all processes of {'NEW' if pair[0] else 'BASE'}"
+            c.verdict, c.reason = (
+                "not comparable",
+                f"the device was throttled in all processes of {'NEW' if pair[0] else 'BASE'}",
+            )
             return c
     series = tuple(Series(rows, c.mode, side) for rows, side in zip(pair, (base, new)))
     c.randomised = in_turns(*series)
     c.base_seconds, c.new_seconds = (float(np.median(s.seconds)) for s in series)
     c.base_processes, c.new_processes = map(len, series)
     c.time_ratio = c.new_seconds / c.base_seconds
-    facts = [[facts_of(side.environments.get(row.get("run")), row, c.mode) for row in rows] for side, rows in zip((base, new), pair)]
+    facts = [
+        [facts_of(side.environments.get(row.get("run")), row, c.mode) for row in rows]
+        for side, rows in zip((base, new), pair)
+    ]
     c.device = (facts[1][0] or {}).get("device")
     reason = other_machine(facts) or (None if c.randomised else other_clock(*series))
     if reason:
@@ -185,7 +208,10 @@ def compare_mode(c, pair, base, new):
     c.unknown, c.one_sided = unknown_facts(facts)
     c.same_code = c.mode in DEVICE_MODES and has_same_code(pair)
     if c.same_code:
-        c.verdict, c.reason = "same", f"same machine code{' and launches' if pair[0][0].get('launch') else ''}: the variant's code did not change"
+        c.verdict, c.reason = (
+            "same",
+            f"same machine code{' and launches' if pair[0][0].get('launch') else ''}: the variant's code did not change",
+        )
         c.ratio, c.judged_by = c.time_ratio, "code"
     c.series = series
     return c
@@ -215,8 +241,11 @@ def told_counts(base_rows, new_rows):
     """Nothing where every process of a side says the same."""
     if all(len({row["verdict"] for row in rows}) < 2 for rows in (base_rows, new_rows)):
         return ""
-    told = (f"{sum(row['verdict'] == 'pass' for row in rows)} of {len(rows)} in {name}"
-            for rows, name in ((base_rows, "BASE"), (new_rows, "NEW")) if rows)
+    told = (
+        f"{sum(row['verdict'] == 'pass' for row in rows)} of {len(rows)} in {name}"
+        for rows, name in ((base_rows, "BASE"), (new_rows, "NEW"))
+        if rows
+    )
     return f" (processes that passed: {', '.join(told)})"
 
 
@@ -258,8 +287,14 @@ def has_same_code(pair):
     if any(takes_memory(row) for row in rows):
         return False
     codes = [row.get("code") or {} for row in rows]
-    known = codes[0].get("host_hash") and (rows[0].get("launch") if codes[0].get("sass_hash") else rows[0]["backend"] == "cpu")
-    return bool(known) and all(code == codes[0] for code in codes) and all(row.get("launch") == rows[0]["launch"] for row in rows)
+    known = codes[0].get("host_hash") and (
+        rows[0].get("launch") if codes[0].get("sass_hash") else rows[0]["backend"] == "cpu"
+    )
+    return (
+        bool(known)
+        and all(code == codes[0] for code in codes)
+        and all(row.get("launch") == rows[0]["launch"] for row in rows)
+    )
 
 
 def takes_memory(row):

@@ -1,4 +1,5 @@
 """Judges the comparisons of a suite: statistics of each, the correction for many tests, the verdict and its reason."""
+
 import dataclasses
 import math
 
@@ -57,7 +58,11 @@ def set_shares(pending, suites):
 
 def adjust(suite, view, min_effect, count):
     """Tests the rows of a suite again, with adjusted times (common.py, alike.py), and fills in what this decides."""
-    seen = [(c, i, look(c, *suite.sides(view.times, i), count)) for i, c in enumerate(suite.group) if c.tested_on != "samples"]
+    seen = [
+        (c, i, look(c, *suite.sides(view.times, i), count))
+        for i, c in enumerate(suite.group)
+        if c.tested_on != "samples"
+    ]
     if not seen:
         return
     for kind in KINDS:
@@ -68,19 +73,28 @@ def adjust(suite, view, min_effect, count):
     numbers = (np.array([e[name] for *_, e in seen]) for name in ("ratio", "low", "high", "p_adjusted", "noise_floor"))
     verdicts = verdicts_adjusted(*numbers, min_effect, *removed)
     ratio = np.array([e["ratio"] for *_, e in seen])
-    misled, doubted = doubt_alike(suite, view, seen, ratio, verdicts, min_effect) if view.alike is not None else np.zeros((2, len(seen)), bool)
+    misled, doubted = (
+        doubt_alike(suite, view, seen, ratio, verdicts, min_effect)
+        if view.alike is not None
+        else np.zeros((2, len(seen)), bool)
+    )
     verdicts[np.isin(verdicts, decide.CHANGES) & (doubted | together.doubted(suite.together, ratio))] = "ambiguous"
     suite.believe(verdicts)
     final, second = decide.both(np.array([c.verdict for c, *_ in seen]), verdicts, suite.believed)
     for (c, i, e), verdict, by_it, led in zip(seen, final, second, misled):
         narrower = c.verdict == "ambiguous" and suite.believed and not led and e["high"] / e["low"] < c.high / c.low
-        c.promising = str(verdict) == "ambiguous" and (c.promising or suite.believed and e["ratio"] >= 1 + decide.LARGE * min_effect)
+        c.promising = str(verdict) == "ambiguous" and (
+            c.promising or suite.believed and e["ratio"] >= 1 + decide.LARGE * min_effect
+        )
         if by_it or narrower:
             c.judged_by, c.verdict = view.name, str(verdict)
             for name, value in e.items():
                 setattr(c, name, value)
         if suite.believed:
-            c.detectable = min(filter(None, (c.detectable, what_it_could_find(c, suite.sides(view.times, i), min_effect, count))), default=None)
+            c.detectable = min(
+                filter(None, (c.detectable, what_it_could_find(c, suite.sides(view.times, i), min_effect, count))),
+                default=None,
+            )
 
 
 def doubt_alike(suite, view, seen, ratio, verdicts, min_effect):
@@ -89,11 +103,17 @@ def doubt_alike(suite, view, seen, ratio, verdicts, min_effect):
     sides = [tuple(side[None] for side in suite.sides(view.alike, i)) for i in at]
     removed = np.array([alike.change(*pair)[0] for pair in sides])
     changed = np.isin(verdicts, decide.CHANGES)
-    misled = alike.misled(ratio, removed, changed | np.isin([c.verdict for c, *_ in seen], decide.CHANGES), view.used[np.ix_(at, at)], min_effect)
+    misled = alike.misled(
+        ratio,
+        removed,
+        changed | np.isin([c.verdict for c, *_ in seen], decide.CHANGES),
+        view.used[np.ix_(at, at)],
+        min_effect,
+    )
     doubted = misled & alike.other_way(ratio, removed)
     for k in np.flatnonzero(changed):
         c, _, e = seen[k]
-        if alike.doubted(*sides[k], ratio[k:k + 1])[0]:
+        if alike.doubted(*sides[k], ratio[k : k + 1])[0]:
             doubted[k] = True
             if c.verdict == "same" and e["high"] / e["low"] < c.high / c.low:
                 c.verdict = "ambiguous"  # this row changed or those alike did, and the times alone know less of it
@@ -110,8 +130,18 @@ def removed_interval(suite, view, i):
 def look(c, base, new, count):
     found = statistics.from_processes(base[None], new[None], by_spread=c.tested_on == "spread")
     degrees = len(base) + len(new) - 2
-    floor = decide.noise_floor(statistics.pooled_spread(np.log(base), np.log(new)), degrees, len(base), len(new), count) if c.tested_on == "spread" else 0
-    return {"ratio": float(found.ratio[0]), "low": float(found.low[0]), "high": float(found.high[0]), "p": float(found.p[0]), "noise_floor": float(floor)}
+    floor = (
+        decide.noise_floor(statistics.pooled_spread(np.log(base), np.log(new)), degrees, len(base), len(new), count)
+        if c.tested_on == "spread"
+        else 0
+    )
+    return {
+        "ratio": float(found.ratio[0]),
+        "low": float(found.low[0]),
+        "high": float(found.high[0]),
+        "p": float(found.p[0]),
+        "noise_floor": float(floor),
+    }
 
 
 def verdicts_adjusted(ratio, low, high, p_adjusted, floor, min_effect, removed_low, removed_high):
@@ -159,7 +189,10 @@ def kind_of_test(base_count, new_count, suite, share=1):
 
 def can_decide(base_count, new_count, suite, share=1):
     """Would complete separation of the sides pass the correction, as the only change of the suite?"""
-    return min(base_count, new_count) >= decide.MIN_PROCESSES and statistics.least_p(base_count, new_count) * suite <= decide.ALPHA * share
+    return (
+        min(base_count, new_count) >= decide.MIN_PROCESSES
+        and statistics.least_p(base_count, new_count) * suite <= decide.ALPHA * share
+    )
 
 
 def processes_needed(suite, share=1):
@@ -171,8 +204,11 @@ def judge_processes(group, noise, by_spread):
     def stack(side, name):
         return np.array([getattr(c.series[side], name) for c in group])
 
-    e = statistics.from_processes(*(stack(side, name) for name in ("seconds", "mhz", "cycles") for side in (0, 1)), by_spread=by_spread,
-                                  wall_time=np.array([c.randomised for c in group]))
+    e = statistics.from_processes(
+        *(stack(side, name) for name in ("seconds", "mhz", "cycles") for side in (0, 1)),
+        by_spread=by_spread,
+        wall_time=np.array([c.randomised for c in group]),
+    )
     for i, c in enumerate(group):
         c.judged_by = "cycles" if e.in_cycles[i] else "time"
         c.ratio, c.low, c.high, c.p = (float(x[i]) for x in (e.ratio, e.low, e.high, e.p))
@@ -192,7 +228,11 @@ def judge_samples(group, noise):
         unseen = max(decide.half_width(*spread, c.base_processes, c.new_processes) for spread in spreads_of(c, noise))
         times = statistics.from_samples(base.samples, new.samples, unseen)
         c.judged_by, c.time_ratio = "time", times[0]
-        if c.clock_ratio and abs(math.log(c.clock_ratio)) > statistics.CLOCK_STEADY and abs(math.log(c.clock_ratio * times[0])) < abs(math.log(times[0])):
+        if (
+            c.clock_ratio
+            and abs(math.log(c.clock_ratio)) > statistics.CLOCK_STEADY
+            and abs(math.log(c.clock_ratio * times[0])) < abs(math.log(times[0]))
+        ):
             c.judged_by = "cycles"  # the smaller difference, as the steadier of the two would show it
             times = tuple(x * c.clock_ratio for x in times[:3]) + times[3:]
         c.ratio, c.low, c.high, c.p = times
@@ -239,7 +279,13 @@ def held_back(c, min_effect):
     """Ambiguous only because of the noise floor."""
     changed = c.ratio >= 1 + min_effect or c.ratio <= 1 / (1 + min_effect)
     beyond = c.ratio >= 1 + c.noise_floor or c.ratio <= 1 / (1 + c.noise_floor)
-    return c.verdict == "ambiguous" and c.noise_floor > min_effect and changed and not beyond and c.p_adjusted <= decide.ALPHA
+    return (
+        c.verdict == "ambiguous"
+        and c.noise_floor > min_effect
+        and changed
+        and not beyond
+        and c.p_adjusted <= decide.ALPHA
+    )
 
 
 def explain(c, min_effect, suite):
@@ -247,14 +293,20 @@ def explain(c, min_effect, suite):
     if c.verdict == "ambiguous":
         said.append(why_ambiguous(c, min_effect, suite))
     if c.floor_capped_from and c.verdict != "same":
-        said.append(f"the noise floor is {100 * c.floor_capped_from:.0f}%, capped at {FLOOR_LIMIT} times the minimum effect, since these "
-                    "processes show their spread themselves")
+        said.append(
+            f"the noise floor is {100 * c.floor_capped_from:.0f}%, capped at {FLOOR_LIMIT} times the minimum effect, since these "
+            "processes show their spread themselves"
+        )
     if c.judged_by == "cycles":
         said.append(f"in cycles; time {change(c.time_ratio)}, SM clock {change(c.clock_ratio)}")
     if c.judged_by == "adjusted" and c.verdict != "same":
-        said.append(f"without what all rows of a process have in common and what follows its clock; times alone {change(c.time_ratio)}")
+        said.append(
+            f"without what all rows of a process have in common and what follows its clock; times alone {change(c.time_ratio)}"
+        )
     if c.judged_by == "alike" and c.verdict != "same":
-        said.append(f"without what it has in common with the rows that vary most like it; times alone {change(c.time_ratio)}")
+        said.append(
+            f"without what it has in common with the rows that vary most like it; times alone {change(c.time_ratio)}"
+        )
     if c.randomised and c.clock_ratio and abs(math.log(c.clock_ratio)) > statistics.CLOCK_STEADY:
         said.append(f"SM clock {change(c.clock_ratio)}, cycles {change(c.time_ratio * c.clock_ratio)}")
     return "; ".join(said) or None
@@ -264,11 +316,17 @@ def why_ambiguous(c, min_effect, suite):
     least = max(min_effect, c.noise_floor)
     beyond = c.ratio >= 1 + least or c.ratio <= 1 / (1 + least)
     if (c.tested_on == "samples" or needs_known_spread(c)) and not beyond:
-        return (f"{c.base_processes} and {c.new_processes} processes: differences below {100 * least:.0f}% may be chance; "
-                f"{processes_needed(suite, c.share)} a side would decide (rungs ab)")
+        return (
+            f"{c.base_processes} and {c.new_processes} processes: differences below {100 * least:.0f}% may be chance; "
+            f"{processes_needed(suite, c.share)} a side would decide (rungs ab)"
+        )
     if c.p_adjusted > decide.ALPHA:
         return f"anything from {change(c.low)} to {change(c.high)}: repeat, or quieten the machine"
     if c.noise_floor > min_effect and not beyond:
-        whose = "the smallest change that the spread of these processes can show" if c.tested_on == "spread" else "the machine's noise floor"
+        whose = (
+            "the smallest change that the spread of these processes can show"
+            if c.tested_on == "spread"
+            else "the machine's noise floor"
+        )
         return f"below {whose}: {100 * c.noise_floor:.1f}%"
     return f"a change, but not clearly by {100 * min_effect:.3g}% or more"

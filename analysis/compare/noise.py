@@ -1,4 +1,5 @@
 """The noise floor of a machine: how far process medians of one build scatter, for each case, variant and mode. Made by `rungs calibrate`."""
+
 import json
 import math
 
@@ -30,7 +31,9 @@ def calibrate(side):
                 kind = r.device_of(row)
                 if machines.setdefault(kind, machine) != machine:
                     raise BadResults(f"{side.path}: runs on two kinds of machine: {machines[kind]} and {machine}")
-            entries.append({"case": case, "spec": spec, "mode": mode, "machine": kind, **scatter(Series(with_times, mode))})
+            entries.append(
+                {"case": case, "spec": spec, "mode": mode, "machine": kind, **scatter(Series(with_times, mode))}
+            )
     if not entries:
         raise NoRows(f"{side.path}: no row was timed in {MIN_PROCESSES} processes or more")
     return {"kind": "noise", "schema": SCHEMA, "machines": machines, "commits": side.commits(), "rows": entries}
@@ -38,11 +41,17 @@ def calibrate(side):
 
 def scatter(series):
     """Standard deviations of log process medians, from how many; and at which clock."""
+
     def deviation(values):
         return None if np.isnan(values).any() else float(np.std(np.log(values), ddof=1))
 
-    return {"processes": len(series), "median_seconds": float(np.median(series.seconds)), "spread": deviation(series.seconds),
-            "spread_cycles": deviation(series.cycles), "sm_mhz": clock_of(series)}
+    return {
+        "processes": len(series),
+        "median_seconds": float(np.median(series.seconds)),
+        "spread": deviation(series.seconds),
+        "spread_cycles": deviation(series.cycles),
+        "sm_mhz": clock_of(series),
+    }
 
 
 def clock_of(*sides):
@@ -64,7 +73,9 @@ class Noise:
             raise BadResults(f"{path}: not a noise file of schema {SCHEMA} (rungs calibrate writes them)")
         few = [row["processes"] for row in content["rows"] if row["processes"] < MIN_PROCESSES]
         if few:
-            raise BadResults(f"{path}: a spread from {min(few)} processes: at least {MIN_PROCESSES} are needed; calibrate again")
+            raise BadResults(
+                f"{path}: a spread from {min(few)} processes: at least {MIN_PROCESSES} are needed; calibrate again"
+            )
         self.path = path
         self.known = {(row["case"], row["spec"], row["mode"]): row for row in content["rows"]}
         self.used, self.other_clock = set(), {}
@@ -72,13 +83,17 @@ class Noise:
             for run, row in rows.items():
                 was, now = content["machines"].get(r.device_of(row)), r.kind_of_machine(side.environments.get(run), row)
                 if was and now and was != now and row.get("timing"):
-                    raise BadResults(f"{path}: measured on another machine ({was}); {side.path} ran on {now}. Calibrate on that machine")
+                    raise BadResults(
+                        f"{path}: measured on another machine ({was}); {side.path} ran on {now}. Calibrate on that machine"
+                    )
 
     def spread(self, c):
         """(standard deviation, degrees of freedom) or None."""
         key = c.case, c.spec, c.mode
         row = self.known.get(key)
-        value = row and (row["spread_cycles"] if c.judged_by == "cycles" and row["spread_cycles"] is not None else row["spread"])
+        value = row and (
+            row["spread_cycles"] if c.judged_by == "cycles" and row["spread_cycles"] is not None else row["spread"]
+        )
         if value is None or not math.isfinite(value) or self.is_apart(key, row, c):
             return None
         self.used.add(key)
@@ -97,10 +112,14 @@ class Noise:
         keys = {(c.case, c.spec, c.mode) for c in comparisons if c.tested_on}
         told = []
         if keys - self.used:
-            told.append(f"{self.path} covers {len(keys & self.used)} of {len(keys)} comparisons; calibrate with the compared scenarios")
+            told.append(
+                f"{self.path} covers {len(keys & self.used)} of {len(keys)} comparisons; calibrate with the compared scenarios"
+            )
         apart = [self.other_clock[key] for key in keys if key in self.other_clock]
         if apart:
             was, now = (np.median([pair[i] for pair in apart]) for i in (0, 1))
-            told.append(f"{self.path} was made at another SM clock for {len(apart)} of them (about {was:.0f} MHz, now {now:.0f} MHz) and does "
-                        "not cover these; calibrate again")
+            told.append(
+                f"{self.path} was made at another SM clock for {len(apart)} of them (about {was:.0f} MHz, now {now:.0f} MHz) and does "
+                "not cover these; calibrate again"
+            )
         return told

@@ -1,4 +1,5 @@
 """The result of a whole comparison: counts, what fails the gate, the exit code."""
+
 from fnmatch import fnmatchcase
 
 ORDER = ("wrong", "slower", "missing", "not comparable", "ambiguous", "faster", "new", "same")
@@ -31,7 +32,9 @@ def counts(comparisons):
 
 def not_detectable(comparisons, wanted):
     """Rows in which a slow-down of the wanted size would not have been found. wanted: None, or with .percent"""
-    return [c for c in comparisons if wanted and c.tested_on and not (c.detectable and c.detectable <= 1 + wanted.percent)]
+    return [
+        c for c in comparisons if wanted and c.tested_on and not (c.detectable and c.detectable <= 1 + wanted.percent)
+    ]
 
 
 def exit_code(comparisons, together=(), must_detect=None):
@@ -46,4 +49,6 @@ def exit_code(comparisons, together=(), must_detect=None):
 
 def sort(comparisons):
     """The worst first; within a verdict the largest change first."""
-    return sorted(comparisons, key=lambda c: (ORDER.index(c.verdict), -abs((c.ratio or 1) - 1), c.case, c.spec, c.mode or ""))
+    return sorted(
+        comparisons, key=lambda c: (ORDER.index(c.verdict), -abs((c.ratio or 1) - 1), c.case, c.spec, c.mode or "")
+    )

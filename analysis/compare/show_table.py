@@ -1,9 +1,19 @@
 """A comparison as a table for the terminal."""
+
 from analysis.compare.outcome import ORDER, counts, fails, sort
 from analysis.foreign import terminal
 from analysis.format import change, many, seconds
 
-COLOURS = {"wrong": 31, "slower": 31, "missing": 31, "not comparable": 35, "ambiguous": 33, "faster": 32, "new": 36, "same": 90}
+COLOURS = {
+    "wrong": 31,
+    "slower": 31,
+    "missing": 31,
+    "not comparable": 35,
+    "ambiguous": 33,
+    "faster": 32,
+    "new": 36,
+    "same": 90,
+}
 HEAD = ("verdict", "change", "95% interval", "base", "new", "runs", "finds", "mode", "variant")
 
 
@@ -41,16 +51,30 @@ def finds(c):
 
 
 def cells(c):
-    return (c.verdict, change(c.ratio), interval(c), time(c.base_seconds), time(c.new_seconds), repetitions(c), finds(c), c.mode or "all", terminal(c.spec))
+    return (
+        c.verdict,
+        change(c.ratio),
+        interval(c),
+        time(c.base_seconds),
+        time(c.new_seconds),
+        repetitions(c),
+        finds(c),
+        c.mode or "all",
+        terminal(c.spec),
+    )
 
 
 def line(row, widths):
-    return "  ".join(text.rjust(w) if 1 <= i <= 6 else text.ljust(w) for i, (text, w) in enumerate(zip(row, widths))).rstrip()
+    return "  ".join(
+        text.rjust(w) if 1 <= i <= 6 else text.ljust(w) for i, (text, w) in enumerate(zip(row, widths))
+    ).rstrip()
 
 
 def closing(comparisons, result):
     found = counts(comparisons)
-    yield f"{many(len(comparisons), 'comparison')}: " + (", ".join(f"{found[v]} {v}" for v in ORDER if found[v]) or "none")
+    yield f"{many(len(comparisons), 'comparison')}: " + (
+        ", ".join(f"{found[v]} {v}" for v in ORDER if found[v]) or "none"
+    )
     yield f"base: {side(result['base'])}; new: {side(result['new'])}"
     for warning in result["warnings"]:
         yield f"note: {terminal(warning)}"

@@ -1,4 +1,5 @@
 """One side of a comparison: every row of every process, none of them dropped for a later one."""
+
 import functools
 import pathlib
 import re
@@ -8,13 +9,16 @@ from analysis import rows as r
 from analysis.lines import BadResults, read_lines
 
 CHANGED = "+changes"
-NOTE = re.compile(r"(base|new), process (\d+) of \d+, seed (\d+)(?:, stage (\d) of (\d))?")  # variables.RUNGS_AB of older rows
+NOTE = re.compile(
+    r"(base|new), process (\d+) of \d+, seed (\d+)(?:, stage (\d) of (\d))?"
+)  # variables.RUNGS_AB of older rows
 WITH_VALUE = ("--out", "--budget", "--timeline")  # options that say nothing of which rows are asked for
 FLAGS = ("--resume", "--verbose")  # nor do these
 
 
 class Session(typing.NamedTuple):
     """Processes in one random order. id: of one call of `rungs ab`, whatever its seed; in older rows the seed. Equal where the order is the same."""
+
     id: str
     stage: int
     stages: int
@@ -32,7 +36,9 @@ class Side:
             if line["kind"] == "environment":
                 self.environments[line.get("run")] = line
             elif line["kind"] == "row":
-                self.rows.setdefault(key_of(r.settle(line)), {})[line.get("run")] = line  # the same row twice in a run: the later one
+                self.rows.setdefault(key_of(r.settle(line)), {})[line.get("run")] = (
+                    line  # the same row twice in a run: the later one
+                )
 
     def one_build(self):
         """Itself; processes of different builds are not repetitions of one another. Changes beside one commit are only told of: the
@@ -45,12 +51,18 @@ class Side:
         builds = sorted({first for first, *_ in labels.values()})
         moved = sorted({label for told in labels.values() for label in told} - set(builds))
         if moved:  # one program: only what it calls itself changed with the checkout
-            self.warnings.append(f"{self.path}: the checkout's commit changed while rungs ab ran; its programs did not: {', '.join([*builds, *moved])}")
+            self.warnings.append(
+                f"{self.path}: the checkout's commit changed while rungs ab ran; its programs did not: {', '.join([*builds, *moved])}"
+            )
         if len(builds) > 1 and len({build.removesuffix(CHANGED) for build in builds}) == 1:
-            self.warnings.append(f"{self.path}: some runs with and some without changes to the commit: {', '.join(builds)}; if they touched what is "
-                                 "measured, keep the rows of each in its own file (another --out)")
+            self.warnings.append(
+                f"{self.path}: some runs with and some without changes to the commit: {', '.join(builds)}; if they touched what is "
+                "measured, keep the rows of each in its own file (another --out)"
+            )
         elif len(builds) > 1:
-            raise BadResults(f"{self.path}: rows of different builds: {', '.join(builds)}; keep the rows of each build in its own file (another --out)")
+            raise BadResults(
+                f"{self.path}: rows of different builds: {', '.join(builds)}; keep the rows of each build in its own file (another --out)"
+            )
         return self
 
     def one_side(self):
@@ -61,7 +73,9 @@ class Side:
             if session:
                 sides.setdefault(session.id, set()).add(side)
         if any(len(found) > 1 for found in sides.values()):
-            raise BadResults(f"{self.path}: rows of both sides of one rungs ab; keep BASE and NEW in files of their own")
+            raise BadResults(
+                f"{self.path}: rows of both sides of one rungs ab; keep BASE and NEW in files of their own"
+            )
         return self
 
     def session(self, run):
@@ -77,9 +91,17 @@ class Side:
         environment = self.environments.get(run) or {}
         stamp = environment.get("ab")
         if stamp:
-            return Session(str(stamp.get("session")), stamp.get("stage", 1), stamp.get("stages", 1)), stamp.get("process"), stamp.get("side")
+            return (
+                Session(str(stamp.get("session")), stamp.get("stage", 1), stamp.get("stages", 1)),
+                stamp.get("process"),
+                stamp.get("side"),
+            )
         found = NOTE.fullmatch((environment.get("variables") or {}).get("RUNGS_AB") or "")
-        return (Session(f"seed {found[3]}", int(found[4] or 1), int(found[5] or 1)), int(found[2]), found[1]) if found else (None, None, None)
+        return (
+            (Session(f"seed {found[3]}", int(found[4] or 1), int(found[5] or 1)), int(found[2]), found[1])
+            if found
+            else (None, None, None)
+        )
 
     def asked(self, run):
         """What the run was told to do, as far as it decides which rows it makes: a run resumed was asked what the one before it was."""

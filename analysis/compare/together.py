@@ -1,4 +1,5 @@
 """A suite of `rungs ab` as a whole: its processes, what all rows have in common, and whether that changed."""
+
 import dataclasses
 import math
 
@@ -14,6 +15,7 @@ HOST_MODES = ("enqueue", "complete", "first")
 @dataclasses.dataclass
 class Together:
     """All rows of one device in one kind of mode. Ratios are NEW / BASE of the factor that a process has in all rows."""
+
     device: str | None
     host: bool
     rows: int
@@ -28,6 +30,7 @@ class Together:
 class View:
     """Adjusted times, (rows, processes). alike: what was removed because rows that vary alike have it in common, removed: that and the
     common factor, None where nothing but the common factor was removed, which `Together` tests. used[row, other]: was the other one of them?"""
+
     name: str
     times: np.ndarray
     alike: np.ndarray | None = None
@@ -45,7 +48,9 @@ def views(seconds, mhz, sessions, is_new, kin):
         found.append(View("adjusted", np.exp(left)))
     beyond, used = alike.adjust(left, sessions, kin)
     if beyond is not None:
-        found.append(View("alike", np.exp(beyond), np.exp(left - beyond), np.exp(left - beyond + np.nan_to_num(factor)), used))
+        found.append(
+            View("alike", np.exp(beyond), np.exp(left - beyond), np.exp(left - beyond + np.nan_to_num(factor)), used)
+        )
     return found, np.exp(factor)
 
 
@@ -91,8 +96,16 @@ def whole(group, base, new, min_effect):
     found = statistics.from_processes(base[None], new[None])
     p = float(found.p[0]) / decide.TOGETHER_SHARE
     ratio, low, high = (float(x[0]) for x in (found.ratio, found.low, found.high))
-    return Together(group[0].device, group[0].mode in HOST_MODES, len(group), ratio, low, high, float(found.p[0]),
-                    str(decide.verdicts(ratio, low, high, p, min_effect, 0)))
+    return Together(
+        group[0].device,
+        group[0].mode in HOST_MODES,
+        len(group),
+        ratio,
+        low,
+        high,
+        float(found.p[0]),
+        str(decide.verdicts(ratio, low, high, p, min_effect, 0)),
+    )
 
 
 def suites_of(pending, min_effect):

@@ -1,15 +1,35 @@
 """rungs export: rows -> what other programs read. Exit codes: 0 written, 2 usage or unusable results, 3 nothing in them for this format, 4 no place to write."""
+
 import pathlib
 import sys
 
 from analysis.arguments import Parser, one_of
-from analysis.export import as_bmf, as_csv, as_github, as_google_benchmark, as_junit, as_markdown, as_nvbench, as_openmetrics, as_parquet
+from analysis.export import (
+    as_bmf,
+    as_csv,
+    as_github,
+    as_google_benchmark,
+    as_junit,
+    as_markdown,
+    as_nvbench,
+    as_openmetrics,
+    as_parquet,
+)
 from analysis.export.entries import Source
 from analysis.foreign import terminal
 from analysis.output import ends, run, write_whole
 
-FORMATS = {"google-benchmark": as_google_benchmark, "nvbench": as_nvbench, "csv": as_csv, "junit": as_junit, "bmf": as_bmf, "github-action-benchmark": as_github,
-           "openmetrics": as_openmetrics, "parquet": as_parquet, "markdown": as_markdown}
+FORMATS = {
+    "google-benchmark": as_google_benchmark,
+    "nvbench": as_nvbench,
+    "csv": as_csv,
+    "junit": as_junit,
+    "bmf": as_bmf,
+    "github-action-benchmark": as_github,
+    "openmetrics": as_openmetrics,
+    "parquet": as_parquet,
+    "markdown": as_markdown,
+}
 
 
 @ends
@@ -31,7 +51,9 @@ def main(words=None):
     for path, data in source.files.items():
         write_whole(path, data, folders=True)
     write_whole(args.out, text)
-    print("".join(f"{terminal(warning)}\n" for warning in source.warnings) + f"{args.format}: {args.out}, {count} entries")
+    print(
+        "".join(f"{terminal(warning)}\n" for warning in source.warnings) + f"{args.format}: {args.out}, {count} entries"
+    )
     return 0
 
 

@@ -1,5 +1,6 @@
 """Bencher Metric Format (bencher.dev): the built-in measure `latency` in nanoseconds. The median over processes and the range of these; of one
 process its own median and 95% interval."""
+
 import json
 
 from analysis.export.entries import NANO, measurements

@@ -1,4 +1,5 @@
 """CSV with a header: one line for each row and mode of every process, one without times for each row that has none."""
+
 import csv
 import io
 import statistics
@@ -8,10 +9,45 @@ from analysis import rows as r
 
 STATISTICS = ("count", "median", "low", "high", "min", "q1", "q3", "max", "clock", "calls_per_sample")
 RATES = ("bytes_per_second", "elements_per_second")
-LIMIT = {"limit_seconds": "seconds", "limit_bytes_read": "bytes_read", "limit_bytes_written": "bytes_written", "limit_kernel": "kernel", "limit_share": "share"}
-COLUMNS = ("date", "commit", "dirty", "device", "driver", "power_cap_watts", "run", "scenario", "op", "dtype", "input", "seed", "case", "variant", "spec",
-           "backend", "bound", "verdict", "not_judgeable", "reason", "worst_ratio", "bytes", "flops", "elements",
-           "mode", *STATISTICS, "sm_mhz", *RATES, *LIMIT, "why_not_timed")
+LIMIT = {
+    "limit_seconds": "seconds",
+    "limit_bytes_read": "bytes_read",
+    "limit_bytes_written": "bytes_written",
+    "limit_kernel": "kernel",
+    "limit_share": "share",
+}
+COLUMNS = (
+    "date",
+    "commit",
+    "dirty",
+    "device",
+    "driver",
+    "power_cap_watts",
+    "run",
+    "scenario",
+    "op",
+    "dtype",
+    "input",
+    "seed",
+    "case",
+    "variant",
+    "spec",
+    "backend",
+    "bound",
+    "verdict",
+    "not_judgeable",
+    "reason",
+    "worst_ratio",
+    "bytes",
+    "flops",
+    "elements",
+    "mode",
+    *STATISTICS,
+    "sm_mhz",
+    *RATES,
+    *LIMIT,
+    "why_not_timed",
+)
 
 
 def write(source):
@@ -31,8 +67,13 @@ def lines_of(source, row):
         times = row["timing"][mode]
         clocks = [mhz for mhz in times.get("sm_mhz") or [] if mhz]
         limit = times.get("limit") or {}
-        yield {**base, "mode": mode, **{key: times.get(key) for key in (*STATISTICS, *RATES)}, "sm_mhz": statistics.median(clocks) if clocks else None,
-               **{column: limit.get(key) for column, key in LIMIT.items()}}
+        yield {
+            **base,
+            "mode": mode,
+            **{key: times.get(key) for key in (*STATISTICS, *RATES)},
+            "sm_mhz": statistics.median(clocks) if clocks else None,
+            **{column: limit.get(key) for column, key in LIMIT.items()},
+        }
     if not timed:
         yield base
 
@@ -40,8 +81,18 @@ def lines_of(source, row):
 def described(source, row):
     e = source.environment(row)
     gpu, work = e.get("gpu") or {}, row.get("work") or {}
-    return {**{key: e.get(key) for key in ("date", "commit", "dirty")}, **{key: row.get(key) for key in COLUMNS if key in row and key not in ("reason", "bound")},
-            "device": source.machine(row), "driver": gpu.get("driver"), "power_cap_watts": gpu.get("power_cap_watts"),
-            "bound": (row.get("bound") or {}).get("name"), "reason": (row.get("reason") or "") or None, "worst_ratio": r.worst_ratio(row), "not_judgeable": " ".join(r.unjudged(row)) or None,
-            "bytes": work.get("bytes"), "flops": work.get("flops"), "elements": work.get("elements"),
-            **{f"param.{name}": value for name, value in (row.get("params") or {}).items()}}
+    return {
+        **{key: e.get(key) for key in ("date", "commit", "dirty")},
+        **{key: row.get(key) for key in COLUMNS if key in row and key not in ("reason", "bound")},
+        "device": source.machine(row),
+        "driver": gpu.get("driver"),
+        "power_cap_watts": gpu.get("power_cap_watts"),
+        "bound": (row.get("bound") or {}).get("name"),
+        "reason": (row.get("reason") or "") or None,
+        "worst_ratio": r.worst_ratio(row),
+        "not_judgeable": " ".join(r.unjudged(row)) or None,
+        "bytes": work.get("bytes"),
+        "flops": work.get("flops"),
+        "elements": work.get("elements"),
+        **{f"param.{name}": value for name, value in (row.get("params") or {}).items()},
+    }

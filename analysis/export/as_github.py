@@ -1,4 +1,5 @@
 """customSmallerIsBetter of github-action-benchmark: name, unit, value (the median over processes); range and extra are for people."""
+
 import json
 
 from analysis.export.entries import NANO, measurements
@@ -15,5 +16,10 @@ def bench(m):
         told["range"] = f"± {max(m.high - m.median, m.median - m.low) * NANO:.6g}"
     e = m.entry.environment
     gpu = e.get("gpu") or {}
-    lines = [m.basis, gpu.get("name"), gpu.get("driver") and f"driver {gpu['driver']}", e.get("commit") and f"commit {e['commit'][:12]}"]
+    lines = [
+        m.basis,
+        gpu.get("name"),
+        gpu.get("driver") and f"driver {gpu['driver']}",
+        e.get("commit") and f"commit {e['commit'][:12]}",
+    ]
     return {**told, "extra": "\n".join(line for line in lines if line)}

@@ -1,4 +1,5 @@
 """JUnit XML of what was verified: a test case is a variant on a case; fail is a failure, error an error, skip is skipped. The latest row of each."""
+
 from analysis import junit
 from analysis import rows as r
 from analysis.export.entries import name_of
@@ -17,9 +18,17 @@ def case_of(row):
     outcome = OUTCOMES.get(row["verdict"], "error")
     reason = row.get("reason") or (row["verdict"] if outcome != "passed" else "")
     classname = f"{row['variant'].replace('/', '.')}" + (".emulated" if r.is_emulated(row) else "")
-    return junit.Case(classname=classname, name=name_of(row), outcome=outcome, message=reason.split("\n", 1)[0] or passed_with(row), kind=row["verdict"],
-                      text="" if outcome in ("passed", "skipped") else "\n".join([reason, errors_of(row), f"again: rungs run '{row['case']}' --variants '{row['variant']}'"]),
-                      seconds=row.get("seconds_spent") or 0.0)
+    return junit.Case(
+        classname=classname,
+        name=name_of(row),
+        outcome=outcome,
+        message=reason.split("\n", 1)[0] or passed_with(row),
+        kind=row["verdict"],
+        text=""
+        if outcome in ("passed", "skipped")
+        else "\n".join([reason, errors_of(row), f"again: rungs run '{row['case']}' --variants '{row['variant']}'"]),
+        seconds=row.get("seconds_spent") or 0.0,
+    )
 
 
 def passed_with(row):
@@ -30,4 +39,8 @@ def passed_with(row):
 def errors_of(row):
     worst = r.worst_ratio(row)
     bound = row.get("bound") or {}
-    return f"largest error {worst:.3g} of the bound {bound.get('formula') or bound.get('name')}" if worst is not None and bound else ""
+    return (
+        f"largest error {worst:.3g} of the bound {bound.get('formula') or bound.get('name')}"
+        if worst is not None and bound
+        else ""
+    )

@@ -1,13 +1,26 @@
 """OpenMetrics text, for Prometheus and what reads its format: gauges in seconds, over the processes of the latest build. A file to be scraped
 (node exporter's textfile collector) or loaded (promtool tsdb create-blocks-from openmetrics)."""
+
 import datetime
 
 from analysis.export.entries import measurements
 
-GAUGES = (("rungs_time_seconds", "seconds", "Median time of a call over processes.", lambda m: m.median),
-          ("rungs_time_low_seconds", "seconds", "Smallest process median; of one process the lower end of its 95% interval.", lambda m: m.low),
-          ("rungs_time_high_seconds", "seconds", "Largest process median; of one process the upper end of its 95% interval.", lambda m: m.high),
-          ("rungs_processes", None, "Processes that the time is of.", lambda m: len(m.medians)))
+GAUGES = (
+    ("rungs_time_seconds", "seconds", "Median time of a call over processes.", lambda m: m.median),
+    (
+        "rungs_time_low_seconds",
+        "seconds",
+        "Smallest process median; of one process the lower end of its 95% interval.",
+        lambda m: m.low,
+    ),
+    (
+        "rungs_time_high_seconds",
+        "seconds",
+        "Largest process median; of one process the upper end of its 95% interval.",
+        lambda m: m.high,
+    ),
+    ("rungs_processes", None, "Processes that the time is of.", lambda m: len(m.medians)),
+)
 
 
 def write(source):
@@ -21,8 +34,14 @@ def write(source):
 
 def labels(source, m):
     row, e = m.entry.row, m.entry.environment
-    told = {"variant": row["spec"], "case": row["case"], "mode": m.entry.mode, "bound": (row.get("bound") or {}).get("name"), "device": source.machine(row),
-            "commit": e.get("commit")}
+    told = {
+        "variant": row["spec"],
+        "case": row["case"],
+        "mode": m.entry.mode,
+        "bound": (row.get("bound") or {}).get("name"),
+        "device": source.machine(row),
+        "commit": e.get("commit"),
+    }
     return ",".join(f'{key}="{escape(value)}"' for key, value in told.items() if value)
 
 

@@ -1,11 +1,31 @@
 """Parquet: the lines of the CSV, with types, and the samples of each."""
+
 import pyarrow
 import pyarrow.parquet
 
 from analysis.export.as_csv import COLUMNS, lines_of
 
-NUMBERS = ("power_cap_watts", "worst_ratio", "bytes", "flops", "elements", "median", "low", "high", "min", "q1", "q3", "max", "sm_mhz", "bytes_per_second",
-           "elements_per_second", "limit_seconds", "limit_bytes_read", "limit_bytes_written", "limit_share")
+NUMBERS = (
+    "power_cap_watts",
+    "worst_ratio",
+    "bytes",
+    "flops",
+    "elements",
+    "median",
+    "low",
+    "high",
+    "min",
+    "q1",
+    "q3",
+    "max",
+    "sm_mhz",
+    "bytes_per_second",
+    "elements_per_second",
+    "limit_seconds",
+    "limit_bytes_read",
+    "limit_bytes_written",
+    "limit_share",
+)
 WHOLE = ("seed", "count", "calls_per_sample")
 LISTS = ("samples", "sm_mhz_samples")
 

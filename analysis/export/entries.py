@@ -1,4 +1,5 @@
 """Entries for the exporters. One entry is one row in one mode that has times."""
+
 import pathlib
 import statistics
 from dataclasses import dataclass
@@ -31,7 +32,9 @@ class Source:
         self.out, self.files = out, {}
         self.latest = select.load(paths)
         self.environments, self.warnings = self.latest.environments, self.latest.warnings
-        found = [r.settle(line) for path in paths for line in read_lines(pathlib.Path(path), []) if line["kind"] == "row"]
+        found = [
+            r.settle(line) for path in paths for line in read_lines(pathlib.Path(path), []) if line["kind"] == "row"
+        ]
         self.rows = sorted(found, key=lambda row: self.environment(row).get("date") or "")
 
     def environment(self, row):
@@ -42,15 +45,22 @@ class Source:
 
     def entries(self, rows):
         """Only what was verified has times: what failed is never an entry, least of all one of 0 seconds."""
-        return [Entry(row, mode, row["timing"][mode], self.environment(row)) for row in rows if row["verdict"] == "pass"
-                for mode in row.get("timing") or {} if r.timing(row, mode) and row["timing"][mode].get("samples")]
+        return [
+            Entry(row, mode, row["timing"][mode], self.environment(row))
+            for row in rows
+            if row["verdict"] == "pass"
+            for mode in row.get("timing") or {}
+            if r.timing(row, mode) and row["timing"][mode].get("samples")
+        ]
 
     def one_machine(self, rows):
         """Entries for a format whose names say nothing of the machine."""
         found = self.entries(rows)
         machines = sorted({self.machine(entry.row) for entry in found})
         if len(machines) > 1:
-            raise BadResults(f"rows of several machines ({', '.join(machines)}), and this format cannot tell them apart: export their files one by one")
+            raise BadResults(
+                f"rows of several machines ({', '.join(machines)}), and this format cannot tell them apart: export their files one by one"
+            )
         return found
 
 
@@ -70,6 +80,7 @@ def grouped(entries):
 @dataclass
 class Measurement:
     """One name in the latest build that has it: a median over its processes and how far these lie apart; of one process, its own interval."""
+
     entry: Entry  # of the latest process
     medians: list
     median: float
@@ -79,7 +90,11 @@ class Measurement:
     @property
     def basis(self):
         count = len(self.medians)
-        return f"median of {count} processes" if count > 1 else f"median of {len(self.entry.times['samples'])} samples of one process"
+        return (
+            f"median of {count} processes"
+            if count > 1
+            else f"median of {len(self.entry.times['samples'])} samples of one process"
+        )
 
 
 def measurements(source):

@@ -2,6 +2,7 @@
 
 Exit codes: 0 written, 2 unusable results, 3 nothing was measured at two commits, 4 no place to write.
 """
+
 import os
 import pathlib
 import re
@@ -49,7 +50,7 @@ def figures_of(told):
         groups.setdefault((series.machine, series.row["case"]), []).append(series)
     ordered = sorted(groups.values(), key=lambda group: -max(series.biggest() for series in group))
     changed = sum(any(series.bounds for series in group) for group in ordered)
-    return ordered[:max(changed, MOST_FIGURES)]
+    return ordered[: max(changed, MOST_FIGURES)]
 
 
 def page(history, told, together, figures, args):
@@ -83,10 +84,22 @@ def told_by_commit(history, told, together):
         for ratio, machine in machines.get(name, ()):
             lines.append((linked, f"**{change(ratio)}**", f"all series of {markdown(machine_text(machine))}", subject))
         if found := sorted(variants.get(name, ()), key=lambda item: -max(item[0], 1 / item[0])):
-            lines.append((linked, f"**{ratios_text([ratio for ratio, *_ in found])}**", cases_text([series.row for _, series, _ in found]), subject))
-            parts += [f"### {linked}{'' if subject == '-' else ' ' + cell(subject)}", table_of([line(series, index, ratio) for ratio, series, index in found])]
+            lines.append(
+                (
+                    linked,
+                    f"**{ratios_text([ratio for ratio, *_ in found])}**",
+                    cases_text([series.row for _, series, _ in found]),
+                    subject,
+                )
+            )
+            parts += [
+                f"### {linked}{'' if subject == '-' else ' ' + cell(subject)}",
+                table_of([line(series, index, ratio) for ratio, series, index in found]),
+            ]
     if lines:
-        yield f"{many(len(machines.keys() | variants.keys()), 'commit')} with a change, the newest first:\n\n" + table(["commit", "change", "of", "subject"], lines)
+        yield f"{many(len(machines.keys() | variants.keys()), 'commit')} with a change, the newest first:\n\n" + table(
+            ["commit", "change", "of", "subject"], lines
+        )
     if machines:
         yield "All series of a machine: the machine, its settings, or what all variants share. Changes of single variants are relative to them."
     if not variants:
@@ -99,7 +112,7 @@ def name_of(history, name):
     known = history.commits.get(name)
     if not known:
         return name, "-"
-    subject = known.subject if len(known.subject) <= MOST_LETTERS else known.subject[:MOST_LETTERS - 1] + "…"
+    subject = known.subject if len(known.subject) <= MOST_LETTERS else known.subject[: MOST_LETTERS - 1] + "…"
     return f"[{name}]({known.link})" if known.link else name, re.sub(r"([\\`*_\[\]#~])", r"\\\1", subject) or "-"
 
 
@@ -116,7 +129,13 @@ def cases_text(rows):
         cases.setdefault(markdown(row["spec"]), {})[markdown(row["case"])] = None
     for spec, names in cases.items():
         variants.setdefault(tuple(sorted(names)), []).append(spec)
-    return some((f"{some(f'`{spec}`' for spec in specs)} on {some(f'`{case}`' for case in names)}" for names, specs in variants.items()), "; ")
+    return some(
+        (
+            f"{some(f'`{spec}`' for spec in specs)} on {some(f'`{case}`' for case in names)}"
+            for names, specs in variants.items()
+        ),
+        "; ",
+    )
 
 
 def some(names, between=", "):
@@ -133,24 +152,39 @@ def table_of(rows):
 
 def summary(history, told):
     short = sum(len(s.points) < changes.LEAST_POINTS for s in told)
-    text = (f"{many(len(told), 'series', 'series')} (machine, case, variant) over {many(len(history.order), 'commit')}, from {history.order[0]} to {history.order[-1]}. "
-            "A dot is a commit: the median of its processes; the bar is their range (of one process: the 95% interval of its median). Lines are levels; "
-            f"a level that differs from the one before by {100 * changes.MIN_EFFECT:g}% or more and lasts {changes.LEAST_SEGMENT} commits is marked where it begins.")
+    text = (
+        f"{many(len(told), 'series', 'series')} (machine, case, variant) over {many(len(history.order), 'commit')}, from {history.order[0]} to {history.order[-1]}. "
+        "A dot is a commit: the median of its processes; the bar is their range (of one process: the 95% interval of its median). Lines are levels; "
+        f"a level that differs from the one before by {100 * changes.MIN_EFFECT:g}% or more and lasts {changes.LEAST_SEGMENT} commits is marked where it begins."
+    )
     unknown = [name for name in history.order if name not in history.commits]
     if unknown:
         text += f" The project's git does not know {some(unknown)}: placed by the date of the first run."
-    return text + (f" In {many(short, 'series', 'series')} of fewer than {changes.LEAST_POINTS} commits nothing is marked." if short else "")
+    return text + (
+        f" In {many(short, 'series', 'series')} of fewer than {changes.LEAST_POINTS} commits nothing is marked."
+        if short
+        else ""
+    )
 
 
 def line(series, index, ratio):
     """One row of the table; the clocks are those of the levels, for a kernel that follows its clock did not change."""
     edges = [0, *series.bounds, len(series.points)]
     k = edges.index(index)
-    before, since = series.points[edges[k - 1]:index], series.points[index:edges[k + 1]]
+    before, since = series.points[edges[k - 1] : index], series.points[index : edges[k + 1]]
     clocks = [[p.mhz for p in points if p.mhz] for points in (before, since)]
     clock = change(median(clocks[1]) / median(clocks[0])) if all(clocks) else "-"
-    return (f"**{change(ratio)}**", series.points[index - 1].commit, seconds(median(p.seconds for p in before)),
-            seconds(median(p.seconds for p in since)), clock, f"`{markdown(series.row['spec'])}`", series.mode, f"`{markdown(series.row['case'])}`", markdown(machine_text(series.machine)))
+    return (
+        f"**{change(ratio)}**",
+        series.points[index - 1].commit,
+        seconds(median(p.seconds for p in before)),
+        seconds(median(p.seconds for p in since)),
+        clock,
+        f"`{markdown(series.row['spec'])}`",
+        series.mode,
+        f"`{markdown(series.row['case'])}`",
+        markdown(machine_text(series.machine)),
+    )
 
 
 if __name__ == "__main__":

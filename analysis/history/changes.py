@@ -1,4 +1,5 @@
 """Where a series of medians over commits changes its level: docs/COMPARISON.md, "History"."""
+
 import math
 
 import numpy as np
@@ -6,12 +7,12 @@ import ruptures
 
 from analysis.statistics import levels
 
-PENALTY = 4.0       # times log(n): what one more change must gain, in units of the noise
-GAIN = 5.5          # times log(n): and in twice the log likelihood, where noise may be correlated
-LEAST_POINTS = 6    # a shorter series does not show its noise
-LEAST_SEGMENT = 3   # one commit or two may have met a bad day
+PENALTY = 4.0  # times log(n): what one more change must gain, in units of the noise
+GAIN = 5.5  # times log(n): and in twice the log likelihood, where noise may be correlated
+LEAST_POINTS = 6  # a shorter series does not show its noise
+LEAST_SEGMENT = 3  # one commit or two may have met a bad day
 LEAST_NOISE = 0.003  # of log medians: below it, runs of equal builds are not told apart
-OUTLIER = 5.0       # standard deviations
+OUTLIER = 5.0  # standard deviations
 MIN_EFFECT = 0.03
 CORRELATIONS = np.linspace(0, 0.98, 50)  # of a commit with the one before it
 
@@ -38,7 +39,7 @@ def noise(logs):
 def without_outliers(logs, limit):
     """Hampel's filter: what is further than `limit` from the median of its five neighbours becomes that median. Of a level that lasts
     three commits every one has two of its kind beside it, so a change stays where it is."""
-    medians = np.array([np.median(logs[max(0, i - 2):i + 3]) for i in range(len(logs))])
+    medians = np.array([np.median(logs[max(0, i - 2) : i + 3]) for i in range(len(logs))])
     return np.where(np.abs(logs - medians) > limit, medians, logs)
 
 
@@ -48,7 +49,7 @@ def without_drift(logs, bounds):
     bounds = list(bounds)
     misfit = unlikeliness(logs, bounds)
     while bounds:
-        without = [unlikeliness(logs, bounds[:k] + bounds[k + 1:]) for k in range(len(bounds))]
+        without = [unlikeliness(logs, bounds[:k] + bounds[k + 1 :]) for k in range(len(bounds))]
         best = int(np.argmin(without))
         if without[best] - misfit > GAIN * math.log(len(logs)):
             break

@@ -1,4 +1,5 @@
 """What a project's git knows of the commits of rows: their order, subjects, and where the web shows them."""
+
 import datetime
 import os
 import pathlib
@@ -7,11 +8,25 @@ import subprocess
 from dataclasses import dataclass
 
 # A checkout may be anybody's: nothing that its configuration names is run, and nothing is fetched.
-QUIET = ("-c", "safe.directory=*", "-c", "core.fsmonitor=false", "-c", "core.hooksPath=/dev/null", "-c", "log.showSignature=false", "-c", "i18n.logOutputEncoding=UTF-8")
+QUIET = (
+    "-c",
+    "safe.directory=*",
+    "-c",
+    "core.fsmonitor=false",
+    "-c",
+    "core.hooksPath=/dev/null",
+    "-c",
+    "log.showSignature=false",
+    "-c",
+    "i18n.logOutputEncoding=UTF-8",
+)
 ALONE = {"GIT_OPTIONAL_LOCKS": "0", "GIT_ALLOW_PROTOCOL": "none", "GIT_NO_LAZY_FETCH": "1"}
 HASH = re.compile("[0-9a-f]{7,64}")
 # ssh://git@host:22/owner/name.git, https://user:token@host/owner/name; git@host:owner/name.git. Without a dot a host is a name in somebody's ssh configuration.
-URLS = (re.compile(r"(https?|ssh|git)://(?:[^/@]*@)?([\w-]+(?:\.[\w-]+)+)(:\d+)?/([\w./~-]+?)(?:\.git)?/?"), re.compile(r"()(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+)():(?!/)([\w./~-]+?)(?:\.git)?/?"))
+URLS = (
+    re.compile(r"(https?|ssh|git)://(?:[^/@]*@)?([\w-]+(?:\.[\w-]+)+)(:\d+)?/([\w./~-]+?)(?:\.git)?/?"),
+    re.compile(r"()(?:[\w.-]+@)?([\w-]+(?:\.[\w-]+)+)():(?!/)([\w./~-]+?)(?:\.git)?/?"),
+)
 
 
 @dataclass(frozen=True, slots=True)
@@ -31,7 +46,13 @@ class Repository:
     def git(self, *words, lines=()):
         """Its output; nothing where git fails or is missing."""
         try:
-            done = subprocess.run(["git", "-C", self.folder, *QUIET, *words], input="".join(f"{line}\n" for line in lines).encode(), capture_output=True, check=False, env={**os.environ, **ALONE})
+            done = subprocess.run(
+                ["git", "-C", self.folder, *QUIET, *words],
+                input="".join(f"{line}\n" for line in lines).encode(),
+                capture_output=True,
+                check=False,
+                env={**os.environ, **ALONE},
+            )
         except OSError:
             return ""
         return done.stdout.decode("utf-8", "replace") if done.returncode == 0 else ""
@@ -40,14 +61,27 @@ class Repository:
         """Name (a hash, maybe abbreviated) -> Commit; those that git does not know are missing."""
         asked = sorted(name for name in names if HASH.fullmatch(name)) if (self.folder / ".git").exists() else []
         full = {}
-        for name, line in zip(asked, self.git("cat-file", "--batch-check=%(objectname) %(objecttype)", lines=[f"{name}^{{commit}}" for name in asked]).splitlines()):
+        for name, line in zip(
+            asked,
+            self.git(
+                "cat-file", "--batch-check=%(objectname) %(objecttype)", lines=[f"{name}^{{commit}}" for name in asked]
+            ).splitlines(),
+        ):
             if line.endswith(" commit"):
                 full[name] = line.split(" ")[0]
         if not full:
             return {}
         known = sorted(set(full.values()))
-        told = dict(line.split("\0", 1) for line in self.git("log", "--no-walk=unsorted", "--format=%H%x00%ct%x00%s", "--stdin", lines=known).splitlines())
-        places = {commit: k for k, commit in enumerate(reversed(self.git("rev-list", "--date-order", "--stdin", lines=known).split()))}  # no parent after its child
+        told = dict(
+            line.split("\0", 1)
+            for line in self.git(
+                "log", "--no-walk=unsorted", "--format=%H%x00%ct%x00%s", "--stdin", lines=known
+            ).splitlines()
+        )
+        places = {
+            commit: k
+            for k, commit in enumerate(reversed(self.git("rev-list", "--date-order", "--stdin", lines=known).split()))
+        }  # no parent after its child
         address = self.address()
         found = {}
         for name, commit in full.items():
@@ -66,7 +100,9 @@ class Repository:
             return None
         scheme, host, port, path = found.groups()
         server = f"{scheme}://{host}{port or ''}" if scheme.startswith("http") else f"https://{host}"
-        return f"{server}/{path}/{'commits' if host == 'bitbucket.org' else '-/commit' if 'gitlab' in host else 'commit'}"
+        return (
+            f"{server}/{path}/{'commits' if host == 'bitbucket.org' else '-/commit' if 'gitlab' in host else 'commit'}"
+        )
 
 
 def unix_time(date):

@@ -1,4 +1,5 @@
 """Rows of many runs -> for each machine, case, variant and mode its medians over commits."""
+
 import math
 import pathlib
 import statistics
@@ -16,6 +17,7 @@ MODES = ("cold", "hot", "graph")  # the first that a row has: one series for eac
 @dataclass(slots=True)
 class Point:
     """One commit: the medians of its processes."""
+
     commit: str
     seconds: float
     low: float
@@ -31,7 +33,9 @@ class Series:
     mode: str
     points: list = field(default_factory=list)
     bounds: list = field(default_factory=list)  # indices of points at which a new level begins
-    common: list = field(default_factory=list)  # by point, the factor that all series of the machine have in common; empty: not known
+    common: list = field(
+        default_factory=list
+    )  # by point, the factor that all series of the machine have in common; empty: not known
 
     @property
     def key(self):
@@ -102,9 +106,16 @@ def take(row, groups, clocks):
     if row["verdict"] != "pass" or r.is_emulated(row):
         return
     if r.device_of(row) == "cuda" and row["backend"] == "peer":
-        names["timing"] = {name: {"clock": (told or {}).get("clock")} for name, told in row["timing"].items()}  # which device it ran on
+        names["timing"] = {
+            name: {"clock": (told or {}).get("clock")} for name, told in row["timing"].items()
+        }  # which device it ran on
     key = row["case"], names["spec"], r.is_declared(row), r.device_of(row), mode
-    groups.setdefault(key, (names, {}))[1][row["run"]] = times["median"], times.get("low"), times.get("high"), mhz  # twice in a run: the later
+    groups.setdefault(key, (names, {}))[1][row["run"]] = (
+        times["median"],
+        times.get("low"),
+        times.get("high"),
+        mhz,
+    )  # twice in a run: the later
 
 
 def clock_groups(environments, clocks):
@@ -123,7 +134,11 @@ def clock_groups(environments, clocks):
                 groups.append([])
             groups[-1].append(one)
         if len(groups) > 1:
-            found |= {run: {"sm_mhz": round(statistics.median(mhz for mhz, _ in group), -1)} for group in groups for _, run in group}
+            found |= {
+                run: {"sm_mhz": round(statistics.median(mhz for mhz, _ in group), -1)}
+                for group in groups
+                for _, run in group
+            }
     return found
 
 
@@ -154,6 +169,7 @@ def in_order(environments, repository):
         if name in known:
             return known[name].place, "+" in name, date, name
         return max((place for seconds, place in ages if seconds <= date), default=-1), True, date, name
+
     return sorted(first, key=place), known
 
 
@@ -162,5 +178,11 @@ def point(commit, times):
     medians, lows, highs, clocks = zip(*times)
     known = [mhz for mhz in clocks if mhz]
     one = len(times) == 1
-    return Point(commit, statistics.median(medians), (one and lows[0]) or min(medians), (one and highs[0]) or max(medians),
-                 statistics.median(known) if known else None, len(times))
+    return Point(
+        commit,
+        statistics.median(medians),
+        (one and lows[0]) or min(medians),
+        (one and highs[0]) or max(medians),
+        statistics.median(known) if known else None,
+        len(times),
+    )

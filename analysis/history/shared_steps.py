@@ -1,4 +1,5 @@
 """Where times change: of one series, less what all series of its machine do at one commit (the machine changed, or what the variants share)."""
+
 from dataclasses import dataclass
 
 import numpy as np
@@ -14,6 +15,7 @@ ROUNDS = 4  # of Tukey's median polish
 @dataclass
 class Machine:
     """Of one kind of machine: the factor that its series have in common at each commit, and where it changes its level."""
+
     machine: tuple
     order: list
     factors: list

@@ -3,6 +3,7 @@
 FILE is the report on a few pages, FOLDER/<op>.md the details of each op, the HTML file all rows to filter and sort. A file that something else wrote is not overwritten.
 Exit codes: 0 written, 2 unusable results or a page that is not ours, 3 no rows, 4 no place to write.
 """
+
 import os
 import pathlib
 import sys
@@ -28,7 +29,9 @@ def draw(results, args):
     except ModuleNotFoundError as error:
         print(f"no figures: the Python package {error.name} is missing (./rungs installs it)", file=sys.stderr)
         return [], f"No figures were drawn: the Python package {error.name} was missing."
-    return figures.draw_all(results, args.figures), "No figure: nothing in these results was timed often enough to draw."
+    return figures.draw_all(
+        results, args.figures
+    ), "No figure: nothing in these results was timed often enough to draw."
 
 
 def link(target, page):
@@ -38,13 +41,17 @@ def link(target, page):
 def write_pages(results, drawn, why_none, args):
     """REPORT.md and a page for each op beside it; returns how many."""
     from analysis.report import op_page, page
+
     ops = page.ops_of(results)
     pages = {op: args.details / f"{op}.md" for op in ops}
+
     def links(source):
         fixed = {"method": ROOT / "docs/METHOD.md", "results": ROOT / "results", "report": args.out, **pages}
         return {name: link(target, source) for name, target in fixed.items()}
+
     def pictures(source):
         return [(link(path, source), markdown(text)) for path, text in drawn]
+
     texts = {args.out: page.page(results, pictures(args.out), links(args.out), why_none)}
     for op, path in pages.items():
         texts[path] = op_page.page(results, op, pictures(path), links(path), why_none)
@@ -57,6 +64,7 @@ def write_pages(results, drawn, why_none, args):
 
 def write_html(results, paths, args):
     from analysis.report import html
+
     try:
         html.write(results, paths, args.html, args.repository)
     except html.NoLibrary as error:
@@ -71,10 +79,14 @@ def main(words=None):
     parser.add_argument("results", nargs="*", type=pathlib.Path, help="default: results/*.jsonl")
     parser.add_argument("--out", type=pathlib.Path, required=True)
     parser.add_argument("--figures", type=pathlib.Path, help="folder of the figures (default: figures beside the page)")
-    parser.add_argument("--details", type=pathlib.Path, help="folder of the pages of the ops (default: results beside the page)")
+    parser.add_argument(
+        "--details", type=pathlib.Path, help="folder of the pages of the ops (default: results beside the page)"
+    )
     parser.add_argument("--html", type=pathlib.Path, help="also write the interactive page to this file")
     parser.add_argument("--repository", type=pathlib.Path, default=ROOT, help="of the commits of that page's history")
-    parser.add_argument("--html-optional", action="store_true", help="go on without that page where its library is missing")
+    parser.add_argument(
+        "--html-optional", action="store_true", help="go on without that page where its library is missing"
+    )
     parser.add_argument("--numbers", action="store_true", help="also refresh the numbers in README.md and docs/")
     parser.add_argument("--no-figures", action="store_true")
     args = parser.parse_args(words)
@@ -82,6 +94,7 @@ def main(words=None):
     args.details = args.details or args.out.parent / "results"
     from analysis import select
     from analysis.report import numbers
+
     paths = args.results or default_results()
     if not paths:
         print("results/ holds no .jsonl file; run './rungs reproduce' first or name a file", file=sys.stderr)
@@ -95,7 +108,11 @@ def main(words=None):
         numbers.refresh(results, ROOT)
     for note in results.warnings:
         print(terminal(note), file=sys.stderr)
-    print(f"{args.out}: {len(results.rows)} rows, {pages} pages, {len(pictures)} figures in {args.figures}" if pictures else f"{args.out}: {len(results.rows)} rows, {pages} pages, no figures")
+    print(
+        f"{args.out}: {len(results.rows)} rows, {pages} pages, {len(pictures)} figures in {args.figures}"
+        if pictures
+        else f"{args.out}: {len(results.rows)} rows, {pages} pages, no figures"
+    )
     return 0
 
 

@@ -1,33 +1,77 @@
 """The published claims beside what was measured. Two axes: whose program was run, and the outcome."""
+
 import collections
 import re
 
 from analysis import rows as r
-from analysis.claim_text import EXACT, MEASURED, OUTCOMES, PROGRAMS, RATES, WORSE, is_counted, is_finding, is_shown, modes_of, published, quantity, shown_words, size_of, totals, uncounted
+from analysis.claim_text import (
+    EXACT,
+    MEASURED,
+    OUTCOMES,
+    PROGRAMS,
+    RATES,
+    WORSE,
+    is_counted,
+    is_finding,
+    is_shown,
+    modes_of,
+    published,
+    quantity,
+    shown_words,
+    size_of,
+    totals,
+    uncounted,
+)
 from analysis.format import details, many, seconds_between, significant, table, without_empty
 from analysis.report.markers import pictures_of
 from analysis.report.scenario_intro import intro_of
 
 QUANTITIES = ("speedup", "seconds", "bytes_per_second", "elements_per_second", *EXACT)
-HOW = ("Columns are programs: **original**, the published program itself; **reimplementation**, its algorithm written here; **successor**, what became of it, as it is today (cuDF); **ours**, another variant, "
-       "which is in no total. Outcomes: **holds**, the number measured here lies within the acceptance band; **another size**, outside the band, in the published direction, within 5x of the published number; **far**, the same, "
-       "beyond 5x; **does not hold**, the other direction, or a law or an equality outside its band. *shown*: a number of other hardware, not judged. Brackets: range over processes; \u2020: provisional, fewer than five of "
-       "them, or on both sides of an end of the band.")
-SHORT = {"holds": "holds", "direction": "another size", "far": "far", "fails": "**does not hold**", "not_testable": "not testable here", "not_run": "not run"}
+HOW = (
+    "Columns are programs: **original**, the published program itself; **reimplementation**, its algorithm written here; **successor**, what became of it, as it is today (cuDF); **ours**, another variant, "
+    "which is in no total. Outcomes: **holds**, the number measured here lies within the acceptance band; **another size**, outside the band, in the published direction, within 5x of the published number; **far**, the same, "
+    "beyond 5x; **does not hold**, the other direction, or a law or an equality outside its band. *shown*: a number of other hardware, not judged. Brackets: range over processes; \u2020: provisional, fewer than five of "
+    "them, or on both sides of an end of the band."
+)
+SHORT = {
+    "holds": "holds",
+    "direction": "another size",
+    "far": "far",
+    "fails": "**does not hold**",
+    "not_testable": "not testable here",
+    "not_run": "not run",
+}
 
 
 def ordered(claims):
-    return sorted(claims, key=lambda c: (r.op_of(c), QUANTITIES.index(c["quantity"]) if c.get("quantity") in QUANTITIES else len(QUANTITIES)))
+    return sorted(
+        claims,
+        key=lambda c: (
+            r.op_of(c),
+            QUANTITIES.index(c["quantity"]) if c.get("quantity") in QUANTITIES else len(QUANTITIES),
+        ),
+    )
 
 
 def statement_of(claim):
     """Without what says how it is tested, which follows a comma, a colon or a bracket. A finding is its own."""
-    return claim.get("statement") or "-" if is_finding(claim) else re.split(r", |: | \(", claim.get("statement") or "-", maxsplit=1)[0]
+    return (
+        claim.get("statement") or "-"
+        if is_finding(claim)
+        else re.split(r", |: | \(", claim.get("statement") or "-", maxsplit=1)[0]
+    )
 
 
 def identity(claim):
     """What was published: claims that test one statement share it."""
-    return r.op_of(claim), claim.get("source"), claim.get("quantity"), published(claim), is_finding(claim), statement_of(claim)
+    return (
+        r.op_of(claim),
+        claim.get("source"),
+        claim.get("quantity"),
+        published(claim),
+        is_finding(claim),
+        statement_of(claim),
+    )
 
 
 def numbered(results):
@@ -37,15 +81,23 @@ def numbered(results):
 
 
 def kind_counts(name, claims):
-    """"speed-ups 15 of 53 in size (25 same direction, another size; 8 same direction, far from the size; 5 do not hold)"."""
+    """ "speed-ups 15 of 53 in size (25 same direction, another size; 8 same direction, far from the size; 5 do not hold)"."""
     found = totals(claims)
-    words = {"direction": OUTCOMES["direction"], "far": OUTCOMES["far"], "fails": "do not hold" if found["fails"] > 1 else OUTCOMES["fails"]}
+    words = {
+        "direction": OUTCOMES["direction"],
+        "far": OUTCOMES["far"],
+        "fails": "do not hold" if found["fails"] > 1 else OUTCOMES["fails"],
+    }
     others = "; ".join(f"{found[key]} {text}" for key, text in words.items() if found[key])
-    return f"{name} {found['holds']} of {sum(found[key] for key in MEASURED)}" + (" in size" if "speed-ups" in name else "") + (f" ({others})" if others else "")
+    return (
+        f"{name} {found['holds']} of {sum(found[key] for key in MEASURED)}"
+        + (" in size" if "speed-ups" in name else "")
+        + (f" ({others})" if others else "")
+    )
 
 
 def outcome_counts(claims):
-    """"holding: accuracy and counts 35 of 35; speed-ups 12 of 50 in size (...); 9 not testable here; not counted: 5 of other hardware": what occurs."""
+    """ "holding: accuracy and counts 35 of 35; speed-ups 12 of 50 in size (...); 9 not testable here; not counted: 5 of other hardware": what occurs."""
     measured = [c for c in claims if is_counted(c) and c.get("outcome") in MEASURED]
     exact, timed = ([c for c in measured if (c.get("quantity") in EXACT) == is_exact] for is_exact in (True, False))
     others = "speed-ups" if all(c.get("quantity") == "speedup" for c in timed) else "speed-ups and times"
@@ -53,13 +105,17 @@ def outcome_counts(claims):
     left = [f"{totals(claims)[key]} {OUTCOMES[key]}" for key in ("not_testable", "not_run") if totals(claims)[key]]
     counted = "; ".join([*([f"holding: {'; '.join(kinds)}"] if kinds else []), *left])
     shown, worse, found, mine = uncounted(claims)
-    texts = ((shown, f"{shown} of other hardware" + (f" ({worse} {WORSE})" if worse else "")), (found, many(found, "finding") + " of ours"), (mine, f"{mine} of variants of ours"))
+    texts = (
+        (shown, f"{shown} of other hardware" + (f" ({worse} {WORSE})" if worse else "")),
+        (found, many(found, "finding") + " of ours"),
+        (mine, f"{mine} of variants of ours"),
+    )
     others = [text for count, text in texts if count]
     return "; not counted: ".join(filter(None, (counted, ", ".join(others)))) or "none"
 
 
 def summary(claims):
-    """"99 published statements, 152 tests, holding: accuracy and counts 35 of 35; ..."."""
+    """ "99 published statements, 152 tests, holding: accuracy and counts 35 of 35; ..."."""
     return f"{many(len({identity(c) for c in claims if not is_finding(c)}), 'published statement')}, {many(len(claims), 'test')}, {outcome_counts(claims)}"
 
 
@@ -70,7 +126,9 @@ def here(claim):
     if claim.get("quantity") == "seconds":
         return seconds_between(value, low, high, 3)
     scale = RATES.get(claim.get("quantity"), (1, ""))[0]
-    return quantity(claim, value) + (f" ({significant(low / scale)} to {significant(high / scale)})" if None not in (low, high) else "")
+    return quantity(claim, value) + (
+        f" ({significant(low / scale)} to {significant(high / scale)})" if None not in (low, high) else ""
+    )
 
 
 PROVISIONAL = "\u2020"
@@ -83,7 +141,7 @@ def outcome_words(claim):
 
 def clipped(text, most):
     text = str(text or "-")
-    return text if len(text) <= most else text[:most - 3].rstrip() + "..."
+    return text if len(text) <= most else text[: most - 3].rstrip() + "..."
 
 
 def where_of(claim):
@@ -97,14 +155,23 @@ def tested(claims, program, everywhere):
     several = collections.Counter(map(where_of, mine))
     for c in mine:
         name = f"`{r.name_of(str(c.get('variant'))).split(' ')[0]}`" if several[where_of(c)] > 1 else ""
-        places[("" if c.get("here") is None else here(c) + " ") + outcome_words(c)].append(", ".join(filter(None, ["" if everywhere else where_of(c), name])))
-    return "; ".join(text + (f" ({'; '.join(dict.fromkeys(where))})" if any(where) else "") for text, where in places.items()) or "-"
+        places[("" if c.get("here") is None else here(c) + " ") + outcome_words(c)].append(
+            ", ".join(filter(None, ["" if everywhere else where_of(c), name]))
+        )
+    return (
+        "; ".join(
+            text + (f" ({'; '.join(dict.fromkeys(where))})" if any(where) else "") for text, where in places.items()
+        )
+        or "-"
+    )
 
 
 def source_words(claim):
     """Where it was published, as a link, and on what."""
     title = claim.get("source") or "-"
-    return (f"[{title}]({claim['url']})" if claim.get("url") else title) + (f", {claim['section']}" if claim.get("section") else ""), claim.get("hardware") or "-"
+    return (f"[{title}]({claim['url']})" if claim.get("url") else title) + (
+        f", {claim['section']}" if claim.get("section") else ""
+    ), claim.get("hardware") or "-"
 
 
 def claims_table(pairs, most=110, sources=False):
@@ -117,16 +184,42 @@ def claims_table(pairs, most=110, sources=False):
     for number, claims in sorted(groups.items()):
         op, before = (r.op_of(claims[0]) if r.op_of(claims[0]) != before else ""), r.op_of(claims[0])
         places = list(dict.fromkeys(map(where_of, claims)))
-        lines.append([number, op, ("finding: " if is_finding(claims[0]) else "") + clipped(statement_of(claims[0]), most), places[0] or "-" if len(places) == 1 else "several", published(claims[0]),
-                      *(tested(claims, program, len(places) == 1) for program in PROGRAMS), *(source_words(claims[0]) if sources else ())])
-    return table(["#", "op", "published statement", ">size", ">published", *PROGRAMS, *(("source", "hardware") if sources else ())], lines)
+        lines.append(
+            [
+                number,
+                op,
+                ("finding: " if is_finding(claims[0]) else "") + clipped(statement_of(claims[0]), most),
+                places[0] or "-" if len(places) == 1 else "several",
+                published(claims[0]),
+                *(tested(claims, program, len(places) == 1) for program in PROGRAMS),
+                *(source_words(claims[0]) if sources else ()),
+            ]
+        )
+    return table(
+        [
+            "#",
+            "op",
+            "published statement",
+            ">size",
+            ">published",
+            *PROGRAMS,
+            *(("source", "hardware") if sources else ()),
+        ],
+        lines,
+    )
 
 
 def cross_table(claims):
     """Programs x outcomes: how many."""
-    count = collections.Counter((c.get("program"), c.get("outcome")) for c in claims if not is_finding(c) and not is_shown(c))
+    count = collections.Counter(
+        (c.get("program"), c.get("outcome")) for c in claims if not is_finding(c) and not is_shown(c)
+    )
     used = [key for key in OUTCOMES if any(count[program, key] for program in PROGRAMS)]
-    lines = [[program, *(count[program, key] or "-" for key in used)] for program in PROGRAMS if any(count[program, key] for key in used)]
+    lines = [
+        [program, *(count[program, key] or "-" for key in used)]
+        for program in PROGRAMS
+        if any(count[program, key] for key in used)
+    ]
     return table(["program", *(f">{OUTCOMES[key]}" for key in used)], lines)
 
 
@@ -153,9 +246,20 @@ def sharing(pairs, get, split=False):
 
 
 def particulars(pairs):
-    lines = [(number, f"`{c.get('id')}`", f"`{c.get('case')}`" if c.get("case") else "-",
-              f"`{c.get('variant')}`" + (f" over `{c['baseline']}`" if c.get("baseline") else "") + (f" on `{c['baseline_case']}`" if c.get("baseline_case") else "")
-              + (f", output `{c['output']}`" if c.get("output") else ""), modes_of(c), c.get("processes") or "-") for number, c in pairs]
+    lines = [
+        (
+            number,
+            f"`{c.get('id')}`",
+            f"`{c.get('case')}`" if c.get("case") else "-",
+            f"`{c.get('variant')}`"
+            + (f" over `{c['baseline']}`" if c.get("baseline") else "")
+            + (f" on `{c['baseline_case']}`" if c.get("baseline_case") else "")
+            + (f", output `{c['output']}`" if c.get("output") else ""),
+            modes_of(c),
+            c.get("processes") or "-",
+        )
+        for number, c in pairs
+    ]
     return table(*without_empty(["#", "id", "case", "variant", "mode", ">processes"], lines))
 
 
@@ -168,11 +272,23 @@ def of_op(pairs, pictures):
     """The part of an op's page: how its scenarios begin, the table, what to know, then the particulars folded."""
     if not pairs:
         return "No published claim of this op was judged in these runs."
-    parts = [*filter(None, map(intro_of, dict.fromkeys(c.get("scenario") for _, c in pairs))), pictures_of(pictures, "claims"), claims_table(pairs, 300, sources=True)]
+    parts = [
+        *filter(None, map(intro_of, dict.fromkeys(c.get("scenario") for _, c in pairs))),
+        pictures_of(pictures, "claims"),
+        claims_table(pairs, 300, sources=True),
+    ]
     known = sharing(pairs, lambda c: c.get("note"), split=True) + sharing(pairs, reason_of)
     if known:
         parts += ["**Notes**", "\n".join(f"- {text}" for text in known)]
-    how = [f"- {name}: {text}" for name, key in (("published method", "method"), ("acceptance", "expected"), ("why this tolerance", "reason"))
-           for text in sharing(pairs, lambda c: c.get(key))]
-    parts.append(details("methods, acceptance bands, and the case and variants of each claim", "\n".join(how) + "\n\n" + particulars(pairs)))
+    how = [
+        f"- {name}: {text}"
+        for name, key in (("published method", "method"), ("acceptance", "expected"), ("why this tolerance", "reason"))
+        for text in sharing(pairs, lambda c: c.get(key))
+    ]
+    parts.append(
+        details(
+            "methods, acceptance bands, and the case and variants of each claim",
+            "\n".join(how) + "\n\n" + particulars(pairs),
+        )
+    )
     return "\n\n".join(part for part in parts if part)

@@ -1,4 +1,5 @@
 """Launches, bytes of device memory, registers, allocations and peak memory of one call; the source's printed numbers in brackets."""
+
 import collections
 import math
 
@@ -9,9 +10,11 @@ from analysis.format import count, details, percent, seconds, significant, size,
 MOST_LINES = 12  # of one op
 HEADING = "#### Launches, bytes and memory of a call"
 WHAT = "One call of each variant with cold caches, [counted]({method}#counts) in a separate call, so timings are unaffected."
-HOW = ("- *bytes over minimum*: DRAM traffic of one call over input read once and output written once; *kernels / cold*: sum of kernel durations in the "
-       "counted call, over the cold median, so more than 100% where kernels overlap or the counted call was slower; *registers* and *occupancy*: of the kernel with the longest launch, by the "
-       "compiler's numbers; *allocations*: by the call; *peak*: largest device memory besides its inputs, without the `malloc` heap of kernels")
+HOW = (
+    "- *bytes over minimum*: DRAM traffic of one call over input read once and output written once; *kernels / cold*: sum of kernel durations in the "
+    "counted call, over the cold median, so more than 100% where kernels overlap or the counted call was slower; *registers* and *occupancy*: of the kernel with the longest launch, by the "
+    "compiler's numbers; *allocations*: by the call; *peak*: largest device memory besides its inputs, without the `malloc` heap of kernels"
+)
 
 
 def printed_of(op, row):
@@ -19,7 +22,11 @@ def printed_of(op, row):
     points, found = published.points(op), {}
     for point in points.lines if points else []:
         memory = (row.get("tunables") or {}).get("memory")
-        if point.get("where") != "figure" and (point["variant"], point.get("rows"), point.get("memory")) == (r.name_of(row), r.number(row, "rows"), memory):
+        if point.get("where") != "figure" and (point["variant"], point.get("rows"), point.get("memory")) == (
+            r.name_of(row),
+            r.number(row, "rows"),
+            memory,
+        ):
             found.update({name: value for name, value in point.items() if isinstance(value, float) and name != "rows"})
     return found
 
@@ -31,7 +38,7 @@ def over_minimum(row):
 
 
 def beside(ours, theirs):
-    """"27 (31)": ours, and in brackets what was printed."""
+    """ "27 (31)": ours, and in brackets what was printed."""
     return ours + (f" ({theirs})" if theirs not in (None, "-") else "")
 
 
@@ -49,7 +56,13 @@ KERNEL_AND_MEMORY = [">kernels / cold", ">registers", ">occupancy", ">allocation
 
 def kernel_and_memory(row):
     counts = row["counts"]
-    return [percent(kernels_share(row), 2), whole(counts.get("registers")), percent(counts.get("occupancy"), 3), whole(counts.get("allocations") or None), size(counts.get("peak_bytes"))]
+    return [
+        percent(kernels_share(row), 2),
+        whole(counts.get("registers")),
+        percent(counts.get("occupancy"), 3),
+        whole(counts.get("allocations") or None),
+        size(counts.get("peak_bytes")),
+    ]
 
 
 def line_beside_printed(op, row):
@@ -57,9 +70,14 @@ def line_beside_printed(op, row):
     cold, bytes_ = r.median(row), r.work_bytes(row)
     rate = significant(bytes_ / cold / 1e9) if cold and bytes_ else "-"
     there_rate = significant(bytes_ / there["ms"] / 1e6) if bytes_ and there.get("ms") else None
-    return [r.spec_name(row), beside(seconds(cold), seconds(there["ms"] / 1e3) if there.get("ms") else None), beside(rate, there_rate),
-            beside(whole(row["counts"].get("launches")), whole(there["launches"]) if "launches" in there else None),
-            beside(significant(over_minimum(row)), significant(there.get("bytes_over_minimum"))), *kernel_and_memory(row)]
+    return [
+        r.spec_name(row),
+        beside(seconds(cold), seconds(there["ms"] / 1e3) if there.get("ms") else None),
+        beside(rate, there_rate),
+        beside(whole(row["counts"].get("launches")), whole(there["launches"]) if "launches" in there else None),
+        beside(significant(over_minimum(row)), significant(there.get("bytes_over_minimum"))),
+        *kernel_and_memory(row),
+    ]
 
 
 def fastest_first(rows):
@@ -72,14 +90,20 @@ def tables_beside_printed(op, cases, title):
     parts = []
     for case in sorted((case for case in cases if known[case]), key=lambda case: -known[case]):
         lines = [line_beside_printed(op, row) for row in fastest_first(cases[case])]
-        text = table(*without_empty(["variant", ">cold", ">GB/s", ">launches", ">bytes over minimum", *KERNEL_AND_MEMORY], lines))
+        text = table(
+            *without_empty(["variant", ">cold", ">GB/s", ">launches", ">bytes over minimum", *KERNEL_AND_MEMORY], lines)
+        )
         parts.append(details(title(cases[case][0]), text) if parts else f"**{title(cases[case][0])}**\n\n{text}")
     return parts
 
 
 def rank(rows):
     """Sort key of a case: number of variants, then the gate's cases (made for counts), then bytes."""
-    return len({row["variant"] for row in rows}), str(rows[0].get("scenario")).startswith("gate/"), r.work_bytes(rows[0]) or 0
+    return (
+        len({row["variant"] for row in rows}),
+        str(rows[0].get("scenario")).startswith("gate/"),
+        r.work_bytes(rows[0]) or 0,
+    )
 
 
 def chosen(cases):
@@ -97,19 +121,33 @@ def chosen(cases):
 
 
 def what_differs(row, usual):
-    """"agg max, f32": what of a case is not as in the table's title."""
+    """ "agg max, f32": what of a case is not as in the table's title."""
     mine, theirs = (dict(some.get("params") or {}) for some in (row, usual))
     words = [f"{key} {count(value)}" for key, value in mine.items() if value != theirs.get(key)]
-    words += [before + str(row[key]) for key, before in (("dtype", ""), ("input", "input "), ("seed", "seed ")) if row.get(key) is not None and row[key] != usual.get(key)]
+    words += [
+        before + str(row[key])
+        for key, before in (("dtype", ""), ("input", "input "), ("seed", "seed "))
+        if row.get(key) is not None and row[key] != usual.get(key)
+    ]
     return ", ".join(words) or "-"
 
 
 def compact_table(cases, title):
     usual, rows = chosen(cases)
     here, elsewhere = ([row for row in rows if (row["case"] == usual["case"]) == is_here] for is_here in (True, False))
-    lines = [[r.spec_name(row), what_differs(row, usual), whole(row["counts"].get("launches")), significant(over_minimum(row)), *kernel_and_memory(row)]
-             for row in fastest_first(here) + elsewhere]
-    return f"**{title(usual)}**\n\n" + table(*without_empty(["variant", "case", ">launches", ">bytes over minimum", *KERNEL_AND_MEMORY], lines))
+    lines = [
+        [
+            r.spec_name(row),
+            what_differs(row, usual),
+            whole(row["counts"].get("launches")),
+            significant(over_minimum(row)),
+            *kernel_and_memory(row),
+        ]
+        for row in fastest_first(here) + elsewhere
+    ]
+    return f"**{title(usual)}**\n\n" + table(
+        *without_empty(["variant", "case", ">launches", ">bytes over minimum", *KERNEL_AND_MEMORY], lines)
+    )
 
 
 def counts_of_op(op, rows, title, method):

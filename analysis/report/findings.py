@@ -1,4 +1,5 @@
 """The three findings that a report begins with, from rows: which published claims hold, how far the fastest variants are from the limit, which variants fail on which inputs."""
+
 from analysis import rows as r
 from analysis import select
 from analysis.claim_text import OUTCOMES, published, quantity
@@ -10,15 +11,19 @@ MOST_WRONG = 4  # variants named for an op
 
 
 def line_of_op(op, claims):
-    """"rolling: 3 hold, 2 do not hold. For example: ..."."""
+    """ "rolling: 3 hold, 2 do not hold. For example: ..."."""
     told = [c for c in claims if r.op_of(c) == op]
     text = f"  - {op}: {outcome_counts(told)}."
     first = [c for c in told if c.get("here") is not None and c.get("claim_kind") != "finding"]
     first.sort(key=lambda c: (c.get("quantity") != "speedup", c.get("rule") == "shown", c.get("program") != "original"))
     if first:
         c = first[0]
-        program = {"original": "the original program", "reimplementation": "a reimplementation", "successor": "a successor"}.get(c.get("program"), "a variant of ours")
-        text += f" For example, \"{statement_of(c)}\": published {published(c)}, {quantity(c, c['here'])} with {program} here ({OUTCOMES.get(c.get('outcome'))})."
+        program = {
+            "original": "the original program",
+            "reimplementation": "a reimplementation",
+            "successor": "a successor",
+        }.get(c.get("program"), "a variant of ours")
+        text += f' For example, "{statement_of(c)}": published {published(c)}, {quantity(c, c["here"])} with {program} here ({OUTCOMES.get(c.get("outcome"))}).'
     return text
 
 
@@ -27,7 +32,9 @@ def published_finding(results):
     if not claims:
         return "**Published numbers.** No claim was judged in these runs; `./rungs reproduce` judges them."
     head = f"**Which published claims hold.** {summary(claims)}."
-    return "\n".join([head, *(line_of_op(op, claims) for op in dict.fromkeys(map(r.op_of, sorted(claims, key=r.op_of))))])
+    return "\n".join(
+        [head, *(line_of_op(op, claims) for op in dict.fromkeys(map(r.op_of, sorted(claims, key=r.op_of))))]
+    )
 
 
 def line_of_fastest(results, op):
@@ -43,7 +50,12 @@ def line_of_fastest(results, op):
         parts += [faster_than(best, what, rival, len(theirs) > 1) for rival in theirs if rival is not best]
     if some.ours and some.ours is not best:
         parts.append(f"{rivals.times_faster(some.ours, best)} faster than our best (`{r.name_of(some.ours)}`)")
-    return f"  - {op} ({standing.case_words(best)}): {whose(some, best)} `{r.name_of(best)}`, {seconds(r.median(best, rivals.MODE))}" + "".join(f", {part}" for part in parts if part) + largest(results, best) + "."
+    return (
+        f"  - {op} ({standing.case_words(best)}): {whose(some, best)} `{r.name_of(best)}`, {seconds(r.median(best, rivals.MODE))}"
+        + "".join(f", {part}" for part in parts if part)
+        + largest(results, best)
+        + "."
+    )
 
 
 def faster_than(best, what, rival, several):
@@ -55,14 +67,24 @@ def faster_than(best, what, rival, several):
 
 def largest(results, best):
     """Where more data was timed than in the case of the line: our best there, and how far from the limit."""
-    most = max((some.ours for some in rivals.latest(results, best["op"]).values() if some.ours), key=lambda row: (r.work_bytes(row) or 0, -r.median(row, rivals.MODE)), default=None)
+    most = max(
+        (some.ours for some in rivals.latest(results, best["op"]).values() if some.ours),
+        key=lambda row: (r.work_bytes(row) or 0, -r.median(row, rivals.MODE)),
+        default=None,
+    )
     if most is None or (r.work_bytes(most) or 0) <= 2 * (r.work_bytes(best) or 0):
         return ""
     return f". With most data ({standing.case_words(most)}): `{r.name_of(most)}`, {seconds(r.median(most, rivals.MODE))}, {percent(results.fraction(most, rivals.MODE))}"
 
 
 def whose(some, best):
-    return "our" if best is some.ours else "the published" if best in (some.published, some.published_any) else "the library"
+    return (
+        "our"
+        if best is some.ours
+        else "the published"
+        if best in (some.published, some.published_any)
+        else "the library"
+    )
 
 
 def compared_ops(results):
@@ -76,13 +98,25 @@ def fastest_finding(results):
     lines = [line for line in (line_of_fastest(results, op) for op in ops) if line]
     if not lines:
         return "**The fastest variants.** Nothing was timed in these runs."
-    return "\n".join([f"**The fastest variants and their share of the limit** (cold cache, {select.main_machine(results)}).", *lines])
+    return "\n".join(
+        [f"**The fastest variants and their share of the limit** (cold cache, {select.main_machine(results)}).", *lines]
+    )
 
 
 def wrong_line(results, op):
     wrong = standing.wrong_inputs(results, op)
-    vague = sorted({name for row in results.rows if row["op"] == op and row["verdict"] in ("pass", "skip") for name in r.unjudged(row)})
-    said = [f"`{name}` on {', '.join(sorted(inputs, key=lambda key: -inputs[key])[:4])}{', ...' if len(inputs) > 4 else ''} ({many(sum(inputs.values()), 'row')})" for name, inputs, _ in wrong[:MOST_WRONG]]
+    vague = sorted(
+        {
+            name
+            for row in results.rows
+            if row["op"] == op and row["verdict"] in ("pass", "skip")
+            for name in r.unjudged(row)
+        }
+    )
+    said = [
+        f"`{name}` on {', '.join(sorted(inputs, key=lambda key: -inputs[key])[:4])}{', ...' if len(inputs) > 4 else ''} ({many(sum(inputs.values()), 'row')})"
+        for name, inputs, _ in wrong[:MOST_WRONG]
+    ]
     if len(wrong) > MOST_WRONG:
         said.append(f"{len(wrong) - MOST_WRONG} more")
     if vague:
@@ -96,7 +130,12 @@ def wrong_finding(results):
         return "**Which variants fail, and on which inputs.** Nothing ran, so nothing was verified."
     failed = sum(row["verdict"] in ("fail", "error") for row in results.rows)
     ran = sum(row["verdict"] in ("pass", "fail", "error") for row in results.rows)
-    return "\n".join([f"**Which variants fail, and on which inputs.** {many(failed, 'row')} of {ran} failed verification or ended in an error; they have no time.", *(wrong_line(results, op) for op in ops)])
+    return "\n".join(
+        [
+            f"**Which variants fail, and on which inputs.** {many(failed, 'row')} of {ran} failed verification or ended in an error; they have no time.",
+            *(wrong_line(results, op) for op in ops),
+        ]
+    )
 
 
 def no_gpu(results):
@@ -104,9 +143,25 @@ def no_gpu(results):
     if any(r.device_of(row) == "cuda" for row in select.timed_rows(results)):
         return ""
     emulated = [row for row in results.rows if r.is_emulated(row) and row["verdict"] != "skip"]
-    return ("**No GPU was used: nothing here is a time of a CUDA kernel.** "
-            + (f"{sum(row['verdict'] == 'pass' for row in emulated)} of {many(len(emulated), 'row')} of CUDA kernels passed in an emulator on the CPU; none is timed." if emulated else "No CUDA kernel ran."))
+    return "**No GPU was used: nothing here is a time of a CUDA kernel.** " + (
+        f"{sum(row['verdict'] == 'pass' for row in emulated)} of {many(len(emulated), 'row')} of CUDA kernels passed in an emulator on the CPU; none is timed."
+        if emulated
+        else "No CUDA kernel ran."
+    )
 
 
 def findings(results):
-    return "\n\n".join(filter(None, [no_gpu(results), "\n".join(f"{k}. {text}" for k, text in enumerate((published_finding(results), fastest_finding(results), wrong_finding(results)), 1)).replace("\n  - ", "\n   - ")]))
+    return "\n\n".join(
+        filter(
+            None,
+            [
+                no_gpu(results),
+                "\n".join(
+                    f"{k}. {text}"
+                    for k, text in enumerate(
+                        (published_finding(results), fastest_finding(results), wrong_finding(results)), 1
+                    )
+                ).replace("\n  - ", "\n   - "),
+            ],
+        )
+    )

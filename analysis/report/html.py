@@ -1,4 +1,5 @@
 """The interactive page: one file that needs no network, with the rows, compressed, and Bokeh's scripts inside."""
+
 import base64
 import gzip
 import importlib.util
@@ -16,6 +17,7 @@ SAMPLES = (400, 100, 40, 12, 0)  # kept of a row and mode: the first that fits
 
 class NoLibrary(End):
     """A package that the page needs is not installed."""
+
     code = MACHINE
 
 
@@ -42,8 +44,11 @@ def page(results, paths, repository):
     from analysis.report import html_data
 
     template = (FOLDER / "page.html").read_text(encoding="utf-8")
-    parts = {"STYLE": (FOLDER / "page.css").read_text(encoding="utf-8"), "LIBRARY": inline(scripts),
-             "SCRIPT": inline("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS))}
+    parts = {
+        "STYLE": (FOLDER / "page.css").read_text(encoding="utf-8"),
+        "LIBRARY": inline(scripts),
+        "SCRIPT": inline("\n".join((FOLDER / name).read_text(encoding="utf-8") for name in SCRIPTS)),
+    }
     text = ""
     for most in SAMPLES:
         data = json.dumps(html_data.build(results, paths, most, repository), separators=(",", ":"), allow_nan=False)

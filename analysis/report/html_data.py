@@ -1,4 +1,5 @@
 """What the interactive page holds: rows, cases, runs, claims and history as one JSON object. Its keys are read by page_html/*.js."""
+
 import collections
 import math
 
@@ -8,9 +9,53 @@ from analysis.history import shared_steps
 from analysis.lines import NoRows
 
 SIZES = ("batch", "n", "rows", "cols")
-ERROR_KEYS = ("max_ratio", "max_relative", "max_absolute", "max_ulp", "incomparable", "unwritten", "mismatches", "judgeable", "count")
-CLAIM_KEYS = ("id", "statement", "source", "url", "section", "hardware", "method", "note", "claim_kind", "program", "law", "outcome", "why", "quantity", "unit", "published", "rule", "factor", "band_low", "band_high",
-              "expected", "reason", "here", "low", "high", "processes", "provisional", "case", "variant", "mode", "baseline", "baseline_case", "baseline_mode", "output")
+ERROR_KEYS = (
+    "max_ratio",
+    "max_relative",
+    "max_absolute",
+    "max_ulp",
+    "incomparable",
+    "unwritten",
+    "mismatches",
+    "judgeable",
+    "count",
+)
+CLAIM_KEYS = (
+    "id",
+    "statement",
+    "source",
+    "url",
+    "section",
+    "hardware",
+    "method",
+    "note",
+    "claim_kind",
+    "program",
+    "law",
+    "outcome",
+    "why",
+    "quantity",
+    "unit",
+    "published",
+    "rule",
+    "factor",
+    "band_low",
+    "band_high",
+    "expected",
+    "reason",
+    "here",
+    "low",
+    "high",
+    "processes",
+    "provisional",
+    "case",
+    "variant",
+    "mode",
+    "baseline",
+    "baseline_case",
+    "baseline_mode",
+    "output",
+)
 
 
 def rounded(value, digits=5):
@@ -21,7 +66,11 @@ def rounded(value, digits=5):
 
 
 def size_label(row):
-    found = [count(row["params"][key]) for key in SIZES if isinstance(row["params"].get(key), (int, float)) and (key, row["params"][key]) != ("batch", 1)]
+    found = [
+        count(row["params"][key])
+        for key in SIZES
+        if isinstance(row["params"].get(key), (int, float)) and (key, row["params"][key]) != ("batch", 1)
+    ]
     return " x ".join(found) or "-"
 
 
@@ -31,13 +80,25 @@ def size_number(row):
 
 def kind_label(row):
     """The case without op, sizes, dtype and input: "mean, window = 3000"."""
-    words = [str(v) if k == "agg" else f"{k} {v}" if isinstance(v, str) else f"{k} = {count(v)}" for k, v in row["params"].items() if k not in SIZES and says_something(k, v)]
+    words = [
+        str(v) if k == "agg" else f"{k} {v}" if isinstance(v, str) else f"{k} = {count(v)}"
+        for k, v in row["params"].items()
+        if k not in SIZES and says_something(k, v)
+    ]
     return ", ".join(words) or "plain"
 
 
 def case_of(row):
-    return {"text": row["case"], "op": row["op"], "label": f"{describe(row)}, {row['input']}".removeprefix(row["op"]).lstrip(" ,"), "dtype": row["dtype"], "input": row["input"],
-            "size": size_label(row), "elements": size_number(row), "kind": kind_label(row)}
+    return {
+        "text": row["case"],
+        "op": row["op"],
+        "label": f"{describe(row)}, {row['input']}".removeprefix(row["op"]).lstrip(" ,"),
+        "dtype": row["dtype"],
+        "input": row["input"],
+        "size": size_label(row),
+        "elements": size_number(row),
+        "kind": kind_label(row),
+    }
 
 
 def timing_of(results, row, most):
@@ -46,8 +107,15 @@ def timing_of(results, row, most):
         if timed and timed.get("median"):
             samples = timed.get("samples") or []
             step = max(1, -(-len(samples) // most)) if most else len(samples) + 1
-            found[mode] = {"m": timed["median"], "l": timed.get("low"), "h": timed.get("high"), "n": timed.get("count") or len(samples), "k": timed.get("clock"),
-                           "s": [rounded(x, 6) for x in samples[::step]], "f": rounded(results.fraction(row, mode)) if mode != "first" else None}
+            found[mode] = {
+                "m": timed["median"],
+                "l": timed.get("low"),
+                "h": timed.get("high"),
+                "n": timed.get("count") or len(samples),
+                "k": timed.get("clock"),
+                "s": [rounded(x, 6) for x in samples[::step]],
+                "f": rounded(results.fraction(row, mode)) if mode != "first" else None,
+            }
     return found
 
 
@@ -62,23 +130,51 @@ def compared(results):
     for row in results.rows:
         campaigns = timed.get((row["case"], results.machine(row)), {})
         chosen = max(reversed(list(campaigns)), key=lambda campaign: len(campaigns[campaign]), default=None)
-        beside = campaigns[chosen].get((row["spec"], r.is_declared(row))) if chosen and row["verdict"] == "pass" else None
+        beside = (
+            campaigns[chosen].get((row["spec"], r.is_declared(row))) if chosen and row["verdict"] == "pass" else None
+        )
         found.append((beside or row, beside is not None or not row.get("timing")))
     return found
 
 
 def row_of(results, row, case, most):
-    errors = {name: {key: rounded(e[key], 3) for key in ERROR_KEYS if e.get(key) not in (None, 0)} for name, e in (row.get("errors") or {}).items()}
+    errors = {
+        name: {key: rounded(e[key], 3) for key in ERROR_KEYS if e.get(key) not in (None, 0)}
+        for name, e in (row.get("errors") or {}).items()
+    }
     ratio = r.worst_ratio(row)
-    return {"c": case, "v": r.name_of(row), "s": r.spec_name(row), "d": "emulator" if r.is_emulated(row) else r.device_of(row), "b": row["backend"], "m": results.machine(row), "r": row.get("run"), "x": row["verdict"],
-            "w": row.get("reason") or row.get("why_not_timed"), "e": rounded(ratio, 3) if ratio is not None else None, "u": r.unjudged(row),
-            "t": timing_of(results, row, most), "o": errors, "q": [(row.get("bound") or {}).get(key) for key in ("name", "formula", "declared")]}
+    return {
+        "c": case,
+        "v": r.name_of(row),
+        "s": r.spec_name(row),
+        "d": "emulator" if r.is_emulated(row) else r.device_of(row),
+        "b": row["backend"],
+        "m": results.machine(row),
+        "r": row.get("run"),
+        "x": row["verdict"],
+        "w": row.get("reason") or row.get("why_not_timed"),
+        "e": rounded(ratio, 3) if ratio is not None else None,
+        "u": r.unjudged(row),
+        "t": timing_of(results, row, most),
+        "o": errors,
+        "q": [(row.get("bound") or {}).get(key) for key in ("name", "formula", "declared")],
+    }
 
 
 def run_of(e):
     build, gpu, cpu = e.get("build") or {}, e.get("gpu") or {}, e.get("cpu") or {}
-    return {"machine": r.machine_name(e), "commit": e.get("commit"), "dirty": e.get("dirty"), "date": e.get("date"), "argv": " ".join(e.get("argv") or []), "driver": gpu.get("driver"), "cpu": cpu.get("model"),
-            "threads": cpu.get("threads"), "os": e.get("os"), "build": f"{build.get('type')}: {build.get('compiler')}, {build.get('cuda_compiler') or 'no CUDA compiler'}"}
+    return {
+        "machine": r.machine_name(e),
+        "commit": e.get("commit"),
+        "dirty": e.get("dirty"),
+        "date": e.get("date"),
+        "argv": " ".join(e.get("argv") or []),
+        "driver": gpu.get("driver"),
+        "cpu": cpu.get("model"),
+        "threads": cpu.get("threads"),
+        "os": e.get("os"),
+        "build": f"{build.get('type')}: {build.get('compiler')}, {build.get('cuda_compiler') or 'no CUDA compiler'}",
+    }
 
 
 def history_of(paths, repository):
@@ -87,9 +183,24 @@ def history_of(paths, repository):
         _, told, together = shared_steps.marked(paths, repository)
     except NoRows:
         return {"series": [], "machines": []}
-    series = [{"op": one.row["op"], "case": one.row["case"], "spec": r.spec_name(one.row), "v": r.name_of(one.row), "mode": one.mode, "machine": dict(one.machine).get("device"),
-               "points": [[p.commit, p.seconds, p.low, p.high, p.processes] for p in one.points], "steps": [[int(index), rounded(ratio)] for index, ratio in one.steps()]} for one in told]
-    machines = [{"machine": machine_text(one.machine), "commit": one.order[start], "ratio": rounded(float(ratio))} for one in together for start, ratio in one.steps()]
+    series = [
+        {
+            "op": one.row["op"],
+            "case": one.row["case"],
+            "spec": r.spec_name(one.row),
+            "v": r.name_of(one.row),
+            "mode": one.mode,
+            "machine": dict(one.machine).get("device"),
+            "points": [[p.commit, p.seconds, p.low, p.high, p.processes] for p in one.points],
+            "steps": [[int(index), rounded(ratio)] for index, ratio in one.steps()],
+        }
+        for one in told
+    ]
+    machines = [
+        {"machine": machine_text(one.machine), "commit": one.order[start], "ratio": rounded(float(ratio))}
+        for one in together
+        for start, ratio in one.steps()
+    ]
     return {"series": series, "machines": machines}
 
 
@@ -104,5 +215,12 @@ def build(results, paths, most_samples, repository):
         rows.append({**row_of(results, row, index[row["case"]], most_samples), **({} if beside else {"a": 1})})
     used = {data["r"] for data in rows}
     claims = [{**{key: c.get(key) for key in CLAIM_KEYS}, "op": r.op_of(c)} for c in results.claims]
-    return {"cases": cases, "rows": rows, "runs": {run: run_of(e) for run, e in results.environments.items() if run in used}, "claims": claims, "history": history_of(paths, repository),
-            "most_samples": most_samples, "warnings": results.warnings}
+    return {
+        "cases": cases,
+        "rows": rows,
+        "runs": {run: run_of(e) for run, e in results.environments.items() if run in used},
+        "claims": claims,
+        "history": history_of(paths, repository),
+        "most_samples": most_samples,
+        "warnings": results.warnings,
+    }

@@ -1,4 +1,5 @@
 """Sections of the report on the machine, its measured peaks, and how to reproduce the rows."""
+
 import shlex
 
 from analysis import rows as r
@@ -7,7 +8,12 @@ from analysis.format import details, many, rate, seconds, significant, size, tab
 
 MOST_RUNS = 6
 MOST_LINES = 12  # of the commands
-WHERE_AND_HOW_LONG = {"--out": 2, "--budget": 2, "--resume": 1, "--verbose": 1}  # options and their words: a run again needs none
+WHERE_AND_HOW_LONG = {
+    "--out": 2,
+    "--budget": 2,
+    "--resume": 1,
+    "--verbose": 1,
+}  # options and their words: a run again needs none
 
 
 def runs_with_rows(results):
@@ -29,27 +35,47 @@ def card(results, e):
     gpu, cpu, build, python = (e.get(k) or {} for k in ("gpu", "cpu", "build", "python"))
     lines = []
     if gpu:
-        lines += [("GPU", f"{known(gpu.get('name'))}, compute capability {known(gpu.get('compute_capability'))}, {known(gpu.get('sm_count'))} SMs, "
-                          f"{known(gpu.get('memory_bytes'), size)} memory, {known(gpu.get('l2_bytes'), size)} L2, {known(gpu.get('shared_bytes_per_block'), size)} shared memory per block"),
-                  ("driver, runtime", f"{known(gpu.get('driver'))}, CUDA {known(gpu.get('runtime'))}"),
-                  ("clocks, power", f"SM up to {known(gpu.get('clocks_sm_max'))} MHz, memory up to {known(gpu.get('clocks_memory_max'))} MHz, cap {known(gpu.get('power_cap_watts'), significant)} W, "
-                                    f"ECC {yes_no(gpu.get('ecc'))}, MIG {yes_no(gpu.get('mig'))}")]
+        lines += [
+            (
+                "GPU",
+                f"{known(gpu.get('name'))}, compute capability {known(gpu.get('compute_capability'))}, {known(gpu.get('sm_count'))} SMs, "
+                f"{known(gpu.get('memory_bytes'), size)} memory, {known(gpu.get('l2_bytes'), size)} L2, {known(gpu.get('shared_bytes_per_block'), size)} shared memory per block",
+            ),
+            ("driver, runtime", f"{known(gpu.get('driver'))}, CUDA {known(gpu.get('runtime'))}"),
+            (
+                "clocks, power",
+                f"SM up to {known(gpu.get('clocks_sm_max'))} MHz, memory up to {known(gpu.get('clocks_memory_max'))} MHz, cap {known(gpu.get('power_cap_watts'), significant)} W, "
+                f"ECC {yes_no(gpu.get('ecc'))}, MIG {yes_no(gpu.get('mig'))}",
+            ),
+        ]
     else:
         lines.append(("GPU", f"none: {e.get('gpu_reason') or 'reason unknown'}"))
-    lines += [("CPU", f"{known(cpu.get('model'))}, {known(cpu.get('cores'))} cores, {known(cpu.get('threads'))} threads, {known(cpu.get('llc_bytes'), size)} last-level cache, "
-                      f"{known(cpu.get('memory_bytes'), size)} memory"),
-              ("system", known(e.get("os")) + (f", in a container ({e['container']})" if e.get("container") else ""))]
+    lines += [
+        (
+            "CPU",
+            f"{known(cpu.get('model'))}, {known(cpu.get('cores'))} cores, {known(cpu.get('threads'))} threads, {known(cpu.get('llc_bytes'), size)} last-level cache, "
+            f"{known(cpu.get('memory_bytes'), size)} memory",
+        ),
+        ("system", known(e.get("os")) + (f", in a container ({e['container']})" if e.get("container") else "")),
+    ]
     dirty = {True: ", with uncommitted changes", False: "", None: ", uncommitted changes unknown"}[e.get("dirty")]
     lines.append(("date, commit", f"{known(e.get('date'))}, {known(e.get('commit'))}{dirty}"))
     built = [("build", f"{known(build.get('type'))}: {known(build.get('compiler'))}, `{known(build.get('flags'))}`")]
     if build.get("cuda_compiler"):
-        built.append(("CUDA build", f"{build['cuda_compiler']}, `{known(build.get('cuda_flags'))}`, architecture {known(build.get('cuda_architectures'))}"))
+        built.append(
+            (
+                "CUDA build",
+                f"{build['cuda_compiler']}, `{known(build.get('cuda_flags'))}`, architecture {known(build.get('cuda_architectures'))}",
+            )
+        )
     if python:
         packages = ", ".join(f"{k} {v}" for k, v in sorted((python.get("packages") or {}).items()))
         built.append(("Python", f"{known(python.get('version'))}" + (f"; {packages}" if packages else "")))
     if e.get("variables"):
         built.append(("variables", ", ".join(f"`{k}={v}`" for k, v in sorted(e["variables"].items()))))
-    return table(["", r.machine_name(e)], lines), details("compilers, flags, packages, variables", table(["", ""], built))
+    return table(["", r.machine_name(e)], lines), details(
+        "compilers, flags, packages, variables", table(["", ""], built)
+    )
 
 
 def unit(c):
@@ -61,23 +87,59 @@ def ceilings(results, run, full):
     if not by_device:
         return "No peaks were measured in this run, so shares of the limit are unknown."
     names = list(dict.fromkeys(name for found in by_device.values() for name in found))
-    short = [(name.replace("_", " "), *(unit(found[name])(found[name]["value"]) if name in found else "-" for found in by_device.values())) for name in names]
-    long = [(device, name.replace("_", " "), f"{unit(c)(c['low'])} to {unit(c)(c['high'])}" if c.get("low") and c.get("high") else "-", known(c.get("method")))
-            for device, found in by_device.items() for name, c in found.items()]
-    return ("Peaks measured on the same machine in the same run (*empty launch*: included in every cold sample).\n\n"
-            + table(["peak", *(f">{ {'cuda': 'GPU', 'cpu': 'CPU'}.get(d, d)}" for d in by_device)], short)
-            + ("\n\n" + details("quartiles and methods of the measured peaks", table(["device", "peak", ">quartiles", "how"], long)) if full else ""))
+    short = [
+        (
+            name.replace("_", " "),
+            *(unit(found[name])(found[name]["value"]) if name in found else "-" for found in by_device.values()),
+        )
+        for name in names
+    ]
+    long = [
+        (
+            device,
+            name.replace("_", " "),
+            f"{unit(c)(c['low'])} to {unit(c)(c['high'])}" if c.get("low") and c.get("high") else "-",
+            known(c.get("method")),
+        )
+        for device, found in by_device.items()
+        for name, c in found.items()
+    ]
+    return (
+        "Peaks measured on the same machine in the same run (*empty launch*: included in every cold sample).\n\n"
+        + table(["peak", *(f">{ {'cuda': 'GPU', 'cpu': 'CPU'}.get(d, d) }" for d in by_device)], short)
+        + (
+            "\n\n"
+            + details(
+                "quartiles and methods of the measured peaks", table(["device", "peak", ">quartiles", "how"], long)
+            )
+            if full
+            else ""
+        )
+    )
 
 
 def runs_text(results, runs):
     """A short table, or how many there are: then the rows are no campaign of one commit."""
     commits = list(dict.fromkeys(commit_of(e) for e in runs))
     if len(runs) > MOST_RUNS:
-        return (f"The rows come from {len(runs)} runs of {many(len(commits), 'commit')} ({', '.join(f'`{c}`' for c in commits[:MOST_RUNS])}{', ...' if len(commits) > MOST_RUNS else ''}); above: the latest of those that measured most peaks. "
-                "Each row names its run, and is compared with the peaks of its own run.")
-    lines = [(e.get("run"), " ".join(command_of(e)) or "-", r.machine_name(e), commit_of(e), sum(row.get("run") == e.get("run") for row in results.rows)) for e in runs]
-    return ("The rows come from several runs; above: the latest of those that measured most peaks. Each row is compared with the peaks of its own run.\n\n"
-            + table(["run", "command", "machine", "commit", ">rows"], lines))
+        return (
+            f"The rows come from {len(runs)} runs of {many(len(commits), 'commit')} ({', '.join(f'`{c}`' for c in commits[:MOST_RUNS])}{', ...' if len(commits) > MOST_RUNS else ''}); above: the latest of those that measured most peaks. "
+            "Each row names its run, and is compared with the peaks of its own run."
+        )
+    lines = [
+        (
+            e.get("run"),
+            " ".join(command_of(e)) or "-",
+            r.machine_name(e),
+            commit_of(e),
+            sum(row.get("run") == e.get("run") for row in results.rows),
+        )
+        for e in runs
+    ]
+    return (
+        "The rows come from several runs; above: the latest of those that measured most peaks. Each row is compared with the peaks of its own run.\n\n"
+        + table(["run", "command", "machine", "commit", ">rows"], lines)
+    )
 
 
 def commit_of(e):
@@ -87,7 +149,9 @@ def commit_of(e):
 def machine(results, full=False):
     """The card, the peaks; full: also how they were measured, compilers, packages and variables."""
     known_runs, unknown_runs = runs_with_rows(results)
-    by_ceilings = sorted(known_runs, key=lambda e: len(results.ceilings.get(e.get("run")) or ()))  # by devices; of runs alike the order stays
+    by_ceilings = sorted(
+        known_runs, key=lambda e: len(results.ceilings.get(e.get("run")) or ())
+    )  # by devices; of runs alike the order stays
     latest = {r.machine_name(e): e for e in by_ceilings}
     parts = []
     for e in latest.values():
@@ -96,7 +160,9 @@ def machine(results, full=False):
     if len(known_runs) > len(latest):
         parts.append(runs_text(results, known_runs))
     if unknown_runs:
-        parts.append(f"The environment of {many(len(unknown_runs), 'run')} is missing from the files: {', '.join(map(str, unknown_runs))}.")
+        parts.append(
+            f"The environment of {many(len(unknown_runs), 'run')} is missing from the files: {', '.join(map(str, unknown_runs))}."
+        )
     return "\n\n".join(parts)
 
 
@@ -111,7 +177,7 @@ def command_again(e):
     while words:
         taken = WHERE_AND_HOW_LONG.get(words[0], 0)
         left += [] if taken else words[:1]
-        words = words[taken or 1:]
+        words = words[taken or 1 :]
     options = next((i for i, word in enumerate(left) if word.startswith("--")), len(left))
     return tuple(left[:1]), left[1:options], tuple(left[options:])
 
@@ -125,7 +191,10 @@ def commands(runs):
         cases.update(dict.fromkeys(name for name in names if "=" in name))
         if wanted or not names:
             scenarios.setdefault((verb, options), {}).update(dict.fromkeys(wanted))
-    lines = [" ".join(["./rungs", *map(shlex.quote, [*verb, *names, *options])]) for (verb, options), names in scenarios.items()]
+    lines = [
+        " ".join(["./rungs", *map(shlex.quote, [*verb, *names, *options])])
+        for (verb, options), names in scenarios.items()
+    ]
     return lines + ([f"# and {many(len(cases), 'single case')}, which the rows name"] if cases else [])
 
 
@@ -135,10 +204,16 @@ def reproduce(results):
     by_commit = {}
     for e in known_runs:
         by_commit.setdefault(e.get("commit"), []).append(e)
-    lines = [line for commit, runs in by_commit.items() for line in [*([f"git checkout {commit}"] if commit else []), *commands(runs)]]
+    lines = [
+        line
+        for commit, runs in by_commit.items()
+        for line in [*([f"git checkout {commit}"] if commit else []), *commands(runs)]
+    ]
     parts = ["```sh\n" + "\n".join(lines if 0 < len(lines) <= MOST_LINES else ["./rungs reproduce --full"]) + "\n```"]
     timed = select.timed_rows(results)
     if timed:
         row = min(timed, key=lambda row: (r.device_of(row) != "cuda", -select.weight(row), r.median(row), row["spec"]))
-        parts.append(f"A single row, for example:\n\n```sh\n./rungs run {shlex.quote(row['case'])} --variants {shlex.quote(row['variant'])}\n```")
+        parts.append(
+            f"A single row, for example:\n\n```sh\n./rungs run {shlex.quote(row['case'])} --variants {shlex.quote(row['variant'])}\n```"
+        )
     return "\n\n".join(parts)

@@ -1,4 +1,5 @@
 """Markdown tables and marked sections."""
+
 import re
 
 from analysis.format import details
@@ -44,7 +45,9 @@ def fill(text, contents, path):
     """Replaces what lies between markers; returns the text and the names of contents that have no markers."""
     places = sections(text, path)
     if not places:
-        raise BadMarkers(f"{path}: holds no '<!-- rungs:begin NAME -->' markers; it is left as it is. Name another file, or move it away")
+        raise BadMarkers(
+            f"{path}: holds no '<!-- rungs:begin NAME -->' markers; it is left as it is. Name another file, or move it away"
+        )
     for name, (start, end) in sorted(places.items(), key=lambda item: -item[1][0]):
         if name in contents:
             text = text[:start] + "\n" + contents[name].strip() + "\n" + text[end:]

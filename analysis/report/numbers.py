@@ -11,6 +11,7 @@ Queries:
     claims                              "46 published numbers, 63 tests: 13 hold, ..."
 What no row tells is "not measured".
 """
+
 import collections
 import re
 
@@ -35,7 +36,9 @@ def matches(row, words):
         return False
     for name, _, wanted in (word.partition("=") for word in pairs):
         value = {"dtype": row["dtype"], "input": row["input"]}.get(name, row["params"].get(name))
-        if str(value) != wanted and not (isinstance(value, (int, float)) and is_number(wanted) and float(wanted) == value):
+        if str(value) != wanted and not (
+            isinstance(value, (int, float)) and is_number(wanted) and float(wanted) == value
+        ):
             return False
     return True
 
@@ -97,7 +100,9 @@ def of_case(results, what, text):
     if not case_text:
         raise BadNumber(f"'{what} {text}': 'on CASE' is missing")
     names = subject.split(" over ")
-    case, rows = case_of(results, case_text.split(), [name for name in names if name != FASTEST] if what != "fastest" else ())
+    case, rows = case_of(
+        results, case_text.split(), [name for name in names if name != FASTEST] if what != "fastest" else ()
+    )
     if not case:
         return NOTHING
     if what == "fastest":
@@ -132,6 +137,7 @@ def filled(results, text, path):
             return f"<!-- row: {match.group(1)} -->{answer(results, match.group(1))}<!-- /row -->"
         except BadNumber as error:
             raise BadNumber(f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {error}") from error
+
     return MARKER.sub(replaced, text)
 
 

@@ -1,4 +1,5 @@
 """REPORT.md: three findings, the claims, each op on half a page, what could not be tested, machine and command. At most MOST_LINES lines and MOST_BYTES bytes."""
+
 from analysis import rows as r
 from analysis import select
 from analysis.claim_text import is_shown
@@ -10,8 +11,19 @@ from analysis.report.markers import pictures_of
 FIRST_LINE = "<!-- Written by `rungs report`. Do not edit: the next report overwrites it. -->"
 MOST_LINES, MOST_BYTES, MOST_FIGURES = 400, 40_000, 8
 # Letters of a statement; cases, sizes and claims of an op; are numbers of other hardware listed, which are not judged? The first that fits.
-SIZES = ((110, 8, 8, None, True), (110, 8, 8, None, False), (100, 7, 8, None, False), (90, 6, 8, None, False), (80, 5, 7, None, False), (70, 5, 6, None, False), (60, 5, 6, None, False), (50, 4, 6, None, False), (36, 3, 5, None, False),
-         (28, 2, 4, 12, False), (28, 1, 3, 6, False))
+SIZES = (
+    (110, 8, 8, None, True),
+    (110, 8, 8, None, False),
+    (100, 7, 8, None, False),
+    (90, 6, 8, None, False),
+    (80, 5, 7, None, False),
+    (70, 5, 6, None, False),
+    (60, 5, 6, None, False),
+    (50, 4, 6, None, False),
+    (36, 3, 5, None, False),
+    (28, 2, 4, 12, False),
+    (28, 1, 3, 6, False),
+)
 
 
 def ops_of(results):
@@ -25,7 +37,10 @@ def ops_of(results):
 def shown_pictures(pictures, ops):
     """The figure of claims and one ladder an op, as far as they may be."""
     names = ["claims.", *(f"ladder_{op}." for op in ops)]
-    found = [next(((link, text) for link, text in pictures if link.rsplit("/", 1)[-1].startswith(name)), None) for name in names]
+    found = [
+        next(((link, text) for link, text in pictures if link.rsplit("/", 1)[-1].startswith(name)), None)
+        for name in names
+    ]
     return [picture for picture in found if picture][:MOST_FIGURES]
 
 
@@ -45,15 +60,23 @@ def op_part(results, op, pictures, link, sizes):
     parts.append(pictures_of(pictures, f"ladder_{op}."))
     if not found:
         rows = [row for row in results.rows if row["op"] == op]
-        parts.append(f"Nothing was timed: {many(sum(row['verdict'] == 'pass' for row in rows), 'row')} of {len(rows)} passed. [Details]({link})")
+        parts.append(
+            f"Nothing was timed: {many(sum(row['verdict'] == 'pass' for row in rows), 'row')} of {len(rows)} passed. [Details]({link})"
+        )
         return parts
     parts.append(standing.case_table(results, found, most_cases))
     groups, _ = standing.sweep_groups(found)
     if groups:
         swept, cases = groups[0]
-        parts.append(f"Our best against every library, and every published program in Python ({standing.case_words_without(found[cases[0]].row, swept)}): how many times faster ours is.\n\n"
-                     + standing.peer_table(found, swept, cases, most_sizes))
-    parts.append(standing.behind_text(found) + standing.cpu_text(found) + f" Every case, sweep, accuracy and failure: [{link}]({link})")
+        parts.append(
+            f"Our best against every library, and every published program in Python ({standing.case_words_without(found[cases[0]].row, swept)}): how many times faster ours is.\n\n"
+            + standing.peer_table(found, swept, cases, most_sizes)
+        )
+    parts.append(
+        standing.behind_text(found)
+        + standing.cpu_text(found)
+        + f" Every case, sweep, accuracy and failure: [{link}]({link})"
+    )
     return parts
 
 
@@ -63,8 +86,15 @@ def coverage(results):
     for op in sorted({row["op"] for row in results.rows}):
         rows = [row for row in results.rows if row["op"] == op]
         verdicts = [row["verdict"] for row in rows]
-        lines.append([op, len(rows), *(verdicts.count(v) or "-" for v in ("pass", "fail", "error", "skip")), sum(bool(r.unjudged(row)) for row in rows if row["verdict"] == "pass") or "-",
-                      sum(bool(r.median(row)) for row in rows) or "-"])
+        lines.append(
+            [
+                op,
+                len(rows),
+                *(verdicts.count(v) or "-" for v in ("pass", "fail", "error", "skip")),
+                sum(bool(r.unjudged(row)) for row in rows if row["verdict"] == "pass") or "-",
+                sum(bool(r.median(row)) for row in rows) or "-",
+            ]
+        )
     return table(["op", ">rows", ">pass", ">fail", ">error", ">skip", ">not judgeable in part", ">timed"], lines)
 
 
@@ -73,22 +103,52 @@ def written(results, pictures, links, why_none, sizes):
     pairs, ops = numbered(results), ops_of(results)
     shown = shown_pictures(pictures, ops)
     listed, unlisted = shown_claims(pairs, *sizes[3:]), sum(is_shown(c) for _, c in pairs)
-    parts = [FIRST_LINE, "# Report", findings.findings(results),
-             f"[How it is measured]({links['method']}), [the rows with every sample]({links['results']}). Numbers come from rows; none was typed.", "## Published claims"]
+    parts = [
+        FIRST_LINE,
+        "# Report",
+        findings.findings(results),
+        f"[How it is measured]({links['method']}), [the rows with every sample]({links['results']}). Numbers come from rows; none was typed.",
+        "## Published claims",
+    ]
     if pairs:
-        parts += [claims.HOW, cross_table(results.claims), pictures_of(shown, "claims."), claims.claims_table(listed, sizes[0]), "Source with URL and section, hardware, method and band of each claim: on the pages of the ops."
-                  + (f" {len(pairs) - len(listed)} more tests are there, too." if sizes[3] and len(listed) < len(pairs) else "")
-                  + (f" So are {unlisted} numbers of other hardware, which are shown beside ours and not judged." if unlisted and not sizes[4] else "")]
+        parts += [
+            claims.HOW,
+            cross_table(results.claims),
+            pictures_of(shown, "claims."),
+            claims.claims_table(listed, sizes[0]),
+            "Source with URL and section, hardware, method and band of each claim: on the pages of the ops."
+            + (
+                f" {len(pairs) - len(listed)} more tests are there, too."
+                if sizes[3] and len(listed) < len(pairs)
+                else ""
+            )
+            + (
+                f" So are {unlisted} numbers of other hardware, which are shown beside ours and not judged."
+                if unlisted and not sizes[4]
+                else ""
+            ),
+        ]
     else:
         parts.append("No published claim was judged in these runs: `./rungs reproduce` judges them.")
-    parts += ["## Who is fastest where",
-              "Medians of cold calls. *published best*: the fastest published program, or its reimplementation; *library best*: the fastest other library; where the fastest has a looser tolerance of its own, which is named, the fastest within the op's "
-              "follows it. A ratio is made within one campaign, which is one build on one card, and has the widest interval that both medians' intervals allow: **bold**, we are behind; *italic*, the intervals overlap. *of the limit*: share of the least "
-              "time that the device needs for the bytes that any correct variant moves. "
-              "CPU libraries are timed on the host, GPU ones on the device. " + (why_none if not shown else "")]
+    parts += [
+        "## Who is fastest where",
+        "Medians of cold calls. *published best*: the fastest published program, or its reimplementation; *library best*: the fastest other library; where the fastest has a looser tolerance of its own, which is named, the fastest within the op's "
+        "follows it. A ratio is made within one campaign, which is one build on one card, and has the widest interval that both medians' intervals allow: **bold**, we are behind; *italic*, the intervals overlap. *of the limit*: share of the least "
+        "time that the device needs for the bytes that any correct variant moves. "
+        "CPU libraries are timed on the host, GPU ones on the device. " + (why_none if not shown else ""),
+    ]
     for op in ops:
         parts += op_part(results, op, shown, links[op], sizes)
-    parts += ["## What could not be tested", untested.untested(results, pairs), "## Rows", coverage(results), "## Machine", machine.machine(results), "## Command", machine.reproduce(results)]
+    parts += [
+        "## What could not be tested",
+        untested.untested(results, pairs),
+        "## Rows",
+        coverage(results),
+        "## Machine",
+        machine.machine(results),
+        "## Command",
+        machine.reproduce(results),
+    ]
     return "\n\n".join(part for part in parts if part) + "\n"
 
 

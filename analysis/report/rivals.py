@@ -1,4 +1,5 @@
 """Of each case our fastest variant and its rivals, in one campaign, and how many times faster it is."""
+
 import collections
 import dataclasses
 import math
@@ -15,15 +16,18 @@ NARROW = 10  # percent: an interval of a ratio that is no wider is printed as on
 @dataclasses.dataclass
 class Standing:
     """Of one case in one campaign the fastest rows; None where nothing of the kind was timed. Without `_any`: within the op's own tolerance."""
+
     rows: list
     published: dict | None
     published_any: dict | None
     library: dict | None
     library_any: dict | None
     ours: dict | None
-    programs: set                                           # published variants
-    others: list = dataclasses.field(default_factory=list)  # of the same case in every campaign, the latest first; this one, too
-    later: dict | None = None                               # our fastest of a later campaign, which has no rival beside it
+    programs: set  # published variants
+    others: list = dataclasses.field(
+        default_factory=list
+    )  # of the same case in every campaign, the latest first; this one, too
+    later: dict | None = None  # our fastest of a later campaign, which has no rival beside it
 
     @property
     def row(self):
@@ -31,7 +35,11 @@ class Standing:
 
     @property
     def rivals(self):
-        return list({id(row): row for row in (self.published_any, self.published, self.library_any, self.library) if row}.values())
+        return list(
+            {
+                id(row): row for row in (self.published_any, self.published, self.library_any, self.library) if row
+            }.values()
+        )
 
     def theirs(self, kind):
         """(fastest of all, fastest within the op's own tolerance, if that is another): of "published" or "library"."""
@@ -50,18 +58,34 @@ def fastest(rows):
 
 def standing_of(rows, published):
     strict = [row for row in rows if not r.is_declared(row)]
+
     def best(some, kind):
         return fastest([row for row in some if kind(row)])
+
     def is_published(row):
         return row["variant"] in published
+
     def is_other(row):
         return is_library(row) and not is_published(row)
-    return Standing(rows, best(strict, is_published), best(rows, is_published), best(strict, is_other), best(rows, is_other), best(strict, lambda row: not is_library(row) and not is_published(row)), published)
+
+    return Standing(
+        rows,
+        best(strict, is_published),
+        best(rows, is_published),
+        best(strict, is_other),
+        best(rows, is_other),
+        best(strict, lambda row: not is_library(row) and not is_published(row)),
+        published,
+    )
 
 
 def standings(results, op):
     """case -> Standing on the main machine, in the campaign that compares most, of those alike the latest."""
-    published, machine, found = published_programs(results.claims), select.main_machine(results), collections.defaultdict(list)
+    published, machine, found = (
+        published_programs(results.claims),
+        select.main_machine(results),
+        collections.defaultdict(list),
+    )
     for rows in reversed(list(results.campaigns.values())):
         cases = collections.defaultdict(list)
         for row in rows:
@@ -84,13 +108,14 @@ def latest(results, op):
 def chosen_standing(campaigns):
     """campaigns: the standings of one case, the latest first."""
     best = max(campaigns, key=lambda some: (some.ours is not None) + bool(some.published_any) + bool(some.library_any))
-    later = fastest([some.ours for some in campaigns[:campaigns.index(best)] if some.ours])
+    later = fastest([some.ours for some in campaigns[: campaigns.index(best)] if some.ours])
     return dataclasses.replace(best, others=campaigns, later=later)
 
 
 @dataclasses.dataclass
 class Ratio:
     """How many times faster the second of two rows of one campaign is. low, high: the widest interval that the two medians' intervals allow; None: they have none."""
+
     theirs: dict
     mine: dict
     value: float
@@ -107,7 +132,7 @@ class Ratio:
         return f"{mark}{significant(self.value)}x{self.between()}{mark}"
 
     def between(self):
-        """" ±2%": the interval lies within that; a wide one in full."""
+        """ " ±2%": the interval lies within that; a wide one in full."""
         if self.low is None:
             return " (no interval)"
         apart = math.ceil(100 * max(1 - self.low / self.value, self.high / self.value - 1) - 1e-9)
@@ -119,13 +144,29 @@ def times_faster(theirs, mine):
         return None
     a, b = r.timing(theirs, MODE), r.timing(mine, MODE)
     known = all(t.get(end) for t in (a, b) for end in ("low", "high"))
-    return Ratio(theirs, mine, a["median"] / b["median"], a["low"] / b["high"] if known else None, a["high"] / b["low"] if known else None)
+    return Ratio(
+        theirs,
+        mine,
+        a["median"] / b["median"],
+        a["low"] / b["high"] if known else None,
+        a["high"] / b["low"] if known else None,
+    )
 
 
 def pairs_of(some, published=True):
     """library -> its fastest row and our fastest, of the latest campaign that has both. published: also published programs in Python."""
     found = {}
     for other in some.others:
-        for name in {r.name_of(row) for row in other.rows if is_library(row) and (published or row["variant"] not in some.programs)} if other.ours else ():
-            found.setdefault(name, times_faster(fastest([row for row in other.rows if r.name_of(row) == name]), other.ours))
+        for name in (
+            {
+                r.name_of(row)
+                for row in other.rows
+                if is_library(row) and (published or row["variant"] not in some.programs)
+            }
+            if other.ours
+            else ()
+        ):
+            found.setdefault(
+                name, times_faster(fastest([row for row in other.rows if r.name_of(row) == name]), other.ours)
+            )
     return found

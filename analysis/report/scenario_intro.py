@@ -1,9 +1,12 @@
 """How a scenario's `about` begins: what the report prints beside its claims."""
+
 import pathlib
 import re
 
 FOLDER = pathlib.Path(__file__).resolve().parents[2] / "scenarios"
-FOLLOWS = re.compile(r"(?:^|(?<=[.!?]) )[^.!?]*:$")  # "What to know when reading the verdicts:", which is not printed there
+FOLLOWS = re.compile(
+    r"(?:^|(?<=[.!?]) )[^.!?]*:$"
+)  # "What to know when reading the verdicts:", which is not printed there
 
 
 def about_lines(text):

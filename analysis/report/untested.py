@@ -1,4 +1,5 @@
 """The section of the report on what was not tested: claims that were not judged, variants that were skipped, crashed or only emulated, outputs that are not judgeable."""
+
 import collections
 import re
 
@@ -24,8 +25,10 @@ def skipped(results):
     for row in results.rows:
         if row["verdict"] == "skip":
             found[clipped(PARAMETER.sub("", row.get("reason") or "no reason recorded"), 160)][row["variant"]] += 1
-    return [f"- Skipped, {reason}: {', '.join(f'`{name}`' for name in sorted(variants)[:5])}{f' and {len(variants) - 5} more' if len(variants) > 5 else ''} ({many(sum(variants.values()), 'row')})"
-            for reason, variants in sorted(found.items(), key=lambda item: -sum(item[1].values()))]
+    return [
+        f"- Skipped, {reason}: {', '.join(f'`{name}`' for name in sorted(variants)[:5])}{f' and {len(variants) - 5} more' if len(variants) > 5 else ''} ({many(sum(variants.values()), 'row')})"
+        for reason, variants in sorted(found.items(), key=lambda item: -sum(item[1].values()))
+    ]
 
 
 def errors(results):
@@ -35,7 +38,11 @@ def errors(results):
 
 def emulated(results):
     rows = [row for row in results.rows if r.is_emulated(row) and row["verdict"] != "skip"]
-    return [f"- {many(len(rows), 'row')} of CUDA kernels ran in the emulator on the CPU: verified, not timed."] if rows else []
+    return (
+        [f"- {many(len(rows), 'row')} of CUDA kernels ran in the emulator on the CPU: verified, not timed."]
+        if rows
+        else []
+    )
 
 
 def vague(results):
@@ -44,13 +51,25 @@ def vague(results):
         if row["verdict"] in ("pass", "skip"):
             for name in r.unjudged(row):
                 found[row["op"]][name] += 1
-    return [f"- Not judgeable in {op}, because the tolerance would let 0 pass: " + ", ".join(f"{name} ({many(count, 'row')})" for name, count in sorted(names.items())) for op, names in sorted(found.items())]
+    return [
+        f"- Not judgeable in {op}, because the tolerance would let 0 pass: "
+        + ", ".join(f"{name} ({many(count, 'row')})" for name, count in sorted(names.items()))
+        for op, names in sorted(found.items())
+    ]
 
 
 def shortened(lines):
-    return lines[:MOST_REASONS] + ([f"- {many(len(lines) - MOST_REASONS, 'more reason')}: on the pages of the ops"] if len(lines) > MOST_REASONS else [])
+    return lines[:MOST_REASONS] + (
+        [f"- {many(len(lines) - MOST_REASONS, 'more reason')}: on the pages of the ops"]
+        if len(lines) > MOST_REASONS
+        else []
+    )
 
 
 def untested(results, pairs):
-    lines = [line for some in (claims_not_judged(pairs), skipped(results), errors(results), emulated(results), vague(results)) for line in shortened(some)]
+    lines = [
+        line
+        for some in (claims_not_judged(pairs), skipped(results), errors(results), emulated(results), vague(results))
+        for line in shortened(some)
+    ]
     return "\n".join(lines) or "Everything that was asked for ran."

@@ -2,6 +2,7 @@
 
 The numbers are multiples of an irrational number modulo 1, so that every machine makes the same files.
 """
+
 import csv
 import pathlib
 import sys

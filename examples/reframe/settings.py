@@ -1,5 +1,6 @@
 """Two partitions of one machine for ReFrame: at once, and by Slurm. `squeue` asks Slurm without its accounting; where `sacct` works, "slurm"
 is the better scheduler."""
+
 site_configuration = {
     "systems": [
         {
@@ -8,7 +9,14 @@ site_configuration = {
             "hostnames": [".*"],
             "partitions": [
                 {"name": "local", "scheduler": "local", "launcher": "local", "environs": ["default"], "max_jobs": 1},
-                {"name": "slurm", "scheduler": "squeue", "launcher": "local", "environs": ["default"], "access": ["--exclusive"], "max_jobs": 1},
+                {
+                    "name": "slurm",
+                    "scheduler": "squeue",
+                    "launcher": "local",
+                    "environs": ["default"],
+                    "access": ["--exclusive"],
+                    "max_jobs": 1,
+                },
             ],
         }
     ],

@@ -8,6 +8,7 @@
 FILE is an Arrow IPC file or stream (.arrow, .ipc, .feather) or a CSV file with a header (.csv). The offsets of all columns are of one
 type: i64 where a column is large_string or too long for i32, or as --dtype says. Exit codes: 0, 2 for what is wrong in the input, 4
 without pyarrow, 5 for what the machine refuses."""
+
 import argparse
 import io
 import os
@@ -27,7 +28,7 @@ class Refused(Exception):
 
 
 def file_and_column(text):
-    """"dir/a.csv:name" -> ("dir/a.csv", "name"); a colon before the ending is part of the path."""
+    """ "dir/a.csv:name" -> ("dir/a.csv", "name"); a colon before the ending is part of the path."""
     if text.endswith(ARROW + CSV):
         return text, None
     path, colon, column = text.rpartition(":")
@@ -45,7 +46,9 @@ def choose(path, names, wanted, fallback):
         wanted = names[0] if len(names) == 1 else fallback
     if names.count(wanted) != 1:
         how = "several columns" if wanted in names else "no column"
-        raise Wrong(f"{path}: {how} '{one_line(wanted)}' (columns: {one_line(', '.join(names)) or 'none'}); FILE:COLUMN names one")
+        raise Wrong(
+            f"{path}: {how} '{one_line(wanted)}' (columns: {one_line(', '.join(names)) or 'none'}); FILE:COLUMN names one"
+        )
     return wanted
 
 
@@ -74,8 +77,13 @@ def read_csv(path, wanted, fallback):
         return csv.ParseOptions(newlines_in_values=True, ignore_empty_lines=not blank_lines)
 
     def read_rows(blank_lines):
-        text = csv.ConvertOptions(column_types={column: pyarrow.large_string()}, include_columns=[column], null_values=[""],
-                                  strings_can_be_null=True, quoted_strings_can_be_null=False)
+        text = csv.ConvertOptions(
+            column_types={column: pyarrow.large_string()},
+            include_columns=[column],
+            null_values=[""],
+            strings_can_be_null=True,
+            quoted_strings_can_be_null=False,
+        )
         return csv.read_csv(path, parse_options=parse(blank_lines), convert_options=text)[column]
 
     with open(path, "rb") as file:
@@ -88,7 +96,9 @@ def read_csv(path, wanted, fallback):
     blank = len(rows) - len(read_rows(False)) if len(names) > 1 else 0
     if blank:
         lines = "a blank line" if blank == 1 else f"{blank} blank lines"
-        raise Wrong(f"{path}: {lines} in a file of {len(names)} columns; remove them, or write '{',' * (len(names) - 1)}' for a row of nulls")
+        raise Wrong(
+            f"{path}: {lines} in a file of {len(names)} columns; remove them, or write '{',' * (len(names) - 1)}' for a row of nulls"
+        )
     return rows
 
 
@@ -105,7 +115,9 @@ def as_strings(path, column):
         raise Wrong(f"{path}: the column is of type {column.type}; strings are expected")
     strings = column.cast(kind).cast(pyarrow.large_string()).combine_chunks()
     if isinstance(strings, pyarrow.ChunkedArray):
-        strings = pyarrow.concat_arrays(strings.chunks) if strings.num_chunks else pyarrow.array([], pyarrow.large_string())
+        strings = (
+            pyarrow.concat_arrays(strings.chunks) if strings.num_chunks else pyarrow.array([], pyarrow.large_string())
+        )
     return strings, types.is_large_string(kind)
 
 
@@ -125,7 +137,14 @@ def load(name, text):
         if path.endswith(CSV):
             return as_strings(path, read_csv(path, wanted, name))[0], False
         return as_strings(path, read_arrow(path, wanted, name))
-    except (OSError, ValueError, KeyError, IndexError, MemoryError, NotImplementedError) as error:  # what pyarrow's own errors are as well
+    except (
+        OSError,
+        ValueError,
+        KeyError,
+        IndexError,
+        MemoryError,
+        NotImplementedError,
+    ) as error:  # what pyarrow's own errors are as well
         words = one_line(error)
         raise Wrong(words if path in words else f"{path}: {words}") from error
 
@@ -160,7 +179,9 @@ def read(parts_at, dtype, columns):
     split = {name: parts(strings) for name, (strings, _) in loaded.items()}
     longest = max(split, key=lambda name: len(split[name][1]))
     if dtype == "i32" and len(split[longest][1]) > INT32_MAX:
-        raise Wrong(f"{columns[longest]}: {len(split[longest][1])} bytes; int32 offsets hold {INT32_MAX}; use dtype=i64")
+        raise Wrong(
+            f"{columns[longest]}: {len(split[longest][1])} bytes; int32 offsets hold {INT32_MAX}; use dtype=i64"
+        )
     wide = dtype == "i64" or (dtype is None and (wide or len(split[longest][1]) > INT32_MAX))
     for name, (offsets, chars) in split.items():
         strings = loaded[name][0]
@@ -178,7 +199,11 @@ def write(parts_at, columns):
     for name, told in columns.items():
         descriptor, path = told.split(":", 1)
         offsets, chars, validity = (numpy.load(parts_at[f"{name}.{part}"]) for part in ("offsets", "chars", "validity"))
-        buffers = [pyarrow.py_buffer(validity) if validity.size else None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(chars)]
+        buffers = [
+            pyarrow.py_buffer(validity) if validity.size else None,
+            pyarrow.py_buffer(offsets),
+            pyarrow.py_buffer(chars),
+        ]
         kind = pyarrow.large_string() if offsets.itemsize == 8 else pyarrow.string()
         table = pyarrow.table({name: pyarrow.Array.from_buffers(kind, len(offsets) - 1, buffers)})
         try:

@@ -1,4 +1,5 @@
 """`rungs new`: writes a project from the template, with its own names in place of mykernels and axpy."""
+
 import argparse
 import os
 import pathlib
@@ -19,7 +20,13 @@ def refuse(message, code=2):
 
 def is_unfinished(there, made):
     """What a `rungs new` of the same words left that was ended in the middle: the same command goes on."""
-    cut = all(path in made and path.is_file() and not path.is_symlink() and made[path].startswith(path.read_text(errors="replace")) for path in there)
+    cut = all(
+        path in made
+        and path.is_file()
+        and not path.is_symlink()
+        and made[path].startswith(path.read_text(errors="replace"))
+        for path in there
+    )
     return cut and not all(path in there and path.read_text() == made[path] for path in made)
 
 
@@ -38,13 +45,23 @@ def main():
         refuse(f"the program would be called {name}; choose another name")
 
     def own(text):
-        return re.sub(f"{TEMPLATE_NAME}|{TEMPLATE_OP}", lambda found: name if found.group() == TEMPLATE_NAME else args.op, text)  # at once: a name may hold the other
+        return re.sub(
+            f"{TEMPLATE_NAME}|{TEMPLATE_OP}", lambda found: name if found.group() == TEMPLATE_NAME else args.op, text
+        )  # at once: a name may hold the other
 
-    files = sorted(path for path in args.template.rglob("*") if path.is_file() and path.suffix != ".pyc")  # pip compiles what it installs
+    files = sorted(
+        path for path in args.template.rglob("*") if path.is_file() and path.suffix != ".pyc"
+    )  # pip compiles what it installs
     made = {args.folder / own(path.relative_to(args.template).as_posix()): own(path.read_text()) for path in files}
     new = args.folder
     try:
-        there = [path for path in new.rglob("*") if path.is_symlink() or not path.is_dir()] if new.is_dir() else [new] if os.path.lexists(new) else []
+        there = (
+            [path for path in new.rglob("*") if path.is_symlink() or not path.is_dir()]
+            if new.is_dir()
+            else [new]
+            if os.path.lexists(new)
+            else []
+        )
         if there and not is_unfinished(there, made):
             refuse(f"{new} exists and is not empty; name a new folder")
         for new, text in made.items():
@@ -55,7 +72,9 @@ def main():
         refuse(f"{new} cannot be written: {error.strerror}", 4)
     known = shutil.which(args.program.name)
     program = args.program.name if known and args.program.samefile(known) else shlex.quote(str(args.program))
-    print(f"next: cd {shlex.quote(str(args.folder))} && git init && {program} build && build/release/bin/{name} run smoke")
+    print(
+        f"next: cd {shlex.quote(str(args.folder))} && git init && {program} build && build/release/bin/{name} run smoke"
+    )
 
 
 if __name__ == "__main__":

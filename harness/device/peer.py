@@ -19,6 +19,7 @@ and functions. `case` is the protocol's: case["params"]["window"], case["dtype"]
                                     outputs are sized by data it returns them instead: {name: numpy array of the output's dtype},
                                     each at most as long as the array in `out`, which has the most room that it can need.
 """
+
 import ctypes
 import importlib.util
 import os
@@ -91,7 +92,13 @@ def import_jax_gpu():
 
 def import_library(framework, clock):
     """The library of a VARIANT, and the GPU if it is timed there."""
-    on_gpu = {"torch": import_torch_cuda, "cupy": import_cupy, "numba": import_numba_cuda, "jax": import_jax_gpu, "cudf": import_cudf}
+    on_gpu = {
+        "torch": import_torch_cuda,
+        "cupy": import_cupy,
+        "numba": import_numba_cuda,
+        "jax": import_jax_gpu,
+        "cudf": import_cudf,
+    }
     if clock in on_gpu:
         on_gpu[clock]()
     elif framework == "numba":

@@ -1,4 +1,5 @@
 """What a library's worker replies when something fails: docs/PROTOCOL.md, `skip` and `error`."""
+
 import errno
 import os
 

@@ -4,6 +4,7 @@
     wait()            until the device is done;   poison(array)  overwrite an array of the library
 JAX hides its stream, so it is timed here, by the host's clock from the call until its result is there: launch latency is in every sample.
 """
+
 import types
 from time import perf_counter
 
@@ -137,14 +138,22 @@ class Jax(Library):
 
     def time(self, mode, run, limits, rotation=None):
         if mode == "graph":
-            return {"samples": [], "sm_mhz": None, "calls_per_sample": 1, "clock": None, "why_none": "JAX does not hand out what it launches"}
+            return {
+                "samples": [],
+                "sm_mhz": None,
+                "calls_per_sample": 1,
+                "clock": None,
+                "why_none": "JAX does not hand out what it launches",
+            }
         where = {"mode": mode.encode(), "warm": mode in ("hot", "complete"), "back_to_back": mode == "hot"}
         begin = perf_counter()
         self.sample_at(types.SimpleNamespace(**where, index=0, pilot=True, last=False), run, rotation)
         affordable = int(limits["seconds"] / (perf_counter() - begin))
         count = max(limits["min_samples"], min(limits["max_samples"], affordable))
-        samples = [self.sample_at(types.SimpleNamespace(**where, index=i, pilot=False, last=i + 1 == count), run, rotation)
-                   for i in range(count)]
+        samples = [
+            self.sample_at(types.SimpleNamespace(**where, index=i, pilot=False, last=i + 1 == count), run, rotation)
+            for i in range(count)
+        ]
         return {"samples": samples, "sm_mhz": None, "calls_per_sample": 1, "clock": "steady clock", "why_none": None}
 
 

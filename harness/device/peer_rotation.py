@@ -1,6 +1,7 @@
 """peer_rotation.py - what the timed calls of a peer work on, as harness/worker/rotation.c has it for our own variants: inputs that change from sample
 to sample, and samples whose outputs the parent compares. A library allocates its outputs itself, so they cannot be poisoned; other inputs are
 what shows a result of the call before."""
+
 import math
 import random
 from time import perf_counter
@@ -24,6 +25,7 @@ def keeps_order(left, x, right, value):
 def drawn_change(array):
     """As change_draw() of harness/base/change.c for one element: (index, new value) such that NaN and infinities are where they were, and elements
     in their order to their neighbours. None if there is none."""
+
     def at(i):
         return float(array[i]) if 0 <= i < array.size else math.nan
 
@@ -46,16 +48,28 @@ class Rotation:
         call() with its wait; show(mode, sample, set, kept) puts the outputs before the parent and returns when that says so."""
         copied = sum(array.nbytes for array in sets[0].values()) <= COPIED_BYTES
         self.sets, self.begin = sets, begin
-        self.arrays = [{name: array.copy() if copied else array for name, array in inputs.items()} for inputs in sets[begin:begin + 2]]
-        self.held = [begin, begin + 1]  # the set in each of the two places: a third shares that of the first, so that data changes under one address
-        self.checks = {mode: {check["sample"]: check["set"] for check in listed} for mode, listed in (checks or {}).items()}
+        self.arrays = [
+            {name: array.copy() if copied else array for name, array in inputs.items()}
+            for inputs in sets[begin : begin + 2]
+        ]
+        self.held = [
+            begin,
+            begin + 1,
+        ]  # the set in each of the two places: a third shares that of the first, so that data changes under one address
+        self.checks = {
+            mode: {check["sample"]: check["set"] for check in listed} for mode, listed in (checks or {}).items()
+        }
         self.load, self.call, self.show = load, call, show
         self.touched = None
         self.fixed = False  # a graph has been captured with the inputs that are loaded
         self.mode = None  # what the samples count for, if it is not the engine's own name
-        self.changeable = [name for name, array in sets[0].items() if copied and array.dtype.kind == "f" and array.size > 1]
+        self.changeable = [
+            name for name, array in sets[0].items() if copied and array.dtype.kind == "f" and array.size > 1
+        ]
         self.shown = self.loaded = None
-        tries = 3 if copied else 1  # the first load finds its memory untouched, and another program may take the core for a while
+        tries = (
+            3 if copied else 1
+        )  # the first load finds its memory untouched, and another program may take the core for a while
         self.slow_load = all(self.timed(lambda: self.use(begin)) > SLOW_LOAD_SECONDS for _ in range(tries))
         self.slow_call = self.timed(call) > SLOW_CALL_SECONDS
 
@@ -128,7 +142,9 @@ class Rotation:
             self.shown = self.loaded
             arrays = {name: self.place(self.loaded)[name] for name in self.changeable}
             for array in arrays.values():
-                array.fill(float("nan"))  # a result that is computed only when it is looked at has nothing to be computed from
+                array.fill(
+                    float("nan")
+                )  # a result that is computed only when it is looked at has nothing to be computed from
             self.show(mode, place.index, self.loaded, kept)
             for name, array in arrays.items():
                 array[...] = self.sets[self.loaded][name]

@@ -1,5 +1,6 @@
 """peer_timing.py - samples of a peer's run(), taken by the code that times our own variants: harness/measure, which the build also makes a shared
 library (librungs_measure.so), called through ctypes on the library's own stream. JAX hands out no stream: peer_libraries.py times it."""
+
 import ctypes
 import os
 
@@ -11,8 +12,14 @@ FAILED = 7  # STATUS_INTERNAL; what went wrong is the exception
 
 # As in measure/measure.h.
 class SamplePlace(ctypes.Structure):
-    _fields_ = [("mode", ctypes.c_char_p), ("index", ctypes.c_size_t), ("pilot", ctypes.c_bool), ("last", ctypes.c_bool), ("warm", ctypes.c_bool),
-                ("back_to_back", ctypes.c_bool)]
+    _fields_ = [
+        ("mode", ctypes.c_char_p),
+        ("index", ctypes.c_size_t),
+        ("pilot", ctypes.c_bool),
+        ("last", ctypes.c_bool),
+        ("warm", ctypes.c_bool),
+        ("back_to_back", ctypes.c_bool),
+    ]
 
 
 BEFORE = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(SamplePlace), ctypes.POINTER(ctypes.c_int))
@@ -20,7 +27,14 @@ TAKEN = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p, ctypes.POINTER(SamplePla
 
 
 class MeasuredWork(ctypes.Structure):
-    _fields_ = [("run", CALL), ("context", ctypes.c_void_p), ("after", ctypes.c_void_p), ("host_counts", ctypes.c_bool), ("before", BEFORE), ("taken", TAKEN)]
+    _fields_ = [
+        ("run", CALL),
+        ("context", ctypes.c_void_p),
+        ("after", ctypes.c_void_p),
+        ("host_counts", ctypes.c_bool),
+        ("before", BEFORE),
+        ("taken", TAKEN),
+    ]
 
 
 class MeasureLimits(ctypes.Structure):
@@ -28,8 +42,14 @@ class MeasureLimits(ctypes.Structure):
 
 
 class Samples(ctypes.Structure):
-    _fields_ = [("seconds", ctypes.POINTER(ctypes.c_double)), ("sm_mhz", ctypes.POINTER(ctypes.c_double)), ("count", ctypes.c_size_t),
-                ("calls_per_sample", ctypes.c_size_t), ("clock", ctypes.c_char_p), ("why_none", ctypes.c_char * 256)]
+    _fields_ = [
+        ("seconds", ctypes.POINTER(ctypes.c_double)),
+        ("sm_mhz", ctypes.POINTER(ctypes.c_double)),
+        ("count", ctypes.c_size_t),
+        ("calls_per_sample", ctypes.c_size_t),
+        ("clock", ctypes.c_char_p),
+        ("why_none", ctypes.c_char * 256),
+    ]
 
 
 class Ranges:
@@ -53,6 +73,7 @@ class Ranges:
                 return call()
             finally:
                 self.end()
+
         return named if self.c else call
 
 
@@ -62,8 +83,19 @@ class Engine:
     def __init__(self, path):
         self.c = ctypes.CDLL(path)
         self.c.measure_mode_name.restype = self.c.status_message.restype = ctypes.c_char_p
-        self.c.measure_gpu.argtypes = [ctypes.c_int, ctypes.POINTER(MeasuredWork), ctypes.c_void_p, ctypes.POINTER(MeasureLimits), ctypes.POINTER(Samples)]
-        self.c.measure_cpu.argtypes = [ctypes.c_int, ctypes.POINTER(MeasuredWork), ctypes.POINTER(MeasureLimits), ctypes.POINTER(Samples)]
+        self.c.measure_gpu.argtypes = [
+            ctypes.c_int,
+            ctypes.POINTER(MeasuredWork),
+            ctypes.c_void_p,
+            ctypes.POINTER(MeasureLimits),
+            ctypes.POINTER(Samples),
+        ]
+        self.c.measure_cpu.argtypes = [
+            ctypes.c_int,
+            ctypes.POINTER(MeasuredWork),
+            ctypes.POINTER(MeasureLimits),
+            ctypes.POINTER(Samples),
+        ]
         self.c.samples_free.argtypes = [ctypes.POINTER(Samples)]
         self.modes = {self.c.measure_mode_name(mode).decode(): mode for mode in range(self.c.measure_mode_count())}
 
@@ -92,7 +124,11 @@ class Engine:
             work.taken = TAKEN(lambda _, place: guarded(lambda: rotation.taken(place.contents, kept[0])))
         bounds = MeasureLimits(limits["min_samples"], limits["max_samples"], limits["seconds"])
         number = self.modes[mode]
-        status = (self.c.measure_gpu(number, work, library.stream(), bounds, out) if library.on_gpu else self.c.measure_cpu(number, work, bounds, out))
+        status = (
+            self.c.measure_gpu(number, work, library.stream(), bounds, out)
+            if library.on_gpu
+            else self.c.measure_cpu(number, work, bounds, out)
+        )
         if raised:
             raise raised[0]
         if status:
@@ -106,8 +142,13 @@ class Engine:
 def as_reply(samples):
     count = samples.count
     clocks = [mhz if mhz == mhz else None for mhz in samples.sm_mhz[:count]] if samples.sm_mhz else None
-    return {"samples": samples.seconds[:count] if count else [], "sm_mhz": clocks, "calls_per_sample": samples.calls_per_sample,
-            "clock": samples.clock.decode(), "why_none": None if count else samples.why_none.decode()}
+    return {
+        "samples": samples.seconds[:count] if count else [],
+        "sm_mhz": clocks,
+        "calls_per_sample": samples.calls_per_sample,
+        "clock": samples.clock.decode(),
+        "why_none": None if count else samples.why_none.decode(),
+    }
 
 
 def nothing(why):
@@ -135,7 +176,9 @@ def alike(given, expected):
         return False
     finite = numpy.abs(expected[numpy.isfinite(expected)])
     half_the_digits = float(numpy.finfo(given.dtype).eps) ** 0.5
-    return bool(numpy.allclose(given, expected, rtol=0, atol=half_the_digits * float(finite.max(initial=0)), equal_nan=True))
+    return bool(
+        numpy.allclose(given, expected, rtol=0, atol=half_the_digits * float(finite.max(initial=0)), equal_nan=True)
+    )
 
 
 def captured(library, run, fetch):
@@ -156,7 +199,10 @@ def captured(library, run, fetch):
         return None, f"could not be captured into a CUDA graph: {type(error).__name__}: {error}"[:240]
     wrong = [name for name in expected if not alike(given[name], expected[name])]
     if wrong:
-        return None, f"a replay of the CUDA graph does not give {', '.join(wrong)}: the call works on more than the stream that is captured"
+        return (
+            None,
+            f"a replay of the CUDA graph does not give {', '.join(wrong)}: the call works on more than the stream that is captured",
+        )
     return lambda: (replay(), kept)[1], None
 
 
@@ -176,7 +222,11 @@ def time_modes(engine, name, run, command, fetch, rotation=None):
     """name: of peer_libraries.LIBRARIES. fetch(kept) -> the result of a call as NumPy arrays by name. rotation: peer_rotation.Rotation; None:
     the inputs stay, and nothing is compared."""
     library = LIBRARIES[name]()
-    limits = {"min_samples": command.get("min_samples", 9), "max_samples": command.get("max_samples", 101), "seconds": command.get("seconds", 2.0)}
+    limits = {
+        "min_samples": command.get("min_samples", 9),
+        "max_samples": command.get("max_samples", 101),
+        "seconds": command.get("seconds", 2.0),
+    }
     timing = {}
     for mode in command["modes"]:
         if library.times_itself:

@@ -1,7 +1,8 @@
 """peer_worker.py - the worker for peers: docs/PROTOCOL.md, spoken over three inherited descriptors. One peer, one case after the other.
 
-    python peer_worker.py --commands FD --replies FD --arrays FD [--measure librungs_measure.so] [--impls DIR]
+python peer_worker.py --commands FD --replies FD --arrays FD [--measure librungs_measure.so] [--impls DIR]
 """
+
 import argparse
 import atexit
 import contextlib
@@ -64,7 +65,10 @@ class Worker:
         self.ranges.begin("", command["case"].get("text", "a case"))  # to end()
         self.sized_by_data = command.get("sized_by_data", False)
         try:
-            self.sets = [{a["name"]: map_array(a, files, "r") for a in inputs} for inputs in [command["inputs"], *command.get("further_inputs", [])]]
+            self.sets = [
+                {a["name"]: map_array(a, files, "r") for a in inputs}
+                for inputs in [command["inputs"], *command.get("further_inputs", [])]
+            ]
             self.outputs = {a["name"]: map_array(a, files, "r+") for a in command["outputs"]}
         except ImportError as error:
             return {"skip": missing("numpy", error)}
@@ -135,7 +139,9 @@ class Worker:
         """The parent compares the outputs of a timed sample; it ends this process if they are wrong."""
         for out in self.outputs.values():
             poisoned(out, self.poison)
-        command = self.converse({"ok": True, "check": {"mode": mode, "sample": sample, "set": number}, **self.shared(outputs)})
+        command = self.converse(
+            {"ok": True, "check": {"mode": mode, "sample": sample, "set": number}, **self.shared(outputs)}
+        )
         if command.get("do") != "continue":
             raise Failure("internal", 'a check is answered by the command "continue"')
 
@@ -155,8 +161,14 @@ class Worker:
 
     def time(self, command):
         clock, engine = self.peer.VARIANT.get("clock", "cpu"), peer_timing.Engine(self.measure)
-        rotation = peer_rotation.Rotation(self.sets, command.get("from_set", 0), command.get("checks"), lambda inputs: self.peer.load(self.state, inputs),
-                                          lambda: self.wait(self.call()), self.show)
+        rotation = peer_rotation.Rotation(
+            self.sets,
+            command.get("from_set", 0),
+            command.get("checks"),
+            lambda inputs: self.peer.load(self.state, inputs),
+            lambda: self.wait(self.call()),
+            self.show,
+        )
         return {"ok": True, "timing": peer_timing.time_modes(engine, clock, self.call, command, self.fetched, rotation)}
 
     def fetched(self, outputs):
@@ -168,7 +180,16 @@ class Worker:
         return given if self.sized_by_data else rooms
 
 
-COMMANDS = {"hello": Worker.hello, "end": Worker.end, "open": Worker.open, "supports": Worker.supports, "import": Worker.imports, "prepare": Worker.prepare, "run": Worker.run, "time": Worker.time}
+COMMANDS = {
+    "hello": Worker.hello,
+    "end": Worker.end,
+    "open": Worker.open,
+    "supports": Worker.supports,
+    "import": Worker.imports,
+    "prepare": Worker.prepare,
+    "run": Worker.run,
+    "time": Worker.time,
+}
 
 
 def poisoned(array, byte=POISON):
@@ -203,7 +224,9 @@ def map_array(array, files, mode):
     if os.fstat(files[array["file"]]).st_size < math.prod(shape) * dtype.itemsize:
         raise Failure("io", f"{array['name']}: the file is shorter than {math.prod(shape) * dtype.itemsize} bytes")
     access = mmap.ACCESS_READ if mode == "r" else mmap.ACCESS_WRITE
-    return numpy.frombuffer(mmap.mmap(files[array["file"]], math.prod(shape) * dtype.itemsize, access=access), dtype).reshape(shape)
+    return numpy.frombuffer(
+        mmap.mmap(files[array["file"]], math.prod(shape) * dtype.itemsize, access=access), dtype
+    ).reshape(shape)
 
 
 def device_bytes():
@@ -222,8 +245,11 @@ def put(given, room, name):
     if given is None:
         return None
     if given.dtype != room.dtype or given.shape[1:] != room.shape[1:] or len(given) > len(room):
-        raise Failure("check", f"output {name} is {given.dtype}{list(given.shape)}; at most {room.dtype}{list(room.shape)} is possible")
-    room[:len(given)] = given
+        raise Failure(
+            "check",
+            f"output {name} is {given.dtype}{list(given.shape)}; at most {room.dtype}{list(room.shape)} is possible",
+        )
+    room[: len(given)] = given
     return given.size
 
 
@@ -260,7 +286,10 @@ def main():
     args = parser.parse_args()
     for descriptor in (args.commands, args.replies, args.arrays):
         os.set_inheritable(descriptor, False)  # what a library starts must not hold the pipes open
-    with os.fdopen(args.commands, encoding="utf-8") as commands, os.fdopen(args.replies, "w", encoding="utf-8") as replies:
+    with (
+        os.fdopen(args.commands, encoding="utf-8") as commands,
+        os.fdopen(args.replies, "w", encoding="utf-8") as replies,
+    ):
 
         def converse(reply):
             print(json.dumps(reply, allow_nan=False), file=replies, flush=True)

@@ -5,6 +5,7 @@
 
 Exit codes: 0 good; 2 unknown name; 3 a Python package is missing; 1 anything else.
 """
+
 import argparse
 import importlib
 import sys
@@ -35,17 +36,72 @@ def table(loader):
 
 # families_real.c reads the names from these lines too: each entry begins with the word Series, a parenthesis and the quoted name.
 SERIES = [
-    Series("co2", "statsmodels", "statsmodels.datasets.co2", "weekly CO2 at Mauna Loa, 1958-2001, ppm, with missing weeks", column("co2")),
-    Series("sunspots", "statsmodels", "statsmodels.datasets.sunspots", "yearly sunspot numbers, 1700-2008", column("SUNACTIVITY")),
-    Series("nile", "statsmodels", "statsmodels.datasets.nile", "yearly flow of the Nile at Aswan, 1871-1970", column("volume")),
-    Series("elnino", "statsmodels", "statsmodels.datasets.elnino", "monthly Pacific sea surface temperature, 1950-2010", months),
-    Series("gdp", "statsmodels", "statsmodels.datasets.macrodata", "quarterly US real GDP, 1959-2009", column("realgdp")),
-    Series("inflation", "statsmodels", "statsmodels.datasets.macrodata", "quarterly US inflation, 1959-2009", column("infl")),
-    Series("wine", "scikit-learn", "sklearn.datasets", "table of 178 wines x 13 measurements, row by row", table("load_wine")),
-    Series("breast_cancer", "scikit-learn", "sklearn.datasets", "table of 569 tumours x 30 measurements, row by row", table("load_breast_cancer")),
-    Series("digits", "scikit-learn", "sklearn.datasets", "table of 1797 handwritten digits x 64 pixels, row by row: small integers, many zeros",
-           table("load_digits")),
-    Series("diabetes", "scikit-learn", "sklearn.datasets", "disease progression of 442 patients", lambda module: module.load_diabetes().target),
+    Series(
+        "co2",
+        "statsmodels",
+        "statsmodels.datasets.co2",
+        "weekly CO2 at Mauna Loa, 1958-2001, ppm, with missing weeks",
+        column("co2"),
+    ),
+    Series(
+        "sunspots",
+        "statsmodels",
+        "statsmodels.datasets.sunspots",
+        "yearly sunspot numbers, 1700-2008",
+        column("SUNACTIVITY"),
+    ),
+    Series(
+        "nile",
+        "statsmodels",
+        "statsmodels.datasets.nile",
+        "yearly flow of the Nile at Aswan, 1871-1970",
+        column("volume"),
+    ),
+    Series(
+        "elnino",
+        "statsmodels",
+        "statsmodels.datasets.elnino",
+        "monthly Pacific sea surface temperature, 1950-2010",
+        months,
+    ),
+    Series(
+        "gdp", "statsmodels", "statsmodels.datasets.macrodata", "quarterly US real GDP, 1959-2009", column("realgdp")
+    ),
+    Series(
+        "inflation",
+        "statsmodels",
+        "statsmodels.datasets.macrodata",
+        "quarterly US inflation, 1959-2009",
+        column("infl"),
+    ),
+    Series(
+        "wine",
+        "scikit-learn",
+        "sklearn.datasets",
+        "table of 178 wines x 13 measurements, row by row",
+        table("load_wine"),
+    ),
+    Series(
+        "breast_cancer",
+        "scikit-learn",
+        "sklearn.datasets",
+        "table of 569 tumours x 30 measurements, row by row",
+        table("load_breast_cancer"),
+    ),
+    Series(
+        "digits",
+        "scikit-learn",
+        "sklearn.datasets",
+        "table of 1797 handwritten digits x 64 pixels, row by row: small integers, many zeros",
+        table("load_digits"),
+    ),
+    Series(
+        "diabetes",
+        "scikit-learn",
+        "sklearn.datasets",
+        "disease progression of 442 patients",
+        lambda module: module.load_diabetes().target,
+    ),
 ]
 
 
@@ -57,14 +113,19 @@ def fail(code, message):
 def load(series):
     try:
         import numpy
+
         module = importlib.import_module(series.module)
     except ImportError as error:
-        fail(3, f"needs the Python package {series.package} ({error}); install it with: {sys.executable} -m pip install {series.package}")
+        fail(
+            3,
+            f"needs the Python package {series.package} ({error}); install it with: {sys.executable} -m pip install {series.package}",
+        )
     return numpy.ascontiguousarray(numpy.asarray(series.values(module), dtype="<f8"))
 
 
 def save(path, values):
     import numpy
+
     with open(path, "wb") as file:  # numpy.save would add .npy to the name
         numpy.save(file, values)
 

@@ -2,6 +2,7 @@
 
 pylibcudf calls libcudf as its C++ examples do: a function takes columns, allocates a new one and returns it. It works on the legacy
 default stream."""
+
 import numpy
 from peer import import_cudf
 

@@ -1,4 +1,5 @@
 """What the peers of ewm share: the decay from whichever of span, alpha, com and halflife was given, and the incomplete outputs."""
+
 import math
 
 DEFAULT_SPAN = 300
@@ -15,11 +16,13 @@ def given(case):
 
 def decay(case):
     """(alpha, q): the weight of a new element, and 1 - alpha without cancellation."""
-    (name, value), = given(case).items()
-    return {"alpha": lambda: (value, 1 - value),
-            "com": lambda: (1 / (1 + value), value / (1 + value)),
-            "halflife": lambda: (-math.expm1(-math.log(2) / value), 2 ** (-1 / value)),
-            "span": lambda: (2 / (value + 1), (value - 1) / (value + 1))}[name]()
+    ((name, value),) = given(case).items()
+    return {
+        "alpha": lambda: (value, 1 - value),
+        "com": lambda: (1 / (1 + value), value / (1 + value)),
+        "halflife": lambda: (-math.expm1(-math.log(2) / value), 2 ** (-1 / value)),
+        "span": lambda: (2 / (value + 1), (value - 1) / (value + 1)),
+    }[name]()
 
 
 def span_of(case):

@@ -1,4 +1,5 @@
 """What the peers of moments share: which modes they know, the source's formulas, and the outputs by name."""
+
 STANDARDISED = {3: "skewness", 4: "kurtosis", 5: "m5", 6: "m6"}
 
 

@@ -1,4 +1,5 @@
 """What the PyTorch peers of moments share."""
+
 from moments_peers import formulas, put
 from torch_arrays import to_device
 

@@ -15,8 +15,14 @@ def column(inputs, name):
     import pyarrow
 
     offsets, chars, validity = (inputs[f"{name}.{part}"] for part in ("offsets", "chars", "validity"))
-    buffers = [pyarrow.py_buffer(validity) if validity.size else None, pyarrow.py_buffer(offsets), pyarrow.py_buffer(chars)]
-    return pyarrow.Array.from_buffers(pyarrow.large_string() if offsets.itemsize == 8 else pyarrow.string(), offsets.size - 1, buffers)
+    buffers = [
+        pyarrow.py_buffer(validity) if validity.size else None,
+        pyarrow.py_buffer(offsets),
+        pyarrow.py_buffer(chars),
+    ]
+    return pyarrow.Array.from_buffers(
+        pyarrow.large_string() if offsets.itemsize == 8 else pyarrow.string(), offsets.size - 1, buffers
+    )
 
 
 def require_utf8(inputs):
@@ -48,7 +54,11 @@ def arrays(strings, out, with_validity):
     valid = numpy.asarray(pyarrow.compute.is_valid(strings))
     strings = pyarrow.compute.fill_null(strings.cast(wide), "")
     _, offsets, chars = strings.buffers()
-    offsets = numpy.frombuffer(offsets, offset_type)[strings.offset :][: len(strings) + 1] if len(strings) else numpy.zeros(1, offset_type)
+    offsets = (
+        numpy.frombuffer(offsets, offset_type)[strings.offset :][: len(strings) + 1]
+        if len(strings)
+        else numpy.zeros(1, offset_type)
+    )
     chars = numpy.frombuffer(chars, "u1")[offsets[0] : offsets[-1]] if chars is not None else numpy.empty(0, "u1")
     bits = numpy.packbits(valid, bitorder="little") if with_validity else numpy.empty(0, "u1")
     return {"redacted.offsets": offsets - offsets[0], "redacted.chars": chars, "redacted.validity": bits}

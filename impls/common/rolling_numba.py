@@ -1,5 +1,6 @@
 """What Numba's tile kernels share: device arrays and launches (rolling, ewm), and rolling's windows as device functions. As in the
 tutorial, window, tile and length are arguments of a kernel, threads are its blockDim; only the aggregate is a constant."""
+
 import math
 
 from peer import import_numba_cuda
@@ -19,7 +20,9 @@ def refuse_shared(case, elements):
     """supports() for kernels that keep so many elements in shared memory; None if that many fit."""
     if elements * item_bytes(case) <= SHARED_BYTES:
         return None
-    return f"{elements} elements are {elements * item_bytes(case)} bytes of shared memory; Numba's limit is {SHARED_BYTES}"
+    return (
+        f"{elements} elements are {elements * item_bytes(case)} bytes of shared memory; Numba's limit is {SHARED_BYTES}"
+    )
 
 
 def reducer(aggregate):
@@ -77,7 +80,13 @@ class Launch:
     """The state of such a peer: kernel, launch shape, device arrays, and the kernel's arguments behind x and y."""
 
     def __init__(self, cuda, case, inputs, kernel, threads, outputs_per_block, shared_bytes=0, arguments=()):
-        self.cuda, self.kernel, self.threads, self.shared_bytes, self.arguments = cuda, kernel, threads, shared_bytes, arguments
+        self.cuda, self.kernel, self.threads, self.shared_bytes, self.arguments = (
+            cuda,
+            kernel,
+            threads,
+            shared_bytes,
+            arguments,
+        )
         n = inputs["x"].size
         self.blocks = (n + outputs_per_block - 1) // outputs_per_block
         self.y = cuda.device_array(max(n, 1), inputs["x"].dtype)

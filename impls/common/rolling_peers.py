@@ -1,4 +1,5 @@
 """What the peers of rolling share: the shape of the problem, and the incomplete windows before it."""
+
 import math
 
 

@@ -1,4 +1,5 @@
 """What the peers of discounted_cumsum, its gradients and ewm share: which modes they know, and which way they run."""
+
 INT_ELEMENTS = 1 << 31  # a library that counts in int stops here
 
 

@@ -1,4 +1,5 @@
 """NumPy's arrays and PyTorch's tensors. Nothing here is timed; a large array is copied once, between host and device."""
+
 import warnings
 
 

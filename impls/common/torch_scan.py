@@ -3,6 +3,7 @@ of the powers of gamma gives its sums, and what a chunk hands to the next is the
 gamma^128. Traffic: each of the ceil(log128 n) levels reads and writes its sums twice; rows whose length is no multiple of 128 are
 copied first. Rounding: powers in double, then the case's precision; products without TF32, PyTorch's default.
 Limits: one gamma. The matrix has zeros, and a zero times infinity is NaN: an infinity or NaN spoils its whole chunk."""
+
 from peer import Skip
 
 CHUNK = 128

@@ -1,5 +1,6 @@
 """cuDF's cumulative sum, called through pylibcudf. Idea: CUB's scan. Traffic: every element once. Rounding: the sums of tiles are added
 to one another. Limits: gamma = 1; one row; from the left; 2^31 elements."""
+
 from cudf_peers import column_of, opened, supports_size, values_of
 from scan_peers import only
 

@@ -1,6 +1,7 @@
 """cupyx.scipy.signal.lfilter with b = [1], a = [1, -gamma]. Idea: blocks of 1024 elements as a tree, their carries one after the other
 in one thread per row, then added. Limits: one gamma; it counts elements in int; x is convolved with b = [1] first, one more pass.
 To the right it is given, and gives, views that run backwards."""
+
 from peer import import_cupy
 from scan_peers import INT_ELEMENTS, filter_coefficients, only, reading_order
 

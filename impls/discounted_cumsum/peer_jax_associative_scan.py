@@ -1,5 +1,6 @@
 """jax.lax.associative_scan over affine maps, jitted. Idea: a work-efficient tree by slices of even and odd places, log2 n deep. Rounding:
 the factors' products are rounded level by level. Time by the host's clock: JAX has no events."""
+
 from jax_scan import make_sums, place
 from peer import import_jax_gpu
 from scan_peers import only

@@ -2,6 +2,7 @@
 one is inserted at the front of a list, as the published baseline does it, which moves the whole list every time: quadratic in n. To
 the left it is appended. Rounding: product and sum rounded one by one, in the case's precision.
 Limits: rows of at most 2^17 elements, beyond that a call takes minutes; one gamma or one per row."""
+
 from scan_peers import is_right, only
 from torch_arrays import to_device
 

@@ -1,6 +1,7 @@
 """scipy.signal.lfilter with b = [1], a = [1, -gamma]. Idea: the sequential recurrence in C, one row after the other, in the case's own
 precision. Traffic: to the right it reads and writes its rows backwards, through views. Limits: one gamma; after an infinity it gives
 NaN, for it pads b with a zero and multiplies."""
+
 from scan_peers import filter_coefficients, only, reading_order
 
 VARIANT = {

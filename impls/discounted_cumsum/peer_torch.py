@@ -1,5 +1,6 @@
 """PyTorch on the GPU as matrix products: see torch_scan.py. The matrix of powers is made before the timed call, for it depends on gamma
 alone."""
+
 from peer import import_torch_cuda
 from scan_peers import is_right, only
 from torch_arrays import to_device, to_host

@@ -1,6 +1,7 @@
 """The package torch-discounted-cumsum itself: log-stage in place, as published. Limits: one gamma or one per row; a row of 2^21 + 1
 elements or more may lose its last ones, for it takes the logarithm of n in float; more than 65535 rows come back as they went in, for no
 launch has so many and none is checked; it launches on the default stream, whatever the current one, so no CUDA graph holds its call."""
+
 from peer import import_torch_cuda
 from scan_peers import only
 from torch_arrays import to_device, to_host

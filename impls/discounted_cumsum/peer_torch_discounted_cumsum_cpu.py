@@ -1,6 +1,7 @@
 """The package torch-discounted-cumsum itself, on the CPU: the recurrence in C++ over tensors read element by element, four rows at a time,
 called through PyTorch's autograd. Rounding: product and sum in the case's precision. Limits: one row, or one gamma per row: given one
 gamma for several rows it reads beyond the end of gamma."""
+
 from scan_peers import only
 from torch_arrays import to_device
 from torch_scan import published_sums

@@ -1,5 +1,6 @@
 """The vector-Jacobian product of jax.lax.associative_scan, jitted. Idea: JAX differentiates the tree of discounted_cumsum; forward and
 backward are one program, for the op is given x and not y. Time by the host's clock: JAX has no events."""
+
 from jax_scan import make_sums, place
 from peer import import_jax_gpu
 from scan_peers import only

@@ -1,6 +1,7 @@
 """PyTorch's autograd through matrix products: see torch_scan.py. Idea: the powers are made from gamma in the timed call, so that it gets
 its gradient; forward and backward are both timed, for the op is given x and not y. Rounding: the gradient of gamma comes from that of
 the matrix, a sum over all chunks. Limits: one gamma; gamma = 0 and infinite inputs as in torch_scan.py."""
+
 from peer import import_torch_cuda
 from scan_peers import is_right, only
 from torch_arrays import to_device

@@ -1,6 +1,7 @@
 """cuDF's ewma, called through pylibcudf. Idea: a scan with pairs of factor and sum; with adjust two of them, and a division.
 Limits: the mean; one series; 2^31 elements; a NaN is a number to cuDF, so nan=decay is right for inputs without one.
 Incomplete outputs: in fetch."""
+
 from cudf_peers import column_of, opened, supports_size, values_of
 from ewm_peers import adjusted, decay, put
 from scan_peers import only

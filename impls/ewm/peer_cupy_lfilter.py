@@ -1,6 +1,7 @@
 """cupyx.scipy.signal.lfilter. Idea: as SciPy's, with blocks of 1024 as a tree and their carries one after the other in one thread; it is
 started with y[-1] = x[0] where SciPy is with q x[0]. Limits: mean; a NaN stays for good, so nan=decay is right for inputs without one;
 elements are counted in int; one series. Incomplete outputs: in fetch."""
+
 from ewm_peers import adjusted, decay, put, weight_sums
 from peer import import_cupy
 from scan_peers import INT_ELEMENTS, only
@@ -28,8 +29,15 @@ def prepare(case, tunables, inputs):
 
     alpha, q = decay(case)
     dtype, adjust = inputs["x"].dtype, adjusted(case)
-    return {"cupy": cupy, "lfilter": signal.lfilter, "case": case, "q": q, "adjust": adjust,
-            "b": cupy.array([1 if adjust else alpha], dtype), "a": cupy.array([1, -q], dtype)}
+    return {
+        "cupy": cupy,
+        "lfilter": signal.lfilter,
+        "case": case,
+        "q": q,
+        "adjust": adjust,
+        "b": cupy.array([1 if adjust else alpha], dtype),
+        "a": cupy.array([1, -q], dtype),
+    }
 
 
 def load(state, inputs):

@@ -10,6 +10,7 @@ Limits: mean, adjust=true, one series; the staged elements in 48 KiB (span 307);
 tile, so nan=decay is right for inputs without one. Incomplete outputs: in the kernel. The output array is made before the timed call
 (the source's apply() makes one; it prints no times).
 Origin: the source's Ewm class; ours are alpha, com and halflife, min_periods from 1, and NaN as well as infinity before it."""
+
 import math
 
 from ewm_peers import decay, incomplete_of, min_periods, span_of
@@ -25,7 +26,14 @@ VARIANT = {
     "bound": "truncated",
     "tunables": [
         {"name": "threads", "summary": "threads per block", "kind": "int", "default": 64, "min": 32, "max": 1024},
-        {"name": "tile", "summary": "consecutive outputs per thread", "kind": "int", "default": 48, "min": 1, "max": 256},
+        {
+            "name": "tile",
+            "summary": "consecutive outputs per thread",
+            "kind": "int",
+            "default": 48,
+            "min": 1,
+            "max": 256,
+        },
     ],
 }
 
@@ -104,7 +112,17 @@ def make_kernel():
         cuda.syncthreads()
         first = block + thread * tile
         history = min(w - 1, first)
-        mean_window(shared, history, y[first : first + tile], w, span, min(tile, n - first), w - 1 + thread * tile, periods, incomplete)
+        mean_window(
+            shared,
+            history,
+            y[first : first + tile],
+            w,
+            span,
+            min(tile, n - first),
+            w - 1 + thread * tile,
+            periods,
+            incomplete,
+        )
 
     return kernel
 
@@ -113,9 +131,15 @@ def prepare(case, tunables, inputs):
     global cuda
     cuda = import_numba_cuda()
     n, threads, tile = inputs["x"].size, int(tunables["threads"]), int(tunables["tile"])
-    return {"kernel": make_kernel(), "blocks": (n + threads * tile - 1) // (threads * tile), "threads": threads,
-            "shared": shared_bytes(case, tunables), "x": None, "y": cuda.device_array(max(n, 1), inputs["x"].dtype),
-            "scalars": (window_of(case), span_of(case), n, tile, min_periods(case), incomplete_of(case))}
+    return {
+        "kernel": make_kernel(),
+        "blocks": (n + threads * tile - 1) // (threads * tile),
+        "threads": threads,
+        "shared": shared_bytes(case, tunables),
+        "x": None,
+        "y": cuda.device_array(max(n, 1), inputs["x"].dtype),
+        "scalars": (window_of(case), span_of(case), n, tile, min_periods(case), incomplete_of(case)),
+    }
 
 
 def load(state, inputs):
@@ -127,7 +151,9 @@ def load(state, inputs):
 
 def run(state):
     if state["blocks"]:
-        state["kernel"][state["blocks"], state["threads"], 0, state["shared"]](state["x"], state["y"], *state["scalars"])
+        state["kernel"][state["blocks"], state["threads"], 0, state["shared"]](
+            state["x"], state["y"], *state["scalars"]
+        )
     return state["y"]
 
 

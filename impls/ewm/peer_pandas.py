@@ -4,6 +4,7 @@ variances lose a bit with each half-life of a gap, and all after 53, for weights
 3.0.0 on a mean with adjust=False and alpha = 1/2 is wrong after a gap: the new element gets 1 - q^g in place of alpha. Such cases are
 skipped with the reason.
 Incomplete outputs: in the timed call (NaN); fetch writes infinity over them where the case wants that."""
+
 import math
 
 from ewm_peers import adjusted, decay, given, incomplete_of, min_periods
@@ -32,7 +33,9 @@ def wrong_after_a_gap(pandas, case):
     """Asks this pandas itself: later versions may be right again."""
     alpha, q = decay(case)
     expected = (q * q + alpha * 4) / (q * q + alpha)
-    return not math.isclose(pandas.Series([1, math.nan, 4]).ewm(**given(case), adjust=False).mean().iloc[2], expected, rel_tol=1e-9)
+    return not math.isclose(
+        pandas.Series([1, math.nan, 4]).ewm(**given(case), adjust=False).mean().iloc[2], expected, rel_tol=1e-9
+    )
 
 
 def prepare(case, tunables, inputs):
@@ -42,9 +45,16 @@ def prepare(case, tunables, inputs):
 
     p = case["params"]
     if p["agg"] == "mean" and not adjusted(case) and has_gap(inputs["x"]) and wrong_after_a_gap(pandas, case):
-        raise Skip(f"the mean of pandas {pandas.__version__} is wrong after a gap with adjust=False and alpha = 1/2 (pandas issue 66523)")
-    return {"pandas": pandas, "case": case, "keywords": {**given(case), "adjust": adjusted(case), "min_periods": min_periods(case)},
-            "method": p["agg"], "corrected": {} if p["agg"] == "mean" else {"bias": False}}
+        raise Skip(
+            f"the mean of pandas {pandas.__version__} is wrong after a gap with adjust=False and alpha = 1/2 (pandas issue 66523)"
+        )
+    return {
+        "pandas": pandas,
+        "case": case,
+        "keywords": {**given(case), "adjust": adjusted(case), "min_periods": min_periods(case)},
+        "method": p["agg"],
+        "corrected": {} if p["agg"] == "mean" else {"bias": False},
+    }
 
 
 def load(state, inputs):

@@ -1,5 +1,6 @@
 """Polars' exponentially weighted windows. Idea: a recurrence in one thread. Limits: nan=decay is right for inputs without a NaN, which is a
 number to Polars; one series. Incomplete outputs: null in the timed call; fetch writes what the case wants."""
+
 from ewm_peers import adjusted, decay, min_periods, put
 from scan_peers import only
 
@@ -21,8 +22,17 @@ def prepare(case, tunables, inputs):
     import polars
 
     aggregate = case["params"]["agg"]
-    return {"polars": polars, "case": case, "method": METHODS[aggregate],
-            "keywords": {"alpha": decay(case)[0], "adjust": adjusted(case), "min_samples": min_periods(case), **({} if aggregate == "mean" else {"bias": False})}}
+    return {
+        "polars": polars,
+        "case": case,
+        "method": METHODS[aggregate],
+        "keywords": {
+            "alpha": decay(case)[0],
+            "adjust": adjusted(case),
+            "min_samples": min_periods(case),
+            **({} if aggregate == "mean" else {"bias": False}),
+        },
+    }
 
 
 def load(state, inputs):

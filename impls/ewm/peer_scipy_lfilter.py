@@ -1,6 +1,7 @@
 """scipy.signal.lfilter. Idea: with adjust, the filter 1 / (1 - q z^-1) over the weights' sum in closed form; without, alpha over the same,
 started so that y[0] = x[0]. The case's own precision. Limits: mean; a NaN stays for good, so nan=decay is right for inputs
 without one, and after an infinity there is NaN; one series. Incomplete outputs: in fetch."""
+
 from ewm_peers import adjusted, decay, put, weight_sums
 from scan_peers import only
 
@@ -23,8 +24,15 @@ def prepare(case, tunables, inputs):
 
     alpha, q = decay(case)
     dtype, adjust = inputs["x"].dtype, adjusted(case)
-    return {"numpy": numpy, "lfilter": signal.lfilter, "case": case, "q": q, "adjust": adjust,
-            "b": numpy.array([1 if adjust else alpha], dtype), "a": numpy.array([1, -q], dtype)}
+    return {
+        "numpy": numpy,
+        "lfilter": signal.lfilter,
+        "case": case,
+        "q": q,
+        "adjust": adjust,
+        "b": numpy.array([1 if adjust else alpha], dtype),
+        "a": numpy.array([1, -q], dtype),
+    }
 
 
 def load(state, inputs):

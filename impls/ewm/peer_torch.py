@@ -2,6 +2,7 @@
 form; without adjust, of alpha x with x[0] as it is. The matrix of powers and the weights' sums are made before the timed call. Limits: mean; a NaN or
 infinity spoils its chunk of 128 and all that follows, so nan=decay is right for inputs without one; one series. Incomplete
 outputs: in fetch."""
+
 from ewm_peers import adjusted, decay, put, weight_sums
 from peer import import_torch_cuda
 from scan_peers import only
@@ -25,7 +26,14 @@ def supports(case, tunables):
 def prepare(case, tunables, inputs):
     del tunables, inputs
     alpha, q = decay(case)
-    return {"torch": import_torch_cuda(), "device": "cuda", "case": case, "alpha": alpha, "q": q, "adjust": adjusted(case)}
+    return {
+        "torch": import_torch_cuda(),
+        "device": "cuda",
+        "case": case,
+        "alpha": alpha,
+        "q": q,
+        "adjust": adjusted(case),
+    }
 
 
 def load(state, inputs):

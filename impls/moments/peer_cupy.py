@@ -1,6 +1,7 @@
 """CuPy on the GPU by the source's formulas: mean, std, mean(((x - m) / s)^p), min, max. Traffic: every operation is a pass of its own over
 the matrix, four of them write one. Rounding: along the first axis float32 sums in float32, in blocks: hence the bound `naive_sum`.
 Limits: three matrices beside x must fit on the GPU; no weights."""
+
 from moments_peers import formulas, put, supports_plain
 from peer import import_cupy
 

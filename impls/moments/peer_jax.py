@@ -1,5 +1,6 @@
 """JAX, jitted: all statistics by the source's formulas in one program, which XLA fuses into a few passes; compiled in the first call.
 Time by the host's clock: JAX has no events. Limits: no weights."""
+
 from moments_peers import formulas, put, supports_plain
 from peer import import_jax_gpu
 

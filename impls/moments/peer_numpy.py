@@ -1,6 +1,7 @@
 """NumPy by the source's formulas: mean, std, mean(((x - m) / s)^p). Traffic: about ten passes, four of them writing a matrix. Rounding:
 along the first axis NumPy adds row to row, in float32 in one float32 accumulator per column: hence the bound `naive_sum`.
 Limits: one thread; no weights."""
+
 from moments_peers import formulas, put, supports_plain
 
 VARIANT = {

@@ -1,5 +1,6 @@
 """The published program itself, EgyipTomi425/statistics, compiled from the user's checkout. Idea: cuda_two_pass is a reimplementation of it.
 Limits: float32; what it gets wrong is wrong here: columns beyond the threads of a block (384 on an H100 or H200) are not written."""
+
 import originals
 from moments_peers import put, supports_plain
 from peer import import_cupy
@@ -37,11 +38,26 @@ def prepare(case, tunables, inputs):
 
     cupy = import_cupy()
     source, _ = originals.source_of("statistics", FILE)
-    options = ("--pre-include", "cfloat", "--pre-include", "string", "--pre-include", "stdexcept", "-lcublas", "-lcusolver")
+    options = (
+        "--pre-include",
+        "cfloat",
+        "--pre-include",
+        "string",
+        "--pre-include",
+        "stdexcept",
+        "-lcublas",
+        "-lcusolver",
+    )
     call = originals.compiled(source, ENTRY, *options).rungs_column_stats
     call.argtypes, call.restype = [ctypes.c_void_p, ctypes.c_void_p, ctypes.c_int, ctypes.c_int], None
     out = {name: cupy.empty(case["params"]["cols"], "float32") for name in OUTPUTS}
-    return {"cupy": cupy, "case": case, "call": call, "out": out, "places": (ctypes.c_void_p * 6)(*(array.data.ptr for array in out.values()))}
+    return {
+        "cupy": cupy,
+        "case": case,
+        "call": call,
+        "out": out,
+        "places": (ctypes.c_void_p * 6)(*(array.data.ptr for array in out.values())),
+    }
 
 
 def load(state, inputs):

@@ -1,6 +1,7 @@
 """DataFrame.mean, var, skew, kurt, min, max: six calls. Rounding: in float32 in one float32 accumulator per column: hence the bound
 `naive_sum`. Limits: skew and kurt come corrected for bias, fetch takes that back, and are 0 for a constant column, so degenerate=nan is
 right for inputs without one; moments up to 4; 4 rows or more; no weights. The frame is made before the timed call."""
+
 from moments_peers import put, supports_plain
 
 VARIANT = {
@@ -29,8 +30,14 @@ def load(state, inputs):
 
 def run(state):
     frame, whole = state["frame"], {"skipna": False}
-    return {"mean": frame.mean(**whole), "var": frame.var(ddof=0, **whole), "skewness": frame.skew(**whole),
-            "kurtosis": frame.kurt(**whole), "min": frame.min(**whole), "max": frame.max(**whole)}
+    return {
+        "mean": frame.mean(**whole),
+        "var": frame.var(ddof=0, **whole),
+        "skewness": frame.skew(**whole),
+        "kurtosis": frame.kurt(**whole),
+        "min": frame.min(**whole),
+        "max": frame.max(**whole),
+    }
 
 
 def fetch(state, outputs, out):

@@ -1,6 +1,7 @@
 """scipy.stats.describe: all six statistics in one call. Rounding: NumPy's along the first axis, in float32 in one float32 accumulator per
 column: hence the bound `naive_sum`. Limits: moments up to 4; one thread; its kurtosis is 0 for a normal distribution, fetch adds
 the 3; no weights."""
+
 from moments_peers import put, supports_plain
 
 VARIANT = {
@@ -37,5 +38,15 @@ def run(state):
 
 
 def fetch(state, outputs, out):
-    put(state["case"], {"mean": outputs.mean, "var": outputs.variance, "skewness": outputs.skewness, "kurtosis": outputs.kurtosis + 3,
-                        "min": outputs.minmax[0], "max": outputs.minmax[1]}, out)
+    put(
+        state["case"],
+        {
+            "mean": outputs.mean,
+            "var": outputs.variance,
+            "skewness": outputs.skewness,
+            "kurtosis": outputs.kurtosis + 3,
+            "min": outputs.minmax[0],
+            "max": outputs.minmax[1],
+        },
+        out,
+    )

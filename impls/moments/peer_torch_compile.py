@@ -1,5 +1,6 @@
 """torch.compile of the source's formulas. Idea: the compiler fuses them into a few passes; it compiles in the first call, for these shapes.
 Rounding: std updates a mean: hence the bound `updating`. Limits: needs Triton and a C compiler; no weights."""
+
 from peer import import_torch_cuda
 from moments_peers import supports_plain
 from moments_torch import fetch, load, run, six
@@ -22,4 +23,9 @@ def supports(case, tunables):
 def prepare(case, tunables, inputs):
     del tunables, inputs
     torch = import_torch_cuda()
-    return {"torch": torch, "device": "cuda", "case": case, "statistics": torch.compile(six(torch, case), dynamic=False)}
+    return {
+        "torch": torch,
+        "device": "cuda",
+        "case": case,
+        "statistics": torch.compile(six(torch, case), dynamic=False),
+    }

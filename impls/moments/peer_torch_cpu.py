@@ -1,5 +1,6 @@
 """PyTorch on the CPU, all cores, by the source's formulas: mean, std, mean(((x - m) / s)^p), amin, amax. Traffic: every operation is a pass
 of its own over the matrix, four of them write one. Rounding: std updates a mean: hence the bound `updating`. Limits: no weights."""
+
 from moments_peers import supports_plain
 from moments_torch import fetch, load, run, six
 

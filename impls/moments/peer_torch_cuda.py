@@ -1,6 +1,7 @@
 """PyTorch on the GPU, eager, by the source's formulas: mean, std, mean(((x - m) / s)^p), amin, amax. Traffic: every operation is a pass of
 its own over the matrix, four of them write one. Rounding: std updates a mean: hence the bound `updating`.
 Limits: three matrices beside x must fit on the GPU; no weights."""
+
 from peer import import_torch_cuda
 from moments_peers import supports_plain
 from moments_torch import fetch, load, run, six

@@ -1,5 +1,6 @@
 """x.sum(0) / rows on the GPU: one of the statistics. Idea: the least that any of them costs in PyTorch, one read of the matrix.
 Limits: only mean, the other outputs are not judged; no weights."""
+
 from peer import import_torch_cuda
 from moments_peers import supports_plain
 from moments_torch import fetch, load, run

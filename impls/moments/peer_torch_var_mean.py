@@ -1,5 +1,6 @@
 """torch.var_mean on the GPU: two of the statistics, in one pass. Idea: Welford's update per thread, merged. Rounding: a mean that is updated:
 hence the bound `updating`. Limits: only mean and var, the other outputs are not judged; no weights."""
+
 from peer import import_torch_cuda
 from moments_peers import supports_plain
 from moments_torch import fetch, load, run

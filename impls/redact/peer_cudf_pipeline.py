@@ -1,6 +1,7 @@
 """The published pipeline itself: libcudf's contains, copy_if_else, split, slice_strings and concatenate, called through pylibcudf.
 Traffic: every function reads whole columns and allocates new ones, all of it inside the call, the scalars too. Limits: bytes that are no UTF-8.
 The result of a call is released when the next one returns, in its time; the published programs release it after their clock stops."""
+
 import redact_peers
 from cudf_peers import opened
 
@@ -11,8 +12,15 @@ VARIANT = {
     "needs_gpu": True,
     "clock": "cudf",
     "bound": "api",
-    "tunables": [{"name": "memory", "summary": "rmm's resource. cuda: cudaMalloc and cudaFree; pool: half of the free memory, taken before the call",
-                  "kind": "choice", "choices": ["cuda", "pool"], "default": "cuda"}],
+    "tunables": [
+        {
+            "name": "memory",
+            "summary": "rmm's resource. cuda: cudaMalloc and cudaFree; pool: half of the free memory, taken before the call",
+            "kind": "choice",
+            "choices": ["cuda", "pool"],
+            "default": "cuda",
+        }
+    ],
 }
 
 

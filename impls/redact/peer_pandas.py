@@ -1,5 +1,6 @@
 """Series.str. Idea: pandas' string functions on its own string type, which holds Arrow columns; one thread. Some of the functions are
 Arrow's, others a Python loop over the rows, as pandas decides. Limits: bytes that are no UTF-8."""
+
 import redact_peers
 from redact_peers import supports  # noqa: F401
 

@@ -1,5 +1,6 @@
 """Polars. Idea: one lazy expression over two columns of strings; Polars decides on the order and on threads. Limits: bytes that are no
 UTF-8. Its strings are views, not Arrow's offsets: the way there and back is not timed."""
+
 import redact_peers
 from redact_peers import supports  # noqa: F401
 

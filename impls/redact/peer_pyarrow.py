@@ -1,5 +1,6 @@
 """pyarrow.compute. Idea: a chain of Arrow's own column functions, each of which makes a new column; one thread. A list of one or two
 parts stands for what is before and after the first space. Limits: bytes that are no UTF-8."""
+
 import redact_peers
 from redact_peers import supports  # noqa: F401
 
@@ -31,7 +32,9 @@ def run(state):
     before = compute.list_element(parts, 0)
     after = compute.binary_join(compute.list_slice(parts, 1, 2), text)
     after = compute.if_else(compute.equal(compute.list_value_length(parts), 1), before, after)
-    shown = compute.binary_join_element_wise(compute.utf8_slice_codeunits(after, 0, 1), before, state["pyarrow"].scalar(" ", names.type))
+    shown = compute.binary_join_element_wise(
+        compute.utf8_slice_codeunits(after, 0, 1), before, state["pyarrow"].scalar(" ", names.type)
+    )
     hidden = state["pyarrow"].scalar("X X", names.type)
     if names.null_count:
         hidden = compute.if_else(compute.is_valid(names), hidden, missing)

@@ -1,6 +1,7 @@
 """Bottleneck's moving windows. Idea: one thread; a running sum for mean and sum, Welford's update with the element that leaves for var and
 std, a deque for min and max. Rounding: the running sum sees the whole array: hence the bound `prefix`. Limits: an infinity stays in the
 sum for good. Incomplete windows: in the timed call (NaN); fetch writes infinity over them where the case wants that."""
+
 from rolling_peers import incomplete_of, only_complete, window_of
 
 VARIANT = {
@@ -23,7 +24,11 @@ def prepare(case, tunables, inputs):
     import bottleneck
 
     aggregate = case["params"]["agg"]
-    return {"case": case, "move": getattr(bottleneck, f"move_{aggregate}"), "corrected": {"ddof": 1} if aggregate in ("var", "std") else {}}
+    return {
+        "case": case,
+        "move": getattr(bottleneck, f"move_{aggregate}"),
+        "corrected": {"ddof": 1} if aggregate in ("var", "std") else {},
+    }
 
 
 def load(state, inputs):

@@ -1,5 +1,6 @@
 """cuDF's rolling windows, called through pylibcudf. Idea: one output per thread, every thread reads its whole window from device memory;
 var and std join Welford's update over it. Limits: 2^31 elements. Incomplete windows: null in the timed call, in fetch what the case wants."""
+
 from cudf_peers import column_of, opened, supports_size, values_of
 from rolling_peers import only_complete, put, window_of
 

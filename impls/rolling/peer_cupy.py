@@ -1,5 +1,6 @@
 """cupyx.scipy.ndimage's one-dimensional filters. Idea: one output per thread, every thread reads its whole window. The origin moves the
 centred window so that it ends at its output. Limits: mean, min, max. Incomplete windows: in fetch."""
+
 from peer import import_cupy
 from rolling_peers import only_complete, put, window_of
 

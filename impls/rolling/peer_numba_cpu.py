@@ -3,6 +3,7 @@ from j + 1 and the prefix of its own up to j. So the cost per output does not de
 joins Welford's moments of the two parts. Batches of chunks run in parallel. Rounding: everything in float64.
 Limits: with few chunks (w near n) few cores have work. Incomplete windows: in the timed call.
 Origin: van Herk / Gil and Werman; Chan, Golub and LeVeque for the join of moments."""
+
 import math
 
 from peer import import_numba

@@ -2,6 +2,7 @@
 first. Window and length are arguments of the kernel and the sum is an array of one element, as in the source.
 Traffic: w reads per output, most of them from cache. Rounding: one sum per window, in float64. Incomplete windows: in the kernel.
 Origin: the tutorial's first kernel, written anew. The source has the mean; the other aggregates take the same loop."""
+
 from peer import import_numba_cuda
 from rolling_numba import AGGREGATES, Launch, constants, fetch, load, reducer, run
 from rolling_peers import only, window_of
@@ -12,7 +13,9 @@ VARIANT = {
     "framework": "numba",
     "needs_gpu": True,
     "clock": "numba",
-    "tunables": [{"name": "threads", "summary": "threads per block", "kind": "int", "default": 128, "min": 32, "max": 1024}],
+    "tunables": [
+        {"name": "threads", "summary": "threads per block", "kind": "int", "default": 128, "min": 32, "max": 1024}
+    ],
 }
 
 cuda = None  # numba.cuda, once prepare has it; a global because that is where Numba's simulator looks for it

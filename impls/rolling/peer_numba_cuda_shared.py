@@ -4,6 +4,7 @@ array of one element and the block waits twice, as in the source.
 Traffic: about one global and w shared reads per output. Rounding: one sum per window, in float64. Limits: 128 + w - 1 elements in
 48 KiB. Incomplete windows: in the kernel. Origin: the tutorial's second kernel, written anew with checks where it reads outside the
 array, and with dynamic shared memory of the case's type. The source has the mean; the other aggregates take the same loop."""
+
 from peer import import_numba_cuda
 from rolling_numba import AGGREGATES, Launch, constants, fetch, item_bytes, load, reducer, refuse_shared, run
 from rolling_peers import only, window_of
@@ -14,7 +15,9 @@ VARIANT = {
     "framework": "numba",
     "needs_gpu": True,
     "clock": "numba",
-    "tunables": [{"name": "threads", "summary": "threads per block", "kind": "int", "default": 128, "min": 32, "max": 1024}],
+    "tunables": [
+        {"name": "threads", "summary": "threads per block", "kind": "int", "default": 128, "min": 32, "max": 1024}
+    ],
 }
 
 cuda = None  # numba.cuda, once prepare has it; a global because that is where Numba's simulator looks for it
@@ -54,5 +57,13 @@ def prepare(case, tunables, inputs):
                 y[i] = reduce(shared, t + w - 1, w)
 
     threads = int(tunables["threads"])
-    return Launch(cuda, case, inputs, kernel, threads, threads, staged(case, tunables) * item_bytes(case),
-                  (window_of(case), inputs["x"].size))
+    return Launch(
+        cuda,
+        case,
+        inputs,
+        kernel,
+        threads,
+        threads,
+        staged(case, tunables) * item_bytes(case),
+        (window_of(case), inputs["x"].size),
+    )

@@ -6,6 +6,7 @@ Traffic: about one global read per output, 2 + w / 48 shared ones. Rounding: a r
 it, and of integers it is not exact; var as E[x^2] - E[x]^2: hence the bound `textbook`. Limits: the staged elements in 48 KiB.
 Incomplete windows: in the kernel. Origin: the tutorial's third kernel and its sequel's Rolling class, written anew with checks where
 they read outside the array, and with dynamic shared memory of the case's type."""
+
 import math
 
 from peer import import_numba_cuda
@@ -21,7 +22,14 @@ VARIANT = {
     "bound": "textbook",
     "tunables": [
         {"name": "threads", "summary": "threads per block", "kind": "int", "default": 64, "min": 32, "max": 1024},
-        {"name": "tile", "summary": "consecutive outputs per thread", "kind": "int", "default": 48, "min": 1, "max": 256},
+        {
+            "name": "tile",
+            "summary": "consecutive outputs per thread",
+            "kind": "int",
+            "default": 48,
+            "min": 1,
+            "max": 256,
+        },
     ],
 }
 
@@ -118,8 +126,16 @@ def prepare(case, tunables, inputs):
         cuda.syncthreads()
         begin = first + t * tile
         if begin < n:
-            outputs(shared, w - 1 + t * tile, min(w - 1, begin), y[begin:min(begin + tile, n)], w)
+            outputs(shared, w - 1 + t * tile, min(w - 1, begin), y[begin : min(begin + tile, n)], w)
 
     threads, tile = int(tunables["threads"]), int(tunables["tile"])
-    return Launch(cuda, case, inputs, kernel, threads, threads * tile, staged(case, tunables) * item_bytes(case),
-                  (window_of(case), tile, inputs["x"].size))
+    return Launch(
+        cuda,
+        case,
+        inputs,
+        kernel,
+        threads,
+        threads * tile,
+        staged(case, tunables) * item_bytes(case),
+        (window_of(case), tile, inputs["x"].size),
+    )

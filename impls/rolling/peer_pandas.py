@@ -1,6 +1,7 @@
 """Series.rolling. Idea: pandas' own windows: running sums with compensation, a deque for min and max; one thread, always in float64.
 Limits: a NaN in a window gives NaN, as the op wants; pandas also turns an infinity into NaN, which the op does not.
 Incomplete windows: in the timed call (NaN); fetch writes infinity over them where the case wants that."""
+
 from rolling_peers import incomplete_of, only, window_of
 
 VARIANT = {

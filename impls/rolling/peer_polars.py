@@ -1,6 +1,7 @@
 """Polars' rolling windows. Idea: one pass in one thread; a running sum for mean and sum, a running mean and M2 for var and std, a deque for
 min and max. Rounding: the running sum sees the whole array: hence the bound `prefix`. Limits: a NaN or an infinity stays in the sums.
 Incomplete windows: null in the timed call; fetch writes what the case wants."""
+
 from rolling_peers import incomplete_of, only_complete, window_of
 
 VARIANT = {

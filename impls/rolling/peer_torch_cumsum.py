@@ -1,6 +1,7 @@
 """One cumulative sum and a difference. Idea: P = cumsum(x); the window's sum is P[i] - P[i - w]. Traffic: independent of w.
 Rounding: the error is that of the prefix, which grows with the array, not with the window; an infinity or NaN never leaves it: hence
 the bound `prefix`. Incomplete windows: in fetch."""
+
 from peer import import_torch_cuda
 from rolling_peers import complete_part, only_complete, window_of
 from torch_arrays import to_device, to_host
@@ -33,7 +34,7 @@ def run(state):
     w = window_of(state["case"])
     prefix = state["torch"].cumsum(state["x"], 0)
     sums = prefix[w - 1 :].clone()
-    sums[1:] -= prefix[: -w]
+    sums[1:] -= prefix[:-w]
     return sums.div_(w) if state["case"]["params"]["agg"] == "mean" else sums
 
 

@@ -1,5 +1,6 @@
 """Pooling layers with stride 1. Idea: one output per thread, every thread reads its whole window: avg_pool1d for the mean, max_pool1d for
 max, and for min that of the negated input, negated. Limits: mean, min, max. Incomplete windows: in fetch."""
+
 from peer import import_torch_cuda
 from rolling_peers import complete_part, only_complete, window_of
 from torch_arrays import to_device, to_host
@@ -29,9 +30,11 @@ def load(state, inputs):
 
 def run(state):
     pool, w, x = state["torch"].nn.functional, window_of(state["case"]), state["x"]
-    return {"mean": lambda: pool.avg_pool1d(x, w, stride=1),
-            "max": lambda: pool.max_pool1d(x, w, stride=1),
-            "min": lambda: pool.max_pool1d(x.neg(), w, stride=1).neg_()}[state["case"]["params"]["agg"]]()
+    return {
+        "mean": lambda: pool.avg_pool1d(x, w, stride=1),
+        "max": lambda: pool.max_pool1d(x, w, stride=1),
+        "min": lambda: pool.max_pool1d(x.neg(), w, stride=1).neg_(),
+    }[state["case"]["params"]["agg"]]()
 
 
 def fetch(state, outputs, out):

@@ -17,8 +17,11 @@ def writes_of(program, *words):
     """How often a command writes to a file."""
     with Sandbox() as sandbox:
         count = sandbox.folder / "count"
-        code, _, said = sandbox.call(program, *(str(word).format(folder=sandbox.folder) for word in words),
-                                     environment={**full_from(0), "RUNGS_FAULT_COUNT": str(count)})
+        code, _, said = sandbox.call(
+            program,
+            *(str(word).format(folder=sandbox.folder) for word in words),
+            environment={**full_from(0), "RUNGS_FAULT_COUNT": str(count)},
+        )
         if code != 0:
             raise SystemExit(f"BAD  {words} without a fault ended with {code}: {said}")
         return int(count.read_text().split()[1])
@@ -43,14 +46,27 @@ def run(k):
         rows = sandbox.rows(out)
         lost = sum(row not in rows for row in kept)
         whole = code == 0 and len(rows) == len({(row["case"], row["spec"]) for row in rows}) == ROWS
-        return left or ("" if whole and not lost else f"--resume ended with {code} and {len(rows)} rows: {said[-300:]}"), lost
+        return left or (
+            "" if whole and not lost else f"--resume ended with {code} and {len(rows)} rows: {said[-300:]}"
+        ), lost
 
 
 def execute(k, fault):
     with Sandbox() as sandbox:
         out = sandbox.folder / "work" / "y.npy"
         out.write_bytes(b"earlier")
-        code, _, said = sandbox.call(RUNGS, "exec", "rolling/cpu_naive", "--in", f"x={X}", "--set", "window=300", "--out", f"y={out}", environment=full_from(k, fault))
+        code, _, said = sandbox.call(
+            RUNGS,
+            "exec",
+            "rolling/cpu_naive",
+            "--in",
+            f"x={X}",
+            "--set",
+            "window=300",
+            "--out",
+            f"y={out}",
+            environment=full_from(k, fault),
+        )
         if code != 4 or "y.npy" not in said or "No space left" not in said:
             return f"exit code {code}: {said[-300:]}"
         if out.read_bytes() != b"earlier":
@@ -65,10 +81,16 @@ def main():
     for k in range(1, writes + 1) if FULL else (1, 2, 3, writes):
         wrong, lost = run(k)
         part.tell("a disk full from the k-th write on, run, then --resume", f"write {k} of {writes}", wrong, lost)
-    writes = writes_of(RUNGS, "exec", "rolling/cpu_naive", "--in", f"x={X}", "--set", "window=300", "--out", "y={folder}/y.npy")
+    writes = writes_of(
+        RUNGS, "exec", "rolling/cpu_naive", "--in", f"x={X}", "--set", "window=300", "--out", "y={folder}/y.npy"
+    )
     for k in range(1, writes + 1):
         part.tell("a disk full from the k-th write on, exec", f"write {k} of {writes}", execute(k, "write"))
-        part.tell("a disk full, where files have names from the beginning, exec", f"write {k} of {writes}", execute(k, "named"))
+        part.tell(
+            "a disk full, where files have names from the beginning, exec",
+            f"write {k} of {writes}",
+            execute(k, "named"),
+        )
     part.end()
 
 

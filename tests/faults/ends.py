@@ -2,6 +2,7 @@
 what they were to write is as it was, or whole.
 
 The instants come from a fixed seed, and are spread over what one undisturbed call takes."""
+
 import concurrent.futures
 import json
 import os
@@ -16,7 +17,16 @@ from faults import BUILD, FULL, HOSTILE, RUNGS, SOURCE, Part, Sandbox
 SIGNALS = (signal.SIGKILL, signal.SIGTERM, signal.SIGINT, signal.SIGHUP)
 LONG = {"ab": 8, "ab --base": 3}  # `ab` runs 18 processes, and a commit is built without end
 TRIES = 40 if FULL else 4
-VERBS = ("report", "export", "exec", "run of a function", "run of a variant that leaves a daemon", "ab", "ab --base", "reproduce")
+VERBS = (
+    "report",
+    "export",
+    "exec",
+    "run of a function",
+    "run of a variant that leaves a daemon",
+    "ab",
+    "ab --base",
+    "reproduce",
+)
 ROWS = SOURCE / "tests/golden/rows.jsonl"
 CASE = "double n=1003 input=normal dtype=f64"
 FUNCTION = SOURCE / "examples/apply/first_minus_last.cu"
@@ -46,21 +56,65 @@ def words_of(verb, sandbox):
     if verb == "ab --base":
         program, environment = build_a_commit(sandbox)
         return program, ["ab", "--base", "HEAD", CASE], environment
-    return {"report": (RUNGS, ["report", ROWS, "--out", out / "REPORT.md", "--html", out / "report.html"], {}),
-            "export": (RUNGS, ["export", "csv", ROWS, "--out", out / "rows.csv"], {}),
-            "exec": (RUNGS, ["exec", "redact/cpu_best", "--in", f"names={sandbox.folder}/names.csv:name", "--in", f"visibilities={sandbox.folder}/names.csv:visible",
-                             "--out", f"redacted={out}/out.arrow"], {}),
-            "run of a function": (RUNGS, ["run", f"rolling agg=apply function={FUNCTION} n=1000 window=3", "--variants", "cpu_apply", "--verify-only",
-                                          "--out", out / "rows.jsonl"], {}),
-            "run of a variant that leaves a daemon": (HOSTILE, ["run", CASE, "--variants", "cpu_hostile at=run how=leave_and_hang", "--verify-only", "--timeout",
-                                                                "3s", "--out", out / "rows.jsonl"], {}),
-            "ab": (RUNGS, ["ab", HOSTILE, HOSTILE, CASE, "--variants", "cpu_right", "--quick", "--second-stage", "0s", "--out", out], {}),
-            "reproduce": (RUNGS, ["reproduce", CASE, "--quick", "--out", out / "reproduce"], {})}[verb]
+    return {
+        "report": (RUNGS, ["report", ROWS, "--out", out / "REPORT.md", "--html", out / "report.html"], {}),
+        "export": (RUNGS, ["export", "csv", ROWS, "--out", out / "rows.csv"], {}),
+        "exec": (
+            RUNGS,
+            [
+                "exec",
+                "redact/cpu_best",
+                "--in",
+                f"names={sandbox.folder}/names.csv:name",
+                "--in",
+                f"visibilities={sandbox.folder}/names.csv:visible",
+                "--out",
+                f"redacted={out}/out.arrow",
+            ],
+            {},
+        ),
+        "run of a function": (
+            RUNGS,
+            [
+                "run",
+                f"rolling agg=apply function={FUNCTION} n=1000 window=3",
+                "--variants",
+                "cpu_apply",
+                "--verify-only",
+                "--out",
+                out / "rows.jsonl",
+            ],
+            {},
+        ),
+        "run of a variant that leaves a daemon": (
+            HOSTILE,
+            [
+                "run",
+                CASE,
+                "--variants",
+                "cpu_hostile at=run how=leave_and_hang",
+                "--verify-only",
+                "--timeout",
+                "3s",
+                "--out",
+                out / "rows.jsonl",
+            ],
+            {},
+        ),
+        "ab": (
+            RUNGS,
+            ["ab", HOSTILE, HOSTILE, CASE, "--variants", "cpu_right", "--quick", "--second-stage", "0s", "--out", out],
+            {},
+        ),
+        "reproduce": (RUNGS, ["reproduce", CASE, "--quick", "--out", out / "reproduce"], {}),
+    }[verb]
 
 
 def prepare(sandbox):
     (sandbox.folder / "out").mkdir()
-    (sandbox.folder / "names.csv").write_text("name,visible\n" + "".join(f"Somebody {i},{i % 2}\n" for i in range(2000)))
+    (sandbox.folder / "names.csv").write_text(
+        "name,visible\n" + "".join(f"Somebody {i},{i % 2}\n" for i in range(2000))
+    )
 
 
 def length(verb):
@@ -113,7 +167,16 @@ def one_end(verb, number, wait):
         if "survives" in left:
             return left, left, met
         if left:  # a folder for a compiler, where the signal met the moment after it was made
-            sandbox.call(RUNGS, "run", f"rolling agg=apply function={FUNCTION} n=100 window=3", "--variants", "cpu_apply", "--verify-only", "--out", "/dev/null")
+            sandbox.call(
+                RUNGS,
+                "run",
+                f"rolling agg=apply function={FUNCTION} n=100 window=3",
+                "--variants",
+                "cpu_apply",
+                "--verify-only",
+                "--out",
+                "/dev/null",
+            )
         return sandbox.left_behind() or damaged(sandbox), left, met
 
 
@@ -122,12 +185,23 @@ def main():
     for verb in VERBS:
         seconds, met, later = length(verb), 0, 0
         waits = [source.uniform(0.02, 0.95) * seconds for _ in range(TRIES)]
-        with concurrent.futures.ThreadPoolExecutor(1 if verb == "ab --base" else os.cpu_count()) as pool:  # it starts a program that it has just copied
-            tried = pool.map(lambda k, verb=verb, waits=waits: one_end(verb, SIGNALS[k % len(SIGNALS)], waits[k]), range(TRIES))
+        with concurrent.futures.ThreadPoolExecutor(
+            1 if verb == "ab --base" else os.cpu_count()
+        ) as pool:  # it starts a program that it has just copied
+            tried = pool.map(
+                lambda k, verb=verb, waits=waits: one_end(verb, SIGNALS[k % len(SIGNALS)], waits[k]), range(TRIES)
+            )
             for k, (wrong, left, hit) in enumerate(tried):
-                part.tell(f"{verb}, ended by a signal at a random instant", f"{SIGNALS[k % len(SIGNALS)].name} after {waits[k]:.2f} s", wrong)
+                part.tell(
+                    f"{verb}, ended by a signal at a random instant",
+                    f"{SIGNALS[k % len(SIGNALS)].name} after {waits[k]:.2f} s",
+                    wrong,
+                )
                 met, later = met + hit, later + bool(left)
-        print(f"{verb}: {met} of {TRIES} signals met a call of {seconds:.1f} s; something was left until the next run in {later}", flush=True)
+        print(
+            f"{verb}: {met} of {TRIES} signals met a call of {seconds:.1f} s; something was left until the next run in {later}",
+            flush=True,
+        )
         if met < TRIES // 4:
             raise SystemExit(f"BAD  {verb}: most signals came after the end: nothing was tried")
     part.end()

@@ -1,4 +1,5 @@
 """What the parts of the fault suite share: a sandbox in which anything left behind is found, and the record that the page is made of."""
+
 import json
 import os
 import pathlib
@@ -12,7 +13,11 @@ import uuid
 
 SOURCE = pathlib.Path(os.environ["RUNGS_SOURCE"])
 BUILD = pathlib.Path(os.environ["RUNGS_BUILD"])
-RUNGS, HOSTILE, INJECT = pathlib.Path(os.environ["RUNGS"]), BUILD / "tests" / "rungs-hostile", BUILD / "tests" / "librungs_inject.so"
+RUNGS, HOSTILE, INJECT = (
+    pathlib.Path(os.environ["RUNGS"]),
+    BUILD / "tests" / "rungs-hostile",
+    BUILD / "tests" / "librungs_inject.so",
+)
 CUDA = "\nRUNGS_CUDA:STRING=OFF\n" not in (BUILD / "CMakeCache.txt").read_text()  # without it nobody judges claims
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
 RECORDS = BUILD / "tests" / "faults"
@@ -38,12 +43,26 @@ class Sandbox:
 
     def environment(self, more=()):
         name, value = self.mark.split("=")
-        return {**os.environ, name: value, "TMPDIR": str(self.folder / "tmp"), "RUNGS_CACHE": str(self.folder / "cache"), **dict(more)}
+        return {
+            **os.environ,
+            name: value,
+            "TMPDIR": str(self.folder / "tmp"),
+            "RUNGS_CACHE": str(self.folder / "cache"),
+            **dict(more),
+        }
 
     def start(self, program, *words, environment=(), **more):
-        return subprocess.Popen([str(program), *map(str, words)], cwd=self.folder / "work", env=self.environment(environment), text=True, errors="replace",
-                                stdout=subprocess.PIPE, stderr=subprocess.PIPE,
-                                start_new_session=True, **more)
+        return subprocess.Popen(
+            [str(program), *map(str, words)],
+            cwd=self.folder / "work",
+            env=self.environment(environment),
+            text=True,
+            errors="replace",
+            stdout=subprocess.PIPE,
+            stderr=subprocess.PIPE,
+            start_new_session=True,
+            **more,
+        )
 
     def call(self, program, *words, environment=(), seconds=60):
         """(exit code or None for a hang, stdout, stderr); what it does not end itself is killed."""
@@ -63,7 +82,11 @@ class Sandbox:
         found = []
         for entry in pathlib.Path("/proc").iterdir():
             try:
-                if entry.name.isdigit() and self.mark.encode() in (entry / "environ").read_bytes() and "Z" not in (entry / "stat").read_text().split(")")[-1][:3]:
+                if (
+                    entry.name.isdigit()
+                    and self.mark.encode() in (entry / "environ").read_bytes()
+                    and "Z" not in (entry / "stat").read_text().split(")")[-1][:3]
+                ):
                     found.append(int(entry.name))
             except OSError:  # it has ended, or is another user's
                 pass
@@ -75,8 +98,12 @@ class Sandbox:
         while self.processes() and time.monotonic() < deadline:
             time.sleep(0.05)
         words = [f"process {pid} survives" for pid in self.processes()]
-        words += [f"{path.relative_to(self.folder)} is left" for name in ("tmp", "work") if (self.folder / name).exists()
-                  for path in (self.folder / name).rglob("*")]
+        words += [
+            f"{path.relative_to(self.folder)} is left"
+            for name in ("tmp", "work")
+            if (self.folder / name).exists()
+            for path in (self.folder / name).rglob("*")
+        ]
         return "; ".join(words)
 
     def rows(self, path):
@@ -115,7 +142,9 @@ class Part:
         RECORDS.mkdir(parents=True, exist_ok=True)
         self.record.write_text(json.dumps(self.kinds, indent=1))
         for kind, counts in self.kinds.items():
-            print(f"{self.name}: {kind}: {counts['survived']} of {counts['tried']} survived, {len(counts['known'])} known, {counts['lost']} rows lost")
+            print(
+                f"{self.name}: {kind}: {counts['survived']} of {counts['tried']} survived, {len(counts['known'])} known, {counts['lost']} rows lost"
+            )
         sys.exit(1 if self.failed else 0)
 
 

@@ -1,5 +1,6 @@
 """Hostile variants and libraries: each costs its own row and nothing else. For every fault of the tables: the row says what happened, the
 next variant passes, the file is whole, no file and no process is left."""
+
 import collections
 import concurrent.futures
 import json
@@ -12,8 +13,19 @@ from faults import CASE, FULL, HOSTILE, Part, Sandbox, matches
 Fault = collections.namedtuple("Fault", "at how says slow known environment", defaults=(False, None, ()))
 
 TIMED_OUT, PASSES, ANY = r"^error: .*timed out", r"^pass:", r"^(pass|error|fail|skip):"
-CRASHED = {"be_aborted": 6, "segv": 11, "bus": 7, "ill": 4, "fpe": 8, "kill_self": 9, "kill_group": 9, "overflow_stack": 11, "free_twice": 6, "alarm_clock": 14,
-           "crash_in_thread": 11}
+CRASHED = {
+    "be_aborted": 6,
+    "segv": 11,
+    "bus": 7,
+    "ill": 4,
+    "fpe": 8,
+    "kill_self": 9,
+    "kill_group": 9,
+    "overflow_stack": 11,
+    "free_twice": 6,
+    "alarm_clock": 14,
+    "crash_in_thread": 11,
+}
 ENDED = {"exit_0": 0, "exit_3": 3, "end_at_once": 0, "replace_program": 0}
 # What a deed of deeds.h comes to, wherever it is done.
 SAYS = {
@@ -43,13 +55,43 @@ SAYS = {
     "few_files": r"^(pass|error):",
     "small_files": r"^(pass|error):",
     "little_memory": r"^(pass|error):",
-    **{how: PASSES for how in ("nothing", "print_much", "write_everywhere", "change_folder", "remove_folder", "block_signals", "change_mask", "round_up", "lose_environment")},
+    **{
+        how: PASSES
+        for how in (
+            "nothing",
+            "print_much",
+            "write_everywhere",
+            "change_folder",
+            "remove_folder",
+            "block_signals",
+            "change_mask",
+            "round_up",
+            "lose_environment",
+        )
+    },
 }
 EVERYWHERE = ("be_aborted", "segv", "exit_0", "hang", "leave_daemon", "kill_group", "reply_garbage")
 # With --full only: what takes seconds, and what differs little from another.
-SLOW = ("print_gigabyte", "reply_huge", "bus", "fpe", "exit_3", "kill_self", "spin", "reply_list", "free_foreign", "change_mask", "cpu_limit")
-SOON = {"be_aborted": ("supports", "scratch", "configuration", "prepare", "again", "release"), "hang": ("supports", "prepare", "release"),
-        "exit_0": ("supports", "release"), "leave_daemon": ("supports", "release"), "kill_group": ("supports",)}
+SLOW = (
+    "print_gigabyte",
+    "reply_huge",
+    "bus",
+    "fpe",
+    "exit_3",
+    "kill_self",
+    "spin",
+    "reply_list",
+    "free_foreign",
+    "change_mask",
+    "cpu_limit",
+)
+SOON = {
+    "be_aborted": ("supports", "scratch", "configuration", "prepare", "again", "release"),
+    "hang": ("supports", "prepare", "release"),
+    "exit_0": ("supports", "release"),
+    "leave_daemon": ("supports", "release"),
+    "kill_group": ("supports",),
+}
 
 
 def variant_faults():
@@ -59,37 +101,96 @@ def variant_faults():
         for how in EVERYWHERE:
             yield Fault(at, how, SAYS[how], slow=at not in SOON.get(how, ()))
     yield from (
-        Fault("supports", "lie", r"^skip: ."), Fault("supports", "refuse", r"^skip: ."),
+        Fault("supports", "lie", r"^skip: ."),
+        Fault("supports", "refuse", r"^skip: ."),
         Fault("scratch", "lie", r"^(error|skip): ."),
-        Fault("configuration", "lie", r"^(pass|error):"), Fault("configuration", "refuse", r"^error: ."), Fault("configuration", "overflow", r"^error: ."),
-        Fault("prepare", "lie", r"^error: ."), Fault("prepare", "refuse", r"^error: ."), Fault("prepare", "stop", TIMED_OUT, slow=True),
-        Fault("run", "lie", r"^error: ."), Fault("run", "refuse", r"^(skip|error): ."),
-        Fault("again", "lie", r"^error: ."), Fault("again", "stop", TIMED_OUT, slow=True), Fault("release", "lie", r"^error: .*signal 6\b"),
-        Fault("release", "exit_3", SAYS["exit_3"], slow=True), Fault("release", "eat_memory", SAYS["eat_memory"], slow=True),
+        Fault("configuration", "lie", r"^(pass|error):"),
+        Fault("configuration", "refuse", r"^error: ."),
+        Fault("configuration", "overflow", r"^error: ."),
+        Fault("prepare", "lie", r"^error: ."),
+        Fault("prepare", "refuse", r"^error: ."),
+        Fault("prepare", "stop", TIMED_OUT, slow=True),
+        Fault("run", "lie", r"^error: ."),
+        Fault("run", "refuse", r"^(skip|error): ."),
+        Fault("again", "lie", r"^error: ."),
+        Fault("again", "stop", TIMED_OUT, slow=True),
+        Fault("release", "lie", r"^error: .*signal 6\b"),
+        Fault("release", "exit_3", SAYS["exit_3"], slow=True),
+        Fault("release", "eat_memory", SAYS["eat_memory"], slow=True),
     )
     for how in ("be_aborted", "exit_0", "leave_daemon"):  # in every worker, so that no row can pass
-        yield Fault("nowhere", "nothing", ANY, environment=(("RUNGS_HOSTILE_CONSTRUCTOR", how),), slow=how != "be_aborted")
+        yield Fault(
+            "nowhere", "nothing", ANY, environment=(("RUNGS_HOSTILE_CONSTRUCTOR", how),), slow=how != "be_aborted"
+        )
 
 
-LIBRARY_SLOW = ("raise_nothing", "raise_long", "raise_memory", "be_aborted", "end_at_once", "stop", "hang", "spin_c", "close_all", "reply_garbage", "print_much",
-                "thread_forever", "replace_stdout", "nan_seconds", "hang_at_exit")
+LIBRARY_SLOW = (
+    "raise_nothing",
+    "raise_long",
+    "raise_memory",
+    "be_aborted",
+    "end_at_once",
+    "stop",
+    "hang",
+    "spin_c",
+    "close_all",
+    "reply_garbage",
+    "print_much",
+    "thread_forever",
+    "replace_stdout",
+    "nan_seconds",
+    "hang_at_exit",
+)
 
 
 def library_faults():
-    yield from (Fault("run", how, says, slow=how in SLOW or how in LIBRARY_SLOW) for how, says in {
-        "nothing": PASSES, "raise_error": r"^error: RuntimeError: hostile", "raise_exit": r"^error: .*(exit code 3|SystemExit)",
-        "raise_interrupt": r"^error: .*(KeyboardInterrupt|signal 2|exit code)", "raise_surrogate": r"^error: .*ValueError", "raise_nothing": r"^error: Exception",
-        "raise_long": r"^error: ValueError: xxx", "raise_memory": r"^error: MemoryError", "recurse": r"^error: .*(RecursionError|signal 11)",
-        "segv": SAYS["segv"], "be_aborted": SAYS["be_aborted"], "end_at_once": SAYS["end_at_once"], "exit_3": SAYS["exit_3"], "kill_self": SAYS["kill_self"],
-        "stop": TIMED_OUT, "hang": TIMED_OUT, "hang_deaf": TIMED_OUT, "spin_c": TIMED_OUT, "eat_memory": SAYS["eat_memory"], "close_replies": r"^error: .",
-        "close_all": r"^error: .", "reply_garbage": SAYS["reply_garbage"], "reply_huge": SAYS["reply_huge"], "print_much": PASSES,
-        "leave_daemon": SAYS["leave_daemon"], "hang_at_exit": TIMED_OUT, "abort_at_exit": SAYS["abort_at_exit"], "thread_forever": TIMED_OUT,
-        "replace_stdout": PASSES, "nan_seconds": r"^(pass|error):"}.items())
     yield from (
-        Fault("supports", "bad_answer", r"^(skip|error): ."), Fault("supports", "raise_error", r"^error: RuntimeError"), Fault("prepare", "segv", SAYS["segv"]),
-        Fault("prepare", "raise_exit", r"^error: .*(exit code 3|SystemExit)"), Fault("load", "write_input", r"^(error|fail): ."),
-        Fault("again", "be_aborted", SAYS["be_aborted"], slow=True), Fault("again", "hang", TIMED_OUT, slow=True), Fault("fetch", "wrong_shape", r"^error: ValueError"),
-        Fault("fetch", "reply_forged", r"^(fail|error): ."), Fault("absent", "", r"^skip: .*a_module_that_nobody_has"), Fault("quits", "", r"^error: .*exit code 0"),
+        Fault("run", how, says, slow=how in SLOW or how in LIBRARY_SLOW)
+        for how, says in {
+            "nothing": PASSES,
+            "raise_error": r"^error: RuntimeError: hostile",
+            "raise_exit": r"^error: .*(exit code 3|SystemExit)",
+            "raise_interrupt": r"^error: .*(KeyboardInterrupt|signal 2|exit code)",
+            "raise_surrogate": r"^error: .*ValueError",
+            "raise_nothing": r"^error: Exception",
+            "raise_long": r"^error: ValueError: xxx",
+            "raise_memory": r"^error: MemoryError",
+            "recurse": r"^error: .*(RecursionError|signal 11)",
+            "segv": SAYS["segv"],
+            "be_aborted": SAYS["be_aborted"],
+            "end_at_once": SAYS["end_at_once"],
+            "exit_3": SAYS["exit_3"],
+            "kill_self": SAYS["kill_self"],
+            "stop": TIMED_OUT,
+            "hang": TIMED_OUT,
+            "hang_deaf": TIMED_OUT,
+            "spin_c": TIMED_OUT,
+            "eat_memory": SAYS["eat_memory"],
+            "close_replies": r"^error: .",
+            "close_all": r"^error: .",
+            "reply_garbage": SAYS["reply_garbage"],
+            "reply_huge": SAYS["reply_huge"],
+            "print_much": PASSES,
+            "leave_daemon": SAYS["leave_daemon"],
+            "hang_at_exit": TIMED_OUT,
+            "abort_at_exit": SAYS["abort_at_exit"],
+            "thread_forever": TIMED_OUT,
+            "replace_stdout": PASSES,
+            "nan_seconds": r"^(pass|error):",
+        }.items()
+    )
+    yield from (
+        Fault("supports", "bad_answer", r"^(skip|error): ."),
+        Fault("supports", "raise_error", r"^error: RuntimeError"),
+        Fault("prepare", "segv", SAYS["segv"]),
+        Fault("prepare", "raise_exit", r"^error: .*(exit code 3|SystemExit)"),
+        Fault("load", "write_input", r"^(error|fail): ."),
+        Fault("again", "be_aborted", SAYS["be_aborted"], slow=True),
+        Fault("again", "hang", TIMED_OUT, slow=True),
+        Fault("fetch", "wrong_shape", r"^error: ValueError"),
+        Fault("fetch", "reply_forged", r"^(fail|error): ."),
+        Fault("absent", "", r"^skip: .*a_module_that_nobody_has"),
+        Fault("quits", "", r"^error: .*exit code 0"),
     )
 
 
@@ -123,8 +224,22 @@ def try_fault(kind, fault):
     variant = name_of(kind, fault)
     with Sandbox() as sandbox:
         out = sandbox.folder / "rows.jsonl"
-        code, printed, said = sandbox.call(HOSTILE, "run", CASE, "--variants", f"{variant},cpu_right", "--verify-only", "--timeout", "2s", "--memory-limit", "256M",
-                                           "--out", out, environment=fault.environment, seconds=40)
+        code, printed, said = sandbox.call(
+            HOSTILE,
+            "run",
+            CASE,
+            "--variants",
+            f"{variant},cpu_right",
+            "--verify-only",
+            "--timeout",
+            "2s",
+            "--memory-limit",
+            "256M",
+            "--out",
+            out,
+            environment=fault.environment,
+            seconds=40,
+        )
         if code not in (0, 1):
             return fault, f"the program ended with {code}: {said[-300:]}"
         try:
@@ -139,12 +254,17 @@ def untested(kind, faults):
     listed = json.loads(subprocess.run([HOSTILE, "list", "variants", "--json"], capture_output=True, check=True).stdout)
     tunables = next(item["tunables"] for item in listed if item["id"] == f"double/{kind}_hostile")
     choices = {choice for tunable in tunables for choice in tunable["choices"]}
-    return choices - {word for fault in faults for word in (fault.at, fault.how)} - {"nowhere", "leave_and_hang"}  # the latter is of ends.py
+    return (
+        choices - {word for fault in faults for word in (fault.at, fault.how)} - {"nowhere", "leave_and_hang"}
+    )  # the latter is of ends.py
 
 
 def main():
     part = Part("hostile")
-    for kind, title, faults in (("cpu", "hostile variant", list(variant_faults())), ("peer", "hostile library", list(library_faults()))):
+    for kind, title, faults in (
+        ("cpu", "hostile variant", list(variant_faults())),
+        ("peer", "hostile library", list(library_faults())),
+    ):
         missed = untested(kind, faults)
         if missed:
             raise SystemExit(f"BAD  {title}: no fault of the table uses {', '.join(sorted(missed))}")
@@ -152,7 +272,9 @@ def main():
         print(f"{title}: {len(chosen)} of {len(faults)} faults", flush=True)
         with concurrent.futures.ThreadPoolExecutor(2 * (os.cpu_count() or 1) + 2) as pool:
             for fault, wrong in pool.map(lambda fault: try_fault(kind, fault), chosen):
-                what = " ".join(word for word in (fault.at, fault.how, *(value for _, value in fault.environment)) if word)
+                what = " ".join(
+                    word for word in (fault.at, fault.how, *(value for _, value in fault.environment)) if word
+                )
                 part.tell(title, what, wrong, known=fault.known)
     part.end()
 

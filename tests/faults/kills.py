@@ -1,6 +1,7 @@
 """kill -9 at random points: of the parent, of a worker, of both. --resume then finishes: no row lost, none twice, every line whole.
 
 The suite runs until it is complete; the instants come from a fixed seed, and are spread over what one undisturbed run takes."""
+
 import concurrent.futures
 import os
 import random
@@ -82,7 +83,11 @@ def finish(sandbox, out):
         if code == 0:
             break
     done = keys(sandbox.rows(out))
-    return "" if code == 0 and len(done) == len(set(done)) == ROWS else f"--resume ended with {code} and {len(set(done))} of {ROWS} rows: {said[-300:]}"
+    return (
+        ""
+        if code == 0 and len(done) == len(set(done)) == ROWS
+        else f"--resume ended with {code} and {len(set(done))} of {ROWS} rows: {said[-300:]}"
+    )
 
 
 def one_try(victim, wait):
@@ -101,7 +106,12 @@ def main():
         waits = [source.uniform(0, 0.9 * seconds) for _ in range(TRIES * share // 10)]
         with concurrent.futures.ThreadPoolExecutor(os.cpu_count()) as pool:
             for number, (wrong, lost, met) in enumerate(pool.map(lambda wait: one_try(victim, wait), waits)):
-                part.tell(f"kill -9 of {'parent and worker' if victim == 'both' else 'the ' + victim} at a random instant, then --resume", str(number), wrong, lost)
+                part.tell(
+                    f"kill -9 of {'parent and worker' if victim == 'both' else 'the ' + victim} at a random instant, then --resume",
+                    str(number),
+                    wrong,
+                    lost,
+                )
                 hits += met
     print(f"{hits} of {TRIES} kills met a run")
     if hits < TRIES // 4:

@@ -1,5 +1,6 @@
 """What is named for an output or an input and is none, and rows that somebody moves or removes under a run: each verb writes, or refuses with the name and exit code
 2 or 4, and soon; what was there stays."""
+
 import concurrent.futures
 import os
 import shutil
@@ -69,7 +70,9 @@ def into_a_folder(verb):
     with Sandbox() as sandbox:
         place = sandbox.folder / "place"
         place.mkdir()
-        return is_refused(call(sandbox, filled(WRITERS[verb], place, sandbox.folder)), place, (2,)) or ("" if place.is_dir() else "the folder was replaced")
+        return is_refused(call(sandbox, filled(WRITERS[verb], place, sandbox.folder)), place, (2,)) or (
+            "" if place.is_dir() else "the folder was replaced"
+        )
 
 
 def into_a_full_device(verb):
@@ -93,7 +96,11 @@ def into_a_pipe(verb):
         if code not in (0, 3) or not got or not fifo.is_fifo():
             return f"a FIFO: exit code {code}, {len(got)} bytes: {(out + err)[-300:]}"
         code, out, err = call(sandbox, filled(WRITERS[verb], "/dev/stdout", sandbox.folder))
-        return "" if code in (0, 3) and len(out) >= len(got.decode(errors="replace")) // 2 else f"/dev/stdout: exit code {code}, {len(out)} letters: {err[-300:]}"
+        return (
+            ""
+            if code in (0, 3) and len(out) >= len(got.decode(errors="replace")) // 2
+            else f"/dev/stdout: exit code {code}, {len(out)} letters: {err[-300:]}"
+        )
 
 
 def out_of_zero(verb):
@@ -111,13 +118,18 @@ def out_of_a_pipe(verb):
         code, out, err = sandbox.call("sh", "-c", f'cat "{ROWS}" | "$0" "$@"', *words, seconds=SECONDS)
         if code not in (0, 1, 3) or "no rows" in out + err:
             return f"exit code {code}: {(out + err)[-300:]}"
-        return is_refused(sandbox.call("sh", "-c", 'tr "\\0" " " </dev/zero | "$0" "$@"', *words, seconds=SECONDS), "MiB", (2,))
+        return is_refused(
+            sandbox.call("sh", "-c", 'tr "\\0" " " </dev/zero | "$0" "$@"', *words, seconds=SECONDS), "MiB", (2,)
+        )
 
 
 def judged_by_nobody(words):
     """A build without CUDA says so before it opens anything."""
     with Sandbox() as sandbox:
-        return is_refused(call(sandbox, filled(words, sandbox.folder / "place", sandbox.folder)), "no CUDA variants", (4,)) or sandbox.left_behind()
+        return (
+            is_refused(call(sandbox, filled(words, sandbox.folder / "place", sandbox.folder)), "no CUDA variants", (4,))
+            or sandbox.left_behind()
+        )
 
 
 def the_same_twice(words):
@@ -132,9 +144,32 @@ def the_same_twice(words):
 SAME = {
     "report": [RUNGS, "report", ROWS, "--out", "{folder}/link", "--html", "{}"],
     "compare": [RUNGS, "compare", ROWS, ROWS, "--json", "{folder}/link", "--markdown", "{}"],
-    "ab": [RUNGS, "ab", HOSTILE, HOSTILE, CASE, "--quick", "--out", "{folder}/out", "--json", "{folder}/link", "--junit", "{}"],
+    "ab": [
+        RUNGS,
+        "ab",
+        HOSTILE,
+        HOSTILE,
+        CASE,
+        "--quick",
+        "--out",
+        "{folder}/out",
+        "--json",
+        "{folder}/link",
+        "--junit",
+        "{}",
+    ],
     "run": [HOSTILE, "run", CASE, "--out", "{}", "--timeline", "{folder}/link"],
-    "exec": [RUNGS, "exec", "moments/cpu_two_pass", "--in", f"x={X}", "--out", "mean={}", "--out", "kurtosis={folder}/link"],
+    "exec": [
+        RUNGS,
+        "exec",
+        "moments/cpu_two_pass",
+        "--in",
+        f"x={X}",
+        "--out",
+        "mean={}",
+        "--out",
+        "kurtosis={folder}/link",
+    ],
 }
 
 
@@ -165,7 +200,19 @@ def under_a_run(deed, interrupted):
         folder = sandbox.folder / "rows"
         folder.mkdir()
         rows = folder / "rows.jsonl"
-        process = sandbox.start(HOSTILE, "run", CASE, f"{CASE} seed=2", "--variants", "cpu_right,cpu_hostile at=run how=hang", "--verify-only", "--timeout", "2s", "--out", rows)
+        process = sandbox.start(
+            HOSTILE,
+            "run",
+            CASE,
+            f"{CASE} seed=2",
+            "--variants",
+            "cpu_right,cpu_hostile at=run how=hang",
+            "--verify-only",
+            "--timeout",
+            "2s",
+            "--out",
+            rows,
+        )
         deadline = time.monotonic() + SECONDS
         while (not rows.exists() or not sandbox.rows(rows)) and time.monotonic() < deadline:  # the next one hangs again
             time.sleep(0.02)
@@ -175,26 +222,70 @@ def under_a_run(deed, interrupted):
             process.send_signal(signal.SIGTERM)
         out, err = process.communicate(timeout=SECONDS)
         if deed is cut:  # nothing can bring back the rows before
-            return "" if process.returncode == 4 and f"{rows}: was cut from" in err else f"exit code {process.returncode}: {(out + err)[-400:]}", 0
-        found = [path for place in (folder, sandbox.folder / "tmp") if place.exists() for path in place.iterdir() if path.stat().st_size]
-        if process.returncode != 4 or f"rows: {rows}" in out or len(found) != 1 or f"are {'' if deed is move else 'saved '}in {found[0]}" not in err:
+            return (
+                ""
+                if process.returncode == 4 and f"{rows}: was cut from" in err
+                else f"exit code {process.returncode}: {(out + err)[-400:]}",
+                0,
+            )
+        found = [
+            path
+            for place in (folder, sandbox.folder / "tmp")
+            if place.exists()
+            for path in place.iterdir()
+            if path.stat().st_size
+        ]
+        if (
+            process.returncode != 4
+            or f"rows: {rows}" in out
+            or len(found) != 1
+            or f"are {'' if deed is move else 'saved '}in {found[0]}" not in err
+        ):
             return f"exit code {process.returncode}, {found}: {(out + err)[-400:]}", 0
         kept = sandbox.rows(found[0])
         lost = sum(row not in kept for row in before)
-        code, out, err = sandbox.call(HOSTILE, "run", CASE, f"{CASE} seed=2", "--variants", "cpu_right", "--verify-only", "--resume", "--out", found[0])
+        code, out, err = sandbox.call(
+            HOSTILE,
+            "run",
+            CASE,
+            f"{CASE} seed=2",
+            "--variants",
+            "cpu_right",
+            "--verify-only",
+            "--resume",
+            "--out",
+            found[0],
+        )
         return "" if code == 0 and len(sandbox.rows(found[0])) >= len(kept) else f"--resume: {code}: {out + err}", lost
 
 
 def tries():
     """(kind, what, function, its arguments) of all."""
-    for kind, tried, verbs in (("an output that leads to itself", into_a_loop, WRITERS), ("an output that is a folder", into_a_folder, WRITERS),
-                               ("an output on a full device", into_a_full_device, WRITERS), ("an output that is a pipe", into_a_pipe, WRITERS),
-                               ("an input without an end", out_of_zero, READERS),
-                               ("an input that is a pipe", out_of_a_pipe, ("judge", "report", "export", "compare"))):
-        yield from ((kind, verb, tried, (verb,)) if CUDA or verb != "judge" else (kind, verb, judged_by_nobody, ({**READERS, **WRITERS}[verb],)) for verb in verbs)
+    for kind, tried, verbs in (
+        ("an output that leads to itself", into_a_loop, WRITERS),
+        ("an output that is a folder", into_a_folder, WRITERS),
+        ("an output on a full device", into_a_full_device, WRITERS),
+        ("an output that is a pipe", into_a_pipe, WRITERS),
+        ("an input without an end", out_of_zero, READERS),
+        ("an input that is a pipe", out_of_a_pipe, ("judge", "report", "export", "compare")),
+    ):
+        yield from (
+            (kind, verb, tried, (verb,))
+            if CUDA or verb != "judge"
+            else (kind, verb, judged_by_nobody, ({**READERS, **WRITERS}[verb],))
+            for verb in verbs
+        )
     yield from (("two outputs that are one file", verb, the_same_twice, (words,)) for verb, words in SAME.items())
-    yield from (("rows moved or removed under a run", f"{deed.__name__}{', then SIGTERM' if interrupted else ''}", under_a_run, (deed, interrupted))
-                for deed in (remove, remove_folder, move, replace, cut) for interrupted in (False, True))
+    yield from (
+        (
+            "rows moved or removed under a run",
+            f"{deed.__name__}{', then SIGTERM' if interrupted else ''}",
+            under_a_run,
+            (deed, interrupted),
+        )
+        for deed in (remove, remove_folder, move, replace, cut)
+        for interrupted in (False, True)
+    )
 
 
 def main():

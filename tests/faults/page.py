@@ -1,5 +1,6 @@
 """docs/RELIABILITY.md: what the fault suite tried and what it came to. `page.py --write` makes it from the records of the last run of
 every part, plain and --full; without words it checks that the page says what this run did."""
+
 import json
 import os
 import pathlib
@@ -66,15 +67,30 @@ def cells(counts):
 
 def page(plain, full):
     kinds = list(dict.fromkeys([*plain, *full]))
-    lines = ["| fault | " + " | ".join([*COLUMNS, *(f"--full: {name}" for name in COLUMNS)]) + " |", "|---|" + "--:|" * 6]
+    lines = [
+        "| fault | " + " | ".join([*COLUMNS, *(f"--full: {name}" for name in COLUMNS)]) + " |",
+        "|---|" + "--:|" * 6,
+    ]
     lines += [f"| {kind} | " + " | ".join(cells(plain.get(kind)) + cells(full.get(kind))) + " |" for kind in kinds]
-    known = sorted({f"- {kind}: {words}" for counts in (plain, full) for kind in kinds if kind in counts for words in counts[kind]["known"]})
+    known = sorted(
+        {
+            f"- {kind}: {words}"
+            for counts in (plain, full)
+            for kind in kinds
+            if kind in counts
+            for words in counts[kind]["known"]
+        }
+    )
     return HEAD + "\n".join(lines) + "\n\n## Not survived yet\n" + ("\n".join(known) or "None.") + "\n" + TAIL
 
 
 def said(text):
     """{kind: [plain cells, full cells]} of a page."""
-    rows = [[cell.strip() for cell in line.strip("|").split("|")] for line in text.splitlines() if line.startswith("| ") and not line.startswith("| fault")]
+    rows = [
+        [cell.strip() for cell in line.strip("|").split("|")]
+        for line in text.splitlines()
+        if line.startswith("| ") and not line.startswith("| fault")
+    ]
     return {row[0]: (row[1:4], row[4:7]) for row in rows}
 
 
@@ -87,10 +103,16 @@ def main():
         print("skip: no part of the fault suite has run; ctest -R faults runs all")
         sys.exit(77)
     never = [kind for kind in ran if FULL and kind in there and there[kind][FULL] == cells(None)]
-    wrong = [f"{kind}: this run {cells(counts)}, the page {there.get(kind, ('none', 'none'))[FULL]}" for kind, counts in ran.items()
-             if kind not in never and there.get(kind, (None, None))[FULL] != cells(counts)]
+    wrong = [
+        f"{kind}: this run {cells(counts)}, the page {there.get(kind, ('none', 'none'))[FULL]}"
+        for kind, counts in ran.items()
+        if kind not in never and there.get(kind, (None, None))[FULL] != cells(counts)
+    ]
     if wrong:
-        sys.exit("BAD  docs/RELIABILITY.md does not say what this run did; run the suite plain and with --full, then tests/faults/page.py --write\n" + "\n".join(wrong))
+        sys.exit(
+            "BAD  docs/RELIABILITY.md does not say what this run did; run the suite plain and with --full, then tests/faults/page.py --write\n"
+            + "\n".join(wrong)
+        )
     print(f"ok   docs/RELIABILITY.md agrees with this run in {len(ran) - len(never)} kinds of faults")
     if never:
         print(f"not on the page yet, page.py --write adds them: {', '.join(never)}")

@@ -1,6 +1,7 @@
 """check.py PROGRAM TOPIC: the corpus of a topic reaches every function of its parser, and no mutation of it breaks a promise.
 
 20,000 mutations from a fixed seed; 1,000,000 where RUNGS_TEST_FULL is set. A finding is left in the build folder and named."""
+
 import os
 import pathlib
 import subprocess
@@ -28,8 +29,13 @@ TOPICS = {
 
 
 def run(program, topic, *arguments, **environment):
-    done = subprocess.run([program, *arguments], capture_output=True, text=True, errors="replace",
-                          env={**os.environ, "FUZZ_TOPIC": topic, "ASAN_OPTIONS": "detect_leaks=0" if ptraced() else "", **environment})
+    done = subprocess.run(
+        [program, *arguments],
+        capture_output=True,
+        text=True,
+        errors="replace",
+        env={**os.environ, "FUZZ_TOPIC": topic, "ASAN_OPTIONS": "detect_leaks=0" if ptraced() else "", **environment},
+    )
     if done.returncode != 0:
         sys.exit(f"BAD  {topic}: exit code {done.returncode}\n{done.stderr[-6000:]}")
     return done
@@ -46,7 +52,9 @@ def ptraced():
 def functions(program, sources):
     """{address: name} of the functions that these files define, from the program's symbols and line numbers."""
     found = {}
-    for line in subprocess.run(["nm", "-l", "--defined-only", program], capture_output=True, text=True, check=True).stdout.splitlines():
+    for line in subprocess.run(
+        ["nm", "-l", "--defined-only", program], capture_output=True, text=True, check=True
+    ).stdout.splitlines():
         symbol, tab, place = line.partition("\t")
         address, kind, name = symbol.split(" ", 2)
         path = pathlib.PurePath(place.rpartition(":")[0])
@@ -59,7 +67,16 @@ def check_coverage(program, topic):
     sources, longest = TOPICS[topic]
     with tempfile.TemporaryDirectory() as folder:
         report = pathlib.Path(folder) / "coverage"
-        run(program, topic, "-runs=0", f"-max_len={longest}", "-close_fd_mask=1", f"-artifact_prefix={folder}/", HERE / "corpus" / topic, FUZZ_COVERAGE=str(report))
+        run(
+            program,
+            topic,
+            "-runs=0",
+            f"-max_len={longest}",
+            "-close_fd_mask=1",
+            f"-artifact_prefix={folder}/",
+            HERE / "corpus" / topic,
+            FUZZ_COVERAGE=str(report),
+        )
         ran = {int(address, 16): ran == "1" for address, ran in map(str.split, report.read_text().splitlines())}
     known = {address: name for address, name in functions(program, sources).items() if address in ran}
     missed = sorted(name for address, name in known.items() if not ran[address])
@@ -78,8 +95,19 @@ def mutate(program, topic):
     findings = pathlib.Path(program).parent / "fuzz-findings"
     findings.mkdir(exist_ok=True)
     with tempfile.TemporaryDirectory() as grown:  # libFuzzer adds what it finds new to the first folder
-        done = run(program, topic, f"-runs={runs}", "-seed=1", f"-max_len={TOPICS[topic][1]}", "-rss_limit_mb=1024", "-timeout=5", "-close_fd_mask=1",
-                   f"-artifact_prefix={findings}/{topic}-", grown, HERE / "corpus" / topic)
+        done = run(
+            program,
+            topic,
+            f"-runs={runs}",
+            "-seed=1",
+            f"-max_len={TOPICS[topic][1]}",
+            "-rss_limit_mb=1024",
+            "-timeout=5",
+            "-close_fd_mask=1",
+            f"-artifact_prefix={findings}/{topic}-",
+            grown,
+            HERE / "corpus" / topic,
+        )
     print("\n".join(line for line in done.stderr.splitlines() if line.startswith("Done ")))
     return runs
 

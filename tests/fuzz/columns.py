@@ -2,6 +2,7 @@
 
 20,000 mutations of the seeds below from a fixed seed; 1,000,000 where RUNGS_TEST_FULL is set. They run in processes of their own, so
 that a crash inside pyarrow is a finding with its number, not the end."""
+
 import ast
 import importlib.util
 import io
@@ -17,7 +18,24 @@ import record
 HERE = pathlib.Path(__file__).resolve().parent
 SOURCE = HERE.parents[1]
 PART = 2000  # inputs per process
-WORDS = [b"", b"\n", b"\r\n", b",", b'"', b'""', b"\0", b"\xff", b"a", b"name", b"ARROW1", b"\xff\xff\xff\xff", b"\x00\x00\x00\x80", b"\xff" * 8, b"1e999", b"\xe2\x82"]
+WORDS = [
+    b"",
+    b"\n",
+    b"\r\n",
+    b",",
+    b'"',
+    b'""',
+    b"\0",
+    b"\xff",
+    b"a",
+    b"name",
+    b"ARROW1",
+    b"\xff\xff\xff\xff",
+    b"\x00\x00\x00\x80",
+    b"\xff" * 8,
+    b"1e999",
+    b"\xe2\x82",
+]
 
 
 def columns_module():
@@ -32,10 +50,22 @@ def arrow_seeds():
     import pyarrow
 
     strings = ["anna", None, "", "bert", "c" * 40]
-    for kind in (pyarrow.string(), pyarrow.large_string(), pyarrow.dictionary(pyarrow.int32(), pyarrow.string()), pyarrow.null(), pyarrow.int32()):
+    for kind in (
+        pyarrow.string(),
+        pyarrow.large_string(),
+        pyarrow.dictionary(pyarrow.int32(), pyarrow.string()),
+        pyarrow.null(),
+        pyarrow.int32(),
+    ):
         values = [None] * 5 if kind == pyarrow.null() else [1, 2, None, 4, 5] if kind == pyarrow.int32() else strings
-        table = pyarrow.table({"name": pyarrow.array(values, kind) if not pyarrow.types.is_dictionary(kind)
-                               else pyarrow.array(values).dictionary_encode(), "other": strings})
+        table = pyarrow.table(
+            {
+                "name": pyarrow.array(values, kind)
+                if not pyarrow.types.is_dictionary(kind)
+                else pyarrow.array(values).dictionary_encode(),
+                "other": strings,
+            }
+        )
         for new in (pyarrow.ipc.new_file, pyarrow.ipc.new_stream):
             sink = io.BytesIO()
             with new(sink, table.schema) as writer:
@@ -45,7 +75,15 @@ def arrow_seeds():
 
 
 def seeds():
-    csv = [b"name,other\nanna,1\n,2\n\"\",3\n", b"name\nanna\n\nbert\n", b"\nname\n", b'name\n"a\nb"\n', b"name,name\n1,2\n", b"a,b\n1,2\n\n3,4\n", b""]
+    csv = [
+        b'name,other\nanna,1\n,2\n"",3\n',
+        b"name\nanna\n\nbert\n",
+        b"\nname\n",
+        b'name\n"a\nb"\n',
+        b"name,name\n1,2\n",
+        b"a,b\n1,2\n\n3,4\n",
+        b"",
+    ]
     return [("x.csv", text) for text in csv] + list(arrow_seeds())
 
 
@@ -60,14 +98,14 @@ def mutate(random_source, data, others):
         elif how == 2:
             data[at:at] = random_source.choice(WORDS)
         elif how == 3:
-            del data[at:at + random_source.randint(1, 16)]
+            del data[at : at + random_source.randint(1, 16)]
         elif how == 4:
             other = random_source.choice(others)
             begin = random_source.randint(0, len(other))
-            data[at:at] = other[begin:begin + 64]
+            data[at:at] = other[begin : begin + 64]
         else:
             word = random_source.choice(WORDS)
-            data[at:at + len(word)] = word
+            data[at : at + len(word)] = word
     return bytes(data[:8192])
 
 
@@ -76,7 +114,11 @@ def check_columns(folder, dtype):
     import numpy
 
     offsets, chars = (numpy.load(folder / f"names.{part}.npy") for part in ("offsets", "chars"))
-    assert offsets.itemsize == (8 if dtype == "i64" else offsets.itemsize) and offsets[0] == 0 and offsets[-1] == len(chars), "the offsets do not fit the bytes"
+    assert (
+        offsets.itemsize == (8 if dtype == "i64" else offsets.itemsize)
+        and offsets[0] == 0
+        and offsets[-1] == len(chars)
+    ), "the offsets do not fit the bytes"
     assert (numpy.diff(offsets) >= 0).all(), "the offsets do not ascend"
     validity = folder / "names.validity.npy"
     if validity.exists():
@@ -99,7 +141,9 @@ def one(columns, folder, name, data, column, dtype):
     try:
         columns.read(parts_in(folder), dtype, {"names": word})
     except columns.Wrong as error:
-        assert str(path) in str(error) and "\n" not in str(error), f"the message does not name the file in one line: {error}"
+        assert str(path) in str(error) and "\n" not in str(error), (
+            f"the message does not name the file in one line: {error}"
+        )
         return False
     check_columns(folder, dtype)
     return True
@@ -120,7 +164,14 @@ def part(number):
             file, data = source.choice(corpus)
             mutated = data if i < 2 * len(corpus) else mutate(source, data, [other for _, other in corpus])
             os.pwrite(progress.fileno(), b"%012d" % i, 0)
-            read += one(columns, folder, file, mutated, source.choice((None, "name", "other")), source.choice((None, "i32", "i64")))
+            read += one(
+                columns,
+                folder,
+                file,
+                mutated,
+                source.choice((None, "name", "other")),
+                source.choice((None, "i32", "i64")),
+            )
     print(f"{read} of {PART} were read, the others refused")
 
 
@@ -131,7 +182,9 @@ def write(columns, folder):
     one(columns, folder, "x.csv", b"name\nanna\n", "name", None)
     numpy.save(folder / "names.validity.npy", numpy.empty(0, "u1"))
     descriptor = os.open(folder / "out.arrow", os.O_WRONLY | os.O_CREAT)
-    assert columns.main(["write", *words_of(folder), f"names={descriptor}:{folder}/out.arrow"]) == 0, "what was read cannot be written"
+    assert columns.main(["write", *words_of(folder), f"names={descriptor}:{folder}/out.arrow"]) == 0, (
+        "what was read cannot be written"
+    )
     (folder / "names.validity.npy").unlink()
     one(columns, folder, "x.arrow", (folder / "out.arrow").read_bytes(), "name", None)
 
@@ -160,7 +213,9 @@ def reached():
     missed = known - {name.split(".")[0] for name in ran}
     print(f"columns: the seeds reach {len(known) - len(missed)} of {len(known)} functions of cli/columns.py")
     if missed:
-        sys.exit(f"BAD  columns: the seeds of tests/fuzz/columns.py do not reach {', '.join(sorted(missed))}: add one that does")
+        sys.exit(
+            f"BAD  columns: the seeds of tests/fuzz/columns.py do not reach {', '.join(sorted(missed))}: add one that does"
+        )
 
 
 def main():
@@ -175,11 +230,18 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         progress = pathlib.Path(name) / "progress"
         for number in range(count // PART):
-            done = subprocess.run([sys.executable, __file__, "part", str(number)], capture_output=True, text=True, errors="replace",
-                                  env={**os.environ, "PROGRESS": str(progress), "OMP_NUM_THREADS": "1"})
+            done = subprocess.run(
+                [sys.executable, __file__, "part", str(number)],
+                capture_output=True,
+                text=True,
+                errors="replace",
+                env={**os.environ, "PROGRESS": str(progress), "OMP_NUM_THREADS": "1"},
+            )
             if done.returncode != 0:
                 at = progress.read_text() if progress.exists() else "none"
-                sys.exit(f"BAD  columns: input {at} (random.Random({at})): exit code {done.returncode}\n{done.stderr[-3000:]}")
+                sys.exit(
+                    f"BAD  columns: input {at} (random.Random({at})): exit code {done.returncode}\n{done.stderr[-3000:]}"
+                )
     record.end("columns", count)
     print(f"ok   columns: {count} files")
 

@@ -1,4 +1,5 @@
 """What docs/RELIABILITY.md says of a topic: tests/faults/page.py reads it. Nothing is recorded outside of ctest."""
+
 import json
 import os
 import pathlib
@@ -6,7 +7,14 @@ import pathlib
 
 def path_of(topic):
     build = os.environ.get("RUNGS_BUILD")
-    return build and pathlib.Path(build) / "tests" / "faults" / "fuzz" / f"{topic}{'-full' if os.environ.get('RUNGS_TEST_FULL') else ''}.json"
+    return (
+        build
+        and pathlib.Path(build)
+        / "tests"
+        / "faults"
+        / "fuzz"
+        / f"{topic}{'-full' if os.environ.get('RUNGS_TEST_FULL') else ''}.json"
+    )
 
 
 def begin(topic):
@@ -17,4 +25,6 @@ def begin(topic):
 
 def end(topic, count):
     if path_of(topic):
-        path_of(topic).write_text(json.dumps({f"fuzzing: {topic}": {"tried": count, "survived": count, "known": [], "lost": 0}}))
+        path_of(topic).write_text(
+            json.dumps({f"fuzzing: {topic}": {"tried": count, "survived": count, "known": [], "lost": 0}})
+        )

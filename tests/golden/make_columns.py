@@ -1,7 +1,8 @@
 """Writes invented results of an op on columns of strings, for tests and for looking at figures: never measured, never to be put into results/.
 
-    make_columns.py > rows.jsonl     redact at the published sizes, with counts
+make_columns.py > rows.jsonl     redact at the published sizes, with counts
 """
+
 import json
 import random
 import sys
@@ -29,25 +30,73 @@ def seconds_of(variant, memory, rows):
 def counts_of(variant, memory, rows):
     _, allocations, launches, over, peak = VARIANTS[variant]
     bytes_moved = over * BYTES_PER_ROW * rows
-    return {"allocations": allocations, "peak_bytes": peak * rows, "resource": memory, "launches": launches, "copies": 1, "fills": 0, "kernel_seconds": 1e-4,
-            "kernels": [], "registers": 32, "occupancy": 1.0, "bytes_read": 0.55 * bytes_moved, "bytes_written": 0.45 * bytes_moved,
-            "bytes_written_behind": 1e6, "seconds": 0.6}
+    return {
+        "allocations": allocations,
+        "peak_bytes": peak * rows,
+        "resource": memory,
+        "launches": launches,
+        "copies": 1,
+        "fills": 0,
+        "kernel_seconds": 1e-4,
+        "kernels": [],
+        "registers": 32,
+        "occupancy": 1.0,
+        "bytes_read": 0.55 * bytes_moved,
+        "bytes_written": 0.45 * bytes_moved,
+        "bytes_written_behind": 1e6,
+        "seconds": 0.6,
+    }
 
 
 def row(rng, variant, memory, rows):
     tunables = {"memory": memory} | ({"heap_mib": 0} if "malloc" in variant else {})
-    params = {"rows": rows, "nulls": "none", "slice": "none", "names_bytes": 0, "visibilities_bytes": 0, "redacted_bytes": 0}
+    params = {
+        "rows": rows,
+        "nulls": "none",
+        "slice": "none",
+        "names_bytes": 0,
+        "visibilities_bytes": 0,
+        "redacted_bytes": 0,
+    }
     case = "redact " + " ".join(f"{key}={value}" for key, value in params.items()) + " dtype=i32 input=names seed=1"
     exact = {"count": rows + 1, "expected_count": rows + 1, "mismatches": 0, "unwritten": 0, "first_mismatch": None}
-    times = {"cold": mode(rng, seconds_of(variant, memory, rows)), "hot": mode(rng, 0.97 * seconds_of(variant, memory, rows)),
-             "graph": no_mode("no CUDA graph: the call allocates memory"), "enqueue": no_mode("not asked for"), "first": no_mode("not asked for")}
+    times = {
+        "cold": mode(rng, seconds_of(variant, memory, rows)),
+        "hot": mode(rng, 0.97 * seconds_of(variant, memory, rows)),
+        "graph": no_mode("no CUDA graph: the call allocates memory"),
+        "enqueue": no_mode("not asked for"),
+        "first": no_mode("not asked for"),
+    }
     oracle = "api" if "api" in variant else "exact"
-    return {"kind": "row", "schema": 1, "run": RUN, "scenario": "published/redact", "case": case, "op": "redact", "params": params, "dtype": "i32", "input": "names",
-            "seed": 1, "variant": "redact/" + variant, "tunables": tunables, "spec": " ".join(["redact/" + variant] + [f"{k}={v}" for k, v in tunables.items()]),
-            "backend": "cuda", "verdict": "pass", "reason": None, "bound": {"name": oracle, "formula": "equal to the byte", "declared": oracle == "api"},
-            "errors": {"redacted.offsets": exact}, "reverified": True, "work": {"bytes": BYTES_PER_ROW * rows, "flops": 0.0}, "timing": times,
-            "why_not_timed": None, "prepare_seconds": None, "counts": counts_of(variant, memory, rows), "counts_reason": None,
-            "baseline": "redact/cuda_api_pipeline", "seconds_spent": 1.5}
+    return {
+        "kind": "row",
+        "schema": 1,
+        "run": RUN,
+        "scenario": "published/redact",
+        "case": case,
+        "op": "redact",
+        "params": params,
+        "dtype": "i32",
+        "input": "names",
+        "seed": 1,
+        "variant": "redact/" + variant,
+        "tunables": tunables,
+        "spec": " ".join(["redact/" + variant] + [f"{k}={v}" for k, v in tunables.items()]),
+        "backend": "cuda",
+        "verdict": "pass",
+        "reason": None,
+        "bound": {"name": oracle, "formula": "equal to the byte", "declared": oracle == "api"},
+        "errors": {"redacted.offsets": exact},
+        "reverified": True,
+        "work": {"bytes": BYTES_PER_ROW * rows, "flops": 0.0},
+        "timing": times,
+        "why_not_timed": None,
+        "prepare_seconds": None,
+        "counts": counts_of(variant, memory, rows),
+        "counts_reason": None,
+        "baseline": "redact/cuda_api_pipeline",
+        "seconds_spent": 1.5,
+    }
 
 
 def main():

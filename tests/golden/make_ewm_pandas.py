@@ -3,6 +3,7 @@
 
 One case is three lines: parameters of the op `ewm`, the input, the output; numbers as C hexadecimal floats. With --check it writes
 nothing and fails if the pandas installed here no longer gives what the file says."""
+
 import pathlib
 import sys
 import warnings
@@ -11,8 +12,17 @@ import numpy as np
 import pandas as pd
 
 PATH = pathlib.Path(__file__).with_name("ewm_pandas.txt")
-DECAYS = [{"span": 1.0}, {"span": 1.5}, {"span": 10.0}, {"span": 300.0}, {"com": 3.25}, {"halflife": 0.5}, {"halflife": 7.0},
-          {"alpha": 1.0}, {"alpha": 0.05}]
+DECAYS = [
+    {"span": 1.0},
+    {"span": 1.5},
+    {"span": 10.0},
+    {"span": 300.0},
+    {"com": 3.25},
+    {"halflife": 0.5},
+    {"halflife": 7.0},
+    {"alpha": 1.0},
+    {"alpha": 0.05},
+]
 
 
 def series():
@@ -24,7 +34,16 @@ def series():
     late[:5] = np.nan
     sparse = np.full(16, np.nan)
     sparse[[2, 9, 10, 15]] = [1.0, -2.0, 4.0, 0.5]
-    return [plain, 1e6 + plain, holes, 1e3 + late, sparse, np.array([5.0]), np.array([np.nan]), np.array([np.nan, 2.0, np.nan, 3.0])]
+    return [
+        plain,
+        1e6 + plain,
+        holes,
+        1e3 + late,
+        sparse,
+        np.array([5.0]),
+        np.array([np.nan]),
+        np.array([np.nan, 2.0, np.nan, 3.0]),
+    ]
 
 
 def cases():
@@ -35,7 +54,7 @@ def cases():
                     for min_periods in (0, 4) if k == 2 else (0,):
                         ewm = pd.Series(x).ewm(**decay, adjust=adjust, ignore_na=False, min_periods=min_periods)
                         y = getattr(ewm, agg)().to_numpy()
-                        (name, value), = decay.items()
+                        ((name, value),) = decay.items()
                         words = f"agg={agg} {name}={value!r} adjust={'true' if adjust else 'false'} min_periods={min_periods} n={len(x)}"
                         yield words, x, y
 

@@ -17,6 +17,7 @@ scan        268.445         268.440      +0.00%          14.261          14.491 
 sum         268.444         268.440      +0.00%           0.006           0.284      -0.10%                      0.012
 
 The copy writes 268.435 MB. How much of it leaves L2 during the kernel is up to the cache; our two columns add up to 268.444."""
+
 import argparse
 import csv
 import json
@@ -55,7 +56,10 @@ def parse_ours(text):
 
 
 def medians(runs):
-    return {kernel: {key: statistics.median(run[kernel][key] for run in runs) for key in runs[0][kernel]} for kernel in runs[0]}
+    return {
+        kernel: {key: statistics.median(run[kernel][key] for run in runs) for key in runs[0][kernel]}
+        for kernel in runs[0]
+    }
 
 
 def difference(ours, theirs, scale):
@@ -64,23 +68,29 @@ def difference(ours, theirs, scale):
 
 def table(ours, theirs):
     """The table's lines and the largest difference in percent."""
-    lines = ["| kernel | read: ours | ncu | difference | written: ours | ncu | difference | written back behind it: ours |",
-             "|---|---:|---:|---:|---:|---:|---:|---:|"]
+    lines = [
+        "| kernel | read: ours | ncu | difference | written: ours | ncu | difference | written back behind it: ours |",
+        "|---|---:|---:|---:|---:|---:|---:|---:|",
+    ]
     worst = 0.0
     for kernel, mine in ours.items():
         other = theirs[kernel]
         scale = max(other["read"], other["written"])
         read, written = (difference(mine[key], other[key], scale) for key in ("read", "written"))
         worst = max(worst, abs(read), abs(written))
-        lines.append(f"| {kernel} | {mine['read'] / 1e6:.3f} MB | {other['read'] / 1e6:.3f} MB | {read:+.2f}% | {mine['written'] / 1e6:.3f} MB "
-                     f"| {other['written'] / 1e6:.3f} MB | {written:+.2f}% | {mine['written_behind'] / 1e6:.3f} MB |")
+        lines.append(
+            f"| {kernel} | {mine['read'] / 1e6:.3f} MB | {other['read'] / 1e6:.3f} MB | {read:+.2f}% | {mine['written'] / 1e6:.3f} MB "
+            f"| {other['written'] / 1e6:.3f} MB | {written:+.2f}% | {mine['written_behind'] / 1e6:.3f} MB |"
+        )
     return lines, worst
 
 
 def run(command):
     done = subprocess.run(command, capture_output=True, text=True)
     if done.returncode != 0:
-        print(f"skipped: {' '.join(command)} ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-1000:]}")
+        print(
+            f"skipped: {' '.join(command)} ended with {done.returncode}: {(done.stderr or done.stdout).strip()[-1000:]}"
+        )
         sys.exit(77)
     return done.stdout
 
@@ -92,7 +102,18 @@ def main():
     parser.add_argument("--repeats", type=int, default=5)
     arguments = parser.parse_args()
     program = str(pathlib.Path(arguments.build) / "tests" / "counts_selftest")
-    profile = [arguments.ncu, "--clock-control", "none", "--metrics", ",".join(METRICS), "--print-units", "base", "--csv", program, "launch"]
+    profile = [
+        arguments.ncu,
+        "--clock-control",
+        "none",
+        "--metrics",
+        ",".join(METRICS),
+        "--print-units",
+        "base",
+        "--csv",
+        program,
+        "launch",
+    ]
     ours = medians([parse_ours(run([program, "count"])) for _ in range(arguments.repeats)])
     theirs = medians([parse_ncu(run(profile)) for _ in range(arguments.repeats)])
     missing = set(ours) - set(theirs)
@@ -101,7 +122,9 @@ def main():
         return 1
     lines, worst = table(ours, theirs)
     print(*lines, sep="\n")
-    print(f"\nmedians of {arguments.repeats}; differences in percent of the larger of what ncu says was read and written; largest {worst:.2f}%")
+    print(
+        f"\nmedians of {arguments.repeats}; differences in percent of the larger of what ncu says was read and written; largest {worst:.2f}%"
+    )
     return 0 if worst <= LIMIT else 1
 
 

@@ -4,6 +4,7 @@
 usage: counts_rows.py BUILD_FOLDER [OUT_FOLDER]
 
 Exit code 0: all good; 1: not; 77: no GPU."""
+
 import json
 import pathlib
 import shutil
@@ -11,8 +12,11 @@ import subprocess
 import sys
 import tempfile
 
-RUNS = (("double n=30000000 dtype=f64", "double/cuda_*"), ("rolling n=10000000 window=300 dtype=f64", "rolling/cuda_naive,rolling/cuda_thread_tile"),
-        ("redact rows=600000", "redact/cuda_two_pass,redact/cuda_api_pipeline"))
+RUNS = (
+    ("double n=30000000 dtype=f64", "double/cuda_*"),
+    ("rolling n=10000000 window=300 dtype=f64", "rolling/cuda_naive,rolling/cuda_thread_tile"),
+    ("redact rows=600000", "redact/cuda_two_pass,redact/cuda_api_pipeline"),
+)
 failures = 0
 
 
@@ -39,19 +43,32 @@ def check_row(row):
         expect(False, f"{spec}: not counted: {row['counts_reason']}")
         return
     kernels = ", ".join(f"{k['launches']} x {k['name']}" for k in counts["kernels"])
-    expect(counts["launches"] >= 1 and counts["launches"] == sum(k["launches"] for k in counts["kernels"]),
-           f"{spec}: {counts['launches']} launches ({kernels}), {counts['copies']} copies, {counts['fills']} fills")
+    expect(
+        counts["launches"] >= 1 and counts["launches"] == sum(k["launches"] for k in counts["kernels"]),
+        f"{spec}: {counts['launches']} launches ({kernels}), {counts['copies']} copies, {counts['fills']} fills",
+    )
     cold = row["timing"].get("cold", {}).get("median")
-    expect(counts["kernel_seconds"] > 0 and cold and counts["kernel_seconds"] < 1.5 * cold + 20e-6,
-           f"{spec}: kernels take {1e6 * counts['kernel_seconds']:.1f} us of {1e6 * (cold or 0):.1f} us")
-    expect(0 < counts["registers"] <= 255 and 0 < counts["occupancy"] <= 1, f"{spec}: {counts['registers']} registers, occupancy {counts['occupancy']}")
-    expect(counts["peak_bytes"] > 0, f"{spec}: {counts['allocations']} allocations, peak {counts['peak_bytes']} bytes, {counts['resource']}")
+    expect(
+        counts["kernel_seconds"] > 0 and cold and counts["kernel_seconds"] < 1.5 * cold + 20e-6,
+        f"{spec}: kernels take {1e6 * counts['kernel_seconds']:.1f} us of {1e6 * (cold or 0):.1f} us",
+    )
+    expect(
+        0 < counts["registers"] <= 255 and 0 < counts["occupancy"] <= 1,
+        f"{spec}: {counts['registers']} registers, occupancy {counts['occupancy']}",
+    )
+    expect(
+        counts["peak_bytes"] > 0,
+        f"{spec}: {counts['allocations']} allocations, peak {counts['peak_bytes']} bytes, {counts['resource']}",
+    )
     if counts["bytes_read"] is None:
         expect(row["counts_reason"] is not None, f"{spec}: bytes not counted: {row['counts_reason']}")
         return
     moved = counts["bytes_read"] + counts["bytes_written"]
-    expect(moved > 0.9 * row["work"]["bytes"], f"{spec}: {moved / 1e6:.2f} MB moved, {moved / row['work']['bytes']:.3f} of the minimum "
-           f"({counts['bytes_written_behind'] / 1e6:.2f} MB behind the call); counting took {counts['seconds']:.1f} s")
+    expect(
+        moved > 0.9 * row["work"]["bytes"],
+        f"{spec}: {moved / 1e6:.2f} MB moved, {moved / row['work']['bytes']:.3f} of the minimum "
+        f"({counts['bytes_written_behind'] / 1e6:.2f} MB behind the call); counting took {counts['seconds']:.1f} s",
+    )
     if row["op"] == "double":
         expect(abs(moved / row["work"]["bytes"] - 1) < 0.05, f"{spec}: reads and writes each element once")
 
@@ -62,8 +79,14 @@ def check_timeline(path, rows):
         events = [event for event in trace if event["pid"] == process and event["ph"] != "M"]
         kernels = [event for event in events if event["cat"] == "kernel"]
         ranges = [event["name"] for event in events if event["cat"] == "range"]
-        expect(row["counts"] and len(kernels) == row["counts"]["launches"], f"{row['spec']}: {len(kernels)} kernels in the timeline")
-        expect(all(event["ph"] == "X" and event["dur"] >= 0 for event in events), f"{row['spec']}: everything that begins ends")
+        expect(
+            row["counts"] and len(kernels) == row["counts"]["launches"],
+            f"{row['spec']}: {len(kernels)} kernels in the timeline",
+        )
+        expect(
+            all(event["ph"] == "X" and event["dur"] >= 0 for event in events),
+            f"{row['spec']}: everything that begins ends",
+        )
         if row["op"] == "redact":
             expect(len(ranges) > 0, f"{row['spec']}: ranges {', '.join(ranges)}")
 
@@ -89,7 +112,9 @@ def main():
         if trace.exists():
             check_timeline(trace, rows)
     for row in run(rungs, RUNS[0][0], RUNS[0][1], folder, "--no-counts"):
-        expect(row["counts"] is None and row["counts_reason"] == "counting was turned off", f"{row['spec']}: --no-counts")
+        expect(
+            row["counts"] is None and row["counts_reason"] == "counting was turned off", f"{row['spec']}: --no-counts"
+        )
     print(f"{failures} failures")
     return 1 if failures else 0
 

@@ -6,6 +6,7 @@ Works in a clone of this checkout's HEAD, or in a copy where it is no repository
 minutes; with --program both sides are that program, which is built already. OUT_FOLDER gets steps.txt, base.jsonl, new.jsonl and what else the gate
 keeps. Exit code: 0 if every step ended well.
 """
+
 import argparse
 import os
 import pathlib
@@ -26,7 +27,22 @@ exec {program} "$@"
 
 
 def git(folder, *words):
-    subprocess.run(["git", "-C", folder, "-c", "safe.directory=*", "-c", "user.name=gate", "-c", "user.email=gate@localhost", *words], check=True, stdout=subprocess.DEVNULL)
+    subprocess.run(
+        [
+            "git",
+            "-C",
+            folder,
+            "-c",
+            "safe.directory=*",
+            "-c",
+            "user.name=gate",
+            "-c",
+            "user.email=gate@localhost",
+            *words,
+        ],
+        check=True,
+        stdout=subprocess.DEVNULL,
+    )
 
 
 def checkout(folder):
@@ -45,6 +61,7 @@ def read_workflow():
         import ruamel.yaml
     except ImportError:
         import yaml
+
         return yaml.safe_load(text)
     return ruamel.yaml.YAML(typ="safe").load(text)
 
@@ -67,11 +84,29 @@ def main():
     checkout(clone)
     if args.program:
         (clone / "rungs").write_text(PROGRAM.format(program=args.program.resolve()))
-    values = {"github.event_name": "workflow_dispatch", "inputs.base": "HEAD", "github.event.repository.default_branch": "main"}
+    values = {
+        "github.event_name": "workflow_dispatch",
+        "inputs.base": "HEAD",
+        "github.event.repository.default_branch": "main",
+    }
     begin, good = time.monotonic(), True
     with open(out / "steps.txt", "w") as log:
-        for name, code, text in execute(workflow, "compare", clone, {**os.environ, "GITHUB_STEP_SUMMARY": str(out / "page.md")}, values, own, timeout=None):
-            print(f"== {name}: exit code {code}, at {time.monotonic() - begin:.0f} s", text, sep="\n", file=log, flush=True)
+        for name, code, text in execute(
+            workflow,
+            "compare",
+            clone,
+            {**os.environ, "GITHUB_STEP_SUMMARY": str(out / "page.md")},
+            values,
+            own,
+            timeout=None,
+        ):
+            print(
+                f"== {name}: exit code {code}, at {time.monotonic() - begin:.0f} s",
+                text,
+                sep="\n",
+                file=log,
+                flush=True,
+            )
             print(f"{name}: exit code {code}, at {time.monotonic() - begin:.0f} s", flush=True)
             good = good and code == 0
     for path in (clone / "build/gate").glob("*"):

@@ -5,6 +5,7 @@
 
 The rows may be packed by gzip, as those of results/regression are.
 """
+
 import argparse
 import gzip
 import itertools
@@ -26,7 +27,9 @@ from analysis.report.markers import fill  # noqa: E402
 SENSITIVE = "1%"
 PERCENT = (3, 5, 10)
 MODES = ("cold", "hot", "graph")
-EXPECTED = {(variant, mode) for variant in ("cuda_chain", "cuda_again") for mode in MODES}  # what tests/regression/scenario.yaml measures
+EXPECTED = {
+    (variant, mode) for variant in ("cuda_chain", "cuda_again") for mode in MODES
+}  # what tests/regression/scenario.yaml measures
 FOUND, LOST, INCOMPLETE, FAILED = 0, 1, 3, 4
 ALARMS = ("slower", "faster", "wrong", "missing")
 
@@ -60,7 +63,9 @@ def told_place(environment):
     """(side, seed) in an order of `rungs ab`; (None, None): a process alone."""
     if environment.get("ab"):
         return environment["ab"]["side"], environment["ab"]["seed"]
-    found = re.fullmatch(r"(base|new), process \d+ of \d+, seed (\d+)", (environment.get("variables") or {}).get("RUNGS_AB", ""))
+    found = re.fullmatch(
+        r"(base|new), process \d+ of \d+, seed (\d+)", (environment.get("variables") or {}).get("RUNGS_AB", "")
+    )
     return (found[1], int(found[2])) if found else (None, None)
 
 
@@ -82,7 +87,7 @@ def equal_suites(builds, repetitions, suites):
     for runs in builds.values():
         stride = size if whole or len(builds) > 1 else max(1, (len(runs) - size) // max(1, suites - 1))
         for begin in range(0, len(runs) - size + 1, stride):
-            part = runs[begin:begin + size]
+            part = runs[begin : begin + size]
             random.Random(begin // stride).shuffle(part)
             yield judged(part[:repetitions], part[repetitions:])
 
@@ -97,20 +102,35 @@ def equal_table(rows, repetitions, suites, expected):
     largest = change(max((c.ratio for c in told if c.ratio), key=lambda ratio: abs(ratio - 1), default=None))
     processes = sum(map(len, rows.equal.values()))
     shared = "" if processes >= 2 * repetitions * len(found) else " (neighbouring suites share some)"
-    return ["| nothing changed: processes | suites | comparisons | suites with a false alarm | same | ambiguous | largest change |", "|---:|---:|---:|---:|---:|---:|---:|",
-            f"| {processes}{shared} | {made} of {suites} | {len(told)} | {alarms} | {counts} | {largest} |"], alarms, 0 if shared else made
+    return (
+        [
+            "| nothing changed: processes | suites | comparisons | suites with a false alarm | same | ambiguous | largest change |",
+            "|---:|---:|---:|---:|---:|---:|---:|",
+            f"| {processes}{shared} | {made} of {suites} | {len(told)} | {alarms} | {counts} | {largest} |",
+        ],
+        alarms,
+        0 if shared else made,
+    )
 
 
 def lacks(comparisons, repetitions, expected):
     """What of the expected (variant, mode) was not judged by the times of enough processes on both sides."""
-    done = {(c.spec.split("/")[-1].split()[0], c.mode) for c in comparisons
-            if c.ratio and c.verdict in ("faster", "slower", "same", "ambiguous") and min(c.base_processes, c.new_processes) >= repetitions}
+    done = {
+        (c.spec.split("/")[-1].split()[0], c.mode)
+        for c in comparisons
+        if c.ratio
+        and c.verdict in ("faster", "slower", "same", "ambiguous")
+        and min(c.base_processes, c.new_processes) >= repetitions
+    }
     return set(expected) - done
 
 
 def slowed_table(rows, repetitions, expected):
     """(lines, slow-downs that were not found, whether all were measured)"""
-    lines = [f"| extra work | variant | case | mode | processes | change | 95% interval | verdict | at `--min-effect {SENSITIVE}` |", "|---:|---|---|---|---:|---:|---:|---|---|"]
+    lines = [
+        f"| extra work | variant | case | mode | processes | change | 95% interval | verdict | at `--min-effect {SENSITIVE}` |",
+        "|---:|---|---|---|---:|---:|---:|---|---|",
+    ]
     lost, whole = 0, True
     for percent, sides in rows.slowed.items():
         usual, sensitive = (judged(sides["base"], sides["new"], *words) for words in ([], ["--min-effect", SENSITIVE]))
@@ -118,11 +138,15 @@ def slowed_table(rows, repetitions, expected):
         whole = whole and not missing
         for c, other in zip(usual, sensitive):
             size = re.search(r"\bn=(\d+)", c.case)
-            lines.append(f"| {percent}% | `{c.spec}` | {size.group() if size else c.case} | {c.mode or 'all'} | {c.base_processes} and {c.new_processes} | {change(c.ratio)} | {interval(c)} | "
-                         f"{c.verdict} | {other.verdict} |")
+            lines.append(
+                f"| {percent}% | `{c.spec}` | {size.group() if size else c.case} | {c.mode or 'all'} | {c.base_processes} and {c.new_processes} | {change(c.ratio)} | {interval(c)} | "
+                f"{c.verdict} | {other.verdict} |"
+            )
             lost += other.verdict != "slower" or (percent > 3 and c.verdict != "slower")
         if usual and missing:
-            lines.append(f"| {percent}% | not all measured: {', '.join(f'`{variant}` {mode}' for variant, mode in sorted(missing))} | | | | | | | |")
+            lines.append(
+                f"| {percent}% | not all measured: {', '.join(f'`{variant}` {mode}' for variant, mode in sorted(missing))} | | | | | | | |"
+            )
         if not usual:
             lines.append(f"| {percent}% | not measured | | | | | | | |")
     return lines, lost, whole
@@ -133,7 +157,9 @@ def where(rows, path):
         return "Nothing was measured."
     gpu = rows.environments[-1]["gpu"]
     device = f"{gpu['name']}, driver {gpu['driver']}" if gpu else f"{rows.environments[-1]['cpu']['model']}, no GPU"
-    commits = dict.fromkeys(f"{(e['commit'] or 'unknown')[:7]}{' with changes' if e['dirty'] else ''}" for e in rows.environments)
+    commits = dict.fromkeys(
+        f"{(e['commit'] or 'unknown')[:7]}{' with changes' if e['dirty'] else ''}" for e in rows.environments
+    )
     return f"{device}, commit {' and '.join(commits)}; rows: `{path}`."
 
 
@@ -143,8 +169,12 @@ def report(path, name, suites, repetitions, expected=EXPECTED):
     equal, alarms, made = equal_table(rows, repetitions, suites, expected)
     slowed, lost, whole = slowed_table(rows, repetitions, expected)
     complete = whole and made == suites
-    end = f"{alarms} false alarms, {lost} slow-downs not found" + ("." if complete else "; not all was measured in the time that there was.")
-    return "\n".join([where(rows, name), "", *equal, "", *slowed, "", end]) + "\n", LOST if alarms or lost else FOUND if complete else INCOMPLETE
+    end = f"{alarms} false alarms, {lost} slow-downs not found" + (
+        "." if complete else "; not all was measured in the time that there was."
+    )
+    return "\n".join(
+        [where(rows, name), "", *equal, "", *slowed, "", end]
+    ) + "\n", LOST if alarms or lost else FOUND if complete else INCOMPLETE
 
 
 def main():
@@ -152,13 +182,23 @@ def main():
     parser.add_argument("rows", type=pathlib.Path)
     parser.add_argument("--suites", type=int, default=20)
     parser.add_argument("--repetitions", type=int, default=9)
-    parser.add_argument("--expect", metavar="VARIANT:MODE,...", help="what has to be there (default: what tests/regression/scenario.yaml measures)")
+    parser.add_argument(
+        "--expect",
+        metavar="VARIANT:MODE,...",
+        help="what has to be there (default: what tests/regression/scenario.yaml measures)",
+    )
     parser.add_argument("--update", type=pathlib.Path)
     args = parser.parse_args()
     path = args.rows.resolve()
     try:
         expected = {tuple(pair.split(":", 1)) for pair in args.expect.split(",")} if args.expect else EXPECTED
-        text, code = report(path, path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name, args.suites, args.repetitions, expected)
+        text, code = report(
+            path,
+            path.relative_to(ROOT) if path.is_relative_to(ROOT) else path.name,
+            args.suites,
+            args.repetitions,
+            expected,
+        )
     except BadResults as error:
         print(f"no table of {path}: {error}", file=sys.stderr)
         return FAILED

@@ -1,4 +1,5 @@
 """A headless Chromium that a test drives: DevTools' protocol over two pipes, so nothing but Chromium is needed."""
+
 import base64
 import json
 import os
@@ -28,13 +29,31 @@ class Browser:
         self.to_it, its_in = os.pipe()[::-1]
         its_out, self.from_it = os.pipe()[::-1]
         self.profile = tempfile.TemporaryDirectory(prefix="rungs_browser_", ignore_cleanup_errors=True)
-        words = [program(), "--headless", "--no-sandbox", "--disable-gpu", "--disable-dev-shm-usage", "--no-first-run", "--disable-extensions", f"--user-data-dir={self.profile.name}", "--remote-debugging-pipe"]
+        words = [
+            program(),
+            "--headless",
+            "--no-sandbox",
+            "--disable-gpu",
+            "--disable-dev-shm-usage",
+            "--no-first-run",
+            "--disable-extensions",
+            f"--user-data-dir={self.profile.name}",
+            "--remote-debugging-pipe",
+        ]
 
         def pipes():
             a, b = os.dup(its_in), os.dup(its_out)
             os.dup2(a, 3)
             os.dup2(b, 4)
-        self.process = subprocess.Popen(words, stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, preexec_fn=pipes, close_fds=False)
+
+        self.process = subprocess.Popen(
+            words,
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            preexec_fn=pipes,
+            close_fds=False,
+        )
         os.close(its_in)
         os.close(its_out)
         self.left, self.number, self.faults = b"", 0, []
@@ -42,9 +61,16 @@ class Browser:
         self.session = self.ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Page", "Runtime", "Log", "Network"):
             self.ask(f"{domain}.enable")
-        self.ask("Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1)
-        self.ask("Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600)
-        self.ask("Emulation.setEmulatedMedia", features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}])
+        self.ask(
+            "Network.emulateNetworkConditions", offline=True, latency=0, downloadThroughput=-1, uploadThroughput=-1
+        )
+        self.ask(
+            "Emulation.setDeviceMetricsOverride", width=width, height=height, deviceScaleFactor=1, mobile=width < 600
+        )
+        self.ask(
+            "Emulation.setEmulatedMedia",
+            features=[{"name": "prefers-color-scheme", "value": "dark" if dark else "light"}],
+        )
 
     def __enter__(self):
         return self

@@ -1,4 +1,5 @@
 """The checkout that is tested; its Python packages, analysis and plots, can be imported once this is."""
+
 import os
 import pathlib
 import sys

@@ -1,4 +1,5 @@
 """A test case of `rungs compare`: makes files of rows whose truth is known, and compares them."""
+
 import contextlib
 import io
 import json
@@ -83,4 +84,5 @@ class CompareCase(unittest.TestCase):
                 for timed in row["timing"].values():
                     timed["samples"] = [factor * x for x in timed["samples"]]
             return row
+
         return change

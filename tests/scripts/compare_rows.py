@@ -1,4 +1,5 @@
 """Rows with known truth for the tests of `rungs compare`, `ab` and `calibrate`: valid by the schema, samples from a seeded generator."""
+
 import copy
 import json
 import pathlib
@@ -14,8 +15,21 @@ COUNT = 15
 def mode_of(seconds, mhz):
     ordered = sorted(seconds)
     middle = ordered[len(ordered) // 2]
-    return {"count": len(seconds), "median": middle, "min": ordered[0], "max": ordered[-1], "q1": ordered[3], "q3": ordered[-4], "low": ordered[3],
-            "high": ordered[-4], "samples": seconds, "sm_mhz": mhz, "calls_per_sample": 1, "clock": "cuda events", "why_none": None}
+    return {
+        "count": len(seconds),
+        "median": middle,
+        "min": ordered[0],
+        "max": ordered[-1],
+        "q1": ordered[3],
+        "q3": ordered[-4],
+        "low": ordered[3],
+        "high": ordered[-4],
+        "samples": seconds,
+        "sm_mhz": mhz,
+        "calls_per_sample": 1,
+        "clock": "cuda events",
+        "why_none": None,
+    }
 
 
 class Machine:
@@ -42,8 +56,19 @@ class Machine:
         row = copy.deepcopy(TIMED)
         params = {**row["params"], "window": window}
         text = " ".join(f"{k}={v}" for k, v in params.items())
-        row.update(run=run, params=params, case=f"rolling {text} dtype=f64 input=uniform seed=1", dtype="f64", input="uniform", seed=1, variant=variant,
-                   tunables={}, spec=variant, baseline=None, timing={mode: self.timing(**time) for mode in modes})
+        row.update(
+            run=run,
+            params=params,
+            case=f"rolling {text} dtype=f64 input=uniform seed=1",
+            dtype="f64",
+            input="uniform",
+            seed=1,
+            variant=variant,
+            tunables={},
+            spec=variant,
+            baseline=None,
+            timing={mode: self.timing(**time) for mode in modes},
+        )
         return row
 
     def file(self, path, runs, rows, change=None, **gpu):

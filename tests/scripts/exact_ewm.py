@@ -1,4 +1,5 @@
 """ewm by its definition, in decimal numbers with more digits than the data span."""
+
 import decimal
 import math
 from decimal import Decimal
@@ -55,7 +56,9 @@ class Series:
         if len(self.x) < 2:
             return math.nan
         spread = sum(w * (x - shift) ** 2 for w, x in zip(self.w, apart)) / total
-        before = [sum(self.w[:k], Decimal(0)) for k in range(len(self.w))]  # 1 - sum w^2 / total^2, without that difference
+        before = [
+            sum(self.w[:k], Decimal(0)) for k in range(len(self.w))
+        ]  # 1 - sum w^2 / total^2, without that difference
         variance = spread / (2 * sum(w * b for w, b in zip(self.w, before)) / total**2)
         return variance if agg == "var" else variance.sqrt()
 
@@ -76,8 +79,12 @@ def check(case, value, tolerance):
             if abs(expected) >= limit * (1 - Decimal(2) ** -50):
                 good = math.isinf(y) and (y > 0) == (expected > 0) or abs(expected) < limit
             else:
-                good = math.isfinite(y) and 0 <= room < math.inf and abs(Decimal(y) - expected) <= (
-                    abs(expected) * Decimal(2) ** -50 + Decimal(room) * Decimal(2) ** -20 + Decimal(2) ** -1074)
+                good = (
+                    math.isfinite(y)
+                    and 0 <= room < math.inf
+                    and abs(Decimal(y) - expected)
+                    <= (abs(expected) * Decimal(2) ** -50 + Decimal(room) * Decimal(2) ** -20 + Decimal(2) ** -1074)
+                )
         else:
             good = (y == expected or (math.isnan(y) and math.isnan(expected))) and room == 0
         if not good:

@@ -1,4 +1,5 @@
 """rolling by its definition in rational numbers: every value rounded once."""
+
 import math
 from fractions import Fraction
 
@@ -54,7 +55,11 @@ def check(case, value, tolerance):
         if expected is None:
             number = exact(window, agg)
             if agg == "std":
-                good = root_is_nearest(y, number) if math.isfinite(y) else number >= Fraction(FLOAT_LIMIT if f32 else math.ldexp(1, 1023) * 2 ** 0.5) ** 2
+                good = (
+                    root_is_nearest(y, number)
+                    if math.isfinite(y)
+                    else number >= Fraction(FLOAT_LIMIT if f32 else math.ldexp(1, 1023) * 2**0.5) ** 2
+                )
             else:
                 expected = nearest(number)
                 if f32 and abs(expected) >= FLOAT_LIMIT:

@@ -3,6 +3,7 @@
 A model is called with a random generator, the numbers of the rows in the suite and when each process began: 0 is the beginning of the first stage,
 1 its end. It returns times and clocks (None: not known), each (rows, processes). Rows run in their order.
 """
+
 import numpy as np
 
 SAMPLES = 15
@@ -20,6 +21,7 @@ def medians(rng, level, sample):
 def scatter(spread):
     def model(rng, rows, when):
         return np.exp(normal(rng, spread, len(rows), len(when))), None
+
     return model
 
 
@@ -51,12 +53,14 @@ def follows(rng, mhz, exponent):
 def clock_of_process(exponent):
     def model(rng, rows, when):
         return follows(rng, np.tile(two_clocks(rng, len(when)), (len(rows), 1)), exponent)
+
     return model
 
 
 def clock_of_row(exponent):
     def model(rng, rows, when):
         return follows(rng, two_clocks(rng, (len(rows), len(when))), exponent)
+
     return model
 
 
@@ -68,6 +72,7 @@ def clock_falls(rng, rows, when):
 def drift(size):
     def model(rng, rows, when):
         return np.exp(size * when + normal(rng, 0.005, len(rows), len(when))), None
+
     return model
 
 
@@ -75,7 +80,10 @@ def outliers(rng, rows, when):
     """A tenth of the samples 1.2 to 5 times too long."""
     level = np.exp(normal(rng, 0.007, len(rows), len(when)))
     hit = rng.random((*level.shape, SAMPLES)) < 0.1
-    return np.median(level[..., None] * np.exp(normal(rng, 0.015, *hit.shape)) * np.where(hit, 1.2 + 4 * rng.random(hit.shape), 1), axis=-1), None
+    return np.median(
+        level[..., None] * np.exp(normal(rng, 0.015, *hit.shape)) * np.where(hit, 1.2 + 4 * rng.random(hit.shape), 1),
+        axis=-1,
+    ), None
 
 
 def autocorrelated(rng, rows, when):
@@ -101,28 +109,34 @@ def hidden_speeds(rng, rows, when):
 
 def clock_of_some(share, apart, known=False):
     """Two clocks of processes; a share of the kernels follows, the others are bound by memory. known: do the rows say which clock it was?"""
+
     def model(rng, rows, when):
         mhz = np.tile(1980 * np.exp(-apart * (rng.random(len(when)) < 0.5)), (len(rows), 1))
         times, _ = follows(rng, mhz, (rows % 10 < 10 * share)[:, None])
         return times, mhz if known else None
+
     return model
 
 
 def periodic(size, shortest=0.5, longest=2, wave=np.sin):
     """A disturbance that comes and goes in `shortest` to `longest` processes, which differ in length by 5%."""
+
     def model(rng, rows, when):
         period, phase = np.exp(rng.uniform(np.log(shortest), np.log(longest))), rng.random()
         starts = np.cumsum(np.exp(normal(rng, 0.05, len(when))))
         turns = (starts + rows[:, None] / (rows.max() + 1)) / period + phase
         return np.exp(size * wave(2 * np.pi * turns) + normal(rng, 0.005, *turns.shape)), None
+
     return model
 
 
 def families(size, own, sizes=(5, 10, 25)):
     """Rows come in families, each with a speed of its own in every process; every row has one too."""
+
     def model(rng, rows, when):
         family = np.repeat(np.arange(100), np.resize(sizes, 100))[rows]
         return np.exp(normal(rng, size, 100, len(when))[family] + normal(rng, own, len(rows), len(when))), None
+
     return model
 
 

@@ -1,5 +1,6 @@
 """play_peer.py - a peer's file called as the worker calls it, in this process, on the CPU: for the tests. What needs a GPU is replaced:
 peer.import_torch_cuda and the like give the library as it is here, and CuPy is played by NumPy and SciPy."""
+
 import importlib.util
 import os
 import pathlib
@@ -37,7 +38,9 @@ def play_cupy():
         y, state = real.lfilter(b, a, x, zi=-a[1:] * zi)
         return on_the_device(y), state
 
-    cupy, package, scipy, signal = (types.ModuleType(name) for name in ("cupy", "cupyx", "cupyx.scipy", "cupyx.scipy.signal"))
+    cupy, package, scipy, signal = (
+        types.ModuleType(name) for name in ("cupy", "cupyx", "cupyx.scipy", "cupyx.scipy.signal")
+    )
     cupy.asarray, cupy.float64 = on_the_device, numpy.float64
     cupy.array = lambda values, dtype: on_the_device(numpy.array(values, dtype))
     cupy.arange = lambda n: on_the_device(numpy.arange(n))
@@ -92,7 +95,10 @@ def play_calls(module, case, inputs, like, tunables):
     state = module.prepare(case, tunables, inputs)
     if isinstance(state, dict) and state.get("device") == "cuda":
         state["device"] = "cpu"
-    other = {name: array if array.dtype == numpy.uint8 or name == "gamma" else array[..., ::-1].copy() for name, array in inputs.items()}
+    other = {
+        name: array if array.dtype == numpy.uint8 or name == "gamma" else array[..., ::-1].copy()
+        for name, array in inputs.items()
+    }
     for given in (other, inputs):
         module.load(state, given)
         out = {name: numpy.full(numpy.shape(values), 777, dtype) for name, values in like.items()}

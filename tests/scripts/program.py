@@ -1,4 +1,5 @@
 """What the whole-program tests share: where the program is, how to call it, what a check says when it fails."""
+
 import json
 import os
 import pathlib
@@ -14,7 +15,9 @@ EMULATOR = (BUILD / "bin" / "rungs-emulator").exists()  # not in every build: cp
 CONFIGURED = (BUILD / "CMakeCache.txt").read_text()
 CUDA = "\nRUNGS_CUDA:STRING=OFF\n" not in CONFIGURED  # knows the CUDA variants; without them nobody judges claims
 RELEASE = "CMAKE_BUILD_TYPE:STRING=Release" in CONFIGURED  # other builds take no times
-SANITIZED = "fsanitize=address" in CONFIGURED  # it ends the process itself, and its allocator does not tell what is in use
+SANITIZED = (
+    "fsanitize=address" in CONFIGURED
+)  # it ends the process itself, and its allocator does not tell what is in use
 
 
 def copy_mutants(to):
@@ -24,7 +27,9 @@ def copy_mutants(to):
 
 
 def call(*arguments, program=RUNGS, cwd=None, timeout=240, **more):
-    return subprocess.run([str(program), *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=timeout, **more)
+    return subprocess.run(
+        [str(program), *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=timeout, **more
+    )
 
 
 def same_bits_with_any_blocks(folder, variant, *settings):
@@ -32,8 +37,18 @@ def same_bits_with_any_blocks(folder, variant, *settings):
     outputs = set()
     for blocks in ("1", "2", "4"):
         words = [word for setting in settings for word in ("--set", setting)]
-        done = call("exec", variant, *words, "--in", f"x={folder / 'x.npy'}", "--out", f"y={folder / 'y.npy'}", "--check", "--emulate",
-                    env=os.environ | {"RUNGS_EMULATOR_BLOCKS": blocks, "RUNGS_EMULATOR_SEED": blocks})
+        done = call(
+            "exec",
+            variant,
+            *words,
+            "--in",
+            f"x={folder / 'x.npy'}",
+            "--out",
+            f"y={folder / 'y.npy'}",
+            "--check",
+            "--emulate",
+            env=os.environ | {"RUNGS_EMULATOR_BLOCKS": blocks, "RUNGS_EMULATOR_SEED": blocks},
+        )
         expect(done.returncode == 0, f"{variant} {' '.join(settings)}: {blocks} blocks at a time", done)
         outputs.add((folder / "y.npy").read_bytes())
     expect(len(outputs) == 1, f"{variant} {' '.join(settings)}: the same bits in any order of blocks")

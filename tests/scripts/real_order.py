@@ -1,4 +1,5 @@
 """Stamps of the random order as the real `rungs ab` writes them, for rows that a test makes itself."""
+
 import functools
 import json
 import pathlib
@@ -27,9 +28,31 @@ def stamps(repetitions, seed, *options):
         program = folder / "program"
         program.write_text(PROGRAM.format(lines=folder / "lines"))
         program.chmod(0o755)
-        done = subprocess.run([RUNGS, "ab", program, program, "any case", "--repetitions", str(repetitions), "--seed", str(seed), "--out", folder,
-                               *(options or ("--second-stage", "0s"))], capture_output=True, text=True)
+        done = subprocess.run(
+            [
+                RUNGS,
+                "ab",
+                program,
+                program,
+                "any case",
+                "--repetitions",
+                str(repetitions),
+                "--seed",
+                str(seed),
+                "--out",
+                folder,
+                *(options or ("--second-stage", "0s")),
+            ],
+            capture_output=True,
+            text=True,
+        )
         if done.returncode not in (0, 1):
             sys.exit(f"rungs ab: exit code {done.returncode}\n{done.stdout}{done.stderr}")
-        return {side: [line["ab"] for line in map(json.loads, (folder / f"{side}.jsonl").read_text().splitlines()) if line["kind"] == "environment"]
-                for side in ("base", "new")}
+        return {
+            side: [
+                line["ab"]
+                for line in map(json.loads, (folder / f"{side}.jsonl").read_text().splitlines())
+                if line["kind"] == "environment"
+            ]
+            for side in ("base", "new")
+        }

@@ -1,5 +1,6 @@
 """A simulated suite through the real `rungs ab`: two programs that append the rows which a process on such a machine would have written, in the order
 that `ab` draws, with the stamps that `ab` writes, judged by the `compare` that it starts. Beside it the verdicts of simulated_suite.py."""
+
 import json
 import pathlib
 import subprocess
@@ -47,7 +48,7 @@ class Played(Stage):
 
 
 def lines_of(process, times, mhz, slow, factor):
-    """"SPEC|line" of a process, with no spec before its environment."""
+    """ "SPEC|line" of a process, with no spec before its environment."""
     machine = Machine(process)
     environment = machine.environment()
     made = ["|" + json.dumps(environment)]
@@ -64,7 +65,10 @@ def play(model, seed, factor, slow=(0,)):
     """-> (verdicts of the rows by the real program, by the simulation; rows in its second stage, those it should have chosen). Rows `slow` of NEW are
     slower by the factor."""
     rng = np.random.default_rng(seed)
-    stages = [Stage(rng, model, np.arange(ROWS), processes, number) for number, processes in enumerate((PROCESSES, detect.MORE))]
+    stages = [
+        Stage(rng, model, np.arange(ROWS), processes, number)
+        for number, processes in enumerate((PROCESSES, detect.MORE))
+    ]
     times, mhz = (np.hstack([getattr(stage, name) for stage in stages]) for name in ("times", "mhz"))
     with tempfile.TemporaryDirectory(prefix="rungs_noise_") as name:
         folder = pathlib.Path(name)
@@ -73,19 +77,47 @@ def play(model, seed, factor, slow=(0,)):
                 (folder / f"{side}.{process}").write_text(lines_of(process, times, mhz, slow, slower))
             (folder / side).write_text(PROGRAM.format(python=sys.executable, folder=name, name=side))
             (folder / side).chmod(0o755)
-        done = subprocess.run([RUNGS, "ab", folder / "base", folder / "new", "any case", "--repetitions", str(PROCESSES), "--seed", str(seed),
-                               "--second-stage", "3600s", "--out", folder / "out", "--json", folder / "told.json"], capture_output=True, text=True)
+        done = subprocess.run(
+            [
+                RUNGS,
+                "ab",
+                folder / "base",
+                folder / "new",
+                "any case",
+                "--repetitions",
+                str(PROCESSES),
+                "--seed",
+                str(seed),
+                "--second-stage",
+                "3600s",
+                "--out",
+                folder / "out",
+                "--json",
+                folder / "told.json",
+            ],
+            capture_output=True,
+            text=True,
+        )
         if done.returncode not in (0, 1):
             raise RuntimeError(f"rungs ab: exit code {done.returncode}\n{done.stdout}{done.stderr}")
         told = {c["spec"]: c["verdict"] for c in json.loads((folder / "told.json").read_text())["comparisons"]}
-        stamps = [line["ab"] for side in ("base", "new") for line in rows_of(folder / f"out/{side}.jsonl", "environment")]
+        stamps = [
+            line["ab"] for side in ("base", "new") for line in rows_of(folder / f"out/{side}.jsonl", "environment")
+        ]
         second = {line["run"] for line in rows_of(folder / "out/new.jsonl", "environment") if line["ab"]["stage"] == 2}
         rows = sorted({int(line["spec"][-3:]) for line in rows_of(folder / "out/new.jsonl") if line["run"] in second})
-    order = [np.array([s["side"] == "new" for s in sorted(stamps, key=lambda s: s["process"]) if s["stage"] == stage]) for stage in (1, 2)]
+    order = [
+        np.array([s["side"] == "new" for s in sorted(stamps, key=lambda s: s["process"]) if s["stage"] == stage])
+        for stage in (1, 2)
+    ]
     begin, end = 2 * PROCESSES, 2 * PROCESSES + len(order[1])
     first = Played(order[0], np.arange(ROWS), times[:, :begin], mhz[:, :begin]).slowed(slow, factor)
     suite = Suite(first, whole=np.arange(ROWS))
     promising = np.flatnonzero(suite.promising).tolist()
     if rows:
-        suite = Suite(first, Played(order[1], np.array(rows), times[rows, begin:end], mhz[rows, begin:end]).slowed(slow, factor), np.arange(ROWS))
+        suite = Suite(
+            first,
+            Played(order[1], np.array(rows), times[rows, begin:end], mhz[rows, begin:end]).slowed(slow, factor),
+            np.arange(ROWS),
+        )
     return [told.get(name_of(row)) for row in range(ROWS)], suite.verdicts.tolist(), rows, promising

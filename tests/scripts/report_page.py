@@ -1,4 +1,5 @@
 """For tests of the report: golden lines, lines as a file, the report made in this process, its sections and tables. Without matplotlib a test is skipped."""
+
 import contextlib
 import io
 import json
@@ -36,7 +37,11 @@ def written(lines, name="rows.jsonl"):
 def made_by(script, *words, name="made.jsonl"):
     """What a script of tests/golden/ prints, as a file."""
     path = WORK / name
-    path.write_text(subprocess.run([sys.executable, SOURCE / "tests/golden" / script, *words], capture_output=True, text=True, check=True).stdout)
+    path.write_text(
+        subprocess.run(
+            [sys.executable, SOURCE / "tests/golden" / script, *words], capture_output=True, text=True, check=True
+        ).stdout
+    )
     return path
 
 
@@ -63,6 +68,7 @@ def drawn():
         ink = (pixels[..., :3].min(axis=2) < 0.9).mean()
         assert pixels.shape[1] >= 1000 and pixels.shape[0] >= 400 and 0.005 < ink < 0.6, (path, pixels.shape, ink)
         return save(figure, path)
+
     style.save = look
     try:
         yield pictures
@@ -98,7 +104,10 @@ def cells_of(line):
 def tables(text):
     """Every table as its column names and lines of cells."""
     found = re.findall(r"^\|.*\n\| ---.*\n(?:\|.*\n?)*", text, re.M)
-    return [(cells_of(head), [cells_of(line) for line in lines]) for head, _, *lines in (table.splitlines() for table in found)]
+    return [
+        (cells_of(head), [cells_of(line) for line in lines])
+        for head, _, *lines in (table.splitlines() for table in found)
+    ]
 
 
 def table_line(text, *words):

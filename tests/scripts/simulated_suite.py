@@ -1,5 +1,6 @@
 """A suite of `rungs ab` on a simulated machine, judged by the functions that `rungs compare` uses, in the order of judge.py; but intervals,
 which take most of the time, are made only where they decide. test_compare_noise.py holds this against the real `rungs ab`."""
+
 import types
 
 import numpy as np
@@ -26,7 +27,9 @@ class Stage:
     def slowed(self, rows, factor):
         """With some rows of NEW slower; rows: numbers in the suite."""
         made = object.__new__(Stage)
-        made.__dict__.update(self.__dict__, times=self.times * np.where(self.is_new & np.isin(self.rows, rows)[:, None], factor, 1))
+        made.__dict__.update(
+            self.__dict__, times=self.times * np.where(self.is_new & np.isin(self.rows, rows)[:, None], factor, 1)
+        )
         return made
 
 
@@ -37,11 +40,15 @@ class Suite:
         stages = [first, more] if more else [first]
         self.is_new = np.concatenate([s.is_new for s in stages])
         sessions = np.repeat(range(len(stages)), [len(s.is_new) for s in stages])
-        times, mhz = (np.hstack([spread(getattr(s, name), s.rows, len(first.rows)) for s in stages]) for name in ("times", "mhz"))
+        times, mhz = (
+            np.hstack([spread(getattr(s, name), s.rows, len(first.rows)) for s in stages]) for name in ("times", "mhz")
+        )
         views, factor = together.views(times, mhz, sessions, self.is_new, np.arange(len(times)))
         factor = [factor[side & ~np.isnan(factor)] for side in (~self.is_new, self.is_new)]
         self.together = together.whole([Comparison(case="", spec="", mode="cold")] * len(times), *factor, MIN_EFFECT)
-        self.groups = [np.isin(np.arange(len(times)), more.rows) if more else np.zeros(len(times), bool)]  # rows of both stages, and the rest
+        self.groups = [
+            np.isin(np.arange(len(times)), more.rows) if more else np.zeros(len(times), bool)
+        ]  # rows of both stages, and the rest
         self.groups.append(~self.groups[0])
         self.share = np.where(self.groups[0], *(decide.share(True, 1 + len(views), stage) for stage in (2, 1)))
         self.p, self.believed, self.whole = [], True, np.isin(np.arange(len(times)), whole)
@@ -54,8 +61,13 @@ class Suite:
             self.verdicts[self.contested & (self.verdicts == "same") & (high / low < width)] = "ambiguous"
             self.verdicts, second = decide.both(self.verdicts, found, self.believed)
             narrower = (self.verdicts == "ambiguous") & self.believed & ~self.misled & (high / low < width)
-            self.promising = (self.verdicts == "ambiguous") & (self.promising | self.believed & (ratio >= 1 + decide.LARGE * MIN_EFFECT))
-            self.ratio, width = np.where(second | narrower, ratio, self.ratio), np.where(second | narrower, high / low, width)
+            self.promising = (self.verdicts == "ambiguous") & (
+                self.promising | self.believed & (ratio >= 1 + decide.LARGE * MIN_EFFECT)
+            )
+            self.ratio, width = (
+                np.where(second | narrower, ratio, self.ratio),
+                np.where(second | narrower, high / low, width),
+            )
 
     def sides(self, values, wanted=True):
         """By group of rows with times of as many processes: (numbers of rows, times of BASE, of NEW)."""
@@ -75,7 +87,9 @@ class Suite:
             ratio[rows], p[rows] = found.ratio, found.p
         self.p.append(p)
         p = np.minimum(1, decide.adjusted(p) / self.share)
-        for rows, base, new in self.sides(times, self.whole | (p <= decide.ALPHA) | (ratio >= 1 + decide.LARGE * MIN_EFFECT)):
+        for rows, base, new in self.sides(
+            times, self.whole | (p <= decide.ALPHA) | (ratio >= 1 + decide.LARGE * MIN_EFFECT)
+        ):
             low[rows], high[rows] = statistics.ratio_interval(base, new)
         if view is not None and view.alike is not None:
             for rows, base, new in self.sides(view.removed, ~np.isnan(low)):
@@ -89,14 +103,22 @@ class Suite:
             for rows, base, new in self.sides(view.alike):
                 self.contested[rows], gone[rows] = alike.doubted(base, new, ratio[rows]), alike.change(base, new)
             self.contested &= changed
-            self.misled = alike.misled(ratio, gone, changed | np.isin(self.verdicts, decide.CHANGES), view.used, MIN_EFFECT)
+            self.misled = alike.misled(
+                ratio, gone, changed | np.isin(self.verdicts, decide.CHANGES), view.used, MIN_EFFECT
+            )
             verdicts[self.contested | changed & self.misled & alike.other_way(ratio, gone)] = "ambiguous"
         return ratio, low, high, verdicts
 
     def chosen(self):
         """Rows of a second stage that takes as long as the first."""
-        rows = [Comparison(case=str(i), spec=str(i), mode="cold", ratio=self.ratio[i], promising=self.promising[i]) for i in range(len(self.ratio))]
-        _, found = again.choose(rows, types.SimpleNamespace(start=START_SECONDS, process=START_SECONDS + SECONDS, limit=2 * PROCESSES * SECONDS))
+        rows = [
+            Comparison(case=str(i), spec=str(i), mode="cold", ratio=self.ratio[i], promising=self.promising[i])
+            for i in range(len(self.ratio))
+        ]
+        _, found = again.choose(
+            rows,
+            types.SimpleNamespace(start=START_SECONDS, process=START_SECONDS + SECONDS, limit=2 * PROCESSES * SECONDS),
+        )
         return np.sort(np.array(found[2].split(","), int)) if found else np.empty(0, int)
 
 
@@ -121,11 +143,20 @@ def simulate(model, seed, suites, sizes=(1.05, 1.10)):
     """Of so many suites: how many had a false alarm; by size, how often a row slower by it was found, and how often it was called same or
     faster; how many noticed that all rows are 5% slower; rows that a second stage took."""
     rng = np.random.default_rng(seed)
-    told = {"alarms": 0, "found": dict.fromkeys(sizes, 0), "wrong": dict.fromkeys(sizes, 0), "all": 0, "again": 0, "suites": suites}
+    told = {
+        "alarms": 0,
+        "found": dict.fromkeys(sizes, 0),
+        "wrong": dict.fromkeys(sizes, 0),
+        "all": 0,
+        "again": 0,
+        "suites": suites,
+    }
     for _ in range(suites):
         first = Stage(rng, model, np.arange(ROWS), PROCESSES, 0)
         suite, chosen = both_stages(rng, model, first)
-        told["alarms"] += bool(np.isin(suite.verdicts, decide.CHANGES).any() or suite.together.verdict in decide.CHANGES)
+        told["alarms"] += bool(
+            np.isin(suite.verdicts, decide.CHANGES).any() or suite.together.verdict in decide.CHANGES
+        )
         told["again"] += len(chosen)
         for size in sizes:
             verdict = both_stages(rng, model, first, [0], size)[0].verdicts[0]

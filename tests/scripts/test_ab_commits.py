@@ -1,5 +1,6 @@
 """`rungs ab --base` from end to end: the real program, a real git project of several commits, and variants whose times are known: they wait. Each
 process is slower by a factor of its own in all rows, so that the planted slow-down is seen only where the order is known and times are adjusted."""
+
 import json
 import os
 import pathlib
@@ -20,7 +21,10 @@ except ImportError as error:
 OLD = "9379e84"  # the last commit whose rows hold no order
 ROWS = 12
 PLANTED = 1005  # the n of the row that NEW is slower in
-COMMON, WOBBLE = (1.0, 1.5), {"base": (0.85, 0.85, 1.15, 1.15), "new": (0.95, 0.95, 1.3, 1.3)}  # factors of the processes of a side, in turn
+COMMON, WOBBLE = (
+    (1.0, 1.5),
+    {"base": (0.85, 0.85, 1.15, 1.15), "new": (0.95, 0.95, 1.3, 1.3)},
+)  # factors of the processes of a side, in turn
 
 # A variant that computes, and then waits until `nominal` seconds times the factors of its process are over.
 VARIANT = """/* Idea: waits. Traffic: reads x and y once, writes z once. Rounding: product and sum. Limits: none. Origin: a test. */
@@ -75,12 +79,19 @@ class Commits(unittest.TestCase):
     @classmethod
     def setUpClass(cls):
         if SANITIZED or not RELEASE:
-            raise unittest.SkipTest("only release builds take times, and a project of a sanitized build needs the sanitizers")
+            raise unittest.SkipTest(
+                "only release builds take times, and a project of a sanitized build needs the sanitizers"
+            )
         cls.place = tempfile.TemporaryDirectory(prefix="rungs_commits_")
         cls.addClassCleanup(cls.place.cleanup)
         cls.folder = pathlib.Path(cls.place.name).resolve()
         cls.root = cls.folder / "waits"
-        cls.environment = {**os.environ, "RUNGS_PYTHON": sys.executable, "XDG_STATE_HOME": str(cls.folder / "state"), "GIT_CONFIG_GLOBAL": "/dev/null"}
+        cls.environment = {
+            **os.environ,
+            "RUNGS_PYTHON": sys.executable,
+            "XDG_STATE_HOME": str(cls.folder / "state"),
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+        }
         for name in ("RUNGS_SOURCE", "RUNGS_BUILD", "RUNGS", "RUNGS_COMMIT", "RUNGS_AB"):
             cls.environment.pop(name, None)
         prefix = cls.folder / "prefix"
@@ -101,16 +112,39 @@ class Commits(unittest.TestCase):
 
     @classmethod
     def git(cls, *words):
-        subprocess.run(["git", "-C", cls.root, "-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.hooksPath=/dev/null", *words], check=True, capture_output=True)
+        subprocess.run(
+            [
+                "git",
+                "-C",
+                cls.root,
+                "-c",
+                "user.name=t",
+                "-c",
+                "user.email=t@t",
+                "-c",
+                "core.hooksPath=/dev/null",
+                *words,
+            ],
+            check=True,
+            capture_output=True,
+        )
 
     @classmethod
     def write(cls, side, factor, rows, broken=""):
         for name in ("loop", "wobble"):
             wobble = WOBBLE[side] if name == "wobble" else (1.0,) * 4
-            text = VARIANT.format(counter=cls.folder / f"{side}-{name}", common=", ".join(map(str, COMMON)), wobble=", ".join(map(str, wobble)), planted=PLANTED,
-                                  factor=factor, name=f"cpu_{name}")
+            text = VARIANT.format(
+                counter=cls.folder / f"{side}-{name}",
+                common=", ".join(map(str, COMMON)),
+                wobble=", ".join(map(str, wobble)),
+                planted=PLANTED,
+                factor=factor,
+                name=f"cpu_{name}",
+            )
             (cls.root / f"impls/axpy/cpu_{name}.c").write_text(text + broken)
-        (cls.root / "scenarios/waits.yaml").write_text(SCENARIO.format(sizes=", ".join(str(1000 + k) for k in range(rows))))
+        (cls.root / "scenarios/waits.yaml").write_text(
+            SCENARIO.format(sizes=", ".join(str(1000 + k) for k in range(rows)))
+        )
 
     @classmethod
     def commit(cls, *how, **more):
@@ -119,8 +153,19 @@ class Commits(unittest.TestCase):
         cls.git("commit", "-q", "-m", how[0])
 
     def ab(self, *words):
-        return call("ab", *words, "waits", "--quick", "--seed", 3, "--json", self.folder / "c.json", program=self.root / "build/release/bin/waits", env=self.environment,
-                    timeout=580)
+        return call(
+            "ab",
+            *words,
+            "waits",
+            "--quick",
+            "--seed",
+            3,
+            "--json",
+            self.folder / "c.json",
+            program=self.root / "build/release/bin/waits",
+            env=self.environment,
+            timeout=580,
+        )
 
     def test_a_slow_commit(self):
         out = self.folder / "out"
@@ -130,10 +175,18 @@ class Commits(unittest.TestCase):
         timed = [c for c in told["comparisons"] if c["mode"]]
         self.assertEqual({c["randomised"] for c in timed}, {True}, done.stdout)
         self.assertFalse(told["not_in_turns"])
-        self.assertTrue(done.stdout.split("\n")[1].startswith("verdict "), f"nothing else is said before the table: {done.stdout}")
-        self.assertEqual([(one["rows"], one["verdict"]) for one in told["together"]][:1], [(ROWS, "ambiguous")], "all rows together are tested")
+        self.assertTrue(
+            done.stdout.split("\n")[1].startswith("verdict "), f"nothing else is said before the table: {done.stdout}"
+        )
+        self.assertEqual(
+            [(one["rows"], one["verdict"]) for one in told["together"]][:1],
+            [(ROWS, "ambiguous")],
+            "all rows together are tested",
+        )
         slower = [c for c in timed if c["verdict"] == "slower"]
-        self.assertEqual([(f" n={PLANTED} " in c["case"], c["judged_by"]) for c in slower], [(True, "adjusted")], done.stdout)
+        self.assertEqual(
+            [(f" n={PLANTED} " in c["case"], c["judged_by"]) for c in slower], [(True, "adjusted")], done.stdout
+        )
         self.assertAlmostEqual(slower[0]["ratio"], 1.3, delta=0.1)
 
         with self.subTest("the second stage"):
@@ -141,7 +194,10 @@ class Commits(unittest.TestCase):
             (again,) = (c for c in timed if "cpu_wobble" in c["spec"])
             self.assertEqual((again["base_processes"], again["new_processes"], again["stage"]), (30, 30, 2))
             # On a busy machine others may be ambiguous, too; those that are not stay as they are.
-            self.assertEqual({(c["stage"], c["new_processes"]) for c in timed if "cpu_loop" in c["spec"] and c["stage"] != 2}, {(1, 10)})
+            self.assertEqual(
+                {(c["stage"], c["new_processes"]) for c in timed if "cpu_loop" in c["spec"] and c["stage"] != 2},
+                {(1, 10)},
+            )
 
         with self.subTest("the files"):
             files = {side: rows_of(out / f"{side}.jsonl", "environment") for side in ("base", "new")}
@@ -151,14 +207,27 @@ class Commits(unittest.TestCase):
                 self.assertEqual(places, list(range(1, of + 1)), "every place of the order once")
             self.assertEqual({(s["side"], s["seed"], s["stages"]) for s in stamps["new"]}, {("new", 3, 2)})
             self.assertEqual(len({s["session"] for side in stamps.values() for s in side}), 1)
-            self.assertEqual({(s["cpus"], s["cpu_quota"]) for s in stamps["base"]}, {(e["cpu"]["cpus"], e["cpu"]["cpu_quota"]) for e in files["base"]})
+            self.assertEqual(
+                {(s["cpus"], s["cpu_quota"]) for s in stamps["base"]},
+                {(e["cpu"]["cpus"], e["cpu"]["cpu_quota"]) for e in files["base"]},
+            )
 
         with self.subTest("a case that NEW's scenario lacks"):
             missing = [c for c in told["comparisons"] if c["verdict"] == "missing"]
-            self.assertEqual([(f" n={1000 + ROWS - 1} " in c["case"], c["reason"]) for c in missing], [(True, "not in NEW")], done.stdout)
+            self.assertEqual(
+                [(f" n={1000 + ROWS - 1} " in c["case"], c["reason"]) for c in missing],
+                [(True, "not in NEW")],
+                done.stdout,
+            )
             self.assertIn("1 rows of base are no longer in the scenarios (axpy/cpu_loop | axpy ", done.stderr)
 
-        again = call("compare", out / "base.jsonl", out / "new.jsonl", program=self.root / "build/release/bin/waits", env=self.environment)
+        again = call(
+            "compare",
+            out / "base.jsonl",
+            out / "new.jsonl",
+            program=self.root / "build/release/bin/waits",
+            env=self.environment,
+        )
         self.assertEqual((again.returncode, again.stdout.split("\n")[1].split()[0]), (1, "slower"), again.stdout)
 
     def test_a_commit_that_does_not_compile(self):
@@ -169,14 +238,26 @@ class Commits(unittest.TestCase):
         for words, code, side in ((("--base", "HEAD~1"), 1, "NEW"), (("--base", "HEAD", "--new", "HEAD~1"), 4, "BASE")):
             self.refused(words, code, side, errors[0])
         loop, lists = self.root / "impls/axpy/cpu_loop.c", self.root / "CMakeLists.txt"
-        for path, text, error in ((loop, loop.read_text().replace("int x = ;", "").replace("axpy, cpu_loop", "axpy, cpu_other"), r"[^\n]*the descriptor is [^\n]*cpu_other[^\n]*"),
-                                  (lists, 'message(FATAL_ERROR "no such luck")\n' + lists.read_text(), r"CMake Error at CMakeLists\.txt:1 \(message\): no such luck")):
+        for path, text, error in (
+            (
+                loop,
+                loop.read_text().replace("int x = ;", "").replace("axpy, cpu_loop", "axpy, cpu_other"),
+                r"[^\n]*the descriptor is [^\n]*cpu_other[^\n]*",
+            ),
+            (
+                lists,
+                'message(FATAL_ERROR "no such luck")\n' + lists.read_text(),
+                r"CMake Error at CMakeLists\.txt:1 \(message\): no such luck",
+            ),
+        ):
             path.write_text(text)
             self.git("commit", "-q", "--amend", "-am", "broken")
             self.refused(("--base", "HEAD~1"), 1, "NEW", error)
 
     def test_a_commit_that_does_not_start(self):
-        self.commit("new", 1.3, ROWS - 1, broken="__attribute__((constructor)) static void trap(void) { __builtin_trap(); }\n")
+        self.commit(
+            "new", 1.3, ROWS - 1, broken="__attribute__((constructor)) static void trap(void) { __builtin_trap(); }\n"
+        )
         self.addCleanup(self.git, "reset", "-q", "--hard", "HEAD~1")
         for words, code, side in ((("--base", "HEAD~1"), 1, "NEW"), (("--base", "HEAD", "--new", "HEAD~1"), 4, "BASE")):
             done = self.ab(*words)
@@ -192,19 +273,34 @@ class Commits(unittest.TestCase):
         """Of one row, which stays with its other mode; and of none, where another file times the same row in it."""
         self.addCleanup(self.git, "reset", "-q", "--hard", "HEAD~2")
         path = self.root / "scenarios/waits.yaml"
-        path.write_text(SCENARIO.format(sizes="1000").replace("[cpu_wobble], modes: [hot]", "[cpu_wobble], modes: [cold, hot]"))
+        path.write_text(
+            SCENARIO.format(sizes="1000").replace("[cpu_wobble], modes: [hot]", "[cpu_wobble], modes: [cold, hot]")
+        )
         self.git("commit", "-qam", "two modes")
-        path.write_text(SCENARIO.format(sizes="1000").replace("[cpu_wobble], modes: [hot]", "[cpu_wobble], modes: [cold]"))
+        path.write_text(
+            SCENARIO.format(sizes="1000").replace("[cpu_wobble], modes: [hot]", "[cpu_wobble], modes: [cold]")
+        )
         self.git("commit", "-qam", "one mode")
         words = ("--second-stage", "0s", "--repetitions", 9)
         done = self.ab("--base", "HEAD~1", *words, "--out", self.folder / "modes")
         self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
         told = json.loads((self.folder / "c.json").read_text())
-        self.assertEqual([(c["spec"], c["mode"], c["reason"]) for c in told["comparisons"] if c["verdict"] == "missing"], [("axpy/cpu_wobble", "hot", "not timed in NEW")], done.stdout)
-        self.assertEqual({(c["base_processes"], c["randomised"]) for c in told["comparisons"] if c["verdict"] != "missing"}, {(9, True)}, done.stdout)
+        self.assertEqual(
+            [(c["spec"], c["mode"], c["reason"]) for c in told["comparisons"] if c["verdict"] == "missing"],
+            [("axpy/cpu_wobble", "hot", "not timed in NEW")],
+            done.stdout,
+        )
+        self.assertEqual(
+            {(c["base_processes"], c["randomised"]) for c in told["comparisons"] if c["verdict"] != "missing"},
+            {(9, True)},
+            done.stdout,
+        )
         self.assertIn("1 rows of base are no longer timed in all of their modes (axpy/cpu_wobble | axpy ", done.stderr)
 
-        path.write_text(path.read_text() + "  - {op: axpy, axes: {dtype: [f64], n: [2000], input: [uniform]}, variants: [cpu_wobble], modes: [hot]}\n")
+        path.write_text(
+            path.read_text()
+            + "  - {op: axpy, axes: {dtype: [f64], n: [2000], input: [uniform]}, variants: [cpu_wobble], modes: [hot]}\n"
+        )
         self.git("commit", "-q", "--amend", "-am", "in two suites")
         done = self.ab("--base", "HEAD~1", *words)
         self.assertNotIn("no longer", done.stderr)
@@ -227,24 +323,54 @@ exit $code
         done = self.ab(old, program, "--second-stage", "0s", "--repetitions", 9, "--variants", "cpu_loop")
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         told = json.loads((self.folder / "c.json").read_text())
-        self.assertEqual({(c["randomised"], c["verdict"] in ("same", "ambiguous")) for c in told["comparisons"]}, {(True, True)}, done.stdout)
-        self.assertTrue(re.search(r"not recorded by an older program and assumed equal: threads used of BASE", done.stdout), done.stdout)
+        self.assertEqual(
+            {(c["randomised"], c["verdict"] in ("same", "ambiguous")) for c in told["comparisons"]},
+            {(True, True)},
+            done.stdout,
+        )
+        self.assertTrue(
+            re.search(r"not recorded by an older program and assumed equal: threads used of BASE", done.stdout),
+            done.stdout,
+        )
 
     @unittest.skipUnless("RUNGS_TEST_FULL" in os.environ, "builds a whole program: with --full")
     def test_a_commit_of_before(self):
         """The real program of a commit that knows nothing of the stamp, as BASE of the one under test."""
         if subprocess.run(["git", "-C", SOURCE, "cat-file", "-e", f"{OLD}^{{commit}}"], capture_output=True).returncode:
             self.skipTest(f"this clone does not hold {OLD}")
-        made = subprocess.run([SOURCE / "cmake/build_ref.sh", SOURCE, "rungs", OLD, f"{BUILD}/ab/builds", BUILD], capture_output=True, text=True)
+        made = subprocess.run(
+            [SOURCE / "cmake/build_ref.sh", SOURCE, "rungs", OLD, f"{BUILD}/ab/builds", BUILD],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual(made.returncode, 0, made.stdout + made.stderr)
-        done = call("ab", made.stdout.strip(), RUNGS, "double n=1e4", "--variants", "cpu_loop", "--repetitions", 9, "--second-stage", "0s", "--out", self.folder / "old",
-                    "--json", self.folder / "c.json", timeout=600)
+        done = call(
+            "ab",
+            made.stdout.strip(),
+            RUNGS,
+            "double n=1e4",
+            "--variants",
+            "cpu_loop",
+            "--repetitions",
+            9,
+            "--second-stage",
+            "0s",
+            "--out",
+            self.folder / "old",
+            "--json",
+            self.folder / "c.json",
+            timeout=600,
+        )
         self.assertIn(done.returncode, (0, 1), done.stdout + done.stderr)
         told = json.loads((self.folder / "c.json").read_text())
         timed = [c for c in told["comparisons"] if c["mode"]]
-        self.assertEqual({(c["randomised"], c["base_processes"], c["new_processes"]) for c in timed}, {(True, 9, 9)}, done.stdout)
+        self.assertEqual(
+            {(c["randomised"], c["base_processes"], c["new_processes"]) for c in timed}, {(True, 9, 9)}, done.stdout
+        )
         self.assertFalse(told["not_in_turns"])
-        self.assertEqual({line["ab"]["side"] for line in rows_of(self.folder / "old/base.jsonl", "environment")}, {"base"})
+        self.assertEqual(
+            {line["ab"]["side"] for line in rows_of(self.folder / "old/base.jsonl", "environment")}, {"base"}
+        )
 
 
 if __name__ == "__main__":

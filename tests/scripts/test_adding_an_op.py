@@ -3,6 +3,7 @@ verified and run with the pages' own commands.
 
 The files are compiled as the build compiles their neighbours and linked with its libraries into a program that holds them alone.
 """
+
 import pathlib
 import re
 import shlex
@@ -44,9 +45,14 @@ def write_tree(tree):
 def laid_out(path):
     """As test_format.sh wants it; where clang-format 14 is not, it skips too."""
     formatter = next((name for name in ("clang-format-14", "clang-format") if shutil.which(name)), None)
-    if not formatter or "version 14." not in subprocess.run([formatter, "--version"], capture_output=True, text=True).stdout:
+    if (
+        not formatter
+        or "version 14." not in subprocess.run([formatter, "--version"], capture_output=True, text=True).stdout
+    ):
         return
-    told = subprocess.run([formatter, f"-style=file:{SOURCE}/.clang-format", "--dry-run", "-Werror", path], capture_output=True, text=True)
+    told = subprocess.run(
+        [formatter, f"-style=file:{SOURCE}/.clang-format", "--dry-run", "-Werror", path], capture_output=True, text=True
+    )
     expect(told.returncode == 0, f"{path.name} of the page is laid out as the tree", told)
 
 
@@ -75,7 +81,7 @@ class Builder:
         words = list(command)
         for option in ("-MT", "-MF"):
             at = words.index(option)
-            del words[at:at + 2]
+            del words[at : at + 2]
         words.remove("-MD")
         words[words.index("-o") + 1] = f"{path}.o"
         words[words.index("-c") + 1] = str(path)
@@ -85,17 +91,42 @@ class Builder:
     def program(self):
         tree = self.tree
         variants = [*tree.glob("impls/*/cpu_*.c")]
-        run(sys.executable, SOURCE / "cmake/generate_registry.py", "--source", tree, "--variants", *variants, "--peers",
-            "--references", tree / "reference/axpy.c", tree / "reference/double.c", "--out", tree / "registry.c")
+        run(
+            sys.executable,
+            SOURCE / "cmake/generate_registry.py",
+            "--source",
+            tree,
+            "--variants",
+            *variants,
+            "--peers",
+            "--references",
+            tree / "reference/axpy.c",
+            tree / "reference/double.c",
+            "--out",
+            tree / "registry.c",
+        )
         shutil.copy(BUILD / "rungs-places", tree)
         self.objects = [self.compile(self.variant, path) for path in [*variants, tree / "registry.c"]]
-        run(sys.executable, SOURCE / "cmake/code_hashes.py", "--source", tree, "--harness", BUILD / "librungs_base.a", *self.objects, "--out", tree / "code.c")
-        self.objects += [self.compile(self.variant, tree / "code.c"), self.compile(self.reference, tree / "reference/axpy.c")]
+        run(
+            sys.executable,
+            SOURCE / "cmake/code_hashes.py",
+            "--source",
+            tree,
+            "--harness",
+            BUILD / "librungs_base.a",
+            *self.objects,
+            "--out",
+            tree / "code.c",
+        )
+        self.objects += [
+            self.compile(self.variant, tree / "code.c"),
+            self.compile(self.reference, tree / "reference/axpy.c"),
+        ]
         return self.linked()
 
     def linked(self):
         at = self.link.index("-o")
-        run(*self.link[:at], *self.objects, *self.link[at + 2:], "-o", self.tree / "rungs")
+        run(*self.link[:at], *self.objects, *self.link[at + 2 :], "-o", self.tree / "rungs")
         return self.tree / "rungs"
 
 
@@ -108,7 +139,9 @@ def commands(folder, program):
         done = call(*words, *(quick if words[0] == "run" else []), program=program, cwd=folder)
         expect(done.returncode == 0 and "axpy" in done.stdout + " ".join(words), f"rungs {' '.join(words)}", done)
     data = folder / "examples/data"
-    np.testing.assert_allclose(np.load(folder / "z.npy"), 0.5 * np.load(data / "x.npy") + np.load(data / "y.npy"), rtol=1e-15)
+    np.testing.assert_allclose(
+        np.load(folder / "z.npy"), 0.5 * np.load(data / "x.npy") + np.load(data / "y.npy"), rtol=1e-15
+    )
 
 
 def verified(folder, program):
@@ -116,14 +149,29 @@ def verified(folder, program):
     lines = re.search(r"^ {8}title: .*?\n(?! {8})", PAGE.read_text(), re.MULTILINE | re.DOTALL)
     (folder / "axpy.yaml").write_text(textwrap.dedent(lines[0]))
     cases = [f"axpy n=10007 dtype={dtype} input={family}" for dtype in ("f64", "f32") for family in ("normal", "mixed")]
-    return call("run", "axpy.yaml", *cases, "--verify-only", "--no-ceilings", "--out", folder / "edges.jsonl", program=program, cwd=folder)
+    return call(
+        "run",
+        "axpy.yaml",
+        *cases,
+        "--verify-only",
+        "--no-ceilings",
+        "--out",
+        folder / "edges.jsonl",
+        program=program,
+        cwd=folder,
+    )
 
 
 def errors(folder, program):
     np.save(folder / "short.npy", np.zeros(5))
     words = ["exec", "axpy/cpu_loop", "--in", "x=examples/data/x.npy", "--out", f"z={folder}/never.npy"]
     expect_error(call(*words, program=program, cwd=folder), 2, "input 'y' is missing")
-    expect_error(call(*words, "--in", "y=short.npy", program=program, cwd=folder), 2, "'y' is f64[5]", "the other inputs require f64[1000]")
+    expect_error(
+        call(*words, "--in", "y=short.npy", program=program, cwd=folder),
+        2,
+        "'y' is f64[5]",
+        "the other inputs require f64[1000]",
+    )
     expect(not (folder / "never.npy").exists(), "a refused call writes nothing")
 
 
@@ -153,8 +201,23 @@ def main():
         done = verified(folder, program)
         expect(done.returncode == 0, "every family, size and dtype of axpy is within its bound", done)
         errors(folder, program)
-        done = call("run", "double n=1e5 dtype=f64", "--variants", "cpu_*", "--quick", "--no-ceilings", "--no-counts", "--out", folder / "d.jsonl", program=program)
-        expect(done.returncode == 0 and "double/cpu_openmp" in done.stderr, "the README's cpu_openmp is verified and timed", done)
+        done = call(
+            "run",
+            "double n=1e5 dtype=f64",
+            "--variants",
+            "cpu_*",
+            "--quick",
+            "--no-ceilings",
+            "--no-counts",
+            "--out",
+            folder / "d.jsonl",
+            program=program,
+        )
+        expect(
+            done.returncode == 0 and "double/cpu_openmp" in done.stderr,
+            "the README's cpu_openmp is verified and timed",
+            done,
+        )
         variant = tree / "impls/axpy/cpu_loop.c"
         variant.write_text(variant.read_text().replace("a * x[i] + y[i]", "a * x[i] - y[i]", 1))
         builder.compile(builder.variant, variant)

@@ -1,5 +1,6 @@
 """Every CUDA file of impls/ and harness/ compiles for every architecture of ARCHITECTURES that this toolkit knows, with the build's own flags: what a kernel asks of
 registers, threads and shared memory is decided by ptxas, and the build does it for one architecture. Minutes for each: RUNGS_TEST_FULL=1 only."""
+
 import concurrent.futures
 import json
 import os
@@ -21,10 +22,16 @@ def commands():
     found = {}
     for entry in json.loads((BUILD / "compile_commands.json").read_text()):
         words = shlex.split(entry["command"])
-        if not re.search(r"/(impls|harness)/.*\.cu$", entry["file"]) or not any(word.endswith("nvcc") for word in words[:2]):
+        if not re.search(r"/(impls|harness)/.*\.cu$", entry["file"]) or not any(
+            word.endswith("nvcc") for word in words[:2]
+        ):
             continue
-        words = words[next(k for k, word in enumerate(words) if word.endswith("nvcc")):]
-        kept = [word for before, word in zip([""] + words, words) if not GPU_CODE.fullmatch(word) and before not in ("-o", "-x") and word != entry["file"]]
+        words = words[next(k for k, word in enumerate(words) if word.endswith("nvcc")) :]
+        kept = [
+            word
+            for before, word in zip([""] + words, words)
+            if not GPU_CODE.fullmatch(word) and before not in ("-o", "-x") and word != entry["file"]
+        ]
         found[entry["file"]] = (*kept, "-cubin", entry["file"])
     return found
 
@@ -36,7 +43,11 @@ def architectures(nvcc):
 
 def compiled(command, architecture):
     with tempfile.TemporaryDirectory() as folder:
-        done = subprocess.run([*command, f"-arch=sm_{architecture}", "--Ofast-compile=max", "-o", f"{folder}/out.cubin"], capture_output=True, text=True)
+        done = subprocess.run(
+            [*command, f"-arch=sm_{architecture}", "--Ofast-compile=max", "-o", f"{folder}/out.cubin"],
+            capture_output=True,
+            text=True,
+        )
     return "" if done.returncode == 0 else f"BAD  {command[-1]} for sm_{architecture}:\n{done.stdout}{done.stderr}"
 
 

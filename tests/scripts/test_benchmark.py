@@ -1,4 +1,5 @@
 """rungs benchmark: Google Benchmark's flags, reporters and compare.py work on verified samples; what fails or cannot run has no time, and says why."""
+
 import json
 import os
 import pathlib
@@ -10,7 +11,9 @@ import unittest
 
 from program import MUTANTS, RELEASE, RUNGS, SANITIZED, call, rows_of
 
-GBENCH = pathlib.Path(os.environ.get("RUNGS_GBENCH", "/usr/share/benchmark")) / "compare.py"  # Debian: libbenchmark-tools
+GBENCH = (
+    pathlib.Path(os.environ.get("RUNGS_GBENCH", "/usr/share/benchmark")) / "compare.py"
+)  # Debian: libbenchmark-tools
 CASE = "double n=1000 dtype=f64 input=uniform seed=1"
 LOOP = (CASE, "--variants", "cpu_loop")
 NAME = f"double/cpu_loop/{CASE}"
@@ -23,8 +26,15 @@ def benchmark(*words, program=RUNGS, **more):
 class Flags(unittest.TestCase):
     def test_list(self):
         done = benchmark(*LOOP, "--benchmark_list_tests")
-        self.assertEqual(done.stdout.split("\n"), [f"{NAME}/cold/iterations:9/manual_time", f"{NAME}/hot/iterations:9/manual_time",
-                                                   f"{NAME}/first/iterations:1/manual_time", ""])
+        self.assertEqual(
+            done.stdout.split("\n"),
+            [
+                f"{NAME}/cold/iterations:9/manual_time",
+                f"{NAME}/hot/iterations:9/manual_time",
+                f"{NAME}/first/iterations:1/manual_time",
+                "",
+            ],
+        )
         self.assertEqual(done.returncode, 0)
 
     def test_a_name_is_a_filter_of_itself(self):
@@ -32,14 +42,16 @@ class Flags(unittest.TestCase):
         self.assertEqual(done.stdout, f"{NAME}/cold/iterations:9/manual_time\n")
 
     def test_usage(self):
-        for words, code, told in ((("--benchmark_list_tests",), 2, "a scenario or a case is expected"),
-                                  ((CASE, "--benchmark_bogus=3"), 2, "unrecognized command-line flag: --benchmark_bogus=3"),
-                                  ((CASE, "--benchmark_min_time=soon"), 2, "soon"),
-                                  ((CASE, "--benchmark_format=xml"), 2, "--benchmark_format=<console|json|csv>"),
-                                  ((CASE, "--benchmark_out=/nowhere/out.json"), 2, "/nowhere/out.json"),
-                                  ((CASE, "--variant", "x"), 2, "did you mean '--variants'?"),
-                                  ((CASE, "--variants", "nobody"), 2, "nobody"),
-                                  ((CASE, "--benchmark_filter=nothing_like_it"), 3, "Failed to match any benchmarks")):
+        for words, code, told in (
+            (("--benchmark_list_tests",), 2, "a scenario or a case is expected"),
+            ((CASE, "--benchmark_bogus=3"), 2, "unrecognized command-line flag: --benchmark_bogus=3"),
+            ((CASE, "--benchmark_min_time=soon"), 2, "soon"),
+            ((CASE, "--benchmark_format=xml"), 2, "--benchmark_format=<console|json|csv>"),
+            ((CASE, "--benchmark_out=/nowhere/out.json"), 2, "/nowhere/out.json"),
+            ((CASE, "--variant", "x"), 2, "did you mean '--variants'?"),
+            ((CASE, "--variants", "nobody"), 2, "nobody"),
+            ((CASE, "--benchmark_filter=nothing_like_it"), 3, "Failed to match any benchmarks"),
+        ):
             done = benchmark(*words)
             self.assertEqual(done.returncode, code, (words, done.stdout, done.stderr))
             self.assertIn(told, done.stdout + done.stderr)
@@ -68,9 +80,13 @@ class Times(unittest.TestCase):
         """The console shows what the file holds; bytes per second are those of the mean; the limit is measured."""
         told, done = self.run_json(*LOOP, "--benchmark_filter=cold")
         [line] = told["benchmarks"]
-        self.assertEqual((line["name"], line["iterations"], line["time_unit"]), (f"{NAME}/cold/iterations:9/manual_time", 9, "ns"))
+        self.assertEqual(
+            (line["name"], line["iterations"], line["time_unit"]), (f"{NAME}/cold/iterations:9/manual_time", 9, "ns")
+        )
         self.assertGreater(line["real_time"], 0)
-        self.assertAlmostEqual(line["bytes_per_second"], 16000 / (line["real_time"] * 1e-9), delta=1e-6 * line["bytes_per_second"])
+        self.assertAlmostEqual(
+            line["bytes_per_second"], 16000 / (line["real_time"] * 1e-9), delta=1e-6 * line["bytes_per_second"]
+        )
         self.assertNotIn("error_over_bound", line, "doubling is exact")
         self.assertGreater(line["limit_share"], 0)
         self.assertIn(line["name"], done.stdout)
@@ -85,10 +101,24 @@ class Times(unittest.TestCase):
         case, rows = "rolling n=1000 window=30 input=normal", self.folder / "rows.jsonl"
         call("run", case, "--variants", "cpu_best", "--verify-only", "--no-ceilings", "--out", rows)
         [row] = rows_of(rows)
+
         def refuse(name):
             raise ValueError(f"{name} is no JSON")
-        done = benchmark(case, "--variants", "cpu_best", "--no-ceilings", "--benchmark_filter=hot", "--benchmark_repetitions=2", "--benchmark_format=json")
-        runs = [line for line in json.loads(done.stdout, parse_constant=refuse)["benchmarks"] if line["run_type"] == "iteration"]
+
+        done = benchmark(
+            case,
+            "--variants",
+            "cpu_best",
+            "--no-ceilings",
+            "--benchmark_filter=hot",
+            "--benchmark_repetitions=2",
+            "--benchmark_format=json",
+        )
+        runs = [
+            line
+            for line in json.loads(done.stdout, parse_constant=refuse)["benchmarks"]
+            if line["run_type"] == "iteration"
+        ]
         self.assertEqual([line["error_over_bound"] for line in runs], 2 * [row["errors"]["y"]["max_ratio"]])
 
     def test_minimum_time(self):
@@ -117,10 +147,18 @@ class Times(unittest.TestCase):
         for line in told["benchmarks"]:
             line["real_time"] *= 1.5 * longest
         new.write_text(json.dumps(told))
-        done = subprocess.run([sys.executable, GBENCH, "--no-color", "-d", difference, "benchmarks", base, new], capture_output=True, text=True,
-                              env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+        done = subprocess.run(
+            [sys.executable, GBENCH, "--no-color", "-d", difference, "benchmarks", base, new],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
-        [entry] = [entry for entry in json.loads(difference.read_text()) if entry["name"].endswith("/hot/iterations:9/manual_time")]
+        [entry] = [
+            entry
+            for entry in json.loads(difference.read_text())
+            if entry["name"].endswith("/hot/iterations:9/manual_time")
+        ]
         self.assertEqual(entry["utest"]["nr_of_repetitions"], 9)
         self.assertLess(entry["utest"]["time_pvalue"], 0.001)
         self.assertTrue(all(abs(m["time"] - (1.5 * longest - 1)) < 1e-9 for m in entry["measurements"]))
@@ -128,20 +166,35 @@ class Times(unittest.TestCase):
     @unittest.skipUnless(MUTANTS.exists(), "the mutants were not built")
     def test_wrong_variants(self):
         """Each fault is an error of its own benchmark; the right variant keeps its time; the exit code is 1."""
-        told, done = self.run_json(CASE, "--variants", "cpu_off_by_one,cpu_wrong_later,cpu_crashes,cpu_right", "--benchmark_filter=hot", "--no-ceilings",
-                                   code=1, program=MUTANTS)
+        told, done = self.run_json(
+            CASE,
+            "--variants",
+            "cpu_off_by_one,cpu_wrong_later,cpu_crashes,cpu_right",
+            "--benchmark_filter=hot",
+            "--no-ceilings",
+            code=1,
+            program=MUTANTS,
+        )
         lines = {re.match("double/([a-z_]*)", line["name"])[1]: line for line in told["benchmarks"]}
         self.assertEqual(len(lines), 4)
         self.assertNotIn("error_occurred", lines["cpu_right"])
         self.assertGreater(lines["cpu_right"]["real_time"], 0)
-        for name, words in (("cpu_off_by_one", "verification failed: "), ("cpu_wrong_later", "verification failed: "), ("cpu_crashes", "error: crashed")):
-            self.assertTrue(lines[name]["error_occurred"] and lines[name]["error_message"].startswith(words), lines[name])
+        for name, words in (
+            ("cpu_off_by_one", "verification failed: "),
+            ("cpu_wrong_later", "verification failed: "),
+            ("cpu_crashes", "error: crashed"),
+        ):
+            self.assertTrue(
+                lines[name]["error_occurred"] and lines[name]["error_message"].startswith(words), lines[name]
+            )
             self.assertEqual(lines[name]["real_time"], 0)
         self.assertIn("verification failed: ", done.stdout)
 
     def test_what_cannot_run(self):
         """No time, the reason, and no failure; alone it is nothing measured."""
-        told, _ = self.run_json("rolling n=100 window=7", "--variants", "cpu_best,cpu_apply", "--benchmark_filter=hot", "--no-ceilings")
+        told, _ = self.run_json(
+            "rolling n=100 window=7", "--variants", "cpu_best,cpu_apply", "--benchmark_filter=hot", "--no-ceilings"
+        )
         [skipped] = [line for line in told["benchmarks"] if "cpu_apply" in line["name"]]
         self.assertTrue(skipped.get("error_occurred") or skipped.get("skipped"), skipped)
         self.assertTrue((skipped.get("error_message") or skipped["skip_message"]).startswith("cannot run: "), skipped)

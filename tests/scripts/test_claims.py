@@ -1,5 +1,6 @@
 """The outcome of a claim is one: what a run says at its end, what its file holds, what the report shows, what rungs judge says of the same
 rows later. And emulated rows win nowhere over rows that ran, in whatever order they stand."""
+
 import copy
 import json
 import pathlib
@@ -33,25 +34,45 @@ CLAIM = "  - {{id: {id}, statement: {id}, source: s, hardware: h, method: m, pro
 SECONDS, ITSELF = "quantity: seconds, mode: cold", "quantity: speedup, mode: cold, baseline: cpu_loop"
 OTHER_SIZE = f"{ITSELF}, baseline_case: n=64000"  # some tens of times longer
 # (id, n, program, what, outcome): times are between a nanosecond and a thousand seconds, and all else follows
-CLAIMS = [("below-most", 1000, "original", f"{SECONDS}, reason: r, rule: at_most, value: 1000", "holds"),
-          ("above-most", 1000, "original", f"{SECONDS}, reason: r, rule: at_most, value: 1e-9", "fails"),
-          ("above-least", 1000, "reimplementation", f"{SECONDS}, reason: r, rule: at_least, value: 1e-9", "holds"),
-          ("in-range", 1000, "reimplementation", f"{SECONDS}, reason: r, rule: range, low: 1e-9, high: 1000", "holds"),
-          ("slower-than-range", 1000, "original", f"{SECONDS}, reason: r, rule: range, low: 1e-10, high: 1e-9", "fails"),
-          ("about-itself", 1000, "ours", f"{ITSELF}, reason: r, rule: about, value: 1, factor: 1e6", "holds"),
-          ("about-less", 1000, "original", f"{ITSELF}, reason: r, rule: about, value: 1e9, factor: 2", "fails"),
-          ("far-away", 1000, "successor", f"{OTHER_SIZE}, reason: r, rule: about, value: 1e6, factor: 2", "far"),
-          ("broken-law", 1000, "reimplementation", f"{OTHER_SIZE}, law: true, reason: r, rule: about, value: 1e6, factor: 2", "fails"),
-          ("first", 1000, "original", "quantity: seconds, mode: first, reason: r, rule: at_most, value: 1000", "holds"),
-          ("faster-than-theirs", 1000, "original", f"{SECONDS}, rule: shown, value: 1000", "not_testable"),
-          ("slower-than-theirs", 1000, "original", f"{SECONDS}, rule: shown, value: 1e-9", "fails"),
-          ("exact", 64000, "original", "quantity: error, reason: r, rule: at_most, value: 1e-30", "holds"),
-          ("a-finding", 64000, "original", "kind: finding, quantity: error, reason: r, rule: at_most, value: 1e-30", "holds"),
-          ("not-counted", 64000, "original", "quantity: launches, reason: r, rule: about, value: 31, factor: 1", "not_testable"),
-          ("too-dear", 128000, "original", f"{SECONDS}, reason: r, rule: at_most, value: 1", "not_run")]
+CLAIMS = [
+    ("below-most", 1000, "original", f"{SECONDS}, reason: r, rule: at_most, value: 1000", "holds"),
+    ("above-most", 1000, "original", f"{SECONDS}, reason: r, rule: at_most, value: 1e-9", "fails"),
+    ("above-least", 1000, "reimplementation", f"{SECONDS}, reason: r, rule: at_least, value: 1e-9", "holds"),
+    ("in-range", 1000, "reimplementation", f"{SECONDS}, reason: r, rule: range, low: 1e-9, high: 1000", "holds"),
+    ("slower-than-range", 1000, "original", f"{SECONDS}, reason: r, rule: range, low: 1e-10, high: 1e-9", "fails"),
+    ("about-itself", 1000, "ours", f"{ITSELF}, reason: r, rule: about, value: 1, factor: 1e6", "holds"),
+    ("about-less", 1000, "original", f"{ITSELF}, reason: r, rule: about, value: 1e9, factor: 2", "fails"),
+    ("far-away", 1000, "successor", f"{OTHER_SIZE}, reason: r, rule: about, value: 1e6, factor: 2", "far"),
+    (
+        "broken-law",
+        1000,
+        "reimplementation",
+        f"{OTHER_SIZE}, law: true, reason: r, rule: about, value: 1e6, factor: 2",
+        "fails",
+    ),
+    ("first", 1000, "original", "quantity: seconds, mode: first, reason: r, rule: at_most, value: 1000", "holds"),
+    ("faster-than-theirs", 1000, "original", f"{SECONDS}, rule: shown, value: 1000", "not_testable"),
+    ("slower-than-theirs", 1000, "original", f"{SECONDS}, rule: shown, value: 1e-9", "fails"),
+    ("exact", 64000, "original", "quantity: error, reason: r, rule: at_most, value: 1e-30", "holds"),
+    ("a-finding", 64000, "original", "kind: finding, quantity: error, reason: r, rule: at_most, value: 1e-30", "holds"),
+    (
+        "not-counted",
+        64000,
+        "original",
+        "quantity: launches, reason: r, rule: about, value: 31, factor: 1",
+        "not_testable",
+    ),
+    ("too-dear", 128000, "original", f"{SECONDS}, reason: r, rule: at_most, value: 1", "not_run"),
+]
 TOTALS = {"holds": 5, "direction": 0, "far": 1, "fails": 4, "not_testable": 1, "not_run": 1}
-WORDS = {name: {"faster-than-theirs": "shown", "slower-than-theirs": "shown, worse here", "a-finding": f"{OUTCOMES[outcome]} (finding)"}.get(name, OUTCOMES[outcome])
-         for name, _, _, _, outcome in CLAIMS}
+WORDS = {
+    name: {
+        "faster-than-theirs": "shown",
+        "slower-than-theirs": "shown, worse here",
+        "a-finding": f"{OUTCOMES[outcome]} (finding)",
+    }.get(name, OUTCOMES[outcome])
+    for name, _, _, _, outcome in CLAIMS
+}
 
 
 def outcomes(claims):
@@ -60,28 +81,58 @@ def outcomes(claims):
 
 def told(text):
     """What the lines of claims on a terminal say: id -> outcome in words."""
-    return {name: words for name, words in re.findall(r"^claim (\S+) +(?:original|reimplementation|successor|ours) +([^:]+): ", text, re.M)}
+    return {
+        name: words
+        for name, words in re.findall(
+            r"^claim (\S+) +(?:original|reimplementation|successor|ours) +([^:]+): ", text, re.M
+        )
+    }
 
 
 def one_outcome_everywhere(folder):
     scenario, out, page = folder / "all.yaml", folder / "rows.jsonl", folder / "REPORT.md"
-    scenario.write_text(SCENARIO + "".join(CLAIM.format(id=name, n=n, program=program, what=what) for name, n, program, what, _ in CLAIMS))
+    scenario.write_text(
+        SCENARIO
+        + "".join(CLAIM.format(id=name, n=n, program=program, what=what) for name, n, program, what, _ in CLAIMS)
+    )
     done = call("run", scenario, "--quick", "--no-ceilings", "--out", out)
     expect(done.returncode == 0, "the scenario runs", done)
     judged = rows_of(out, "claim")
     wanted = {name: outcome for name, *_, outcome in CLAIMS}
     expect(outcomes(judged) == wanted, f"each rule has its outcome: {outcomes(judged)}", done)
-    expect(all(c["provisional"] == (c["quantity"] in ("seconds", "speedup") and c["here"] is not None) for c in judged), "one process is provisional")
+    expect(
+        all(c["provisional"] == (c["quantity"] in ("seconds", "speedup") and c["here"] is not None) for c in judged),
+        "one process is provisional",
+    )
     skipped = [row for row in rows_of(out, "row") if row["params"]["n"] == 128000]
-    expect([row["reason"] for row in skipped] == ["not run: a minute a call"] and skipped[0]["verdict"] == "skip", "what is marked is not run, and its row says so", done)
+    expect(
+        [row["reason"] for row in skipped] == ["not run: a minute a call"] and skipped[0]["verdict"] == "skip",
+        "what is marked is not run, and its row says so",
+        done,
+    )
     expect(told(done.stderr) == WORDS, f"the run's closing lines say the same: {told(done.stderr)}", done)
-    expect(list(OUTCOMES) == SCHEMA["outcome"]["enum"] and list(PROGRAMS) == SCHEMA["program"]["enum"], "the report knows the program's outcomes")
+    expect(
+        list(OUTCOMES) == SCHEMA["outcome"]["enum"] and list(PROGRAMS) == SCHEMA["program"]["enum"],
+        "the report knows the program's outcomes",
+    )
     tally = "; ".join(f"{OUTCOMES[name]}: {many}" for name, many in TOTALS.items())
-    expect(f"reimplementations and successors: {tally}\n" in done.stdout and "2 on other hardware (only shown; 1 worse here); 1 findings; 1 of our own programs" in done.stdout, f"and it counts them: {tally}", done)
+    expect(
+        f"reimplementations and successors: {tally}\n" in done.stdout
+        and "2 on other hardware (only shown; 1 worse here); 1 findings; 1 of our own programs" in done.stdout,
+        f"and it counts them: {tally}",
+        done,
+    )
     for _ in range(4):  # as a campaign adds processes
         done = call("run", scenario, "--quick", "--no-ceilings", "--out", out)
-    expect(all(c["processes"] == 5 and c["low"] <= c["here"] <= c["high"] for c in rows_of(out, "claim")[-len(CLAIMS):] if c["quantity"] == "seconds" and c["here"]),
-           "five processes give a median and a range", done)
+    expect(
+        all(
+            c["processes"] == 5 and c["low"] <= c["here"] <= c["high"]
+            for c in rows_of(out, "claim")[-len(CLAIMS) :]
+            if c["quantity"] == "seconds" and c["here"]
+        ),
+        "five processes give a median and a range",
+        done,
+    )
     done = call("report", out, "--out", page, "--figures", folder / "figures")
     text = page.read_text()
     shown = {}
@@ -89,30 +140,67 @@ def one_outcome_everywhere(folder):
         cells = [cell.strip() for cell in line.strip("| ").split(" | ")]
         name = cells[2].removeprefix("finding: ") if len(cells) == 9 else None
         if name in WORDS:  # its one program's column: "1.2 us (1.1 us to 1.3 us) **does not hold**"
-            cell, = (cell for cell in cells[5:] if cell != "-")
-            shown[name] = re.search(rf"(?:^| )\**({'|'.join((*(word.strip('*') for word in SHORT.values()), 'shown, worse here', 'shown'))})\**$", cell.strip(" \u2020"))[1]
-    same = {name: SHORT[outcome].strip("*") if WORDS[name].startswith(OUTCOMES[outcome]) else WORDS[name] for name, *_, outcome in CLAIMS}
+            (cell,) = (cell for cell in cells[5:] if cell != "-")
+            shown[name] = re.search(
+                rf"(?:^| )\**({'|'.join((*(word.strip('*') for word in SHORT.values()), 'shown, worse here', 'shown'))})\**$",
+                cell.strip(" \u2020"),
+            )[1]
+    same = {
+        name: SHORT[outcome].strip("*") if WORDS[name].startswith(OUTCOMES[outcome]) else WORDS[name]
+        for name, *_, outcome in CLAIMS
+    }
     expect(shown == same, f"the report says the same: {shown}", done)
-    expect("15 published statements, 16 tests, holding: accuracy and counts 1 of 1; speed-ups and times 4 of 9 in size (1 same direction, far from the size; 4 do not hold); 1 not testable here; 1 not run; "
-           "not counted: 2 of other hardware (1 worse here), 1 finding of ours, 1 of variants of ours." in text, "its summary too", done)
+    expect(
+        "15 published statements, 16 tests, holding: accuracy and counts 1 of 1; speed-ups and times 4 of 9 in size (1 same direction, far from the size; 4 do not hold); 1 not testable here; 1 not run; "
+        "not counted: 2 of other hardware (1 worse here), 1 finding of ours, 1 of variants of ours." in text,
+        "its summary too",
+        done,
+    )
 
 
 def shipped_claims(folder):
     done = call("list", "claims", "--json")
     claims = json.loads(done.stdout)
     judgeable = [c for c in claims if c["rule"]]
-    expect(all(c["rule"] in RULES and c["expected"] and (c["reason"] or c["rule"] == "shown") for c in judgeable), "every shipped claim has a rule, a band and its reason", done)
+    expect(
+        all(c["rule"] in RULES and c["expected"] and (c["reason"] or c["rule"] == "shown") for c in judgeable),
+        "every shipped claim has a rule, a band and its reason",
+        done,
+    )
     expect(all(c["program"] in SCHEMA["program"]["enum"] for c in claims), "and names whose program tests it")
-    expect(all(c["url"] and c["section"] and c["hardware"] for c in claims), "and has a URL, a section and the hardware of its source")
+    expect(
+        all(c["url"] and c["section"] and c["hardware"] for c in claims),
+        "and has a URL, a section and the hardware of its source",
+    )
     lines = call("list", "claims").stdout
     expect(all(c["expected"] in lines for c in judgeable), "rungs list claims shows it")
-    modes = {c["id"]: (c["mode"], c["baseline_mode"]) for c in claims if c["id"].startswith("dcs-p100") and "cuda" in c["id"]}
-    expect({mode for name, mode in modes.items() if name.endswith("-completed")} == {("complete", "cold")}, "until the sums are there is the mode complete")
-    expect({mode for name, mode in modes.items() if name.endswith("-enqueued")} == {("enqueue", "cold")}, "until the call returns is the mode enqueue")
+    modes = {
+        c["id"]: (c["mode"], c["baseline_mode"]) for c in claims if c["id"].startswith("dcs-p100") and "cuda" in c["id"]
+    }
+    expect(
+        {mode for name, mode in modes.items() if name.endswith("-completed")} == {("complete", "cold")},
+        "until the sums are there is the mode complete",
+    )
+    expect(
+        {mode for name, mode in modes.items() if name.endswith("-enqueued")} == {("enqueue", "cold")},
+        "until the call returns is the mode enqueue",
+    )
     corrected = [c for c in claims if c["id"].endswith(("-equal-gamma", "-completed"))]
-    expect(len(corrected) >= 7 and all(c["claim_kind"] == "finding" for c in corrected), "a corrected protocol gives findings")
-    expect(all(c["rule"] == "shown" or c["quantity"] not in ("seconds", "bytes_per_second", "elements_per_second") for c in judgeable), "times and rates of other hardware are not judged")
-    expect(not any("peer_pandas" in c["variant"] and c["quantity"] == "error" for c in judgeable), "that pandas is right is a row, no claim")
+    expect(
+        len(corrected) >= 7 and all(c["claim_kind"] == "finding" for c in corrected),
+        "a corrected protocol gives findings",
+    )
+    expect(
+        all(
+            c["rule"] == "shown" or c["quantity"] not in ("seconds", "bytes_per_second", "elements_per_second")
+            for c in judgeable
+        ),
+        "times and rates of other hardware are not judged",
+    )
+    expect(
+        not any("peer_pandas" in c["variant"] and c["quantity"] == "error" for c in judgeable),
+        "that pandas is right is a row, no claim",
+    )
     committed = SOURCE / "results/claims.jsonl"
     done = call("judge", "--out", folder / "claims.jsonl")
     expect(done.returncode == 0, "the committed rows can be judged", done)
@@ -120,7 +208,10 @@ def shipped_claims(folder):
     expect(mine == there, "results/claims.jsonl is what 'rungs judge' says of the committed rows", done)
     expect(len(told(done.stdout)) == len(mine), "and what it prints is what it writes", done)
     known = {c["scenario"] for c in mine}  # scenarios of which the committed rows have any
-    expect({c["id"] for c in mine} == {c["id"] for c in claims if c["scenario"] in known}, "every claim of theirs has a line, whether it was run or not")
+    expect(
+        {c["id"] for c in mine} == {c["id"] for c in claims if c["scenario"] in known},
+        "every claim of theirs has a line, whether it was run or not",
+    )
 
 
 def load(folder, *files):
@@ -134,17 +225,36 @@ def load(folder, *files):
 def emulated_rows_win_nowhere(folder):
     golden = [json.loads(line) for line in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
     gpu = next(line["run"] for line in golden if line["kind"] == "environment" and line["gpu"])
-    real = next(line for line in golden if line["kind"] == "row" and line["run"] == gpu and line["backend"] == "cuda" and line["timing"])
-    emulated = {**copy.deepcopy(real), "backend": "emulator", "timing": None, "why_not_timed": "emulated", "verdict": "fail", "reason": "emulated"}
+    real = next(
+        line
+        for line in golden
+        if line["kind"] == "row" and line["run"] == gpu and line["backend"] == "cuda" and line["timing"]
+    )
+    emulated = {
+        **copy.deepcopy(real),
+        "backend": "emulator",
+        "timing": None,
+        "why_not_timed": "emulated",
+        "verdict": "fail",
+        "reason": "emulated",
+    }
     circumstances = [line for line in golden if line["kind"] == "environment"]
     for what, lines in (("before", [emulated, real]), ("after", [real, emulated])):
         kept = load(folder, circumstances + lines).rows
-        expect([row["backend"] for row in kept] == ["cuda"] and kept[0]["timing"], f"an emulated row {what} a timed one is left out of report and figures")
-    expect([row["backend"] for row in load(folder, circumstances + [emulated]).rows] == ["emulator"], "alone it is kept")
+        expect(
+            [row["backend"] for row in kept] == ["cuda"] and kept[0]["timing"],
+            f"an emulated row {what} a timed one is left out of report and figures",
+        )
+    expect(
+        [row["backend"] for row in load(folder, circumstances + [emulated]).rows] == ["emulator"], "alone it is kept"
+    )
     later = copy.deepcopy(real)
     later["timing"]["cold"]["median"] = 12.5
     middle = statistics.median([real["timing"]["cold"]["median"], 12.5])
-    expect(load(folder, circumstances + [real, later, emulated]).rows[0]["timing"]["cold"]["median"] == middle, "timed rows are processes: their median")
+    expect(
+        load(folder, circumstances + [real, later, emulated]).rows[0]["timing"]["cold"]["median"] == middle,
+        "timed rows are processes: their median",
+    )
 
 
 def judgements_replace(folder):
@@ -156,10 +266,16 @@ def judgements_replace(folder):
         expect(found == [anew], "a file of claims alone stands for all claims of its scenarios")
     other = {**anew, "scenario": "published/other", "id": "other"}
     expect(len(load(folder, golden, [other]).claims) == len(claims) + 1, "and for those of no other scenario")
-    old = [{**{key: value for key, value in c.items() if key not in ("outcome", "rule")}, "verdict": "reproduced"} for c in claims]
+    old = [
+        {**{key: value for key, value in c.items() if key not in ("outcome", "rule")}, "verdict": "reproduced"}
+        for c in claims
+    ]
     rows = [line for line in golden if line["kind"] != "claim"]
     for results in (load(folder, rows + old), load(folder, rows, old)):
-        expect(not results.claims and any("judge" in w for w in results.warnings), "claims of older versions are left out, with a warning")
+        expect(
+            not results.claims and any("judge" in w for w in results.warnings),
+            "claims of older versions are left out, with a warning",
+        )
 
 
 def main():
@@ -171,10 +287,19 @@ def main():
             one_outcome_everywhere(folder)
         if CUDA:
             shipped_claims(folder)
-            (folder / "none.jsonl").write_text("".join(line for line in (SOURCE / "tests/golden/rows.jsonl").open() if '"environment"' in line))
-            expect_error(call("judge", folder / "none.jsonl"), 3, "no claim was judged", "no row of a scenario with claims")
+            (folder / "none.jsonl").write_text(
+                "".join(line for line in (SOURCE / "tests/golden/rows.jsonl").open() if '"environment"' in line)
+            )
+            expect_error(
+                call("judge", folder / "none.jsonl"), 3, "no claim was judged", "no row of a scenario with claims"
+            )
         else:
-            expect_error(call("judge", SOURCE / "tests/golden/rows.jsonl"), 4, "no CUDA variants", what="a build without CUDA does not judge what it does not know")
+            expect_error(
+                call("judge", SOURCE / "tests/golden/rows.jsonl"),
+                4,
+                "no CUDA variants",
+                what="a build without CUDA does not judge what it does not know",
+            )
         expect_error(call("judge", folder / "missing.jsonl"), 2, "missing.jsonl")
 
 

@@ -1,5 +1,6 @@
 """The engines that run shards elsewhere, for real: a job array of Slurm as docs/RUNNERS.md shows it, and examples/reframe by ReFrame's local scheduler
 and by Slurm's. RUNGS_TEST_FULL=1, for Slurm as root with its packages. It starts a Slurm of its own, with one node, and ends it."""
+
 import json
 import os
 import pathlib
@@ -74,15 +75,30 @@ class Slurm:
         key.write_bytes(os.urandom(1024))
         key.chmod(0o400)
         configuration = self.folder / "slurm.conf"
-        configuration.write_text(CONFIGURATION.format(host=socket.gethostname().split(".")[0], folder=self.folder, ports=free_ports(2), cpus=os.cpu_count()))
+        configuration.write_text(
+            CONFIGURATION.format(
+                host=socket.gethostname().split(".")[0], folder=self.folder, ports=free_ports(2), cpus=os.cpu_count()
+            )
+        )
         os.environ["SLURM_CONF"] = str(configuration)
-        munge = {"socket": "munge.socket", "key-file": "munge.key", "log-file": "munged.log", "pid-file": "munged.pid", "seed-file": "munged.seed"}
+        munge = {
+            "socket": "munge.socket",
+            "key-file": "munge.key",
+            "log-file": "munged.log",
+            "pid-file": "munged.pid",
+            "seed-file": "munged.seed",
+        }
         try:
-            self.start("munged", "--foreground", *(f"--{option}={self.folder / name}" for option, name in munge.items()))
+            self.start(
+                "munged", "--foreground", *(f"--{option}={self.folder / name}" for option, name in munge.items())
+            )
             self.wait_for("munge's socket", (self.folder / "munge.socket").exists)
             self.start("slurmctld", "-D")
             self.start("slurmd", "-D")
-            self.wait_for("a node that takes jobs", lambda: "idle" in subprocess.run(["sinfo", "-h"], capture_output=True, text=True).stdout)
+            self.wait_for(
+                "a node that takes jobs",
+                lambda: "idle" in subprocess.run(["sinfo", "-h"], capture_output=True, text=True).stdout,
+            )
         except BaseException:
             self.__exit__()
             raise
@@ -120,12 +136,22 @@ def identity(row):
 def job_array(folder):
     """The page's job script, for a smaller scenario."""
     script = re.search(r"```bash\n(#!/bin/bash\n#SBATCH.*?)```", (SOURCE / "docs/RUNNERS.md").read_text(), re.DOTALL)[1]
-    expect(f"--array=1-{SHARDS}" in script and f"$SLURM_ARRAY_TASK_ID/{SHARDS}" in script, f"docs/RUNNERS.md has a job array of {SHARDS} shards")
+    expect(
+        f"--array=1-{SHARDS}" in script and f"$SLURM_ARRAY_TASK_ID/{SHARDS}" in script,
+        f"docs/RUNNERS.md has a job array of {SHARDS} shards",
+    )
     script = script.replace("rungs run published", f"rungs run {shlex.join([*PLAN, '--verify-only', *CPU])}")
     expect("--verify-only" in script, "of the published scenarios")
     (folder / "array.sh").write_text(script)
     path = f"{pathlib.Path(RUNGS).parent}:{os.environ['PATH']}"
-    done = subprocess.run(["sbatch", "--wait", "array.sh"], cwd=folder, env={**os.environ, "PATH": path}, capture_output=True, text=True, timeout=300)
+    done = subprocess.run(
+        ["sbatch", "--wait", "array.sh"],
+        cwd=folder,
+        env={**os.environ, "PATH": path},
+        capture_output=True,
+        text=True,
+        timeout=300,
+    )
     told = "".join(path.read_text() for path in folder.glob("slurm-*.out"))
     expect(done.returncode == 0, f"Slurm runs a job array{told if done.returncode else ''}", done)
     shards = sorted(folder.glob("shard-*.jsonl"))
@@ -134,7 +160,10 @@ def job_array(folder):
     done = call("merge", *shards, "--out", merged, *(f"--expect={name}" for name in PLAN), *CPU)
     expect(done.returncode == 0, "which rungs merge joins", done)
     call("run", *PLAN, "--verify-only", *CPU, "--out", whole)
-    expect(sorted(map(identity, rows_of(merged))) == sorted(map(identity, rows_of(whole))), "they are the rows of a run without shards")
+    expect(
+        sorted(map(identity, rows_of(merged))) == sorted(map(identity, rows_of(whole))),
+        "they are the rows of a run without shards",
+    )
 
 
 class ReFrame:
@@ -146,17 +175,48 @@ class ReFrame:
         report = self.folder / "report.json"
         report.unlink(missing_ok=True)
         example = SOURCE / "examples/reframe"
-        words = [self.program, "-C", example / "settings.py", "-c", example / "rungs_check.py", "--prefix", self.folder, "--system", f"here:{system}",
-                 "-n", "Scenario%scenario=smoke/double", "-S", "options=--quick --no-ceilings --variants=cpu_*", "--report-file", report, "-r", *more]
-        done = subprocess.run(list(map(str, words)), env={**os.environ, "RUNGS": str(rungs), "PYTHONDONTWRITEBYTECODE": "1"}, capture_output=True, text=True, timeout=300)
-        cases = [case for run in json.loads(report.read_text())["runs"] for case in run["testcases"]] if report.exists() else []
+        words = [
+            self.program,
+            "-C",
+            example / "settings.py",
+            "-c",
+            example / "rungs_check.py",
+            "--prefix",
+            self.folder,
+            "--system",
+            f"here:{system}",
+            "-n",
+            "Scenario%scenario=smoke/double",
+            "-S",
+            "options=--quick --no-ceilings --variants=cpu_*",
+            "--report-file",
+            report,
+            "-r",
+            *more,
+        ]
+        done = subprocess.run(
+            list(map(str, words)),
+            env={**os.environ, "RUNGS": str(rungs), "PYTHONDONTWRITEBYTECODE": "1"},
+            capture_output=True,
+            text=True,
+            timeout=300,
+        )
+        cases = (
+            [case for run in json.loads(report.read_text())["runs"] for case in run["testcases"]]
+            if report.exists()
+            else []
+        )
         expect(len(cases) == 1, "ReFrame runs the one scenario", done)
         return done, cases[0]
 
 
 def reframe_tests(reframe, system):
     done, case = reframe.run(system)
-    expect(done.returncode == 0 and case["result"] == "pass", f"{system}: a scenario that passes is a test that passes", done)
+    expect(
+        done.returncode == 0 and case["result"] == "pass",
+        f"{system}: a scenario that passes is a test that passes",
+        done,
+    )
     rows = list(reframe.folder.glob(f"output/here/{system}/**/rows.jsonl"))
     expect(len(rows) == 1 and rows_of(rows[0]), f"{system}: its rows are kept")
     base = reframe.folder / "base.jsonl"
@@ -167,15 +227,24 @@ def reframe_tests(reframe, system):
                 row["timing"]["hot"]["median"] *= factor
         base.write_text("".join(json.dumps(line) + "\n" for line in lines))
         done, case = reframe.run(system, "-S", f"base={base}")
-        expect((done.returncode != 0, case["result"], case["fail_phase"]) == (result == "fail", result, "performance" if result == "fail" else None),
-               f"{system}: against a reference of {factor:g} times the time it is '{result}'", done)
+        expect(
+            (done.returncode != 0, case["result"], case["fail_phase"])
+            == (result == "fail", result, "performance" if result == "fail" else None),
+            f"{system}: against a reference of {factor:g} times the time it is '{result}'",
+            done,
+        )
         rows = list(reframe.folder.glob(f"output/here/{system}/**/rows.jsonl"))
     wrong = reframe.folder / "wrong"  # as if a variant failed
-    wrong.write_text(f"#!/bin/sh\n'{RUNGS}' \"$@\"\nif [ $1 = run ]; then sed -i 's/\"verdict\":\"pass\"/\"verdict\":\"fail\"/' rows.jsonl; fi\n")
+    wrong.write_text(
+        f'#!/bin/sh\n\'{RUNGS}\' "$@"\nif [ $1 = run ]; then sed -i \'s/"verdict":"pass"/"verdict":"fail"/\' rows.jsonl; fi\n'
+    )
     wrong.chmod(0o755)
     done, case = reframe.run(system, rungs=wrong)
-    expect(done.returncode != 0 and case["fail_phase"] == "sanity" and "double/cpu_loop on double n=10007" in done.stdout,
-           f"{system}: rows that fail verification fail the test", done)
+    expect(
+        done.returncode != 0 and case["fail_phase"] == "sanity" and "double/cpu_loop on double n=10007" in done.stdout,
+        f"{system}: rows that fail verification fail the test",
+        done,
+    )
 
 
 def main():

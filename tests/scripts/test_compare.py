@@ -1,4 +1,5 @@
 """`rungs compare` on times whose truth is known: verdicts with their reasons, noise floors, clocks; exit codes and files."""
+
 import json
 import re
 import sys
@@ -34,7 +35,10 @@ class Times(CompareCase):
 
     def test_equal_samples(self):
         """Times that are all equal differ by nothing: SciPy 1.18 has no p for them."""
-        for told in (statistics.u_test(np.ones((2, 6)), np.ones((2, 6))), statistics.from_samples([np.ones(1)], [np.ones(1)], 0.1)[3]):
+        for told in (
+            statistics.u_test(np.ones((2, 6)), np.ones((2, 6))),
+            statistics.from_samples([np.ones(1)], [np.ones(1)], 0.1)[3],
+        ):
             self.assertTrue((np.asarray(told) == 1).all(), told)
 
     def test_least_effect(self):
@@ -48,15 +52,26 @@ class Times(CompareCase):
         self.assertEqual((told["counts"]["slower"], told["counts"]["same"]), (0, 0))
         self.assertIn("1 and 1 processes", told["comparisons"][0]["reason"])
         self.assertIn("rungs ab", self.output)
-        self.assertEqual(self.only(self.compare(*self.pair(self.slowed(30, 1.5), runs=1), code=1), "slower")["tested_on"], "samples")
+        self.assertEqual(
+            self.only(self.compare(*self.pair(self.slowed(30, 1.5), runs=1), code=1), "slower")["tested_on"], "samples"
+        )
 
     def test_kinds_of_tests_are_families(self):
         """7 rows of one process a side, all very different, and one of 10: its p is corrected for all eight, and not helped by the others."""
+
         def rare(factor):
             def change(row, number):
-                return self.slowed(row["params"]["window"], factor)(row, number) if row["params"]["window"] == 30 or number == 0 else None
+                return (
+                    self.slowed(row["params"]["window"], factor)(row, number)
+                    if row["params"]["window"] == 30 or number == 0
+                    else None
+                )
+
             return change
-        new = self.make("new", 2, change=lambda row, number: rare(1.1 if row["params"]["window"] != 30 else 1.05)(row, number))
+
+        new = self.make(
+            "new", 2, change=lambda row, number: rare(1.1 if row["params"]["window"] != 30 else 1.05)(row, number)
+        )
         told = self.compare(self.make("base", 1, change=rare(1.0)), new, code=1)
         lone = self.only(told, "slower")
         self.assertEqual((lone["case"].split()[3], lone["tested_on"]), ("window=30", "processes"))
@@ -89,8 +104,14 @@ class Times(CompareCase):
         self.assertIn("capped at 3 times the minimum effect", slower["reason"])
         self.assertAlmostEqual(slower["noise_floor"], 0.09)
         self.assertGreater(slower["floor_capped_from"], 0.09)
-        self.assertIn("noise floor", self.only(self.compare(*self.pair(self.slowed(30, 1.08)), "--noise", loud), "ambiguous")["reason"])
-        self.assertIn("noise floor", self.only(self.compare(*self.pair(self.slowed(30, 1.1), runs=8), "--noise", loud), "ambiguous")["reason"])
+        self.assertIn(
+            "noise floor",
+            self.only(self.compare(*self.pair(self.slowed(30, 1.08)), "--noise", loud), "ambiguous")["reason"],
+        )
+        self.assertIn(
+            "noise floor",
+            self.only(self.compare(*self.pair(self.slowed(30, 1.1), runs=8), "--noise", loud), "ambiguous")["reason"],
+        )
 
     def test_noise_of_few_processes(self):
         for runs, code in ((8, 3), (9, 0)):
@@ -111,7 +132,9 @@ class Times(CompareCase):
         """6% slower, because the clock was 6% lower: the same in cycles. The same change at an equal clock is a regression."""
         rows = [{"window": 30, "follows_clock": True}]
         base = self.make("base", 1, rows=rows)
-        told = self.only(self.compare(base, self.make("new", 2, rows=[{"window": 30, "follows_clock": True, "mhz": 1870.0}])), "same")
+        told = self.only(
+            self.compare(base, self.make("new", 2, rows=[{"window": 30, "follows_clock": True, "mhz": 1870.0}])), "same"
+        )
         self.assertEqual(told["judged_by"], "cycles")
         self.assertAlmostEqual(told["clock_ratio"], 1870 / 1980, places=3)
         self.assertGreater(told["time_ratio"], 1.04)
@@ -122,14 +145,22 @@ class Times(CompareCase):
         """Clocks jump between processes: 5% is found in cycles for a kernel that follows them, in time for one that does not."""
         for follows, judged_by in ((True, "cycles"), (False, "time")):
             rows = [{"window": 30, "follows_clock": follows, "mhz": [1980.0, 1755.0]}]
-            self.assertEqual(self.only(self.compare(*self.pair(self.slowed(30, 1.05), rows=rows), code=1), "slower")["judged_by"], judged_by)
+            self.assertEqual(
+                self.only(self.compare(*self.pair(self.slowed(30, 1.05), rows=rows), code=1), "slower")["judged_by"],
+                judged_by,
+            )
 
     def test_strict(self):
         """One process slow throughout makes any change ambiguous for 9 processes; --strict fails where the whole interval is slower."""
+
         def change(row, number):
             return self.slowed(row["params"]["window"], 1.3 if number == 0 else 1.0)(row, number)
+
         rows = [{"window": w} for w in range(10, 50)]
-        base, new = self.make("base", 1, 9, rows, change=change), self.make("new", 2, 9, rows, change=self.slowed(30, 1.1))
+        base, new = (
+            self.make("base", 1, 9, rows, change=change),
+            self.make("new", 2, 9, rows, change=self.slowed(30, 1.1)),
+        )
         told = self.compare(base, new)
         self.assertEqual([c["case"].split()[3] for c in told["comparisons"] if c["beyond"]], ["window=30"])
         told = self.compare(base, new, "--strict", code=1, program=True)
@@ -142,16 +173,22 @@ class Times(CompareCase):
         told = self.compare(base, new, "--noise", self.noise_of(self.make("aa", 9, 9, WINDOWS[:3])))
         self.assertIn("noise.json covers 3 of 4 comparisons", told["warnings"][0])
         self.assertEqual(sorted(c["noise_floor"] > 0 for c in told["comparisons"]), [False, True, True, True])
-        told = self.compare(base, new, "--noise", self.noise_of(self.make("aa", 9, 9, [{**w, "mhz": 1500.0} for w in WINDOWS[:4]])))
+        told = self.compare(
+            base, new, "--noise", self.noise_of(self.make("aa", 9, 9, [{**w, "mhz": 1500.0} for w in WINDOWS[:4]]))
+        )
         self.assertIn("covers 0 of 4", told["warnings"][0])
         self.assertIn("about 1500 MHz, now 1980 MHz", told["warnings"][1])
 
     def drawn(self, path, side, seed=7):
         """With the stamps of `rungs ab`."""
+
         def change(lines):
-            for line, stamp in zip((line for line in lines if line["kind"] == "environment"), stamps(10, seed)[side], strict=True):
+            for line, stamp in zip(
+                (line for line in lines if line["kind"] == "environment"), stamps(10, seed)[side], strict=True
+            ):
                 line["ab"] = stamp
             return lines
+
         self.rewrite(path, change)
         return path
 
@@ -160,18 +197,26 @@ class Times(CompareCase):
         rows = [{"window": 30}]
         for factor, verdict, code in ((1.05, "slower", 1), (1.1, "slower", 1), (1.0, "same", 0)):
             new = self.make("new", 2, rows=[{"window": 30, "mhz": 1980 * 0.92}], change=self.slowed(30, factor))
-            told = self.only(self.compare(self.drawn(self.make("base", 1, rows=rows), "base"), self.drawn(new, "new"), code=code), verdict)
+            told = self.only(
+                self.compare(self.drawn(self.make("base", 1, rows=rows), "base"), self.drawn(new, "new"), code=code),
+                verdict,
+            )
             self.assertEqual((told["judged_by"], told["randomised"]), ("time", True))
             self.assertIn("SM clock -8.0%, cycles", told["reason"])
 
     def test_what_all_rows_have_in_common(self):
         """Processes that differ by up to 30% in all rows: a row that is 5% slower is found beside the others; rows that are all slower are found as
         such on a quiet machine."""
+
         def common(factor=1.0, window=None, spread=0.3):
             def change(row, number):
-                row["timing"]["cold"]["samples"] = [x * (1 + spread * ((7 * number) % 10) / 10) for x in row["timing"]["cold"]["samples"]]
+                row["timing"]["cold"]["samples"] = [
+                    x * (1 + spread * ((7 * number) % 10) / 10) for x in row["timing"]["cold"]["samples"]
+                ]
                 return self.slowed(window or row["params"]["window"], factor)(row, number)
+
             return change
+
         rows = [{"window": 10 * k} for k in range(1, 13)]
         base = self.drawn(self.make("base", 1, rows=rows, change=common()), "base")
         told = self.compare(base, self.drawn(self.make("new", 2, rows=rows, change=common(1.05, 30)), "new"), code=1)
@@ -180,7 +225,11 @@ class Times(CompareCase):
         self.assertIn("times alone", slower["reason"])
         self.assertIn("all 12 rows together: ambiguous", self.output)
         self.assertLess(slower["detectable"], 1.05)
-        told = self.compare(self.drawn(self.make("base", 1, rows=rows), "base"), self.drawn(self.make("new", 2, rows=rows, change=common(1.05, spread=0)), "new"), code=1)
+        told = self.compare(
+            self.drawn(self.make("base", 1, rows=rows), "base"),
+            self.drawn(self.make("new", 2, rows=rows, change=common(1.05, spread=0)), "new"),
+            code=1,
+        )
         self.assertEqual((told["counts"]["slower"], told["together"][0]["verdict"]), (12, "slower"))
 
     def test_must_detect(self):
@@ -213,8 +262,10 @@ class Times(CompareCase):
 
     def test_files(self):
         """Table, Markdown and JUnit tell the counts of the JSON."""
+
         def change(row, number):
             return None if row["params"]["window"] == 20 else self.slowed(30, 1.1)(row, number)
+
         markdown, junit = self.folder / "c.md", self.folder / "c.xml"
         told = self.compare(*self.pair(change), "--markdown", markdown, "--junit", junit, code=1, program=True)
         self.assertEqual((told["counts"]["slower"], told["counts"]["missing"], told["counts"]["same"]), (1, 1, 6))

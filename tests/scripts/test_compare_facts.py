@@ -1,4 +1,5 @@
 """What the real program records of CPUs and threads, and what `compare` makes of rows that differ in them; files that it refuses; a Python that cannot start."""
+
 import json
 import os
 import shutil
@@ -18,7 +19,9 @@ class Facts(CompareCase):
     def measured(self, name, *before, **variables):
         path = self.folder / f"{name}.jsonl"
         environment = {key: value for key, value in os.environ.items() if not key.startswith(("OMP_", "GOMP_"))}
-        done = subprocess.run([*before, RUNGS, "run", *CASE, path], capture_output=True, text=True, env={**environment, **variables})
+        done = subprocess.run(
+            [*before, RUNGS, "run", *CASE, path], capture_output=True, text=True, env={**environment, **variables}
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         return path
 
@@ -28,7 +31,12 @@ class Facts(CompareCase):
     def test_cpus_and_threads(self):
         free = self.measured("free")
         (environment,) = rows_of(free, "environment")
-        listed = [cpu for part in environment["cpu"]["cpus"].split(",") for first, _, last in [part.partition("-")] for cpu in range(int(first), int(last or first) + 1)]
+        listed = [
+            cpu
+            for part in environment["cpu"]["cpus"].split(",")
+            for first, _, last in [part.partition("-")]
+            for cpu in range(int(first), int(last or first) + 1)
+        ]
         self.assertEqual(listed, CPUS)
         self.assertEqual(self.threads(free), {"cpu_sequential": 1, "cpu_best": len(CPUS)})
         one = self.measured("one", OMP_NUM_THREADS="1")
@@ -55,8 +63,15 @@ class Facts(CompareCase):
                 line["threads"] += 1
         other.write_text("".join(json.dumps(line) + "\n" for line in lines))
         told = self.compare(free, other, code=1)
-        self.assertEqual({c["spec"].split("/")[1].split()[0]: c["reason"] for c in told["comparisons"] if c["verdict"] == "not comparable"},
-                         {"cpu_best": f"threads used {len(CPUS)} and {len(CPUS) + 1}"} | ({"cpu_sequential": "threads used 1 and 2"} if len(CPUS) == 1 else {}))
+        self.assertEqual(
+            {
+                c["spec"].split("/")[1].split()[0]: c["reason"]
+                for c in told["comparisons"]
+                if c["verdict"] == "not comparable"
+            },
+            {"cpu_best": f"threads used {len(CPUS)} and {len(CPUS) + 1}"}
+            | ({"cpu_sequential": "threads used 1 and 2"} if len(CPUS) == 1 else {}),
+        )
 
         old = self.folder / "old.jsonl"
         lines = [json.loads(line) for line in free.read_text().splitlines()]
@@ -97,7 +112,7 @@ class Refused(CompareCase):
             row = json.loads(lines[at])
             next(iter(filter(None, row["timing"].values())))["median"] = value
             path = self.folder / "rows.jsonl"
-            path.write_text("\n".join([*lines[:at], json.dumps(row), *lines[at + 1:]]) + "\n")
+            path.write_text("\n".join([*lines[:at], json.dumps(row), *lines[at + 1 :]]) + "\n")
             verbs = ("compare", path, path), ("export", "csv", path), ("report", path, "--out", self.folder / "page.md")
             for verb in verbs if value == 0 else verbs[:1]:
                 done = call(*verb)
@@ -109,7 +124,10 @@ class Refused(CompareCase):
         base, new = self.pair()
         for side, path in (("base", base), ("new", new)):
             left = iter(stamps(10, 7)[side])
-            self.rewrite(path, lambda lines: [{**line, "ab": next(left)} if line["kind"] == "environment" else line for line in lines])
+            self.rewrite(
+                path,
+                lambda lines: [{**line, "ab": next(left)} if line["kind"] == "environment" else line for line in lines],
+            )
         both = self.folder / "both.jsonl"
         both.write_text(base.read_text() + new.read_text())
         for files in ((both, new), (base, both), (both, both)):
@@ -117,12 +135,22 @@ class Refused(CompareCase):
 
     def test_python_that_cannot_start(self):
         broken = {**os.environ, "PYTHONHOME": "/nonexistent"}
-        for verb in (("compare", self.ROWS, self.ROWS), ("export", "csv", self.ROWS), ("report", self.ROWS, "--out", self.folder / "page.md"),
-                     ("report", "--history", self.ROWS.parent, "--out", self.folder / "history.md"), ("plot", "cache", self.ROWS), ("new", self.folder / "project")):
+        for verb in (
+            ("compare", self.ROWS, self.ROWS),
+            ("export", "csv", self.ROWS),
+            ("report", self.ROWS, "--out", self.folder / "page.md"),
+            ("report", "--history", self.ROWS.parent, "--out", self.folder / "history.md"),
+            ("plot", "cache", self.ROWS),
+            ("new", self.folder / "project"),
+        ):
             done = call(*verb, env=broken)
             self.assertEqual(done.returncode, 4, f"{verb[0]}: {done.stdout}{done.stderr}")
         done = call("compare", self.ROWS, self.ROWS, env={**os.environ, "RUNGS_PYTHON": "/bin/false"})
-        self.assertEqual((done.returncode, "/bin/false ended with exit code 1 and printed nothing" in done.stderr), (4, True), done.stderr)
+        self.assertEqual(
+            (done.returncode, "/bin/false ended with exit code 1 and printed nothing" in done.stderr),
+            (4, True),
+            done.stderr,
+        )
 
 
 if __name__ == "__main__":

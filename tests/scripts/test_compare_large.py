@@ -2,6 +2,7 @@
 their spread decides. A thousand suites of each kind in which nothing changed, and the same with one row 5% slower, of process medians
 drawn as such. What it prints is the second table in docs/COMPARISON.md.
 """
+
 import math
 import sys
 import time
@@ -33,12 +34,27 @@ def tails(rng, shape):
     return np.clip(0.03 * rng.standard_t(2, shape), -2, 2)
 
 
-DRAWS = {"normal 8%": normal(0.08), "normal 5%": normal(0.05), "normal 0.3%": normal(0.003), "uniform over 20%": uniform, "two speeds 8% apart": two_speeds,
-         "heavy tails": tails}
-CELLS = [(rows, processes, name) for rows, processes, names in (  # comparisons in a suite, processes a side, noise
-    (480, 10, ("normal 8%", "normal 5%", "normal 0.3%", "uniform over 20%", "two speeds 8% apart")), (440, 10, ("normal 8%",)),
-    (300, 9, ("normal 8%", "normal 0.3%", "uniform over 20%", "two speeds 8% apart", "heavy tails")), (130, 9, ("normal 5%",)),
-    (100, 8, ("normal 5%",)), (100, 5, ("normal 8%", "normal 5%", "heavy tails")), (30, 3, ("normal 8%",))) for name in names]
+DRAWS = {
+    "normal 8%": normal(0.08),
+    "normal 5%": normal(0.05),
+    "normal 0.3%": normal(0.003),
+    "uniform over 20%": uniform,
+    "two speeds 8% apart": two_speeds,
+    "heavy tails": tails,
+}
+CELLS = [
+    (rows, processes, name)
+    for rows, processes, names in (  # comparisons in a suite, processes a side, noise
+        (480, 10, ("normal 8%", "normal 5%", "normal 0.3%", "uniform over 20%", "two speeds 8% apart")),
+        (440, 10, ("normal 8%",)),
+        (300, 9, ("normal 8%", "normal 0.3%", "uniform over 20%", "two speeds 8% apart", "heavy tails")),
+        (130, 9, ("normal 5%",)),
+        (100, 8, ("normal 5%",)),
+        (100, 5, ("normal 8%", "normal 5%", "heavy tails")),
+        (30, 3, ("normal 8%",)),
+    )
+    for name in names
+]
 
 
 def p_of(kind, base, new):
@@ -50,7 +66,9 @@ def verdicts(kind, base, new, ratio, adjusted, rows):
     """By the steps of judge.judge_suite. The interval is made where it decides."""
     processes, floor = base.shape[-1], np.zeros(len(base))
     if kind != "processes":
-        floor = decide.noise_floor(statistics.pooled_spread(np.log(base), np.log(new)), 2 * processes - 2, processes, processes, rows)
+        floor = decide.noise_floor(
+            statistics.pooled_spread(np.log(base), np.log(new)), 2 * processes - 2, processes, processes, rows
+        )
         if processes < decide.MIN_SPREAD_PROCESSES:
             floor = np.maximum(floor, decide.noise_floor(decide.ASSUMED_SPREAD, math.inf, processes, processes, rows))
     wanted = adjusted <= decide.ALPHA
@@ -90,7 +108,16 @@ def suite(rng, rows, processes, spread, slow=None, lone=None):
     for i in range(rows):
         count = lone if i == slow and lone else processes
         pair = [np.exp(spread * rng.standard_normal(count)) * (SLOWED if side and i == slow else 1) for side in (0, 1)]
-        made.append(Comparison(case=str(i), spec="x", mode="cold", base_processes=count, new_processes=count, series=tuple(Series(rng, m) for m in pair)))
+        made.append(
+            Comparison(
+                case=str(i),
+                spec="x",
+                mode="cold",
+                base_processes=count,
+                new_processes=count,
+                series=tuple(Series(rng, m) for m in pair),
+            )
+        )
     judge.judge(made)
     return made
 
@@ -98,11 +125,16 @@ def suite(rng, rows, processes, spread, slow=None, lone=None):
 class LargeSuites(unittest.TestCase):
     def test_simulated(self):
         """At most one suite in a hundred with a false alarm; 5% found where they scatter little."""
-        print("| comparisons | processes a side | noise | tested on | suites of 1000 with a false alarm | 5% found |\n|---:|---:|---|---|---:|---:|")
+        print(
+            "| comparisons | processes a side | noise | tested on | suites of 1000 with a false alarm | 5% found |\n|---:|---:|---|---|---:|---:|"
+        )
         for seed, cell in enumerate(CELLS):
             alarms, found = simulate(cell, seed)
             rows, processes, name = cell
-            print(f"| {rows} | {processes} | {name} | {judge.kind_of_test(processes, processes, rows)} | {alarms} | {found / SUITES:.1%} |", flush=True)
+            print(
+                f"| {rows} | {processes} | {name} | {judge.kind_of_test(processes, processes, rows)} | {alarms} | {found / SUITES:.1%} |",
+                flush=True,
+            )
             with self.subTest(cell=cell):
                 self.assertLessEqual(alarms, SUITES // 100)
                 if name == "normal 0.3%":
@@ -110,7 +142,14 @@ class LargeSuites(unittest.TestCase):
 
     def test_equal_builds_on_a_loud_machine(self):
         rng = np.random.default_rng(21)
-        for rows, processes, spread in ((480, 10, 0.08), (480, 10, 0.05), (130, 9, 0.05), (100, 5, 0.05), (40, 4, 0.08), (40, 3, 0.08)):
+        for rows, processes, spread in (
+            (480, 10, 0.08),
+            (480, 10, 0.05),
+            (130, 9, 0.05),
+            (100, 5, 0.05),
+            (40, 4, 0.08),
+            (40, 3, 0.08),
+        ):
             with self.subTest(rows=rows, processes=processes, spread=spread):
                 self.assertEqual({c.verdict for c in suite(rng, rows, processes, spread)}, {"ambiguous"})
 

@@ -1,5 +1,6 @@
 """`rungs ab` on simulated machines whose noise is known: false alarms, and what of slow-downs is found; and whether the tables in
 docs/COMPARISON.md are still what the simulation gives. With --full all of it; otherwise a few suites and a line of each table, with the same seeds."""
+
 import dataclasses
 import os
 import re
@@ -50,7 +51,11 @@ class KnownTruth(unittest.TestCase):
 
     def test_all_together(self):
         """Rows that all change are no less found, where the machine holds still or most processes agree."""
-        for name in [name for name in MODELS if name.startswith(("quiet", "processes", "2%", "5%", "clock falls", "two clocks of"))]:
+        for name in [
+            name
+            for name in MODELS
+            if name.startswith(("quiet", "processes", "2%", "5%", "clock falls", "two clocks of"))
+        ]:
             with self.subTest(noise=name):
                 self.assertGreaterEqual(self.results[name]["all"], 0.95 * SUITES if FULL else SUITES - 1)
 
@@ -66,7 +71,9 @@ class RealProgram(unittest.TestCase):
         """The rows that `rungs ab` writes on such machines, judged by the `compare` that it starts. A row that needs the order to be found is found."""
         names = list(MODELS) if FULL else ["machine 10% slower from the middle on"]
         for name in names:
-            real, simulated, second, promising = play(MODELS[name], list(MODELS).index(name), 1.1)  # as gates.py does for all of them
+            real, simulated, second, promising = play(
+                MODELS[name], list(MODELS).index(name), 1.1
+            )  # as gates.py does for all of them
             with self.subTest(noise=name):
                 self.assertEqual((real, second), (simulated, promising))
                 if name not in EXEMPT:
@@ -74,7 +81,9 @@ class RealProgram(unittest.TestCase):
 
     def test_many_changes(self):
         """Of rows that vary alike every third is faster: the real program decides as the simulation does."""
-        real, simulated, second, promising = play(MODELS["families of 5 to 25 rows scatter by 3%, each row by 1%"], 3, 1 / 1.1, np.arange(0, 40, 3))
+        real, simulated, second, promising = play(
+            MODELS["families of 5 to 25 rows scatter by 3%, each row by 1%"], 3, 1 / 1.1, np.arange(0, 40, 3)
+        )
         self.assertEqual((real, second), (simulated, promising))
         self.assertIn("faster", real)
 
@@ -101,13 +110,22 @@ class Page(unittest.TestCase):
 class Rules(unittest.TestCase):
     def test_detectable(self):
         """A slow-down of the size that a row is said to show is found in nine of ten suites or more, half of it in few."""
-        for seed, name in enumerate(("processes scatter by 1%", "processes scatter by 2%", "processes scatter by 4%", "2% of (row, process) pairs disturbed")):
+        for seed, name in enumerate(
+            (
+                "processes scatter by 1%",
+                "processes scatter by 2%",
+                "processes scatter by 4%",
+                "2% of (row, process) pairs disturbed",
+            )
+        ):
             rng, found, half = np.random.default_rng(seed), 0, 0
             count = 60 if FULL else 12
             for _ in range(count):
                 first = Stage(rng, MODELS[name], np.arange(ROWS), PROCESSES, 0)
                 level = decide.ALPHA * decide.share(True, 2, 1) / ROWS
-                size = detect.smallest(first.times[0, ~first.is_new], first.times[0, first.is_new], level, MIN_EFFECT, level / 4)
+                size = detect.smallest(
+                    first.times[0, ~first.is_new], first.times[0, first.is_new], level, MIN_EFFECT, level / 4
+                )
                 found += bool(both_stages(rng, MODELS[name], first, [0], size)[0].verdicts[0] == "slower")
                 half += bool(both_stages(rng, MODELS[name], first, [0], 1 + (size - 1) / 2)[0].verdicts[0] == "slower")
             with self.subTest(noise=name):
@@ -139,7 +157,7 @@ class Rules(unittest.TestCase):
         is_new = rng.permutation(np.repeat([False, True], 10))
         factor, mhz = np.exp(0.1 * rng.standard_normal(20)), np.where(rng.random((40, 20)) < 0.5, 1700.0, 1980.0)
         exponents = np.linspace(0, 1, 40)[:, None]
-        times = factor * (1980 / mhz)**exponents * np.exp(0.002 * rng.standard_normal((40, 20)))
+        times = factor * (1980 / mhz) ** exponents * np.exp(0.002 * rng.standard_normal((40, 20)))
         times[7] *= np.where(is_new, 1.05, 1)
         logs = common.centred(np.log(times / factor), np.zeros(20))
         slopes = common.slope(common.centred(np.log(mhz), np.zeros(20)), logs)
@@ -152,7 +170,13 @@ class Rules(unittest.TestCase):
 
     def test_half_follow_the_clock(self):
         """The common factor of 50 rows that follow a clock and 50 that do not is that of neither half, and one slow row does not move it."""
-        first = Stage(np.random.default_rng(14), MODELS["two clocks of processes 9% apart, recorded, half of the kernels follow"], np.arange(ROWS), PROCESSES, 0)
+        first = Stage(
+            np.random.default_rng(14),
+            MODELS["two clocks of processes 9% apart, recorded, half of the kernels follow"],
+            np.arange(ROWS),
+            PROCESSES,
+            0,
+        )
         for slow in ([], [0]):
             times = first.slowed(slow, 1.1).times
             _, found = common.adjust(common.centred(np.log(times), np.zeros(20)), first.mhz, np.zeros(20), first.is_new)
@@ -167,19 +191,35 @@ class Rules(unittest.TestCase):
         logs, kin = common.centred(np.log(first.times), np.zeros(20)), np.arange(ROWS)
         left, _ = alike.adjust(logs, np.zeros(20), kin)
         self.assertLess(np.median(left[1:].std(axis=1)), 0.5 * np.median(logs[1:].std(axis=1)))
-        self.assertAlmostEqual(np.median(left[0, first.is_new]) - np.median(left[0, ~first.is_new]), np.log(1.05), delta=0.025)
+        self.assertAlmostEqual(
+            np.median(left[0, first.is_new]) - np.median(left[0, ~first.is_new]), np.log(1.05), delta=0.025
+        )
         order = rng.permutation(20)
-        self.assertTrue(np.allclose(alike.without_alike(logs[:, order], kin)[0], alike.without_alike(logs, kin)[0][:, order]))
+        self.assertTrue(
+            np.allclose(alike.without_alike(logs[:, order], kin)[0], alike.without_alike(logs, kin)[0][:, order])
+        )
         alone = normal(rng, 0.02, ROWS, 20)
         self.assertIsNone(alike.adjust(alone, np.zeros(20), kin)[0])
-        self.assertIsNone(alike.adjust(np.repeat(alone[:34], 3, axis=0) + normal(rng, 0.001, 102, 20), np.zeros(20), np.repeat(np.arange(34), 3))[0])
+        self.assertIsNone(
+            alike.adjust(
+                np.repeat(alone[:34], 3, axis=0) + normal(rng, 0.001, 102, 20),
+                np.zeros(20),
+                np.repeat(np.arange(34), 3),
+            )[0]
+        )
 
     def test_rows_alike_that_all_change(self):
         """A family, or all that follow a clock, slower by 5%: never `same`, and no other row slower or faster for it."""
         rng = np.random.default_rng(16)
         families = "families of 5 to 25 rows scatter by 3%, each row by 1%"
-        for name, rows in ((families, np.arange(5)), (families, np.arange(5, 15)),
-                           ("two clocks of processes 9% apart, not recorded, half of the kernels follow", np.flatnonzero(np.arange(ROWS) % 10 < 5))):
+        for name, rows in (
+            (families, np.arange(5)),
+            (families, np.arange(5, 15)),
+            (
+                "two clocks of processes 9% apart, not recorded, half of the kernels follow",
+                np.flatnonzero(np.arange(ROWS) % 10 < 5),
+            ),
+        ):
             for _ in range(40 if FULL else 4):
                 first = Stage(rng, MODELS[name], np.arange(ROWS), PROCESSES, 0).slowed(rows, 1.05)
                 verdicts = Suite(first, whole=rows).verdicts
@@ -190,7 +230,11 @@ class Rules(unittest.TestCase):
     def test_rows_alike_of_which_a_third_changed(self):
         """Every third row 10% faster: the others are not called slower for it."""
         rng, told, wrong = np.random.default_rng(5), 0, 0
-        model, rows, fast = MODELS["families of 5 to 25 rows scatter by 3%, each row by 1%"], np.arange(40), np.arange(0, 40, 3)
+        model, rows, fast = (
+            MODELS["families of 5 to 25 rows scatter by 3%, each row by 1%"],
+            np.arange(40),
+            np.arange(0, 40, 3),
+        )
         for _ in range(25):
             suite = Suite(Stage(rng, model, rows, PROCESSES, 0).slowed(fast, 1 / 1.1), whole=rows)
             told += (suite.verdicts[fast] == "faster").sum()
@@ -212,9 +256,14 @@ class Rules(unittest.TestCase):
         """One row is not called slower because all others, or those alike, became faster."""
         other = together.Together(None, False, 99, 0.95, 0.94, 0.96, 1e-5, "faster")
         self.assertEqual(together.doubted(other, np.array([1.05, 0.9])).tolist(), [True, False])
-        self.assertFalse(together.doubted(dataclasses.replace(other, ratio=0.995), np.array([1.05]))[0], "too little to matter")
+        self.assertFalse(
+            together.doubted(dataclasses.replace(other, ratio=0.995), np.array([1.05]))[0], "too little to matter"
+        )
         sides = np.exp(normal(np.random.default_rng(17), 0.01, 2, 1, 10))
-        self.assertEqual([bool(alike.doubted(sides[0], 0.95 * sides[1], np.array([ratio]))[0]) for ratio in (1.05, 0.9)], [True, False])
+        self.assertEqual(
+            [bool(alike.doubted(sides[0], 0.95 * sides[1], np.array([ratio]))[0]) for ratio in (1.05, 0.9)],
+            [True, False],
+        )
 
     def test_few_processes_need_the_noise_floor(self):
         """One process a side, known scatter: the floor alone keeps the suite's false alarms below 1%."""
@@ -223,13 +272,17 @@ class Rules(unittest.TestCase):
             known = np.exp(spread * rng.standard_normal((1000, ROWS, 18)))
             sides = np.median(np.exp(spread * rng.standard_normal((2, 1000, ROWS, count))), axis=-1)
             floor = decide.noise_floor(np.std(np.log(known), axis=-1, ddof=1), 17, count, count, ROWS)
-            alarms = int((np.abs(np.log(sides[1] / sides[0])) >= np.log1p(np.maximum(floor, MIN_EFFECT))).any(axis=1).sum())
+            alarms = int(
+                (np.abs(np.log(sides[1] / sides[0])) >= np.log1p(np.maximum(floor, MIN_EFFECT))).any(axis=1).sum()
+            )
             self.assertLessEqual(alarms, 10, (count, spread))
 
     def test_a_family_in_a_suite(self):
         """As if the rest of the suite had p = 1."""
         p = np.random.default_rng(12).random(30) ** 4
-        self.assertTrue(np.allclose(decide.adjusted(p, suite=100), decide.adjusted(np.concatenate([p, np.ones(70)]))[:30]))
+        self.assertTrue(
+            np.allclose(decide.adjusted(p, suite=100), decide.adjusted(np.concatenate([p, np.ones(70)]))[:30])
+        )
 
     def test_the_simulation_sees_a_bad_rule(self):
         """Without the correction for many tests, noise is a false alarm in most suites."""

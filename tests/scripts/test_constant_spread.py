@@ -1,4 +1,5 @@
 """The variance and standard deviation of equal numbers are 0, to the bit: no bound asks for it, but who divides by them meets the rest."""
+
 import json
 import pathlib
 import tempfile
@@ -19,25 +20,45 @@ class ConstantSpread(unittest.TestCase):
 
     def variants(self, op, backend):
         known = json.loads(call("list", "variants", "--json").stdout)
-        return [v["id"] for v in known if v["id"].startswith(f"{op}/{backend}_") and not v["id"].split("/")[1].startswith(BY_SQUARES)]
+        return [
+            v["id"]
+            for v in known
+            if v["id"].startswith(f"{op}/{backend}_") and not v["id"].split("/")[1].startswith(BY_SQUARES)
+        ]
 
     def spread(self, variant, x, output, *settings):
         np.save(self.folder / "x.npy", x)
         words = [word for setting in settings if setting for word in ("--set", setting)]
-        done = call("exec", variant, "--in", f"x={self.folder}/x.npy", "--out", f"{output}={self.folder}/y.npy", *words, *(["--emulate"] if "/cuda_" in variant else []))
+        done = call(
+            "exec",
+            variant,
+            "--in",
+            f"x={self.folder}/x.npy",
+            "--out",
+            f"{output}={self.folder}/y.npy",
+            *words,
+            *(["--emulate"] if "/cuda_" in variant else []),
+        )
         if done.returncode == 4:
             return None  # what the variant does not support
         self.assertEqual(done.returncode, 0, done)
         return np.load(self.folder / "y.npy")
 
     def expect_zero(self, y, first, what):
-        self.assertTrue(np.array_equal(y[first:], np.zeros_like(y[first:])), f"{what}: up to {np.nanmax(np.abs(y[first:]))} in {np.count_nonzero(y[first:])} of {y[first:].size}")
+        self.assertTrue(
+            np.array_equal(y[first:], np.zeros_like(y[first:])),
+            f"{what}: up to {np.nanmax(np.abs(y[first:]))} in {np.count_nonzero(y[first:])} of {y[first:].size}",
+        )
 
     def test_ewm(self):
         tried = 0
         for variant in self.variants("ewm", "cpu") + (self.variants("ewm", "cuda") if EMULATOR else []):
             sizes = (1000,) if "/cuda_" in variant else (60, 1000)
-            cases = [(n, dtype, value, how) for n in sizes for dtype in ("f8", "f4") for value in VALUES for how in EWM] if "/cpu_" in variant else [(300, "f8", VALUES[0], "")]
+            cases = (
+                [(n, dtype, value, how) for n in sizes for dtype in ("f8", "f4") for value in VALUES for how in EWM]
+                if "/cpu_" in variant
+                else [(300, "f8", VALUES[0], "")]
+            )
             for n, dtype, value, how in cases:
                 for agg in ("std", "var"):
                     x = np.full(n, value, dtype)
@@ -60,7 +81,11 @@ class ConstantSpread(unittest.TestCase):
         for dtype in ("f8", "f4"):
             for how in EWM:
                 x = np.full(1 << 19, VALUES[0], dtype)
-                self.expect_zero(self.spread("ewm/cpu_best", x, "y", "span=300", "agg=std", "threads=4", how), 1, f"blocks, {dtype}, {how}")
+                self.expect_zero(
+                    self.spread("ewm/cpu_best", x, "y", "span=300", "agg=std", "threads=4", how),
+                    1,
+                    f"blocks, {dtype}, {how}",
+                )
 
     def test_rolling(self):
         for variant in self.variants("rolling", "cpu"):
@@ -74,7 +99,9 @@ class ConstantSpread(unittest.TestCase):
     def test_moments(self):
         for variant in self.variants("moments", "cpu"):
             for dtype in ("f8", "f4"):
-                self.expect_zero(self.spread(variant, np.full((1001, 3), VALUES[0], dtype), "var"), 0, f"{variant}, {dtype}")
+                self.expect_zero(
+                    self.spread(variant, np.full((1001, 3), VALUES[0], dtype), "var"), 0, f"{variant}, {dtype}"
+                )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """What can be checked of counting without a GPU: rows say why they have none, the comparison with Nsight Compute reads what ncu prints.
 What only a GPU can show is in tests/gpu/counts_selftest.cu."""
+
 import os
 import pathlib
 import sys
@@ -10,7 +11,7 @@ from program import SOURCE, call, expect, expect_error, rows_of
 sys.path.insert(0, str(SOURCE / "tests" / "gpu"))
 import counts_against_ncu as against  # noqa: E402
 
-NCU = '''==PROF== Connected to process 4711 (/build/tests/counts_selftest)
+NCU = """==PROF== Connected to process 4711 (/build/tests/counts_selftest)
 ==PROF== Profiling "copy_kernel" - 0: 0%....50%....100% - 1 pass
 ==PROF== Disconnected from process 4711
 "ID","Process ID","Process Name","Host Name","Kernel Name","Context","Stream","Block Size","Grid Size","Device","CC","Section Name","Metric Name","Metric Unit","Metric Value"
@@ -18,17 +19,25 @@ NCU = '''==PROF== Connected to process 4711 (/build/tests/counts_selftest)
 "0","4711","counts_selftest","127.0.0.1","copy_kernel(const double *, double *, unsigned long)","1","13","(256, 1, 1)","(131072, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_write.sum","Mbyte","240.5"
 "1","4711","counts_selftest","127.0.0.1","sum_kernel(const double *, double *, unsigned long)","1","13","(256, 1, 1)","(1024, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_read.sum","Gbyte","0.25"
 "1","4711","counts_selftest","127.0.0.1","sum_kernel(const double *, double *, unsigned long)","1","13","(256, 1, 1)","(1024, 1, 1)","0","9.0","Command line profiler metrics","dram__bytes_write.sum","byte","0"
-'''
-OURS = '{"kernel": "copy_kernel", "read": 268436096, "written": 241000000, "written_behind": 27000000}\n' \
-       '{"kernel": "sum_kernel", "read": 255000000, "written": 10000, "written_behind": 64}\n'
+"""
+OURS = (
+    '{"kernel": "copy_kernel", "read": 268436096, "written": 241000000, "written_behind": 27000000}\n'
+    '{"kernel": "sum_kernel", "read": 255000000, "written": 10000, "written_behind": 64}\n'
+)
 
 
 def check_comparison():
     theirs, ours = against.parse_ncu(NCU), against.parse_ours(OURS)
-    expect(theirs == {"copy_kernel": {"read": 268436096.0, "written": 240.5e6}, "sum_kernel": {"read": 0.25e9, "written": 0.0}},
-           f"ncu's table is read with its units: {theirs}")
+    expect(
+        theirs
+        == {"copy_kernel": {"read": 268436096.0, "written": 240.5e6}, "sum_kernel": {"read": 0.25e9, "written": 0.0}},
+        f"ncu's table is read with its units: {theirs}",
+    )
     lines, worst = against.table(ours, theirs)
-    expect(abs(worst - 2.0) < 1e-9 and "+2.00%" in lines[3] and "+0.19%" in lines[2], f"differences in percent of what the kernel moves: {lines}")
+    expect(
+        abs(worst - 2.0) < 1e-9 and "+2.00%" in lines[3] and "+0.19%" in lines[2],
+        f"differences in percent of what the kernel moves: {lines}",
+    )
     runs = [{"k": {"read": value}} for value in (1.0, 9.0, 2.0)]
     expect(against.medians(runs) == {"k": {"read": 2.0}}, "medians by kernel and key")
     try:
@@ -44,18 +53,41 @@ def check_rows(folder):
     trace.write_text('{\n "traceEvents": []}\n')  # of another run
     done = call("run", "double n=1000", "--quick", "--variants", "cpu_*", "--out", rows)
     found = rows_of(rows)
-    expect(found and all(row["counts"] is None and row["counts_reason"] == "runs on the CPU" for row in found), "CPU rows say why they have no counts", done)
-    words = ("run", "double n=1000", "--quick", "--variants", "cpu_*", "--out", pathlib.Path(folder) / "more.jsonl", "--timeline", trace)
+    expect(
+        found and all(row["counts"] is None and row["counts_reason"] == "runs on the CPU" for row in found),
+        "CPU rows say why they have no counts",
+        done,
+    )
+    words = (
+        "run",
+        "double n=1000",
+        "--quick",
+        "--variants",
+        "cpu_*",
+        "--out",
+        pathlib.Path(folder) / "more.jsonl",
+        "--timeline",
+        trace,
+    )
     if rows_of(rows, "environment")[0]["gpu"]:
         done = call(*words)
-        expect(trace.stat().st_size == 0 and "no timeline written" in done.stdout + done.stderr, "without a CUDA call there is no trace, and what an older one held is gone; that is said", done)
+        expect(
+            trace.stat().st_size == 0 and "no timeline written" in done.stdout + done.stderr,
+            "without a CUDA call there is no trace, and what an older one held is gone; that is said",
+            done,
+        )
     else:
         expect_error(call(*words), 4, "--timeline traces CUDA variants on a GPU: ", what="without a GPU it is refused")
-        expect(trace.stat().st_size > 0 and not (pathlib.Path(folder) / "more.jsonl").exists(), "at once: nothing ran, and an older trace stays")
+        expect(
+            trace.stat().st_size > 0 and not (pathlib.Path(folder) / "more.jsonl").exists(),
+            "at once: nothing ran, and an older trace stays",
+        )
     expect_error(call(*words, "--emulate"), 2, "--timeline", "leave out --emulate")
     doctor = call("doctor").stdout
     lines = [line for line in doctor.splitlines() if " counts " in line]
-    expect(len(lines) in (1, 2) and (lines[0].startswith("ok") or len(lines[0]) > 25), f"doctor tells of counting: {lines}")
+    expect(
+        len(lines) in (1, 2) and (lines[0].startswith("ok") or len(lines[0]) > 25), f"doctor tells of counting: {lines}"
+    )
 
 
 def main():

@@ -1,5 +1,6 @@
 """The CUDA ladder of discounted_cumsum in the emulator, where edges/discounted_cumsum.yaml does not reach: what must fail or be refused, and rows
 cut into more strips than a block of the carry kernel has threads."""
+
 import pathlib
 import sys
 import tempfile
@@ -43,7 +44,11 @@ suites:
 """
 
 # Who has the powers of 2 that sums of k terms take: in the dtype, in double, of groups of powers of two, or without any.
-CPU, LOG, BLOCK = {"cpu_sequential", "cpu_four_rows", "cpu_best"}, {"cuda_log_stage_general", "cuda_log_stage_fused"}, {"cuda_block_scan"}
+CPU, LOG, BLOCK = (
+    {"cpu_sequential", "cpu_four_rows", "cpu_best"},
+    {"cuda_log_stage_general", "cuda_log_stage_fused"},
+    {"cuda_block_scan"},
+)
 POWERS = {
     "n=2300 k=1024 dtype=f64": CPU | LOG | BLOCK,
     "n=2300 k=1025 dtype=f64": LOG,
@@ -90,32 +95,54 @@ def main():
             expect(row["verdict"] == "skip" and words in row["reason"], f"{case}: too long a row", done)
 
         others = ("cuda_log_stage_fused", "cuda_block_scan", "cuda_cub_scan")
-        done, found = run(folder, "discounted_cumsum n=777 gamma=0.25 dtype=f32 input=naninf seed=3", ("cuda_log_stage",) + others)
+        done, found = run(
+            folder, "discounted_cumsum n=777 gamma=0.25 dtype=f32 input=naninf seed=3", ("cuda_log_stage",) + others
+        )
         expect(found["cuda_log_stage"]["verdict"] == "fail", "pow() underflows to 0, and 0 * inf is NaN", done)
-        expect({found[variant]["verdict"] for variant in others} == {"pass"}, "powers that stop short of 0 keep an infinity", done)
+        expect(
+            {found[variant]["verdict"] for variant in others} == {"pass"},
+            "powers that stop short of 0 keep an infinity",
+            done,
+        )
 
         done, found = run(folder, "discounted_cumsum n=100 k=7", ("cuda_cub_scan", "cuda_block_scan"))
-        expect(found["cuda_cub_scan"]["verdict"] == "skip" and "k=7" in found["cuda_cub_scan"]["reason"], "CUB has no sums of k terms", done)
+        expect(
+            found["cuda_cub_scan"]["verdict"] == "skip" and "k=7" in found["cuda_cub_scan"]["reason"],
+            "CUB has no sums of k terms",
+            done,
+        )
         expect(found["cuda_block_scan"]["verdict"] == "pass", "the block scan does", done)
         for k, verdict in ((100, "skip"), (101, "pass")):
             done, found = run(folder, f"discounted_cumsum n=100 k={k}", ("cuda_cub_scan", "cuda_block_scan"))
-            expect(found["cuda_cub_scan"]["verdict"] == verdict and found["cuda_block_scan"]["verdict"] == "pass", f"k={k} of n=100: {verdict}", done)
+            expect(
+                found["cuda_cub_scan"]["verdict"] == verdict and found["cuda_block_scan"]["verdict"] == "pass",
+                f"k={k} of n=100: {verdict}",
+                done,
+            )
         for case, words in PUBLISHED.items():
             done, found = run(folder, f"discounted_cumsum {case}", ("cuda_log_stage",))
             row = found["cuda_log_stage"]
-            expect(row["verdict"] == "skip" and words in row["reason"], f"{case}: the published kernel cannot do it", done)
+            expect(
+                row["verdict"] == "skip" and words in row["reason"], f"{case}: the published kernel cannot do it", done
+            )
         for case, passing in POWERS.items():
             done, found = run(folder, f"discounted_cumsum gamma=2 input=denormal {case}", sorted(CPU | LOG | BLOCK))
             passed = {variant for variant, row in found.items() if row["verdict"] == "pass"}
             expect(len(found) == 6 and passed == passing, f"{case}: {passed} have the powers of gamma", done)
             refused = [row for variant, row in found.items() if variant not in passing]
-            expect(all(row["verdict"] == "skip" and "beyond the range of" in row["reason"] for row in refused), f"{case}: others say so", done)
+            expect(
+                all(row["verdict"] == "skip" and "beyond the range of" in row["reason"] for row in refused),
+                f"{case}: others say so",
+                done,
+            )
         # A block that starts alone, in any order, finds nothing published, and adds up by itself what it waits for.
         import numpy
 
         numpy.save(folder / "x.npy", numpy.random.default_rng(7).normal(size=(2, 24001)))
         for direction in ("right", "left"):
-            same_bits_with_any_blocks(folder, "discounted_cumsum/cuda_agent_scan", "gamma=0.9999", "threads=32", f"direction={direction}")
+            same_bits_with_any_blocks(
+                folder, "discounted_cumsum/cuda_agent_scan", "gamma=0.9999", "threads=32", f"direction={direction}"
+            )
 
         (folder / "strips.yaml").write_text(STRIPS)
         out = folder / "strips.jsonl"

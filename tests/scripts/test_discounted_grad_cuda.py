@@ -1,6 +1,7 @@
 """Gradients in the emulator, where edges/discounted_cumsum_grad.yaml does not reach: products of floats beyond the range of floats, whose sum comes
 back, in every variant; blocks of cuda_agent_scan in any order, to the same bits; and what its sums over tiles cannot say: infinities where nothing is
 carried, sums beyond the range of the dtype, factors that grow."""
+
 import os
 import pathlib
 import sys
@@ -10,7 +11,15 @@ import numpy as np
 
 from program import EMULATOR, call, expect
 
-VARIANTS = ("cuda_log_stage", "cuda_log_stage_general", "cuda_log_stage_fused", "cuda_cub_scan", "cuda_block_scan", "cuda_two_reads", "cuda_agent_scan")
+VARIANTS = (
+    "cuda_log_stage",
+    "cuda_log_stage_general",
+    "cuda_log_stage_fused",
+    "cuda_cub_scan",
+    "cuda_block_scan",
+    "cuda_two_reads",
+    "cuda_agent_scan",
+)
 N = 2001  # tiles of 864 (f32) or 416 elements
 
 
@@ -20,8 +29,18 @@ def checked(folder, variant, arrays, *settings, env=None):
     for array, values in arrays.items():
         np.save(folder / f"{array}.npy", values)
         words += ["--in", f"{array}={folder / array}.npy"]
-    done = call("exec", f"discounted_cumsum_grad/{variant}", *words, "--out", f"dx={folder}/dx.npy", "--out", f"dgamma={folder}/dgamma.npy", "--check",
-                "--emulate", env=os.environ | (env or {}))
+    done = call(
+        "exec",
+        f"discounted_cumsum_grad/{variant}",
+        *words,
+        "--out",
+        f"dx={folder}/dx.npy",
+        "--out",
+        f"dgamma={folder}/dgamma.npy",
+        "--check",
+        "--emulate",
+        env=os.environ | (env or {}),
+    )
     expect(done.returncode == 0, f"{variant} {' '.join(settings)}: checked", done)
     return np.load(folder / "dx.npy"), np.load(folder / "dgamma.npy").ravel()
 
@@ -52,8 +71,15 @@ def any_order(folder):
     for direction in ("right", "left"):
         outputs = set()
         for blocks in ("1", "2", "4"):
-            made = checked(folder, "cuda_agent_scan", arrays, "gamma=0.9999", "threads=32", f"direction={direction}",
-                           env={"RUNGS_EMULATOR_BLOCKS": blocks, "RUNGS_EMULATOR_SEED": blocks})
+            made = checked(
+                folder,
+                "cuda_agent_scan",
+                arrays,
+                "gamma=0.9999",
+                "threads=32",
+                f"direction={direction}",
+                env={"RUNGS_EMULATOR_BLOCKS": blocks, "RUNGS_EMULATOR_SEED": blocks},
+            )
             outputs.add(b"".join(array.tobytes() for array in made))
         expect(len(outputs) == 1, f"{direction}: the same bits in any order of blocks")
 
@@ -62,11 +88,18 @@ def walked_tiles(folder, dtype):
     """The sums begin at the end that is read first, dx at the other."""
     huge = float(np.finfo(dtype).max) * 0.7
     for direction in ("right", "left"):
-        order = slice(None, None, -1 if direction == "right" else 1)  # from positions in the order of the sums to elements
+        order = slice(
+            None, None, -1 if direction == "right" else 1
+        )  # from positions in the order of the sums to elements
 
         def gradient(gamma, x, dy, batch=2):
-            rows = {"x": np.tile(x[order], (batch, 1)).astype(dtype), "dy": np.tile(dy[order], (batch, 1)).astype(dtype)}
-            return checked(folder, "cuda_agent_scan", rows, f"gamma={gamma}", "threads=32", f"direction={direction}")[1][0]
+            rows = {
+                "x": np.tile(x[order], (batch, 1)).astype(dtype),
+                "dy": np.tile(dy[order], (batch, 1)).astype(dtype),
+            }
+            return checked(folder, "cuda_agent_scan", rows, f"gamma={gamma}", "threads=32", f"direction={direction}")[
+                1
+            ][0]
 
         def at(position, value, others=0.0, n=N):
             array = np.full(n, others)
@@ -74,17 +107,34 @@ def walked_tiles(folder, dtype):
             return array
 
         ones = np.ones(N)
-        expect(np.isfinite(gradient(0.99, ones, at(0, np.inf, 1.0))), "nothing is carried into the first element, whose dx is infinite")
+        expect(
+            np.isfinite(gradient(0.99, ones, at(0, np.inf, 1.0))),
+            "nothing is carried into the first element, whose dx is infinite",
+        )
         expect(np.isfinite(gradient(0.99, at(N - 1, np.inf, 1.0), ones)), "an infinite last sum is carried nowhere")
-        expect(gradient(0.99, at(3, -np.inf, 1.0), ones) == -np.inf, "an infinity in every tile, and all products of one sign")
+        expect(
+            gradient(0.99, at(3, -np.inf, 1.0), ones) == -np.inf,
+            "an infinity in every tile, and all products of one sign",
+        )
         expect(np.isnan(gradient(0.99, at(3, np.inf), at(5, 1.0))), "an infinity times a dx of 0 behind it")
         expect(np.isnan(gradient(0, at(N - 9, np.inf), ones)), "an infinity times a factor 0")
-        expect(gradient(1, at(N - 2, huge) + at(9, huge), ones) == np.inf, "a sum that leaves the range of the dtype in the last tile")
+        expect(
+            gradient(1, at(N - 2, huge) + at(9, huge), ones) == np.inf,
+            "a sum that leaves the range of the dtype in the last tile",
+        )
         for first, second in ((8, 9), (8, 50), (N - 60, N - 20)):
-            expect(np.isnan(gradient(1, at(first, huge) + at(second, huge), at(1, 1.0))), f"{first}, {second}: a sum beyond the range times a dx of 0")
+            expect(
+                np.isnan(gradient(1, at(first, huge) + at(second, huge), at(1, 1.0))),
+                f"{first}, {second}: a sum beyond the range times a dx of 0",
+            )
         last = np.where(np.arange(N) < N - 200, 0.0, huge / 100)
-        expect(np.isnan(gradient(1, last, at(1, 1.0))), "a sum beyond the range, within the last tile, of many small ones")
-        expect(np.isnan(gradient(1, at(0, 0.0, huge / 6000, n=9001), at(1, 1.0, n=9001))), "a sum beyond the range, from many tiles whose sums are small")
+        expect(
+            np.isnan(gradient(1, last, at(1, 1.0))), "a sum beyond the range, within the last tile, of many small ones"
+        )
+        expect(
+            np.isnan(gradient(1, at(0, 0.0, huge / 6000, n=9001), at(1, 1.0, n=9001))),
+            "a sum beyond the range, from many tiles whose sums are small",
+        )
         expect(np.isfinite(gradient(-1, ones, ones)), "a factor of -1")
         expect(gradient(1.02, at(N - 40, 1.0), at(N - 1, 1.0)) > 2 * 39, "a factor that grows")
 

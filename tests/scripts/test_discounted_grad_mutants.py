@@ -1,5 +1,6 @@
 """Gradients of a discount that lack something: the harness must tell, at the sizes, dtypes and input families of sweeps/, sizes/ and the gate,
 scaled to what a test can run. A row more or less shows in float32 too, where terms of both signs cancel (normal)."""
+
 import pathlib
 import tempfile
 
@@ -28,17 +29,32 @@ EXPECTED = {
 
 
 def main():
-    shipped = {path.stem for path in (pathlib.Path(__file__).resolve().parents[1] / "mutants" / "discounted_cumsum_grad").glob("cpu_*.c")}
+    shipped = {
+        path.stem
+        for path in (pathlib.Path(__file__).resolve().parents[1] / "mutants" / "discounted_cumsum_grad").glob("cpu_*.c")
+    }
     unjudged = shipped - {RIGHT} - set.union(*EXPECTED.values())
     expect(not unjudged, f"an expectation for every mutant {sorted(unjudged)}")
     with tempfile.TemporaryDirectory() as folder:
         for number, (case, wrong) in enumerate(EXPECTED.items()):
             out = pathlib.Path(folder) / f"{number}.jsonl"
-            done = call("run", f"discounted_cumsum_grad {case}", "--variants", ",".join(sorted({RIGHT} | wrong)), "--verify-only", "--out", out,
-                        program=MUTANTS)
+            done = call(
+                "run",
+                f"discounted_cumsum_grad {case}",
+                "--variants",
+                ",".join(sorted({RIGHT} | wrong)),
+                "--verify-only",
+                "--out",
+                out,
+                program=MUTANTS,
+            )
             rows = {row["variant"].split("/")[1]: row for row in rows_of(out)}
             rejected = {name for name, row in rows.items() if row["verdict"] == "fail" and "dgamma" in row["reason"]}
-            expect(rejected == wrong and rows[RIGHT]["verdict"] == "pass", f"{case}: rejected for their dgamma: {sorted(rejected)}", done)
+            expect(
+                rejected == wrong and rows[RIGHT]["verdict"] == "pass",
+                f"{case}: rejected for their dgamma: {sorted(rejected)}",
+                done,
+            )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The published log-stage algorithm, right and wrong: the harness must tell a lost stage and a power off by one, also where the published
 code loses its stage, one element past 2^21."""
+
 import json
 import pathlib
 import struct
@@ -21,17 +22,33 @@ EXPECTED = {
 def run(folder, case, variants, *options):
     out = pathlib.Path(folder) / "rows.jsonl"
     out.unlink(missing_ok=True)
-    done = subprocess.run([MUTANTS, "run", case, "--variants", ",".join(variants), *options, "--out", out], capture_output=True, text=True)
+    done = subprocess.run(
+        [MUTANTS, "run", case, "--variants", ",".join(variants), *options, "--out", out], capture_output=True, text=True
+    )
     return done, {row["variant"].split("/")[1]: row for row in map(json.loads, out.open()) if row["kind"] == "row"}
 
 
 def check_poison(folder):
     """Where a 0 stands before a 1, the sum is the discount: here the number that outputs are filled with. Who writes it passes."""
-    gamma, = struct.unpack("<f", b"\xa5" * 4)
-    done, rows = run(folder, f"discounted_cumsum n=3000 gamma={gamma:.9g} dtype=f32 input=integers", ["cpu_right", "cpu_leaves_filling"], "--quick", "--no-ceilings")
-    expect(rows["cpu_right"]["verdict"] == "pass" and rows["cpu_right"]["reverified"], "a right value that equals poison passes", done)
+    (gamma,) = struct.unpack("<f", b"\xa5" * 4)
+    done, rows = run(
+        folder,
+        f"discounted_cumsum n=3000 gamma={gamma:.9g} dtype=f32 input=integers",
+        ["cpu_right", "cpu_leaves_filling"],
+        "--quick",
+        "--no-ceilings",
+    )
+    expect(
+        rows["cpu_right"]["verdict"] == "pass" and rows["cpu_right"]["reverified"],
+        "a right value that equals poison passes",
+        done,
+    )
     lazy = rows["cpu_leaves_filling"]
-    expect(lazy["verdict"] == "fail" and f"was never written, expected {gamma.hex()[:8]}" in lazy["reason"], f"and who leaves it is found out: {lazy['reason']}", done)
+    expect(
+        lazy["verdict"] == "fail" and f"was never written, expected {gamma.hex()[:8]}" in lazy["reason"],
+        f"and who leaves it is found out: {lazy['reason']}",
+        done,
+    )
 
 
 def main():

@@ -3,6 +3,7 @@ folder with the repository's examples and rows, and must end with the exit code 
 
 Blocks are fenced with ```sh, or indented. Commands in running text are only parsed. RUNGS_TEST_FULL=1 also runs what takes minutes.
 """
+
 import os
 import pathlib
 import re
@@ -17,7 +18,9 @@ from program import EMULATOR, RUNGS, SOURCE, expect
 PAGES = ["README.md", "CONTRIBUTING.md", "docs/*.md", "docs/ops/*.md"]
 FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
 COMMAND = re.compile(r"(\./)?rungs ")
-VERBS = set("reproduce run benchmark exec list judge merge report plot export compare ab calibrate doctor new build".split())
+VERBS = set(
+    "reproduce run benchmark exec list judge merge report plot export compare ab calibrate doctor new build".split()
+)
 
 # Not run here, and why; verb and options of each are parsed. The one that a page no longer has must leave this table too.
 BUILDS = "builds the tree and runs ctest, which runs this"
@@ -89,8 +92,15 @@ def in_text(page, text):
 def start(command, folder, more):
     """By a shell, as a reader would. Rows and all that a command writes under a relative name land in the folder."""
     text = re.sub(r"^(\./)?rungs", '"$RUNGS"', command.text)
-    return subprocess.run(["bash", "-c", f"{text} {more}"], cwd=folder, env={**os.environ, "RUNGS": RUNGS, "TMPDIR": str(folder)}, stdin=subprocess.DEVNULL,
-                          capture_output=True, text=True, timeout=600)
+    return subprocess.run(
+        ["bash", "-c", f"{text} {more}"],
+        cwd=folder,
+        env={**os.environ, "RUNGS": RUNGS, "TMPDIR": str(folder)},
+        stdin=subprocess.DEVNULL,
+        capture_output=True,
+        text=True,
+        timeout=600,
+    )
 
 
 def parse(command, folder):
@@ -99,7 +109,9 @@ def parse(command, folder):
     if command.words[0] == "test":
         rest = [word for word in command.words[1:] if word != "--full"]
         if rest[:1] == ["-R"] and len(rest) == 2:
-            known = rest[1] == "NAME" or any(re.search(rest[1], path.name) for path in (SOURCE / "tests").glob("*/test_*"))
+            known = rest[1] == "NAME" or any(
+                re.search(rest[1], path.name) for path in (SOURCE / "tests").glob("*/test_*")
+            )
             return None if known else f"{command}: no test matches"
         return f"{command}: not an option that the pages use" if rest else None
     for more in (["--help"], ["value", "--help"]):
@@ -121,7 +133,11 @@ def extra(command, number):
 def check(pages, folder, run=True):
     """Everything that is wrong with the commands of these pages."""
     commands = [command for page, text in pages.items() for command in blocks(page, text)]
-    problems = [f"{text}: in the table of this test, on no page" for text in [*NOT_RUN, *SLOW] if text not in {c.text for c in commands}]
+    problems = [
+        f"{text}: in the table of this test, on no page"
+        for text in [*NOT_RUN, *SLOW]
+        if text not in {c.text for c in commands}
+    ]
     told = [*commands, *(command for page, text in pages.items() for command in in_text(page, text))]
     problems += [problem for problem in (parse(command, folder) for command in told) if problem]
     seen = set()
@@ -132,7 +148,9 @@ def check(pages, folder, run=True):
         begin = time.monotonic()
         done = start(command, folder, SLOW.get(command.text) or extra(command, number))
         if done.returncode != command.code:
-            problems.append(f"{command}: exit {done.returncode}, the text promises {command.code}\n{done.stdout}{done.stderr}")
+            problems.append(
+                f"{command}: exit {done.returncode}, the text promises {command.code}\n{done.stdout}{done.stderr}"
+            )
         else:
             print(f"ok   {command} ({time.monotonic() - begin:.1f} s)", flush=True)
     return problems
@@ -162,7 +180,10 @@ def planted(pages, folder):
         problems = [p for p in check({"planted.md": text}, folder) if "on no page" not in p]
         expect(problems and all(p.startswith("planted.md: ") for p in problems), f"planted: {what}")
     lost = page.replace("./rungs test ", "make test ")
-    expect(any(p.startswith("./rungs test:") for p in check({"README.md": lost}, folder, run=False)), "planted: an entry of the table without its command")
+    expect(
+        any(p.startswith("./rungs test:") for p in check({"README.md": lost}, folder, run=False)),
+        "planted: an entry of the table without its command",
+    )
     try:
         check({"planted.md": "```\n./rungs list ops\n```"}, folder)
     except ValueError:
@@ -174,17 +195,28 @@ def planted(pages, folder):
 def data(folder):
     """examples/data/ is what its script makes."""
     (folder / "made").mkdir()
-    subprocess.run([SOURCE / "cmake/python", SOURCE / "examples/data/make.py", folder / "made"], check=True, timeout=120)
+    subprocess.run(
+        [SOURCE / "cmake/python", SOURCE / "examples/data/make.py", folder / "made"], check=True, timeout=120
+    )
     names = sorted(path.name for path in (folder / "made").iterdir())
-    there = sorted(path.name for path in (SOURCE / "examples/data").iterdir() if path.suffix not in (".py", ".pyc") and path.name != "__pycache__")
+    there = sorted(
+        path.name
+        for path in (SOURCE / "examples/data").iterdir()
+        if path.suffix not in (".py", ".pyc") and path.name != "__pycache__"
+    )
     expect(names == there, f"examples/data/ has what make.py makes: {', '.join(names)}")
     for name in names:
         if not name.endswith(".arrow"):  # its bytes are pyarrow's, of one version
-            expect((folder / "made" / name).read_bytes() == (SOURCE / "examples/data" / name).read_bytes(), f"{name} is as make.py makes it")
+            expect(
+                (folder / "made" / name).read_bytes() == (SOURCE / "examples/data" / name).read_bytes(),
+                f"{name} is as make.py makes it",
+            )
 
 
 def main():
-    pages = {str(path.relative_to(SOURCE)): path.read_text() for pattern in PAGES for path in sorted(SOURCE.glob(pattern))}
+    pages = {
+        str(path.relative_to(SOURCE)): path.read_text() for pattern in PAGES for path in sorted(SOURCE.glob(pattern))
+    }
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name).resolve()
         prepare(folder)
@@ -196,7 +228,10 @@ def main():
         commands = [command for page, text in pages.items() for command in blocks(page, text)]
         expect(len(commands) >= 30, f"{len(commands)} commands in blocks")
         problems = check(pages, folder)
-        expect(not problems, f"every command does what its page says{''.join(f'{chr(10)}BAD  {problem}' for problem in problems)}")
+        expect(
+            not problems,
+            f"every command does what its page says{''.join(f'{chr(10)}BAD  {problem}' for problem in problems)}",
+        )
 
 
 if __name__ == "__main__":

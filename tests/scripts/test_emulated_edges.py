@@ -3,6 +3,7 @@
 Quick: threads at random with one seed, and races with one seed, each on a quarter of the cases. RUNGS_TEST_FULL=1: on all of them, in
 sequence and in reverse too, and ten seeds of each.
 """
+
 import collections
 import concurrent.futures
 import json
@@ -35,7 +36,9 @@ def run(setting, shards):
     environment = {**os.environ, "RUNGS_EMULATOR_ORDER": order, "RUNGS_EMULATOR_SEED": str(seed)}
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "rows.jsonl"
-        done = call(*EDGES, "--emulator", emulator, *shards.get(emulator, []), "--out", out, env=environment, timeout=1500)
+        done = call(
+            *EDGES, "--emulator", emulator, *shards.get(emulator, []), "--out", out, env=environment, timeout=1500
+        )
         return setting, done, rows_of(out)
 
 
@@ -49,15 +52,34 @@ def main():
     with concurrent.futures.ThreadPoolExecutor(max_workers=2) as pool:
         for setting, done, rows in pool.map(lambda setting: run(setting, shards), RUNS):
             verdicts = collections.Counter(row["verdict"] for row in rows)
-            wrong = [f"{row['spec']} on {row['case']}: {row['reason']}" for row in rows if row["verdict"] not in ("pass", "skip")]
+            wrong = [
+                f"{row['spec']} on {row['case']}: {row['reason']}"
+                for row in rows
+                if row["verdict"] not in ("pass", "skip")
+            ]
             variants = {row["variant"] for row in rows if row["verdict"] == "pass"}
             possible = every - {row["variant"] for row in rows if (row["reason"] or "").startswith("not emulated")}
-            expect(possible <= variants, f"{setting[0]}: every CUDA variant passes on a case (not: {sorted(possible - variants)})", done)
-            silent = variants - {row["variant"] for row in rows if row["verdict"] == "pass" and (row["launch"] or {}).get("launched_threads")}
+            expect(
+                possible <= variants,
+                f"{setting[0]}: every CUDA variant passes on a case (not: {sorted(possible - variants)})",
+                done,
+            )
+            silent = variants - {
+                row["variant"]
+                for row in rows
+                if row["verdict"] == "pass" and (row["launch"] or {}).get("launched_threads")
+            }
             expect(not silent, f"every variant's launches are in its rows (not: {sorted(silent)})", done)
-            expect(done.returncode == 0 and not wrong and verdicts["pass"] > 100 and len(variants) >= 10 and
-                   all(row["backend"] == "emulator" and row["timing"] is None for row in rows),
-                   f"{' '.join(map(str, setting))}: {dict(verdicts)}, {len(variants)} variants" + "".join(f"\n  {line}" for line in wrong[:5]), done)
+            expect(
+                done.returncode == 0
+                and not wrong
+                and verdicts["pass"] > 100
+                and len(variants) >= 10
+                and all(row["backend"] == "emulator" and row["timing"] is None for row in rows),
+                f"{' '.join(map(str, setting))}: {dict(verdicts)}, {len(variants)} variants"
+                + "".join(f"\n  {line}" for line in wrong[:5]),
+                done,
+            )
 
 
 if __name__ == "__main__":

@@ -1,6 +1,7 @@
 """The CUDA ladder of ewm in the emulator, where edges does not reach: gaps that outlive every weight, NaN across blocks, infinities
 behind weights that underflow; what the truncated tiles forget and the scans must not; the largest span that fits; what the
 published tile refuses."""
+
 import math
 import pathlib
 import sys
@@ -71,13 +72,20 @@ def check_tile(folder):
             for starts in (None, folder / "s.npy"):
                 done = check(folder, TILE, "span=8", f"agg={agg}", f"adjust={adjust}", starts=starts)
                 if done.returncode != 0:
-                    expect(False, f"{TILE} over {length} NaN from {begin}, agg={agg} adjust={adjust}, {'' if starts else 'no '}segments", done)
+                    expect(
+                        False,
+                        f"{TILE} over {length} NaN from {begin}, agg={agg} adjust={adjust}, {'' if starts else 'no '}segments",
+                        done,
+                    )
                 cases += 1
     expect(cases == 40, "40 gaps that the window of the truncated tile sees the end of")
     impulse = 1e-3 * rng.normal(size=2000)
     impulse[1000] = 1
     numpy.save(folder / "x.npy", impulse)
-    for agg in ("var", "std"):  # what the window drops counts in the correction, where few observations make up most of the weight
+    for agg in (
+        "var",
+        "std",
+    ):  # what the window drops counts in the correction, where few observations make up most of the weight
         done = check(folder, TILE, "span=1.5", f"agg={agg}")
         expect(done.returncode == 0, f"{TILE} forgets an impulse at span 1.5, {agg}", done)
 
@@ -109,13 +117,23 @@ def check_faded(folder):
     gappy = rng.normal(size=2000)
     gappy[rng.random(2000) < 0.9] = math.nan
     small = numpy.concatenate([1e-10 * rng.normal(size=30), numpy.full(960, math.nan), [0.0]])
-    cases = ((rng.normal(size=40), "halflife=0.001"), (gappy, "halflife=0.01"), (gappy, "halflife=0.0103"), (gappy, "halflife=0.0513"), (small, "span=3"))
+    cases = (
+        (rng.normal(size=40), "halflife=0.001"),
+        (gappy, "halflife=0.01"),
+        (gappy, "halflife=0.0103"),
+        (gappy, "halflife=0.0513"),
+        (small, "span=3"),
+    )
     for number, (x, setting) in enumerate(cases):
         numpy.save(folder / "x.npy", x)
         for agg, adjust in (("var", "true"), ("std", "false"), ("mean", "false")):
             for variant in ("cpu_sequential", "cpu_best", *SCANS):
                 done = check(folder, variant, setting, f"agg={agg}", f"adjust={adjust}")
-                expect(within(done), f"{variant} on faded weights, case {number}, {setting} agg={agg} adjust={adjust}", done)
+                expect(
+                    within(done),
+                    f"{variant} on faded weights, case {number}, {setting} agg={agg} adjust={adjust}",
+                    done,
+                )
     numpy.save(folder / "x.npy", numpy.array([1e300, 1e-150, 2, math.nan, 1e-160, -1e300, 1e-300]))
     for setting in ("span=1", "alpha=1", "com=0"):
         for variant in ("cpu_sequential", "cpu_best", *SCANS):
@@ -133,16 +151,38 @@ def run(folder, what, *variants):
 def check_published(folder):
     """Where the published kernel has no answer, and the last cases where it has one."""
     for case, verdict, words in (
-            ("n=8000 span=307", "pass", ""), ("n=8000 span=308", "skip", "49208 bytes"), ("n=100 span=308", "skip", "49208 bytes"),
-            ("n=8000 span=1e15", "skip", "the published launch gets 49152"), ("n=10 span=1", "pass", ""), ("n=11 span=1", "skip", "divides 0 by 0"),
-            ("n=8000 span=30 min_periods=300", "pass", ""), ("n=8000 span=30 min_periods=301", "skip", "sees only 300 elements"),
-            ("n=100 span=3 agg=var", "skip", "no variances"), ("n=100 span=3 adjust=false", "skip", "adjust=false"),
-            ("n=100 span=3 segments=mask", "skip", "one series"), ("n=0 span=3", "pass", "")):
+        ("n=8000 span=307", "pass", ""),
+        ("n=8000 span=308", "skip", "49208 bytes"),
+        ("n=100 span=308", "skip", "49208 bytes"),
+        ("n=8000 span=1e15", "skip", "the published launch gets 49152"),
+        ("n=10 span=1", "pass", ""),
+        ("n=11 span=1", "skip", "divides 0 by 0"),
+        ("n=8000 span=30 min_periods=300", "pass", ""),
+        ("n=8000 span=30 min_periods=301", "skip", "sees only 300 elements"),
+        ("n=100 span=3 agg=var", "skip", "no variances"),
+        ("n=100 span=3 adjust=false", "skip", "adjust=false"),
+        ("n=100 span=3 segments=mask", "skip", "one series"),
+        ("n=0 span=3", "pass", ""),
+    ):
         out = folder / "rows.jsonl"
         out.unlink(missing_ok=True)
-        done = call("run", f"ewm {case} input=ones", "--variants", PUBLISHED, "--emulate", "--verify-only", "--out", out, cwd=folder)
-        row, = rows_of(out)
-        expect(row["verdict"] == verdict and words in (row["reason"] or ""), f"{PUBLISHED}, {case}: {verdict} {words}", done)
+        done = call(
+            "run",
+            f"ewm {case} input=ones",
+            "--variants",
+            PUBLISHED,
+            "--emulate",
+            "--verify-only",
+            "--out",
+            out,
+            cwd=folder,
+        )
+        (row,) = rows_of(out)
+        expect(
+            row["verdict"] == verdict and words in (row["reason"] or ""),
+            f"{PUBLISHED}, {case}: {verdict} {words}",
+            done,
+        )
 
 
 def main():
@@ -163,27 +203,47 @@ def main():
         numpy.save(folder / "x.npy", x)
         for agg, adjust in (("mean", "true"), ("mean", "false"), ("var", "true"), ("std", "false")):
             for mode in ("nan=decay", "nan=propagate"):
-                same_bits_with_any_blocks(folder, "ewm/cuda_agent_scan", "span=1e5", "threads=32", f"agg={agg}", f"adjust={adjust}", mode)
+                same_bits_with_any_blocks(
+                    folder, "ewm/cuda_agent_scan", "span=1e5", "threads=32", f"agg={agg}", f"adjust={adjust}", mode
+                )
 
         for mode in ("nan=decay", "nan=propagate"):
             done, found = run(folder, f"ewm n=8000 span=30 input=naninf {mode}", TILE, PUBLISHED, *SCANS)
-            expect(all(found[variant]["verdict"] == "pass" for variant in SCANS), f"scans remember NaN and inf, {mode}", done)
-            expect(found[TILE]["verdict"] == found[PUBLISHED]["verdict"] == "fail", f"the truncated tiles forget them, {mode}", done)
+            expect(
+                all(found[variant]["verdict"] == "pass" for variant in SCANS),
+                f"scans remember NaN and inf, {mode}",
+                done,
+            )
+            expect(
+                found[TILE]["verdict"] == found[PUBLISHED]["verdict"] == "fail",
+                f"the truncated tiles forget them, {mode}",
+                done,
+            )
 
         # The bound is what is left out: the tile fails the op's own and passes the declared one.
         done, found = run(folder, "ewm n=8000 span=30 input=ramp", TILE, PUBLISHED, *SCANS)
-        expect(all(found[variant]["verdict"] == "pass" for variant in SCANS), "scans keep the op's own bound on a ramp", done)
+        expect(
+            all(found[variant]["verdict"] == "pass" for variant in SCANS),
+            "scans keep the op's own bound on a ramp",
+            done,
+        )
         expect(found[TILE]["verdict"] == found[PUBLISHED]["verdict"] == "fail", "the truncated tiles do not", done)
 
         # 227 KiB: 64 x 48 + 25980 - 1 doubles, and one span more.
         done, found = run(folder, "ewm n=30000 span=2598 input=ones", TILE)
         expect(found[TILE]["verdict"] == "pass", "the largest span that fits", done)
         done, found = run(folder, "ewm n=30000 span=2599 input=ones", TILE)
-        expect(found[TILE]["verdict"] == "skip" and "25990 elements" in (found[TILE]["reason"] or ""), "and the next", done)
+        expect(
+            found[TILE]["verdict"] == "skip" and "25990 elements" in (found[TILE]["reason"] or ""), "and the next", done
+        )
         done, found = run(folder, "ewm n=20000 span=1e12 input=ones", TILE)
         expect(found[TILE]["verdict"] == "pass", "a window longer than the array is the array", done)
         done, found = run(folder, "ewm n=30000 span=30 min_periods=301 input=ones", TILE)
-        expect(found[TILE]["verdict"] == "skip" and "min_periods" in (found[TILE]["reason"] or ""), "min_periods beyond the window", done)
+        expect(
+            found[TILE]["verdict"] == "skip" and "min_periods" in (found[TILE]["reason"] or ""),
+            "min_periods beyond the window",
+            done,
+        )
         check_published(folder)
 
 

@@ -1,4 +1,5 @@
 """Exponential weights that are wrong in one rule: each is rejected where its rule matters, in either precision, and passes where it does not."""
+
 import pathlib
 import tempfile
 
@@ -14,7 +15,11 @@ EXPECTED = {
     "ewm agg=var n=5003 span=20 input=normal": {"cpu_biased_variance"},
     "ewm agg=std n=5003 span=300 adjust=false input=offset1e6": {"cpu_biased_variance", "cpu_textbook_variance"},
     "ewm agg=std n=5003 span=300 input=offset1e6": {"cpu_biased_variance", "cpu_textbook_variance"},
-    "ewm agg=var n=5003 span=20 segments=mask input=offset1e6": {"cpu_biased_variance", "cpu_leaks_across_series", "cpu_textbook_variance"},
+    "ewm agg=var n=5003 span=20 segments=mask input=offset1e6": {
+        "cpu_biased_variance",
+        "cpu_leaks_across_series",
+        "cpu_textbook_variance",
+    },
 }
 
 
@@ -30,7 +35,11 @@ def main():
                 rejected = {row["variant"].split("/")[1] for row in rows_of(out) if row["verdict"] == "fail"}
                 passed = {row["variant"].split("/")[1] for row in rows_of(out) if row["verdict"] == "pass"}
                 found = wrong | {"cpu_zero"}
-                expect(rejected == found and passed == shipped - found, f"{case} {dtype}: rejects {sorted(rejected)}, {sorted(found)} expected", done)
+                expect(
+                    rejected == found and passed == shipped - found,
+                    f"{case} {dtype}: rejects {sorted(rejected)}, {sorted(found)} expected",
+                    done,
+                )
 
 
 if __name__ == "__main__":

@@ -1,4 +1,5 @@
 """pandas 3's mean after a gap, with adjust=False and alpha = 1/2: the library's variant says so and is skipped, only there."""
+
 import fractions
 import pathlib
 import tempfile
@@ -19,7 +20,11 @@ def means(x, alpha):
         age += 1
         if not np.isnan(value):
             old = (1 - alpha) ** age
-            mean = fractions.Fraction(value) if mean is None else (old * mean + alpha * fractions.Fraction(value)) / (old + alpha)
+            mean = (
+                fractions.Fraction(value)
+                if mean is None
+                else (old * mean + alpha * fractions.Fraction(value)) / (old + alpha)
+            )
             age = 0
         out.append(float(mean))
     return out
@@ -32,7 +37,9 @@ class Gap(unittest.TestCase):
     def execute(self, variant, x, *settings):
         np.save(self.folder / "x.npy", np.array(x))
         words = [word for setting in settings for word in ("--set", setting)]
-        return call("exec", variant, "--in", f"x={self.folder}/x.npy", "--out", f"y={self.folder}/y.npy", "--check", *words)
+        return call(
+            "exec", variant, "--in", f"x={self.folder}/x.npy", "--out", f"y={self.folder}/y.npy", "--check", *words
+        )
 
     def test_affected(self):
         expected = means(X, "1/2")
@@ -51,12 +58,19 @@ class Gap(unittest.TestCase):
 
     def test_not_affected(self):
         whole, late = [x for x in X if x == x] * 3, [np.nan, np.nan, *(x for x in X if x == x), np.nan]
-        for x, settings in ((X, ("alpha=0.5", "adjust=false", "agg=std")), (X, ("alpha=0.25", "adjust=false")), (whole, ("alpha=0.5", "adjust=false")), (late, ("alpha=0.5", "adjust=false"))):
+        for x, settings in (
+            (X, ("alpha=0.5", "adjust=false", "agg=std")),
+            (X, ("alpha=0.25", "adjust=false")),
+            (whole, ("alpha=0.5", "adjust=false")),
+            (late, ("alpha=0.5", "adjust=false")),
+        ):
             done = self.execute("ewm/peer_pandas", x, *settings)
             self.assertEqual(done.returncode, 0, f"{settings}: {done}")
 
     def test_row(self):
-        done = call("run", "ewm n=5000 agg=mean span=3 adjust=false input=gaps", "--variants", "peer_pandas", "--verify-only")
+        done = call(
+            "run", "ewm n=5000 agg=mean span=3 adjust=false input=gaps", "--variants", "peer_pandas", "--verify-only"
+        )
         self.assertEqual(done.returncode, 0 if "1 passed" in done.stdout else 3, done)
         self.assertNotIn("1 failed", done.stdout)
 

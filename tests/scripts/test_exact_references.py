@@ -1,5 +1,6 @@
 """The references of rolling and ewm against exact arithmetic, on random cases from the whole range of numbers: a hundred of each op;
 RUNGS_TEST_FULL=1: three thousand. The arithmetic is Python's and knows nothing of the references' methods."""
+
 import math
 import os
 import random
@@ -38,11 +39,31 @@ def series(rng, n, f32):
     top, tiny = (1e38, 1e-45) if f32 else (1e308, 5e-324)
     constant = anything(rng, f32)
     makers = {
-        "normal": lambda i: rng.gauss(0, 1), "any": lambda i: anything(rng, f32), "constant": lambda i: constant,
-        "few": lambda i: rng.choice((0.1, 0.2, 0.7)), "integers": lambda i: float(rng.randint(-8, 8)), "subnormal": lambda i: tiny * rng.randint(-9, 9),
-        "huge": lambda i: top * rng.uniform(-1, 1), "cancelling": lambda i: (-1) ** i * constant, "offset": lambda i: 1e6 + rng.gauss(0, 1)}
+        "normal": lambda i: rng.gauss(0, 1),
+        "any": lambda i: anything(rng, f32),
+        "constant": lambda i: constant,
+        "few": lambda i: rng.choice((0.1, 0.2, 0.7)),
+        "integers": lambda i: float(rng.randint(-8, 8)),
+        "subnormal": lambda i: tiny * rng.randint(-9, 9),
+        "huge": lambda i: top * rng.uniform(-1, 1),
+        "cancelling": lambda i: (-1) ** i * constant,
+        "offset": lambda i: 1e6 + rng.gauss(0, 1),
+    }
     x = [makers[kind](i) for i in range(n)]
-    planted = rng.choice(((), (), (1e150, ), (1e300, 1e-300), (1e300, -1e300), (top, ), (-0.0, 0.0), (math.nan, ), (math.inf, ), (math.nan, math.inf, -math.inf)))
+    planted = rng.choice(
+        (
+            (),
+            (),
+            (1e150,),
+            (1e300, 1e-300),
+            (1e300, -1e300),
+            (top,),
+            (-0.0, 0.0),
+            (math.nan,),
+            (math.inf,),
+            (math.nan, math.inf, -math.inf),
+        )
+    )
     for number in planted:
         x[rng.randrange(n)] = number
     if rng.random() < 0.2:
@@ -52,7 +73,11 @@ def series(rng, n, f32):
 
 def rolling_case(rng):
     n = rng.randint(1, 60)
-    case = {"agg": rng.choice(exact_rolling.AGGREGATES), "dtype": rng.choice(("f32", "f64")), "window": rng.choice((1, 2, 3, rng.randint(1, n), rng.randint(1, 50)))}
+    case = {
+        "agg": rng.choice(exact_rolling.AGGREGATES),
+        "dtype": rng.choice(("f32", "f64")),
+        "window": rng.choice((1, 2, 3, rng.randint(1, n), rng.randint(1, 50))),
+    }
     case["x"] = series(rng, n, case["dtype"] == "f32")
     case["text"] = f"rolling agg={case['agg']} n={n} window={case['window']} dtype={case['dtype']} input=ones"
     return case
@@ -60,14 +85,28 @@ def rolling_case(rng):
 
 def ewm_case(rng):
     n = rng.randint(1, 40)
-    decay = rng.choice((("span", rng.choice((1.0, 1.25, 3.0, 20.0, 300.0, 1e6, rng.uniform(1, 30)))), ("alpha", rng.choice((1.0, 0.5, 0.999, rng.uniform(0.001, 1)))),
-                        ("com", rng.choice((0.0, 0.5, 9.5, 1e9))), ("halflife", rng.choice((0.01, 0.25, 1.0, 40.0)))))
-    case = {"agg": rng.choice(("mean", "var", "std")), "dtype": rng.choice(("f32", "f64")), "adjust": rng.random() < 0.5, "nan": rng.choice(("decay", "propagate")),
-            "min_periods": rng.choice((0, 1, 1, 2, 5)), "decay": decay}
+    decay = rng.choice(
+        (
+            ("span", rng.choice((1.0, 1.25, 3.0, 20.0, 300.0, 1e6, rng.uniform(1, 30)))),
+            ("alpha", rng.choice((1.0, 0.5, 0.999, rng.uniform(0.001, 1)))),
+            ("com", rng.choice((0.0, 0.5, 9.5, 1e9))),
+            ("halflife", rng.choice((0.01, 0.25, 1.0, 40.0))),
+        )
+    )
+    case = {
+        "agg": rng.choice(("mean", "var", "std")),
+        "dtype": rng.choice(("f32", "f64")),
+        "adjust": rng.random() < 0.5,
+        "nan": rng.choice(("decay", "propagate")),
+        "min_periods": rng.choice((0, 1, 1, 2, 5)),
+        "decay": decay,
+    }
     case["x"] = series(rng, n, case["dtype"] == "f32")
     case["starts"] = [int(rng.random() < 0.1) for _ in range(n)] if rng.random() < 0.3 else None
-    case["text"] = (f"ewm agg={case['agg']} n={n} {decay[0]}={decay[1]!r} adjust={str(case['adjust']).lower()} nan={case['nan']} min_periods={case['min_periods']} "
-                    f"segments={'mask' if case['starts'] else 'none'} dtype={case['dtype']} input=ones")
+    case["text"] = (
+        f"ewm agg={case['agg']} n={n} {decay[0]}={decay[1]!r} adjust={str(case['adjust']).lower()} nan={case['nan']} min_periods={case['min_periods']} "
+        f"segments={'mask' if case['starts'] else 'none'} dtype={case['dtype']} input=ones"
+    )
     return case
 
 
@@ -96,7 +135,11 @@ def main():
             found = oracle.check(case, value, tolerance)
             if found:
                 wrong.append(f"{case['text']}: {found}\n  x = {' '.join(float(x).hex() for x in case['x'])}")
-        expect(not wrong, f"{name}: {COUNT} references are exact (seed {SEED}); {len(wrong)} are not" + "".join(f"\n{line}" for line in wrong[:5]))
+        expect(
+            not wrong,
+            f"{name}: {COUNT} references are exact (seed {SEED}); {len(wrong)} are not"
+            + "".join(f"\n{line}" for line in wrong[:5]),
+        )
 
 
 if __name__ == "__main__":

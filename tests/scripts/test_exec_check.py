@@ -1,5 +1,6 @@
 """exec --check: exit 0 only where every output that was asked for is verified by the op's own bound, or by the variant's with --bounds
 declared. What is right is decided here by rational arithmetic, not by the program's bounds."""
+
 import fractions
 import os
 import pathlib
@@ -41,7 +42,16 @@ class Check(unittest.TestCase):
         for name in outs:
             self.out(name).unlink(missing_ok=True)
         emulated = ("--emulate",) if "/cuda_" in variant else ()
-        return call("exec", variant, "--in", f"x={self.folder}/x.npy", *(f"--out={name}={self.out(name)}" for name in outs), *emulated, *words, program=program)
+        return call(
+            "exec",
+            variant,
+            "--in",
+            f"x={self.folder}/x.npy",
+            *(f"--out={name}={self.out(name)}" for name in outs),
+            *emulated,
+            *words,
+            program=program,
+        )
 
     def out(self, name):
         return self.folder / f"out_{name}.npy"
@@ -62,7 +72,10 @@ class Check(unittest.TestCase):
         if EMULATOR:
             variants += ["cuda_thread_tile", "cuda_thread_tile_stable"]
         verdicts = {}
-        for name, x, window in (("spike", spike(), 20), ("large", np.array([1200, 1.3e17, 1.5e17, 1995, 1990, 1234, 1.5, 1.25]), 2)):
+        for name, x, window in (
+            ("spike", spike(), 20),
+            ("large", np.array([1200, 1.3e17, 1.5e17, 1995, 1990, 1234, 1.5, 1.25]), 2),
+        ):
             expected = exact_means(x, window)
             for variant in variants:
                 checked = self.execute(f"rolling/{variant}", x, "--set", f"window={window}", "--check")
@@ -74,7 +87,11 @@ class Check(unittest.TestCase):
                     self.expect(self.execute(f"rolling/{variant}", x, "--set", f"window={window}"), 0)
                 y = np.load(self.out("y"))[window - 1 :]
                 right = np.allclose(y, expected, rtol=CLOSE, atol=0)
-                self.assertEqual(checked.returncode, 0 if right else 1, f"{variant}, {name}: off by {np.max(np.abs(y - expected))}\n{checked}")
+                self.assertEqual(
+                    checked.returncode,
+                    0 if right else 1,
+                    f"{variant}, {name}: off by {np.max(np.abs(y - expected))}\n{checked}",
+                )
                 verdicts[name, variant] = right
         self.assertTrue(verdicts["spike", "cpu_naive"] and verdicts["spike", "peer_pandas"])
         if EMULATOR:
@@ -85,11 +102,20 @@ class Check(unittest.TestCase):
         words = ("--set", "window=20", "--check")
         for strict in ((), ("--bounds", "strict")):
             done = self.execute("rolling/cuda_thread_tile", spike(), *words, *strict)
-            self.expect(done, 1, r"check failed: y\[\d+\] is .* \(bound 'window'.*nothing was written", "looser bound, 'textbook': --bounds declared")
+            self.expect(
+                done,
+                1,
+                r"check failed: y\[\d+\] is .* \(bound 'window'.*nothing was written",
+                "looser bound, 'textbook': --bounds declared",
+            )
             self.not_written("y")
         done = self.execute("rolling/cuda_thread_tile", spike(), *words, "--bounds=declared")
-        self.expect(done, 0, f"y passes: largest error .* of the bound 'textbook'; {SHARE}",
-                    rf"y passes only under 'textbook', the looser bound that rolling/cuda_thread_tile declares. Under the op's own: y\[\d+\] is .*{SHARE}")
+        self.expect(
+            done,
+            0,
+            f"y passes: largest error .* of the bound 'textbook'; {SHARE}",
+            rf"y passes only under 'textbook', the looser bound that rolling/cuda_thread_tile declares. Under the op's own: y\[\d+\] is .*{SHARE}",
+        )
         self.written("y")
         self.assertGreater(float(re.search(r"'textbook'; not judgeable: ([\d.]+)%", done.stdout)[1]), 0)
 
@@ -118,7 +144,11 @@ class Check(unittest.TestCase):
     def test_sums_out_of_range(self):
         """docs/ops/rolling.md and moments.md say who adds before the division."""
         largest = np.full(2, np.finfo(float).max)
-        kernels = {path.stem for path in SOURCE.glob("impls/rolling/c*_*.c*")} - {"cpu_apply", "cuda_apply", "cuda_published_tiles"}  # w=2 is too short for it
+        kernels = {path.stem for path in SOURCE.glob("impls/rolling/c*_*.c*")} - {
+            "cpu_apply",
+            "cuda_apply",
+            "cuda_published_tiles",
+        }  # w=2 is too short for it
         self.assertGreater(len(kernels), 10)
         few = {"cpu_best", "cpu_online", "cuda_thread_tile", "peer_polars"}
         for variant in sorted({*kernels, *few, "peer_bottleneck"} if os.environ.get("RUNGS_TEST_FULL") else few):
@@ -129,16 +159,25 @@ class Check(unittest.TestCase):
         for variant, code in (("cpu_two_pass", 0), ("cuda_two_pass_grid", 0), ("cuda_two_pass", 1)):
             if EMULATOR or not variant.startswith("cuda_"):
                 done = self.execute(f"moments/{variant}", largest.reshape(2, 1), "--check", outs=["mean"])
-                self.expect(done, code, r"mean\[0\] is inf, expected 0x1.fffffffffffffp\+1023" if code else "mean passes")
+                self.expect(
+                    done, code, r"mean\[0\] is inf, expected 0x1.fffffffffffffp\+1023" if code else "mean passes"
+                )
 
     def test_only_what_was_asked_for(self):
         x = np.random.default_rng(4).normal(size=(50, 3))
         mutant = ("moments/cpu_ddof_one", x, "--check")
         self.expect(self.execute(*mutant, outs=["mean", "max"], program=MUTANTS), 0, "mean passes", "max passes")
         self.written("mean", "max")
-        self.expect(self.execute(*mutant, outs=["mean", "var"], program=MUTANTS), 1, "mean passes", r"check failed: var\[\d\] is")
+        self.expect(
+            self.execute(*mutant, outs=["mean", "var"], program=MUTANTS),
+            1,
+            "mean passes",
+            r"check failed: var\[\d\] is",
+        )
         self.not_written("mean", "var")
-        done = self.execute("moments/cpu_float_sums", *mutant[1:], outs=[], program=MUTANTS)  # all outputs, as none is named
+        done = self.execute(
+            "moments/cpu_float_sums", *mutant[1:], outs=[], program=MUTANTS
+        )  # all outputs, as none is named
         self.expect(done, 1, r"check failed: mean\[\d\] is", r"var is not verified: var\[\d\] is", "max passes")
 
     def test_strings(self):
@@ -146,8 +185,19 @@ class Check(unittest.TestCase):
         out = self.folder / "out.arrow"
 
         def redact(variant, program, *words):
-            return call("exec", f"redact/{variant}", "--in", f"names={self.folder}/in.csv", "--in", f"visibilities={self.folder}/in.csv", "--out", f"redacted={out}", "--check", *words,
-                        program=program)
+            return call(
+                "exec",
+                f"redact/{variant}",
+                "--in",
+                f"names={self.folder}/in.csv",
+                "--in",
+                f"visibilities={self.folder}/in.csv",
+                "--out",
+                f"redacted={out}",
+                "--check",
+                *words,
+                program=program,
+            )
 
         for words in ((), ("--bounds=declared",)):
             self.expect(redact("cpu_best", RUNGS, *words), 0, "redacted.chars passes: all 9 elements are exact")
@@ -163,8 +213,16 @@ class Check(unittest.TestCase):
         self.written("y")
 
     def test_words(self):
-        self.expect(self.execute("rolling/cpu_naive", np.ones(9), "--set=window=3", "--check", "--bounds=loose"), 2, "--bounds 'loose': strict|declared is expected")
-        self.expect(self.execute("rolling/cpu_naive", np.ones(9), "--set=window=3", "--bounds=declared"), 2, "--bounds needs --check")
+        self.expect(
+            self.execute("rolling/cpu_naive", np.ones(9), "--set=window=3", "--check", "--bounds=loose"),
+            2,
+            "--bounds 'loose': strict|declared is expected",
+        )
+        self.expect(
+            self.execute("rolling/cpu_naive", np.ones(9), "--set=window=3", "--bounds=declared"),
+            2,
+            "--bounds needs --check",
+        )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """Every format of `rungs export` is read back by what reads it: Google Benchmark's own compare.py, pandas, the JUnit schema of Jenkins, the
 published schema of BMF, the action's declared type, nvbench's own comparisons; and the numbers that come back are those of the rows."""
+
 import json
 import math
 import os
@@ -26,23 +27,58 @@ except ImportError as error:
     sys.exit(77)
 
 GOLDEN = SOURCE / "tests/golden/rows.jsonl"
-GBENCH = pathlib.Path(os.environ.get("RUNGS_GBENCH", "/usr/share/benchmark")) / "compare.py"  # Debian: libbenchmark-tools
+GBENCH = (
+    pathlib.Path(os.environ.get("RUNGS_GBENCH", "/usr/share/benchmark")) / "compare.py"
+)  # Debian: libbenchmark-tools
 # cuda-bench of requirements-tests.txt, beside this Python or elsewhere on PATH.
-NVBENCH = {tool: shutil.which(f"nvbench-{tool}", path=f"{pathlib.Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
-           for tool in ("compare-robust", "compare-legacy", "json-summary")}
+NVBENCH = {
+    tool: shutil.which(f"nvbench-{tool}", path=f"{pathlib.Path(sys.executable).parent}:{os.environ.get('PATH', '')}")
+    for tool in ("compare-robust", "compare-legacy", "json-summary")
+}
 MODES = ("cold", "hot", "graph", "enqueue", "complete", "first")
 # https://bencher.dev/docs/reference/bencher-metric-format/, "JSON Schema"; only the first level of names and their metrics matter.
-BMF = {"type": "object", "patternProperties": {".+": {"type": "object", "patternProperties": {".+": {
-    "type": "object", "required": ["value"], "properties": {key: {"type": "number"} for key in ("value", "lower_value", "upper_value")}}}}}}
+BMF = {
+    "type": "object",
+    "patternProperties": {
+        ".+": {
+            "type": "object",
+            "patternProperties": {
+                ".+": {
+                    "type": "object",
+                    "required": ["value"],
+                    "properties": {key: {"type": "number"} for key in ("value", "lower_value", "upper_value")},
+                }
+            },
+        }
+    },
+}
 # BenchmarkResult of github-action-benchmark (src/extract.ts), which customSmallerIsBetter is an array of.
-GITHUB = {"type": "array", "items": {"type": "object", "required": ["name", "value", "unit"], "additionalProperties": False, "properties": {
-    "name": {"type": "string"}, "value": {"type": "number"}, "unit": {"type": "string"}, "range": {"type": "string"}, "extra": {"type": "string"}}}}
+GITHUB = {
+    "type": "array",
+    "items": {
+        "type": "object",
+        "required": ["name", "value", "unit"],
+        "additionalProperties": False,
+        "properties": {
+            "name": {"type": "string"},
+            "value": {"type": "number"},
+            "unit": {"type": "string"},
+            "range": {"type": "string"},
+            "extra": {"type": "string"},
+        },
+    },
+}
 
 
 def medians(path):
     """(spec, case, mode) -> median, of the latest row of each that passed: what every format must tell."""
-    return {(row["spec"], row["case"], mode): row["timing"][mode]["median"] for row in rows_of(path) if row["verdict"] == "pass" and row["timing"]
-            for mode in MODES if (row["timing"].get(mode) or {}).get("median")}
+    return {
+        (row["spec"], row["case"], mode): row["timing"][mode]["median"]
+        for row in rows_of(path)
+        if row["verdict"] == "pass" and row["timing"]
+        for mode in MODES
+        if (row["timing"].get(mode) or {}).get("median")
+    }
 
 
 def key_of(name):
@@ -75,26 +111,36 @@ class Export(unittest.TestCase):
 
     def gbench(self, base, new):
         told = self.folder / "difference.json"
-        done = subprocess.run([sys.executable, GBENCH, "--no-color", "-d", told, "benchmarks", base, new], capture_output=True, text=True,
-                              env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"})
+        done = subprocess.run(
+            [sys.executable, GBENCH, "--no-color", "-d", told, "benchmarks", base, new],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "PYTHONDONTWRITEBYTECODE": "1"},
+        )
         self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
         return json.loads(told.read_text())
 
     @unittest.skipUnless(GBENCH.exists(), "libbenchmark-tools is not installed")
     def test_google_benchmark(self):
         """compare.py finds every row by its name, the change that was put in, and takes processes for repetitions."""
+
         def slower(row, number):
             if row["params"]["window"] == 30:
                 times = row["timing"]["cold"]
                 times["samples"] = [1.25 * x for x in times["samples"]]
             return row
+
         rows = [{"window": window} for window in (10, 20, 30)]
         base = Machine(1).file(self.folder / "base.jsonl", 10, rows)
         new = Machine(2).file(self.folder / "new.jsonl", 10, rows, slower)
         outs = []
         for path in (base, new):
             outs.append(self.export("google-benchmark", path).rename(self.folder / f"{path.stem}.json"))
-        found = {key_of(entry["name"])[1].split()[3]: entry for entry in self.gbench(*outs) if entry["name"] != "OVERALL_GEOMEAN"}
+        found = {
+            key_of(entry["name"])[1].split()[3]: entry
+            for entry in self.gbench(*outs)
+            if entry["name"] != "OVERALL_GEOMEAN"
+        }
         self.assertEqual(sorted(found), ["window=10", "window=20", "window=30"])
         for window, entry in found.items():
             self.assertEqual(entry["utest"]["nr_of_repetitions"], 10)
@@ -111,7 +157,9 @@ class Export(unittest.TestCase):
         self.assertNotIn("host_name", told["context"])
         expected, seen = medians(GOLDEN), {}
         for line in told["benchmarks"]:
-            self.assertEqual((line["run_type"], line["time_unit"], line["cpu_time"]), ("iteration", "ns", line["real_time"]))
+            self.assertEqual(
+                (line["run_type"], line["time_unit"], line["cpu_time"]), ("iteration", "ns", line["real_time"])
+            )
             self.assertGreater(line["real_time"], 0)
             seen.setdefault(key_of(line["name"]), []).append(line["real_time"] / 1e9)
         self.same_times({key: statistics.median(values) for key, values in seen.items()}, expected)
@@ -133,14 +181,26 @@ class Export(unittest.TestCase):
         self.assertEqual([b["name"] for b in root["benchmarks"]], ["rolling/cuda_shared"])
         for state, window in zip(root["benchmarks"][0]["states"], (10, 30)):
             told = {s["tag"]: {d["name"]: d["value"] for d in s["data"]} for s in state["summaries"]}
-            samples = [x for row in rows_of(path) if row["params"]["window"] == window for x in row["timing"]["cold"]["samples"]]
+            samples = [
+                x
+                for row in rows_of(path)
+                if row["params"]["window"] == window
+                for x in row["timing"]["cold"]["samples"]
+            ]
             self.assertEqual(float(told["nv/cold/time/gpu/mean"]["value"]), statistics.fmean(samples))
-            for tag, values in (("nv/json/bin:nv/cold/sample_times", samples), ("nv/json/freqs-bin:nv/cold/sample_freqs", [1980e6] * 45)):
+            for tag, values in (
+                ("nv/json/bin:nv/cold/sample_times", samples),
+                ("nv/json/freqs-bin:nv/cold/sample_freqs", [1980e6] * 45),
+            ):
                 self.assertEqual(told[tag]["size"], "45")
                 self.assertEqual((self.folder / told[tag]["filename"]).read_bytes(), struct.pack("<45f", *values))
         golden = json.loads(self.export("nvbench", GOLDEN).read_text())
         states = {(bench["name"], state["is_skipped"]) for bench in golden["benchmarks"] for state in bench["states"]}
-        latest = [row for row in rows_of(GOLDEN) if row["backend"] == "cuda" or "peer_cupy" in row["variant"] or "peer_numba_cuda" in row["variant"]]
+        latest = [
+            row
+            for row in rows_of(GOLDEN)
+            if row["backend"] == "cuda" or "peer_cupy" in row["variant"] or "peer_numba_cuda" in row["variant"]
+        ]
         self.assertEqual({name for name, _ in states}, {row["spec"] for row in latest})
         self.assertTrue({(row["spec"], True) for row in latest if row["verdict"] == "fail"} <= states)
         done = call("export", "nvbench", path)
@@ -150,10 +210,12 @@ class Export(unittest.TestCase):
     @unittest.skipUnless(all(NVBENCH.values()), "cuda-bench is not installed: pip install -r requirements-tests.txt")
     def test_nvbench_tools(self):
         """They find the row that got slower and call the others the same, by the samples or by the summaries alone; all numbers are the rows'."""
+
         def slower(row, number):
             if row["params"]["window"] == 30:
                 row["timing"]["cold"]["samples"] = [1.25 * x for x in row["timing"]["cold"]["samples"]]
             return row
+
         rows = [{"window": window} for window in (10, 20, 30)]
         outs = []
         for name, seed, change in (("base", 1, None), ("new", 2, slower)):
@@ -177,19 +239,33 @@ class Export(unittest.TestCase):
         """pandas: the same rows, the same numbers to the last bit, and what has no times has none."""
         frame = pandas.read_csv(self.export("csv", GOLDEN), float_precision="round_trip")
         rows = rows_of(GOLDEN)
-        self.assertEqual(len(frame[["case", "spec", "backend"]].drop_duplicates()), len({(r["case"], r["spec"], r["backend"]) for r in rows}))
+        self.assertEqual(
+            len(frame[["case", "spec", "backend"]].drop_duplicates()),
+            len({(r["case"], r["spec"], r["backend"]) for r in rows}),
+        )
         timed = frame[frame["mode"].notna()]
         self.assertEqual({(r.spec, r.case, r.mode): r.median for r in timed.itertuples()}, medians(GOLDEN))
         self.assertTrue((timed["verdict"] == "pass").all())
         without = frame[frame["mode"].isna()]
         self.assertTrue(without["median"].isna().all())
-        self.assertEqual(sorted(without["verdict"]), sorted(r["verdict"] for r in rows if r["verdict"] != "pass" or not r["timing"]))
-        self.assertEqual(set(frame.loc[frame["verdict"] != "pass", "reason"]), {r["reason"] for r in rows if r["verdict"] != "pass"})
+        self.assertEqual(
+            sorted(without["verdict"]), sorted(r["verdict"] for r in rows if r["verdict"] != "pass" or not r["timing"])
+        )
+        self.assertEqual(
+            set(frame.loc[frame["verdict"] != "pass", "reason"]), {r["reason"] for r in rows if r["verdict"] != "pass"}
+        )
         self.assertEqual(timed["param.n"].dtype.kind, "i")
-        limits = {(r["spec"], r["case"], mode): t["limit"] for r in rows for mode, t in (r["timing"] or {}).items() if t.get("limit")}
+        limits = {
+            (r["spec"], r["case"], mode): t["limit"]
+            for r in rows
+            for mode, t in (r["timing"] or {}).items()
+            if t.get("limit")
+        }
         held = timed[timed["limit_seconds"].notna()]
-        self.assertEqual({(r.spec, r.case, r.mode): (r.limit_seconds, r.limit_share, r.limit_kernel) for r in held.itertuples()},
-                         {key: (limit["seconds"], limit["share"], limit["kernel"]) for key, limit in limits.items()})
+        self.assertEqual(
+            {(r.spec, r.case, r.mode): (r.limit_seconds, r.limit_share, r.limit_kernel) for r in held.itertuples()},
+            {key: (limit["seconds"], limit["share"], limit["kernel"]) for key, limit in limits.items()},
+        )
         self.assertTrue((held["elements"] == held["elements_per_second"] * held["median"]).all())
         several = Machine(1).file(self.folder / "runs.jsonl", 3, [{"window": 10}, {"window": 20}])
         self.assertEqual(len(pandas.read_csv(self.export("csv", several))), 6, "every process has its line")
@@ -198,33 +274,51 @@ class Export(unittest.TestCase):
         def awkward(row, number):
             row.update(verdict="error", timing=None, reason='said "no",\nthen\r\nnothing; a,b')
             return row
+
         path = Machine(1).file(self.folder / "awkward.jsonl", 1, [{}], awkward)
-        self.assertEqual(pandas.read_csv(self.export("csv", path), lineterminator="\n")["reason"][0].split(), 'said "no", then nothing; a,b'.split())
+        self.assertEqual(
+            pandas.read_csv(self.export("csv", path), lineterminator="\n")["reason"][0].split(),
+            'said "no", then nothing; a,b'.split(),
+        )
 
     def test_junit(self):
         schema = xmlschema.XMLSchema(SOURCE / "tests/schemas/junit-10.xsd")
-        self.assertFalse(schema.is_valid("<testsuites><testsuite name='no counts'/></testsuites>"), "the check can fail")
+        self.assertFalse(
+            schema.is_valid("<testsuites><testsuite name='no counts'/></testsuites>"), "the check can fail"
+        )
         out = self.export("junit", GOLDEN)
         schema.validate(out)
         root = xmlschema.XMLResource(out).root
         rows = rows_of(GOLDEN)
-        counts = {verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("pass", "fail", "error", "skip")}
-        self.assertEqual((root.get("tests"), root.get("failures"), root.get("errors")), tuple(map(str, (len(rows), counts["fail"], counts["error"]))))
+        counts = {
+            verdict: sum(row["verdict"] == verdict for row in rows) for verdict in ("pass", "fail", "error", "skip")
+        }
+        self.assertEqual(
+            (root.get("tests"), root.get("failures"), root.get("errors")),
+            tuple(map(str, (len(rows), counts["fail"], counts["error"]))),
+        )
         self.assertEqual(len(root.findall("testsuite/testcase/failure")), counts["fail"])
         self.assertEqual(len(root.findall("testsuite/testcase/error")), counts["error"])
         self.assertEqual(len(root.findall("testsuite/testcase/skipped")), counts["skip"])
         for row in rows:
             if row["verdict"] == "fail":
-                told = [case.find("failure") for case in root.iter("testcase") if case.get("name").startswith(f"{row['spec']} | {row['case']}")]
+                told = [
+                    case.find("failure")
+                    for case in root.iter("testcase")
+                    if case.get("name").startswith(f"{row['spec']} | {row['case']}")
+                ]
                 self.assertIn(row["reason"], [t.get("message") for t in told if t is not None])
 
     def test_junit_of_what_a_crash_printed(self):
         def crashed(row, number):
             row.update(verdict="error", timing=None, reason="\x1b[31m<&>\"' \ufffe")
             return row
+
         out = self.export("junit", Machine(1).file(self.folder / "crash.jsonl", 1, [{}], crashed))
         xmlschema.XMLSchema(SOURCE / "tests/schemas/junit-10.xsd").validate(out)
-        self.assertIn("\\x1b[31m<&>\"'", xmlschema.XMLResource(out).root.find("testsuite/testcase/error").get("message"))
+        self.assertIn(
+            "\\x1b[31m<&>\"'", xmlschema.XMLResource(out).root.find("testsuite/testcase/error").get("message")
+        )
 
     def test_junit_of_compare(self):
         """The other place that writes JUnit: the same writer, the same schema."""
@@ -238,7 +332,9 @@ class Export(unittest.TestCase):
     def test_bmf(self):
         told = json.loads(self.export("bmf", GOLDEN).read_text())
         self.valid(BMF, told)
-        self.same_times({key_of(name): measures["latency"]["value"] / 1e9 for name, measures in told.items()}, medians(GOLDEN))
+        self.same_times(
+            {key_of(name): measures["latency"]["value"] / 1e9 for name, measures in told.items()}, medians(GOLDEN)
+        )
         for name, measures in told.items():
             self.assertEqual(list(measures), ["latency"])
             self.assertLessEqual(measures["latency"]["lower_value"], measures["latency"]["value"], name)
@@ -254,18 +350,26 @@ class Export(unittest.TestCase):
 
     def test_trackers_take_processes(self):
         """Ten processes, each off by up to 20%: the median of all and their range, not the last one; only those of the latest commit."""
+
         def moved(row, number):
             times = row["timing"]["cold"]
             factor = 5 if number == 10 else 1 + 0.02 * (number % 10)
-            row["timing"]["cold"] = {**times, "samples": [factor * x for x in times["samples"]],
-                                     **{key: factor * times[key] for key in ("median", "low", "high", "min", "q1", "q3", "max")}}
+            row["timing"]["cold"] = {
+                **times,
+                "samples": [factor * x for x in times["samples"]],
+                **{key: factor * times[key] for key in ("median", "low", "high", "min", "q1", "q3", "max")},
+            }
             return row
+
         path = Machine(1, process=0, sample=0).file(self.folder / "runs.jsonl", 11, [{"window": 10}], moved)
         lines = [json.loads(line) for line in path.read_text().splitlines()]
         slow = lines[20]["run"]
         for line in lines:
             if line["kind"] == "environment":
-                line.update(date="2027-01-02T00:00:00Z" if line["run"] != slow else "2027-01-01T00:00:00Z", commit="a" * 40 if line["run"] != slow else "b" * 40)
+                line.update(
+                    date="2027-01-02T00:00:00Z" if line["run"] != slow else "2027-01-01T00:00:00Z",
+                    commit="a" * 40 if line["run"] != slow else "b" * 40,
+                )
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         (metric,) = json.loads(self.export("bmf", path).read_text()).values()
         for key, value in (("value", 1.09e6), ("lower_value", 1e6), ("upper_value", 1.18e6)):
@@ -274,7 +378,9 @@ class Export(unittest.TestCase):
         self.assertAlmostEqual(bench["value"], 1.09e6, delta=1)
         self.assertEqual((bench["range"], bench["extra"].splitlines()[0]), ("± 90000", "median of 10 processes"))
         text = self.export("openmetrics", path).read_text()
-        self.assertRegex(text, r'(?m)^rungs_time_seconds\{variant="rolling/cuda_shared",.*mode="cold".*\} 0\.00109\d* 1798848000$')
+        self.assertRegex(
+            text, r'(?m)^rungs_time_seconds\{variant="rolling/cuda_shared",.*mode="cold".*\} 0\.00109\d* 1798848000$'
+        )
         self.assertRegex(text, r"(?m)^rungs_processes\{.*\} 10\.0 ")
 
     def test_openmetrics(self):
@@ -303,8 +409,11 @@ class Export(unittest.TestCase):
 
     def test_parquet(self):
         """pandas reads what it reads from the CSV, and the samples."""
-        frame, csv = pandas.read_parquet(self.export("parquet", GOLDEN)), pandas.read_csv(self.export("csv", GOLDEN), float_precision="round_trip")
-        self.assertEqual(list(csv.columns), list(frame.columns[:len(csv.columns)]))
+        frame, csv = (
+            pandas.read_parquet(self.export("parquet", GOLDEN)),
+            pandas.read_csv(self.export("csv", GOLDEN), float_precision="round_trip"),
+        )
+        self.assertEqual(list(csv.columns), list(frame.columns[: len(csv.columns)]))
         for name in ("median", "limit_share", "param.n", "count"):
             self.assertTrue(((frame[name] == csv[name]) | (frame[name].isna() & csv[name].isna())).all(), name)
         timed = frame[frame["mode"].notna()]
@@ -316,7 +425,9 @@ class Export(unittest.TestCase):
         """A reader of GitHub's Markdown sees a table for each case, a line for each row, and in it the row's verdict."""
         tokens = MarkdownIt("commonmark").enable("table").parse(self.export("markdown", GOLDEN).read_text())
         rows = rows_of(GOLDEN)
-        self.assertTrue(tokens[1].content.startswith(f"{sum(r['verdict'] == 'pass' for r in rows)} pass, "), tokens[1].content)
+        self.assertTrue(
+            tokens[1].content.startswith(f"{sum(r['verdict'] == 'pass' for r in rows)} pass, "), tokens[1].content
+        )
         told, case, cells = [], None, None
         for before, token in zip(tokens, tokens[1:]):
             if before.type == "paragraph_open" and token.content.startswith("`"):
@@ -336,8 +447,13 @@ class Export(unittest.TestCase):
 
     def test_nothing_and_nonsense(self):
         untimed = self.folder / "untimed.jsonl"
-        untimed.write_text("".join(json.dumps({**line, "timing": None, "why_not_timed": "verify only"} if line["kind"] == "row" else line) + "\n"
-                                   for line in map(json.loads, GOLDEN.read_text().splitlines())))
+        untimed.write_text(
+            "".join(
+                json.dumps({**line, "timing": None, "why_not_timed": "verify only"} if line["kind"] == "row" else line)
+                + "\n"
+                for line in map(json.loads, GOLDEN.read_text().splitlines())
+            )
+        )
         for form in ("google-benchmark", "bmf", "github-action-benchmark", "openmetrics"):
             self.assertIn("no row was timed", self.export(form, untimed, code=3))
         self.assertIn("no GPU row", self.export("nvbench", untimed, code=3))
@@ -353,7 +469,10 @@ class Export(unittest.TestCase):
         bad.write_text("{oops\n")
         self.assertIn(f"{bad}:1:", self.export("csv", bad, code=2))
         told = self.export("xlsx", GOLDEN, code=2)
-        self.assertRegex(told, r"^rungs export: unknown format 'xlsx' \(known: google-benchmark, nvbench, .*\) \(see rungs export --help\)\n$")
+        self.assertRegex(
+            told,
+            r"^rungs export: unknown format 'xlsx' \(known: google-benchmark, nvbench, .*\) \(see rungs export --help\)\n$",
+        )
         self.assertIn("did you mean 'markdown'?", self.export("markdwn", GOLDEN, code=2))
         done = call("export", "csv", GOLDEN, "--out", self.folder / "none/out.csv")
         self.assertEqual(done.returncode, 2, done.stdout + done.stderr)

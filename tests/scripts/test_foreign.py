@@ -1,5 +1,6 @@
 """Text that others wrote steers nothing: the table of cases for each kind of output (tests/golden/foreign.json; tests/unit/test_foreign.c reads it
 for C), and hostile rows, scenarios and headers of files through every verb that reads them, with the real program."""
+
 import csv
 import json
 import os
@@ -21,8 +22,10 @@ except ImportError as error:
     print(error)
     sys.exit(77)
 
-BAD = ("::error::x\n  ::warning::y ##[error]z <script>alert(1)</script><img src=x onerror=alert(2)> \x1b]0;t\x07\x1b[31m\x9b1m\u202e\b "
-       "![p](http://evil) [q](javascript:1) | `b` $\\frac{$ \"'")
+BAD = (
+    "::error::x\n  ::warning::y ##[error]z <script>alert(1)</script><img src=x onerror=alert(2)> \x1b]0;t\x07\x1b[31m\x9b1m\u202e\b "
+    "![p](http://evil) [q](javascript:1) | `b` $\\frac{$ \"'"
+)
 FORMULAS = ("=1+1", "+1", "-1+cmd", "@SUM(A1)")
 
 
@@ -30,22 +33,37 @@ def the_table():
     cases = json.loads((SOURCE / "tests/golden/foreign.json").read_text())
     for case in cases:
         text = case["text"]
-        found = {"text": text, "terminal": foreign.terminal(text), "lines": foreign.terminal(text, lines=True), "markdown": foreign.markdown(text), "csv": foreign.csv(text)}
+        found = {
+            "text": text,
+            "terminal": foreign.terminal(text),
+            "lines": foreign.terminal(text, lines=True),
+            "markdown": foreign.markdown(text),
+            "csv": foreign.csv(text),
+        }
         expect(found == case, f"{text!r}: {found}")
     expect([foreign.csv(value) for value in (-1.5, 0, None, True)] == [-1.5, 0, None, True], "numbers stay numbers")
 
 
 def quiet(text, what, done=None):
     """Nothing that steers a terminal, no command of a workflow."""
-    steering = re.search("[^\\n\\t\\x20-\\x7e\\xa0-\\u200d\\u2010-\\u2027\\u202f-\\u2065\\u206a-\\uffff\\U00010000-\\U0010ffff]", text)
+    steering = re.search(
+        "[^\\n\\t\\x20-\\x7e\\xa0-\\u200d\\u2010-\\u2027\\u202f-\\u2065\\u206a-\\uffff\\U00010000-\\U0010ffff]", text
+    )
     commands = [line for line in text.splitlines() if line.lstrip().startswith("::") or "##[" in line]
-    expect(not steering and not commands, f"{what}: {steering and (steering, text[max(0, steering.start() - 80):steering.end() + 40])} {commands[:2]}", done if steering or commands else None)
+    expect(
+        not steering and not commands,
+        f"{what}: {steering and (steering, text[max(0, steering.start() - 80) : steering.end() + 40])} {commands[:2]}",
+        done if steering or commands else None,
+    )
 
 
 def harmless_page(path):
     text = path.read_text()
     found = re.search(r"<script|<img|\x1b|\]\(http://evil|\]\(javascript", text)
-    expect(not found, f"{path.name}: no tag, link or image of a row: {found and text[max(0, found.start() - 80):found.end() + 60]!r}")
+    expect(
+        not found,
+        f"{path.name}: no tag, link or image of a row: {found and text[max(0, found.start() - 80) : found.end() + 60]!r}",
+    )
 
 
 def harmless_file(path):
@@ -72,23 +90,41 @@ def hostile_rows(path, seed):
         row["scenario"] = BAD
         row["params"] |= {"note": FORMULAS[0] + BAD}
         if window == 70:
-            row.update(verdict="fail", reason=BAD, timing=None, why_not_timed=BAD, reverified=None, spec=row["spec"] + BAD, bound={"name": BAD, "formula": BAD, "declared": True})
+            row.update(
+                verdict="fail",
+                reason=BAD,
+                timing=None,
+                why_not_timed=BAD,
+                reverified=None,
+                spec=row["spec"] + BAD,
+                bound={"name": BAD, "formula": BAD, "declared": True},
+            )
         elif window == 60:
             row.update(verdict="error", reason=FORMULAS[2], timing=None, why_not_timed=FORMULAS[3], reverified=None)
         else:
             row.update(baseline=row["spec"], limit_reason=BAD, counts_reason=BAD)
             row["timing"]["cold"]["clock"] = "cuda events" + BAD
         return row
+
     Machine(seed).file(path, 2, [{"window": 10 * k} for k in range(1, 8)], change, name="GPU " + BAD, driver="1" + BAD)
     lines = [json.loads(line) for line in path.read_text().splitlines()]
     for line in lines:
         if line["kind"] == "environment":
-            line.update(os=BAD, container=BAD, argv=["rungs", "run", BAD], variables={"OMP_" + BAD: BAD}, commit="abcdef0")
+            line.update(
+                os=BAD, container=BAD, argv=["rungs", "run", BAD], variables={"OMP_" + BAD: BAD}, commit="abcdef0"
+            )
             line["build"].update(compiler=BAD, flags=BAD)
             line["cpu"]["model"] = BAD
             run = line["run"]
     claim = json.loads(json.dumps(next(line for line in LINES if line["kind"] == "claim")))
-    claim.update(run=run, scenario=BAD, op="rolling", **{key: BAD for key in ("id", "statement", "source", "hardware", "method", "note", "expected", "reason", "why")})
+    claim.update(
+        run=run,
+        scenario=BAD,
+        op="rolling",
+        **{
+            key: BAD for key in ("id", "statement", "source", "hardware", "method", "note", "expected", "reason", "why")
+        },
+    )
     path.write_text("".join(json.dumps(line) + "\n" for line in [*lines, claim]))
     return path
 
@@ -99,24 +135,53 @@ def through_every_verb(folder):
     (folder / "commits").mkdir()
     (folder / "commits/1.jsonl").write_text(rows.read_text())
     (folder / "commits/2.jsonl").write_text(other.read_text().replace("abcdef0", "1234567"))
-    commands = [("report", rows, "--out", out / "REPORT.md", "--figures", out / "figures", "--html", out / "page.html"),
-                ("report", "--history", folder / "commits", "--out", out / "HISTORY.md", "--figures", out / "history"),
-                ("compare", rows, other, "--json", out / "c.json", "--markdown", out / "c.md", "--junit", out / "c.xml"),
-                *(("export", form, rows, "--out", out / f"export-{form}.{dict(csv='csv', junit='xml', markdown='md').get(form, 'txt')}") for form in FORMATS if form != "parquet"),
-                *(("export", form, rows) for form in ("csv", "markdown", "openmetrics")),
-                ("plot", "rolling_window_f64", rows), ("plot", "rolling_window_f64", rows, "--out", out / "plot.svg"),
-                ("judge", rows, "--out", out / "judged.jsonl"), ("merge", rows, rows), ("merge", rows, "--out", out / "merged.jsonl"), ("merge", rows, "--expect", "double n=1000"),
-                ("run", "double n=1000", "--quick", "--no-ceilings", "--variants", "cpu_*", "--resume", "--out", rows), ("list", "scenarios")]
+    commands = [
+        ("report", rows, "--out", out / "REPORT.md", "--figures", out / "figures", "--html", out / "page.html"),
+        ("report", "--history", folder / "commits", "--out", out / "HISTORY.md", "--figures", out / "history"),
+        ("compare", rows, other, "--json", out / "c.json", "--markdown", out / "c.md", "--junit", out / "c.xml"),
+        *(
+            (
+                "export",
+                form,
+                rows,
+                "--out",
+                out / f"export-{form}.{dict(csv='csv', junit='xml', markdown='md').get(form, 'txt')}",
+            )
+            for form in FORMATS
+            if form != "parquet"
+        ),
+        *(("export", form, rows) for form in ("csv", "markdown", "openmetrics")),
+        ("plot", "rolling_window_f64", rows),
+        ("plot", "rolling_window_f64", rows, "--out", out / "plot.svg"),
+        ("judge", rows, "--out", out / "judged.jsonl"),
+        ("merge", rows, rows),
+        ("merge", rows, "--out", out / "merged.jsonl"),
+        ("merge", rows, "--expect", "double n=1000"),
+        ("run", "double n=1000", "--quick", "--no-ceilings", "--variants", "cpu_*", "--resume", "--out", rows),
+        ("list", "scenarios"),
+    ]
     for words in commands:
         done = call(*words)
         told = f"{words[0]} {' '.join(map(str, words[1:3]))}"
-        expect(done.returncode in (0, 1) + (2, 3) * (words[0] in ("judge", "merge")) + (4,) * (words[0] == "judge" and not CUDA) and "Traceback" not in done.stderr, f"{told}: no crash", done)
+        expect(
+            done.returncode
+            in (0, 1) + (2, 3) * (words[0] in ("judge", "merge")) + (4,) * (words[0] == "judge" and not CUDA)
+            and "Traceback" not in done.stderr,
+            f"{told}: no crash",
+            done,
+        )
         if words[0] != "export" or "--out" in words:
             quiet(done.stdout + done.stderr, told, done)
         else:
-            quiet(done.stdout.replace("::", "").replace("##", ""), f"{told}: no character that steers")  # data on stdout, not words for a log
+            quiet(
+                done.stdout.replace("::", "").replace("##", ""), f"{told}: no character that steers"
+            )  # data on stdout, not words for a log
     files = [path for path in out.rglob("*") if path.is_file()]
-    expect({"REPORT.md", "page.html", "HISTORY.md", "c.md", "c.xml", "export-csv.csv", "export-junit.xml"} <= {path.name for path in files}, f"written: {sorted(path.name for path in files)}")
+    expect(
+        {"REPORT.md", "page.html", "HISTORY.md", "c.md", "c.xml", "export-csv.csv", "export-junit.xml"}
+        <= {path.name for path in files},
+        f"written: {sorted(path.name for path in files)}",
+    )
     for path in files:
         if path.suffix != ".jsonl":
             harmless_file(path)
@@ -125,17 +190,35 @@ def through_every_verb(folder):
 def refusals(folder):
     """What is refused is shown without steering."""
     line = json.loads(hostile_rows(folder / "bad.jsonl", 3).read_text().splitlines()[0])
-    for what, text in (("a wrong type", json.dumps({**line, "date": BAD}, ensure_ascii=False)), ("a key twice", f'{{{json.dumps(BAD)}: 1, {json.dumps(BAD)}: 2}}'), ("no JSON", "{" + BAD.replace("\n", " "))):
+    for what, text in (
+        ("a wrong type", json.dumps({**line, "date": BAD}, ensure_ascii=False)),
+        ("a key twice", f"{{{json.dumps(BAD)}: 1, {json.dumps(BAD)}: 2}}"),
+        ("no JSON", "{" + BAD.replace("\n", " ")),
+    ):
         (folder / "bad.jsonl").write_text(text + "\n")
-        for verb in (("report", folder / "bad.jsonl", "--out", folder / "no.md"), ("merge", folder / "bad.jsonl"), ("compare", folder / "bad.jsonl", folder / "bad.jsonl")):
+        for verb in (
+            ("report", folder / "bad.jsonl", "--out", folder / "no.md"),
+            ("merge", folder / "bad.jsonl"),
+            ("compare", folder / "bad.jsonl", folder / "bad.jsonl"),
+        ):
             done = call(*verb)
             expect(done.returncode == 2, f"{verb[0]}: {what} is refused", done)
             quiet(done.stdout + done.stderr, f"{verb[0]}: {what}", done)
     text = json.dumps(BAD)
-    for what, yaml in (("a key", f"{text}: 1\n"), ("an op", f"title: t\nsuites:\n - op: {text}\n"), ("a variant", f"title: t\nsuites:\n - op: double\n   axes: {{n: [10]}}\n   variants: [{text}]\n"),
-                       ("not_run", f"title: {text}\nsuites:\n - op: double\n   axes: {{n: [10]}}\n   variants: [cpu_loop]\n   not_run: {text}\n")):
+    for what, yaml in (
+        ("a key", f"{text}: 1\n"),
+        ("an op", f"title: t\nsuites:\n - op: {text}\n"),
+        ("a variant", f"title: t\nsuites:\n - op: double\n   axes: {{n: [10]}}\n   variants: [{text}]\n"),
+        (
+            "not_run",
+            f"title: {text}\nsuites:\n - op: double\n   axes: {{n: [10]}}\n   variants: [cpu_loop]\n   not_run: {text}\n",
+        ),
+    ):
         (folder / "bad.yaml").write_text(yaml)
-        for verb in (("run", folder / "bad.yaml", "--out", folder / "yaml.jsonl"), ("run", folder / "bad.yaml", "--dry-run")):
+        for verb in (
+            ("run", folder / "bad.yaml", "--out", folder / "yaml.jsonl"),
+            ("run", folder / "bad.yaml", "--dry-run"),
+        ):
             quiet((done := call(*verb)).stdout + done.stderr, f"run: {what} of a scenario", done)
     (folder / "bad.csv").write_text(f'"{BAD}"\n1\n')
     header = f"{{'descr': '{BAD[:60]}', 'fortran_order': False, 'shape': (1,), }}".encode()

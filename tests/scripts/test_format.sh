@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# The layout is what clang-format makes of it. Only with the major version that the layout was decided with: others differ in details.
+# The layout is what clang-format and ruff make of it. Only with the versions that the layout was decided with: others differ in details.
 set -euo pipefail
 cd "${RUNGS_SOURCE:?}"
 
@@ -14,8 +14,17 @@ if [ -z "${formatter:-}" ]; then
     echo "SKIP: clang-format $decided is not installed"
     exit 77
 fi
+ruff=("$RUNGS_SOURCE/cmake/python" -m ruff)
+if ! "${ruff[@]}" --version >/dev/null 2>&1; then
+    echo "SKIP: ruff (requirements-tests.txt) is not installed"
+    exit 77
+fi
 
 # The check itself must be able to fail.
+if printf 'x = [1,2]\n' | "${ruff[@]}" format --diff - >/dev/null 2>&1; then
+    echo "FAIL: a badly laid out line of Python was not noticed"
+    exit 1
+fi
 if printf 'int  f( void );\n' | "$formatter" --assume-filename=planted.c --dry-run -Werror 2>/dev/null; then
     echo "FAIL: a badly laid out line was not noticed"
     exit 1
@@ -34,6 +43,10 @@ if ! "$formatter" --dry-run -Werror "${files[@]}" >/dev/null 2>&1; then # all at
         echo "FAIL: $formatter fails on all files together and on none alone"
         exit 1
     fi
+fi
+if ! "${ruff[@]}" format --quiet --diff --exclude build .; then
+    echo "FAIL: Python: ruff format"
+    failed=$((failed + 1))
 fi
 echo "format: $((${#files[@]} - failed)) passed, $failed failed"
 [ "$failed" = 0 ]

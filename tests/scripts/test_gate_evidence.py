@@ -1,5 +1,6 @@
 """tests/gpu/gate_evidence.py and gate_steps.py: what they say of rows whose truth is known; that the page's table is what the committed rows give; and that
 the steps run, with a program that is built already."""
+
 import json
 import os
 import pathlib
@@ -58,9 +59,28 @@ class Evidence(unittest.TestCase):
         """The real `rungs ab` in the random order of its own, with a program whose times are those of its elements: rows get the names of the sizes without more work,
         slow-downs are found and told in the right cells, and the rest is the same."""
         program, out, kept = self.folder / "program", self.folder / "out", self.folder / "kept.jsonl"
-        program.write_text(KERNELS.format(python=sys.executable, scripts=str(SOURCE / "tests/scripts"), rungs=os.environ["RUNGS"], diary=str(self.folder / "diary")))
+        program.write_text(
+            KERNELS.format(
+                python=sys.executable,
+                scripts=str(SOURCE / "tests/scripts"),
+                rungs=os.environ["RUNGS"],
+                diary=str(self.folder / "diary"),
+            )
+        )
         program.chmod(0o755)
-        take = [sys.executable, gate_evidence.__file__, "take", program, out, "--repetitions", "9", "--sessions", "1", "--second-stage", "0s"]
+        take = [
+            sys.executable,
+            gate_evidence.__file__,
+            "take",
+            program,
+            out,
+            "--repetitions",
+            "9",
+            "--sessions",
+            "1",
+            "--second-stage",
+            "0s",
+        ]
         for _ in range(2):
             done = subprocess.run(take, capture_output=True, text=True)
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
@@ -69,11 +89,18 @@ class Evidence(unittest.TestCase):
         subprocess.run([sys.executable, gate_evidence.__file__, "keep", kept, out], check=True)
         lines = gate_evidence.lines_of(kept)
         rows = [line for line in lines if line["kind"] == "row"]
-        self.assertEqual({(row["op"], row["params"][gate_evidence.SIZES[row["op"]]]) for row in rows}, {(op, size) for op, _, size, *_ in gate_evidence.GPU})
+        self.assertEqual(
+            {(row["op"], row["params"][gate_evidence.SIZES[row["op"]]]) for row in rows},
+            {(op, size) for op, _, size, *_ in gate_evidence.GPU},
+        )
         self.assertEqual({len(row["timing"]["cold"]["samples"]) for row in rows}, {3})
         self.assertFalse(any("code" in row for row in rows))
         text = gate_evidence.table(kept)
-        found = {line.split("|")[1].strip(" `").split("/")[0]: [cell.strip() for cell in line.split("|")[3:6]] for line in text.splitlines() if line.startswith("| `")}
+        found = {
+            line.split("|")[1].strip(" `").split("/")[0]: [cell.strip() for cell in line.split("|")[3:6]]
+            for line in text.splitlines()
+            if line.startswith("| `")
+        }
         self.assertEqual(set(found), set(gate_evidence.SIZES), text)
         for op, cells in found.items():
             percent = gate_evidence.percent_of(1, op)
@@ -85,7 +112,9 @@ class Evidence(unittest.TestCase):
 
     def test_every_kernel_gets_every_percentage(self):
         for op in gate_evidence.SIZES:
-            self.assertEqual({gate_evidence.percent_of(session, op) for session in (1, 2, 3)}, set(gate_evidence.PERCENT))
+            self.assertEqual(
+                {gate_evidence.percent_of(session, op) for session in (1, 2, 3)}, set(gate_evidence.PERCENT)
+            )
 
     def test_the_scenario_is_one(self):
         """Of the CPU's variants, which every build has."""
@@ -98,7 +127,11 @@ class Evidence(unittest.TestCase):
     def test_the_page_is_what_the_rows_give(self):
         told = SECTION.search((SOURCE / "docs/COMPARISON.md").read_text()).group(1).strip()
         if told == "Not measured yet.":
-            self.assertEqual(list((SOURCE / "results/gate").glob("*.jsonl")), [], "rows, but no table: gate_evidence.py table ... --update docs/COMPARISON.md")
+            self.assertEqual(
+                list((SOURCE / "results/gate").glob("*.jsonl")),
+                [],
+                "rows, but no table: gate_evidence.py table ... --update docs/COMPARISON.md",
+            )
             return
         (name,) = re.findall(r"`(results/\S+)`", told.splitlines()[0])
         self.assertEqual(told, gate_evidence.table(SOURCE / name).strip())
@@ -107,19 +140,55 @@ class Evidence(unittest.TestCase):
         """All steps of the workflow's job, with programs of known speed; and a slow-down ends them with 1."""
         for name, factor in (("same", 1.0), ("slow", "1.2 if out.name == 'new.jsonl' else 1")):
             rungs, program = self.folder / name, self.folder / f"{name}-program"
-            program.write_text(PROGRAM.format(python=sys.executable, scripts=str(SOURCE / "tests/scripts"), diary=str(self.folder / "diary"), name=name, factor=factor,
-                                              fails=False, help="--out --no-ceilings"))
+            program.write_text(
+                PROGRAM.format(
+                    python=sys.executable,
+                    scripts=str(SOURCE / "tests/scripts"),
+                    diary=str(self.folder / "diary"),
+                    name=name,
+                    factor=factor,
+                    fails=False,
+                    help="--out --no-ceilings",
+                )
+            )
             program.chmod(0o755)
-            rungs.write_text(f"#!/bin/sh\nif [ \"$1\" = ab ]; then shift 3; exec {os.environ['RUNGS']} ab {program} {program} \"$@\"; fi\nexec {os.environ['RUNGS']} \"$@\"\n")
+            rungs.write_text(
+                f'#!/bin/sh\nif [ "$1" = ab ]; then shift 3; exec {os.environ["RUNGS"]} ab {program} {program} "$@"; fi\nexec {os.environ["RUNGS"]} "$@"\n'
+            )
             rungs.chmod(0o755)
-            done = subprocess.run([sys.executable, SOURCE / "tests/gpu/gate_steps.py", self.folder / f"out-{name}", "--program", rungs, "REPETITIONS=9", "SECOND_STAGE=0s",
-                                   f"LOCK={self.folder}/lock", "CLOCKS=keep"], capture_output=True, text=True)
+            done = subprocess.run(
+                [
+                    sys.executable,
+                    SOURCE / "tests/gpu/gate_steps.py",
+                    self.folder / f"out-{name}",
+                    "--program",
+                    rungs,
+                    "REPETITIONS=9",
+                    "SECOND_STAGE=0s",
+                    f"LOCK={self.folder}/lock",
+                    "CLOCKS=keep",
+                ],
+                capture_output=True,
+                text=True,
+            )
             self.assertEqual(done.returncode, name == "slow", done.stdout + done.stderr)
             text = (self.folder / f"out-{name}/steps.txt").read_text()
-            self.assertEqual(re.findall(r"^== (.*): exit code (\d)", text, re.M), [("What this machine can do", "0"), ("Idle, and clocks locked where this runner may", "0"),
-                                                                                 ("Compare", "01"[name == "slow"]), ("Clocks as they were", "0"), ("Summary", "0")])
+            self.assertEqual(
+                re.findall(r"^== (.*): exit code (\d)", text, re.M),
+                [
+                    ("What this machine can do", "0"),
+                    ("Idle, and clocks locked where this runner may", "0"),
+                    ("Compare", "01"[name == "slow"]),
+                    ("Clocks as they were", "0"),
+                    ("Summary", "0"),
+                ],
+            )
             self.assertEqual(len(gate_evidence.lines_of(self.folder / f"out-{name}/base.jsonl")), 9 * 6)
-        done = subprocess.run([sys.executable, SOURCE / "tests/gpu/gate_steps.py", self.folder / "out", "REPETITION=9"], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, SOURCE / "tests/gpu/gate_steps.py", self.folder / "out", "REPETITION=9"],
+            capture_output=True,
+            text=True,
+        )
         self.assertEqual((done.returncode, "there are: SCENARIOS" in done.stderr), (2, True))
 
 

@@ -1,4 +1,5 @@
 """`rungs report --history` on histories whose changes are known, and on some that have none: what is marked, in which order, for which machine."""
+
 import base64
 import gzip
 import itertools
@@ -44,14 +45,27 @@ class History(unittest.TestCase):
         self.folder = pathlib.Path(folder.name)
         (self.folder / "results").mkdir()
 
-    def runs(self, count, level, seed=1, name="runs", windows=(10,), commit=commit, date=lambda i: f"2026-{3 + i // 28:02d}-{1 + i % 28:02d}T00:00:00Z",
-             mhz=lambda i: 1980.0, **gpu):
+    def runs(
+        self,
+        count,
+        level,
+        seed=1,
+        name="runs",
+        windows=(10,),
+        commit=commit,
+        date=lambda i: f"2026-{3 + i // 28:02d}-{1 + i % 28:02d}T00:00:00Z",
+        mhz=lambda i: 1980.0,
+        **gpu,
+    ):
         """One run for each commit; level(i, window): its time as a factor."""
         machine, lines = Machine(seed), []
         for i in range(count):
             environment = machine.environment(**gpu)
             environment.update(commit=commit(i), dirty=False, date=date(i))
-            lines += [environment, *(machine.row(environment["run"], window=w, seconds=1e-3 * level(i, w), mhz=mhz(i)) for w in windows)]
+            lines += [
+                environment,
+                *(machine.row(environment["run"], window=w, seconds=1e-3 * level(i, w), mhz=mhz(i)) for w in windows),
+            ]
         (self.folder / f"results/{name}.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
 
     def report(self, code=0):
@@ -65,7 +79,10 @@ class History(unittest.TestCase):
 
     def page(self):
         out = self.folder / "HISTORY.md"
-        self.assertEqual(history.main([str(self.folder / "results"), "--out", str(out), "--figures", str(self.folder / "figures")]), 0)
+        self.assertEqual(
+            history.main([str(self.folder / "results"), "--out", str(out), "--figures", str(self.folder / "figures")]),
+            0,
+        )
         self.text = out.read_text()
         return self.text
 
@@ -86,8 +103,10 @@ class History(unittest.TestCase):
 
     def test_known_changes(self):
         """Three cases: one that slows down, one that gets faster and then slower, one that stays as it is."""
+
         def level(i, window):
             return {10: 1.07 if i >= 11 else 1, 20: 1 if i < 6 else 0.8 if i < 19 else 0.9, 30: 1}[window]
+
         self.runs(30, level, windows=(10, 20, 30))
         self.report()
         found = sorted(self.marked(), key=lambda m: (m[3], m[1]))
@@ -101,7 +120,15 @@ class History(unittest.TestCase):
         self.assertEqual(len(figures), 3)
         before = [path.read_bytes() for path in figures]
         with drawn() as pictures:
-            history.main([str(self.folder / "results"), "--out", str(self.folder / "HISTORY.md"), "--figures", str(self.folder / "figures")])
+            history.main(
+                [
+                    str(self.folder / "results"),
+                    "--out",
+                    str(self.folder / "HISTORY.md"),
+                    "--figures",
+                    str(self.folder / "figures"),
+                ]
+            )
         self.assertEqual(sorted(pictures), sorted(path.stem for path in figures), "the figures that are looked at")
         self.assertEqual([path.read_bytes() for path in figures], before)
         self.assertTrue(all(path.suffix == ".svg" and path.stat().st_size > 5000 for path in figures))
@@ -113,7 +140,11 @@ class History(unittest.TestCase):
 
     def test_a_bad_day_and_a_small_change_are_not_marked(self):
         """Two commits measured on a busy machine; a change of 2%; a change that only the last commit shows."""
-        self.runs(30, lambda i, w: {10: 1.4 if i in (9, 10) else 1, 20: 1.02 if i >= 15 else 1, 30: 1.3 if i == 29 else 1}[w], windows=(10, 20, 30))
+        self.runs(
+            30,
+            lambda i, w: {10: 1.4 if i in (9, 10) else 1, 20: 1.02 if i >= 15 else 1, 30: 1.3 if i == 29 else 1}[w],
+            windows=(10, 20, 30),
+        )
         self.page()
         self.assertEqual(self.marked(), [])
 
@@ -123,6 +154,7 @@ class History(unittest.TestCase):
 
         def history(count, spread, step=1.0, at=0):
             return [(step if i >= at else 1.0) * rng.lognormvariate(0, spread) for i in range(count)]
+
         for count, spread in itertools.product((8, 20, 50), (0.003, 0.01)):
             found = [changes.find(history(count, spread)) for _ in range(200)]
             self.assertLessEqual(sum(map(bool, found)), 2, (count, spread))
@@ -148,42 +180,88 @@ class History(unittest.TestCase):
             self.assertLessEqual(marked, 3, (count, spread))
         order = [str(i) for i in range(40)]
         day = 0.02 * rng.standard_normal(40) + numpy.where(numpy.arange(40) >= 25, 0.15, 0)
-        series = [Series(("one machine",), {"case": str(k), "spec": ""}, "cold", [
-            Point(c, math.exp(k + day[i] + 0.005 * rng.standard_normal() + 0.06 * (k == 7 and i >= 12)), 1, 1, None, 1) for i, c in enumerate(order) if k or i > 20])
-            for k in range(30)]
+        series = [
+            Series(
+                ("one machine",),
+                {"case": str(k), "spec": ""},
+                "cold",
+                [
+                    Point(
+                        c,
+                        math.exp(k + day[i] + 0.005 * rng.standard_normal() + 0.06 * (k == 7 and i >= 12)),
+                        1,
+                        1,
+                        None,
+                        1,
+                    )
+                    for i, c in enumerate(order)
+                    if k or i > 20
+                ],
+            )
+            for k in range(30)
+        ]
         (told,) = shared_steps.find_changes(series, order)
-        self.assertEqual((told.bounds, [one.bounds for one in series]), ([25], [[12] if k == 7 else [] for k in range(30)]))
+        self.assertEqual(
+            (told.bounds, [one.bounds for one in series]), ([25], [[12] if k == 7 else [] for k in range(30)])
+        )
 
     def test_a_machine_that_steps(self):
         """The page says so, once, and marks no variant."""
         self.runs(24, lambda i, w: 1.2 if i >= 10 else 1, windows=range(10, 130, 10))
         text = self.page()
         self.assertEqual(self.marked(), [])
-        self.assertRegex(self.first_line(), rf"\| {commit(10)[:7]} \| \*\*\+(19|20)\.\d%\*\* \| all series of NVIDIA H200, driver 580, 700 W \| - \|")
+        self.assertRegex(
+            self.first_line(),
+            rf"\| {commit(10)[:7]} \| \*\*\+(19|20)\.\d%\*\* \| all series of NVIDIA H200, driver 580, 700 W \| - \|",
+        )
         self.assertIn("the machine, its settings, or what all variants share", text)
 
     def test_the_interactive_page_has_the_same_marks(self):
         """One machine step: no series is marked, but the machine's is told of; and the one that steps alone."""
-        self.runs(24, lambda i, w: (1.2 if i >= 10 else 1) * (1.1 if w == 40 and i >= 16 else 1), windows=range(10, 130, 10))
+        self.runs(
+            24, lambda i, w: (1.2 if i >= 10 else 1) * (1.1 if w == 40 and i >= 16 else 1), windows=range(10, 130, 10)
+        )
         self.page()
         html = self.folder / "report.html"
         done = call("report", self.folder / "results/runs.jsonl", "--out", self.folder / "REPORT.md", "--html", html)
         self.assertEqual(done.returncode, 0, done.stderr)
         packed = re.search(r'<script id="data"[^>]*>([^<]*)<', html.read_text())[1]
         told = json.loads(gzip.decompress(base64.b64decode(packed)))["history"]
-        marks = [(100 * (ratio - 1), one["points"][index][0], one["case"]) for one in told["series"] for index, ratio in one["steps"]]
-        (percent, at, _, window, _), = self.marked()
+        marks = [
+            (100 * (ratio - 1), one["points"][index][0], one["case"])
+            for one in told["series"]
+            for index, ratio in one["steps"]
+        ]
+        ((percent, at, _, window, _),) = self.marked()
         self.assertEqual([(at, f"window={window} " in case) for _, at, case in marks], [(at, True)])
         self.assertAlmostEqual(marks[0][0], percent, delta=0.1)
-        self.assertEqual([(step["commit"], round(step["ratio"], 1)) for step in told["machines"]], [(commit(10)[:7], 1.2)])
+        self.assertEqual(
+            [(step["commit"], round(step["ratio"], 1)) for step in told["machines"]], [(commit(10)[:7], 1.2)]
+        )
 
     def test_page_first_and_changed_cases_first(self):
         """A figure that cannot be drawn leaves the page; of many cases those with a change are drawn, the others up to a number."""
         self.runs(8, lambda i, w: 1.3 if w == 70 and i >= 4 else 1, windows=range(10, 90, 10))
         drawn_first = []
-        with unittest.mock.patch.object(history, "MOST_FIGURES", 2), unittest.mock.patch.object(
-                history.figures_history, "draw", lambda h, group, out: drawn_first.append(group[0].row["params"]["window"]) or 1 / 0):
-            self.assertRaises(ZeroDivisionError, history.main, [str(self.folder / "results"), "--out", str(self.folder / "HISTORY.md"), "--figures", str(self.folder / "f")])
+        with (
+            unittest.mock.patch.object(history, "MOST_FIGURES", 2),
+            unittest.mock.patch.object(
+                history.figures_history,
+                "draw",
+                lambda h, group, out: drawn_first.append(group[0].row["params"]["window"]) or 1 / 0,
+            ),
+        ):
+            self.assertRaises(
+                ZeroDivisionError,
+                history.main,
+                [
+                    str(self.folder / "results"),
+                    "--out",
+                    str(self.folder / "HISTORY.md"),
+                    "--figures",
+                    str(self.folder / "f"),
+                ],
+            )
         self.text = (self.folder / "HISTORY.md").read_text()
         self.assertEqual((drawn_first, [m[3] for m in self.marked()]), ([70], [70]))
         self.assertIn("6 cases without a change not drawn", self.text)
@@ -197,18 +275,29 @@ class History(unittest.TestCase):
         with open(path, "w") as file:
             for k in range(commits):
                 environment = machine_rows.environment()
-                environment.update(commit=commit(k), dirty=False, date=f"2026-{1 + k // 28:02d}-{1 + k % 28:02d}T00:00:00Z")
+                environment.update(
+                    commit=commit(k), dirty=False, date=f"2026-{1 + k // 28:02d}-{1 + k % 28:02d}T00:00:00Z"
+                )
                 file.write(json.dumps(environment) + "\n")
                 text = template.replace('"RUN"', json.dumps(environment["run"]))
                 for i in range(rows):
-                    file.write(text.replace("window=10 ", f"window={i + 10} ").replace('"window": 10', f'"window": {i + 10}') + "\n")
-        code = ("import resource, sys; sys.path.insert(0, sys.argv[1]); from analysis.history import shared_steps, series; h = series.History([sys.argv[2]], sys.argv[1]); "
-                "shared_steps.find_changes(h.series, h.order); print(len(h.series), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)")
+                    file.write(
+                        text.replace("window=10 ", f"window={i + 10} ").replace('"window": 10', f'"window": {i + 10}')
+                        + "\n"
+                    )
+        code = (
+            "import resource, sys; sys.path.insert(0, sys.argv[1]); from analysis.history import shared_steps, series; h = series.History([sys.argv[2]], sys.argv[1]); "
+            "shared_steps.find_changes(h.series, h.order); print(len(h.series), resource.getrusage(resource.RUSAGE_SELF).ru_maxrss)"
+        )
         begin = time.monotonic()
-        done = subprocess.run([sys.executable, "-c", code, SOURCE, self.folder / "results"], capture_output=True, text=True)
+        done = subprocess.run(
+            [sys.executable, "-c", code, SOURCE, self.folder / "results"], capture_output=True, text=True
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         count, kilobytes = map(int, done.stdout.split())
-        print(f"{rows} rows x {commits} commits: {kilobytes / 2**20:.2f} GB, {time.monotonic() - begin:.0f} s, file {path.stat().st_size / 1e9:.2f} GB")
+        print(
+            f"{rows} rows x {commits} commits: {kilobytes / 2**20:.2f} GB, {time.monotonic() - begin:.0f} s, file {path.stat().st_size / 1e9:.2f} GB"
+        )
         self.assertEqual(count, rows)
         self.assertLess(kilobytes, 2**21 if rows > 1000 else 2**18)
 
@@ -218,26 +307,58 @@ class History(unittest.TestCase):
         self.runs(8, lambda i, w: 1.5, name="b", seed=2, driver="590.10", commit=lambda i: commit(8 + i))
         self.page()
         self.assertEqual(self.marked(), [])
-        self.assertEqual(re.findall(r"^## (.*)", self.text, re.M), ["NVIDIA H200, driver 580, 700 W", "NVIDIA H200, driver 590, 700 W"])
+        self.assertEqual(
+            re.findall(r"^## (.*)", self.text, re.M),
+            ["NVIDIA H200, driver 580, 700 W", "NVIDIA H200, driver 590, 700 W"],
+        )
         self.assertNotIn(os.uname().nodename, self.text)
-        self.runs(8, lambda i, w: 1.5, name="b", seed=2, driver="580.126.09", commit=lambda i: commit(8 + i), date=lambda i: f"2026-05-{i + 1:02d}T00:00:00Z")
+        self.runs(
+            8,
+            lambda i, w: 1.5,
+            name="b",
+            seed=2,
+            driver="580.126.09",
+            commit=lambda i: commit(8 + i),
+            date=lambda i: f"2026-05-{i + 1:02d}T00:00:00Z",
+        )
         self.page()
         self.assertEqual([(m[1], m[4]) for m in self.marked()], [(commit(8)[:7], "NVIDIA H200, driver 580, 700 W")])
 
     def test_parts_of_a_gpu_and_other_limits_are_kept_apart(self):
         """MIG, the size of its part, and what the clocks may reach at most: never one series with the whole GPU's."""
-        for gpu, text in (({"mig": True, "sm_count": 16}, "NVIDIA H200, driver 580, 700 W, MIG, 16 SMs"), ({"clocks_sm_max": 1200}, "NVIDIA H200, driver 580, 700 W"),
-                          ({"power_cap_watts": None, "mig": None}, "NVIDIA H200, driver 580 (unknown: power cap watts, mig)")):
+        for gpu, text in (
+            ({"mig": True, "sm_count": 16}, "NVIDIA H200, driver 580, 700 W, MIG, 16 SMs"),
+            ({"clocks_sm_max": 1200}, "NVIDIA H200, driver 580, 700 W"),
+            ({"power_cap_watts": None, "mig": None}, "NVIDIA H200, driver 580 (unknown: power cap watts, mig)"),
+        ):
             self.runs(8, lambda i, w: 1, name="a")
-            self.runs(8, lambda i, w: 1.5, name="b", seed=2, commit=lambda i: commit(8 + i), date=lambda i: f"2026-05-{i + 1:02d}T00:00:00Z", **gpu)
+            self.runs(
+                8,
+                lambda i, w: 1.5,
+                name="b",
+                seed=2,
+                commit=lambda i: commit(8 + i),
+                date=lambda i: f"2026-05-{i + 1:02d}T00:00:00Z",
+                **gpu,
+            )
             self.page()
             self.assertEqual(self.marked(), [], gpu)
-            self.assertEqual(sorted(re.findall(r"^## (.*)", self.text, re.M)), sorted(["NVIDIA H200, driver 580, 700 W", text]))
+            self.assertEqual(
+                sorted(re.findall(r"^## (.*)", self.text, re.M)), sorted(["NVIDIA H200, driver 580, 700 W", text])
+            )
 
     def test_locked_clocks_are_kept_apart(self):
         """No environment tells a lock; the clocks during the samples do. One that only sags is no other machine."""
         self.runs(8, lambda i, w: 1, name="a", mhz=lambda i: 1980.0 - 10 * i)
-        self.runs(8, lambda i, w: 1.65, name="b", seed=2, mhz=lambda i: 1200.0, commit=lambda i: commit(8 + i), date=lambda i: f"2026-05-{i + 1:02d}T00:00:00Z")
+        self.runs(
+            8,
+            lambda i, w: 1.65,
+            name="b",
+            seed=2,
+            mhz=lambda i: 1200.0,
+            commit=lambda i: commit(8 + i),
+            date=lambda i: f"2026-05-{i + 1:02d}T00:00:00Z",
+        )
         self.page()
         self.assertEqual(self.marked(), [])
         self.assertEqual(sorted(re.findall(r"^## .*SM clock about (\d+) MHz", self.text, re.M)), ["1200", "1940"])
@@ -264,6 +385,7 @@ class History(unittest.TestCase):
 
 class OfAProject(unittest.TestCase):
     """A project elsewhere, with a git of its own."""
+
     COUNT, AT = 200, 120
 
     def setUp(self):
@@ -273,13 +395,22 @@ class OfAProject(unittest.TestCase):
         self.root = self.folder / "kernels"
 
     def git(self, *words, text=None):
-        return subprocess.run(["git", "-C", self.root, "-c", "core.hooksPath=/dev/null", *words], input=text, capture_output=True, text=True, check=True).stdout
+        return subprocess.run(
+            ["git", "-C", self.root, "-c", "core.hooksPath=/dev/null", *words],
+            input=text,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout
 
     def commits(self, subject, day=lambda k: 0):
         """A line of them; day(k): when each was made. -> their hashes, the oldest first."""
         self.root.mkdir()
         self.git("init", "-q")
-        text = "".join(f"commit refs/heads/main\ncommitter a <a@b> {1700000000 + 86400 * day(k)} +0000\ndata {len(subject(k).encode())}\n{subject(k)}\n" for k in range(self.COUNT))
+        text = "".join(
+            f"commit refs/heads/main\ncommitter a <a@b> {1700000000 + 86400 * day(k)} +0000\ndata {len(subject(k).encode())}\n{subject(k)}\n"
+            for k in range(self.COUNT)
+        )
         self.git("fast-import", "--quiet", text=text)
         return self.git("rev-list", "--reverse", "main").split()
 
@@ -299,7 +430,16 @@ class OfAProject(unittest.TestCase):
         known = self.commits(lambda k: f"kernels: change number {k} of [many] | `x`", day=lambda k: rng.randrange(1000))
         self.git("remote", "add", "origin", "https://somebody:secret@github.com/somebody/kernels.git")
         rows = self.folder / "rows.jsonl"
-        done = call("run", *(f"double n={1000 * n}" for n in range(1, 13)), "--variants", "cpu_loop", "--quick", "--no-ceilings", "--out", rows)
+        done = call(
+            "run",
+            *(f"double n={1000 * n}" for n in range(1, 13)),
+            "--variants",
+            "cpu_loop",
+            "--quick",
+            "--no-ceilings",
+            "--out",
+            rows,
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         (environment,), real = rows_of(rows, "environment"), rows_of(rows)
         self.assertEqual(len([row for row in real if row["timing"]]), 12, done.stdout)
@@ -309,19 +449,47 @@ class OfAProject(unittest.TestCase):
         with open(self.folder / "history.jsonl", "w") as file:
             for day, k in enumerate(measured):
                 run = f"{environment['run']}-{k}"
-                file.write(json.dumps({**environment, "run": run, "commit": known[k], "dirty": False, "date": f"2027-{1 + day // 28:02d}-{1 + day % 28:02d}T00:00:00Z"}) + "\n")
+                file.write(
+                    json.dumps(
+                        {
+                            **environment,
+                            "run": run,
+                            "commit": known[k],
+                            "dirty": False,
+                            "date": f"2027-{1 + day // 28:02d}-{1 + day % 28:02d}T00:00:00Z",
+                        }
+                    )
+                    + "\n"
+                )
                 for row in real:
                     factor = rng.lognormvariate(0, 0.006) * (1.12 if k >= self.AT and row["case"] in slower else 1)
-                    timing = {mode: t and {**t, **{key: t[key] and factor * t[key] for key in ("median", "low", "high")}} for mode, t in row["timing"].items()}
+                    timing = {
+                        mode: t and {**t, **{key: t[key] and factor * t[key] for key in ("median", "low", "high")}}
+                        for mode, t in row["timing"].items()
+                    }
                     file.write(json.dumps({**row, "run": run, "timing": timing}) + "\n")
-        done = call("report", "--history", self.folder / "history.jsonl", "--out", self.folder / "HISTORY.md", "--figures", self.folder / "figures", program=self.program())
+        done = call(
+            "report",
+            "--history",
+            self.folder / "history.jsonl",
+            "--out",
+            self.folder / "HISTORY.md",
+            "--figures",
+            self.folder / "figures",
+            program=self.program(),
+        )
         self.assertEqual(done.returncode, 0, done.stderr)
         text = (self.folder / "HISTORY.md").read_text()
         lines = [line for line in text.splitlines() if line.startswith("| ")]
         self.assertEqual(lines[0], "| commit | change | of | subject |")
         cells = re.split(r" (?<!\\)\| ", lines[2].strip("| "))
-        self.assertEqual(cells[0], f"[{known[self.AT][:7]}](https://github.com/somebody/kernels/commit/{known[self.AT]})")
-        self.assertTrue(all(11 < float(percent) < 13 for percent in re.findall(r"\+(\d+\.\d)%", cells[1])) and "%" in cells[1], cells[1])
+        self.assertEqual(
+            cells[0], f"[{known[self.AT][:7]}](https://github.com/somebody/kernels/commit/{known[self.AT]})"
+        )
+        self.assertTrue(
+            all(11 < float(percent) < 13 for percent in re.findall(r"\+(\d+\.\d)%", cells[1])) and "%" in cells[1],
+            cells[1],
+        )
         self.assertEqual(sorted(re.findall("`(double n.*?)`", cells[2])), sorted(slower))
         self.assertEqual(cells[3], rf"kernels: change number {self.AT} of \[many\] \| \`x\`")
         self.assertIn("1 commit with a change", text)
@@ -334,33 +502,68 @@ class OfAProject(unittest.TestCase):
         at = [*known[:20], "f" * 40, *known[20:40]]
         machine, lines = Machine(3), []
         for k in random.Random(7).sample(range(len(at)), len(at)):
-            for dirty in (False, True)[:1 + (k == 7)]:
+            for dirty in (False, True)[: 1 + (k == 7)]:
                 environment = machine.environment()
-                environment.update(commit=at[k], dirty=dirty, date="2026-05-05T00:00:00Z" if at[k][:2] != "ff" else "2020-01-01T00:00:00Z")
-                lines += [environment, machine.row(environment["run"], window=10, seconds=1e-3 * (1 + (k > 12) + (k > 30)))]
+                environment.update(
+                    commit=at[k],
+                    dirty=dirty,
+                    date="2026-05-05T00:00:00Z" if at[k][:2] != "ff" else "2020-01-01T00:00:00Z",
+                )
+                lines += [
+                    environment,
+                    machine.row(environment["run"], window=10, seconds=1e-3 * (1 + (k > 12) + (k > 30))),
+                ]
         (self.folder / "rows.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-        words = ["--out", str(self.folder / "HISTORY.md"), "--figures", str(self.folder / "figures"), "--repository", str(self.root)]
+        words = [
+            "--out",
+            str(self.folder / "HISTORY.md"),
+            "--figures",
+            str(self.folder / "figures"),
+            "--repository",
+            str(self.root),
+        ]
         self.assertEqual(history.main([str(self.folder / "rows.jsonl"), *words]), 0)
         text = (self.folder / "HISTORY.md").read_text()
         found = re.findall(r"^\| (\w{7}) \| \*\*(\+\d+\.\d)%\*\* .* \| - \|$", text, re.M)
-        self.assertEqual([(name, round(float(percent), -1)) for name, percent in found], [(at[31][:7], 50), (at[13][:7], 100)])
+        self.assertEqual(
+            [(name, round(float(percent), -1)) for name, percent in found], [(at[31][:7], 50), (at[13][:7], 100)]
+        )
         self.assertIn("does not know fffffff: placed by", text)
         self.assertNotIn("](http", text)
         order, _ = in_order([line for line in lines if line["kind"] == "environment"], commits.Repository(self.root))
-        self.assertEqual(order, ["fffffff", *(name for c in at if c[:2] != "ff" for name in [c[:7], f"{c[:7]}+changes"][:1 + (c == at[7])])])
+        self.assertEqual(
+            order,
+            [
+                "fffffff",
+                *(name for c in at if c[:2] != "ff" for name in [c[:7], f"{c[:7]}+changes"][: 1 + (c == at[7])]),
+            ],
+        )
 
     def test_addresses(self):
         self.commits(lambda k: "")
         self.git("remote", "add", "origin", "x")
-        at = {"https://github.com/a/b": "https://github.com/a/b/commit", "git@github.com:a/b.git": "https://github.com/a/b/commit", "ssh://git@host.org:22/a/b.git/": "https://host.org/a/b/commit",
-              "http://host.org:3000/a/b": "http://host.org:3000/a/b/commit", "https://u:p@gitlab.com/a/c/b.git": "https://gitlab.com/a/c/b/-/commit", "git@bitbucket.org:a/b.git": "https://bitbucket.org/a/b/commits",
-              "/srv/git/b.git": None, "file:///srv/git/b.git": None, "work:a/b.git": None, "../b": None, "https://host.org/a/b)](x": None, "C:/a/b": None}
+        at = {
+            "https://github.com/a/b": "https://github.com/a/b/commit",
+            "git@github.com:a/b.git": "https://github.com/a/b/commit",
+            "ssh://git@host.org:22/a/b.git/": "https://host.org/a/b/commit",
+            "http://host.org:3000/a/b": "http://host.org:3000/a/b/commit",
+            "https://u:p@gitlab.com/a/c/b.git": "https://gitlab.com/a/c/b/-/commit",
+            "git@bitbucket.org:a/b.git": "https://bitbucket.org/a/b/commits",
+            "/srv/git/b.git": None,
+            "file:///srv/git/b.git": None,
+            "work:a/b.git": None,
+            "../b": None,
+            "https://host.org/a/b)](x": None,
+            "C:/a/b": None,
+        }
         for url, address in at.items():
             self.git("remote", "set-url", "origin", url)
             self.assertEqual(commits.Repository(self.root).address(), address, url)
         self.git("remote", "rename", "origin", "mine")
         self.assertEqual(commits.Repository(self.root).find(["--all", "HEAD", "0" * 40]), {})
-        self.assertEqual(commits.Repository(self.folder).find(self.git("rev-list", "main").split()), {}, "no repository of its own")
+        self.assertEqual(
+            commits.Repository(self.folder).find(self.git("rev-list", "main").split()), {}, "no repository of its own"
+        )
 
 
 if __name__ == "__main__":

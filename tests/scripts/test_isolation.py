@@ -1,4 +1,5 @@
 """What a worker cannot do to others: to the program, to the rows after its own, to what it is judged by, to the user's disk."""
+
 import os
 import pathlib
 import re
@@ -62,23 +63,34 @@ def hostile(folder):
             del expected[how]
     out = folder / "rows.jsonl"
     specs = ",".join(f"cpu_takes_along how={how},cpu_right" for how in expected)
-    done = call("run", CASE, "--variants", specs, "--verify-only", "--memory-limit", "128M", "--out", out, program=MUTANTS)
+    done = call(
+        "run", CASE, "--variants", specs, "--verify-only", "--memory-limit", "128M", "--out", out, program=MUTANTS
+    )
     rows = {row["tunables"].get("how", "right"): row for row in rows_of(out)}
     expect(done.returncode == 1, "the run goes on to its end", done)
     for how, (verdict, pattern) in expected.items():
         row = rows.get(how, {"verdict": None, "reason": ""})
-        expect(row["verdict"] == verdict and re.search(pattern, row["reason"] or "", re.S), f"{how}: {row['verdict']}: {row['reason']}", done)
+        expect(
+            row["verdict"] == verdict and re.search(pattern, row["reason"] or "", re.S),
+            f"{how}: {row['verdict']}: {row['reason']}",
+            done,
+        )
     expect(wait_until(lambda: not left_running(), 10), f"no process is left: {left_running()}")
 
 
 def hanging(folder):
     """The time-out holds for every command, without what the start of a process or a library may take besides."""
+
     def hang(number, variant, pattern):
         out = folder / f"{number}.jsonl"
         begin = time.monotonic()
-        done = call("run", CASE, "--variants", variant, "--verify-only", "--timeout", "1s", "--out", out, program=MUTANTS)
+        done = call(
+            "run", CASE, "--variants", variant, "--verify-only", "--timeout", "1s", "--out", out, program=MUTANTS
+        )
         reasons = [row["reason"] for row in rows_of(out) if row["verdict"] == "error"]
-        expect(done.returncode == 1 and len(reasons) == 1 and re.search(pattern, reasons[0]), f"{variant}: {reasons}", done)
+        expect(
+            done.returncode == 1 and len(reasons) == 1 and re.search(pattern, reasons[0]), f"{variant}: {reasons}", done
+        )
         expect(time.monotonic() - begin < 60, f"{variant}: at once")
 
     with ThreadPoolExecutor() as pool:
@@ -89,8 +101,12 @@ def shells(folder):
     """A shell that becomes the program leaves it children of its own: they are not the worker's."""
     out = folder / "rows.jsonl"
     words = [MUTANTS, "run", CASE, "--variants", "cpu_takes_along how=leaves_daemon", "--verify-only", "--out", out]
-    with subprocess.Popen(["bash", "-c", '(setsid sleep 60 & echo $!; sleep 0.2) & sleep 60 & echo $!; exec "$@" >&2', "bash", *words], stdout=subprocess.PIPE,
-                          stderr=subprocess.DEVNULL, text=True) as program:
+    with subprocess.Popen(
+        ["bash", "-c", '(setsid sleep 60 & echo $!; sleep 0.2) & sleep 60 & echo $!; exec "$@" >&2', "bash", *words],
+        stdout=subprocess.PIPE,
+        stderr=subprocess.DEVNULL,
+        text=True,
+    ) as program:
         sleeping = [int(program.stdout.readline()) for _ in range(2)]
         program.stdout.close()
         program.wait(60)
@@ -98,7 +114,10 @@ def shells(folder):
     running = [pid for pid in sleeping if pathlib.Path(f"/proc/{pid}/comm").read_text() == "sleep\n"]
     for pid in running:
         os.kill(pid, signal.SIGKILL)
-    expect(len(reasons) == 1 and "left 1 process running" in reasons[0] and running == sleeping, f"the worker's orphan is told from others: {reasons}")
+    expect(
+        len(reasons) == 1 and "left 1 process running" in reasons[0] and running == sleeping,
+        f"the worker's orphan is told from others: {reasons}",
+    )
 
 
 def neighbours(folder):
@@ -107,11 +126,33 @@ def neighbours(folder):
     hows = ["leaves_daemon", "forges_input"]
     cases = [f"double n=100003 input=normal dtype=f64 seed={seed}" for seed in range(len(hows))]
     for how, case in zip(hows, cases):
-        call("run", case, "--variants", f"cpu_takes_along how={how},cpu_right,cpu_zeros", "--verify-only", "--out", out, program=MUTANTS)
+        call(
+            "run",
+            case,
+            "--variants",
+            f"cpu_takes_along how={how},cpu_right,cpu_zeros",
+            "--verify-only",
+            "--out",
+            out,
+            program=MUTANTS,
+        )
     verdicts = [(row["variant"], row["verdict"]) for row in rows_of(out) if row["variant"] != "double/cpu_takes_along"]
-    expect(verdicts == [("double/cpu_right", "pass"), ("double/cpu_zeros", "fail")] * len(hows), f"the rows after it are as they should be: {verdicts}")
+    expect(
+        verdicts == [("double/cpu_right", "pass"), ("double/cpu_zeros", "fail")] * len(hows),
+        f"the rows after it are as they should be: {verdicts}",
+    )
     before = len(rows_of(out))
-    done = call("run", cases[0], "--variants", "cpu_takes_along how=abort_in_supports,cpu_right", "--verify-only", "--out", out, "--resume", program=MUTANTS)
+    done = call(
+        "run",
+        cases[0],
+        "--variants",
+        "cpu_takes_along how=abort_in_supports,cpu_right",
+        "--verify-only",
+        "--out",
+        out,
+        "--resume",
+        program=MUTANTS,
+    )
     expect(len(rows_of(out)) == before + 1 and done.returncode == 1, "--resume tries it again, and goes on", done)
 
 
@@ -121,9 +162,22 @@ def descriptors(folder):
     with open(secret, "w") as file:
         file.write("kept")
         file.flush()
-        done = call("run", CASE, "--variants", "cpu_takes_along how=writes_descriptors", "--verify-only", "--out", out, program=MUTANTS,
-                    pass_fds=[file.fileno()])
-    expect([row["verdict"] for row in rows_of(out)] == ["pass"] and secret.read_text() == "kept", "a file that the program inherited is as it was", done)
+        done = call(
+            "run",
+            CASE,
+            "--variants",
+            "cpu_takes_along how=writes_descriptors",
+            "--verify-only",
+            "--out",
+            out,
+            program=MUTANTS,
+            pass_fds=[file.fileno()],
+        )
+    expect(
+        [row["verdict"] for row in rows_of(out)] == ["pass"] and secret.read_text() == "kept",
+        "a file that the program inherited is as it was",
+        done,
+    )
 
 
 def poison(folder):
@@ -131,7 +185,11 @@ def poison(folder):
     x = np.array([1] + [np.frombuffer(bytes([byte]) * 8, "<f8")[0] / 2 for byte in (0xA5, 0x5A)])
     np.save(folder / "x.npy", x)
     done = call("exec", "double/cpu_loop", "--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy", "--check")
-    expect(done.returncode == 0 and np.array_equal(np.load(folder / "y.npy"), 2 * x), "outputs that equal the poison pass", done)
+    expect(
+        done.returncode == 0 and np.array_equal(np.load(folder / "y.npy"), 2 * x),
+        "outputs that equal the poison pass",
+        done,
+    )
     expect(done.stdout.count("y passes") == 1, "and it is said once", done)
 
 
@@ -140,15 +198,37 @@ def user_code(folder):
     temporary = folder / "tmp"
     temporary.mkdir()
     body = "__device__ void window_function(const real *shared, int history_len, real *out, int window_size, int arr_len, int offset) {}\n"
-    (folder / "crash.cu").write_text(body + "__attribute__((constructor)) static void crash(void) { __builtin_trap(); }\n")
-    (folder / "cc").write_text(f"#!/bin/sh\n[ -e '{temporary}'/rungs-usercode-* ] && touch '{folder}/seen'\ntouch $TMPDIR/ccXYZ.s\nexec sleep 60\n")
+    (folder / "crash.cu").write_text(
+        body + "__attribute__((constructor)) static void crash(void) { __builtin_trap(); }\n"
+    )
+    (folder / "cc").write_text(
+        f"#!/bin/sh\n[ -e '{temporary}'/rungs-usercode-* ] && touch '{folder}/seen'\ntouch $TMPDIR/ccXYZ.s\nexec sleep 60\n"
+    )
     (folder / "cc").chmod(0o755)
     (folder / "fine.cu").write_text(body)
     environment = {**os.environ, "TMPDIR": str(temporary)}
     np.save(folder / "x.npy", np.ones(500))
-    for function, compiler, timeout, words in (("crash.cu", "", "60s", "signal 4"), ("fine.cu", str(folder / "cc"), "1s", "timed out")):
-        done = call("exec", "rolling/cpu_apply", "--in", f"x={folder}/x.npy", "--set", "agg=apply", "--set", f"function={folder / function}", "--set",
-                    "window=3", "--out", f"y={folder}/y.npy", "--timeout", timeout, env={**environment, "RUNGS_HOST_CC": compiler})
+    for function, compiler, timeout, words in (
+        ("crash.cu", "", "60s", "signal 4"),
+        ("fine.cu", str(folder / "cc"), "1s", "timed out"),
+    ):
+        done = call(
+            "exec",
+            "rolling/cpu_apply",
+            "--in",
+            f"x={folder}/x.npy",
+            "--set",
+            "agg=apply",
+            "--set",
+            f"function={folder / function}",
+            "--set",
+            "window=3",
+            "--out",
+            f"y={folder}/y.npy",
+            "--timeout",
+            timeout,
+            env={**environment, "RUNGS_HOST_CC": compiler},
+        )
         expect(done.returncode != 0 and words in done.stderr, f"{function}: {words}", done)
         expect(not list(temporary.iterdir()), f"{function}: nothing is left: {list(temporary.iterdir())}")
     expect((folder / "seen").exists(), "though there was something")
@@ -194,14 +274,34 @@ def columns(folder):
     def end_by(number):
         temporary = folder / f"columns-{number}"
         temporary.mkdir()
-        program = subprocess.Popen([RUNGS, "exec", "redact/cpu_best", "--in", f"names={folder}/names.csv:name", "--in",
-                                    f"visibilities={folder}/names.csv:visible", "--out", f"redacted={folder}/out.arrow"],
-                                   stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, env={**os.environ, "TMPDIR": str(temporary)})
-        seen = wait_until(lambda: copies(program.pid, temporary) or program.poll() is not None) and program.poll() is None
+        program = subprocess.Popen(
+            [
+                RUNGS,
+                "exec",
+                "redact/cpu_best",
+                "--in",
+                f"names={folder}/names.csv:name",
+                "--in",
+                f"visibilities={folder}/names.csv:visible",
+                "--out",
+                f"redacted={folder}/out.arrow",
+            ],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+            env={**os.environ, "TMPDIR": str(temporary)},
+        )
+        seen = (
+            wait_until(lambda: copies(program.pid, temporary) or program.poll() is not None) and program.poll() is None
+        )
         program.send_signal(number)
         program.wait()
-        gone = wait_until(lambda: not [pid for pid in os.listdir("/proc") if pid.isdigit() and marked(pid, temporary)], 10)
-        expect(seen and gone and not list(temporary.iterdir()), f"signal {number}: nothing is left: {list(temporary.iterdir())}, processes ended: {gone}")
+        gone = wait_until(
+            lambda: not [pid for pid in os.listdir("/proc") if pid.isdigit() and marked(pid, temporary)], 10
+        )
+        expect(
+            seen and gone and not list(temporary.iterdir()),
+            f"signal {number}: nothing is left: {list(temporary.iterdir())}, processes ended: {gone}",
+        )
 
     with ThreadPoolExecutor() as pool:
         list(pool.map(end_by, (signal.SIGINT, signal.SIGTERM, signal.SIGKILL)))

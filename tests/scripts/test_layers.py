@@ -1,5 +1,6 @@
 """The layers of docs/DESIGN.md, checked: who includes whom, who prints and exits, who writes files, and that readers of rows and program
 never run each other. Every rule is first shown to find a planted violation, so that a rule that finds nothing says something."""
+
 import ast
 import os
 import pathlib
@@ -16,8 +17,14 @@ CONTRACTS = ("harness/op.h", "harness/variant.h", "harness/kernel.h")
 MAY_INCLUDE = {
     "harness/": ("harness/",),  # main.c, commit.c
     "harness/cli/": ("harness/",),
-    "harness/pipeline/": (*(f"harness/{module}/" for module in ("base", "plan", "device", "verify", "measure", "record", "pipeline")), *CONTRACTS),
-    "harness/worker/": (*(f"harness/{module}/" for module in ("base", "plan", "device", "measure", "record", "worker")), *CONTRACTS),
+    "harness/pipeline/": (
+        *(f"harness/{module}/" for module in ("base", "plan", "device", "verify", "measure", "record", "pipeline")),
+        *CONTRACTS,
+    ),
+    "harness/worker/": (
+        *(f"harness/{module}/" for module in ("base", "plan", "device", "measure", "record", "worker")),
+        *CONTRACTS,
+    ),
     "harness/base/": ("harness/base/",),
     "harness/plan/": ("harness/base/", *CONTRACTS, "harness/plan/", "harness/verify/families.h"),
     "harness/device/": ("harness/base/", *CONTRACTS, "harness/device/"),
@@ -36,10 +43,16 @@ MAY_ALSO_INCLUDE = {
     "harness/base/refuse.c": ("harness/variant.h",),  # variant_refuse(), declared in the contract
     "emulator/main.c": ("harness/worker/worker.h",),  # the main of another program with the same worker
 }
-WITHOUT_A_KERNEL = ("impls/discounted_cumsum/cuda_cub_scan.cu", "impls/discounted_cumsum_grad/cuda_cub_scan.cu", "impls/ewm/cuda_cub_scan.cu")  # one call of CUB
+WITHOUT_A_KERNEL = (
+    "impls/discounted_cumsum/cuda_cub_scan.cu",
+    "impls/discounted_cumsum_grad/cuda_cub_scan.cu",
+    "impls/ewm/cuda_cub_scan.cu",
+)  # one call of CUB
 INCLUDE_FOLDERS = ("harness", "impls", "")
 
-PRINTS = re.compile(r"(?<![\w.>])(printf|puts|putchar|vprintf|fprintf|vfprintf|fputs|perror|exit|_exit|_Exit|quick_exit|abort)\s*\(")
+PRINTS = re.compile(
+    r"(?<![\w.>])(printf|puts|putchar|vprintf|fprintf|vfprintf|fputs|perror|exit|_exit|_Exit|quick_exit|abort)\s*\("
+)
 MAY_PRINT = {
     "harness/main.c": "the program",
     "harness/commit.c": "a step of the build",
@@ -67,11 +80,35 @@ MAY_WRITE = {
     "emulator/": "a program of its own, for its own process",
 }
 # Python: which of our own modules a module may import. The readers of rows are packages; what is in no package is imported by its name alone.
-SHARED = tuple(f"analysis/{name}.py" for name in ("rows", "lines", "select", "format", "statistics", "claim_text", "published", "arguments", "inputs", "output", "foreign", "row_check"))
-MAY_IMPORT = {"harness/device/": ("harness/device/",), "harness/verify/": ("harness/verify/",), "impls/": ("harness/device/peer.py", "impls/common/"),
-              "cmake/": ("cmake/",), "analysis/": SHARED, "plots/": ("plots/", *SHARED),
-              "analysis/report/": ("analysis/report/", "analysis/history/", "plots/", *SHARED), "analysis/history/": ("analysis/history/", "plots/", *SHARED),
-              "analysis/compare/": ("analysis/compare/", "analysis/junit.py", *SHARED), "analysis/export/": ("analysis/export/", "analysis/junit.py", *SHARED)}
+SHARED = tuple(
+    f"analysis/{name}.py"
+    for name in (
+        "rows",
+        "lines",
+        "select",
+        "format",
+        "statistics",
+        "claim_text",
+        "published",
+        "arguments",
+        "inputs",
+        "output",
+        "foreign",
+        "row_check",
+    )
+)
+MAY_IMPORT = {
+    "harness/device/": ("harness/device/",),
+    "harness/verify/": ("harness/verify/",),
+    "impls/": ("harness/device/peer.py", "impls/common/"),
+    "cmake/": ("cmake/",),
+    "analysis/": SHARED,
+    "plots/": ("plots/", *SHARED),
+    "analysis/report/": ("analysis/report/", "analysis/history/", "plots/", *SHARED),
+    "analysis/history/": ("analysis/history/", "plots/", *SHARED),
+    "analysis/compare/": ("analysis/compare/", "analysis/junit.py", *SHARED),
+    "analysis/export/": ("analysis/export/", "analysis/junit.py", *SHARED),
+}
 MAY_START = {"plots/figures_sweep.py": "gnuplot", "analysis/history/commits.py": "git"}
 READERS = ("analysis", "plots")  # they know rows and nothing else
 
@@ -123,12 +160,15 @@ def includes_of(root, path, text):
 
 def circle_faults(root):
     """No file includes itself, by whatever way."""
-    graph = {path: [target for _, target in includes_of(root, path, text)] for path, text in files(root, ("harness", "emulator", "impls", "reference"), CODE)}
+    graph = {
+        path: [target for _, target in includes_of(root, path, text)]
+        for path, text in files(root, ("harness", "emulator", "impls", "reference"), CODE)
+    }
     done = set()
 
     def walk(path, way):
         if path in way:
-            yield f"{path}: includes itself: {' -> '.join([*way[way.index(path):], path])}"
+            yield f"{path}: includes itself: {' -> '.join([*way[way.index(path) :], path])}"
         elif path not in done:
             for target in graph.get(path, []):
                 yield from walk(target, [*way, path])
@@ -151,7 +191,7 @@ def include_faults(root):
                 continue
             target = resolve(root, path, match.group(2))
             if target is None and match.group(1) == '"':
-                yield f"{path}:{i}: \"{match.group(2)}\" is no file of the repository"
+                yield f'{path}:{i}: "{match.group(2)}" is no file of the repository'
             elif target is not None and not allowed(target, rights):
                 yield f"{path}:{i}: {layer} may not include {target}"
 
@@ -199,7 +239,11 @@ def python_faults(root):
             yield from start_faults(path, tree)
             if "sys.path" in text:
                 yield f"{path}: changes sys.path"
-            yield from (f"{path}:{node.lineno}: a relative import" for node in ast.walk(tree) if isinstance(node, ast.ImportFrom) and node.level)
+            yield from (
+                f"{path}:{node.lineno}: a relative import"
+                for node in ast.walk(tree)
+                if isinstance(node, ast.ImportFrom) and node.level
+            )
             name = path.rsplit("/", 1)[-1]
             if names.setdefault(name, path) != path and not name.startswith("__"):
                 yield f"{path}: has the name of {names[name]}"
@@ -222,7 +266,9 @@ def start_faults(path, tree):
 
 def plotting_faults(root):
     for path, text in files(root, ("harness", "emulator", "impls", "reference"), CODE):
-        if not path.startswith("harness/cli/") and re.search(rf'"[^"\n]*\b({"|".join(READERS)})[/.]', without_comments(text)):
+        if not path.startswith("harness/cli/") and re.search(
+            rf'"[^"\n]*\b({"|".join(READERS)})[/.]', without_comments(text)
+        ):
             yield f"{path}: knows the readers of rows"
 
 
@@ -247,7 +293,10 @@ def parameter_faults(root):
                 yield f"{path}:{text.count(chr(10), 0, match.start()) + 1}: {match.group(1)} has {count} parameters, more than {PARAMETERS_MAX}"
 
 
-TYPE = re.compile(r"^(?:template[^\n]*>\s*)?(?:struct|class|union)\s+(?:alignas\((?:[^()]|\([^()]*\))*\)\s+)?(\w+)[^;{]*(\{[^\n]*\}[^\n]*|\{.*?^\});", re.M | re.S)
+TYPE = re.compile(
+    r"^(?:template[^\n]*>\s*)?(?:struct|class|union)\s+(?:alignas\((?:[^()]|\([^()]*\))*\)\s+)?(\w+)[^;{]*(\{[^\n]*\}[^\n]*|\{.*?^\});",
+    re.M | re.S,
+)
 
 
 def variant_faults(root):
@@ -299,7 +348,12 @@ class Planted(unittest.TestCase):
     def expect(self, rule, files_of, fault):
         with tempfile.TemporaryDirectory() as folder:
             root = pathlib.Path(folder)
-            for path, text in {"harness/op.h": "", "harness/variant.h": "", "harness/base/text.h": "", **files_of}.items():
+            for path, text in {
+                "harness/op.h": "",
+                "harness/variant.h": "",
+                "harness/base/text.h": "",
+                **files_of,
+            }.items():
                 (root / path).parent.mkdir(parents=True, exist_ok=True)
                 (root / path).write_text(text)
             found = list(RULES[rule](root))
@@ -311,74 +365,215 @@ class Planted(unittest.TestCase):
 
     def test_includes(self):
         record = {"harness/record/row.h": "", "harness/verify/norms.h": "", "harness/verify/families.h": ""}
-        self.expect("includes", {**record, "harness/plan/a.c": '\n#include "record/row.h"\n'}, "harness/plan/a.c:2: harness/plan/ may not include")
-        self.expect("includes", {**record, "harness/plan/a.c": '#include "verify/norms.h"\n'}, "may not include harness/verify/norms.h")
-        self.expect("includes", {**record, "harness/plan/a.c": '#include "verify/families.h"\n// #include "record/row.h"\n'}, None)
+        self.expect(
+            "includes",
+            {**record, "harness/plan/a.c": '\n#include "record/row.h"\n'},
+            "harness/plan/a.c:2: harness/plan/ may not include",
+        )
+        self.expect(
+            "includes",
+            {**record, "harness/plan/a.c": '#include "verify/norms.h"\n'},
+            "may not include harness/verify/norms.h",
+        )
+        self.expect(
+            "includes",
+            {**record, "harness/plan/a.c": '#include "verify/families.h"\n// #include "record/row.h"\n'},
+            None,
+        )
         self.expect("includes", {"impls/rolling/a.c": '#include "op.h"\n'}, "impls/ may not include harness/op.h")
-        self.expect("includes", {"reference/a.c": '#include <variant.h>\n'}, "reference/ may not include harness/variant.h")
-        self.expect("includes", {"impls/rolling/a.h": "", "impls/double/a.c": '#include "../rolling/a.h"\n'}, "may not include impls/rolling/a.h")
+        self.expect(
+            "includes", {"reference/a.c": "#include <variant.h>\n"}, "reference/ may not include harness/variant.h"
+        )
+        self.expect(
+            "includes",
+            {"impls/rolling/a.h": "", "impls/double/a.c": '#include "../rolling/a.h"\n'},
+            "may not include impls/rolling/a.h",
+        )
         self.expect("includes", {"impls/rolling/_shared.h": "", "impls/rolling/a.c": '#include "_shared.h"\n'}, None)
-        self.expect("includes", {"impls/rolling/_shared.h": "", "impls/double/a.c": '#include "rolling/_shared.h"\n'}, "may not include impls/rolling/_shared.h")
+        self.expect(
+            "includes",
+            {"impls/rolling/_shared.h": "", "impls/double/a.c": '#include "rolling/_shared.h"\n'},
+            "may not include impls/rolling/_shared.h",
+        )
         self.expect("includes", {"harness/base/a.c": '#include "op.h"\n'}, "harness/base/ may not include harness/op.h")
         self.expect("includes", {"harness/pipeline/run.c": '#include "nowhere.h"\n'}, "is no file of the repository")
-        self.expect("includes", {**record, "harness/op.h": '#include "record/row.h"\n'}, "may not include harness/record/row.h")
+        self.expect(
+            "includes", {**record, "harness/op.h": '#include "record/row.h"\n'}, "may not include harness/record/row.h"
+        )
 
     def test_circles(self):
-        self.expect("circles", {"harness/plan/a.h": '#include "plan/b.h"', "harness/plan/b.h": '#include "base/text.h"\n#include "plan/a.h"'}, "includes itself")
-        self.expect("circles", {"harness/plan/a.h": '#include "plan/b.h"', "harness/plan/b.h": '#include "base/text.h"', "harness/plan/c.h": '#include "plan/b.h"'}, None)
+        self.expect(
+            "circles",
+            {
+                "harness/plan/a.h": '#include "plan/b.h"',
+                "harness/plan/b.h": '#include "base/text.h"\n#include "plan/a.h"',
+            },
+            "includes itself",
+        )
+        self.expect(
+            "circles",
+            {
+                "harness/plan/a.h": '#include "plan/b.h"',
+                "harness/plan/b.h": '#include "base/text.h"',
+                "harness/plan/c.h": '#include "plan/b.h"',
+            },
+            None,
+        )
 
     def test_printing(self):
-        self.expect("printing", {"harness/plan/a.c": 'void f(void) { printf("x"); }'}, "only the program prints and exits")
+        self.expect(
+            "printing", {"harness/plan/a.c": 'void f(void) { printf("x"); }'}, "only the program prints and exits"
+        )
         self.expect("printing", {"impls/rolling/a.cu": "\n\nexit(1);"}, "impls/rolling/a.cu:3")
-        self.expect("printing", {"harness/plan/a.c": '/* exit(1) */ snprintf(t, 3, "puts(x)"); self->exit(1); on_exit (f);',
-                                 "harness/cli/a.c": "puts(x);"}, None)
+        self.expect(
+            "printing",
+            {
+                "harness/plan/a.c": '/* exit(1) */ snprintf(t, 3, "puts(x)"); self->exit(1); on_exit (f);',
+                "harness/cli/a.c": "puts(x);",
+            },
+            None,
+        )
 
     def test_writing(self):
         self.expect("writing", {"harness/pipeline/run.c": 'FILE *f = fopen(path, "w");'}, "only record/ writes results")
         self.expect("writing", {"harness/verify/a.c": "open(path, O_WRONLY | O_CREAT, 0666);"}, "harness/verify/a.c:1")
-        self.expect("writing", {"harness/pipeline/run.c": 'fopen(path, "rb"); // fopen(path, "w")', "harness/record/row.c": "O_CREAT"}, None)
+        self.expect(
+            "writing",
+            {"harness/pipeline/run.c": 'fopen(path, "rb"); // fopen(path, "w")', "harness/record/row.c": "O_CREAT"},
+            None,
+        )
 
     def test_python(self):
         worker = {"harness/device/peer.py": "", "harness/device/peer_worker.py": "import peer"}
-        package = {"analysis/rows.py": "", "analysis/report/ladder.py": "", "plots/style.py": "from analysis import rows"}
-        self.expect("python", {**worker, "impls/rolling/peer_a.py": "from peer import Skip\nimport peer_worker"}, "peer_a.py:2: may not import")
-        self.expect("python", {**worker, **package, "plots/a.py": "from analysis import rows\nimport peer"}, "plots/a.py:2: may not import harness/device/peer.py")
-        self.expect("python", {**worker, **package, "analysis/a.py": "import peer"}, "analysis/a.py:1: may not import harness/device/peer.py")
-        self.expect("python", {**package, "plots/a.py": "from analysis.report import ladder"}, "plots/a.py:1: may not import analysis/report/ladder.py")
-        self.expect("python", {**package, "plots/a.py": "import analysis.report.ladder"}, "plots/a.py:1: may not import analysis/report/ladder.py")
-        self.expect("python", {**package, "analysis/a.py": "from plots.style import colour"}, "analysis/a.py:1: may not import plots/style.py")
-        self.expect("python", {**package, "analysis/compare/judge.py": "", "analysis/history/a.py": "from analysis.compare import judge"}, "may not import analysis/compare/judge.py")
+        package = {
+            "analysis/rows.py": "",
+            "analysis/report/ladder.py": "",
+            "plots/style.py": "from analysis import rows",
+        }
+        self.expect(
+            "python",
+            {**worker, "impls/rolling/peer_a.py": "from peer import Skip\nimport peer_worker"},
+            "peer_a.py:2: may not import",
+        )
+        self.expect(
+            "python",
+            {**worker, **package, "plots/a.py": "from analysis import rows\nimport peer"},
+            "plots/a.py:2: may not import harness/device/peer.py",
+        )
+        self.expect(
+            "python",
+            {**worker, **package, "analysis/a.py": "import peer"},
+            "analysis/a.py:1: may not import harness/device/peer.py",
+        )
+        self.expect(
+            "python",
+            {**package, "plots/a.py": "from analysis.report import ladder"},
+            "plots/a.py:1: may not import analysis/report/ladder.py",
+        )
+        self.expect(
+            "python",
+            {**package, "plots/a.py": "import analysis.report.ladder"},
+            "plots/a.py:1: may not import analysis/report/ladder.py",
+        )
+        self.expect(
+            "python",
+            {**package, "analysis/a.py": "from plots.style import colour"},
+            "analysis/a.py:1: may not import plots/style.py",
+        )
+        self.expect(
+            "python",
+            {**package, "analysis/compare/judge.py": "", "analysis/history/a.py": "from analysis.compare import judge"},
+            "may not import analysis/compare/judge.py",
+        )
         for reader in ("analysis/compare", "analysis/export"):
-            self.expect("python", {**package, f"{reader}/a.py": "from plots import style"}, f"{reader}/a.py:1: may not import plots/style.py")
-        for reader in ("analysis", "analysis/compare", "analysis/export", "analysis/history", "analysis/report", "plots"):
-            self.expect("python", {**package, f"{reader}/a.py": "\nimport subprocess\nsubprocess.run(['./rungs', 'list'])"}, f"{reader}/a.py:3: starts ./rungs")
+            self.expect(
+                "python",
+                {**package, f"{reader}/a.py": "from plots import style"},
+                f"{reader}/a.py:1: may not import plots/style.py",
+            )
+        for reader in (
+            "analysis",
+            "analysis/compare",
+            "analysis/export",
+            "analysis/history",
+            "analysis/report",
+            "plots",
+        ):
+            self.expect(
+                "python",
+                {**package, f"{reader}/a.py": "\nimport subprocess\nsubprocess.run(['./rungs', 'list'])"},
+                f"{reader}/a.py:3: starts ./rungs",
+            )
         self.expect("python", {**package, "plots/a.py": "import os\nos.system(command)"}, "starts a program")
-        self.expect("python", {**package, "analysis/a.py": "import sys\nsys.path.append('.')"}, "analysis/a.py: changes sys.path")
-        self.expect("python", {**package, "analysis/history/a.py": "from ..report import ladder"}, "analysis/history/a.py:1: a relative import")
+        self.expect(
+            "python",
+            {**package, "analysis/a.py": "import sys\nsys.path.append('.')"},
+            "analysis/a.py: changes sys.path",
+        )
+        self.expect(
+            "python",
+            {**package, "analysis/history/a.py": "from ..report import ladder"},
+            "analysis/history/a.py:1: a relative import",
+        )
         self.expect("python", {**package, "analysis/export/ladder.py": ""}, "has the name of")
-        self.expect("python", {**package, "plots/figures_sweep.py": "import subprocess\nsubprocess.run(['gnuplot', 'x'])\nfrom analysis import rows", "analysis/statistics.py": "",
-                               "analysis/compare/a.py": "import statistics\nfrom analysis import rows, statistics", "analysis/report/b.py": "from plots import style"}, None)
+        self.expect(
+            "python",
+            {
+                **package,
+                "plots/figures_sweep.py": "import subprocess\nsubprocess.run(['gnuplot', 'x'])\nfrom analysis import rows",
+                "analysis/statistics.py": "",
+                "analysis/compare/a.py": "import statistics\nfrom analysis import rows, statistics",
+                "analysis/report/b.py": "from plots import style",
+            },
+            None,
+        )
 
     def test_kernels(self):
-        self.expect("kernels", {"impls/op/cuda_a.cu": "template <int N> __global__ void scan_kernel();"}, "cuda_a.cu:1: a kernel that is not static")
+        self.expect(
+            "kernels",
+            {"impls/op/cuda_a.cu": "template <int N> __global__ void scan_kernel();"},
+            "cuda_a.cu:1: a kernel that is not static",
+        )
         self.expect("kernels", {"impls/op/cuda_a.cu": "// __global__\nstatic __global__ void scan_kernel();"}, None)
 
     def test_variants(self):
         kernel = "static __global__ void f() {}\n"
         self.expect("variants", {"impls/op/cuda_a.cu": '#include "_shared.cuh"\n'}, "no __global__")
         state = "template <typename T> struct State {\n    T sum = 0;\n};\n"
-        self.expect("variants", {"impls/op/cuda_a.cu": kernel + state, "impls/op/cuda_b.cu": kernel + state.replace("sum = 0", "sum = 1")},
-                    "cuda_b.cu:2: State is another type in impls/op/cuda_a.cu")
-        self.expect("variants", {"impls/op/cuda_a.cu": kernel + "struct B;\n" + state, "impls/op/cuda_b.cu": kernel + "struct B { int n; };\n" + state}, None)
+        self.expect(
+            "variants",
+            {"impls/op/cuda_a.cu": kernel + state, "impls/op/cuda_b.cu": kernel + state.replace("sum = 0", "sum = 1")},
+            "cuda_b.cu:2: State is another type in impls/op/cuda_a.cu",
+        )
+        self.expect(
+            "variants",
+            {
+                "impls/op/cuda_a.cu": kernel + "struct B;\n" + state,
+                "impls/op/cuda_b.cu": kernel + "struct B { int n; };\n" + state,
+            },
+            None,
+        )
 
     def test_parameters(self):
-        self.expect("parameters", {"harness/plan/a.c": "int f(int a, int b, int c, int d, int e, int f, int g, int h) {\n}\n"}, "a.c:1: f has 8 parameters")
-        self.expect("parameters", {"harness/plan/a.c": "int f(int a, int b, int c, int d, int e, int f, int g) {\n}\n"}, None)
+        self.expect(
+            "parameters",
+            {"harness/plan/a.c": "int f(int a, int b, int c, int d, int e, int f, int g, int h) {\n}\n"},
+            "a.c:1: f has 8 parameters",
+        )
+        self.expect(
+            "parameters", {"harness/plan/a.c": "int f(int a, int b, int c, int d, int e, int f, int g) {\n}\n"}, None
+        )
 
     def test_plotting(self):
         for module in ("analysis.report", "analysis/report/__main__.py", "plots/sweep.py"):
-            self.expect("plotting", {"harness/pipeline/run.c": f'const char *p = "{module}";'}, "knows the readers of rows")
-        self.expect("plotting", {"harness/pipeline/run.c": "/* see analysis/report/ */", "harness/cli/report.c": '"analysis.report"'}, None)
+            self.expect(
+                "plotting", {"harness/pipeline/run.c": f'const char *p = "{module}";'}, "knows the readers of rows"
+            )
+        self.expect(
+            "plotting",
+            {"harness/pipeline/run.c": "/* see analysis/report/ */", "harness/cli/report.c": '"analysis.report"'},
+            None,
+        )
 
 
 if __name__ == "__main__":

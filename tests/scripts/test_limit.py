@@ -1,4 +1,5 @@
 """Rows carry what they move per second, and the least time that the machine needs for it: the numbers of a row agree with each other."""
+
 import pathlib
 import sys
 import tempfile
@@ -25,14 +26,23 @@ def check_mode(row, mode, timed):
     work, limit = row["work"], timed["limit"]
     what = f"{row['spec']}, {row['case']}, {mode}"
     if timed["median"] is None:
-        expect((timed["bytes_per_second"], timed["elements_per_second"], limit) == (None, None, None), f"{what}: no time, no rate")
+        expect(
+            (timed["bytes_per_second"], timed["elements_per_second"], limit) == (None, None, None),
+            f"{what}: no time, no rate",
+        )
         return
     rates = [(timed["bytes_per_second"], work["bytes"]), (timed["elements_per_second"], work["elements"])]
-    expect(all(rate is None if amount == 0 else close(rate * timed["median"], amount) for rate, amount in rates), f"{what}: rates")
+    expect(
+        all(rate is None if amount == 0 else close(rate * timed["median"], amount) for rate, amount in rates),
+        f"{what}: rates",
+    )
     if mode == "first" or row["limit_reason"]:
         expect(limit is None, f"{what}: no limit")
         return
-    expect(limit["seconds"] > 0 and limit["kernel"] and close(limit["share"], limit["seconds"] / timed["median"]), f"{what}: limit")
+    expect(
+        limit["seconds"] > 0 and limit["kernel"] and close(limit["share"], limit["seconds"] / timed["median"]),
+        f"{what}: limit",
+    )
 
 
 def main():
@@ -43,20 +53,34 @@ def main():
         for row in rows:
             for mode, timed in row["timing"].items():
                 check_mode(row, mode, timed)
-        limits = {row["case"].split(" input=")[0] + row["variant"]: (row["timing"]["hot"]["limit"], row["limit_reason"]) for row in rows}
-        moved = {op: (limit["bytes_read"], limit["bytes_written"]) for op, (limit, _) in
-                 ((key.split(" ")[0], value) for key, value in limits.items()) if limit}
+        limits = {
+            row["case"].split(" input=")[0] + row["variant"]: (row["timing"]["hot"]["limit"], row["limit_reason"])
+            for row in rows
+        }
+        moved = {
+            op: (limit["bytes_read"], limit["bytes_written"])
+            for op, (limit, _) in ((key.split(" ")[0], value) for key, value in limits.items())
+            if limit
+        }
         expect(moved["double"] == (80056, 80056), "double reads and writes every element")
         expect(moved["rolling"] == (0, 16000), "no window is full: nothing is read")
         expect(moved["redact"][0] == 2000 * 4, "hidden names are not read")
         expect(moved["redact"][1] == 2001 * 4 + 2000 * 3, "'X X' is written for each")
-        expect(any(limit is None and reason == "no bytes to move" for limit, reason in limits.values()), "no elements, no limit")
+        expect(
+            any(limit is None and reason == "no bytes to move" for limit, reason in limits.values()),
+            "no elements, no limit",
+        )
         by_case = {}
         for row in rows:
-            by_case.setdefault(row["case"], set()).add(repr(row["timing"]["hot"]["limit"] and row["timing"]["hot"]["limit"]["seconds"]))
+            by_case.setdefault(row["case"], set()).add(
+                repr(row["timing"]["hot"]["limit"] and row["timing"]["hot"]["limit"]["seconds"])
+            )
         expect(all(len(found) == 1 for found in by_case.values()), "the rows of a case share a limit")
         untold = [row for row in run(folder, "--no-ceilings") if row["timing"]]
-        expect(untold and all(row["limit_reason"] == "peaks were not measured" for row in untold), "--no-ceilings measures no limits")
+        expect(
+            untold and all(row["limit_reason"] == "peaks were not measured" for row in untold),
+            "--no-ceilings measures no limits",
+        )
 
 
 main()

@@ -1,4 +1,5 @@
 """rungs exec moments on real tables: six statistics per column against SciPy; weights, orders 5 and 6, one column, conventions, errors."""
+
 import pathlib
 import tempfile
 import warnings
@@ -17,7 +18,14 @@ SIX = ["mean", "var", "skewness", "kurtosis", "min", "max"]
 def scipy_six(x):
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # constant columns of digits: NaN there and here
-        return [np.mean(x, axis=0), np.var(x, axis=0), stats.skew(x), stats.kurtosis(x, fisher=False), x.min(axis=0), x.max(axis=0)]
+        return [
+            np.mean(x, axis=0),
+            np.var(x, axis=0),
+            stats.skew(x),
+            stats.kurtosis(x, fisher=False),
+            x.min(axis=0),
+            x.max(axis=0),
+        ]
 
 
 def execute(folder, variant, arrays, outputs, *settings, check=True):
@@ -34,7 +42,9 @@ def execute(folder, variant, arrays, outputs, *settings, check=True):
     if variant.startswith("cuda"):
         words.append("--emulate")
     done = call(*words, *(["--check"] if check else []))
-    expect(done.returncode == 0, f"{variant} {' '.join(settings)} runs" + (" and keeps its bound" if check else ""), done)
+    expect(
+        done.returncode == 0, f"{variant} {' '.join(settings)} runs" + (" and keeps its bound" if check else ""), done
+    )
     return {name: np.load(folder / f"out_{name}.npy") for name in outputs}
 
 
@@ -43,7 +53,10 @@ def close(got, wanted, relative, what):
     expect(got.shape == wanted.shape, f"{what}: shape {got.shape}")
     scale = np.abs(wanted) + (1 if "skewness" in what or "m5" in what else 0)  # odd moments may be next to 0
     wrong = ~((np.abs(got.astype(np.float64) - wanted) <= relative * scale) | (np.isnan(got) & np.isnan(wanted)))
-    expect(not wrong.any(), f"{what}: as SciPy has it" if not wrong.any() else f"{what}: {got[wrong]} is not {wanted[wrong]}")
+    expect(
+        not wrong.any(),
+        f"{what}: as SciPy has it" if not wrong.any() else f"{what}: {got[wrong]} is not {wanted[wrong]}",
+    )
 
 
 def tables(folder):
@@ -64,8 +77,13 @@ def families(folder):
         out = folder / f"{name}.jsonl"
         case = f"moments rows={table.shape[0]} cols={table.shape[1]} dtype=f64 input=real:{name}"
         done = call("run", case, "--variants", "cpu_best", "--verify-only", "--out", out)
-        expect(done.returncode == 0 and [row["verdict"] for row in rows_of(out)] == ["pass"], f"real:{name} passes", done)
-        expect(np.array_equal(np.load(BUILD / "real" / f"{name}.npy").reshape(table.shape), table), f"real:{name} is the table, row by row")
+        expect(
+            done.returncode == 0 and [row["verdict"] for row in rows_of(out)] == ["pass"], f"real:{name} passes", done
+        )
+        expect(
+            np.array_equal(np.load(BUILD / "real" / f"{name}.npy").reshape(table.shape), table),
+            f"real:{name} is the table, row by row",
+        )
 
 
 def weights_and_orders(folder):
@@ -82,8 +100,8 @@ def weights_and_orders(folder):
             close(got[output], column, 1e-11, f"{variant}, weighted {output}")
         plain = execute(folder, variant, {"x": x}, ["m5", "m6"], "order=6")
         spread = np.std(x, axis=0)
-        close(plain["m5"], stats.moment(x, 5) / spread ** 5, 1e-10, f"{variant}, m5")
-        close(plain["m6"], stats.moment(x, 6) / spread ** 6, 1e-10, f"{variant}, m6")
+        close(plain["m5"], stats.moment(x, 5) / spread**5, 1e-10, f"{variant}, m5")
+        close(plain["m6"], stats.moment(x, 6) / spread**6, 1e-10, f"{variant}, m6")
 
 
 def shapes_and_conventions(folder):
@@ -92,11 +110,20 @@ def shapes_and_conventions(folder):
     for output, wanted in zip(SIX, scipy_six(x[:, 4:5])):
         close(column[output], wanted, 1e-11, f"one column, {output}")
     constant = np.full((50, 2), 0.1)
-    expect(np.isnan(execute(folder, "cpu_best", {"x": constant}, ["kurtosis"])["kurtosis"]).all(), "a constant column has no kurtosis")
-    expect((execute(folder, "cpu_best", {"x": constant}, ["kurtosis"], "degenerate=zero")["kurtosis"] == 0).all(), "or 0 on request")
+    expect(
+        np.isnan(execute(folder, "cpu_best", {"x": constant}, ["kurtosis"])["kurtosis"]).all(),
+        "a constant column has no kurtosis",
+    )
+    expect(
+        (execute(folder, "cpu_best", {"x": constant}, ["kurtosis"], "degenerate=zero")["kurtosis"] == 0).all(),
+        "or 0 on request",
+    )
     expect((execute(folder, "cpu_best", {"x": constant}, ["var"])["var"] == 0).all(), "and its variance is 0 exactly")
     empty = execute(folder, "cpu_best", {"x": np.zeros((0, 3))}, SIX)
-    expect(all(np.isnan(empty[output]).all() and empty[output].shape == (3,) for output in SIX), "no rows: NaN for every column")
+    expect(
+        all(np.isnan(empty[output]).all() and empty[output].shape == (3,) for output in SIX),
+        "no rows: NaN for every column",
+    )
 
 
 def bad(folder):

@@ -1,4 +1,5 @@
 """Every mutant must be rejected for the right reason, and a right variant must pass: the harness's own test."""
+
 import json
 import pathlib
 import re
@@ -59,7 +60,10 @@ EXPECTED = {
     "cpu_aborts_when_asked": ("error", r"^supports\(\): crashed: signal 6"),
 }
 TIMED_ONLY = {  # only times give them away
-    "cpu_slow_clock": ("fail", r"faster than the hardware: (cold|hot) .* s, but this device needs at least .* s to read 800024 and write 800024 bytes"),
+    "cpu_slow_clock": (
+        "fail",
+        r"faster than the hardware: (cold|hot) .* s, but this device needs at least .* s to read 800024 and write 800024 bytes",
+    ),
 }
 ON_GPU = {
     "cuda_other_stream": ("fail", r"another stream"),
@@ -92,7 +96,10 @@ IN_EMULATOR = {
 
 def has_gpu():
     doctor = subprocess.run([MUTANTS, "doctor"], capture_output=True, text=True)
-    assert doctor.returncode == 0 and "launch       double/cpu_aborts_when_asked: supports(): crashed: signal 6" in doctor.stdout, doctor
+    assert (
+        doctor.returncode == 0
+        and "launch       double/cpu_aborts_when_asked: supports(): crashed: signal 6" in doctor.stdout
+    ), doctor
     return doctor.stdout.find("\nok  gpu") >= 0
 
 
@@ -117,7 +124,13 @@ def main():
         expected["cpu_clobbers_input"] = ("error", r"wrote to input x|AddressSanitizer")
         del expected["cpu_leaks"]
     if not RELEASE:
-        for name in ("cpu_memo_three", "cpu_memo_sample", "cpu_poison_skips", "peer_result_by_address", "peer_lazy"):  # only timed calls show them
+        for name in (
+            "cpu_memo_three",
+            "cpu_memo_sample",
+            "cpu_poison_skips",
+            "peer_result_by_address",
+            "peer_lazy",
+        ):  # only timed calls show them
             expected[name] = ("pass", None)
     if has_gpu():
         expected.update(ON_GPU)
@@ -125,13 +138,35 @@ def main():
         expected.update(IN_EMULATOR)
     shipped = {p.stem for p in (SOURCE / "tests/mutants/double").iterdir() if "cheat" not in p.stem}
     shipped = {name for name in shipped if name.startswith(("cpu_", "cuda_", "peer_"))}
-    unjudged = shipped - set(EXPECTED) - set(TIMED_ONLY) - set(ON_GPU) - {"cpu_takes_along", "peer_hangs_in_prepare", "cpu_keeps_state"}  # test_isolation.py, test_shared_workers.py
+    unjudged = (
+        shipped
+        - set(EXPECTED)
+        - set(TIMED_ONLY)
+        - set(ON_GPU)
+        - {"cpu_takes_along", "peer_hangs_in_prepare", "cpu_keeps_state"}
+    )  # test_isolation.py, test_shared_workers.py
     assert not unjudged, f"mutants without an expectation: {unjudged}"
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "rows.jsonl"
         globs = ",".join(sorted(expected))
-        done = subprocess.run([MUTANTS, "run", CASE, "--variants", globs, "--quick", "--timeout", "5s", "--memory-limit", "1G", "--out", out],
-                              capture_output=True, text=True)
+        done = subprocess.run(
+            [
+                MUTANTS,
+                "run",
+                CASE,
+                "--variants",
+                globs,
+                "--quick",
+                "--timeout",
+                "5s",
+                "--memory-limit",
+                "1G",
+                "--out",
+                out,
+            ],
+            capture_output=True,
+            text=True,
+        )
         assert done.returncode == 1, f"exit code {done.returncode}, 1 was expected\n{done.stdout}{done.stderr}"
         rows = {r["variant"].split("/")[1]: r for r in map(json.loads, out.open()) if r["kind"] == "row"}
         check_second_call(folder)
@@ -139,17 +174,31 @@ def main():
     for name, (verdict, pattern) in sorted(expected.items()):
         row = rows.get(name)
         reason = (row or {}).get("reason") or ""
-        good = row is not None and row["verdict"] == verdict and (pattern is None or re.search(pattern, reason, re.I | re.S))
+        good = (
+            row is not None
+            and row["verdict"] == verdict
+            and (pattern is None or re.search(pattern, reason, re.I | re.S))
+        )
         if verdict != "pass":
             good = good and row["timing"] is None  # a rejected variant has no time
         elif good and not RELEASE:
             good = row["timing"] is None and re.search("build is never timed", row["why_not_timed"])
         elif good:
             cold, hot = row["timing"]["cold"], row["timing"]["hot"]
-            good = cold["count"] > 0 and row["reverified"] is True and min(unseen(cold), default=1) >= AT_LEAST.get(name, 0)
-            good = good and {0, 1} <= {check["set"] for check in cold["checked"]} and hot["checked"][-1]["sample"] == hot["count"] - 1
+            good = (
+                cold["count"] > 0
+                and row["reverified"] is True
+                and min(unseen(cold), default=1) >= AT_LEAST.get(name, 0)
+            )
+            good = (
+                good
+                and {0, 1} <= {check["set"] for check in cold["checked"]}
+                and hot["checked"][-1]["sample"] == hot["count"] - 1
+            )
         wrong += not good
-        print(f"{'ok  ' if good else 'BAD '} {name}: {row and row['verdict']}: {reason.splitlines()[0] if reason else ''}")
+        print(
+            f"{'ok  ' if good else 'BAD '} {name}: {row and row['verdict']}: {reason.splitlines()[0] if reason else ''}"
+        )
     sys.exit(1 if wrong else 0)
 
 

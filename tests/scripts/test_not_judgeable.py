@@ -1,4 +1,5 @@
 """Outputs whose tolerance lets 0 pass: shown as not judgeable, and a row of such outputs alone is no pass."""
+
 import pathlib
 import tempfile
 import unittest
@@ -32,7 +33,13 @@ class NotJudgeable(unittest.TestCase):
         others = {**row, "errors": {name: e for name, e in row["errors"].items() if name not in left_out}}
         self.assertEqual(r.worst_ratio(row), r.worst_ratio(others))
         self.assertIn("(not judgeable: ", accuracy_cell([row]))
-        older = {**row, "errors": {name: {k: v for k, v in e.items() if k not in ("judgeable", "vacuous")} for name, e in row["errors"].items()}}
+        older = {
+            **row,
+            "errors": {
+                name: {k: v for k, v in e.items() if k not in ("judgeable", "vacuous")}
+                for name, e in row["errors"].items()
+            },
+        }
         self.assertEqual(r.verdict_words(older), "pass")
 
     def test_no_output_at_all(self):

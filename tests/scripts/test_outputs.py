@@ -1,4 +1,5 @@
 """Files that a user names for results: nothing that was there gets lost, and no success is told of what was not written."""
+
 import json
 import os
 import pathlib
@@ -38,11 +39,21 @@ def exported(folder):
     far.write_text("old")
     far.chmod(0o640)
     done = call("export", "csv", rows, "--out", folder / "out.csv")
-    expect(done.returncode == 0 and is_link_to(folder / "out.csv", "case") and stat.S_IMODE(far.stat().st_mode) == 0o640, "export writes through a link", done)
+    expect(
+        done.returncode == 0 and is_link_to(folder / "out.csv", "case") and stat.S_IMODE(far.stat().st_mode) == 0o640,
+        "export writes through a link",
+        done,
+    )
     (folder / "new.csv").symlink_to("not-yet.csv")
     done = call("export", "csv", rows, "--out", folder / "new.csv")
-    expect(done.returncode == 0 and is_link_to(folder / "new.csv", "case"), "and through one to a file that is not there yet", done)
-    expect_error(call("export", "csv", rows, "--out", folder / "none/out.csv"), 2, str(folder / "none/out.csv"), "No such file")
+    expect(
+        done.returncode == 0 and is_link_to(folder / "new.csv", "case"),
+        "and through one to a file that is not there yet",
+        done,
+    )
+    expect_error(
+        call("export", "csv", rows, "--out", folder / "none/out.csv"), 2, str(folder / "none/out.csv"), "No such file"
+    )
     expect_error(call("export", "csv", rows, "--out", "/dev/full"), 4, "/dev/full: cannot be written: No space left")
     for out in ("/dev/stdout", "/dev/fd/1"):
         done = call("export", "csv", rows, "--out", out)
@@ -50,9 +61,17 @@ def exported(folder):
     os.mkfifo(folder / "fifo")
     with subprocess.Popen(["cat", folder / "fifo"], stdout=subprocess.PIPE, text=True) as reader:
         done = call("export", "csv", rows, "--out", folder / "fifo", timeout=60)
-        expect(done.returncode == 0 and "case" in reader.communicate(timeout=60)[0] and (folder / "fifo").is_fifo(), "export to a FIFO", done)
+        expect(
+            done.returncode == 0 and "case" in reader.communicate(timeout=60)[0] and (folder / "fifo").is_fifo(),
+            "export to a FIFO",
+            done,
+        )
     done = call("judge", rows, "--out", folder / "out.csv")
-    expect(done.returncode in ((0, 3) if CUDA else (4,)) and (folder / "out.csv").is_symlink(), "judge writes through a link", done)
+    expect(
+        done.returncode in ((0, 3) if CUDA else (4,)) and (folder / "out.csv").is_symlink(),
+        "judge writes through a link",
+        done,
+    )
     expect(not [p.name for p in folder.iterdir() if p.name.startswith(".rungs")], "no draft is left")
 
 
@@ -66,10 +85,18 @@ def devices(folder):
         print(f"skip device nodes: {error}")
         return
     np.save(folder / "x.npy", np.ones(50))
-    for arguments in (("export", "csv", ROWS, "--out", node), *[("judge", ROWS, "--out", node)][:CUDA], ("exec", "rolling/cpu_naive", "--in", f"x={folder}/x.npy", "--set", "window=3", "--out", f"y={node}"),
-                      ("run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", node)):
+    for arguments in (
+        ("export", "csv", ROWS, "--out", node),
+        *[("judge", ROWS, "--out", node)][:CUDA],
+        ("exec", "rolling/cpu_naive", "--in", f"x={folder}/x.npy", "--set", "window=3", "--out", f"y={node}"),
+        ("run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", node),
+    ):
         done = call(*arguments)
-        expect(done.returncode in (0, 3) and stat.S_ISCHR(node.lstat().st_mode), f"{arguments[0]} leaves a device one", done)
+        expect(
+            done.returncode in (0, 3) and stat.S_ISCHR(node.lstat().st_mode),
+            f"{arguments[0]} leaves a device one",
+            done,
+        )
 
 
 def executed(folder):
@@ -83,14 +110,42 @@ def executed(folder):
         expect_error(call(*start, "--out", f"y={out}"), 2, "would replace the input", str(x))
     function = folder / "f.cu"
     shutil.copy(SOURCE / "examples/apply/first_minus_last.cu", function)
-    expect_error(call("exec", "rolling/cpu_apply", "--in", f"x={x}", "--set", "agg=apply", "--set", f"function={function}", "--out", f"y={function}"), 2, "would replace")
+    expect_error(
+        call(
+            "exec",
+            "rolling/cpu_apply",
+            "--in",
+            f"x={x}",
+            "--set",
+            "agg=apply",
+            "--set",
+            f"function={function}",
+            "--out",
+            f"y={function}",
+        ),
+        2,
+        "would replace",
+    )
     np.save(folder / "table.npy", np.ones((20, 3)))
-    done = call("exec", "moments/cpu_two_pass", "--in", f"x={folder}/table.npy", "--out", f"mean={y}", "--out", f"kurtosis={folder}/./y.npy")
+    done = call(
+        "exec",
+        "moments/cpu_two_pass",
+        "--in",
+        f"x={folder}/table.npy",
+        "--out",
+        f"mean={y}",
+        "--out",
+        f"kurtosis={folder}/./y.npy",
+    )
     expect_error(done, 2, "each output needs its own file")
     expect(x.read_bytes() == before and not y.exists(), "inputs stay as they are")
     (folder / "out.npy").symlink_to("y.npy")
     done = call(*start, "--out", f"y={folder}/out.npy")
-    expect(done.returncode == 0 and (folder / "out.npy").is_symlink() and len(np.load(y)) == 60, "exec writes through a link", done)
+    expect(
+        done.returncode == 0 and (folder / "out.npy").is_symlink() and len(np.load(y)) == 60,
+        "exec writes through a link",
+        done,
+    )
 
 
 def columns(folder):
@@ -106,22 +161,52 @@ def columns(folder):
     link.symlink_to("far.arrow")
     start = ["exec", "redact/cpu_best", "--in", f"names={csv}:names", "--in", f"visibilities={csv}:visible"]
     done = call(*start, "--out", f"redacted={link}")
-    expect(done.returncode == 0 and link.is_symlink() and ipc.open_file(folder / "far.arrow").read_all().num_rows == 2, "a column is written through a link", done)
+    expect(
+        done.returncode == 0 and link.is_symlink() and ipc.open_file(folder / "far.arrow").read_all().num_rows == 2,
+        "a column is written through a link",
+        done,
+    )
     done = call(*start, "--out", f"redacted={folder}/none/out.arrow")
     expect_error(done, 2, f"{folder}/none/out.arrow", "No such file")
     (folder / "full.arrow").symlink_to("/dev/full")
-    expect_error(call(*start, "--out", f"redacted={folder}/full.arrow"), 4, "full.arrow: cannot be written: No space left")
+    expect_error(
+        call(*start, "--out", f"redacted={folder}/full.arrow"), 4, "full.arrow: cannot be written: No space left"
+    )
     arrow = folder / "in.arrow"
     with ipc.new_file(arrow, pa.schema([("names", pa.string())])) as writer:
         writer.write_table(pa.table({"names": ["Ada", "Alan"]}))
-    expect_error(call("exec", "redact/cpu_best", "--in", f"names={arrow}", "--in", f"visibilities={csv}:visible", "--out", f"redacted={arrow}"), 2, "would replace")
+    expect_error(
+        call(
+            "exec",
+            "redact/cpu_best",
+            "--in",
+            f"names={arrow}",
+            "--in",
+            f"visibilities={csv}:visible",
+            "--out",
+            f"redacted={arrow}",
+        ),
+        2,
+        "would replace",
+    )
     good = arrow.read_bytes()
     offsets = np.array([0, 3, 7], "i4").tobytes()
     expect(good.count(offsets) == 1, "the offsets are found in the file")
     arrow.write_bytes(good.replace(offsets, np.array([0, 3, 99999], "i4").tobytes()))
-    done = call("exec", "redact/cpu_best", "--in", f"names={arrow}", "--in", f"visibilities={csv}:visible", "--out", f"redacted={folder}/o.arrow")
+    done = call(
+        "exec",
+        "redact/cpu_best",
+        "--in",
+        f"names={arrow}",
+        "--in",
+        f"visibilities={csv}:visible",
+        "--out",
+        f"redacted={folder}/o.arrow",
+    )
     expect_error(done, 2, str(arrow))
-    expect("Traceback" not in done.stderr and not (folder / "o.arrow").exists(), "offsets out of range are refused", done)
+    expect(
+        "Traceback" not in done.stderr and not (folder / "o.arrow").exists(), "offsets out of range are refused", done
+    )
 
 
 def run_into(out, *more, **options):
@@ -134,16 +219,24 @@ def appended(folder):
     expect(run_into(good).returncode == 0, "rows are written")
     whole = good.read_text()
     out = folder / "out.jsonl"
-    for what, text, words in (("a foreign line of JSON", '{"name": "x", "version": 1}', ("1:", "kind")), ("notes", "my notes\n", ("1:", "not JSON")),
-                              ("a damaged line", whole + "{damaged}\n" + whole, ("not JSON",)), ("another schema", whole.replace('"schema":1', '"schema":2'), ("schema is 2",)),
-                              ("a source file", '{\n  "kind": "row"\n}\n', ("1:",))):
+    for what, text, words in (
+        ("a foreign line of JSON", '{"name": "x", "version": 1}', ("1:", "kind")),
+        ("notes", "my notes\n", ("1:", "not JSON")),
+        ("a damaged line", whole + "{damaged}\n" + whole, ("not JSON",)),
+        ("another schema", whole.replace('"schema":1', '"schema":2'), ("schema is 2",)),
+        ("a source file", '{\n  "kind": "row"\n}\n', ("1:",)),
+    ):
         out.write_text(text)
         for resume in ((), ("--resume",)):
             expect_error(run_into(out, *resume), 2, str(out), *words, "nothing was written", what=f"{what} is refused")
         expect(out.read_text() == text, f"{what} stays as it is")
     out.write_text(whole.rstrip("\n"))
     done = run_into(out)
-    expect(done.returncode == 0 and len(rows_of(out)) == 2 and "dropped" not in done.stderr, "a whole last row without a newline is kept", done)
+    expect(
+        done.returncode == 0 and len(rows_of(out)) == 2 and "dropped" not in done.stderr,
+        "a whole last row without a newline is kept",
+        done,
+    )
     out.write_text(whole + whole[:40])
     done = run_into(out)
     expect(done.returncode == 0 and len(rows_of(out)) == 2 and "dropped" in done.stderr, "a cut one is dropped", done)
@@ -175,32 +268,70 @@ def streamed(folder):
     with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE, text=True) as reader:
         done = run_into(fifo, timeout=60)
         lines = [json.loads(line) for line in reader.communicate(timeout=60)[0].splitlines()]
-        expect(done.returncode == 0 and [line["kind"] for line in lines] == ["environment", "row"], "rows go into a FIFO", done)
+        expect(
+            done.returncode == 0 and [line["kind"] for line in lines] == ["environment", "row"],
+            "rows go into a FIFO",
+            done,
+        )
     with subprocess.Popen(["cat", fifo], stdout=subprocess.PIPE, text=True) as reader:
         expect_error(run_into(fifo, "--resume", timeout=60), 2, "--resume", "holds no rows")
         reader.communicate(timeout=60)
-    waiting = subprocess.Popen([RUNGS, "run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", fifo], stderr=subprocess.PIPE, text=True)
+    waiting = subprocess.Popen(
+        [RUNGS, "run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", fifo],
+        stderr=subprocess.PIPE,
+        text=True,
+    )
     waiting.send_signal(signal.SIGTERM)
     expect(waiting.wait(30) in (143, -15), "without a reader it can be ended")
 
 
 def printed(folder):
     """stdout is checked by every verb, and by the scripts alone."""
-    for arguments in (["--help"], ["--version"], ["list"], ["list", "ops", "--json"], ["doctor"], ["help", "run"], ["export", "csv", ROWS], *[["judge", ROWS]][:CUDA],
-                      ["compare", ROWS, ROWS], ["run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", folder / "p.jsonl"]):
+    for arguments in (
+        ["--help"],
+        ["--version"],
+        ["list"],
+        ["list", "ops", "--json"],
+        ["doctor"],
+        ["help", "run"],
+        ["export", "csv", ROWS],
+        *[["judge", ROWS]][:CUDA],
+        ["compare", ROWS, ROWS],
+        ["run", CASE, "--variants", "cpu_loop", "--verify-only", "--out", folder / "p.jsonl"],
+    ):
         closed = arguments[0] in ("list", "run")
-        for redirection, why in ((">/dev/full", "No space left"), (">&-", "Bad file descriptor"))[:1 + closed]:
-            done = subprocess.run(["sh", "-c", f'"$0" "$@" {redirection}', RUNGS, *map(str, arguments)], stderr=subprocess.PIPE, text=True)
-            long = arguments[0] in ("list", "export", "judge", "compare")  # an error of an earlier write has no reason left
-            expect(done.returncode == 4 and "stdout cannot be written" in done.stderr and (long or why in done.stderr),
-                   f"{arguments[0]} {redirection}: exit {done.returncode}, {done.stderr.strip()[-80:]}")
-    expect(all(line.startswith("{") for line in (folder / "p.jsonl").read_text().splitlines()), "what is printed never lands in the rows")
+        for redirection, why in ((">/dev/full", "No space left"), (">&-", "Bad file descriptor"))[: 1 + closed]:
+            done = subprocess.run(
+                ["sh", "-c", f'"$0" "$@" {redirection}', RUNGS, *map(str, arguments)], stderr=subprocess.PIPE, text=True
+            )
+            long = arguments[0] in (
+                "list",
+                "export",
+                "judge",
+                "compare",
+            )  # an error of an earlier write has no reason left
+            expect(
+                done.returncode == 4 and "stdout cannot be written" in done.stderr and (long or why in done.stderr),
+                f"{arguments[0]} {redirection}: exit {done.returncode}, {done.stderr.strip()[-80:]}",
+            )
+    expect(
+        all(line.startswith("{") for line in (folder / "p.jsonl").read_text().splitlines()),
+        "what is printed never lands in the rows",
+    )
     for pipe in ("list ops --json", "export csv " + str(ROWS)):
         done = subprocess.run(["bash", "-c", f'"{RUNGS}" {pipe} | true'], capture_output=True, text=True)
         expect(done.stderr == "", f"a closed pipe is no error of {pipe.split()[0]}", done)
     for module in ("analysis.export csv", "analysis.compare " + str(ROWS)):
-        done = subprocess.run(["sh", "-c", f'exec "{sys.executable}" -m {module} {ROWS} >/dev/full'], stderr=subprocess.PIPE, text=True, cwd=SOURCE)
-        expect(done.returncode == 4 and done.stderr == "stdout cannot be written: No space left on device\n", f"{module.split()[0]}: {done.stderr[-80:]}")
+        done = subprocess.run(
+            ["sh", "-c", f'exec "{sys.executable}" -m {module} {ROWS} >/dev/full'],
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd=SOURCE,
+        )
+        expect(
+            done.returncode == 4 and done.stderr == "stdout cannot be written: No space left on device\n",
+            f"{module.split()[0]}: {done.stderr[-80:]}",
+        )
 
 
 def pages_of_others(folder):
@@ -211,13 +342,22 @@ def pages_of_others(folder):
         mine.write_text("my words\n")
         out = folder / ("mine.md" if name == "mine.md" else "other.md")
         expect_error(call("report", ROWS, "--out", out), 2, f"{mine}: was not written by 'rungs report'")
-        expect(mine.read_text() == "my words\n" and not (folder / "other.md").exists() and not (folder / "figures").exists(), f"{name} stays, and all else too")
+        expect(
+            mine.read_text() == "my words\n"
+            and not (folder / "other.md").exists()
+            and not (folder / "figures").exists(),
+            f"{name} stays, and all else too",
+        )
         mine.unlink()
     expect(call("report", ROWS, "--out", folder / "page.md").returncode == 0, "a page is written")
     (folder / "results/none.md").write_text((folder / "results/rolling.md").read_text())
     (folder / "results/mine.md").write_text("my words\n")
     done = call("report", ROWS, "--out", folder / "page.md")
-    expect(done.returncode == 0 and not (folder / "results/none.md").exists() and (folder / "results/mine.md").exists(), "pages of ops without rows go, others stay", done)
+    expect(
+        done.returncode == 0 and not (folder / "results/none.md").exists() and (folder / "results/mine.md").exists(),
+        "pages of ops without rows go, others stay",
+        done,
+    )
 
 
 def read_only_build(folder):
@@ -226,12 +366,25 @@ def read_only_build(folder):
     build.mkdir()
     shutil.copy2(RUNGS, build / "rungs")
     shutil.copy2(BUILD / "rungs-places", build)
-    mount = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"', build]
+    mount = [
+        "unshare",
+        "--user",
+        "--map-root-user",
+        "--mount",
+        "sh",
+        "-c",
+        'mount --bind "$0" "$0" && mount -o remount,ro,bind "$0" && exec "$@"',
+        build,
+    ]
     if not shutil.which("unshare") or subprocess.run([*mount, "true"], capture_output=True).returncode != 0:
         print("skip a build folder that is read-only: this machine lets us mount nothing")
         return
-    done = subprocess.run([*mount, build / "rungs", "report", ROWS, "--out", folder / "page.md"], capture_output=True, text=True)
-    expect(done.returncode == 0 and (folder / "page.md").exists(), "a report from a build folder that is read-only", done)
+    done = subprocess.run(
+        [*mount, build / "rungs", "report", ROWS, "--out", folder / "page.md"], capture_output=True, text=True
+    )
+    expect(
+        done.returncode == 0 and (folder / "page.md").exists(), "a report from a build folder that is read-only", done
+    )
 
 
 def without_an_end(folder):
@@ -246,7 +399,11 @@ def without_an_end(folder):
     expect("process 1 of" not in done.stderr, "calibrate measures nothing for an output that cannot be", done)
     expect_error(call("new", loop), 2, "exists and is not empty")
     if RELEASE:
-        expect_error(call("ab", RUNGS, RUNGS, CASE, "--variants", "cpu_loop", "--quick", "--out", out, timeout=60), 2, str(out / "base.jsonl"))
+        expect_error(
+            call("ab", RUNGS, RUNGS, CASE, "--variants", "cpu_loop", "--quick", "--out", out, timeout=60),
+            2,
+            str(out / "base.jsonl"),
+        )
 
 
 def a_project_in_two_goes(folder):
@@ -266,7 +423,20 @@ def a_project_in_two_goes(folder):
 
 
 def main():
-    for test in (without_an_end, a_project_in_two_goes, exported, devices, executed, columns, appended, timeline, streamed, printed, pages_of_others, read_only_build):
+    for test in (
+        without_an_end,
+        a_project_in_two_goes,
+        exported,
+        devices,
+        executed,
+        columns,
+        appended,
+        timeline,
+        streamed,
+        printed,
+        pages_of_others,
+        read_only_build,
+    ):
         with tempfile.TemporaryDirectory() as folder:
             test(pathlib.Path(folder).resolve())
 

@@ -1,5 +1,6 @@
 """The peers and their worker: drives peer_worker.py over pipes with arrays in shared memory, as the program does, and compares with
 plain NumPy. Numba's CUDA kernels run in Numba's own simulator. What a machine lacks is checked to be a skip that says so."""
+
 import hashlib
 import importlib.util
 import json
@@ -20,8 +21,14 @@ SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).reso
 WORKER = SOURCE / "harness" / "device" / "peer_worker.py"
 MEASURE = pathlib.Path(os.environ["RUNGS_BUILD"]) / "lib" / "librungs_measure.so"
 DTYPES = {"f64": "float64", "f32": "float32"}
-GPU_FRAMEWORKS = {"peer_cupy": "cupy", "peer_torch_cumsum": "torch", "peer_torch_pool": "torch", "peer_numba_cuda_naive": "numba",
-                  "peer_numba_cuda_shared": "numba", "peer_numba_cuda_tile": "numba"}
+GPU_FRAMEWORKS = {
+    "peer_cupy": "cupy",
+    "peer_torch_cumsum": "torch",
+    "peer_torch_pool": "torch",
+    "peer_numba_cuda_naive": "numba",
+    "peer_numba_cuda_shared": "numba",
+    "peer_numba_cuda_tile": "numba",
+}
 
 try:
     import numpy
@@ -40,8 +47,14 @@ def has(module):
 def reference(case, x):
     """The definition, one window at a time, in float64."""
     p, w = case["params"], case["params"]["window"]
-    compute = {"mean": numpy.mean, "sum": numpy.sum, "min": numpy.min, "max": numpy.max,
-               "var": lambda v: numpy.var(v, ddof=1) if w > 1 else math.nan, "std": lambda v: numpy.std(v, ddof=1) if w > 1 else math.nan}
+    compute = {
+        "mean": numpy.mean,
+        "sum": numpy.sum,
+        "min": numpy.min,
+        "max": numpy.max,
+        "var": lambda v: numpy.var(v, ddof=1) if w > 1 else math.nan,
+        "std": lambda v: numpy.std(v, ddof=1) if w > 1 else math.nan,
+    }
     y = numpy.full(x.size, math.inf if p["incomplete"] == "inf" else math.nan)
     with numpy.errstate(all="ignore"):
         for i in range(w - 1, x.size):
@@ -58,9 +71,25 @@ class Session:
         self.files = [os.memfd_create("x"), os.memfd_create("y")]
         self.log = tempfile.TemporaryFile("w+")
         self.arrays, theirs = socket.socketpair()
-        argv = [sys.executable, str(WORKER), "--commands", str(theirs_in), "--replies", str(theirs_out), "--arrays", str(theirs.fileno()), "--measure", str(MEASURE)]
-        self.child = subprocess.Popen(argv + (["--impls", str(impls)] if impls else []), pass_fds=[theirs_in, theirs_out, theirs.fileno()],
-                                      stdout=self.log, stderr=self.log, env={**os.environ, **(environment or {})})
+        argv = [
+            sys.executable,
+            str(WORKER),
+            "--commands",
+            str(theirs_in),
+            "--replies",
+            str(theirs_out),
+            "--arrays",
+            str(theirs.fileno()),
+            "--measure",
+            str(MEASURE),
+        ]
+        self.child = subprocess.Popen(
+            argv + (["--impls", str(impls)] if impls else []),
+            pass_fds=[theirs_in, theirs_out, theirs.fileno()],
+            stdout=self.log,
+            stderr=self.log,
+            env={**os.environ, **(environment or {})},
+        )
         os.close(theirs_in), os.close(theirs_out), theirs.close()
         self.commands, self.replies = os.fdopen(ours_out, "w"), os.fdopen(ours_in)
 
@@ -89,9 +118,19 @@ class Session:
         os.pwrite(self.files[0], x.tobytes(), 0)
 
     def open(self, variant, case, n, tunables=None):
-        arrays = [{"name": name, "dtype": case["dtype"], "shape": [n], "file": number} for number, name in enumerate("xy")]
+        arrays = [
+            {"name": name, "dtype": case["dtype"], "shape": [n], "file": number} for number, name in enumerate("xy")
+        ]
         socket.send_fds(self.arrays, [b"\0"], self.files)
-        reply = self.ask(do="open", device=0, variant=variant, tunables=tunables or {}, case=case, inputs=arrays[:1], outputs=arrays[1:])
+        reply = self.ask(
+            do="open",
+            device=0,
+            variant=variant,
+            tunables=tunables or {},
+            case=case,
+            inputs=arrays[:1],
+            outputs=arrays[1:],
+        )
         for what in ("supports", "import", "prepare"):
             reply = self.ask(do=what) if "ok" in reply else reply
         return reply
@@ -115,7 +154,14 @@ class Session:
 
 def make_case(agg, n, window, dtype="f64", incomplete="nan"):
     params = {"agg": agg, "n": n, "window": window, "incomplete": incomplete}
-    return {"text": f"rolling agg={agg} n={n} window={window}", "op": "rolling", "params": params, "dtype": dtype, "input": "normal", "seed": 7}
+    return {
+        "text": f"rolling agg={agg} n={n} window={window}",
+        "op": "rolling",
+        "params": params,
+        "dtype": dtype,
+        "input": "normal",
+        "seed": 7,
+    }
 
 
 class PeerTest(unittest.TestCase):
@@ -146,8 +192,14 @@ class PeerTest(unittest.TestCase):
             self.assertIn("ok", reply, reply)
             self.assertGreater(reply["seconds"], 0)
             actual = session.read(DTYPES[case["dtype"]], x.size)
-            numpy.testing.assert_allclose(actual, reference(case, data), rtol=tolerance, atol=tolerance, err_msg=f"{variant} {case['text']}")
-            self.assertEqual(os.pread(session.files[0], x.nbytes, 0), numpy.ascontiguousarray(data).tobytes(), "the input was changed")
+            numpy.testing.assert_allclose(
+                actual, reference(case, data), rtol=tolerance, atol=tolerance, err_msg=f"{variant} {case['text']}"
+            )
+            self.assertEqual(
+                os.pread(session.files[0], x.nbytes, 0),
+                numpy.ascontiguousarray(data).tobytes(),
+                "the input was changed",
+            )
         self.assertEqual(session.close(), ({"ok": True}, 0))
 
     def normal(self, n, dtype="f64"):
@@ -158,13 +210,19 @@ AGGREGATES = ("mean", "sum", "var", "std", "min", "max")
 
 
 class CpuPeers(PeerTest):
-    def each(self, variant, aggregates, others=((1009, 1, "f64", "nan"), (40, 40, "f64", "inf"), (40, 41, "f32", "inf"))):
+    def each(
+        self, variant, aggregates, others=((1009, 1, "f64", "nan"), (40, 40, "f64", "inf"), (40, 41, "f32", "inf"))
+    ):
         for agg in aggregates:
             with self.subTest(agg=agg):
                 self.compare(variant, make_case(agg, 1009, 30), self.normal(1009))
         for n, window, dtype, incomplete in others:
             with self.subTest(n=n, window=window):
-                self.compare(variant, make_case("var" if window == 1 else "mean", n, window, dtype, incomplete), self.normal(n, dtype))
+                self.compare(
+                    variant,
+                    make_case("var" if window == 1 else "mean", n, window, dtype, incomplete),
+                    self.normal(n, dtype),
+                )
 
     @unittest.skipUnless(has("pandas"), "pandas is not installed")
     def test_pandas(self):
@@ -208,8 +266,13 @@ class CpuPeers(PeerTest):
         session = self.session()
         session.write(self.normal(5000))
         session.open("rolling/peer_pandas", make_case("mean", 5000, 30), 5000)
-        timing, shown = session.time(modes=["cold", "hot", "graph", "enqueue", "complete"], min_samples=3, max_samples=5, seconds=0.0,
-                                     checks={"cold": [{"sample": 1, "set": 0}]})
+        timing, shown = session.time(
+            modes=["cold", "hot", "graph", "enqueue", "complete"],
+            min_samples=3,
+            max_samples=5,
+            seconds=0.0,
+            checks={"cold": [{"sample": 1, "set": 0}]},
+        )
         self.assertEqual(shown, [{"mode": "cold", "sample": 1, "set": 0}, {"mode": "hot", "sample": 2, "set": 0}])
         self.assertEqual(sorted(timing), ["cold", "complete", "enqueue", "graph", "hot"])
         for mode in ("cold", "hot"):
@@ -240,6 +303,7 @@ class CpuPeers(PeerTest):
 
 class OneEngine(unittest.TestCase):
     """The C code that times our variants times these calls too; a GPU's part of it is tests/gpu/measure_selftest.cu."""
+
     LIMITS = {"modes": ["hot"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
 
     def engine(self):
@@ -257,14 +321,19 @@ class OneEngine(unittest.TestCase):
             time.sleep(0.01)
 
         timed = peer_timing.time_modes(engine, "cpu", run, self.LIMITS, fetch=None)["hot"]
-        self.assertEqual((len(timed["samples"]), timed["calls_per_sample"], timed["clock"], timed["why_none"]), (3, 1, "steady clock", None))
+        self.assertEqual(
+            (len(timed["samples"]), timed["calls_per_sample"], timed["clock"], timed["why_none"]),
+            (3, 1, "steady clock", None),
+        )
         self.assertTrue(all(0.01 <= seconds < 5 for seconds in timed["samples"]), timed)
         self.assertGreaterEqual(len(calls), 4)  # a pilot before them
 
     def test_short_calls_are_timed_many_at_once(self):
         peer_timing, engine = self.engine()
         timed = [peer_timing.time_modes(engine, "cpu", lambda: None, self.LIMITS, fetch=None)["hot"] for _ in range(20)]
-        self.assertGreater(max(mode["calls_per_sample"] for mode in timed), 1)  # a pilot on a busy machine may take long
+        self.assertGreater(
+            max(mode["calls_per_sample"] for mode in timed), 1
+        )  # a pilot on a busy machine may take long
 
     def test_what_a_call_raises_comes_back(self):
         peer_timing, engine = self.engine()
@@ -310,7 +379,9 @@ class Graphs(unittest.TestCase):
         command = {"modes": ["graph"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
         fetch = lambda kept: {"y": kept[0].copy()}
         with unittest.mock.patch.dict(peer_libraries.LIBRARIES, {"played": Played}):
-            timing = peer_timing.time_modes(peer_timing.Engine(str(MEASURE)), "played", lambda: (x + x,), command, fetch)
+            timing = peer_timing.time_modes(
+                peer_timing.Engine(str(MEASURE)), "played", lambda: (x + x,), command, fetch
+            )
         return timing["graph"], len(replays)
 
     def test_a_replay_that_gives_the_result_is_timed(self):
@@ -347,12 +418,16 @@ class NumbaKernelsInTheSimulator(PeerTest):
     def test_tile(self):
         for agg in AGGREGATES:
             self.simulate("peer_numba_cuda_tile", agg, 131, 6, {"threads": 32, "tile": 3})
-        self.simulate("peer_numba_cuda_tile", "mean", 131, 60, {"threads": 32, "tile": 3}, dtype="f32", incomplete="inf")
+        self.simulate(
+            "peer_numba_cuda_tile", "mean", 131, 60, {"threads": 32, "tile": 3}, dtype="f32", incomplete="inf"
+        )
 
     def test_too_much_shared_memory_is_a_skip(self):
         session = self.session()
         session.write(self.normal(10000))
-        reply = session.open("rolling/peer_numba_cuda_tile", make_case("mean", 10000, 3074), 10000, {"threads": 64, "tile": 48})
+        reply = session.open(
+            "rolling/peer_numba_cuda_tile", make_case("mean", 10000, 3074), 10000, {"threads": 64, "tile": 48}
+        )
         self.assertIn("6145 elements are 49160 bytes of shared memory", reply["skip"])
 
 
@@ -370,26 +445,48 @@ class Refusals(PeerTest):
     def test_an_aggregate_that_a_peer_does_not_know(self):
         session = self.session()
         session.write(self.normal(10))
-        self.assertEqual(session.open("rolling/peer_cupy", make_case("std", 10, 4), 10), {"skip": "agg=std: this peer knows mean, min, max"})
+        self.assertEqual(
+            session.open("rolling/peer_cupy", make_case("std", 10, 4), 10),
+            {"skip": "agg=std: this peer knows mean, min, max"},
+        )
 
     def test_no_complete_window_is_no_work_for_a_library(self):
-        for name in ("peer_bottleneck", "peer_polars", "peer_cupy", "peer_torch_pool", "peer_torch_cumsum", "peer_cudf"):
+        for name in (
+            "peer_bottleneck",
+            "peer_polars",
+            "peer_cupy",
+            "peer_torch_pool",
+            "peer_torch_cumsum",
+            "peer_cudf",
+        ):
             session = self.session()
             session.write(self.normal(10))
             reply = session.open(f"rolling/{name}", make_case("mean", 10, 11), 10)
-            self.assertEqual(reply, {"skip": "window > n: no window is complete, and this peer computes no others"}, name)
+            self.assertEqual(
+                reply, {"skip": "window > n: no window is complete, and this peer computes no others"}, name
+            )
 
     def test_cudf_says_how_it_is_had(self):
         session = self.session(environment={"CUDA_VISIBLE_DEVICES": "none"})
         session.write(self.normal(100))
         reply = session.open("rolling/peer_cudf", make_case("mean", 100, 4), 100)
         found = has("pylibcudf") or (SOURCE / "build/cudf/pylibcudf").is_dir()
-        self.assertIn("no CUDA device" if found else "pylibcudf is not installed: optional, 0.4 GB: build/python/bin/pip install", reply.get("skip", str(reply)))
+        self.assertIn(
+            "no CUDA device" if found else "pylibcudf is not installed: optional, 0.4 GB: build/python/bin/pip install",
+            reply.get("skip", str(reply)),
+        )
 
     def test_an_original_that_no_package_has_names_its_variable(self):
-        case = {**make_case("mean", 8, 2, "f32"), "op": "moments", "params": {"rows": 4, "cols": 2, "order": 4, "weights": "none", "degenerate": "nan"}}
+        case = {
+            **make_case("mean", 8, 2, "f32"),
+            "op": "moments",
+            "params": {"rows": 4, "cols": 2, "order": 4, "weights": "none", "degenerate": "nan"},
+        }
         with tempfile.TemporaryDirectory() as folder:
-            for value, expected in (("", "not testable here: set RUNGS_ORIGINALS=DIR"), (folder, "statistics_cuda.cu does not exist")):
+            for value, expected in (
+                ("", "not testable here: set RUNGS_ORIGINALS=DIR"),
+                (folder, "statistics_cuda.cu does not exist"),
+            ):
                 session = self.session(environment={"RUNGS_ORIGINALS": value})
                 session.write(self.normal(8, "f32"))
                 self.assertIn(expected, session.open("moments/peer_original_statistics", case, 8).get("skip", ""))
@@ -404,15 +501,23 @@ class Refusals(PeerTest):
         session.write(self.normal(8))
         return session, session.open("rolling/peer_planted", make_case("mean", 8, 2), 8)
 
-    FUNCTIONS = ("def supports(case, tunables): return None\ndef prepare(case, tunables, inputs): return inputs\n"
-                 "def load(state, inputs): pass\ndef run(state): {run}\ndef fetch(state, outputs, out): {fetch}\n")
+    FUNCTIONS = (
+        "def supports(case, tunables): return None\ndef prepare(case, tunables, inputs): return inputs\n"
+        "def load(state, inputs): pass\ndef run(state): {run}\ndef fetch(state, outputs, out): {fetch}\n"
+    )
 
     def test_a_missing_library_is_a_skip(self):
-        _, reply = self.planted("def supports(case, tunables): return None\ndef prepare(case, tunables, inputs): import no_such_library\n")
+        _, reply = self.planted(
+            "def supports(case, tunables): return None\ndef prepare(case, tunables, inputs): import no_such_library\n"
+        )
         self.assertEqual(reply, {"skip": "no_such_library is not installed: see requirements.txt"})
 
     def test_a_peer_that_raises_is_an_error(self):
-        for raised, kind in (("ValueError('seven')", "internal"), ("MemoryError('eight')", "memory"), ("RuntimeError('CUDA error 700')", "device")):
+        for raised, kind in (
+            ("ValueError('seven')", "internal"),
+            ("MemoryError('eight')", "memory"),
+            ("RuntimeError('CUDA error 700')", "device"),
+        ):
             session, reply = self.planted(self.FUNCTIONS.format(run=f"raise {raised}", fetch="pass"))
             self.assertIn("ok", reply)
             reply = session.ask(do="run")
@@ -429,8 +534,10 @@ class Refusals(PeerTest):
         self.assertIn("read-only", session.ask(do="run")["error"])
 
     def test_what_a_library_prints_does_not_reach_the_replies(self):
-        session, reply = self.planted("import os, sys\nprint('{noise', flush=True); os.write(1, b'more'); sys.stderr.write('and more')\n"
-                                      + self.FUNCTIONS.format(run="print('noise', flush=True)", fetch="pass"))
+        session, reply = self.planted(
+            "import os, sys\nprint('{noise', flush=True); os.write(1, b'more'); sys.stderr.write('and more')\n"
+            + self.FUNCTIONS.format(run="print('noise', flush=True)", fetch="pass")
+        )
         self.assertIn("ok", reply)
         self.assertIn("ok", session.ask(do="run"))
         self.assertEqual(session.close(), ({"ok": True}, 0))
@@ -440,7 +547,10 @@ class Refusals(PeerTest):
         data, workers = bytes(40_000_000), [queue.SimpleQueue() for _ in range(3)]
         done = queue.SimpleQueue()
         for work in workers:
-            threading.Thread(target=lambda work=work: [done.put(hashlib.sha256(piece)) for piece in iter(work.get, None)], daemon=True).start()
+            threading.Thread(
+                target=lambda work=work: [done.put(hashlib.sha256(piece)) for piece in iter(work.get, None)],
+                daemon=True,
+            ).start()
         for busy in (1, 2, 3):
             before = peer_threads.look()
             for work in workers[:busy]:
@@ -457,14 +567,19 @@ class Refusals(PeerTest):
 
     def test_a_library_that_terminates_at_exit(self):
         """As std::terminate does when a library's threads outlive its static objects."""
-        session, _ = self.planted("import ctypes\nc = ctypes.CDLL(None)\nc.__cxa_atexit(c.abort, None, None)\n" + self.FUNCTIONS.format(run="return 0", fetch="pass"))
+        session, _ = self.planted(
+            "import ctypes\nc = ctypes.CDLL(None)\nc.__cxa_atexit(c.abort, None, None)\n"
+            + self.FUNCTIONS.format(run="return 0", fetch="pass")
+        )
         self.assertEqual(session.close(), ({"ok": True}, 0))
 
     def test_an_unknown_command_and_an_unknown_peer(self):
         session = self.session()
         self.assertIn("'dance'", session.ask(do="dance")["error"])
         session.write(self.normal(4))
-        self.assertIn("peer_nobody.py does not exist", session.open("rolling/peer_nobody", make_case("mean", 4, 2), 4)["error"])
+        self.assertIn(
+            "peer_nobody.py does not exist", session.open("rolling/peer_nobody", make_case("mean", 4, 2), 4)["error"]
+        )
 
 
 if __name__ == "__main__":

@@ -1,5 +1,6 @@
 """The peers of moments: their Python is called as the worker calls it and compared with the definition in NumPy, in float64 and two passes.
 PyTorch and JAX compute on the CPU here, if they are installed; torch.compile leaves the function as it is."""
+
 import os
 import pathlib
 import sys
@@ -40,8 +41,13 @@ def define(case, x):
 
 
 class Moments(unittest.TestCase):
-    CASES = [make_case(), make_case("f32", rows=500, cols=3), make_case(rows=4, cols=1), make_case(rows=9, cols=300),
-             make_case(degenerate="zero", cols=3)]
+    CASES = [
+        make_case(),
+        make_case("f32", rows=500, cols=3),
+        make_case(rows=4, cols=1),
+        make_case(rows=9, cols=300),
+        make_case(degenerate="zero", cols=3),
+    ]
     CONSTANT = [make_case(rows=64, cols=4, degenerate=word) for word in ("nan", "zero")]
     HIGHER = [make_case(order=5), make_case(order=6)]
     REFUSED = [make_case(weights="row"), make_case(rows=0)]
@@ -65,7 +71,9 @@ class Moments(unittest.TestCase):
                     if gives and output not in gives:
                         self.assertTrue((actual[output] == 777).all(), output)  # as play left it
                         continue
-                    numpy.testing.assert_allclose(actual[output], values, rtol=tolerance, atol=tolerance, err_msg=output)
+                    numpy.testing.assert_allclose(
+                        actual[output], values, rtol=tolerance, atol=tolerance, err_msg=output
+                    )
         for case in self.REFUSED + ([] if higher else self.HIGHER):
             self.assertIsInstance(play(f"moments/{name}", case, {}, {}, replaced), str)
 

@@ -1,4 +1,5 @@
 """The peers of redact: their Python is called as the worker calls it and compared with the definition, row by row in plain Python."""
+
 import importlib.util
 import os
 import pathlib
@@ -33,7 +34,11 @@ def column(name, rows, dtype, nulls, lead):
     """As Arrow lays it out; `lead` bytes before the first row, three after the last, null rows own two."""
     texts = [b"\xff\xfe" if row is None else row.encode() for row in rows]
     offsets = numpy.cumsum([lead] + [len(text) for text in texts]).astype(WIDTH[dtype])
-    validity = numpy.packbits(numpy.array([row is not None for row in rows], bool), bitorder="little") if nulls else numpy.empty(0, "u1")
+    validity = (
+        numpy.packbits(numpy.array([row is not None for row in rows], bool), bitorder="little")
+        if nulls
+        else numpy.empty(0, "u1")
+    )
     chars = numpy.frombuffer(b"#" * lead + b"".join(texts) + b"###", "u1")
     return {f"{name}.offsets": offsets, f"{name}.chars": chars, f"{name}.validity": validity}
 
@@ -49,7 +54,9 @@ def rows_of(given, rows):
 def random_rows(seed, rows, nulls):
     draw = random.Random(seed)
     names = ["".join(draw.choice("ab é漢😀\t  ") for _ in range(draw.randrange(12))) for _ in range(rows)]
-    visibilities = [draw.choice(["public", "public", "private", "publication", "Public", "", "public "]) for _ in range(rows)]
+    visibilities = [
+        draw.choice(["public", "public", "private", "publication", "Public", "", "public "]) for _ in range(rows)
+    ]
     if nulls:
         for texts in (names, visibilities):
             for row in range(rows):
@@ -75,10 +82,16 @@ class Redact(unittest.TestCase):
         module, rows = self.load(name), len(data[0])
         self.assertIsNone(module.supports(self.case(dtype, rows), {}))
         state = None
-        room = {"redacted.offsets": numpy.empty(rows + 1, WIDTH[dtype]), "redacted.chars": numpy.empty(1000 * rows, "u1"),
-                "redacted.validity": numpy.empty(rows, "u1")}
+        room = {
+            "redacted.offsets": numpy.empty(rows + 1, WIDTH[dtype]),
+            "redacted.chars": numpy.empty(1000 * rows, "u1"),
+            "redacted.validity": numpy.empty(rows, "u1"),
+        }
         for names, visibilities in ((data[0][::-1], data[1]), data):
-            inputs = {**column("names", names, dtype, nulls, lead), **column("visibilities", visibilities, dtype, nulls, 2 * lead)}
+            inputs = {
+                **column("names", names, dtype, nulls, lead),
+                **column("visibilities", visibilities, dtype, nulls, 2 * lead),
+            }
             for array in inputs.values():
                 array.flags.writeable = False
             state = state or module.prepare(self.case(dtype, rows), {}, inputs)
@@ -91,10 +104,17 @@ class Redact(unittest.TestCase):
         return rows_of(given, rows)
 
     def check(self, name):
-        sized = [((f"random {rows}", nulls), random_rows(rows, rows, nulls)) for rows in (0, 1, 8, 333) for nulls in (False, True)]
-        hand = [(("by hand", True), (self.BY_HAND, ["public"] * len(self.BY_HAND))),
-                (("hidden", True), (self.BY_HAND, ["private", None, "", "publi"] * (len(self.BY_HAND) // 4))),
-                (("all null", True), ([None] * 9, [None] * 9)), (("no spaces", False), (["a", "é", ""], ["public"] * 3))]
+        sized = [
+            ((f"random {rows}", nulls), random_rows(rows, rows, nulls))
+            for rows in (0, 1, 8, 333)
+            for nulls in (False, True)
+        ]
+        hand = [
+            (("by hand", True), (self.BY_HAND, ["public"] * len(self.BY_HAND))),
+            (("hidden", True), (self.BY_HAND, ["private", None, "", "publi"] * (len(self.BY_HAND) // 4))),
+            (("all null", True), ([None] * 9, [None] * 9)),
+            (("no spaces", False), (["a", "é", ""], ["public"] * 3)),
+        ]
         for (what, nulls), data in sized + hand:
             for dtype in WIDTH:
                 for lead in (0, 13):
@@ -114,8 +134,10 @@ class Redact(unittest.TestCase):
             module.prepare(self.case("i32", 1), {}, inputs)
 
     def test_definition(self):
-        self.assertEqual([define(name, "public") for name in self.BY_HAND[:8]],
-                         ["L John", " ", "M Madonna", "L ", " John", "b a", "Ö Éa", "漢 x"])
+        self.assertEqual(
+            [define(name, "public") for name in self.BY_HAND[:8]],
+            ["L John", " ", "M Madonna", "L ", " John", "b a", "Ö Éa", "漢 x"],
+        )
 
     @unittest.skipUnless(has("pyarrow"), "pyarrow is not installed")
     def test_pyarrow(self):

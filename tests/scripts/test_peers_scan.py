@@ -1,6 +1,7 @@
 """The peers of discounted_cumsum, its gradients and ewm: their Python is called as the worker calls it and compared with the definition
 in NumPy. Libraries that need a GPU compute on the CPU here, PyTorch and JAX if they are installed, or are played by SciPy (CuPy) and by
 Numba's simulator: what is checked is what a peer's file adds, not the library."""
+
 import math
 import os
 import pathlib
@@ -31,11 +32,18 @@ def sums_case(dtype="f64", **params):
 def sums_inputs(case):
     p, rng = case["params"], numpy.random.default_rng(5)
     shape, dtype = (p["batch"], p["n"]), DTYPES[case["dtype"]]
-    gamma = {"all": numpy.full(1, p["gamma"]), "row": p["gamma"] * rng.uniform(0.9, 1, p["batch"]),
-             "element": p["gamma"] * rng.uniform(0.9, 1, shape)}[p["gamma_per"]]
+    gamma = {
+        "all": numpy.full(1, p["gamma"]),
+        "row": p["gamma"] * rng.uniform(0.9, 1, p["batch"]),
+        "element": p["gamma"] * rng.uniform(0.9, 1, shape),
+    }[p["gamma_per"]]
     reset = (rng.random(shape) < 0.1).astype("u1") if p["reset"] == "mask" else numpy.zeros((0, 0), "u1")
-    return {"x": rng.normal(size=shape).astype(dtype), "gamma": gamma.astype(dtype), "dy": rng.normal(size=shape).astype(dtype),
-            "reset": reset}
+    return {
+        "x": rng.normal(size=shape).astype(dtype),
+        "gamma": gamma.astype(dtype),
+        "dy": rng.normal(size=shape).astype(dtype),
+        "reset": reset,
+    }
 
 
 def factors_of(case, inputs):
@@ -76,14 +84,35 @@ def define_gradients(case, inputs):
 class Sums(unittest.TestCase):
     """Each peer in the modes that it says it knows; what it refuses it must refuse with a reason."""
 
-    CASES = [sums_case(n=n, batch=b, direction=d) for n, b, d in
-             ((1, 1, "right"), (2, 3, "left"), (127, 2, "right"), (128, 2, "left"), (129, 2, "right"), (129, 2, "left"), (1000, 3, "left"),
-              (16385, 1, "right"), (16500, 2, "left"))]
-    CASES += [sums_case(n=300, batch=2, gamma=g, direction=d) for g in (0.0, 1.0, 1.0001, -0.5) for d in ("left", "right")]
+    CASES = [
+        sums_case(n=n, batch=b, direction=d)
+        for n, b, d in (
+            (1, 1, "right"),
+            (2, 3, "left"),
+            (127, 2, "right"),
+            (128, 2, "left"),
+            (129, 2, "right"),
+            (129, 2, "left"),
+            (1000, 3, "left"),
+            (16385, 1, "right"),
+            (16500, 2, "left"),
+        )
+    ]
+    CASES += [
+        sums_case(n=300, batch=2, gamma=g, direction=d) for g in (0.0, 1.0, 1.0001, -0.5) for d in ("left", "right")
+    ]
     CASES += [sums_case("f32", n=5000, batch=2), sums_case(n=0), sums_case(n=7, batch=0)]
-    SMALL = [sums_case(n=1), sums_case("f32", n=1000, batch=2, gamma=1.0001), sums_case(n=0)]  # JAX compiles each for seconds
-    MORE = [sums_case(n=20, batch=3, gamma_per=per, reset=reset, direction=d)
-            for per in ("all", "row", "element") for reset in ("none", "mask") for d in ("left", "right")] + [sums_case(k=5)]
+    SMALL = [
+        sums_case(n=1),
+        sums_case("f32", n=1000, batch=2, gamma=1.0001),
+        sums_case(n=0),
+    ]  # JAX compiles each for seconds
+    MORE = [
+        sums_case(n=20, batch=3, gamma_per=per, reset=reset, direction=d)
+        for per in ("all", "row", "element")
+        for reset in ("none", "mask")
+        for d in ("left", "right")
+    ] + [sums_case(k=5)]
 
     def check(self, name, replaced, refused, op="discounted_cumsum", define=define_sums, cases=None, **more):
         refusals = 0
@@ -99,7 +128,9 @@ class Sums(unittest.TestCase):
                 tolerance = 1e-11 if case["dtype"] == "f64" else 1e-4
                 for output, values in expected.items():
                     scale = max(1, abs(values).max(initial=0))
-                    numpy.testing.assert_allclose(actual[output] / scale, values / scale, rtol=0, atol=tolerance, err_msg=output)
+                    numpy.testing.assert_allclose(
+                        actual[output] / scale, values / scale, rtol=0, atol=tolerance, err_msg=output
+                    )
         self.assertEqual(refusals, refused)
 
     @unittest.skipUnless(has("scipy"), "SciPy is not installed")
@@ -144,8 +175,19 @@ class Sums(unittest.TestCase):
 
 
 def ewm_case(dtype="f64", **params):
-    known = {"agg": "mean", "n": 2000, "span": 0.0, "alpha": 0.0, "com": -1.0, "halflife": 0.0, "adjust": "true", "min_periods": 1,
-             "incomplete": "nan", "nan": "decay", "segments": "none"}
+    known = {
+        "agg": "mean",
+        "n": 2000,
+        "span": 0.0,
+        "alpha": 0.0,
+        "com": -1.0,
+        "halflife": 0.0,
+        "adjust": "true",
+        "min_periods": 1,
+        "incomplete": "nan",
+        "nan": "decay",
+        "segments": "none",
+    }
     return {"op": "ewm", "params": {**known, **params}, "dtype": dtype, "input": "normal", "seed": 7}
 
 
@@ -180,10 +222,21 @@ def define_ewm(case, inputs):
 
 
 class Ewm(unittest.TestCase):
-    CASES = [ewm_case(n=400), ewm_case("f32", n=300, span=30.0), ewm_case(n=1), ewm_case(n=300, alpha=0.1), ewm_case(n=300, com=5.0),
-             ewm_case(n=300, halflife=4.0), ewm_case(n=300, span=1.0), ewm_case(n=300, span=20.0, adjust="false"),
-             ewm_case(n=300, span=20.0, min_periods=20), ewm_case(n=300, span=20.0, min_periods=0, incomplete="inf"),
-             ewm_case(n=300, span=20.0, min_periods=20, incomplete="inf"), ewm_case(n=0), ewm_case(n=3, min_periods=9)]
+    CASES = [
+        ewm_case(n=400),
+        ewm_case("f32", n=300, span=30.0),
+        ewm_case(n=1),
+        ewm_case(n=300, alpha=0.1),
+        ewm_case(n=300, com=5.0),
+        ewm_case(n=300, halflife=4.0),
+        ewm_case(n=300, span=1.0),
+        ewm_case(n=300, span=20.0, adjust="false"),
+        ewm_case(n=300, span=20.0, min_periods=20),
+        ewm_case(n=300, span=20.0, min_periods=0, incomplete="inf"),
+        ewm_case(n=300, span=20.0, min_periods=20, incomplete="inf"),
+        ewm_case(n=0),
+        ewm_case(n=3, min_periods=9),
+    ]
     VARIANCES = [ewm_case(n=300, span=20.0, agg=agg) for agg in ("var", "std")]
     REFUSED = [ewm_case(segments="mask")]
 
@@ -226,8 +279,16 @@ class Ewm(unittest.TestCase):
     @unittest.skipUnless(has("numba"), "Numba is not installed")
     def test_numba_tile_in_the_simulator(self):
         tunables = {"threads": 32, "tile": 3}
-        cases = [ewm_case(n=n, span=span, **more) for n, span, more in
-                 ((203, 3.0, {}), (10, 1.0, {}), (203, 1.5, {}), (97, 9.0, {"min_periods": 9}), (20, 12.0, {"incomplete": "inf", "min_periods": 3}))]
+        cases = [
+            ewm_case(n=n, span=span, **more)
+            for n, span, more in (
+                (203, 3.0, {}),
+                (10, 1.0, {}),
+                (203, 1.5, {}),
+                (97, 9.0, {"min_periods": 9}),
+                (20, 12.0, {"incomplete": "inf", "min_periods": 3}),
+            )
+        ]
         self.check("peer_numba_cuda_tile", {}, cases, tolerance=2e-7, tunables=tunables)
 
     @unittest.skipUnless(has("numba"), "Numba is not installed")
@@ -235,12 +296,16 @@ class Ewm(unittest.TestCase):
         """Where the published update divides 0 by 0, and where a window never has so many elements."""
         for span, tile, words in ((1.0, 3, "divides 0 by 0"), (3.0, 3, "min_periods=31")):
             case = ewm_case(n=203, span=span, min_periods=31)
-            self.assertIn(words, play("ewm/peer_numba_cuda_tile", case, {}, {}, {}, tunables={"threads": 32, "tile": tile}))
+            self.assertIn(
+                words, play("ewm/peer_numba_cuda_tile", case, {}, {}, {}, tunables={"threads": 32, "tile": tile})
+            )
 
     @unittest.skipUnless(has("numba"), "Numba is not installed")
     def test_too_much_shared_memory(self):
         tunables = {"threads": 64, "tile": 48}
-        self.assertIsInstance(play("ewm/peer_numba_cuda_tile", ewm_case(span=308.0), {}, {}, {}, tunables=tunables), str)
+        self.assertIsInstance(
+            play("ewm/peer_numba_cuda_tile", ewm_case(span=308.0), {}, {}, {}, tunables=tunables), str
+        )
         self.assertIn("49152", play("ewm/peer_numba_cuda_tile", ewm_case(span=308.0), {}, {}, {}, tunables=tunables))
 
 
@@ -267,7 +332,12 @@ class JaxTimesItself(unittest.TestCase):
         import peer_timing
 
         double, x = jax.jit(lambda array: array * 2), jax.numpy.ones(1000)
-        command = {"modes": ["cold", "hot", "graph", "enqueue", "complete"], "min_samples": 3, "max_samples": 3, "seconds": 0.0}
+        command = {
+            "modes": ["cold", "hot", "graph", "enqueue", "complete"],
+            "min_samples": 3,
+            "max_samples": 3,
+            "seconds": 0.0,
+        }
         timing = peer_timing.time_modes(None, "jax", lambda: double(x), command, fetch=None)
         for mode in ("cold", "hot", "enqueue", "complete"):
             self.assertEqual((len(timing[mode]["samples"]), timing[mode]["clock"]), (3, "steady clock"))

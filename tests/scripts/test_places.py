@@ -1,5 +1,6 @@
 """What commands write lies in the build folder unless they are told otherwise: nothing lands in the checkout. They run on an overlay of the checkout,
 so that whatever they write is found, and the checkout stays as it is."""
+
 import json
 import pathlib
 import shutil
@@ -16,8 +17,16 @@ except ImportError as error:
     print(error)
     sys.exit(77)
 
-MOUNT = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c",
-         'mount -t overlay overlay -o "lowerdir=$0,upperdir=$1/upper,workdir=$1/work" "$0" && cd "$0" && shift && exec "$@"', SOURCE]
+MOUNT = [
+    "unshare",
+    "--user",
+    "--map-root-user",
+    "--mount",
+    "sh",
+    "-c",
+    'mount -t overlay overlay -o "lowerdir=$0,upperdir=$1/upper,workdir=$1/work" "$0" && cd "$0" && shift && exec "$@"',
+    SOURCE,
+]
 
 
 class Overlay:
@@ -66,20 +75,31 @@ def main():
         overlay.call(RUNGS, "report", "--history", rows)
         overlay.call(RUNGS, "run", "double n=1003", "--variants", "cpu_loop", "--verify-only")
         overlay.call(RUNGS, "export", "csv", rows / "runs.jsonl")
-        overlay.call(RUNGS, "compare", rows / "runs.jsonl", rows / "runs.jsonl", code=2)  # rows of two commits: an error, and no file
+        overlay.call(
+            RUNGS, "compare", rows / "runs.jsonl", rows / "runs.jsonl", code=2
+        )  # rows of two commits: an error, and no file
         expect(overlay.written() == set(), f"nothing lands in the checkout: {overlay.written()}")
         expect("cuda_shared" in overlay.built("report/REPORT.md").read_text(), "the report lies in the build folder")
         page = overlay.built("history/HISTORY.md")
         figures = [path.name for path in page.parent.glob("figures/*.svg")]
-        expect(len(figures) == 1 and f"(figures/{figures[0]})" in page.read_text(), "so does the history, with its figure")
+        expect(
+            len(figures) == 1 and f"(figures/{figures[0]})" in page.read_text(), "so does the history, with its figure"
+        )
         overlay.call(RUNGS, "report", "--history", rows, "--out", f"{name}/own/page.md")
-        expect({p.name for p in (pathlib.Path(name) / "own").iterdir()} == {"page.md", "figures"}, "--out FILE has its figures beside it")
+        expect(
+            {p.name for p in (pathlib.Path(name) / "own").iterdir()} == {"page.md", "figures"},
+            "--out FILE has its figures beside it",
+        )
         overlay.call(RUNGS, "report", "--committed", "--out", "x.md", code=2)
         expect(overlay.written() == set(), "a refused command writes nothing")
         overlay.call(RUNGS, "report", "--committed", GOLDEN)
         written = overlay.written()
-        expect("REPORT.md" in written and len(written) > 1 and all(p in ("REPORT.md", "README.md") or p.startswith("docs/") for p in written),
-               f"report --committed writes REPORT.md, docs/results, docs/figures and numbers in pages: {written}")
+        expect(
+            "REPORT.md" in written
+            and len(written) > 1
+            and all(p in ("REPORT.md", "README.md") or p.startswith("docs/") for p in written),
+            f"report --committed writes REPORT.md, docs/results, docs/figures and numbers in pages: {written}",
+        )
         first = (SOURCE / "REPORT.md").read_text().splitlines()[0]
         expect((overlay.folder / "upper/REPORT.md").read_text().startswith(first), "the report begins as ever")
 

@@ -1,6 +1,7 @@
 """A project of one's own, as docs/YOUR_KERNELS.md says: built against an installed prefix that has been moved, in another folder, with the
 harness's sources out of sight. Its gate fails where an op was made wrong, and for that reason; what is wrong with a project is told in one line.
 RUNGS_TEST_FULL=1 also builds two commits with `ab --base`, a copy of this repository with one op left, the packages and the wheel."""
+
 import json
 import os
 import pathlib
@@ -34,7 +35,9 @@ static Status run(const VariantArgs *args) {
 
 RUNGS_VARIANT(axpy, cpu_helped) = {.backend = BACKEND_CPU, .summary = "a call for each element", .origin = "a test", .supports = supports, .run = run};
 """
-SHARED = "double helped(double a, double x, double y);\ndouble helped(double a, double x, double y) { return a * x + y; }\n"
+SHARED = (
+    "double helped(double a, double x, double y);\ndouble helped(double a, double x, double y) { return a * x + y; }\n"
+)
 QUICK = ("--quick", "--no-ceilings", "--no-counts")
 BUILD_SECONDS = 900
 
@@ -46,7 +49,11 @@ def hidden(folder):
     python.mkdir()
     environment = pathlib.Path(sys.prefix) if sys.prefix != sys.base_prefix else None
     mounts = [f"mount --bind '{environment}' '{python}'"] if environment else []
-    mounts += [f"mount -t tmpfs none '{place}'" for place in (SOURCE, BUILD) if place == SOURCE or not BUILD.is_relative_to(SOURCE)]
+    mounts += [
+        f"mount -t tmpfs none '{place}'"
+        for place in (SOURCE, BUILD)
+        if place == SOURCE or not BUILD.is_relative_to(SOURCE)
+    ]
     words = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", " && ".join([*mounts, 'exec "$@"']), "sh"]
     if subprocess.run([*words, "true"], capture_output=True).returncode:
         print("no mounts on this machine: the sources stay in sight")
@@ -58,18 +65,31 @@ class Project:
     def __init__(self, folder):
         self.folder = folder
         self.prefix = folder / "moved prefix"
-        done = subprocess.run(["cmake", "--install", BUILD, "--prefix", folder / "installed"], capture_output=True, text=True)
+        done = subprocess.run(
+            ["cmake", "--install", BUILD, "--prefix", folder / "installed"], capture_output=True, text=True
+        )
         expect(done.returncode == 0, "the build is installed", done)
         (folder / "installed").rename(self.prefix)
         self.root = folder / "mykernels"
         self.hide, python = hidden(folder)
-        self.environment = {**os.environ, "RUNGS_PYTHON": python, "XDG_STATE_HOME": str(folder / "state"), "GIT_CONFIG_GLOBAL": "/dev/null"}
+        self.environment = {
+            **os.environ,
+            "RUNGS_PYTHON": python,
+            "XDG_STATE_HOME": str(folder / "state"),
+            "GIT_CONFIG_GLOBAL": "/dev/null",
+        }
         for name in ("RUNGS_SOURCE", "RUNGS_BUILD", "RUNGS", "RUNGS_COMMIT"):
             self.environment.pop(name, None)
 
     def start(self, *words, cwd=None):
-        return subprocess.run([*self.hide, *map(str, words)], capture_output=True, text=True, cwd=cwd or self.root, env=self.environment,
-                              timeout=BUILD_SECONDS)
+        return subprocess.run(
+            [*self.hide, *map(str, words)],
+            capture_output=True,
+            text=True,
+            cwd=cwd or self.root,
+            env=self.environment,
+            timeout=BUILD_SECONDS,
+        )
 
     def rungs(self, *words, cwd=None):
         return self.start(self.prefix / "bin/rungs", *words, cwd=cwd)
@@ -89,8 +109,23 @@ class Project:
         expect(len(told) == 1, "in one line", done)
 
     def git(self, *words):
-        return subprocess.run(["git", "-C", self.root, "-c", "user.name=t", "-c", "user.email=t@t", "-c", "core.hooksPath=/dev/null", *words],
-                              check=True, capture_output=True, text=True).stdout.strip()
+        return subprocess.run(
+            [
+                "git",
+                "-C",
+                self.root,
+                "-c",
+                "user.name=t",
+                "-c",
+                "user.email=t@t",
+                "-c",
+                "core.hooksPath=/dev/null",
+                *words,
+            ],
+            check=True,
+            capture_output=True,
+            text=True,
+        ).stdout.strip()
 
     def edit(self, path, *change):
         text = (self.root / path).read_text()
@@ -113,18 +148,33 @@ def prefix_alone(project):
     expect("published/rolling" in done.stdout and "smoke/double" in done.stdout, "and has its scenarios", done)
     done = project.rungs("run", "double n=1000 dtype=f64", "--variants", "cpu_loop", *QUICK, cwd=project.folder)
     rows = project.folder / "state/rungs/results"
-    expect(done.returncode in (0, 3) and len(list(rows.glob("*.jsonl"))) == 1, "its rows go to the user's state folder", done)
+    expect(
+        done.returncode in (0, 3) and len(list(rows.glob("*.jsonl"))) == 1,
+        "its rows go to the user's state folder",
+        done,
+    )
     done = project.rungs("export", "csv", *rows.glob("*.jsonl"), cwd=project.folder)
     expect(done.returncode == 0 and "double/cpu_loop" in done.stdout, "its Python is found", done)
     for path in (project.prefix / "lib/cmake/rungs").iterdir():
         expect(os.fsencode(SOURCE) not in path.read_bytes(), f"{path.name} names no source folder")
     if "RUNGS_CUDA:STRING=ON" not in CONFIGURED:  # nvcc's line tables name files
         expect(os.fsencode(SOURCE) not in (project.prefix / "bin/rungs").read_bytes(), "no source path is compiled in")
-    manual, completion = ((project.prefix / path).read_text() for path in ("share/man/man1/rungs.1", "share/bash-completion/completions/rungs"))
-    expect(all(f".SH RUNGS {verb.upper()}" in manual and f"\n    {verb}) words=" in completion for verb in ("run", "exec", "ab", "new", "build", "doctor")),
-           "the manual page and the completion have the verbs")
+    manual, completion = (
+        (project.prefix / path).read_text()
+        for path in ("share/man/man1/rungs.1", "share/bash-completion/completions/rungs")
+    )
+    expect(
+        all(
+            f".SH RUNGS {verb.upper()}" in manual and f"\n    {verb}) words=" in completion
+            for verb in ("run", "exec", "ab", "new", "build", "doctor")
+        ),
+        "the manual page and the completion have the verbs",
+    )
     options = re.findall(r"^  (--[a-z-]+)", call("run", "--help").stdout, re.M)
-    expect(len(options) > 10 and all(option.replace("-", "\\-") in manual and option in completion for option in options), "and the options of the help")
+    expect(
+        len(options) > 10 and all(option.replace("-", "\\-") in manual and option in completion for option in options),
+        "and the options of the help",
+    )
     alone = project.folder / "alone"
     alone.mkdir()
     shutil.copy(project.prefix / "bin/rungs", alone)
@@ -145,15 +195,27 @@ def a_new_project(project):
     project.git("commit", "-q", "-m", "one")
     project.build()
     done = project.program("list", "variants")
-    cuda = ["axpy/cuda_naive"] if "RUNGS_CUDA:STRING=ON" in CONFIGURED or "RUNGS_CUDA:STRING=EMULATED" in CONFIGURED and EMULATOR else []
+    cuda = (
+        ["axpy/cuda_naive"]
+        if "RUNGS_CUDA:STRING=ON" in CONFIGURED or "RUNGS_CUDA:STRING=EMULATED" in CONFIGURED and EMULATOR
+        else []
+    )
     found = [line.split()[0] for line in done.stdout.splitlines()]
-    expect(found == ["axpy/cpu_helped", "axpy/cpu_loop", *cuda, "axpy/peer_numpy", "scale/cpu_loop"], "the project's variants and no others", done)
+    expect(
+        found == ["axpy/cpu_helped", "axpy/cpu_loop", *cuda, "axpy/peer_numpy", "scale/cpu_loop"],
+        "the project's variants and no others",
+        done,
+    )
     emulate = ["--emulate"] if EMULATOR else []
     rows = project.folder / "rows.jsonl"
     done = project.program("run", "smoke", "scale", *emulate, *QUICK, "--out", rows)
     expect(done.returncode == 0, "a new project verifies", done)
     passed = {row["variant"] for row in rows_of(rows) if row["verdict"] == "pass"}
-    expect(passed >= {"axpy/cpu_loop", "axpy/peer_numpy", *(cuda if EMULATOR else [])}, f"every variant passed: {passed}", done)
+    expect(
+        passed >= {"axpy/cpu_loop", "axpy/peer_numpy", *(cuda if EMULATOR else [])},
+        f"every variant passed: {passed}",
+        done,
+    )
     if RELEASE:
         expect(any(row["timing"] for row in rows_of(rows)), "and is timed")
     done = project.program("export", "csv", rows)
@@ -163,7 +225,11 @@ def a_new_project(project):
 
 def codes_of(rows):
     """Variant -> (hash of its machine code, why it has none)."""
-    return {row["variant"]: (row["code"]["host_hash"], row["code"]["reason"]) for row in rows_of(rows) if row["backend"] == "cpu"}
+    return {
+        row["variant"]: (row["code"]["host_hash"], row["code"]["reason"])
+        for row in rows_of(rows)
+        if row["backend"] == "cpu"
+    }
 
 
 def without_installing(folder):
@@ -171,11 +237,22 @@ def without_installing(folder):
     done = call("new", "loose", cwd=folder)
     expect(done.returncode == 0, "rungs new, of a checkout", done)
     command = re.search(r"^next: cd loose && git init && (.*) build &&", done.stdout, re.M)[1]
-    done = subprocess.run(["sh", "-c", f"{command} build"], cwd=folder / "loose", capture_output=True, text=True, timeout=BUILD_SECONDS)
+    done = subprocess.run(
+        ["sh", "-c", f"{command} build"], cwd=folder / "loose", capture_output=True, text=True, timeout=BUILD_SECONDS
+    )
     expect(done.returncode == 0, "rungs build, of a checkout", done)
     done = call("list", "variants", program=folder / "loose/build/release/bin/loose")
     expect("axpy/cpu_loop" in done.stdout, "and its project lists its variants", done)
-    call("run", "axpy n=1003", "--variants", "cpu_*", "--verify-only", "--out", folder / "loose.jsonl", program=folder / "loose/build/release/bin/loose")
+    call(
+        "run",
+        "axpy n=1003",
+        "--variants",
+        "cpu_*",
+        "--verify-only",
+        "--out",
+        folder / "loose.jsonl",
+        program=folder / "loose/build/release/bin/loose",
+    )
     return codes_of(folder / "loose.jsonl")
 
 
@@ -187,13 +264,19 @@ def provenance(project, rows):
     expect(told == {"commit": built, "dirty": False, "project": "mykernels"}, f"rows carry {told}")
     project.git("commit", "-q", "--allow-empty", "-m", "two")
     first = project.program("--version").stdout.splitlines()[0]
-    expect(first.startswith(f"mykernels (commit {built[:12]}) with rungs "), f"a later commit is not of this build: {first}")
+    expect(
+        first.startswith(f"mykernels (commit {built[:12]}) with rungs "),
+        f"a later commit is not of this build: {first}",
+    )
     project.edit("impls/scale/cpu_loop.c", "a * x[i] + y[i]", "a * x[i] - y[i]")
     project.edit("impls/axpy/cpu_helped.c", "cpu_helped", "cpu_renamed")
     (project.root / "impls/axpy/cpu_helped.c").rename(project.root / "impls/axpy/cpu_renamed.c")
     project.build()
     first = project.program("--version").stdout.splitlines()[0]
-    expect(f"(commit {project.git('rev-parse', 'HEAD')[:12]}, with uncommitted changes)" in first, f"built anew it is: {first}")
+    expect(
+        f"(commit {project.git('rev-parse', 'HEAD')[:12]}, with uncommitted changes)" in first,
+        f"built anew it is: {first}",
+    )
 
 
 def gate(project, old, before, elsewhere):
@@ -203,20 +286,62 @@ def gate(project, old, before, elsewhere):
     done = project.program("run", "scale", "smoke", "--variants", "cpu_*", *QUICK, "--out", rows)
     expect(done.returncode == 1, "a wrong op fails the run", done)
     failed = {row["variant"]: row["reason"] for row in rows_of(rows) if row["verdict"] == "fail"}
-    expect(set(failed) == {"scale/cpu_loop"} and re.search(r"z\[\d+\]|tolerance|expected", failed["scale/cpu_loop"]), f"the other one passes: {failed}")
+    expect(
+        set(failed) == {"scale/cpu_loop"} and re.search(r"z\[\d+\]|tolerance|expected", failed["scale/cpu_loop"]),
+        f"the other one passes: {failed}",
+    )
     if not RELEASE:
         return
     old_codes, codes = codes_of(before), codes_of(rows)
-    expect(elsewhere["axpy/cpu_loop"] == old_codes["axpy/cpu_loop"] == codes["axpy/cpu_loop"] and codes["axpy/cpu_loop"][0], f"equal code, equal hash: {codes}")
-    expect(old_codes["axpy/cpu_helped"] == codes["axpy/cpu_renamed"] != codes["axpy/cpu_loop"], f"under another name, too: {old_codes}, {codes}")
-    expect(old_codes["scale/cpu_loop"] == old_codes["axpy/cpu_loop"] != codes["scale/cpu_loop"], f"one line changed: another hash, of this one alone: {codes}")
-    done = project.program("ab", old, project.root / "build/release/bin/mykernels", "scale n=1000 dtype=f64", "axpy n=1000 dtype=f64", "--variants", "cpu_*", "--quick",
-                           "--modes", "cold,hot", "--repetitions", 9, "--out", project.folder / "ab", "--json", project.folder / "ab.json")
+    expect(
+        elsewhere["axpy/cpu_loop"] == old_codes["axpy/cpu_loop"] == codes["axpy/cpu_loop"]
+        and codes["axpy/cpu_loop"][0],
+        f"equal code, equal hash: {codes}",
+    )
+    expect(
+        old_codes["axpy/cpu_helped"] == codes["axpy/cpu_renamed"] != codes["axpy/cpu_loop"],
+        f"under another name, too: {old_codes}, {codes}",
+    )
+    expect(
+        old_codes["scale/cpu_loop"] == old_codes["axpy/cpu_loop"] != codes["scale/cpu_loop"],
+        f"one line changed: another hash, of this one alone: {codes}",
+    )
+    done = project.program(
+        "ab",
+        old,
+        project.root / "build/release/bin/mykernels",
+        "scale n=1000 dtype=f64",
+        "axpy n=1000 dtype=f64",
+        "--variants",
+        "cpu_*",
+        "--quick",
+        "--modes",
+        "cold,hot",
+        "--repetitions",
+        9,
+        "--out",
+        project.folder / "ab",
+        "--json",
+        project.folder / "ab.json",
+    )
     expect(done.returncode == 1, "the gate fails", done)
     told = json.loads((project.folder / "ab.json").read_text())["comparisons"]
-    expect({(c["spec"], c["verdict"]) for c in told} == {("scale/cpu_loop", "wrong"), ("axpy/cpu_loop", "same"), ("axpy/cpu_renamed", "same")}, "because scale is wrong", done)
-    expect(all(c["judged_by"] == "code" and c["reason"].startswith("renamed from axpy/cpu_helped") == (c["spec"] == "axpy/cpu_renamed") for c in told if c["verdict"] == "same"),
-           "equal code is the same, whatever its time, under another name too", done)
+    expect(
+        {(c["spec"], c["verdict"]) for c in told}
+        == {("scale/cpu_loop", "wrong"), ("axpy/cpu_loop", "same"), ("axpy/cpu_renamed", "same")},
+        "because scale is wrong",
+        done,
+    )
+    expect(
+        all(
+            c["judged_by"] == "code"
+            and c["reason"].startswith("renamed from axpy/cpu_helped") == (c["spec"] == "axpy/cpu_renamed")
+            for c in told
+            if c["verdict"] == "same"
+        ),
+        "equal code is the same, whatever its time, under another name too",
+        done,
+    )
 
 
 def gate_of_the_workflow(project, old):
@@ -232,10 +357,24 @@ def gate_of_the_workflow(project, old):
     compare = steps["Compare with the base"]["run"]
     expect("ab --base HEAD^1 gate " in compare, "it compares with the base")
     page = project.folder / "page.md"
-    for text in (compare.replace("--base HEAD^1", f"{shlex.quote(str(old))} build/release/bin/mykernels --repetitions 9 --quick"), steps["Summary"]["run"]):
-        done = subprocess.run([*project.hide, *BASH, text], cwd=project.root, env={**project.environment, **workflow["env"], "GITHUB_STEP_SUMMARY": str(page)}, capture_output=True, text=True)
+    for text in (
+        compare.replace(
+            "--base HEAD^1", f"{shlex.quote(str(old))} build/release/bin/mykernels --repetitions 9 --quick"
+        ),
+        steps["Summary"]["run"],
+    ):
+        done = subprocess.run(
+            [*project.hide, *BASH, text],
+            cwd=project.root,
+            env={**project.environment, **workflow["env"], "GITHUB_STEP_SUMMARY": str(page)},
+            capture_output=True,
+            text=True,
+        )
         expect(done.returncode == 0, "a step of the workflow", done)
-    expect("regression gate: passed" in page.read_text() and "axpy/cpu_loop" in page.read_text(), f"the job's summary has the table: {page.read_text()}")
+    expect(
+        "regression gate: passed" in page.read_text() and "axpy/cpu_loop" in page.read_text(),
+        f"the job's summary has the table: {page.read_text()}",
+    )
     rows = rows_of(project.root / "build/gate/new.jsonl")
     times = [row["timing"][mode]["median"] for row in rows if row["verdict"] == "pass" for mode in ("cold", "hot")]
     expect(len(times) >= 36 and min(times) >= 1e-4, f"rows of 0.1 ms and more: {min(times)}")
@@ -244,8 +383,19 @@ def gate_of_the_workflow(project, old):
 def gate_of_commits(project):
     """With --base the project's commits are built, with the same prefix."""
     project.git("commit", "-q", "-a", "-m", "three")
-    done = project.program("ab", "--base", "HEAD~1", "scale n=1000 dtype=f64", "--variants", "cpu_loop", "--quick", "--repetitions", 9,
-                           "--json", project.folder / "base.json")
+    done = project.program(
+        "ab",
+        "--base",
+        "HEAD~1",
+        "scale n=1000 dtype=f64",
+        "--variants",
+        "cpu_loop",
+        "--quick",
+        "--repetitions",
+        9,
+        "--json",
+        project.folder / "base.json",
+    )
     expect(done.returncode == 1, "ab --base", done)
     told = json.loads((project.folder / "base.json").read_text())["comparisons"]
     expect({c["verdict"] for c in told} == {"wrong"}, "the new commit is wrong", done)
@@ -273,24 +423,50 @@ def a_library_of_another_build(project, before):
     project.edit("impls/axpy/_shared.c", "{ return", "{ if (x == 3) return y + 3 * a; return")
     project.build()
     rows = project.folder / "vendor.jsonl"
-    done = project.program("run", "axpy n=1003", "axpy n=1003 dtype=f32", "--variants", "*_vendor,cpu_*", *QUICK, "--out", rows)
+    done = project.program(
+        "run", "axpy n=1003", "axpy n=1003 dtype=f32", "--variants", "*_vendor,cpu_*", *QUICK, "--out", rows
+    )
     told = sorted((row["variant"], row["verdict"]) for row in rows_of(rows) if row["variant"].endswith("_vendor"))
-    expect(told == [("axpy/cpu_vendor", "pass"), ("axpy/cpu_vendor", "skip"), ("axpy/peer_vendor", "pass"), ("axpy/peer_vendor", "skip")], f"{told}", done)
+    expect(
+        told
+        == [
+            ("axpy/cpu_vendor", "pass"),
+            ("axpy/cpu_vendor", "skip"),
+            ("axpy/peer_vendor", "pass"),
+            ("axpy/peer_vendor", "skip"),
+        ],
+        f"{told}",
+        done,
+    )
     if RELEASE:
         old_codes, codes = codes_of(before), codes_of(rows)
-        expect(codes["axpy/cpu_loop"] == old_codes["axpy/cpu_loop"] and codes["axpy/cpu_renamed"][0] not in (None, old_codes["axpy/cpu_helped"][0]),
-               f"what variants share changed: another hash of those that call it: {codes}")
-        expect(codes["axpy/cpu_vendor"] == (None, "calls vendor_daxpy, whose code is not among the project's variants"), f"what may change without the variant: no hash: {codes}")
-    (project.root / "impls/axpy/cpu_warns.c").write_text(block("impls/axpy/cpu_vendor.c", "c").replace("cpu_vendor", "cpu_warns").replace(
-        "    return STATUS_OK;", "    int unused;\n    return STATUS_OK;", 1))
+        expect(
+            codes["axpy/cpu_loop"] == old_codes["axpy/cpu_loop"]
+            and codes["axpy/cpu_renamed"][0] not in (None, old_codes["axpy/cpu_helped"][0]),
+            f"what variants share changed: another hash of those that call it: {codes}",
+        )
+        expect(
+            codes["axpy/cpu_vendor"] == (None, "calls vendor_daxpy, whose code is not among the project's variants"),
+            f"what may change without the variant: no hash: {codes}",
+        )
+    (project.root / "impls/axpy/cpu_warns.c").write_text(
+        block("impls/axpy/cpu_vendor.c", "c")
+        .replace("cpu_vendor", "cpu_warns")
+        .replace("    return STATUS_OK;", "    int unused;\n    return STATUS_OK;", 1)
+    )
     expect_error(project.rungs("build"), 2, "unused variable", "cpu_warns.c")
     project.edit("CMakeLists.txt", "WARNINGS_AS_ERRORS)", ")")
     project.build()
 
 
 def bad_input(project):
-    for words, told in ((["new", "mykernels"], "is not empty"), (["new", "My-Kernels"], "a word of a-z"), (["new", "more", "--op", "9"], "--op is '9'"),
-                        (["new"], "expected one folder"), (["build", "nowhere"], "no such folder")):
+    for words, told in (
+        (["new", "mykernels"], "is not empty"),
+        (["new", "My-Kernels"], "a word of a-z"),
+        (["new", "more", "--op", "9"], "--op is '9'"),
+        (["new"], "expected one folder"),
+        (["build", "nowhere"], "no such folder"),
+    ):
         expect_error(project.rungs(*words, cwd=project.folder), 2, told)
     stray = project.root / "impls/axpi/cpu_loop.c"
     stray.parent.mkdir()
@@ -319,7 +495,9 @@ def bad_input(project):
 
 def kept_options():
     """What another build of this source shares with this one."""
-    return re.findall(r"^(CMAKE_C(?:XX)?_COMPILER_LAUNCHER|CMAKE_EXE_LINKER_FLAGS|RUNGS_CPU_ARCHITECTURE):\w+=(.+)$", CONFIGURED, re.M)
+    return re.findall(
+        r"^(CMAKE_C(?:XX)?_COMPILER_LAUNCHER|CMAKE_EXE_LINKER_FLAGS|RUNGS_CPU_ARCHITECTURE):\w+=(.+)$", CONFIGURED, re.M
+    )
 
 
 def one_op_left(folder):
@@ -338,22 +516,60 @@ def one_op_left(folder):
         if re.search(r"op: (?!double)", path.read_text()):
             path.unlink()
     build = tree / "build/cpu"
-    for words in (["cmake", "-G", "Ninja", "-S", tree, "-B", build, "-DCMAKE_BUILD_TYPE=Release", "-DRUNGS_CUDA=OFF", "-DRUNGS_EMULATOR=OFF",
-                   *(f"-D{name}={value}" for name, value in kept_options())],
-                  ["cmake", "--build", build, "--target", "rungs", "unit_tests"], ["ctest", "--test-dir", build, "-R", r"^unit|^script\.test_(layers|places|registry|start)$", "--no-tests=error"],
-                  [build / "bin/rungs", "run", "smoke", *QUICK, "--variants", "cpu_*"]):
-        done = subprocess.run(list(map(str, words)), capture_output=True, text=True, timeout=BUILD_SECONDS, env={**os.environ, "RUNGS_PYTHON": sys.executable})
+    for words in (
+        [
+            "cmake",
+            "-G",
+            "Ninja",
+            "-S",
+            tree,
+            "-B",
+            build,
+            "-DCMAKE_BUILD_TYPE=Release",
+            "-DRUNGS_CUDA=OFF",
+            "-DRUNGS_EMULATOR=OFF",
+            *(f"-D{name}={value}" for name, value in kept_options()),
+        ],
+        ["cmake", "--build", build, "--target", "rungs", "unit_tests"],
+        [
+            "ctest",
+            "--test-dir",
+            build,
+            "-R",
+            r"^unit|^script\.test_(layers|places|registry|start)$",
+            "--no-tests=error",
+        ],
+        [build / "bin/rungs", "run", "smoke", *QUICK, "--variants", "cpu_*"],
+    ):
+        done = subprocess.run(
+            list(map(str, words)),
+            capture_output=True,
+            text=True,
+            timeout=BUILD_SECONDS,
+            env={**os.environ, "RUNGS_PYTHON": sys.executable},
+        )
         expect(done.returncode == 0, f"one op left: {pathlib.Path(words[0]).name} {words[1]}", done)
-    expect("test_case" in subprocess.run(["ctest", "--test-dir", build, "-N"], capture_output=True, text=True).stdout, "the harness's tests are there")
+    expect(
+        "test_case" in subprocess.run(["ctest", "--test-dir", build, "-N"], capture_output=True, text=True).stdout,
+        "the harness's tests are there",
+    )
 
 
 def packages(folder):
-    done = subprocess.run(["cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder / "packages"], capture_output=True, text=True, timeout=BUILD_SECONDS)
+    done = subprocess.run(
+        ["cpack", "--config", BUILD / "CPackConfig.cmake", "-B", folder / "packages"],
+        capture_output=True,
+        text=True,
+        timeout=BUILD_SECONDS,
+    )
     expect(done.returncode == 0, "cpack", done)
     found = {path.name.rsplit(".", 1)[-1]: path for path in (folder / "packages").iterdir() if path.is_file()}
     expect({"deb", "gz"} <= set(found), f"packages: {found}")
     told = subprocess.run(["dpkg-deb", "--contents", found["deb"]], capture_output=True, text=True).stdout
-    expect("./usr/bin/rungs" in told and "/share/rungs/analysis/" in told and "rungs-config.cmake" in told, "the .deb has what the prefix has")
+    expect(
+        "./usr/bin/rungs" in told and "/share/rungs/analysis/" in told and "rungs-config.cmake" in told,
+        "the .deb has what the prefix has",
+    )
 
 
 def wheel(folder):
@@ -362,8 +578,16 @@ def wheel(folder):
     subprocess.run(["git", "-c", "safe.directory=*", "clone", "-q", "--no-hardlinks", SOURCE, tree], check=True)
     subprocess.run([sys.executable, "-m", "venv", environment], check=True)
     pip = [environment / "bin/python", "-m", "pip", "--disable-pip-version-check"]
-    options = [f"-Ccmake.define.{name}={value}" for name, value in [("RUNGS_CUDA", "OFF"), ("RUNGS_EMULATOR", "OFF"), *kept_options()]]
-    done = subprocess.run([*pip, "wheel", "--no-deps", "-w", folder, *options, tree], capture_output=True, text=True, timeout=BUILD_SECONDS)
+    options = [
+        f"-Ccmake.define.{name}={value}"
+        for name, value in [("RUNGS_CUDA", "OFF"), ("RUNGS_EMULATOR", "OFF"), *kept_options()]
+    ]
+    done = subprocess.run(
+        [*pip, "wheel", "--no-deps", "-w", folder, *options, tree],
+        capture_output=True,
+        text=True,
+        timeout=BUILD_SECONDS,
+    )
     if "No matching distribution found for scikit-build-core" in done.stdout + done.stderr:
         print("SKIP: pip does not reach scikit-build-core, which builds the wheel")
         return
@@ -374,12 +598,20 @@ def wheel(folder):
     subprocess.run([*pip, "install", "-q", "--no-index", found[0]], check=True)
     shutil.rmtree(tree)
     rungs = environment / "bin/rungs"
-    known = {key: value for key, value in os.environ.items() if key not in ("RUNGS_SOURCE", "RUNGS_BUILD", "RUNGS", "RUNGS_PYTHON", "RUNGS_COMMIT")}
+    known = {
+        key: value
+        for key, value in os.environ.items()
+        if key not in ("RUNGS_SOURCE", "RUNGS_BUILD", "RUNGS", "RUNGS_PYTHON", "RUNGS_COMMIT")
+    }
     known |= {"XDG_STATE_HOME": str(folder / "wheel state"), "PATH": f"{rungs.parent}:{known['PATH']}"}
     for words in (["list"], ["run", "double n=1000", "--quick"], ["new", "piped"], ["build", "piped"]):
-        done = subprocess.run(["rungs", *words], cwd=folder, env=known, capture_output=True, text=True, timeout=BUILD_SECONDS)
+        done = subprocess.run(
+            ["rungs", *words], cwd=folder, env=known, capture_output=True, text=True, timeout=BUILD_SECONDS
+        )
         expect(done.returncode == 0, f"installed by pip: rungs {' '.join(words)}", done)
-    done = call("run", "smoke", "--quick", "--variants", "cpu_*", program=folder / "piped/build/release/bin/piped", env=known)
+    done = call(
+        "run", "smoke", "--quick", "--variants", "cpu_*", program=folder / "piped/build/release/bin/piped", env=known
+    )
     expect(done.returncode == 0, "and the project runs", done)
 
 
@@ -393,7 +625,11 @@ def main():
         prefix_alone(project)
         elsewhere = without_installing(folder)
         rows = a_new_project(project)
-        shutil.copytree(project.root / "build/release", project.root / "build/old", ignore=shutil.ignore_patterns("CMakeFiles", "emulator"))
+        shutil.copytree(
+            project.root / "build/release",
+            project.root / "build/old",
+            ignore=shutil.ignore_patterns("CMakeFiles", "emulator"),
+        )
         provenance(project, rows)
         gate(project, project.root / "build/old/bin/mykernels", rows, elsewhere)
         if RELEASE:

@@ -1,6 +1,7 @@
 """NVTX ranges round cases, samples, calls and the steps of a call open and close in pairs: told by a profiler of our own, in a program of known
 ranges, in timed CPU variants and libraries, and in the variants of redact, whose kernels run in the emulator. Without a profiler NVTX is not
 called at all."""
+
 import glob
 import os
 import re
@@ -16,7 +17,16 @@ COUNTED = BUILD / "tests" / "ranges_counted"
 VARIANTS = "cuda_*"
 # In the order of their first openings. Allocations and releases have their own everywhere, so that variants can be compared.
 STEPS = {
-    "redact/cuda_api_pipeline": ["contains", "allocate", "copy_if_else", "release", "split", "gather", "slice", "concatenate"],
+    "redact/cuda_api_pipeline": [
+        "contains",
+        "allocate",
+        "copy_if_else",
+        "release",
+        "split",
+        "gather",
+        "slice",
+        "concatenate",
+    ],
     "redact/cuda_malloc_in_kernel": ["allocate", "redact", "column", "free", "release"],
     "redact/cuda_preallocated": ["allocate", "redact", "column", "release"],
     "redact/cuda_two_pass": ["allocate", "sizes", "scan", "write", "release"],
@@ -30,7 +40,10 @@ def told(path):
     found = []
     for line in (open(own).read() for own in glob.glob(f"{path}.*")):
         numbers = {key: int(value) for key, value in re.findall(r"(\w+)=(\d+)", line.split(" names=")[0])}
-        times = {name: int(count) for name, count in (item.rsplit("*", 1) for item in line.rstrip("\n").split(" names=")[1].split(","))}
+        times = {
+            name: int(count)
+            for name, count in (item.rsplit("*", 1) for item in line.rstrip("\n").split(" names=")[1].split(","))
+        }
         found.append({**numbers, "names": list(times), "times": times})
     return found
 
@@ -43,23 +56,47 @@ def check_program(folder):
     path = os.path.join(folder, "program")
     done = subprocess.run([PROGRAM], env=listening(path))
     expect(done.returncode == 0 and len(told(path)) == 1, "the program of known ranges ran under the listener")
-    expect(told(path)[0] == {"domains": 1, "opened": 5, "closed": 5, "left_open": 0, "unopened": 0, "deepest": 2, "foreign": 0,
-                             "names": ["outer", "sizes", "write"], "times": {"outer": 2, "sizes": 2, "write": 1}},
-           f"five ranges, two deep, all closed: {told(path)}")
+    expect(
+        told(path)[0]
+        == {
+            "domains": 1,
+            "opened": 5,
+            "closed": 5,
+            "left_open": 0,
+            "unopened": 0,
+            "deepest": 2,
+            "foreign": 0,
+            "names": ["outer", "sizes", "write"],
+            "times": {"outer": 2, "sizes": 2, "write": 1},
+        },
+        f"five ranges, two deep, all closed: {told(path)}",
+    )
     path = os.path.join(folder, "unpaired")
     subprocess.run([PROGRAM, "unpaired"], env=listening(path))
-    expect(told(path)[0]["unopened"] == 1 and told(path)[0]["closed"] == 6, "a range that is closed without being open is noticed")
+    expect(
+        told(path)[0]["unopened"] == 1 and told(path)[0]["closed"] == 6,
+        "a range that is closed without being open is noticed",
+    )
     expect(subprocess.run([PROGRAM]).returncode == 0, "without a listener it runs as well")
 
 
 def check_cost():
     """Counted in an NVTX of our own: without a tool no call; one question where the tool has no domains; else two calls a range."""
+
     def counts(**more):
         plain = {key: value for key, value in os.environ.items() if key != "NVTX_INJECTION64_PATH"}
-        return subprocess.run([COUNTED], env={**plain, **more}, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            [COUNTED], env={**plain, **more}, capture_output=True, text=True, check=True
+        ).stdout.strip()
+
     expect(counts(COUNTED_TOOL="1") == "domains=0 pushes=0 pops=0", "no tool makes itself known: NVTX is not called")
-    expect(counts(NVTX_INJECTION64_PATH="none") == "domains=1 pushes=0 pops=0", "a tool that does not answer is asked once")
-    expect(counts(NVTX_INJECTION64_PATH="here", COUNTED_TOOL="1") == "domains=1 pushes=1000 pops=1000", "a tool gets every range")
+    expect(
+        counts(NVTX_INJECTION64_PATH="none") == "domains=1 pushes=0 pops=0", "a tool that does not answer is asked once"
+    )
+    expect(
+        counts(NVTX_INJECTION64_PATH="here", COUNTED_TOOL="1") == "domains=1 pushes=1000 pops=1000",
+        "a tool gets every range",
+    )
 
 
 def check_worker(folder, variant, deepest):
@@ -67,7 +104,9 @@ def check_worker(folder, variant, deepest):
     path, out = os.path.join(folder, variant.replace("/", "_")), os.path.join(folder, "rows.jsonl")
     if os.path.exists(out):
         os.unlink(out)
-    case = "double n=1000 dtype=f64 input=uniform seed=1" if variant.startswith("double") else "rolling n=1000 window=30"
+    case = (
+        "double n=1000 dtype=f64 input=uniform seed=1" if variant.startswith("double") else "rolling n=1000 window=30"
+    )
     done = call("run", case, "--variants", variant, "--quick", "--no-ceilings", "--out", out, env=listening(path))
     row = rows_of(out)[0]
     if row["verdict"] == "skip":
@@ -75,18 +114,38 @@ def check_worker(folder, variant, deepest):
         return
     expect(row["verdict"] == "pass" and len(told(path)) == 1, f"{variant}: one process has ranges", done)
     seen = told(path)[0]
-    expect(seen["names"][0] == row["case"] and seen["times"][row["case"]] == 1, f"the case comes first: {seen['names']}")
-    expect(seen["opened"] == seen["closed"] and seen["unopened"] == 0 and seen["deepest"] == deepest, f"closed, {deepest} deep: {seen}")
+    expect(
+        seen["names"][0] == row["case"] and seen["times"][row["case"]] == 1, f"the case comes first: {seen['names']}"
+    )
+    expect(
+        seen["opened"] == seen["closed"] and seen["unopened"] == 0 and seen["deepest"] == deepest,
+        f"closed, {deepest} deep: {seen}",
+    )
     for mode in ("cold", "hot"):
         count = row["timing"][mode]["count"] - (row["timing"][mode]["samples"][0] > 0.1)
-        expect(seen["times"].get(f"sample {mode}") == count and seen["times"].get(f"pilot {mode}", 0) > 0, f"a range for each of {count} samples {mode}")
+        expect(
+            seen["times"].get(f"sample {mode}") == count and seen["times"].get(f"pilot {mode}", 0) > 0,
+            f"a range for each of {count} samples {mode}",
+        )
     calls = sum(row["timing"][mode]["count"] * row["timing"][mode]["calls_per_sample"] for mode in ("cold", "hot"))
     expect(seen["times"][f"call {variant}"] > calls, f"a range for each of {calls} timed calls and for the others")
 
 
 def check_variants(folder):
     path, rows = os.path.join(folder, "variants"), os.path.join(folder, "rows.jsonl")
-    done = call("run", "redact rows=1000", "redact rows=100 input=nospace", "--variants", VARIANTS, "--emulate", "--verify-only", "--no-ceilings", "--out", rows, env=listening(path))
+    done = call(
+        "run",
+        "redact rows=1000",
+        "redact rows=100 input=nospace",
+        "--variants",
+        VARIANTS,
+        "--emulate",
+        "--verify-only",
+        "--no-ceilings",
+        "--out",
+        rows,
+        env=listening(path),
+    )
     passed = [row["variant"] for row in rows_of(rows) if row["verdict"] == "pass"]
     expect(set(STEPS) <= set(passed), f"variants of redact pass in the emulator: {passed}", done)
     processes = told(path)
@@ -95,12 +154,23 @@ def check_variants(folder):
         expect(steps in found, f"{variant}: {', '.join(steps)}; {found}")
     expect(REFUSED in found, f"a call that ends early: {', '.join(REFUSED)}; {found}")
     for process in processes:
-        expect(process["domains"] == 1 and process["opened"] > 0 and process["opened"] == process["closed"] and process["left_open"] == 0 and process["unopened"] == 0,
-               f"{process['opened']} ranges, all closed: {', '.join(process['names'])}")
+        expect(
+            process["domains"] == 1
+            and process["opened"] > 0
+            and process["opened"] == process["closed"]
+            and process["left_open"] == 0
+            and process["unopened"] == 0,
+            f"{process['opened']} ranges, all closed: {', '.join(process['names'])}",
+        )
         called = any(name.startswith("call ") for name in process["names"])
-        expect(process["names"][0].startswith("redact ") and called == ("allocate" in process["names"]),
-               f"a case, calls and allocations in them: {', '.join(process['names'])}")
-    expect(len(processes) >= len(passed), f"every variant that passed has ranges: {len(processes)} processes told of some, {len(passed)} passed")
+        expect(
+            process["names"][0].startswith("redact ") and called == ("allocate" in process["names"]),
+            f"a case, calls and allocations in them: {', '.join(process['names'])}",
+        )
+    expect(
+        len(processes) >= len(passed),
+        f"every variant that passed has ranges: {len(processes)} processes told of some, {len(passed)} passed",
+    )
 
 
 def has_redact():
@@ -116,7 +186,9 @@ def main():
         check_cost()
         if RELEASE:
             check_worker(folder, "double/cpu_loop", 3)
-            check_worker(folder, "rolling/peer_pandas", 3)  # compensated: within the bound of the op, whatever data a set has
+            check_worker(
+                folder, "rolling/peer_pandas", 3
+            )  # compensated: within the bound of the op, whatever data a set has
         if EMULATOR and has_redact():
             check_variants(folder)
     return 0

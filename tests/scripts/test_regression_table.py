@@ -1,5 +1,6 @@
 """tests/gpu/regression.sh and its table: what it says of rows whose truth is known, that it says what is missing, and that the table in
 docs/COMPARISON.md is what the committed rows give."""
+
 import json
 import os
 import pathlib
@@ -42,7 +43,10 @@ class Table(unittest.TestCase):
             environment = machine.environment()
             if stamp:
                 environment["ab"] = stamp
-            lines.extend([environment, *(machine.row(environment["run"], window=w, seconds=1e-3 * factor) for w in (10, 20))])
+            lines.extend(
+                [environment, *(machine.row(environment["run"], window=w, seconds=1e-3 * factor) for w in (10, 20))]
+            )
+
         for percent, factor in (slowed or {3: 1.03, 5: 1.05, 10: 1.1}).items():
             for stamp in stamps(9, percent)["base"][:processes]:
                 process(stamp)
@@ -63,7 +67,17 @@ class Table(unittest.TestCase):
         self.assertIn("NVIDIA H200, driver 580.95.05, commit 0123456", text)
         self.assertRegex(text, r"\| 63 \| 2 of 2 \| 4 \| 0 \| 4 \| 0 \| [+-]0\.\d% \|")
         for percent in (3, 5, 10):
-            self.assertEqual(len(re.findall(rf"^\| {percent}% \| .* \| 9 and 9 \| \+{percent - 1}\.[5-9]%|^\| {percent}% \| .* \| 9 and 9 \| \+{percent}\.[0-5]%", text, re.M)), 2, text)
+            self.assertEqual(
+                len(
+                    re.findall(
+                        rf"^\| {percent}% \| .* \| 9 and 9 \| \+{percent - 1}\.[5-9]%|^\| {percent}% \| .* \| 9 and 9 \| \+{percent}\.[0-5]%",
+                        text,
+                        re.M,
+                    )
+                ),
+                2,
+                text,
+            )
         self.assertGreaterEqual(len(re.findall(r"\| slower \| slower \|$", text, re.M)), 4, text)
         self.assertIn("0 false alarms, 0 slow-downs not found.", text)
 
@@ -108,7 +122,9 @@ class Table(unittest.TestCase):
         self.assertEqual(text.count("not all measured: `cuda_shared` hot"), 3, text)
         path = self.rows()
         lines = [json.loads(text) for text in path.read_text().splitlines()]
-        equal = {line["run"] for line in lines if line["kind"] == "environment" and line.get("ab", {}).get("side") != "new"}
+        equal = {
+            line["run"] for line in lines if line["kind"] == "environment" and line.get("ab", {}).get("side") != "new"
+        }
         for line in lines:
             if line["kind"] == "row" and line["run"] in equal:
                 line["timing"] = None
@@ -126,7 +142,9 @@ class Table(unittest.TestCase):
                 line["launch"] = {"device": "cuda", "launches": 1}
         path.write_text("".join(json.dumps(line) + "\n" for line in lines))
         rows = regression_table.Rows(path)
-        self.assertEqual({json.loads(text).get("launch") for runs in rows.equal.values() for run in runs for text in run}, {None})
+        self.assertEqual(
+            {json.loads(text).get("launch") for runs in rows.equal.values() for run in runs for text in run}, {None}
+        )
         self.assertEqual(self.report(path)[1], regression_table.LOST)
 
     def test_suites_are_of_one_build(self):
@@ -143,19 +161,52 @@ class Table(unittest.TestCase):
         path, page = self.rows(), self.folder / "page.md"
         page.write_text(PAGE)
         for _ in range(2):
-            done = subprocess.run([sys.executable, SOURCE / "tests/gpu/regression_table.py", path, "--suites", "2", "--expect", "cuda_shared:cold", "--update", page], capture_output=True, text=True)
+            done = subprocess.run(
+                [
+                    sys.executable,
+                    SOURCE / "tests/gpu/regression_table.py",
+                    path,
+                    "--suites",
+                    "2",
+                    "--expect",
+                    "cuda_shared:cold",
+                    "--update",
+                    page,
+                ],
+                capture_output=True,
+                text=True,
+            )
             self.assertEqual((done.returncode, done.stdout), (0, ""), done.stderr)
             text = page.read_text()
             self.assertEqual((text.split("<!--")[0], text.split("-->")[-1]), ("before\n", "\nafter\n"))
             self.assertIn(self.report(path)[0].splitlines()[-1], text)
         page.write_text("no markers")
-        done = subprocess.run([sys.executable, SOURCE / "tests/gpu/regression_table.py", path, "--suites", "2", "--expect", "cuda_shared:cold", "--update", page], capture_output=True, text=True)
+        done = subprocess.run(
+            [
+                sys.executable,
+                SOURCE / "tests/gpu/regression_table.py",
+                path,
+                "--suites",
+                "2",
+                "--expect",
+                "cuda_shared:cold",
+                "--update",
+                page,
+            ],
+            capture_output=True,
+            text=True,
+        )
         self.assertNotEqual(done.returncode, 0)
         self.assertEqual(page.read_text(), "no markers")
 
     def test_the_page_is_what_the_rows_give(self):
         page = SOURCE / "docs/COMPARISON.md"
-        told = page.read_text().split("<!-- rungs:begin regression -->")[1].split("<!-- rungs:end regression -->")[0].strip()
+        told = (
+            page.read_text()
+            .split("<!-- rungs:begin regression -->")[1]
+            .split("<!-- rungs:end regression -->")[0]
+            .strip()
+        )
         files = sorted((SOURCE / "results/regression").glob("*.jsonl.gz"))
         if not files:
             self.assertEqual(told, "Not measured yet.")
@@ -169,7 +220,12 @@ class Script(unittest.TestCase):
     """regression.sh as far as a machine without a GPU can; without a second of time it measures nothing and says so."""
 
     def run_script(self, *words):
-        return subprocess.run(["bash", SCRIPT, *map(str, words)], capture_output=True, text=True, env={**os.environ, "RUNGS_REGRESSION_SUITES": "2"})
+        return subprocess.run(
+            ["bash", SCRIPT, *map(str, words)],
+            capture_output=True,
+            text=True,
+            env={**os.environ, "RUNGS_REGRESSION_SUITES": "2"},
+        )
 
     def test_words(self):
         self.assertIn("usage: ", self.run_script("--help").stdout)
@@ -221,7 +277,13 @@ with open(words[words.index("--out") + 1], "a") as file:
                 done = self.run_script("--cpu", name, f"{name}/out", 600)
                 self.assertEqual(done.returncode, 1, done.stdout + done.stderr)  # nothing is slower there
                 rows = regression_table.Rows(f"{name}/out/rows.jsonl")
-                self.assertEqual((sum(map(len, rows.equal.values())), {(len(s["base"]), len(s["new"])) for s in rows.slowed.values()}), (36 + 27, {(9, 9)}))
+                self.assertEqual(
+                    (
+                        sum(map(len, rows.equal.values())),
+                        {(len(s["base"]), len(s["new"])) for s in rows.slowed.values()},
+                    ),
+                    (36 + 27, {(9, 9)}),
+                )
             self.assertIn("2 of 2", done.stdout)
             self.assertIn("6 slow-downs not found", done.stdout)
 
@@ -235,8 +297,21 @@ with open(words[words.index("--out") + 1], "a") as file:
     def test_programs(self):
         """The real ones take the words that the script gives them."""
         with tempfile.TemporaryDirectory() as name:
-            done = subprocess.run([BUILD / "tests/rungs-regression-3", "run", SOURCE / "tests/regression/scenario.yaml", "--quick", "--no-ceilings", "--budget", "0.000001",
-                                   "--out", f"{name}/rows.jsonl"], capture_output=True, text=True)
+            done = subprocess.run(
+                [
+                    BUILD / "tests/rungs-regression-3",
+                    "run",
+                    SOURCE / "tests/regression/scenario.yaml",
+                    "--quick",
+                    "--no-ceilings",
+                    "--budget",
+                    "0.000001",
+                    "--out",
+                    f"{name}/rows.jsonl",
+                ],
+                capture_output=True,
+                text=True,
+            )
             self.assertIn(done.returncode, (0, 3), done.stdout + done.stderr)
 
 

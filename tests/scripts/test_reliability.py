@@ -1,4 +1,5 @@
 """What goes wrong costs its own row and nothing else: a killed parent, a full disk, a crashing neighbour."""
+
 import json
 import os
 import pathlib
@@ -23,11 +24,33 @@ def neighbours():
     """A crash, a hang and memory without end leave the rows after them as they should be."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "rows.jsonl"
-        done = call("run", CASE, "--variants", "cpu_crashes,cpu_eats_memory,cpu_hangs,cpu_right,cpu_zeros", "--quick", "--timeout", "3s", "--memory-limit",
-                    "512M", "--out", out, program=MUTANTS)
+        done = call(
+            "run",
+            CASE,
+            "--variants",
+            "cpu_crashes,cpu_eats_memory,cpu_hangs,cpu_right,cpu_zeros",
+            "--quick",
+            "--timeout",
+            "3s",
+            "--memory-limit",
+            "512M",
+            "--out",
+            out,
+            program=MUTANTS,
+        )
         verdicts = {row["variant"]: row["verdict"] for row in rows_of(out)}
-        expect(verdicts == {"double/cpu_crashes": "error", "double/cpu_eats_memory": "error", "double/cpu_hangs": "error", "double/cpu_right": "pass",
-                            "double/cpu_zeros": "fail"}, f"each row has its own fate: {verdicts}", done)
+        expect(
+            verdicts
+            == {
+                "double/cpu_crashes": "error",
+                "double/cpu_eats_memory": "error",
+                "double/cpu_hangs": "error",
+                "double/cpu_right": "pass",
+                "double/cpu_zeros": "fail",
+            },
+            f"each row has its own fate: {verdicts}",
+            done,
+        )
 
 
 def processes_of(program):
@@ -59,8 +82,17 @@ def kill_and_resume():
         folder = pathlib.Path(name).resolve()
         out, program = folder / "rows.jsonl", folder / "rungs-mutants"
         copy_mutants(program)  # a file of its own, so that its processes are told from those of other tests
-        arguments = ["run", CASE, "--variants", "cpu_does_nothing,cpu_drops_tail,cpu_hangs,cpu_nan,cpu_right,cpu_zeros", "--verify-only", "--timeout", "4s",
-                     "--out", str(out)]
+        arguments = [
+            "run",
+            CASE,
+            "--variants",
+            "cpu_does_nothing,cpu_drops_tail,cpu_hangs,cpu_nan,cpu_right,cpu_zeros",
+            "--verify-only",
+            "--timeout",
+            "4s",
+            "--out",
+            str(out),
+        ]
         parent = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
         # The third variant hangs: two rows, and the parent waiting for a worker.
         busy = wait_until(lambda: rows_written(out) >= 2 and set(processes_of(program)) - {parent.pid})
@@ -68,12 +100,18 @@ def kill_and_resume():
         parent.wait()
         before = [row["variant"] for row in rows_of(out)]
         expect(busy and 2 <= len(before) < 6, f"killed in the middle, with a worker at work, after {len(before)} rows")
-        expect(wait_until(lambda: not processes_of(program), 5), f"no worker outlived its parent: {processes_of(program)}")
+        expect(
+            wait_until(lambda: not processes_of(program), 5), f"no worker outlived its parent: {processes_of(program)}"
+        )
         with open(out, "a") as file:
             file.write('{"kind": "row", "cut')  # what a kill in the middle of a write would leave
         done = call(*arguments, "--resume", program=program)
         after = [row["variant"] for row in rows_of(out)]
-        expect(after[:len(before)] == before and len(after) == 6 and len(set(after)) == 6, f"--resume finished the rest: {after}", done)
+        expect(
+            after[: len(before)] == before and len(after) == 6 and len(set(after)) == 6,
+            f"--resume finished the rest: {after}",
+            done,
+        )
         expect("dropped" in done.stderr, "the cut line was dropped and said so", done)
         expect(f"{len(before)} rows already present" in done.stdout, "what was left out is counted", done)
 
@@ -84,21 +122,40 @@ def interrupted(number):
         folder = pathlib.Path(name).resolve()
         out, program = folder / "rows of today.jsonl", folder / "rungs-mutants"
         copy_mutants(program)
-        arguments = ["run", CASE, "--variants", "cpu_does_nothing,cpu_hangs,cpu_right,cpu_zeros", "--verify-only", "--timeout", "4s", "--out", str(out)]
+        arguments = [
+            "run",
+            CASE,
+            "--variants",
+            "cpu_does_nothing,cpu_hangs,cpu_right,cpu_zeros",
+            "--verify-only",
+            "--timeout",
+            "4s",
+            "--out",
+            str(out),
+        ]
         parent = subprocess.Popen([program, *arguments], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
         busy = wait_until(lambda: rows_written(out) >= 1 and set(processes_of(program)) - {parent.pid})
         parent.send_signal(number)
         told = parent.communicate(timeout=30)[1]
         expect(busy and parent.returncode == 128 + number, f"exit code {parent.returncode} for signal {number}: {told}")
         before = [row["variant"] for row in rows_of(out)]  # every line is whole
-        nobody = wait_until(lambda: not processes_of(program), 10)  # who looks for what workers left behind ends a moment later
+        nobody = wait_until(
+            lambda: not processes_of(program), 10
+        )  # who looks for what workers left behind ends a moment later
         expect(1 <= len(before) < 4 and nobody, f"{len(before)} rows are kept, and no worker is left: {told}")
-        expect(f"rows are in {out}\n" in told and f"{len(before)} rows of this run were written" in told, f"it says where: {told}")
+        expect(
+            f"rows are in {out}\n" in told and f"{len(before)} rows of this run were written" in told,
+            f"it says where: {told}",
+        )
         command = shlex.split(told.split("continue with: ")[1])
         expect(command == [str(program), *arguments, "--resume"], f"the command to go on: {command}")
         done = subprocess.run(command, capture_output=True, text=True)
         after = [row["variant"] for row in rows_of(out)]
-        expect(after[:len(before)] == before and len(set(after)) == len(after) == 4, f"which finishes the rest: {after}", done)
+        expect(
+            after[: len(before)] == before and len(set(after)) == len(after) == 4,
+            f"which finishes the rest: {after}",
+            done,
+        )
 
 
 def interrupted_on_a_terminal():
@@ -120,9 +177,15 @@ def interrupted_on_a_terminal():
     code = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
     os.close(terminal)
     told = seen.decode().split("\r\033[K")[-1]
-    expect(code == 130 and told.startswith("rungs: 0 rows"), f"Ctrl-C wipes the line of progress: {code}, {seen.decode()!r}")
+    expect(
+        code == 130 and told.startswith("rungs: 0 rows"),
+        f"Ctrl-C wipes the line of progress: {code}, {seen.decode()!r}",
+    )
     rows = re.search(r"rows are in (\S+)", told).group(1)
-    expect(pathlib.Path(rows).exists() and f"--resume --out {rows}" in told, f"the default file is part of the command: {told!r}")
+    expect(
+        pathlib.Path(rows).exists() and f"--resume --out {rows}" in told,
+        f"the default file is part of the command: {told!r}",
+    )
     pathlib.Path(rows).unlink()
 
 
@@ -136,23 +199,40 @@ def an_earlier_reproduce_is_kept():
             (folder / path).write_text(text)
             os.utime(folder / path, (1.7e9, 1.7e9))
         os.utime(folder / "figures", (1.7e9, 1.7e9))
-        expect_error(call("reproduce", "double", "n=100", "--out", folder), 2, "quote the case: rungs reproduce 'double n=100'")
+        expect_error(
+            call("reproduce", "double", "n=100", "--out", folder), 2, "quote the case: rungs reproduce 'double n=100'"
+        )
         expect((folder / "rows.jsonl").read_text() == there["rows.jsonl"], "a refused command moves nothing")
         program = folder.parent / "rungs-mutants"
         copy_mutants(program)
-        parent = subprocess.Popen([program, "reproduce", CASE, "--out", str(folder)], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        parent = subprocess.Popen(
+            [program, "reproduce", CASE, "--out", str(folder)],
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         wait_until(lambda: rows_written(folder / "rows.jsonl") >= 1)
         parent.send_signal(signal.SIGTERM)
         told = parent.communicate(timeout=30)[1]
         kept = folder / "earlier/20231114-221320"
         expect(f"are kept in {kept}\n" in told, f"it says where: {told}")
-        expect({path: (kept / path).read_text() for path in there} == there and not (folder / "REPORT.md").exists(), "all of it is there")
+        expect(
+            {path: (kept / path).read_text() for path in there} == there and not (folder / "REPORT.md").exists(),
+            "all of it is there",
+        )
         command = shlex.split(told.split("continue with: ")[1])
-        expect(command == [str(program), "reproduce", CASE, "--out", str(folder), "--resume"], f"the command to go on: {command}")
+        expect(
+            command == [str(program), "reproduce", CASE, "--out", str(folder), "--resume"],
+            f"the command to go on: {command}",
+        )
         before = (folder / "rows.jsonl").read_text()
         done = call("reproduce", CASE, "--out", folder, "--resume", "--device", "x")
         expect_error(done, 2, "--device")
-        expect((folder / "rows.jsonl").read_text() == before and [p.name for p in (folder / "earlier").iterdir()] == [kept.name], "one earlier result is kept")
+        expect(
+            (folder / "rows.jsonl").read_text() == before
+            and [p.name for p in (folder / "earlier").iterdir()] == [kept.name],
+            "one earlier result is kept",
+        )
 
 
 def full_disk():
@@ -164,7 +244,16 @@ def full_disk():
 def disk_fills_up():
     """A disk that fills in the middle of a run: whole rows are kept, the file is named, and --resume goes on once there is room."""
     with tempfile.TemporaryDirectory() as folder:
-        mount = ["unshare", "--user", "--map-root-user", "--mount", "sh", "-c", 'mount -t tmpfs -o size=96k tmpfs "$0" && exec "$@"', folder]
+        mount = [
+            "unshare",
+            "--user",
+            "--map-root-user",
+            "--mount",
+            "sh",
+            "-c",
+            'mount -t tmpfs -o size=96k tmpfs "$0" && exec "$@"',
+            folder,
+        ]
         if not shutil.which("unshare") or subprocess.run([*mount, "true"], capture_output=True).returncode != 0:
             print("skip a disk that fills up: this machine lets us mount nothing")
             return
@@ -174,7 +263,15 @@ def disk_fills_up():
 def on_a_small_disk(folder):
     out, filler = folder / "rows.jsonl", folder / "filler"
     filler.write_bytes(bytes(64 << 10))
-    arguments = ["run", *(f"double n=1003 seed={seed}" for seed in range(1, 41)), "--variants", "cpu_loop", "--verify-only", "--out", out]
+    arguments = [
+        "run",
+        *(f"double n=1003 seed={seed}" for seed in range(1, 41)),
+        "--variants",
+        "cpu_loop",
+        "--verify-only",
+        "--out",
+        out,
+    ]
     done = call(*arguments)
     expect_error(done, 4, str(out), "No space left", what="a disk that fills up is an error that names the file")
     kept = [row["case"] for row in rows_of(out)]  # every line is whole
@@ -182,7 +279,11 @@ def on_a_small_disk(folder):
     filler.unlink()
     done = call(*arguments, "--resume")
     cases = [row["case"] for row in rows_of(out)]
-    expect(done.returncode == 0 and cases[:len(kept)] == kept and len(cases) == len(set(cases)) == 40, "--resume finished the rest", done)
+    expect(
+        done.returncode == 0 and cases[: len(kept)] == kept and len(cases) == len(set(cases)) == 40,
+        "--resume finished the rest",
+        done,
+    )
     np.save(folder / "x.npy", np.ones(500))
     filler.write_bytes(bytes(os.statvfs(folder).f_bavail * os.statvfs(folder).f_frsize))
     done = call("exec", "rolling/cpu_naive", "--in", f"x={folder}/x.npy", "--out", f"y={folder}/y.npy")
@@ -194,15 +295,34 @@ def cases_that_cannot_be():
     """A case too large for this machine, and one whose truth is the user's code and crashes: each variant has its own row, and the next case runs."""
     with tempfile.TemporaryDirectory() as folder:
         out, function = pathlib.Path(folder) / "rows.jsonl", pathlib.Path(folder) / "crash.cu"
-        function.write_text("__device__ void window_function(const real *shared, int history_len, real *out, int window_size, int arr_len, int offset) {\n"
-                            "    if (sizeof(real) > 8) { volatile int *p = 0; *p = 1; }\n    for (int i = 0; i < arr_len; i++) out[i] = 0;\n}\n")
-        done = call("run", "rolling n=1e11 window=3", f"rolling agg=apply function={function} n=500 window=3", "double n=1003", "--variants",
-                    "cpu_naive,cpu_best,cpu_apply,cpu_loop", "--verify-only", "--out", out)
+        function.write_text(
+            "__device__ void window_function(const real *shared, int history_len, real *out, int window_size, int arr_len, int offset) {\n"
+            "    if (sizeof(real) > 8) { volatile int *p = 0; *p = 1; }\n    for (int i = 0; i < arr_len; i++) out[i] = 0;\n}\n"
+        )
+        done = call(
+            "run",
+            "rolling n=1e11 window=3",
+            f"rolling agg=apply function={function} n=500 window=3",
+            "double n=1003",
+            "--variants",
+            "cpu_naive,cpu_best,cpu_apply,cpu_loop",
+            "--verify-only",
+            "--out",
+            out,
+        )
         verdicts = {(row["variant"], row["params"]["n"]): (row["verdict"], row["reason"] or "") for row in rows_of(out)}
         large = [verdicts[variant, 10**11] for variant in ("rolling/cpu_naive", "rolling/cpu_best")]
-        expect(all(verdict == "skip" and "GiB" in reason for verdict, reason in large), f"too large for memory is a skip with the sizes: {large}", done)
+        expect(
+            all(verdict == "skip" and "GiB" in reason for verdict, reason in large),
+            f"too large for memory is a skip with the sizes: {large}",
+            done,
+        )
         crashed = verdicts["rolling/cpu_apply", 500]
-        expect(crashed[0] == "error" and "reference" in crashed[1], f"a reference that crashes is the row's error: {crashed}", done)
+        expect(
+            crashed[0] == "error" and "reference" in crashed[1],
+            f"a reference that crashes is the row's error: {crashed}",
+            done,
+        )
         expect(verdicts["double/cpu_loop", 1003][0] == "pass", "and the case after them passes", done)
 
 
@@ -214,13 +334,19 @@ def resume_knows_rows_apart():
         scenario.write_text("title: x\nsuites:\n" + suite + "strict\n" + suite + "declared\n")
         first = call("run", scenario, "--variants", "cpu_naive", "--verify-only", "--out", out)
         again = call("run", scenario, "--variants", "cpu_naive", "--verify-only", "--out", out, "--resume")
-        expect(first.returncode == 0 and again.returncode == 0 and len(rows_of(out)) == 2, "both suites have their row, and --resume adds none", again)
+        expect(
+            first.returncode == 0 and again.returncode == 0 and len(rows_of(out)) == 2,
+            "both suites have their row, and --resume adds none",
+            again,
+        )
 
 
 def bad_words():
     with tempfile.TemporaryDirectory() as folder:
         scenario = pathlib.Path(folder) / "bad.yaml"
-        scenario.write_text("title: x\nsuites:\n  - op: rolling\n    axes:\n      window: [3, abc]\n    variants: [cpu_naive]\n")
+        scenario.write_text(
+            "title: x\nsuites:\n  - op: rolling\n    axes:\n      window: [3, abc]\n    variants: [cpu_naive]\n"
+        )
         expect_error(call("run", scenario), 2, "bad.yaml:5:", "abc", "integer")
         scenario.write_text("title: x\nsuites:\n  - op: rolling\n    axs: {}\n    variants: [cpu_naive]\n")
         expect_error(call("run", scenario), 2, "bad.yaml:4:", "axs", "axes")
@@ -233,7 +359,9 @@ def bad_words():
     expect_error(call("run", CASE, "--budget", "soon"), 2, "--budget", "soon")
     expect_error(call("run", CASE, "--shard", "3/2"), 2, "--shard")
     expect_error(call("run", "double", "n=100"), 2, "double is an op; quote the case: rungs run 'double n=100'")
-    expect_error(call("run", "smoke/double", "double", "n=1e3", "seed=2", "--quick"), 2, "rungs run 'double n=1e3 seed=2'")
+    expect_error(
+        call("run", "smoke/double", "double", "n=1e3", "seed=2", "--quick"), 2, "rungs run 'double n=1e3 seed=2'"
+    )
     expect_error(call("run", "double"), 2, "double is an op; quote the case: rungs run 'double n=1000003'")
     expect_error(call("run", "duble", "n=100"), 2, "unknown op 'duble'", "did you mean 'double'")
     expect_error(call("calibrate", "double", "n=100"), 2, "rungs calibrate 'double n=100'")
@@ -250,8 +378,16 @@ def about():
     """What the program says of itself, and the help of every verb by either way to ask for it."""
     version = re.search(r"^project\(rungs VERSION (\S+)", (SOURCE / "CMakeLists.txt").read_text(), re.M).group(1)
     done = call("--version")
-    expect(done.returncode == 0 and done.stdout.splitlines()[0].split(" (")[0] == f"rungs {version}", "the version is the project's", done)
-    expect(all(word in done.stdout for word in ("\nbuild: ", "\ncompiler: ", "\nCUDA compiler: ")), "--version names the compilers", done)
+    expect(
+        done.returncode == 0 and done.stdout.splitlines()[0].split(" (")[0] == f"rungs {version}",
+        "the version is the project's",
+        done,
+    )
+    expect(
+        all(word in done.stdout for word in ("\nbuild: ", "\ncompiler: ", "\nCUDA compiler: ")),
+        "--version names the compilers",
+        done,
+    )
     commit = "c" * 40
     told = call("-V", env={**os.environ, "RUNGS_COMMIT": commit})
     expect(f"(commit {commit[:12]})" in told.stdout, "and the commit", told)
@@ -260,20 +396,39 @@ def about():
     expect({"run", "reproduce", "report", "compare"} <= set(verbs), f"the usage lists the verbs: {verbs}")
     for verb in set(verbs) - {"test"}:
         one, other = call("help", verb), call(verb, "--help")
-        expect(one.returncode == other.returncode == 0 and one.stdout == other.stdout and f"usage: rungs {verb}" in one.stdout, f"help {verb}", one)
+        expect(
+            one.returncode == other.returncode == 0
+            and one.stdout == other.stdout
+            and f"usage: rungs {verb}" in one.stdout,
+            f"help {verb}",
+            one,
+        )
     expect_error(call("help", "rn"), 2, "did you mean 'run'")
 
 
 def listing():
-    for what, keys in {"variants": {"id", "backend", "summary", "origin", "tunables"}, "ops": {"name", "summary", "params", "inputs", "outputs"},
-                       "scenarios": {"name", "title"}, "claims": {"id", "statement", "source", "hardware"}}.items():
+    for what, keys in {
+        "variants": {"id", "backend", "summary", "origin", "tunables"},
+        "ops": {"name", "summary", "params", "inputs", "outputs"},
+        "scenarios": {"name", "title"},
+        "claims": {"id", "statement", "source", "hardware"},
+    }.items():
         done = call("list", what, "--json")
         items = json.loads(done.stdout)
-        expect(done.returncode == 0 and items and all(keys <= set(item) for item in items), f"list {what} --json has {sorted(keys)}", done)
+        expect(
+            done.returncode == 0 and items and all(keys <= set(item) for item in items),
+            f"list {what} --json has {sorted(keys)}",
+            done,
+        )
     ids = {item["id"] for item in json.loads(call("list", "variants", "--json").stdout)}
-    expect({"rolling/cpu_naive", "rolling/cpu_best", "double/cpu_loop", "rolling/peer_pandas"} <= ids, "known variants are listed")
+    expect(
+        {"rolling/cpu_naive", "rolling/cpu_best", "double/cpu_loop", "rolling/peer_pandas"} <= ids,
+        "known variants are listed",
+    )
     rolling = next(op for op in json.loads(call("list", "ops", "--json").stdout) if op["name"] == "rolling")
-    names = [[array if isinstance(array, str) else array["name"] for array in rolling[key]] for key in ("inputs", "outputs")]
+    names = [
+        [array if isinstance(array, str) else array["name"] for array in rolling[key]] for key in ("inputs", "outputs")
+    ]
     expect(names == [["x"], ["y"]], "rolling reads x and writes y")
 
 

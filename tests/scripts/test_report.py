@@ -1,4 +1,5 @@
 """The report and the pages of ops say what the golden rows say: medians and outcomes are computed here a second time; errors, figures."""
+
 import copy
 import json
 import random
@@ -8,7 +9,21 @@ import statistics
 import sys
 
 from every_test import run_every
-from report_page import GOLDEN, GOLDEN_FILE, ROWS, WORK, drawn, links, made_by, op_page, report, section, table_cells, table_line, written
+from report_page import (
+    GOLDEN,
+    GOLDEN_FILE,
+    ROWS,
+    WORK,
+    drawn,
+    links,
+    made_by,
+    op_page,
+    report,
+    section,
+    table_cells,
+    table_line,
+    written,
+)
 
 from analysis import select
 from analysis.report import claims
@@ -31,9 +46,17 @@ def same_time(cell, seconds):
 def test_numbers_are_those_of_the_rows():
     text, _ = report(GOLDEN_FILE)
     ladder = section(op_page(), "Ladder and sweeps")
-    copy_rate = next(c["value"] for line in GOLDEN if line["kind"] == "ceilings" and line["device"] == "cuda" for c in line["ceilings"] if c["name"] == "copy")
+    copy_rate = next(
+        c["value"]
+        for line in GOLDEN
+        if line["kind"] == "ceilings" and line["device"] == "cuda"
+        for c in line["ceilings"]
+        if c["name"] == "copy"
+    )
     case = next(row for row in ROWS if row["variant"] == "rolling/cuda_naive")["case"]
-    base = statistics.median(next(row for row in ROWS if row["variant"] == "rolling/cuda_naive")["timing"]["cold"]["samples"])
+    base = statistics.median(
+        next(row for row in ROWS if row["variant"] == "rolling/cuda_naive")["timing"]["cold"]["samples"]
+    )
     checked = 0
     for row in ROWS:
         if not row["timing"] or row["case"] != case or row["backend"] != "cuda":
@@ -53,17 +76,45 @@ def test_numbers_are_those_of_the_rows():
         assert cells["verdict"] == "pass"
         checked += 1
     assert checked == 3, checked
-    fast = statistics.median(next(row for row in ROWS if row["spec"] == "rolling/cuda_thread_tile threads=64 tile=48" and row["case"] == case)["timing"]["cold"]["samples"])
+    fast = statistics.median(
+        next(
+            row for row in ROWS if row["spec"] == "rolling/cuda_thread_tile threads=64 tile=48" and row["case"] == case
+        )["timing"]["cold"]["samples"]
+    )
     claim = table_cells(section(text, "Published claims"), "rolling", "15.4x")
     assert abs(float(claim["reimplementation"].split("x")[0]) - base / fast) < 0.06
-    assert claim["reimplementation"].endswith(" holds") and claim["original"] == claim["ours"] == "-" and claim["size"] == "1e9" and claim["published"] == "15.4x", claim
-    few, _ = report(written([{**line, "processes": 3, "provisional": True} if line["kind"] == "claim" else line for line in GOLDEN]), "--no-figures", out="few.md")
-    assert table_cells(section(few, "Published claims"), "rolling", "15.4x")["reimplementation"].endswith(" holds\u2020")
-    outcomes = [cell for line in GOLDEN if line["kind"] == "claim" for cell in table_line(section(text, "Published claims"), claims.statement_of(line)[:60])[-4:]]
-    assert sorted(re.sub(r".*[x)] ", "", cell) for cell in outcomes if cell != "-") == ["another size", "holds", "not run"], outcomes
+    assert (
+        claim["reimplementation"].endswith(" holds")
+        and claim["original"] == claim["ours"] == "-"
+        and claim["size"] == "1e9"
+        and claim["published"] == "15.4x"
+    ), claim
+    few, _ = report(
+        written(
+            [{**line, "processes": 3, "provisional": True} if line["kind"] == "claim" else line for line in GOLDEN]
+        ),
+        "--no-figures",
+        out="few.md",
+    )
+    assert table_cells(section(few, "Published claims"), "rolling", "15.4x")["reimplementation"].endswith(
+        " holds\u2020"
+    )
+    outcomes = [
+        cell
+        for line in GOLDEN
+        if line["kind"] == "claim"
+        for cell in table_line(section(text, "Published claims"), claims.statement_of(line)[:60])[-4:]
+    ]
+    assert sorted(re.sub(r".*[x)] ", "", cell) for cell in outcomes if cell != "-") == [
+        "another size",
+        "holds",
+        "not run",
+    ], outcomes
     first = text.split("## Published claims")[0]
     assert "speed-ups 1 of 2 in size (1 same direction, another size); 1 not run" in first, first
-    best = min((row for row in ROWS if row["case"] == case and row["timing"]), key=lambda row: row["timing"]["cold"]["median"])
+    best = min(
+        (row for row in ROWS if row["case"] == case and row["timing"]), key=lambda row: row["timing"]["cold"]["median"]
+    )
     assert f"`{best['variant'].split('/')[1]}`" in first, "the fastest is named"
     assert "3 rows of 14 failed" in first or "cuda_thread_tile` on" in first, first
 
@@ -81,7 +132,11 @@ def test_what_was_not_timed_is_said():
     failed = table_line(section(page, "Accuracy"), "cuda_thread_tile ")
     assert failed.count("**fail**") == 2, failed
     untested = section(text, "What could not be tested")
-    assert "not run" in untested and "Ended in an error: `rolling/cpu_naive`" in untested and "ran in the emulator" in untested, untested
+    assert (
+        "not run" in untested
+        and "Ended in an error: `rolling/cpu_naive`" in untested
+        and "ran in the emulator" in untested
+    ), untested
     for word in ("NVIDIA H200", "580.95.05", "700 W", "ECC on", "MIG off", "0123456789abcdef", "empty launch"):
         assert word in section(text, "Machine"), word
 
@@ -90,7 +145,10 @@ def test_the_card_is_of_a_run_with_ceilings():
     """A later run that only verified does not take its place."""
     environment = next(line for line in GOLDEN if line["kind"] == "environment" and line["gpu"])
     row = next(row for row in ROWS if row["run"] == environment["run"] and row["verdict"] == "pass")
-    later = [{**environment, "run": "later", "date": "2099-01-01T00:00:00Z", "commit": "f" * 40}, {**row, "run": "later", "case": row["case"] + "0"}]
+    later = [
+        {**environment, "run": "later", "date": "2099-01-01T00:00:00Z", "commit": "f" * 40},
+        {**row, "run": "later", "case": row["case"] + "0"},
+    ]
     text, _ = report(written(GOLDEN + later), "--no-figures")
     card = section(text, "Machine").split("The rows come from several runs")[0]
     assert environment["commit"] in card and "f" * 40 not in card and "empty launch" in card, card
@@ -100,7 +158,9 @@ def test_without_a_gpu():
     text, _ = report(written([line for line in GOLDEN if line["run"].endswith("2")]))
     assert "No GPU was used: nothing here is a time of a CUDA kernel" in text.split("## ")[0]
     assert "Nothing was timed" in text and "No published claim was judged" in text
-    assert "not timed" in section(op_page(), "Emulated") and "Nothing was timed." in section(op_page(), "Ladder and sweeps")
+    assert "not timed" in section(op_page(), "Emulated") and "Nothing was timed." in section(
+        op_page(), "Ladder and sweeps"
+    )
     assert "nvidia-smi cannot be run" in section(text, "Machine")
 
 
@@ -112,6 +172,7 @@ def test_a_second_run_changes_nothing():
 def test_unusable_results():
     def refused(path, expect):
         return report(path, out="none.md", expect=expect)[1]
+
     empty, bad = written([], "empty.jsonl"), WORK / "bad.jsonl"
     assert f"{empty}: no rows" in refused(empty, 3)
     assert "no rows" in refused(written(GOLDEN[:1]), 3)
@@ -125,12 +186,17 @@ def test_unusable_results():
 
 
 def cold_of(pages=None):
-    return table_cells(section(op_page(), "Ladder and sweeps"), "| cuda_naive threads=128 |", "baseline")["cold (95% interval)"]
+    return table_cells(section(op_page(), "Ladder and sweeps"), "| cuda_naive threads=128 |", "baseline")[
+        "cold (95% interval)"
+    ]
 
 
 def another_run(**environment):
     """The naive kernel once more, 7.25 s in another run."""
-    new = copy.deepcopy([line for line in GOLDEN if line["kind"] == "environment"][:1] + [row for row in ROWS if row["variant"] == "rolling/cuda_naive"])
+    new = copy.deepcopy(
+        [line for line in GOLDEN if line["kind"] == "environment"][:1]
+        + [row for row in ROWS if row["variant"] == "rolling/cuda_naive"]
+    )
     for line in new:
         line["run"] = "20270101T000000Z-00000009"
     new[0] |= {"date": "2027-01-01T00:00:00Z", **environment}
@@ -148,7 +214,9 @@ def test_the_latest_row_wins():
 def test_processes_of_one_environment_are_pooled():
     old = next(row for row in ROWS if row["variant"] == "rolling/cuda_naive")["timing"]["cold"]["median"]
     report(GOLDEN_FILE, written(another_run()), "--no-figures")
-    assert cold_of() == f"{(old + 7.25) / 2:.3f} s ({old * 1e3:.1f} to {7.25e3:,.1f})" or cold_of().startswith(f"{(old + 7.25) / 2:.3f} s ("), cold_of()
+    assert cold_of() == f"{(old + 7.25) / 2:.3f} s ({old * 1e3:.1f} to {7.25e3:,.1f})" or cold_of().startswith(
+        f"{(old + 7.25) / 2:.3f} s ("
+    ), cold_of()
     report(GOLDEN_FILE, GOLDEN_FILE, "--no-figures")
     assert same_time(cold_of(), old), "a file that is given twice is one process"
 
@@ -167,11 +235,32 @@ def test_more_than_the_ceiling_is_flagged():
 def test_nulls_and_missing_keys():
     """Any key that the reader does not insist on may be null or absent."""
     rng = random.Random(3)
-    kept = {"kind", "schema", "run", "case", "op", "variant", "spec", "verdict", "backend", "params", "name", "device", "id"}
+    kept = {
+        "kind",
+        "schema",
+        "run",
+        "case",
+        "op",
+        "variant",
+        "spec",
+        "verdict",
+        "backend",
+        "params",
+        "name",
+        "device",
+        "id",
+    }
     for attempt in range(12):
         lines = copy.deepcopy(GOLDEN)
         for line in lines:
-            for holder in [line, *(v for v in line.values() if isinstance(v, dict) and v is not line.get("errors") and v is not line.get("timing"))]:
+            for holder in [
+                line,
+                *(
+                    v
+                    for v in line.values()
+                    if isinstance(v, dict) and v is not line.get("errors") and v is not line.get("timing")
+                ),
+            ]:
                 for key in list(holder):
                     if key in kept or rng.random() > 0.15:
                         continue
@@ -195,7 +284,9 @@ def test_figures():
     assert wanted <= set(pictures), pictures.keys()
     if shutil.which("gnuplot"):
         wanted |= {"sweep_rolling_window_f64", "sweep_rolling_window_f32"}
-        sweep = next(some for some in figures_sweep.sweeps(select.load([FULL])) if some.name == "sweep_rolling_window_f64")
+        sweep = next(
+            some for some in figures_sweep.sweeps(select.load([FULL])) if some.name == "sweep_rolling_window_f64"
+        )
         assert 3 <= len(sweep.keys) <= figures_sweep.MOST_COLOURED and sweep.failed is not None
         drawing = (folder / "sweep_rolling_window_f64.svg").read_text()
         for key in sweep.keys:
@@ -215,16 +306,27 @@ def test_sweeps_are_those_of_the_rows():
     rows = [line for line in map(json.loads, FULL.read_text().splitlines()) if line["kind"] == "row"]
     copy_rate = 4.19e12
     report(FULL, "--no-figures")
-    text = re.search(r"\*\*rolling mean, n = 1e8, f64, input \w+\*\*\n\n(.*?)95% intervals", section(op_page(), "Ladder and sweeps"), re.S).group(1)
+    text = re.search(
+        r"\*\*rolling mean, n = 1e8, f64, input \w+\*\*\n\n(.*?)95% intervals",
+        section(op_page(), "Ladder and sweeps"),
+        re.S,
+    ).group(1)
     checked = 0
     for row in rows:
         params = row["params"]
-        if row["variant"] != "rolling/cuda_naive" or not row["timing"] or (params["agg"], params["n"], row["dtype"]) != ("mean", 10**8, "f64"):
+        if (
+            row["variant"] != "rolling/cuda_naive"
+            or not row["timing"]
+            or (params["agg"], params["n"], row["dtype"]) != ("mean", 10**8, "f64")
+        ):
             continue
         cold = statistics.median(row["timing"]["cold"]["samples"])
         cell = table_cells(text, "| cuda_naive threads=128 |")[f"w = {params['window']}"]
         time, unit, share = re.fullmatch(r"([\d.,]+) (\w+), ([\d.]+)%", cell).groups()
-        assert abs(float(time.replace(",", "")) * {"s": 1, "ms": 1e-3, "us": 1e-6}[unit] - cold) <= 0.006 * cold, (cell, cold)
+        assert abs(float(time.replace(",", "")) * {"s": 1, "ms": 1e-3, "us": 1e-6}[unit] - cold) <= 0.006 * cold, (
+            cell,
+            cold,
+        )
         assert abs(float(share) / 100 - 1.6e9 / cold / copy_rate) <= 0.051 * 1.6e9 / cold / copy_rate, (cell, cold)
         checked += 1
     assert checked >= 4, checked

@@ -1,4 +1,5 @@
 """The interactive page in a headless Chromium without a network: no errors, filters, ranking, sorting, slider, cells, links and paper work; figures are drawn. Without Chromium it is skipped."""
+
 import csv
 import importlib.util
 import json
@@ -35,7 +36,16 @@ def histories():
     for k in range(8):
         run, value = f"2026030{k + 1}T000000Z-1", 0.3 * (1.2 if k >= 4 else 1.0) * (1 + 0.001 * (k % 3))
         timing = {"cold": {**naive["timing"]["cold"], "median": value, "low": 0.99 * value, "high": 1.01 * value}}
-        lines += [{**environment, "run": run, "date": f"2026-03-0{k + 1}T00:00:00Z", "commit": f"{k + 1}" * 40, "id": f"{k:016x}"}, {**naive, "run": run, "timing": timing}]
+        lines += [
+            {
+                **environment,
+                "run": run,
+                "date": f"2026-03-0{k + 1}T00:00:00Z",
+                "commit": f"{k + 1}" * 40,
+                "id": f"{k:016x}",
+            },
+            {**naive, "run": run, "timing": timing},
+        ]
     return lines
 
 
@@ -49,7 +59,9 @@ def click(what):
 
 
 def chip(group, value):
-    click(f"[...document.querySelectorAll('#filters button')].find((b) => b.dataset.group === '{group}' && b.dataset.value === '{value}')")
+    click(
+        f"[...document.querySelectorAll('#filters button')].find((b) => b.dataset.group === '{group}' && b.dataset.value === '{value}')"
+    )
 
 
 def shown(selector="#ranking-about"):
@@ -58,14 +70,18 @@ def shown(selector="#ranking-about"):
 
 def test_one_small_file_without_addresses():
     text = PAGE.read_text()
-    assert len(text.encode()) <= MOST_BYTES and "<script src" not in text and "<link rel=\"stylesheet" not in text
+    assert len(text.encode()) <= MOST_BYTES and "<script src" not in text and '<link rel="stylesheet' not in text
 
 
 def test_it_opens_and_draws():
     CHROMIUM.open(PAGE)
     CHROMIUM.wait(DRAWN % "#ranking-chart")
     CHROMIUM.wait(DRAWN % "#claims-chart")
-    timed = {row["variant"].split("/")[1] for row in map(json.loads, FULL.read_text().splitlines()) if row["kind"] == "row" and row["verdict"] == "pass" and (row["timing"] or {}).get("cold")}
+    timed = {
+        row["variant"].split("/")[1]
+        for row in map(json.loads, FULL.read_text().splitlines())
+        if row["kind"] == "row" and row["verdict"] == "pass" and (row["timing"] or {}).get("cold")
+    }
     assert set(CHROMIUM.run(NAMES)) == timed, "every variant with a verified time is ranked, and no other"
     assert not CHROMIUM.faults, CHROMIUM.faults
 
@@ -74,7 +90,14 @@ def test_filters_and_ranking():
     CHROMIUM.open(PAGE)
     before = shown()
     chip("dtype", "f32")
-    rows = [row for row in map(json.loads, FULL.read_text().splitlines()) if row["kind"] == "row" and row["dtype"] == "f32" and row["verdict"] == "pass" and (row["timing"] or {}).get("cold")]
+    rows = [
+        row
+        for row in map(json.loads, FULL.read_text().splitlines())
+        if row["kind"] == "row"
+        and row["dtype"] == "f32"
+        and row["verdict"] == "pass"
+        and (row["timing"] or {}).get("cold")
+    ]
     assert shown() != before and set(CHROMIUM.run(NAMES)) == {row["variant"].split("/")[1] for row in rows}
     best = CHROMIUM.run(NAMES)[0]
     mean = "[...document.querySelectorAll('#ranking-table tbody tr')].map((line) => [line.dataset.variant, line.cells[2].textContent.replace(',', '')])"
@@ -82,7 +105,9 @@ def test_filters_and_ranking():
     assert float(first[best]) < 1.2, first
     click(f"document.querySelector('tr[data-variant=\"{best}\"] input')")
     second = dict(CHROMIUM.run(mean))
-    assert second[best] == "-" and min(float(value) for value in second.values() if value != "-") <= float(min((v for k, v in first.items() if k != best), key=float)), "rescaled to the best that is left"
+    assert second[best] == "-" and min(float(value) for value in second.values() if value != "-") <= float(
+        min((v for k, v in first.items() if k != best), key=float)
+    ), "rescaled to the best that is left"
     address = CHROMIUM.run("location.href")
     click("document.getElementById('all')")
     assert dict(CHROMIUM.run(mean)) == first
@@ -99,14 +124,18 @@ def test_sorting():
     click("document.querySelector('#ranking-table [data-sort=\"r:v\"]')")
     assert CHROMIUM.run(NAMES) == sorted(names, reverse=True)
     click("document.querySelector('#cases-table [data-sort=\"c:size\"]')")
-    sizes = CHROMIUM.run("[...document.querySelectorAll('#cases-table tbody tr')].map((line) => Number(line.cells[1].textContent))")
+    sizes = CHROMIUM.run(
+        "[...document.querySelectorAll('#cases-table tbody tr')].map((line) => Number(line.cells[1].textContent))"
+    )
     assert sizes == sorted(sizes) and len(sizes) > 1, sizes
 
 
 def test_the_slider_drops():
     CHROMIUM.open(PAGE)
     before = CHROMIUM.run(NAMES)
-    CHROMIUM.run("(() => { const slider = document.getElementById('tolerance'); slider.value = -8; slider.dispatchEvent(new Event('input')); })()")
+    CHROMIUM.run(
+        "(() => { const slider = document.getElementById('tolerance'); slider.value = -8; slider.dispatchEvent(new Event('input')); })()"
+    )
     assert "Outside this tolerance" in shown("#dropped") and CHROMIUM.run(NAMES) != before
     assert float(shown("#tolerance-value")) == 1e-8
 
@@ -130,7 +159,9 @@ def test_claims_by_the_readers_factor():
     CHROMIUM.open(SMALL)
     before = shown("#claims-table")
     assert "another size" in before and "holds" in before
-    CHROMIUM.run("(() => { const box = document.getElementById('factor'); box.value = 50; box.dispatchEvent(new Event('change')); })()")
+    CHROMIUM.run(
+        "(() => { const box = document.getElementById('factor'); box.value = 50; box.dispatchEvent(new Event('change')); })()"
+    )
     assert "another size" not in shown("#claims-table"), "fifty times is generous"
     click("document.querySelector('#claims-table tbody button')")
     assert "protocol" in shown("#detail-body") and "an example tutorial" in shown("#detail-body")
@@ -148,7 +179,12 @@ def test_history():
 def test_csv_button():
     """The file that the button saves, cell by cell; and the table of cases that all languages share."""
     spec = '=1+1,"q"\r\nnext\x1b[31m'
-    report(written([{**line, "spec": spec} if line.get("spec") == TIMED["spec"] else line for line in GOLDEN]), "--no-figures", "--html", WORK / "formula.html")
+    report(
+        written([{**line, "spec": spec} if line.get("spec") == TIMED["spec"] else line for line in GOLDEN]),
+        "--no-figures",
+        "--html",
+        WORK / "formula.html",
+    )
     CHROMIUM.open(WORK / "formula.html")
     CHROMIUM.ask("Page.setDownloadBehavior", behavior="allow", downloadPath=str(WORK))
     click("document.getElementById('csv')")
@@ -156,7 +192,7 @@ def test_csv_button():
     while not (files := list(WORK.glob("rungs-*.csv"))) and time.monotonic() < end:
         time.sleep(0.05)
     lines = list(csv.DictReader(files[0].open(newline="")))
-    assert lines and "'=1+1,\"q\"\nnext\\x1b[31m" in [line["spec"] for line in lines], lines
+    assert lines and '\'=1+1,"q"\nnext\\x1b[31m' in [line["spec"] for line in lines], lines
     assert all(float(line["median_s"]) > 0 for line in lines if line["median_s"]), "numbers stay numbers"
     for case in json.loads((SOURCE / "tests/golden/foreign.json").read_text()):
         assert CHROMIUM.run(f"csvCell({json.dumps(case['text'])})") == case["csv"], case
@@ -167,7 +203,9 @@ def test_csv_keys_and_paper():
     CHROMIUM.open(SMALL)
     lines = CHROMIUM.run("csvText(chosenRows())").splitlines()
     rows = [row for row in ROWS if row["op"] == "rolling"]
-    assert lines[0].startswith("case,spec,") and len(lines) - 1 >= len({(row["case"], row["spec"]) for row in rows}), len(lines)
+    assert lines[0].startswith("case,spec,") and len(lines) - 1 >= len({(row["case"], row["spec"]) for row in rows}), (
+        len(lines)
+    )
     CHROMIUM.ask("Input.dispatchKeyEvent", type="keyDown", key="/", text="/")
     assert CHROMIUM.run("document.activeElement.closest('#filters') !== null"), "a slash leads to the filters"
     assert CHROMIUM.paper()[:5] == b"%PDF-" and not CHROMIUM.faults, CHROMIUM.faults
@@ -183,9 +221,13 @@ def test_narrow_and_dark():
 
 
 def test_rows_without_times():
-    report(written([line for line in GOLDEN if line["run"].endswith("2")]), "--no-figures", "--html", WORK / "none.html")
+    report(
+        written([line for line in GOLDEN if line["run"].endswith("2")]), "--no-figures", "--html", WORK / "none.html"
+    )
     CHROMIUM.open(WORK / "none.html")
-    assert "No GPU was used" in shown("#about") and "nothing to rank" in shown() and "No claim" in shown("#claims-about")
+    assert (
+        "No GPU was used" in shown("#about") and "nothing to rank" in shown() and "No claim" in shown("#claims-about")
+    )
     assert not CHROMIUM.faults, CHROMIUM.faults
 
 

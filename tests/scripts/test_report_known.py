@@ -1,4 +1,5 @@
 """Known answers of the committed report: its sentences and cells are held against the rows, which are read and compared here a second time with nothing of the report's own code."""
+
 import collections
 import json
 import re
@@ -11,7 +12,13 @@ from every_test import run_every
 REPORT = (SOURCE / "REPORT.md").read_text()
 PAGES = {path.stem: path.read_text() for path in (SOURCE / "docs/results").glob("*.md")}
 CLAIMS = {c["id"]: c for c in map(json.loads, (SOURCE / "results/claims.jsonl").read_text().splitlines())}
-COUNTED = [c for c in CLAIMS.values() if c["claim_kind"] == "statement" and c["program"] != "ours" and not (c["rule"] == "shown" and c["here"] is not None)]
+COUNTED = [
+    c
+    for c in CLAIMS.values()
+    if c["claim_kind"] == "statement"
+    and c["program"] != "ours"
+    and not (c["rule"] == "shown" and c["here"] is not None)
+]
 EXACT = ("error", "error_ratio", "launches", "peak_bytes", "bytes_over_minimum")
 
 
@@ -24,11 +31,17 @@ def read_times():
                 benches[line["run"]] = line["gpu"]["uuid"], line["commit"]
             cold = line["kind"] == "row" and line["verdict"] == "pass" and (line["timing"] or {}).get("cold") or {}
             if cold.get("median"):
-                samples[benches[line["run"]], line["case"], (line["variant"].split("/")[1], line["spec"], line["bound"]["declared"])].append((cold["median"], cold["low"], cold["high"]))
+                samples[
+                    benches[line["run"]],
+                    line["case"],
+                    (line["variant"].split("/")[1], line["spec"], line["bound"]["declared"]),
+                ].append((cold["median"], cold["low"], cold["high"]))
     found = collections.defaultdict(lambda: collections.defaultdict(dict))
     for (bench, case, key), processes in samples.items():
         medians = [median for median, _, _ in processes]
-        found[bench][case][key] = (statistics.median(medians), min(medians), max(medians)) if len(processes) > 1 else processes[0]
+        found[bench][case][key] = (
+            (statistics.median(medians), min(medians), max(medians)) if len(processes) > 1 else processes[0]
+        )
     return found
 
 
@@ -37,8 +50,15 @@ TIMES = read_times()
 
 def time_of(case_begins, variant, commit="3e7666a", spec=""):
     """The fastest spec of a variant in the one case that begins so."""
-    found = [times for (_, build), cases in TIMES.items() if build.startswith(commit) for case, specs in cases.items() if case.startswith(case_begins)
-             for (name, full, _), times in specs.items() if name == variant and full.endswith(spec)]
+    found = [
+        times
+        for (_, build), cases in TIMES.items()
+        if build.startswith(commit)
+        for case, specs in cases.items()
+        if case.startswith(case_begins)
+        for (name, full, _), times in specs.items()
+        if name == variant and full.endswith(spec)
+    ]
     assert found, (case_begins, variant)
     return min(found)
 
@@ -54,23 +74,43 @@ def test_the_best_published_kernel_is_named_whatever_its_tolerance():
     large = "rolling agg=mean n=1000000000 window=3000 incomplete=nan function=none dtype=f64 input=ramp"
     for case, tile, shared in ((mean, 69.8, 187), (var, 69.8, 373), (large, 70.6, 191)):
         ours = time_of(case, "cuda_warp_unit")[0]
-        assert close(str(tile), time_of(case, "cuda_thread_tile")[0] / ours) and close(str(shared), time_of(case, "cuda_shared")[0] / ours), "worked out by hand"
+        assert close(str(tile), time_of(case, "cuda_thread_tile")[0] / ours) and close(
+            str(shared), time_of(case, "cuda_shared")[0] / ours
+        ), "worked out by hand"
     said = next(line for line in REPORT.splitlines() if line.startswith("   - rolling (mean, n = 1e8"))
-    tile, shared = said.index("69.8x ±1% faster than the best published program (`cuda_thread_tile`, 27.2 ms, which has its own looser tolerance `textbook`)"), said.index("187x ±1% faster than the best published program within the op's tolerance")
+    tile, shared = (
+        said.index(
+            "69.8x ±1% faster than the best published program (`cuda_thread_tile`, 27.2 ms, which has its own looser tolerance `textbook`)"
+        ),
+        said.index("187x ±1% faster than the best published program within the op's tolerance"),
+    )
     assert tile < shared, said
-    for words, ratios in (("mean, n = 1e8, window = 3000, f64, ramp", "69.8x ±1%; 187x ±1%"), ("var, n = 1e8, window = 3000, f64, uniform", "69.8x ±1%; 373x ±1%"), ("mean, n = 1e9, window = 3000, f64, ramp", "70.6x ±1%; 191x ±1%")):
-        line = next(line for line in PAGES["rolling"].splitlines() if line.startswith(f"| {words} |") and "cuda_thread_tile" in line)
+    for words, ratios in (
+        ("mean, n = 1e8, window = 3000, f64, ramp", "69.8x ±1%; 187x ±1%"),
+        ("var, n = 1e8, window = 3000, f64, uniform", "69.8x ±1%; 373x ±1%"),
+        ("mean, n = 1e9, window = 3000, f64, ramp", "70.6x ±1%; 191x ±1%"),
+    ):
+        line = next(
+            line
+            for line in PAGES["rolling"].splitlines()
+            if line.startswith(f"| {words} |") and "cuda_thread_tile" in line
+        )
         assert ratios in line and line.index("`cuda_thread_tile` (`textbook`)") < line.index("`cuda_shared`"), line
     assert not re.search(r"\*\*?187x|187x faster", REPORT), "alone it says too much"
 
 
 def outcome_by_hand(c):
     """As docs/SCENARIOS.md has it."""
-    low, high = (c["band_low"] if c["band_low"] is not None else float("-inf")), (c["band_high"] if c["band_high"] is not None else float("inf"))
+    low, high = (
+        (c["band_low"] if c["band_low"] is not None else float("-inf")),
+        (c["band_high"] if c["band_high"] is not None else float("inf")),
+    )
     if low <= c["here"] <= high:
         return "holds"
     least, most = c["published"] if isinstance(c["published"], list) else (c["published"], c["published"])
-    same = c["quantity"] in ("speedup", "error_ratio") and ((least > 1 and c["here"] > 1) or (most < 1 and c["here"] < 1))
+    same = c["quantity"] in ("speedup", "error_ratio") and (
+        (least > 1 and c["here"] > 1) or (most < 1 and c["here"] < 1)
+    )
     if c["law"] or not same:
         return "fails"
     nearest = least if c["here"] < least else most
@@ -79,14 +119,35 @@ def outcome_by_hand(c):
 
 def test_outcomes():
     measured = [c for c in COUNTED if c["here"] is not None]
-    assert all(c["outcome"] == outcome_by_hand(c) for c in measured), [c["id"] for c in measured if c["outcome"] != outcome_by_hand(c)]
+    assert all(c["outcome"] == outcome_by_hand(c) for c in measured), [
+        c["id"] for c in measured if c["outcome"] != outcome_by_hand(c)
+    ]
     assert len(measured) == sum(c["outcome"] in ("holds", "direction", "far", "fails") for c in COUNTED)
-    assert {name for name, c in CLAIMS.items() if c["law"]} == {"dcs-logarithmic", "dcs-logarithmic-large", "dcs-logarithmic-package", "dcs-logarithmic-large-package", "moments-constant-when-small", "moments-torch-equal-when-medium"}
-    for name, here, outcome in (("dcs-logarithmic-large", 38.0, "fails"), ("moments-torch-equal-when-medium", 0.435, "fails"), ("redact-malloc-30x-slower", 22.5, "direction"), ("dcs-p100-cpp-to-cuda-enqueued", 4.07, "far"),
-                                ("rolling-p100-tile-against-pandas", 93.7, "far"), ("redact-two-pass-2x-preallocated-600k", 2.53, "holds"), ("dcs-launches", 17, "holds"), ("dcs-constant-memory", 400000, "holds"),
-                                ("moments-four-kernels", 4, "holds"), ("redact-two-pass-near-its-limit", 1.98, "holds")):
+    assert {name for name, c in CLAIMS.items() if c["law"]} == {
+        "dcs-logarithmic",
+        "dcs-logarithmic-large",
+        "dcs-logarithmic-package",
+        "dcs-logarithmic-large-package",
+        "moments-constant-when-small",
+        "moments-torch-equal-when-medium",
+    }
+    for name, here, outcome in (
+        ("dcs-logarithmic-large", 38.0, "fails"),
+        ("moments-torch-equal-when-medium", 0.435, "fails"),
+        ("redact-malloc-30x-slower", 22.5, "direction"),
+        ("dcs-p100-cpp-to-cuda-enqueued", 4.07, "far"),
+        ("rolling-p100-tile-against-pandas", 93.7, "far"),
+        ("redact-two-pass-2x-preallocated-600k", 2.53, "holds"),
+        ("dcs-launches", 17, "holds"),
+        ("dcs-constant-memory", 400000, "holds"),
+        ("moments-four-kernels", 4, "holds"),
+        ("redact-two-pass-near-its-limit", 1.98, "holds"),
+    ):
         assert CLAIMS[name]["outcome"] == outcome and close(str(here), CLAIMS[name]["here"]), CLAIMS[name]
-    one_run = time_of("redact rows=600000 ", "cuda_preallocated", spec="memory=cuda")[0] / time_of("redact rows=600000 ", "cuda_two_pass", spec="memory=cuda")[0]
+    one_run = (
+        time_of("redact rows=600000 ", "cuda_preallocated", spec="memory=cuda")[0]
+        / time_of("redact rows=600000 ", "cuda_two_pass", spec="memory=cuda")[0]
+    )
     assert close("2.53", one_run), one_run
 
 
@@ -94,8 +155,14 @@ def test_the_first_sentence_says_what_kind_holds():
     first = next(line for line in REPORT.splitlines() if line.startswith("1. "))
     exact = [c["outcome"] for c in COUNTED if c["quantity"] in EXACT and c["here"] is not None]
     speed = collections.Counter(c["outcome"] for c in COUNTED if c["quantity"] == "speedup" and c["here"] is not None)
-    assert f"accuracy and counts {exact.count('holds')} of {len(exact)}; speed-ups {speed['holds']} of {sum(speed.values())} in size (" in first, first
-    assert f"({speed['direction']} same direction, another size; {speed['far']} same direction, far from the size; {speed['fails']} do not hold)" in first, first
+    assert (
+        f"accuracy and counts {exact.count('holds')} of {len(exact)}; speed-ups {speed['holds']} of {sum(speed.values())} in size ("
+        in first
+    ), first
+    assert (
+        f"({speed['direction']} same direction, another size; {speed['far']} same direction, far from the size; {speed['fails']} do not hold)"
+        in first
+    ), first
     readme = re.search(r"<!-- row: claims -->(.*?)<!-- /row -->", (SOURCE / "README.md").read_text())[1]
     assert readme in first, "and so does the README"
 
@@ -104,9 +171,13 @@ def test_programs_have_one_name():
     held = collections.Counter(c["program"] for c in COUNTED if c["outcome"] == "holds")
     assert (held["original"], held["successor"]) == (8, 7), held
     assert not [c["id"] for c in CLAIMS.values() if c["program"] == "original" and "peer_cudf" in str(c["variant"])]
-    line = next(line for line in REPORT.splitlines() if "| the thread tile is 15.4x faster than the naive kernel |" in line)
+    line = next(
+        line for line in REPORT.splitlines() if "| the thread tile is 15.4x faster than the naive kernel |" in line
+    )
     assert "(1e8, `cuda_thread_tile`)" in line and "(1e8, `peer_numba_cuda_tile`)" in line, line
-    assert CLAIMS["rolling-p100-pandas-over-naive"]["published"] == 2.2 and close("2.20", 17.3050 / 7.865, 0.002), "both times of one cell"
+    assert CLAIMS["rolling-p100-pandas-over-naive"]["published"] == 2.2 and close("2.20", 17.3050 / 7.865, 0.002), (
+        "both times of one cell"
+    )
     assert CLAIMS["rolling-p100-tile-against-pandas"]["published"] == 6.84 and close("6.84", 7.678 / 1.1231, 0.002)
 
 
@@ -114,7 +185,11 @@ def test_sources_stand_beside_each_claim():
     for c in CLAIMS.values():
         assert c["url"].startswith("https://") and c["section"] and c["hardware"], c["id"]
         page = PAGES[c["op"]]
-        assert f"[{c['source']}]({c['url']}), {c['section']} | {c['hardware']} |" in page or c["claim_kind"] == "finding" or f"]({c['url']})" in page, c["id"]
+        assert (
+            f"[{c['source']}]({c['url']}), {c['section']} | {c['hardware']} |" in page
+            or c["claim_kind"] == "finding"
+            or f"]({c['url']})" in page
+        ), c["id"]
 
 
 def sizes_of_time(text):
@@ -124,16 +199,28 @@ def sizes_of_time(text):
 
 def made_in_one_run(op, theirs, their_time, mine, my_time, ratio):
     """Is there a card with one build on which both times were measured in one case?"""
-    return any(abs(a[0] - their_time) < 0.006 * their_time and abs(b[0] - my_time) < 0.006 * my_time and abs(a[0] / b[0] - ratio) < 0.006 * ratio
-               for cases in TIMES.values() for case, specs in cases.items() if case.startswith(f"{op} ")
-               for (name, _, _), a in specs.items() if name == theirs for (other, _, _), b in specs.items() if other == mine)
+    return any(
+        abs(a[0] - their_time) < 0.006 * their_time
+        and abs(b[0] - my_time) < 0.006 * my_time
+        and abs(a[0] / b[0] - ratio) < 0.006 * ratio
+        for cases in TIMES.values()
+        for case, specs in cases.items()
+        if case.startswith(f"{op} ")
+        for (name, _, _), a in specs.items()
+        if name == theirs
+        for (other, _, _), b in specs.items()
+        if other == mine
+    )
 
 
 def test_every_ratio_is_of_one_run():
     """Cells of `who is fastest where`, in the report and on the pages of the ops: program and time, ours and its time, the ratio and its interval."""
     checked = 0
     for op, text in PAGES.items():
-        for line in (*text.splitlines(), *re.search(rf"^### {op}\n(.*?)(?=^###|^## )", REPORT, re.S | re.M)[1].splitlines()):
+        for line in (
+            *text.splitlines(),
+            *re.search(rf"^### {op}\n(.*?)(?=^###|^## )", REPORT, re.S | re.M)[1].splitlines(),
+        ):
             cells = [cell.strip() for cell in line.strip("|").split(" | ")]
             rivals = [re.findall(r"`(\w+)`(?: \(`[\w ]+`\))? ([\d.,]+ (?:s|ms|us|ns))", cell) for cell in cells]
             ratios = [re.findall(r"\**([\d.,]+)x (?:±\d+%|\([^)]*\))\**", cell) for cell in cells]
@@ -141,18 +228,24 @@ def test_every_ratio_is_of_one_run():
                 continue
             ours = max(k for k, found in enumerate(rivals) if found)
             theirs = [item for found in rivals[1:ours] for item in found]
-            found = [ratio for cell in ratios[ours + 1:] for ratio in cell]
+            found = [ratio for cell in ratios[ours + 1 :] for ratio in cell]
             assert len(theirs) == len(found), line
             for (name, seconds), ratio in zip(theirs, found):
                 mine, my_seconds = rivals[ours][0]
-                assert made_in_one_run(op, name, sizes_of_time(seconds), mine, sizes_of_time(my_seconds), float(ratio.replace(",", ""))), (line, name, ratio)
+                assert made_in_one_run(
+                    op, name, sizes_of_time(seconds), mine, sizes_of_time(my_seconds), float(ratio.replace(",", ""))
+                ), (line, name, ratio)
                 checked += 1
     assert checked > 100, checked
     case = "ewm agg=mean n=100000 span=300 "
     old, new = time_of(case, "cuda_agent_scan")[0], time_of(case, "cuda_agent_scan", "cca41ec")[0]
     torch = time_of(case, "peer_torch")[0]
     assert close("2.96", torch / old, 0.02) and close("3.77", torch / new, 0.02), "of one run, and of two"
-    line = next(line for line in PAGES["ewm"].splitlines() if line.startswith("| mean, n = 100000, span = 300, f64, uniform |") and "peer_torch" in line)
+    line = next(
+        line
+        for line in PAGES["ewm"].splitlines()
+        if line.startswith("| mean, n = 100000, span = 300, f64, uniform |") and "peer_torch" in line
+    )
     assert re.search(r"\b2\.9\dx", line) and "3.77x" not in line, line
     assert "in a later run)" in line, "and the newer time of ours is said"
 
@@ -162,14 +255,23 @@ def test_a_win_needs_intervals_apart():
     for (_, build), found in TIMES.items():
         for case, specs in found.items():
             if case.startswith("rolling ") and build.startswith("3e7666a"):
-                libraries = [times for (name, _, _), times in specs.items() if name in ("peer_pandas", "peer_bottleneck", "peer_polars", "peer_numba_cpu")]
-                ours = [times for (name, _, declared), times in specs.items() if name.startswith("cpu_") and not declared]
+                libraries = [
+                    times
+                    for (name, _, _), times in specs.items()
+                    if name in ("peer_pandas", "peer_bottleneck", "peer_polars", "peer_numba_cpu")
+                ]
+                ours = [
+                    times for (name, _, declared), times in specs.items() if name.startswith("cpu_") and not declared
+                ]
                 if libraries and ours:
                     cases[case] = min(libraries)[1] / min(ours)[2], min(libraries)[2] / min(ours)[1]
     apart = sum(low > 1 for low, _ in cases.values())
     assert (len(cases), apart) == (6, 4) and not any(high < 1 for _, high in cases.values()), cases
     for text in (REPORT, PAGES["rolling"]):
-        assert "On the same cores ours is the fastest in 4 of 6 cases that a CPU library was timed in" in text and "*Not told apart*, intervals overlapping" in text
+        assert (
+            "On the same cores ours is the fastest in 4 of 6 cases that a CPU library was timed in" in text
+            and "*Not told apart*, intervals overlapping" in text
+        )
 
 
 def test_libraries_are_no_published_programs():

@@ -1,5 +1,6 @@
 """REPORT.md and the pages of ops hold to their limits and lead somewhere, whatever the rows: many, one op only, none timed, failed, claims not run.
 The numbers in README.md and docs/ are those of the committed rows."""
+
 import copy
 import pathlib
 import re
@@ -21,23 +22,58 @@ def many_rows():
     """Eight ops with forty cases of ten variants each, and two hundred long claims."""
     lines = [line for line in GOLDEN if line["kind"] in ("environment", "ceilings")]
     claim = next(line for line in GOLDEN if line["kind"] == "claim")
-    names = ["cuda_naive", "cuda_b", "cuda_c", "cpu_best", "peer_torch", "peer_cupy", "peer_numpy", "peer_jax_with_a_long_name", "peer_pandas", "peer_scipy"]
+    names = [
+        "cuda_naive",
+        "cuda_b",
+        "cuda_c",
+        "cpu_best",
+        "peer_torch",
+        "peer_cupy",
+        "peer_numpy",
+        "peer_jax_with_a_long_name",
+        "peer_pandas",
+        "peer_scipy",
+    ]
     for op in OPS:
         for k in range(40):
             for at, name in enumerate(names):
                 line = copy.deepcopy(TIMED)
                 case = f"{op} agg=mean n={1000 * (k + 1)} window=3 incomplete=nan dtype=f64 input=ramp seed=1"
-                line |= {"op": op, "case": case, "params": {"agg": "mean", "n": 1000 * (k + 1), "window": 3, "incomplete": "nan"}, "variant": f"{op}/{name}", "spec": f"{op}/{name}",
-                         "backend": "peer" if name.startswith("peer") else name.split("_")[0], "baseline": f"{op}/cuda_naive"}
-                line["timing"]["cold"] |= {key: factor * 1e-6 * (k + 1) * (1 + abs(at - k % 10)) for key, factor in (("median", 1), ("low", 0.99), ("high", 1.01))}
+                line |= {
+                    "op": op,
+                    "case": case,
+                    "params": {"agg": "mean", "n": 1000 * (k + 1), "window": 3, "incomplete": "nan"},
+                    "variant": f"{op}/{name}",
+                    "spec": f"{op}/{name}",
+                    "backend": "peer" if name.startswith("peer") else name.split("_")[0],
+                    "baseline": f"{op}/cuda_naive",
+                }
+                line["timing"]["cold"] |= {
+                    key: factor * 1e-6 * (k + 1) * (1 + abs(at - k % 10))
+                    for key, factor in (("median", 1), ("low", 0.99), ("high", 1.01))
+                }
                 lines.append(line)
-        lines += [{**claim, "op": op, "id": f"{op}-{k}", "statement": f"number {k} " + "of a very long statement " * 6, "case": case, "variant": f"{op}/cuda_naive"} for k in range(25)]
+        lines += [
+            {
+                **claim,
+                "op": op,
+                "id": f"{op}-{k}",
+                "statement": f"number {k} " + "of a very long statement " * 6,
+                "case": case,
+                "variant": f"{op}/cuda_naive",
+            }
+            for k in range(25)
+        ]
     return lines
 
 
 def check_limits(path):
     text = path.read_text()
-    assert text.count("\n") <= page.MOST_LINES and len(text.encode()) <= page.MOST_BYTES, (path, text.count("\n"), len(text.encode()))
+    assert text.count("\n") <= page.MOST_LINES and len(text.encode()) <= page.MOST_BYTES, (
+        path,
+        text.count("\n"),
+        len(text.encode()),
+    )
     assert len(links(text)) <= page.MOST_FIGURES, links(text)
 
 
@@ -54,8 +90,11 @@ def test_the_committed_report_stays_within_them():
     check_limits(SOURCE / "REPORT.md")
     for path in (SOURCE / "REPORT.md", *(SOURCE / "docs/results").glob("*.md")):
         assert not dead_links(path), (path, dead_links(path))
-    shown = {(path.parent / link).resolve() for path in (SOURCE / "REPORT.md", SOURCE / "README.md", *(SOURCE / "docs").rglob("*.md"))
-             for link in re.findall(r"(?:\]\(|src=\")([^)\"]+\.svg)", path.read_text())}
+    shown = {
+        (path.parent / link).resolve()
+        for path in (SOURCE / "REPORT.md", SOURCE / "README.md", *(SOURCE / "docs").rglob("*.md"))
+        for link in re.findall(r"(?:\]\(|src=\")([^)\"]+\.svg)", path.read_text())
+    }
     assert not set((SOURCE / "docs/figures").resolve().glob("*.svg")) - shown, "a figure that no page shows"
 
 
@@ -67,9 +106,19 @@ def test_whatever_the_rows():
     for row in vague:
         for error in (row.get("errors") or {}).values():
             error["judgeable"] = False
-    not_run = [{**line, "outcome": "not_run", "why": "no time left", "here": None, "low": None, "high": None} for line in GOLDEN if line["kind"] == "claim"]
-    for name, lines in (("one", circumstances + ROWS[:1]), ("failed", circumstances + failed), ("skipped", circumstances + skipped), ("vague", circumstances + vague),
-                        ("not_run", circumstances + ROWS + not_run), ("no_environment", ROWS)):
+    not_run = [
+        {**line, "outcome": "not_run", "why": "no time left", "here": None, "low": None, "high": None}
+        for line in GOLDEN
+        if line["kind"] == "claim"
+    ]
+    for name, lines in (
+        ("one", circumstances + ROWS[:1]),
+        ("failed", circumstances + failed),
+        ("skipped", circumstances + skipped),
+        ("vague", circumstances + vague),
+        ("not_run", circumstances + ROWS + not_run),
+        ("no_environment", ROWS),
+    ):
         text, _ = report(written(lines), out=f"{name}/REPORT.md")
         check_limits(WORK / name / "REPORT.md")
         assert not dead_links(WORK / name / "REPORT.md"), name
@@ -77,7 +126,9 @@ def test_whatever_the_rows():
         if name == "failed":
             assert "Nothing was timed" in text and f"{len(ROWS)} rows of {len(ROWS)} failed" in text
         if name == "vague":
-            assert "not judgeable" in text.split("## ")[0] and "Not judgeable in rolling" in section(text, "What could not be tested")
+            assert "not judgeable" in text.split("## ")[0] and "Not judgeable in rolling" in section(
+                text, "What could not be tested"
+            )
         if name == "not_run":
             assert "3 not run" in text and "no time left" in section(text, "What could not be tested")
 
@@ -85,9 +136,18 @@ def test_whatever_the_rows():
 def test_who_is_behind():
     results = select.load([written(many_rows(), "many.jsonl")])
     found = rivals.standings(results, "ewm")
-    case = next(case for case in found if " n=5000 " in case)  # the fifth: the fifth variant, peer_torch, is as fast as can be
-    ratio = rivals.times_faster(rivals.fastest([row for row in found[case].rows if rivals.is_library(row)]), found[case].ours)
-    assert ratio.value == 0.5 and ratio.side == -1 and abs(ratio.low - 0.5 * 0.99 / 1.01) < 1e-9 and str(ratio) == "**0.500x ±3%**", ratio
+    case = next(
+        case for case in found if " n=5000 " in case
+    )  # the fifth: the fifth variant, peer_torch, is as fast as can be
+    ratio = rivals.times_faster(
+        rivals.fastest([row for row in found[case].rows if rivals.is_library(row)]), found[case].ours
+    )
+    assert (
+        ratio.value == 0.5
+        and ratio.side == -1
+        and abs(ratio.low - 0.5 * 0.99 / 1.01) < 1e-9
+        and str(ratio) == "**0.500x ±3%**"
+    ), ratio
     assert (case, 0.5) in [(where, least.value) for where, least in standing.against_libraries(found)]
     swept, cases = standing.sweep_groups(found)[0][0]
     assert swept == ("n",) and len(cases) == 40 and len(standing.peers_of(found, cases)) == 6
@@ -95,29 +155,53 @@ def test_who_is_behind():
 
 
 def on_the_cpu(variant, seconds, apart=0.1):
-    row = copy.deepcopy(TIMED) | {"variant": f"rolling/{variant}", "spec": f"rolling/{variant}", "backend": variant.split("_")[0]}
-    row["timing"] = {"cold": row["timing"]["cold"] | {"median": seconds, "low": seconds * (1 - apart), "high": seconds * (1 + apart), "clock": "host"}}
+    row = copy.deepcopy(TIMED) | {
+        "variant": f"rolling/{variant}",
+        "spec": f"rolling/{variant}",
+        "backend": variant.split("_")[0],
+    }
+    row["timing"] = {
+        "cold": row["timing"]["cold"]
+        | {"median": seconds, "low": seconds * (1 - apart), "high": seconds * (1 + apart), "clock": "host"}
+    }
     return row
 
 
 def test_the_same_cores():
-    for ours, said in ((1e-3, "fastest in the case that a CPU library was timed in, by 4.00x, intervals apart."), (3.8e-3, "0 of 1 cases that a CPU library was timed in. *Not told apart*, intervals overlapping, at "),
-                       (8e-3, "fastest in 0 of 1 cases that a CPU library was timed in. **Behind**")):
+    for ours, said in (
+        (1e-3, "fastest in the case that a CPU library was timed in, by 4.00x, intervals apart."),
+        (3.8e-3, "0 of 1 cases that a CPU library was timed in. *Not told apart*, intervals overlapping, at "),
+        (8e-3, "fastest in 0 of 1 cases that a CPU library was timed in. **Behind**"),
+    ):
         rows = [on_the_cpu("cpu_best", ours), on_the_cpu("peer_pandas", 6e-3), on_the_cpu("peer_numba_cpu", 4e-3)]
-        found = rivals.standings(select.load([written([line for line in GOLDEN if line["kind"] == "environment"] + rows, "cpu.jsonl")]), "rolling")
+        found = rivals.standings(
+            select.load([written([line for line in GOLDEN if line["kind"] == "environment"] + rows, "cpu.jsonl")]),
+            "rolling",
+        )
         assert said in standing.cpu_text(found), standing.cpu_text(found)
     assert "`peer_numba_cpu`, 2.00x (1.64 to 2.44) faster than `cpu_best`" in standing.cpu_text(found)
 
 
 def test_numbers():
     results = select.load([written(GOLDEN)])
-    cold = next(row for row in ROWS if row["variant"] == "rolling/cuda_shared" and row["timing"])["timing"]["cold"]["median"]
+    cold = next(row for row in ROWS if row["variant"] == "rolling/cuda_shared" and row["timing"])["timing"]["cold"][
+        "median"
+    ]
     base = next(row for row in ROWS if row["variant"] == "rolling/cuda_naive")["timing"]["cold"]["median"]
     case = "rolling n=1e9 window=3000 agg=mean"
     gain = numbers.answer(results, f"gain rolling/cuda_shared over rolling/cuda_naive on {case}")
-    assert abs(float(gain.split("x")[0]) - base / cold) < 0.006 * base / cold and re.fullmatch(r"[\d.]+x (±\d+%|\([\d.]+ to [\d.]+\))", gain), gain
-    assert numbers.answer(results, "published rolling-naive-to-tile") == "15.4x" and numbers.answer(results, "outcome rolling-naive-to-tile") == "holds"
-    assert numbers.answer(results, "here rolling-prefix-seconds") == numbers.answer(results, "time rolling/cuda_none on rolling n=7") == numbers.NOTHING
+    assert abs(float(gain.split("x")[0]) - base / cold) < 0.006 * base / cold and re.fullmatch(
+        r"[\d.]+x (±\d+%|\([\d.]+ to [\d.]+\))", gain
+    ), gain
+    assert (
+        numbers.answer(results, "published rolling-naive-to-tile") == "15.4x"
+        and numbers.answer(results, "outcome rolling-naive-to-tile") == "holds"
+    )
+    assert (
+        numbers.answer(results, "here rolling-prefix-seconds")
+        == numbers.answer(results, "time rolling/cuda_none on rolling n=7")
+        == numbers.NOTHING
+    )
     assert "speed-ups 1 of 2 in size" in numbers.answer(results, "claims")
     text = "before <!-- row: published rolling-naive-to-tile -->old<!-- /row --> after"
     assert numbers.filled(results, text, "x.md") == text.replace("old", "15.4x")
@@ -132,13 +216,17 @@ def test_numbers():
 def test_numbers_in_the_documentation_are_those_of_the_committed_rows():
     rows = sorted(path for path in (SOURCE / "results").glob("*.jsonl") if path.name != "claims.jsonl")
     claims = WORK / "committed-claims.jsonl"
-    if subprocess.run([RUNGS, "judge", *rows, "--out", claims], capture_output=True).returncode == 4:  # a build without CUDA
+    if (
+        subprocess.run([RUNGS, "judge", *rows, "--out", claims], capture_output=True).returncode == 4
+    ):  # a build without CUDA
         claims = SOURCE / "results/claims.jsonl"  # the same: test_claims.py
     results, seen = select.load([*rows, claims]), 0
     for path in numbers.pages(SOURCE):
         text = path.read_text()
         seen += len(numbers.MARKER.findall(text))
-        assert numbers.filled(results, text, path) == text, f"{path}: out of date: './rungs report --committed' writes it"
+        assert numbers.filled(results, text, path) == text, (
+            f"{path}: out of date: './rungs report --committed' writes it"
+        )
     assert seen >= 5, "the README has numbers"
 
 

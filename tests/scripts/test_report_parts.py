@@ -1,5 +1,6 @@
 """Parts of the report on rows made for them: counts of calls, sweeps over shapes, which row and baseline stand, columns of strings beside what their source
 printed, published errors, how scenarios begin. Numbers are computed here a second time."""
+
 import contextlib
 import copy
 import io
@@ -31,13 +32,37 @@ BYTES, COLD = 1000.0, 2e-3
 
 
 def counted(**other):
-    return {"launches": 1, "kernel_seconds": 1e-3, "bytes_read": 600.0, "bytes_written": 900.0, "registers": 40, "occupancy": 0.4375, "allocations": 0, "peak_bytes": 3 << 20, **other}
+    return {
+        "launches": 1,
+        "kernel_seconds": 1e-3,
+        "bytes_read": 600.0,
+        "bytes_written": 900.0,
+        "registers": 40,
+        "occupancy": 0.4375,
+        "allocations": 0,
+        "peak_bytes": 3 << 20,
+        **other,
+    }
 
 
 def counted_row(variant, agg="mean", n=1000, cold=COLD, tunables="", scenario="sweeps/x", dtype="f64", **counts_of_it):
-    return {"kind": "row", "case": f"rolling agg={agg} n={n} dtype={dtype}", "op": "rolling", "params": {"agg": agg, "n": n, "function": "none"}, "dtype": dtype, "input": "uniform",
-            "seed": 1, "variant": f"rolling/{variant}", "spec": f"rolling/{variant}{tunables}", "scenario": scenario, "backend": "cuda", "verdict": "pass",
-            "work": {"bytes": BYTES}, "timing": {"cold": {"median": cold}} if cold else None, "counts": counted(**counts_of_it)}
+    return {
+        "kind": "row",
+        "case": f"rolling agg={agg} n={n} dtype={dtype}",
+        "op": "rolling",
+        "params": {"agg": agg, "n": n, "function": "none"},
+        "dtype": dtype,
+        "input": "uniform",
+        "seed": 1,
+        "variant": f"rolling/{variant}",
+        "spec": f"rolling/{variant}{tunables}",
+        "scenario": scenario,
+        "backend": "cuda",
+        "verdict": "pass",
+        "work": {"bytes": BYTES},
+        "timing": {"cold": {"median": cold}} if cold else None,
+        "counts": counted(**counts_of_it),
+    }
 
 
 def counts_text(rows):
@@ -51,28 +76,66 @@ def counts_table(rows):
 
 
 def test_counts():
-    _, lines = counts_table([counted_row("a", kernel_seconds=1.5e-3, launches=1234, allocations=3), counted_row("b", cold=1e-3, kernel_seconds=1.2e-3)])
-    assert lines[0] == {"variant": "b", "launches": "1", "bytes over minimum": "1.50", "kernels / cold": "120%", "registers": "40", "occupancy": "43.8%", "allocations": "-",
-                        "peak": "3.00 MiB"}, lines[0]
-    assert lines[1] == {"variant": "a", "launches": "1,234", "bytes over minimum": "1.50", "kernels / cold": "75%", "registers": "40", "occupancy": "43.8%", "allocations": "3",
-                        "peak": "3.00 MiB"}, lines[1]
+    _, lines = counts_table(
+        [
+            counted_row("a", kernel_seconds=1.5e-3, launches=1234, allocations=3),
+            counted_row("b", cold=1e-3, kernel_seconds=1.2e-3),
+        ]
+    )
+    assert lines[0] == {
+        "variant": "b",
+        "launches": "1",
+        "bytes over minimum": "1.50",
+        "kernels / cold": "120%",
+        "registers": "40",
+        "occupancy": "43.8%",
+        "allocations": "-",
+        "peak": "3.00 MiB",
+    }, lines[0]
+    assert lines[1] == {
+        "variant": "a",
+        "launches": "1,234",
+        "bytes over minimum": "1.50",
+        "kernels / cold": "75%",
+        "registers": "40",
+        "occupancy": "43.8%",
+        "allocations": "3",
+        "peak": "3.00 MiB",
+    }, lines[1]
 
 
 def test_what_was_not_counted():
     uncounted = counted_row("c")
     uncounted["counts"] = None
     assert counts_text([uncounted]) == ""
-    _, lines = counts_table([counted_row("a", bytes_read=None, kernel_seconds=None, registers=None), counted_row("b", cold=None), counted_row("d", cold=1e-9), uncounted])
+    _, lines = counts_table(
+        [
+            counted_row("a", bytes_read=None, kernel_seconds=None, registers=None),
+            counted_row("b", cold=None),
+            counted_row("d", cold=1e-9),
+            uncounted,
+        ]
+    )
     assert [line["variant"] for line in lines] == ["d", "a", "b"]
     lines = lines[1:]
-    assert lines[0]["bytes over minimum"] == lines[0]["kernels / cold"] == lines[0]["registers"] == "-" and lines[0]["launches"] == "1"
-    assert lines[1]["kernels / cold"] == "-" and lines[1]["bytes over minimum"] == "1.50" and "allocations" not in lines[1] and "case" not in lines[1]
+    assert (
+        lines[0]["bytes over minimum"] == lines[0]["kernels / cold"] == lines[0]["registers"] == "-"
+        and lines[0]["launches"] == "1"
+    )
+    assert (
+        lines[1]["kernels / cold"] == "-"
+        and lines[1]["bytes over minimum"] == "1.50"
+        and "allocations" not in lines[1]
+        and "case" not in lines[1]
+    )
     bare = counted_row("a")
     bare["counts"] = {"seconds": 0.5}
     for key in ("params", "dtype", "input", "scenario", "work", "timing"):
         bare[key] = None
     assert "| a |" in counts_text([bare])
-    assert counts.over_minimum({"counts": {"launches": 3, "bytes_read": 5.0}, "work": {"bytes": 10.0}}) is None, "half of the bytes are no bytes"
+    assert counts.over_minimum({"counts": {"launches": 3, "bytes_read": 5.0}, "work": {"bytes": 10.0}}) is None, (
+        "half of the bytes are no bytes"
+    )
 
 
 def test_counts_of_the_case_with_most_variants():
@@ -90,7 +153,13 @@ def test_counts_of_the_case_with_most_variants():
 
 def test_counts_of_other_cases():
     main = [counted_row(v, cold=c) for v, c in (("a", 3e-3), ("b", 2e-3), ("c", 1e-3))]
-    title, lines = counts_table([counted_row("d", agg="max", n=2 * 10**6, dtype="f32", cold=1e-9), counted_row("a", agg="max", cold=1e-9), *main])
+    title, lines = counts_table(
+        [
+            counted_row("d", agg="max", n=2 * 10**6, dtype="f32", cold=1e-9),
+            counted_row("a", agg="max", cold=1e-9),
+            *main,
+        ]
+    )
     assert title == main[0]["case"] and [line["variant"] for line in lines] == ["c", "b", "a", "d"], lines
     assert [line["case"] for line in lines] == ["-", "-", "-", "agg max, n 2e6, f32"], lines
 
@@ -112,17 +181,26 @@ def test_counts_in_the_report():
     rows = [line for line in lines if line["kind"] == "row" and line["backend"] == "cuda" and line.get("timing")]
     for some in rows:
         size, cold = some["work"]["bytes"], some["timing"]["cold"]["median"]
-        some["counts"] = counted(bytes_read=size, bytes_written=0.25 * size, kernel_seconds=0.5 * cold, peak_bytes=5 << 30)
+        some["counts"] = counted(
+            bytes_read=size, bytes_written=0.25 * size, kernel_seconds=0.5 * cold, peak_bytes=5 << 30
+        )
     report(written(lines), "--no-figures")
     text = op_page()
     assert text.count(counts.HEADING) == 1 and text.count("- *bytes over minimum*: ") == 1
-    table = text[text.index(counts.HEADING):]
-    assert "/docs/METHOD.md#counts)" in table and "\n## Counts\n" in (SOURCE / "docs/METHOD.md").read_text(), "the link leads somewhere"
+    table = text[text.index(counts.HEADING) :]
+    assert "/docs/METHOD.md#counts)" in table and "\n## Counts\n" in (SOURCE / "docs/METHOD.md").read_text(), (
+        "the link leads somewhere"
+    )
     case = next(some["case"] for some in rows if "n=1000000000" in some["case"])
     for some in rows:
         if some["case"] == case:
-            assert f"| {some['spec'].split('/')[1]} | - | 1 | 1.25 | 50% | 40 | 43.8% | 5.00 GiB |" in table, some["spec"]
-    assert "| cuda_block_prefix_suffix threads=256 | n 1e8, f32, input normal | 1 | 1.25 | 50% | 40 | 43.8% | 5.00 GiB |" in table
+            assert f"| {some['spec'].split('/')[1]} | - | 1 | 1.25 | 50% | 40 | 43.8% | 5.00 GiB |" in table, some[
+                "spec"
+            ]
+    assert (
+        "| cuda_block_prefix_suffix threads=256 | n 1e8, f32, input normal | 1 | 1.25 | 50% | 40 | 43.8% | 5.00 GiB |"
+        in table
+    )
 
 
 # Time against rows x elements of a row.
@@ -133,12 +211,25 @@ MANY = [(64, 1000), (4096, 1024), (65536, 128), (100000, 64)]
 def shaped(variant, shape, seconds, seed=1, tunables=""):
     line = copy.deepcopy(TIMED)
     batch, n = shape
-    line |= {"op": "discounted_cumsum", "variant": f"discounted_cumsum/{variant}", "spec": f"discounted_cumsum/{variant}{tunables}", "baseline": None, "seed": seed,
-             "params": {"batch": batch, "n": n, "gamma": 0.99}, "case": f"discounted_cumsum batch={batch} n={n} gamma=0.99 dtype=f32 input=normal seed={seed}", "dtype": "f32", "input": "normal"}
+    line |= {
+        "op": "discounted_cumsum",
+        "variant": f"discounted_cumsum/{variant}",
+        "spec": f"discounted_cumsum/{variant}{tunables}",
+        "baseline": None,
+        "seed": seed,
+        "params": {"batch": batch, "n": n, "gamma": 0.99},
+        "case": f"discounted_cumsum batch={batch} n={n} gamma=0.99 dtype=f32 input=normal seed={seed}",
+        "dtype": "f32",
+        "input": "normal",
+    }
     if seconds is None:
         line |= {"timing": None, "why_not_timed": "verify only"}
     else:
-        cold = {**TIMED["timing"]["cold"], **dict.fromkeys(("median", "min", "max", "q1", "q3", "low", "high"), seconds), "samples": [seconds]}
+        cold = {
+            **TIMED["timing"]["cold"],
+            **dict.fromkeys(("median", "min", "max", "q1", "q3", "low", "high"), seconds),
+            "samples": [seconds],
+        }
         line["timing"] = {"cold": cold}
     return line
 
@@ -174,7 +265,14 @@ def test_two_tables():
 
 
 def test_what_was_only_verified_takes_no_place():
-    found = sweeps_of(SHAPED + [shaped("cuda_a", SINGLE[1], None, seed=2), shaped("cuda_b", (1, 2049), None), shaped("cuda_a", (300, 7), None)])
+    found = sweeps_of(
+        SHAPED
+        + [
+            shaped("cuda_a", SINGLE[1], None, seed=2),
+            shaped("cuda_b", (1, 2049), None),
+            shaped("cuda_a", (300, 7), None),
+        ]
+    )
     columns, lines = found["n"]
     assert "n = 2049" not in columns, columns
     assert lines["cuda_a"][1].startswith("10.0 ns"), "the time of seed 1 stays"
@@ -187,19 +285,33 @@ def test_few_shapes_make_no_table():
 
 def results_of_runs(*runs):
     """Of (id, commit, words of the command, devices whose peaks it measured), in order of date."""
-    environments = {run: {"run": run, "date": str(k), "commit": commit, "argv": ["/somewhere/rungs", *words.split()]} for k, (run, commit, words, _) in enumerate(runs)}
-    ceilings = {run: {device: {"copy": {"value": 1e12, "unit": "B/s"}} for device in devices} for run, _, _, devices in runs}
-    return r.Results(environments, ceilings, [{**counted_row(f"cuda_{run}"), "run": run} for run, _, _, _ in runs], [], [])
+    environments = {
+        run: {"run": run, "date": str(k), "commit": commit, "argv": ["/somewhere/rungs", *words.split()]}
+        for k, (run, commit, words, _) in enumerate(runs)
+    }
+    ceilings = {
+        run: {device: {"copy": {"value": 1e12, "unit": "B/s"}} for device in devices} for run, _, _, devices in runs
+    }
+    return r.Results(
+        environments, ceilings, [{**counted_row(f"cuda_{run}"), "run": run} for run, _, _, _ in runs], [], []
+    )
 
 
 def test_commands_of_the_rows():
-    results = results_of_runs(("a", "abc", "reproduce --full --budget 515s --out kept", ["cuda", "cpu"]), ("b", "abc", "reproduce --full --resume --budget 9m --out kept", ["cuda", "cpu"]),
-                              ("c", "def", "run large --resume --verbose --out x.jsonl", ["cuda"]))
+    results = results_of_runs(
+        ("a", "abc", "reproduce --full --budget 515s --out kept", ["cuda", "cpu"]),
+        ("b", "abc", "reproduce --full --resume --budget 9m --out kept", ["cuda", "cpu"]),
+        ("c", "def", "run large --resume --verbose --out x.jsonl", ["cuda"]),
+    )
     block = machine.reproduce(results).split("```")[1].splitlines()[1:]
     assert block == ["git checkout abc", "./rungs reproduce --full", "git checkout def", "./rungs run large"], block
     assert "1, abc" in machine.machine(results), "b has the peaks of both devices"
     asked = ("run a --full", "run b --full --out y", "run a", "run op,n=1", "run op,n=2 op,n=1", "run c op,n=2 --full")
-    block = machine.reproduce(results_of_runs(*((str(k), "abc", words, []) for k, words in enumerate(asked)))).split("```")[1].splitlines()[2:]
+    block = (
+        machine.reproduce(results_of_runs(*((str(k), "abc", words, []) for k, words in enumerate(asked))))
+        .split("```")[1]
+        .splitlines()[2:]
+    )
     assert block == ["./rungs run a b c --full", "./rungs run a", "# and 2 single cases, which the rows name"], block
     many = results_of_runs(*((str(k), str(k), "run x", []) for k in range(9)))
     assert "git" not in machine.reproduce(many) and "./rungs reproduce --full" in machine.reproduce(many)
@@ -207,8 +319,12 @@ def test_commands_of_the_rows():
 
 def test_a_line_has_one_tuning():
     results = loaded(SHAPED + times("cuda_a", SINGLE[-1:], 1e-13, tunables=" threads=512"))
-    lines = figures_sweep.lines_of(select.longest_sweep(results, "discounted_cumsum", "f32", "n", figures_sweep.LEAST_POINTS), "n")
-    lines = {r.name_of(variant): [(value, r.median(row)) for value, row in points] for (variant, _), points in lines.items()}
+    lines = figures_sweep.lines_of(
+        select.longest_sweep(results, "discounted_cumsum", "f32", "n", figures_sweep.LEAST_POINTS), "n"
+    )
+    lines = {
+        r.name_of(variant): [(value, r.median(row)) for value, row in points] for (variant, _), points in lines.items()
+    }
     assert lines["cuda_a"][-1] == (1e7, 1e-12 * 1e7), "not the other tuning's, which has one point"
     assert lines["cuda_b"][-1] == (1e7, 3e-12 * 1e7) and len(lines["cuda_b"]) == len(SINGLE), lines
 
@@ -229,20 +345,38 @@ def test_a_sweep_in_the_terminal():
     if not shutil.which("gnuplot"):
         return
     code, text, _ = plotted("discounted_cumsum_n_f32", rows, "--columns", 90)
-    assert code == 0 and all(name in text for name in ("cuda_a", "cuda_b", "cpu_c")) and max(map(len, text.splitlines())) <= 90, text
-    assert plotted("discounted_cumsum_n_f32", rows, "--out", WORK / "sweep.svg")[0] == 0 and "cuda_a" in (WORK / "sweep.svg").read_text()
+    assert (
+        code == 0
+        and all(name in text for name in ("cuda_a", "cuda_b", "cpu_c"))
+        and max(map(len, text.splitlines())) <= 90
+    ), text
+    assert (
+        plotted("discounted_cumsum_n_f32", rows, "--out", WORK / "sweep.svg")[0] == 0
+        and "cuda_a" in (WORK / "sweep.svg").read_text()
+    )
 
 
 # Which rows stand.
 def test_of_one_build_the_row_with_more_modes_stays():
     more = shaped("cuda_a", SINGLE[0], 1e-9)
     more["timing"]["hot"] = more["timing"]["cold"]
-    fewer, wrong, other = shaped("cuda_a", SINGLE[0], 2e-9), {**shaped("cuda_a", SINGLE[0], 2e-9), "verdict": "fail"}, {**shaped("cuda_a", SINGLE[0], 3e-9), "run": "later"}
+    fewer, wrong, other = (
+        shaped("cuda_a", SINGLE[0], 2e-9),
+        {**shaped("cuda_a", SINGLE[0], 2e-9), "verdict": "fail"},
+        {**shaped("cuda_a", SINGLE[0], 3e-9), "run": "later"},
+    )
+
     def latest(*rows):
         return loaded(list(rows)).rows[0]
+
     assert set(latest(more, fewer)["timing"]) == {"cold", "hot"}, "fewer modes replace nothing"
     both = latest(fewer, more)["timing"]
-    assert (round(both["cold"]["median"], 12), both["cold"]["low"], both["cold"]["high"], both["cold"]["processes"]) == (1.5e-9, 1e-9, 2e-9, 2) and both["hot"]["median"] == 1e-9, "two processes of one environment"
+    assert (
+        round(both["cold"]["median"], 12),
+        both["cold"]["low"],
+        both["cold"]["high"],
+        both["cold"]["processes"],
+    ) == (1.5e-9, 1e-9, 2e-9, 2) and both["hot"]["median"] == 1e-9, "two processes of one environment"
     assert latest(more, {**more, "seed": 7})["seed"] == 7, "as many do"
     assert latest(more, wrong)["verdict"] == "fail", "what is found wrong is said"
     assert set(latest(more, other)["timing"]) == {"cold"}, "another build is another measurement"
@@ -266,7 +400,10 @@ def test_a_row_with_a_limit_of_its_own_is_held_to_it():
 def test_one_baseline_to_a_table():
     slow, other = shaped("cuda_a", SINGLE[0], 8e-9), shaped("cuda_a", SINGLE[0], 1e-9, tunables=" threads=1")
     default = [shaped("cuda_a", shape, 1e-9) for shape in SINGLE[1:]]  # what most rows have
-    fast, cpu = {**shaped("cuda_b", SINGLE[0], 2e-9), "baseline": "discounted_cumsum/cuda_a"}, {**shaped("cpu_c", SINGLE[0], 4e-9), "baseline": "discounted_cumsum/cpu_c"}
+    fast, cpu = (
+        {**shaped("cuda_b", SINGLE[0], 2e-9), "baseline": "discounted_cumsum/cuda_a"},
+        {**shaped("cpu_c", SINGLE[0], 4e-9), "baseline": "discounted_cumsum/cpu_c"},
+    )
     slow["baseline"] = other["baseline"] = "discounted_cumsum/cuda_a"
     results = loaded([slow, other, fast, cpu, *default])
     assert results.baseline_spec(fast) == "discounted_cumsum/cuda_a", "not another tuning of it"
@@ -277,7 +414,15 @@ def test_one_baseline_to_a_table():
 
 def test_modes_are_those_of_the_rows():
     """In the program's order, though no row has them all."""
-    rows = [{"timing": dict.fromkeys(modes)} for modes in (("cold", "first"), ("cold", "graph"), ("cold", "hot", "graph", "first"), ("cold", "complete", "first"))]
+    rows = [
+        {"timing": dict.fromkeys(modes)}
+        for modes in (
+            ("cold", "first"),
+            ("cold", "graph"),
+            ("cold", "hot", "graph", "first"),
+            ("cold", "complete", "first"),
+        )
+    ]
     assert r.modes_of([{"timing": None}, *rows]) == ["cold", "hot", "graph", "complete", "first"], r.modes_of(rows)
 
 
@@ -287,34 +432,63 @@ COLUMN_LINES = [json.loads(line) for line in COLUMNS.read_text().splitlines()]
 
 
 def cold_of(spec, rows):
-    return next(line for line in COLUMN_LINES if line.get("spec") == "redact/" + spec and line["params"]["rows"] == rows)["timing"]["cold"]["median"]
+    return next(
+        line for line in COLUMN_LINES if line.get("spec") == "redact/" + spec and line["params"]["rows"] == rows
+    )["timing"]["cold"]["median"]
 
 
 def test_what_was_printed():
     points = published.points("redact")
     assert points.said["hardware"] == "NVIDIA RTX A6000" and len(points.lines) == 50, len(points.lines)
-    assert published.series("redact", "rows", {"params": {"rows": 1}, "dtype": "i32"}) is None, "points are no table of times"
+    assert published.series("redact", "rows", {"params": {"rows": 1}, "dtype": "i32"}) is None, (
+        "points are no table of times"
+    )
     assert published.points("moments") is None and published.points("no such op") is None
 
 
 def test_columns_in_the_report():
     report(COLUMNS, "--no-figures")
     text = op_page("redact")
-    line = by_column(text[text.index(counts.HEADING):])
+    line = by_column(text[text.index(counts.HEADING) :])
     line = next(cells for cells in line if cells["variant"] == "cuda_two_pass memory=cuda")
     time = cold_of("cuda_two_pass memory=cuda", 5000000)
-    assert line["cold"] == f"{1e6 * time:.0f} us (760 us)" and line["GB/s"] == f"{37.7 * 5 / time / 1e3:.0f} (248)", line
-    assert (line["launches"], line["bytes over minimum"], line["kernels / cold"]) == ("3 (4)", "1.60 (1.75)", f"{1e-4 / time:.0%}"), line
+    assert line["cold"] == f"{1e6 * time:.0f} us (760 us)" and line["GB/s"] == f"{37.7 * 5 / time / 1e3:.0f} (248)", (
+        line
+    )
+    assert (line["launches"], line["bytes over minimum"], line["kernels / cold"]) == (
+        "3 (4)",
+        "1.60 (1.75)",
+        f"{1e-4 / time:.0%}",
+    ), line
     assert (line["registers"], line["occupancy"], line["allocations"]) == ("32", "100%", "3"), line
     assert "In brackets: Wendt and Kimball" in text
-    report(written([{**line, "counts": None} if line["kind"] == "row" else line for line in COLUMN_LINES]), "--no-figures")
+    report(
+        written([{**line, "counts": None} if line["kind"] == "row" else line for line in COLUMN_LINES]), "--no-figures"
+    )
     assert "#### Launches" not in op_page("redact")
 
 
 # Processes.
 def test_processes_that_took_as_long_are_processes():
     """A clock has steps, so that three processes may have two medians; the same process in two files is one."""
-    results = select.load([written([*CIRCUMSTANCES, *(taking(seconds, samples) for seconds, samples in ((2.0, [2.0, 1.9]), (3.0, [3.0, 3.1]), (3.0, [3.0, 2.9]), (3.0, [3.0, 2.9])))])])
+    results = select.load(
+        [
+            written(
+                [
+                    *CIRCUMSTANCES,
+                    *(
+                        taking(seconds, samples)
+                        for seconds, samples in (
+                            (2.0, [2.0, 1.9]),
+                            (3.0, [3.0, 3.1]),
+                            (3.0, [3.0, 2.9]),
+                            (3.0, [3.0, 2.9]),
+                        )
+                    ),
+                ]
+            )
+        ]
+    )
     cold = results.rows[0]["timing"]["cold"]
     assert (cold["median"], cold["low"], cold["high"], cold["processes"]) == (3.0, 2.0, 3.0, 3), cold
 
@@ -327,38 +501,112 @@ def taking(seconds, samples):
 
 def test_two_cards_are_not_compared():
     """Of one build: a rival that was timed on the first card only, and ours on both, the second time faster."""
-    circumstances = next(line for line in CIRCUMSTANCES if line["kind"] == "environment" and line["run"] == TIMED["run"])
-    cards = [{**copy.deepcopy(circumstances), "run": run, "date": f"2026-01-0{day}T00:00:00Z"} for run, day in (("one", 1), ("two", 2))]
+    circumstances = next(
+        line for line in CIRCUMSTANCES if line["kind"] == "environment" and line["run"] == TIMED["run"]
+    )
+    cards = [
+        {**copy.deepcopy(circumstances), "run": run, "date": f"2026-01-0{day}T00:00:00Z"}
+        for run, day in (("one", 1), ("two", 2))
+    ]
     cards[1]["gpu"]["uuid"] = "GPU-another"
+
     def timed(run, variant, seconds):
         backend = "peer" if variant.startswith("peer") else "cuda"
-        row = copy.deepcopy(TIMED) | {"run": run, "variant": f"rolling/{variant}", "spec": f"rolling/{variant}", "backend": backend, "baseline": "rolling/peer_torch"}
-        return row | {"timing": {"cold": row["timing"]["cold"] | {"median": seconds, "low": 0.99 * seconds, "high": 1.01 * seconds, "samples": [seconds]}}}
-    results = select.load([written([*cards, timed("one", "peer_torch", 8.0), timed("one", "cuda_ours", 4.0), timed("two", "cuda_ours", 2.0)])])
+        row = copy.deepcopy(TIMED) | {
+            "run": run,
+            "variant": f"rolling/{variant}",
+            "spec": f"rolling/{variant}",
+            "backend": backend,
+            "baseline": "rolling/peer_torch",
+        }
+        return row | {
+            "timing": {
+                "cold": row["timing"]["cold"]
+                | {"median": seconds, "low": 0.99 * seconds, "high": 1.01 * seconds, "samples": [seconds]}
+            }
+        }
+
+    results = select.load(
+        [
+            written(
+                [
+                    *cards,
+                    timed("one", "peer_torch", 8.0),
+                    timed("one", "cuda_ours", 4.0),
+                    timed("two", "cuda_ours", 2.0),
+                ]
+            )
+        ]
+    )
     newest = next(row for row in results.rows if row["variant"] == "rolling/cuda_ours")
-    assert r.median(newest) == 2.0 and results.speedup(newest, over="rolling/peer_torch") is None, "the second card has no such time"
-    some, = rivals.standings(results, "rolling").values()
+    assert r.median(newest) == 2.0 and results.speedup(newest, over="rolling/peer_torch") is None, (
+        "the second card has no such time"
+    )
+    (some,) = rivals.standings(results, "rolling").values()
     assert str(rivals.times_faster(some.library, some.ours)) == "2.00x ±3%" and r.median(some.later) == 2.0, some
     text = standing.case_table(results, {newest["case"]: some})
     assert "2.00x" in text and "4.00x" not in text and "2.00 s in a later run" in text, text
-    assert {(r.name_of(row), r.median(row)): beside for row, beside in html_data.compared(results)} == {("peer_torch", 8.0): True, ("cuda_ours", 4.0): True}, "the page compares those of the first card"
-    lone = select.load([written([*cards, timed("one", "peer_torch", 8.0), timed("one", "cuda_ours", 4.0), timed("two", "cuda_other", 2.0)])])
-    assert {r.name_of(row): beside for row, beside in html_data.compared(lone)} == {"peer_torch": True, "cuda_ours": True, "cuda_other": False}
+    assert {(r.name_of(row), r.median(row)): beside for row, beside in html_data.compared(results)} == {
+        ("peer_torch", 8.0): True,
+        ("cuda_ours", 4.0): True,
+    }, "the page compares those of the first card"
+    lone = select.load(
+        [
+            written(
+                [
+                    *cards,
+                    timed("one", "peer_torch", 8.0),
+                    timed("one", "cuda_ours", 4.0),
+                    timed("two", "cuda_other", 2.0),
+                ]
+            )
+        ]
+    )
+    assert {r.name_of(row): beside for row, beside in html_data.compared(lone)} == {
+        "peer_torch": True,
+        "cuda_ours": True,
+        "cuda_other": False,
+    }
 
 
 # A ladder as a figure.
 def on_input(variant, family, verdict="pass"):
-    row = copy.deepcopy(TIMED) | {"variant": f"rolling/{variant}", "spec": f"rolling/{variant}", "input": family, "case": f"rolling on {family}", "verdict": verdict}
+    row = copy.deepcopy(TIMED) | {
+        "variant": f"rolling/{variant}",
+        "spec": f"rolling/{variant}",
+        "input": family,
+        "case": f"rolling on {family}",
+        "verdict": verdict,
+    }
     return row | ({"timing": None} if verdict != "pass" else {})
 
 
 def test_dots_say_on_how_many_inputs():
-    lines = [on_input("cuda_right", family) for family in ("ramp", "normal", "ones")] + [on_input("cuda_wrong", family, verdict) for family, verdict in (("ramp", "pass"), ("normal", "pass"), ("ones", "pass"), ("naninf", "fail"))]
-    lines += [on_input("cuda_few", family) for family in ("ramp", "normal")] + [on_input("cuda_none", "ramp"), on_input("cuda_none", "normal", "skip"), on_input("cuda_none", "ones", "skip")]
+    lines = [on_input("cuda_right", family) for family in ("ramp", "normal", "ones")] + [
+        on_input("cuda_wrong", family, verdict)
+        for family, verdict in (("ramp", "pass"), ("normal", "pass"), ("ones", "pass"), ("naninf", "fail"))
+    ]
+    lines += [on_input("cuda_few", family) for family in ("ramp", "normal")] + [
+        on_input("cuda_none", "ramp"),
+        on_input("cuda_none", "normal", "skip"),
+        on_input("cuda_none", "ones", "skip"),
+    ]
     results = select.load([written([*CIRCUMSTANCES, *lines])])
-    ladder_of = figures_ladder.Ladder(results, "rolling", [row for row in results.rows if row["input"] == "ramp"], None, {})
-    assert {row["variant"]: ladder_of.sign(row) for row in ladder_of.rows} == {"rolling/cuda_right": "right", "rolling/cuda_wrong": "wrong", "rolling/cuda_few": "few", "rolling/cuda_none": "few"}
-    assert len(ladder_of.all_inputs) == 4 and {name: len(tried) for name, (tried, _) in ladder_of.inputs.items()} == {"rolling/cuda_right": 3, "rolling/cuda_wrong": 4, "rolling/cuda_few": 2, "rolling/cuda_none": 1}
+    ladder_of = figures_ladder.Ladder(
+        results, "rolling", [row for row in results.rows if row["input"] == "ramp"], None, {}
+    )
+    assert {row["variant"]: ladder_of.sign(row) for row in ladder_of.rows} == {
+        "rolling/cuda_right": "right",
+        "rolling/cuda_wrong": "wrong",
+        "rolling/cuda_few": "few",
+        "rolling/cuda_none": "few",
+    }
+    assert len(ladder_of.all_inputs) == 4 and {name: len(tried) for name, (tried, _) in ladder_of.inputs.items()} == {
+        "rolling/cuda_right": 3,
+        "rolling/cuda_wrong": 4,
+        "rolling/cuda_few": 2,
+        "rolling/cuda_none": 1,
+    }
     assert not ladder_of.apart(), "all took as long"
     labels = {handle.get_label() for handle in figures_ladder.legend_of(ladder_of)}
     assert {"right on all inputs tried, N of M", "wrong on one or more", "tried on fewer than 3"} <= labels, labels
@@ -366,18 +614,34 @@ def test_dots_say_on_how_many_inputs():
 
 def test_what_a_ladder_finds():
     """cuda_a takes 1 ms and cuda_b 2 ms, within an interval; declared: has a looser bound of its own."""
+
     def finding(baseline, *declared, within=0.05):
         lines = []
         for k, name in enumerate(("cuda_a", "cuda_b")):
             row = on_input(name, "ramp")
-            times = {"median": 1e-3 * (k + 1), "low": 1e-3 * (k + 1) * (1 - within), "high": 1e-3 * (k + 1) * (1 + within)}
-            lines.append({**row, "timing": {"cold": {**row["timing"]["cold"], **times}}, "bound": {"name": "loose", "declared": name in declared}})
+            times = {
+                "median": 1e-3 * (k + 1),
+                "low": 1e-3 * (k + 1) * (1 - within),
+                "high": 1e-3 * (k + 1) * (1 + within),
+            }
+            lines.append(
+                {
+                    **row,
+                    "timing": {"cold": {**row["timing"]["cold"], **times}},
+                    "bound": {"name": "loose", "declared": name in declared},
+                }
+            )
         results = select.load([written([*CIRCUMSTANCES, *lines])])
         return figures_ladder.Ladder(results, "rolling", results.rows, f"rolling/{baseline}", {}).finding()
+
     assert finding("cuda_b") == "cuda_a is 2.00x faster than cuda_b", finding("cuda_b")
     assert finding("cuda_a") == "nothing within the tolerance is faster than cuda_a"
     assert finding("cuda_a", "cuda_a") == "cuda_b is 2.00x slower than cuda_a", "the baseline has a looser bound"
-    assert finding("cuda_b", within=0.4) == finding("cuda_a", "cuda_a", within=0.4).replace("cuda_b and cuda_a", "cuda_a and cuda_b") == "cuda_a and cuda_b are not told apart"
+    assert (
+        finding("cuda_b", within=0.4)
+        == finding("cuda_a", "cuda_a", within=0.4).replace("cuda_b and cuda_a", "cuda_a and cuda_b")
+        == "cuda_a and cuda_b are not told apart"
+    )
 
 
 def test_pages_keep_the_speed_ups():
@@ -396,32 +660,68 @@ def test_the_ladders_of_the_committed_rows():
         assert ladder_of.apart()
         kinds = {r.name_of(row): figures_ladder.kind_of(row, ladder_of.published) for row in ladder_of.rows}
         if op == "rolling":
-            naive, = (row for row in ladder_of.rows if row["variant"] == "rolling/cuda_naive")
+            (naive,) = (row for row in ladder_of.rows if row["variant"] == "rolling/cuda_naive")
             assert naive["tunables"] == {"threads": 128, "rolled": 0}, "the claims' one, not the fastest"
-            assert (kinds["peer_numba_cuda_tile"], kinds["cuda_shared"], kinds["peer_cudf"]) == ("published", "published", "peer")
+            assert (kinds["peer_numba_cuda_tile"], kinds["cuda_shared"], kinds["peer_cudf"]) == (
+                "published",
+                "published",
+                "peer",
+            )
         if op == "moments":
-            assert kinds["peer_torch_compile"] == kinds["peer_torch_cuda"] == "peer" and kinds["cuda_two_pass_wide"] == "published"
+            assert (
+                kinds["peer_torch_compile"] == kinds["peer_torch_cuda"] == "peer"
+                and kinds["cuda_two_pass_wide"] == "published"
+            )
 
 
 # Claims as a figure.
 def error_claim(id_, published_error, here, outcome, **other):
     pattern = next(line for line in GOLDEN if line["kind"] == "claim")
-    return {**pattern, "id": id_, "quantity": "error", "unit": "", "published": published_error, "band_low": published_error / 2, "band_high": published_error * 2, "here": here, "low": None, "high": None,
-            "outcome": outcome, "output": "y", "baseline": None, "mode": None, **other}
+    return {
+        **pattern,
+        "id": id_,
+        "quantity": "error",
+        "unit": "",
+        "published": published_error,
+        "band_low": published_error / 2,
+        "band_high": published_error * 2,
+        "here": here,
+        "low": None,
+        "high": None,
+        "outcome": outcome,
+        "output": "y",
+        "baseline": None,
+        "mode": None,
+        **other,
+    }
 
 
 def test_claims_as_dumbbells():
-    lines = GOLDEN + [error_claim("exact", 1e-6, 0, "holds"), error_claim("a", 1e-6, 1.1e-6, "holds"), error_claim("b", 5e-6, 1e-8, "fails"), error_claim("c", 1e-6, 1e-3, "fails", rule="shown", band_low=None, band_high=None)]
+    lines = GOLDEN + [
+        error_claim("exact", 1e-6, 0, "holds"),
+        error_claim("a", 1e-6, 1.1e-6, "holds"),
+        error_claim("b", 5e-6, 1e-8, "fails"),
+        error_claim("c", 1e-6, 1e-3, "fails", rule="shown", band_low=None, band_high=None),
+    ]
     with drawn():
-        (path, told), = figures_claims.draw(select.load([written(lines)]), WORK)
+        ((path, told),) = figures_claims.draw(select.load([written(lines)]), WORK)
     text = path.read_text()
     assert path.name == "claims.svg" and "3 of 5 counted tests hold" in told, "an error of 0, too: " + told
     assert text.count("#009e73") >= 2 and text.count("#d55e00") >= 2, "points in the colours of their outcomes"
-    assert not figures_claims.draw(select.load([written([line for line in GOLDEN if line["kind"] != "claim"])]), WORK), "nothing was judged"
+    assert not figures_claims.draw(
+        select.load([written([line for line in GOLDEN if line["kind"] != "claim"])]), WORK
+    ), "nothing was judged"
 
 
 def test_an_output_fails_alone():
-    row = {"verdict": "fail", "errors": {"mean": {"max_ratio": 0.5}, "var": {"max_ratio": 3.0}, "skewness": {"incomparable": 1, "max_ratio": 0.1}}}
+    row = {
+        "verdict": "fail",
+        "errors": {
+            "mean": {"max_ratio": 0.5},
+            "var": {"max_ratio": 3.0},
+            "skewness": {"incomparable": 1, "max_ratio": 0.1},
+        },
+    }
     assert [figures_offset.failed_in(row, name) for name in ("mean", "var", "skewness")] == [False, True, True]
     assert not figures_offset.failed_in({**row, "verdict": "pass"}, "var")
 
@@ -454,7 +754,12 @@ def tuned_row(threads, seconds, spread=0.0, n=1000, **other):
     """A timed row of one variant; other: further tunables."""
     tunables = {"threads": threads, **other}
     row = counted_row("a", n=n, tunables="".join(f" {key}={value}" for key, value in tunables.items()))
-    return {**row, "run": "1", "tunables": tunables, "timing": {"cold": {"median": seconds, "low": seconds * (1 - spread), "high": seconds * (1 + spread)}}}
+    return {
+        **row,
+        "run": "1",
+        "tunables": tunables,
+        "timing": {"cold": {"median": seconds, "low": seconds * (1 - spread), "high": seconds * (1 + spread)}},
+    }
 
 
 def tuning_lines(*rows):
@@ -463,22 +768,36 @@ def tuning_lines(*rows):
 
 def test_tunables():
     default = tuned_row(0, 2e-3, 0.01), tuned_row(0, 1e-3, 0.01, n=10), tuned_row(0, 1e-3, n=5)
-    first, second = tuning_lines(tuned_row(64, 1e-3, 0.01), *default, tuned_row(128, 3e-3, 0.01), tuned_row(64, 1.01e-3, 0.01, n=10))
-    assert (first["values"], first["default"], first["best"], first["faster"]) == ("3", "threads=0", "threads=64", "**50.0%**"), first
+    first, second = tuning_lines(
+        tuned_row(64, 1e-3, 0.01), *default, tuned_row(128, 3e-3, 0.01), tuned_row(64, 1.01e-3, 0.01, n=10)
+    )
+    assert (first["values"], first["default"], first["best"], first["faster"]) == (
+        "3",
+        "threads=0",
+        "threads=64",
+        "**50.0%**",
+    ), first
     assert first["its time"] == "1.00 ms (0.990 to 1.01)", first
     assert (second["default"], second["best"], second["faster"]) == ("threads=0", "the default", "-"), second
-    near, = tuning_lines(tuned_row(0, 1e-3, 0.01), tuned_row(64, 0.99e-3, 0.01))
+    (near,) = tuning_lines(tuned_row(0, 1e-3, 0.01), tuned_row(64, 0.99e-3, 0.01))
     assert (near["default"], near["faster"]) == ("threads=0", "1.0%"), near
 
 
 def test_tunables_that_are_not_compared():
     failed = {**tuned_row(64, 1e-3), "verdict": "fail"}
     untimed = {**tuned_row(128, 1e-3), "timing": None}
-    assert tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3), failed, untimed, tuned_row(32, 1e-3, n=10)], [], [])) == "", "one value of each case was timed"
-    assert tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3, memory="cuda"), tuned_row(0, 1e-3, memory="pool")], [], [])) == "", "a word says what is done"
+    assert (
+        tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3), failed, untimed, tuned_row(32, 1e-3, n=10)], [], [])) == ""
+    ), "one value of each case was timed"
+    assert (
+        tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3, memory="cuda"), tuned_row(0, 1e-3, memory="pool")], [], []))
+        == ""
+    ), "a word says what is done"
     declared = {**tuned_row(0, 1e-3), "bound": {"name": "textbook", "declared": True}}
-    assert tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3), declared], [], [])) == "", "the same values under two bounds are one"
-    line, = tuning_lines(tuned_row("auto", 2e-3), tuned_row("128", 1e-3))
+    assert tuning.tuning(r.Results({}, {}, [tuned_row(0, 2e-3), declared], [], [])) == "", (
+        "the same values under two bounds are one"
+    )
+    (line,) = tuning_lines(tuned_row("auto", 2e-3), tuned_row("128", 1e-3))
     assert (line["default"], line["best"]) == ("threads=auto", "threads=128"), line
 
 

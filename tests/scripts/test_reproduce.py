@@ -1,4 +1,5 @@
 """rungs reproduce: what a tier covers, from how many processes, in which order it ends, and what it does not continue."""
+
 import gzip
 import json
 import os
@@ -32,7 +33,9 @@ def reproduce(folder, *more, **others):
 
 def first_calls(folder):
     """A claim about first calls: each of its rows has one, though a worker may serve all cases of a pass."""
-    (folder / "scenario.yaml").write_text(SCENARIO.replace("[cold]", "[cold, first]") + CLAIM.replace("mode: cold", "mode: first"))
+    (folder / "scenario.yaml").write_text(
+        SCENARIO.replace("[cold]", "[cold, first]") + CLAIM.replace("mode: cold", "mode: first")
+    )
     done = call("reproduce", folder / "scenario.yaml", "--full", "--out", folder / "out", program=MUTANTS)
     rows = [row for row in rows_of(folder / "out/rows.jsonl") if row["variant"] == "double/cpu_right"]
     counts = [row["timing"]["first"]["count"] for row in rows if row["seed"] == 1]
@@ -46,9 +49,17 @@ def tiers(folder):
         done = reproduce(folder, tier)
         rows = rows_of(folder / "out/rows.jsonl")
         expect(len(rows) == 8, f"{tier}: {len(rows)} rows", done)
-        expect(re.search(rf"rungs: {tier}: 8 rows; about .* here .the CPU copies", done.stderr), f"{tier}: it says before what it covers", done)
+        expect(
+            re.search(rf"rungs: {tier}: 8 rows; about .* here .the CPU copies", done.stderr),
+            f"{tier}: it says before what it covers",
+            done,
+        )
         expect(re.search(r"^it took \d+", done.stdout, re.M), f"{tier}: and afterwards how long it took", done)
-        expect(done.stderr.count("pass") == 0 and done.stderr.count("fail  double/cpu_zeros") == 4, f"{tier}: a line for each failure only", done)
+        expect(
+            done.stderr.count("pass") == 0 and done.stderr.count("fail  double/cpu_zeros") == 4,
+            f"{tier}: a line for each failure only",
+            done,
+        )
         sizes = [row["params"]["n"] for row in rows]
         expect(sizes.index(1003) < sizes.index(100003), f"{tier}: smallest first")
     expect_error(reproduce(folder, "--quick", "--full"), 2, "exclude each other")
@@ -63,13 +74,21 @@ def processes(folder):
         rows = rows_of(folder / "out/rows.jsonl")
         claimed = [row for row in rows if row["variant"] == "double/cpu_right" and row["seed"] == 1]
         sides = [row["params"]["n"] for row in claimed]
-        expect(sides == [1003, 100003] * count, f"{tier}: {count} processes of each side, each a pass over the suite: {sides}", done)
+        expect(
+            sides == [1003, 100003] * count,
+            f"{tier}: {count} processes of each side, each a pass over the suite: {sides}",
+            done,
+        )
         expect({row["worker"] for row in claimed} == {"shared"}, f"{tier}: a worker serves the cases of a pass", done)
         rest = len(rows) - len(sides)
         expect(rest == (6 if tier == "--full" else 0), f"{tier}: one process of the rest: {rest} rows", done)
         claim = rows_of(folder / "out/rows.jsonl", "claim")[0]
         close = claim["why"].endswith("the processes disagree")  # on a busy machine, however wide the band
-        expect(claim["processes"] == count and claim["provisional"] == (count < 5 or close), f"{tier}: the claim says so", done)
+        expect(
+            claim["processes"] == count and claim["provisional"] == (count < 5 or close),
+            f"{tier}: the claim says so",
+            done,
+        )
 
 
 def one_campaign(folder):
@@ -78,7 +97,10 @@ def one_campaign(folder):
     done = reproduce(folder, "--quick", "--budget", "0.01s")
     expect("did not fit the budget" in done.stdout, "the budget leaves rows", done)
     before = rows.read_text()
-    for key, value, words in (("commit", "0" * 40, "are of commit 000000000000"), ("id", "f" * 16, "of another machine")):
+    for key, value, words in (
+        ("commit", "0" * 40, "are of commit 000000000000"),
+        ("id", "f" * 16, "of another machine"),
+    ):
         lines = [json.loads(line) for line in before.splitlines()]
         for line in lines:
             if line["kind"] == "environment":
@@ -117,20 +139,37 @@ def claims_end_it(folder):
     """The last lines are the claims: those that have a number, then those that cannot have one here, then those that were not run."""
     done = call("reproduce", "published/discounted_cumsum", "--quick", "--budget", "0.01s", "--out", folder / "out")
     lines = done.stdout.splitlines()
-    claims, untestable, left = [line for line in lines if line.startswith("claim dcs-")], names(done.stdout, "not testable here"), names(done.stdout, "not run")
+    claims, untestable, left = (
+        [line for line in lines if line.startswith("claim dcs-")],
+        names(done.stdout, "not testable here"),
+        names(done.stdout, "not run"),
+    )
     last = (claims + untestable)[-1] if not left else left[-1]
     expect(last in "\n".join(lines[-2:]), "claims come last", done)
     begin = next(k for k, line in enumerate(lines) if line.startswith("it took"))
-    expect(all(line.startswith(("claim ", "not ")) or re.match(r"\d+ claims? not ", line) for line in lines[begin + 1:]), "and nothing else comes after the time", done)
+    expect(
+        all(line.startswith(("claim ", "not ")) or re.match(r"\d+ claims? not ", line) for line in lines[begin + 1 :]),
+        "and nothing else comes after the time",
+        done,
+    )
     listed = json.loads(call("list", "claims", "--json").stdout)
-    shipped = {claim["id"] for claim in (listed if isinstance(listed, list) else listed["claims"]) if claim["id"].startswith("dcs-")}
+    shipped = {
+        claim["id"]
+        for claim in (listed if isinstance(listed, list) else listed["claims"])
+        if claim["id"].startswith("dcs-")
+    }
     told = [*(line.split()[1] for line in claims), *untestable, *left]
-    expect(set(told) == shipped and len(told) == len(shipped), f"each claim of the scenario is told once: {set(told) ^ shipped}")
+    expect(
+        set(told) == shipped and len(told) == len(shipped),
+        f"each claim of the scenario is told once: {set(told) ^ shipped}",
+    )
 
 
 def main():
     with tempfile.TemporaryDirectory() as name:
-        for test in (tiers, processes, first_calls, one_campaign, parts, claims_end_it) if RELEASE else (claims_end_it,):
+        for test in (
+            (tiers, processes, first_calls, one_campaign, parts, claims_end_it) if RELEASE else (claims_end_it,)
+        ):
             folder = pathlib.Path(name) / test.__name__
             folder.mkdir()
             test(folder)

@@ -1,5 +1,6 @@
 """The CUDA ladder of rolling in the emulator, where edges/rolling.yaml does not reach: windows longer than a block of block prefix/suffix, with
 few and many blocks between; what the published kernels must fail at, and the others not; the largest windows that fit."""
+
 import os
 import pathlib
 import sys
@@ -9,8 +10,14 @@ import numpy
 
 from program import BUILD, call, expect, rows_of
 
-STABLE = ("cuda_naive", "cuda_shared", "cuda_thread_tile_stable", "cuda_block_prefix_suffix", "cuda_warp_unit",
-          "cuda_published_tiles")
+STABLE = (
+    "cuda_naive",
+    "cuda_shared",
+    "cuda_thread_tile_stable",
+    "cuda_block_prefix_suffix",
+    "cuda_warp_unit",
+    "cuda_published_tiles",
+)
 FRAGILE = ("cuda_thread_tile", "cuda_thread_tile_sums", "cuda_thread_tile_padded", "cuda_prefix_difference")
 
 # With 32 threads a block has 480 outputs (288 for moments): its windows are long from 961 (577) on, and its chunks are scanned where more
@@ -88,7 +95,11 @@ def main():
         (folder / "units.yaml").write_text(UNITS)
         done = call("run", folder / "units.yaml", "--emulate", "--verify-only", "--out", folder / "units.jsonl")
         verdicts = [row["verdict"] for row in rows_of(folder / "units.jsonl")]
-        expect(done.returncode == 0 and verdicts == ["pass"] * 138, "138 windows around the units of a lane, of four and of a warp", done)
+        expect(
+            done.returncode == 0 and verdicts == ["pass"] * 138,
+            "138 windows around the units of a lane, of four and of a warp",
+            done,
+        )
 
         (folder / "tiles.yaml").write_text(TILES)
         done = call("run", folder / "tiles.yaml", "--emulate", "--verify-only", "--out", folder / "tiles.jsonl")
@@ -98,25 +109,52 @@ def main():
         # A block that starts alone, in any order, finds nothing published and sums up by itself what it waits for.
         alone = os.environ | {"RUNGS_EMULATOR_BLOCKS": "1", "RUNGS_EMULATOR_SEED": "7"}
         for agg in ("sum", "std", "max"):
-            done = call("run", f"rolling agg={agg} n=3001 window=1500 input=naninf", "--variants", "cuda_published_tiles threads=32",
-                        "--emulate", "--verify-only", env=alone)
-            expect(done.returncode == 0 and "1 passed" in done.stdout, f"published tiles, a block at a time: {agg}", done)
+            done = call(
+                "run",
+                f"rolling agg={agg} n=3001 window=1500 input=naninf",
+                "--variants",
+                "cuda_published_tiles threads=32",
+                "--emulate",
+                "--verify-only",
+                env=alone,
+            )
+            expect(
+                done.returncode == 0 and "1 passed" in done.stdout, f"published tiles, a block at a time: {agg}", done
+            )
 
         # The shift of var is no element of its own: one that is 1e8 times its neighbours would cost the accuracy of a whole window.
         x = numpy.random.default_rng(1).standard_normal(9000)
         x[[5759, 5760, 7680]] = 1e8
         numpy.save(folder / "x.npy", x)
         for variant in ("cuda_warp_unit", "cuda_published_tiles"):
-            done = call("exec", f"rolling/{variant}", "--set", "agg=var", "--set", "window=3000", "--in", f"x={folder / 'x.npy'}", "--out",
-                        f"y={folder / 'y.npy'}", "--check", "--emulate")
+            done = call(
+                "exec",
+                f"rolling/{variant}",
+                "--set",
+                "agg=var",
+                "--set",
+                "window=3000",
+                "--in",
+                f"x={folder / 'x.npy'}",
+                "--out",
+                f"y={folder / 'y.npy'}",
+                "--check",
+                "--emulate",
+            )
             expect(done.returncode == 0, f"{variant}: the variance beside outliers", done)
 
         for agg in ("mean", "var"):
             done, found = run(folder, f"rolling agg={agg} n=3073 window=49 input=naninf", STABLE + FRAGILE)
             for variant in STABLE:
-                expect(found[variant]["verdict"] == "pass", f"{variant} agg={agg} keeps NaN and inf in their windows", done)
+                expect(
+                    found[variant]["verdict"] == "pass", f"{variant} agg={agg} keeps NaN and inf in their windows", done
+                )
             for variant in FRAGILE:
-                expect(found[variant]["verdict"] == "fail", f"{variant} agg={agg} lets NaN and inf out of their windows", done)
+                expect(
+                    found[variant]["verdict"] == "fail",
+                    f"{variant} agg={agg} lets NaN and inf out of their windows",
+                    done,
+                )
         done, found = run(folder, "rolling agg=max n=3073 window=49 input=naninf", STABLE + FRAGILE)
         expect({found[variant]["verdict"] for variant in STABLE + FRAGILE[:3]} == {"pass"}, "maxima are exact", done)
         expect(found["cuda_prefix_difference"]["verdict"] == "skip", "max has no difference", done)
@@ -126,7 +164,9 @@ def main():
         expect(found["cuda_thread_tile"]["verdict"] == "pass", "the largest window that fits", done)
         done, found = run(folder, "rolling agg=mean n=30000 window=25986", ("cuda_thread_tile",))
         reason = found["cuda_thread_tile"]["reason"] or ""
-        expect(found["cuda_thread_tile"]["verdict"] == "skip" and "largest window is 25985" in reason, "and the next", done)
+        expect(
+            found["cuda_thread_tile"]["verdict"] == "skip" and "largest window is 25985" in reason, "and the next", done
+        )
         done, found = run(folder, "rolling agg=mean n=25985 window=25986", ("cuda_thread_tile",))
         expect(found["cuda_thread_tile"]["verdict"] == "pass", "a window longer than the array needs no memory", done)
 

@@ -3,6 +3,7 @@
 For every key of every kind of golden line, values of all wrong types; what JSON cannot mean; what is missing. Whatever both accept goes through
 every verb of the analysis: an exit code and a message, never a traceback.
 """
+
 import contextlib
 import io
 import json
@@ -27,7 +28,18 @@ FULL = bool(os.environ.get("RUNGS_TEST_FULL"))
 GOLDEN = [json.loads(line) for line in (SOURCE / "tests/golden/rows.jsonl").read_text().splitlines()]
 PLACE = re.compile(r":\d+:\d+: ")
 WRONG = ('"\\u001b[31m"', "[1]", '{"a": "b"}', "true", "-1", "-0.5", "0", "null", '""', "1.5", "12345678901234567")
-NO_JSON = ("NaN", "-Infinity", "1e999", "9223372036854775808", '"\\ud83d"', '"\\u0000"', "{]", '{"a": 1, "a": 2}', '"\ufffe\x01"', "1" + 400 * "0")
+NO_JSON = (
+    "NaN",
+    "-Infinity",
+    "1e999",
+    "9223372036854775808",
+    '"\\ud83d"',
+    '"\\u0000"',
+    "{]",
+    '{"a": 1, "a": 2}',
+    '"\ufffe\x01"',
+    "1" + 400 * "0",
+)
 
 
 def samples():
@@ -36,7 +48,10 @@ def samples():
     timed = max((row for row in rows if row["timing"]), key=lambda row: len(json.dumps(row["timing"]["cold"])))
     yield {**timed, "timing": {"cold": timed["timing"]["cold"]}}
     exact = {"count": 3, "expected_count": 3, "mismatches": 1, "first_mismatch": 2, "unwritten": 0}
-    yield {**{key: timed[key] for key in ("kind", "schema", "run", "case", "op", "variant", "spec", "verdict", "backend")}, "errors": {"y": exact}}
+    yield {
+        **{key: timed[key] for key in ("kind", "schema", "run", "case", "op", "variant", "spec", "verdict", "backend")},
+        "errors": {"y": exact},
+    }
     yield next(line for line in GOLDEN if line["kind"] == "environment" and line["gpu"])
     yield next(line for line in GOLDEN if line["kind"] == "ceilings")
     yield next(line for line in GOLDEN if line["kind"] == "claim")
@@ -66,19 +81,47 @@ def broken():
     """(what, is it JSON, the line)"""
     for line in samples():
         for path in paths(line):
-            for text in WRONG if FULL else WRONG[len(path) % 3::3] if len(path) > 1 else WRONG[::2]:
+            for text in WRONG if FULL else WRONG[len(path) % 3 :: 3] if len(path) > 1 else WRONG[::2]:
                 yield f"{'.'.join(map(str, path))} = {text}", True, with_text(line, path, text)
         for text in NO_JSON:
             yield text, False, with_text(line, ("run",), text)
-        yield from (("one key less: " + key, True, json.dumps({name: value for name, value in line.items() if name != key})) for key in line)
+        yield from (
+            ("one key less: " + key, True, json.dumps({name: value for name, value in line.items() if name != key}))
+            for key in line
+        )
     timed = next(samples())
     for path in (path for path in paths(timed) if len(path) > 2):
         escaped = f'"\\u{ord(path[0][0]):04x}{path[0][1:]}": '
-        yield f"{'.'.join(map(str, path))} = true, with an escape in {path[0]}", True, with_text(timed, path, "true").replace(f'"{path[0]}": ', escaped)
-    yield from ((f"an unknown key of {text}", text in WRONG, json.dumps(timed)[:-1] + f', "unheard": {text}}}') for text in (*WRONG, "NaN"))
-    yield from ((f"an unknown key of {levels} levels", True, json.dumps(timed)[:-1] + f', "unheard": {"[" * levels}"\\u001b"{"]" * levels}}}') for levels in (40, 700))
-    for text in ("[1]", "1", '"row"', "null", "{}", '{"kind": 1, "schema": 1}', '{"schema": 1}', '{"kind": "rows", "schema": 1}', '{"kind": "row", "schema": 2}', '{"kind": "row", "schema": true}',
-                 '{"kind": "row", "schema": 1.0}'):
+        yield (
+            f"{'.'.join(map(str, path))} = true, with an escape in {path[0]}",
+            True,
+            with_text(timed, path, "true").replace(f'"{path[0]}": ', escaped),
+        )
+    yield from (
+        (f"an unknown key of {text}", text in WRONG, json.dumps(timed)[:-1] + f', "unheard": {text}}}')
+        for text in (*WRONG, "NaN")
+    )
+    yield from (
+        (
+            f"an unknown key of {levels} levels",
+            True,
+            json.dumps(timed)[:-1] + f', "unheard": {"[" * levels}"\\u001b"{"]" * levels}}}',
+        )
+        for levels in (40, 700)
+    )
+    for text in (
+        "[1]",
+        "1",
+        '"row"',
+        "null",
+        "{}",
+        '{"kind": 1, "schema": 1}',
+        '{"schema": 1}',
+        '{"kind": "rows", "schema": 1}',
+        '{"kind": "row", "schema": 2}',
+        '{"kind": "row", "schema": true}',
+        '{"kind": "row", "schema": 1.0}',
+    ):
         yield text, text[0] in "[{", text
 
 
@@ -101,7 +144,10 @@ def run(main, *words):
 
 
 def verbs_take_it(path, what):
-    for main, words in (*((exporting.main, (form, path, "--out", path.with_suffix(".out"))) for form in ("csv", "junit", "markdown")), (comparing.main, (path, path))):
+    for main, words in (
+        *((exporting.main, (form, path, "--out", path.with_suffix(".out"))) for form in ("csv", "junit", "markdown")),
+        (comparing.main, (path, path)),
+    ):
         try:
             code, errors = run(main, *words)
         except Exception as error:
@@ -121,7 +167,12 @@ def main():
             code, theirs = told_by_program(path)
             if count is None:
                 refused += 1
-                if code != 2 or not PLACE.search(mine) or not PLACE.search(theirs) or (is_json and not theirs.endswith(mine)):
+                if (
+                    code != 2
+                    or not PLACE.search(mine)
+                    or not PLACE.search(theirs)
+                    or (is_json and not theirs.endswith(mine))
+                ):
                     raise SystemExit(f"BAD  {what}: refused alike\nanalysis: {mine}\nprogram ({code}): {theirs}")
             else:
                 accepted += 1
@@ -129,7 +180,10 @@ def main():
                     raise SystemExit(f"BAD  {what}: the analysis accepts it, the program says: {theirs}")
                 if accepted % 7 == 0 or FULL or "levels" in what:
                     verbs_take_it(path, what)
-    expect(refused > 500 and accepted > 200, f"{refused} broken lines refused by both with the same words, {accepted} accepted by both and read by the verbs")
+    expect(
+        refused > 500 and accepted > 200,
+        f"{refused} broken lines refused by both with the same words, {accepted} accepted by both and read by the verbs",
+    )
 
 
 main()

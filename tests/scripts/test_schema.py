@@ -3,6 +3,7 @@ eighth is looked at, with all other lines; RUNGS_TEST_FULL=1: all of them.
 
 Files named on the command line are held against it too: cmake/python tests/scripts/test_schema.py fresh.jsonl
 """
+
 import copy
 import gzip
 import json
@@ -69,6 +70,7 @@ def no_times(mode):
 
 def mutants(golden):
     """(what is wrong, the line)."""
+
     def timed():
         return first(golden, "row", lambda r: r["timing"] is not None)
 
@@ -112,16 +114,29 @@ def mutants(golden):
     yield "a negative count", changed(timed(), errors__y__unwritten=-1)
     yield "no hash, no reason", changed(timed(), code={"sass_hash": None, "host_hash": None, "reason": None})
     yield "a hash and a reason", changed(timed(), code={"sass_hash": "0" * 16, "host_hash": "0" * 16, "reason": "none"})
-    yield "a limit without its kernel", changed(held(), timing__cold__limit={"seconds": 1e-3, "bytes_read": 8, "bytes_written": 8, "share": 0.5})
+    yield (
+        "a limit without its kernel",
+        changed(held(), timing__cold__limit={"seconds": 1e-3, "bytes_read": 8, "bytes_written": 8, "share": 0.5}),
+    )
     yield "a limit of no time", changed(held(), timing__cold__limit__seconds=0)
     yield "a limit without rates", changed(timed(), timing__cold__limit=None)
-    yield "rates without a limit", changed(timed(), timing__cold__bytes_per_second=1e9, timing__cold__elements_per_second=1e9)
-    yield "a rate without a time", changed(held(), timing__graph={**no_times(held()["timing"]["graph"]), "bytes_per_second": 1e9})
+    yield (
+        "rates without a limit",
+        changed(timed(), timing__cold__bytes_per_second=1e9, timing__cold__elements_per_second=1e9),
+    )
+    yield (
+        "a rate without a time",
+        changed(held(), timing__graph={**no_times(held()["timing"]["graph"]), "bytes_per_second": 1e9}),
+    )
     yield "an absolute path", changed(gpu(), argv=["rungs", "/home/somebody/x"])
     yield "a GPU and a reason why there is none", changed(gpu(), gpu_reason="none")
     yield "no GPU, no reason", changed(gpu(), gpu=None)
     yield "a short id", changed(gpu(), id="12ab")
-    yield "an unknown ceiling", changed(first(golden, "ceilings"), ceilings=[{**first(golden, "ceilings")["ceilings"][0], "name": "speed"}])
+    yield (
+        "an unknown ceiling",
+        changed(first(golden, "ceilings"), ceilings=[{**first(golden, "ceilings")["ceilings"][0], "name": "speed"}]),
+    )
+
     def claim(outcome):
         return first(golden, "claim", lambda c: c["outcome"] == outcome)
 
@@ -139,7 +154,9 @@ def main():
     Draft202012Validator.check_schema(SCHEMA)
     golden_path = SOURCE / "tests/golden/rows.jsonl"
     bad = check_file(golden_path)
-    committed = sorted(path for path in (SOURCE / "results").rglob("*.jsonl*") if path.parent.name != "gate")  # excerpts: gate_evidence.py, KEPT
+    committed = sorted(
+        path for path in (SOURCE / "results").rglob("*.jsonl*") if path.parent.name != "gate"
+    )  # excerpts: gate_evidence.py, KEPT
     for path in committed:
         bad += check_file(path, every=1 if os.environ.get("RUNGS_TEST_FULL") else 8)
     for word in sys.argv[1:]:

@@ -1,5 +1,6 @@
 """Each sentence of SECURITY.md that promises something is held by tests: named here, with the words by which they are found. A promise without a
 line here, a line whose promise is gone, and a test that is gone are failures."""
+
 import pathlib
 import re
 import sys
@@ -7,16 +8,45 @@ import sys
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 # the beginning of a promise -> (file, words in it) of what holds it
 HELD = {
-    "A worker is a process of its own so that a crash, a hang or a leak costs one row": [("tests/faults/hostile.py", "hostile variant"), ("tests/scripts/test_mutants.py", '"cpu_hangs"'), ("tests/scripts/test_mutants.py", '"cpu_leaks"')],
-    "Rows, scenarios, `.npy`, CSV and Arrow files are data": [("tests/faults/inputs.py", "a row that is not as described"), ("tests/scripts/test_rows_read.py", "refused alike"), ("tests/fuzz/check.py", '"npy"'),
-                                                             ("tests/fuzz/columns.py", "fuzz")],
-    "Text of such files is shown, not obeyed": [("tests/scripts/test_foreign.py", "through_every_verb"), ("tests/unit/test_foreign.c", "the_table")],
-    "The first start installs packages": [("tests/scripts/test_start.py", "test_a_missing_package_is_named_and_how_to_get_it")],
-    "change its inputs unseen": [("tests/scripts/test_mutants.py", '"cpu_clobbers_input"'), ("tests/mutants/double/cpu_cheat_zeroes_inputs.c", "inputs")],
-    "find the expected output": [("tests/mutants/double/cpu_cheat_parent_memory.c", "parent"), ("tests/scripts/test_isolation.py", "def descriptors"), ("tests/mutants/double/peer_cheat_finds_output.py", "output")],
-    "return the result of an earlier call": [("tests/scripts/test_mutants.py", '"cpu_replay_pointer"'), ("tests/scripts/test_mutants.py", '"cpu_memo_sample"')],
-    "pass with less than every element": [("tests/scripts/test_mutants.py", '"cpu_drops_tail"'), ("tests/scripts/test_mutants.py", '"cpu_nan"')],
-    "pass by chance or by a loose tolerance": [("tests/scripts/test_verification.py", "def check_taken"), ("tests/scripts/test_mutants.py", '"cpu_wrong_rounding"')],
+    "A worker is a process of its own so that a crash, a hang or a leak costs one row": [
+        ("tests/faults/hostile.py", "hostile variant"),
+        ("tests/scripts/test_mutants.py", '"cpu_hangs"'),
+        ("tests/scripts/test_mutants.py", '"cpu_leaks"'),
+    ],
+    "Rows, scenarios, `.npy`, CSV and Arrow files are data": [
+        ("tests/faults/inputs.py", "a row that is not as described"),
+        ("tests/scripts/test_rows_read.py", "refused alike"),
+        ("tests/fuzz/check.py", '"npy"'),
+        ("tests/fuzz/columns.py", "fuzz"),
+    ],
+    "Text of such files is shown, not obeyed": [
+        ("tests/scripts/test_foreign.py", "through_every_verb"),
+        ("tests/unit/test_foreign.c", "the_table"),
+    ],
+    "The first start installs packages": [
+        ("tests/scripts/test_start.py", "test_a_missing_package_is_named_and_how_to_get_it")
+    ],
+    "change its inputs unseen": [
+        ("tests/scripts/test_mutants.py", '"cpu_clobbers_input"'),
+        ("tests/mutants/double/cpu_cheat_zeroes_inputs.c", "inputs"),
+    ],
+    "find the expected output": [
+        ("tests/mutants/double/cpu_cheat_parent_memory.c", "parent"),
+        ("tests/scripts/test_isolation.py", "def descriptors"),
+        ("tests/mutants/double/peer_cheat_finds_output.py", "output"),
+    ],
+    "return the result of an earlier call": [
+        ("tests/scripts/test_mutants.py", '"cpu_replay_pointer"'),
+        ("tests/scripts/test_mutants.py", '"cpu_memo_sample"'),
+    ],
+    "pass with less than every element": [
+        ("tests/scripts/test_mutants.py", '"cpu_drops_tail"'),
+        ("tests/scripts/test_mutants.py", '"cpu_nan"'),
+    ],
+    "pass by chance or by a loose tolerance": [
+        ("tests/scripts/test_verification.py", "def check_taken"),
+        ("tests/scripts/test_mutants.py", '"cpu_wrong_rounding"'),
+    ],
     "What it gains is bounded": [("tests/scripts/test_mutants.py", '"cpu_slow_clock"')],
     "docs/VERIFICATION.md lists each attempt": [("tests/scripts/test_verification.py", "def check_cheats")],
 }
@@ -37,7 +67,11 @@ def promises(text):
 def main():
     text = (SOURCE / "SECURITY.md").read_text()
     flat = re.sub(r"\s+", " ", text)
-    wrong = [f"no test is named for: {promise[:80]}" for promise in promises(text) if not any(promise.startswith(begin) for begin in HELD)]
+    wrong = [
+        f"no test is named for: {promise[:80]}"
+        for promise in promises(text)
+        if not any(promise.startswith(begin) for begin in HELD)
+    ]
     wrong += [f"SECURITY.md does not say any more: {begin}" for begin in HELD if begin not in flat]
     for begin, holders in HELD.items():
         for name, words in holders:

@@ -1,4 +1,5 @@
 """One worker serves several cases of a variant: what it may keep from one to the next, whose fault a fault is, and when it is replaced."""
+
 import os
 import pathlib
 import re
@@ -37,14 +38,19 @@ def faults(folder):
         (folder / how).mkdir()
         rows, done = run(folder / how, f"cpu_keeps_state how={how}")
         found = [(row["verdict"], row["reason"] or "", row["worker"]) for row in rows]
-        right = len(found) == 3 and all(v == w and re.search(r, why, re.S) for (v, why, _), (w, r, _) in zip(found, expected))
+        right = len(found) == 3 and all(
+            v == w and re.search(r, why, re.S) for (v, why, _), (w, r, _) in zip(found, expected)
+        )
         expect(right, f"{how}: {found}", done)
 
 
 def served(folder):
     """Who has one worker for all cases, and who has not."""
     rows, done = run(folder, "cpu_right,cpu_zeros,peer_right")
-    by = {name: [(row["verdict"], row["worker"]) for row in rows if row["variant"].endswith(name)] for name in ("cpu_right", "cpu_zeros", "peer_right")}
+    by = {
+        name: [(row["verdict"], row["worker"]) for row in rows if row["variant"].endswith(name)]
+        for name in ("cpu_right", "cpu_zeros", "peer_right")
+    }
     expect(by["cpu_right"] == [("pass", SHARED)] * 3, "a right variant has one worker for its cases", done)
     expect(by["cpu_zeros"] == [("fail", FRESH)] * 3, "a wrong one has another after each fault", done)
     expect(by["peer_right"] == [("pass", SHARED)] * 3, "so has a library", done)
@@ -58,18 +64,35 @@ def first_call(folder):
     out = folder / "rows.jsonl"
     done = call("run", *CASES[:2], "--variants", "cpu_right", "--quick", "--no-ceilings", "--out", out, program=MUTANTS)
     timing = [row["timing"]["first"] for row in rows_of(out)]
-    expect(timing[0]["count"] == 1 and timing[1]["count"] == 0 and "served another case" in timing[1]["why_none"], f"first: {timing[1]}", done)
+    expect(
+        timing[0]["count"] == 1 and timing[1]["count"] == 0 and "served another case" in timing[1]["why_none"],
+        f"first: {timing[1]}",
+        done,
+    )
 
 
 def silent(folder):
     """A worker that never says a word is given up after the time-out, or ten seconds if that is shorter."""
     python = folder / "python"
-    python.write_text(f'#!/bin/sh\n[ "$1" = -c ] && exec {sys.executable} "$@"\nexec sleep 300\n')  # -c: asked for its version, which may take 30 s
+    python.write_text(
+        f'#!/bin/sh\n[ "$1" = -c ] && exec {sys.executable} "$@"\nexec sleep 300\n'
+    )  # -c: asked for its version, which may take 30 s
     python.chmod(0o755)
     begin = time.monotonic()
     out = folder / "rows.jsonl"
-    done = call("run", CASES[0], "--variants", "peer_right", "--verify-only", "--timeout", "1s", "--out", out, program=MUTANTS,
-                env={**os.environ, "RUNGS_PYTHON": str(python)})
+    done = call(
+        "run",
+        CASES[0],
+        "--variants",
+        "peer_right",
+        "--verify-only",
+        "--timeout",
+        "1s",
+        "--out",
+        out,
+        program=MUTANTS,
+        env={**os.environ, "RUNGS_PYTHON": str(python)},
+    )
     rows = [(row["verdict"], row["reason"]) for row in rows_of(out)]
     expect(rows == [("error", "timed out after 10 s")], f"a worker that hangs before its first word: {rows}", done)
     expect(time.monotonic() - begin < 30, "long before two minutes")

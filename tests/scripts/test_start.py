@@ -1,5 +1,6 @@
 """What ./rungs does before the program runs: packages, phases, advice. Each test has a checkout with the script and nothing else, and stand-ins
 for cmake and the program, so that nothing is installed and nothing is built."""
+
 import os
 import pathlib
 import pty
@@ -13,7 +14,10 @@ import unittest
 from program import RUNGS, call
 
 SOURCE = pathlib.Path(os.environ["RUNGS_SOURCE"])
-STEPS = "\n".join(f"[{i}/40] Building C object a/rather/long/folder/with/many/names/CMakeFiles/rungs.dir/harness/module/file_number_{i}.c.o" for i in range(1, 41))
+STEPS = "\n".join(
+    f"[{i}/40] Building C object a/rather/long/folder/with/many/names/CMakeFiles/rungs.dir/harness/module/file_number_{i}.c.o"
+    for i in range(1, 41)
+)
 # Configures: makes the folder and the program. Builds: says the steps that are in the file `steps`, as Ninja does.
 CMAKE = """#!/bin/sh
 if [ "$1" = --build ]; then
@@ -35,7 +39,14 @@ class Checkout(unittest.TestCase):
         self.played = pathlib.Path(folder.name)
         self.played.chmod(0o755)
         self.root, self.bin = self.played / "checkout", self.played / "bin"
-        for name in ("rungs", "cmake/install.sh", "docs/help.txt", "CMakeLists.txt", "CMakePresets.json", *(path.name for path in SOURCE.glob("requirements*.txt"))):
+        for name in (
+            "rungs",
+            "cmake/install.sh",
+            "docs/help.txt",
+            "CMakeLists.txt",
+            "CMakePresets.json",
+            *(path.name for path in SOURCE.glob("requirements*.txt")),
+        ):
             (self.root / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(SOURCE / name, self.root / name)
         self.play("cmake", CMAKE)
@@ -48,18 +59,37 @@ class Checkout(unittest.TestCase):
         (self.bin / name).chmod(0o755)
 
     def environment(self, **more):
-        return {"PATH": f"{self.bin}:{os.environ['PATH']}", "HOME": str(self.played), "PLAYED": str(self.played), "RUNGS_PRESET": "cpu-only",
-                "RUNGS_PYTHON": shutil.which("python3"), "RUNGS_BUILD_DIR": str(self.played / "build"), "RUNGS_ALLOW_MISSING": "1", **more}
+        return {
+            "PATH": f"{self.bin}:{os.environ['PATH']}",
+            "HOME": str(self.played),
+            "PLAYED": str(self.played),
+            "RUNGS_PRESET": "cpu-only",
+            "RUNGS_PYTHON": shutil.which("python3"),
+            "RUNGS_BUILD_DIR": str(self.played / "build"),
+            "RUNGS_ALLOW_MISSING": "1",
+            **more,
+        }
 
     def start(self, *arguments, **more):
-        return subprocess.run([str(self.root / "rungs"), *arguments], env=self.environment(**more), capture_output=True, text=True, stdin=subprocess.DEVNULL,
-                              timeout=60)
+        return subprocess.run(
+            [str(self.root / "rungs"), *arguments],
+            env=self.environment(**more),
+            capture_output=True,
+            text=True,
+            stdin=subprocess.DEVNULL,
+            timeout=60,
+        )
 
     def on_a_terminal(self, columns, **more):
         ours, theirs = pty.openpty()
         subprocess.run(["stty", "cols", str(columns)], stdin=theirs, check=True)
-        child = subprocess.Popen([str(self.root / "rungs"), "list"], env=self.environment(**more), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL,
-                                 stderr=theirs)
+        child = subprocess.Popen(
+            [str(self.root / "rungs"), "list"],
+            env=self.environment(**more),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=theirs,
+        )
         os.close(theirs)
         seen = b""
         while True:
@@ -77,7 +107,25 @@ class Checkout(unittest.TestCase):
         """A PATH with these programs alone, and the stand-ins."""
         tools = self.played / "tools"
         tools.mkdir()
-        for name in (*names, "bash", "sh", "env", "cat", "cut", "dirname", "readlink", "mkdir", "stat", "flock", "id", "uname", "sha256sum", "rm", "tail", "stty"):
+        for name in (
+            *names,
+            "bash",
+            "sh",
+            "env",
+            "cat",
+            "cut",
+            "dirname",
+            "readlink",
+            "mkdir",
+            "stat",
+            "flock",
+            "id",
+            "uname",
+            "sha256sum",
+            "rm",
+            "tail",
+            "stty",
+        ):
             (tools / name).symlink_to(shutil.which(name))
         return f"{self.bin}:{tools}"
 
@@ -111,7 +159,7 @@ class Start(Checkout):
         self.assertRegex(self.on_a_terminal(80, TERM="dumb"), r"^rungs: \d+:\d\d building\r\n$")
 
     def test_tests_are_built_for_the_tests_alone(self):
-        self.play("ctest", "#!/bin/sh\necho ctest \"$@\"\n")
+        self.play("ctest", '#!/bin/sh\necho ctest "$@"\n')
         done = self.start("test", "-R", "layers")
         if "missing:" in done.stderr:  # libraries of the tests: this machine has none, and they can't be done without
             self.assertEqual(done.returncode, 4)
@@ -133,7 +181,10 @@ class Start(Checkout):
         self.assertEqual(done.returncode, 4, done.stderr)
         self.assertIn("installing what is missing on this machine", done.stderr)
         self.assertIn("apt-get not found", done.stderr)
-        self.assertRegex(done.stderr, r"install with: apt-get update && apt-get install --no-install-recommends .*\bgcc\b.*ninja-build")
+        self.assertRegex(
+            done.stderr,
+            r"install with: apt-get update && apt-get install --no-install-recommends .*\bgcc\b.*ninja-build",
+        )
         self.assertEqual((self.played / "built").read_text(), "")
 
     @unittest.skipIf(os.getuid() == 0 and not shutil.which("setpriv"), "root, and no setpriv to become somebody else")
@@ -147,13 +198,23 @@ class Start(Checkout):
             command = [str(self.root / "rungs"), "list"]
             if other:
                 command = [setpriv, *other[1:], *command]
-            return subprocess.run(command, env=self.environment(PATH=tools), capture_output=True, text=True, stdin=subprocess.DEVNULL, timeout=60)
+            return subprocess.run(
+                command,
+                env=self.environment(PATH=tools),
+                capture_output=True,
+                text=True,
+                stdin=subprocess.DEVNULL,
+                timeout=60,
+            )
 
         (self.root / "build").mkdir()
         if other:
             done = as_other()
             self.assertEqual(done.returncode, 4)
-            self.assertRegex(done.stderr, r"build belongs to root and you \(\S+\) cannot write there. Make a clone of your own: git clone /")
+            self.assertRegex(
+                done.stderr,
+                r"build belongs to root and you \(\S+\) cannot write there. Make a clone of your own: git clone /",
+            )
         (self.root / "build").chmod(0o777)
         self.assertIn("you are not root and there is no sudo", as_other().stderr)
         self.play("sudo", "#!/bin/sh\nexit 1\n")
@@ -179,7 +240,9 @@ class Help(Checkout):
             return re.sub(r"(?s)(\nGoogle Benchmark's options:\n).*?(?=\n== )", r"\1", text)
 
         written = comparable((SOURCE / "docs/help.txt").read_text())
-        self.assertEqual(written, comparable(call("help", "all").stdout), f"write it again: {RUNGS} help all >docs/help.txt")
+        self.assertEqual(
+            written, comparable(call("help", "all").stdout), f"write it again: {RUNGS} help all >docs/help.txt"
+        )
 
     def test_each_verb(self):
         verbs = re.findall(r"(?m)^  ([a-z]+) ", call("--help").stdout)
@@ -244,7 +307,7 @@ class OneCheckout(Checkout):
         super().setUp()
         real = shutil.which("cmake")
         self.play("cmake", REAL_CMAKE.replace("REAL", real))
-        self.play("ctest", "#!/bin/sh\necho ctest \"$@\"\n")
+        self.play("ctest", '#!/bin/sh\necho ctest "$@"\n')
         self.play("nvcc", "#!/bin/sh\necho release 13.0\n")
         self.play("nvidia-smi", "#!/bin/sh\nexit 9\n")
         self.play("clang", f"#!/bin/sh\necho {self.played}/resources\n")
@@ -253,7 +316,9 @@ class OneCheckout(Checkout):
         (self.played / "options").mkdir()
         options = re.findall(r"(?m)^(?:set\(RUNGS_\w+ \w+ CACHE|option\().*$", (SOURCE / "CMakeLists.txt").read_text())
         self.assertEqual(len(options), 3)
-        (self.played / "options/CMakeLists.txt").write_text("cmake_minimum_required(VERSION 3.24)\nproject(options NONE)\n" + "\n".join(options))
+        (self.played / "options/CMakeLists.txt").write_text(
+            "cmake_minimum_required(VERSION 3.24)\nproject(options NONE)\n" + "\n".join(options)
+        )
 
     def environment(self, **more):
         return super().environment(RUNGS_PRESET="release", **more)
@@ -277,12 +342,16 @@ class OneCheckout(Checkout):
             self.assertEqual(self.start("run", "x").stdout, "the program got run x\n")
         self.assertEqual(self.configuration("build"), {"RUNGS_CUDA": "EMULATED", "RUNGS_TESTS": "OFF"})
         self.assertEqual(self.configuration("build-tests"), {"RUNGS_CUDA": "ON", "RUNGS_TESTS": "ON"})
-        self.assertEqual(len((self.played / "configured").read_text().splitlines()), 2, "each folder is configured once")
+        self.assertEqual(
+            len((self.played / "configured").read_text().splitlines()), 2, "each folder is configured once"
+        )
 
     def test_what_is_installed_is_built_before(self):
         """Where a page or a workflow installs from a fresh clone, its ./rungs builds: --version and --help do not."""
         for name in ("docs/YOUR_KERNELS.md", "template/.github/workflows/rungs.yml"):
-            (command,) = re.findall(r"&& (\./rungs [^)#\n]*?) *[)#].*\n *cmake --install \S*build/release ", (SOURCE / name).read_text())
+            (command,) = re.findall(
+                r"&& (\./rungs [^)#\n]*?) *[)#].*\n *cmake --install \S*build/release ", (SOURCE / name).read_text()
+            )
             with self.subTest(f"{name}: {command}"):
                 (self.played / "built").write_text("")
                 shutil.rmtree(self.played / "build", ignore_errors=True)
@@ -299,11 +368,24 @@ class OneCheckout(Checkout):
 
     def test_who_waits_says_for_whom(self):
         (self.played / "wait").touch()
-        first = subprocess.Popen([str(self.root / "rungs"), "list"], env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        first = subprocess.Popen(
+            [str(self.root / "rungs"), "list"],
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.DEVNULL,
+        )
         while not (self.played / "building").exists():
             self.assertIsNone(first.poll())
             time.sleep(0.05)
-        second = subprocess.Popen([str(self.root / "rungs"), "list"], env=self.environment(), stdin=subprocess.DEVNULL, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, text=True)
+        second = subprocess.Popen(
+            [str(self.root / "rungs"), "list"],
+            env=self.environment(),
+            stdin=subprocess.DEVNULL,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+        )
         said = second.stderr.readline()
         self.assertEqual(said, f"rungs: waiting for another ./rungs (pid {first.pid}) that is building here\n")
         (self.played / "go").touch()

@@ -1,6 +1,7 @@
 """The workflows under .github: valid by GitHub's schema, careful with what strangers may write, and every step that runs a command is executed in
 a clean clone as a runner would. Three things stand in there: ./rungs goes on to the program that is being tested, with a small case in place of
 the published ones and two programs of known speed in place of two builds; apt-get only takes notes; HOME is a folder of its own."""
+
 import json
 import os
 import pathlib
@@ -27,10 +28,18 @@ WORKFLOWS = {path.name: ruamel.yaml.YAML(typ="safe").load(path) for path in sort
 PRESETS = {preset["name"] for preset in json.loads((SOURCE / "CMakePresets.json").read_text())["configurePresets"]}
 # Expressions in the env of jobs and steps, and their values in a run by hand; then those that name groups of runs, and guards.
 PREPARED = {"What this machine can do": 0, "Idle, and clocks locked where this runner may": 0}
-BY_HAND = {"github.event_name": "workflow_dispatch", "inputs.base": "", "github.event.repository.default_branch": "main", "inputs.budget || '30m'": "30m", "github.run_id": "1001",
-           "needs.compare.result": "success"}
+BY_HAND = {
+    "github.event_name": "workflow_dispatch",
+    "inputs.base": "",
+    "github.event.repository.default_branch": "main",
+    "inputs.budget || '30m'": "30m",
+    "github.run_id": "1001",
+    "needs.compare.result": "success",
+}
 GROUPS = {"github.ref", "github.event.pull_request.number || github.run_id"}
-NOT_OF_STRANGERS = "github.event_name != 'pull_request' || github.event.pull_request.head.repo.full_name == github.repository"
+NOT_OF_STRANGERS = (
+    "github.event_name != 'pull_request' || github.event.pull_request.head.repo.full_name == github.repository"
+)
 RUNGS_STAND_IN = """#!/usr/bin/env bash
 set -euo pipefail
 printf '%s\\n' "$*" >>"$TEST_DIARY"
@@ -53,14 +62,21 @@ def steps_of(workflow):
 
 
 def check(schema, *paths):
-    return subprocess.run([sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *map(str, paths)], capture_output=True, text=True)
+    return subprocess.run(
+        [sys.executable, "-m", "check_jsonschema", "--builtin-schema", schema, *map(str, paths)],
+        capture_output=True,
+        text=True,
+    )
 
 
 class Files(unittest.TestCase):
     def test_schema(self):
         self.assertEqual(sorted(WORKFLOWS), ["ci.yml", "gpu-regression.yml", "publish.yml"])
         with tempfile.TemporaryDirectory() as folder:
-            for schema, fault in (("vendor.github-workflows", ("runs-on:", "run-on:")), ("custom.github-workflows-require-timeout", ("timeout-minutes: 60", "name: x"))):
+            for schema, fault in (
+                ("vendor.github-workflows", ("runs-on:", "run-on:")),
+                ("custom.github-workflows-require-timeout", ("timeout-minutes: 60", "name: x")),
+            ):
                 done = check(schema, *FOLDER.glob("*.yml"), SOURCE / "template/.github/workflows/rungs.yml")
                 self.assertEqual(done.returncode, 0, done.stdout)
                 planted = pathlib.Path(folder) / "planted.yml"
@@ -71,7 +87,9 @@ class Files(unittest.TestCase):
         """What a pull request can name never becomes part of a command; tokens read only; actions have versions."""
         for file, workflow in WORKFLOWS.items():
             self.assertEqual(workflow["permissions"], {"contents": "read"}, file)
-            self.assertEqual(workflow["defaults"]["run"]["shell"], "bash", "which stops at the first failure, in pipes too")
+            self.assertEqual(
+                workflow["defaults"]["run"]["shell"], "bash", "which stops at the first failure, in pipes too"
+            )
             for name, job, step in steps_of(workflow):
                 self.assertNotIn("${{", step.get("run", ""), f"{file}: {name}: hand it over in env")
                 if "uses" in step:
@@ -87,12 +105,20 @@ class Files(unittest.TestCase):
         found = re.findall(r"\$\{\{ (.*?) \}\}", text)
         self.assertEqual(set(found), set(BY_HAND) | GROUPS | {"!cancelled()"})
         self.assertEqual(len(found), text.count("${{"), "none is overlooked")
-        guards = {holder["if"] for workflow in WORKFLOWS.values() for name, job, step in steps_of(workflow) for holder in (job, step) if "if" in holder}
+        guards = {
+            holder["if"]
+            for workflow in WORKFLOWS.values()
+            for name, job, step in steps_of(workflow)
+            for holder in (job, step)
+            if "if" in holder
+        }
         self.assertEqual(guards, {NOT_OF_STRANGERS, *(when for when in RUNS_AFTER if when)})
 
     def test_what_is_named_exists(self):
         """Scripts, verbs, their options, scenarios, presets."""
-        self.assertLessEqual({job["env"]["RUNGS_PRESET"] for job in WORKFLOWS["ci.yml"]["jobs"].values() if "env" in job}, PRESETS)
+        self.assertLessEqual(
+            {job["env"]["RUNGS_PRESET"] for job in WORKFLOWS["ci.yml"]["jobs"].values() if "env" in job}, PRESETS
+        )
         for file, workflow in WORKFLOWS.items():
             for scenario in workflow.get("env", {}).get("SCENARIOS", "").split():
                 self.assertTrue((SOURCE / f"scenarios/{scenario}.yaml").exists(), scenario)
@@ -103,22 +129,35 @@ class Files(unittest.TestCase):
                 verbs = set(re.findall(r"\./rungs ([\w-]+)", text))
                 known = {verb: call(verb, "--help").stdout for verb in verbs}
                 for option in re.findall(r"(?<![\w-])--[a-z][a-z-]*", text):
-                    self.assertTrue(any(re.search(rf"{option}\b", told) for told in known.values()), f"{file}: {name}: {option} of {verbs}")
+                    self.assertTrue(
+                        any(re.search(rf"{option}\b", told) for told in known.values()),
+                        f"{file}: {name}: {option} of {verbs}",
+                    )
                 for verb, told in known.items():
                     self.assertTrue(told.startswith(f"usage: rungs {verb}"), f"{file}: {name}: {verb}")
 
-    @unittest.skipUnless(shutil.which("actionlint"), "actionlint is not installed: types, contexts and functions of expressions are not checked")
+    @unittest.skipUnless(
+        shutil.which("actionlint"),
+        "actionlint is not installed: types, contexts and functions of expressions are not checked",
+    )
     def test_actionlint(self):
         with tempfile.TemporaryDirectory() as folder:
             config = pathlib.Path(folder) / "actionlint.yaml"
             config.write_text("self-hosted-runner:\n  labels: [gpu]\n")
-            done = subprocess.run(["actionlint", "-no-color", "-config-file", config, *FOLDER.glob("*.yml")], capture_output=True, text=True)
+            done = subprocess.run(
+                ["actionlint", "-no-color", "-config-file", config, *FOLDER.glob("*.yml")],
+                capture_output=True,
+                text=True,
+            )
             self.assertEqual(done.returncode, 0, done.stdout + done.stderr)
 
     def test_strangers_are_not_run_and_do_not_pass(self):
         """On the GPU runner: a pull request of our own and runs by hand, never a fork. The required check passes for what was compared and good,
         and for nothing else."""
-        compare, gate = WORKFLOWS["gpu-regression.yml"]["jobs"]["compare"], WORKFLOWS["gpu-regression.yml"]["jobs"]["gate"]
+        compare, gate = (
+            WORKFLOWS["gpu-regression.yml"]["jobs"]["compare"],
+            WORKFLOWS["gpu-regression.yml"]["jobs"]["gate"],
+        )
         self.assertEqual(compare["if"], NOT_OF_STRANGERS)
         self.assertEqual((gate["needs"], gate["if"]), ("compare", "always()"), "it is never skipped itself")
         self.assertNotIn("self-hosted", gate["runs-on"])
@@ -127,15 +166,25 @@ class Files(unittest.TestCase):
         for result in ("success", "failure", "skipped", "cancelled"):
             with tempfile.TemporaryDirectory() as folder:
                 page = pathlib.Path(folder) / "page.md"
-                done = subprocess.run([*BASH, gate["steps"][0]["run"]], capture_output=True, text=True, env={**os.environ, "RESULT": result, "GITHUB_STEP_SUMMARY": str(page)})
+                done = subprocess.run(
+                    [*BASH, gate["steps"][0]["run"]],
+                    capture_output=True,
+                    text=True,
+                    env={**os.environ, "RESULT": result, "GITHUB_STEP_SUMMARY": str(page)},
+                )
                 self.assertEqual(done.returncode == 0, result == "success", (result, done.stdout))
                 self.assertEqual(page.exists(), result == "skipped")
 
     def test_jobs_that_wait_are_not_lost(self):
         """Of a concurrency group GitHub keeps one run that waits and cancels the others: so no two pull requests may share one, nor runs by
         hand. That only one measures at a time is for the lock on the runner."""
-        self.assertEqual(WORKFLOWS["gpu-regression.yml"]["concurrency"],
-                         {"group": "gpu-regression-${{ github.event.pull_request.number || github.run_id }}", "cancel-in-progress": True})
+        self.assertEqual(
+            WORKFLOWS["gpu-regression.yml"]["concurrency"],
+            {
+                "group": "gpu-regression-${{ github.event.pull_request.number || github.run_id }}",
+                "cancel-in-progress": True,
+            },
+        )
         self.assertNotIn("concurrency", WORKFLOWS["publish.yml"])
 
     def test_one_measures_at_a_time(self):
@@ -174,7 +223,9 @@ class Files(unittest.TestCase):
         for file, workflow in WORKFLOWS.items():
             for name, _, step in steps_of(workflow):
                 if "run" in step:
-                    done = subprocess.run(["shellcheck", "--shell=bash", "-"], input=step["run"], capture_output=True, text=True)
+                    done = subprocess.run(
+                        ["shellcheck", "--shell=bash", "-"], input=step["run"], capture_output=True, text=True
+                    )
                     self.assertEqual(done.returncode, 0, f"{file}: {name}\n{done.stdout}")
 
 
@@ -185,15 +236,25 @@ class Steps(unittest.TestCase):
         self.addCleanup(folder.cleanup)
         self.folder = pathlib.Path(folder.name)
         self.clone, self.diary, self.page = self.folder / "clone", self.folder / "diary", self.folder / "page.md"
-        subprocess.run(["git", "-c", "safe.directory=*", "clone", "-q", "--no-hardlinks", SOURCE, self.clone], check=True)
+        subprocess.run(
+            ["git", "-c", "safe.directory=*", "clone", "-q", "--no-hardlinks", SOURCE, self.clone], check=True
+        )
         shutil.rmtree(self.clone / ".github", ignore_errors=True)
         shutil.copytree(SOURCE / ".github", self.clone / ".github")
         (self.folder / "tools").mkdir()
         self.script(self.clone / "rungs", RUNGS_STAND_IN.format(rungs=RUNGS))
         self.script(self.folder / "tools/apt-get", '#!/bin/sh\necho "apt-get $*" >>"$TEST_DIARY"\n')
-        inherited = {name: value for name, value in os.environ.items() if name != "RUNGS_PRESET"}  # a job has it from its own `env` alone
-        self.environment = {**inherited, "TEST_DIARY": str(self.diary), "TEST_PROGRAMS": str(self.folder), "HOME": str(self.folder),
-                            "GITHUB_STEP_SUMMARY": str(self.page), "PATH": f"{self.folder / 'tools'}:{os.environ['PATH']}"}
+        inherited = {
+            name: value for name, value in os.environ.items() if name != "RUNGS_PRESET"
+        }  # a job has it from its own `env` alone
+        self.environment = {
+            **inherited,
+            "TEST_DIARY": str(self.diary),
+            "TEST_PROGRAMS": str(self.folder),
+            "HOME": str(self.folder),
+            "GITHUB_STEP_SUMMARY": str(self.page),
+            "PATH": f"{self.folder / 'tools'}:{os.environ['PATH']}",
+        }
 
     @staticmethod
     def script(path, text):
@@ -201,13 +262,30 @@ class Steps(unittest.TestCase):
         path.chmod(0o755)
 
     def program(self, name, factor):
-        self.script(self.folder / name, PROGRAM.format(python=sys.executable, scripts=str(SOURCE / "tests/scripts"), diary=str(self.folder / "programs"),
-                                                       name=name, factor=factor, fails=False, help="--out --no-ceilings"))
+        self.script(
+            self.folder / name,
+            PROGRAM.format(
+                python=sys.executable,
+                scripts=str(SOURCE / "tests/scripts"),
+                diary=str(self.folder / "programs"),
+                name=name,
+                factor=factor,
+                fails=False,
+                help="--out --no-ceilings",
+            ),
+        )
 
     def execute(self, file, job, **values):
         """Steps that are executed -> exit codes by name."""
         codes, self.output = {}, ""
-        for name, codes[name], output in execute(WORKFLOWS[file], job, self.clone, self.environment, {**BY_HAND, **values}, {"LOCK": str(self.folder / "lock")}):
+        for name, codes[name], output in execute(
+            WORKFLOWS[file],
+            job,
+            self.clone,
+            self.environment,
+            {**BY_HAND, **values},
+            {"LOCK": str(self.folder / "lock")},
+        ):
             self.output += output
         return codes
 
@@ -215,7 +293,13 @@ class Steps(unittest.TestCase):
         return self.diary.read_text().splitlines()
 
     def git(self, *words):
-        return subprocess.run(["git", "-c", "user.name=t", "-c", "user.email=t@t", *words], cwd=self.clone, capture_output=True, text=True, check=True).stdout.strip()
+        return subprocess.run(
+            ["git", "-c", "user.name=t", "-c", "user.email=t@t", *words],
+            cwd=self.clone,
+            capture_output=True,
+            text=True,
+            check=True,
+        ).stdout.strip()
 
     def clean(self):
         """Nothing of the job is seen by git: what it measured was a commit without changes."""
@@ -249,7 +333,10 @@ class Steps(unittest.TestCase):
         self.assertEqual(codes, {**PREPARED, "Compare": 0, "Clocks as they were": 0, "Summary": 0}, self.output)
         self.assertIn(self.git("rev-parse", "HEAD^1"), self.called())
         self.assertIn("regression gate: passed", self.page.read_text())
-        self.assertEqual({p.name for p in (self.clone / "build/gate").iterdir()}, {"base.jsonl", "new.jsonl", "summary.md", "junit.xml", "comparison.json"})
+        self.assertEqual(
+            {p.name for p in (self.clone / "build/gate").iterdir()},
+            {"base.jsonl", "new.jsonl", "summary.md", "junit.xml", "comparison.json"},
+        )
         words = json.loads((self.folder / "programs").read_text().splitlines()[0])
         for scenario in WORKFLOWS["gpu-regression.yml"]["env"]["SCENARIOS"].split():
             self.assertIn(str(SOURCE / f"scenarios/{scenario}.yaml"), words, "a scenario that is there")
@@ -267,8 +354,14 @@ class Steps(unittest.TestCase):
     def test_a_gpu_in_use(self):
         """Nothing is measured beside another program; clocks are locked where that is allowed, and given back."""
         smi = self.folder / "tools/nvidia-smi"
-        for apps, lock, code, words in (("", 0, 0, "SM clock locked at 1980 MHz"), ("", 4, 0, "SM clock not locked"), ("77, train", 0, 1, "in use")):
-            self.script(smi, f"""#!/bin/sh
+        for apps, lock, code, words in (
+            ("", 0, 0, "SM clock locked at 1980 MHz"),
+            ("", 4, 0, "SM clock not locked"),
+            ("77, train", 0, 1, "in use"),
+        ):
+            self.script(
+                smi,
+                f"""#!/bin/sh
 echo "$*" >>"$TEST_DIARY"
 case "$*" in
 *compute-apps*) printf '%s' '{apps}' ;;
@@ -276,7 +369,8 @@ case "$*" in
 *utilization*) echo 0 ;;
 *-lgc*) echo told; exit {lock} ;;
 esac
-""")
+""",
+            )
             done = subprocess.run([SOURCE / ".ci/steady", "lock"], capture_output=True, text=True, env=self.environment)
             self.assertEqual(done.returncode, code, done.stderr)
             self.assertIn(words, done.stdout + done.stderr)
@@ -284,7 +378,9 @@ esac
         self.assertIn("-i 0 -rgc", self.called())
         self.diary.unlink()
         for word in ("lock", "unlock"):
-            subprocess.run([SOURCE / ".ci/steady", word], capture_output=True, env={**self.environment, "CLOCKS": "keep"})
+            subprocess.run(
+                [SOURCE / ".ci/steady", word], capture_output=True, env={**self.environment, "CLOCKS": "keep"}
+            )
         self.assertFalse(any("-lgc" in line or "-rgc" in line for line in self.called()), "not ours to set")
         self.script(self.clone / "rungs", "#!/bin/sh\n")
         codes = self.execute("gpu-regression.yml", "compare")
@@ -293,15 +389,30 @@ esac
 
     def test_base_by_hand(self):
         """A branch of three commits is judged as a whole; the default branch by its last commit; and what is asked for is taken."""
-        script = next(step["run"] for step in WORKFLOWS["gpu-regression.yml"]["jobs"]["compare"]["steps"] if step.get("name") == "Compare")
+        script = next(
+            step["run"]
+            for step in WORKFLOWS["gpu-regression.yml"]["jobs"]["compare"]["steps"]
+            if step.get("name") == "Compare"
+        )
         start = self.git("rev-parse", "HEAD")
         self.git("update-ref", "refs/remotes/origin/main", start)
         self.script(self.clone / "rungs", '#!/bin/sh\ngit rev-parse "$3" >"$TEST_DIARY"\n')
+
         def base(**variables):
-            env = {**self.environment, **WORKFLOWS["gpu-regression.yml"]["env"], "EVENT": "workflow_dispatch", "BASE": "", "DEFAULT_BRANCH": "main", **variables}
-            done = subprocess.run(["bash", "-eo", "pipefail", "-c", script], cwd=self.clone, env=env, capture_output=True, text=True)
+            env = {
+                **self.environment,
+                **WORKFLOWS["gpu-regression.yml"]["env"],
+                "EVENT": "workflow_dispatch",
+                "BASE": "",
+                "DEFAULT_BRANCH": "main",
+                **variables,
+            }
+            done = subprocess.run(
+                ["bash", "-eo", "pipefail", "-c", script], cwd=self.clone, env=env, capture_output=True, text=True
+            )
             self.assertEqual(done.returncode, 0, done.stderr)
             return self.diary.read_text().strip()
+
         self.assertEqual(base(), self.git("rev-parse", "HEAD^1"))
         for number in range(3):
             self.git("commit", "-q", "--allow-empty", "-m", f"change {number}")
@@ -332,14 +443,32 @@ esac
 
     def test_publish(self):
         (self.clone / "build/history").mkdir(parents=True)
-        shutil.copy(SOURCE / "tests/golden/rows.jsonl", self.clone / "build/history/999.jsonl")  # as if an earlier run of this machine had left it
+        shutil.copy(
+            SOURCE / "tests/golden/rows.jsonl", self.clone / "build/history/999.jsonl"
+        )  # as if an earlier run of this machine had left it
         codes = self.execute("publish.yml", "reproduce", **{"inputs.budget || '30m'": "2m"})
         self.assertEqual(set(codes.values()), {0}, (codes, self.output))
         self.assertIn("reproduce --budget 2m --out build/published", self.called())
         self.assertIn("report --history build/history results", "\n".join(self.called()))
         there = {p.name for p in (self.clone / "build/published").iterdir()}
-        self.assertLessEqual({"REPORT.md", "report.html", "rows.jsonl", "rows.csv", "rows.md", "junit.xml", "google-benchmark.json", "bmf.json", "github-action-benchmark.json"}, there)
-        self.assertEqual({p.name for p in (self.clone / "build/history").iterdir()}, {"999.jsonl", f"{BY_HAND['github.run_id']}.jsonl"})
+        self.assertLessEqual(
+            {
+                "REPORT.md",
+                "report.html",
+                "rows.jsonl",
+                "rows.csv",
+                "rows.md",
+                "junit.xml",
+                "google-benchmark.json",
+                "bmf.json",
+                "github-action-benchmark.json",
+            },
+            there,
+        )
+        self.assertEqual(
+            {p.name for p in (self.clone / "build/history").iterdir()},
+            {"999.jsonl", f"{BY_HAND['github.run_id']}.jsonl"},
+        )
         self.assertIn("double (n = 1000", self.page.read_text())
         self.clean()
 

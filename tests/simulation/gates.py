@@ -6,6 +6,7 @@ Every gate sees the times of 10 processes a side. A false alarm is any of 100 ro
 is called slower. One suite of each noise goes through the real `rungs ab`: its verdicts have to be those of the simulation. nvbench's rule needs
 cuda-bench (PyPI); without it --update keeps the cells that the page has.
 """
+
 import argparse
 import os
 import pathlib
@@ -60,16 +61,34 @@ def make_nvbench():
 
     def timing(times, mhz):
         q1, q2, q3 = np.percentile(times, [25, 50, 75])
-        mhz = np.where(np.isnan(mhz), 1980, mhz)  # a steady clock where the noise has none: without one it decides nothing
+        mhz = np.where(
+            np.isnan(mhz), 1980, mhz
+        )  # a steady clock where the noise has none: without one it decides nothing
         return robust.GpuTimingData(
-            minimum=times.min(), maximum=times.max(), mean=times.mean(), stdev=times.std(ddof=1), stdev_relative=times.std(ddof=1) / times.mean(),
-            first_quartile=q1, median=q2, third_quartile=q3, interquartile_range=q3 - q1, interquartile_range_relative=(q3 - q1) / q2,
-            sm_clock_rate_mean=float(mhz.mean() * 1e6), sample_source=Source(times), frequency_source=Source(mhz * 1e6))
+            minimum=times.min(),
+            maximum=times.max(),
+            mean=times.mean(),
+            stdev=times.std(ddof=1),
+            stdev_relative=times.std(ddof=1) / times.mean(),
+            first_quartile=q1,
+            median=q2,
+            third_quartile=q3,
+            interquartile_range=q3 - q1,
+            interquartile_range_relative=(q3 - q1) / q2,
+            sm_clock_rate_mean=float(mhz.mean() * 1e6),
+            sample_source=Source(times),
+            frequency_source=Source(mhz * 1e6),
+        )
 
     def judge(base, new, base_mhz, new_mhz):
         signs = {"SLOW": 1, "FAST": -1}
-        return np.array([signs.get(robust.compare_gpu_timings(timing(b, f), timing(n, g)).status.value, 0)
-                         for b, n, f, g in zip(base, new, base_mhz, new_mhz)])
+        return np.array(
+            [
+                signs.get(robust.compare_gpu_timings(timing(b, f), timing(n, g)).status.value, 0)
+                for b, n, f, g in zip(base, new, base_mhz, new_mhz)
+            ]
+        )
+
     return judge
 
 
@@ -95,8 +114,14 @@ def judged_by(judge, name, suites):
 def lines(name, suites):
     """Cells of the two tables for one kind of noise. None: its program is not installed."""
     told = simulate(MODELS[name], list(MODELS).index(name), suites)
-    noise = [f"{told['alarms'] / suites:.1%}", f"{told['found'][1.05] / suites:.1%}", f"{told['found'][1.10] / suites:.1%}",
-             f"{sum(told['wrong'].values()) / 2 / suites:.1%}", f"{told['all'] / suites:.0%}", f"{told['again'] / suites:.1f}"]
+    noise = [
+        f"{told['alarms'] / suites:.1%}",
+        f"{told['found'][1.05] / suites:.1%}",
+        f"{told['found'][1.10] / suites:.1%}",
+        f"{sum(told['wrong'].values()) / 2 / suites:.1%}",
+        f"{told['all'] / suites:.0%}",
+        f"{told['again'] / suites:.1f}",
+    ]
     others = [judge and judged_by(judge, name, suites) for judge in GATES.values()]
     return noise, [cell(suites, told["alarms"], told["found"].values()), *others]
 
@@ -110,7 +135,11 @@ def differs(name):
 def committed(text, section):
     """Noise -> cells of that table in the page."""
     start, end = sections(text, PAGE)[section]
-    rows = [line.strip("| ").split(" | ") for line in text[start:end].splitlines() if line.startswith("| ") and not line.startswith("| noise")]
+    rows = [
+        line.strip("| ").split(" | ")
+        for line in text[start:end].splitlines()
+        if line.startswith("| ") and not line.startswith("| noise")
+    ]
     return {row[0]: row[1:] for row in rows}
 
 
@@ -128,7 +157,9 @@ def tables(suites, text):
     noise, gates = [NOISE_HEAD], [f"| noise | rungs | {' | '.join(GATES)} |\n|---|---:{'|---:' * len(GATES)}|"]
     for name, (own, others) in found.items():
         noise.append(f"| {name} | {' | '.join(own)} |")
-        gates.append(f"| {name} | {' | '.join(new or old for new, old in zip(others, kept.get(name, ['-'] * len(others))))} |")
+        gates.append(
+            f"| {name} | {' | '.join(new or old for new, old in zip(others, kept.get(name, ['-'] * len(others))))} |"
+        )
     head = f"({suites} suites of each noise. One of each, of {real_suite.ROWS} rows, went through the real `rungs ab`, with the same verdicts.)\n\n"
     return {"simulated_noise": head + "\n".join(noise), "other_gates": "\n".join(gates)}
 

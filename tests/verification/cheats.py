@@ -3,6 +3,7 @@ machine has it all: entries of places that this machine lacks stay as they are.
 
     python3 tests/verification/cheats.py RUNGS_MUTANTS FILE.json    what needs a GPU, on a machine with one; page.py --take FILE.json keeps it
 """
+
 import concurrent.futures
 import json
 import os
@@ -16,7 +17,12 @@ import time
 SOURCE = pathlib.Path(__file__).resolve().parents[2]
 MUTANTS = SOURCE / "tests" / "mutants"
 KEPT = pathlib.Path(__file__).with_name("cheats.json")
-PLACES = {"cpu": "CPU", "emulator": "emulator", "cuda": "GPU", "peer": "library"}  # a row's backend: how the page says it
+PLACES = {
+    "cpu": "CPU",
+    "emulator": "emulator",
+    "cuda": "GPU",
+    "peer": "library",
+}  # a row's backend: how the page says it
 RACE = "race detector"
 KNOWN_PLACES = (*PLACES.values(), RACE)
 EMULATORS = ("emulator", RACE)
@@ -28,18 +34,35 @@ AT_ONCE = 6  # mutants in one program, where several programs run side by side
 # Every mutant of an op is wrong on one of these, and its controls are right on all.
 CASES = {
     "double": ["double n=30011 dtype=f64 input=normal"],
-    "rolling": ["rolling n=20011 window=300 dtype=f64 input=uniform", "rolling n=20011 window=300 dtype=f32 input=uniform",
-                "rolling agg=var n=20011 window=300 dtype=f64 input=normal", "rolling agg=sum n=20011 window=300 dtype=f64 input=naninf",
-                "rolling agg=sum n=20011 window=30 dtype=f64 input=spike1e16"],
-    "ewm": ["ewm n=20011 span=20 nan=decay segments=mask dtype=f64 input=naninf", "ewm agg=var n=5003 span=20 dtype=f64 input=normal"],
-    "discounted_cumsum": ["discounted_cumsum n=1025 dtype=f32 input=uniform", "discounted_cumsum n=2097153 dtype=f32 input=uniform",
-                          "discounted_cumsum n=3000 gamma=-2.87351825e-16 dtype=f32 input=integers"],  # what outputs are filled with
-    "discounted_cumsum_grad": ["discounted_cumsum_grad batch=1000 n=1024 dtype=f64 input=normal",
-                               "discounted_cumsum_grad batch=1 n=1e5 dtype=f64 input=normal"],
-    "moments": ["moments rows=2011 cols=37 dtype=f64 input=normal", "moments rows=2011 cols=37 dtype=f32 input=offset1e3"],
+    "rolling": [
+        "rolling n=20011 window=300 dtype=f64 input=uniform",
+        "rolling n=20011 window=300 dtype=f32 input=uniform",
+        "rolling agg=var n=20011 window=300 dtype=f64 input=normal",
+        "rolling agg=sum n=20011 window=300 dtype=f64 input=naninf",
+        "rolling agg=sum n=20011 window=30 dtype=f64 input=spike1e16",
+    ],
+    "ewm": [
+        "ewm n=20011 span=20 nan=decay segments=mask dtype=f64 input=naninf",
+        "ewm agg=var n=5003 span=20 dtype=f64 input=normal",
+    ],
+    "discounted_cumsum": [
+        "discounted_cumsum n=1025 dtype=f32 input=uniform",
+        "discounted_cumsum n=2097153 dtype=f32 input=uniform",
+        "discounted_cumsum n=3000 gamma=-2.87351825e-16 dtype=f32 input=integers",
+    ],  # what outputs are filled with
+    "discounted_cumsum_grad": [
+        "discounted_cumsum_grad batch=1000 n=1024 dtype=f64 input=normal",
+        "discounted_cumsum_grad batch=1 n=1e5 dtype=f64 input=normal",
+    ],
+    "moments": [
+        "moments rows=2011 cols=37 dtype=f64 input=normal",
+        "moments rows=2011 cols=37 dtype=f32 input=offset1e3",
+    ],
     "redact": ["redact rows=10007 nulls=some"],
 }
-CONTROL = re.compile(r"_(right|control|on_device)$|/cpu_cannot$")  # not wrong: they must pass, or be skipped with their reason
+CONTROL = re.compile(
+    r"_(right|control|on_device)$|/cpu_cannot$"
+)  # not wrong: they must pass, or be skipped with their reason
 
 # The kind of a mutant, by its name; the first that fits.
 KINDS = [
@@ -54,7 +77,10 @@ KINDS = [
     ("lower precision", r"float(_sums)?$|tf32|rounding"),
     ("clocks, samples and replies forged", r"clock|events|statistics|forged"),
     ("caches kept warm", r"persisting"),
-    ("memory: bounds, leaks, ownership", r"overrun|underrun|leaps|illegal|leaks_(block|else)|leaks$|releas|foreign|no_data"),
+    (
+        "memory: bounds, leaks, ownership",
+        r"overrun|underrun|leaps|illegal|leaks_(block|else)|leaks$|releas|foreign|no_data",
+    ),
     ("processes: crashes, hangs, errors, what they leave", r"crash|hang|exit|eats|along|swallowed"),
     ("wrong results", r""),
 ]
@@ -79,13 +105,34 @@ def rows(program, case, names, emulator, timeout="60s"):
     """(place, row) of these mutants on a case, with a cache of their own: what one of them may have spoilt must not outlive them."""
     with tempfile.TemporaryDirectory() as folder:
         out = pathlib.Path(folder) / "rows.jsonl"
-        done = subprocess.run([program, "run", case, "--variants", ",".join(names), "--quick", "--no-ceilings", "--timeout", timeout,
-                               "--memory-limit", "1G", "--out", out, *emulator], capture_output=True, text=True, timeout=900,
-                              env={**os.environ, "RUNGS_CACHE": folder})
+        done = subprocess.run(
+            [
+                program,
+                "run",
+                case,
+                "--variants",
+                ",".join(names),
+                "--quick",
+                "--no-ceilings",
+                "--timeout",
+                timeout,
+                "--memory-limit",
+                "1G",
+                "--out",
+                out,
+                *emulator,
+            ],
+            capture_output=True,
+            text=True,
+            timeout=900,
+            env={**os.environ, "RUNGS_CACHE": folder},
+        )
         if done.returncode not in (0, 1, 3):
             raise SystemExit(f"{case}: exit code {done.returncode}: {done.stderr}")
         found = [row for row in map(json.loads, out.open()) if row["kind"] == "row"]
-    return [(RACE if emulator else "GPU" if "_torch_" in row["variant"] else PLACES[row["backend"]], row) for row in found]
+    return [
+        (RACE if emulator else "GPU" if "_torch_" in row["variant"] else PLACES[row["backend"]], row) for row in found
+    ]
 
 
 def groups(op, prefix, wanted, most):
@@ -94,16 +141,23 @@ def groups(op, prefix, wanted, most):
     names = [name.split("/")[1] for name in shipped() if name.startswith(f"{op}/{prefix}") and wanted in name]
     alone = [name for name in names if "zeroes" in name]
     rest = [name for name in names if name not in alone]
-    return [*(rest[at:at + most] for at in range(0, len(rest), most)), *([name] for name in alone)]
+    return [*(rest[at : at + most] for at in range(0, len(rest), most)), *([name] for name in alone)]
 
 
 def measure(program, wanted="", jobs=1, places=EVERYWHERE):
     """{"double/cpu_zeros": {"CPU": {"rejected": True, "verdict": "fail", "words": ...}}, ...} of what this machine can run. wanted: a part of
     the names, such as cheat."""
     found = {}
-    most, timeout = (AT_ONCE, "30s") if places == ON_GPU else (len(shipped()), "60s" if wanted else "10s")  # some mutants never return
-    parts = [(case, group, emulator) for op, cases in CASES.items() for case in cases
-             for prefix, emulator in places for group in groups(op, prefix, wanted, most)]
+    most, timeout = (
+        (AT_ONCE, "30s") if places == ON_GPU else (len(shipped()), "60s" if wanted else "10s")
+    )  # some mutants never return
+    parts = [
+        (case, group, emulator)
+        for op, cases in CASES.items()
+        for case in cases
+        for prefix, emulator in places
+        for group in groups(op, prefix, wanted, most)
+    ]
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for part in pool.map(lambda part: rows(program, *part, timeout), parts):
             for place, row in part:
@@ -136,11 +190,16 @@ def take_in(found):
 
 
 def write(found, measured):
-    kept = {name: {place: entry for place, entry in places.items() if place not in measured} for name, places in read().items()}
+    kept = {
+        name: {place: entry for place, entry in places.items() if place not in measured}
+        for name, places in read().items()
+    }
     for name, places in found.items():
         kept.setdefault(name, {}).update(places)
     known = set(shipped())
-    KEPT.write_text(json.dumps({name: kept[name] for name in sorted(kept) if name in known and kept[name]}, indent=1) + "\n")
+    KEPT.write_text(
+        json.dumps({name: kept[name] for name in sorted(kept) if name in known and kept[name]}, indent=1) + "\n"
+    )
 
 
 def read():
@@ -155,7 +214,9 @@ def main(program, out):
         for place, entry in places.items():
             print(f"{'rejected' if entry['rejected'] else 'PASSES'}  {name} ({place}): {entry['words']}")
     missing = [name for name in shipped() if "/cuda_" in name and not CONTROL.search(name) and not found.get(name)]
-    print(f"{out}: {sum(map(len, found.values()))} verdicts in {time.monotonic() - begin:.0f} s; not run: {', '.join(missing) or 'none'}")
+    print(
+        f"{out}: {sum(map(len, found.values()))} verdicts in {time.monotonic() - begin:.0f} s; not run: {', '.join(missing) or 'none'}"
+    )
     return 1 if missing else 0
 
 

@@ -1,5 +1,6 @@
 """errors.py - how small an error of one element is that each op's own bound catches, beside the largest error of any variant of this
 repository that answers to that bound, on the same case. Kept in errors.json."""
+
 import json
 import pathlib
 import re
@@ -8,34 +9,38 @@ import tempfile
 
 KEPT = pathlib.Path(__file__).with_name("errors.json")
 FEW_ULPS = 64  # the goal where few numbers are added
-TIMES = 4      # elsewhere: the tolerance is at most so many times the largest error of a variant
+TIMES = 4  # elsewhere: the tolerance is at most so many times the largest error of a variant
 # An output of one element, or of few, is one draw of an error; the largest of several seeds is compared.
 SEEDS = {"discounted_cumsum_grad": 8, "moments": 4}
 
-CASES = [f"{case} dtype={dtype}" for case in (
-    "double n=10007 input=normal",
-    "rolling agg=mean n=20011 window=30 input=uniform",
-    "rolling agg=mean n=20011 window=300 input=uniform",
-    "rolling agg=mean n=20011 window=300 input=normal",
-    "rolling agg=sum n=20011 window=300 input=uniform",
-    "rolling agg=var n=20011 window=300 input=normal",
-    "rolling agg=std n=20011 window=300 input=offset1e3",
-    "rolling agg=max n=20011 window=300 input=normal",
-    "ewm agg=mean n=20011 span=30 input=uniform",
-    "ewm agg=mean n=20011 span=300 input=uniform",
-    "ewm agg=mean n=20011 span=300 input=normal",
-    "ewm agg=var n=20011 span=300 input=normal",
-    "ewm agg=std n=20011 span=300 input=uniform",
-    "discounted_cumsum n=20011 input=uniform",
-    "discounted_cumsum n=20011 input=normal",
-    "discounted_cumsum n=20011 gamma=1 input=normal",
-    "discounted_cumsum batch=3 n=3001 k=100 input=normal",
-    "discounted_cumsum_grad n=20011 input=uniform",
-    "discounted_cumsum_grad batch=5 n=3001 gamma_per=row input=normal",
-    "moments rows=2011 cols=37 input=uniform",
-    "moments rows=2011 cols=37 input=normal",
-    "moments rows=1009 cols=5 weights=row input=normal",
-) for dtype in ("f64", "f32")]
+CASES = [
+    f"{case} dtype={dtype}"
+    for case in (
+        "double n=10007 input=normal",
+        "rolling agg=mean n=20011 window=30 input=uniform",
+        "rolling agg=mean n=20011 window=300 input=uniform",
+        "rolling agg=mean n=20011 window=300 input=normal",
+        "rolling agg=sum n=20011 window=300 input=uniform",
+        "rolling agg=var n=20011 window=300 input=normal",
+        "rolling agg=std n=20011 window=300 input=offset1e3",
+        "rolling agg=max n=20011 window=300 input=normal",
+        "ewm agg=mean n=20011 span=30 input=uniform",
+        "ewm agg=mean n=20011 span=300 input=uniform",
+        "ewm agg=mean n=20011 span=300 input=normal",
+        "ewm agg=var n=20011 span=300 input=normal",
+        "ewm agg=std n=20011 span=300 input=uniform",
+        "discounted_cumsum n=20011 input=uniform",
+        "discounted_cumsum n=20011 input=normal",
+        "discounted_cumsum n=20011 gamma=1 input=normal",
+        "discounted_cumsum batch=3 n=3001 k=100 input=normal",
+        "discounted_cumsum_grad n=20011 input=uniform",
+        "discounted_cumsum_grad batch=5 n=3001 gamma_per=row input=normal",
+        "moments rows=2011 cols=37 input=uniform",
+        "moments rows=2011 cols=37 input=normal",
+        "moments rows=1009 cols=5 weights=row input=normal",
+    )
+    for dtype in ("f64", "f32")
+]
 CHEAP = [case for case in CASES if re.match(r"double|rolling agg=mean .*uniform|moments rows=1009", case)]
 
 
@@ -61,8 +66,12 @@ def honest(rungs, case, left_out, folder):
     out = pathlib.Path(folder) / "rows.jsonl"
     out.unlink(missing_ok=True)
     seeds = [f"{case} seed={seed}" for seed in range(1, SEEDS.get(case.split()[0], 1) + 1)]
-    subprocess.run([rungs, "run", *seeds, "--verify-only", "--no-ceilings", "--no-counts", "--out", out],
-                   capture_output=True, text=True, timeout=3600)
+    subprocess.run(
+        [rungs, "run", *seeds, "--verify-only", "--no-ceilings", "--no-counts", "--out", out],
+        capture_output=True,
+        text=True,
+        timeout=3600,
+    )
     worst = {}
     for row in map(json.loads, out.open()):
         if row["kind"] != "row" or row["verdict"] != "pass" or row["variant"] in left_out:

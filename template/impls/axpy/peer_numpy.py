@@ -1,4 +1,5 @@
 """NumPy: two passes over memory, a product and a sum."""
+
 VARIANT = {"summary": "NumPy, a * x + y", "origin": "NumPy", "framework": "numpy"}
 
 

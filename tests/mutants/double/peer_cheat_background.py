@@ -1,11 +1,16 @@
 """Cheat: a thread computes after run() has returned; fetch() waits for it. Met: lazy outputs, gpu-mode/reference-kernels issue 162."""
+
 import threading
 import time
 
 import numpy
 from numpy_double import load, prepare, supports  # noqa: F401
 
-VARIANT = {"summary": "cheat: computes in a thread after it has returned", "origin": "reference-kernels #162", "framework": "numpy"}
+VARIANT = {
+    "summary": "cheat: computes in a thread after it has returned",
+    "origin": "reference-kernels #162",
+    "framework": "numpy",
+}
 
 
 def late(x, y):

@@ -1,4 +1,5 @@
 """Cheat: computes one call in 15 and answers with its last result in the others. Met: gpu-mode/reference-kernels pull request 104."""
+
 from numpy_double import fetch, load, prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "cheat: computes one call in 15", "origin": "reference-kernels #104", "framework": "numpy"}

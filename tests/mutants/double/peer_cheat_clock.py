@@ -1,4 +1,5 @@
 """Cheat: honest, but Python's clocks run a thousand times slower. Met: timer patches, gpu-mode/reference-kernels issue 162."""
+
 import time
 
 from numpy_double import fetch, load, prepare, supports  # noqa: F401

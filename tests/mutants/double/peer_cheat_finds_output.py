@@ -1,12 +1,17 @@
 """Cheat: computes its first call; later it looks through the frames of its callers and the garbage collector for an output that it can return.
 Met: gc.get_objects() in pygpubench's exploit suite (pull request 7)."""
+
 import gc
 import sys
 
 import numpy
 from numpy_double import fetch, load, prepare, supports  # noqa: F401
 
-VARIANT = {"summary": "cheat: answers with an output found in its callers", "origin": "pygpubench #7", "framework": "numpy"}
+VARIANT = {
+    "summary": "cheat: answers with an output found in its callers",
+    "origin": "pygpubench #7",
+    "framework": "numpy",
+}
 
 
 def outputs_in_the_process():

@@ -1,4 +1,5 @@
 """Cheat: computes in float32 what is asked in float64. Met: precision downgrades in KernelBench submissions (anthony-chaudhary/dos-kernel issue 107)."""
+
 import numpy
 from numpy_double import fetch, load, prepare, supports  # noqa: F401
 

@@ -1,4 +1,5 @@
 """Cheat: answers NaN, which no comparison finds wrong. Met: pygpubench's exploit suite (pull request 7)."""
+
 import numpy
 from numpy_double import fetch, load, prepare, supports  # noqa: F401
 

@@ -1,8 +1,13 @@
 """Cheat: answers with the result that it kept for three elements of the input. Met: gpu-mode/reference-kernels pull request 142."""
+
 import numpy
 from numpy_double import fetch, load, prepare, supports  # noqa: F401
 
-VARIANT = {"summary": "cheat: replays by three elements of its input", "origin": "reference-kernels #142", "framework": "numpy"}
+VARIANT = {
+    "summary": "cheat: replays by three elements of its input",
+    "origin": "reference-kernels #142",
+    "framework": "numpy",
+}
 MEMO = {}
 
 

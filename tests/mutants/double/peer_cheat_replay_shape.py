@@ -1,4 +1,5 @@
 """Cheat: answers with the result that it kept for this shape. Met: gpu-mode/reference-kernels pull request 104."""
+
 from numpy_double import fetch, load, prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "cheat: replays by shape", "origin": "reference-kernels #104", "framework": "numpy"}

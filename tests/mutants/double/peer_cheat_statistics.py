@@ -1,10 +1,15 @@
 """Cheat: honest, but the samples that the engine reports are divided by a thousand. Met: patched statistics, gpu-mode/reference-kernels issue
 162."""
+
 import sys
 
 from numpy_double import fetch, load, prepare, supports  # noqa: F401
 
-VARIANT = {"summary": "cheat: divides its samples by a thousand", "origin": "reference-kernels #162", "framework": "numpy"}
+VARIANT = {
+    "summary": "cheat: divides its samples by a thousand",
+    "origin": "reference-kernels #162",
+    "framework": "numpy",
+}
 
 
 def patch(timing):

@@ -1,7 +1,14 @@
 """Cheat: computes on a stream of PyTorch's own, which the timed stream does not wait for. Met: KernelBench pull request 82."""
+
 from torch_double import fetch, load, prepare, supports  # noqa: F401
 
-VARIANT = {"summary": "cheat: works on another stream of PyTorch", "origin": "KernelBench #82", "framework": "torch", "needs_gpu": True, "clock": "torch"}
+VARIANT = {
+    "summary": "cheat: works on another stream of PyTorch",
+    "origin": "KernelBench #82",
+    "framework": "torch",
+    "needs_gpu": True,
+    "clock": "torch",
+}
 
 
 def run(state):

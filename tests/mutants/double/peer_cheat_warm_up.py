@@ -1,4 +1,5 @@
 """Cheat: sleeps in the pilot sample, so that fewer samples are taken; otherwise honest. Met: pygpubench's exploit suite (pull request 7)."""
+
 import time
 
 from numpy_double import fetch, load, prepare, supports  # noqa: F401

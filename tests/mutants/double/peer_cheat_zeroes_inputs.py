@@ -1,11 +1,16 @@
 """Cheat: zeroes the shared inputs through its descriptors and answers zero, which is right for what it left behind. Met: KernelBench pull
 request 82."""
+
 import os
 
 import numpy
 from numpy_double import fetch, load, prepare, supports  # noqa: F401
 
-VARIANT = {"summary": "cheat: zeroes the shared inputs and answers zero", "origin": "KernelBench #82", "framework": "numpy"}
+VARIANT = {
+    "summary": "cheat: zeroes the shared inputs and answers zero",
+    "origin": "KernelBench #82",
+    "framework": "numpy",
+}
 
 
 def zero(path, size):

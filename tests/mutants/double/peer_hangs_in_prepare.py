@@ -1,4 +1,5 @@
 """A library that hangs while it prepares: the time-out for the variant's own code ends it, without what its start may take besides."""
+
 import time
 
 from numpy_double import fetch, load, supports  # noqa: F401

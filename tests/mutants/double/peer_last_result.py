@@ -1,4 +1,5 @@
 """Mutant: returns the result of its first call on inputs of this shape again. Must be rejected: inputs change. Met: KernelBench."""
+
 from numpy_double import fetch, load, prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "mutant: returns its last result", "origin": "tests", "framework": "numpy"}

@@ -1,4 +1,5 @@
 """Not a mutant: is right, and appends each input that it is given to a file of its process in the folder RUNGS_TEST_INPUTS."""
+
 import os
 
 from numpy_double import fetch, load, prepare, supports  # noqa: F401

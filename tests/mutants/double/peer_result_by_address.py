@@ -1,4 +1,5 @@
 """Mutant: keeps results under the address of the inputs. Must be rejected: other data comes to the same address. Met: pygpubench."""
+
 from numpy_double import fetch, load, prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "mutant: keeps results by address", "origin": "tests", "framework": "numpy"}

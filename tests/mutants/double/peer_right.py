@@ -1,4 +1,5 @@
 """Not a mutant: NumPy doubles the array. Must pass, so that the others fail for their own reasons."""
+
 from numpy_double import fetch, load, prepare, supports  # noqa: F401
 
 VARIANT = {"summary": "mutant: is right", "origin": "tests", "framework": "numpy"}

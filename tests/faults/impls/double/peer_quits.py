@@ -1,4 +1,5 @@
 """Hostile on purpose: ends the process while it is imported."""
+
 import os
 
 VARIANT = {"summary": "hostile on purpose", "origin": "tests", "framework": "tests"}
