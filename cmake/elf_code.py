@@ -8,8 +8,8 @@ import struct
 
 RELA, NOTHING_STORED, REL, NOTE = 4, 8, 9, 7  # kinds of sections
 LOADED, MERGED_STRINGS, MERGED = 2, 0x30, 0x10  # flags
-# Tables for debuggers and unwinding follow from the code; the fat binary is read on its own.
-LEFT_OUT = (".eh_frame", ".nv_fatbin", ".nvFatBin")
+# Tables for debuggers and unwinding follow from the code; the fat binary is read on its own; a module's descriptor has only names.
+LEFT_OUT = (".eh_frame", ".nv_fatbin", ".nvFatBin", ".rungs_module")
 PASSES = 4  # of hashing anew with the hashes of what is referred to
 ADDRESS = (1, 10, 11)  # kinds of references on x86-64: an address itself, not how far it is
 REGISTERS, STACK = 0x2F, (0x11, 0x12, 0x23)  # attributes in .nv.info: of a kernel, in a word beside its symbol

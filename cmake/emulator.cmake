@@ -1,5 +1,5 @@
-# The emulator's programs. Kernels are compiled by clang, once for each way of watching them; everything else is C and compiled as
-# usual. Adding a variant changes nothing here.
+# The emulator's programs, which load the modules of kernels. Kernels are compiled by clang, once for each way of watching them;
+# everything else is C and compiled as usual.
 #
 #     bin/rungs-emulator       AddressSanitizer, UBSan, preemption at every basic block
 #     bin/rungs-emulator-race  the race detector, which also sees uninitialised reads; built for the tests, or when it is asked for
@@ -11,7 +11,7 @@ if(RUNGS_EMULATOR)
 endif()
 
 # How kernels are compiled. Nothing is contracted or vectorised: the device's compiler decides for itself.
-set(emulator_flags -x c++ -O1 -gdwarf-4 -gline-tables-only -fno-omit-frame-pointer -ffp-contract=off -fno-vectorize -fno-slp-vectorize
+set(emulator_flags -x c++ -O1 -gdwarf-4 -gline-tables-only -fno-omit-frame-pointer -fPIC -fvisibility=hidden -ffp-contract=off -fno-vectorize -fno-slp-vectorize
     -Wall -Wextra -Wno-unused-function -Wno-missing-field-initializers -D_POSIX_C_SOURCE=200809L -D_DEFAULT_SOURCE -DRUNGS_EMULATED)
 set(emulator_flags_plain -fsanitize-coverage=trace-pc,edge,no-prune) # calls the engine at every basic block
 set(emulator_flags_asan -fsanitize=address,undefined -fno-sanitize-recover=undefined -fno-sanitize=function,vptr ${emulator_flags_plain})
@@ -20,14 +20,17 @@ set(emulator_flags_race -fsanitize=thread -mllvm -tsan-distinguish-volatile -mll
 set(emulator_link_plain)
 set(emulator_link_asan -fsanitize=address,undefined -fno-sanitize=function,vptr)
 set(emulator_link_race)
-
-# emulator_worker(TARGET IMPLS): the emulator's table of the kernels of a registry (rungs_registry, in the same folder), compiled for an
-# emulator's program.
-function(emulator_worker target impls)
-    add_library(${target} OBJECT ${CMAKE_BINARY_DIR}/${impls}_emulator_registry.c)
-    add_dependencies(${target} ${impls}_tables)
-    target_link_libraries(${target} PRIVATE rungs_emulator_options)
-endfunction()
+set(emulator_hooks_plain -Wl,-u,__sanitizer_cov_trace_pc) # what modules call
+set(emulator_hooks_asan ${emulator_hooks_plain})
+set(emulator_hooks_race -Wl,-u,race_hooks_linked)
+# In kernels malloc() is the device's heap; copies of structures are calls of these, which the race detector has to see.
+foreach(kind plain asan race)
+    set(emulator_names_${kind} --redefine-sym malloc=emulator_malloc --redefine-sym free=emulator_free)
+endforeach()
+list(APPEND emulator_names_race --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove
+                                --redefine-sym memset=__tsan_memset)
+set(RUNGS_EMULATOR_PROGRAM_asan rungs-emulator)
+set(RUNGS_EMULATOR_PROGRAM_race rungs-emulator-race)
 
 # Places in messages begin below the project's folder: in debug information it is called /rungs (emulator/symbol.c), and the sanitizer is
 # told its depth.
@@ -55,7 +58,7 @@ function(emulator_precompile kind out)
     set(header ${CMAKE_BINARY_DIR}/emulator/${kind}.pch)
     if(NOT TARGET emulator_precompiled_${kind})
         # Nothing of emulator/cuda.h, whose functions name the file that is compiled (RUNGS_UNIT).
-        file(CONFIGURE OUTPUT ${source} CONTENT "#include <cuda_runtime.h>\n#include <memory>\n#include <string>\n#include \"variant.h\"\n")
+        file(CONFIGURE OUTPUT ${source} CONTENT "#include <cuda_runtime.h>\n#include <memory>\n#include <string>\n")
         add_custom_command(OUTPUT ${header}
             COMMAND ${RUNGS_CLANGXX} ${ARGN} -x c++-header -MD -MF ${header}.d -c ${source} -o ${header}
             DEPENDS ${source} DEPFILE ${header}.d
@@ -65,13 +68,11 @@ function(emulator_precompile kind out)
     set(${out} ${header} PARENT_SCOPE)
 endfunction()
 
-# emulator_program(NAME KIND PROJECT project FOLDER folder SOURCES kernels... LINK objects and libraries...): a program of kernels watched in
-# one way.
-function(emulator_program name kind)
-    cmake_parse_arguments(PARSE_ARGV 2 arg "" "FOLDER;PROJECT" "SOURCES;LINK")
-    get_target_property(root ${arg_PROJECT}_reference RUNGS_FOLDER)
-    get_target_property(standard ${arg_PROJECT}_reference RUNGS_CXX_STANDARD)
-    get_target_property(includes ${arg_PROJECT}_reference RUNGS_INCLUDES)
+# emulator_options(KIND PROJECT OPTIONS PRECOMPILED): how a kernel of the project is compiled for an emulator's program.
+function(emulator_options kind project out out_precompiled)
+    get_target_property(root ${project}_reference RUNGS_FOLDER)
+    get_target_property(standard ${project}_reference RUNGS_CXX_STANDARD)
+    get_target_property(includes ${project}_reference RUNGS_INCLUDES)
     emulator_paths(${root} paths)
     set(folders -I${RUNGS_EMULATED_INCLUDE})
     foreach(include ${RUNGS_INCLUDES} ${root}/impls ${includes})
@@ -79,53 +80,55 @@ function(emulator_program name kind)
     endforeach()
     set(options ${emulator_flags} -std=c++${standard} ${paths} ${folders} -isystem ${RUNGS_CUDA_HEADERS} ${emulator_flags_${kind}})
     emulator_precompile(${kind} precompiled ${options})
-    set(use_precompiled)
-    if(precompiled)
-        set(use_precompiled -include-pch ${precompiled})
+    set(${out} ${options} PARENT_SCOPE)
+    set(${out_precompiled} ${precompiled} PARENT_SCOPE)
+endfunction()
+
+# emulator_program(NAME KIND PROJECT FOLDER [SOURCES kernels...] [WHOLE library] LINK objects and libraries...): a program that is watched in one way, with
+# kernels of its own (the emulator's self tests) or for modules.
+function(emulator_program name kind)
+    cmake_parse_arguments(PARSE_ARGV 2 arg "" "FOLDER;PROJECT;WHOLE" "SOURCES;LINK")
+    set(objects)
+    set(whole $<TARGET_FILE:rungs_emulator_engine> $<TARGET_FILE:rungs_base>)
+    if(arg_WHOLE)
+        list(APPEND whole $<TARGET_FILE:${arg_WHOLE}>)
+    endif()
+    if(arg_SOURCES)
+        emulator_options(${kind} ${arg_PROJECT} options precompiled)
+        if(precompiled)
+            list(APPEND options -include-pch ${precompiled})
+        endif()
     endif()
     file(MAKE_DIRECTORY ${CMAKE_BINARY_DIR}/emulator/${kind} ${CMAKE_BINARY_DIR}/${arg_FOLDER})
-    set(objects)
     foreach(source ${arg_SOURCES})
-        get_filename_component(folder ${source} DIRECTORY)
-        get_filename_component(folder ${folder} NAME)
         get_filename_component(stem ${source} NAME_WE)
-        set(object ${CMAKE_BINARY_DIR}/emulator/${kind}/${folder}__${stem}.o)
-        set(names --redefine-sym malloc=emulator_malloc --redefine-sym free=emulator_free) # in kernels, the device's heap
-        if(kind STREQUAL "race") # copies of structures are calls of these: let the detector see them
-            list(APPEND names --redefine-sym memcpy=__tsan_memcpy --redefine-sym memmove=__tsan_memmove --redefine-sym memset=__tsan_memset)
-        endif()
+        set(object ${CMAKE_BINARY_DIR}/emulator/${kind}/${stem}.o)
         add_custom_command(OUTPUT ${object}
-            COMMAND ${RUNGS_CLANGXX} ${options} ${use_precompiled} "-DRUNGS_UNIT=\"${folder}__${stem}\"" -MD -MF ${object}.d
-                    -c ${source} -o ${object}
-            COMMAND ${CMAKE_OBJCOPY} ${names} ${object}
+            COMMAND ${RUNGS_CLANGXX} ${options} "-DRUNGS_UNIT=\"${stem}\"" -MD -MF ${object}.d -c ${source} -o ${object}
+            COMMAND ${CMAKE_OBJCOPY} ${emulator_names_${kind}} ${object}
             DEPENDS ${source} ${precompiled} DEPFILE ${object}.d
-            COMMENT "Emulating ${folder}/${stem} (${kind})" VERBATIM)
+            COMMENT "Emulating ${stem} (${kind})" VERBATIM)
         list(APPEND objects ${object})
     endforeach()
     set(program ${CMAKE_BINARY_DIR}/${arg_FOLDER}/${name})
     add_custom_command(OUTPUT ${program}
-        COMMAND ${RUNGS_CLANGXX} ${emulator_link_${kind}} -o ${program} ${objects} ${arg_LINK} $<TARGET_FILE:rungs_emulator_engine>
-                $<TARGET_FILE:rungs_base> -lgomp -lm -ldl -lrt -lpthread
-        DEPENDS ${objects} ${arg_LINK} rungs_emulator_engine rungs_base
+        COMMAND ${RUNGS_CLANGXX} ${emulator_link_${kind}} ${emulator_hooks_${kind}} -rdynamic -o ${program} ${objects} ${arg_LINK}
+                -Wl,--whole-archive ${whole} -Wl,--no-whole-archive
+                $<TARGET_FILE:rungs_emulator_hooks> -lgomp -lm -ldl -lrt -lpthread
+        DEPENDS ${objects} ${arg_LINK} ${whole} rungs_emulator_hooks
         COMMENT "Linking ${name}" COMMAND_EXPAND_LISTS VERBATIM)
     add_custom_target(${name} DEPENDS ${program})
 endfunction()
 
-# emulator_libraries(PROJECT OUT): what a worker in the emulator is made of, beside kernels and their registry.
-function(emulator_libraries project out)
-    set(${out} $<TARGET_FILE:rungs_emulator_host> $<TARGET_FILE:${project}_impls_shared> $<TARGET_FILE:rungs_emulator_host>
-               $<TARGET_FILE:${project}_reference> $<TARGET_FILE:jansson> PARENT_SCOPE)
-endfunction()
-
-# rungs_emulator(PROJECT): the emulator's programs with the project's kernels.
+# rungs_emulator(PROJECT): the emulator's programs with the project's ops.
 function(rungs_emulator project)
-    get_target_property(root ${project}_reference RUNGS_FOLDER)
-    file(GLOB kernels CONFIGURE_DEPENDS ${root}/impls/*/cuda_*.cu)
-    emulator_worker(rungs_emulator_registry ${project}_impls)
-    emulator_libraries(${project} libraries)
-    emulator_program(rungs-emulator asan PROJECT ${project} FOLDER bin SOURCES ${kernels}
-                     LINK $<TARGET_OBJECTS:rungs_emulator_registry> ${libraries})
-    add_custom_target(emulator ALL DEPENDS rungs-emulator)
-    emulator_program(rungs-emulator-race race PROJECT ${project} FOLDER bin SOURCES ${kernels}
-                     LINK $<TARGET_OBJECTS:rungs_emulator_registry> ${libraries})
+    foreach(kind asan race)
+        emulator_program(${RUNGS_EMULATOR_PROGRAM_${kind}} ${kind} PROJECT ${project} FOLDER bin WHOLE ${project}_reference
+                         LINK $<TARGET_FILE:rungs_emulator_host> $<TARGET_FILE:jansson>)
+    endforeach()
+    set(precompiled "")
+    if(TARGET emulator_precompiled_asan)
+        set(precompiled emulator_precompiled_asan)
+    endif()
+    add_custom_target(emulator ALL DEPENDS rungs-emulator ${precompiled})
 endfunction()

@@ -13,7 +13,7 @@ set(to_share share/rungs)
 set(libraries rungs_options rungs_base rungs_verify rungs_plan rungs_device rungs_measure rungs_record rungs_worker rungs_pipeline rungs_cli
     rungs_main rungs-commit)
 if(RUNGS_EMULATOR)
-    list(APPEND libraries rungs_emulator_options rungs_emulator_engine rungs_emulator_host)
+    list(APPEND libraries rungs_emulator_options rungs_emulator_engine rungs_emulator_hooks rungs_emulator_host)
     install(PROGRAMS ${CMAKE_BINARY_DIR}/bin/rungs-emulator DESTINATION bin)
 endif()
 install(TARGETS rungs DESTINATION bin)
@@ -23,23 +23,25 @@ install(EXPORT rungs-targets DESTINATION ${to_cmake})
 
 configure_package_config_file(cmake/rungs-config.cmake.in ${CMAKE_BINARY_DIR}/rungs-config.cmake INSTALL_DESTINATION ${to_cmake})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/rungs-config-version.cmake COMPATIBILITY SameMinorVersion)
-install(FILES ${CMAKE_BINARY_DIR}/rungs-config.cmake ${CMAKE_BINARY_DIR}/rungs-config-version.cmake cmake/project.cmake cmake/registry.cmake
-              cmake/emulator.cmake cmake/dependencies.cmake cmake/generate_registry.py cmake/code_hashes.py cmake/elf_code.py cmake/program.c.in
-              cmake/empty.c
+install(FILES ${CMAKE_BINARY_DIR}/rungs-config.cmake ${CMAKE_BINARY_DIR}/rungs-config-version.cmake cmake/project.cmake cmake/modules.cmake
+              cmake/emulator.cmake cmake/dependencies.cmake cmake/program.c.in cmake/empty.c
         DESTINATION ${to_cmake})
 
 install(FILES harness/op.h harness/variant.h harness/kernel.h DESTINATION include/rungs)
 install(DIRECTORY harness/base DESTINATION include/rungs FILES_MATCHING PATTERN *.h)
-install(FILES harness/plan/registry.h DESTINATION include/rungs/plan)
-install(FILES harness/pipeline/code.h DESTINATION include/rungs/pipeline)
 install(FILES harness/record/program.h DESTINATION include/rungs/record)
 install(DIRECTORY emulator DESTINATION include/rungs FILES_MATCHING PATTERN *.h REGEX "/emulator/include/")
 
 install(DIRECTORY analysis plots scenarios template DESTINATION ${to_share} PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY harness impls DESTINATION ${to_share} FILES_MATCHING PATTERN *.py PATTERN cuda_apply.cu)
+install(DIRECTORY impls DESTINATION ${to_share} FILES_MATCHING PATTERN *.h PATTERN *.cuh) # for `rungs try`
 install(DIRECTORY examples/apply DESTINATION ${to_share}/examples)
 install(FILES harness/record/row.schema.json DESTINATION ${to_share}/harness/record)
 install(PROGRAMS cmake/python cmake/build_ref.sh cmake/build_project.sh DESTINATION ${to_share}/cmake)
+install(FILES cmake/modules.py cmake/code_hashes.py cmake/elf_code.py DESTINATION ${to_share}/cmake)
+install(FILES ${CMAKE_BINARY_DIR}/lib/exports DESTINATION lib/rungs)
+install(CODE "execute_process(COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/modules.py ${CMAKE_BINARY_DIR}/modules --install
+                              \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX} COMMAND_ERROR_IS_FATAL ANY)")
 install(FILES requirements.txt requirements-gpu.txt requirements-compiled.txt DESTINATION ${to_share})
 # The manual page and the completion for bash, from what the program says of itself.
 install(CODE "execute_process(COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/manual.py ${CMAKE_BINARY_DIR}/bin/rungs

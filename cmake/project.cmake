@@ -9,7 +9,7 @@
 #         [CXX_STANDARD 20])                 of CUDA variants; at least 17
 #
 # The folder of the calling CMakeLists.txt has reference/<op>.c (or reference/<op>/), impls/<op>/<variant>.c|.cu|.py and scenarios/. The
-# program is bin/mykernels in the build folder, with the emulator's programs beside it. It has every verb; rows carry the commit of the
+# program is bin/mykernels in the build folder, with the emulator's programs beside it; variants are compiled into modules/ there. It has every verb; rows carry the commit of the
 # folder's repository as it is when the program is built.
 set(RUNGS_CPU_ARCHITECTURE native CACHE STRING "-march of the CPU variants and ceilings; name one to run the build on another machine")
 if(NOT CMAKE_BUILD_TYPE)
@@ -18,8 +18,8 @@ endif()
 set(CMAKE_EXPORT_COMPILE_COMMANDS ON)
 set(CMAKE_BUILD_RPATH_USE_ORIGIN ON)
 set(CMAKE_RUNTIME_OUTPUT_DIRECTORY ${CMAKE_BINARY_DIR}/bin)
-include(${CMAKE_CURRENT_LIST_DIR}/registry.cmake)
 include(${CMAKE_CURRENT_LIST_DIR}/emulator.cmake)
+include(${CMAKE_CURRENT_LIST_DIR}/modules.cmake)
 
 # rungs_language(TARGET FOLDER folder [CXX_STANDARD n] [WARNINGS_AS_ERRORS]): an interface library with how sources of a folder are compiled.
 # Messages and hashes of code name files below the folder, wherever it lies.
@@ -59,12 +59,14 @@ function(rungs_commit name folder)
                       COMMENT "Asking git for the commit of ${name}")
 endfunction()
 
-# ${name}_facts: what the program knows of its own build.
-function(rungs_facts name)
+# rungs_facts(TARGET PROJECT MODULES): what a program of the project knows of its own build.
+function(rungs_facts target name modules)
+    get_target_property(standard ${name}_reference RUNGS_CXX_STANDARD)
+    get_target_property(architectures ${name}_reference RUNGS_CUDA_ARCHITECTURES)
     string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
     string(STRIP "${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${type}} -std=c17 -ffp-contract=off -fopenmp (impls: -march=${RUNGS_CPU_ARCHITECTURE})" c_flags)
-    string(STRIP "${CMAKE_CUDA_FLAGS} -std=c++${ARGV1} ${CMAKE_CUDA_FLAGS_${type}}" cuda_flags)
-    string(REPLACE ";" "," cuda_architectures "${ARGV2}")
+    string(STRIP "${CMAKE_CUDA_FLAGS} -std=c++${standard} ${CMAKE_CUDA_FLAGS_${type}}" cuda_flags)
+    string(REPLACE ";" "," cuda_architectures "${architectures}")
     set(cuda_compiler "")
     if(RUNGS_CUDA)
         set(cuda_compiler "nvcc ${CMAKE_CUDA_COMPILER_VERSION}")
@@ -76,11 +78,11 @@ function(rungs_facts name)
         set(build_type ${RUNGS_BUILD_TYPE})
     endif()
     set(project ${name})
-    configure_file(${RUNGS_TOOLS}/program.c.in ${CMAKE_BINARY_DIR}/${name}_program.c @ONLY)
-    add_library(${name}_facts OBJECT ${CMAKE_BINARY_DIR}/${name}_program.c)
-    target_include_directories(${name}_facts PRIVATE ${CMAKE_BINARY_DIR}/include)
-    target_link_libraries(${name}_facts PRIVATE rungs_options)
-    add_dependencies(${name}_facts ${name}_commit)
+    configure_file(${RUNGS_TOOLS}/program.c.in ${CMAKE_BINARY_DIR}/${target}.c @ONLY)
+    add_library(${target} OBJECT ${CMAKE_BINARY_DIR}/${target}.c)
+    target_include_directories(${target} PRIVATE ${CMAKE_BINARY_DIR}/include)
+    target_link_libraries(${target} PRIVATE rungs_options)
+    add_dependencies(${target} ${name}_commit)
 endfunction()
 
 function(rungs_add_project name)
@@ -106,7 +108,6 @@ function(rungs_add_project name)
 
     rungs_places(${folder})
     rungs_commit(${name} ${folder})
-    rungs_facts(${name} ${arg_CXX_STANDARD} "${arg_CUDA_ARCHITECTURES}")
 
     # What everything of the project is compiled with. Its relative folders are the project's.
     set(includes "")
@@ -124,8 +125,8 @@ function(rungs_add_project name)
                             "`rungs new` writes an example")
     endif()
     add_library(${name}_reference STATIC ${references})
-    set_target_properties(${name}_reference PROPERTIES RUNGS_FOLDER ${folder} RUNGS_REFERENCES "${references}" RUNGS_INCLUDES "${includes}"
-                          RUNGS_CXX_STANDARD ${arg_CXX_STANDARD})
+    set_target_properties(${name}_reference PROPERTIES RUNGS_FOLDER ${folder} RUNGS_INCLUDES "${includes}" RUNGS_CXX_STANDARD ${arg_CXX_STANDARD}
+                          RUNGS_CUDA_ARCHITECTURES "${arg_CUDA_ARCHITECTURES}" RUNGS_LINK_LIBRARIES "${arg_LINK_LIBRARIES}")
     target_link_libraries(${name}_reference PUBLIC rungs_options rungs_base PRIVATE ${name}_language)
     # The reference may use everything this machine has: without contraction its bits stay the same, and exact products are faster.
     target_compile_options(${name}_reference PRIVATE $<$<COMPILE_LANGUAGE:C>:-march=${RUNGS_CPU_ARCHITECTURE}>)
@@ -134,16 +135,9 @@ function(rungs_add_project name)
         target_compile_options(${name}_reference PRIVATE $<$<COMPILE_LANGUAGE:C>:-fno-tree-slp-vectorize>)
     endif()
 
-    # What variants share, compiled once for every program that has variants.
-    file(GLOB shared CONFIGURE_DEPENDS ${folder}/impls/common/*.c ${folder}/impls/common/*/*.c ${folder}/impls/*/_*.c)
-    add_library(${name}_impls_shared STATIC ${shared} ${RUNGS_TOOLS}/empty.c)
-    target_include_directories(${name}_impls_shared PRIVATE ${folder}/impls)
-    target_link_libraries(${name}_impls_shared PUBLIC rungs_options ${name}_reference rungs_base PRIVATE ${name}_language)
-    target_compile_options(${name}_impls_shared PRIVATE $<$<COMPILE_LANGUAGE:C>:-march=${RUNGS_CPU_ARCHITECTURE}>)
-
-    rungs_registry(${name}_impls ${name} impls)
-    rungs_program(${name} ${name}_impls ${name})
     if(RUNGS_EMULATOR)
         rungs_emulator(${name})
     endif()
+    rungs_program(${name} ${name} modules impls)
+    add_custom_target(modules ALL DEPENDS ${name}_modules)
 endfunction()

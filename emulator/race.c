@@ -8,6 +8,7 @@
 #include "emulator/place.h"
 #include "emulator/shadow.h"
 #include "emulator/shared.h"
+#include "emulator/symbol.h"
 #include "emulator/syncvar.h"
 #include "emulator/unwritten.h"
 
@@ -199,11 +200,18 @@ static void check_bounds(const void *address, size_t bytes, const void *pc, Emul
                  address_describe(address, what));
 }
 
-/* The program's own image: kernels may read tables there. From the linker. */
-extern const char __executable_start[], _end[];
-
 static bool within(const void *address, const void *begin, size_t bytes) {
     return (uintptr_t)address - (uintptr_t)begin < bytes;
+}
+
+/* The image that the kernel lies in: it may read tables there. */
+static bool in_image_of(const void *kernel, const void *address) {
+    static const void *known;
+    static const unsigned char *begin;
+    static size_t bytes;
+    if (known != kernel && !symbol_image(kernel, &begin, &bytes)) bytes = 0;
+    known = kernel;
+    return within(address, begin, bytes);
 }
 
 /* No shadow: local variables, arguments, constants; anything else a GPU could not reach. */
@@ -211,7 +219,7 @@ static void check_host_memory(const void *address, const void *pc) {
     const Stack stack = engine.current->stack;
     const EmulatorLaunch *launch = engine.launch;
     if (within(address, stack.bottom, stack.bytes) || within(address, launch->arguments, launch->argument_bytes) ||
-        within(address, __executable_start, (size_t)(_end - __executable_start)))
+        in_image_of(launch->kernel, address))
         return;
     if ((uintptr_t)address < 4096) return; /* the processor will find it */
     fault_at("host memory touched by a kernel", (EmulatorSite){0}, pc, "address %p is neither device memory nor the thread's own",

@@ -46,7 +46,7 @@ void shared_launch_start(const EmulatorLaunch *launch) {
     snprintf(section, sizeof section, ".rungs_shared.%s", launch->unit);
     static_begin = NULL;
     static_bytes = 0;
-    (void)symbol_section(section, &static_begin, &static_bytes);
+    (void)symbol_section(launch->kernel, section, &static_begin, &static_bytes);
 }
 
 void shared_launch_finish(void) {

@@ -1,4 +1,5 @@
-/* Reads this program's own ELF file: sections and data symbols. Code lines come from addr2line, which binutils bring along. */
+/* Reads the ELF files of this program and of the module that it loaded: sections and data symbols. Code lines come from addr2line,
+ * which binutils bring along. */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* dl_iterate_phdr */
 #endif
@@ -18,44 +19,89 @@
 
 char *__cxa_demangle(const char *mangled, char *buffer, size_t *size, int *status) __attribute__((weak));
 
-static int note_bias(struct dl_phdr_info *info, size_t size, void *bias) {
+/* An ELF file that is loaded: the program, or the module with the kernels. */
+typedef struct Image {
+    uintptr_t bias, begin, end; /* the last two: in memory */
+    char path[4096];
+    const unsigned char *bytes; /* the file; NULL: it cannot be read */
+} Image;
+enum { IMAGES_MAX = 8 };
+
+typedef struct Search {
+    uintptr_t address;
+    Image found;
+} Search;
+
+static void note_extent(const struct dl_phdr_info *info, const ElfW(Phdr) * part, Image *image) {
+    const uintptr_t begin = info->dlpi_addr + part->p_vaddr, end = begin + part->p_memsz;
+    if (part->p_type != PT_LOAD) return;
+    if (!image->end || begin < image->begin) image->begin = begin;
+    if (end > image->end) image->end = end;
+}
+
+static int has_address(struct dl_phdr_info *info, size_t size, void *search_) {
+    Search *search = search_;
     (void)size;
-    *(uintptr_t *)bias = info->dlpi_addr;
-    return 1; /* the program itself comes first */
+    for (int i = 0; i < info->dlpi_phnum; i++) {
+        const ElfW(Phdr) *part = &info->dlpi_phdr[i];
+        if (part->p_type != PT_LOAD || search->address - (info->dlpi_addr + part->p_vaddr) >= part->p_memsz) continue;
+        for (int p = 0; p < info->dlpi_phnum; p++) note_extent(info, &info->dlpi_phdr[p], &search->found);
+        search->found.bias = info->dlpi_addr;
+        snprintf(search->found.path, sizeof search->found.path, "%s", info->dlpi_name && *info->dlpi_name ? info->dlpi_name : "");
+        if (search->found.path[0]) return 1;
+        const ssize_t length = readlink("/proc/self/exe", search->found.path, sizeof search->found.path - 1);
+        search->found.path[length > 0 ? length : 0] = '\0';
+        return 1;
+    }
+    return 0;
 }
 
-static uintptr_t load_bias(void) {
-    uintptr_t bias = 0;
-    dl_iterate_phdr(note_bias, &bias);
-    return bias;
-}
-
-static const unsigned char *own_file(void) {
-    static const unsigned char *image;
-    if (image) return image;
-    const int fd = open("/proc/self/exe", O_RDONLY | O_CLOEXEC);
+static const unsigned char *file_bytes(const char *path) {
+    const int fd = open(path, O_RDONLY | O_CLOEXEC);
     struct stat info;
-    if (fd < 0 || fstat(fd, &info) != 0) return NULL;
-    void *mapped = mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0);
+    if (fd < 0) return NULL;
+    void *mapped = fstat(fd, &info) == 0 ? mmap(NULL, (size_t)info.st_size, PROT_READ, MAP_PRIVATE, fd, 0) : MAP_FAILED;
     close(fd);
-    return image = mapped == MAP_FAILED ? NULL : mapped;
+    return mapped == MAP_FAILED ? NULL : mapped;
 }
 
-static const Elf64_Shdr *section_named(const char *name) {
-    const unsigned char *image = own_file();
+/* That with this address; NULL: none. */
+static const Image *image_of(const void *address) {
+    static Image known[IMAGES_MAX];
+    static int count;
+    Search search = {.address = (uintptr_t)address};
+    if (!dl_iterate_phdr(has_address, &search)) return NULL;
+    for (int i = 0; i < count; i++)
+        if (known[i].bias == search.found.bias) return known[i].bytes ? &known[i] : NULL;
+    if (count == IMAGES_MAX) return NULL;
+    search.found.bytes = file_bytes(search.found.path);
+    known[count++] = search.found;
+    return known[count - 1].bytes ? &known[count - 1] : NULL;
+}
+
+static const Elf64_Shdr *section_named(const Image *image, const char *name) {
     if (!image) return NULL;
-    const Elf64_Ehdr *header = (const void *)image;
-    const Elf64_Shdr *sections = (const void *)(image + header->e_shoff);
-    const char *names = (const char *)image + sections[header->e_shstrndx].sh_offset;
+    const Elf64_Ehdr *header = (const void *)image->bytes;
+    const Elf64_Shdr *sections = (const void *)(image->bytes + header->e_shoff);
+    const char *names = (const char *)image->bytes + sections[header->e_shstrndx].sh_offset;
     for (int i = 0; i < header->e_shnum; i++)
         if (strcmp(names + sections[i].sh_name, name) == 0) return &sections[i];
     return NULL;
 }
 
-bool symbol_section(const char *name, unsigned char **begin, size_t *bytes) {
-    const Elf64_Shdr *section = section_named(name);
+bool symbol_image(const void *inside, const unsigned char **begin, size_t *bytes) {
+    Search search = {.address = (uintptr_t)inside};
+    if (!dl_iterate_phdr(has_address, &search)) return false;
+    *begin = (const unsigned char *)search.found.begin;
+    *bytes = search.found.end - search.found.begin;
+    return true;
+}
+
+bool symbol_section(const void *beside, const char *name, unsigned char **begin, size_t *bytes) {
+    const Image *image = image_of(beside);
+    const Elf64_Shdr *section = section_named(image, name);
     if (!section) return false;
-    *begin = (unsigned char *)(load_bias() + section->sh_addr);
+    *begin = (unsigned char *)(image->bias + section->sh_addr);
     *bytes = section->sh_size;
     return true;
 }
@@ -68,14 +114,14 @@ static void demangle(const char *name, char *text, size_t size) {
 }
 
 bool symbol_variable(const void *address, char *text, size_t size, size_t *offset, size_t *bytes) {
-    const Elf64_Shdr *table = section_named(".symtab"), *strings = section_named(".strtab");
+    const Image *image = image_of(address);
+    const Elf64_Shdr *table = section_named(image, ".symtab"), *strings = section_named(image, ".strtab");
     if (!table || !strings) return false;
-    const unsigned char *image = own_file();
-    const Elf64_Sym *symbols = (const void *)(image + table->sh_offset);
-    const uintptr_t target = (uintptr_t)address - load_bias();
+    const Elf64_Sym *symbols = (const void *)(image->bytes + table->sh_offset);
+    const uintptr_t target = (uintptr_t)address - image->bias;
     for (size_t i = 0; i < table->sh_size / sizeof *symbols; i++) {
         if (ELF64_ST_TYPE(symbols[i].st_info) != STT_OBJECT || target - symbols[i].st_value >= symbols[i].st_size) continue;
-        demangle((const char *)image + strings->sh_offset + symbols[i].st_name, text, size);
+        demangle((const char *)image->bytes + strings->sh_offset + symbols[i].st_name, text, size);
         *offset = target - symbols[i].st_value;
         *bytes = symbols[i].st_size;
         return true;
@@ -103,13 +149,11 @@ enum { WORD_MAX = 24, LINE_MAX_BYTES = 1024 };
 static Status ask_addr2line(uintptr_t pc, int count, Text *answer) {
     char words[STEPS_BACK][WORD_MAX];
     const char *argv[8 + STEPS_BACK] = {"addr2line", "-f", "-C", "-i", "-e"};
-    char self[4096];
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    if (length <= 0) return STATUS_IO;
-    self[length] = '\0';
-    argv[5] = self;
+    const Image *image = image_of((const void *)pc);
+    if (!image) return STATUS_IO;
+    argv[5] = image->path;
     for (int i = 0; i < count; i++) {
-        snprintf(words[i], sizeof words[i], "0x%zx", pc - load_bias() - (uintptr_t)i * STEP_BYTES);
+        snprintf(words[i], sizeof words[i], "0x%zx", pc - image->bias - (uintptr_t)i * STEP_BYTES);
         argv[6 + i] = words[i];
     }
     int code = 0;

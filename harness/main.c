@@ -4,6 +4,10 @@
 #include "base/text.h"
 #include "cli/commands.h"
 #include "cli/options.h"
+#include "device/device.h"
+#include "plan/modules.h"
+#include "plan/registry.h"
+#include "record/program.h"
 #include "worker/timing.h"
 #include "worker/worker.h"
 
@@ -28,6 +32,7 @@ static const Verb VERBS[] = {
     {"reproduce", command_reproduce,
      "run the published scenarios within a time budget; write rows, figures, REPORT.md and report.html"},
     {"run", command_run, "run scenarios or cases: verify, then time, every variant"},
+    {"try", command_try, "verify and time a variant from anywhere, FILE.c or FILE.cu, beside the op's variants"},
     {"benchmark", command_benchmark, "time variants as Google Benchmarks: its flags, reporters and compare.py"},
     {"exec", command_exec, "run one variant on your own .npy files"},
     {"list", command_list, "ops, variants, scenarios, claims"},
@@ -75,10 +80,25 @@ static int tests_are_elsewhere(int argc, char **argv) {
     return EXIT_USAGE;
 }
 
+static bool has_gpu(void) {
+    char why[256];
+    return device_cuda_count(why, sizeof why) > 0;
+}
+
+/* Files that would be left out silently. */
+static void tell_problems(void) {
+    Text problems = {0};
+    if (registry_op_problems(&problems) == STATUS_OK && registry_variant_problems(&problems) == STATUS_OK && problems.text)
+        fprintf(stderr, "%s", problems.text);
+    text_free(&problems);
+}
+
 /* argv[0] is the verb. */
 static int call_verb(int argc, char **argv) {
     const char *names[VERB_COUNT];
     if (places_check() != STATUS_OK) return cli_fail(STATUS_UNSUPPORTED);
+    modules_open(PROGRAM.modules, has_gpu);
+    tell_problems();
     for (int i = 0; i < VERB_COUNT; i++) {
         names[i] = VERBS[i].name;
         if (strcmp(argv[0], VERBS[i].name) != 0) continue;

@@ -69,8 +69,16 @@ typedef struct Op {
     bool (*runs_user_code)(const Case *problem);
 } Op;
 
+/* The program finds its ops in this section, and their files, which must be called as the op is. */
+typedef struct OpSource {
+    const Op *op;
+    const char *file;
+} OpSource;
+
 #define RUNGS_OP(op)                                                                                                               \
     extern const Op rungs_op_##op;                                                                                                 \
+    static const OpSource rungs_op_source_##op = {&rungs_op_##op, __FILE__};                                                       \
+    static const OpSource *const rungs_op_listed_##op __attribute__((section("rungs_ops"), used)) = &rungs_op_source_##op;         \
     const Op rungs_op_##op
 
 #endif

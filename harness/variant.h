@@ -8,9 +8,9 @@
  *         .supports = supports, .scratch_bytes = scratch_bytes, .run = run,
  *     };
  *
- * The two words are the folder and the file: the registry is generated from the paths, so a descriptor whose words disagree with
- * its path does not link. A .cu file is compiled twice, for the device and for the emulator; the macro keeps the two apart.
- * A peer (peer_*.py) has the same fields in a Python dictionary; see docs/ADDING_A_VARIANT.md.
+ * The two words are the folder and the file. A file compiles to a module of its own, modules/<op>/<name>.so, that a worker loads; a
+ * .cu file to two, for the device and for the emulator. What it defines besides is seen by nobody else; of the harness it may call
+ * the functions of base/. A peer (peer_*.py) has the same fields in a Python dictionary; see docs/ADDING_A_VARIANT.md.
  *
  * The harness owns all memory. run() enqueues on the given stream (CPU variants just compute), keeps no state between
  * calls, leaves its inputs alone and writes every element of its outputs.
@@ -107,22 +107,48 @@ typedef struct Variant {
     Status (*configuration)(const VariantArgs *args, LaunchNotes *out);
 } Variant;
 
-#define RUNGS_JOIN3_(a, b, c) a##b##__##c
-#define RUNGS_JOIN3(a, b, c) RUNGS_JOIN3_(a, b, c)
-#ifdef RUNGS_EMULATED
-#define RUNGS_VARIANT_SYMBOL(op, name) RUNGS_JOIN3(rungs_emulated_, op, name)
-#else
-#define RUNGS_VARIANT_SYMBOL(op, name) RUNGS_JOIN3(rungs_variant_, op, name)
+/* What a module exports, and nothing else: the variant, and what has to be called inside of the module. */
+typedef struct VariantModule {
+    const char *contract;  /* hash of the contract's headers that it was compiled with */
+    const char *op, *name; /* the words of RUNGS_VARIANT */
+    const Variant *variant;
+    /* Each module has a CUDA runtime of its own, which shares the device's context with the harness's, but neither the choice of
+     * the device nor the error that a launch left behind. NULL: it has none. */
+    Status (*use_device)(int index);
+    Status (*take_error)(const char *what);
+} VariantModule;
+#define RUNGS_MODULE_SYMBOL "rungs_module"
+
+#ifndef RUNGS_CONTRACT /* the build says it */
+#define RUNGS_CONTRACT ""
 #endif
+#if defined(__CUDACC__) && !defined(RUNGS_EMULATED)
+static inline Status rungs_use_device(int index) {
+    const cudaError_t error = cudaSetDevice(index);
+    return error == cudaSuccess ? STATUS_OK : status_fail(STATUS_DEVICE, "cudaSetDevice: %s", cudaGetErrorString(error));
+}
+
+static inline Status rungs_take_error(const char *what) {
+    const cudaError_t error = cudaGetLastError();
+    if (error == cudaSuccess) return STATUS_OK;
+    return status_fail(STATUS_DEVICE, "%s: %s (%s)", what, cudaGetErrorString(error), cudaGetErrorName(error));
+}
+#define RUNGS_RUNTIME rungs_use_device, rungs_take_error
+#else
+#define RUNGS_RUNTIME NULL, NULL
+#endif
+
 #ifdef __cplusplus
-#define RUNGS_VARIANT(op, name)                                                                                                    \
-    extern "C" const Variant RUNGS_VARIANT_SYMBOL(op, name);                                                                       \
-    const Variant RUNGS_VARIANT_SYMBOL(op, name)
+#define RUNGS_LINKAGE extern "C"
 #else
-#define RUNGS_VARIANT(op, name)                                                                                                    \
-    extern const Variant RUNGS_VARIANT_SYMBOL(op, name);                                                                           \
-    const Variant RUNGS_VARIANT_SYMBOL(op, name)
+#define RUNGS_LINKAGE extern
 #endif
+#define RUNGS_VARIANT(op, name)                                                                                                    \
+    RUNGS_LINKAGE const Variant rungs_variant;                                                                                     \
+    RUNGS_LINKAGE const VariantModule rungs_module;                                                                                \
+    const VariantModule rungs_module __attribute__((visibility("default"), section(".rungs_module"))) = {                          \
+        RUNGS_CONTRACT, #op, #name, &rungs_variant, RUNGS_RUNTIME};                                                                \
+    const Variant rungs_variant
 
 /* supports() helper: writes the reason, printf style, and returns false. */
 bool variant_refuse(char reason[REASON_MAX], const char *format, ...)

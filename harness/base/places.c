@@ -151,5 +151,6 @@ const char *places_beside(const char *name) {
 
 const char *places_python(void) {
     const char *named = getenv("RUNGS_PYTHON"), *own = places_project("build/python/bin/python");
-    return !(named && *named) && access(own, X_OK) == 0 ? own : places_harness("cmake/python");
+    const bool project = strcmp(places_project(""), places_harness("")) != 0;
+    return !(named && *named) && project && access(own, X_OK) == 0 ? own : places_harness("cmake/python");
 }

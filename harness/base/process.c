@@ -88,8 +88,10 @@ static _Noreturn void become_program(const char *const argv[], const ProcessLimi
                                      int failed) {
     prctl(PR_SET_PDEATHSIG, SIGKILL); /* if the guard is killed */
     sigprocmask(SIG_SETMASK, mask, NULL);
-    const int input = limits->own_input ? STDIN_FILENO : open("/dev/null", O_RDONLY),
-              errors = limits->quiet_errors ? open("/dev/null", O_WRONLY) : output;
+    const int input = limits->own_input ? STDIN_FILENO : open("/dev/null", O_RDONLY), errors = limits->own_errors ? STDERR_FILENO
+                                                                                               : limits->quiet_errors
+                                                                                                   ? open("/dev/null", O_WRONLY)
+                                                                                                   : output;
     dup2(input, STDIN_FILENO);
     dup2(output, STDOUT_FILENO);
     dup2(errors, STDERR_FILENO);

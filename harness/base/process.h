@@ -17,6 +17,7 @@ typedef struct ProcessLimits {
     double seconds;       /* the program is killed after this time; 0: no limit */
     size_t bytes;         /* and when it has written more than this; 0: no limit */
     bool quiet_errors;    /* its stderr goes to /dev/null, not to *output */
+    bool own_errors;      /* its stderr is that of this process */
     bool own_input;       /* its stdin is that of this process, not /dev/null */
     const char *variable; /* "NAME=VALUE" for its environment; NULL: none */
 } ProcessLimits;

@@ -11,6 +11,7 @@
 #include "pipeline/refusal.h"
 #include "pipeline/series.h"
 #include "plan/case.h"
+#include "plan/modules.h"
 #include "record/environment.h"
 
 #include <math.h>
@@ -192,6 +193,7 @@ static int exit_code(const Benchmarks *all, size_t matched) {
 static int run_benchmarks(Benchmarks *all, char *const *words, int count, bool by_min_time) {
     Plan plan = {0};
     size_t matched = 0;
+    if (all->variants) modules_select(all->variants);
     Status status = cases_plan(&plan, "rungs benchmark", words, count);
     if (status == STATUS_OK && all->variants) status = status_prefix(plan_filter(&plan, all->variants), "--variants: ");
     if (status == STATUS_OK) status = threads_check();

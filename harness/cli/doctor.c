@@ -9,7 +9,7 @@
 #include "device/facts.h"
 #include "pipeline/refusal.h"
 #include "plan/case.h"
-#include "plan/registry.h"
+#include "plan/modules.h"
 #include "record/environment.h"
 #include "record/program.h"
 
@@ -37,7 +37,16 @@ static void doctor_build(const json_t *environment) {
     const bool release = strcmp(PROGRAM.build_type, "Release") == 0;
     line("build", release, "%s, %s%s", PROGRAM.build_type, text_at(environment, "build", "compiler"),
          release ? "" : " (only a Release build is timed)");
-    line("variants", REGISTRY_VARIANT_COUNT > 0, "%d variants of %d ops", REGISTRY_VARIANT_COUNT, REGISTRY_OP_COUNT);
+    int variants, ops, broken = 0;
+    const VariantEntry *all = registry_variants(&variants);
+    (void)registry_ops(&ops);
+    if (modules_need_all() != STATUS_OK) line("variants", false, "%s", status_message());
+    for (int v = 0; v < variants; v++) {
+        if (!all[v].variant->error) continue;
+        line("variants", false, "%s: %s", all[v].id, all[v].variant->error);
+        broken++;
+    }
+    line("variants", variants > broken, "%d variants of %d ops", variants - broken, ops);
 }
 
 static bool doctor_gpu(void) {
@@ -78,8 +87,10 @@ static void tell_launch(const char *id, const json_t *launch) {
 /* How variants that derive their launch from the device would launch their op's default case on the first GPU. */
 static void doctor_launches(bool has_gpu) {
     enum { SECONDS = 120 };
-    for (int v = 0; v < REGISTRY_VARIANT_COUNT; v++) {
-        const VariantEntry *entry = &REGISTRY_VARIANTS[v];
+    int count;
+    const VariantEntry *all = registry_variants(&count);
+    for (int v = 0; v < count; v++) {
+        const VariantEntry *entry = &all[v];
         VariantChoice choice = {.entry = entry};
         Case problem;
         if (!entry->variant->configuration || case_init(registry_op(entry->op), &problem) != STATUS_OK ||
@@ -144,9 +155,10 @@ static void doctor_emulator(void) {
 /* Can the project's Python import what a peer needs? */
 static void doctor_peers(bool has_gpu) {
     const char *told[64];
-    int count = 0;
-    for (int v = 0; v < REGISTRY_VARIANT_COUNT; v++) {
-        const VariantEntry *entry = &REGISTRY_VARIANTS[v];
+    int count = 0, variants;
+    const VariantEntry *all = registry_variants(&variants);
+    for (int v = 0; v < variants; v++) {
+        const VariantEntry *entry = &all[v];
         bool known = entry->backend != BACKEND_PEER;
         for (int i = 0; i < count && !known; i++) known = strcmp(told[i], entry->framework) == 0;
         if (known || count == 64) continue;

@@ -11,6 +11,7 @@
 #include "pipeline/reference_worker.h"
 #include "pipeline/refusal.h"
 #include "pipeline/verdict.h"
+#include "plan/modules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -237,6 +238,7 @@ int command_exec(int argc, char **argv) {
     if (code == 0 && e.out.count == 0 && !e.check) code = cli_usage("exec", "nothing to do: give --out NAME=FILE or --check");
     if (code == 0) {
         Status status = threads_check();
+        if (e.emulate) modules_emulate(MODULE_ASAN);
         if (status == STATUS_OK) status = exec_prepare(&e, words[0]);
         if (status == STATUS_OK) status = execute(&e);
         if (status == STATUS_UNSUPPORTED) {

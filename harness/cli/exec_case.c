@@ -5,7 +5,7 @@
 #include "base/text.h"
 #include "cli/cases.h"
 #include "cli/inputs.h"
-#include "plan/registry.h"
+#include "plan/modules.h"
 
 #include <stdio.h>
 #include <string.h>
@@ -145,6 +145,8 @@ static Status adopt(Exec *e) {
 Status exec_prepare(Exec *e, const char *id) {
     TRY(registry_require_variant(id, &e->choice.entry));
     TRY(registry_require_op(e->choice.entry->op, &e->op));
+    TRY(modules_need_one(e->choice.entry));
+    if (e->choice.entry->variant->error) return status_fail(STATUS_INVALID, "%s", e->choice.entry->variant->error);
     TRY(params_init(e->choice.entry->variant->tunables, &e->choice.tunables));
     TRY(case_init(e->op, &e->problem));
     snprintf(e->problem.input, sizeof e->problem.input, "own");

@@ -6,6 +6,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "plan/listing.h"
+#include "plan/modules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -17,6 +18,7 @@ static Status ops(json_t **out) {
 }
 
 static Status variants(json_t **out) {
+    TRY(modules_need_all());
     *out = list_variants_json();
     return STATUS_OK;
 }

@@ -1,4 +1,4 @@
-/* rungs run. */
+/* rungs run, and rungs try: a variant from anywhere beside the op's own. */
 #include "base/interrupt.h"
 #include "base/output.h"
 #include "base/places.h"
@@ -11,8 +11,11 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "pipeline/foresee.h"
+#include "plan/case.h"
+#include "plan/modules.h"
 #include "record/trace.h"
 
+#include <errno.h>
 #include <limits.h>
 #include <stddef.h>
 #include <stdio.h>
@@ -71,6 +74,9 @@ static void apply_pace(RunArguments *a) {
     if (a->full) a->options.min_samples = 21, a->options.max_samples = 301, a->options.seconds_per_mode = 3;
     a->options.shared_workers = !a->fresh;
     if (a->emulate && a->options.emulator == EMULATOR_IF_NO_GPU) a->options.emulator = EMULATOR_ADDRESS;
+    if (a->options.emulator != EMULATOR_IF_NO_GPU)
+        modules_emulate(a->options.emulator == EMULATOR_RACE ? MODULE_RACE : MODULE_ASAN);
+    if (a->variants) modules_select(a->variants);
 }
 
 static bool has_bytes(const char *path) {
@@ -123,6 +129,30 @@ static int check_together(const RunArguments *a) {
     return EXIT_GOOD;
 }
 
+/* Makes the plan of the words and goes through it. */
+static int run(RunArguments *a, char **words, int count, Progress *progress, int argc, char **argv) {
+    char out[600], go_on[700];
+    default_out(out, sizeof out, argv[0]);
+    if (!a->options.out) a->options.out = out;
+    a->options.begin = progress_begin, a->options.report = progress_event, a->options.notice = progress_notice,
+    a->options.context = progress;
+    a->options.argc = argc, a->options.argv = argv;
+    Text left_out = {0};
+    Plan plan = {.left_out = a->skip_unknown ? &left_out : NULL};
+    RunSummary summary = {0};
+    Status status = make_plan(a, words, count, &plan);
+    if (status == STATUS_OK && a->options.timeline) status = begin_timeline(&a->options);
+    if (status == STATUS_OK) status = interrupt_catch(argv, a->options.out, a->options.out == out);
+    if (status == STATUS_OK) status = run_plan(&plan, &a->options, &summary);
+    if (status == STATUS_OK && a->options.timeline && !has_bytes(a->options.timeline))
+        progress_notice(progress, "no timeline written: no CUDA variant passed on a GPU, or see counts_reason in its row");
+    snprintf(go_on, sizeof go_on, "--resume --out %s", a->options.out);
+    const int code = run_finish(status, progress, &summary, a->options.out, go_on);
+    plan_free(&plan);
+    text_free(&left_out);
+    return code;
+}
+
 int command_run(int argc, char **argv) {
     RunArguments a = {.options = run_options_default(), .shard = {1, 1}};
     Progress progress = progress_make();
@@ -156,7 +186,7 @@ int command_run(int argc, char **argv) {
          parse_shard},
         {0},
     };
-    char **words, out[600];
+    char **words;
     int count = 0;
     int code = cli_parse("run", "SCENARIO|CASE... [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && count == 0) code = cli_usage("run", "a scenario or a case is expected");
@@ -164,24 +194,74 @@ int command_run(int argc, char **argv) {
     if (code == 0) code = check_together(&a);
     if (code != 0) return code;
     if (a.dry) return run_dry(&a, words, count);
-    default_out(out, sizeof out, "run");
-    if (!a.options.out) a.options.out = out;
-    a.options.begin = progress_begin, a.options.report = progress_event, a.options.notice = progress_notice,
-    a.options.context = &progress;
-    a.options.argc = argc, a.options.argv = argv;
-    Text left_out = {0};
-    Plan plan = {.left_out = a.skip_unknown ? &left_out : NULL};
-    RunSummary summary = {0};
-    Status status = make_plan(&a, words, count, &plan);
-    if (status == STATUS_OK && a.options.timeline) status = begin_timeline(&a.options);
-    if (status == STATUS_OK) status = interrupt_catch(argv, a.options.out, a.options.out == out);
-    if (status == STATUS_OK) status = run_plan(&plan, &a.options, &summary);
-    if (status == STATUS_OK && a.options.timeline && !has_bytes(a.options.timeline))
-        progress_notice(&progress, "no timeline written: no CUDA variant passed on a GPU, or see counts_reason in its row");
-    char go_on[700];
-    snprintf(go_on, sizeof go_on, "--resume --out %s", a.options.out);
-    code = run_finish(status, &progress, &summary, a.options.out, go_on);
-    plan_free(&plan);
-    text_free(&left_out);
+    return run(&a, words, count, &progress, argc, argv);
+}
+
+/* The cases of `rungs try`: "n=1e6" stands for the op's; without one its default. */
+static Status try_cases(const Op *op, char *const *words, int count, Text *cases) {
+    Case problem;
+    char text[CASE_TEXT_MAX];
+    for (int i = 0; i < count; i++) {
+        const bool named = strncmp(words[i], op->name, strlen(op->name)) == 0 && words[i][strlen(op->name)] == ' ';
+        TRY(text_append(&cases[i], "%s%s%s", named ? "" : op->name, named ? "" : " ", words[i]));
+    }
+    if (count > 0) return STATUS_OK;
+    TRY(case_init(op, &problem));
+    return text_append(&cases[0], "%s", case_format(&problem, text, sizeof text));
+}
+
+/* The variant of the file, known by what its module says; a message where it has none. */
+static Status try_file(const char *file, const char *op_name, const Op **op, const VariantEntry **entry) {
+    char path[PATH_MAX];
+    TRY(registry_require_op(op_name, op));
+    if (!realpath(file, path)) return status_fail(STATUS_INVALID, "%s: %s", file, strerror(errno));
+    TRY(registry_add(strdup(path), *op, entry));
+    TRY(modules_need_one(*entry));
+    return (*entry)->variant->error ? status_fail(STATUS_CHECK, "%s", (*entry)->variant->error) : STATUS_OK;
+}
+
+int command_try(int argc, char **argv) {
+    RunArguments a = {.options = run_options_default(), .shard = {1, 1}};
+    Progress progress = progress_make();
+    const char *op_name = NULL, *ladder = NULL;
+    const CliOption OPTIONS[] = {
+        {"op", "NAME", CLI_TEXT, &op_name, "the op that the file computes: `rungs list ops`", NULL},
+        {"variants", "GLOBS", CLI_TEXT, &ladder, "which of the op's variants run beside it (default: all)", NULL},
+        {"quick", NULL, CLI_FLAG, &a.quick, "few samples: a first look", NULL},
+        {"full", NULL, CLI_FLAG, &a.full, "many samples: for publication", NULL},
+        {"timeout", "TIME", CLI_DURATION, &a.options.timeout_seconds, "time limit for one call of a variant (default 120s)", NULL},
+        {"device", "N", CLI_COUNT, &a.options.device, "CUDA device", NULL},
+        {"out", "FILE", CLI_TEXT, &a.options.out, "results file, appended to (default: in the build folder)", NULL},
+        {"verify-only", NULL, CLI_FLAG, &a.options.verify_only, "verify only; do not time", NULL},
+        {"emulate", NULL, CLI_FLAG, &a.emulate, "run CUDA variants in the emulator even where there is a GPU", NULL},
+        {0},
+    };
+    enum { CASES_MAX = 64 };
+    char **words, *cases[CASES_MAX];
+    Text texts[CASES_MAX] = {{0}}, filter = {0};
+    const Op *op = NULL;
+    const VariantEntry *entry = NULL;
+    int count = 0;
+    int code = cli_parse("try", "FILE.c|FILE.cu --op NAME [CASE...] [options]", OPTIONS, argc, argv, &words, &count);
+    if (code == 0 && (count == 0 || count > CASES_MAX))
+        code = cli_usage("try", "expected a file, and at most %d cases", CASES_MAX - 1);
+    if (code == 0 && !op_name) code = cli_usage("try", "--op NAME is missing: the op that %s computes", words[0]);
+    apply_pace(&a);
+    if (code != 0) return code;
+    Status status = try_file(words[0], op_name, &op, &entry);
+    if (status == STATUS_CHECK) { /* the file's fault, and nothing to run */
+        fprintf(stderr, "rungs try: %s\n", status_message());
+        return EXIT_CHECK;
+    }
+    if (status == STATUS_OK) status = try_cases(op, words + 1, count - 1, texts);
+    if (status == STATUS_OK && ladder) status = text_append(&filter, "%s,%s", ladder, entry->id);
+    if (status != STATUS_OK) return cli_fail(status);
+    a.variants = filter.text;
+    if (a.variants) modules_select(a.variants);
+    const int case_count = count > 1 ? count - 1 : 1;
+    for (int i = 0; i < case_count; i++) cases[i] = texts[i].text;
+    code = run(&a, cases, case_count, &progress, argc, argv);
+    for (int i = 0; i < case_count; i++) text_free(&texts[i]);
+    text_free(&filter);
     return code;
 }

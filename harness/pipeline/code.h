@@ -7,16 +7,6 @@
 #include <jansson.h>
 #include <stdbool.h>
 
-typedef struct CodeHash {
-    const char *id;     /* "rolling/cuda_shared" */
-    const char *sass;   /* of the instructions for the device: 16 hexadecimal digits; NULL for a CPU variant */
-    const char *host;   /* of the instructions for the CPU */
-    const char *reason; /* why there are no hashes; NULL: there are */
-} CodeHash;
-
-/* Generated at build time (cmake/code_hashes.py), ends with NULLs. */
-extern const CodeHash CODE_HASHES[];
-
 /* The row's `code`: {sass_hash, host_hash, reason}; host_hash is null if it is unknown, with the reason; sass_hash is also
  * null on the CPU. New reference. */
 json_t *code_json(const VariantEntry *variant, bool emulated);

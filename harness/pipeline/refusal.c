@@ -1,35 +1,71 @@
 #include "pipeline/refusal.h"
 
 #include "base/interrupt.h"
+#include "base/places.h"
 #include "device/child.h"
 #include "pipeline/rows.h"
+#include "plan/modules.h"
 
-static Child *asked; /* NULL: none runs */
+#include <limits.h>
+
+/* Those that were asked last stand still: the cases of a plan ask the variants of an op in turn. */
+enum { KEPT_MAX = 24 };
+static struct {
+    const VariantEntry *entry;
+    Child *child; /* NULL: none runs */
+} kept[KEPT_MAX];
+static int oldest;
+
+static void stop(int k) {
+    child_stop(kept[k].child);
+    kept[k].child = NULL;
+    kept[k].entry = NULL;
+}
+
+static int find(const VariantEntry *entry) {
+    for (int k = 0; k < KEPT_MAX; k++)
+        if (kept[k].child && kept[k].entry == entry) return k;
+    return -1;
+}
+
+static Status start(const VariantEntry *entry, int *k) {
+    static const char *const EMULATORS[] = {[MODULE_ASAN] = "rungs-emulator", [MODULE_RACE] = "rungs-emulator-race"};
+    const ModuleKind kind = modules_kind(entry);
+    const char *const argv[] = {kind == MODULE_NATIVE ? "/proc/self/exe" : places_beside(EMULATORS[kind]),
+                                kind == MODULE_NATIVE ? "worker" : NULL, NULL};
+    *k = oldest;
+    oldest = (oldest + 1) % KEPT_MAX;
+    stop(*k);
+    kept[*k].entry = entry;
+    return child_start(&(ChildOptions){.argv = argv}, &kept[*k].child);
+}
 
 static Status ask(const VariantChoice *choice, const Case *problem, double timeout_seconds, json_t **launch) {
-    const char *const argv[] = {"/proc/self/exe", "worker", NULL};
-    if (!asked) TRY(child_start(&(ChildOptions){.argv = argv}, &asked));
-    json_t *command = json_pack("{s:s, s:s, s:o, s:o, s:b}", "do", "supports", "variant", choice->entry->id, "tunables",
+    int k = find(choice->entry);
+    char path[PATH_MAX];
+    if (k < 0) TRY(start(choice->entry, &k));
+    json_t *command = json_pack("{s:s, s:s, s:s, s:o, s:o, s:b}", "do", "supports", "variant", choice->entry->id, "module",
+                                modules_path(choice->entry, modules_kind(choice->entry), path), "tunables",
                                 row_params(&choice->tunables), "case", row_case(problem), "launch", launch != NULL),
            *reply = NULL;
-    Status status = child_ask(asked, command, timeout_seconds, &reply);
+    Status status = child_ask(kept[k].child, command, timeout_seconds, &reply);
     if (launch) *launch = json_incref(json_object_get(reply, "launch"));
     json_decref(command);
     json_decref(reply);
     if (status != STATUS_OK && status != STATUS_UNSUPPORTED) {
-        refusal_close();
-    } else if (!child_pause(asked)) {
-        refusal_close();
+        stop(k);
+    } else if (!child_pause(kept[k].child)) {
+        stop(k);
         status = status_fail(STATUS_DEVICE, "started a process");
     }
     return status;
 }
 
 Status refusal_launch(const VariantChoice *choice, const Case *problem, double timeout_seconds, json_t **launch) {
-    const bool fresh = !asked;
+    const bool fresh = find(choice->entry) < 0;
     Status status = ask(choice, problem, timeout_seconds, launch);
     const bool failed = status != STATUS_OK && status != STATUS_UNSUPPORTED;
-    /* A variant that was asked before may have broken the process. */
+    /* What it was asked before may have broken the process. */
     if (failed && !fresh && interrupt_check() == STATUS_OK) status = ask(choice, problem, timeout_seconds, launch);
     return status == STATUS_OK || status == STATUS_UNSUPPORTED ? status : status_prefix(status, "supports(): ");
 }
@@ -39,6 +75,5 @@ Status refusal_ask(const VariantChoice *choice, const Case *problem, double time
 }
 
 void refusal_close(void) {
-    child_stop(asked);
-    asked = NULL;
+    for (int k = 0; k < KEPT_MAX; k++) stop(k);
 }

@@ -1,5 +1,5 @@
-/* refusal.h - asks a variant's supports() in a process of its own, so that whatever it does costs its own row only. One process
- * answers for all variants; it stands still between two questions. */
+/* refusal.h - asks a variant's supports() in a process of its own, so that whatever it does costs its own row only. A
+ * process answers for one variant; it stands still between two questions. */
 #ifndef RUNGS_PIPELINE_REFUSAL_H
 #define RUNGS_PIPELINE_REFUSAL_H
 
@@ -14,7 +14,7 @@ Status refusal_ask(const VariantChoice *choice, const Case *problem, double time
 /* Also what configuration() reports for the case on the first device (`launch` in docs/PROTOCOL.md, new reference; null: nothing).
  */
 Status refusal_launch(const VariantChoice *choice, const Case *problem, double timeout_seconds, json_t **launch);
-/* Ends the process, if there is one. */
+/* Ends the processes. */
 void refusal_close(void);
 
 #endif

@@ -5,6 +5,7 @@
 #include "pipeline/handover.h"
 #include "pipeline/refusal.h"
 #include "pipeline/rows.h"
+#include "plan/modules.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -14,6 +15,17 @@
 static const double HELLO_SECONDS = 10;                 /* for a process to start, at least */
 static const double STARTUP_SECONDS = 120;              /* CUDA context, Python imports, the first use of CUPTI */
 static const size_t KEPT_BYTES_MOST = (size_t)64 << 20; /* of the device that a worker may add to what its first case left in use */
+
+/* Without options a GPU is thought of (foresee.c): whichever module there is answers for it. */
+static ModuleKind kind_of(const Session *session) {
+    if (!session->emulated) return MODULE_NATIVE;
+    return session->options && session->options->emulator == EMULATOR_RACE ? MODULE_RACE : MODULE_ASAN;
+}
+
+const char *session_module(const Session *session, char path[PATH_MAX]) {
+    path[0] = '\0';
+    return session->choice->entry->backend == BACKEND_PEER ? path : modules_path(session->choice->entry, kind_of(session), path);
+}
 
 static bool needs_a_gpu(const Session *session, char reason[REASON_MAX]) {
     const VariantEntry *entry = session->choice->entry;
@@ -31,6 +43,7 @@ Status session_refused(const Session *session) {
     if (needs_a_gpu(session, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
     if (session->emulated && entry->variant->not_emulated)
         return status_fail(STATUS_UNSUPPORTED, "not emulated: %s", entry->variant->not_emulated);
+    if (entry->variant->error) return status_fail(STATUS_INVALID, "%s", entry->variant->error);
     const double timeout = session->options ? session->options->timeout_seconds : run_options_default().timeout_seconds;
     return entry->variant->supports ? refusal_ask(session->choice, session->problem, timeout) : STATUS_OK;
 }
@@ -78,6 +91,7 @@ static Status ask_next(Child *child, const char *what, double timeout_seconds, j
 Status session_start(const Session *session, double timeout_seconds, Child **child) {
     const char *const *argv = worker_of(session);
     json_t *reply = NULL;
+    if (session->choice->entry->backend != BACKEND_PEER) TRY(modules_make(session->choice->entry, kind_of(session)));
     if (session->emulated && access(argv[0], X_OK) != 0)
         return status_fail(STATUS_UNSUPPORTED,
                            "the emulator was not built: ./rungs builds it where there is clang, the race detector's "
@@ -96,10 +110,12 @@ Status session_open(const Instance *instance, const Session *session, Child *chi
     for (int set = DATA_FIRST + 1; set < instance_sets(instance); set++)
         json_array_append_new(further, handover_arrays(&handover, instance->in[set], instance->shared_in[set], in_count));
     json_t *outputs = handover_arrays(&handover, instance->out, instance->shared_out, instance->op->out_count);
-    json_t *command = json_pack("{s:s, s:i, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "do", "open", "device", session->options->device,
-                                "variant", session->choice->entry->id, "tunables", row_params(&session->choice->tunables), "case",
-                                row_case(&instance->cases[DATA_FIRST]), "sized_by_data", instance->op->sized_by_data, "inputs",
-                                inputs, "further_inputs", further, "outputs", outputs);
+    char module[PATH_MAX];
+    json_t *command =
+        json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "do", "open", "device", session->options->device, "variant",
+                  session->choice->entry->id, "module", session_module(session, module), "tunables",
+                  row_params(&session->choice->tunables), "case", row_case(&instance->cases[DATA_FIRST]), "sized_by_data",
+                  instance->op->sized_by_data, "inputs", inputs, "further_inputs", further, "outputs", outputs);
     child_hand(child, handover.file, handover.count);
     Status status = child_ask(child, command, STARTUP_SECONDS + timeout_seconds, reply);
     json_decref(command);

@@ -6,6 +6,8 @@
 #include "pipeline/instance.h"
 #include "pipeline/run.h"
 
+#include <limits.h>
+
 typedef struct Session {
     const VariantChoice *choice;
     const PlanItem *item; /* NULL for exec */
@@ -17,8 +19,10 @@ typedef struct Session {
     double deadline;           /* on the steady clock: nothing is profiled after it */
 } Session;
 
-/* Reasons to skip that need no data: no GPU, supports(). STATUS_UNSUPPORTED with the reason; STATUS_OK: none; another Status if
- * supports() crashed or hung (pipeline/refusal.h). */
+/* Where its code lies: "" for a peer. */
+const char *session_module(const Session *session, char path[PATH_MAX]);
+/* Reasons to skip that need no data: no GPU, supports(). STATUS_UNSUPPORTED with the reason; STATUS_OK: none; STATUS_INVALID with
+ * the compiler's first error if there is no module; another Status if supports() crashed or hung (pipeline/refusal.h). */
 Status session_refused(const Session *session);
 /* Starts the program that runs the choice, and waits for its first word: timeout_seconds, but ten at least. STATUS_UNSUPPORTED if
  * that program was not built; *child is NULL then. */

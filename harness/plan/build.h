@@ -36,6 +36,9 @@ typedef struct Request {
 Status request_read(const char *begin, char *line, Request *out);
 bool request_names(const Request *request, const VariantEntry *entry);
 
+/* What their modules say of the op's variants that match one of the patterns: made together, as they take long to compile. */
+Status variants_need(const Op *op, const char *const *patterns, int pattern_count);
+
 /* Does the text name CUDA variants in a build that has none? */
 bool variant_not_built(const char *text);
 

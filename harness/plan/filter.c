@@ -81,7 +81,7 @@ static Status apply(const Request *request, const VariantChoice *choice, Variant
     char before[SPEC_TEXT_MAX], after[SPEC_TEXT_MAX];
     *out = *choice;
     *same = true;
-    if (request->count == 0) return STATUS_OK;
+    if (request->count == 0 || (choice->entry->variant->error && !choice->entry->variant->tunables)) return STATUS_OK;
     for (int i = 0; i < request->count; i++) {
         const Assignment *assignment = &request->assignments[i];
         const Status status = params_set(&out->tunables, assignment->name, assignment->values);

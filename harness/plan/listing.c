@@ -49,8 +49,10 @@ static json_t *specs_json(const ParamSpec *specs) {
 
 json_t *list_variants_json(void) {
     json_t *out = json_array();
-    for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++) {
-        const VariantEntry *entry = &REGISTRY_VARIANTS[i];
+    int count;
+    const VariantEntry *all = registry_variants(&count);
+    for (int i = 0; i < count; i++) {
+        const VariantEntry *entry = &all[i];
         json_t *item = json_object();
         json_object_set_new(item, "id", json_string(entry->id));
         json_object_set_new(item, "op", json_string(entry->op));
@@ -105,8 +107,10 @@ static void add_arrays(const Op *op, json_t *item) {
 
 json_t *list_ops_json(void) {
     json_t *out = json_array();
-    for (int i = 0; i < REGISTRY_OP_COUNT; i++) {
-        const Op *op = REGISTRY_OPS[i];
+    int count;
+    const Op *const *ops = registry_ops(&count);
+    for (int i = 0; i < count; i++) {
+        const Op *op = ops[i];
         json_t *item = json_object(), *bounds = json_array();
         for (const Bound *bound = op->bounds; bound && bound->name; bound++)
             json_array_append_new(bounds, json_pack("{s:s, s:s}", "name", bound->name, "formula", bound->formula));

@@ -1,80 +1,65 @@
 #include "plan/registry.h"
 
-#include "base/text.h"
-
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-const char *backend_name(Backend backend) {
-    static const char *const NAMES[] = {[BACKEND_CPU] = "cpu", [BACKEND_CUDA] = "cuda", [BACKEND_PEER] = "peer"};
-    return NAMES[backend];
+enum { OPS_MAX = 256 };
+
+extern const OpSource *const __start_rungs_ops[], *const __stop_rungs_ops[]; /* made by the linker */
+
+static int by_name(const void *a, const void *b) {
+    return strcmp((*(const Op *const *)a)->name, (*(const Op *const *)b)->name);
+}
+
+const Op *const *registry_ops(int *count) {
+    static const Op *ops[OPS_MAX];
+    static int found;
+    if (found == 0) {
+        for (const OpSource *const *at = __start_rungs_ops; at < __stop_rungs_ops && found < OPS_MAX; at++)
+            ops[found++] = (*at)->op;
+        qsort(ops, (size_t)found, sizeof *ops, by_name);
+    }
+    *count = found;
+    return ops;
+}
+
+/* reference/<op>.c, or reference/<op>/op.c where it has more than one file. */
+static bool is_file_of(const char *file, const char *op) {
+    char wanted[512];
+    static const char *const FORMS[] = {"reference/%s.c", "reference/%s/op.c"};
+    for (size_t i = 0; i < sizeof FORMS / sizeof *FORMS; i++) {
+        snprintf(wanted, sizeof wanted, FORMS[i], op);
+        const size_t length = strlen(file), tail = strlen(wanted);
+        if (length >= tail && strcmp(file + length - tail, wanted) == 0) return true;
+    }
+    return false;
+}
+
+Status registry_op_problems(Text *out) {
+    for (const OpSource *const *at = __start_rungs_ops; at < __stop_rungs_ops; at++)
+        if (!is_file_of((*at)->file, (*at)->op->name))
+            TRY(text_append(
+                out,
+                "%s: the descriptor is RUNGS_OP(%s), so the file must be reference/%s.c or reference/%s/op.c: change one of them\n",
+                (*at)->file, (*at)->op->name, (*at)->op->name, (*at)->op->name));
+    return STATUS_OK;
 }
 
 const Op *registry_op(const char *name) {
-    for (int i = 0; i < REGISTRY_OP_COUNT; i++)
-        if (strcmp(REGISTRY_OPS[i]->name, name) == 0) return REGISTRY_OPS[i];
+    int count;
+    const Op *const *ops = registry_ops(&count);
+    for (int i = 0; i < count; i++)
+        if (strcmp(ops[i]->name, name) == 0) return ops[i];
     return NULL;
-}
-
-const VariantEntry *registry_variant(const char *id) {
-    for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++)
-        if (strcmp(REGISTRY_VARIANTS[i].id, id) == 0) return &REGISTRY_VARIANTS[i];
-    return NULL;
-}
-
-bool registry_gives(const VariantEntry *entry, const char *output) {
-    if (!entry->outputs) return true;
-    for (int i = 0; entry->outputs[i]; i++)
-        if (strcmp(entry->outputs[i], output) == 0) return true;
-    return false;
-}
-
-bool registry_has_backend(Backend backend) {
-    for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++)
-        if (REGISTRY_VARIANTS[i].backend == backend) return true;
-    return false;
-}
-
-/* Where the op was forgotten: the first name that is op/word. */
-static const char *named_without_op(const char *word, const char *const *names, int count) {
-    for (int i = 0; i < count; i++) {
-        const char *slash = strchr(names[i], '/');
-        if (slash && strcmp(slash + 1, word) == 0) return names[i];
-    }
-    return NULL;
-}
-
-static Status unknown(const char *what, const char *word, const char *const *names, int count) {
-    const char *nearest = named_without_op(word, names, count);
-    if (!nearest) nearest = text_nearest(word, names, count);
-    return text_fail_listing(nearest, "known", names, count, "unknown %s '%.200s'", what, word);
 }
 
 Status registry_require_op(const char *name, const Op **out) {
+    const char *names[OPS_MAX];
+    int count;
+    const Op *const *ops = registry_ops(&count);
     *out = registry_op(name);
     if (*out) return STATUS_OK;
-    const char **names = calloc((size_t)REGISTRY_OP_COUNT + 1, sizeof *names);
-    if (!names) return status_fail(STATUS_MEMORY, "no memory for the names of %d ops", REGISTRY_OP_COUNT);
-    for (int i = 0; i < REGISTRY_OP_COUNT; i++) names[i] = REGISTRY_OPS[i]->name;
-    const Status status = unknown("op", name, names, REGISTRY_OP_COUNT);
-    free(names);
-    return status;
-}
-
-Status registry_require_variant(const char *id, const VariantEntry **out) {
-    *out = registry_variant(id);
-    if (*out) return STATUS_OK;
-    const char **names = calloc((size_t)REGISTRY_VARIANT_COUNT + 1, sizeof *names);
-    if (!names) return status_fail(STATUS_MEMORY, "no memory for the names of %d variants", REGISTRY_VARIANT_COUNT);
-    /* Where the op is right, its variants are what the user needs to see; else all of them. */
-    const char *slash = strchr(id, '/');
-    int count = 0;
-    for (int pass = 0; pass < 2 && count == 0; pass++)
-        for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++) {
-            const char *known = REGISTRY_VARIANTS[i].id;
-            if (pass == 1 || (slash && strncmp(known, id, (size_t)(slash - id) + 1) == 0)) names[count++] = known;
-        }
-    const Status status = unknown("variant", id, names, count);
-    free(names);
-    return status;
+    for (int i = 0; i < count; i++) names[i] = ops[i]->name;
+    return text_fail_listing(text_nearest(name, names, count), "known", names, count, "unknown op '%.200s'", name);
 }

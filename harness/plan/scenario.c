@@ -226,6 +226,32 @@ static Status leave_out_suite(const YamlFile *file, int index, const Plan *befor
     return plan_leave_out(plan, what);
 }
 
+/* The variants of all suites are made together. What is wrong in a suite is said when the suite is read. */
+static Status need_variants(YamlFile *file, const YamlNode *list) {
+    enum { PATTERNS_MAX = 64 };
+    for (int i = 0; list->type == YAML_SEQUENCE_NODE && i < yamlfile_count(list); i++) {
+        const YamlNode *node = yamlfile_item(file, list, i);
+        if (node->type != YAML_MAPPING_NODE) continue;
+        YamlNode *variants = yamlfile_get(file, node, "variants"), *op = yamlfile_get(file, node, "op");
+        const Op *found = op && op->type == YAML_SCALAR_NODE ? registry_op((const char *)op->data.scalar.value) : NULL;
+        char words[PATTERNS_MAX][SPEC_TEXT_MAX];
+        const char *patterns[PATTERNS_MAX];
+        int count = 0;
+        for (int v = 0;
+             found && variants && variants->type == YAML_SEQUENCE_NODE && v < yamlfile_count(variants) && count < PATTERNS_MAX;
+             v++) {
+            const YamlNode *item = yamlfile_item(file, variants, v);
+            if (item->type != YAML_SCALAR_NODE || item->data.scalar.value[0] == '-') continue;
+            snprintf(words[count], sizeof words[count], "%.*s", (int)strcspn((const char *)item->data.scalar.value, " \t"),
+                     (const char *)item->data.scalar.value);
+            patterns[count] = words[count];
+            count++;
+        }
+        if (count) TRY(variants_need(found, patterns, count));
+    }
+    return STATUS_OK;
+}
+
 /* *op: the op of all suites, NULL where they differ. */
 static Status add_suites(YamlFile *file, const YamlNode *list, const char *scenario, Plan *plan, const Op **op) {
     TRY(yamlfile_list(file, list, "suites"));
@@ -277,6 +303,7 @@ static Status add_file(YamlFile *file, Plan *plan) {
     }
     TRY(plan_append_scenario(plan, &info));
     const Op *op = NULL;
+    TRY(need_variants(file, suites));
     TRY(add_suites(file, suites, info.name, plan, &op));
     claims = yamlfile_get(file, file->root, "claims");
     return claims && !plan->left_out ? scenario_claims(file, claims, plan, first_item, op, info.name) : STATUS_OK;

@@ -1,6 +1,7 @@
 /* A variant pattern with tunables -> the variants it names, each with one value per tunable. */
 #include "base/text.h"
 #include "plan/build.h"
+#include "plan/modules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -27,8 +28,9 @@ static Status append(Choices *list, const VariantEntry *entry, const Params *tun
     return STATUS_OK;
 }
 
-/* One level per assignment; the last one varies fastest. */
+/* One level per assignment; the last one varies fastest. One that is filtered away, or has no module, keeps its name alone. */
 static Status expand(const VariantEntry *entry, const Request *request, int level, const Params *tunables, Choices *list) {
+    if (!entry->variant->tunables && (entry->variant->error || !modules_selected(entry))) return append(list, entry, tunables);
     if (level == request->count) return append(list, entry, tunables);
     const Assignment *assignment = &request->assignments[level];
     for (const char *at = assignment->values;;) {
@@ -92,9 +94,27 @@ static Status no_match(const Op *op, const Request *request) {
     return status_fail(STATUS_INVALID, "column %zu: '%s' is no variant of %s", request->column, request->pattern, op->name);
 }
 
+Status variants_need(const Op *op, const char *const *patterns, int pattern_count) {
+    int total, count = 0;
+    const VariantEntry *all = registry_variants(&total);
+    const VariantEntry **named = calloc((size_t)total + 1, sizeof *named);
+    if (!named) return status_fail(STATUS_MEMORY, "no memory for %d variants", total);
+    for (int i = 0; i < total; i++) {
+        bool any = false;
+        for (int p = 0; p < pattern_count; p++) any = any || request_names(&(Request){.pattern = patterns[p]}, &all[i]);
+        if (any && strcmp(all[i].op, op->name) == 0) named[count++] = &all[i];
+    }
+    const Status status = modules_need(named, count);
+    free(named);
+    return status;
+}
+
 static Status find(const Op *op, const Request *request, Choices *list) {
-    for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++) {
-        const VariantEntry *entry = &REGISTRY_VARIANTS[i];
+    int count;
+    const VariantEntry *all = registry_variants(&count);
+    TRY(variants_need(op, &request->pattern, 1));
+    for (int i = 0; i < count; i++) {
+        const VariantEntry *entry = &all[i];
         if (strcmp(entry->op, op->name) != 0) continue;
         if (!request_names(request, entry)) continue;
         Params defaults;

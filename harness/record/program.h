@@ -4,6 +4,7 @@
 
 typedef struct Program {
     const char *project;    /* "rungs", or the name given to rungs_add_project */
+    const char *modules;    /* the folder of its variants' modules, below the build folder */
     const char *commit;     /* of the project's repository, 40 digits; NULL: it is no git checkout */
     const char *dirty;      /* "yes" or "no": uncommitted changes; NULL: git does not tell */
     const char *build_type; /* of the harness and the project; only "Release" is timed */

@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/ranges.h"
 #include "worker/commands.h"
+#include "worker/module.h"
 #include "worker/settle.h"
 
 #include <math.h>
@@ -38,8 +39,8 @@ static Status open_arrays(Worker *worker, const json_t *list, bool writable, Arr
 /* {"device": "cuda", "blocks": 264, ...}, or null if the variant reports nothing. */
 Status case_tell_launch(const Worker *worker, json_t *reply) {
     LaunchNotes notes = {0};
-    if (worker->entry->variant->configuration) TRY(worker->entry->variant->configuration(&worker->args, &notes));
-    const char *kind = worker->device ? worker->device->kind : worker->entry->variant->backend == BACKEND_CPU ? "cpu" : "cuda";
+    if (worker->variant->configuration) TRY(worker->variant->configuration(&worker->args, &notes));
+    const char *kind = worker->device ? worker->device->kind : worker->variant->backend == BACKEND_CPU ? "cpu" : "cuda";
     json_t *launch = notes.count > 0 ? json_pack("{s:s}", "device", kind) : json_null();
     for (int i = 0; i < notes.count; i++) {
         const double value = notes.notes[i].value;
@@ -78,22 +79,29 @@ static Status open_further_sets(Worker *worker, const json_t *sets) {
 }
 
 Status case_choose(Worker *worker, const json_t *command) {
-    const char *id = json_string_value(json_object_get(command, "variant"));
-    TRY(registry_require_variant(id ? id : "", &worker->entry));
+    static char id[256];
+    const char *named = json_string_value(json_object_get(command, "variant")),
+               *path = json_string_value(json_object_get(command, "module"));
+    if (!named || !path) return status_fail(STATUS_INTERNAL, "a command without a variant or its module");
+    snprintf(id, sizeof id, "%s", named);
+    TRY(module_load(path, id, &worker->module));
+    worker->id = id;
+    worker->variant = worker->module->variant;
     TRY(command_case(json_object_get(command, "case"), &worker->problem));
     worker->op = registry_op(worker->problem.op);
-    TRY(params_init(worker->entry->variant->tunables, &worker->tunables));
+    TRY(params_init(worker->variant->tunables, &worker->tunables));
     return command_params(json_object_get(command, "tunables"), &worker->tunables);
 }
 
 /* What is ours of the beginning: the device, the arrays, guarded buffers. */
 static Status open_case(Worker *worker, const json_t *command) {
     TRY(case_choose(worker, command));
-    const Backend backend = worker->entry->variant->backend;
+    const Backend backend = worker->variant->backend;
     worker->device = backend == BACKEND_CPU ? device_cpu() : device_emulator() ? device_emulator() : device_cuda();
     if (!worker->device) return status_fail(STATUS_UNSUPPORTED, "this build of rungs has no CUDA");
     if (!worker->opened) TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
     worker->opened = true;
+    if (worker->module->use_device) TRY(worker->module->use_device((int)json_integer_value(json_object_get(command, "device"))));
     TRY(open_arrays(worker, json_object_get(command, "inputs"), false, worker->in, worker->host_in[0], worker->buffers_in,
                     &worker->in_count));
     TRY(open_further_sets(worker, json_object_get(command, "further_inputs")));
@@ -101,7 +109,7 @@ static Status open_case(Worker *worker, const json_t *command) {
 }
 
 Status case_open(Worker *worker, const json_t *command) {
-    if (worker->entry) return status_fail(STATUS_INTERNAL, "open: the previous case has not ended");
+    if (worker->id) return status_fail(STATUS_INTERNAL, "open: the previous case has not ended");
     const char *text = json_string_value(json_object_get(json_object_get(command, "case"), "text"));
     ranges_begin("", text ? text : "a case"); /* to case_end() */
     TRY(command_files(worker->arrays, &worker->files));
@@ -112,8 +120,8 @@ Status case_open(Worker *worker, const json_t *command) {
 
 /* What is the variant's, under the time-out for its code. */
 Status case_prepare(Worker *worker, json_t *reply) {
-    if (!worker->entry) return status_fail(STATUS_INTERNAL, "prepare before open");
-    const Variant *variant = worker->entry->variant;
+    if (!worker->id) return status_fail(STATUS_INTERNAL, "prepare before open");
+    const Variant *variant = worker->variant;
     VariantArgs *args = &worker->args;
     *args = (VariantArgs){.problem = &worker->problem,
                           .tunables = &worker->tunables,
@@ -150,7 +158,7 @@ Status case_prepare(Worker *worker, json_t *reply) {
 /* ---- The end. */
 
 static void release(Worker *worker) {
-    if (worker->prepared && worker->entry->variant->release) worker->entry->variant->release(worker->args.state);
+    if (worker->prepared && worker->variant->release) worker->variant->release(worker->args.state);
     worker->prepared = false;
     worker->args.state = NULL;
 }
@@ -165,7 +173,7 @@ static size_t growth(const Worker *worker, size_t before) {
 /* What release() does not give back of what prepare() took is a leak if it happens every time: libraries and drivers take some
  * once. */
 static Status check_release(Worker *worker) {
-    const Variant *variant = worker->entry->variant;
+    const Variant *variant = worker->variant;
     size_t grown = variant->prepare ? growth(worker, worker->in_use_prepared) : 0;
     for (int i = 0; i < REPEATS && grown > 0; i++) {
         const size_t before = in_use(worker);
@@ -181,7 +189,7 @@ static Status check_release(Worker *worker) {
 
 static Status end_variant(Worker *worker) {
     const bool prepared = worker->prepared;
-    if (!worker->entry || !worker->device || !worker->opened) return STATUS_OK;
+    if (!worker->id || !worker->device || !worker->opened) return STATUS_OK;
     release(worker);
     TRY(worker->device->wait("release()"));
     return prepared ? check_release(worker) : STATUS_OK;

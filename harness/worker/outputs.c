@@ -13,10 +13,15 @@ static const double PATIENCE_SECONDS = 0.02; /* for work that goes on after a ve
 
 Status worker_call(void *context) {
     Worker *worker = context;
-    ranges_begin("call", worker->entry->id);
-    const Status status = worker->entry->variant->run(&worker->args);
+    ranges_begin("call", worker->id);
+    const Status status = worker->variant->run(&worker->args);
     ranges_end();
     return status == STATUS_OK ? launches_failure() : status;
+}
+
+Status worker_wait(const Worker *worker, const char *what) {
+    TRY(worker->device->wait(what));
+    return worker->module->take_error ? worker->module->take_error(what) : STATUS_OK;
 }
 
 Status outputs_poison(Worker *worker, bool scratch) {
@@ -168,7 +173,7 @@ static Status check_growth(Worker *worker) {
         TRY(worker->device->wait("preparing the buffers"));
         const size_t before = in_use(worker);
         TRY(worker_call(worker));
-        TRY(worker->device->wait(worker->entry->id));
+        TRY(worker_wait(worker, worker->id));
         TRY(outputs_end(worker));
         TRY(outputs_begin(worker, false));
         TRY(worker->device->wait("releasing the outputs"));
@@ -189,7 +194,7 @@ static Status call(Worker *worker, bool guarded, bool again, double *seconds) {
     threads_begin();
     const double begin = clock_seconds();
     TRY(worker_call(worker));
-    TRY(worker->device->wait(worker->entry->id));
+    TRY(worker_wait(worker, worker->id));
     *seconds = clock_seconds() - begin;
     worker->threads = threads_end();
     worker->launched = launches_take();

@@ -9,6 +9,8 @@
 
 /* run() as it is measured; context: the Worker. */
 Status worker_call(void *context);
+/* Waits for the work that the call began, and for what went wrong in it. */
+Status worker_wait(const Worker *worker, const char *what);
 /* Before a call: outputs at their largest and without data where run() allocates them; nothing of the last call is left. */
 Status outputs_begin(Worker *worker, bool guarded);
 /* After a call and its wait: what was handed over is right by its pointers and sizes, nothing else is left. */

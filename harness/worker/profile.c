@@ -22,7 +22,7 @@ static Status prepare(Worker *worker) {
 /* What a call has of device memory beside its inputs: outputs and scratch that are ours, and the most that it held of its own. */
 static Status count_memory(Worker *worker, json_t **counts) {
     TRY(worker_call(worker));
-    TRY(worker->device->wait(worker->entry->id));
+    TRY(worker_wait(worker, worker->id));
     TRY(after_call(worker));
     size_t bytes = worker->args.scratch_bytes + worker->taken.peak_bytes;
     for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++) bytes += array_bytes(&worker->out[i]);

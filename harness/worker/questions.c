@@ -17,7 +17,7 @@ Status question_supports(const json_t *command, json_t *reply) {
                                .in_count = asked.op->in_count,
                                .out = asked.out,
                                .out_count = asked.op->out_count};
-    const Variant *variant = asked.entry->variant;
+    const Variant *variant = asked.variant;
     if (variant->supports && !variant->supports(&asked.args, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
     return json_is_true(json_object_get(command, "launch")) ? case_tell_launch(&asked, reply) : STATUS_OK;
 }

@@ -39,7 +39,9 @@ typedef struct Worker {
     int cases;                            /* that have ended */
     size_t in_use_first, in_use_prepared; /* of the device: after the first case; before prepare() */
     Files files;                          /* of the command `open`, while it is obeyed */
-    const VariantEntry *entry;
+    const char *id;                       /* of the variant; NULL: no case is open */
+    const Variant *variant;
+    const VariantModule *module; /* it lies in this one */
     const Op *op;
     Case problem;
     Params tunables;

@@ -4,6 +4,7 @@
 #include "base/memory.h"
 #include "worker/case.h"
 #include "worker/commands.h"
+#include "worker/module.h"
 #include "worker/outputs.h"
 #include "worker/profile.h"
 #include "worker/questions.h"
@@ -59,7 +60,7 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     Status status = measure->time(command, worker->device, &work, &timing);
     if (status == STATUS_OK) {
         json_object_set_new(reply, "timing", timing);
-        status = worker->device->wait("timing");
+        status = worker_wait(worker, "timing");
     }
     if (status == STATUS_OK) status = rotation_check(worker);
     rotation_end(worker);
@@ -67,7 +68,7 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
 }
 
 static Status close_worker(Worker *worker, json_t *reply) {
-    TRY(worker->entry ? case_end(worker, reply) : STATUS_OK);
+    TRY(worker->id ? case_end(worker, reply) : STATUS_OK);
     if (worker->device) worker->device->close();
     return STATUS_OK;
 }
@@ -116,6 +117,8 @@ static void tell_failure(Status status, json_t *reply) {
 int worker_main(int argc, char **argv) {
     static Worker worker;
     json_set_alloc_funcs(memory_allocate, memory_free);
+    if (argc == 6 && strcmp(argv[1], "--describe") == 0)
+        return module_describe(argv[2], argv[3], option_fd(argc, argv, "--replies"));
     worker.commands = fdopen(option_fd(argc, argv, "--commands"), "r");
     worker.replies = fdopen(option_fd(argc, argv, "--replies"), "w");
     worker.arrays = option_fd(argc, argv, "--arrays");

@@ -36,7 +36,7 @@ static void one_pattern(const char *text) {
     VariantChoice *choices, *again;
     int count, one;
     char spec[SPEC_TEXT_MAX], twice[SPEC_TEXT_MAX];
-    const Status status = variant_choices_parse(REGISTRY_OPS[0], text, &choices, &count);
+    const Status status = variant_choices_parse(registry_op("op"), text, &choices, &count);
     if (status != STATUS_OK) {
         REQUIRE(choices == NULL);
         REQUIRE(strncmp(status_message(), "more than", 9) == 0 || fuzz_refused(status, "column "));
@@ -44,7 +44,7 @@ static void one_pattern(const char *text) {
     }
     REQUIRE(count > 0);
     variant_choice_format(&choices[count - 1], spec, sizeof spec);
-    REQUIRE(variant_choices_parse(REGISTRY_OPS[0], spec, &again, &one) == STATUS_OK && one == 1);
+    REQUIRE(variant_choices_parse(registry_op("op"), spec, &again, &one) == STATUS_OK && one == 1);
     REQUIRE(strcmp(variant_choice_format(&again[0], twice, sizeof twice), spec) == 0);
     free(again);
     free(choices);

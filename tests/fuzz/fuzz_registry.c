@@ -1,5 +1,5 @@
 /* One op and two variants, so that nothing needs to be built but the readers. */
-#include "plan/registry.h"
+#include "plan/modules.h"
 
 static const char *const CHOICES[] = {"mean", "min", NULL};
 static const ParamSpec PARAMS[] = {
@@ -21,25 +21,36 @@ static Work work(const Case *problem) {
     return (Work){.bytes = 16 * (double)params_int(&problem->params, "n")};
 }
 
-static const Op OP = {.name = "op",
-                      .summary = "",
-                      .params = PARAMS,
-                      .families = OP_FAMILIES,
-                      .in_count = 1,
-                      .out_count = 1,
-                      .shapes = shapes,
-                      .work = work};
-static const Op OTHER = {
-    .name = "other", .summary = "", .params = PARAMS, .in_count = 1, .out_count = 1, .shapes = shapes, .work = work};
+RUNGS_OP(op) = {.name = "op",
+                .summary = "",
+                .params = PARAMS,
+                .families = OP_FAMILIES,
+                .in_count = 1,
+                .out_count = 1,
+                .shapes = shapes,
+                .work = work};
+RUNGS_OP(other) = {.name = "other", .summary = "", .params = PARAMS, .in_count = 1, .out_count = 1, .shapes = shapes, .work = work};
 static const ParamSpec TUNABLES[] = {
     {"threads", "", PARAM_INT, "64", 1, 1024, NULL}, {"tile", "", PARAM_INT, "48", 1, 64, NULL}, {0}};
-static const Variant PLAIN = {.backend = BACKEND_CPU}, TUNED = {.backend = BACKEND_CUDA, .tunables = TUNABLES};
+static const VariantFacts PLAIN = {.summary = ""}, TUNED = {.summary = "", .tunables = TUNABLES};
 
-const Op *const REGISTRY_OPS[] = {&OP, &OTHER, NULL};
-const int REGISTRY_OP_COUNT = 2;
-const VariantEntry REGISTRY_VARIANTS[] = {
+static VariantEntry variants[] = {
     {.id = "op/cpu_a", .op = "op", .path = "a", .backend = BACKEND_CPU, .variant = &PLAIN},
     {.id = "op/cuda_b", .op = "op", .path = "b", .backend = BACKEND_CUDA, .variant = &TUNED},
     {.id = "other/cpu_c", .op = "other", .path = "c", .backend = BACKEND_CPU, .variant = &PLAIN},
 };
-const int REGISTRY_VARIANT_COUNT = 3;
+
+VariantEntry *registry_variants(int *count) {
+    *count = sizeof variants / sizeof *variants;
+    return variants;
+}
+
+/* Everything is known of them. */
+Status modules_need(const VariantEntry *const *entries, int count) {
+    (void)entries, (void)count;
+    return STATUS_OK;
+}
+
+bool modules_selected(const VariantEntry *entry) {
+    return entry != NULL;
+}

@@ -5,6 +5,7 @@
  *     compute-sanitizer --tool memcheck|racecheck|initcheck|synccheck --error-exitcode 99 sanitize_kernels [SCENARIO [GLOBS]]
  *
  * Exit: 0 all ran; 1 a variant failed; 2 a bad scenario; 77 no GPU. */
+#include "../unit/variant_support.h"
 #include "base/places.h"
 #include "device/device.h"
 #include "device/resource.h"
@@ -55,7 +56,7 @@ static Status check_blocks(const Device *device, const Op *op, Arrays *a) {
 }
 
 static Status run_case(const Device *device, const Op *op, const Case *problem, const VariantChoice *choice, Arrays *a, bool *ran) {
-    const Variant *variant = choice->entry->variant;
+    const Variant *variant = variant_of(choice->entry->id);
     char reason[REASON_MAX];
     TRY(op->shapes(problem, a->in, a->out));
     TRY(resource_create(device, memory_of(choice), &a->resource));
@@ -98,7 +99,7 @@ static void release(const Device *device, const Op *op, const VariantChoice *cho
     resource_destroy(a->resource);
     device->release(a->scratch);
     device->release(a->counts);
-    if (a->state && choice->entry->variant->release) choice->entry->variant->release(a->state);
+    if (a->state && variant_of(choice->entry->id)->release) variant_of(choice->entry->id)->release(a->state);
 }
 
 static Status run_plan_items(const Device *device, const Plan *plan, size_t *ran, size_t *failed) {

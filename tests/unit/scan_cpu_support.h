@@ -7,11 +7,11 @@
 
 #include "scan_support.h"
 
-#include "variant.h"
+#include "variant_support.h"
 
 typedef struct ScanVariant {
     const char *name;
-    const Variant *variant;
+    const char *id;
 } ScanVariant;
 
 enum { SCAN_GUARD = 64, SCAN_POISON = 0xc5 };
@@ -57,7 +57,8 @@ static inline bool scan_run(const Variant *variant, Scan *self, const char *thre
 /* The variant keeps the op's own bound on the case, whose reference is there. */
 static inline void scan_check(const ScanVariant *tested, Scan *self, const char *threads) {
     char why[512], reason[REASON_MAX] = "";
-    if (!scan_run(tested->variant, self, threads, reason)) fail_msg("%s on %s: refused: %s", tested->name, self->text, reason);
+    if (!scan_run(variant_of(tested->id), self, threads, reason))
+        fail_msg("%s on %s: refused: %s", tested->name, self->text, reason);
     for (int i = 0; i < self->op->out_count; i++)
         if (!scan_passes(self, i, why, sizeof why))
             fail_msg("%s on %s, threads %s: %s", tested->name, self->text, threads ? threads : "-", why);

@@ -1,10 +1,8 @@
 /* The CPU variants of ewm against the op's reference and its own bound, in every mode. */
 #include "scan_cpu_support.h"
 
-extern const Variant rungs_variant_ewm__cpu_sequential, rungs_variant_ewm__cpu_best;
-
-static const ScanVariant VARIANTS[] = {{"cpu_sequential", &rungs_variant_ewm__cpu_sequential},
-                                       {"cpu_best", &rungs_variant_ewm__cpu_best}};
+static const ScanVariant VARIANTS[] = {{"cpu_sequential", VARIANT_ID(ewm, cpu_sequential)},
+                                       {"cpu_best", VARIANT_ID(ewm, cpu_best)}};
 enum { VARIANT_COUNT = sizeof VARIANTS / sizeof *VARIANTS };
 #define COUNT(table) (sizeof(table) / sizeof *(table))
 
@@ -68,7 +66,7 @@ static void a_gap_outlives_its_weights(void **state) {
             char reason[REASON_MAX];
             Scan self = scan_open("ewm n=40000 span=3 adjust=%s dtype=f64", adjust ? "true" : "false");
             for (size_t i = 0; i < self.n; i++) array_set(&self.in[0], i, i == 0 ? 5 : i == 39998 ? 7 : NAN);
-            assert_true(scan_run(VARIANTS[v].variant, &self, "2", reason));
+            assert_true(scan_run(variant_of(VARIANTS[v].id), &self, "2", reason));
             for (size_t i = 0; i < self.n; i++) assert_true(array_get(&self.out[0], i) == (i < 39998 ? 5 : 7));
             scan_close(&self);
         }
@@ -83,8 +81,8 @@ static void worked_out_by_hand(void **state) {
         char reason[REASON_MAX];
         Scan self = scan_open("ewm n=4 alpha=0.5 dtype=f64"), var = scan_open("ewm agg=var n=4 alpha=0.5 dtype=f64");
         for (size_t i = 0; i < 4; i++) array_set(&self.in[0], i, x[i]), array_set(&var.in[0], i, x[i]);
-        assert_true(scan_run(VARIANTS[v].variant, &self, NULL, reason));
-        assert_true(scan_run(VARIANTS[v].variant, &var, NULL, reason));
+        assert_true(scan_run(variant_of(VARIANTS[v].id), &self, NULL, reason));
+        assert_true(scan_run(variant_of(VARIANTS[v].id), &var, NULL, reason));
         for (size_t i = 0; i < 4; i++) assert_true(fabs(array_get(&self.out[0], i) - mean[i]) <= 1e-15);
         /* two elements, weights 1/2 and 1: spread 2/9, bias 1 - 5/9 */
         assert_true(isnan(array_get(&var.out[0], 0)));

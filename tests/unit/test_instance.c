@@ -1,6 +1,5 @@
 /* The sets of inputs of a case: all of the family that it names, and alike in what calls may cost. */
 /* needs: double rolling ewm discounted_cumsum discounted_cumsum_grad moments redact */
-#include "pipeline/code.h"
 #include "pipeline/instance.h"
 
 #include "plan/case.h"
@@ -17,8 +16,6 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-const CodeHash CODE_HASHES[] = {{0}}; /* no row is written here */
 
 static const char *const CASES[] = {
     "double n=9001",

@@ -1,23 +1,20 @@
 /* The CPU variants of `moments` against the reference with the bounds they declare; and that the bounds see what is wrong. */
 #include "moments_support.h"
 
-#include "variant.h"
+#include "variant_support.h"
 
 #include <math.h>
 #include <string.h>
 
-extern const Variant rungs_variant_moments__cpu_power_sums_row_order, rungs_variant_moments__cpu_power_sums_column_order,
-    rungs_variant_moments__cpu_two_pass, rungs_variant_moments__cpu_pairwise, rungs_variant_moments__cpu_best;
-
 static const struct {
     const char *name;
-    const Variant *variant;
+    const char *id;
     int bound;
-} VARIANTS[] = {{"cpu_power_sums_row_order", &rungs_variant_moments__cpu_power_sums_row_order, POWER_SUMS},
-                {"cpu_power_sums_column_order", &rungs_variant_moments__cpu_power_sums_column_order, POWER_SUMS},
-                {"cpu_two_pass", &rungs_variant_moments__cpu_two_pass, TWO_PASS},
-                {"cpu_pairwise", &rungs_variant_moments__cpu_pairwise, UPDATING},
-                {"cpu_best", &rungs_variant_moments__cpu_best, TWO_PASS}};
+} VARIANTS[] = {{"cpu_power_sums_row_order", VARIANT_ID(moments, cpu_power_sums_row_order), POWER_SUMS},
+                {"cpu_power_sums_column_order", VARIANT_ID(moments, cpu_power_sums_column_order), POWER_SUMS},
+                {"cpu_two_pass", VARIANT_ID(moments, cpu_two_pass), TWO_PASS},
+                {"cpu_pairwise", VARIANT_ID(moments, cpu_pairwise), UPDATING},
+                {"cpu_best", VARIANT_ID(moments, cpu_best), TWO_PASS}};
 enum { ROW_ORDER, COLUMN_ORDER, STABLE, PAIRWISE = 3, BEST, VARIANT_COUNT, GUARD = 64 };
 
 static unsigned char *guarded(size_t bytes) {
@@ -33,7 +30,7 @@ static void check_guards(const Moments *self, const unsigned char *memory, size_
 
 /* Runs into exactly sized, guarded, poisoned memory. */
 static void run(int v, Moments *self, const char *threads) {
-    const Variant *variant = VARIANTS[v].variant;
+    const Variant *variant = variant_of(VARIANTS[v].id);
     Params tunables;
     assert_int_equal(params_init(variant->tunables, &tunables), STATUS_OK);
     if (params_has(&tunables, "threads")) assert_int_equal(params_set(&tunables, "threads", threads), STATUS_OK);

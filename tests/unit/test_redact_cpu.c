@@ -2,17 +2,15 @@
  * end where memory ends, outputs are fenced, and what is allocated is counted. */
 #include "redact_support.h"
 
-#include "variant.h"
+#include "variant_support.h"
 
 #include <sys/mman.h>
 #include <unistd.h>
 
-extern const Variant rungs_variant_redact__cpu_sequential, rungs_variant_redact__cpu_best;
-
 static const struct {
     const char *name;
-    const Variant *variant;
-} VARIANTS[] = {{"cpu_sequential", &rungs_variant_redact__cpu_sequential}, {"cpu_best", &rungs_variant_redact__cpu_best}};
+    const char *id;
+} VARIANTS[] = {{"cpu_sequential", VARIANT_ID(redact, cpu_sequential)}, {"cpu_best", VARIANT_ID(redact, cpu_best)}};
 enum { VARIANT_COUNT = 2, GUARD = 64 };
 
 /* Memory of a call: guards on both sides, every piece counted, and a largest piece that is given. */
@@ -103,8 +101,9 @@ static void check(const Redact *self, const char *threads) {
     for (int v = 0; v < VARIANT_COUNT; v++) {
         Params tunables;
         Fenced memory = fenced(SIZE_MAX / 2);
-        VariantArgs args = arguments(self, VARIANTS[v].variant, threads, &tunables, &memory, in, out);
-        if (VARIANTS[v].variant->run(&args) != STATUS_OK) fail_msg("%s on %s: %s", VARIANTS[v].name, self->text, status_message());
+        VariantArgs args = arguments(self, variant_of(VARIANTS[v].id), threads, &tunables, &memory, in, out);
+        if (variant_of(VARIANTS[v].id)->run(&args) != STATUS_OK)
+            fail_msg("%s on %s: %s", VARIANTS[v].name, self->text, status_message());
         same(self, VARIANTS[v].name, out, self->out);
         for (int i = 0; i < OUTPUTS; i++)
             if (out[i].data) memory.memory.release(&memory.memory, out[i].data, NULL);
@@ -183,8 +182,8 @@ static void beyond_int32(void **state) {
             Params tunables;
             Array out[OUTPUTS];
             Fenced memory = fenced(1 << 20);
-            VariantArgs args = arguments(&self, VARIANTS[v].variant, "2", &tunables, &memory, self.in, out);
-            assert_int_equal(VARIANTS[v].variant->run(&args), wide ? STATUS_MEMORY : STATUS_INVALID);
+            VariantArgs args = arguments(&self, variant_of(VARIANTS[v].id), "2", &tunables, &memory, self.in, out);
+            assert_int_equal(variant_of(VARIANTS[v].id)->run(&args), wide ? STATUS_MEMORY : STATUS_INVALID);
             assert_int_equal(memory.live, 0);
             if (wide)
                 assert_true(memory.largest_asked == total + 2 * ROWS);
@@ -209,8 +208,8 @@ static void no_memory(void **state) {
             Params tunables;
             Array out[OUTPUTS];
             Fenced memory = fenced(most[m]);
-            VariantArgs args = arguments(&self, VARIANTS[v].variant, "2", &tunables, &memory, self.in, out);
-            assert_int_equal(VARIANTS[v].variant->run(&args), STATUS_MEMORY);
+            VariantArgs args = arguments(&self, variant_of(VARIANTS[v].id), "2", &tunables, &memory, self.in, out);
+            assert_int_equal(variant_of(VARIANTS[v].id)->run(&args), STATUS_MEMORY);
             assert_int_equal(memory.live, 0);
         }
     redact_close(&self);

@@ -1,19 +1,17 @@
 /* The CPU variants of `rolling` against the reference with the op's own bounds; and that those bounds see what is wrong. */
 #include "rolling_support.h"
 
-#include "variant.h"
+#include "variant_support.h"
 
 #include <math.h>
 #include <string.h>
 
-extern const Variant rungs_variant_rolling__cpu_naive, rungs_variant_rolling__cpu_online, rungs_variant_rolling__cpu_best;
-
 static const struct {
     const char *name;
-    const Variant *variant;
-} VARIANTS[] = {{"cpu_naive", &rungs_variant_rolling__cpu_naive},
-                {"cpu_online", &rungs_variant_rolling__cpu_online},
-                {"cpu_best", &rungs_variant_rolling__cpu_best}};
+    const char *id;
+} VARIANTS[] = {{"cpu_naive", VARIANT_ID(rolling, cpu_naive)},
+                {"cpu_online", VARIANT_ID(rolling, cpu_online)},
+                {"cpu_best", VARIANT_ID(rolling, cpu_best)}};
 enum { VARIANT_COUNT = sizeof VARIANTS / sizeof *VARIANTS, GUARD = 64 };
 
 static const char *const AGGS[] = {"mean", "sum", "var", "std", "min", "max"};
@@ -48,7 +46,7 @@ static void run(const Variant *variant, Rolling *self, const char *threads) {
 
 static void check(int v, Rolling *self, const char *threads) {
     char why[512];
-    run(VARIANTS[v].variant, self, threads);
+    run(variant_of(VARIANTS[v].id), self, threads);
     if (!rolling_passes(self, why, sizeof why)) fail_msg("%s on %s, threads %s: %s", VARIANTS[v].name, self->text, threads, why);
 }
 
@@ -139,7 +137,7 @@ static void apply_is_refused(void **state) {
     VariantArgs args = {.problem = &self.problem, .in = &self.x, .out = &self.y};
     for (int v = 0; v < VARIANT_COUNT; v++) {
         char reason[REASON_MAX] = "";
-        assert_false(VARIANTS[v].variant->supports(&args, reason));
+        assert_false(variant_of(VARIANTS[v].id)->supports(&args, reason));
         assert_non_null(strstr(reason, "apply"));
     }
     rolling_close(&self);
@@ -265,7 +263,7 @@ static void windows_off_by_one_are_seen(void **state) {
                                                         : w,
                                            cases[c].f32 ? "f32" : "f64", cases[c].input);
                 rolling_reference_of(&right, 0);
-                run(VARIANTS[2].variant, &off, "1");
+                run(variant_of(VARIANTS[2].id), &off, "1");
                 for (size_t i = 0; i < right.n; i++) { /* the incomplete outputs are right */
                     const double y = i + 1 < w ? NAN : rolling_y(&off, wrong == 2 && i >= w ? i - 1 : wrong == 1 && i < w ? w : i);
                     if (right.y.dtype == DTYPE_F32)

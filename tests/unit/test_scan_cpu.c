@@ -3,12 +3,9 @@
 
 #include <math.h>
 
-extern const Variant rungs_variant_discounted_cumsum__cpu_sequential, rungs_variant_discounted_cumsum__cpu_row_batched,
-    rungs_variant_discounted_cumsum__cpu_four_rows, rungs_variant_discounted_cumsum__cpu_best;
-
-static const ScanVariant VARIANTS[] = {{"cpu_sequential", &rungs_variant_discounted_cumsum__cpu_sequential},
-                                       {"cpu_four_rows", &rungs_variant_discounted_cumsum__cpu_four_rows},
-                                       {"cpu_best", &rungs_variant_discounted_cumsum__cpu_best}};
+static const ScanVariant VARIANTS[] = {{"cpu_sequential", VARIANT_ID(discounted_cumsum, cpu_sequential)},
+                                       {"cpu_four_rows", VARIANT_ID(discounted_cumsum, cpu_four_rows)},
+                                       {"cpu_best", VARIANT_ID(discounted_cumsum, cpu_best)}};
 enum { VARIANT_COUNT = sizeof VARIANTS / sizeof *VARIANTS };
 
 static const char *const DIRECTIONS[] = {"right", "left"}, *const PER[] = {"all", "row", "element"},
@@ -20,7 +17,7 @@ static size_t published_runs;
 
 static void check_published(Scan *self) {
     char why[512], reason[REASON_MAX] = "";
-    if (!scan_run(&rungs_variant_discounted_cumsum__cpu_row_batched, self, NULL, reason)) {
+    if (!scan_run(variant_of(VARIANT_ID(discounted_cumsum, cpu_row_batched)), self, NULL, reason)) {
         assert_true(strstr(reason, "the published") != NULL);
         return;
     }
@@ -131,8 +128,8 @@ static void eight_ones(void **state) {
         char reason[REASON_MAX];
         Scan self = scan_open("discounted_cumsum n=8 gamma=0.99 input=ones dtype=f64"),
              second = scan_open("discounted_cumsum n=8 k=2 gamma=0.99 input=ones");
-        assert_true(scan_run(VARIANTS[v].variant, &self, NULL, reason));
-        assert_true(scan_run(VARIANTS[v].variant, &second, NULL, reason));
+        assert_true(scan_run(variant_of(VARIANTS[v].id), &self, NULL, reason));
+        assert_true(scan_run(variant_of(VARIANTS[v].id), &second, NULL, reason));
         for (size_t i = 0; i < 8; i++) {
             assert_true(fabs(array_get(&self.out[0], i) - all[i]) <= 5e-5);
             assert_true(fabs(array_get(&second.out[0], i) - two[i == 7]) <= 1e-15);

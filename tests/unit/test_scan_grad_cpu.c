@@ -1,10 +1,8 @@
 /* The CPU variants of discounted_cumsum_grad against the op's reference and its own bound, in every mode. */
 #include "scan_cpu_support.h"
 
-extern const Variant rungs_variant_discounted_cumsum_grad__cpu_sequential, rungs_variant_discounted_cumsum_grad__cpu_best;
-
-static const ScanVariant VARIANTS[] = {{"cpu_sequential", &rungs_variant_discounted_cumsum_grad__cpu_sequential},
-                                       {"cpu_best", &rungs_variant_discounted_cumsum_grad__cpu_best}};
+static const ScanVariant VARIANTS[] = {{"cpu_sequential", VARIANT_ID(discounted_cumsum_grad, cpu_sequential)},
+                                       {"cpu_best", VARIANT_ID(discounted_cumsum_grad, cpu_best)}};
 enum { VARIANT_COUNT = sizeof VARIANTS / sizeof *VARIANTS };
 
 static const char *const DIRECTIONS[] = {"right", "left"}, *const PER[] = {"all", "row", "element"};

@@ -1,7 +1,7 @@
 #include "base/places.h"
 #include "base/usercode.h"
 #include "op.h"
-#include "variant.h"
+#include "variant_support.h"
 #include "verify/families.h"
 #include "verify/norms.h"
 
@@ -24,8 +24,6 @@
 #define MEAN places_project("examples/apply/running_mean.cu")
 
 extern const Op rungs_op_rolling;
-extern const Variant rungs_variant_rolling__cpu_apply;
-
 enum { RUNNING = 1 }; /* index of that bound */
 
 static char folder[64], path[128];
@@ -171,7 +169,7 @@ static void run_reference(Instance *p, int bound) {
 }
 
 static void run_cpu(Instance *p, const char *tile) {
-    const Variant *variant = &rungs_variant_rolling__cpu_apply;
+    const Variant *variant = variant_of(VARIANT_ID(rolling, cpu_apply));
     Params tunables;
     assert_int_equal(params_init(variant->tunables, &tunables), STATUS_OK);
     set(&tunables, "tile", tile);
@@ -280,12 +278,12 @@ static void other_cases_are_refused_with_a_reason(void **state) {
     make(&p, "none", 10, "3", DTYPE_F64, "uniform");
     char reason[REASON_MAX] = "";
     const VariantArgs args = {.problem = &p.problem, .in = &p.x, .out = &p.y};
-    assert_false(rungs_variant_rolling__cpu_apply.supports(&args, reason));
+    assert_false(variant_of(VARIANT_ID(rolling, cpu_apply))->supports(&args, reason));
     assert_non_null(strstr(reason, "function=PATH"));
     Reference reference = {p.value, p.tolerance};
     assert_int_equal(rungs_op_rolling.reference(&p.problem, &p.x, 0, &reference), STATUS_INVALID);
     set(&p.problem.params, "agg", "mean");
-    assert_false(rungs_variant_rolling__cpu_apply.supports(&args, reason));
+    assert_false(variant_of(VARIANT_ID(rolling, cpu_apply))->supports(&args, reason));
     assert_non_null(strstr(reason, "agg=mean"));
     discard(&p);
 }

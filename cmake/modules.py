@@ -1,0 +1,461 @@
+"""Makes the modules of variants: each file impls/<op>/<name>.c or .cu becomes a shared object, <name>.so for the machine, <name>.asan.so
+and <name>.race.so for the emulator's programs, and beside it a .json with what it says of itself and what it was made of. Of a library
+variant (peer_*.py) there is only the .json.
+
+    modules.py FOLDER OTHER KIND:ID:PATH... KIND: native, asan or race; PATH: of the source, below the project or absolute. Modules of
+                                          `rungs try`, OP/try_NAME, come into the folder OTHER
+    modules.py FOLDER --all KIND...       all variants of the project; exit code 1 if one cannot be made
+    modules.py FOLDER --install PREFIX    all, into lib/rungs/modules of a prefix
+    modules.py --contract HARNESS FILE    writes the header with the hash of the contract's headers
+    modules.py --exports LIBRARY FILE     writes the names that a program shows to modules
+
+FOLDER has settings.json (cmake/modules.cmake). A module that cannot be made has its first error in the .json; that is no failure of this
+program. Nothing is left half made: files are renamed into their place, and two that need one module make it once.
+"""
+
+import ast
+import concurrent.futures
+import contextlib
+import fcntl
+import hashlib
+import json
+import os
+import pathlib
+import re
+import shlex
+import shutil
+import signal
+import subprocess
+import sys
+import tempfile
+
+import code_hashes
+
+ENDINGS = {".c": "cpu_", ".cu": "cuda_", ".py": "peer_"}
+SUFFIX = {"native": "", "asan": ".asan", "race": ".race"}
+COMPILE_SECONDS = float(os.environ.get("RUNGS_COMPILE_SECONDS", "900"))
+DESCRIBE_SECONDS = 20
+PREFIX = "@PREFIX@"  # in an installed settings.json: the folder that it was installed into
+EXPORTS = "{ global: rungs_module; local: *; };\n"
+
+
+class Refused(Exception):
+    """Why there is no module, in one line."""
+
+
+def contract_hash(harness):
+    """Of the headers that a variant is compiled with: what a module and a program must agree on."""
+    found = hashlib.sha256()
+    for path in [
+        harness / "op.h",
+        harness / "variant.h",
+        harness / "kernel.h",
+        *sorted((harness / "base").glob("*.h")),
+    ]:
+        found.update(path.name.encode() + b"\0" + path.read_bytes())
+    return found.hexdigest()[:16]
+
+
+def write_contract(harness, header):
+    text = f'#define CONTRACT "{contract_hash(harness)}"\n'
+    if not header.exists() or header.read_text() != text:
+        header.write_text(text)
+
+
+def write_exports(library, to):
+    """The list of what a program shows to its modules, for the linker."""
+    found = set().union(*(elf.defined() for elf in code_hashes.members(library.read_bytes())))
+    names = sorted(name for name in found if re.fullmatch(r"[A-Za-z]\w*", name))
+    to.write_text("{\n" + "".join(f"{name};\n" for name in names) + "};\n")
+
+
+def first_error(output):
+    """The compiler's or the linker's, with file and line."""
+    lines = [line.strip() for line in output.splitlines() if line.strip()]
+    for pattern in (
+        r":\d+.*error\b",  # of a place in a file
+        r"undefined reference|undefined symbol|multiple definition|cannot find|error: (?!ld returned)",
+        r"rror",
+    ):
+        found = next((line for line in lines if re.search(pattern, line)), None)
+        if found:
+            return found
+    return lines[-1] if lines else "ended without a word"
+
+
+def run(argv, seconds, cwd=None, **more):
+    """Its output; Refused with its first error. What it started ends with it."""
+    process = subprocess.Popen(
+        [str(word) for word in argv],
+        cwd=cwd,
+        stdin=subprocess.DEVNULL,
+        stdout=subprocess.PIPE,
+        stderr=subprocess.STDOUT,
+        start_new_session=True,
+        text=True,
+        errors="replace",
+        **more,
+    )
+    try:
+        output, _ = process.communicate(timeout=seconds)
+    except subprocess.TimeoutExpired:
+        raise Refused(f"{pathlib.Path(argv[0]).name} did not end within {seconds:g} s") from None
+    finally:
+        with contextlib.suppress(ProcessLookupError):
+            os.killpg(process.pid, signal.SIGKILL)
+        process.wait()
+    if process.returncode != 0:
+        raise Refused(first_error(output))
+    return output
+
+
+class Project:
+    """What settings.json says."""
+
+    def __init__(self, folder, other=None):
+        self.folder, self.other = folder, other
+        text = (folder / "settings.json").read_text()
+        self.key = hashlib.sha256(text.encode()).hexdigest()
+        prefix = pathlib.Path(__file__).resolve().parents[3]
+        self.settings = json.loads(text.replace(PREFIX, str(prefix)))
+        self.root = pathlib.Path(self.settings["root"]) if self.settings["root"] else prefix
+        self.temporary = (
+            folder if self.settings["root"] else other
+        ) / ".temporary"  # an installed one may be read-only
+        self.harness = pathlib.Path(self.settings["harness"])
+        self.contract = contract_hash(self.harness)
+
+    @contextlib.contextmanager
+    def temporary_folder(self):
+        with tempfile.TemporaryDirectory(dir=self.temporary, prefix=f"{os.getpid()}-") as name:
+            yield pathlib.Path(name)
+
+    def sweep(self):
+        """Removes what killed processes left."""
+        self.temporary.mkdir(parents=True, exist_ok=True)
+        for left in self.temporary.iterdir():
+            if not pathlib.Path(f"/proc/{left.name.split('-')[0]}").exists():
+                shutil.rmtree(left, ignore_errors=True)
+
+    def base_of(self, kind, id_):
+        """Where the files of its module lie, without their endings."""
+        return (self.other if "/try_" in id_ else self.folder) / f"{id_}{SUFFIX[kind]}"
+
+    def offered(self, library):
+        """The names that a static library of the harness defines."""
+        data = pathlib.Path(self.settings[library]).read_bytes()
+        return set().union(*(elf.defined() for elf in code_hashes.members(data)))
+
+    def all(self):
+        """(id, path) of every variant."""
+        impls = self.root / self.settings["impls"]
+        for path in sorted(impls.glob("*/*")):
+            if path.name.startswith(ENDINGS.get(path.suffix, "\0")) and path.parent.name != "common":
+                if path.suffix != ".cu" or self.settings["cuda"]:
+                    yield f"{path.parent.name}/{path.stem}", str(path.relative_to(self.root))
+
+    def compiler(self, language):
+        """The command by which the build compiles such a file, without names of files."""
+        if language not in self.settings["compile"]:
+            commands = json.loads(pathlib.Path(self.settings["commands"]).read_text())
+            probe = f"{self.settings['probe']}.{language}"
+            command = next(c for c in commands if c["file"] == probe)
+            words, kept = shlex.split(command["command"]), []
+            while words:
+                word = words.pop(0)
+                if word == "-o" or word == "-c":
+                    words.pop(0)
+                else:
+                    kept.append(word)
+            self.settings["compile"][language] = [*self.settings["launcher"], *kept]
+        return self.settings["compile"][language]
+
+    def compile(self, source, kind, unit, to):
+        """An object file, and the files that it was made of."""
+        made = to / f"{unit}.o"
+        if kind == "native":
+            position = (
+                ["-Xcompiler=-fPIC,-fvisibility=hidden"] if source.suffix == ".cu" else ["-fPIC", "-fvisibility=hidden"]
+            )
+            argv = [*self.compiler(source.suffix[1:]), *position]
+        else:
+            argv = [*self.settings[kind]["compile"], f'-DRUNGS_UNIT="{unit}"']
+        argv += [f'-DRUNGS_CONTRACT="{self.contract}"', "-MMD", "-MF", f"{made}.d", "-c", source, "-o", made]
+        run(argv, COMPILE_SECONDS, cwd=self.root)
+        if kind != "native" and source.suffix == ".cu":
+            run([self.settings["objcopy"], *self.settings[kind]["names"], made], COMPILE_SECONDS)
+        text = (to / f"{unit}.o.d").read_text().split(":", 1)[1].replace("\\\n", " ")
+        return made, [(self.root / name).resolve() for name in re.findall(r"(?:\\ |\S)+", text)]
+
+    def shared_sources(self, files):
+        """What variants share, impls/common/**.c and impls/<op>/_*.c, in the folders of these files."""
+        impls = self.root / "impls"
+        found = [*impls.glob("common/**/*.c"), *impls.glob("*/_*.c")] if self.settings["root"] else []
+        return sorted(path for path in found if any(file.parent == path.parent for file in files))
+
+
+def stat_of(path):
+    facts = path.stat()
+    return [str(path), facts.st_mtime_ns, facts.st_size]
+
+
+def unchanged(kept):
+    with contextlib.suppress(OSError, KeyError, TypeError):
+        return all(stat_of(pathlib.Path(file[0])) == file for file in kept["files"])
+    return False
+
+
+def load(path):
+    with contextlib.suppress(OSError, ValueError):
+        return json.loads(path.read_text())
+    return None
+
+
+@contextlib.contextmanager
+def locked(path):
+    """Holds the lock of a file that nobody removes."""
+    path.parent.mkdir(parents=True, exist_ok=True)
+    with open(path, "a") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
+
+
+def replace(path, text):
+    part = path.with_name(f".{path.name}.{os.getpid()}")
+    part.write_text(text)
+    os.replace(part, path)
+
+
+def peer(path):
+    """The facts of a library variant: a literal, read without importing the file."""
+    kinds = ("int", "real", "choice", "text")
+    for node in ast.parse(path.read_text(), str(path)).body:
+        if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == "VARIANT" for t in node.targets):
+            try:
+                found = ast.literal_eval(node.value)
+            except ValueError as error:
+                raise Refused(f"VARIANT must be a plain literal: {error}") from None
+            for key in ("summary", "origin", "framework"):
+                if not isinstance(found.get(key), str):
+                    raise Refused(f"VARIANT['{key}'] must be a string")
+            for tunable in found.get("tunables", []):
+                if tunable.get("kind") not in kinds:
+                    raise Refused(f"a tunable's kind must be one of {', '.join(kinds)}")
+                tunable["default"] = str(tunable["default"])
+                tunable["min"], tunable["max"] = float(tunable.get("min", 0)), float(tunable.get("max", 0))
+            return found
+    raise Refused("no VARIANT dictionary")
+
+
+def shared_object(project, source):
+    """An object of what variants share, made once, for the machine and the emulator alike: (path, files)."""
+    name = "__".join(source.relative_to(project.root / "impls").with_suffix("").parts)
+    base = project.folder / "shared" / name
+    facts, made = base.with_name(base.name + ".json"), base.with_name(base.name + ".o")
+    with locked(base.with_name(base.name + ".lock")):
+        kept = load(facts)
+        if not (kept and made.exists() and kept.get("key") == project.key and unchanged(kept)):
+            with project.temporary_folder() as to:
+                object_file, files = project.compile(source, "native", name, to)
+                os.replace(object_file, made)
+            kept = {"key": project.key, "files": [stat_of(file) for file in files]}
+            replace(facts, json.dumps(kept))
+    return made, kept["files"]
+
+
+def describe(project, kind, module, id_):
+    """What the module says of itself, in a process of its own."""
+    program = project.settings["program"] if kind == "native" else project.settings[kind]["program"]
+    ours, its = os.pipe()
+    with open(ours) as answer:
+        try:
+            words = ["worker"] if kind == "native" else []
+            run([program, *words, "--describe", module, id_, "--replies", its], DESCRIBE_SECONDS, pass_fds=[its])
+        except Refused as error:
+            raise Refused(f"cannot be loaded: {error}") from None
+        finally:
+            os.close(its)
+        text = answer.readline()
+    try:
+        found = json.loads(text)
+    except ValueError:
+        raise Refused("cannot be loaded: it ended the process") from None
+    if "error" in found:
+        raise Refused(found["error"])
+    return found
+
+
+def make(project, kind, id_, source, kept):
+    """The facts of a variant, whose module is in its place."""
+    if source.suffix == ".py":
+        return {"variant": peer(source), "files": [source]}
+    module = project.base_of(kind, id_).with_suffix(f"{SUFFIX[kind]}.so")
+    unit = id_.replace("/", "__")
+    with project.temporary_folder() as to:
+        own, files = project.compile(source, kind, unit, to)
+        kept["files"] = [stat_of(file) for file in files]
+        on_device = source.suffix == ".cu"
+        hashes = (None, None, "emulated")
+        foreign = {name for name in code_hashes.Object(own.read_bytes()).needs if not project.known(name)}
+        objects = dict(shared_object(project, path) for path in project.shared_sources(files)) if foreign else {}
+        parsed = {path: code_hashes.Object(path.read_bytes(), str(project.root)) for path in objects}
+        needed = code_hashes.reached(foreign, list(parsed.values()))
+        linked = [path for path, found in parsed.items() if found in needed]
+        if kind == "native":
+            file = f"/{source.parent.name}/{source.name}"
+            hashes = code_hashes.code_hashes(
+                own.read_bytes(), on_device, parsed.values(), project.known, source=str(project.root), own=file
+            )
+            link = project.settings["link_cuda" if on_device else "link"]
+            libraries = [*project.settings["libraries"], *(project.settings["runtime"] if on_device else [])]
+        else:
+            link, libraries = project.settings[kind]["link"], project.settings["libraries"]
+        (to / "exports").write_text(EXPORTS)
+        part = to / module.name
+        run(
+            [*link, "-shared", f"-Wl,--version-script={to / 'exports'}", "-o", part, own, *linked, *libraries],
+            COMPILE_SECONDS,
+            cwd=project.root,
+        )
+        facts = {"variant": describe(project, kind, part, id_)}
+        facts["code"] = dict(zip(("sass_hash", "host_hash", "reason"), hashes))
+        facts["files"] = [*files, *(pathlib.Path(file[0]) for path in linked for file in objects[path])]
+        facts["module"] = hashlib.sha256(part.read_bytes()).hexdigest()
+        os.replace(part, module)
+    return facts
+
+
+def bring_up_to_date(project, kind, id_, path):
+    """The error of the variant, or None."""
+    source = project.root / path
+    base = project.base_of(kind, id_)
+    facts = base.with_name(base.name + ".json")
+    with locked(base.parent / f".{base.name}.lock"):
+        kept = load(facts)
+        if kept and kept.get("path") == path and unchanged(kept):
+            return kept["error"]
+        settings = stat_of(project.folder / "settings.json")
+        new = {"id": id_, "path": path, "error": None, "variant": (kept or {}).get("variant"), "code": None}
+        attempt = {"files": [stat_of(source)] if source.exists() else []}
+        try:
+            new |= make(project, kind, id_, source, attempt)
+            new["files"] = [settings, *map(stat_of, dict.fromkeys(new["files"]))]
+        except (Refused, OSError, SyntaxError) as error:
+            said = f"{error}"
+            for place in (f"{project.root}/", "/rungs/"):
+                said = said.replace(place, "")
+            new["error"] = said if said.startswith(path) else f"{path}: {said}"
+            new["files"] = [settings, *attempt["files"]]
+            base.with_name(base.name + ".so").unlink(missing_ok=True)
+        replace(facts, json.dumps(new))
+        return new["error"]
+
+
+def prepare(project, kinds, built):
+    """The emulator's programs and what is precompiled for them, where this is a build folder that does not call us itself."""
+    project.sweep()
+    targets = [target for kind in sorted(kinds - {"native"}) for target in project.settings[kind]["targets"]]
+    if targets and project.settings["build"] and not built:
+        with locked(pathlib.Path(project.settings["lock"])):
+            try:
+                run(["cmake", "--build", project.settings["build"], "--target", *targets], COMPILE_SECONDS)
+            except Refused as error:
+                sys.exit(f"the emulator cannot be built: {error}")
+    harness = project.offered("base")
+    if "engine" in project.settings:
+        harness |= project.offered("engine")
+    of_runtime = code_hashes.runtime_offers()
+    project.known = lambda name: name in harness or name.startswith("__") or of_runtime(name)
+
+
+def bring_all_up_to_date(project, wanted, built=False):
+    """The errors, in the order of the variants. built: the emulator's programs are there."""
+    prepare(project, {kind for kind, _, path in wanted if not path.endswith(".py")}, built)
+    with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
+        return [error for error in pool.map(lambda one: bring_up_to_date(project, *one), wanted) if error]
+
+
+def all_of(project, kinds):
+    for id_, path in project.all():
+        for kind in kinds if path.endswith(".cu") else ["native"]:
+            if kind != "native" or not path.endswith(".cu") or project.settings["native"]:
+                yield kind, id_, path
+
+
+def install(project, prefix):
+    """The modules with what is known of them, as they are, and settings by which a file from elsewhere can be made one."""
+    kinds = ["native", *(["asan"] if project.settings["emulated"] else [])]
+    wanted = list(all_of(project, kinds))
+    errors = bring_all_up_to_date(project, wanted, built=True)
+    if errors:
+        sys.exit("\n".join(errors))
+    to = prefix / "lib/rungs/modules"
+    for kind, id_, path in wanted:
+        facts = load(project.folder / f"{id_}{SUFFIX[kind]}.json") | {"files": []}
+        (to / id_).parent.mkdir(parents=True, exist_ok=True)
+        (to / f"{id_}{SUFFIX[kind]}.json").write_text(json.dumps(facts))
+        module = project.folder / f"{id_}{SUFFIX[kind]}.so"
+        if module.exists():
+            shutil.copy2(module, to / f"{id_}{SUFFIX[kind]}.so")
+    (to / "settings.json").write_text(installed_settings(project))
+
+
+def installed_settings(project):
+    """Those by which the installed program makes a module of a file from elsewhere: all paths are the prefix's."""
+    settings = json.loads((project.folder / "settings.json").read_text())
+    settings |= {"build": "", "commands": "", "probe": "", "launcher": [], "compile": {}}
+    for language in ["c", *(["cu"] if settings["native"] else [])]:
+        settings["compile"][language] = without_paths(project.compiler(language)[len(project.settings["launcher"]) :])
+    for kind in ("asan", "race"):
+        if kind in settings:
+            settings[kind] |= {"compile": without_paths(settings[kind]["compile"]), "targets": []}
+    root, build = settings["root"], project.settings["build"]
+    settings["root"] = settings["impls"] = settings["lock"] = ""
+    text = json.dumps(settings, indent=1)
+    for library in ("base", "engine"):
+        if library in settings:
+            text = text.replace(settings[library], f"{PREFIX}/lib/rungs/{pathlib.Path(settings[library]).name}")
+    for place, to in (
+        (f"{build}/bin", "bin"),
+        (f"{root}/emulator/include", "include/rungs/emulator/include"),
+        (settings["harness"], "include/rungs"),
+        (f"{root}/impls", "share/rungs/impls"),
+    ):
+        text = text.replace(place, f"{PREFIX}/{to}")
+    return text.replace(f'"-I{root}"', f'"-I{PREFIX}/include/rungs"')
+
+
+def without_paths(words):
+    """Without what names the folder of the build: prefix maps and precompiled headers."""
+    kept = []
+    for word in words:
+        if kept and kept[-1] == "-include-pch":
+            kept.pop()
+        elif "-prefix-map=" not in word and "-strip-path-components=" not in word:
+            kept.append(word)
+    return kept
+
+
+def main():
+    if sys.argv[1] == "--contract":
+        write_contract(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
+        return
+    if sys.argv[1] == "--exports":
+        write_exports(pathlib.Path(sys.argv[2]), pathlib.Path(sys.argv[3]))
+        return
+    words = sys.argv[2:]
+    project = Project(pathlib.Path(sys.argv[1]), None if words[0].startswith("--") else pathlib.Path(words[0]))
+    if words[0] == "--install":
+        install(project, pathlib.Path(words[1]))
+    elif words[0] == "--all":
+        errors = bring_all_up_to_date(project, list(all_of(project, words[1:])), built=True)
+        if errors:
+            sys.exit("\n".join(errors))
+    else:
+        wanted = [word.split(":", 2) for word in words[1:]]
+        print(f"rungs: compiling {len(wanted)} variant{'s' * (len(wanted) > 1)}", file=sys.stderr)
+        bring_all_up_to_date(project, wanted)
+
+
+if __name__ == "__main__":
+    main()

@@ -1,0 +1,294 @@
+#ifndef _GNU_SOURCE
+#define _GNU_SOURCE /* asprintf */
+#endif
+#include "plan/modules.h"
+
+#include "base/places.h"
+#include "base/process.h"
+#include "plan/build.h"
+
+#include <jansson.h>
+#include <stdio.h>
+#include <stdlib.h>
+#include <string.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
+enum { CUT_MAX = 4096 };
+static const char *const SUFFIX[] = {[MODULE_NATIVE] = "", [MODULE_ASAN] = ".asan", [MODULE_RACE] = ".race"};
+
+/* ---- What the build says. */
+static const char *modules_name = "modules";
+static bool (*has_gpu)(void);
+
+void modules_open(const char *name, bool (*is_there_a_gpu)(void)) {
+    modules_name = name;
+    has_gpu = is_there_a_gpu;
+}
+
+static void copy_text(const json_t *from, const char *key, char *to, size_t size) {
+    const char *text = json_string_value(json_object_get(from, key));
+    snprintf(to, size, "%s", text ? text : "");
+}
+
+const ModuleSettings *modules_settings(void) {
+    static ModuleSettings known;
+    static bool looked;
+    char path[PATH_MAX + 32];
+    static const char FILE_NAME[] = "settings.json";
+    if (looked) return &known;
+    looked = true;
+    for (int place = 0; place < 2; place++) {
+        snprintf(known.folder, sizeof known.folder, "%s/%s", place == 0 ? places_build("") : places_libraries(""),
+                 place == 0 ? modules_name : "modules");
+        snprintf(path, sizeof path, "%s/%s", known.folder, FILE_NAME);
+        json_t *settings = json_load_file(path, 0, NULL);
+        if (!settings) continue;
+        copy_text(settings, "root", known.root, sizeof known.root);
+        copy_text(settings, "impls", known.impls, sizeof known.impls);
+        copy_text(settings, "python", known.python, sizeof known.python);
+        if (access(known.python, X_OK) != 0) snprintf(known.python, sizeof known.python, "python3");
+        known.cuda = json_is_true(json_object_get(settings, "cuda"));
+        known.native = json_is_true(json_object_get(settings, "native"));
+        known.emulated = json_is_true(json_object_get(settings, "emulated"));
+        json_decref(settings);
+        break;
+    }
+    return &known;
+}
+
+/* ---- Which. */
+static bool emulated;
+static ModuleKind emulated_kind;
+static const char *selection;
+
+void modules_emulate(ModuleKind kind) {
+    emulated = true;
+    emulated_kind = kind;
+}
+
+void modules_select(const char *list) {
+    selection = list;
+}
+
+/* Of the list; those with a '-' take away, and are no reason to leave one out: the filter does it. */
+bool modules_selected(const VariantEntry *entry) {
+    char cut[CUT_MAX];
+    bool any_given = false;
+    if (!selection || strlen(selection) >= sizeof cut) return true;
+    snprintf(cut, sizeof cut, "%s", selection);
+    for (char *rest = cut, *piece; (piece = strsep(&rest, ",")) != NULL;) {
+        Request request;
+        if (piece[strspn(piece, " \t\r\n")] == '-' || request_read(cut, piece, &request) != STATUS_OK) continue;
+        any_given = true;
+        if (request_names(&request, entry)) return true;
+    }
+    return !any_given;
+}
+
+ModuleKind modules_kind(const VariantEntry *entry) {
+    if (entry->backend != BACKEND_CUDA) return MODULE_NATIVE;
+    if (emulated) return emulated_kind;
+    return modules_settings()->native && (!modules_settings()->emulated || (has_gpu && has_gpu())) ? MODULE_NATIVE : MODULE_ASAN;
+}
+
+static const char *file_of(const VariantEntry *entry, ModuleKind kind, const char *ending, char path[PATH_MAX]) {
+    const char *folder = strstr(entry->id, "/try_") ? places_build("tried") : modules_settings()->folder;
+    if (snprintf(path, PATH_MAX, "%s/%s%s%s", folder, entry->id, SUFFIX[kind], ending) >= PATH_MAX) path[0] = '\0';
+    return path;
+}
+
+const char *modules_path(const VariantEntry *entry, ModuleKind kind, char path[PATH_MAX]) {
+    return file_of(entry, kind, ".so", path);
+}
+
+/* ---- What is kept beside a module: JSON with what it says of itself, and with the files that it was made of. */
+static json_t *load_kept(const VariantEntry *entry, ModuleKind kind) {
+    char path[PATH_MAX];
+    return json_load_file(file_of(entry, kind, ".json", path), 0, NULL);
+}
+
+static bool unchanged(const char *path, json_int_t nanoseconds, json_int_t bytes) {
+    struct stat facts;
+    return stat(path, &facts) == 0 && (json_int_t)facts.st_size == bytes &&
+           (json_int_t)facts.st_mtim.tv_sec * 1000000000 + facts.st_mtim.tv_nsec == nanoseconds;
+}
+
+/* Is it of this file, as it is? An installed one has none. */
+static bool is_fresh(const json_t *kept, const VariantEntry *entry) {
+    size_t i;
+    json_t *file;
+    const char *path = json_string_value(json_object_get(kept, "path"));
+    if (!path || strcmp(path, entry->path) != 0) return false;
+    json_array_foreach(json_object_get(kept, "files"), i, file) {
+        const char *name = json_string_value(json_array_get(file, 0));
+        if (!name || !unchanged(name, json_integer_value(json_array_get(file, 1)), json_integer_value(json_array_get(file, 2))))
+            return false;
+    }
+    return true;
+}
+
+/* Texts live until the program ends, one copy of each. */
+static const char *keep_text(const json_t *object, const char *key) {
+    const char *text = json_string_value(json_object_get(object, key));
+    return text ? strdup(text) : NULL;
+}
+
+static const char *const *keep_texts(const json_t *list) {
+    const size_t count = json_array_size(list);
+    const char **texts = json_is_array(list) ? calloc(count + 1, sizeof *texts) : NULL;
+    for (size_t i = 0; texts && i < count; i++) {
+        const char *text = json_string_value(json_array_get(list, i));
+        texts[i] = strdup(text ? text : "");
+    }
+    return texts;
+}
+
+static ParamKind kind_named(const char *word) {
+    static const char *const KINDS[] = {
+        [PARAM_INT] = "int", [PARAM_REAL] = "real", [PARAM_CHOICE] = "choice", [PARAM_TEXT] = "text"};
+    for (int kind = PARAM_INT; word && kind <= PARAM_TEXT; kind++)
+        if (strcmp(word, KINDS[kind]) == 0) return (ParamKind)kind;
+    return PARAM_TEXT;
+}
+
+static const ParamSpec *keep_tunables(const json_t *list) {
+    const size_t count = json_array_size(list);
+    ParamSpec *specs = count && count <= PARAMS_MAX ? calloc(count + 1, sizeof *specs) : NULL;
+    for (size_t i = 0; specs && i < count; i++) {
+        const json_t *from = json_array_get(list, i);
+        specs[i] = (ParamSpec){.name = keep_text(from, "name"),
+                               .summary = keep_text(from, "summary"),
+                               .kind = kind_named(json_string_value(json_object_get(from, "kind"))),
+                               .fallback = keep_text(from, "default"),
+                               .min = json_number_value(json_object_get(from, "min")),
+                               .max = json_number_value(json_object_get(from, "max")),
+                               .choices = keep_texts(json_object_get(from, "choices"))};
+    }
+    return specs;
+}
+
+/* The entry learns what is kept; a module without anything kept is one that could not be made. */
+static Status learn(VariantEntry *entry, const json_t *kept) {
+    const json_t *variant = json_object_get(kept, "variant"), *code = json_object_get(kept, "code");
+    VariantFacts *facts = calloc(1, sizeof *facts);
+    if (!facts) return status_fail(STATUS_MEMORY, "no memory for what is known of %s", entry->id);
+    *facts = (VariantFacts){.summary = keep_text(variant, "summary"),
+                            .origin = keep_text(variant, "origin"),
+                            .tunables = keep_tunables(json_object_get(variant, "tunables")),
+                            .bound = keep_text(variant, "bound"),
+                            .not_emulated = keep_text(variant, "not_emulated"),
+                            .supports = json_is_true(json_object_get(variant, "supports")),
+                            .configuration = json_is_true(json_object_get(variant, "configuration")),
+                            .sass_hash = keep_text(code, "sass_hash"),
+                            .host_hash = keep_text(code, "host_hash"),
+                            .no_hash_reason = keep_text(code, "reason"),
+                            .error = kept ? keep_text(kept, "error") : "there is no module of it"};
+    entry->framework = keep_text(variant, "framework");
+    if (entry->backend == BACKEND_PEER && !entry->framework) entry->framework = "unknown";
+    entry->needs_gpu = json_is_true(json_object_get(variant, "needs_gpu"));
+    entry->outputs = keep_texts(json_object_get(variant, "outputs"));
+    entry->variant = facts;
+    return STATUS_OK;
+}
+
+/* ---- Making them. */
+typedef struct Wanted {
+    const char **argv;
+    int count;
+} Wanted;
+
+static Status make(const Wanted *wanted) {
+    Text output = {0};
+    int code = 0;
+    if (!modules_settings()->root[0] && !modules_settings()->folder[0])
+        return status_fail(STATUS_UNSUPPORTED, "this program has no modules");
+    Status status = process_capture(wanted->argv, &(ProcessLimits){.own_errors = true}, &output, &code);
+    if (status == STATUS_OK && code != 0)
+        status = status_fail(STATUS_UNSUPPORTED, "variants cannot be compiled: %s",
+                             output.text ? output.text : "cmake/modules.py failed");
+    text_free(&output);
+    return status;
+}
+
+/* "PYTHON cmake/modules.py FOLDER KIND ID..." for those that are missing or old. */
+static Status make_stale(const VariantEntry *const *entries, int count, const ModuleKind *kind, bool *made) {
+    static const char *const KIND_OPTION[] = {[MODULE_NATIVE] = "native:", [MODULE_ASAN] = "asan:", [MODULE_RACE] = "race:"};
+    Wanted wanted = {.argv = calloc((size_t)count + 6, sizeof *wanted.argv)};
+    if (!wanted.argv) return status_fail(STATUS_MEMORY, "no memory for %d variants", count);
+    wanted.argv[wanted.count++] = modules_settings()->python;
+    wanted.argv[wanted.count++] = places_harness("cmake/modules.py");
+    wanted.argv[wanted.count++] = modules_settings()->folder;
+    wanted.argv[wanted.count++] = places_build("tried");
+    const int first = wanted.count;
+    for (int i = 0; i < count; i++) {
+        json_t *kept = load_kept(entries[i], kind[i]);
+        char *word = NULL;
+        if (!is_fresh(kept, entries[i]) && asprintf(&word, "%s%s:%s", KIND_OPTION[kind[i]], entries[i]->id, entries[i]->path) > 0)
+            wanted.argv[wanted.count++] = word;
+        json_decref(kept);
+    }
+    *made = wanted.count > first;
+    const Status status = *made ? make(&wanted) : STATUS_OK;
+    for (int i = first; i < wanted.count; i++) free((char *)(uintptr_t)wanted.argv[i]);
+    free(wanted.argv);
+    return status;
+}
+
+static bool is_known(const VariantEntry *entry) {
+    return entry->framework || entry->variant->summary || entry->variant->error;
+}
+
+Status modules_need(const VariantEntry *const *entries, int count) {
+    int total, chosen_count = 0;
+    VariantEntry *all = registry_variants(&total);
+    const VariantEntry **chosen = calloc((size_t)count + 1, sizeof *chosen);
+    ModuleKind *kinds = calloc((size_t)count + 1, sizeof *kinds);
+    bool made = false;
+    Status status = chosen && kinds ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %d variants", count);
+    for (int i = 0; i < count && status == STATUS_OK; i++) {
+        if (is_known(entries[i])) continue;
+        if (!modules_selected(entries[i])) { /* what is known without making it */
+            json_t *kept = load_kept(entries[i], modules_kind(entries[i]));
+            if (is_fresh(kept, entries[i])) status = learn(&all[entries[i] - all], kept);
+            json_decref(kept);
+            continue;
+        }
+        kinds[chosen_count] = modules_kind(entries[i]);
+        chosen[chosen_count++] = entries[i];
+    }
+    if (status == STATUS_OK) status = make_stale(chosen, chosen_count, kinds, &made);
+    for (int i = 0; i < chosen_count && status == STATUS_OK; i++) {
+        json_t *kept = load_kept(chosen[i], kinds[i]);
+        status = learn(&all[chosen[i] - all], kept);
+        json_decref(kept);
+    }
+    free(chosen);
+    free(kinds);
+    return status;
+}
+
+Status modules_need_one(const VariantEntry *entry) {
+    return modules_need(&entry, 1);
+}
+
+Status modules_need_all(void) {
+    int count;
+    const VariantEntry *all = registry_variants(&count);
+    const VariantEntry **entries = calloc((size_t)count + 1, sizeof *entries);
+    if (!entries) return status_fail(STATUS_MEMORY, "no memory for %d variants", count);
+    for (int i = 0; i < count; i++) entries[i] = &all[i];
+    const Status status = modules_need(entries, count);
+    free(entries);
+    return status;
+}
+
+Status modules_make(const VariantEntry *entry, ModuleKind kind) {
+    bool made;
+    char error[1024];
+    TRY(make_stale(&entry, 1, &kind, &made));
+    json_t *kept = load_kept(entry, kind);
+    copy_text(kept, "error", error, sizeof error);
+    json_decref(kept);
+    return error[0] ? status_fail(STATUS_CHECK, "%s", error) : STATUS_OK;
+}
