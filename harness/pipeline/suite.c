@@ -3,7 +3,7 @@
 #include "base/hostmemory.h"
 #include "pipeline/batch.h"
 #include "pipeline/instance.h"
-#include "pipeline/turns.h"
+#include "pipeline/schedule.h"
 #include "plan/case.h"
 
 #include <stdlib.h>
@@ -150,6 +150,6 @@ static Status run_later(Run *run) {
 }
 
 Status suites_run(Run *run) {
-    TRY(turns_take(run, run_suites));
+    TRY(schedule_run(run, run_suites));
     return run_later(run);
 }
