@@ -131,6 +131,24 @@ def emulated_beside_others(folder):
         expect(made == ["double/cpu_loop", "double/cuda_naive"], f"{first} first: {made}", done)
 
 
+def budget_by_earlier_rows(folder):
+    """A row that took longer before than what is left of the budget is not started: it is counted as left, and made without a budget."""
+    rows, words = (
+        folder / "rows.jsonl",
+        ("run", "double n=10", "--variants", "cpu_loop", "--verify-only", "--no-ceilings"),
+    )
+    call(*words, "--out", rows)
+    lines = [json.loads(line) for line in rows.read_text().splitlines()]
+    lines[-1] |= {"verdict": "error", "reason": "it took long", "seconds_spent": 1000}
+    rows.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for options, made, told in (
+        (("--budget", "100s"), 1, "1 rows did not fit the budget"),
+        (("--budget", "9999s"), 2, "1 pass"),
+    ):
+        done = call(*words, "--out", rows, "--resume", *options)
+        expect(len(rows_of(rows)) == made and told in done.stdout, f"{options}: {told}", done)
+
+
 def one_campaign(folder):
     """--resume adds to rows of the same commit and machine only."""
     rows = folder / "out/rows.jsonl"
@@ -212,7 +230,7 @@ def main():
         else (claims_end_it,)
     )
     with tempfile.TemporaryDirectory() as name:
-        for test in (*tests, *((emulated_beside_others,) if CUDA else ())):
+        for test in (*tests, budget_by_earlier_rows, *((emulated_beside_others,) if CUDA else ())):
             folder = pathlib.Path(name) / test.__name__
             folder.mkdir()
             test(folder)
