@@ -18,8 +18,8 @@ typedef struct VariantChoice {
     Params tunables;
     bool full;                  /* only a full campaign makes its rows that no claim needs */
     bool slow;                  /* its rows take long: in a campaign each comes from one process, the last of its class */
-    unsigned claimed, repeated; /* bit per Tier that has a claim about its row, one that needs several processes */
-    bool first_call;            /* one of them is about the first call of a process */
+    unsigned claimed, repeated; /* bit per Tier that judges a claim about its row; one that needs several processes */
+    bool first_call;            /* a claim is about the first call of a process */
 } VariantChoice;
 
 /* What a row of a campaign is for; they are made in this order. */
@@ -85,8 +85,7 @@ Status plan_shard(Plan *plan, int index, int count);
 void plan_free(Plan *plan);
 /* Sets the items' bytes: some ops look at each of their rows to tell. Before the functions below. */
 void plan_measure(Plan *plan);
-/* About what one process of a row takes on an H200 and its host, by a plain rule: to tell before a run, and to make shards alike.
- */
+/* What one process of a row takes on an H200 and its host, by a plain rule: for shards, and to be told before a run. */
 double plan_row_seconds(const PlanItem *item, const VariantChoice *choice);
 double plan_item_seconds(const PlanItem *item);
 double plan_seconds(const Plan *plan);

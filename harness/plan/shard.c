@@ -119,7 +119,7 @@ static void keep(Plan *plan, const Sharding *self, int index) {
 
 Status plan_shard(Plan *plan, int index, int count) {
     if (count < 1 || index < 1 || index > count) return status_fail(STATUS_INVALID, "I/N with I from 1 to N is expected");
-    plan_measure(plan);
+    if (count > 1) plan_measure(plan);
     const size_t items = (size_t)plan->item_count;
     Sharding self = {.named = calloc(items + 1, sizeof *self.named),
                      .together = calloc(items + 1, sizeof *self.together),

@@ -23,8 +23,7 @@ static const char *exports(void) {
     return places_build("real");
 }
 
-/* The table of series is in the script and only there: its entries that read `Series("name", ...`, however their lines are broken.
- */
+/* The table of series is in the script and only there: its entries that read `Series("name", ...`, also on several lines. */
 static Status series_names(char **storage, const char *names[MAX_SERIES], int *count) {
     static const char mark[] = "Series(";
     TRY(text_read_file(script(), storage, NULL));
