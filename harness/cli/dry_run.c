@@ -8,7 +8,6 @@
 #include "pipeline/foresee.h"
 #include "pipeline/refusal.h"
 #include "pipeline/session.h"
-#include "plan/campaign.h"
 #include "plan/case.h"
 #include "record/program.h"
 
@@ -24,14 +23,6 @@ typedef struct DryRun {
 } DryRun;
 
 /* ---- What a row would be. */
-
-static double seconds_of(const PlanItem *item, const VariantChoice *choice) {
-    VariantChoice one = *choice;
-    PlanItem alone = *item;
-    alone.variants = &one, alone.variant_count = 1;
-    const Plan plan = {.items = &alone, .item_count = 1};
-    return campaign_seconds(&plan, &(Speeds){0});
-}
 
 static json_t *modes_json(unsigned modes) {
     json_t *names = json_array();
@@ -66,29 +57,30 @@ static Status find_skip(const DryRun *self, const PlanItem *item, const VariantC
 static Status add_row(DryRun *self, const PlanItem *item, const VariantChoice *choice) {
     const bool emulated = foresee_emulated(choice, self->options->emulator, self->has_gpu);
     const Case *problem = plan_item_case(item, emulated);
+    const int processes = item->processes > 1 && !emulated ? item->processes : 1;
     char text[CASE_TEXT_MAX], spec[SPEC_TEXT_MAX], skip[600];
     Instance shapes = {0};
     TRY(find_skip(self, item, choice, problem, emulated, skip, sizeof skip));
     const bool known = instance_shapes(problem, &shapes) == STATUS_OK,
                timed = !*skip && !emulated && !self->options->verify_only && strcmp(PROGRAM.build_type, "Release") == 0;
-    json_t *row = json_pack(
-        "{s:s?, s:s, s:s, s:s, s:s, s:o, s:i, s:b}", "scenario", item->scenario, "case", case_format(problem, text, sizeof text),
-        "variant", choice->entry->id, "spec", variant_choice_format(choice, spec, sizeof spec), "backend",
-        emulated ? "emulator" : backend_name(choice->entry->backend), "modes", modes_json(timed ? item->modes : 0), "processes",
-        item->processes > 1 && !emulated ? item->processes : 1, "timed", timed);
+    json_t *row = json_pack("{s:s?, s:s, s:s, s:s, s:s, s:o, s:i, s:b}", "scenario", item->scenario, "case",
+                            case_format(problem, text, sizeof text), "variant", choice->entry->id, "spec",
+                            variant_choice_format(choice, spec, sizeof spec), "backend",
+                            emulated ? "emulator" : backend_name(choice->entry->backend), "modes",
+                            modes_json(timed ? item->modes : 0), "processes", processes, "timed", timed);
     if (!row) return status_fail(STATUS_INVALID, "a case of %s cannot be written as JSON: its text is not UTF-8", problem->op);
     json_object_set_new(row, "skip", *skip ? json_string(skip) : json_null());
     json_object_set_new(row, "input_bytes",
                         known ? json_integer(bytes_of(shapes.in[DATA_FIRST], shapes.op->in_count)) : json_null());
     json_object_set_new(row, "output_bytes", known ? json_integer(bytes_of(shapes.out, shapes.op->out_count)) : json_null());
-    json_object_set_new(row, "seconds", *skip || emulated ? json_null() : json_real(seconds_of(item, choice)));
+    json_object_set_new(row, "seconds", *skip || emulated ? json_null() : json_real(plan_row_seconds(item, choice) * processes));
     json_array_append_new(self->rows, row);
     return memory_check();
 }
 
-static Status add_rows(DryRun *self, const Plan *plan) {
+static Status add_rows(DryRun *self, Plan *plan) {
     self->rows = json_array();
-    TRY(prices_read());
+    plan_measure(plan);
     for (int i = 0; i < plan->item_count; i++)
         for (int v = 0; v < plan->items[i].variant_count; v++) TRY(add_row(self, &plan->items[i], &plan->items[i].variants[v]));
     return memory_check();
@@ -159,7 +151,7 @@ static void print_text(const json_t *rows) {
     print_totals(rows, cases);
 }
 
-int dry_run(const Plan *plan, const RunOptions *options, bool as_json) {
+int dry_run(Plan *plan, const RunOptions *options, bool as_json) {
     DryRun self = {.options = options};
     self.has_gpu = foresee_gpu(options->device, self.no_gpu_reason, sizeof self.no_gpu_reason);
     Status status = add_rows(&self, plan);

@@ -7,6 +7,7 @@
 #include "base/places.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
+#include "cli/dry_run.h"
 #include "cli/finish.h"
 #include "cli/folder.h"
 #include "cli/interrupt.h"
@@ -25,15 +26,15 @@ typedef struct Reproduce {
     Progress progress;
     Plan plan;
     Campaign campaign;
-    CampaignTier tier;
+    Tier tier;
     json_t *claims; /* as they were judged */
-    bool quick, full;
+    bool quick, full, dry, as_json;
     const char *folder;
     double begin;
 } Reproduce;
 
-static const char *tier_name(CampaignTier tier) {
-    return tier == CAMPAIGN_QUICK ? "--quick" : tier == CAMPAIGN_FULL ? "--full" : "default";
+static const char *tier_name(Tier tier) {
+    return tier == TIER_QUICK ? "--quick" : tier == TIER_FULL ? "--full" : "default";
 }
 
 static void begin_row(void *context, const RunEvent *event) {
@@ -53,19 +54,16 @@ static void notice(void *context, const char *text) {
     progress_notice(&((Reproduce *)context)->progress, text);
 }
 
-/* Before the first row, when the peaks of the machine are known. */
-static void tell_plan(void *context, const Speeds *speeds) {
-    Reproduce *r = context;
+static void tell_plan(Reproduce *r) {
     const Campaign *campaign = &r->campaign;
-    char seconds[32], gpu[64] = "", claims[160] = "", text[600];
-    progress_duration(campaign_seconds(&r->plan, speeds), seconds);
-    if (speeds->gpu_bytes > 0) snprintf(gpu, sizeof gpu, "the GPU copies %.0f GB/s, ", 1e-9 * speeds->gpu_bytes);
+    char seconds[32], claims[160] = "", text[600];
+    progress_duration(plan_seconds(&r->plan), seconds);
     if (r->plan.claim_count > 0)
         snprintf(claims, sizeof claims, "%zu of %d claims, %d process%s each%s: %zu rows for them and ", campaign->claims,
                  r->plan.claim_count, campaign_processes(r->tier), campaign_processes(r->tier) == 1 ? "" : "es",
-                 r->tier == CAMPAIGN_FULL ? "" : " (provisional)", campaign->claim_rows);
-    snprintf(text, sizeof text, "%s: %s%zu %s; about %s here (%sthe CPU copies %.0f GB/s)", tier_name(r->tier), claims,
-             campaign->other_rows, *claims ? "others" : "rows", seconds, gpu, 1e-9 * speeds->cpu_bytes);
+                 r->tier == TIER_FULL ? "" : " (provisional)", campaign->claim_rows);
+    snprintf(text, sizeof text, "%s: %s%zu %s; about %s on an H200 and its host", tier_name(r->tier), claims, campaign->other_rows,
+             *claims ? "others" : "rows", seconds);
     progress_notice(&r->progress, text);
 }
 
@@ -94,13 +92,13 @@ static void print_claims(const Reproduce *r) {
     for (int i = 0; i < r->plan.claim_count && (size_t)i < json_array_size(r->claims); i++)
         if (!is_left(r, i) && !is_untestable(r, i)) progress_claim(stdout, json_array_get(r->claims, (size_t)i));
     print_names(r, is_untestable, "not testable here", "; REPORT.md says why");
-    print_names(r, is_left, "not run", r->tier == CAMPAIGN_FULL ? "" : "; rungs reproduce --full runs all that can be run");
+    print_names(r, is_left, "not run", r->tier == TIER_FULL ? "" : "; rungs reproduce --full runs all that can be run");
 }
 
 static Status make_plan(Reproduce *r, char *const *words, int count) {
     TRY(cases_plan(&r->plan, "rungs reproduce", words, count));
     if (count == 0) TRY(plan_add_named(&r->plan, places_project("scenarios"), "published"));
-    if (count == 0 && r->tier == CAMPAIGN_FULL) {
+    if (count == 0 && r->tier == TIER_FULL) {
         TRY(plan_add_named(&r->plan, places_project("scenarios"), "limits"));
         TRY(plan_add_named(&r->plan, places_project("scenarios"), "sweeps"));
     }
@@ -109,14 +107,13 @@ static Status make_plan(Reproduce *r, char *const *words, int count) {
 
 static void set_pace(Reproduce *r) {
     RunOptions *options = &r->options;
-    r->tier = r->quick ? CAMPAIGN_QUICK : r->full ? CAMPAIGN_FULL : CAMPAIGN_DEFAULT;
+    r->tier = r->quick ? TIER_QUICK : r->full ? TIER_FULL : TIER_DEFAULT;
     options->min_samples = r->quick ? 3 : 9, options->max_samples = r->quick ? 15 : 31;
     options->seconds_per_mode = 0.2; /* intervals are between processes: more samples of one say little */
-    if (options->budget_seconds == 0) options->budget_seconds = campaign_bound(r->tier);
+    if (options->budget_seconds == 0) options->budget_seconds = campaign_budget(r->tier);
     options->least_rows = 1; /* peaks alone are no result */
     options->one_campaign = true;
-    options->begin = begin_row, options->report = report_line, options->notice = notice, options->planned = tell_plan,
-    options->context = r;
+    options->begin = begin_row, options->report = report_line, options->notice = notice, options->context = r;
 }
 
 static int work(Reproduce *r, char **argv, char *const *words, int count) {
@@ -125,11 +122,13 @@ static int work(Reproduce *r, char **argv, char *const *words, int count) {
     snprintf(rows, sizeof rows, "%s/rows.jsonl", r->folder);
     r->options.out = rows;
     Status status = make_plan(r, words, count);
+    if (r->dry) return status == STATUS_OK ? dry_run(&r->plan, &r->options, r->as_json) : cli_fail(status);
     /* Not before the words are known to be right. */
     if (status == STATUS_OK) status = folder_make(r->folder);
     if (status == STATUS_OK && !r->options.resume) status = keep_earlier(r->folder, kept, sizeof kept);
     if (*kept) fprintf(stderr, "rungs: the earlier rows, report and figures are kept in %s\n", kept);
     if (status == STATUS_OK) status = interrupt_catch(argv, rows, false);
+    if (status == STATUS_OK) tell_plan(r);
     if (status == STATUS_OK) status = run_plan(&r->plan, &r->options, &summary);
     int code = run_finish(status, &r->progress, &summary, rows, "--resume");
     if (status != STATUS_OK || interrupt_pending()) return code;
@@ -156,6 +155,8 @@ int command_reproduce(int argc, char **argv) {
         {"budget", "TIME", CLI_DURATION, &r.options.budget_seconds, "start no row after this time, except the first", NULL},
         {"device", "N", CLI_COUNT, &r.options.device, "CUDA device", NULL},
         {"resume", NULL, CLI_FLAG, &r.options.resume, "continue the last reproduce, of the same commit on the same machine", NULL},
+        {"dry-run", NULL, CLI_FLAG, &r.dry, "list cases, variants, bytes and about how long they take; run nothing", NULL},
+        {"json", NULL, CLI_FLAG, &r.as_json, "with --dry-run: an array of objects", NULL},
         {"verbose", NULL, CLI_FLAG, &r.progress.verbose, "a line for each row", NULL},
         {"out", "FOLDER", CLI_TEXT, &r.folder, "where rows, figures and REPORT.md go (default: reproduce/ in the build folder)",
          NULL},
@@ -164,6 +165,8 @@ int command_reproduce(int argc, char **argv) {
     char **words;
     int count = 0;
     int code = cli_parse("reproduce", "[SCENARIO...] [options]", OPTIONS, argc, argv, &words, &count);
+    if (code == 0 && r.as_json && !r.dry) code = cli_usage("reproduce", "--json needs --dry-run");
+    if (code == 0 && r.dry && r.options.resume) code = cli_usage("reproduce", "--dry-run lists the whole plan: leave out --resume");
     if (code == 0 && r.quick && r.full) code = cli_usage("reproduce", "--quick and --full exclude each other");
     if (code == 0) {
         set_pace(&r);

@@ -62,11 +62,11 @@ static Status begin(Batch *batch, BatchRow *row) {
     run->summary->resumed += answer == RESUME_DONE;
     run->summary->repeated += answer == RESUME_REPEATED;
     if (answer != RESUME_RUN) return STATUS_OK;
-    if (clock_seconds() > run_deadline(run) && run->executed >= run->options->least_rows) {
+    const double took = resume_seconds(&run->done, row->begun);
+    if (clock_seconds() + took > run_deadline(run) && run->executed >= run->options->least_rows) {
         run->summary->left_by_budget++;
         return STATUS_OK;
     }
-    const double took = resume_seconds(&run->done, row->begun);
     if (later_waits(&run->later, row->item, took)) {
         run->index--; /* its turn comes */
         return later_add(&run->later, &(LaterRow){row->item, row->choice, took});

@@ -22,14 +22,6 @@ static Status ask_about_device(const Run *run, const char *what, const char *kin
     return status;
 }
 
-static void keep_speed(Run *run, const char *kind, const json_t *ceilings) {
-    double *speed = strcmp(kind, "cuda") == 0 ? &run->speeds.gpu_bytes : &run->speeds.cpu_bytes;
-    size_t i;
-    json_t *ceiling;
-    json_array_foreach((json_t *)(uintptr_t)ceilings, i, ceiling) if (strcmp(text_of(ceiling, "name"), "copy") == 0) *speed =
-        json_number_value(json_object_get(ceiling, "value"));
-}
-
 /* A campaign is of one commit on one machine: what `reproduce --resume` adds to must say the same of both. */
 static Status same_campaign(const Run *run, const json_t *environment) {
     json_t *lines = NULL;
@@ -77,7 +69,6 @@ static Status record_ceilings(Run *run, const char *kind) {
         return STATUS_OK;
     }
     tell_floor(run, kind, json_object_get(reply, "ceilings"));
-    keep_speed(run, kind, json_object_get(reply, "ceilings"));
     char warning[300];
     if (steadiness_ceilings(kind, json_object_get(reply, "ceilings"), warning, sizeof warning)) run_notice(run, "%s", warning);
     json_t *line = json_pack("{s:s, s:i, s:s, s:s, s:O}", "kind", "ceilings", "schema", ROW_SCHEMA_VERSION, "run", run->id,

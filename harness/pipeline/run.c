@@ -79,7 +79,6 @@ static Status judge_claims(Run *run) {
 
 static Status run_items(Run *run) {
     TRY(circumstances_record(run));
-    if (run->options->planned) run->options->planned(run->options->context, &run->speeds);
     TRY(suites_run(run));
     return judge_claims(run);
 }

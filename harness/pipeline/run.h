@@ -2,7 +2,7 @@
 #ifndef RUNGS_PIPELINE_RUN_H
 #define RUNGS_PIPELINE_RUN_H
 
-#include "plan/prices.h"
+#include "plan/scenario.h"
 
 #include <jansson.h>
 #include <stdbool.h>
@@ -35,8 +35,6 @@ typedef struct RunOptions {
     void (*begin)(void *context, const RunEvent *event);
     void (*report)(void *context, const RunEvent *event);
     void (*notice)(void *context, const char *text);
-    /* Before the first row, with what the devices copied when their peaks were measured; may be NULL. */
-    void (*planned)(void *context, const Speeds *speeds);
     void *context;
 } RunOptions;
 

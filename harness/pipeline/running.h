@@ -2,10 +2,10 @@
 #ifndef RUNGS_PIPELINE_RUNNING_H
 #define RUNGS_PIPELINE_RUNNING_H
 
-#include "pipeline/later.h"
 #include "pipeline/limits.h"
 #include "pipeline/resume.h"
 #include "pipeline/run.h"
+#include "pipeline/schedule.h"
 #include "record/row.h"
 
 typedef struct Run {
@@ -19,8 +19,7 @@ typedef struct Run {
     json_t *counts; /* of rows that were counted, by row_key() */
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the peaks before that tell nothing of the rows' pace */
-    Speeds speeds;
-    size_t index, executed; /* rows passed by; rows run in this process */
+    size_t index, executed;  /* rows passed by; rows run in this process */
 } Run;
 
 /* Calls one of the options' listeners with the state of the run; NULL: there is none. */

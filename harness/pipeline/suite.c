@@ -3,7 +3,7 @@
 #include "base/hostmemory.h"
 #include "pipeline/batch.h"
 #include "pipeline/instance.h"
-#include "pipeline/turns.h"
+#include "pipeline/schedule.h"
 #include "plan/case.h"
 
 #include <stdlib.h>
@@ -107,9 +107,11 @@ static Status run_part(Run *run, Part *part) {
     return status;
 }
 
-static bool has_emulated(const Run *run, const PlanItem *item, bool emulated) {
-    for (int v = 0; v < item->variant_count; v++)
-        if (run_emulates(run, &item->variants[v]) == emulated) return true;
+/* Has the part a row that is emulated, or one that is not? */
+static bool has_emulated(const Run *run, const Part *part, bool emulated) {
+    for (const PlanItem *item = part->items; item < part->items + part->count; item++)
+        for (int v = 0; v < item->variant_count; v++)
+            if (run_emulates(run, &item->variants[v]) == emulated) return true;
     return false;
 }
 
@@ -117,7 +119,7 @@ static bool has_emulated(const Run *run, const PlanItem *item, bool emulated) {
 static Status run_parts(Run *run, const PlanItem *items, int count, bool emulated) {
     for (int i = 0; i < count;) {
         Part part = {.items = &items[i], .count = fitting(&items[i], count - i, emulated), .emulated = emulated};
-        if (has_emulated(run, &items[i], emulated)) TRY(run_part(run, &part));
+        if (has_emulated(run, &part, emulated)) TRY(run_part(run, &part));
         i += part.count;
     }
     return STATUS_OK;
@@ -150,6 +152,6 @@ static Status run_later(Run *run) {
 }
 
 Status suites_run(Run *run) {
-    TRY(turns_take(run, run_suites));
+    TRY(schedule_run(run, run_suites));
     return run_later(run);
 }

@@ -9,6 +9,7 @@
 #include <string.h>
 
 const char *const CLAIM_KINDS[] = {"statement", "finding", NULL};
+const char *const CLAIM_TIERS[] = {"quick", "default", "full", NULL};
 const char *const CLAIM_PROGRAMS[] = {"original", "reimplementation", "successor", "ours", NULL};
 const char *const CLAIM_QUANTITIES[] = {"speedup",     "seconds",  "bytes_per_second", "elements_per_second", "error",
                                         "error_ratio", "launches", "peak_bytes",       "bytes_over_minimum",  NULL};

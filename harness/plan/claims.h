@@ -8,6 +8,9 @@
 #include <jansson.h>
 #include <stdbool.h>
 
+/* The campaigns of `rungs reproduce`; each covers those before it. */
+typedef enum Tier { TIER_QUICK, TIER_DEFAULT, TIER_FULL } Tier;
+
 typedef struct Claim {
     const char *id;        /* "rolling-naive-to-tile" */
     const char *statement; /* the claim in one sentence, as published */
@@ -38,11 +41,14 @@ typedef struct Claim {
     double low, high;             /* the acceptance band; -INFINITY, INFINITY: no such limit */
     const char *reason;           /* why this band; NULL with rule shown */
     const char *not_run;          /* why the scenario leaves the case out; NULL: it runs it */
+    Tier tier;                    /* the first that judges it */
+    bool has_rows;                /* the scenario runs what it compares */
 } Claim;
 
 /* NULL-terminated.
  * statement: somebody published it; finding: what a corrected protocol gives. Findings are not in the totals. */
 extern const char *const CLAIM_KINDS[];
+extern const char *const CLAIM_TIERS[]; /* by Tier */
 /* original: the published program itself; reimplementation: one that does what it does; successor: the program or library that
  * became of it, as it is today; ours: any other, not in the totals. */
 extern const char *const CLAIM_PROGRAMS[];

@@ -11,8 +11,8 @@
 enum { PATH_TEXT_MAX = 4096 };
 
 static const char *const FILE_KEYS[] = {"title", "about", "suites", "claims", NULL};
-static const char *const SUITE_KEYS[] = {"op",     "axes",     "tied",        "variants", "modes",
-                                         "bounds", "baseline", "without_gpu", "not_run",  NULL};
+static const char *const SUITE_KEYS[] = {"op",       "axes",        "tied",    "variants", "modes", "bounds",
+                                         "baseline", "without_gpu", "not_run", "full",     "slow",  NULL};
 
 typedef struct Suite {
     const Op *op;
@@ -106,6 +106,25 @@ static Status read_variants(YamlFile *file, const YamlNode *node, Plan *plan, Su
     return STATUS_OK;
 }
 
+/* "full: [peer_*]": those of the suite's variants that the key's patterns name. */
+static Status mark_variants(YamlFile *file, const YamlNode *suite_node, const char *key, Suite *suite) {
+    YamlNode *list = yamlfile_get(file, suite_node, key);
+    if (!list) return STATUS_OK;
+    TRY(yamlfile_list(file, list, key));
+    for (int i = 0; i < yamlfile_count(list); i++) {
+        const YamlNode *item = yamlfile_item(file, list, i);
+        const char *glob;
+        TRY(yamlfile_text(file, item, key, &glob));
+        bool any = variant_not_built(glob) || suite->variant_count == 0;
+        for (VariantChoice *choice = suite->variants; choice < suite->variants + suite->variant_count; choice++) {
+            if (!text_glob(glob, choice->entry->id) && !text_glob(glob, strchr(choice->entry->id, '/') + 1)) continue;
+            *(strcmp(key, "full") == 0 ? &choice->full : &choice->slow) = any = true;
+        }
+        if (!any) return yamlfile_fail(file, item, "%s: '%.200s' matches no variant of the suite", key, glob);
+    }
+    return STATUS_OK;
+}
+
 static Status read_modes(YamlFile *file, const YamlNode *list, Suite *suite) {
     suite->modes = (1u << MODE_COUNT) - 1;
     if (!list) return STATUS_OK;
@@ -165,6 +184,8 @@ static Status read_suite(YamlFile *file, const YamlNode *node, Plan *plan, Suite
     TRY(yamlfile_text(file, op, "op", &name));
     TRY(yamlfile_place(file, op, registry_require_op(name, &suite->op)));
     TRY(read_variants(file, node, plan, suite));
+    TRY(mark_variants(file, node, "full", suite));
+    TRY(mark_variants(file, node, "slow", suite));
     TRY(read_modes(file, yamlfile_get(file, node, "modes"), suite));
     TRY(read_bounds(file, yamlfile_get(file, node, "bounds"), suite));
     TRY(read_baseline(file, yamlfile_get(file, node, "baseline"), suite));

@@ -16,7 +16,14 @@ enum { SPEC_TEXT_MAX = 1024, PLAN_ROWS_MAX = 40000 };
 typedef struct VariantChoice {
     const VariantEntry *entry;
     Params tunables;
+    bool full;                  /* only a full campaign makes its rows that no claim needs */
+    bool slow;                  /* its rows take long: in a campaign each comes from one process, the last of its class */
+    unsigned claimed, repeated; /* bit per Tier that judges a claim about its row; one that needs several processes */
+    bool first_call;            /* a claim is about the first call of a process */
 } VariantChoice;
+
+/* What a row of a campaign is for; they are made in this order. */
+typedef enum RowClass { CLASS_NONE, CLASS_CLAIMS, CLASS_LIMITS, CLASS_LADDERS, CLASS_SIZES, CLASS_SWEEPS } RowClass;
 
 /* One case and the variants to run on it: what the pipeline works through. */
 typedef struct PlanItem {
@@ -32,8 +39,9 @@ typedef struct PlanItem {
     int processes;        /* rows of each variant, each from a process of its own; 0: one */
     bool uncounted;       /* launches and bytes are not counted after timing */
     bool first_call;      /* a claim is about the first call of a process: a row's worker has served no other */
-    int stage;      /* ops take turns with the items of a stage, which lie together, each op's together; 0: in the plan's order */
-    double seconds; /* what all its rows are expected to take, in a stage; 0: not known */
+    RowClass row_class;   /* ops take turns with the items of a class, which lie together, each op's together */
+    int turn;             /* in which an op makes the item, after those of smaller turns */
+    double bytes;         /* of the op's work model; 0: plan_measure() was not called */
     const char *scenario; /* name of the scenario: "published/rolling" */
 } PlanItem;
 
@@ -48,8 +56,7 @@ typedef struct ScenarioInfo {
 typedef struct Plan {
     PlanItem *items;
     int item_count;
-    int expanded;        /* rows, cases without a variant, and choices of variants of all suites so far; at most PLAN_ROWS_MAX */
-    double turn_seconds; /* for so long, as expected, an op's items are made before another op's of the stage take their turn */
+    int expanded; /* rows, cases without a variant, and choices of variants of all suites so far; at most PLAN_ROWS_MAX */
     Claim *claims;
     int claim_count;
     ScenarioInfo *scenarios;
@@ -76,6 +83,12 @@ Status plan_filter(Plan *plan, const char *list);
  */
 Status plan_shard(Plan *plan, int index, int count);
 void plan_free(Plan *plan);
+/* Sets the items' bytes: some ops look at each of their rows to tell. Before the functions below. */
+void plan_measure(Plan *plan);
+/* What one process of a row takes on an H200 and its host, by a plain rule: for shards, and to be told before a run. */
+double plan_row_seconds(const PlanItem *item, const VariantChoice *choice);
+double plan_item_seconds(const PlanItem *item);
+double plan_seconds(const Plan *plan);
 /* The case that a variant of the item runs; emulated: a CUDA variant without a GPU. */
 const Case *plan_item_case(const PlanItem *item, bool emulated);
 /* Are both of one scenario and one op? No variant has two rows on one case there. */

@@ -7,10 +7,10 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char *const KEYS[] = {"id",       "statement", "source",   "url",           "section",       "hardware",   "method",
-                                   "note",     "kind",      "program",  "foreign",       "law",           "untestable", "value",
-                                   "quantity", "case",      "variant",  "mode",          "output",        "rule",       "factor",
-                                   "low",      "high",      "baseline", "baseline_case", "baseline_mode", "reason",     NULL};
+static const char *const KEYS[] = {
+    "id",      "statement", "source",     "url",      "section",       "hardware",      "method",  "note", "kind",   "program",
+    "foreign", "law",       "untestable", "value",    "quantity",      "case",          "variant", "mode", "output", "rule",
+    "factor",  "low",       "high",       "baseline", "baseline_case", "baseline_mode", "reason",  "tier", NULL};
 static const unsigned ANY_MODE = ~0U;
 
 typedef struct Reader {
@@ -68,24 +68,30 @@ static Status read_case(const Reader *reader, const char *key, Case *problem, co
     return plan_keep(reader->plan, case_format(problem, canonical, sizeof canonical), out);
 }
 
-/* The item of the scenario with this spec on this case in one of these modes, rather one that runs; NULL: none. */
-static const PlanItem *find_item(const Reader *reader, const char *problem, const char *spec, unsigned modes) {
-    const PlanItem *found = NULL;
+/* What a claim is about. */
+typedef struct Side {
+    const PlanItem *item;
+    VariantChoice *choice; /* NULL: there is none, or this build has not the variant */
+} Side;
+
+/* The row of the scenario with this spec on this case in one of these modes, rather one that runs. */
+static Side find_row(const Reader *reader, const char *problem, const char *spec, unsigned modes) {
+    Side found = {0};
     for (int i = reader->first_item; i < reader->plan->item_count; i++) {
         const PlanItem *item = &reader->plan->items[i];
         char text[CASE_TEXT_MAX];
         if (!(item->modes & modes) || strcmp(case_format(&item->problem, text, sizeof text), problem) != 0) continue;
         for (int v = 0; v < item->variant_count; v++)
-            if (strcmp(variant_choice_format(&item->variants[v], text, sizeof text), spec) == 0 && (!found || found->not_run))
-                found = item;
+            if (strcmp(variant_choice_format(&item->variants[v], text, sizeof text), spec) == 0 &&
+                (!found.item || found.item->not_run))
+                found = (Side){item, &item->variants[v]};
     }
     return found;
 }
 
-/* One variant with its tunables -> the canonical spec, which the scenario must have on the case in one of the modes. *not_run: why
- * it does not run it; else unchanged. */
+/* One variant with its tunables -> the canonical spec and its row, which the scenario must have on the case in one of the modes. */
 static Status read_spec(const Reader *reader, const char *key, const Op *op, const char *problem, unsigned modes, const char **out,
-                        const char **not_run) {
+                        Side *side) {
     YamlNode *node;
     const char *text;
     char spec[SPEC_TEXT_MAX];
@@ -103,9 +109,8 @@ static Status read_spec(const Reader *reader, const char *key, const Op *op, con
     free(choices);
     if (count != 1)
         return yamlfile_fail(reader->file, node, "%s: '%s' names %d variants; exactly one is allowed", key, text, count);
-    const PlanItem *item = find_item(reader, problem, spec, modes);
-    if (item && item->not_run) *not_run = item->not_run;
-    if (!item) {
+    *side = find_row(reader, problem, spec, modes);
+    if (!side->item) {
         char in_mode[64] = "";
         for (int m = 0; m < MODE_COUNT && modes != ANY_MODE; m++)
             if (modes & 1U << m) snprintf(in_mode, sizeof in_mode, " in mode %s", mode_name((Mode)m));
@@ -147,7 +152,7 @@ static Status read_what(const Reader *reader, Claim *claim) {
 static Status read_untestable(const Reader *reader, Claim *claim) {
     static const char *const others[] = {"quantity",      "case",   "variant", "mode",  "output",   "rule",
                                          "factor",        "low",    "high",    "value", "baseline", "baseline_case",
-                                         "baseline_mode", "reason", "foreign", "law",   NULL};
+                                         "baseline_mode", "reason", "foreign", "law",   "tier",     NULL};
     TRY(refuse_keys(reader, others, "what can be tested"));
     claim->value = claim->factor = claim->low = claim->high = NAN;
     TRY(keep_text(reader, "untestable", "", &claim->untestable));
@@ -205,7 +210,7 @@ static Status read_mode(const Reader *reader, const char *key, const char **name
     return STATUS_OK;
 }
 
-static Status read_baseline(const Reader *reader, const Op *op, unsigned modes, Claim *claim) {
+static Status read_baseline(const Reader *reader, const Op *op, unsigned modes, Claim *claim, Side *side) {
     const char *problem = claim->problem;
     if (yamlfile_get(reader->file, reader->map, "baseline_case")) {
         Case other;
@@ -214,7 +219,7 @@ static Status read_baseline(const Reader *reader, const Op *op, unsigned modes, 
     }
     if (yamlfile_get(reader->file, reader->map, "baseline_mode"))
         TRY(read_mode(reader, "baseline_mode", &claim->baseline_mode, &modes));
-    return read_spec(reader, "baseline", op, problem, modes, &claim->baseline, &claim->not_run);
+    return read_spec(reader, "baseline", op, problem, modes, &claim->baseline, side);
 }
 
 /* The output whose error is meant: the op's first, if none is named. */
@@ -244,14 +249,29 @@ static Status check_keys(const Reader *reader, const Claim *claim, bool timed) {
     return refuse_keys(reader, of_bands, "the other rules");
 }
 
-/* The keys foreign and law. */
+/* The keys foreign, law and tier. */
 static Status read_nature(const Reader *reader, Claim *claim) {
     static const char *const sides[] = {"variant", "baseline", NULL}, *const answers[] = {"true", "false", NULL};
-    const char *law = NULL;
+    const char *law = NULL, *tier = CLAIM_TIERS[TIER_QUICK];
     if (yamlfile_get(reader->file, reader->map, "foreign")) TRY(read_word(reader, "foreign", sides, &claim->foreign));
     if (yamlfile_get(reader->file, reader->map, "law")) TRY(read_word(reader, "law", answers, &law));
+    if (yamlfile_get(reader->file, reader->map, "tier")) TRY(read_word(reader, "tier", CLAIM_TIERS, &tier));
+    while (strcmp(CLAIM_TIERS[claim->tier], tier) != 0) claim->tier++;
     claim->law = law && strcmp(law, "true") == 0;
     return STATUS_OK;
+}
+
+/* Errors and counts are exact, and a time of other hardware is only shown: one process tells them. */
+static void mark_rows(Claim *claim, const Side *sides, bool timed) {
+    const char *modes[] = {claim->mode, claim->baseline_mode ? claim->baseline_mode : claim->mode};
+    for (int k = 0; k < 2; k++)
+        if (sides[k].item && sides[k].item->not_run) claim->not_run = sides[k].item->not_run;
+    claim->has_rows = !claim->not_run && sides[0].choice && (!claim->baseline || sides[1].choice);
+    for (int k = 0; k < 2 && claim->has_rows && sides[k].choice; k++) {
+        sides[k].choice->claimed |= ~0U << claim->tier;
+        if (timed && strcmp(claim->rule, "shown") != 0) sides[k].choice->repeated |= ~0U << claim->tier;
+        if (modes[k] && strcmp(modes[k], mode_name(MODE_FIRST)) == 0) sides[k].choice->first_call = true;
+    }
 }
 
 static Status read_claim(const Reader *reader, Claim *claim) {
@@ -265,14 +285,16 @@ static Status read_claim(const Reader *reader, Claim *claim) {
     const bool timed = speedup || strstr(claim->quantity, "second") != NULL;
     unsigned modes = ANY_MODE;
     Case problem;
+    Side sides[2] = {0};
     const Op *op;
     if (timed) TRY(read_mode(reader, "mode", &claim->mode, &modes));
     TRY(check_keys(reader, claim, timed));
     TRY(read_case(reader, "case", &problem, &op, &claim->problem));
     claim->op = op->name;
-    TRY(read_spec(reader, "variant", op, claim->problem, modes, &claim->variant, &claim->not_run));
+    TRY(read_spec(reader, "variant", op, claim->problem, modes, &claim->variant, &sides[0]));
     if (error) TRY(read_output(reader, op, &problem, claim));
-    if (speedup || strcmp(claim->quantity, "error_ratio") == 0) TRY(read_baseline(reader, op, modes, claim));
+    if (speedup || strcmp(claim->quantity, "error_ratio") == 0) TRY(read_baseline(reader, op, modes, claim, &sides[1]));
+    mark_rows(claim, sides, timed);
     return strcmp(claim->rule, "shown") == 0 ? STATUS_OK : keep_text(reader, "reason", "why this acceptance band", &claim->reason);
 }
 

@@ -1,7 +1,7 @@
 /* A plan in parts for several machines. What is compared stays together: the rows of one case, and those of a claim and its
  * baseline, so that each part can be judged by itself. Which row goes where follows from the plan alone, not from the machine. */
 #include "plan/case.h"
-#include "plan/prices.h"
+#include "plan/scenario.h"
 
 #include <math.h>
 #include <stdlib.h>
@@ -86,7 +86,7 @@ static int dearest_first(const void *a, const void *b) {
 
 static void make_groups(const Plan *plan, Sharding *self) {
     for (int i = 0; i < self->items; i++) self->groups[i] = (Group){.first = i};
-    for (int i = 0; i < self->items; i++) self->groups[first_of(self, i)].seconds += price_item(&plan->items[i], &(Speeds){0});
+    for (int i = 0; i < self->items; i++) self->groups[first_of(self, i)].seconds += plan_item_seconds(&plan->items[i]);
     for (int i = 0; i < self->items; i++)
         if (self->together[i] == i) self->groups[self->group_count++] = self->groups[i];
     qsort(self->groups, (size_t)self->group_count, sizeof *self->groups, dearest_first);
@@ -119,7 +119,7 @@ static void keep(Plan *plan, const Sharding *self, int index) {
 
 Status plan_shard(Plan *plan, int index, int count) {
     if (count < 1 || index < 1 || index > count) return status_fail(STATUS_INVALID, "I/N with I from 1 to N is expected");
-    if (count > 1) TRY(prices_read());
+    if (count > 1) plan_measure(plan);
     const size_t items = (size_t)plan->item_count;
     Sharding self = {.named = calloc(items + 1, sizeof *self.named),
                      .together = calloc(items + 1, sizeof *self.together),

@@ -24,7 +24,7 @@ static Status append(Choices *list, const VariantEntry *entry, const Params *tun
         list->items = grown;
         list->room = room;
     }
-    list->items[list->count++] = (VariantChoice){entry, *tunables};
+    list->items[list->count++] = (VariantChoice){.entry = entry, .tunables = *tunables};
     return STATUS_OK;
 }
 

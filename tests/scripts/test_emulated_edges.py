@@ -21,7 +21,7 @@ EDGES = ["run", "edges", "--verify-only", "--variants", "cuda_*", "--emulate"]
 
 
 def quarters():
-    """For each emulator another quarter of the rows that has some of every variant; which have depends on the scenarios and their prices."""
+    """For each emulator another quarter of the rows that has some of every variant; which have depends on the scenarios."""
     told = {}
     for part in ("1/4", "2/4", "3/4", "4/4"):
         rows = json.loads(call(*EDGES, "--shard", part, "--dry-run", "--json").stdout)

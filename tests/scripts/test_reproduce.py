@@ -7,7 +7,7 @@ import pathlib
 import re
 import tempfile
 
-from program import MUTANTS, RELEASE, RUNGS, SOURCE, call, expect, expect_error, rows_of
+from program import CUDA, MUTANTS, RELEASE, RUNGS, SOURCE, call, expect, expect_error, rows_of
 
 SCENARIO = """title: Two sizes
 suites:
@@ -50,7 +50,7 @@ def tiers(folder):
         rows = rows_of(folder / "out/rows.jsonl")
         expect(len(rows) == 8, f"{tier}: {len(rows)} rows", done)
         expect(
-            re.search(rf"rungs: {tier}: 8 rows; about .* here .the CPU copies", done.stderr),
+            re.search(rf"rungs: {tier}: 8 rows; about \d.* on an H200", done.stderr),
             f"{tier}: it says before what it covers",
             done,
         )
@@ -89,6 +89,64 @@ def processes(folder):
             f"{tier}: the claim says so",
             done,
         )
+
+
+def keys_of_tiers(folder):
+    """What the scenario keeps for a full campaign, and what --dry-run tells of each tier: the rows that are then made."""
+    scenario = folder / "kept.yaml"
+    late = CLAIM.replace("id: mine,", "id: late, tier: full,").replace("seed=1", "seed=2").replace("claims:\n", "")
+    scenario.write_text(SCENARIO.replace("    modes:", "    full: [cpu_zeros]\n    modes:") + CLAIM + late)
+    words = ("reproduce", scenario, "--out", folder / "out")
+    planned = {}
+    for tier, specs in (
+        ("--quick", {("cpu_right", 1, 1)}),
+        ("", {("cpu_right", 1, 3), ("cpu_right", 2, 1)}),
+        ("--full", {("cpu_right", 1, 5), ("cpu_right", 2, 5), ("cpu_zeros", 1, 1), ("cpu_zeros", 2, 1)}),
+    ):
+        done = call(*words, *tier.split(), "--dry-run", "--json", program=MUTANTS)
+        planned[tier] = rows = json.loads(done.stdout)
+        found = {(row["spec"].split("/")[1], int(row["case"].split("seed=")[1]), row["processes"]) for row in rows}
+        expect(found == specs and len(rows) == 2 * len(specs), f"{tier}: of each size {specs}", done)
+    expect(not (folder / "out").exists(), "a dry run writes nothing")
+    done = call(*words, program=MUTANTS)
+    made = sorted((row["spec"], row["case"]) for row in rows_of(folder / "out/rows.jsonl"))
+    told = sorted((row["spec"], row["case"]) for row in planned[""] for _ in range(row["processes"]))
+    expect(made == told, "the rows that were told", done)
+    expect(names(done.stdout, "not run") == ["late"], "the claim of a later tier is named", done)
+    expect_error(call("reproduce", scenario, "--json", program=MUTANTS), 2, "--json needs --dry-run")
+    expect_error(call("reproduce", scenario, "--dry-run", "--resume", program=MUTANTS), 2, "leave out --resume")
+
+
+def emulated_beside_others(folder):
+    """A case whose rows are all emulated does not take those of the scenario's other cases with it, and the other way round."""
+    for first, second in (("cuda_naive", "cpu_loop"), ("cpu_loop", "cuda_naive")):
+        scenario = folder / "mixed.yaml"
+        scenario.write_text(
+            "title: t\nsuites:\n"
+            f"  - {{op: double, axes: {{n: [10]}}, variants: [{first}], modes: [cold]}}\n"
+            f"  - {{op: double, axes: {{n: [20]}}, variants: [{second}], modes: [cold]}}\n"
+        )
+        done = call("run", scenario, "--verify-only", "--no-ceilings", "--out", folder / f"{first}.jsonl")
+        made = sorted(row["variant"] for row in rows_of(folder / f"{first}.jsonl"))
+        expect(made == ["double/cpu_loop", "double/cuda_naive"], f"{first} first: {made}", done)
+
+
+def budget_by_earlier_rows(folder):
+    """A row that took longer before than what is left of the budget is not started: it is counted as left, and made without a budget."""
+    rows, words = (
+        folder / "rows.jsonl",
+        ("run", "double n=10", "--variants", "cpu_loop", "--verify-only", "--no-ceilings"),
+    )
+    call(*words, "--out", rows)
+    lines = [json.loads(line) for line in rows.read_text().splitlines()]
+    lines[-1] |= {"verdict": "error", "reason": "it took long", "seconds_spent": 1000}
+    rows.write_text("".join(json.dumps(line) + "\n" for line in lines))
+    for options, made, told in (
+        (("--budget", "100s"), 1, "1 rows did not fit the budget"),
+        (("--budget", "9999s"), 2, "1 pass"),
+    ):
+        done = call(*words, "--out", rows, "--resume", *options)
+        expect(len(rows_of(rows)) == made and told in done.stdout, f"{options}: {told}", done)
 
 
 def one_campaign(folder):
@@ -166,10 +224,13 @@ def claims_end_it(folder):
 
 
 def main():
+    tests = (
+        (tiers, processes, first_calls, keys_of_tiers, one_campaign, parts, claims_end_it)
+        if RELEASE
+        else (claims_end_it,)
+    )
     with tempfile.TemporaryDirectory() as name:
-        for test in (
-            (tiers, processes, first_calls, one_campaign, parts, claims_end_it) if RELEASE else (claims_end_it,)
-        ):
+        for test in (*tests, budget_by_earlier_rows, *((emulated_beside_others,) if CUDA else ())):
             folder = pathlib.Path(name) / test.__name__
             folder.mkdir()
             test(folder)

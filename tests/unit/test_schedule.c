@@ -1,7 +1,7 @@
 /* In which order a campaign makes its items, and what it puts off. */
-#include "pipeline/later.h"
 #include "pipeline/resume.h"
-#include "pipeline/turns.h"
+#include "pipeline/running.h"
+#include "pipeline/schedule.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -9,18 +9,15 @@
 #include <stdint.h>
 
 #include <cmocka.h>
-#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
 #include <unistd.h>
 
-enum { TURN_SECONDS = 15, EXPECTED_SECONDS = 10 /* more than half a turn */ };
-
 static char order[64]; /* the first letter of each item's op, as they are made; a blank after each turn */
 
-/* Items of "dear" take half a second, whatever was expected of them. */
+/* Items of "dear" take half a second. */
 static Status make(Run *run, const PlanItem *items, int count) {
     (void)run;
     for (int i = 0; i < count; i++) {
@@ -31,51 +28,53 @@ static Status make(Run *run, const PlanItem *items, int count) {
     return STATUS_OK;
 }
 
-static void take(PlanItem *items, int count, double turn_seconds) {
-    const Plan plan = {.items = items, .item_count = count, .turn_seconds = turn_seconds};
+static void take(PlanItem *items, int count) {
+    const Plan plan = {.items = items, .item_count = count};
     Run run = {.plan = &plan};
     order[0] = '\0';
-    assert_int_equal(turns_take(&run, make), STATUS_OK);
+    assert_int_equal(schedule_run(&run, make), STATUS_OK);
 }
 
-static PlanItem item(const char *op, int stage, double seconds) {
-    return (PlanItem){.problem = {.op = op}, .stage = stage, .seconds = seconds};
+static PlanItem item(const char *op, RowClass row_class, int turn) {
+    return (PlanItem){.problem = {.op = op}, .row_class = row_class, .turn = turn};
 }
 
-static void a_wrong_estimate_starves_no_other_op(void **state) {
+static void a_slow_op_starves_no_other_op(void **state) {
     (void)state;
-    PlanItem items[] = {item("dear", 1, EXPECTED_SECONDS),  item("dear", 1, EXPECTED_SECONDS),  item("cheap", 1, EXPECTED_SECONDS),
-                        item("cheap", 1, EXPECTED_SECONDS), item("cheap", 1, EXPECTED_SECONDS), item("dear", 2, EXPECTED_SECONDS),
-                        item("cheap", 2, EXPECTED_SECONDS)};
-    take(items, 7, TURN_SECONDS);
-    assert_string_equal(order, "d c c c d d c "); /* the second stage begins anew */
+    PlanItem items[] = {item("dear", CLASS_CLAIMS, 0),  item("dear", CLASS_CLAIMS, 1),  item("cheap", CLASS_CLAIMS, 0),
+                        item("cheap", CLASS_CLAIMS, 1), item("cheap", CLASS_CLAIMS, 2), item("dear", CLASS_LADDERS, 0),
+                        item("cheap", CLASS_LADDERS, 0)};
+    take(items, 7);
+    assert_string_equal(order, "d c c c d d c "); /* the second class begins anew */
 }
 
-static void cheap_items_share_a_turn(void **state) {
+static void items_of_a_turn_are_made_together(void **state) {
     (void)state;
-    PlanItem items[] = {item("a", 1, 5), item("a", 1, 5), item("a", 1, 5), item("a", 1, 1), item("b", 1, 100), item("b", 1, 0)};
-    take(items, 6, TURN_SECONDS);
+    PlanItem items[] = {item("a", CLASS_CLAIMS, 0), item("a", CLASS_CLAIMS, 0), item("a", CLASS_CLAIMS, 0),
+                        item("a", CLASS_CLAIMS, 4), item("b", CLASS_CLAIMS, 2), item("b", CLASS_CLAIMS, 3)};
+    take(items, 6);
     assert_true(strcmp(order, "aaa b a b ") == 0 || strcmp(order, "aaa b b a ") == 0);
 }
 
-static void an_op_may_have_a_stage_for_itself(void **state) {
+static void an_op_may_have_a_class_for_itself(void **state) {
     (void)state;
-    PlanItem items[] = {item("a", 1, 100), item("a", 1, 100), item("b", 1, 1), item("b", 1, 100), item("a", 2, 1), item("a", 2, 1)};
-    take(items, 6, INFINITY);
+    PlanItem items[] = {item("a", CLASS_CLAIMS, 0), item("a", CLASS_CLAIMS, 0),  item("b", CLASS_CLAIMS, 0),
+                        item("b", CLASS_CLAIMS, 0), item("a", CLASS_LADDERS, 0), item("a", CLASS_LADDERS, 0)};
+    take(items, 6);
     assert_string_equal(order, "aa bb aa ");
 }
 
-static void without_stages_the_order_is_the_plans(void **state) {
+static void without_classes_the_order_is_the_plans(void **state) {
     (void)state;
-    PlanItem items[] = {item("a", 0, 0), item("b", 0, 0), item("a", 0, 0)};
-    take(items, 3, TURN_SECONDS);
+    PlanItem items[] = {item("a", CLASS_NONE, 0), item("b", CLASS_NONE, 0), item("a", CLASS_NONE, 0)};
+    take(items, 3);
     assert_string_equal(order, "aba ");
 }
 
 static void a_dear_row_is_put_off(void **state) {
     (void)state;
     Later later = {0};
-    const PlanItem staged = item("a", 1, 1), plain = item("a", 0, 1);
+    const PlanItem staged = item("a", CLASS_CLAIMS, 0), plain = item("a", CLASS_NONE, 0);
     assert_false(later_waits(&later, &staged, 0));
     assert_false(later_waits(&later, &staged, 1));
     assert_true(later_waits(&later, &staged, 60));
@@ -94,7 +93,7 @@ static void what_rows_took_is_read_from_the_file(void **state) {
     static const char *const FORMAT = "{\"kind\":\"row\",\"schema\":1,\"run\":\"r\",\"op\":\"op\",\"variant\":\"op/"
                                       "cpu_v\",\"case\":\"%s\",\"spec\":\"op/v\",\"backend\":"
                                       "\"cpu\",\"verdict\":\"%s\",\"seconds_spent\":%d}\n";
-    char path[] = "/tmp/rungs-test-turns-XXXXXX";
+    char path[] = "/tmp/rungs-test-schedule-XXXXXX";
     Resume resume;
     FILE *stream = fdopen(mkstemp(path), "w");
     assert_non_null(stream);
@@ -119,10 +118,10 @@ static void what_rows_took_is_read_from_the_file(void **state) {
 
 int main(void) {
     const struct CMUnitTest tests[] = {
-        cmocka_unit_test(a_wrong_estimate_starves_no_other_op),
-        cmocka_unit_test(cheap_items_share_a_turn),
-        cmocka_unit_test(an_op_may_have_a_stage_for_itself),
-        cmocka_unit_test(without_stages_the_order_is_the_plans),
+        cmocka_unit_test(a_slow_op_starves_no_other_op),
+        cmocka_unit_test(items_of_a_turn_are_made_together),
+        cmocka_unit_test(an_op_may_have_a_class_for_itself),
+        cmocka_unit_test(without_classes_the_order_is_the_plans),
         cmocka_unit_test(a_dear_row_is_put_off),
         cmocka_unit_test(what_rows_took_is_read_from_the_file),
     };
