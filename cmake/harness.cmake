@@ -62,18 +62,18 @@ elseif(RUNGS_CUDA_EMULATED)
 endif()
 # What modules and programs must agree on, and what of a program a module sees: the functions of base/.
 file(GLOB contract CONFIGURE_DEPENDS harness/op.h harness/variant.h harness/kernel.h harness/base/*.h)
-set(contract_header ${CMAKE_BINARY_DIR}/include/contract.h)
-add_custom_command(OUTPUT ${contract_header}
-    COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/modules.py --contract ${PROJECT_SOURCE_DIR}/harness ${contract_header}
+set(contract_source ${CMAKE_BINARY_DIR}/contract.c)
+add_custom_command(OUTPUT ${contract_source}
+    COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/modules.py --contract ${PROJECT_SOURCE_DIR}/harness ${contract_source}
     DEPENDS ${contract} ${RUNGS_TOOLS}/modules.py VERBATIM)
-add_custom_target(rungs_contract DEPENDS ${contract_header})
+add_custom_target(rungs_contract DEPENDS ${contract_source})
 set(exports ${CMAKE_BINARY_DIR}/lib/exports)
 add_custom_command(OUTPUT ${exports}
     COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/modules.py --exports $<TARGET_FILE:rungs_base> ${exports}
     DEPENDS rungs_base ${RUNGS_TOOLS}/modules.py VERBATIM)
 add_custom_target(rungs_exported DEPENDS ${exports})
 rungs_module(rungs_worker harness/worker rungs_plan rungs_device rungs_measure jansson)
-target_include_directories(rungs_worker PRIVATE ${CMAKE_BINARY_DIR}/include)
+target_sources(rungs_worker PRIVATE ${contract_source})
 add_dependencies(rungs_worker rungs_contract)
 rungs_module(rungs_pipeline harness/pipeline rungs_plan rungs_device rungs_verify rungs_measure rungs_record jansson)
 rungs_module(rungs_cli harness/cli rungs_pipeline benchmark::benchmark)
@@ -106,6 +106,6 @@ if(RUNGS_EMULATOR)
     list(FILTER host EXCLUDE REGEX "/no_emulator.c$|/worker/(timing|counters|limits).c$")
     add_library(rungs_emulator_host STATIC emulator/main.c harness/plan/registry.c ${host})
     target_link_libraries(rungs_emulator_host PRIVATE $<BUILD_INTERFACE:rungs_emulator_options>)
-    target_include_directories(rungs_emulator_host PRIVATE ${CMAKE_BINARY_DIR}/include)
+    target_sources(rungs_emulator_host PRIVATE ${contract_source})
     add_dependencies(rungs_emulator_host rungs_contract)
 endif()

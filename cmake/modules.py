@@ -6,7 +6,7 @@ variant (peer_*.py) there is only the .json.
                                           `rungs try`, OP/try_NAME, come into the folder OTHER
     modules.py FOLDER --all KIND...       all variants of the project; exit code 1 if one cannot be made
     modules.py FOLDER --install PREFIX    all, into lib/rungs/modules of a prefix
-    modules.py --contract HARNESS FILE    writes the header with the hash of the contract's headers
+    modules.py --contract HARNESS FILE    writes C with the hash of the contract's headers
     modules.py --exports LIBRARY FILE     writes the names that a program shows to modules
 
 FOLDER has settings.json (cmake/modules.cmake). A module that cannot be made has its first error in the .json; that is no failure of this
@@ -56,10 +56,8 @@ def contract_hash(harness):
     return found.hexdigest()[:16]
 
 
-def write_contract(harness, header):
-    text = f'#define CONTRACT "{contract_hash(harness)}"\n'
-    if not header.exists() or header.read_text() != text:
-        header.write_text(text)
+def write_contract(harness, to):
+    to.write_text(f'extern const char CONTRACT[];\nconst char CONTRACT[] = "{contract_hash(harness)}";\n')
 
 
 def write_exports(library, to):

@@ -204,6 +204,9 @@ static bool within(const void *address, const void *begin, size_t bytes) {
     return (uintptr_t)address - (uintptr_t)begin < bytes;
 }
 
+/* The program's own image, with the built-in variables. From the linker. */
+extern const char __executable_start[], _end[];
+
 /* The image that the kernel lies in: it may read tables there. */
 static bool in_image_of(const void *kernel, const void *address) {
     static const void *known;
@@ -219,7 +222,7 @@ static void check_host_memory(const void *address, const void *pc) {
     const Stack stack = engine.current->stack;
     const EmulatorLaunch *launch = engine.launch;
     if (within(address, stack.bottom, stack.bytes) || within(address, launch->arguments, launch->argument_bytes) ||
-        in_image_of(launch->kernel, address))
+        within(address, __executable_start, (size_t)(_end - __executable_start)) || in_image_of(launch->kernel, address))
         return;
     if ((uintptr_t)address < 4096) return; /* the processor will find it */
     fault_at("host memory touched by a kernel", (EmulatorSite){0}, pc, "address %p is neither device memory nor the thread's own",

@@ -88,6 +88,9 @@ static bool has_gpu(void) {
 /* Files that would be left out silently. */
 static void tell_problems(void) {
     Text problems = {0};
+    if (!modules_settings()->found)
+        fprintf(stderr, "rungs: no variant is known: %s has no settings.json; build this program again\n",
+                modules_settings()->folder);
     if (registry_op_problems(&problems) == STATUS_OK && registry_variant_problems(&problems) == STATUS_OK && problems.text)
         fprintf(stderr, "%s", problems.text);
     text_free(&problems);

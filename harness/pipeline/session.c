@@ -5,7 +5,6 @@
 #include "pipeline/handover.h"
 #include "pipeline/refusal.h"
 #include "pipeline/rows.h"
-#include "plan/modules.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -5,8 +5,7 @@
 #include "device/child.h"
 #include "pipeline/instance.h"
 #include "pipeline/run.h"
-
-#include <limits.h>
+#include "plan/modules.h"
 
 typedef struct Session {
     const VariantChoice *choice;

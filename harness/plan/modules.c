@@ -44,6 +44,7 @@ const ModuleSettings *modules_settings(void) {
         snprintf(path, sizeof path, "%s/%s", known.folder, FILE_NAME);
         json_t *settings = json_load_file(path, 0, NULL);
         if (!settings) continue;
+        known.found = true;
         copy_text(settings, "root", known.root, sizeof known.root);
         copy_text(settings, "impls", known.impls, sizeof known.impls);
         copy_text(settings, "python", known.python, sizeof known.python);
@@ -201,8 +202,8 @@ typedef struct Wanted {
 static Status make(const Wanted *wanted) {
     Text output = {0};
     int code = 0;
-    if (!modules_settings()->root[0] && !modules_settings()->folder[0])
-        return status_fail(STATUS_UNSUPPORTED, "this program has no modules");
+    if (!modules_settings()->found)
+        return status_fail(STATUS_UNSUPPORTED, "%s has no settings.json: build this program again", modules_settings()->folder);
     Status status = process_capture(wanted->argv, &(ProcessLimits){.own_errors = true}, &output, &code);
     if (status == STATUS_OK && code != 0)
         status = status_fail(STATUS_UNSUPPORTED, "variants cannot be compiled: %s",

@@ -17,6 +17,7 @@ typedef struct ModuleSettings {
     char root[PATH_MAX];   /* the project, which paths of variants are relative to; "": installed, without their sources */
     char impls[256];       /* "impls": below it <op>/<name>.c|.cu|.py */
     char python[PATH_MAX]; /* that runs cmake/modules.py */
+    bool found;            /* is there settings.json? */
     bool cuda;             /* are there CUDA variants? */
     bool native, emulated; /* compiled by nvcc? for the emulator? */
 } ModuleSettings;

@@ -24,6 +24,8 @@ def copy_mutants(to):
     """The mutants' program as a file of its own, which finds what it needs as the one in the build folder does."""
     shutil.copy2(MUTANTS, to)
     shutil.copy2(BUILD / "rungs-places", to.parent)
+    (to.parent / "tests").mkdir(exist_ok=True)
+    (to.parent / "tests/modules-of-mutants").symlink_to(BUILD / "tests/modules-of-mutants")
 
 
 def call(*arguments, program=RUNGS, cwd=None, timeout=240, **more):

@@ -1,9 +1,10 @@
 """The pages that say how to add an op and a variant do as they say: the files of template/ that they copy, and the README's variant, are built,
 verified and run with the pages' own commands.
 
-The files are compiled as the build compiles their neighbours and linked with its libraries into a program that holds them alone.
+The op is compiled as the build compiles its neighbours and linked with its libraries into a program that has it besides; its variants are modules.
 """
 
+import json
 import pathlib
 import re
 import shlex
@@ -68,13 +69,26 @@ def run(*words):
 
 
 class Builder:
+    """A program with the op of the page, in a folder as that of a build: its variants are those of the tree."""
+
     def __init__(self, tree):
         self.tree = tree
-        self.variant = ninja_command("CMakeFiles/rungs_impls.dir/impls/double/cpu_loop.c.o")
         self.reference = ninja_command("CMakeFiles/rungs_reference.dir/reference/double.c.o")
-        link = ninja_command("bin/rungs")
-        self.link = [word for word in link if "rungs_impls" not in word]
-        expect(len(self.link) < len(link), "the program is linked without the tree's variants")
+        self.link = ninja_command("bin/rungs")
+        settings = json.loads((BUILD / "modules/settings.json").read_text())
+        (tree / "modules").mkdir(exist_ok=True)
+        settings |= {"root": str(tree), "program": str(tree / "rungs"), "build": ""}
+        settings["compile"] = {"c": self.without_folder(settings)}
+        (tree / "modules/settings.json").write_text(json.dumps(settings))
+        (tree / "rungs-places").write_text(f"project {tree}\nharness {SOURCE}\nlibraries {BUILD / 'lib'}\n")
+
+    def without_folder(self, settings):
+        """How the build compiles a variant; messages name files below the tree."""
+        sys.path.append(str(SOURCE / "cmake"))
+        import modules
+
+        words = modules.Project(BUILD / "modules").compiler("c")
+        return [word.replace(f"{SOURCE}/=", f"{self.tree}/=") for word in words]
 
     def compile(self, command, path):
         """With the flags of a neighbour; only the file, the object and the record of its headers are other ones."""
@@ -89,44 +103,9 @@ class Builder:
         return f"{path}.o"
 
     def program(self):
-        tree = self.tree
-        variants = [*tree.glob("impls/*/cpu_*.c")]
-        run(
-            sys.executable,
-            SOURCE / "cmake/generate_registry.py",
-            "--source",
-            tree,
-            "--variants",
-            *variants,
-            "--peers",
-            "--references",
-            tree / "reference/axpy.c",
-            tree / "reference/double.c",
-            "--out",
-            tree / "registry.c",
-        )
-        shutil.copy(BUILD / "rungs-places", tree)
-        self.objects = [self.compile(self.variant, path) for path in [*variants, tree / "registry.c"]]
-        run(
-            sys.executable,
-            SOURCE / "cmake/code_hashes.py",
-            "--source",
-            tree,
-            "--harness",
-            BUILD / "librungs_base.a",
-            *self.objects,
-            "--out",
-            tree / "code.c",
-        )
-        self.objects += [
-            self.compile(self.variant, tree / "code.c"),
-            self.compile(self.reference, tree / "reference/axpy.c"),
-        ]
-        return self.linked()
-
-    def linked(self):
+        reference = self.compile(self.reference, self.tree / "reference/axpy.c")
         at = self.link.index("-o")
-        run(*self.link[:at], *self.objects, *self.link[at + 2 :], "-o", self.tree / "rungs")
+        run(*self.link[:at], reference, *self.link[at + 2 :], "-o", self.tree / "rungs")
         return self.tree / "rungs"
 
 
@@ -220,8 +199,7 @@ def main():
         )
         variant = tree / "impls/axpy/cpu_loop.c"
         variant.write_text(variant.read_text().replace("a * x[i] + y[i]", "a * x[i] - y[i]", 1))
-        builder.compile(builder.variant, variant)
-        done = verified(folder, builder.linked())
+        done = verified(folder, program)
         expect(done.returncode == 1, "a wrong axpy fails", done)
 
 

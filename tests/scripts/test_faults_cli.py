@@ -289,7 +289,7 @@ def starved(folder):
 
 def emulated(folder):
     """The emulator asks addr2line without a shell: quotes in the program's path are letters like others."""
-    emulator = BUILD / "tests/emulated/rungs-emulator-mutants"
+    emulator = BUILD / "bin/rungs-emulator"
     if not emulator.exists():
         print("skip the emulator: not built")
         return

@@ -134,7 +134,7 @@ class Start(Checkout):
     def test_the_program_gets_what_was_said(self):
         done = self.start("run", "double n=5")
         self.assertEqual((done.returncode, done.stdout), (0, "the program got run double n=5\n"), done.stderr)
-        self.assertIn("--target all\n", (self.played / "built").read_text())
+        self.assertIn("--target rungs rungs_measure_library\n", (self.played / "built").read_text())
         self.assertNotIn("tests", (self.played / "built").read_text())
 
     def test_a_phase_is_one_line_without_a_terminal(self):
