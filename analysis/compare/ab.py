@@ -36,6 +36,7 @@ SIDES = ("base", "new")
 HARNESS = pathlib.Path(__file__).parents[2]
 
 
+@ends
 def main():
     between = sys.argv.index("--")
     catch_signals()
@@ -44,9 +45,13 @@ def main():
         return ab(given, comparing.arguments_of(sys.argv[between + 1 :]))
     except Interrupted:
         return MACHINE
+    except Failed as error:
+        if error.code != CHECK:
+            raise
+        say(f"rungs: {terminal(error, lines=True)}")  # what is printed with this code is a table
+        return CHECK
 
 
-@ends
 def ab(given, arguments):
     """-> exit code. arguments: of the comparison."""
     only = {name: values[0] for name, values in given.items()}

@@ -34,6 +34,7 @@ def file_name(machines):
 
 def measure(given):
     """Processes of this build, whose rows go to the file `rows`."""
+    catch_signals()
     scenarios = scenarios_of(given["project"][0], given["word"])
     build = Build("calibrate", given["program"][0], given["rows"][0], scenarios, given, may_skip=False)
     if "lock" in given:
@@ -44,9 +45,9 @@ def measure(given):
         build.process()
 
 
-def write_noise(rows, out, folder):
-    content = calibrate(Side(rows).one_build())
-    path = out or f"{folder}/{file_name(content['machines'])}"
+def write_noise(given):
+    content = calibrate(Side(given["rows"][0]).one_build())
+    path = given["out"][0] if "out" in given else f"{given['folder'][0]}/{file_name(content['machines'])}"
     write_whole(path, json.dumps(content, indent=1) + "\n")
     for row in content["rows"]:
         print(f"{100 * row['spread']:6.2f}%  {row['mode']:8} {terminal(row['spec'])} | {terminal(row['case'])}")
@@ -58,12 +59,11 @@ def write_noise(rows, out, folder):
 @ends
 def main(words=None):
     """words: of given_by(), from harness/cli/calibrate.c."""
-    catch_signals()
     given = given_by(sys.argv[1:] if words is None else words)
     try:
         if "repetitions" in given:
             measure(given)
-        write_noise(given["rows"][0], given.get("out", [None])[0], given["folder"][0])
+        write_noise(given)
     except Interrupted:
         return MACHINE
     return 0

@@ -37,7 +37,7 @@ class Merge:
         self.lines = []  # that are kept
         self.rows = self.repeated = 0  # repeated: emulated rows that a file before has too
         self.runs, self.keys, self.codes, self.claims = {}, {}, {}, {}  # lines by run, row_key, variant, claim_key
-        self.build = self.timed = None  # the environment of the first run, of the first row that was timed
+        self.build = self.timed = None  # the environment of the first run, the first row that was timed
         self.several = set()  # claims that several files judged, each from a part of the rows
 
     def add(self, line):
@@ -76,24 +76,24 @@ class Merge:
         if not environment or environment.file != line.file:
             refuse(line, f"a row of the run '{line.value['run']}', whose environment is not in this file above it")
         if line.value.get("timing"):
-            self.require_one_machine(environment)
+            self.require_one_machine(line, environment.value)
             self.require_one_code(line)
         keep = self.is_new(line)
         self.rows, self.repeated = self.rows + keep, self.repeated + (not keep)
         return keep
 
-    def require_one_machine(self, environment):
-        self.timed = self.timed or environment
-        here, there = environment.value, self.timed.value
+    def require_one_machine(self, line, here):
+        self.timed = self.timed or line
+        there = self.runs[self.timed.value["run"]].value
         if here.get("id") != there.get("id"):
             told = f"timed on {machine(here)}, but {machine(there)} on {place(self.timed)}"
-            refuse(environment, f"{told}: times of two kinds of machine cannot be joined")
+            refuse(line, f"{told}: times of two kinds of machine cannot be joined")
         same = all(
             (here.get(part) or {}).get(name) == (there.get(part) or {}).get(name) for part, name in MACHINE_FACTS
         )
         if not same and not self.several_machines:
             told = f"timed on another {machine(here)} than {place(self.timed)}"
-            refuse(environment, f"{told}; to join their times, give --several-machines")
+            refuse(line, f"{told}; to join their times, give --several-machines")
 
     def require_one_code(self, line):
         earlier = self.codes.setdefault(line.value["variant"], line)
