@@ -10,27 +10,11 @@ import time
 import types
 
 from analysis.compare import __main__ as comparing
-from analysis.compare import again, detect
-from analysis.compare.builds import (
-    GOOD,
-    NOTHING,
-    Build,
-    Failed,
-    Interrupted,
-    append,
-    catch_signals,
-    given_by,
-    run,
-    say,
-    scenarios_in,
-    scenarios_of,
-    time_left,
-    wait_for_lock,
-)
+from analysis.compare import again, builds, detect
+from analysis.compare.builds import GOOD, NOTHING, Failed, say
 from analysis.foreign import terminal
 from analysis.lines import BadResults
-from analysis.output import CHECK, MACHINE, USAGE, End, ends
-from analysis.output import run as run_verb
+from analysis.output import CHECK, MACHINE, USAGE, End, ends, run
 
 SIDES = ("base", "new")
 HARNESS = pathlib.Path(__file__).parents[2]
@@ -39,11 +23,11 @@ HARNESS = pathlib.Path(__file__).parents[2]
 @ends
 def main():
     between = sys.argv.index("--")
-    catch_signals()
-    given = given_by(sys.argv[1:between])
+    builds.catch_signals()
+    given = builds.given_by(sys.argv[1:between])
     try:
         return ab(given, comparing.arguments_of(sys.argv[between + 1 :]))
-    except Interrupted:
+    except builds.Interrupted:
         return MACHINE
     except Failed as error:
         if error.code != CHECK:
@@ -57,7 +41,7 @@ def ab(given, arguments):
     only = {name: values[0] for name, values in given.items()}
     repetitions, seed, limit = int(only["repetitions"]), int(only["seed"]), float(only["second-stage"])
     programs = [built(only, side, commit) for side, commit in zip(SIDES, given.get("commit", ()))] or given["program"]
-    scenarios = scenarios_of(only["project"], given["word"])
+    scenarios = builds.scenarios_of(only["project"], given["word"])
     os.makedirs(only["folder"], exist_ok=True)
     sides = [
         started(side, "commit" in given, program, out, scenarios, given)
@@ -69,10 +53,10 @@ def ab(given, arguments):
         if "nothing" in given:
             return NOTHING
     if "lock" in given:
-        wait_for_lock(only["lock"])
+        builds.wait_for_lock(only["lock"])
     check(sides)
     if "commit" in given:
-        there = scenarios_in(pathlib.Path(programs[0]).parents[3], only["project"], given["word"])
+        there = builds.scenarios_in(pathlib.Path(programs[0]).parents[3], only["project"], given["word"])
         verify_removed(sides[0], there)
     order = Order(sides, json.loads(only["facts"]), seed, stages=2 if limit else 1)
     seconds = order.run(repetitions, stage=1)
@@ -91,7 +75,7 @@ def built(only, side, commit):
     """The program of a commit, built in a worktree of its own below the build folder, where it is kept for the next time."""
     say(f"rungs ab: building {commit[:12]}")
     places = (only["project"], only["name"], commit, f"{only['build']}/ab/builds", only["build"])
-    code, said = run([str(HARNESS / "cmake/build_ref.sh"), *places])
+    code, said = builds.run([str(HARNESS / "cmake/build_ref.sh"), *places])
     said = said.removesuffix("\n")
     if (
         code == CHECK
@@ -109,7 +93,7 @@ def built(only, side, commit):
 
 def started(side, is_commit, *how):
     try:
-        return Build(side, *how)
+        return builds.Build(side, *how)
     except End as error:
         if not is_commit or error.code != USAGE:  # what we have built is a rungs
             raise
@@ -133,7 +117,7 @@ def check(sides):
 
 def planned(base, scenarios):
     """What BASE would run of them, or None: it does not say."""
-    code, said = run(base.words("--dry-run", "--json", scenarios=scenarios), quiet=True)
+    code, said = builds.run(base.words("--dry-run", "--json", scenarios=scenarios), quiet=True)
     try:
         rows = json.loads(said or "[]") if code in (GOOD, NOTHING) else None
     except ValueError:
@@ -179,7 +163,9 @@ def verify_removed(base, scenarios):
                 f"rungs ab: {len(found)} rows of base are {what} ({terminal(first)}{', ...' * (len(found) > 1)}); {end}"
             )
     _, _, lines = base.aside("--quick" if untimed else "--verify-only", scenarios=scenarios)
-    append(base.out, [line for line in map(json.loads, lines) if line["kind"] == "environment" or wanted(line, rows)])
+    builds.append(
+        base.out, [line for line in map(json.loads, lines) if line["kind"] == "environment" or wanted(line, rows)]
+    )
     base.held.hold()
 
 
@@ -227,7 +213,7 @@ class Order:
             if until and time.monotonic() > until:
                 say(f"rungs ab: no time left for {total - i} more processes; see --second-stage")
                 break
-            left = time_left(began, i, total)
+            left = builds.time_left(began, i, total)
             say(f"rungs ab: {SIDES[side]}, process {i + 1} of {total}, seed {self.seed}{which}{left}")
             place = {"seed": self.seed, "side": SIDES[side], "process": i + 1, "of": total}
             self.sides[side].process({**self.facts, **place, "stage": stage, "stages": self.stages})
@@ -262,4 +248,4 @@ class Order:
 
 
 if __name__ == "__main__":
-    sys.exit(run_verb(main))
+    sys.exit(run(main))

@@ -184,15 +184,19 @@ def stamp_lines(path, start, stamp):
         replace(os.path.realpath(path), whole[:start] + b"\n".join(lines))
 
 
+def write_through(file, data):
+    file.write(data)
+    file.flush()
+    os.fsync(file.fileno())
+
+
 def replace(path, data):
     """As a whole, or the file is as it was. harness/base/output.c removes a draft that a kill left."""
     draft = f"{os.path.dirname(path)}/.rungs-{secrets.token_hex(3)}"
     try:
         with open(draft, "xb") as file:
             os.fchmod(file.fileno(), os.stat(path).st_mode & 0o777)
-            file.write(data)
-            file.flush()
-            os.fsync(file.fileno())
+            write_through(file, data)
         os.rename(draft, path)
     except OSError as error:
         raise Failed(f"{path}: cannot be written: {error.strerror}; the file is as it was") from error
@@ -206,9 +210,7 @@ def append(path, lines):
         with open(path, "ab+") as file:
             file.seek(0)
             file.truncate(file.read().rfind(b"\n") + 1)
-            file.write("".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode())
-            file.flush()
-            os.fsync(file.fileno())
+            write_through(file, "".join(json.dumps(line, separators=(",", ":")) + "\n" for line in lines).encode())
     except OSError as error:
         raise Failed(f"{path}: rows could not be written: {error.strerror}") from error
 

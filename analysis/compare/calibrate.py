@@ -5,16 +5,7 @@ import re
 import sys
 import time
 
-from analysis.compare.builds import (
-    Build,
-    Interrupted,
-    catch_signals,
-    given_by,
-    say,
-    scenarios_of,
-    time_left,
-    wait_for_lock,
-)
+from analysis.compare import builds
 from analysis.compare.noise import calibrate
 from analysis.compare.sides import Side
 from analysis.foreign import terminal
@@ -34,14 +25,14 @@ def file_name(machines):
 
 def measure(given):
     """Processes of this build, whose rows go to the file `rows`."""
-    catch_signals()
-    scenarios = scenarios_of(given["project"][0], given["word"])
-    build = Build("calibrate", given["program"][0], given["rows"][0], scenarios, given, may_skip=False)
+    builds.catch_signals()
+    scenarios = builds.scenarios_of(given["project"][0], given["word"])
+    build = builds.Build("calibrate", given["program"][0], given["rows"][0], scenarios, given, may_skip=False)
     if "lock" in given:
-        wait_for_lock(given["lock"][0])
+        builds.wait_for_lock(given["lock"][0])
     began, total = time.monotonic(), int(given["repetitions"][0])
     for i in range(total):
-        say(f"rungs calibrate: process {i + 1} of {total}{time_left(began, i, total)}")
+        builds.say(f"rungs calibrate: process {i + 1} of {total}{builds.time_left(began, i, total)}")
         build.process()
 
 
@@ -58,13 +49,13 @@ def write_noise(given):
 
 @ends
 def main(words=None):
-    """words: of given_by(), from harness/cli/calibrate.c."""
-    given = given_by(sys.argv[1:] if words is None else words)
+    """words: of builds.given_by(), from harness/cli/calibrate.c."""
+    given = builds.given_by(sys.argv[1:] if words is None else words)
     try:
         if "repetitions" in given:
             measure(given)
         write_noise(given)
-    except Interrupted:
+    except builds.Interrupted:
         return MACHINE
     return 0
 

@@ -31,6 +31,11 @@ def claim_key(claim):
     return claim.get("scenario"), claim["id"]
 
 
+def require(line, good, message):
+    if not good:
+        raise BadResults(f"{place(line)}: {message}")
+
+
 class Merge:
     def __init__(self, several_machines):
         self.several_machines = several_machines
@@ -44,62 +49,51 @@ class Merge:
         kind = line.value["kind"]
         if kind == "environment":
             self.add_environment(line)
-        if kind == "claim":
-            self.add_claim(line)
+        if kind == "claim" and self.claims.setdefault(claim_key(line.value), line).file != line.file:
+            self.several.add(claim_key(line.value))
         if kind != "row" or self.add_row(line):
             self.lines.append(line)
 
     def add_environment(self, line):
         run_id = line.value["run"]
-        earlier = self.runs.setdefault(run_id, line)
-        if earlier.file != line.file:
-            refuse(
-                line, f"the run {run_id} is in {place(earlier)}, too: the same rows twice; leave one of the files out"
-            )
+        earlier = self.runs.get(run_id, line)
+        told = f"the run {run_id} is in {place(earlier)}, too: the same rows twice; leave one of the files out"
+        require(line, earlier.file == line.file, told)
         self.runs[run_id] = line
         self.build = self.build or line
-        for key in ("project", "commit", "dirty", "rungs"):
-            self.require_same(line, key, line.value.get(key), self.build.value.get(key))
-        first = self.build.value.get("build") or {}
-        for key, value in (line.value.get("build") or {}).items():
-            self.require_same(line, f"build.{key}", value, first.get(key))
-
-    def require_same(self, line, name, here, there):
-        if here != there:
-            here, there = ("none" if one is None else json.dumps(one) for one in (here, there))
-            told = f"{name} is {here}, in {place(self.build)} it is {there}"
-            refuse(line, f"{told}; rows of one file are of one build")
+        here, there = build_of(line.value), build_of(self.build.value)
+        for key in here:
+            own, other = ("none" if build.get(key) is None else json.dumps(build[key]) for build in (here, there))
+            told = f"{key} is {own}, in {place(self.build)} it is {other}; rows of one file are of one build"
+            require(line, own == other, told)
 
     def add_row(self, line):
         """False: it is not kept."""
         environment = self.runs.get(line.value["run"])
-        if not environment or environment.file != line.file:
-            refuse(line, f"a row of the run '{line.value['run']}', whose environment is not in this file above it")
+        told = f"a row of the run '{line.value['run']}', whose environment is not in this file above it"
+        require(line, environment and environment.file == line.file, told)
         if line.value.get("timing"):
-            self.require_one_machine(line, environment.value)
-            self.require_one_code(line)
+            self.add_timed(line, environment.value)
         keep = self.is_new(line)
         self.rows, self.repeated = self.rows + keep, self.repeated + (not keep)
         return keep
 
-    def require_one_machine(self, line, here):
+    def add_timed(self, line, here):
         self.timed = self.timed or line
         there = self.runs[self.timed.value["run"]].value
-        if here.get("id") != there.get("id"):
-            told = f"timed on {machine(here)}, but {machine(there)} on {place(self.timed)}"
-            refuse(line, f"{told}: times of two kinds of machine cannot be joined")
+        told = f"timed on {machine(here)}, but {machine(there)} on {place(self.timed)}: times of two kinds of machine"
+        require(line, here.get("id") == there.get("id"), f"{told} cannot be joined")
         same = all(
             (here.get(part) or {}).get(name) == (there.get(part) or {}).get(name) for part, name in MACHINE_FACTS
         )
-        if not same and not self.several_machines:
-            told = f"timed on another {machine(here)} than {place(self.timed)}"
-            refuse(line, f"{told}; to join their times, give --several-machines")
-
-    def require_one_code(self, line):
+        told = (
+            f"timed on another {machine(here)} than {place(self.timed)}; to join their times, give --several-machines"
+        )
+        require(line, same or self.several_machines, told)
         earlier = self.codes.setdefault(line.value["variant"], line)
-        if earlier.value.get("code") != line.value.get("code"):
-            told = f"{line.value['variant']} has other machine code than in {place(earlier)}"
-            refuse(line, f"{told}: the programs differ (-march=native on two machines?)")
+        told = f"{line.value['variant']} has other machine code than in {place(earlier)}: the programs differ"
+        same = earlier.value.get("code") == line.value.get("code")
+        require(line, same, f"{told} (-march=native on two machines?)")
 
     def is_new(self, line):
         """False for an emulated row that another file has with the same verdict: several sizes may shrink to one emulated case."""
@@ -107,19 +101,11 @@ class Merge:
         earlier = self.keys.setdefault(row_key(row), line)
         if earlier.file == line.file:
             return True
-        told = f"{row['spec']} on {row['case']}"
-        if earlier.value["verdict"] != row["verdict"]:
-            refuse(line, f"{told}: {row['verdict']}; in {place(earlier)}: {earlier.value['verdict']}")
-        if row["backend"] != "emulator":
-            refuse(
-                line, f"{told} is in {place(earlier)}, too: shards have no row in common; leave one of the files out"
-            )
+        told, before = f"{row['spec']} on {row['case']}", earlier.value["verdict"]
+        require(line, before == row["verdict"], f"{told}: {row['verdict']}; in {place(earlier)}: {before}")
+        told = f"{told} is in {place(earlier)}, too: shards have no row in common; leave one of the files out"
+        require(line, row["backend"] == "emulator", told)
         return False
-
-    def add_claim(self, line):
-        key = claim_key(line.value)
-        if self.claims.setdefault(key, line).file != line.file:
-            self.several.add(key)
 
     def kept(self):
         return [
@@ -127,8 +113,10 @@ class Merge:
         ]
 
 
-def refuse(line, message):
-    raise BadResults(f"{place(line)}: {message}")
+def build_of(environment):
+    """What rows of one file have in common."""
+    facts = {key: environment.get(key) for key in ("project", "commit", "dirty", "rungs")}
+    return facts | {f"build.{key}": value for key, value in (environment.get("build") or {}).items()}
 
 
 def machine(environment):
