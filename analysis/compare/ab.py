@@ -79,7 +79,7 @@ def built(only, side, commit):
     said = said.removesuffix("\n")
     if (
         code == CHECK
-    ):  # a NEW that does not compile is a check that failed; a BASE that does not leaves nothing to compare with
+    ):  # by a NEW that does not compile a check failed; a BASE that does not leaves nothing to compare with
         raise Failed(f"{side.upper()}: {said}", CHECK if side == "new" else MACHINE)
     if code:
         raise Failed(said, USAGE if code == USAGE else MACHINE)
