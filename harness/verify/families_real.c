@@ -23,14 +23,14 @@ static const char *exports(void) {
     return places_build("real");
 }
 
-/* The table of series is in the script and only there: its lines that read `Series("name", ...`. */
+/* The table of series is in the script and only there: its entries `Series(` and, on the next line, `"name",`. */
 static Status series_names(char **storage, const char *names[MAX_SERIES], int *count) {
-    static const char mark[] = "Series(\"";
+    static const char mark[] = " Series(\n";
     TRY(text_read_file(script(), storage, NULL));
     *count = 0;
     for (char *at = *storage; *count < MAX_SERIES && (at = strstr(at, mark));) {
-        char *begin = at + strlen(mark), *end = strchr(begin, '"');
-        if (!end) break;
+        char *quote = strchr(at, '"'), *begin = quote ? quote + 1 : at, *end = strchr(begin, '"');
+        if (!quote || !end) break;
         *end = '\0';
         names[(*count)++] = begin;
         at = end + 1;
