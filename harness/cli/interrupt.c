@@ -3,8 +3,8 @@
 #include "base/interrupt.h"
 #include "base/places.h"
 #include "base/text.h"
-#include "cli/quote.h"
 #include "cli/terminal.h"
+#include "cli/words.h"
 
 #include <signal.h>
 #include <stdio.h>
