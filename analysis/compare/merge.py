@@ -100,6 +100,7 @@ class Merge:
         row = line.value
         earlier = self.keys.setdefault(row_key(row), line)
         if earlier.file == line.file:
+            self.keys[row_key(row)] = line
             return True
         told, before = f"{row['spec']} on {row['case']}", earlier.value["verdict"]
         require(line, before == row["verdict"], f"{told}: {row['verdict']}; in {place(earlier)}: {before}")
