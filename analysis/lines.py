@@ -86,6 +86,11 @@ def check(path, number, text, line):
 
 def read_lines(path, warnings):
     """One line at a time: files may be larger than memory."""
+    return (value for _, _, value in read_numbered(path, warnings))
+
+
+def read_numbered(path, warnings):
+    """(number from 1, text, value) of each line."""
     try:
         with io.TextIOWrapper(opened(path), encoding="utf-8", newline="\n") as file:
             yield from lines_of(path, file, warnings)
@@ -104,7 +109,8 @@ def lines_of(path, file, warnings):
         except BadResults:
             if line.endswith("\n"):
                 raise
-            warnings.append(f"{path}: the last line is cut off and left out")
+            warnings.append(f"{path}:{number}: the last line is cut off and left out")
             return
         check(path, number, line, value)
-        yield foreign.every(value, foreign.visible) if "\\" in line or not line.isascii() else value
+        visible = foreign.every(value, foreign.visible) if "\\" in line or not line.isascii() else value
+        yield number, line, visible

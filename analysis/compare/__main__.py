@@ -47,14 +47,8 @@ def must_detect(text):
     return MustDetect(effect(word), choice == "warn")
 
 
-def arguments_of(words, for_second_stage=False):
+def arguments_of(words):
     parser = Parser(prog="rungs compare")
-    if for_second_stage:
-        parser.add_argument(
-            "--start", type=float, required=True, help="seconds that a process takes before its first row"
-        )
-        parser.add_argument("--process", type=float, required=True, help="seconds that a process took")
-        parser.add_argument("--limit", type=float, required=True, help="seconds for the second stage")
     parser.add_argument("base")
     parser.add_argument("new")
     parser.add_argument("--min-effect", type=effect, default=decide.MIN_EFFECT, help="in percent")
@@ -228,7 +222,11 @@ def disarmed(comparisons, min_effect):
 
 @ends
 def main(words=None):
-    arguments = arguments_of(words)
+    return tell(arguments_of(words))
+
+
+def tell(arguments):
+    """-> exit code."""
     try:
         comparisons, result = compare(arguments)
         for name, writer in WRITERS.items():

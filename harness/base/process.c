@@ -156,7 +156,10 @@ static _Noreturn void guard(pid_t program, pid_t parent, const sigset_t *mask) {
         char order = ORDER_NONE;
         struct pollfd line = {.fd = LINE, .events = POLLIN};
         ended = has_ended(program, &code) || ended;
-        if (ended && waits) _exit(code);
+        if (ended && waits) {
+            if (code > 128) kill_children(); /* it was killed: what it watched over goes on alone */
+            _exit(code);
+        }
         if (ppoll(&line, 1, NULL, mask) <= 0) continue;
         if (read(LINE, &order, 1) < 0 && errno == EINTR) continue;
         if (order != ORDER_WAIT) end_all(program, ended, (Order)order, parent);

@@ -20,6 +20,7 @@ void compare_words(Words *words, const char *base, const char *new, const Compar
     words_add(words, new);
     for (size_t i = 0; i < sizeof options / sizeof *options; i++) words_option(words, options[i][0], options[i][1]);
     if (o->strict) words_add(words, "--strict");
+    if (terminal_colour(STDOUT_FILENO)) words_add(words, "--colour");
 }
 
 /* "cold,hot": each is a mode. */
@@ -40,23 +41,18 @@ Status compare_check(const char *const *inputs, const CompareOptions *o) {
                         false);
 }
 
-int compare_files(const char *base, const char *new, const CompareOptions *options) {
-    if (options->modes && !are_modes(options->modes))
-        return cli_usage("compare", "--modes '%s': modes are %s", options->modes, mode_names());
+int compare_modes(const char *verb, const CompareOptions *o) {
+    if (!o->modes || are_modes(o->modes)) return EXIT_GOOD;
+    return cli_usage(verb, "--modes '%s': modes are %s", o->modes, mode_names());
+}
+
+static int compare_files(const char *base, const char *new, const CompareOptions *o) {
     Words words = {0};
-    Text output = {0};
-    int code = 0;
-    compare_words(&words, base, new, options);
-    if (terminal_colour(STDOUT_FILENO)) words_add(&words, "--colour");
-    const char *const inputs[] = {base, new, options->noise, NULL};
-    Status status = compare_check(inputs, options);
-    if (status == STATUS_OK) status = python_make("analysis.compare", &words, inputs, &output, &code);
-    words_free(&words);
-    if (status != STATUS_OK) return text_free(&output), cli_fail(status);
-    const bool judged = code == EXIT_GOOD || code == EXIT_CHECK || code == EXIT_NOTHING;
-    fprintf(judged ? stdout : stderr, "%s%s", judged ? "" : "rungs compare: ", output.text ? output.text : "\n");
-    text_free(&output);
-    return judged || code == EXIT_USAGE ? code : EXIT_MACHINE;
+    const char *const inputs[] = {base, new, o->noise, NULL};
+    const Status status = compare_check(inputs, o);
+    if (status != STATUS_OK) return cli_fail(status);
+    compare_words(&words, base, new, o);
+    return python_judge("rungs compare: ", "analysis.compare", &words, inputs);
 }
 
 int command_compare(int argc, char **argv) {
@@ -66,6 +62,7 @@ int command_compare(int argc, char **argv) {
     int count = 0;
     int code = cli_parse("compare", "BASE.jsonl NEW.jsonl [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && count != 2) code = cli_usage("compare", "two files of rows are expected: BASE and NEW");
+    if (code == 0) code = compare_modes("compare", &o);
     if (code == 0) code = compare_files(words[0], words[1], &o);
     return code;
 }

@@ -37,7 +37,7 @@ void compare_words(Words *words, const char *base, const char *new, const Compar
 /* Checks that the output files of the options can be written and are none of the inputs (NULL-terminated). `ab` calls it before it
  * measures. */
 Status compare_check(const char *const *inputs, const CompareOptions *options);
-/* Prints the table. An exit code: 0 no regression, 1 regression or verification lost, 3 nothing compared. */
-int compare_files(const char *base, const char *new, const CompareOptions *options);
+/* EXIT_GOOD, or EXIT_USAGE after printing which word is no mode. */
+int compare_modes(const char *verb, const CompareOptions *options);
 
 #endif

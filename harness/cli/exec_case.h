@@ -3,7 +3,7 @@
 #define RUNGS_CLI_EXEC_CASE_H
 
 #include "cli/columns.h"
-#include "cli/pairs.h"
+#include "cli/words.h"
 #include "pipeline/run.h"
 #include "plan/case.h"
 

@@ -3,8 +3,8 @@
 #include "base/interrupt.h"
 #include "base/places.h"
 #include "base/text.h"
-#include "cli/quote.h"
 #include "cli/terminal.h"
+#include "cli/words.h"
 
 #include <signal.h>
 #include <stdio.h>
@@ -17,6 +17,11 @@ enum { PATIENCE_SECONDS = 5, TEXT_MAX = 8192 };
 static char ending[TEXT_MAX];
 static size_t ending_length;
 static bool on_terminal;
+static const char *place; /* where what it tells of is; nothing is told as long as it is not there. NULL: it is */
+
+static bool is_told(void) {
+    return !place || access(place, F_OK) == 0;
+}
 
 static void on_signal(int number) {
     if (!interrupt_pending()) {
@@ -24,9 +29,11 @@ static void on_signal(int number) {
         alarm(PATIENCE_SECONDS);
         return;
     }
-    ssize_t ignored = on_terminal ? write(STDERR_FILENO, "\n", 1) : 0; /* below the progress line */
-    ignored = write(STDERR_FILENO, ending, ending_length);
-    (void)ignored;
+    if (is_told()) {
+        ssize_t ignored = on_terminal ? write(STDERR_FILENO, "\n", 1) : 0; /* below the progress line */
+        ignored = write(STDERR_FILENO, ending, ending_length);
+        (void)ignored;
+    }
     _exit(128 + interrupt_pending());
 }
 
@@ -82,6 +89,7 @@ Status interrupt_catch(char **argv, const char *rows, bool add_out) {
 
 Status interrupt_catch_ab(const char *verb, const char *folder) {
     Text text = {0};
+    place = folder;
     Status status = text_append(&text, "rungs %s: interrupted; rows of the processes that ended are in %s%s\n", verb, folder,
                                 strcmp(verb, "ab") == 0 ? "; the same --out adds to them" : "");
     if (status == STATUS_OK) status = catch_with(&text);
@@ -92,7 +100,7 @@ Status interrupt_catch_ab(const char *verb, const char *folder) {
 int interrupt_end_ab(void) {
     if (!interrupt_pending()) return 0;
     alarm(0);
-    fprintf(stderr, "%s%.*s", on_terminal ? "\n" : "", (int)ending_length, ending);
+    if (is_told()) fprintf(stderr, "%s%.*s", on_terminal ? "\n" : "", (int)ending_length, ending);
     return 128 + interrupt_pending();
 }
 

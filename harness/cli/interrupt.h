@@ -9,7 +9,8 @@
  * end, ends the process at once with the same message. argv: of the verb, whose command line with --resume (and --out rows, if
  * add_out) is the way to go on. */
 Status interrupt_catch(char **argv, const char *rows, bool add_out);
-/* The same for a verb that runs whole processes, whose files are in a folder (or file). */
+/* The same for a verb whose Python runs whole processes. folder: where their files are, or the file; the message comes once it is
+ * there. */
 Status interrupt_catch_ab(const char *verb, const char *folder);
 /* After interrupt_catch_ab: prints the message if a signal came. The exit code: 128 + signal; 0 if none came. */
 int interrupt_end_ab(void);

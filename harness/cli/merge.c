@@ -1,16 +1,17 @@
-/* rungs merge: joins the files of `run --shard`, checks that they belong together, and lists missing rows. */
-#include "pipeline/merge.h"
-#include "base/foreign.h"
+/* rungs merge: joins the files of `run --shard`, checks that they belong together, and lists missing rows. This file knows which
+ * rows a scenario has; analysis/compare/merge.py joins. */
+#include "base/jsontext.h"
+#include "base/memory.h"
+#include "base/temporary.h"
 #include "cli/cases.h"
 #include "cli/commands.h"
-#include "cli/inputs.h"
+#include "cli/handed.h"
 #include "cli/options.h"
-#include "cli/words.h"
-#include "record/row.h"
+#include "cli/python.h"
+#include "pipeline/rows.h"
 
 #include <stdint.h>
-#include <stdio.h>
-#include <stdlib.h>
+#include <unistd.h>
 
 typedef struct MergeArguments {
     const char *out, *variants;
@@ -24,41 +25,51 @@ static bool add_expected(void *target, const char *text) {
     return words->status == STATUS_OK;
 }
 
-/* The texts of rows that the plan has and the lines have not. */
-static Status find_missing(const MergeArguments *a, const json_t *lines, json_t **missing) {
+/* "case" and "spec" of a row as it would be written; and "emulated": its case in the emulator, for which one row may stand, too. */
+static Status add_row(const PlanItem *item, const VariantChoice *choice, json_t *rows) {
+    json_t *row = row_begin("", item, plan_item_case(item, false), choice, false), *emulated = NULL;
+    if (choice->entry->backend == BACKEND_CUDA) emulated = row_begin("", item, plan_item_case(item, true), choice, true);
+    json_t *expected = json_pack("{s:s, s:s, s:s}", "case", text_of(row, "case"), "spec", text_of(row, "spec"), "emulated",
+                                 text_of(emulated, "case"));
+    const bool good = row && expected && json_array_append_new(rows, expected) == 0;
+    json_decref(row);
+    json_decref(emulated);
+    return good ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for a row");
+}
+
+/* Writes the rows of the plan to a file that Python inherits. */
+static Status expect(const MergeArguments *a, int descriptor) {
     Plan plan = {0};
+    json_t *rows = json_array();
     Status status = cases_plan(&plan, "rungs merge --expect", (char *const *)(uintptr_t)a->expected.words, a->expected.count);
     if (status == STATUS_OK && a->variants) status = status_prefix(plan_filter(&plan, a->variants), "--variants: ");
-    if (status == STATUS_OK) status = merge_missing(&plan, lines, missing);
+    for (int i = 0; i < plan.item_count && status == STATUS_OK; i++)
+        for (int v = 0; v < plan.items[i].variant_count && status == STATUS_OK; v++)
+            status = add_row(&plan.items[i], &plan.items[i].variants[v], rows);
+    if (status == STATUS_OK && json_dumpfd(rows, descriptor, JSON_COMPACT) != 0)
+        status = status_fail(STATUS_IO, "the expected rows cannot be written to a file in %s (TMPDIR)", temporary_place());
     plan_free(&plan);
+    json_decref(rows);
     return status;
 }
 
-static void tell(const MergeArguments *a, const Merged *merged, const json_t *missing, int files) {
-    size_t i;
-    json_t *row;
-    json_array_foreach((json_t *)(uintptr_t)missing, i, row) printf("missing: %s\n", foreign_shown(json_string_value(row)));
-    printf("%zu rows of %d files%s%s\n", merged->rows, files, a->out ? ": " : " agree", a->out ? a->out : "");
-    if (merged->repeated > 0) printf("%zu emulated rows were in several files; one of each is kept\n", merged->repeated);
-    if (merged->claims > 0)
-        printf("%zu claims were judged in several files, each from a part of the rows: left out; 'rungs judge %s' judges them\n",
-               merged->claims, a->out ? a->out : "FILE");
-    if (json_array_size(missing) > 0) printf("%zu rows are missing\n", json_array_size(missing));
-}
-
-static int merge(const MergeArguments *a, const char *const *files, int count) {
-    Merged merged = {0};
-    json_t *missing = NULL;
-    Status status = a->out ? inputs_spare("--out", a->out, files) : STATUS_OK;
-    if (status == STATUS_OK) status = merge_files(files, a->several_machines, &merged);
-    if (status == STATUS_OK && a->expected.count > 0) status = find_missing(a, merged.lines, &missing);
-    if (status == STATUS_OK && a->out) status = rowfile_replace(a->out, merged.lines);
-    if (status == STATUS_OK) tell(a, &merged, missing, count);
-    const size_t lacking = json_array_size(missing), rows = merged.rows;
-    json_decref(missing);
-    json_decref(merged.lines);
-    if (status != STATUS_OK) return cli_fail(status);
-    return lacking > 0 ? EXIT_CHECK : rows > 0 ? EXIT_GOOD : EXIT_NOTHING;
+static int merge(const MergeArguments *a, const char *const *files) {
+    Words words = {0};
+    TemporaryFile expected = {.descriptor = -1};
+    Status status = handed_check((const OutputName[]){{"--out", a->out}, {0}}, files, false);
+    if (status == STATUS_OK && a->expected.count > 0) {
+        status = temporary_open(true, &expected);
+        if (status == STATUS_OK) status = expect(a, expected.descriptor);
+        words_option(&words, "--expected", expected.path);
+    }
+    words_option(&words, "--out", a->out);
+    if (a->several_machines) words_add(&words, "--several-machines");
+    words_add(&words, "--");
+    for (const char *const *file = files; *file; file++) words_add(&words, *file);
+    const int code = status == STATUS_OK ? python_judge("rungs: ", "analysis.compare.merge", &words, files)
+                                         : (words_free(&words), cli_fail(status));
+    if (expected.descriptor >= 0) close(expected.descriptor);
+    return code;
 }
 
 int command_merge(int argc, char **argv) {
@@ -77,7 +88,7 @@ int command_merge(int argc, char **argv) {
     int code = cli_parse("merge", "RESULTS.jsonl... [options]", OPTIONS, argc, argv, &words, &count);
     if (code == 0 && count == 0) code = cli_usage("merge", "expected files of rows");
     if (code == 0 && a.variants && a.expected.count == 0) code = cli_usage("merge", "--variants needs --expect");
-    if (code == 0) code = merge(&a, (const char *const *)words, count);
+    if (code == 0) code = merge(&a, (const char *const *)words);
     words_free(&a.expected);
     return code;
 }

@@ -1,5 +1,6 @@
 #include "cli/python.h"
 
+#include "base/interrupt.h"
 #include "base/places.h"
 #include "base/process.h"
 #include "base/temporary.h"
@@ -23,6 +24,11 @@ static int meaning_of(int code) {
     return code == PYTHON_FAILED ? EXIT_MACHINE : code == CHECK_FAILED ? EXIT_CHECK : code;
 }
 
+/* It came to an end of which its user reads on stdout. */
+static bool is_judged(int code) {
+    return code == EXIT_GOOD || code == EXIT_CHECK || code == EXIT_NOTHING;
+}
+
 static Status run(const char *module, const Words *words, const ProcessLimits *how, Text *output, int *code) {
     const char *own = getenv("RUNGS_PYTHON");
     Text path = {0};
@@ -36,9 +42,10 @@ static Status run(const char *module, const Words *words, const ProcessLimits *h
     for (int i = 0; i < words->count; i++) words_add(&argv, words->words[i]);
     Status status = argv.status;
     if (status == STATUS_OK) status = process_capture(argv.words, how, output, code);
-    if (status == STATUS_OK && *code != EXIT_GOOD && output->length == 0)
+    const int meaning = meaning_of(*code);
+    if (status == STATUS_OK && !is_judged(meaning) && output->length == 0)
         status = text_append(output, "%s ended with exit code %d and printed nothing\n", own ? own : places_python(), *code);
-    if (status == STATUS_OK) *code = meaning_of(*code);
+    if (status == STATUS_OK) *code = meaning;
     words_free(&argv);
     text_free(&path);
     return status;
@@ -55,12 +62,25 @@ Status python_make(const char *module, const Words *words, const char *const *in
     TRY(temporary_open(true, &records));
     snprintf(variable, sizeof variable, "RUNGS_OUTPUTS=%d", records.descriptor);
     Status status = run(module, words, &(ProcessLimits){.variable = variable, .own_input = true}, output, code);
-    if (status == STATUS_OK && (*code == EXIT_GOOD || *code == EXIT_CHECK || *code == EXIT_NOTHING)) {
+    if (status == STATUS_OK && is_judged(*code)) {
         status = handed_write(records.descriptor, inputs, &complete);
         if (!complete) *code = EXIT_MACHINE;
     }
     close(records.descriptor);
     return status;
+}
+
+int python_judge(const char *prefix, const char *module, Words *words, const char *const *inputs) {
+    Text output = {0};
+    int code = 0;
+    const Status status = python_make(module, words, inputs, &output, &code);
+    const bool judged = is_judged(code);
+    words_free(words);
+    if (status == STATUS_OK)
+        fprintf(judged ? stdout : stderr, "%s%s", judged ? "" : prefix, output.text ? output.text : judged ? "" : "\n");
+    text_free(&output);
+    if (status != STATUS_OK) return interrupt_pending() ? EXIT_MACHINE : cli_fail(status);
+    return judged || code == EXIT_USAGE ? code : EXIT_MACHINE;
 }
 
 int python_verb(const PythonVerb *self, Words *words) {

@@ -26,4 +26,8 @@ typedef struct PythonVerb {
  * exit code. */
 int python_verb(const PythonVerb *self, Words *words);
 
+/* The same for a verb that judges, without the check of outputs: what it prints goes to stdout where it ends with EXIT_GOOD,
+ * EXIT_CHECK or EXIT_NOTHING, else to stderr behind the prefix. Nothing is said of an interrupt. */
+int python_judge(const char *prefix, const char *module, Words *words, const char *const *inputs);
+
 #endif

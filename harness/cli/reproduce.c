@@ -11,7 +11,6 @@
 #include "cli/finish.h"
 #include "cli/folder.h"
 #include "cli/interrupt.h"
-#include "cli/keep.h"
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"

@@ -60,6 +60,16 @@ void facts_date_and_id(char date[FACTS_DATE_TEXT], char id[FACTS_ID_TEXT]) {
     snprintf(id + used, FACTS_ID_TEXT - used, "-%08" PRIx32, noise);
 }
 
+char *environment_session(void) {
+    char date[FACTS_DATE_TEXT], id[FACTS_ID_TEXT];
+    facts_date_and_id(date, id);
+    json_t *facts = json_pack("{s:s, s:o, s:o, s:i}", "session", id, "cpus", facts_cpus(), "cpu_quota", facts_cpu_quota(),
+                              "threads", facts_threads());
+    char *text = json_dumps(facts, JSON_COMPACT);
+    json_decref(facts);
+    return text;
+}
+
 static void add_date_and_run(json_t *environment) {
     char date[FACTS_DATE_TEXT], run[FACTS_ID_TEXT];
     facts_date_and_id(date, run);

@@ -15,5 +15,8 @@
 json_t *environment_json(int argc, char **argv, int device, const json_t *gpu_facts);
 /* Of the program alone: commit, dirty, build. New reference; NULL if there is no memory. */
 json_t *environment_program(void);
+/* Of a session of `ab`, as JSON: its id; and the CPUs, their quota and the threads of its processes, which an older program does
+ * not record. memory_free() it; NULL if there is no memory. */
+char *environment_session(void);
 
 #endif

@@ -42,8 +42,8 @@ static bool is_cut_row(const char *line, size_t length) {
 }
 
 typedef struct Lines {
-    json_t *rows, *numbers; /* what each line holds, and where it is; NULL: not kept */
-    size_t cut;             /* where a last line begins that was cut off; the length of the text if none was */
+    json_t *rows; /* what each line holds; NULL: not kept */
+    size_t cut;   /* where a last line begins that was cut off; the length of the text if none was */
 } Lines;
 
 static Status read_lines(const char *path, const char *text, size_t length, Lines *lines) {
@@ -66,9 +66,8 @@ static Status read_lines(const char *path, const char *text, size_t length, Line
             snprintf(place, sizeof place, "%s:%zu", path, number);
             Status status = line ? check_line(place, text + begin, end - begin, line)
                                  : status_fail(STATUS_INVALID, "%s:%zu:%d: not JSON: %s", path, number, error.column, error.text);
-            const bool kept = (!lines->rows || json_array_append(lines->rows, line) == 0) &&
-                              (!lines->numbers || json_array_append_new(lines->numbers, json_integer((json_int_t)number)) == 0);
-            if (status == STATUS_OK && !kept) status = status_fail(STATUS_MEMORY, "%s:%zu: no memory for the rows", path, number);
+            if (status == STATUS_OK && lines->rows && json_array_append(lines->rows, line) != 0)
+                status = status_fail(STATUS_MEMORY, "%s:%zu: no memory for the rows", path, number);
             json_decref(line);
             TRY(status);
         }
@@ -177,14 +176,14 @@ void rowfile_close(RowFile *file) {
     free(file);
 }
 
-Status rowfile_read_numbered(const char *path, json_t **out, json_t **numbers) {
-    *out = *numbers = NULL;
+Status rowfile_read(const char *path, json_t **out) {
+    *out = NULL;
     char *text;
     size_t length;
     TRY(text_read_file(path, &text, &length));
-    Lines lines = {.rows = json_array(), .numbers = json_array()};
-    Status status = lines.rows && lines.numbers ? read_lines(path, text, length, &lines)
-                                                : status_fail(STATUS_MEMORY, "%s: no memory for the rows", path);
+    Lines lines = {.rows = json_array()};
+    Status status =
+        lines.rows ? read_lines(path, text, length, &lines) : status_fail(STATUS_MEMORY, "%s: no memory for the rows", path);
     if (status == STATUS_OK && lines.cut < length) {
         size_t number = 1;
         for (size_t i = 0; i < lines.cut; i++) number += text[i] == '\n';
@@ -192,19 +191,10 @@ Status rowfile_read_numbered(const char *path, json_t **out, json_t **numbers) {
                              path, number);
     }
     free(text);
-    if (status != STATUS_OK) {
+    if (status == STATUS_OK)
+        *out = lines.rows;
+    else
         json_decref(lines.rows);
-        json_decref(lines.numbers);
-        return status;
-    }
-    *out = lines.rows, *numbers = lines.numbers;
-    return STATUS_OK;
-}
-
-Status rowfile_read(const char *path, json_t **out) {
-    json_t *numbers;
-    const Status status = rowfile_read_numbered(path, out, &numbers);
-    json_decref(numbers);
     return status;
 }
 

@@ -30,8 +30,6 @@ bool rowfile_can_be_read(const RowFile *file);
 Status rowfile_replace(const char *path, const json_t *lines);
 /* All lines of a file as a JSON array; errors name file and line. New reference. */
 Status rowfile_read(const char *path, json_t **out);
-/* And the number of each line in the file, from 1, for messages: new references. */
-Status rowfile_read_numbered(const char *path, json_t **out, json_t **numbers);
 
 /* NaN and inf are not JSON: null; the reason goes into a key of its own by the caller. */
 json_t *json_number_or_null(double value);
