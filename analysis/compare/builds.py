@@ -345,6 +345,8 @@ class Build:
         if not there and not self.skips:
             return ""
         said, own = self.start()
+        if "rungs: compiling " in said:  # its variants: a later process does not
+            self.start_seconds = 0
         if there and own and own != there:
             raise End(
                 f"{self.out} holds rows of {there}, but {self.side} is {own}; name another folder or remove this one"

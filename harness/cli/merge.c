@@ -9,6 +9,7 @@
 #include "cli/options.h"
 #include "cli/python.h"
 #include "pipeline/rows.h"
+#include "plan/modules.h"
 
 #include <stdint.h>
 #include <unistd.h>
@@ -41,6 +42,7 @@ static Status add_row(const PlanItem *item, const VariantChoice *choice, json_t 
 static Status expect(const MergeArguments *a, int descriptor) {
     Plan plan = {0};
     json_t *rows = json_array();
+    if (a->variants) modules_select(a->variants);
     Status status = cases_plan(&plan, "rungs merge --expect", (char *const *)(uintptr_t)a->expected.words, a->expected.count);
     if (status == STATUS_OK && a->variants) status = status_prefix(plan_filter(&plan, a->variants), "--variants: ");
     for (int i = 0; i < plan.item_count && status == STATUS_OK; i++)

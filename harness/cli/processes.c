@@ -2,6 +2,7 @@
 
 #include "cli/cases.h"
 #include "pipeline/foresee.h"
+#include "plan/modules.h"
 
 #include <stdio.h>
 #include <unistd.h>
@@ -23,6 +24,7 @@ Status processes_foresee(const char *verb, char *const *words, int count, const 
     long long device = 0;
     *nothing = false;
     if (options->device && !text_integer(options->device, &device)) return STATUS_OK; /* for `run` to refuse */
+    if (options->variants) modules_select(options->variants);
     Status status = cases_plan(&plan, verb, words, count);
     if (status == STATUS_OK && options->variants) status = plan_filter(&plan, options->variants);
     const Foresight foresight = foresee(&plan, (int)device);
