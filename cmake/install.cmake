@@ -38,6 +38,7 @@ install(DIRECTORY emulator DESTINATION include/rungs FILES_MATCHING PATTERN *.h 
 install(DIRECTORY analysis plots scenarios template DESTINATION ${to_share} PATTERN __pycache__ EXCLUDE)
 install(DIRECTORY harness impls DESTINATION ${to_share} FILES_MATCHING PATTERN *.py PATTERN cuda_apply.cu)
 install(DIRECTORY examples/apply DESTINATION ${to_share}/examples)
+install(FILES harness/protocol.h DESTINATION ${to_share}/harness) # read by the Python of workers
 install(FILES harness/record/row.schema.json DESTINATION ${to_share}/harness/record)
 install(PROGRAMS cmake/python cmake/build_ref.sh cmake/build_project.sh DESTINATION ${to_share}/cmake)
 install(FILES requirements.txt requirements-gpu.txt requirements-compiled.txt DESTINATION ${to_share})

@@ -4,7 +4,7 @@
 #include "base/process.h"
 #include "cli/commands.h"
 #include "cli/words.h"
-#include "record/row.h"
+#include "record/rowfile.h"
 
 #include <jansson.h>
 #include <stdint.h>

@@ -6,7 +6,7 @@
 #include "cli/inputs.h"
 #include "cli/options.h"
 #include "cli/words.h"
-#include "record/row.h"
+#include "record/rowfile.h"
 
 #include <stdint.h>
 #include <stdio.h>

@@ -3,10 +3,13 @@
 #include "base/interrupt.h"
 #include "base/jsontext.h"
 #include "device/child.h"
+#include "protocol.h"
 #include "record/environment.h"
 #include "record/program.h"
+#include "record/replies.h"
 #include "record/steadiness.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -15,19 +18,22 @@ static Status ask_about_device(const Run *run, const char *what, const char *kin
     Child *child = NULL;
     const char *const argv[] = {"/proc/self/exe", "worker", NULL};
     TRY(child_start(&(ChildOptions){.argv = argv}, &child));
-    json_t *command = json_pack("{s:s, s:s, s:i}", "do", what, "kind", kind, "device", run->options->device);
+    json_t *command = json_pack("{s:s, s:s, s:i}", KEY_DO, what, KEY_KIND, kind, KEY_DEVICE, run->options->device);
     const Status status = child_ask(child, command, 300, reply);
     json_decref(command);
     child_stop(child);
     return status;
 }
 
-static void keep_speed(Run *run, const char *kind, const json_t *ceilings) {
+/* What the device copies, for prices; and the floor under every time of the device: what an empty launch takes by the same clock.
+ */
+static void use_ceilings(Run *run, const char *kind, const json_t *ceilings) {
+    const double launch = ceiling_value(ceilings, "empty_launch"), copy = ceiling_value(ceilings, "copy");
     double *speed = strcmp(kind, "cuda") == 0 ? &run->speeds.gpu_bytes : &run->speeds.cpu_bytes;
-    size_t i;
-    json_t *ceiling;
-    json_array_foreach((json_t *)(uintptr_t)ceilings, i, ceiling) if (strcmp(text_of(ceiling, "name"), "copy") == 0) *speed =
-        json_number_value(json_object_get(ceiling, "value"));
+    char warning[300];
+    if (isfinite(copy)) *speed = copy;
+    if (isfinite(launch)) run_notice(run, "%s launch overhead: %.3g us (included in all cold times below)", kind, 1e6 * launch);
+    if (steadiness_ceilings(kind, ceilings, warning, sizeof warning)) run_notice(run, "%s", warning);
 }
 
 /* A campaign is of one commit on one machine: what `reproduce --resume` adds to must say the same of both. */
@@ -38,7 +44,7 @@ static Status same_campaign(const Run *run, const json_t *environment) {
     TRY(rowfile_read(run->options->out, &lines));
     Status status = STATUS_OK;
     json_array_foreach(lines, i, line) {
-        if (status != STATUS_OK || strcmp(text_of(line, "kind"), "environment") != 0) continue;
+        if (status != STATUS_OK || line_kind(line) != LINE_ENVIRONMENT) continue;
         const char *before = text_of(line, "commit"), *commit = text_of(environment, "commit");
         if (strcmp(before, commit) != 0)
             status =
@@ -53,35 +59,19 @@ static Status same_campaign(const Run *run, const json_t *environment) {
     return status;
 }
 
-/* The floor under every time of the device: what an empty launch takes by the same clock. */
-static void tell_floor(const Run *run, const char *kind, const json_t *ceilings) {
-    size_t i;
-    json_t *ceiling;
-    json_array_foreach(ceilings, i, ceiling) {
-        const char *name = json_string_value(json_object_get(ceiling, "name"));
-        const json_t *value = json_object_get(ceiling, "value");
-        if (name && strcmp(name, "empty_launch") == 0 && json_is_number(value))
-            run_notice(run, "%s launch overhead: %.3g us (included in all cold times below)", kind, 1e6 * json_number_value(value));
-    }
-}
-
 /* A device that cannot tell its limits is not an error. */
 static Status record_ceilings(Run *run, const char *kind) {
-    json_t *reply = NULL, *coming = json_pack("{s:s, s:s}", "kind", "ceilings", "device", kind);
-    run_tell(run, run->options->begin, run->index, coming, false);
-    json_decref(coming);
-    const Status status = ask_about_device(run, "ceilings", kind, &reply);
+    json_t *reply = NULL;
+    run_tell(run, run->options->begin, run->index, &(RunEvent){.peaks = kind});
+    const Status status = ask_about_device(run, DO_CEILINGS, kind, &reply);
     TRY(interrupt_check());
     if (status != STATUS_OK) {
         run_notice(run, "peaks of the %s not measured: %s", kind, status_message());
         return STATUS_OK;
     }
-    tell_floor(run, kind, json_object_get(reply, "ceilings"));
-    keep_speed(run, kind, json_object_get(reply, "ceilings"));
-    char warning[300];
-    if (steadiness_ceilings(kind, json_object_get(reply, "ceilings"), warning, sizeof warning)) run_notice(run, "%s", warning);
+    use_ceilings(run, kind, reply_ceilings(reply));
     json_t *line = json_pack("{s:s, s:i, s:s, s:s, s:O}", "kind", "ceilings", "schema", ROW_SCHEMA_VERSION, "run", run->id,
-                             "device", kind, "ceilings", json_object_get(reply, "ceilings"));
+                             "device", kind, "ceilings", reply_ceilings(reply));
     const Status written = rowfile_append(run->file, line);
     json_decref(line);
     json_decref(reply);
@@ -97,10 +87,10 @@ static bool plan_uses(const Plan *plan, Backend backend) {
 
 Status circumstances_record(Run *run) {
     json_t *facts = NULL;
-    if (run->summary->has_gpu && ask_about_device(run, "facts", "cuda", &facts) != STATUS_OK)
+    if (run->summary->has_gpu && ask_about_device(run, DO_FACTS, "cuda", &facts) != STATUS_OK)
         run_notice(run, "cannot query the GPU: %s", status_message());
     json_t *environment = environment_json(run->options->argc, run->options->argv,
-                                           run->summary->has_gpu ? run->options->device : -1, json_object_get(facts, "gpu"));
+                                           run->summary->has_gpu ? run->options->device : -1, reply_gpu(facts));
     json_decref(facts);
     if (!environment) return status_fail(STATUS_MEMORY, "no memory for the environment");
     if (interrupt_pending()) { /* programs that were asked for facts ended early */

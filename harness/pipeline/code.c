@@ -8,9 +8,7 @@ static const CodeHash *find(const char *id) {
     return NULL;
 }
 
-json_t *code_json(const VariantEntry *variant, bool emulated) {
+CodeHash code_of(const VariantEntry *variant, bool emulated) {
     const CodeHash *found = emulated ? NULL : find(variant->id);
-    const char *reason = emulated ? "emulated" : !found ? "runs no code of this build" : found->reason;
-    return json_pack("{s:s?, s:s?, s:s?}", "sass_hash", found ? found->sass : NULL, "host_hash", found ? found->host : NULL,
-                     "reason", reason);
+    return found ? *found : (CodeHash){.reason = emulated ? "emulated" : "runs no code of this build"};
 }

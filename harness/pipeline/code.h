@@ -4,7 +4,6 @@
 
 #include "plan/registry.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 
 typedef struct CodeHash {
@@ -17,8 +16,7 @@ typedef struct CodeHash {
 /* Generated at build time (cmake/code_hashes.py), ends with NULLs. */
 extern const CodeHash CODE_HASHES[];
 
-/* The row's `code`: {sass_hash, host_hash, reason}; host_hash is null if it is unknown, with the reason; sass_hash is also
- * null on the CPU. New reference. */
-json_t *code_json(const VariantEntry *variant, bool emulated);
+/* What the row's `code` says: without a hash for the CPU there is a reason. */
+CodeHash code_of(const VariantEntry *variant, bool emulated);
 
 #endif

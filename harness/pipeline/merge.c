@@ -2,10 +2,9 @@
 
 #include "base/jsontext.h"
 #include "base/memory.h"
-#include "pipeline/resume.h"
 #include "pipeline/rows.h"
 #include "plan/case.h"
-#include "record/row.h"
+#include "record/rowfile.h"
 
 #include <stdint.h>
 #include <stdio.h>
@@ -145,15 +144,15 @@ static Status same_code(Merge *self, json_t *line) {
 /* *keep: false for an emulated row that another file has with the same verdict: several sizes may shrink to one emulated case. */
 static Status once(Merge *self, json_t *line, bool *keep) {
     char key[ROW_KEY_MAX], place[PLACE_MAX];
-    row_key(line, key);
+    line_row_key(line, key);
     const json_t *earlier = json_object_get(self->rows, key);
     *keep = !elsewhere(self, earlier);
     if (*keep) return json_object_set_new(self->rows, key, met(self, line)), STATUS_OK;
-    const char *here = text_of(line, "verdict"), *there = text_of(what(earlier), "verdict");
+    const Verdict here = line_verdict(line), there = line_verdict(what(earlier));
     place_of(self, earlier, place);
-    if (strcmp(here, there) != 0)
+    if (here != there)
         return status_fail(STATUS_INVALID, "%s:%zu: %s on %s: %s; in %s: %s", self->paths[self->file], self->number,
-                           text_of(line, "spec"), text_of(line, "case"), here, place, there);
+                           text_of(line, "spec"), text_of(line, "case"), verdict_name(here), place, verdict_name(there));
     if (strcmp(text_of(line, "backend"), "emulator") == 0) return STATUS_OK;
     return status_fail(STATUS_INVALID, "%s:%zu: %s on %s is in %s, too: shards have no row in common; leave one of the files out",
                        self->paths[self->file], self->number, text_of(line, "spec"), text_of(line, "case"), place);
@@ -185,11 +184,11 @@ static void add_claim(Merge *self, json_t *line) {
 }
 
 static Status add_line(Merge *self, json_t *line) {
-    const char *kind = text_of(line, "kind");
+    const LineKind kind = line_kind(line);
     bool keep = true;
-    if (strcmp(kind, "environment") == 0) TRY(add_environment(self, line));
-    if (strcmp(kind, "row") == 0) TRY(add_row(self, line, &keep));
-    if (strcmp(kind, "claim") == 0) add_claim(self, line);
+    if (kind == LINE_ENVIRONMENT) TRY(add_environment(self, line));
+    if (kind == LINE_ROW) TRY(add_row(self, line, &keep));
+    if (kind == LINE_CLAIM) add_claim(self, line);
     if (keep && json_array_append(self->out->lines, line) != 0) return status_fail(STATUS_MEMORY, "no memory for the rows");
     return memory_check();
 }
@@ -216,7 +215,7 @@ static void leave_out_claims(Merge *self) {
         char own[ROW_KEY_MAX];
         const json_t *line = json_array_get(self->out->lines, i);
         claim_key(line, own);
-        if (strcmp(text_of(line, "kind"), "claim") == 0 && json_is_null(json_object_get(self->claims, own)))
+        if (line_kind(line) == LINE_CLAIM && json_is_null(json_object_get(self->claims, own)))
             json_array_remove(self->out->lines, i);
     }
 }
@@ -248,8 +247,8 @@ static json_t *count_rows(const json_t *lines) {
     size_t i;
     json_array_foreach((json_t *)(uintptr_t)lines, i, line) {
         char key[ROW_KEY_MAX];
-        if (strcmp(text_of(line, "kind"), "row") != 0) continue;
-        row_key(line, key);
+        if (line_kind(line) != LINE_ROW) continue;
+        line_row_key(line, key);
         json_object_set_new(counts, key, json_integer(json_integer_value(json_object_get(counts, key)) + 1));
     }
     return counts;
@@ -258,10 +257,10 @@ static json_t *count_rows(const json_t *lines) {
 /* Takes the row from the counts; one that was emulated stands for all that shrink to its case. */
 static Status take(json_t *counts, const PlanItem *item, const VariantChoice *choice, bool emulated, bool *there) {
     char key[ROW_KEY_MAX];
-    json_t *row = row_begin("", item, plan_item_case(item, emulated), choice, emulated);
-    if (!row) return status_fail(STATUS_MEMORY, "no memory for a row");
-    row_key(row, key);
-    json_decref(row);
+    Row row;
+    TRY(row_begin("", item, plan_item_case(item, emulated), choice, emulated, &row));
+    row_key(&row, key);
+    row_free(&row);
     json_t *count = json_object_get(counts, key);
     *there = json_integer_value(count) > 0;
     if (*there && !emulated) json_integer_set(count, json_integer_value(count) - 1);

@@ -2,18 +2,20 @@
 
 #include "base/interrupt.h"
 #include "device/child.h"
-#include "pipeline/rows.h"
+#include "pipeline/commands.h"
+#include "protocol.h"
+#include "record/replies.h"
 
 static Child *asked; /* NULL: none runs */
 
-static Status ask(const VariantChoice *choice, const Case *problem, double timeout_seconds, json_t **launch) {
+static Status ask(const VariantChoice *choice, const Case *problem, double timeout_seconds, Launch *launch) {
     const char *const argv[] = {"/proc/self/exe", "worker", NULL};
     if (!asked) TRY(child_start(&(ChildOptions){.argv = argv}, &asked));
-    json_t *command = json_pack("{s:s, s:s, s:o, s:o, s:b}", "do", "supports", "variant", choice->entry->id, "tunables",
-                                row_params(&choice->tunables), "case", row_case(problem), "launch", launch != NULL),
+    json_t *command = json_pack("{s:s, s:s, s:o, s:o, s:b}", KEY_DO, DO_SUPPORTS, KEY_VARIANT, choice->entry->id, KEY_TUNABLES,
+                                params_json(&choice->tunables), KEY_CASE, case_json(problem), KEY_LAUNCH, launch != NULL),
            *reply = NULL;
     Status status = child_ask(asked, command, timeout_seconds, &reply);
-    if (launch) *launch = json_incref(json_object_get(reply, "launch"));
+    if (launch) *launch = reply_prepare(reply).launch;
     json_decref(command);
     json_decref(reply);
     if (status != STATUS_OK && status != STATUS_UNSUPPORTED) {
@@ -25,7 +27,7 @@ static Status ask(const VariantChoice *choice, const Case *problem, double timeo
     return status;
 }
 
-Status refusal_launch(const VariantChoice *choice, const Case *problem, double timeout_seconds, json_t **launch) {
+Status refusal_launch(const VariantChoice *choice, const Case *problem, double timeout_seconds, Launch *launch) {
     const bool fresh = !asked;
     Status status = ask(choice, problem, timeout_seconds, launch);
     const bool failed = status != STATUS_OK && status != STATUS_UNSUPPORTED;

@@ -9,50 +9,6 @@
 #include "pipeline/refusal.h"
 #include "pipeline/suite.h"
 
-#include <math.h>
-#include <stdarg.h>
-#include <stdio.h>
-
-RunOptions run_options_default(void) {
-    return (RunOptions){
-        .timeout_seconds = 120, .min_samples = 9, .max_samples = 101, .seconds_per_mode = 1, .shared_workers = true};
-}
-
-void run_notice(const Run *run, const char *format, ...) {
-    char text[2048];
-    va_list arguments;
-    va_start(arguments, format);
-    vsnprintf(text, sizeof text, format, arguments);
-    va_end(arguments);
-    if (run->options->notice) run->options->notice(run->options->context, text);
-}
-
-void run_tell(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const json_t *row,
-              bool refused) {
-    if (!listener) return;
-    const double present = clock_seconds(),
-                 left = (double)(run->summary->total - run->index) + (listener == run->options->begin ? 1 : 0);
-    double eta = run->executed ? (present - run->first_row) / (double)run->executed * left : 0;
-    const double budget_left = run->begin + run->options->budget_seconds - present;
-    if (run->options->budget_seconds > 0 && eta > budget_left) eta = budget_left > 0 ? budget_left : 0;
-    const RunEvent event = {.index = index,
-                            .total = run->summary->total,
-                            .row = row,
-                            .refused = refused,
-                            .failures = run->summary->failed + run->summary->errors,
-                            .elapsed_seconds = present - run->begin,
-                            .eta_seconds = eta};
-    listener(run->options->context, &event);
-}
-
-double run_deadline(const Run *run) {
-    return run->options->budget_seconds > 0 ? run->begin + run->options->budget_seconds : INFINITY;
-}
-
-bool run_emulates(const Run *run, const VariantChoice *choice) {
-    return foresee_emulated(choice, run->options->emulator, run->summary->has_gpu);
-}
-
 /* Claims are judged from the file's rows alone, so that a resumed run sees all of them. */
 static Status judge_claims(Run *run) {
     if (run->plan->claim_count == 0) return STATUS_OK;
@@ -70,7 +26,7 @@ static Status judge_claims(Run *run) {
         json_object_set_new(line, "schema", json_integer(ROW_SCHEMA_VERSION));
         status = rowfile_append(run->file, line);
         claim_count(line, &run->summary->claims);
-        if (status == STATUS_OK) run_tell(run, run->options->report, run->index, line, false);
+        if (status == STATUS_OK) run_tell(run, run->options->report, run->index, &(RunEvent){.claim = line});
         json_decref(line);
     }
     json_decref(lines);
@@ -93,7 +49,6 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     bool cut = false;
     TRY(threads_check());
     TRY(rowfile_open(options->out, &run.file, &cut)); /* first, as it drops a cut line, which is no JSON to read */
-    run.counts = json_object();                       /* NULL: each row is counted */
     if (cut) run_notice(&run, "%s ended in the middle of a line (the run was killed); that line was dropped", options->out);
     Status status = options->resume && !rowfile_can_be_read(run.file)
                         ? status_fail(STATUS_INVALID, "--resume: %s is a pipe or a device, which holds no rows", options->out)
@@ -101,7 +56,6 @@ Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary
     if (status == STATUS_OK && !options->no_ceilings) status = limits_open(options->device, &run.limits);
     if (status == STATUS_OK) status = run_items(&run);
     limits_close(run.limits);
-    json_decref(run.counts);
     refusal_close();
     resume_close(&run.done);
     later_close(&run.later);

@@ -1,7 +1,9 @@
 #include "worker/profile.h"
 
+#include "record/parts.h"
 #include "worker/outputs.h"
 
+#include <stdio.h>
 #include <string.h>
 
 static Status after_call(void *context) {
@@ -26,29 +28,30 @@ static Status count_memory(Worker *worker, json_t **counts) {
     TRY(after_call(worker));
     size_t bytes = worker->args.scratch_bytes + worker->taken.peak_bytes;
     for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++) bytes += array_bytes(&worker->out[i]);
-    *counts = json_pack("{s:I, s:I, s:s?}", "allocations", (json_int_t)worker->taken.allocations, "peak_bytes", (json_int_t)bytes,
-                        "resource", worker->taken.allocations ? worker->taken.resource : NULL);
+    Counts memory = {.allocations = (double)worker->taken.allocations, .peak_bytes = (double)bytes};
+    if (worker->taken.allocations) snprintf(memory.resource, sizeof memory.resource, "%s", worker->taken.resource);
+    *counts = counts_json(&memory, WHAT_MEMORY);
     return STATUS_OK;
 }
 
 Status worker_count(Worker *worker, const WorkerMeasure *measure, const json_t *command, json_t *reply) {
-    const char *what = json_string_value(json_object_get(command, "what"));
+    const char *what = json_string_value(json_object_get(command, KEY_WHAT));
     if (!measure || !measure->count || !worker->device || !worker->device->timed)
         return status_fail(STATUS_UNSUPPORTED, "emulated, not counted");
     json_t *counts = NULL;
     Status status = prepare(worker);
     if (status == STATUS_OK)
-        status = what && strcmp(what, "memory") == 0
+        status = what && strcmp(what, WHAT_MEMORY) == 0
                      ? count_memory(worker, &counts)
                      : measure->count(what, worker->device, worker_call, after_call, worker, &counts);
     /* Where outputs are allocated in the call, nothing can be watched while the given stream is held (measure/wrong_stream.h). */
-    const json_int_t elsewhere = json_integer_value(json_object_get(counts, "elsewhere"));
+    const json_int_t elsewhere = json_integer_value(json_object_get(counts, KEY_ELSEWHERE));
     const bool allocates = worker->op && (worker->op->sized_by_data || worker->taken.allocations > 0);
-    if (counts) (void)json_object_del(counts, "elsewhere");
-    json_object_set_new(reply, "counts", counts ? counts : json_null());
+    if (counts) (void)json_object_del(counts, KEY_ELSEWHERE);
+    json_object_set_new(reply, KEY_COUNTS, counts ? counts : json_null());
     if (status == STATUS_OK && allocates && elsewhere > 0)
         return status_fail(STATUS_CHECK, "works on another stream than the given one: %lld of its kernels do",
                            (long long)elsewhere);
-    json_object_set_new(reply, "counts_reason", status == STATUS_OK ? json_null() : json_string(status_message()));
+    json_object_set_new(reply, KEY_COUNTS_REASON, status == STATUS_OK ? json_null() : json_string(status_message()));
     return STATUS_OK;
 }

@@ -36,9 +36,9 @@ static Status check_wrong_stream(Worker *worker) {
 }
 
 static Status do_run(Worker *worker, const json_t *command, json_t *reply) {
-    const json_t *poison = json_object_get(command, "poison");
+    const json_t *poison = json_object_get(command, KEY_POISON);
     if (json_is_integer(poison)) buffer_poison_with((unsigned char)json_integer_value(poison));
-    TRY(rotation_upload(worker, (int)json_integer_value(json_object_get(command, "set"))));
+    TRY(rotation_upload(worker, (int)json_integer_value(json_object_get(command, KEY_SET))));
     TRY(check_wrong_stream(worker));
     return outputs_run(worker, reply);
 }
@@ -55,10 +55,11 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     json_t *timing = NULL;
     TRY(check_wrong_stream(worker));
     TRY(outputs_begin(worker, false));
-    TRY(rotation_begin(worker, (int)json_integer_value(json_object_get(command, "from_set")), json_object_get(command, "checks")));
+    TRY(rotation_begin(worker, (int)json_integer_value(json_object_get(command, KEY_FROM_SET)),
+                       json_object_get(command, KEY_CHECKS)));
     Status status = measure->time(command, worker->device, &work, &timing);
     if (status == STATUS_OK) {
-        json_object_set_new(reply, "timing", timing);
+        json_object_set_new(reply, KEY_TIMING, timing);
         status = worker->device->wait("timing");
     }
     if (status == STATUS_OK) status = rotation_check(worker);
@@ -73,22 +74,22 @@ static Status close_worker(Worker *worker, json_t *reply) {
 }
 
 static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *last) {
-    const char *what = json_string_value(json_object_get(command, "do"));
+    const char *what = json_string_value(json_object_get(command, KEY_DO));
     if (!what) return status_fail(STATUS_INTERNAL, "a command without \"do\"");
-    if (strcmp(what, "hello") == 0) return STATUS_OK;
-    if (strcmp(what, "open") == 0) return case_open(worker, command);
-    if (strcmp(what, "prepare") == 0) return case_prepare(worker, reply);
-    if (strcmp(what, "run") == 0) return do_run(worker, command, reply);
-    if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
-    if (strcmp(what, "count") == 0) return worker_count(worker, measure, command, reply);
-    if (strcmp(what, "end") == 0) return case_end(worker, reply);
-    if (strcmp(what, "supports") == 0) return question_supports(command, reply);
-    if (strcmp(what, "ceilings") == 0) return question_ceilings(worker, measure, command, reply);
-    if (strcmp(what, "limit") == 0) return question_limit(worker, measure, command, reply);
-    if (strcmp(what, "reference") == 0) return question_reference(worker->arrays, command);
-    if (strcmp(what, "facts") == 0) return question_facts(measure, command, reply);
-    if (strcmp(what, "counting") == 0) return question_counting(worker, measure, command, reply);
-    if (strcmp(what, "close") != 0) return status_fail(STATUS_INTERNAL, "unknown command '%s'", what);
+    if (strcmp(what, DO_HELLO) == 0) return STATUS_OK;
+    if (strcmp(what, DO_OPEN) == 0) return case_open(worker, command);
+    if (strcmp(what, DO_PREPARE) == 0) return case_prepare(worker, reply);
+    if (strcmp(what, DO_RUN) == 0) return do_run(worker, command, reply);
+    if (strcmp(what, DO_TIME) == 0) return do_time(worker, command, reply);
+    if (strcmp(what, DO_COUNT) == 0) return worker_count(worker, measure, command, reply);
+    if (strcmp(what, DO_END) == 0) return case_end(worker, reply);
+    if (strcmp(what, DO_SUPPORTS) == 0) return question_supports(command, reply);
+    if (strcmp(what, DO_CEILINGS) == 0) return question_ceilings(worker, measure, command, reply);
+    if (strcmp(what, DO_LIMIT) == 0) return question_limit(worker, measure, command, reply);
+    if (strcmp(what, DO_REFERENCE) == 0) return question_reference(worker->arrays, command);
+    if (strcmp(what, DO_FACTS) == 0) return question_facts(measure, command, reply);
+    if (strcmp(what, DO_COUNTING) == 0) return question_counting(worker, measure, command, reply);
+    if (strcmp(what, DO_CLOSE) != 0) return status_fail(STATUS_INTERNAL, "unknown command '%s'", what);
     *last = true;
     return close_worker(worker, reply);
 }
@@ -108,9 +109,9 @@ static void tell_failure(Status status, json_t *reply) {
     const bool known = strcmp(status_word(status), "unknown") != 0;
     if (!known) snprintf(message, sizeof message, "returned %d, which is no Status", (int)status);
     json_object_clear(reply);
-    json_object_set_new(reply, status == STATUS_UNSUPPORTED ? "skip" : "error",
+    json_object_set_new(reply, status == STATUS_UNSUPPORTED ? KEY_SKIP : KEY_ERROR,
                         json_string(known && *status_message() ? status_message() : message));
-    json_object_set_new(reply, "kind", json_string(status_word(status)));
+    json_object_set_new(reply, KEY_KIND, json_string(status_word(status)));
 }
 
 int worker_main(int argc, char **argv) {
@@ -130,7 +131,7 @@ int worker_main(int argc, char **argv) {
         (void)status_fail(STATUS_INTERNAL, "%s", ""); /* a message of an earlier command explains nothing of this one */
         Status status = command ? obey(&worker, command, reply, &last) : status_fail(STATUS_INTERNAL, "a command that is not JSON");
         if (status == STATUS_OK) {
-            json_object_set_new(reply, "ok", json_true());
+            json_object_set_new(reply, KEY_OK, json_true());
         } else {
             tell_failure(status, reply);
         }

@@ -19,7 +19,7 @@ TOPICS = {
     "case": (["plan/case.c", "base/params.c"], 512),
     "pattern": (["plan/variant_choices.c", "plan/filter.c"], 512),
     "scenario": (["plan/scenario.c", "plan/axes.c", "plan/yamlfile.c", "plan/scenario_claims.c", "base/text.c"], 4096),
-    "rows": (["record/row.c", "record/check.c"], 2048),
+    "rows": (["record/rowfile.c", "record/check.c"], 2048),
     "resume": (["pipeline/resume.c"], 1024),
     "claims": (["plan/claims.c", "plan/claim_rows.c", "pipeline/claimfiles.c"], 4096),
     "replies": (["device/child.c"], 2048),

@@ -7,7 +7,7 @@
 #include "measure/gpu_queue.h"
 #include "measure/limit.h"
 #include "measure/measure.h"
-#include "measure/stats.h"
+#include "base/stats.h"
 
 #include <math.h>
 #include <stdio.h>

@@ -364,10 +364,10 @@ class Planted(unittest.TestCase):
             self.assertIn(fault, found[0])
 
     def test_includes(self):
-        record = {"harness/record/row.h": "", "harness/verify/norms.h": "", "harness/verify/families.h": ""}
+        record = {"harness/record/rowfile.h": "", "harness/verify/norms.h": "", "harness/verify/families.h": ""}
         self.expect(
             "includes",
-            {**record, "harness/plan/a.c": '\n#include "record/row.h"\n'},
+            {**record, "harness/plan/a.c": '\n#include "record/rowfile.h"\n'},
             "harness/plan/a.c:2: harness/plan/ may not include",
         )
         self.expect(
@@ -377,7 +377,7 @@ class Planted(unittest.TestCase):
         )
         self.expect(
             "includes",
-            {**record, "harness/plan/a.c": '#include "verify/families.h"\n// #include "record/row.h"\n'},
+            {**record, "harness/plan/a.c": '#include "verify/families.h"\n// #include "record/rowfile.h"\n'},
             None,
         )
         self.expect("includes", {"impls/rolling/a.c": '#include "op.h"\n'}, "impls/ may not include harness/op.h")
@@ -398,7 +398,7 @@ class Planted(unittest.TestCase):
         self.expect("includes", {"harness/base/a.c": '#include "op.h"\n'}, "harness/base/ may not include harness/op.h")
         self.expect("includes", {"harness/pipeline/run.c": '#include "nowhere.h"\n'}, "is no file of the repository")
         self.expect(
-            "includes", {**record, "harness/op.h": '#include "record/row.h"\n'}, "may not include harness/record/row.h"
+            "includes", {**record, "harness/op.h": '#include "record/rowfile.h"\n'}, "may not include harness/record/rowfile.h"
         )
 
     def test_circles(self):
