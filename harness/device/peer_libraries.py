@@ -150,8 +150,8 @@ class Jax(Library):
         where = {"mode": mode.encode(), "warm": mode in ("hot", "complete"), "back_to_back": mode == "hot"}
         begin = perf_counter()
         self.sample_at(types.SimpleNamespace(**where, index=0, pilot=True, last=False), run, rotation)
-        affordable = int(limits["seconds"] / (perf_counter() - begin))
-        count = max(limits["min_samples"], min(limits["max_samples"], affordable))
+        affordable = int(limits[wire.KEY_SECONDS] / (perf_counter() - begin))
+        count = max(limits[wire.KEY_MIN_SAMPLES], min(limits[wire.KEY_MAX_SAMPLES], affordable))
         samples = [
             self.sample_at(types.SimpleNamespace(**where, index=i, pilot=False, last=i + 1 == count), run, rotation)
             for i in range(count)

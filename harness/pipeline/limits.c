@@ -89,7 +89,7 @@ static bool ask(Limits *limits, Moved *moved, unsigned modes, bool confirm) {
     if (status != STATUS_OK)
         snprintf(worker->why_none, sizeof worker->why_none, "limits of the %s not measured: %s", KIND_NAMES[moved->kind],
                  status_message());
-    reply_limits(reply, found);
+    limits_read(json_object_get(reply, KEY_LIMIT), found);
     json_decref(reply);
     moved->asked |= status == STATUS_OK ? modes : 0;
     for (int m = 0; m < MEASURE_MODE_COUNT; m++)

@@ -1,5 +1,6 @@
 #include "pipeline/rows.h"
 
+#include "base/foreign.h"
 #include "pipeline/code.h"
 #include "plan/case.h"
 
@@ -38,7 +39,7 @@ Status row_begin(const char *run, const PlanItem *item, const Case *problem, con
     row_set_text(&out->counts_reason, "not counted: only variants that passed and were timed are");
     char text[CASE_TEXT_MAX];
     memcpy(text, out->text, sizeof text);
-    text_make_utf8(text);
+    foreign_make_utf8(text);
     if (strcmp(text, out->text) == 0) return STATUS_OK;
     row_free(out);
     return status_fail(STATUS_INVALID, "a case of %s cannot be written as JSON: its text is not UTF-8", problem->op);

@@ -1,6 +1,6 @@
 #include "record/parts.h"
 
-#include "base/text.h"
+#include "base/foreign.h"
 #include "protocol.h"
 
 #include <math.h>
@@ -28,64 +28,41 @@ typedef struct Field {
     size_t offset, size;
 } Field;
 
-#define FIELD(type, member, kind)                                                                                                  \
-    { #member, kind, offsetof(type, member), sizeof(((type *)0)->member) }
+#define FIELD(kind, type, member)                                                                                                  \
+    { #member, FIELD_##kind, offsetof(type, member), sizeof(((type *)0)->member) }
 
-static const Field ERRORS[] = {FIELD(ErrorReport, count, FIELD_COUNT),
-                               FIELD(ErrorReport, incomparable, FIELD_COUNT),
-                               FIELD(ErrorReport, unwritten, FIELD_COUNT),
-                               FIELD(ErrorReport, worst, FIELD_COUNT),
-                               FIELD(ErrorReport, max_absolute, FIELD_REAL),
-                               FIELD(ErrorReport, max_relative, FIELD_REAL),
-                               FIELD(ErrorReport, l2_relative, FIELD_REAL),
-                               FIELD(ErrorReport, max_ulp, FIELD_REAL),
-                               FIELD(ErrorReport, max_ratio, FIELD_REAL),
-                               FIELD(ErrorReport, vacuous, FIELD_REAL),
-                               FIELD(ErrorReport, judgeable, FIELD_BOOL),
-                               FIELD(ErrorReport, worst_truth, FIELD_HEX),
-                               FIELD(ErrorReport, worst_actual, FIELD_HEX),
-                               FIELD(ErrorReport, worst_tolerance, FIELD_HEX),
-                               {0}},
-                   EXACT_ERRORS[] = {FIELD(ExactReport, count, FIELD_COUNT),
-                                     FIELD(ExactReport, expected_count, FIELD_COUNT),
-                                     FIELD(ExactReport, mismatches, FIELD_COUNT),
-                                     FIELD(ExactReport, unwritten, FIELD_COUNT),
-                                     {0}},
-                   MEMORY[] = {FIELD(Counts, allocations, FIELD_WHOLE),
-                               FIELD(Counts, peak_bytes, FIELD_WHOLE),
-                               FIELD(Counts, resource, FIELD_TEXT),
-                               {0}},
-                   LAUNCHES[] = {FIELD(Counts, launches, FIELD_WHOLE),
-                                 FIELD(Counts, copies, FIELD_WHOLE),
-                                 FIELD(Counts, fills, FIELD_WHOLE),
-                                 FIELD(Counts, kernel_seconds, FIELD_REAL),
-                                 {0}},
-                   LONGEST[] = {FIELD(Counts, registers, FIELD_WHOLE), FIELD(Counts, occupancy, FIELD_REAL), {0}},
-                   BYTES[] = {FIELD(Counts, bytes_read, FIELD_REAL),
-                              FIELD(Counts, bytes_written, FIELD_REAL),
-                              FIELD(Counts, bytes_written_behind, FIELD_REAL),
-                              {0}},
-                   SPENT[] = {FIELD(Counts, seconds, FIELD_REAL), {0}}, KERNEL[] = {FIELD(KernelCount, name, FIELD_TEXT),
-                                                                                    FIELD(KernelCount, launches, FIELD_COUNT),
-                                                                                    FIELD(KernelCount, seconds, FIELD_REAL),
-                                                                                    FIELD(KernelCount, registers, FIELD_INT),
-                                                                                    FIELD(KernelCount, shared_bytes, FIELD_COUNT),
-                                                                                    FIELD(KernelCount, grid, FIELD_THREE),
-                                                                                    FIELD(KernelCount, block, FIELD_THREE),
-                                                                                    FIELD(KernelCount, occupancy, FIELD_REAL),
-                                                                                    {0}},
-                   TIMED[] = {FIELD(ModeTiming, calls_per_sample, FIELD_COUNT),
-                              FIELD(ModeTiming, clock, FIELD_TEXT),
-                              FIELD(ModeTiming, why_none, FIELD_TEXT),
-                              {0}},
-                   STATS[] = {FIELD(Stats, median, FIELD_REAL), FIELD(Stats, min, FIELD_REAL),
-                              FIELD(Stats, max, FIELD_REAL),    FIELD(Stats, q1, FIELD_REAL),
-                              FIELD(Stats, q3, FIELD_REAL),     FIELD(Stats, low, FIELD_REAL),
-                              FIELD(Stats, high, FIELD_REAL),   {0}},
-                   RATES[] = {FIELD(ModeTiming, bytes_per_second, FIELD_REAL),
-                              FIELD(ModeTiming, elements_per_second, FIELD_REAL),
-                              {0}},
-                   LIMIT[] = {FIELD(Limit, seconds, FIELD_REAL), FIELD(Limit, kernel, FIELD_TEXT), {0}};
+static const Field ERRORS[] = {
+    FIELD(COUNT, ErrorReport, count),      FIELD(COUNT, ErrorReport, incomparable),  FIELD(COUNT, ErrorReport, unwritten),
+    FIELD(COUNT, ErrorReport, worst),      FIELD(REAL, ErrorReport, max_absolute),   FIELD(REAL, ErrorReport, max_relative),
+    FIELD(REAL, ErrorReport, l2_relative), FIELD(REAL, ErrorReport, max_ulp),        FIELD(REAL, ErrorReport, max_ratio),
+    FIELD(REAL, ErrorReport, vacuous),     FIELD(BOOL, ErrorReport, judgeable),      FIELD(HEX, ErrorReport, worst_truth),
+    FIELD(HEX, ErrorReport, worst_actual), FIELD(HEX, ErrorReport, worst_tolerance), {0}};
+static const Field EXACT_ERRORS[] = {FIELD(COUNT, ExactReport, count),
+                                     FIELD(COUNT, ExactReport, expected_count),
+                                     FIELD(COUNT, ExactReport, mismatches),
+                                     FIELD(COUNT, ExactReport, unwritten),
+                                     {0}};
+static const Field MEMORY[] = {
+    FIELD(WHOLE, Counts, allocations), FIELD(WHOLE, Counts, peak_bytes), FIELD(TEXT, Counts, resource), {0}};
+static const Field LAUNCHES[] = {FIELD(WHOLE, Counts, launches),
+                                 FIELD(WHOLE, Counts, copies),
+                                 FIELD(WHOLE, Counts, fills),
+                                 FIELD(REAL, Counts, kernel_seconds),
+                                 {0}};
+static const Field LONGEST[] = {FIELD(WHOLE, Counts, registers), FIELD(REAL, Counts, occupancy), {0}};
+static const Field BYTES[] = {
+    FIELD(REAL, Counts, bytes_read), FIELD(REAL, Counts, bytes_written), FIELD(REAL, Counts, bytes_written_behind), {0}};
+static const Field SPENT[] = {FIELD(REAL, Counts, seconds), {0}};
+static const Field KERNEL[] = {
+    FIELD(TEXT, KernelCount, name),     FIELD(COUNT, KernelCount, launches),     FIELD(REAL, KernelCount, seconds),
+    FIELD(INT, KernelCount, registers), FIELD(COUNT, KernelCount, shared_bytes), FIELD(THREE, KernelCount, grid),
+    FIELD(THREE, KernelCount, block),   FIELD(REAL, KernelCount, occupancy),     {0}};
+static const Field TIMED[] = {
+    FIELD(COUNT, ModeTiming, calls_per_sample), FIELD(TEXT, ModeTiming, clock), FIELD(TEXT, ModeTiming, why_none), {0}};
+static const Field STATS[] = {FIELD(REAL, Stats, median), FIELD(REAL, Stats, min), FIELD(REAL, Stats, max),  FIELD(REAL, Stats, q1),
+                              FIELD(REAL, Stats, q3),     FIELD(REAL, Stats, low), FIELD(REAL, Stats, high), {0}};
+static const Field RATES[] = {FIELD(REAL, ModeTiming, bytes_per_second), FIELD(REAL, ModeTiming, elements_per_second), {0}};
+static const Field LIMIT[] = {FIELD(REAL, Limit, seconds), FIELD(TEXT, Limit, kernel), {0}};
 
 json_t *json_number_or_null(double value) {
     return isfinite(value) ? json_real(value) : json_null();
@@ -139,7 +116,7 @@ static size_t count_of(const json_t *json) {
 
 static void text_of_json(const json_t *json, char *text, size_t size) {
     snprintf(text, size, "%s", json_is_string(json) ? json_string_value(json) : "");
-    text_make_utf8(text); /* what was cut off in a character */
+    foreign_make_utf8(text); /* what was cut off in a character */
 }
 
 /* What is of a reply; false: none of the keys is there. */

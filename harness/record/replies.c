@@ -54,14 +54,6 @@ const json_t *reply_events(const json_t *reply) {
     return json_is_array(events) ? events : NULL;
 }
 
-const json_t *reply_ceilings(const json_t *reply) {
-    return json_object_get(reply, KEY_CEILINGS);
-}
-
-const json_t *reply_gpu(const json_t *reply) {
-    return json_object_get(reply, KEY_GPU);
-}
-
 double ceiling_value(const json_t *ceilings, const char *name) {
     size_t i;
     json_t *ceiling;
@@ -69,10 +61,6 @@ double ceiling_value(const json_t *ceilings, const char *name) {
         if (strcmp(text_of(ceiling, KEY_NAME), name) == 0) return number_of(json_object_get(ceiling, KEY_VALUE));
     }
     return NAN;
-}
-
-void reply_limits(const json_t *reply, Limit out[MEASURE_MODE_COUNT]) {
-    limits_read(json_object_get(reply, KEY_LIMIT), out);
 }
 
 void reply_end(const json_t *reply, size_t *kept_bytes, bool *restless) {

@@ -33,13 +33,10 @@ CheckReply reply_check(const json_t *reply);
 bool reply_timing(const json_t *reply, ModeTiming timing[MODE_COUNT]);
 /* Adds to the counts. NULL, or why something is missing. */
 const char *reply_counts(const json_t *reply, Counts *counts);
-/* The events of a timeline (record/trace.h); NULL: there are none. Borrowed, as are the next two. */
+/* The events of a timeline (record/trace.h); NULL: there are none. Borrowed. */
 const json_t *reply_events(const json_t *reply);
-const json_t *reply_ceilings(const json_t *reply);
-const json_t *reply_gpu(const json_t *reply);
 /* The value of a measured peak; NaN: it was not measured. */
 double ceiling_value(const json_t *ceilings, const char *name);
-void reply_limits(const json_t *reply, Limit out[MEASURE_MODE_COUNT]);
 /* After the end of a case: bytes of the device that were added to those in use after the worker's first case; do threads run on? */
 void reply_end(const json_t *reply, size_t *kept_bytes, bool *restless);
 /* What can be counted: the library, and why not launches or bytes; NULL: nothing is in the way. */

@@ -15,7 +15,7 @@
 static const char COUNTS[] =
     "{\"allocations\":2,\"peak_bytes\":219263567,\"resource\":\"pool\",\"launches\":2,\"copies\":0,\"fills\":"
     "0,\"kernel_seconds\":0.00010710300000000001,\"kernels\":[{\"name\":\"agent_clear_kernel\",\"launches\":1"
-    ",\"seconds\":1.695e-06,\"registers\":16,\"shared_bytes\":0,\"grid\":[865,1,1],\"block\":[256,1,1],\"occu"
+    ",\"seconds\":1.6950000000000001e-6,\"registers\":16,\"shared_bytes\":0,\"grid\":[865,1,1],\"block\":[256,1,1],\"occu"
     "pancy\":1.0},{\"name\":\"redact_kernel<int, 96u>\",\"launches\":1,\"seconds\":0.000105408,\"registers\":"
     "48,\"shared_bytes\":16128,\"grid\":[13022,1,1],\"block\":[96,1,1],\"occupancy\":null}],\"registers\":48,"
     "\"occupancy\":0.609375,\"bytes_read\":271361792.0,\"bytes_written\":115673600.0,\"bytes_written_behind\""
@@ -29,7 +29,7 @@ static const char SAMPLES[] =
     ",\"celsius\":[38.0,38.0],\"reasons\":[\"software power cap\"],\"throttled\":false}}";
 
 static void expect_text(json_t *json, const char *expected) {
-    char *text = json_dumps(json, JSON_COMPACT);
+    char *text = json_dumps(json, JSON_COMPACT | JSON_ENCODE_ANY);
     assert_string_equal(text, expected);
     free(text);
     json_decref(json);
@@ -115,7 +115,7 @@ static void bad_replies_are_nothing(void **state) {
         assert_int_equal(timing[MODE_COLD].count, 0);
         (void)reply_counts(reply, &counts);
         assert_true(isnan(counts.launches));
-        reply_limits(reply, limits);
+        limits_read(json_object_get(reply, "limit"), limits);
         assert_true(isnan(limits[MEASURE_COLD].seconds));
         assert_int_equal(reply_run(reply).launch.count, 0);
         assert_int_equal(reply_check(reply).mode, MODE_COUNT);
