@@ -100,8 +100,8 @@ static void open_and_ask(Instance *instance, const Session *session, Child **chi
         ask_for_all(session, *child, timeout, counted, row, reasons);
     else
         because(reasons, "", status_message());
-    const bool told = status == STATUS_OK && reasons->worst == STATUS_OK;
-    if (!told || session_end(*child, timeout, &reusable) != STATUS_OK || !reusable) stop(child);
+    const bool replied = status == STATUS_OK && reasons->worst == STATUS_OK;
+    if (!replied || session_end(*child, timeout, &reusable) != STATUS_OK || !reusable) stop(child);
 }
 
 void profile_take(Instance *instance, const Session *session, Counter *counter, Row *row) {

@@ -27,7 +27,7 @@ Status resume_ask(Resume *self, const Row *row, ResumeAnswer *answer);
 /* Call the first for every row that is run, the second once the row has its `seconds_spent`. */
 Status resume_ran(Resume *self, const Row *row);
 Status resume_took(Resume *self, const Row *row);
-/* What the dearest row of this case and variant took so far; 0: there is none. */
+/* What the slowest row of this case and variant took so far; 0: there is none. */
 double resume_seconds(Resume *self, const Row *row);
 /* Copies the counts of an earlier process into the row; false: there are none. */
 bool resume_counts(Resume *self, Row *row);

@@ -1,5 +1,6 @@
 #include "pipeline/series.h"
 
+#include "base/memory.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/profile.h"
 #include "pipeline/rows.h"
@@ -97,8 +98,8 @@ static Status finish(Series *self, Taking *taking, Row *row) {
     ModeTiming *timed = &row->timing[taking->mode];
     if (!taking->evaluated.pending) return STATUS_OK;
     if (taking->count > timed->count) {
-        free(timed->seconds);
-        free(timed->sm_mhz); /* of the last command only */
+        memory_free(timed->seconds);
+        memory_free(timed->sm_mhz); /* of the last command only */
         timed->sm_mhz = NULL;
         timed->seconds = taking->seconds, timed->count = taking->count;
         taking->seconds = NULL;

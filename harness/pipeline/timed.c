@@ -116,8 +116,9 @@ static Status all_checked(const Checks *drawn, const Checks *seen, Mode mode, si
                              mode_name(mode));
 }
 
-static Status add_checked(const Checks *drawn, const Checks *seen, ModeTiming timing[MODE_COUNT]) {
+static Status add_checked(const Timed *timed, const Checks *drawn, const Checks *seen, ModeTiming timing[MODE_COUNT]) {
     for (int m = 0; m < MODE_COUNT; m++) {
+        if (!is_asked_for(timed, (Mode)m)) timing[m].taken = false, timing[m].count = 0; /* whatever the worker replies */
         if (timing[m].count == 0) continue;
         TRY(all_checked(drawn, seen, (Mode)m, timing[m].count));
         timing[m].checked_count = seen->count[m];
@@ -152,7 +153,7 @@ Status timed_take(const Timed *timed, ModeTiming timing[MODE_COUNT], bool *taken
     *taken = false;
     Status status = make_command(timed, &drawn, &command);
     if (status == STATUS_OK) status = converse(timed, command, &seen, timing, taken);
-    if (*taken) status = add_checked(&drawn, &seen, timing);
+    if (*taken) status = add_checked(timed, &drawn, &seen, timing);
     if (status != STATUS_OK) {
         timing_free(timing);
         *taken = false;

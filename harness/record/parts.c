@@ -1,12 +1,12 @@
 #include "record/parts.h"
 
 #include "base/foreign.h"
+#include "base/memory.h"
 #include "protocol.h"
 
 #include <math.h>
 #include <stddef.h>
 #include <stdio.h>
-#include <stdlib.h>
 #include <string.h>
 
 /* ---- A struct as an object: a line of a table is a key, and the member that stands under it. */
@@ -191,6 +191,12 @@ void launch_read(const json_t *json, Launch *launch) {
 
 /* ---- Counts. */
 
+/* Without memory no row is written: memory_check(). */
+static void *allocate_zeros(size_t count, size_t size) {
+    void *memory = memory_allocate((count + 1) * size);
+    return memory ? memset(memory, 0, (count + 1) * size) : NULL;
+}
+
 Counts counts_none(void) {
     return (Counts){.allocations = NAN,
                     .peak_bytes = NAN,
@@ -206,13 +212,13 @@ Counts counts_none(void) {
 }
 
 void counts_free(Counts *counts) {
-    free(counts->kernels);
+    memory_free(counts->kernels);
     *counts = counts_none();
 }
 
 bool counts_copy(const Counts *counts, Counts *out) {
     *out = *counts;
-    out->kernels = malloc((counts->kernel_count + 1) * sizeof *out->kernels);
+    out->kernels = allocate_zeros(counts->kernel_count, sizeof *out->kernels);
     if (!out->kernels) *out = counts_none();
     if (out->kernels && counts->kernel_count > 0)
         memcpy(out->kernels, counts->kernels, counts->kernel_count * sizeof *out->kernels);
@@ -245,9 +251,9 @@ json_t *counts_json(const Counts *counts, const char *what) {
 
 static void kernels_read(const json_t *list, Counts *counts) {
     const size_t count = json_array_size(list);
-    free(counts->kernels);
+    memory_free(counts->kernels);
     counts->kernel_count = 0;
-    counts->kernels = calloc(count + 1, sizeof *counts->kernels);
+    counts->kernels = allocate_zeros(count, sizeof *counts->kernels);
     for (; counts->kernels && counts->kernel_count < count; counts->kernel_count++)
         fields_read(KERNEL, json_array_get(list, counts->kernel_count), &counts->kernels[counts->kernel_count]);
 }
@@ -312,7 +318,7 @@ json_t *timing_json(const ModeTiming *timing) {
 }
 
 static double *numbers_read(const json_t *list, size_t count, bool or_zero) {
-    double *numbers = calloc(count + 1, sizeof *numbers);
+    double *numbers = allocate_zeros(count, sizeof *numbers);
     for (size_t i = 0; numbers && i < count; i++)
         numbers[i] = or_zero ? json_number_value(json_array_get(list, i)) : real_of(json_array_get(list, i));
     return numbers;
@@ -335,6 +341,8 @@ void timing_read(const json_t *json, ModeTiming timing[MODE_COUNT]) {
 
 void timing_single(ModeTiming *timing, double seconds, const char *clock_or_reason) {
     const bool known = isfinite(seconds);
+    memory_free(timing->seconds);
+    memory_free(timing->sm_mhz);
     *timing = (ModeTiming){.taken = true, .calls_per_sample = 1, .bytes_per_second = NAN, .elements_per_second = NAN};
     timing->seconds = numbers_read(NULL, 1, true);
     timing->count = timing->seconds && known;
@@ -346,8 +354,8 @@ void timing_single(ModeTiming *timing, double seconds, const char *clock_or_reas
 
 void timing_free(ModeTiming timing[MODE_COUNT]) {
     for (int m = 0; m < MODE_COUNT; m++) {
-        free(timing[m].seconds);
-        free(timing[m].sm_mhz);
+        memory_free(timing[m].seconds);
+        memory_free(timing[m].sm_mhz);
         timing[m] = (ModeTiming){0};
     }
 }

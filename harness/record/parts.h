@@ -111,7 +111,7 @@ void counts_read(const json_t *json, Counts *counts);
 json_t *samples_json(const ModeTiming *timing);
 /* With all that a row has besides. */
 json_t *timing_json(const ModeTiming *timing);
-/* The modes of a reply to `time`. */
+/* The modes of a reply to `time`; what `timing` has is not freed. */
 void timing_read(const json_t *json, ModeTiming timing[MODE_COUNT]);
 /* One sample by this clock; NaN: none, for this reason. */
 void timing_single(ModeTiming *timing, double seconds, const char *clock_or_reason);
