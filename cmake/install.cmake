@@ -36,6 +36,7 @@ install(DIRECTORY analysis plots scenarios template DESTINATION ${to_share} PATT
 install(DIRECTORY harness impls DESTINATION ${to_share} FILES_MATCHING PATTERN *.py PATTERN cuda_apply.cu)
 install(DIRECTORY impls DESTINATION ${to_share} FILES_MATCHING PATTERN *.h PATTERN *.cuh) # for `rungs try`
 install(DIRECTORY examples/apply DESTINATION ${to_share}/examples)
+install(FILES harness/protocol.h DESTINATION ${to_share}/harness) # read by the Python of workers
 install(FILES harness/record/row.schema.json DESTINATION ${to_share}/harness/record)
 install(PROGRAMS cmake/python cmake/build_ref.sh cmake/build_project.sh DESTINATION ${to_share}/cmake)
 install(FILES cmake/modules.py cmake/code_hashes.py cmake/elf_code.py DESTINATION ${to_share}/cmake)

@@ -57,3 +57,25 @@ const char *foreign_shown(const char *text) {
     foreign_text(text, false, out, SHOWN_MAX);
     return out;
 }
+
+/* Bytes of the UTF-8 sequence at `at`, 0 if it is none (RFC 3629: shortest form, no surrogates, up to U+10FFFF). */
+static size_t utf8_length(const unsigned char *at) {
+    const unsigned char lead = at[0];
+    if (lead < 0x80) return 1;
+    const size_t length = lead >= 0xf0 ? 4 : lead >= 0xe0 ? 3 : 2;
+    if (lead < 0xc2 || lead > 0xf4) return 0;
+    for (size_t i = 1; i < length; i++)
+        if ((at[i] & 0xc0) != 0x80) return 0; /* the terminating zero is caught here too */
+    if (lead == 0xe0 && at[1] < 0xa0) return 0;
+    if (lead == 0xed && at[1] >= 0xa0) return 0;
+    if (lead == 0xf0 && at[1] < 0x90) return 0;
+    return lead == 0xf4 && at[1] >= 0x90 ? 0 : length;
+}
+
+void foreign_make_utf8(char *text) {
+    while (*text) {
+        const size_t length = utf8_length((const unsigned char *)text);
+        if (length == 0) *text = '?';
+        text += length ? length : 1;
+    }
+}

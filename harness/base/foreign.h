@@ -14,5 +14,7 @@
 void foreign_text(const char *text, bool lines, char *out, size_t size);
 /* The same on one line of less than 2000 bytes, in one of 16 buffers in turn: enough for the arguments of one printf. */
 const char *foreign_shown(const char *text);
+/* Replaces each byte that is not part of UTF-8 by '?': JSON is UTF-8. */
+void foreign_make_utf8(char *text);
 
 #endif

@@ -1,7 +1,6 @@
 #include "base/status.h"
 
 #include "base/foreign.h"
-#include "base/text.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -17,7 +16,7 @@ Status status_fail(Status code, const char *format, ...) {
     va_start(arguments, format);
     vsnprintf(text, sizeof text, format, arguments);
     va_end(arguments);
-    text_make_utf8(text);
+    foreign_make_utf8(text);
     foreign_text(text, true, last_message, sizeof last_message);
     return code == STATUS_OK ? STATUS_INTERNAL : code;
 }
@@ -34,7 +33,7 @@ Status status_prefix(Status code, const char *format, ...) {
     const size_t length = strlen(last_message) < room ? strlen(last_message) : room;
     memcpy(text + used, last_message, length);
     text[(size_t)used + length] = '\0';
-    text_make_utf8(text);
+    foreign_make_utf8(text);
     foreign_text(text, true, last_message, sizeof last_message);
     return code;
 }

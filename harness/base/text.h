@@ -15,8 +15,6 @@ extern "C" {
 bool text_integer(const char *text, long long *out);
 /* The whole text as a double ("0.99", "inf", "1e-3"); false otherwise. */
 bool text_real(const char *text, double *out);
-/* Replaces each byte that is not part of UTF-8 by '?': JSON is UTF-8. */
-void text_make_utf8(char *text);
 /* Shell-style match of * and ? over the whole text. */
 bool text_glob(const char *pattern, const char *text);
 /* The candidate nearest to `word` by edit distance, or NULL if none is near enough to be what was meant. */

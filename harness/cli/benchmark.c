@@ -54,20 +54,13 @@ static size_t samples_for(const Benchmark *benchmark, size_t iterations) {
     return wanted < iterations ? wanted : iterations;
 }
 
-static const json_t *timed_of(const Benchmark *benchmark, const json_t *row) {
-    return json_object_get(json_object_get(row, "timing"), mode_name(benchmark->mode));
-}
-
 /* The worst output's; NaN: there is none. A counter of 0 in every repetition would have a coefficient of variation that is no JSON.
  */
-static double error_over_bound(const json_t *row) {
+static double error_over_bound(const Row *row) {
     double worst = NAN;
-    const char *name;
-    json_t *errors;
-    json_object_foreach(json_object_get(row, "errors"), name, errors) {
-        const json_t *ratio = json_object_get(errors, "max_ratio");
-        if (json_is_number(ratio)) worst = fmax(worst, json_number_value(ratio));
-    }
+    for (int i = 0; i < row->error_count; i++)
+        if (!row->errors[i].exact && isfinite(row->errors[i].bounded.max_ratio))
+            worst = fmax(worst, row->errors[i].bounded.max_ratio);
     return worst > 0 ? worst : NAN;
 }
 
@@ -77,57 +70,54 @@ static const char *because(Benchmarks *all, const char *what, const char *why) {
 }
 
 /* NULL: the row has samples of this mode. */
-static const char *why_none(const Benchmark *benchmark, const json_t *row) {
-    const json_t *timed = timed_of(benchmark, row);
-    if (strcmp(text_of(row, "verdict"), "skip") == 0) return text_of(row, "reason");
-    if (!timed) return text_of(row, "why_not_timed");
-    return json_array_size(json_object_get(timed, "samples")) > 0 ? NULL : text_of(timed, "why_none");
+static const char *why_none(const Benchmark *benchmark, const Row *row) {
+    const ModeTiming *timed = &row->timing[benchmark->mode];
+    if (row->verdict == VERDICT_SKIP) return row->reason;
+    if (!row->timed) return row->why_not_timed ? row->why_not_timed : "";
+    return timed->count > 0 ? NULL : timed->why_none;
 }
 
-static void fill(Benchmark *benchmark, const json_t *row, GbenchTimes *out) {
+static void fill(Benchmark *benchmark, const Row *row, GbenchTimes *out) {
     Benchmarks *all = benchmark->all;
-    const json_t *timed = timed_of(benchmark, row), *samples = json_object_get(timed, "samples"),
-                 *share = json_object_get(json_object_get(timed, "limit"), "share");
-    const char *verdict = text_of(row, "verdict");
-    if (strcmp(verdict, "fail") == 0)
-        out->failed = because(all, "verification failed: ", text_of(row, "reason"));
-    else if (strcmp(verdict, "error") == 0)
-        out->failed = because(all, "error: ", text_of(row, "reason"));
+    const ModeTiming *timed = &row->timing[benchmark->mode];
+    if (row->verdict == VERDICT_FAIL)
+        out->failed = because(all, "verification failed: ", row->reason);
+    else if (row->verdict == VERDICT_ERROR)
+        out->failed = because(all, "error: ", row->reason);
     else if (why_none(benchmark, row))
         out->skipped = because(all, "", why_none(benchmark, row));
     if (out->failed || out->skipped) return;
-    out->count = json_array_size(samples);
+    out->count = timed->count;
     free(all->seconds);
     all->seconds = calloc(out->count, sizeof *all->seconds);
     if (!all->seconds) {
         out->failed = "error: no memory for the samples";
         return;
     }
-    for (size_t i = 0; i < out->count; i++) all->seconds[i] = json_number_value(json_array_get(samples, i));
+    memcpy(all->seconds, timed->seconds, out->count * sizeof *all->seconds);
     out->seconds = all->seconds;
-    out->bytes = json_number_value(json_object_get(json_object_get(row, "work"), "bytes"));
-    out->limit_share = json_is_number(share) ? json_number_value(share) : NAN;
+    out->bytes = row->work.bytes;
+    out->limit_share = timed->limit.kernel[0] ? timed->limit.share : NAN;
     out->error_over_bound = error_over_bound(row);
-    const json_int_t calls = json_integer_value(json_object_get(timed, "calls_per_sample"));
-    benchmark->calls_per_sample = calls > 0 ? (size_t)calls : 1;
+    benchmark->calls_per_sample = timed->calls_per_sample > 0 ? timed->calls_per_sample : 1;
 }
 
 static void take(void *context, size_t iterations, GbenchTimes *out) {
     Benchmark *benchmark = context;
     Benchmarks *all = benchmark->all;
-    json_t *row = NULL;
+    Row row = {0};
     all->called++;
     if (all->broken_by == STATUS_OK)
         all->broken_by = series_take(&all->series, benchmark->item, benchmark->choice, benchmark->mode,
                                      samples_for(benchmark, iterations), &row);
     if (all->broken_by == STATUS_OK)
-        fill(benchmark, row, out);
+        fill(benchmark, &row, out);
     else if (!all->broken[0])
         snprintf(all->broken, sizeof all->broken, "error: %s", status_message());
     if (all->broken_by != STATUS_OK) out->failed = all->broken;
     all->failed += out->failed != NULL;
     all->timed += !out->failed && !out->skipped;
-    json_decref(row);
+    row_free(&row);
 }
 
 /* ---- All of them. */

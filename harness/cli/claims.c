@@ -8,7 +8,7 @@
 #include "cli/progress.h"
 #include "pipeline/claimfiles.h"
 #include "plan/build.h"
-#include "record/row.h"
+#include "record/rowfile.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -10,8 +10,10 @@
 #include "pipeline/refusal.h"
 #include "plan/case.h"
 #include "plan/modules.h"
+#include "protocol.h"
 #include "record/environment.h"
 #include "record/program.h"
+#include "record/replies.h"
 
 #include <stdarg.h>
 #include <stdio.h>
@@ -72,15 +74,12 @@ static bool doctor_gpu(void) {
     return true;
 }
 
-static void tell_launch(const char *id, const json_t *launch) {
+static void tell_launch(const char *id, const Launch *launch) {
     char text[600] = "";
     size_t used = 0;
-    const char *name;
-    json_t *value;
-    json_object_foreach((json_t *)launch, name, value) {
-        if (!json_is_number(value) || used >= sizeof text) continue;
-        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%.6g", used ? " " : "", name, json_number_value(value));
-    }
+    for (int i = 0; i < launch->count && used < sizeof text; i++)
+        used += (size_t)snprintf(text + used, sizeof text - used, "%s%s=%.6g", used ? " " : "", launch->numbers[i].name,
+                                 launch->numbers[i].value);
     line("launch", true, "%s: %s", id, text);
 }
 
@@ -96,21 +95,19 @@ static void doctor_launches(bool has_gpu) {
         if (!entry->variant->configuration || case_init(registry_op(entry->op), &problem) != STATUS_OK ||
             params_init(entry->variant->tunables, &choice.tunables) != STATUS_OK)
             continue;
-        json_t *launch = NULL;
+        Launch launch = {0};
         const Status status =
             has_gpu ? refusal_launch(&choice, &problem, SECONDS, &launch) : refusal_ask(&choice, &problem, SECONDS);
         if (status == STATUS_OK && has_gpu)
-            tell_launch(entry->id, launch);
+            tell_launch(entry->id, &launch);
         else if (status != STATUS_UNSUPPORTED)
             line("launch", false, "%s: %s", entry->id, status ? status_message() : "no GPU to derive a launch configuration from");
-        json_decref(launch);
     }
     refusal_close();
 }
 
-static void tell_counting(const char *what, const json_t *why, const char *good) {
-    const char *reason = json_string_value(why);
-    line("counts", !reason, "%s: %s", what, reason ? reason : good);
+static void tell_counting(const char *what, const char *why, const char *good) {
+    line("counts", !why, "%s: %s", what, why ? why : good);
 }
 
 /* In a worker: it starts the GPU, and CUPTI leaves its traces in the process. */
@@ -120,17 +117,17 @@ static void doctor_counts(bool has_gpu) {
         return;
     }
     Child *child = NULL;
-    json_t *reply = NULL, *command = json_pack("{s:s, s:i}", "do", "counting", "device", 0);
+    json_t *reply = NULL, *command = json_pack("{s:s, s:i}", KEY_DO, DO_COUNTING, KEY_DEVICE, 0);
     const char *const argv[] = {"/proc/self/exe", "worker", NULL};
     Status status = child_start(&(ChildOptions){.argv = argv}, &child);
     if (status == STATUS_OK) status = child_ask(child, command, 120, &reply);
-    const json_t *told = json_object_get(reply, "counting");
-    const char *library = json_string_value(json_object_get(told, "library"));
+    const char *library, *no_launches, *no_bytes;
+    reply_counting(reply, &library, &no_launches, &no_bytes);
     if (status != STATUS_OK) {
         line("counts", false, "launches and bytes: %s", status_message());
     } else {
-        tell_counting("launches", json_object_get(told, "launches_reason"), library ? library : "CUPTI");
-        tell_counting("device memory", json_object_get(told, "bytes_reason"), "hardware counters are readable");
+        tell_counting("launches", no_launches, library ? library : "CUPTI");
+        tell_counting("device memory", no_bytes, "hardware counters are readable");
     }
     json_decref(command);
     json_decref(reply);

@@ -10,7 +10,6 @@
 #include "pipeline/evaluate.h"
 #include "pipeline/reference_worker.h"
 #include "pipeline/refusal.h"
-#include "pipeline/verdict.h"
 #include "plan/modules.h"
 
 #include <stdio.h>
@@ -45,12 +44,10 @@ static Status judge(const Exec *e, Instance *instance, int index, Checked *out) 
     const int declared = declared_bound(e, instance);
     out->bound = instance->op->exact ? declared : 0;
     TRY(judge_output(instance, DATA_FIRST, out->bound, index, &out->own));
-    json_decref(out->own.errors);
     out->last = out->own;
     if (verified(&out->own) || !e->declared_bounds || out->bound == declared) return STATUS_OK;
     out->bound = declared;
     TRY(judge_output(instance, DATA_FIRST, declared, index, &out->last));
-    json_decref(out->last.errors);
     return STATUS_OK;
 }
 
@@ -117,16 +114,10 @@ static Status check(const Exec *e, Instance *instance, bool *undecided) {
 static Status ask_worker(const Exec *e, const Session *session, Instance *instance) {
     Child *child = NULL;
     Status status = session_start(session, e->options.timeout_seconds, &child);
-    json_t *run = session_run_command(instance, DATA_FIRST), *reply = NULL;
-    if (status == STATUS_OK) status = session_open(instance, session, child, e->options.timeout_seconds, &reply);
-    json_decref(reply);
-    if (status == STATUS_OK) {
-        status = child_ask(child, run, e->options.timeout_seconds, &reply);
-        if (status == STATUS_OK) status = session_take_counts(instance, reply);
-        json_decref(reply);
-    }
+    RunReply ran;
+    if (status == STATUS_OK) status = session_open(instance, session, child, e->options.timeout_seconds, NULL);
+    if (status == STATUS_OK) status = session_run(instance, DATA_FIRST, child, e->options.timeout_seconds, &ran);
     if (status == STATUS_OK) status = child_end(child, e->options.timeout_seconds);
-    json_decref(run);
     child_stop(child);
     return status;
 }

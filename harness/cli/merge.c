@@ -28,14 +28,17 @@ static bool add_expected(void *target, const char *text) {
 
 /* "case" and "spec" of a row as it would be written; and "emulated": its case in the emulator, for which one row may stand, too. */
 static Status add_row(const PlanItem *item, const VariantChoice *choice, json_t *rows) {
-    json_t *row = row_begin("", item, plan_item_case(item, false), choice, false), *emulated = NULL;
-    if (choice->entry->backend == BACKEND_CUDA) emulated = row_begin("", item, plan_item_case(item, true), choice, true);
-    json_t *expected = json_pack("{s:s, s:s, s:s}", "case", text_of(row, "case"), "spec", text_of(row, "spec"), "emulated",
-                                 text_of(emulated, "case"));
-    const bool good = row && expected && json_array_append_new(rows, expected) == 0;
-    json_decref(row);
-    json_decref(emulated);
-    return good ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for a row");
+    Row row, emulated = {0};
+    Status status = row_begin("", item, plan_item_case(item, false), choice, false, &row);
+    if (status == STATUS_OK && choice->entry->backend == BACKEND_CUDA)
+        status = row_begin("", item, plan_item_case(item, true), choice, true, &emulated);
+    json_t *expected =
+        status == STATUS_OK ? json_pack("{s:s, s:s, s:s}", "case", row.text, "spec", row.spec, "emulated", emulated.text) : NULL;
+    if (status == STATUS_OK && (!expected || json_array_append_new(rows, expected) != 0))
+        status = status_fail(STATUS_MEMORY, "no memory for a row");
+    row_free(&row);
+    row_free(&emulated);
+    return status;
 }
 
 /* Writes the rows of the plan to a file that Python inherits. */

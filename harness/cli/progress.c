@@ -36,45 +36,41 @@ void progress_duration(double seconds, char text[32]) {
 }
 
 /* Names the outputs that the row passes without: "; not judgeable: skewness". */
-static void add_unjudged(const json_t *row, char text[400]) {
-    const char *name, *before = "; not judgeable: ";
-    json_t *errors;
-    json_object_foreach(json_object_get(row, "errors"), name, errors) {
-        if (!json_is_false(json_object_get(errors, "judgeable"))) continue;
+static void add_unjudged(const Row *row, char text[400]) {
+    const char *before = "; not judgeable: ";
+    for (int i = 0; i < row->error_count; i++) {
+        const OutputErrors *errors = &row->errors[i];
+        if (errors->exact || errors->bounded.judgeable) continue;
         const size_t used = strlen(text);
-        snprintf(text + used, 400 - used, "%s%s", before, foreign_shown(name));
+        snprintf(text + used, 400 - used, "%s%s", before, foreign_shown(errors->output));
         before = ", ";
     }
 }
 
 /* "cold 27.1 ms" or why there is no time. */
-static void outcome(const json_t *row, char text[400]) {
-    const json_t *timing = json_object_get(row, "timing");
+static void outcome(const Row *row, char text[400]) {
     static const Mode ORDER[] = {MODE_COLD, MODE_HOT, MODE_GRAPH, MODE_COMPLETE, MODE_ENQUEUE, MODE_FIRST};
     text[0] = '\0';
-    for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER && json_is_object(timing); i++) {
-        const json_t *median = json_object_get(json_object_get(timing, mode_name(ORDER[i])), "median");
+    for (size_t i = 0; i < sizeof ORDER / sizeof *ORDER && row->timed; i++) {
+        const ModeTiming *timing = &row->timing[ORDER[i]];
         char human[32];
-        if (!json_is_number(median)) continue;
-        human_seconds(json_number_value(median), human);
+        if (timing->count == 0) continue;
+        human_seconds(timing->stats.median, human);
         snprintf(text, 400, "%s %s", mode_name(ORDER[i]), human);
         return;
     }
-    const char *verdict = text_of(row, "verdict"), *reason = text_of(row, "reason");
-    if (strcmp(verdict, "pass") == 0) {
-        const char *why = text_of(row, "why_not_timed");
+    if (row->verdict == VERDICT_PASS) {
+        const char *why = row->why_not_timed ? row->why_not_timed : "";
         snprintf(text, 400, "%s", strcmp(why, "emulated") == 0 ? "verified (emulated), not timed" : foreign_shown(why));
     } else {
-        snprintf(text, 400, "%.380s", foreign_shown(reason));
+        snprintf(text, 400, "%.380s", foreign_shown(row->reason ? row->reason : ""));
     }
 }
 
-static const char *colour_of(const Progress *progress, const char *verdict) {
-    static const char *const COLOURS[][2] = {
-        {"pass", "\033[32m"}, {"fail", "\033[31m"}, {"error", "\033[31m"}, {"skip", "\033[33m"}};
-    for (size_t i = 0; progress->colour && i < sizeof COLOURS / sizeof *COLOURS; i++)
-        if (strcmp(verdict, COLOURS[i][0]) == 0) return COLOURS[i][1];
-    return "";
+static const char *colour_of(const Progress *progress, Verdict verdict) {
+    static const char *const COLOURS[] = {
+        [VERDICT_FAIL] = "\033[31m", [VERDICT_PASS] = "\033[32m", [VERDICT_SKIP] = "\033[33m", [VERDICT_ERROR] = "\033[31m"};
+    return progress->colour ? COLOURS[verdict] : "";
 }
 
 static const char *outcome_words(const json_t *claim) {
@@ -143,45 +139,46 @@ void progress_begin(void *context, const RunEvent *event) {
     Progress *progress = context;
     char line[400], eta[32], left[64] = "", failed[48] = "";
     if (!progress->terminal) return;
-    if (strcmp(text_of(event->row, "kind"), "ceilings") == 0) {
-        snprintf(line, sizeof line, "measuring peaks: %s", text_of(event->row, "device"));
+    if (event->peaks) {
+        snprintf(line, sizeof line, "measuring peaks: %s", event->peaks);
     } else {
         progress_duration(event->eta_seconds, eta);
         if (event->eta_seconds > 0) snprintf(left, sizeof left, ", about %s left", eta);
         if (event->failures > 0) snprintf(failed, sizeof failed, ", %zu failed", event->failures);
         snprintf(line, sizeof line, "case %zu of %zu%s%s: %s", event->index, event->total, failed, left,
-                 foreign_shown(text_of(event->row, "spec")));
+                 foreign_shown(event->row->spec));
     }
     show(progress, line);
 }
 
 /* One line. On a terminal it does not wrap: the case is left out where it does not fit. Failures and errors are told in full. */
 static void print_row(const Progress *progress, const RunEvent *event) {
-    const char *verdict = text_of(event->row, "verdict"), *place = foreign_shown(text_of(event->row, "case"));
+    const Verdict verdict = event->row->verdict;
+    const char *place = foreign_shown(event->row->text);
     char before[64], what[400], line[3000];
     outcome(event->row, what);
-    if (strcmp(verdict, "pass") == 0) add_unjudged(event->row, what);
-    const int used = snprintf(line, sizeof line, "%-44s %s", foreign_shown(text_of(event->row, "spec")), what);
+    if (verdict == VERDICT_PASS) add_unjudged(event->row, what);
+    const int used = snprintf(line, sizeof line, "%-44s %s", foreign_shown(event->row->spec), what);
     if (used > 0 && (size_t)used < sizeof line) snprintf(line + used, sizeof line - (size_t)used, " | %s", place);
-    if (progress->terminal && strcmp(verdict, "pass") == 0) {
-        const int begin = snprintf(before, sizeof before, "%4zu/%zu %-5s ", event->index, event->total, verdict),
+    if (progress->terminal && verdict == VERDICT_PASS) {
+        const int begin = snprintf(before, sizeof before, "%4zu/%zu %-5s ", event->index, event->total, verdict_name(verdict)),
                   columns = terminal_width(STDERR_FILENO) - begin;
         if (line[fitting_bytes(line, columns > 0 ? columns : 0)] != '\0') line[used] = '\0';
         line[fitting_bytes(line, columns > 0 ? columns : 0)] = '\0';
     }
-    fprintf(stderr, "%4zu/%zu %s%-5s%s %s\n", event->index, event->total, colour_of(progress, verdict), verdict,
+    fprintf(stderr, "%4zu/%zu %s%-5s%s %s\n", event->index, event->total, colour_of(progress, verdict), verdict_name(verdict),
             progress->colour ? "\033[0m" : "", line);
 }
 
-static bool is_bad(const json_t *row) {
-    return strcmp(text_of(row, "verdict"), "fail") == 0 || strcmp(text_of(row, "verdict"), "error") == 0;
+static bool is_bad(const Row *row) {
+    return row->verdict == VERDICT_FAIL || row->verdict == VERDICT_ERROR;
 }
 
 void progress_event(void *context, const RunEvent *event) {
     Progress *progress = context;
     progress_wipe(progress);
-    if (strcmp(text_of(event->row, "kind"), "claim") == 0)
-        progress_claim(stderr, event->row);
+    if (event->claim)
+        progress_claim(stderr, event->claim);
     else if (event->refused && !progress->verbose)
         progress->refused++;
     else if (!progress->brief || progress->verbose || is_bad(event->row))

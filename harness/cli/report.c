@@ -8,7 +8,7 @@
 #include "cli/commands.h"
 #include "cli/options.h"
 #include "cli/python.h"
-#include "record/row.h"
+#include "record/rowfile.h"
 
 #include <errno.h>
 #include <glob.h>

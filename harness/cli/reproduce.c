@@ -43,8 +43,8 @@ static void begin_row(void *context, const RunEvent *event) {
 /* Claims are told at the end. */
 static void report_line(void *context, const RunEvent *event) {
     Reproduce *r = context;
-    if (strcmp(text_of(event->row, "kind"), "claim") == 0)
-        json_array_append(r->claims, (json_t *)(uintptr_t)event->row);
+    if (event->claim)
+        json_array_append(r->claims, (json_t *)(uintptr_t)event->claim);
     else
         progress_event(&r->progress, event);
 }

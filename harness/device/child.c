@@ -10,6 +10,7 @@
 #include "device/log.h"
 #include "device/shared.h"
 #include "device/spawn.h"
+#include "protocol.h"
 
 #include <errno.h>
 #include <poll.h>
@@ -175,13 +176,13 @@ static Status read_line(Child *child, double deadline, double timeout, json_t **
 }
 
 static Status worker_says(const json_t *reply) {
-    const char *skip = json_string_value(json_object_get(reply, "skip"));
+    const char *skip = json_string_value(json_object_get(reply, KEY_SKIP));
     if (skip) return status_fail(STATUS_UNSUPPORTED, "%s", *skip ? skip : "refused without a reason");
-    const char *error = json_string_value(json_object_get(reply, "error"));
+    const char *error = json_string_value(json_object_get(reply, KEY_ERROR));
     if (!error)
-        return json_is_true(json_object_get(reply, "ok")) ? STATUS_OK
-                                                          : status_fail(STATUS_INTERNAL, "replied neither ok, skip nor error");
-    const char *kind = json_string_value(json_object_get(reply, "kind"));
+        return json_is_true(json_object_get(reply, KEY_OK)) ? STATUS_OK
+                                                            : status_fail(STATUS_INTERNAL, "replied neither ok, skip nor error");
+    const char *kind = json_string_value(json_object_get(reply, KEY_KIND));
     static const Status KINDS[] = {STATUS_INVALID, STATUS_IO, STATUS_MEMORY, STATUS_DEVICE, STATUS_CHECK, STATUS_INTERNAL};
     Status code = STATUS_INTERNAL;
     for (size_t i = 0; i < sizeof KINDS / sizeof *KINDS; i++)
@@ -245,7 +246,7 @@ static Status wait_for_end(Child *child, double deadline, double timeout) {
 Status child_end(Child *child, double timeout_seconds) {
     if (!child || child->process.pid <= 0) return STATUS_OK;
     const double deadline = clock_seconds() + timeout_seconds;
-    json_t *command = json_pack("{s:s}", "do", "close"), *reply = NULL;
+    json_t *command = json_pack("{s:s}", KEY_DO, DO_CLOSE), *reply = NULL;
     Status status = child_ask(child, command, timeout_seconds, &reply);
     json_decref(command);
     json_decref(reply);
@@ -257,7 +258,7 @@ void child_stop(Child *child) {
     if (!child) return;
     if (child->process.pid > 0) {
         if (child->paused) kill(-child->process.pid, SIGCONT);
-        dprintf(child->process.commands, "{\"do\":\"close\"}\n");
+        dprintf(child->process.commands, "{\"%s\":\"%s\"}\n", KEY_DO, DO_CLOSE);
         close(child->process.commands);
         child->process.commands = -1;
         (void)ended(child, CLOSE_GRACE_MS, 10);

@@ -8,6 +8,8 @@ JAX hides its stream, so it is timed here, by the host's clock from the call unt
 import types
 from time import perf_counter
 
+import peer_protocol as wire
+
 FLUSH_BYTES = 256 << 20  # at least twice the L2 of any GPU
 
 
@@ -139,22 +141,28 @@ class Jax(Library):
     def time(self, mode, run, limits, rotation=None):
         if mode == "graph":
             return {
-                "samples": [],
-                "sm_mhz": None,
-                "calls_per_sample": 1,
-                "clock": None,
-                "why_none": "JAX does not hand out what it launches",
+                wire.KEY_SAMPLES: [],
+                wire.KEY_SM_MHZ: None,
+                wire.KEY_CALLS_PER_SAMPLE: 1,
+                wire.KEY_CLOCK: None,
+                wire.KEY_WHY_NONE: "JAX does not hand out what it launches",
             }
         where = {"mode": mode.encode(), "warm": mode in ("hot", "complete"), "back_to_back": mode == "hot"}
         begin = perf_counter()
         self.sample_at(types.SimpleNamespace(**where, index=0, pilot=True, last=False), run, rotation)
-        affordable = int(limits["seconds"] / (perf_counter() - begin))
-        count = max(limits["min_samples"], min(limits["max_samples"], affordable))
+        affordable = int(limits[wire.KEY_SECONDS] / (perf_counter() - begin))
+        count = max(limits[wire.KEY_MIN_SAMPLES], min(limits[wire.KEY_MAX_SAMPLES], affordable))
         samples = [
             self.sample_at(types.SimpleNamespace(**where, index=i, pilot=False, last=i + 1 == count), run, rotation)
             for i in range(count)
         ]
-        return {"samples": samples, "sm_mhz": None, "calls_per_sample": 1, "clock": "steady clock", "why_none": None}
+        return {
+            wire.KEY_SAMPLES: samples,
+            wire.KEY_SM_MHZ: None,
+            wire.KEY_CALLS_PER_SAMPLE: 1,
+            wire.KEY_CLOCK: "steady clock",
+            wire.KEY_WHY_NONE: None,
+        }
 
 
 LIBRARIES = {"cpu": Library, "torch": Torch, "cupy": Cupy, "numba": Numba, "cudf": Cudf, "jax": Jax}

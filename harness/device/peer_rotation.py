@@ -6,6 +6,8 @@ import math
 import random
 from time import perf_counter
 
+import peer_protocol as wire
+
 SLOW_LOAD_SECONDS = 0.005  # a load of this length before each sample would cost more than the samples
 SLOW_CALL_SECONDS = 0.05  # the same of a call that warms the caches
 COPIED_BYTES = 64 << 20  # larger inputs are not copied, so no element of theirs is changed
@@ -57,7 +59,8 @@ class Rotation:
             begin + 1,
         ]  # the set in each of the two places: a third shares that of the first, so that data changes under one address
         self.checks = {
-            mode: {check["sample"]: check["set"] for check in listed} for mode, listed in (checks or {}).items()
+            mode: {check[wire.KEY_SAMPLE]: check[wire.KEY_SET] for check in listed}
+            for mode, listed in (checks or {}).items()
         }
         self.load, self.call, self.show = load, call, show
         self.touched = None

@@ -4,6 +4,7 @@ library (librungs_measure.so), called through ctypes on the library's own stream
 import ctypes
 import os
 
+import peer_protocol as wire
 from peer_libraries import LIBRARIES
 
 CALL = ctypes.CFUNCTYPE(ctypes.c_int, ctypes.c_void_p)
@@ -122,7 +123,7 @@ class Engine:
         if rotation:
             work.before = BEFORE(lambda _, place, slot: guarded(lambda: before(place.contents)))
             work.taken = TAKEN(lambda _, place: guarded(lambda: rotation.taken(place.contents, kept[0])))
-        bounds = MeasureLimits(limits["min_samples"], limits["max_samples"], limits["seconds"])
+        bounds = MeasureLimits(limits[wire.KEY_MIN_SAMPLES], limits[wire.KEY_MAX_SAMPLES], limits[wire.KEY_SECONDS])
         number = self.modes[mode]
         status = (
             self.c.measure_gpu(number, work, library.stream(), bounds, out)
@@ -143,16 +144,22 @@ def as_reply(samples):
     count = samples.count
     clocks = [mhz if mhz == mhz else None for mhz in samples.sm_mhz[:count]] if samples.sm_mhz else None
     return {
-        "samples": samples.seconds[:count] if count else [],
-        "sm_mhz": clocks,
-        "calls_per_sample": samples.calls_per_sample,
-        "clock": samples.clock.decode(),
-        "why_none": None if count else samples.why_none.decode(),
+        wire.KEY_SAMPLES: samples.seconds[:count] if count else [],
+        wire.KEY_SM_MHZ: clocks,
+        wire.KEY_CALLS_PER_SAMPLE: samples.calls_per_sample,
+        wire.KEY_CLOCK: samples.clock.decode(),
+        wire.KEY_WHY_NONE: None if count else samples.why_none.decode(),
     }
 
 
 def nothing(why):
-    return {"samples": [], "sm_mhz": None, "calls_per_sample": 1, "clock": None, "why_none": why}
+    return {
+        wire.KEY_SAMPLES: [],
+        wire.KEY_SM_MHZ: None,
+        wire.KEY_CALLS_PER_SAMPLE: 1,
+        wire.KEY_CLOCK: None,
+        wire.KEY_WHY_NONE: why,
+    }
 
 
 def arrays_in(kept):
@@ -223,12 +230,12 @@ def time_modes(engine, name, run, command, fetch, rotation=None):
     the inputs stay, and nothing is compared."""
     library = LIBRARIES[name]()
     limits = {
-        "min_samples": command.get("min_samples", 9),
-        "max_samples": command.get("max_samples", 101),
-        "seconds": command.get("seconds", 2.0),
+        wire.KEY_MIN_SAMPLES: command.get(wire.KEY_MIN_SAMPLES, 9),
+        wire.KEY_MAX_SAMPLES: command.get(wire.KEY_MAX_SAMPLES, 101),
+        wire.KEY_SECONDS: command.get(wire.KEY_SECONDS, 2.0),
     }
     timing = {}
-    for mode in command["modes"]:
+    for mode in command[wire.KEY_MODES]:
         if library.times_itself:
             timing[mode] = library.time(mode, run, limits, rotation)
         elif mode == "graph" and library.captures:

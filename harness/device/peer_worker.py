@@ -18,6 +18,7 @@ import sys
 import traceback
 from time import perf_counter
 
+import peer_protocol as wire
 import peer_rotation
 import peer_threads
 import peer_timing
@@ -45,11 +46,11 @@ class Worker:
         self.variant, self.case = None, ()
 
     def hello(self, _):
-        return {"ok": True}
+        return {wire.KEY_OK: True}
 
     def open(self, command):
         if self.peer is None:
-            os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get("device", 0))
+            os.environ["CUDA_VISIBLE_DEVICES"] = visible_device(command.get(wire.KEY_DEVICE, 0))
         _, files, flags, _ = socket.recv_fds(self.arrays, 1, FILES_MOST)
         try:
             if flags & socket.MSG_CTRUNC:
@@ -60,27 +61,30 @@ class Worker:
                 os.close(file)
 
     def open_arrays(self, command, files):
-        self.variant, self.case = command["variant"], (command["case"], command.get("tunables", {}))
+        self.variant, self.case = (
+            command[wire.KEY_VARIANT],
+            (command[wire.KEY_CASE], command.get(wire.KEY_TUNABLES, {})),
+        )
         self.call = self.ranges.around("call", self.variant, lambda: self.peer.run(self.state))
-        self.ranges.begin("", command["case"].get("text", "a case"))  # to end()
-        self.sized_by_data = command.get("sized_by_data", False)
+        self.ranges.begin("", command[wire.KEY_CASE].get(wire.KEY_TEXT, "a case"))  # to end()
+        self.sized_by_data = command.get(wire.KEY_SIZED_BY_DATA, False)
         try:
             self.sets = [
-                {a["name"]: map_array(a, files, "r") for a in inputs}
-                for inputs in [command["inputs"], *command.get("further_inputs", [])]
+                {a[wire.KEY_NAME]: map_array(a, files, "r") for a in inputs}
+                for inputs in [command[wire.KEY_INPUTS], *command.get(wire.KEY_FURTHER_INPUTS, [])]
             ]
-            self.outputs = {a["name"]: map_array(a, files, "r+") for a in command["outputs"]}
+            self.outputs = {a[wire.KEY_NAME]: map_array(a, files, "r+") for a in command[wire.KEY_OUTPUTS]}
         except ImportError as error:
-            return {"skip": missing("numpy", error)}
-        return {"ok": True}
+            return {wire.KEY_SKIP: missing("numpy", error)}
+        return {wire.KEY_OK: True}
 
     def supports(self, _):
         try:
             self.peer = self.peer or import_peer(self.impls, self.variant)
         except ImportError as error:
-            return {"skip": missing(self.variant, error)}
+            return {wire.KEY_SKIP: missing(self.variant, error)}
         reason = self.peer.supports(*self.case)
-        return {"skip": reason} if reason else {"ok": True}
+        return {wire.KEY_SKIP: reason} if reason else {wire.KEY_OK: True}
 
     def imports(self, _):
         """Imports the library and starts its device, outside the time-out of prepare(), which reports a missing module."""
@@ -89,15 +93,15 @@ class Worker:
         with contextlib.suppress(ImportError, Skip):
             import_library(self.peer.VARIANT["framework"], self.peer.VARIANT.get("clock"))
             self.wait(None)
-        return {"ok": True}
+        return {wire.KEY_OK: True}
 
     def prepare(self, _):
         try:
             self.state = self.peer.prepare(*self.case, self.sets[0])
         except ImportError as error:
-            return {"skip": missing(self.peer.VARIANT["framework"], error)}
+            return {wire.KEY_SKIP: missing(self.peer.VARIANT["framework"], error)}
         # What a library compiles, it compiles in its first call: the mode `first` shows it.
-        return {"ok": True, "prepare_seconds": None}
+        return {wire.KEY_OK: True, wire.KEY_PREPARE_SECONDS: None}
 
     def end(self, _):
         """Nothing of the case is left but what libraries keep: their caches of memory are emptied, and what stays is told."""
@@ -111,11 +115,11 @@ class Worker:
         kept = device_bytes()
         self.kept = kept if self.kept is None else self.kept
         self.ranges.end()
-        return {"ok": True, "kept_bytes": max(kept - self.kept, 0), "restless": False}
+        return {wire.KEY_OK: True, wire.KEY_KEPT_BYTES: max(kept - self.kept, 0), wire.KEY_RESTLESS: False}
 
     def run(self, command):
-        self.poison = command.get("poison", POISON)
-        self.peer.load(self.state, self.sets[command.get("set", 0)])
+        self.poison = command.get(wire.KEY_POISON, POISON)
+        self.peer.load(self.state, self.sets[command.get(wire.KEY_SET, 0)])
         for out in self.outputs.values():
             poisoned(out, self.poison)
         self.wait(None)
@@ -126,23 +130,32 @@ class Worker:
         self.wait(outputs)
         seconds = perf_counter() - begin
         threads = peer_threads.used(before) if counts_threads else None
-        return {"ok": True, "seconds": seconds, **({"threads": threads} if threads else {}), **self.shared(outputs)}
+        return {
+            wire.KEY_OK: True,
+            wire.KEY_SECONDS: seconds,
+            **({wire.KEY_THREADS: threads} if threads else {}),
+            **self.shared(outputs),
+        }
 
     def shared(self, outputs):
         """Copies what a call gave to where the parent reads it; `counts` for the reply, if the sizes depend on the data."""
         given = self.peer.fetch(self.state, outputs, self.outputs)
         if not self.sized_by_data:
             return {}
-        return {"counts": [put(given.get(name), out, name) for name, out in self.outputs.items()]}
+        return {wire.KEY_COUNTS: [put(given.get(name), out, name) for name, out in self.outputs.items()]}
 
     def show(self, mode, sample, number, outputs):
         """The parent compares the outputs of a timed sample; it ends this process if they are wrong."""
         for out in self.outputs.values():
             poisoned(out, self.poison)
         command = self.converse(
-            {"ok": True, "check": {"mode": mode, "sample": sample, "set": number}, **self.shared(outputs)}
+            {
+                wire.KEY_OK: True,
+                wire.KEY_CHECK: {wire.KEY_MODE: mode, wire.KEY_SAMPLE: sample, wire.KEY_SET: number},
+                **self.shared(outputs),
+            }
         )
-        if command.get("do") != "continue":
+        if command.get(wire.KEY_DO) != wire.DO_CONTINUE:
             raise Failure("internal", 'a check is answered by the command "continue"')
 
     def wait(self, outputs):
@@ -163,13 +176,16 @@ class Worker:
         clock, engine = self.peer.VARIANT.get("clock", "cpu"), peer_timing.Engine(self.measure)
         rotation = peer_rotation.Rotation(
             self.sets,
-            command.get("from_set", 0),
-            command.get("checks"),
+            command.get(wire.KEY_FROM_SET, 0),
+            command.get(wire.KEY_CHECKS),
             lambda inputs: self.peer.load(self.state, inputs),
             lambda: self.wait(self.call()),
             self.show,
         )
-        return {"ok": True, "timing": peer_timing.time_modes(engine, clock, self.call, command, self.fetched, rotation)}
+        return {
+            wire.KEY_OK: True,
+            wire.KEY_TIMING: peer_timing.time_modes(engine, clock, self.call, command, self.fetched, rotation),
+        }
 
     def fetched(self, outputs):
         """What a call gave, in arrays of its own: the shared ones are judged after a run."""
@@ -180,15 +196,16 @@ class Worker:
         return given if self.sized_by_data else rooms
 
 
+CLOSE = json.dumps({wire.KEY_DO: wire.DO_CLOSE})  # what a parent that has gone would have said
 COMMANDS = {
-    "hello": Worker.hello,
-    "end": Worker.end,
-    "open": Worker.open,
-    "supports": Worker.supports,
-    "import": Worker.imports,
-    "prepare": Worker.prepare,
-    "run": Worker.run,
-    "time": Worker.time,
+    wire.DO_HELLO: Worker.hello,
+    wire.DO_END: Worker.end,
+    wire.DO_OPEN: Worker.open,
+    wire.DO_SUPPORTS: Worker.supports,
+    wire.DO_IMPORT: Worker.imports,
+    wire.DO_PREPARE: Worker.prepare,
+    wire.DO_RUN: Worker.run,
+    wire.DO_TIME: Worker.time,
 }
 
 
@@ -217,15 +234,15 @@ def import_peer(impls, variant):
 def map_array(array, files, mode):
     import numpy
 
-    dtype = numpy.dtype({"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u8": "u1"}[array["dtype"]])
-    shape = tuple(array["shape"])
+    dtype = numpy.dtype({"f32": "<f4", "f64": "<f8", "i32": "<i4", "i64": "<i8", "u8": "u1"}[array[wire.KEY_DTYPE]])
+    shape = tuple(array[wire.KEY_SHAPE])
     if math.prod(shape) == 0:  # nothing can be mapped
         return numpy.empty(shape, dtype)
-    if os.fstat(files[array["file"]]).st_size < math.prod(shape) * dtype.itemsize:
+    if os.fstat(files[array[wire.KEY_FILE]]).st_size < math.prod(shape) * dtype.itemsize:
         raise Failure("io", f"{array['name']}: the file is shorter than {math.prod(shape) * dtype.itemsize} bytes")
     access = mmap.ACCESS_READ if mode == "r" else mmap.ACCESS_WRITE
     return numpy.frombuffer(
-        mmap.mmap(files[array["file"]], math.prod(shape) * dtype.itemsize, access=access), dtype
+        mmap.mmap(files[array[wire.KEY_FILE]], math.prod(shape) * dtype.itemsize, access=access), dtype
     ).reshape(shape)
 
 
@@ -256,16 +273,16 @@ def put(given, room, name):
 def answer(worker, command):
     from peer import Skip
 
-    what = command.get("do")
+    what = command.get(wire.KEY_DO)
     if what not in COMMANDS:
-        return {"error": f"a peer does not know the command '{what}'", "kind": "internal"}
+        return {wire.KEY_ERROR: f"a peer does not know the command '{what}'", wire.KEY_KIND: "internal"}
     try:
         return COMMANDS[what](worker, command)
     except Skip as reason:
-        return {"skip": str(reason)}
+        return {wire.KEY_SKIP: str(reason)}
     except Exception as error:  # whatever a library raises costs this row only
         traceback.print_exc()  # into the worker's log
-        return {"error": words_of(error)[:2000], "kind": kind_of(error)}
+        return {wire.KEY_ERROR: words_of(error)[:2000], wire.KEY_KIND: kind_of(error)}
 
 
 def leave(code):
@@ -293,13 +310,13 @@ def main():
 
         def converse(reply):
             print(json.dumps(reply, allow_nan=False), file=replies, flush=True)
-            return json.loads(commands.readline() or '{"do": "close"}')
+            return json.loads(commands.readline() or CLOSE)
 
         worker = Worker(args.impls, args.measure, socket.socket(fileno=args.arrays), converse)
-        command = json.loads(commands.readline() or '{"do": "close"}')
-        while command.get("do") != "close":
+        command = json.loads(commands.readline() or CLOSE)
+        while command.get(wire.KEY_DO) != wire.DO_CLOSE:
             command = converse(answer(worker, command))
-        print(json.dumps({"ok": True}), file=replies, flush=True)
+        print(json.dumps({wire.KEY_OK: True}), file=replies, flush=True)
     leave(0)
 
 

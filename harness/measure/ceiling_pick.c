@@ -1,6 +1,6 @@
 #include "measure/ceiling_pick.h"
 
-#include "measure/stats.h"
+#include "base/stats.h"
 
 static const MeasureLimits GLANCE = {.min_samples = 3, .max_samples = 7, .seconds = 0.02};
 static const MeasureLimits LOOK = {.min_samples = 9, .max_samples = 51, .seconds = 0.2};

@@ -2,12 +2,10 @@
 
 #include "base/clock.h"
 #include "base/interrupt.h"
-#include "base/jsontext.h"
-#include "base/memory.h"
 #include "pipeline/profile.h"
 #include "pipeline/rows.h"
 
-#include <string.h>
+#include <stdlib.h>
 
 static const double SERVE_SECONDS = 20; /* what a killed run loses of a worker's rows at most, and the row under way */
 
@@ -35,34 +33,33 @@ static Session session_of(const Batch *batch, const BatchRow *row) {
 
 /* ---- One row. */
 
-static void count(RunSummary *summary, const json_t *row) {
-    const char *verdict = text_of(row, "verdict");
-    if (strcmp(verdict, "pass") == 0)
-        summary->passed++;
-    else if (strcmp(verdict, "fail") == 0)
-        summary->failed++;
-    else if (strcmp(verdict, "skip") == 0)
-        summary->skipped++;
-    else
-        summary->errors++;
-    if (json_is_object(json_object_get(row, "timing"))) summary->timed++;
-    if (strcmp(verdict, "pass") == 0 && strcmp(text_of(row, "backend"), "emulator") == 0) summary->emulated++;
+static void count(RunSummary *summary, const Row *row) {
+    size_t *const OF_VERDICT[] = {[VERDICT_FAIL] = &summary->failed,
+                                  [VERDICT_PASS] = &summary->passed,
+                                  [VERDICT_SKIP] = &summary->skipped,
+                                  [VERDICT_ERROR] = &summary->errors};
+    ++*OF_VERDICT[row->verdict];
+    summary->timed += row->timed;
+    summary->emulated += row->verdict == VERDICT_PASS && row->emulated;
 }
 
-/* *row is NULL afterwards if it is left out: the file has it, the budget is spent, or it is put off. */
-static Status begin(Batch *batch, BatchRow *row) {
+/* As before its variant runs. */
+static Status begin_row(const Batch *batch, const BatchRow *row) {
+    row_free(row->row);
+    return row_begin(batch->run->id, row->item, plan_item_case(row->item, batch->emulated), row->choice, batch->emulated, row->row);
+}
+
+/* *out: is it left out? The file has it, the budget is spent, or it is put off. */
+static Status leave_out(Batch *batch, BatchRow *row, bool *out) {
     Run *run = batch->run;
-    const Session session = session_of(batch, row);
-    row->begun = row_begin(run->id, row->item, session.problem, row->choice, batch->emulated);
-    if (!row->begun) TRY(memory_check());
-    if (!row->begun)
-        return status_fail(STATUS_INVALID, "a case of %s cannot be written as JSON: its text is not UTF-8", session.problem->op);
     row->index = ++run->index;
-    const ResumeAnswer answer = resume_ask(&run->done, row->begun);
+    *out = true;
+    ResumeAnswer answer;
+    TRY(resume_ask(&run->done, row->row, &answer));
     run->summary->resumed += answer == RESUME_DONE;
     run->summary->repeated += answer == RESUME_REPEATED;
     if (answer != RESUME_RUN) return STATUS_OK;
-    const double took = resume_seconds(&run->done, row->begun);
+    const double took = resume_seconds(&run->done, row->row);
     if (clock_seconds() + took > run_deadline(run) && run->executed >= run->options->least_rows) {
         run->summary->left_by_budget++;
         return STATUS_OK;
@@ -71,9 +68,25 @@ static Status begin(Batch *batch, BatchRow *row) {
         run->index--; /* its turn comes */
         return later_add(&run->later, &(LaterRow){row->item, row->choice, took});
     }
-    resume_ran(&run->done, row->begun);
-    row->row = json_deep_copy(row->begun);
-    return row->row ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for a row");
+    *out = false;
+    return resume_ran(&run->done, row->row);
+}
+
+static void drop_row(BatchRow *row) {
+    if (row->row) row_free(row->row);
+    free(row->row);
+    row->row = NULL;
+}
+
+/* row->row is NULL afterwards if it is left out. */
+static Status begin(Batch *batch, BatchRow *row) {
+    bool out = false;
+    row->row = calloc(1, sizeof *row->row);
+    if (!row->row) return status_fail(STATUS_MEMORY, "no memory for a row");
+    TRY(begin_row(batch, row));
+    TRY(leave_out(batch, row, &out));
+    if (out) drop_row(row);
+    return STATUS_OK;
 }
 
 static Status evaluate_row(Batch *batch, Host *host, BatchRow *row) {
@@ -81,7 +94,7 @@ static Status evaluate_row(Batch *batch, Host *host, BatchRow *row) {
     const Session session = session_of(batch, row);
     const double begin = clock_seconds();
     if (run->executed == 0) run->first_row = begin;
-    run_tell(run, run->options->begin, row->index, row->row, false);
+    run_tell(run, run->options->begin, row->index, &(RunEvent){.row = row->row});
     TRY(interrupt_check());
     TRY(evaluate(row->instance, &session, host, row->row, &row->evaluated));
     TRY(interrupt_check()); /* what became of the row is the interruption's doing */
@@ -96,12 +109,15 @@ static Status write_row(Batch *batch, BatchRow *row, bool shared) {
     const double begin = clock_seconds();
     if (row->evaluated.pending) TRY(evaluate_finish(row->instance, &session, row->evaluated.bound, &batch->counter, row->row));
     TRY(interrupt_check());
-    if (row->evaluated.served) json_object_set_new(row->row, "worker", json_string(shared ? "shared" : "fresh"));
-    json_object_set_new(row->row, "seconds_spent", json_real(row->seconds + clock_seconds() - begin));
-    resume_took(&run->done, row->row);
-    TRY(rowfile_append(run->file, row->row));
+    if (row->evaluated.served) row->row->worker = shared ? WORKER_SHARED : WORKER_FRESH;
+    row->row->seconds_spent = row->seconds + clock_seconds() - begin;
+    TRY(resume_took(&run->done, row->row));
+    json_t *line = row_json(row->row);
+    const Status status = rowfile_append(run->file, line);
+    json_decref(line);
+    TRY(status);
     count(run->summary, row->row);
-    run_tell(run, run->options->report, row->index, row->row, row->evaluated.refused);
+    run_tell(run, run->options->report, row->index, &(RunEvent){.row = row->row, .refused = row->evaluated.refused});
     return STATUS_OK;
 }
 
@@ -120,15 +136,12 @@ static Status end_host(const Batch *batch, Host *host, BatchRow *last) {
 /* In a worker of its own. */
 static Status repeat(Batch *batch, BatchRow *row) {
     Host host = {0};
-    json_decref(row->row);
-    row->row = json_deep_copy(row->begun);
-    if (!row->row) return status_fail(STATUS_MEMORY, "no memory for a row");
+    TRY(begin_row(batch, row));
     const Status status = evaluate_row(batch, &host, row);
     if (status == STATUS_OK && row->evaluated.pending && end_host(batch, &host, row) != STATUS_OK) {
         TRY(interrupt_check());
         row->evaluated.pending = false;
-        row_verdict(row->row, "error", status_message());
-        json_object_set_new(row->row, "timing", json_null());
+        row_decide(row->row, VERDICT_ERROR, status_message());
     }
     child_stop(host.child);
     TRY(status);
@@ -144,7 +157,7 @@ static Status write_rows(Batch *batch, bool ended_well) {
     for (int i = batch->first; i < batch->next; i++) {
         BatchRow *row = &batch->rows[i];
         if (!row->row) continue;
-        const bool broke = row == last && row->evaluated.served && strcmp(text_of(row->row, "verdict"), "error") == 0;
+        const bool broke = row == last && row->evaluated.served && row->row->verdict == VERDICT_ERROR;
         if (!ended_well && served > 1 && (row->evaluated.pending || broke))
             TRY(repeat(batch, row));
         else
@@ -158,7 +171,7 @@ static Status write_rows(Batch *batch, bool ended_well) {
 static Status close_host(Batch *batch) {
     if (batch->first == batch->next) return STATUS_OK;
     BatchRow *last = &batch->rows[batch->next - 1];
-    const bool broke = last->row && last->evaluated.served && strcmp(text_of(last->row, "verdict"), "error") == 0;
+    const bool broke = last->row && last->evaluated.served && last->row->verdict == VERDICT_ERROR;
     const size_t served = batch->host.served;
     const bool runs = batch->host.child && !broke;
     const Status status = runs ? end_host(batch, &batch->host, last) : STATUS_OK;
@@ -167,8 +180,7 @@ static Status close_host(Batch *batch) {
     batch->host = (Host){0};
     if (status != STATUS_OK && served == 1 && last->evaluated.pending) {
         last->evaluated.pending = false;
-        row_verdict(last->row, "error", status_message());
-        json_object_set_new(last->row, "timing", json_null());
+        row_decide(last->row, VERDICT_ERROR, status_message());
     }
     return write_rows(batch, status == STATUS_OK && !broke);
 }
@@ -188,12 +200,12 @@ static Status serve(Batch *batch, BatchRow *row) {
 
 Status batch_run(Run *run, BatchRow *rows, int count, bool emulated) {
     Batch batch = {.run = run, .rows = rows, .emulated = emulated, .shared = run->options->shared_workers && !emulated};
-    if (run->options->shared_workers) batch.counter.known = run->counts;
+    if (run->options->shared_workers) batch.counter.known = &run->done;
     Status status = STATUS_OK;
     for (int i = 0; i < count && status == STATUS_OK; i++) status = serve(&batch, &rows[i]);
     if (status == STATUS_OK) status = close_host(&batch);
     child_stop(batch.host.child);
     child_stop(batch.counter.child);
-    for (int i = 0; i < count; i++) json_decref(rows[i].begun), json_decref(rows[i].row);
+    for (int i = 0; i < count; i++) drop_row(&rows[i]);
     return status;
 }

@@ -10,8 +10,8 @@ typedef struct BatchRow {
     const VariantChoice *choice;
     Instance *instance; /* of the case; created when it is needed */
     /* For batch.c: */
-    json_t *begun, *row; /* as row_begin() made it; as it is now */
-    size_t index;        /* of the run's rows */
+    Row *row;     /* NULL: it is left out */
+    size_t index; /* of the run's rows */
     Evaluated evaluated;
     double seconds; /* spent on it so far */
 } BatchRow;

@@ -3,13 +3,10 @@
 #include "base/jsontext.h"
 #include "base/memory.h"
 #include "record/row.h"
+#include "record/rowfile.h"
 
 #include <stdlib.h>
 #include <string.h>
-
-static bool is_kind(const json_t *line, const char *kind) {
-    return strcmp(text_of(line, "kind"), kind) == 0;
-}
 
 /* The GPU, or the CPU where there is none: ratios over two machines mean nothing. */
 static const char *machine_of(const json_t *environment) {
@@ -52,7 +49,7 @@ static Status by_machine(const json_t *lines, json_t **out) {
     json_t *environments = json_object(), *line;
     size_t i;
     json_array_foreach(lines, i, line) {
-        if (is_kind(line, "environment")) json_object_set(environments, text_of(line, "run"), line);
+        if (line_kind(line) == LINE_ENVIRONMENT) json_object_set(environments, text_of(line, "run"), line);
     }
     json_array_foreach(lines, i, line) {
         dated[i] = (Dated){text_of(json_object_get(environments, text_of(line, "run")), "date"), i, line};
@@ -60,7 +57,7 @@ static Status by_machine(const json_t *lines, json_t **out) {
     qsort(dated, count, sizeof *dated, by_date);
     *out = json_object();
     for (i = 0; i < count; i++) {
-        if (!is_kind(dated[i].line, "environment") && !is_kind(dated[i].line, "row")) continue;
+        if (line_kind(dated[i].line) != LINE_ENVIRONMENT && line_kind(dated[i].line) != LINE_ROW) continue;
         const char *machine = machine_of(json_object_get(environments, text_of(dated[i].line, "run")));
         if (!json_object_get(*out, machine)) json_object_set_new(*out, machine, json_array());
         json_array_append(json_object_get(*out, machine), dated[i].line);
@@ -74,7 +71,7 @@ static Status by_machine(const json_t *lines, json_t **out) {
 static const char *run_of(const Claim *claim, const json_t *rows) {
     for (size_t i = json_array_size(rows); i-- > 0;) {
         const json_t *row = json_array_get(rows, i);
-        if (is_kind(row, "row") && strcmp(text_of(row, "scenario"), claim->scenario) == 0) return text_of(row, "run");
+        if (line_kind(row) == LINE_ROW && strcmp(text_of(row, "scenario"), claim->scenario) == 0) return text_of(row, "run");
     }
     return NULL;
 }

@@ -4,11 +4,15 @@
 
 #include "plan/registry.h"
 
-#include <jansson.h>
 #include <stdbool.h>
 
-/* The row's `code`: {sass_hash, host_hash, reason}; host_hash is null if it is unknown, with the reason; sass_hash is also
- * null on the CPU. New reference. */
-json_t *code_json(const VariantEntry *variant, bool emulated);
+typedef struct CodeHash {
+    const char *sass;   /* of the instructions for the device: 16 hexadecimal digits; NULL for a CPU variant */
+    const char *host;   /* of the instructions for the CPU */
+    const char *reason; /* why there are no hashes; NULL: there are */
+} CodeHash;
+
+/* What the row's `code` says: without a hash for the CPU there is a reason. */
+CodeHash code_of(const VariantEntry *variant, bool emulated);
 
 #endif

@@ -4,8 +4,7 @@
 #define RUNGS_PIPELINE_EVALUATE_H
 
 #include "pipeline/session.h"
-
-#include <jansson.h>
+#include "record/row.h"
 
 typedef struct Counter Counter;
 
@@ -26,9 +25,22 @@ typedef struct Evaluated {
 /* Fills the row's bound, errors, timing, ..., and its verdict and reason unless it is pending. Whatever the variant does becomes
  * its row; a Status other than STATUS_OK means that rungs itself cannot go on. *instance is created where it is empty ({0}) and
  * needed; the next variants of the case get it again. */
-Status evaluate(Instance *instance, const Session *session, Host *host, json_t *row, Evaluated *evaluated);
+Status evaluate(Instance *instance, const Session *session, Host *host, Row *row, Evaluated *evaluated);
 /* The verdict of a pending row whose worker ended well: pass, unless it is faster than the device. The caller stops the
  * counter's worker. */
-Status evaluate_finish(Instance *instance, const Session *session, int bound, Counter *counter, json_t *row);
+Status evaluate_finish(Instance *instance, const Session *session, int bound, Counter *counter, Row *row);
+
+/* One output of a run against the reference of its data: by error bounds or to the byte, as the op defines it. */
+typedef struct Judgement {
+    bool pass;        /* starts false; everything is written, comparable and within tolerance */
+    bool judgeable;   /* starts false; if not, the tolerance lets 0 pass for most elements, and `pass` verifies nothing */
+    bool undecided;   /* not passed, but a run from another pattern of base/poison.h might */
+    double vacuous;   /* share of the elements that cannot be judged: 0 would pass there (verify/norms.h); exact outputs: 0 */
+    char words[1024]; /* what is wrong and where; how good it is if it passed, or why it is not judgeable */
+    OutputErrors errors;
+} Judgement;
+
+/* Judges instance->given[index]. Computes the reference of the set at its first use. */
+Status judge_output(Instance *instance, DataSet set, int bound, int index, Judgement *out);
 
 #endif

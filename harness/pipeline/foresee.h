@@ -4,7 +4,7 @@
 #define RUNGS_PIPELINE_FORESEE_H
 
 #include "pipeline/instance.h"
-#include "pipeline/run.h"
+#include "pipeline/options.h"
 
 /* The GPU that a run would use. no_gpu_reason is "" if there is one. */
 bool foresee_gpu(int device, char *no_gpu_reason, size_t size);

@@ -11,6 +11,7 @@
 #include "verify/variation.h"
 
 #include <errno.h>
+#include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/random.h>
@@ -282,4 +283,14 @@ Status instance_given(Instance *instance, int index, size_t count) {
     *given = *out;
     given->shape[0] = count / row;
     return STATUS_OK;
+}
+
+double instance_least_read(Instance *instance, int bound) {
+    const Op *op = instance->op;
+    double *known = &instance->least_read[bound], least = INFINITY;
+    for (int s = instance_timed(instance); *known == 0 && s < instance_sets(instance); s++)
+        least = fmin(least, op->least_read ? op->least_read(&instance->cases[s], instance->in[s], bound)
+                                           : (double)instance_input_bytes(instance, (DataSet)s));
+    if (*known == 0) *known = least;
+    return *known;
 }

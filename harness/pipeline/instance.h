@@ -28,6 +28,7 @@ typedef struct Instance {
     bool own_data;           /* inputs came from the user: there is only the first set */
     Reference reference[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS];
     Array exact[DATA_COUNT][INSTANCE_MAX_BOUNDS][OP_MAX_ARRAYS]; /* the same for ops with exact() */
+    double least_read[INSTANCE_MAX_BOUNDS];                      /* 0: not asked for yet */
 } Instance;
 
 /* Shapes only, for supports(): no memory is taken and nothing has to be destroyed. */
@@ -40,6 +41,9 @@ void instance_destroy(Instance *instance);
 size_t instance_bytes(const Instance *instance);
 /* Of the set's inputs alone. */
 size_t instance_input_bytes(const Instance *instance, DataSet set);
+/* The fewest bytes that a correct variant reads in a timed call (op.h), of the set that needs least. Asked once for each bound: a
+ * pass over the inputs takes a second where there are many. */
+double instance_least_read(Instance *instance, int bound);
 /* Generates the set's inputs, and those of the first (nothing to do if they are there). */
 Status instance_load(Instance *instance, DataSet set);
 /* Generates all sets that timed calls use, and those before them. The set with elements overwritten is left out for large inputs,

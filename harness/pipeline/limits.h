@@ -14,6 +14,6 @@ void limits_close(Limits *limits);
 /* Gives each timed mode of the row its rates and its limit; why there is none goes into `limit_reason`. False if a median beats
  * its limit (measure/limit.h), and those of three measurements after that: then `reason` names the mode, both times and the bytes.
  * limits: NULL if the run measures none. */
-bool limits_hold(Limits *limits, const Instance *instance, const Session *session, int bound, json_t *row, char reason[512]);
+bool limits_hold(Limits *limits, Instance *instance, const Session *session, int bound, Row *row, char reason[512]);
 
 #endif

@@ -1,9 +1,7 @@
 #include "pipeline/profile.h"
 
 #include "base/clock.h"
-#include "pipeline/counted.h"
-#include "pipeline/rows.h"
-#include "record/row.h"
+#include "protocol.h"
 #include "record/trace.h"
 
 #include <stdarg.h>
@@ -29,77 +27,57 @@ static void because(Reasons *reasons, const char *what, const char *why) {
 }
 
 /* Of the row's first mode with times. */
-static double call_seconds(const json_t *row) {
-    const char *mode;
-    json_t *timed;
-    json_object_foreach(json_object_get(row, "timing"), mode, timed) {
-        const json_t *median = json_object_get(timed, "median");
-        if (json_is_number(median)) return json_number_value(median);
-    }
+static double call_seconds(const Row *row) {
+    for (int m = 0; m < MODE_COUNT; m++)
+        if (row->timing[m].count > 0) return row->timing[m].stats.median;
     return 0;
 }
 
 /* NULL: it is to be counted. */
-static const char *why_not(const Session *session, const json_t *row) {
+static const char *why_not(const Session *session, const Row *row) {
     const Backend backend = session->choice->entry->backend;
     if (backend == BACKEND_CPU) return "runs on the CPU";
     if (backend == BACKEND_PEER) return "a Python library: its launches are not counted";
     if (session->emulated) return "emulated";
     if (session->options->no_counts || session->options->no_ceilings) return "counting was turned off";
-    if (!json_is_object(json_object_get(row, "timing"))) return "not timed";
+    if (!row->timed) return "not timed";
     if (session->item && session->item->uncounted) return "a campaign counts a variant in one case, and no sweeps";
     if (call_seconds(row) > SLOW_SECONDS) return "a call takes more than 1 s";
     return NULL;
 }
 
-/* One `count`; what it tells goes into counts, why it tells nothing into reasons. False: the worker is gone. */
-static bool ask(Child *child, const char *what, double timeout, json_t *counts, Reasons *reasons) {
-    json_t *command = json_pack("{s:s, s:s}", "do", "count", "what", what), *reply = NULL;
+/* One `count`. row: its counts get what is counted; why nothing is goes into reasons. False: the worker is gone. */
+static bool ask(const Session *session, Child *child, const char *what, double timeout, Row *row, Reasons *reasons) {
+    json_t *command = json_pack("{s:s, s:s}", KEY_DO, DO_COUNT, KEY_WHAT, what), *reply = NULL;
     const Status status = child_ask(child, command, timeout, &reply);
+    char title[2 * CASE_TEXT_MAX + 2];
     json_decref(command);
     if (status != STATUS_OK) {
         reasons->worst = status;
         because(reasons, status == STATUS_CHECK ? "" : what, status_message());
         return false;
     }
-    const char *why = json_string_value(json_object_get(reply, "counts_reason"));
+    const char *why = reply_counts(reply, &row->counts);
     if (why) because(reasons, what, why);
-    if (json_is_object(json_object_get(reply, "counts"))) json_object_update(counts, json_object_get(reply, "counts"));
+    snprintf(title, sizeof title, "%s: %s", row->spec, row->text);
+    if (reply_events(reply) && trace_append(session->options->timeline, title, reply_events(reply)) != STATUS_OK)
+        because(reasons, WHAT_TIMELINE, status_message());
     json_decref(reply);
     return true;
 }
 
-static void write_timeline(const Session *session, const json_t *row, const json_t *told, Reasons *reasons) {
-    const json_t *events = json_object_get(told, "events");
-    char title[1200];
-    if (!json_is_array(events)) return;
-    snprintf(title, sizeof title, "%s: %s", json_string_value(json_object_get(row, "spec")),
-             json_string_value(json_object_get(row, "case")));
-    if (trace_append(session->options->timeline, title, events) != STATUS_OK) because(reasons, "timeline", status_message());
-}
-
 /* The timeline first: a profiler of NVTX ranges listens from the process's first NVTX call on. */
-static void ask_for_all(const Session *session, Child *child, double timeout, bool counted, const json_t *row, json_t *counts,
-                        Reasons *reasons) {
-    static const char *const WHAT[] = {"memory", "launches", "bytes"};
-    bool alive = true;
-    if (session->options->timeline) {
-        json_t *told = json_object();
-        alive = ask(child, "timeline", timeout, told, reasons);
-        write_timeline(session, row, told, reasons);
-        json_decref(told);
-    }
+static void ask_for_all(const Session *session, Child *child, double timeout, bool counted, Row *row, Reasons *reasons) {
+    static const char *const WHAT[] = {WHAT_MEMORY, WHAT_LAUNCHES, WHAT_BYTES};
+    bool alive = !session->options->timeline || ask(session, child, WHAT_TIMELINE, timeout, row, reasons);
     for (size_t i = 0; i < sizeof WHAT / sizeof *WHAT && alive && counted; i++)
-        alive = ask(child, WHAT[i], timeout, counts, reasons);
+        alive = ask(session, child, WHAT[i], timeout, row, reasons);
 }
 
 /* In the worker that counted for the variant's other cases, if it runs. */
 static Status open_in(Child **child, Instance *instance, const Session *session, double timeout) {
-    json_t *reply = NULL;
-    Status status = *child ? STATUS_OK : session_start(session, timeout, child);
-    if (status == STATUS_OK) status = session_open(instance, session, *child, timeout, &reply);
-    json_decref(reply);
-    return status;
+    TRY(*child ? STATUS_OK : session_start(session, timeout, child));
+    return session_open(instance, session, *child, timeout, NULL);
 }
 
 static void stop(Child **child) {
@@ -107,8 +85,7 @@ static void stop(Child **child) {
     *child = NULL;
 }
 
-static void open_and_ask(Instance *instance, const Session *session, Child **child, bool counted, const json_t *row, json_t *counts,
-                         Reasons *reasons) {
+static void open_and_ask(Instance *instance, const Session *session, Child **child, bool counted, Row *row, Reasons *reasons) {
     const double timeout = CALLS * session->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(instance);
     bool reusable = false;
     if (session->options->timeline || !session->options->shared_workers) stop(child);
@@ -120,47 +97,29 @@ static void open_and_ask(Instance *instance, const Session *session, Child **chi
     }
     if (status == STATUS_OK) child_allow(*child, CUPTI_BYTES);
     if (status == STATUS_OK)
-        ask_for_all(session, *child, timeout, counted, row, counts, reasons);
+        ask_for_all(session, *child, timeout, counted, row, reasons);
     else
         because(reasons, "", status_message());
-    const bool told = status == STATUS_OK && reasons->worst == STATUS_OK;
-    if (!told || session_end(*child, timeout, &reusable) != STATUS_OK || !reusable) stop(child);
+    const bool replied = status == STATUS_OK && reasons->worst == STATUS_OK;
+    if (!replied || session_end(*child, timeout, &reusable) != STATUS_OK || !reusable) stop(child);
 }
 
-/* Every key of the row format, null where nothing was told. */
-static void set_counts(json_t *row, json_t *counts, const Reasons *reasons, double seconds) {
-    static const char *const KEYS[] = {"launches",    "copies",     "fills",         "kernel_seconds",
-                                       "kernels",     "bytes_read", "bytes_written", "bytes_written_behind",
-                                       "allocations", "peak_bytes", "resource",      "registers",
-                                       "occupancy"};
-    const bool any = json_object_size(counts) > 0;
-    for (size_t i = 0; i < sizeof KEYS / sizeof *KEYS && any; i++)
-        if (!json_object_get(counts, KEYS[i])) json_object_set_new(counts, KEYS[i], json_null());
-    if (any) json_object_set_new(counts, "seconds", json_real(seconds));
-    json_object_set(row, "counts", any ? counts : json_null());
-    json_object_set_new(row, "counts_reason", reasons->used ? facts_without_folders(reasons->text) : json_null());
-}
-
-void profile_take(Instance *instance, const Session *session, Counter *counter, json_t *row) {
+void profile_take(Instance *instance, const Session *session, Counter *counter, Row *row) {
     const bool out_of_budget = clock_seconds() > session->deadline;
-    const char *why = out_of_budget ? "the budget was spent" : why_not(session, row),
-               *verdict = json_string_value(json_object_get(row, "verdict"));
+    const char *why = out_of_budget ? "the budget was spent" : why_not(session, row);
     const bool timeline = session->options->timeline && session->choice->entry->backend == BACKEND_CUDA && !session->emulated;
-    if (why) json_object_set_new(row, "counts_reason", json_string(why));
-    if (!verdict || strcmp(verdict, "pass") != 0 || out_of_budget || (why && !timeline)) return;
-    if (!why && !timeline && counted_repeat(counter->known, row)) return;
+    if (why) row_set_text(&row->counts_reason, why);
+    if (row->verdict != VERDICT_PASS || out_of_budget || (why && !timeline)) return;
+    if (!why && !timeline && resume_counts(counter->known, row)) return;
     const double begin = clock_seconds();
     Reasons reasons = {0};
-    json_t *counts = json_object();
-    open_and_ask(instance, session, &counter->child, !why, row, counts, &reasons);
-    if (why && reasons.used) { /* of the timeline */
-        because(&reasons, "counts", why);
-        json_object_set_new(row, "counts_reason", facts_without_folders(reasons.text));
+    open_and_ask(instance, session, &counter->child, !why, row, &reasons);
+    row->counts.seconds = clock_seconds() - begin;
+    if (why && reasons.used) because(&reasons, "counts", why); /* of the timeline */
+    if (reasons.worst == STATUS_CHECK) {
+        counts_free(&row->counts);
+        row_decide(row, VERDICT_FAIL, reasons.text);
     }
-    if (reasons.worst == STATUS_CHECK)
-        row_verdict(row, "fail", reasons.text);
-    else if (!why)
-        set_counts(row, counts, &reasons, clock_seconds() - begin);
-    if (!reasons.used) counted_remember(counter->known, row);
-    json_decref(counts);
+    if (why ? reasons.used : reasons.worst != STATUS_CHECK) row_set_text(&row->counts_reason, reasons.used ? reasons.text : NULL);
+    if (!reasons.used) resume_counted(counter->known, row);
 }

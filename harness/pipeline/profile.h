@@ -2,18 +2,17 @@
 #ifndef RUNGS_PIPELINE_PROFILE_H
 #define RUNGS_PIPELINE_PROFILE_H
 
+#include "pipeline/resume.h"
 #include "pipeline/session.h"
-
-#include <jansson.h>
 
 typedef struct Counter {
     Child *child;  /* that worker, which may serve the variant's next case; NULL: none runs */
-    json_t *known; /* counts of the run's rows by row_key(): a row's further processes repeat them; NULL: each row is counted */
+    Resume *known; /* has the counts of the run's rows: a row's further processes repeat them; NULL: each row is counted */
 } Counter;
 
 /* Starts the counter's worker where there is none, and again after a fault. Fills in `counts`, or `counts_reason`, of a row whose
  * verdict is known, and writes its timeline if one was asked for. Nothing that goes wrong here changes the rest of the row: it is
  * the reason. Nothing is started after the deadline. */
-void profile_take(Instance *instance, const Session *session, Counter *counter, json_t *row);
+void profile_take(Instance *instance, const Session *session, Counter *counter, Row *row);
 
 #endif

@@ -1,8 +1,8 @@
 #include "pipeline/reference_worker.h"
 
 #include "device/child.h"
-#include "pipeline/handover.h"
-#include "pipeline/rows.h"
+#include "pipeline/commands.h"
+#include "protocol.h"
 
 #include <string.h>
 
@@ -28,14 +28,14 @@ static Status ask(const Op *op, const Case *problem, const Array *in, const Shar
         TRY(shared_create("reference", bytes, &place->value[i]));
         TRY(shared_create("tolerance", bytes, &place->tolerance[i]));
         const int value = handover_file(&handover, &place->value[i]), tolerance = handover_file(&handover, &place->tolerance[i]);
-        json_array_append_new(references, json_pack("{s:s, s:I, s:i, s:i}", "name", out[i].name, "count",
-                                                    (json_int_t)array_count(&out[i]), "value", value, "tolerance", tolerance));
+        json_array_append_new(references, json_pack("{s:s, s:I, s:i, s:i}", KEY_NAME, out[i].name, KEY_COUNT,
+                                                    (json_int_t)array_count(&out[i]), KEY_VALUE, value, KEY_TOLERANCE, tolerance));
     }
     const char *const argv[] = {"/proc/self/exe", "worker", NULL};
     Child *child = NULL;
     TRY(child_start(&(ChildOptions){.argv = argv}, &child));
-    json_t *command = json_pack("{s:s, s:o, s:i, s:o, s:o}", "do", "reference", "case", row_case(problem), "bound", bound, "inputs",
-                                inputs, "references", references),
+    json_t *command = json_pack("{s:s, s:o, s:i, s:o, s:o}", KEY_DO, DO_REFERENCE, KEY_CASE, case_json(problem), KEY_BOUND, bound,
+                                KEY_INPUTS, inputs, KEY_REFERENCES, references),
            *reply = NULL;
     child_hand(child, handover.file, handover.count);
     const Status status = child_ask(child, command, timeout_seconds, &reply);

@@ -3,8 +3,10 @@
 #include "base/interrupt.h"
 #include "base/places.h"
 #include "device/child.h"
-#include "pipeline/rows.h"
+#include "pipeline/commands.h"
 #include "plan/modules.h"
+#include "protocol.h"
+#include "record/replies.h"
 
 #include <limits.h>
 
@@ -40,16 +42,16 @@ static Status start(const VariantEntry *entry, int *k) {
     return child_start(&(ChildOptions){.argv = argv}, &kept[*k].child);
 }
 
-static Status ask(const VariantChoice *choice, const Case *problem, double timeout_seconds, json_t **launch) {
+static Status ask(const VariantChoice *choice, const Case *problem, double timeout_seconds, Launch *launch) {
     int k = find(choice->entry);
     char path[PATH_MAX];
     if (k < 0) TRY(start(choice->entry, &k));
-    json_t *command = json_pack("{s:s, s:s, s:s, s:o, s:o, s:b}", "do", "supports", "variant", choice->entry->id, "module",
-                                modules_path(choice->entry, modules_kind(choice->entry), path), "tunables",
-                                row_params(&choice->tunables), "case", row_case(problem), "launch", launch != NULL),
+    json_t *command = json_pack("{s:s, s:s, s:s, s:o, s:o, s:b}", KEY_DO, DO_SUPPORTS, KEY_VARIANT, choice->entry->id, KEY_MODULE,
+                                modules_path(choice->entry, modules_kind(choice->entry), path), KEY_TUNABLES,
+                                params_json(&choice->tunables), KEY_CASE, case_json(problem), KEY_LAUNCH, launch != NULL),
            *reply = NULL;
     Status status = child_ask(kept[k].child, command, timeout_seconds, &reply);
-    if (launch) *launch = json_incref(json_object_get(reply, "launch"));
+    if (launch) *launch = reply_prepare(reply).launch;
     json_decref(command);
     json_decref(reply);
     if (status != STATUS_OK && status != STATUS_UNSUPPORTED) {
@@ -61,7 +63,7 @@ static Status ask(const VariantChoice *choice, const Case *problem, double timeo
     return status;
 }
 
-Status refusal_launch(const VariantChoice *choice, const Case *problem, double timeout_seconds, json_t **launch) {
+Status refusal_launch(const VariantChoice *choice, const Case *problem, double timeout_seconds, Launch *launch) {
     const bool fresh = find(choice->entry) < 0;
     Status status = ask(choice, problem, timeout_seconds, launch);
     const bool failed = status != STATUS_OK && status != STATUS_UNSUPPORTED;

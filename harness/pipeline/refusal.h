@@ -5,15 +5,13 @@
 
 #include "base/case.h"
 #include "plan/scenario.h"
-
-#include <jansson.h>
+#include "record/parts.h"
 
 /* STATUS_OK: it supports the case. STATUS_UNSUPPORTED: the message is its reason. Otherwise "supports(): " and what became of the
  * process (device/child.h). */
 Status refusal_ask(const VariantChoice *choice, const Case *problem, double timeout_seconds);
-/* Also what configuration() reports for the case on the first device (`launch` in docs/PROTOCOL.md, new reference; null: nothing).
- */
-Status refusal_launch(const VariantChoice *choice, const Case *problem, double timeout_seconds, json_t **launch);
+/* Also what configuration() reports for the case on the first device (docs/PROTOCOL.md). */
+Status refusal_launch(const VariantChoice *choice, const Case *problem, double timeout_seconds, Launch *launch);
 /* Ends the processes. */
 void refusal_close(void);
 

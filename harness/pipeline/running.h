@@ -1,12 +1,12 @@
-/* running.h - a run under way; for the files of the pipeline that share its work. */
+/* running.h - a run under way: the floor of the files of the pipeline that share its work. */
 #ifndef RUNGS_PIPELINE_RUNNING_H
 #define RUNGS_PIPELINE_RUNNING_H
 
 #include "pipeline/limits.h"
+#include "pipeline/options.h"
 #include "pipeline/resume.h"
-#include "pipeline/run.h"
 #include "pipeline/schedule.h"
-#include "record/row.h"
+#include "record/rowfile.h"
 
 typedef struct Run {
     const Plan *plan;
@@ -16,15 +16,13 @@ typedef struct Run {
     Resume done;
     Later later;
     Limits *limits;
-    json_t *counts; /* of rows that were counted, by row_key() */
     char id[64];
     double begin, first_row; /* when the run began, and its first row: the peaks before that tell nothing of the rows' pace */
     size_t index, executed;  /* rows passed by; rows run in this process */
 } Run;
 
-/* Calls one of the options' listeners with the state of the run; NULL: there is none. */
-void run_tell(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const json_t *row,
-              bool refused);
+/* Calls one of the options' listeners with `what` and the state of the run; NULL: there is none. */
+void run_tell(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const RunEvent *what);
 /* What a person should know besides. */
 void run_notice(const Run *run, const char *format, ...)
 #ifdef __GNUC__

@@ -1,12 +1,13 @@
 #include "pipeline/series.h"
 
+#include "base/memory.h"
 #include "pipeline/evaluate.h"
 #include "pipeline/profile.h"
 #include "pipeline/rows.h"
-#include "record/row.h"
 
 #include <math.h>
 #include <stdio.h>
+#include <stdlib.h>
 
 enum { AT_ONCE_MOST = 1000 };             /* samples of one command, whose reply is one line */
 static const double AT_ONCE_SECONDS = 60; /* what they may take: a flush of the caches before each */
@@ -19,13 +20,14 @@ typedef struct Taking {
     Mode mode;
     Host host;
     Evaluated evaluated;
-    json_t *seconds; /* of all samples so far */
+    double *seconds; /* of all samples so far */
+    size_t count;
 } Taking;
 
-static Status make_taking(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, Taking *out) {
+static void make_taking(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, Taking *out) {
     if (self->item != item) series_close(self);
     self->item = item;
-    *out = (Taking){.item = *item, .options = *self->options, .mode = mode, .seconds = json_array()};
+    *out = (Taking){.item = *item, .options = *self->options, .mode = mode};
     out->item.modes = 1u << mode;
     out->options.no_counts = true;
     out->options.seconds_per_mode = AT_ONCE_SECONDS;
@@ -36,15 +38,10 @@ static Status make_taking(Series *self, const PlanItem *item, const VariantChoic
                              .no_gpu_reason = self->no_gpu_reason,
                              .limits = self->limits,
                              .deadline = INFINITY};
-    return out->seconds ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for samples");
-}
-
-static json_t *timed_of(const Taking *taking, const json_t *row) {
-    return json_object_get(json_object_get(row, "timing"), mode_name(taking->mode));
 }
 
 /* The end of the worker is part of what the variant did. */
-static void end_host(Taking *taking, json_t *row) {
+static void end_host(Taking *taking, Row *row) {
     const Status status = taking->host.child && taking->evaluated.pending
                               ? child_end(taking->host.child, taking->options.timeout_seconds)
                               : STATUS_OK;
@@ -52,67 +49,73 @@ static void end_host(Taking *taking, json_t *row) {
     taking->host = (Host){0};
     if (status == STATUS_OK) return;
     taking->evaluated.pending = false;
-    row_verdict(row, "error", status_message());
+    row_decide(row, VERDICT_ERROR, status_message());
 }
 
-static Status begin_row(const Taking *taking, json_t **row) {
-    json_decref(*row);
-    *row = row_begin("", &taking->item, &taking->item.problem, taking->session.choice, false);
-    return *row ? STATUS_OK : status_fail(STATUS_INVALID, "a case of %s cannot be written as JSON", taking->item.problem.op);
+static Status begin_row(const Taking *taking, Row *row) {
+    row_free(row);
+    return row_begin("", &taking->item, &taking->item.problem, taking->session.choice, false, row);
 }
 
-static Status evaluate_some(Series *self, Taking *taking, size_t samples, json_t **row) {
+static Status add_samples(Taking *taking, const ModeTiming *timed) {
+    double *seconds = realloc(taking->seconds, (taking->count + timed->count + 1) * sizeof *seconds);
+    if (!seconds) return status_fail(STATUS_MEMORY, "no memory for samples");
+    taking->seconds = seconds;
+    for (size_t i = 0; i < timed->count; i++) seconds[taking->count++] = timed->seconds[i];
+    return STATUS_OK;
+}
+
+static Status evaluate_some(Series *self, Taking *taking, size_t samples, Row *row) {
     taking->options.min_samples = taking->options.max_samples = samples;
     TRY(begin_row(taking, row));
-    TRY(evaluate(&self->instance, &taking->session, &taking->host, *row, &taking->evaluated));
-    json_t *taken = json_object_get(timed_of(taking, *row), "samples");
-    if (!taken || !taking->evaluated.pending || json_array_extend(taking->seconds, taken) == 0) return STATUS_OK;
-    return status_fail(STATUS_MEMORY, "no memory for samples");
+    TRY(evaluate(&self->instance, &taking->session, &taking->host, row, &taking->evaluated));
+    return taking->evaluated.pending ? add_samples(taking, &row->timing[taking->mode]) : STATUS_OK;
 }
 
-static Status need_gpu(Taking *taking, json_t **row) {
+static Status need_gpu(Taking *taking, Row *row) {
     char reason[320];
     snprintf(reason, sizeof reason, "needs a GPU: %s", taking->session.no_gpu_reason);
     TRY(begin_row(taking, row));
-    row_verdict(*row, "skip", reason);
+    row_decide(row, VERDICT_SKIP, reason);
     return STATUS_OK;
 }
 
 /* Until there are so many, or there are none to be had. */
-static Status take_all(Series *self, Taking *taking, size_t samples, json_t **row) {
+static Status take_all(Series *self, Taking *taking, size_t samples, Row *row) {
     if (taking->session.choice->entry->backend == BACKEND_CUDA && taking->session.no_gpu_reason) return need_gpu(taking, row);
     for (bool more = true; more;) {
-        const size_t missing = samples - json_array_size(taking->seconds), before = json_array_size(taking->seconds);
+        const size_t missing = samples - taking->count, before = taking->count;
         TRY(evaluate_some(self, taking, missing < AT_ONCE_MOST ? missing : AT_ONCE_MOST, row));
-        more = taking->evaluated.pending && json_array_size(taking->seconds) > before && json_array_size(taking->seconds) < samples;
-        if (!more || !taking->host.reusable) end_host(taking, *row);
+        more = taking->evaluated.pending && taking->count > before && taking->count < samples;
+        if (!more || !taking->host.reusable) end_host(taking, row);
         more = more && taking->evaluated.pending;
     }
     return STATUS_OK;
 }
 
 /* Statistics over the samples of all commands; then the row's limit, and its verdict. */
-static Status finish(Series *self, Taking *taking, json_t *row) {
-    json_t *timed = timed_of(taking, row);
+static Status finish(Series *self, Taking *taking, Row *row) {
+    ModeTiming *timed = &row->timing[taking->mode];
     if (!taking->evaluated.pending) return STATUS_OK;
-    if (json_array_size(taking->seconds) > json_array_size(json_object_get(timed, "samples"))) {
-        json_object_set(timed, "samples", taking->seconds);
-        json_object_set_new(json_object_get(row, "timing"), mode_name(taking->mode), row_timing(timed));
+    if (taking->count > timed->count) {
+        memory_free(timed->seconds);
+        memory_free(timed->sm_mhz); /* of the last command only */
+        timed->sm_mhz = NULL;
+        timed->seconds = taking->seconds, timed->count = taking->count;
+        taking->seconds = NULL;
+        timed->stats = stats_of(timed->seconds, timed->count);
     }
     return evaluate_finish(&self->instance, &taking->session, taking->evaluated.bound, &(Counter){0}, row);
 }
 
-Status series_take(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, size_t samples, json_t **row) {
+Status series_take(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, size_t samples, Row *row) {
     Taking taking;
-    *row = NULL;
-    Status status = make_taking(self, item, choice, mode, &taking);
-    if (status == STATUS_OK) status = take_all(self, &taking, samples, row);
+    make_taking(self, item, choice, mode, &taking);
+    Status status = take_all(self, &taking, samples, row);
     child_stop(taking.host.child);
-    if (status == STATUS_OK) status = finish(self, &taking, *row);
-    json_decref(taking.seconds);
-    if (status == STATUS_OK) return STATUS_OK;
-    json_decref(*row);
-    *row = NULL;
+    if (status == STATUS_OK) status = finish(self, &taking, row);
+    free(taking.seconds);
+    if (status != STATUS_OK) row_free(row);
     return status;
 }
 

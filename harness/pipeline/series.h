@@ -14,8 +14,8 @@ typedef struct Series {
 
 /* A row with the samples of this mode, its rates, limit and errors (docs/RESULTS.md), or with a verdict and its reason, in a fresh
  * worker each time. Nothing is emulated: without a GPU a CUDA variant is a skip. Another Status than STATUS_OK: rungs itself cannot
- * go on. *row: a new reference. */
-Status series_take(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, size_t samples, json_t **row);
+ * go on. row: zero at first; row_free() it. */
+Status series_take(Series *self, const PlanItem *item, const VariantChoice *choice, Mode mode, size_t samples, Row *row);
 /* Releases the case. */
 void series_close(Series *self);
 

@@ -2,9 +2,9 @@
 
 #include "base/places.h"
 #include "base/poison.h"
-#include "pipeline/handover.h"
+#include "pipeline/commands.h"
 #include "pipeline/refusal.h"
-#include "pipeline/rows.h"
+#include "protocol.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -80,7 +80,7 @@ static const char *const *worker_of(const Session *session) {
 
 /* Asks for a command without arguments; its reply takes the place of the one before. */
 static Status ask_next(Child *child, const char *what, double timeout_seconds, json_t **reply) {
-    json_t *command = json_pack("{s:s}", "do", what);
+    json_t *command = json_pack("{s:s}", KEY_DO, what);
     json_decref(*reply);
     const Status status = child_ask(child, command, timeout_seconds, reply);
     json_decref(command);
@@ -96,55 +96,67 @@ Status session_start(const Session *session, double timeout_seconds, Child **chi
                            "the emulator was not built: ./rungs builds it where there is clang, the race detector's "
                            "when --emulator race asks for it");
     TRY(child_start(&(ChildOptions){.argv = argv, .memory_limit = (size_t)session->options->memory_limit_bytes}, child));
-    const Status status = ask_next(*child, "hello", fmax(timeout_seconds, HELLO_SECONDS), &reply);
+    const Status status = ask_next(*child, DO_HELLO, fmax(timeout_seconds, HELLO_SECONDS), &reply);
     json_decref(reply);
     return status;
 }
 
-Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply) {
+Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds,
+                    PrepareReply *prepared) {
     const int in_count = instance->op->in_count;
     Handover handover = {0};
     json_t *inputs = handover_arrays(&handover, instance->in[DATA_FIRST], instance->shared_in[DATA_FIRST], in_count),
-           *further = json_array();
+           *further = json_array(), *reply = NULL;
     for (int set = DATA_FIRST + 1; set < instance_sets(instance); set++)
         json_array_append_new(further, handover_arrays(&handover, instance->in[set], instance->shared_in[set], in_count));
     json_t *outputs = handover_arrays(&handover, instance->out, instance->shared_out, instance->op->out_count);
     char module[PATH_MAX];
     json_t *command =
-        json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", "do", "open", "device", session->options->device, "variant",
-                  session->choice->entry->id, "module", session_module(session, module), "tunables",
-                  row_params(&session->choice->tunables), "case", row_case(&instance->cases[DATA_FIRST]), "sized_by_data",
-                  instance->op->sized_by_data, "inputs", inputs, "further_inputs", further, "outputs", outputs);
+        json_pack("{s:s, s:i, s:s, s:s, s:o, s:o, s:b, s:o, s:o, s:o}", KEY_DO, DO_OPEN, KEY_DEVICE, session->options->device,
+                  KEY_VARIANT, session->choice->entry->id, KEY_MODULE, session_module(session, module), KEY_TUNABLES,
+                  params_json(&session->choice->tunables), KEY_CASE, case_json(&instance->cases[DATA_FIRST]), KEY_SIZED_BY_DATA,
+                  instance->op->sized_by_data, KEY_INPUTS, inputs, KEY_FURTHER_INPUTS, further, KEY_OUTPUTS, outputs);
     child_hand(child, handover.file, handover.count);
-    Status status = child_ask(child, command, STARTUP_SECONDS + timeout_seconds, reply);
+    Status status = child_ask(child, command, STARTUP_SECONDS + timeout_seconds, &reply);
     json_decref(command);
     const bool library = session->choice->entry->backend == BACKEND_PEER;
-    if (status == STATUS_OK && library) status = ask_next(child, "supports", timeout_seconds, reply);
-    if (status == STATUS_OK && library) status = ask_next(child, "import", STARTUP_SECONDS + timeout_seconds, reply);
-    return status == STATUS_OK ? ask_next(child, "prepare", timeout_seconds, reply) : status;
+    if (status == STATUS_OK && library) status = ask_next(child, DO_SUPPORTS, timeout_seconds, &reply);
+    if (status == STATUS_OK && library) status = ask_next(child, DO_IMPORT, STARTUP_SECONDS + timeout_seconds, &reply);
+    if (status == STATUS_OK) status = ask_next(child, DO_PREPARE, timeout_seconds, &reply);
+    if (status == STATUS_OK && prepared) *prepared = reply_prepare(reply);
+    json_decref(reply);
+    return status;
 }
 
 Status session_end(Child *child, double timeout_seconds, bool *reusable) {
     json_t *reply = NULL;
+    size_t kept_bytes = 0;
+    bool restless = true;
     *reusable = false;
-    TRY(ask_next(child, "end", timeout_seconds, &reply));
-    *reusable = json_integer_value(json_object_get(reply, "kept_bytes")) < (json_int_t)KEPT_BYTES_MOST &&
-                !json_is_true(json_object_get(reply, "restless")) && child_alone(child);
+    TRY(ask_next(child, DO_END, timeout_seconds, &reply));
+    reply_end(reply, &kept_bytes, &restless);
+    *reusable = kept_bytes < KEPT_BYTES_MOST && !restless && child_alone(child);
     json_decref(reply);
     return STATUS_OK;
 }
 
-json_t *session_run_command(const Instance *instance, DataSet set) {
-    return json_pack("{s:s, s:i, s:i}", "do", "run", "set", (int)set, "poison", POISONS[instance->poison]);
-}
-
 Status session_take_counts(Instance *instance, const json_t *reply) {
-    const json_t *counts = json_object_get(reply, "counts");
     for (int i = 0; i < instance->op->out_count && instance->op->sized_by_data; i++) {
-        const json_t *count = json_array_get(counts, (size_t)i); /* null: a peer that does not give this output */
-        if (!json_is_integer(count) && !json_is_null(count))
+        size_t elements;
+        if (!reply_elements(reply, i, &elements))
             return status_fail(STATUS_INTERNAL, "the worker does not say how many elements %s has", instance->out[i].name);
-        TRY(instance_given(instance, i, (size_t)json_integer_value(count)));
+        TRY(instance_given(instance, i, elements));
     }
     return STATUS_OK;
+}
+
+Status session_run(Instance *instance, DataSet set, Child *child, double timeout_seconds, RunReply *ran) {
+    json_t *command = json_pack("{s:s, s:i, s:i}", KEY_DO, DO_RUN, KEY_SET, (int)set, KEY_POISON, POISONS[instance->poison]),
+           *reply = NULL;
+    Status status = child_ask(child, command, timeout_seconds, &reply);
+    json_decref(command);
+    if (status == STATUS_OK) status = session_take_counts(instance, reply);
+    if (status == STATUS_OK) *ran = reply_run(reply);
+    json_decref(reply);
+    return status;
 }

@@ -4,8 +4,9 @@
 
 #include "device/child.h"
 #include "pipeline/instance.h"
-#include "pipeline/run.h"
+#include "pipeline/options.h"
 #include "plan/modules.h"
+#include "record/replies.h"
 
 typedef struct Session {
     const VariantChoice *choice;
@@ -26,15 +27,15 @@ Status session_refused(const Session *session);
 /* Starts the program that runs the choice, and waits for its first word: timeout_seconds, but ten at least. STATUS_UNSUPPORTED if
  * that program was not built; *child is NULL then. */
 Status session_start(const Session *session, double timeout_seconds, Child **child);
-/* Hands over the instance's memory and sends `open` to `prepare` (docs/PROTOCOL.md); *reply is the last one. timeout_seconds: for
- * the variant's own code; device and library have two minutes besides. */
-Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, json_t **reply);
+/* Hands over the instance's memory and sends `open` to `prepare` (docs/PROTOCOL.md); prepared: what the last one said; may be NULL.
+ * timeout_seconds: for the variant's own code; device and library have two minutes besides. */
+Status session_open(const Instance *instance, const Session *session, Child *child, double timeout_seconds, PrepareReply *prepared);
 /* Ends the case, after which another may be opened. *reusable: nothing is left of it that could disturb the next: no process, no
  * thread that runs, no 64 MiB of the device. */
 Status session_end(Child *child, double timeout_seconds, bool *reusable);
-/* The command `run` on the set's inputs, from the instance's poison. New reference. */
-json_t *session_run_command(const Instance *instance, DataSet set);
-/* Takes the sizes of the outputs from the reply to a `run`. */
+/* The command `run` on the set's inputs, from the instance's poison. Takes the sizes of the outputs from the reply. */
+Status session_run(Instance *instance, DataSet set, Child *child, double timeout_seconds, RunReply *ran);
+/* Takes the sizes of outputs sized by data from the reply to a `run`, or from a check. */
 Status session_take_counts(Instance *instance, const json_t *reply);
 
 #endif

@@ -5,8 +5,6 @@
 
 #include "pipeline/session.h"
 
-#include <jansson.h>
-
 typedef struct Timed {
     Instance *instance;
     const Session *session;
@@ -19,9 +17,9 @@ typedef struct Timed {
     void *context;
 } Timed;
 
-/* Asks for samples of the item's modes. *timing: the reply's, with `checked` in every mode that has samples; NULL if an output
- * failed, which judge() has told. Other failures are the worker's. */
-Status timed_take(const Timed *timed, json_t **timing);
+/* Asks for samples of the item's modes. *taken: false if an output failed, which judge() has told; else timing has the modes, with
+ * the samples that were compared. Other failures are the worker's. */
+Status timed_take(const Timed *timed, ModeTiming timing[MODE_COUNT], bool *taken);
 /* Marks the outputs in the shared memory as never written: they are shared by all variants of the case, and what one does not write
  * must not pass by what another left. */
 void timed_poison(Instance *instance);

@@ -1,7 +1,6 @@
 #include "record/check.h"
 
 #include "base/memory.h"
-#include "record/row.h"
 
 #include <ctype.h>
 #include <errno.h>

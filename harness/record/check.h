@@ -8,6 +8,8 @@
 #include <jansson.h>
 #include <stddef.h>
 
+enum { ROW_SCHEMA_VERSION = 1 };
+
 /* text: the `length` bytes that `line` was parsed from. place: "rows.jsonl:17". STATUS_INVALID with
  * "PLACE:COLUMN: KEY is VALUE; expected ...", columns counted in characters from 1; STATUS_MEMORY. */
 Status check_line(const char *place, const char *text, size_t length, const json_t *line);

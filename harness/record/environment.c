@@ -1,9 +1,10 @@
 #include "record/environment.h"
 
 #include "base/hash.h"
+#include "record/check.h"
 #include "record/facts.h"
 #include "record/program.h"
-#include "record/row.h"
+#include "record/rowfile.h"
 
 #include <fcntl.h>
 #include <inttypes.h>

@@ -3,7 +3,8 @@
 #ifndef RUNGS_RECORD_FACTS_H
 #define RUNGS_RECORD_FACTS_H
 
-#include "record/row.h"
+#include "record/parts.h"
+#include "record/rowfile.h"
 
 #include <jansson.h>
 

@@ -1,41 +1,70 @@
-/* row.h - results files: one JSON object per line, appended and flushed as it happens. docs/RESULTS.md has every key;
- * record/row.schema.json is the schema that CI validates against. Keys are the same wherever they occur, so rows of different runs
- * concatenate. */
+/* row.h - the result of one variant on one case, as the pipeline fills it. docs/RESULTS.md has the line that is written from it. */
 #ifndef RUNGS_RECORD_ROW_H
 #define RUNGS_RECORD_ROW_H
 
-#include "base/status.h"
+#include "base/case.h"
+#include "base/usercode.h"
+#include "op.h"
+#include "record/check.h"
+#include "record/parts.h"
 
-#include <jansson.h>
-#include <stdbool.h>
+enum { ROW_KEY_MAX = 2 * CASE_TEXT_MAX + 16 };
 
-enum { ROW_SCHEMA_VERSION = 1 };
+typedef enum Verdict { VERDICT_FAIL, VERDICT_PASS, VERDICT_SKIP, VERDICT_ERROR } Verdict; /* a row begins as failed */
+typedef enum RowWorker { WORKER_NONE, WORKER_SHARED, WORKER_FRESH } RowWorker;
 
-typedef struct RowFile RowFile;
+/* Zero: nothing is known. Texts that are not owned are borrowed from plan, registry and literals. `problem` may point into the row:
+ * it stays where it began. */
+typedef struct Row {
+    /* Known before the variant runs. */
+    const char *run, *scenario, *baseline; /* baseline: NULL: none */
+    const char *variant, *backend;
+    bool emulated;
+    Case problem; /* names a user's function by a hash, not by its path, which names people and projects */
+    char user_code[USERCODE_NAME_MAX];
+    char text[CASE_TEXT_MAX], spec[CASE_TEXT_MAX]; /* the case; variant and tunables */
+    Params tunables;
+    Work work;
+    const char *sass_hash, *host_hash, *no_hash_reason;
+    /* What became of it. */
+    Verdict verdict;
+    char *reason; /* NULL: it passed */
+    const Bound *bound;
+    bool bound_declared;
+    bool judged; /* `errors` is known, of so many outputs */
+    OutputErrors errors[OP_MAX_ARRAYS];
+    int error_count;
+    bool reverified;
+    bool timed; /* `timing` is known */
+    ModeTiming timing[MODE_COUNT];
+    const char *why_not_timed;
+    double prepare_seconds; /* NaN: nothing was prepared */
+    Launch launch;
+    Counts counts;
+    char *counts_reason, *limit_reason;
+    RowWorker worker;
+    int threads; /* 0: unknown */
+    double seconds_spent;
+} Row;
 
-/* Opens for appending (creates it). A file with lines that are not of this schema is refused and left as it is (STATUS_INVALID
- * names file and line). A last line that a crash cut off is dropped, with a note on stderr by the caller: *cut; a whole one without
- * its newline is kept. A FIFO must get a reader within 10 s (STATUS_IO). */
-Status rowfile_open(const char *path, RowFile **out, bool *cut);
-/* Writes one line and flushes it to the file system. STATUS_IO names the path (disk full ...); the file then still ends on a whole
- * line. */
-Status rowfile_append(RowFile *file, const json_t *row);
-/* STATUS_IO: the file was moved, or removed and its rows saved elsewhere; the message says where they are. rowfile_append() checks
- * this too. */
-Status rowfile_check(RowFile *file);
-void rowfile_close(RowFile *file);
-/* False: a pipe or a device, which only takes rows. */
-bool rowfile_can_be_read(const RowFile *file);
-/* Replaces the file by these lines (base/output.h). */
-Status rowfile_replace(const char *path, const json_t *lines);
-/* All lines of a file as a JSON array; errors name file and line. New reference. */
-Status rowfile_read(const char *path, json_t **out);
+const char *verdict_name(Verdict verdict);
+void row_free(Row *row);
+/* Texts lose folders, which name people, and UUIDs (record/rowfile.h). NULL: none. */
+void row_set_text(char **slot, const char *text);
+/* Another verdict than pass takes the times away: a wrong result has none, whatever was measured. */
+void row_decide(Row *row, Verdict verdict, const char *reason);
+/* Those of an earlier call are replaced. */
+void row_set_errors(Row *row, const OutputErrors *errors, int count);
+/* What tells a row from others: case, variant with its tunables, and whether it was emulated. */
+void row_key(const Row *row, char key[ROW_KEY_MAX]);
+/* The line of the file. New reference; NULL without memory, or if a text is not UTF-8. */
+json_t *row_json(const Row *row);
 
-/* NaN and inf are not JSON: null; the reason goes into a key of its own by the caller. */
-json_t *json_number_or_null(double value);
-
-/* A text for a row: absolute paths in it become relative to the source folder or lose their folders, for home folders name people,
- * and UUIDs of GPUs are hidden (record/identity.h). New reference; NULL if there is no memory. */
-json_t *facts_without_folders(const char *text);
+/* What a line of a results file is, and what of it decides whether a row is run again. Texts are the line's; "": there is none. */
+typedef enum LineKind { LINE_OTHER, LINE_ENVIRONMENT, LINE_CEILINGS, LINE_ROW, LINE_CLAIM } LineKind;
+LineKind line_kind(const json_t *line);
+Verdict line_verdict(const json_t *line);
+double line_seconds_spent(const json_t *line);
+void line_row_key(const json_t *line, char key[ROW_KEY_MAX]);
 
 #endif

@@ -2,11 +2,11 @@
 
 #include "base/clock.h"
 #include "base/ranges.h"
+#include "record/parts.h"
 #include "worker/commands.h"
 #include "worker/module.h"
 #include "worker/settle.h"
 
-#include <math.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -27,7 +27,7 @@ static Status open_arrays(Worker *worker, const json_t *list, bool writable, Arr
     json_array_foreach((json_t *)list, i, item) {
         Array *array = &arrays[i];
         TRY(command_array(item, array));
-        TRY(command_file(&worker->files, item, "file", array_bytes(array), writable, &shared[i]));
+        TRY(command_file(&worker->files, item, KEY_FILE, array_bytes(array), writable, &shared[i]));
         *count = (int)i + 1;
         if (!buffers) continue;
         TRY(buffer_create(worker->device, array, &buffers[i]));
@@ -41,19 +41,16 @@ Status case_tell_launch(const Worker *worker, json_t *reply) {
     LaunchNotes notes = {0};
     if (worker->variant->configuration) TRY(worker->variant->configuration(&worker->args, &notes));
     const char *kind = worker->device ? worker->device->kind : worker->variant->backend == BACKEND_CPU ? "cpu" : "cuda";
-    json_t *launch = notes.count > 0 ? json_pack("{s:s}", "device", kind) : json_null();
-    for (int i = 0; i < notes.count; i++) {
-        const double value = notes.notes[i].value;
-        json_object_set_new(launch, notes.notes[i].name,
-                            value == floor(value) ? json_integer((json_int_t)value) : json_real(value));
-    }
-    json_object_set_new(reply, "launch", launch);
+    Launch launch = {0};
+    snprintf(launch.device, sizeof launch.device, "%s", kind);
+    for (int i = 0; i < notes.count; i++) launch_set(&launch, notes.notes[i].name, notes.notes[i].value);
+    json_object_set_new(reply, KEY_LAUNCH, launch_json(&launch));
     return STATUS_OK;
 }
 
 /* Outputs sized by data come from the variant: only their descriptions are known, and room for them in the parent's memory. */
 static Status open_outputs(Worker *worker, const json_t *command) {
-    TRY(open_arrays(worker, json_object_get(command, "outputs"), true, worker->out, worker->host_out,
+    TRY(open_arrays(worker, json_object_get(command, KEY_OUTPUTS), true, worker->out, worker->host_out,
                     worker->op->sized_by_data ? NULL : worker->buffers_out, &worker->out_count));
     for (int i = 0; i < worker->out_count; i++) {
         worker->room[i] = worker->out[i];
@@ -80,17 +77,17 @@ static Status open_further_sets(Worker *worker, const json_t *sets) {
 
 Status case_choose(Worker *worker, const json_t *command) {
     static char id[256];
-    const char *named = json_string_value(json_object_get(command, "variant")),
-               *path = json_string_value(json_object_get(command, "module"));
+    const char *named = json_string_value(json_object_get(command, KEY_VARIANT)),
+               *path = json_string_value(json_object_get(command, KEY_MODULE));
     if (!named || !path) return status_fail(STATUS_INTERNAL, "a command without a variant or its module");
     snprintf(id, sizeof id, "%s", named);
     TRY(module_load(path, id, &worker->module));
     worker->id = id;
     worker->variant = worker->module->variant;
-    TRY(command_case(json_object_get(command, "case"), &worker->problem));
+    TRY(command_case(json_object_get(command, KEY_CASE), &worker->problem));
     worker->op = registry_op(worker->problem.op);
     TRY(params_init(worker->variant->tunables, &worker->tunables));
-    return command_params(json_object_get(command, "tunables"), &worker->tunables);
+    return command_params(json_object_get(command, KEY_TUNABLES), &worker->tunables);
 }
 
 /* What is ours of the beginning: the device, the arrays, guarded buffers. */
@@ -99,18 +96,18 @@ static Status open_case(Worker *worker, const json_t *command) {
     const Backend backend = worker->variant->backend;
     worker->device = backend == BACKEND_CPU ? device_cpu() : device_emulator() ? device_emulator() : device_cuda();
     if (!worker->device) return status_fail(STATUS_UNSUPPORTED, "this build of rungs has no CUDA");
-    if (!worker->opened) TRY(worker->device->open((int)json_integer_value(json_object_get(command, "device"))));
+    if (!worker->opened) TRY(worker->device->open((int)json_integer_value(json_object_get(command, KEY_DEVICE))));
     worker->opened = true;
-    if (worker->module->use_device) TRY(worker->module->use_device((int)json_integer_value(json_object_get(command, "device"))));
-    TRY(open_arrays(worker, json_object_get(command, "inputs"), false, worker->in, worker->host_in[0], worker->buffers_in,
+    if (worker->module->use_device) TRY(worker->module->use_device((int)json_integer_value(json_object_get(command, KEY_DEVICE))));
+    TRY(open_arrays(worker, json_object_get(command, KEY_INPUTS), false, worker->in, worker->host_in[0], worker->buffers_in,
                     &worker->in_count));
-    TRY(open_further_sets(worker, json_object_get(command, "further_inputs")));
+    TRY(open_further_sets(worker, json_object_get(command, KEY_FURTHER_INPUTS)));
     return open_outputs(worker, command);
 }
 
 Status case_open(Worker *worker, const json_t *command) {
     if (worker->id) return status_fail(STATUS_INTERNAL, "open: the previous case has not ended");
-    const char *text = json_string_value(json_object_get(json_object_get(command, "case"), "text"));
+    const char *text = json_string_value(json_object_get(json_object_get(command, KEY_CASE), KEY_TEXT));
     ranges_begin("", text ? text : "a case"); /* to case_end() */
     TRY(command_files(worker->arrays, &worker->files));
     const Status status = open_case(worker, command);
@@ -146,12 +143,12 @@ Status case_prepare(Worker *worker, json_t *reply) {
     }
     TRY(case_tell_launch(worker, reply));
     worker->in_use_prepared = in_use(worker);
-    json_object_set_new(reply, "prepare_seconds", json_null());
+    json_object_set_new(reply, KEY_PREPARE_SECONDS, json_null());
     if (!variant->prepare) return STATUS_OK;
     const double begin = clock_seconds();
     TRY(variant->prepare(args, &args->state));
     worker->prepared = true;
-    json_object_set_new(reply, "prepare_seconds", json_real(clock_seconds() - begin));
+    json_object_set_new(reply, KEY_PREPARE_SECONDS, json_real(clock_seconds() - begin));
     return STATUS_OK;
 }
 
@@ -211,9 +208,9 @@ static void tell_rest(Worker *worker, size_t in_use_first, json_t *reply) {
     bool alone = true;
     worker->in_use_first = worker->cases > 1 ? in_use_first : bytes;
     const bool restless = worker->opened && strcmp(worker->device->kind, "cpu") == 0 && settle(REST_SECONDS, &alone) != STATUS_OK;
-    json_object_set_new(reply, "kept_bytes",
+    json_object_set_new(reply, KEY_KEPT_BYTES,
                         json_integer(bytes > worker->in_use_first ? (json_int_t)(bytes - worker->in_use_first) : 0));
-    json_object_set_new(reply, "restless", json_boolean(restless));
+    json_object_set_new(reply, KEY_RESTLESS, json_boolean(restless));
 }
 
 Status case_end(Worker *worker, json_t *reply) {

@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 #include <math.h>
+#include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
@@ -60,19 +61,13 @@ bool circumstances_now(const char *uuid, Circumstances *out) {
     return library->reasons(device, &out->reasons) == 0;
 }
 
-static json_t *number(double value) {
-    return isnan(value) ? json_null() : json_real(value);
-}
-
-json_t *circumstances_json(const Circumstances *before, const Circumstances *after) {
+Conditions circumstances_between(const Circumstances *before, const Circumstances *after) {
     const unsigned long long seen = before->reasons | after->reasons;
-    json_t *reasons = json_array();
-    bool throttled = false;
+    Conditions out = {.known = true, .watts = {before->watts, after->watts}, .celsius = {before->celsius, after->celsius}};
     for (size_t i = 0; i < sizeof REASONS / sizeof *REASONS; i++) {
         if (!(seen & REASONS[i].bit)) continue;
-        json_array_append_new(reasons, json_string(REASONS[i].name));
-        throttled = throttled || REASONS[i].throttles;
+        snprintf(out.reasons[out.reason_count++], sizeof *out.reasons, "%s", REASONS[i].name);
+        out.throttled = out.throttled || REASONS[i].throttles;
     }
-    return json_pack("{s:[o, o], s:[o, o], s:o, s:b}", "watts", number(before->watts), number(after->watts), "celsius",
-                     number(before->celsius), number(after->celsius), "reasons", reasons, "throttled", throttled);
+    return out;
 }

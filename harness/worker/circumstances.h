@@ -2,7 +2,8 @@
 #ifndef RUNGS_WORKER_CIRCUMSTANCES_H
 #define RUNGS_WORKER_CIRCUMSTANCES_H
 
-#include <jansson.h>
+#include "record/parts.h"
+
 #include <stdbool.h>
 
 /* NaN: not known. */
@@ -14,8 +15,8 @@ typedef struct Circumstances {
 /* uuid: "GPU-...". False if there is no NVML (libnvidia-ml.so.1, or what RUNGS_NVML names; empty: none), or it does not know the
  * device (MIG). */
 bool circumstances_now(const char *uuid, Circumstances *out);
-/* {watts: [before, after], celsius: [before, after], reasons: [names], throttled}. throttled: heat, a power brake or the hardware
- * held the clocks down before or after. (The software power cap is the load's own doing and is only named.) New reference. */
-json_t *circumstances_json(const Circumstances *before, const Circumstances *after);
+/* Throttled: heat, a power brake or the hardware held the clocks down before or after. (The software power cap is the load's own
+ * doing and is only named.) */
+Conditions circumstances_between(const Circumstances *before, const Circumstances *after);
 
 #endif

@@ -44,22 +44,22 @@ Status command_params(const json_t *object, Params *params) {
 }
 
 Status command_case(const json_t *object, Case *out) {
-    const char *name = json_string_value(json_object_get(object, "op"));
-    const char *dtype = json_string_value(json_object_get(object, "dtype"));
-    const char *input = json_string_value(json_object_get(object, "input"));
+    const char *name = json_string_value(json_object_get(object, KEY_OP));
+    const char *dtype = json_string_value(json_object_get(object, KEY_DTYPE));
+    const char *input = json_string_value(json_object_get(object, KEY_INPUT));
     const Op *op = NULL;
     TRY(registry_require_op(name ? name : "", &op));
-    *out = (Case){.op = op->name, .seed = (uint64_t)json_integer_value(json_object_get(object, "seed"))};
+    *out = (Case){.op = op->name, .seed = (uint64_t)json_integer_value(json_object_get(object, KEY_SEED))};
     TRY(params_init(op->params, &out->params));
     if (!dtype || !dtype_parse(dtype, &out->dtype)) return status_fail(STATUS_INTERNAL, "open: no dtype");
     snprintf(out->input, sizeof out->input, "%s", input ? input : "");
-    return command_params(json_object_get(object, "params"), &out->params);
+    return command_params(json_object_get(object, KEY_PARAMS), &out->params);
 }
 
 Status command_array(const json_t *item, Array *array) {
-    const char *dtype = json_string_value(json_object_get(item, "dtype"));
-    const char *name = json_string_value(json_object_get(item, "name"));
-    const json_t *shape = json_object_get(item, "shape");
+    const char *dtype = json_string_value(json_object_get(item, KEY_DTYPE));
+    const char *name = json_string_value(json_object_get(item, KEY_NAME));
+    const json_t *shape = json_object_get(item, KEY_SHAPE);
     *array = (Array){.rank = (int)json_array_size(shape)};
     if (!name || !dtype || !dtype_parse(dtype, &array->dtype) || array->rank > ARRAY_MAX_RANK)
         return status_fail(STATUS_INTERNAL, "a malformed array in a command");
@@ -85,7 +85,7 @@ void command_files_close(Files *files) {
 
 Status command_file(const Files *files, const json_t *item, const char *key, size_t bytes, bool writable, Shared *out) {
     const json_t *number = json_object_get(item, key);
-    const char *name = json_string_value(json_object_get(item, "name"));
+    const char *name = json_string_value(json_object_get(item, KEY_NAME));
     const json_int_t index = json_integer_value(number);
     if (!json_is_integer(number) || index < 0 || index >= files->count)
         return status_fail(STATUS_INTERNAL, "an array of a command has no file '%s'", key);

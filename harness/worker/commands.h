@@ -7,6 +7,7 @@
 #include "base/params.h"
 #include "base/status.h"
 #include "device/shared.h"
+#include "protocol.h"
 
 #include <jansson.h>
 #include <stdbool.h>

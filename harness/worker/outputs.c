@@ -3,6 +3,7 @@
 #include "base/clock.h"
 #include "base/launches.h"
 #include "base/ranges.h"
+#include "record/parts.h"
 #include "worker/settle.h"
 #include "worker/threads.h"
 
@@ -214,14 +215,17 @@ json_t *outputs_counts(const Worker *worker) {
     return counts;
 }
 
-/* {"device": "cuda", "launches": 3, ...} of the call; nothing if the call launched nothing through launch(). */
+/* Of the call; nothing if the call launched nothing through launch(). */
 static void tell_launched(const Worker *worker, json_t *reply) {
     const Launches *sums = &worker->launched;
     if (sums->launches == 0) return;
-    json_object_set_new(reply, "launched",
-                        json_pack("{s:s, s:I, s:I, s:I, s:I}", "device", worker->device->kind, "launches",
-                                  (json_int_t)sums->launches, "launched_blocks", (json_int_t)sums->blocks, "launched_threads",
-                                  (json_int_t)sums->threads, "launched_shared_bytes", (json_int_t)sums->shared_bytes));
+    Launch launch = {0};
+    snprintf(launch.device, sizeof launch.device, "%s", worker->device->kind);
+    launch_set(&launch, "launches", sums->launches);
+    launch_set(&launch, "launched_blocks", sums->blocks);
+    launch_set(&launch, "launched_threads", sums->threads);
+    launch_set(&launch, "launched_shared_bytes", sums->shared_bytes);
+    json_object_set_new(reply, KEY_LAUNCHED, launch_json(&launch));
 }
 
 /* Outputs that a run allocates: once as it is timed, which is what the parent judges, and once between guards, from poison, which
@@ -237,9 +241,9 @@ Status outputs_run(Worker *worker, json_t *reply) {
     worker->taken = taken;
     worker->runs++;
     worker->call_seconds = seconds;
-    json_object_set_new(reply, "seconds", json_real(seconds));
+    json_object_set_new(reply, KEY_SECONDS, json_real(seconds));
     if (strcmp(worker->device->kind, "cpu") == 0 && worker->threads > 0)
-        json_object_set_new(reply, "threads", json_integer(worker->threads));
-    if (worker->op->sized_by_data) json_object_set_new(reply, "counts", outputs_counts(worker));
+        json_object_set_new(reply, KEY_THREADS, json_integer(worker->threads));
+    if (worker->op->sized_by_data) json_object_set_new(reply, KEY_COUNTS, outputs_counts(worker));
     return STATUS_OK;
 }

@@ -4,7 +4,6 @@
 #define RUNGS_WORKER_QUESTIONS_H
 
 #include "worker/state.h"
-#include "worker/worker.h"
 
 #include <jansson.h>
 

@@ -115,8 +115,8 @@ static int wanted(const Worker *worker, const SamplePlace *place) {
     size_t i;
     json_t *check;
     json_array_foreach(json_object_get(worker->rotation.checks, place->mode), i, check) {
-        const json_int_t set = json_integer_value(json_object_get(check, "set"));
-        if (json_integer_value(json_object_get(check, "sample")) == (json_int_t)place->index && set >= 0 && set < worker->sets)
+        const json_int_t set = json_integer_value(json_object_get(check, KEY_SET));
+        if (json_integer_value(json_object_get(check, KEY_SAMPLE)) == (json_int_t)place->index && set >= 0 && set < worker->sets)
             return (int)set;
     }
     return -1;
@@ -165,14 +165,14 @@ Status rotation_before(void *context, const SamplePlace *place, int *slot) {
 
 /* The parent compares the outputs and then says go on, or ends this process. */
 static Status ask_parent(Worker *worker, const SamplePlace *place) {
-    json_t *check = json_pack("{s:s, s:I, s:i}", "mode", place->mode, "sample", (json_int_t)place->index, "set",
+    json_t *check = json_pack("{s:s, s:I, s:i}", KEY_MODE, place->mode, KEY_SAMPLE, (json_int_t)place->index, KEY_SET,
                               worker->rotation.held[worker->rotation.slot]);
-    json_t *reply = json_pack("{s:b, s:o}", "ok", 1, "check", check), *command = NULL;
-    if (worker->op->sized_by_data) json_object_set_new(reply, "counts", outputs_counts(worker));
+    json_t *reply = json_pack("{s:b, s:o}", KEY_OK, 1, KEY_CHECK, check), *command = NULL;
+    if (worker->op->sized_by_data) json_object_set_new(reply, KEY_COUNTS, outputs_counts(worker));
     command_reply(worker->replies, reply);
     const bool read = command_read(worker->commands, &command);
-    const char *what = json_string_value(json_object_get(command, "do"));
-    const bool go_on = read && what && strcmp(what, "continue") == 0;
+    const char *what = json_string_value(json_object_get(command, KEY_DO));
+    const bool go_on = read && what && strcmp(what, DO_CONTINUE) == 0;
     json_decref(command);
     return go_on ? STATUS_OK : status_fail(STATUS_INTERNAL, "a check is answered by the command \"continue\"");
 }

@@ -2,25 +2,28 @@
 
 #include "device/facts.h"
 #include "measure/ceilings.h"
+#include "measure/counts.h"
+#include "measure/limit.h"
 #include "measure/measure.h"
 #include "measure/wrong_stream.h"
-#include "record/row.h"
+#include "protocol.h"
 #include "worker/circumstances.h"
-#include "worker/counters.h"
-#include "worker/limits.h"
 
 #include <math.h>
+#include <stdio.h>
 #include <string.h>
 
-static json_t *samples_json(const Samples *samples) {
-    json_t *seconds = json_array(), *clocks = samples->sm_mhz ? json_array() : json_null();
-    for (size_t i = 0; i < samples->count; i++) {
-        json_array_append_new(seconds, json_real(samples->seconds[i]));
-        if (samples->sm_mhz) json_array_append_new(clocks, json_number_or_null(samples->sm_mhz[i]));
-    }
-    return json_pack("{s:o, s:o, s:I, s:s?, s:s?}", "samples", seconds, "sm_mhz", clocks, "calls_per_sample",
-                     (json_int_t)samples->calls_per_sample, "clock", samples->clock, "why_none",
-                     samples->count ? NULL : samples->why_none);
+enum { GROUPS_MAX = 64 };
+
+/* Borrows the samples. */
+static ModeTiming timing_of(const Samples *samples) {
+    ModeTiming timing = {.count = samples->count,
+                         .calls_per_sample = samples->calls_per_sample,
+                         .seconds = samples->seconds,
+                         .sm_mhz = samples->sm_mhz};
+    snprintf(timing.clock, sizeof timing.clock, "%s", samples->clock ? samples->clock : "");
+    if (samples->count == 0) snprintf(timing.why_none, sizeof timing.why_none, "%s", samples->why_none);
+    return timing;
 }
 
 /* One mode, with what NVML says before and after it. */
@@ -34,20 +37,20 @@ static Status time_mode(MeasureMode mode, const Device *device, const MeasuredWo
     const bool known = circumstances_now(*uuid ? uuid : NULL, &before);
     const Status status =
         on_gpu ? measure_gpu(mode, work, device->stream(), limits, &samples) : measure_cpu(mode, work, limits, &samples);
-    if (status == STATUS_OK) *out = samples_json(&samples);
-    if (status == STATUS_OK && known && circumstances_now(uuid, &after))
-        json_object_set_new(*out, "circumstances", circumstances_json(&before, &after));
+    ModeTiming timing = timing_of(&samples);
+    if (status == STATUS_OK && known && circumstances_now(uuid, &after)) timing.conditions = circumstances_between(&before, &after);
+    if (status == STATUS_OK) *out = samples_json(&timing);
     samples_free(&samples);
     return status;
 }
 
 static Status time_modes(const json_t *command, const Device *device, const MeasuredWork *work, json_t **timing) {
-    const MeasureLimits limits = {.min_samples = (size_t)json_integer_value(json_object_get(command, "min_samples")),
-                                  .max_samples = (size_t)json_integer_value(json_object_get(command, "max_samples")),
-                                  .seconds = json_number_value(json_object_get(command, "seconds"))};
+    const MeasureLimits limits = {.min_samples = (size_t)json_integer_value(json_object_get(command, KEY_MIN_SAMPLES)),
+                                  .max_samples = (size_t)json_integer_value(json_object_get(command, KEY_MAX_SAMPLES)),
+                                  .seconds = json_number_value(json_object_get(command, KEY_SECONDS))};
     json_t *result = json_object(), *name;
     size_t i;
-    json_array_foreach(json_object_get(command, "modes"), i, name) {
+    json_array_foreach(json_object_get(command, KEY_MODES), i, name) {
         for (int mode = 0; mode < MEASURE_MODE_COUNT; mode++) {
             if (strcmp(json_string_value(name), measure_mode_name((MeasureMode)mode)) != 0) continue;
             json_t *timed = NULL;
@@ -65,14 +68,14 @@ static Status time_modes(const json_t *command, const Device *device, const Meas
 static Status ceilings(const json_t *command, const Device *device, json_t **out) {
     Ceiling found[CEILINGS_MAX];
     int count = 0;
-    const size_t hint = (size_t)json_integer_value(json_object_get(command, "bytes"));
+    const size_t hint = (size_t)json_integer_value(json_object_get(command, KEY_BYTES));
     TRY(strcmp(device->kind, "cuda") == 0 ? ceilings_cuda(device->stream(), hint, found, &count)
                                           : ceilings_cpu(hint, found, &count));
     *out = json_array();
     for (int i = 0; i < count; i++) {
-        json_t *ceiling = json_pack("{s:s, s:s, s:s, s:I}", "name", found[i].name, "unit", found[i].unit, "method", found[i].method,
-                                    "bytes", (json_int_t)found[i].bytes);
-        json_object_set_new(ceiling, "value", json_number_or_null(found[i].value));
+        json_t *ceiling = json_pack("{s:s, s:s, s:s, s:I}", KEY_NAME, found[i].name, "unit", found[i].unit, "method",
+                                    found[i].method, KEY_BYTES, (json_int_t)found[i].bytes);
+        json_object_set_new(ceiling, KEY_VALUE, json_number_or_null(found[i].value));
         if (found[i].again > 0) json_object_set_new(ceiling, "again", json_number_or_null(found[i].again));
         json_object_set_new(ceiling, "low", json_number_or_null(found[i].low));
         json_object_set_new(ceiling, "high", json_number_or_null(found[i].high));
@@ -88,10 +91,130 @@ static Status wrong_stream(const Device *device, Status (*run)(void *), void *co
                                              : STATUS_OK;
 }
 
+/* ---- Limits. */
+
+static unsigned modes_of(const json_t *names) {
+    unsigned modes = 0;
+    for (size_t i = 0; i < json_array_size(names); i++)
+        for (int m = 0; m < MEASURE_MODE_COUNT; m++)
+            if (strcmp(json_string_value(json_array_get(names, i)), measure_mode_name((MeasureMode)m)) == 0) modes |= 1u << m;
+    return modes;
+}
+
+static Status limit(const json_t *command, const Device *device, json_t **out) {
+    const LimitTask task = {.read = json_number_value(json_object_get(command, KEY_BYTES_READ)),
+                            .written = json_number_value(json_object_get(command, KEY_BYTES_WRITTEN)),
+                            .modes = modes_of(json_object_get(command, KEY_MODES)),
+                            .confirm = json_is_true(json_object_get(command, KEY_CONFIRM))};
+    Limit found[MEASURE_MODE_COUNT];
+    TRY(strcmp(device->kind, "cuda") == 0 ? limit_cuda(device->stream(), &task, found) : limit_cpu(&task, found));
+    *out = limits_json(found, task.modes);
+    return STATUS_OK;
+}
+
+/* ---- Counts. */
+
+static json_t *three(const int values[3]) {
+    return json_pack("[i, i, i]", values[0], values[1], values[2]);
+}
+
+static KernelCount kernel_of(const KernelGroup *group) {
+    const Activity *kernel = group->kernel;
+    KernelCount out = {.launches = group->launches,
+                       .seconds = group->seconds,
+                       .registers = kernel->registers,
+                       .shared_bytes = kernel->shared_bytes,
+                       .occupancy = kernel->occupancy};
+    memcpy(out.name, kernel->name, sizeof out.name);
+    memcpy(out.grid, kernel->grid, sizeof out.grid);
+    memcpy(out.block, kernel->block, sizeof out.block);
+    return out;
+}
+
+static json_t *launches_json(const ActivityList *list) {
+    KernelGroup groups[GROUPS_MAX];
+    KernelCount kernels[GROUPS_MAX];
+    size_t count = activity_groups(list, groups, GROUPS_MAX);
+    if (count > GROUPS_MAX) count = GROUPS_MAX; /* the rest is in the sums */
+    for (size_t i = 0; i < count; i++) kernels[i] = kernel_of(&groups[i]);
+    const Activity *longest = activity_longest_kernel(list);
+    const Counts counts = {.launches = (double)activity_count(list, ACTIVITY_KERNEL),
+                           .copies = (double)activity_count(list, ACTIVITY_COPY),
+                           .fills = (double)activity_count(list, ACTIVITY_FILL),
+                           .kernel_seconds = activity_seconds(list, ACTIVITY_KERNEL),
+                           .kernels = kernels,
+                           .kernel_count = count,
+                           .registers = longest ? (double)longest->registers : NAN,
+                           .occupancy = longest ? longest->occupancy : (double)NAN};
+    json_t *json = counts_json(&counts, WHAT_LAUNCHES);
+    json_object_set_new(json, KEY_ELSEWHERE, json_integer((json_int_t)activity_elsewhere(list)));
+    return json;
+}
+
+/* Microseconds since the first of them, as trace viewers have them. */
+static json_t *event_json(const Activity *item, uint64_t origin) {
+    const double begin = 1e-3 * (double)(item->begin - origin);
+    const double end = item->end >= item->begin ? 1e-3 * (double)(item->end - origin) : NAN;
+    json_t *json = json_pack("{s:s, s:s, s:f, s:o, s:I}", "kind", activity_kind_name(item->kind), "name", item->name, "begin",
+                             begin, "end", json_number_or_null(end), "stream", (json_int_t)item->stream);
+    if (item->kind == ACTIVITY_KERNEL) {
+        json_object_set_new(json, "registers", json_integer(item->registers));
+        json_object_set_new(json, "shared_bytes", json_integer((json_int_t)item->shared_bytes));
+        json_object_set_new(json, "grid", three(item->grid));
+        json_object_set_new(json, "block", three(item->block));
+    } else if (item->kind != ACTIVITY_RANGE) {
+        json_object_set_new(json, "bytes", json_integer((json_int_t)item->bytes));
+    }
+    return json;
+}
+
+static json_t *timeline_json(const ActivityList *list) {
+    json_t *events = json_array();
+    for (size_t i = 0; i < list->count; i++) json_array_append_new(events, event_json(&list->items[i], list->items[0].begin));
+    return json_pack("{s:o}", KEY_EVENTS, events);
+}
+
+static Status count(const char *what, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
+                    json_t **counts) {
+    const MeasuredWork work = {.run = run, .context = context, .after = after};
+    const bool timeline = what && strcmp(what, WHAT_TIMELINE) == 0;
+    if (strcmp(device->kind, "cuda") != 0) return status_fail(STATUS_UNSUPPORTED, "runs on the CPU");
+    if (timeline || (what && strcmp(what, WHAT_LAUNCHES) == 0)) {
+        ActivityList list;
+        TRY(counts_activity(&work, device->stream(), timeline, &list));
+        *counts = timeline ? timeline_json(&list) : launches_json(&list);
+        activity_free(&list);
+        return STATUS_OK;
+    }
+    if (!what || strcmp(what, WHAT_BYTES) != 0) return status_fail(STATUS_INTERNAL, "count: unknown kind '%s'", what ? what : "");
+    ByteCounts bytes;
+    TRY(counts_bytes(&work, device->stream(), &bytes));
+    *counts = counts_json(&(Counts){.bytes_read = bytes.read,
+                                    .bytes_written = bytes.written + bytes.written_behind,
+                                    .bytes_written_behind = bytes.written_behind},
+                          WHAT_BYTES);
+    return STATUS_OK;
+}
+
+static json_t *reason_of(Status status) {
+    return status == STATUS_OK ? json_null() : json_string(status_message());
+}
+
+static Status can_count(const Device *device, json_t **answer) {
+    const char *library = NULL;
+    *answer = json_object();
+    Status status = counts_library(&library);
+    json_object_set_new(*answer, KEY_LIBRARY, library ? json_string(library) : json_null());
+    if (status == STATUS_OK) status = counts_try_activity(device->stream());
+    json_object_set_new(*answer, KEY_LAUNCHES_REASON, reason_of(status));
+    json_object_set_new(*answer, KEY_BYTES_REASON, reason_of(counts_try_bytes(device->stream())));
+    return STATUS_OK;
+}
+
 const WorkerMeasure TIMING = {.time = time_modes,
                               .ceilings = ceilings,
-                              .limit = limits_take,
+                              .limit = limit,
                               .facts = device_cuda_facts,
                               .wrong_stream = wrong_stream,
-                              .count = counters_take,
-                              .can_count = counters_check};
+                              .count = count,
+                              .can_count = can_count};

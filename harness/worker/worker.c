@@ -2,11 +2,11 @@
 #include "worker/worker.h"
 
 #include "base/memory.h"
+#include "record/parts.h"
 #include "worker/case.h"
 #include "worker/commands.h"
 #include "worker/module.h"
 #include "worker/outputs.h"
-#include "worker/profile.h"
 #include "worker/questions.h"
 #include "worker/rotation.h"
 
@@ -37,9 +37,9 @@ static Status check_wrong_stream(Worker *worker) {
 }
 
 static Status do_run(Worker *worker, const json_t *command, json_t *reply) {
-    const json_t *poison = json_object_get(command, "poison");
+    const json_t *poison = json_object_get(command, KEY_POISON);
     if (json_is_integer(poison)) buffer_poison_with((unsigned char)json_integer_value(poison));
-    TRY(rotation_upload(worker, (int)json_integer_value(json_object_get(command, "set"))));
+    TRY(rotation_upload(worker, (int)json_integer_value(json_object_get(command, KEY_SET))));
     TRY(check_wrong_stream(worker));
     return outputs_run(worker, reply);
 }
@@ -56,16 +56,72 @@ static Status do_time(Worker *worker, const json_t *command, json_t *reply) {
     json_t *timing = NULL;
     TRY(check_wrong_stream(worker));
     TRY(outputs_begin(worker, false));
-    TRY(rotation_begin(worker, (int)json_integer_value(json_object_get(command, "from_set")), json_object_get(command, "checks")));
+    TRY(rotation_begin(worker, (int)json_integer_value(json_object_get(command, KEY_FROM_SET)),
+                       json_object_get(command, KEY_CHECKS)));
     Status status = measure->time(command, worker->device, &work, &timing);
     if (status == STATUS_OK) {
-        json_object_set_new(reply, "timing", timing);
+        json_object_set_new(reply, KEY_TIMING, timing);
         status = worker_wait(worker, "timing");
     }
     if (status == STATUS_OK) status = rotation_check(worker);
     rotation_end(worker);
     return status;
 }
+
+/* ---- The command `count`: what one call does, counted after all times are taken, in a worker that takes none. */
+
+static Status after_call(void *context) {
+    Worker *worker = context;
+    worker->taken = resource_counts(worker->resource);
+    return outputs_after_sample(context);
+}
+
+static Status prepare_count(Worker *worker) {
+    for (int i = 0; i < worker->in_count && !worker->uploaded; i++)
+        TRY(buffer_upload(&worker->buffers_in[i], worker->host_in[0][i].data));
+    worker->uploaded = true;
+    TRY(outputs_poison(worker, true));
+    TRY(outputs_begin(worker, false));
+    return worker->device->wait("preparing the buffers");
+}
+
+/* What a call has of device memory beside its inputs: outputs and scratch that are ours, and the most that it held of its own. */
+static Status count_memory(Worker *worker, json_t **counts) {
+    TRY(worker_call(worker));
+    TRY(worker_wait(worker, worker->id));
+    TRY(after_call(worker));
+    size_t bytes = worker->args.scratch_bytes + worker->taken.peak_bytes;
+    for (int i = 0; i < worker->out_count && !worker->op->sized_by_data; i++) bytes += array_bytes(&worker->out[i]);
+    Counts memory = {.allocations = (double)worker->taken.allocations, .peak_bytes = (double)bytes};
+    if (worker->taken.allocations) snprintf(memory.resource, sizeof memory.resource, "%s", worker->taken.resource);
+    *counts = counts_json(&memory, WHAT_MEMORY);
+    return STATUS_OK;
+}
+
+/* The reply gets `counts`, or null with `counts_reason`: what cannot be counted is no error. */
+static Status do_count(Worker *worker, const json_t *command, json_t *reply) {
+    const char *what = json_string_value(json_object_get(command, KEY_WHAT));
+    if (!measure || !measure->count || !worker->device || !worker->device->timed)
+        return status_fail(STATUS_UNSUPPORTED, "emulated, not counted");
+    json_t *counts = NULL;
+    Status status = prepare_count(worker);
+    if (status == STATUS_OK)
+        status = what && strcmp(what, WHAT_MEMORY) == 0
+                     ? count_memory(worker, &counts)
+                     : measure->count(what, worker->device, worker_call, after_call, worker, &counts);
+    /* Where outputs are allocated in the call, nothing can be watched while the given stream is held (measure/wrong_stream.h). */
+    const json_int_t elsewhere = json_integer_value(json_object_get(counts, KEY_ELSEWHERE));
+    const bool allocates = worker->op && (worker->op->sized_by_data || worker->taken.allocations > 0);
+    if (counts) (void)json_object_del(counts, KEY_ELSEWHERE);
+    json_object_set_new(reply, KEY_COUNTS, counts ? counts : json_null());
+    if (status == STATUS_OK && allocates && elsewhere > 0)
+        return status_fail(STATUS_CHECK, "works on another stream than the given one: %lld of its kernels do",
+                           (long long)elsewhere);
+    json_object_set_new(reply, KEY_COUNTS_REASON, status == STATUS_OK ? json_null() : json_string(status_message()));
+    return STATUS_OK;
+}
+
+/* ---- All commands. */
 
 static Status close_worker(Worker *worker, json_t *reply) {
     TRY(worker->id ? case_end(worker, reply) : STATUS_OK);
@@ -74,22 +130,22 @@ static Status close_worker(Worker *worker, json_t *reply) {
 }
 
 static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *last) {
-    const char *what = json_string_value(json_object_get(command, "do"));
+    const char *what = json_string_value(json_object_get(command, KEY_DO));
     if (!what) return status_fail(STATUS_INTERNAL, "a command without \"do\"");
-    if (strcmp(what, "hello") == 0) return STATUS_OK;
-    if (strcmp(what, "open") == 0) return case_open(worker, command);
-    if (strcmp(what, "prepare") == 0) return case_prepare(worker, reply);
-    if (strcmp(what, "run") == 0) return do_run(worker, command, reply);
-    if (strcmp(what, "time") == 0) return do_time(worker, command, reply);
-    if (strcmp(what, "count") == 0) return worker_count(worker, measure, command, reply);
-    if (strcmp(what, "end") == 0) return case_end(worker, reply);
-    if (strcmp(what, "supports") == 0) return question_supports(command, reply);
-    if (strcmp(what, "ceilings") == 0) return question_ceilings(worker, measure, command, reply);
-    if (strcmp(what, "limit") == 0) return question_limit(worker, measure, command, reply);
-    if (strcmp(what, "reference") == 0) return question_reference(worker->arrays, command);
-    if (strcmp(what, "facts") == 0) return question_facts(measure, command, reply);
-    if (strcmp(what, "counting") == 0) return question_counting(worker, measure, command, reply);
-    if (strcmp(what, "close") != 0) return status_fail(STATUS_INTERNAL, "unknown command '%s'", what);
+    if (strcmp(what, DO_HELLO) == 0) return STATUS_OK;
+    if (strcmp(what, DO_OPEN) == 0) return case_open(worker, command);
+    if (strcmp(what, DO_PREPARE) == 0) return case_prepare(worker, reply);
+    if (strcmp(what, DO_RUN) == 0) return do_run(worker, command, reply);
+    if (strcmp(what, DO_TIME) == 0) return do_time(worker, command, reply);
+    if (strcmp(what, DO_COUNT) == 0) return do_count(worker, command, reply);
+    if (strcmp(what, DO_END) == 0) return case_end(worker, reply);
+    if (strcmp(what, DO_SUPPORTS) == 0) return question_supports(command, reply);
+    if (strcmp(what, DO_CEILINGS) == 0) return question_ceilings(worker, measure, command, reply);
+    if (strcmp(what, DO_LIMIT) == 0) return question_limit(worker, measure, command, reply);
+    if (strcmp(what, DO_REFERENCE) == 0) return question_reference(worker->arrays, command);
+    if (strcmp(what, DO_FACTS) == 0) return question_facts(measure, command, reply);
+    if (strcmp(what, DO_COUNTING) == 0) return question_counting(worker, measure, command, reply);
+    if (strcmp(what, DO_CLOSE) != 0) return status_fail(STATUS_INTERNAL, "unknown command '%s'", what);
     *last = true;
     return close_worker(worker, reply);
 }
@@ -109,9 +165,9 @@ static void tell_failure(Status status, json_t *reply) {
     const bool known = strcmp(status_word(status), "unknown") != 0;
     if (!known) snprintf(message, sizeof message, "returned %d, which is no Status", (int)status);
     json_object_clear(reply);
-    json_object_set_new(reply, status == STATUS_UNSUPPORTED ? "skip" : "error",
+    json_object_set_new(reply, status == STATUS_UNSUPPORTED ? KEY_SKIP : KEY_ERROR,
                         json_string(known && *status_message() ? status_message() : message));
-    json_object_set_new(reply, "kind", json_string(status_word(status)));
+    json_object_set_new(reply, KEY_KIND, json_string(status_word(status)));
 }
 
 int worker_main(int argc, char **argv) {
@@ -133,7 +189,7 @@ int worker_main(int argc, char **argv) {
         (void)status_fail(STATUS_INTERNAL, "%s", ""); /* a message of an earlier command explains nothing of this one */
         Status status = command ? obey(&worker, command, reply, &last) : status_fail(STATUS_INTERNAL, "a command that is not JSON");
         if (status == STATUS_OK) {
-            json_object_set_new(reply, "ok", json_true());
+            json_object_set_new(reply, KEY_OK, json_true());
         } else {
             tell_failure(status, reply);
         }

@@ -1,7 +1,7 @@
 /* Whatever files of rows hold, every claim gets one of the outcomes and why, or the file is refused with its path. */
 #include "fuzz.h"
 #include "pipeline/claimfiles.h"
-#include "record/row.h"
+#include "record/rowfile.h"
 
 #include <math.h>
 #include <string.h>

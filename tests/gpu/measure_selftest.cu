@@ -1,5 +1,6 @@
 /* What only a GPU can tell of the measuring and memory modules: known durations come out right in every mode, waiting work is
  * noticed, guards hold. One line per check; exit 0 all good, 1 a check failed, 77 no GPU. */
+#include "base/stats.h"
 #include "device/device.h"
 #include "gpu_check.h"
 #include "kernel.h"
@@ -7,7 +8,6 @@
 #include "measure/gpu_queue.h"
 #include "measure/limit.h"
 #include "measure/measure.h"
-#include "measure/stats.h"
 
 #include <math.h>
 #include <stdio.h>

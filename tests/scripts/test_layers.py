@@ -12,7 +12,7 @@ import unittest
 SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).resolve().parents[2]))
 CODE = {".c", ".h", ".cu", ".cuh", ".cc", ".inc"}
 
-CONTRACTS = ("harness/op.h", "harness/variant.h", "harness/kernel.h")
+CONTRACTS = ("harness/op.h", "harness/variant.h", "harness/kernel.h", "harness/protocol.h")
 # The longest folder that a file lies in decides; what it may include: files, or folders ending in '/'.
 MAY_INCLUDE = {
     "harness/": ("harness/",),  # main.c, commit.c
@@ -30,7 +30,11 @@ MAY_INCLUDE = {
     "harness/device/": ("harness/base/", *CONTRACTS, "harness/device/"),
     "harness/verify/": ("harness/base/", *CONTRACTS, "harness/verify/"),
     "harness/measure/": ("harness/base/", *CONTRACTS, "harness/measure/"),
-    "harness/record/": ("harness/base/", *CONTRACTS, "harness/record/"),
+    "harness/record/": (
+        *(f"harness/{name}" for name in ("base/", "record/", "measure/activity.h", "measure/limit.h")),
+        *(f"harness/verify/{name}.h" for name in ("exact", "norms")),  # what a row holds of them
+        *CONTRACTS,
+    ),
     "impls/": ("harness/variant.h", "harness/kernel.h", "harness/base/", "impls/common/"),
     "reference/": ("harness/op.h", "harness/base/", "reference/"),
     "emulator/": ("harness/base/", *CONTRACTS, "harness/device/", "emulator/"),
@@ -182,6 +186,27 @@ def circle_faults(root):
         yield from walk(path, [])
 
 
+def unit_faults(root):
+    """x.c and x.h are one unit: no unit of the harness needs one that needs it."""
+    needs = {}
+    for path, text in files(root, ("harness",), CODE):
+        unit = path.rsplit(".", 1)[0]
+        targets = {target.rsplit(".", 1)[0] for _, target in includes_of(root, path, text)}
+        needs.setdefault(unit, set()).update(targets - {unit})
+
+    def reaches(unit):
+        seen, rest = set(), [unit]
+        while rest:
+            new = needs.get(rest.pop(), set()) - seen
+            seen |= new
+            rest += new
+        return seen
+
+    reached = {unit: reaches(unit) for unit in needs}
+    circles = {tuple(sorted(u for u in reached[unit] if unit in reached.get(u, ()))) for unit in needs}
+    yield from (f"units in a circle: {', '.join(circle)}" for circle in sorted(circles) if circle)
+
+
 def include_faults(root):
     for path, text in files(root, ("harness", "emulator", "impls", "reference"), CODE):
         layer = governing(MAY_INCLUDE, path)
@@ -324,6 +349,7 @@ def variant_faults(root):
 RULES = {
     "includes": include_faults,
     "circles": circle_faults,
+    "units": unit_faults,
     "printing": lambda root: call_faults(root, PRINTS, MAY_PRINT, "only the program prints and exits"),
     "writing": lambda root: call_faults(root, WRITES, MAY_WRITE, "only record/ writes results"),
     "python": python_faults,
@@ -370,10 +396,10 @@ class Planted(unittest.TestCase):
             self.assertIn(fault, found[0])
 
     def test_includes(self):
-        record = {"harness/record/row.h": "", "harness/verify/norms.h": "", "harness/verify/families.h": ""}
+        record = {"harness/record/rowfile.h": "", "harness/verify/norms.h": "", "harness/verify/families.h": ""}
         self.expect(
             "includes",
-            {**record, "harness/plan/a.c": '\n#include "record/row.h"\n'},
+            {**record, "harness/plan/a.c": '\n#include "record/rowfile.h"\n'},
             "harness/plan/a.c:2: harness/plan/ may not include",
         )
         self.expect(
@@ -383,7 +409,7 @@ class Planted(unittest.TestCase):
         )
         self.expect(
             "includes",
-            {**record, "harness/plan/a.c": '#include "verify/families.h"\n// #include "record/row.h"\n'},
+            {**record, "harness/plan/a.c": '#include "verify/families.h"\n// #include "record/rowfile.h"\n'},
             None,
         )
         self.expect("includes", {"impls/rolling/a.c": '#include "op.h"\n'}, "impls/ may not include harness/op.h")
@@ -404,7 +430,9 @@ class Planted(unittest.TestCase):
         self.expect("includes", {"harness/base/a.c": '#include "op.h"\n'}, "harness/base/ may not include harness/op.h")
         self.expect("includes", {"harness/pipeline/run.c": '#include "nowhere.h"\n'}, "is no file of the repository")
         self.expect(
-            "includes", {**record, "harness/op.h": '#include "record/row.h"\n'}, "may not include harness/record/row.h"
+            "includes",
+            {**record, "harness/op.h": '#include "record/rowfile.h"\n'},
+            "may not include harness/record/rowfile.h",
         )
 
     def test_circles(self):
@@ -422,6 +450,23 @@ class Planted(unittest.TestCase):
                 "harness/plan/a.h": '#include "plan/b.h"',
                 "harness/plan/b.h": '#include "base/text.h"',
                 "harness/plan/c.h": '#include "plan/b.h"',
+            },
+            None,
+        )
+
+    def test_units(self):
+        headers = {"harness/plan/a.h": "", "harness/plan/b.h": '#include "plan/a.h"', "harness/plan/c.h": ""}
+        self.expect(
+            "units",
+            {**headers, "harness/plan/a.c": '#include "plan/c.h"', "harness/plan/c.c": '#include "plan/b.h"'},
+            "units in a circle: harness/plan/a, harness/plan/b, harness/plan/c",
+        )
+        self.expect(
+            "units",
+            {
+                **headers,
+                "harness/plan/b.c": '#include "plan/b.h"\n// #include "plan/d.h"',
+                "harness/plan/d.c": '#include "plan/b.h"\n#include "plan/c.h"',
             },
             None,
         )

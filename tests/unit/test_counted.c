@@ -1,5 +1,5 @@
-/* A row's further processes repeat the counts of the first. */
-#include "pipeline/counted.h"
+/* What is known of rows by case and variant: the counts of a row's first process are those of its further ones. */
+#include "pipeline/resume.h"
 
 #include <setjmp.h>
 #include <stdarg.h>
@@ -7,39 +7,44 @@
 #include <stdint.h>
 
 #include <cmocka.h>
+#include <math.h>
+#include <stdio.h>
+#include <string.h>
 
-static json_t *row_of(const char *problem, json_t *counts) {
-    return json_pack("{s:s, s:s, s:s, s:o, s:s}", "case", problem, "spec", "op/cuda_v", "backend", "cuda", "counts", counts,
-                     "counts_reason", "not counted yet");
-}
-
-static json_t *counts_of(const json_t *row) {
-    return json_object_get(row, "counts");
+static Row row_of(const char *problem, double launches) {
+    Row row = {.counts = counts_none()};
+    snprintf(row.text, sizeof row.text, "%s", problem);
+    strcpy(row.spec, "op/cuda_v");
+    row_set_text(&row.counts_reason, "not counted yet");
+    row.counts.any = isfinite(launches);
+    row.counts.launches = launches;
+    row.counts.seconds = 0.5;
+    return row;
 }
 
 static void counts_are_repeated(void **state) {
     (void)state;
-    json_t *first = row_of("one", json_pack("{s:i, s:f}", "launches", 3, "seconds", 0.5)), *further = row_of("one", json_null()),
-           *other = row_of("two", json_null()), *known = json_object();
-    assert_false(counted_repeat(known, further));
-    counted_remember(known, other); /* it has none */
-    counted_remember(known, first);
-    assert_true(counted_repeat(known, further));
-    assert_int_equal(json_integer_value(json_object_get(counts_of(further), "launches")), 3);
-    assert_true(json_real_value(json_object_get(counts_of(further), "seconds")) == 0);
-    assert_true(json_real_value(json_object_get(counts_of(first), "seconds")) == 0.5);
-    assert_true(json_is_null(json_object_get(further, "counts_reason")));
-    assert_false(counted_repeat(known, other));
-    assert_true(json_is_null(counts_of(other)));
-    json_decref(first), json_decref(further), json_decref(other), json_decref(known);
+    Row first = row_of("one", 3), further = row_of("one", NAN), other = row_of("two", NAN);
+    Resume known = {0};
+    assert_false(resume_counts(&known, &further));
+    resume_counted(&known, &other); /* it has none */
+    resume_counted(&known, &first);
+    assert_true(resume_counts(&known, &further));
+    assert_true(further.counts.launches == 3 && further.counts.seconds == 0);
+    assert_true(first.counts.seconds == 0.5);
+    assert_null(further.counts_reason);
+    assert_false(resume_counts(&known, &other));
+    assert_false(other.counts.any);
+    row_free(&first), row_free(&further), row_free(&other);
+    resume_close(&known);
 }
 
 static void each_row_may_be_counted(void **state) {
     (void)state;
-    json_t *row = row_of("one", json_pack("{s:i}", "launches", 3));
-    counted_remember(NULL, row);
-    assert_false(counted_repeat(NULL, row));
-    json_decref(row);
+    Row row = row_of("one", 3);
+    resume_counted(NULL, &row);
+    assert_false(resume_counts(NULL, &row));
+    row_free(&row);
 }
 
 int main(void) {

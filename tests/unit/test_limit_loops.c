@@ -1,8 +1,8 @@
 /* Plain loops that the compiler may inline and vectorise (with -march, as variants) are never judged faster than the hardware,
  * however little they move: 1 to 5000 numbers, at any address, cold and hot. */
+#include "base/stats.h"
 #include "measure/limit.h"
 #include "measure/measure.h"
-#include "measure/stats.h"
 #include "record/program.h"
 
 #include <setjmp.h>

@@ -1,7 +1,8 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* RTLD_NEXT */
 #endif
-#include "record/row.h"
+#include "record/parts.h"
+#include "record/rowfile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

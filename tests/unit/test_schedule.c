@@ -87,6 +87,12 @@ static void a_dear_row_is_put_off(void **state) {
     later_close(&later);
 }
 
+static void expect_answer(Resume *resume, const Row *row, ResumeAnswer expected) {
+    ResumeAnswer answer;
+    assert_int_equal(resume_ask(resume, row, &answer), STATUS_OK);
+    assert_int_equal(answer, expected);
+}
+
 /* Rows that an earlier part of the campaign wrote count, those that ended in an error too. */
 static void what_rows_took_is_read_from_the_file(void **state) {
     (void)state;
@@ -102,16 +108,20 @@ static void what_rows_took_is_read_from_the_file(void **state) {
     fprintf(stream, FORMAT, "two", "error", 120);
     fclose(stream);
     assert_int_equal(resume_open(path, &resume), STATUS_OK);
-    json_t *row = json_pack("{s:s, s:s, s:s}", "case", "one", "spec", "op/v", "backend", "cpu");
-    assert_true(resume_seconds(&resume, row) == 30);
-    json_object_set_new(row, "case", json_string("two"));
-    assert_true(resume_seconds(&resume, row) == 120);
-    json_object_set_new(row, "case", json_string("three"));
-    assert_true(resume_seconds(&resume, row) == 0);
-    json_object_set_new(row, "seconds_spent", json_real(5));
-    resume_took(&resume, row);
-    assert_true(resume_seconds(&resume, row) == 5);
-    json_decref(row);
+    Row row = {.text = "one", .spec = "op/v"};
+    assert_true(resume_seconds(&resume, &row) == 30);
+    strcpy(row.text, "two");
+    assert_true(resume_seconds(&resume, &row) == 120);
+    expect_answer(&resume, &row, RESUME_RUN); /* it ended in an error */
+    strcpy(row.text, "three");
+    assert_true(resume_seconds(&resume, &row) == 0);
+    row.seconds_spent = 5;
+    assert_int_equal(resume_took(&resume, &row), STATUS_OK);
+    assert_true(resume_seconds(&resume, &row) == 5);
+    strcpy(row.text, "one");
+    expect_answer(&resume, &row, RESUME_DONE);
+    expect_answer(&resume, &row, RESUME_DONE);
+    expect_answer(&resume, &row, RESUME_RUN); /* the file has two */
     resume_close(&resume);
     unlink(path);
 }

@@ -1,7 +1,8 @@
 /* After an allocation for JSON has failed nothing is handed on: nobody knows what it lacks. */
 #include "base/memory.h"
 #include "device/child.h"
-#include "record/row.h"
+#include "record/check.h"
+#include "record/rowfile.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

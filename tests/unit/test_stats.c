@@ -1,4 +1,4 @@
-#include "measure/stats.h"
+#include "base/stats.h"
 
 #include <setjmp.h>
 #include <stdarg.h>

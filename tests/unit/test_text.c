@@ -1,3 +1,4 @@
+#include "base/foreign.h"
 #include "base/text.h"
 
 #include <setjmp.h>
@@ -88,7 +89,7 @@ static void utf8(void **state) {
     for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
         char text[64];
         snprintf(text, sizeof text, "%s", cases[i].text);
-        text_make_utf8(text);
+        foreign_make_utf8(text);
         assert_string_equal(text, cases[i].becomes);
     }
 }

@@ -1,6 +1,6 @@
 /* stats.h - summary of a set of samples. Order statistics only: samples of a shared machine are not normal. */
-#ifndef RUNGS_MEASURE_STATS_H
-#define RUNGS_MEASURE_STATS_H
+#ifndef RUNGS_BASE_STATS_H
+#define RUNGS_BASE_STATS_H
 
 #include <stddef.h>
 

@@ -1,4 +1,4 @@
-#include "measure/stats.h"
+#include "base/stats.h"
 
 #include <math.h>
 #include <stdbool.h>

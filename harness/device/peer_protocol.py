@@ -1,0 +1,8 @@
+"""peer_protocol.py - the commands of the worker protocol and the keys of commands and replies: DO_OPEN, KEY_SAMPLES, ..., read from
+harness/protocol.h."""
+
+import pathlib
+import re
+
+HEADER = pathlib.Path(__file__).resolve().parents[1] / "protocol.h"
+globals().update(re.findall(r'^#define (\w+) "(\w+)"', HEADER.read_text(encoding="utf-8"), re.MULTILINE))

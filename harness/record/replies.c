@@ -1,0 +1,76 @@
+#include "record/replies.h"
+
+#include "base/jsontext.h"
+#include "protocol.h"
+
+#include <math.h>
+#include <string.h>
+
+static double number_of(const json_t *json) {
+    return json_is_number(json) ? json_number_value(json) : NAN;
+}
+
+PrepareReply reply_prepare(const json_t *reply) {
+    PrepareReply out = {.seconds = number_of(json_object_get(reply, KEY_PREPARE_SECONDS))};
+    launch_read(json_object_get(reply, KEY_LAUNCH), &out.launch);
+    return out;
+}
+
+RunReply reply_run(const json_t *reply) {
+    RunReply out = {.seconds = json_number_value(json_object_get(reply, KEY_SECONDS)),
+                    .threads = (int)json_integer_value(json_object_get(reply, KEY_THREADS))};
+    launch_read(json_object_get(reply, KEY_LAUNCHED), &out.launch);
+    return out;
+}
+
+bool reply_elements(const json_t *reply, int i, size_t *elements) {
+    const json_t *count = json_array_get(json_object_get(reply, KEY_COUNTS), (size_t)i);
+    *elements = (size_t)json_integer_value(count);
+    return json_is_integer(count) || json_is_null(count);
+}
+
+CheckReply reply_check(const json_t *reply) {
+    const json_t *check = json_object_get(reply, KEY_CHECK);
+    CheckReply out = {.asked = check != NULL, .mode = MODE_COUNT, .sample.set = -1};
+    if (!check || !mode_parse(text_of(check, KEY_MODE), &out.mode)) return out;
+    out.sample.sample = (size_t)json_integer_value(json_object_get(check, KEY_SAMPLE));
+    out.sample.set = (int)json_integer_value(json_object_get(check, KEY_SET));
+    return out;
+}
+
+bool reply_timing(const json_t *reply, ModeTiming timing[MODE_COUNT]) {
+    const json_t *times = json_object_get(reply, KEY_TIMING);
+    if (times) timing_read(times, timing);
+    return times != NULL;
+}
+
+const char *reply_counts(const json_t *reply, Counts *counts) {
+    counts_read(json_object_get(reply, KEY_COUNTS), counts);
+    return json_string_value(json_object_get(reply, KEY_COUNTS_REASON));
+}
+
+const json_t *reply_events(const json_t *reply) {
+    const json_t *events = json_object_get(json_object_get(reply, KEY_COUNTS), KEY_EVENTS);
+    return json_is_array(events) ? events : NULL;
+}
+
+double ceiling_value(const json_t *ceilings, const char *name) {
+    size_t i;
+    json_t *ceiling;
+    json_array_foreach((json_t *)ceilings, i, ceiling) {
+        if (strcmp(text_of(ceiling, KEY_NAME), name) == 0) return number_of(json_object_get(ceiling, KEY_VALUE));
+    }
+    return NAN;
+}
+
+void reply_end(const json_t *reply, size_t *kept_bytes, bool *restless) {
+    *kept_bytes = (size_t)json_integer_value(json_object_get(reply, KEY_KEPT_BYTES));
+    *restless = json_is_true(json_object_get(reply, KEY_RESTLESS));
+}
+
+void reply_counting(const json_t *reply, const char **library, const char **no_launches, const char **no_bytes) {
+    const json_t *told = json_object_get(reply, KEY_COUNTING);
+    *library = json_string_value(json_object_get(told, KEY_LIBRARY));
+    *no_launches = json_string_value(json_object_get(told, KEY_LAUNCHES_REASON));
+    *no_bytes = json_string_value(json_object_get(told, KEY_BYTES_REASON));
+}
