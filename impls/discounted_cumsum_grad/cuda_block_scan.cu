@@ -9,7 +9,7 @@
  * Limits: no sums of k terms; 2^31 - 1 blocks.
  * Origin: Blelloch 1990; adjoint of a linear recurrence. */
 #include "common/discounted_cumsum/scan.cuh"
-#include "discounted_cumsum_grad/_shared.cuh"
+#include "discounted_cumsum_grad/_products.cuh"
 
 /* First scan, one row with one factor: carries[i] is the sum carried into element i, before its factor. Two tiles are in registers,
  * the next one loading while this one is scanned; shared memory has a map for each warp, twice, so that one barrier a tile is
@@ -272,17 +272,6 @@ static __global__ void __launch_bounds__(GRADIENT_THREADS)
     if (threadIdx.x == 0) dgamma[blockIdx.x] = (T)sum;
 }
 
-/* Block b adds up terms[b count .. (b + 1) count), always in the same order. */
-template <typename T>
-static __global__ void __launch_bounds__(GRADIENT_SUM_THREADS) sum_kernel(const double *terms, size_t count, T *sums) {
-    __shared__ GradientSum totals[WARP];
-    terms += blockIdx.x * count;
-    double sum = 0;
-    for (size_t i = threadIdx.x; i < count; i += blockDim.x) sum += terms[i];
-    sum = gradient_block_sum(sum, totals);
-    if (threadIdx.x == 0) sums[blockIdx.x] = (T)sum;
-}
-
 /* Scratch: carries, a number for each block, maps of strips. */
 struct GradientPlan {
     DiscountLines lines;
@@ -374,10 +363,7 @@ template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *arg
 }
 
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return gradient_of_nothing(args);
-    const bool right = discount_is_right(args);
-    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
-    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
+    return gradient_run(args, [args]<typename T, bool RIGHT>() { return run_typed<T, RIGHT>(args); });
 }
 
 static const char *const TILES[] = {"auto", "small", "large", NULL};

@@ -111,10 +111,7 @@ template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *arg
 }
 
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return gradient_of_nothing(args);
-    const bool right = discount_is_right(args);
-    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
-    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
+    return gradient_run(args, [args]<typename T, bool RIGHT>() { return run_typed<T, RIGHT>(args); });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {

@@ -13,7 +13,7 @@
  * Origin: reverse mode of the sum of k terms; Horner's scheme. */
 #include "common/affine.cuh"
 #include "common/discounted_cumsum/case.h"
-#include "discounted_cumsum_grad/_shared.cuh"
+#include "discounted_cumsum_grad/_products.cuh"
 
 constexpr unsigned THREADS = GRADIENT_THREADS, STEPS = 256, SPAN = THREADS + STEPS - 1;
 
@@ -95,17 +95,6 @@ static __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) partials[blockIdx.x] = gradient;
 }
 
-/* Block b adds up terms[b count .. (b + 1) count), always in the same order. */
-template <typename T>
-static __global__ void __launch_bounds__(GRADIENT_SUM_THREADS) sum_kernel(const double *terms, size_t count, T *sums) {
-    __shared__ GradientSum totals[WARP];
-    terms += blockIdx.x * count;
-    double sum = 0;
-    for (size_t i = threadIdx.x; i < count; i += blockDim.x) sum += terms[i];
-    sum = gradient_block_sum(sum, totals);
-    if (threadIdx.x == 0) sums[blockIdx.x] = (T)sum;
-}
-
 /* Blocks of a row. */
 static size_t tiles_of(const VariantArgs *args) {
     return divide_up(discount_n(args), gradient_threads(discount_n(args), THREADS));
@@ -139,10 +128,7 @@ template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *arg
 }
 
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return gradient_of_nothing(args);
-    const bool right = discount_is_right(args);
-    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
-    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
+    return gradient_run(args, [args]<typename T, bool RIGHT>() { return run_typed<T, RIGHT>(args); });
 }
 
 RUNGS_VARIANT(discounted_cumsum_grad, cuda_windows) = {

@@ -111,25 +111,9 @@ template <typename T, typename State> static Status launch_three(const VariantAr
     return launch(output_kernel<T, State>, wide, view, (const State *)aggregates);
 }
 
-template <typename T> static Status run_as(const VariantArgs *args) {
-    const EwmCase rule = ewm_case(args);
-    switch (ewm_state_kind(&rule)) {
-    case EWM_PLAIN:
-        return launch_three<T, EwmPlain>(args);
-    case EWM_DECAYED_SUM:
-        return launch_three<T, EwmDecayed<WeightedSum>>(args);
-    case EWM_DECAYED_MOMENTS:
-        return launch_three<T, EwmDecayed<WeightedMoments>>(args);
-    case EWM_RESTARTED_SUM:
-        return launch_three<T, EwmRestarted<WeightedSum>>(args);
-    default:
-        return launch_three<T, EwmRestarted<WeightedMoments>>(args);
-    }
-}
-
 static Status run(const VariantArgs *args) {
     if (array_count(&args->in[0]) == 0) return STATUS_OK;
-    return args->problem->dtype == DTYPE_F64 ? run_as<double>(args) : run_as<float>(args);
+    return ewm_with_types(args, [args]<typename T, typename State>() { return launch_three<T, State>(args); });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
@@ -139,7 +123,7 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 
 static size_t scratch_bytes(const VariantArgs *args) {
     const EwmCase rule = ewm_case(args);
-    return blocks_of(args) * ewm_state_bytes(&rule);
+    return blocks_of(args) * ewm_state_bytes(rule);
 }
 
 static const ParamSpec TUNABLES[] = {

@@ -62,25 +62,9 @@ template <typename T, typename State> static Status launch_stages(const VariantA
     return launch(end_kernel<T, State>, shape, view, (const State *)from);
 }
 
-template <typename T> static Status run_as(const VariantArgs *args) {
-    const EwmCase rule = ewm_case(args);
-    switch (ewm_state_kind(&rule)) {
-    case EWM_PLAIN:
-        return launch_stages<T, EwmPlain>(args);
-    case EWM_DECAYED_SUM:
-        return launch_stages<T, EwmDecayed<WeightedSum>>(args);
-    case EWM_DECAYED_MOMENTS:
-        return launch_stages<T, EwmDecayed<WeightedMoments>>(args);
-    case EWM_RESTARTED_SUM:
-        return launch_stages<T, EwmRestarted<WeightedSum>>(args);
-    default:
-        return launch_stages<T, EwmRestarted<WeightedMoments>>(args);
-    }
-}
-
 static Status run(const VariantArgs *args) {
     if (array_count(&args->in[0]) == 0) return STATUS_OK;
-    return args->problem->dtype == DTYPE_F64 ? run_as<double>(args) : run_as<float>(args);
+    return ewm_with_types(args, [args]<typename T, typename State>() { return launch_stages<T, State>(args); });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
@@ -89,7 +73,7 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 
 static size_t scratch_bytes(const VariantArgs *args) {
     const EwmCase rule = ewm_case(args);
-    return 2 * rule.n * ewm_state_bytes(&rule);
+    return 2 * rule.n * ewm_state_bytes(rule);
 }
 
 static const ParamSpec TUNABLES[] = {

@@ -170,6 +170,10 @@ static size_t shared_bytes(const VariantArgs *args, const EwmCase *rule) {
     return count * (dtype_size(args->problem->dtype) + (rule->segments ? 1 : 0));
 }
 
+template <typename State> constexpr bool OF_MEAN = true;
+template <> constexpr bool OF_MEAN<EwmDecayed<WeightedMoments>> = false;
+template <> constexpr bool OF_MEAN<EwmRestarted<WeightedMoments>> = false;
+
 template <typename T, typename State, bool MEAN> static Status launch_tile(const VariantArgs *args) {
     const EwmView<T> view = ewm_view<T>(args);
     const size_t length = window_of(&view.rule), blocks = divide_up(view.rule.n, (size_t)threads_of(args) * tile_of(args));
@@ -179,25 +183,9 @@ template <typename T, typename State, bool MEAN> static Status launch_tile(const
     return launch(truncated_tile_kernel<T, State, MEAN>, shape, view, window);
 }
 
-template <typename T> static Status run_as(const VariantArgs *args) {
-    const EwmCase rule = ewm_case(args);
-    switch (ewm_state_kind(&rule)) {
-    case EWM_PLAIN:
-        return launch_tile<T, EwmPlain, true>(args);
-    case EWM_DECAYED_SUM:
-        return launch_tile<T, EwmDecayed<WeightedSum>, true>(args);
-    case EWM_DECAYED_MOMENTS:
-        return launch_tile<T, EwmDecayed<WeightedMoments>, false>(args);
-    case EWM_RESTARTED_SUM:
-        return launch_tile<T, EwmRestarted<WeightedSum>, true>(args);
-    default:
-        return launch_tile<T, EwmRestarted<WeightedMoments>, false>(args);
-    }
-}
-
 static Status run(const VariantArgs *args) {
     if (array_count(&args->in[0]) == 0) return STATUS_OK;
-    return args->problem->dtype == DTYPE_F64 ? run_as<double>(args) : run_as<float>(args);
+    return ewm_with_types(args, [args]<typename T, typename State>() { return launch_tile<T, State, OF_MEAN<State>>(args); });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {

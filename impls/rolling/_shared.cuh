@@ -89,6 +89,30 @@ template <typename T> static Status rolling_fill(const VariantArgs *args, Rollin
                   view.n, view.incomplete);
 }
 
+/* run() of a variant: call.operator()<T, AGG>(view) for the dtype and the aggregate of the case, which it launches its kernel for.
+ */
+template <typename T, typename Call> static Status rolling_run_typed(const VariantArgs *args, Call call) {
+    const RollingView<T> view = rolling_view<T>(args);
+    if (view.window > view.n) return rolling_fill(args, view);
+    switch (rolling_aggregate(args)) {
+    case AGG_MEAN:
+        return call.template operator()<T, AGG_MEAN>(view);
+    case AGG_SUM:
+        return call.template operator()<T, AGG_SUM>(view);
+    case AGG_VAR:
+        return call.template operator()<T, AGG_VAR>(view);
+    case AGG_STD:
+        return call.template operator()<T, AGG_STD>(view);
+    case AGG_MIN:
+        return call.template operator()<T, AGG_MIN>(view);
+    default:
+        return call.template operator()<T, AGG_MAX>(view);
+    }
+}
+template <typename Call> static Status rolling_run(const VariantArgs *args, Call call) {
+    return args->problem->dtype == DTYPE_F64 ? rolling_run_typed<double>(args, call) : rolling_run_typed<float>(args, call);
+}
+
 /* The aggregates. A value-initialised object stands for an empty run. None subtracts what it has added, so an inf or NaN shows in
  * the result exactly if it is in the run. collect() takes a run that is in memory; finish() makes the output of a whole window. */
 template <typename T> struct Sum {

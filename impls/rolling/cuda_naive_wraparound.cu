@@ -37,23 +37,13 @@ template <typename T, Aggregate AGG> static Status launch_wraparound(const Varia
     return launch(wraparound_kernel<T, AGG>, {blocks, dim3(threads_of(args)), 0, args->stream}, view);
 }
 
-template <typename T> static Status run_typed(const VariantArgs *args) {
-    const RollingView<T> view = rolling_view<T>(args);
-    if (view.window > view.n) return rolling_fill(args, view);
-    switch (rolling_aggregate(args)) {
-    case AGG_MEAN:
-        return launch_wraparound<T, AGG_MEAN>(args, view);
-    case AGG_SUM:
-        return launch_wraparound<T, AGG_SUM>(args, view);
-    case AGG_MIN:
-        return launch_wraparound<T, AGG_MIN>(args, view);
-    default:
-        return launch_wraparound<T, AGG_MAX>(args, view);
-    }
-}
-
 static Status run(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+        if constexpr (!aggregate_is_spread(AGG))
+            return launch_wraparound<T, AGG>(args, view);
+        else
+            return status_fail(STATUS_UNSUPPORTED, "supports() refuses this aggregate");
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {

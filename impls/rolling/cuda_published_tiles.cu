@@ -323,27 +323,9 @@ template <typename T, Aggregate AGG> static Status launch_tiles(const VariantArg
                   board, order);
 }
 
-template <typename T> static Status run_typed(const VariantArgs *args) {
-    const RollingView<T> view = rolling_view<T>(args);
-    if (view.window > view.n) return rolling_fill(args, view);
-    switch (rolling_aggregate(args)) {
-    case AGG_MEAN:
-        return launch_tiles<T, AGG_MEAN>(args, view);
-    case AGG_SUM:
-        return launch_tiles<T, AGG_SUM>(args, view);
-    case AGG_VAR:
-        return launch_tiles<T, AGG_VAR>(args, view);
-    case AGG_STD:
-        return launch_tiles<T, AGG_STD>(args, view);
-    case AGG_MIN:
-        return launch_tiles<T, AGG_MIN>(args, view);
-    default:
-        return launch_tiles<T, AGG_MAX>(args, view);
-    }
-}
-
 static Status run(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+    return rolling_run(args,
+                       [args]<typename T, Aggregate AGG>(const RollingView<T> &view) { return launch_tiles<T, AGG>(args, view); });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
