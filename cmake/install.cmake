@@ -39,6 +39,7 @@ install(DIRECTORY analysis plots scenarios template DESTINATION ${to_share} PATT
 install(DIRECTORY harness impls DESTINATION ${to_share} FILES_MATCHING PATTERN *.py PATTERN cuda_apply.cu)
 install(DIRECTORY examples/apply DESTINATION ${to_share}/examples)
 install(FILES harness/record/row.schema.json DESTINATION ${to_share}/harness/record)
+install(FILES harness/base/joined_variants.inc DESTINATION ${to_share}/harness/base)
 install(PROGRAMS cmake/python cmake/build_ref.sh cmake/build_project.sh DESTINATION ${to_share}/cmake)
 install(FILES requirements.txt requirements-gpu.txt requirements-compiled.txt DESTINATION ${to_share})
 # The manual page and the completion for bash, from what the program says of itself.

@@ -1,5 +1,6 @@
 #include "pipeline/resume.h"
 
+#include "base/joined.h"
 #include "base/jsontext.h"
 #include "base/memory.h"
 #include "record/row.h"
@@ -12,7 +13,9 @@ static bool is_emulated(const json_t *row) {
 }
 
 void row_key(const json_t *row, char key[ROW_KEY_MAX]) {
-    snprintf(key, ROW_KEY_MAX, "%s|%s|%s", is_emulated(row) ? "emulator" : "device", text_of(row, "case"), text_of(row, "spec"));
+    char spec[SPEC_TEXT_MAX];
+    snprintf(key, ROW_KEY_MAX, "%s|%s|%s", is_emulated(row) ? "emulator" : "device", text_of(row, "case"),
+             joined_spec(text_of(row, "spec"), spec, sizeof spec));
 }
 
 Status resume_open(const char *path, Resume *out) {

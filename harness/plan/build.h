@@ -34,7 +34,8 @@ typedef struct Request {
 
 /* Takes `line` apart in place; errors count columns from `begin`, where the text it is a part of begins. */
 Status request_read(const char *begin, char *line, Request *out);
-bool request_names(const Request *request, const VariantEntry *entry);
+/* A form of a joined variant (base/joined.h) has the name of before, unless the request says by the tunable which form it means. */
+bool request_names(const Request *request, const VariantChoice *choice);
 
 /* Does the text name CUDA variants in a build that has none? */
 bool variant_not_built(const char *text);

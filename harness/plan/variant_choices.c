@@ -1,4 +1,5 @@
 /* A variant pattern with tunables -> the variants it names, each with one value per tunable. */
+#include "base/joined.h"
 #include "base/text.h"
 #include "plan/build.h"
 
@@ -78,8 +79,23 @@ Status request_read(const char *begin, char *line, Request *out) {
     return out->pattern ? STATUS_OK : status_fail(STATUS_INVALID, "column 1: a variant is expected, such as cuda_* or cpu_naive");
 }
 
-bool request_names(const Request *request, const VariantEntry *entry) {
-    return text_glob(request->pattern, entry->id) || text_glob(request->pattern, strchr(entry->id, '/') + 1);
+static bool matches(const Request *request, const char *id) {
+    return text_glob(request->pattern, id) || text_glob(request->pattern, strchr(id, '/') + 1);
+}
+
+static bool assigns(const Request *request, const char *name) {
+    for (int i = 0; i < request->count; i++)
+        if (strcmp(request->assignments[i].name, name) == 0) return true;
+    return false;
+}
+
+bool request_names(const Request *request, const VariantChoice *choice) {
+    const char *const id = choice->entry->id;
+    const JoinedVariant *form;
+    for (int k = 0; (form = joined_form(id, k)); k++)
+        if (!assigns(request, form->tunable) && params_int(&choice->tunables, form->tunable) == atoll(form->value))
+            return matches(request, form->before);
+    return matches(request, id);
 }
 
 static Status no_match(const Op *op, const Request *request) {
@@ -92,17 +108,28 @@ static Status no_match(const Op *op, const Request *request) {
     return status_fail(STATUS_INVALID, "column %zu: '%s' is no variant of %s", request->column, request->pattern, op->name);
 }
 
+static Status add(const VariantEntry *entry, const Request *request, const Params *tunables, Choices *list) {
+    const int first = list->count;
+    TRY(expand(entry, request, 0, tunables, list));
+    const Status complete = params_complete(&list->items[first].tunables);
+    return complete == STATUS_OK ? complete : status_prefix(complete, "column %zu: %s: ", request->column, entry->id);
+}
+
 static Status find(const Op *op, const Request *request, Choices *list) {
     for (int i = 0; i < REGISTRY_VARIANT_COUNT; i++) {
         const VariantEntry *entry = &REGISTRY_VARIANTS[i];
         if (strcmp(entry->op, op->name) != 0) continue;
-        if (!request_names(request, entry)) continue;
-        Params defaults;
-        TRY(params_init(entry->variant->tunables, &defaults));
-        const int first = list->count;
-        TRY(expand(entry, request, 0, &defaults, list));
-        const Status complete = params_complete(&list->items[first].tunables);
-        if (complete != STATUS_OK) return status_prefix(complete, "column %zu: %s: ", request->column, entry->id);
+        Params tunables;
+        TRY(params_init(entry->variant->tunables, &tunables));
+        const JoinedVariant *form = joined_form(entry->id, 0);
+        if (!form || assigns(request, form->tunable)) {
+            if (matches(request, entry->id)) TRY(add(entry, request, &tunables, list));
+            continue;
+        }
+        for (int k = 0; (form = joined_form(entry->id, k)); k++) {
+            TRY(params_set(&tunables, form->tunable, form->value));
+            if (matches(request, form->before)) TRY(add(entry, request, &tunables, list));
+        }
     }
     return list->count ? STATUS_OK : no_match(op, request);
 }
