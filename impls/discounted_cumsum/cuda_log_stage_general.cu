@@ -226,13 +226,11 @@ template <typename T, bool RIGHT> static Status run_stages(const VariantArgs *ar
     return STATUS_OK;
 }
 
-template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
-    const DiscountView<T> view = discount_view<T>(args);
-    return discount_terms(args) > 0 ? run_windows<T, RIGHT>(args, view) : run_stages<T, RIGHT>(args, view, (T *)args->scratch);
-}
-
 static Status run(const VariantArgs *args) {
-    return discount_run(args, [args]<typename T, bool RIGHT>() { return run_typed<T, RIGHT>(args); });
+    return discount_run(args, [args]<typename T, bool RIGHT>() {
+        const DiscountView<T> view = discount_view<T>(args);
+        return discount_terms(args) > 0 ? run_windows<T, RIGHT>(args, view) : run_stages<T, RIGHT>(args, view, (T *)args->scratch);
+    });
 }
 
 static const ParamSpec TUNABLES[] = {

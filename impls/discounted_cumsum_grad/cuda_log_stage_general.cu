@@ -173,15 +173,13 @@ static Status run_stages(const VariantArgs *args, const DiscountView<T> &view, T
     return STATUS_OK;
 }
 
-template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
-    const GradientScratch<T> scratch = gradient_scratch<T>(args);
-    TRY((run_stages<T, RIGHT, RIGHT>(args, gradient_sums_view(args, scratch.sums), (T *)scratch.rest)));
-    TRY((run_stages<T, RIGHT, !RIGHT>(args, gradient_adjoint_view<T>(args), (T *)scratch.rest)));
-    return gradient_finish(args, (const T *)scratch.sums, scratch.partials);
-}
-
 static Status run(const VariantArgs *args) {
-    return gradient_run(args, [args]<typename T, bool RIGHT>() { return run_typed<T, RIGHT>(args); });
+    return gradient_run(args, [args]<typename T, bool RIGHT>() {
+        const GradientScratch<T> scratch = gradient_scratch<T>(args);
+        TRY((run_stages<T, RIGHT, RIGHT>(args, gradient_sums_view(args, scratch.sums), (T *)scratch.rest)));
+        TRY((run_stages<T, RIGHT, !RIGHT>(args, gradient_adjoint_view<T>(args), (T *)scratch.rest)));
+        return gradient_finish(args, (const T *)scratch.sums, scratch.partials);
+    });
 }
 
 static const ParamSpec TUNABLES[] = {

@@ -113,22 +113,21 @@ static size_t scratch_bytes(const VariantArgs *args) {
     return each ? 0 : discount_batch(args) * tiles_of(args) * sizeof(double);
 }
 
-template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
-    const DiscountView<T> view = discount_view<T>(args);
-    const bool each = view.gamma_per == DISCOUNT_GAMMA_ELEMENT;
-    const size_t tiles = tiles_of(args), blocks = view.batch * tiles, outputs = gradient_outputs(args), count = blocks / outputs;
-    const T *dy = (const T *)args->in[IN_DY].data;
-    T *dgamma = (T *)args->out[OUT_DGAMMA].data, *products = each ? dgamma : nullptr;
-    double *partials = (double *)args->scratch;
-    const LaunchShape shape = {dim3((unsigned)blocks), dim3(gradient_threads(view.n, THREADS)), 0, args->stream};
-    TRY(launch(discount_is_uniform(args) ? windows_kernel<T, RIGHT, true> : windows_kernel<T, RIGHT, false>, shape, view, dy,
-               discount_terms(args), products, partials, tiles));
-    if (each) return STATUS_OK;
-    return launch(sum_kernel<T>, gradient_sum_launch(outputs, count, args->stream), (const double *)partials, count, dgamma);
-}
-
 static Status run(const VariantArgs *args) {
-    return gradient_run(args, [args]<typename T, bool RIGHT>() { return run_typed<T, RIGHT>(args); });
+    return gradient_run(args, [args]<typename T, bool RIGHT>() {
+        const DiscountView<T> view = discount_view<T>(args);
+        const bool each = view.gamma_per == DISCOUNT_GAMMA_ELEMENT;
+        const size_t tiles = tiles_of(args), blocks = view.batch * tiles, outputs = gradient_outputs(args),
+                     count = blocks / outputs;
+        const T *dy = (const T *)args->in[IN_DY].data;
+        T *dgamma = (T *)args->out[OUT_DGAMMA].data, *products = each ? dgamma : nullptr;
+        double *partials = (double *)args->scratch;
+        const LaunchShape shape = {dim3((unsigned)blocks), dim3(gradient_threads(view.n, THREADS)), 0, args->stream};
+        TRY(launch(discount_is_uniform(args) ? windows_kernel<T, RIGHT, true> : windows_kernel<T, RIGHT, false>, shape, view, dy,
+                   discount_terms(args), products, partials, tiles));
+        if (each) return STATUS_OK;
+        return launch(sum_kernel<T>, gradient_sum_launch(outputs, count, args->stream), (const double *)partials, count, dgamma);
+    });
 }
 
 RUNGS_VARIANT(discounted_cumsum_grad, cuda_windows) = {

@@ -157,20 +157,17 @@ static MomentsPlan plan_of(const VariantArgs *args) {
     return plan_make(args, (size_t)params_int(args->tunables, "chunks"), 0);
 }
 
-template <typename T, typename A, int ORDER, bool WEIGHTED> static Status launch_all(const VariantArgs *args) {
-    using Partial = PowerSums<T, A, ORDER>;
-    const MomentsView<T> view = moments_view<T>(args);
-    const MomentsPlan plan = plan_of(args);
-    Partial *const partials = (Partial *)args->scratch;
-    TRY(launch(rows_kernel<T, A, ORDER, WEIGHTED>, plan_launch(args, plan, sizeof(Partial)), view, plan, partials));
-    return reduce_rows(args, plan_partial_rows(plan), partials, [&](LaunchShape shape, auto... rest) {
-        return launch(reduce_kernel<T, A, ORDER, WEIGHTED>, shape, view, rest...);
-    });
-}
-
 static Status run(const VariantArgs *args) {
-    return moments_with_case(
-        args, [args]<typename T, typename A, int ORDER, bool WEIGHTED>() { return launch_all<T, A, ORDER, WEIGHTED>(args); });
+    return moments_with_case(args, [args]<typename T, typename A, int ORDER, bool WEIGHTED>() {
+        using Partial = PowerSums<T, A, ORDER>;
+        const MomentsView<T> view = moments_view<T>(args);
+        const MomentsPlan plan = plan_of(args);
+        Partial *const partials = (Partial *)args->scratch;
+        TRY(launch(rows_kernel<T, A, ORDER, WEIGHTED>, plan_launch(args, plan, sizeof(Partial)), view, plan, partials));
+        return reduce_rows(args, plan_partial_rows(plan), partials, [&](LaunchShape shape, auto... rest) {
+            return launch(reduce_kernel<T, A, ORDER, WEIGHTED>, shape, view, rest...);
+        });
+    });
 }
 
 static size_t partial_bytes(const VariantArgs *args) {

@@ -322,18 +322,15 @@ static Status launch_moments(const VariantArgs *args, const MomentsView<T> &view
     });
 }
 
-template <typename T, typename A, int ORDER, bool WEIGHTED> static Status launch_all(const VariantArgs *args) {
-    const MomentsView<T> view = moments_view<T>(args);
-    const MomentsPlan plan = plan_of(args);
-    A *const mean = (A *)args->scratch;
-    const Means<A> means = {mean, mean + view.cols, mean + 2 * view.cols};
-    TRY((launch_means<T, A, WEIGHTED>(args, view, plan, means)));
-    return launch_moments<T, A, ORDER, WEIGHTED>(args, view, plan, means);
-}
-
 static Status run(const VariantArgs *args) {
-    return moments_with_case(
-        args, [args]<typename T, typename A, int ORDER, bool WEIGHTED>() { return launch_all<T, A, ORDER, WEIGHTED>(args); });
+    return moments_with_case(args, [args]<typename T, typename A, int ORDER, bool WEIGHTED>() {
+        const MomentsView<T> view = moments_view<T>(args);
+        const MomentsPlan plan = plan_of(args);
+        A *const mean = (A *)args->scratch;
+        const Means<A> means = {mean, mean + view.cols, mean + 2 * view.cols};
+        TRY((launch_means<T, A, WEIGHTED>(args, view, plan, means)));
+        return launch_moments<T, A, ORDER, WEIGHTED>(args, view, plan, means);
+    });
 }
 
 /* Of the second pass; those of the first are smaller. */

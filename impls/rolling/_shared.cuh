@@ -8,6 +8,7 @@
 #include "variant.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 enum Aggregate { AGG_MEAN, AGG_SUM, AGG_VAR, AGG_STD, AGG_MIN, AGG_MAX };
@@ -75,6 +76,21 @@ static inline bool rolling_fits_shared(const VariantArgs *args, size_t (*bytes)(
                               most);
     return variant_refuse(reason, "window=%zu with %s needs %zu bytes of shared memory, a block has %zu: the largest window is %zu",
                           window, shape, bytes(args, window), most, fits);
+}
+
+/* Of variants whose threads have `tile` consecutive outputs each. */
+static inline size_t rolling_tile_outputs(const VariantArgs *args) {
+    return (size_t)tunable_threads(args) * tunable_tile(args);
+}
+static inline bool rolling_tile_supports(const VariantArgs *args, size_t (*bytes)(const VariantArgs *, size_t),
+                                         char reason[REASON_MAX]) {
+    char shape[64];
+    snprintf(shape, sizeof shape, "%u threads x %u outputs", tunable_threads(args), tunable_tile(args));
+    return rolling_supports(args, rolling_tile_outputs(args), reason) && rolling_fits_shared(args, bytes, shape, reason);
+}
+/* Shared memory of a block that stages its inputs. */
+static inline size_t rolling_tile_bytes(const VariantArgs *args, size_t window) {
+    return (rolling_tile_outputs(args) + window - 1) * dtype_size(args->problem->dtype);
 }
 
 /* The outputs of a case without a complete window (n = 0 or w > n), for which no variant launches its own kernel. */

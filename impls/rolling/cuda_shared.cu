@@ -43,25 +43,18 @@ static __global__ void __launch_bounds__(1024) shared_kernel(RollingView<T> view
     view.y[i] = output;
 }
 
-static unsigned threads_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "threads");
-}
-
 static size_t shared_bytes(const VariantArgs *args, size_t window) {
-    return (threads_of(args) + window - 1) * dtype_size(args->problem->dtype);
-}
-
-template <typename T, Aggregate AGG> static Status launch_shared(const VariantArgs *args, RollingView<T> view) {
-    const dim3 blocks((unsigned)divide_up(view.n, threads_of(args))), threads(threads_of(args));
-    const LaunchShape shape = {blocks, threads, shared_bytes(args, view.window), args->stream};
-    if constexpr (!aggregate_is_spread(AGG))
-        if (params_int(args->tunables, "rolled")) return launch(shared_kernel<T, AGG, true>, shape, view);
-    return launch(shared_kernel<T, AGG, false>, shape, view);
+    return (tunable_threads(args) + window - 1) * dtype_size(args->problem->dtype);
 }
 
 static Status run(const VariantArgs *args) {
-    return rolling_run(args,
-                       [args]<typename T, Aggregate AGG>(const RollingView<T> &view) { return launch_shared<T, AGG>(args, view); });
+    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+        const dim3 blocks((unsigned)divide_up(view.n, tunable_threads(args))), threads(tunable_threads(args));
+        const LaunchShape shape = {blocks, threads, shared_bytes(args, view.window), args->stream};
+        if constexpr (!aggregate_is_spread(AGG))
+            if (params_int(args->tunables, "rolled")) return launch(shared_kernel<T, AGG, true>, shape, view);
+        return launch(shared_kernel<T, AGG, false>, shape, view);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
@@ -69,8 +62,8 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (params_int(args->tunables, "rolled") && agg >= 0 && aggregate_is_spread((Aggregate)agg))
         return variant_refuse(reason, "rolled=1 is for mean, sum, min and max: var and std take two passes");
     char shape[32];
-    snprintf(shape, sizeof shape, "%u threads", threads_of(args));
-    return rolling_supports(args, threads_of(args), reason) && rolling_fits_shared(args, shared_bytes, shape, reason);
+    snprintf(shape, sizeof shape, "%u threads", tunable_threads(args));
+    return rolling_supports(args, tunable_threads(args), reason) && rolling_fits_shared(args, shared_bytes, shape, reason);
 }
 
 RUNGS_VARIANT(rolling, cuda_shared) = {

@@ -322,19 +322,16 @@ static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut
                   (unsigned)halo_of(view.window, sizeof(T)), middle_of(view.window, cut), per);
 }
 
-template <typename T, Aggregate AGG> static Status launch_for_window(const VariantArgs *args, RollingView<T> view) {
-    if (view.window <= 3) {
-        const unsigned threads = 256, blocks = (unsigned)divide_up(view.n, threads);
-        return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
-    }
-    Cut cut;
-    const unsigned chosen = cut_of(args, &cut);
-    return launch_units<T, AGG, 0>(args, view, cut, chosen);
-}
-
 static Status run(const VariantArgs *args) {
-    return rolling_run(
-        args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) { return launch_for_window<T, AGG>(args, view); });
+    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+        if (view.window <= 3) {
+            const unsigned threads = 256, blocks = (unsigned)divide_up(view.n, threads);
+            return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
+        }
+        Cut cut;
+        const unsigned chosen = cut_of(args, &cut);
+        return launch_units<T, AGG, 0>(args, view, cut, chosen);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
