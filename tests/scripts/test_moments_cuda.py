@@ -46,7 +46,11 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         done, found = run(folder, "moments rows=3 cols=1025 dtype=f32", ",".join(STABLE))
-        for variant, threads in (("cuda_two_pass", 384), ("cuda_two_pass wide=1", 1024), ("cuda_two_pass_queued", 1024)):
+        for variant, threads in (
+            ("cuda_two_pass", 384),
+            ("cuda_two_pass wide=1", 1024),
+            ("cuda_two_pass_queued", 1024),
+        ):
             reason = found[variant]["reason"] or ""
             expect(
                 found[variant]["verdict"] == "skip" and "cols=1025" in reason and f"{threads} threads" in reason,
