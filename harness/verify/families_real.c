@@ -23,13 +23,16 @@ static const char *exports(void) {
     return places_build("real");
 }
 
-/* The table of series is in the script and only there: its lines that read `Series("name", ...`. */
+/* The table of series is in the script and only there: what begins `Series("name"`, on one line or on two. */
 static Status series_names(char **storage, const char *names[MAX_SERIES], int *count) {
-    static const char mark[] = "Series(\"";
+    static const char mark[] = "Series(";
     TRY(text_read_file(script(), storage, NULL));
     *count = 0;
     for (char *at = *storage; *count < MAX_SERIES && (at = strstr(at, mark));) {
-        char *begin = at + strlen(mark), *end = strchr(begin, '"');
+        at += strlen(mark);
+        at += strspn(at, " \n");
+        if (*at != '"') continue;
+        char *begin = at + 1, *end = strchr(begin, '"');
         if (!end) break;
         *end = '\0';
         names[(*count)++] = begin;

@@ -95,6 +95,7 @@ SHARED = tuple(
         "output",
         "foreign",
         "row_check",
+        "joined",
     )
 )
 MAY_IMPORT = {
