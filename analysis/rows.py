@@ -4,6 +4,7 @@ import collections
 import math
 import re
 
+from analysis import joined
 from analysis.foreign import every, markdown
 
 UNKNOWN_MACHINE = "unknown machine"
@@ -72,10 +73,7 @@ class Results:
         specs = {
             other["spec"]
             for other in self.rows
-            if baseline
-            and other["case"] == row["case"]
-            and baseline in (other["spec"], other["variant"])
-            and self.machine(other) == machine
+            if baseline and other["case"] == row["case"] and names(baseline, other) and self.machine(other) == machine
         }
         return min(specs, key=lambda spec: (-self.held[spec], spec), default=None)
 
@@ -109,6 +107,7 @@ def settle(row):
     """Fills in what readers take for granted where it is null or missing; they check everything else themselves."""
     row["params"] = row.get("params") or {}
     respell(row)
+    joined.row(row)
     row["dtype"] = row.get("dtype") or "unknown dtype"
     row["input"] = row.get("input") or "unknown input"
     if row.get("errors"):
@@ -156,6 +155,12 @@ def name_of(row_or_id):
 
 def op_of(claim):
     return str(claim.get("op") or claim.get("case")).split(" ")[0]
+
+
+def names(text, row):
+    """Is the row of this variant, with these of its tunables?"""
+    variant, *tunables = text.split(" ")
+    return variant == row["variant"] and set(tunables) <= set(row["spec"].split(" ")[1:])
 
 
 def spec_name(row):

@@ -5,6 +5,7 @@ import math
 import pathlib
 import statistics
 
+from analysis import joined
 from analysis import rows as r
 from analysis.lines import NoRows, read_lines
 
@@ -26,6 +27,8 @@ def load(paths):
             )
         else:
             lines += read
+    for claim in [line for some in (lines, *judged.values()) for line in some if line["kind"] == "claim"]:
+        joined.claim(claim)
     dates = {line.get("run"): line.get("date") or "" for line in lines if line["kind"] == "environment"}
     lines.sort(key=lambda line: dates.get(line.get("run"), ""))  # stable: within a run, the order of the file
     of = {

@@ -38,6 +38,7 @@ install(DIRECTORY impls DESTINATION ${to_share} FILES_MATCHING PATTERN *.h PATTE
 install(DIRECTORY examples/apply DESTINATION ${to_share}/examples)
 install(FILES harness/protocol.h DESTINATION ${to_share}/harness) # read by the Python of workers
 install(FILES harness/record/row.schema.json DESTINATION ${to_share}/harness/record)
+install(FILES harness/base/joined_variants.inc DESTINATION ${to_share}/harness/base)
 install(PROGRAMS cmake/python cmake/build_ref.sh cmake/build_project.sh DESTINATION ${to_share}/cmake)
 install(FILES cmake/modules.py cmake/code_hashes.py cmake/elf_code.py DESTINATION ${to_share}/cmake)
 install(FILES ${CMAKE_BINARY_DIR}/lib/exports DESTINATION lib/rungs)

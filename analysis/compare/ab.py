@@ -12,6 +12,7 @@ import types
 from analysis.compare import __main__ as comparing
 from analysis.compare import again, builds, detect
 from analysis.compare.builds import GOOD, NOTHING, Failed, say
+from analysis import joined
 from analysis.foreign import terminal
 from analysis.lines import BadResults
 from analysis.output import CHECK, MACHINE, USAGE, End, ends, run
@@ -126,7 +127,7 @@ def planned(base, scenarios):
 
 
 def key(row):
-    return row.get("case"), row.get("spec")
+    return row.get("case"), joined.spec(row.get("spec") or "")
 
 
 def removed(before, now):

@@ -15,6 +15,7 @@ What no row tells is "not measured".
 import collections
 import re
 
+from analysis import joined
 from analysis import rows as r
 from analysis.claim_text import OUTCOMES, published, published_programs, quantity
 from analysis.format import percent, seconds
@@ -63,7 +64,7 @@ def case_of(results, words, variants=()):
 
 
 def row_of(rows, name):
-    return rivals.fastest([row for row in rows if name in (row["variant"], row["spec"])])
+    return rivals.fastest([row for row in rows if r.names(joined.spec(name), row)])
 
 
 def our_fastest(results, op, case):

@@ -1,5 +1,6 @@
 #include "cli/exec_case.h"
 
+#include "base/joined.h"
 #include "base/npy.h"
 #include "base/output.h"
 #include "base/text.h"
@@ -143,11 +144,13 @@ static Status adopt(Exec *e) {
 }
 
 Status exec_prepare(Exec *e, const char *id) {
-    TRY(registry_require_variant(id, &e->choice.entry));
+    const JoinedVariant *joined = joined_find(id);
+    TRY(registry_require_variant(joined ? joined->today : id, &e->choice.entry));
     TRY(registry_require_op(e->choice.entry->op, &e->op));
     TRY(modules_need_one(e->choice.entry));
     if (e->choice.entry->variant->error) return status_fail(STATUS_INVALID, "%s", e->choice.entry->variant->error);
     TRY(params_init(e->choice.entry->variant->tunables, &e->choice.tunables));
+    if (joined) TRY(params_set(&e->choice.tunables, joined->tunable, joined->value));
     TRY(case_init(e->op, &e->problem));
     snprintf(e->problem.input, sizeof e->problem.input, "own");
     TRY(spare_inputs(e));

@@ -11,7 +11,7 @@ extern "C" {
 #endif
 
 typedef struct Ceiling {
-    const char *name;   /* "copy", "read", "write", "fma_f32", "fma_f64", "empty_launch", "empty_graph" */
+    const char *name;   /* "copy", "read", "write", "fma_f32", "fma_f64", "empty_launch" */
     const char *unit;   /* "B/s", "flop/s", "s" */
     const char *method; /* one line: how */
     double value;       /* median-based: best configuration for rates, median for times */

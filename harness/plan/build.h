@@ -34,7 +34,10 @@ typedef struct Request {
 
 /* Takes `line` apart in place; errors count columns from `begin`, where the text it is a part of begins. */
 Status request_read(const char *begin, char *line, Request *out);
-bool request_names(const Request *request, const VariantEntry *entry);
+/* A form of a joined variant (base/joined.h) has the name of before, unless the request says by the tunable which form it means. */
+bool request_names(const Request *request, const VariantChoice *choice);
+/* With some values of its tunables. */
+bool request_may_name(const Request *request, const VariantEntry *entry);
 
 /* What their modules say of the op's variants that match one of the patterns: made together, as they take long to compile. */
 Status variants_need(const Op *op, const char *const *patterns, int pattern_count);

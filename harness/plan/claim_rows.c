@@ -1,8 +1,10 @@
 /* Chooses the rows that a claim is judged from, and takes its value from them. */
 #include "plan/claim_rows.h"
 
+#include "base/joined.h"
 #include "base/jsontext.h"
 #include "plan/case.h"
+#include "plan/scenario.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -42,7 +44,9 @@ static Side baseline_side(const Claim *claim) {
 
 static bool is_row_of(const json_t *row, const char *spec) {
     const json_t *kind = json_object_get(row, "kind");
-    return (!kind || strcmp(text_of(row, "kind"), "row") == 0) && strcmp(text_of(row, "spec"), spec) == 0;
+    char today[SPEC_TEXT_MAX];
+    return (!kind || strcmp(text_of(row, "kind"), "row") == 0) &&
+           strcmp(joined_spec(text_of(row, "spec"), today, sizeof today), spec) == 0;
 }
 
 static bool is_emulated(const json_t *row) {

@@ -58,7 +58,7 @@ static Status require_match(const Plan *plan, const Filter *filter, const Reques
     for (int i = 0; i < plan->item_count; i++)
         for (int v = 0; v < plan->items[i].variant_count; v++) {
             const VariantEntry *entry = plan->items[i].variants[v].entry;
-            if (request_names(request, entry)) {
+            if (request_names(request, &plan->items[i].variants[v])) {
                 text_free(&known);
                 return STATUS_OK;
             }
@@ -119,7 +119,7 @@ static Status choose(const Filter *filter, const PlanItem *item, VariantChoice *
         for (int r = 0; r < filter->count; r++) {
             const Request *request = &filter->requests[r];
             bool same, listed = true;
-            if (!request_names(request, choice->entry)) continue;
+            if (!request_names(request, choice)) continue;
             if (filter->removes[r]) {
                 *count = before;
                 taken = false;

@@ -82,7 +82,7 @@ bool modules_selected(const VariantEntry *entry) {
         Request request;
         if (piece[strspn(piece, " \t\r\n")] == '-' || request_read(cut, piece, &request) != STATUS_OK) continue;
         any_given = true;
-        if (request_names(&request, entry)) return true;
+        if (request_may_name(&request, entry)) return true;
     }
     return !any_given;
 }

@@ -35,7 +35,7 @@ typedef struct PlanItem {
     bool gpu_only;        /* without a GPU nothing of it runs: what is to be compared with a GPU costs much and shows nothing */
     const char *not_run;  /* why the scenario leaves it out: its rows say so, and nothing runs; NULL: it runs */
     bool declared_bounds; /* judge variants that declare a looser bound by it */
-    const char *baseline; /* variant id that speed-ups are against; NULL: none */
+    const char *baseline; /* variant that speed-ups are against: its id, or with tunables; NULL: none */
     int processes;        /* rows of each variant, each from a process of its own; 0: one */
     bool uncounted;       /* launches and bytes are not counted after timing */
     bool first_call;      /* a claim is about the first call of a process: a row's worker has served no other */

@@ -1,5 +1,6 @@
 #include "plan/scenario.h"
 
+#include "base/joined.h"
 #include "base/text.h"
 #include "plan/build.h"
 #include "plan/case.h"
@@ -73,11 +74,10 @@ static Status add_variants(Suite *suite, const char *text, Plan *plan) {
 
 /* "-cuda_apply": takes away what earlier patterns named. One that takes nothing away is a mistake. */
 static Status remove_variants(Suite *suite, const char *glob) {
+    const Request request = {.pattern = glob};
     int kept = 0;
-    for (int i = 0; i < suite->variant_count; i++) {
-        const char *id = suite->variants[i].entry->id;
-        if (!text_glob(glob, id) && !text_glob(glob, strchr(id, '/') + 1)) suite->variants[kept++] = suite->variants[i];
-    }
+    for (int i = 0; i < suite->variant_count; i++)
+        if (!request_names(&request, &suite->variants[i])) suite->variants[kept++] = suite->variants[i];
     if (kept == suite->variant_count)
         return status_fail(STATUS_INVALID, "nothing to remove: no earlier pattern matches '%.200s'", glob);
     suite->variant_count = kept;
@@ -152,19 +152,34 @@ static Status read_bounds(YamlFile *file, const YamlNode *node, Suite *suite) {
     return yamlfile_fail(file, node, "bounds '%.80s' is not allowed (allowed: strict, declared)", word);
 }
 
-static Status read_baseline(YamlFile *file, const YamlNode *node, Suite *suite) {
+static Status read_baseline_spec(YamlFile *file, const YamlNode *node, const char *text, Plan *plan, Suite *suite) {
+    VariantChoice *choices;
+    int count;
+    char spec[SPEC_TEXT_MAX];
+    const Status status = variant_choices_parse(suite->op, text, &choices, &count);
+    if (status != STATUS_OK) return yamlfile_place(file, node, status_prefix(status, "baseline: in '%.200s', ", text));
+    variant_choice_format(&choices[0], spec, sizeof spec);
+    free(choices);
+    if (count != 1) return yamlfile_fail(file, node, "baseline: '%.200s' has several values of a tunable; one is allowed", text);
+    return plan_keep(plan, spec, &suite->baseline);
+}
+
+/* A variant; with tunables, as rows have it. */
+static Status read_baseline(YamlFile *file, const YamlNode *node, Plan *plan, Suite *suite) {
     const char *text;
     if (!node) return STATUS_OK;
     TRY(yamlfile_text(file, node, "baseline", &text));
     if (variant_not_built(text)) return STATUS_OK;
     char id[SPEC_TEXT_MAX];
     const VariantEntry *entry;
-    snprintf(id, sizeof id, "%s%s%s", strchr(text, '/') ? "" : suite->op->name, strchr(text, '/') ? "" : "/", text);
-    TRY(yamlfile_place(file, node, registry_require_variant(id, &entry)));
+    const bool has_op = strcspn(text, "/") < strcspn(text, " ");
+    snprintf(id, sizeof id, "%s%s%.*s", has_op ? "" : suite->op->name, has_op ? "" : "/", (int)strcspn(text, " "), text);
+    const JoinedVariant *joined = joined_find(id);
+    TRY(yamlfile_place(file, node, registry_require_variant(joined ? joined->today : id, &entry)));
     if (strcmp(entry->op, suite->op->name) != 0)
         return yamlfile_fail(file, node, "baseline: %s is no variant of %s", entry->id, suite->op->name);
     suite->baseline = entry->id;
-    return STATUS_OK;
+    return joined || strchr(text, ' ') ? read_baseline_spec(file, node, text, plan, suite) : STATUS_OK;
 }
 
 /* Parameters of the emulated runs, or the word skip. */
@@ -188,7 +203,7 @@ static Status read_suite(YamlFile *file, const YamlNode *node, Plan *plan, Suite
     TRY(mark_variants(file, node, "slow", suite));
     TRY(read_modes(file, yamlfile_get(file, node, "modes"), suite));
     TRY(read_bounds(file, yamlfile_get(file, node, "bounds"), suite));
-    TRY(read_baseline(file, yamlfile_get(file, node, "baseline"), suite));
+    TRY(read_baseline(file, yamlfile_get(file, node, "baseline"), plan, suite));
     if (not_run) {
         TRY(yamlfile_text(file, not_run, "not_run", &name));
         TRY(plan_keep(plan, name, &suite->not_run));

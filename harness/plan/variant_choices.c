@@ -1,4 +1,5 @@
 /* A variant pattern with tunables -> the variants it names, each with one value per tunable. */
+#include "base/joined.h"
 #include "base/text.h"
 #include "plan/build.h"
 #include "plan/modules.h"
@@ -28,9 +29,13 @@ static Status append(Choices *list, const VariantEntry *entry, const Params *tun
     return STATUS_OK;
 }
 
-/* One level per assignment; the last one varies fastest. One that is filtered away, or has no module, keeps its name alone. */
+/* One that is filtered away, or has no module: nothing is known of its tunables. */
+static bool has_name_alone(const VariantEntry *entry) {
+    return !entry->variant->tunables && (entry->variant->error || !modules_selected(entry));
+}
+
+/* One level per assignment; the last one varies fastest. */
 static Status expand(const VariantEntry *entry, const Request *request, int level, const Params *tunables, Choices *list) {
-    if (!entry->variant->tunables && (entry->variant->error || !modules_selected(entry))) return append(list, entry, tunables);
     if (level == request->count) return append(list, entry, tunables);
     const Assignment *assignment = &request->assignments[level];
     for (const char *at = assignment->values;;) {
@@ -80,8 +85,31 @@ Status request_read(const char *begin, char *line, Request *out) {
     return out->pattern ? STATUS_OK : status_fail(STATUS_INVALID, "column 1: a variant is expected, such as cuda_* or cpu_naive");
 }
 
-bool request_names(const Request *request, const VariantEntry *entry) {
-    return text_glob(request->pattern, entry->id) || text_glob(request->pattern, strchr(entry->id, '/') + 1);
+static bool matches(const Request *request, const char *id) {
+    return text_glob(request->pattern, id) || text_glob(request->pattern, strchr(id, '/') + 1);
+}
+
+static bool assigns(const Request *request, const char *name) {
+    for (int i = 0; i < request->count; i++)
+        if (strcmp(request->assignments[i].name, name) == 0) return true;
+    return false;
+}
+
+bool request_may_name(const Request *request, const VariantEntry *entry) {
+    const JoinedVariant *form;
+    for (int k = 0; (form = joined_form(entry->id, k)); k++)
+        if (matches(request, form->before)) return true;
+    return matches(request, entry->id);
+}
+
+bool request_names(const Request *request, const VariantChoice *choice) {
+    const char *const id = choice->entry->id;
+    const JoinedVariant *form;
+    if (has_name_alone(choice->entry)) return request_may_name(request, choice->entry);
+    for (int k = 0; (form = joined_form(id, k)); k++)
+        if (!assigns(request, form->tunable) && params_int(&choice->tunables, form->tunable) == atoll(form->value))
+            return matches(request, form->before);
+    return matches(request, id);
 }
 
 static Status no_match(const Op *op, const Request *request) {
@@ -101,12 +129,19 @@ Status variants_need(const Op *op, const char *const *patterns, int pattern_coun
     if (!named) return status_fail(STATUS_MEMORY, "no memory for %d variants", total);
     for (int i = 0; i < total; i++) {
         bool any = false;
-        for (int p = 0; p < pattern_count; p++) any = any || request_names(&(Request){.pattern = patterns[p]}, &all[i]);
+        for (int p = 0; p < pattern_count; p++) any = any || request_may_name(&(Request){.pattern = patterns[p]}, &all[i]);
         if (any && strcmp(all[i].op, op->name) == 0) named[count++] = &all[i];
     }
     const Status status = modules_need(named, count);
     free(named);
     return status;
+}
+
+static Status add(const VariantEntry *entry, const Request *request, const Params *tunables, Choices *list) {
+    const int first = list->count;
+    TRY(expand(entry, request, 0, tunables, list));
+    const Status complete = params_complete(&list->items[first].tunables);
+    return complete == STATUS_OK ? complete : status_prefix(complete, "column %zu: %s: ", request->column, entry->id);
 }
 
 static Status find(const Op *op, const Request *request, Choices *list) {
@@ -115,14 +150,22 @@ static Status find(const Op *op, const Request *request, Choices *list) {
     TRY(variants_need(op, &request->pattern, 1));
     for (int i = 0; i < count; i++) {
         const VariantEntry *entry = &all[i];
-        if (strcmp(entry->op, op->name) != 0) continue;
-        if (!request_names(request, entry)) continue;
-        Params defaults;
-        TRY(params_init(entry->variant->tunables, &defaults));
-        const int first = list->count;
-        TRY(expand(entry, request, 0, &defaults, list));
-        const Status complete = params_complete(&list->items[first].tunables);
-        if (complete != STATUS_OK) return status_prefix(complete, "column %zu: %s: ", request->column, entry->id);
+        if (strcmp(entry->op, op->name) != 0 || !request_may_name(request, entry)) continue;
+        if (has_name_alone(entry)) {
+            TRY(append(list, entry, &(Params){0}));
+            continue;
+        }
+        Params tunables;
+        TRY(params_init(entry->variant->tunables, &tunables));
+        const JoinedVariant *form = joined_form(entry->id, 0);
+        if (!form || assigns(request, form->tunable)) {
+            if (matches(request, entry->id)) TRY(add(entry, request, &tunables, list));
+            continue;
+        }
+        for (int k = 0; (form = joined_form(entry->id, k)); k++) {
+            TRY(params_set(&tunables, form->tunable, form->value));
+            if (matches(request, form->before)) TRY(add(entry, request, &tunables, list));
+        }
     }
     return list->count ? STATUS_OK : no_match(op, request);
 }

@@ -1,5 +1,6 @@
 #include "record/row.h"
 
+#include "base/joined.h"
 #include "base/jsontext.h"
 #include "base/memory.h"
 #include "record/rowfile.h"
@@ -125,6 +126,9 @@ double line_seconds_spent(const json_t *line) {
     return json_number_value(json_object_get(line, "seconds_spent"));
 }
 
+/* A variant that was joined with another has the spec of today. */
 void line_row_key(const json_t *line, char key[ROW_KEY_MAX]) {
-    format_key(strcmp(text_of(line, "backend"), "emulator") == 0, text_of(line, "case"), text_of(line, "spec"), key);
+    char spec[CASE_TEXT_MAX];
+    format_key(strcmp(text_of(line, "backend"), "emulator") == 0, text_of(line, "case"),
+               joined_spec(text_of(line, "spec"), spec, sizeof spec), key);
 }

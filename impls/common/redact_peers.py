@@ -4,7 +4,6 @@ A library that holds its strings as Arrow lays them out holds the inputs already
 
 
 def supports(case, tunables):
-    del tunables
     if case["input"] == "invalid":
         return "input=invalid: this library's strings are UTF-8"
     return None

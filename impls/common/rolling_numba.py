@@ -118,7 +118,6 @@ def run(state):
 
 
 def fetch(state, outputs, out):
-    del outputs
     state.fetch(out)
 
 

@@ -317,22 +317,18 @@ template <typename T, bool RIGHT, unsigned VECTORS> static Status run_uniform(co
     const LaunchShape strips = scan_strips_launch(plan.shape, args->stream);
     const bool packed = discount_is_packed(args);
     Affine<double> *maps = (Affine<double> *)args->scratch;
-    if (plan.shape.strips > 1) {
-        TRY(launch(uniform_kernel<T, RIGHT, VECTORS, false>, strips, view, plan.lines, packed, plan.shape, maps));
-        TRY(launch(carries_kernel<Affine<double>>, scan_carries_launch(plan.shape, args->stream), maps, plan.shape.strips));
-    }
-    return launch(uniform_kernel<T, RIGHT, VECTORS, true>, strips, view, plan.lines, packed, plan.shape, maps);
+    return scan_strips(args, plan.shape, carries_kernel<Affine<double>>, maps, [&]<bool WRITE>() {
+        return launch(uniform_kernel<T, RIGHT, VECTORS, WRITE>, strips, view, plan.lines, packed, plan.shape, maps);
+    });
 }
 
 template <typename T, bool RIGHT, unsigned VECTORS> static Status run_general(const VariantArgs *args, const Plan &plan) {
     const DiscountReader<T, RIGHT> reader = {discount_view<T>(args), plan.lines, discount_is_packed(args), {}, 0, 0};
     const LaunchShape strips = scan_strips_launch(plan.shape, args->stream);
     Affine<double> *maps = (Affine<double> *)args->scratch;
-    if (plan.shape.strips > 1) {
-        TRY(launch(general_kernel<T, RIGHT, VECTORS, false>, strips, reader, plan.shape, maps));
-        TRY(launch(carries_kernel<Affine<double>>, scan_carries_launch(plan.shape, args->stream), maps, plan.shape.strips));
-    }
-    return launch(general_kernel<T, RIGHT, VECTORS, true>, strips, reader, plan.shape, maps);
+    return scan_strips(args, plan.shape, carries_kernel<Affine<double>>, maps, [&]<bool WRITE>() {
+        return launch(general_kernel<T, RIGHT, VECTORS, WRITE>, strips, reader, plan.shape, maps);
+    });
 }
 
 template <typename T, bool RIGHT> static Status run_direct(const VariantArgs *args, const Plan &plan) {
@@ -346,37 +342,28 @@ template <typename T, bool RIGHT, unsigned VECTORS> static Status run_windows(co
     const bool packed = discount_is_packed(args);
     const DiscountReader<T, !RIGHT> against = {view, plan.lines, packed, {}, 0, 0};
     const DiscountReader<T, RIGHT> along = {view, plan.lines, packed, {}, 0, 0};
-    const LaunchShape strips = scan_strips_launch(plan.shape, args->stream),
-                      carries = scan_carries_launch(plan.shape, args->stream);
+    const LaunchShape strips = scan_strips_launch(plan.shape, args->stream);
     T *ends = (T *)args->scratch;
-    void *const maps = (char *)args->scratch + plan.ends_bytes;
-    if (plan.shape.strips > 1) {
-        TRY(launch(ends_kernel<T, !RIGHT, VECTORS, false>, strips, against, plan.shape, (AgainstScan *)maps, ends));
-        TRY(launch(carries_kernel<AgainstScan>, carries, (AgainstScan *)maps, plan.shape.strips));
-    }
-    TRY(launch(ends_kernel<T, !RIGHT, VECTORS, true>, strips, against, plan.shape, (AgainstScan *)maps, ends));
-    if (plan.shape.strips > 1) {
-        TRY(launch(windows_kernel<T, RIGHT, VECTORS, false>, strips, along, plan.shape, (Affine<double> *)maps, (const T *)ends));
-        TRY(launch(carries_kernel<Affine<double>>, carries, (Affine<double> *)maps, plan.shape.strips));
-    }
-    return launch(windows_kernel<T, RIGHT, VECTORS, true>, strips, along, plan.shape, (Affine<double> *)maps, (const T *)ends);
-}
-
-template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
-    const Plan plan = plan_of(args);
-    const size_t terms = discount_terms(args);
-    const bool small = plan.shape.vectors == 1;
-    if (terms > 0 && terms <= DIRECT_TERMS_MAX) return run_direct<T, RIGHT>(args, plan);
-    if (terms > 0) return small ? run_windows<T, RIGHT, 1>(args, plan) : run_windows<T, RIGHT, GENERAL_VECTORS>(args, plan);
-    if (plan.uniform) return small ? run_uniform<T, RIGHT, 1>(args, plan) : run_uniform<T, RIGHT, UNIFORM_VECTORS>(args, plan);
-    return small ? run_general<T, RIGHT, 1>(args, plan) : run_general<T, RIGHT, GENERAL_VECTORS>(args, plan);
+    AgainstScan *const back = (AgainstScan *)((char *)args->scratch + plan.ends_bytes);
+    Affine<double> *const maps = (Affine<double> *)back;
+    TRY(scan_strips(args, plan.shape, carries_kernel<AgainstScan>, back, [&]<bool WRITE>() {
+        return launch(ends_kernel<T, !RIGHT, VECTORS, WRITE>, strips, against, plan.shape, back, ends);
+    }));
+    return scan_strips(args, plan.shape, carries_kernel<Affine<double>>, maps, [&]<bool WRITE>() {
+        return launch(windows_kernel<T, RIGHT, VECTORS, WRITE>, strips, along, plan.shape, maps, (const T *)ends);
+    });
 }
 
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return STATUS_OK;
-    const bool right = discount_is_right(args);
-    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
-    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
+    return discount_run(args, [args]<typename T, bool RIGHT>() {
+        const Plan plan = plan_of(args);
+        const size_t terms = discount_terms(args);
+        const bool small = plan.shape.vectors == 1;
+        if (terms > 0 && terms <= DIRECT_TERMS_MAX) return run_direct<T, RIGHT>(args, plan);
+        if (terms > 0) return small ? run_windows<T, RIGHT, 1>(args, plan) : run_windows<T, RIGHT, GENERAL_VECTORS>(args, plan);
+        if (plan.uniform) return small ? run_uniform<T, RIGHT, 1>(args, plan) : run_uniform<T, RIGHT, UNIFORM_VECTORS>(args, plan);
+        return small ? run_general<T, RIGHT, 1>(args, plan) : run_general<T, RIGHT, GENERAL_VECTORS>(args, plan);
+    });
 }
 
 static const char *const TILES[] = {"auto", "small", "large", NULL};

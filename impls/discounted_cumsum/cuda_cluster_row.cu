@@ -40,19 +40,15 @@ static __global__ void __launch_bounds__(CLUSTER_ROW_THREADS_MAX) cluster_kernel
     bulk_store_warp(view.y, tile, tile_warp_begin<RIGHT>(plan.items), WARP * plan.items, span, plan.packed);
 }
 
-template <typename T> static Status run_typed(const VariantArgs *args) {
-    const DiscountView<T> view = discount_view<T>(args);
-    ClusterRowPlan plan = cluster_row_plan(args, 1);
-    plan.packed = ((uintptr_t)view.x | (uintptr_t)view.y) % 16 == 0;
-    const LaunchShape shape = {dim3((unsigned)(view.batch * plan.blocks)), dim3(plan.threads),
-                               (size_t)plan.items * plan.threads * sizeof(T), args->stream};
-    return discount_is_right(args) ? launch_clusters(cluster_kernel<T, true>, shape, plan.blocks, view, plan)
-                                   : launch_clusters(cluster_kernel<T, false>, shape, plan.blocks, view, plan);
-}
-
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return STATUS_OK;
-    return discount_is_f64(args) ? run_typed<double>(args) : run_typed<float>(args);
+    return discount_run(args, [args]<typename T, bool RIGHT>() {
+        const DiscountView<T> view = discount_view<T>(args);
+        ClusterRowPlan plan = cluster_row_plan(args, 1);
+        plan.packed = ((uintptr_t)view.x | (uintptr_t)view.y) % 16 == 0;
+        const LaunchShape shape = {dim3((unsigned)(view.batch * plan.blocks)), dim3(plan.threads),
+                                   (size_t)plan.items * plan.threads * sizeof(T), args->stream};
+        return launch_clusters(cluster_kernel<T, RIGHT>, shape, plan.blocks, view, plan);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {

@@ -33,24 +33,19 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     return stage_published_supports(args, reason);
 }
 
-template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
-    const DiscountView<T> view = discount_view<T>(args);
-    const int stages = stage_count_published(view.n), threads_of_row = stages > 0 ? 1 << (stages - 1) : 0;
-    const LaunchShape shape = {dim3((unsigned)((threads_of_row + THREADS - 1) / THREADS), (unsigned)view.batch), dim3(THREADS), 0,
-                               args->stream};
-    TRY_CUDA(
-        cudaMemcpyAsync(view.y, view.x, view.batch * view.n * sizeof(T), cudaMemcpyDeviceToDevice, (cudaStream_t)args->stream));
-    for (int stage = 0; stage < stages; stage++)
-        TRY(launch(stage_kernel<T, RIGHT>, shape, view.y, view.gamma, (int)view.batch, (int)view.n, stage,
-                   view.gamma_per == DISCOUNT_GAMMA_ALL));
-    return STATUS_OK;
-}
-
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return STATUS_OK;
-    const bool right = discount_is_right(args);
-    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
-    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
+    return discount_run(args, [args]<typename T, bool RIGHT>() {
+        const DiscountView<T> view = discount_view<T>(args);
+        const int stages = stage_count_published(view.n), threads_of_row = stages > 0 ? 1 << (stages - 1) : 0;
+        const LaunchShape shape = {dim3((unsigned)((threads_of_row + THREADS - 1) / THREADS), (unsigned)view.batch), dim3(THREADS),
+                                   0, args->stream};
+        TRY_CUDA(
+            cudaMemcpyAsync(view.y, view.x, view.batch * view.n * sizeof(T), cudaMemcpyDeviceToDevice, (cudaStream_t)args->stream));
+        for (int stage = 0; stage < stages; stage++)
+            TRY(launch(stage_kernel<T, RIGHT>, shape, view.y, view.gamma, (int)view.batch, (int)view.n, stage,
+                       view.gamma_per == DISCOUNT_GAMMA_ALL));
+        return STATUS_OK;
+    });
 }
 
 RUNGS_VARIANT(discounted_cumsum, cuda_log_stage) = {

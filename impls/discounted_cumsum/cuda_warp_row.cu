@@ -99,22 +99,21 @@ static __global__ void __launch_bounds__(LANES > WARP ? THREADS_MAX : THREADS) r
 }
 
 /* ---- Host. */
-template <typename T, unsigned VECTOR, unsigned LANES> static Status launch_rows(const VariantArgs *args) {
+template <typename T, bool RIGHT, unsigned VECTOR, unsigned LANES> static Status launch_rows(const VariantArgs *args) {
     const DiscountView<T> view = discount_view<T>(args);
     LaunchShape shape = {dim3((unsigned)divide_up(view.batch * LANES, THREADS)), dim3(THREADS), 0, args->stream};
     if (LANES > WARP) {
         shape.grid = dim3((unsigned)view.batch);
         shape.block = dim3((unsigned)divide_up(view.n, VECTOR * WARP) * WARP);
     }
-    return discount_is_right(args) ? launch(row_kernel<T, VECTOR, LANES, true>, shape, view)
-                                   : launch(row_kernel<T, VECTOR, LANES, false>, shape, view);
+    return launch(row_kernel<T, VECTOR, LANES, RIGHT>, shape, view);
 }
 
-template <typename T, unsigned VECTOR> static Status launch_vectors(const VariantArgs *args) {
+template <typename T, bool RIGHT, unsigned VECTOR> static Status launch_vectors(const VariantArgs *args) {
     const size_t lanes = discount_n(args) / VECTOR;
-    if (lanes <= 8) return launch_rows<T, VECTOR, 8>(args);
-    if (lanes <= 16) return launch_rows<T, VECTOR, 16>(args);
-    return lanes <= WARP ? launch_rows<T, VECTOR, WARP>(args) : launch_rows<T, VECTOR, THREADS_MAX>(args);
+    if (lanes <= 8) return launch_rows<T, RIGHT, VECTOR, 8>(args);
+    if (lanes <= 16) return launch_rows<T, RIGHT, VECTOR, 16>(args);
+    return lanes <= WARP ? launch_rows<T, RIGHT, VECTOR, WARP>(args) : launch_rows<T, RIGHT, VECTOR, THREADS_MAX>(args);
 }
 
 /* Elements of a load: 16 bytes of them, or one. */
@@ -123,13 +122,10 @@ static unsigned load_elements(const VariantArgs *args) {
     return discount_n(args) % most == 0 ? most : 1;
 }
 
-template <typename T> static Status run_typed(const VariantArgs *args) {
-    return load_elements(args) > 1 ? launch_vectors<T, 16 / sizeof(T)>(args) : launch_vectors<T, 1>(args);
-}
-
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return STATUS_OK;
-    return discount_is_f64(args) ? run_typed<double>(args) : run_typed<float>(args);
+    return discount_run(args, [args]<typename T, bool RIGHT>() {
+        return load_elements(args) > 1 ? launch_vectors<T, RIGHT, 16 / sizeof(T)>(args) : launch_vectors<T, RIGHT, 1>(args);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {

@@ -14,13 +14,11 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     known = only(case, direction=("left",), gamma=(1,), gamma_per=("all",), batch=(1,), k=(0,), reset=("none",))
     return known or supports_size(case["params"]["n"])
 
 
 def prepare(case, tunables, inputs):
-    del case, inputs
     state = opened(tunables)
     return {**state, "sum": state["cudf"].aggregation.sum()}
 
@@ -35,5 +33,4 @@ def run(state):
 
 
 def fetch(state, outputs, out):
-    del state
     out["y"].reshape(-1)[:] = values_of(outputs)

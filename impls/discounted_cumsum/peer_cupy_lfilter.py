@@ -15,14 +15,12 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     if case["params"]["batch"] * case["params"]["n"] >= INT_ELEMENTS:
         return "CuPy's lfilter counts elements in int: fewer than 2^31"
     return only(case, gamma_per=("all",), k=(0,), reset=("none",))
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     cupy = import_cupy()
     from cupyx.scipy import signal
 

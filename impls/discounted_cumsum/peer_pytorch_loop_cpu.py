@@ -15,14 +15,12 @@ LONGEST_ROW = 1 << 17
 
 
 def supports(case, tunables):
-    del tunables
     if case["params"]["n"] > LONGEST_ROW:
         return f"a loop in Python: rows of at most {LONGEST_ROW} elements"
     return only(case, gamma_per=("all", "row"), k=(0,), reset=("none",))
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     import torch
 
     return {"torch": torch, "case": case}
@@ -49,5 +47,4 @@ def run(state):
 
 
 def fetch(state, outputs, out):
-    del state
     out["y"][:] = outputs.numpy()

@@ -12,12 +12,10 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     return only(case, gamma_per=("all",), k=(0,), reset=("none",))
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     import numpy
     from scipy import signal
 

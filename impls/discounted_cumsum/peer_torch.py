@@ -16,12 +16,10 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     return only(case, gamma_per=("all",), k=(0,), reset=("none",))
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     return {"torch": import_torch_cuda(), "device": "cuda", "case": case, "right": is_right(case)}
 
 

@@ -17,12 +17,10 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     return only(case, gamma_per=("all", "row"), k=(0,), reset=("none",))
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     torch = import_torch_cuda()
     return {"torch": torch, "device": "cuda", "sums": published_sums(case)}
 

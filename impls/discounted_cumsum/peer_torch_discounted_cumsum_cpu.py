@@ -14,14 +14,12 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     if case["params"]["gamma_per"] == "all" and case["params"]["batch"] > 1:
         return "one gamma for several rows: the package reads beyond the end of gamma"
     return only(case, gamma_per=("all", "row"), k=(0,), reset=("none",))
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     import torch
 
     return {"torch": torch, "sums": published_sums(case)}
@@ -37,5 +35,4 @@ def run(state):
 
 
 def fetch(state, outputs, out):
-    del state
     out["y"][:] = outputs.numpy()

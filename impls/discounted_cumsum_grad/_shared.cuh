@@ -84,6 +84,11 @@ static inline Status gradient_of_nothing(const VariantArgs *args) {
     return STATUS_OK;
 }
 
+/* As discount_run(). */
+template <typename Call> static Status gradient_run(const VariantArgs *args, Call call) {
+    return discount_is_empty(args) ? gradient_of_nothing(args) : discount_run(args, call);
+}
+
 /* Scratch: the sums, partial sums of products, and what the scans need. */
 static inline size_t gradient_align(size_t bytes) {
     return divide_up(bytes, 256) * 256;

@@ -291,31 +291,27 @@ static GradientAgentPlan plan_of(const VariantArgs *args, unsigned length) {
     return plan;
 }
 
-template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
-    const DiscountView<T> back = gradient_adjoint_view<T>(args);
-    const T *x = (const T *)args->in[IN_X].data;
-    T *dgamma = (T *)args->out[OUT_DGAMMA].data;
-    const unsigned threads = threads_of(args);
-    GradientAgentPlan plan = plan_of(args, threads * ITEMS);
-    plan.scan.packed = ((uintptr_t)x | (uintptr_t)back.x | (uintptr_t)back.y) % 16 == 0;
-    const size_t tiles = plan.scan.tiles, groups = back.batch * plan.groups, outputs = gradient_outputs(args);
-    const LaunchShape blocks = {dim3((unsigned)(back.batch * (tiles + 1))), dim3(threads), 2 * plan.scan.length * sizeof(T),
-                                args->stream};
-    const LaunchShape sums = {dim3((unsigned)groups), dim3(gradient_threads(tiles, SUM_THREADS)), 0, args->stream};
-    TRY_CUDA(cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, agent_row_bytes(back.batch, tiles), (cudaStream_t)args->stream));
-    TRY(bulk_allow_shared(tiles_kernel<T, RIGHT>, blocks.shared_bytes));
-    TRY(launch(tiles_kernel<T, RIGHT>, blocks, back, x, plan));
-    TRY(launch_early(groups_kernel<T, RIGHT>, sums, back, x, plan, dgamma));
-    if (!plan.sums) return STATUS_OK;
-    return launch_early(sum_kernel<T>, gradient_sum_launch(outputs, groups / outputs, args->stream), (const double *)plan.sums,
-                        groups / outputs, dgamma);
-}
-
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return gradient_of_nothing(args);
-    const bool right = discount_is_right(args);
-    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
-    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
+    return gradient_run(args, [args]<typename T, bool RIGHT>() {
+        const DiscountView<T> back = gradient_adjoint_view<T>(args);
+        const T *x = (const T *)args->in[IN_X].data;
+        T *dgamma = (T *)args->out[OUT_DGAMMA].data;
+        const unsigned threads = threads_of(args);
+        GradientAgentPlan plan = plan_of(args, threads * ITEMS);
+        plan.scan.packed = ((uintptr_t)x | (uintptr_t)back.x | (uintptr_t)back.y) % 16 == 0;
+        const size_t tiles = plan.scan.tiles, groups = back.batch * plan.groups, outputs = gradient_outputs(args);
+        const LaunchShape blocks = {dim3((unsigned)(back.batch * (tiles + 1))), dim3(threads), 2 * plan.scan.length * sizeof(T),
+                                    args->stream};
+        const LaunchShape sums = {dim3((unsigned)groups), dim3(gradient_threads(tiles, SUM_THREADS)), 0, args->stream};
+        TRY_CUDA(
+            cudaMemsetAsync(args->scratch, PUBLISHED_EMPTY_BYTE, agent_row_bytes(back.batch, tiles), (cudaStream_t)args->stream));
+        TRY(bulk_allow_shared(tiles_kernel<T, RIGHT>, blocks.shared_bytes));
+        TRY(launch(tiles_kernel<T, RIGHT>, blocks, back, x, plan));
+        TRY(launch_early(groups_kernel<T, RIGHT>, sums, back, x, plan, dgamma));
+        if (!plan.sums) return STATUS_OK;
+        return launch_early(sum_kernel<T>, gradient_sum_launch(outputs, groups / outputs, args->stream), (const double *)plan.sums,
+                            groups / outputs, dgamma);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {

@@ -9,7 +9,7 @@
  * Limits: no sums of k terms; 2^31 - 1 blocks.
  * Origin: Blelloch 1990; adjoint of a linear recurrence. */
 #include "common/discounted_cumsum/scan.cuh"
-#include "discounted_cumsum_grad/_shared.cuh"
+#include "discounted_cumsum_grad/_products.cuh"
 
 /* First scan, one row with one factor: carries[i] is the sum carried into element i, before its factor. Two tiles are in registers,
  * the next one loading while this one is scanned; shared memory has a map for each warp, twice, so that one barrier a tile is
@@ -272,17 +272,6 @@ static __global__ void __launch_bounds__(GRADIENT_THREADS)
     if (threadIdx.x == 0) dgamma[blockIdx.x] = (T)sum;
 }
 
-/* Block b adds up terms[b count .. (b + 1) count), always in the same order. */
-template <typename T>
-static __global__ void __launch_bounds__(GRADIENT_SUM_THREADS) sum_kernel(const double *terms, size_t count, T *sums) {
-    __shared__ GradientSum totals[WARP];
-    terms += blockIdx.x * count;
-    double sum = 0;
-    for (size_t i = threadIdx.x; i < count; i += blockDim.x) sum += terms[i];
-    sum = gradient_block_sum(sum, totals);
-    if (threadIdx.x == 0) sums[blockIdx.x] = (T)sum;
-}
-
 /* Scratch: carries, a number for each block, maps of strips. */
 struct GradientPlan {
     DiscountLines lines;
@@ -320,64 +309,58 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 template <typename T, bool RIGHT, unsigned VECTORS>
 static Status run_uniform(const VariantArgs *args, const GradientPlan &plan, T *carries, double *partials, Affine<double> *maps) {
     const DiscountView<T> sums = gradient_sums_view(args, carries), adjoint = gradient_adjoint_view<T>(args);
-    const LaunchShape blocks = scan_strips_launch(plan.shape, args->stream), lines = scan_carries_launch(plan.shape, args->stream);
-    const bool packed = discount_is_packed(args), cut = plan.shape.strips > 1;
+    const LaunchShape blocks = scan_strips_launch(plan.shape, args->stream);
+    const bool packed = discount_is_packed(args);
     const T *carried = carries;
-    if (cut) TRY(launch(uniform_carries_kernel<T, RIGHT, VECTORS, false>, blocks, sums, plan.lines, packed, plan.shape, maps));
-    if (cut) TRY(launch(strips_kernel, lines, maps, plan.shape.strips));
-    TRY(launch(uniform_carries_kernel<T, RIGHT, VECTORS, true>, blocks, sums, plan.lines, packed, plan.shape, maps));
-    if (cut)
-        TRY(launch(uniform_adjoint_kernel<T, !RIGHT, VECTORS, false>, blocks, adjoint, plan.lines, packed, plan.shape, maps,
-                   carried, partials));
-    if (cut) TRY(launch(strips_kernel, lines, maps, plan.shape.strips));
-    return launch(uniform_adjoint_kernel<T, !RIGHT, VECTORS, true>, blocks, adjoint, plan.lines, packed, plan.shape, maps, carried,
-                  partials);
+    TRY(scan_strips(args, plan.shape, strips_kernel, maps, [&]<bool WRITE>() {
+        return launch(uniform_carries_kernel<T, RIGHT, VECTORS, WRITE>, blocks, sums, plan.lines, packed, plan.shape, maps);
+    }));
+    return scan_strips(args, plan.shape, strips_kernel, maps, [&]<bool WRITE>() {
+        return launch(uniform_adjoint_kernel<T, !RIGHT, VECTORS, WRITE>, blocks, adjoint, plan.lines, packed, plan.shape, maps,
+                      carried, partials);
+    });
 }
 
 template <typename T, bool RIGHT, unsigned VECTORS>
 static Status run_general(const VariantArgs *args, const GradientPlan &plan, T *carries, double *partials, Affine<double> *maps) {
-    const bool packed = discount_is_packed(args), cut = plan.shape.strips > 1;
+    const bool packed = discount_is_packed(args);
     const DiscountReader<T, RIGHT> sums = {gradient_sums_view(args, carries), plan.lines, packed, {}, 0, 0};
     const DiscountReader<T, !RIGHT> adjoint = {gradient_adjoint_view<T>(args), plan.lines, packed, {}, 0, 0};
-    const LaunchShape blocks = scan_strips_launch(plan.shape, args->stream), lines = scan_carries_launch(plan.shape, args->stream);
+    const LaunchShape blocks = scan_strips_launch(plan.shape, args->stream);
     const T *carried = carries;
     T *products = discount_gamma_per(args) == DISCOUNT_GAMMA_ELEMENT ? (T *)args->out[OUT_DGAMMA].data : nullptr;
-    if (cut) TRY(launch(general_carries_kernel<T, RIGHT, VECTORS, false>, blocks, sums, plan.shape, maps));
-    if (cut) TRY(launch(strips_kernel, lines, maps, plan.shape.strips));
-    TRY(launch(general_carries_kernel<T, RIGHT, VECTORS, true>, blocks, sums, plan.shape, maps));
-    if (cut)
-        TRY(launch(general_adjoint_kernel<T, !RIGHT, VECTORS, false>, blocks, adjoint, plan.shape, maps, carried, partials,
-                   products));
-    if (cut) TRY(launch(strips_kernel, lines, maps, plan.shape.strips));
-    return launch(general_adjoint_kernel<T, !RIGHT, VECTORS, true>, blocks, adjoint, plan.shape, maps, carried, partials, products);
-}
-
-template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
-    const GradientPlan plan = plan_of(args);
-    const size_t n = discount_n(args), outputs = gradient_outputs(args), count = plan.blocks / (plan.by_block ? outputs : 1);
-    T *carries = (T *)args->scratch, *dgamma = (T *)args->out[OUT_DGAMMA].data;
-    double *const room = (double *)((char *)args->scratch + plan.carries_bytes), *partials = plan.by_block ? room : nullptr;
-    Affine<double> *maps = (Affine<double> *)((char *)room + plan.partials_bytes);
-    const bool small = plan.shape.vectors == 1;
-    if (plan.uniform)
-        TRY((small ? run_uniform<T, RIGHT, 1>(args, plan, carries, partials, maps)
-                   : run_uniform<T, RIGHT, UNIFORM_VECTORS>(args, plan, carries, partials, maps)));
-    else
-        TRY((small ? run_general<T, RIGHT, 1>(args, plan, carries, partials, maps)
-                   : run_general<T, RIGHT, GENERAL_VECTORS>(args, plan, carries, partials, maps)));
-    if (discount_gamma_per(args) == DISCOUNT_GAMMA_ELEMENT) return STATUS_OK;
-    if (plan.by_block)
-        return launch(sum_kernel<T>, gradient_sum_launch(outputs, count, args->stream), (const double *)partials, count, dgamma);
-    const LaunchShape rows = {dim3((unsigned)outputs), dim3(gradient_threads(divide_up(n, 2), GRADIENT_THREADS)), 0, args->stream};
-    return launch(rows_kernel<T>, rows, discount_view<T>(args), RIGHT, (const T *)carries, (const T *)args->out[OUT_DX].data,
-                  dgamma);
+    TRY(scan_strips(args, plan.shape, strips_kernel, maps, [&]<bool WRITE>() {
+        return launch(general_carries_kernel<T, RIGHT, VECTORS, WRITE>, blocks, sums, plan.shape, maps);
+    }));
+    return scan_strips(args, plan.shape, strips_kernel, maps, [&]<bool WRITE>() {
+        return launch(general_adjoint_kernel<T, !RIGHT, VECTORS, WRITE>, blocks, adjoint, plan.shape, maps, carried, partials,
+                      products);
+    });
 }
 
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return gradient_of_nothing(args);
-    const bool right = discount_is_right(args);
-    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
-    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
+    return gradient_run(args, [args]<typename T, bool RIGHT>() {
+        const GradientPlan plan = plan_of(args);
+        const size_t n = discount_n(args), outputs = gradient_outputs(args), count = plan.blocks / (plan.by_block ? outputs : 1);
+        T *carries = (T *)args->scratch, *dgamma = (T *)args->out[OUT_DGAMMA].data;
+        double *const room = (double *)((char *)args->scratch + plan.carries_bytes), *partials = plan.by_block ? room : nullptr;
+        Affine<double> *maps = (Affine<double> *)((char *)room + plan.partials_bytes);
+        const bool small = plan.shape.vectors == 1;
+        if (plan.uniform)
+            TRY((small ? run_uniform<T, RIGHT, 1>(args, plan, carries, partials, maps)
+                       : run_uniform<T, RIGHT, UNIFORM_VECTORS>(args, plan, carries, partials, maps)));
+        else
+            TRY((small ? run_general<T, RIGHT, 1>(args, plan, carries, partials, maps)
+                       : run_general<T, RIGHT, GENERAL_VECTORS>(args, plan, carries, partials, maps)));
+        if (discount_gamma_per(args) == DISCOUNT_GAMMA_ELEMENT) return STATUS_OK;
+        if (plan.by_block)
+            return launch(sum_kernel<T>, gradient_sum_launch(outputs, count, args->stream), (const double *)partials, count,
+                          dgamma);
+        const LaunchShape rows = {dim3((unsigned)outputs), dim3(gradient_threads(divide_up(n, 2), GRADIENT_THREADS)), 0,
+                                  args->stream};
+        return launch(rows_kernel<T>, rows, discount_view<T>(args), RIGHT, (const T *)carries, (const T *)args->out[OUT_DX].data,
+                      dgamma);
+    });
 }
 
 static const char *const TILES[] = {"auto", "small", "large", NULL};

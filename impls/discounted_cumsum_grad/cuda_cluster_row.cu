@@ -95,26 +95,21 @@ static size_t scratch_bytes(const VariantArgs *args) {
     return adds_rows(args) ? discount_batch(args) * sizeof(double) : 0;
 }
 
-template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
-    const DiscountView<T> view = discount_view<T>(args);
-    const T *dy = (const T *)args->in[IN_DY].data;
-    T *dx = (T *)args->out[OUT_DX].data;
-    const RowGradient<T> out = {(T *)args->out[OUT_DGAMMA].data, adds_rows(args) ? (double *)args->scratch : nullptr};
-    ClusterRowPlan plan = cluster_row_plan(args, 2);
-    plan.packed = ((uintptr_t)view.x | (uintptr_t)dy | (uintptr_t)dx) % 16 == 0;
-    const LaunchShape shape = {dim3((unsigned)(view.batch * plan.blocks)), dim3(plan.threads),
-                               2 * (size_t)plan.items * plan.threads * sizeof(T), args->stream};
-    TRY(launch_clusters(cluster_kernel<T, RIGHT>, shape, plan.blocks, view, dy, dx, out, plan));
-    if (!adds_rows(args)) return STATUS_OK;
-    return launch(rows_kernel<T>, gradient_sum_launch(1, view.batch, args->stream), (const double *)out.partials, view.batch,
-                  out.dgamma);
-}
-
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return gradient_of_nothing(args);
-    const bool right = discount_is_right(args);
-    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
-    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
+    return gradient_run(args, [args]<typename T, bool RIGHT>() {
+        const DiscountView<T> view = discount_view<T>(args);
+        const T *dy = (const T *)args->in[IN_DY].data;
+        T *dx = (T *)args->out[OUT_DX].data;
+        const RowGradient<T> out = {(T *)args->out[OUT_DGAMMA].data, adds_rows(args) ? (double *)args->scratch : nullptr};
+        ClusterRowPlan plan = cluster_row_plan(args, 2);
+        plan.packed = ((uintptr_t)view.x | (uintptr_t)dy | (uintptr_t)dx) % 16 == 0;
+        const LaunchShape shape = {dim3((unsigned)(view.batch * plan.blocks)), dim3(plan.threads),
+                                   2 * (size_t)plan.items * plan.threads * sizeof(T), args->stream};
+        TRY(launch_clusters(cluster_kernel<T, RIGHT>, shape, plan.blocks, view, dy, dx, out, plan));
+        if (!adds_rows(args)) return STATUS_OK;
+        return launch(rows_kernel<T>, gradient_sum_launch(1, view.batch, args->stream), (const double *)out.partials, view.batch,
+                      out.dgamma);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {

@@ -7,7 +7,7 @@
  * Origin: Merrill and Garland 2016 (decoupled look-back), in CUB; Blelloch 1990 for the operator. */
 #include "common/affine.cuh"
 #include "common/scan_iterator.cuh"
-#include "discounted_cumsum_grad/_shared.cuh"
+#include "discounted_cumsum_grad/_products.cuh"
 
 #include <cub/device/device_scan.cuh>
 
@@ -66,35 +66,6 @@ static cudaError_t scan(const DiscountView<T> &view, bool backward, bool against
     return cub::DeviceScan::InclusiveScan(scratch, *bytes, in, out, ScanMerge(), in.order.count, (cudaStream_t)stream);
 }
 
-/* Products of dx and the sums: into dgamma if each element has a gamma, else their sum over each part of a row into partials. */
-template <typename T>
-static __global__ void __launch_bounds__(GRADIENT_THREADS)
-    gradient_kernel(DiscountView<T> view, bool right, const T *y, const T *dx, T *dgamma, double *partials, unsigned parts) {
-    __shared__ GradientSum totals[WARP];
-    const unsigned row = blockIdx.x / parts, part = blockIdx.x - row * parts;
-    const size_t begin = (size_t)part * GRADIENT_PART, end = view.n - begin < GRADIENT_PART ? view.n : begin + GRADIENT_PART;
-    double sum = 0;
-    for (size_t i = begin + threadIdx.x; i < end; i += blockDim.x) {
-        const double product = gradient_product(view, right, row, i, y, dx);
-        if (dgamma) dgamma[row * view.n + i] = (T)product;
-        sum += product;
-    }
-    if (dgamma) return;
-    sum = gradient_block_sum(sum, totals);
-    if (threadIdx.x == 0) partials[blockIdx.x] = sum;
-}
-
-/* Block b adds up terms[b count .. (b + 1) count), always in the same order. */
-template <typename T>
-static __global__ void __launch_bounds__(GRADIENT_SUM_THREADS) sum_kernel(const double *terms, size_t count, T *sums) {
-    __shared__ GradientSum totals[WARP];
-    terms += blockIdx.x * count;
-    double sum = 0;
-    for (size_t i = threadIdx.x; i < count; i += blockDim.x) sum += terms[i];
-    sum = gradient_block_sum(sum, totals);
-    if (threadIdx.x == 0) sums[blockIdx.x] = (T)sum;
-}
-
 /* Needs no device in the emulator; on a GPU CUB asks the driver, and what it cannot say it leaves at 0. */
 template <typename T> static size_t cub_bytes(const VariantArgs *args) {
     size_t bytes = 0;
@@ -108,27 +79,13 @@ static size_t scratch_bytes(const VariantArgs *args) {
     return gradient_scratch_bytes(args, discount_is_f64(args) ? cub_bytes<double>(args) : cub_bytes<float>(args));
 }
 
-/* Both scans are done: dgamma from the sums and dx. */
-template <typename T> static Status finish(const VariantArgs *args, const T *sums, double *partials) {
-    const DiscountView<T> view = discount_view<T>(args);
-    const size_t parts = gradient_parts(view.n), outputs = gradient_outputs(args), count = view.batch * parts / outputs;
-    const LaunchShape shape = {dim3((unsigned)(view.batch * parts)), dim3(gradient_threads(view.n, GRADIENT_THREADS)), 0,
-                               args->stream};
-    const T *dx = (const T *)args->out[OUT_DX].data;
-    T *dgamma = (T *)args->out[OUT_DGAMMA].data;
-    const bool each = view.gamma_per == DISCOUNT_GAMMA_ELEMENT, right = discount_is_right(args);
-    TRY(launch(gradient_kernel<T>, shape, view, right, sums, dx, each ? dgamma : nullptr, partials, (unsigned)parts));
-    if (each) return STATUS_OK;
-    return launch(sum_kernel<T>, gradient_sum_launch(outputs, count, args->stream), (const double *)partials, count, dgamma);
-}
-
 template <typename T> static Status run_typed(const VariantArgs *args) {
     const GradientScratch<T> scratch = gradient_scratch<T>(args);
     const bool right = discount_is_right(args);
     size_t bytes = args->scratch_bytes - gradient_scratch_bytes(args, 0);
     TRY_CUDA(scan(gradient_sums_view(args, scratch.sums), right, false, scratch.rest, &bytes, args->stream));
     TRY_CUDA(scan(gradient_adjoint_view<T>(args), !right, true, scratch.rest, &bytes, args->stream));
-    return finish(args, (const T *)scratch.sums, scratch.partials);
+    return gradient_finish(args, (const T *)scratch.sums, scratch.partials);
 }
 
 static Status run(const VariantArgs *args) {

@@ -93,31 +93,26 @@ static Status sum_rows(const VariantArgs *args, const T *terms, size_t rows, siz
     }
 }
 
-template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
-    const size_t rows = discount_batch(args), n = discount_n(args), bytes = gradient_array_bytes(args);
-    const T *x = (const T *)args->in[IN_X].data, *dy = (const T *)args->in[IN_DY].data;
-    char *const scratch = (char *)args->scratch;
-    T *y = (T *)scratch, *z = (T *)(scratch + bytes), *products = (T *)(scratch + 2 * bytes);
-    T *room[2] = {(T *)(scratch + 3 * bytes), (T *)(scratch + 3 * bytes + part_sums_bytes(args))};
-    T *dx = (T *)args->out[OUT_DX].data, *dgamma = (T *)args->out[OUT_DGAMMA].data;
-    TRY((scan<T, RIGHT>(args, x, y)));
-    TRY((scan<T, !RIGHT>(args, dy, dx)));
-    TRY((scan<T, RIGHT>(args, (const T *)y, z)));
-    const LaunchShape pairs = {dim3((unsigned)divide_up(n - 1, (size_t)GRADIENT_THREADS), (unsigned)rows), dim3(GRADIENT_THREADS),
-                               0, args->stream};
-    if (n > 1) TRY(launch(products_kernel<T>, pairs, dy, (const T *)z, products, (int)rows, (int)n, RIGHT));
-    if (discount_gamma_per(args) == DISCOUNT_GAMMA_ROW || rows == 1)
-        return sum_rows(args, (const T *)products, rows, n - 1, dgamma, room);
-    /* The rows' sums go to y, which is no longer needed. */
-    TRY(sum_rows(args, (const T *)products, rows, n - 1, y, room));
-    return sum_rows(args, (const T *)y, 1, rows, dgamma, room);
-}
-
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return gradient_of_nothing(args);
-    const bool right = discount_is_right(args);
-    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
-    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
+    return gradient_run(args, [args]<typename T, bool RIGHT>() {
+        const size_t rows = discount_batch(args), n = discount_n(args), bytes = gradient_array_bytes(args);
+        const T *x = (const T *)args->in[IN_X].data, *dy = (const T *)args->in[IN_DY].data;
+        char *const scratch = (char *)args->scratch;
+        T *y = (T *)scratch, *z = (T *)(scratch + bytes), *products = (T *)(scratch + 2 * bytes);
+        T *room[2] = {(T *)(scratch + 3 * bytes), (T *)(scratch + 3 * bytes + part_sums_bytes(args))};
+        T *dx = (T *)args->out[OUT_DX].data, *dgamma = (T *)args->out[OUT_DGAMMA].data;
+        TRY((scan<T, RIGHT>(args, x, y)));
+        TRY((scan<T, !RIGHT>(args, dy, dx)));
+        TRY((scan<T, RIGHT>(args, (const T *)y, z)));
+        const LaunchShape pairs = {dim3((unsigned)divide_up(n - 1, (size_t)GRADIENT_THREADS), (unsigned)rows),
+                                   dim3(GRADIENT_THREADS), 0, args->stream};
+        if (n > 1) TRY(launch(products_kernel<T>, pairs, dy, (const T *)z, products, (int)rows, (int)n, RIGHT));
+        if (discount_gamma_per(args) == DISCOUNT_GAMMA_ROW || rows == 1)
+            return sum_rows(args, (const T *)products, rows, n - 1, dgamma, room);
+        /* The rows' sums go to y, which is no longer needed. */
+        TRY(sum_rows(args, (const T *)products, rows, n - 1, y, room));
+        return sum_rows(args, (const T *)y, 1, rows, dgamma, room);
+    });
 }
 
 RUNGS_VARIANT(discounted_cumsum_grad, cuda_log_stage) = {

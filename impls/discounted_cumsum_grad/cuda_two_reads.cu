@@ -155,30 +155,25 @@ static size_t scratch_bytes(const VariantArgs *args) {
     return (WAYS + 1) * discount_batch(args) * plan_of(args).tiles * sizeof(double);
 }
 
-template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
-    const DiscountView<T> view = discount_view<T>(args);
-    const T *dy = (const T *)args->in[IN_DY].data;
-    T *dx = (T *)args->out[OUT_DX].data, *dgamma = (T *)args->out[OUT_DGAMMA].data;
-    TilesPlan plan = plan_of(args);
-    const size_t blocks = view.batch * plan.tiles, outputs = gradient_outputs(args);
-    plan.packed = ((uintptr_t)view.x | (uintptr_t)dy | (uintptr_t)dx) % 16 == 0;
-    for (int way = 0; way < WAYS; way++) plan.maps[way] = (double *)args->scratch + way * blocks;
-    plan.products = (double *)args->scratch + WAYS * blocks;
-    const LaunchShape tiles = {dim3((unsigned)blocks), dim3(plan.threads), shared_bytes(args, plan), args->stream};
-    const LaunchShape rows = {dim3((unsigned)(WAYS * view.batch)), dim3(gradient_threads(plan.tiles, CARRY_THREADS)), 0,
-                              args->stream};
-    TRY(launch(totals_kernel<T, RIGHT>, tiles, view, dy, plan));
-    TRY(launch_early(carries_kernel<T>, rows, view, plan));
-    TRY(launch_early(walk_kernel<T, RIGHT>, tiles, view, dy, dx, plan));
-    return launch_early(sum_kernel<T>, gradient_sum_launch(outputs, blocks / outputs, args->stream), (const double *)plan.products,
-                        blocks / outputs, dgamma);
-}
-
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return gradient_of_nothing(args);
-    const bool right = discount_is_right(args);
-    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
-    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
+    return gradient_run(args, [args]<typename T, bool RIGHT>() {
+        const DiscountView<T> view = discount_view<T>(args);
+        const T *dy = (const T *)args->in[IN_DY].data;
+        T *dx = (T *)args->out[OUT_DX].data, *dgamma = (T *)args->out[OUT_DGAMMA].data;
+        TilesPlan plan = plan_of(args);
+        const size_t blocks = view.batch * plan.tiles, outputs = gradient_outputs(args);
+        plan.packed = ((uintptr_t)view.x | (uintptr_t)dy | (uintptr_t)dx) % 16 == 0;
+        for (int way = 0; way < WAYS; way++) plan.maps[way] = (double *)args->scratch + way * blocks;
+        plan.products = (double *)args->scratch + WAYS * blocks;
+        const LaunchShape tiles = {dim3((unsigned)blocks), dim3(plan.threads), shared_bytes(args, plan), args->stream};
+        const LaunchShape rows = {dim3((unsigned)(WAYS * view.batch)), dim3(gradient_threads(plan.tiles, CARRY_THREADS)), 0,
+                                  args->stream};
+        TRY(launch(totals_kernel<T, RIGHT>, tiles, view, dy, plan));
+        TRY(launch_early(carries_kernel<T>, rows, view, plan));
+        TRY(launch_early(walk_kernel<T, RIGHT>, tiles, view, dy, dx, plan));
+        return launch_early(sum_kernel<T>, gradient_sum_launch(outputs, blocks / outputs, args->stream),
+                            (const double *)plan.products, blocks / outputs, dgamma);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {

@@ -13,7 +13,7 @@
  * Origin: reverse mode of the sum of k terms; Horner's scheme. */
 #include "common/affine.cuh"
 #include "common/discounted_cumsum/case.h"
-#include "discounted_cumsum_grad/_shared.cuh"
+#include "discounted_cumsum_grad/_products.cuh"
 
 constexpr unsigned THREADS = GRADIENT_THREADS, STEPS = 256, SPAN = THREADS + STEPS - 1;
 
@@ -95,17 +95,6 @@ static __global__ void __launch_bounds__(THREADS)
     if (threadIdx.x == 0) partials[blockIdx.x] = gradient;
 }
 
-/* Block b adds up terms[b count .. (b + 1) count), always in the same order. */
-template <typename T>
-static __global__ void __launch_bounds__(GRADIENT_SUM_THREADS) sum_kernel(const double *terms, size_t count, T *sums) {
-    __shared__ GradientSum totals[WARP];
-    terms += blockIdx.x * count;
-    double sum = 0;
-    for (size_t i = threadIdx.x; i < count; i += blockDim.x) sum += terms[i];
-    sum = gradient_block_sum(sum, totals);
-    if (threadIdx.x == 0) sums[blockIdx.x] = (T)sum;
-}
-
 /* Blocks of a row. */
 static size_t tiles_of(const VariantArgs *args) {
     return divide_up(discount_n(args), gradient_threads(discount_n(args), THREADS));
@@ -124,25 +113,21 @@ static size_t scratch_bytes(const VariantArgs *args) {
     return each ? 0 : discount_batch(args) * tiles_of(args) * sizeof(double);
 }
 
-template <typename T, bool RIGHT> static Status run_typed(const VariantArgs *args) {
-    const DiscountView<T> view = discount_view<T>(args);
-    const bool each = view.gamma_per == DISCOUNT_GAMMA_ELEMENT;
-    const size_t tiles = tiles_of(args), blocks = view.batch * tiles, outputs = gradient_outputs(args), count = blocks / outputs;
-    const T *dy = (const T *)args->in[IN_DY].data;
-    T *dgamma = (T *)args->out[OUT_DGAMMA].data, *products = each ? dgamma : nullptr;
-    double *partials = (double *)args->scratch;
-    const LaunchShape shape = {dim3((unsigned)blocks), dim3(gradient_threads(view.n, THREADS)), 0, args->stream};
-    TRY(launch(discount_is_uniform(args) ? windows_kernel<T, RIGHT, true> : windows_kernel<T, RIGHT, false>, shape, view, dy,
-               discount_terms(args), products, partials, tiles));
-    if (each) return STATUS_OK;
-    return launch(sum_kernel<T>, gradient_sum_launch(outputs, count, args->stream), (const double *)partials, count, dgamma);
-}
-
 static Status run(const VariantArgs *args) {
-    if (discount_is_empty(args)) return gradient_of_nothing(args);
-    const bool right = discount_is_right(args);
-    if (discount_is_f64(args)) return right ? run_typed<double, true>(args) : run_typed<double, false>(args);
-    return right ? run_typed<float, true>(args) : run_typed<float, false>(args);
+    return gradient_run(args, [args]<typename T, bool RIGHT>() {
+        const DiscountView<T> view = discount_view<T>(args);
+        const bool each = view.gamma_per == DISCOUNT_GAMMA_ELEMENT;
+        const size_t tiles = tiles_of(args), blocks = view.batch * tiles, outputs = gradient_outputs(args),
+                     count = blocks / outputs;
+        const T *dy = (const T *)args->in[IN_DY].data;
+        T *dgamma = (T *)args->out[OUT_DGAMMA].data, *products = each ? dgamma : nullptr;
+        double *partials = (double *)args->scratch;
+        const LaunchShape shape = {dim3((unsigned)blocks), dim3(gradient_threads(view.n, THREADS)), 0, args->stream};
+        TRY(launch(discount_is_uniform(args) ? windows_kernel<T, RIGHT, true> : windows_kernel<T, RIGHT, false>, shape, view, dy,
+                   discount_terms(args), products, partials, tiles));
+        if (each) return STATUS_OK;
+        return launch(sum_kernel<T>, gradient_sum_launch(outputs, count, args->stream), (const double *)partials, count, dgamma);
+    });
 }
 
 RUNGS_VARIANT(discounted_cumsum_grad, cuda_windows) = {

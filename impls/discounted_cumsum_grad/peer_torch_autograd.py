@@ -18,14 +18,12 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     if case["params"]["batch"] * case["params"]["n"] == 0:
         return "nothing to differentiate"
     return only(case, gamma_per=("all",), k=(0,), reset=("none",))
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     return {"torch": import_torch_cuda(), "device": "cuda", "case": case, "right": is_right(case)}
 
 
@@ -43,5 +41,4 @@ def run(state):
 
 
 def fetch(state, outputs, out):
-    del state
     out["dx"][:], out["dgamma"][:] = (gradient.cpu().numpy() for gradient in outputs)

@@ -248,19 +248,31 @@ static inline EwmStateKind ewm_state_kind(const EwmCase *rule) {
     return mean ? EWM_DECAYED_SUM : EWM_DECAYED_MOMENTS;
 }
 
-static inline size_t ewm_state_bytes(const EwmCase *rule) {
-    switch (ewm_state_kind(rule)) {
+/* What call.operator()<State>() returns for the kind of state that the case needs. */
+template <typename Call> static auto ewm_with_state(const EwmCase &rule, Call call) {
+    switch (ewm_state_kind(&rule)) {
     case EWM_PLAIN:
-        return sizeof(EwmPlain);
+        return call.template operator()<EwmPlain>();
     case EWM_DECAYED_SUM:
-        return sizeof(EwmDecayed<WeightedSum>);
+        return call.template operator()<EwmDecayed<WeightedSum>>();
     case EWM_DECAYED_MOMENTS:
-        return sizeof(EwmDecayed<WeightedMoments>);
+        return call.template operator()<EwmDecayed<WeightedMoments>>();
     case EWM_RESTARTED_SUM:
-        return sizeof(EwmRestarted<WeightedSum>);
+        return call.template operator()<EwmRestarted<WeightedSum>>();
     default:
-        return sizeof(EwmRestarted<WeightedMoments>);
+        return call.template operator()<EwmRestarted<WeightedMoments>>();
     }
+}
+/* What call.operator()<T, State>() returns, T being the dtype of the data. */
+template <typename Call> static auto ewm_with_types(const VariantArgs *args, Call call) {
+    return ewm_with_state(ewm_case(args), [args, call]<typename State>() {
+        return args->problem->dtype == DTYPE_F64 ? call.template operator()<double, State>()
+                                                 : call.template operator()<float, State>();
+    });
+}
+
+static inline size_t ewm_state_bytes(const EwmCase &rule) {
+    return ewm_with_state(rule, [&]<typename State>() { return sizeof(State); });
 }
 
 /* The window of the truncated tiles: 10 spans, span = 2 / alpha - 1. Rounding must not make 10 * 300 one more than 3000. */

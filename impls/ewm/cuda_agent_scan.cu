@@ -274,23 +274,8 @@ template <typename T, typename State> static EwmLaunch launch_of(const VariantAr
             Tiles<State>::BYTES,
             launch_scan<T, State>};
 }
-template <typename T> static EwmLaunch launch_as(const VariantArgs *args) {
-    const EwmCase rule = ewm_case(args);
-    switch (ewm_state_kind(&rule)) {
-    case EWM_PLAIN:
-        return launch_of<T, EwmPlain>(args);
-    case EWM_DECAYED_SUM:
-        return launch_of<T, EwmDecayed<WeightedSum>>(args);
-    case EWM_DECAYED_MOMENTS:
-        return launch_of<T, EwmDecayed<WeightedMoments>>(args);
-    case EWM_RESTARTED_SUM:
-        return launch_of<T, EwmRestarted<WeightedSum>>(args);
-    default:
-        return launch_of<T, EwmRestarted<WeightedMoments>>(args);
-    }
-}
 static EwmLaunch launch_for(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 ? launch_as<double>(args) : launch_as<float>(args);
+    return ewm_with_types(args, [args]<typename T, typename State>() { return launch_of<T, State>(args); });
 }
 
 /* Scratch: what the tiles exchange. */

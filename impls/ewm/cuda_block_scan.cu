@@ -91,55 +91,34 @@ static __global__ void __launch_bounds__(THREADS_MAX) output_kernel(EwmView<T> v
     }
 }
 
-static unsigned threads_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "threads");
-}
-
 static size_t blocks_of(const VariantArgs *args) {
-    return divide_up(array_count(&args->in[0]), (size_t)threads_of(args) * ITEMS);
-}
-
-template <typename T, typename State> static Status launch_three(const VariantArgs *args) {
-    const EwmView<T> view = ewm_view<T>(args);
-    const unsigned threads = threads_of(args);
-    const size_t blocks = blocks_of(args), shared = threads * ITEMS * sizeof(T) + WARP * sizeof(State);
-    State *const aggregates = (State *)args->scratch;
-    const LaunchShape wide = {dim3((unsigned)blocks), dim3(threads), shared, args->stream};
-    const LaunchShape top = {dim3(1), dim3(TOP_THREADS), WARP * sizeof(State), args->stream};
-    TRY(launch(aggregate_kernel<T, State>, wide, view, aggregates));
-    TRY(launch(scan_aggregates_kernel<State>, top, aggregates, blocks));
-    return launch(output_kernel<T, State>, wide, view, (const State *)aggregates);
-}
-
-template <typename T> static Status run_as(const VariantArgs *args) {
-    const EwmCase rule = ewm_case(args);
-    switch (ewm_state_kind(&rule)) {
-    case EWM_PLAIN:
-        return launch_three<T, EwmPlain>(args);
-    case EWM_DECAYED_SUM:
-        return launch_three<T, EwmDecayed<WeightedSum>>(args);
-    case EWM_DECAYED_MOMENTS:
-        return launch_three<T, EwmDecayed<WeightedMoments>>(args);
-    case EWM_RESTARTED_SUM:
-        return launch_three<T, EwmRestarted<WeightedSum>>(args);
-    default:
-        return launch_three<T, EwmRestarted<WeightedMoments>>(args);
-    }
+    return divide_up(array_count(&args->in[0]), (size_t)tunable_threads(args) * ITEMS);
 }
 
 static Status run(const VariantArgs *args) {
     if (array_count(&args->in[0]) == 0) return STATUS_OK;
-    return args->problem->dtype == DTYPE_F64 ? run_as<double>(args) : run_as<float>(args);
+    return ewm_with_types(args, [args]<typename T, typename State>() {
+        const EwmView<T> view = ewm_view<T>(args);
+        const unsigned threads = tunable_threads(args);
+        const size_t blocks = blocks_of(args), shared = threads * ITEMS * sizeof(T) + WARP * sizeof(State);
+        State *const aggregates = (State *)args->scratch;
+        const LaunchShape wide = {dim3((unsigned)blocks), dim3(threads), shared, args->stream};
+        const LaunchShape top = {dim3(1), dim3(TOP_THREADS), WARP * sizeof(State), args->stream};
+        TRY(launch(aggregate_kernel<T, State>, wide, view, aggregates));
+        TRY(launch(scan_aggregates_kernel<State>, top, aggregates, blocks));
+        return launch(output_kernel<T, State>, wide, view, (const State *)aggregates);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    if (threads_of(args) % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of %d", threads_of(args), WARP);
-    return ewm_fits_grid(args, (size_t)threads_of(args) * ITEMS, reason);
+    if (tunable_threads(args) % WARP != 0)
+        return variant_refuse(reason, "threads=%u is no multiple of %d", tunable_threads(args), WARP);
+    return ewm_fits_grid(args, (size_t)tunable_threads(args) * ITEMS, reason);
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
     const EwmCase rule = ewm_case(args);
-    return blocks_of(args) * ewm_state_bytes(&rule);
+    return blocks_of(args) * ewm_state_bytes(rule);
 }
 
 static const ParamSpec TUNABLES[] = {

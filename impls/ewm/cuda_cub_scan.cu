@@ -48,25 +48,9 @@ template <typename T, typename State> static Status scan(const VariantArgs *args
     return STATUS_OK;
 }
 
-template <typename T> static Status scan_as(const VariantArgs *args, void *temporary, size_t *bytes) {
-    const EwmCase rule = ewm_case(args);
-    switch (ewm_state_kind(&rule)) {
-    case EWM_PLAIN:
-        return scan<T, EwmPlain>(args, temporary, bytes);
-    case EWM_DECAYED_SUM:
-        return scan<T, EwmDecayed<WeightedSum>>(args, temporary, bytes);
-    case EWM_DECAYED_MOMENTS:
-        return scan<T, EwmDecayed<WeightedMoments>>(args, temporary, bytes);
-    case EWM_RESTARTED_SUM:
-        return scan<T, EwmRestarted<WeightedSum>>(args, temporary, bytes);
-    default:
-        return scan<T, EwmRestarted<WeightedMoments>>(args, temporary, bytes);
-    }
-}
-
 static Status scan_any(const VariantArgs *args, void *temporary, size_t *bytes) {
     if (array_count(&args->in[0]) == 0) return STATUS_OK;
-    return args->problem->dtype == DTYPE_F64 ? scan_as<double>(args, temporary, bytes) : scan_as<float>(args, temporary, bytes);
+    return ewm_with_types(args, [=]<typename T, typename State>() { return scan<T, State>(args, temporary, bytes); });
 }
 
 static Status run(const VariantArgs *args) {

@@ -43,53 +43,32 @@ static __global__ void __launch_bounds__(THREADS_MAX) end_kernel(EwmView<T> view
     if (i < view.rule.n) view.y[i] = (T)states[i].output(view.rule, i);
 }
 
-static unsigned threads_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "threads");
-}
-
-template <typename T, typename State> static Status launch_stages(const VariantArgs *args) {
-    const EwmView<T> view = ewm_view<T>(args);
-    const size_t n = view.rule.n;
-    const LaunchShape shape = {dim3((unsigned)divide_up(n, threads_of(args))), dim3(threads_of(args)), 0, args->stream};
-    State *from = (State *)args->scratch, *to = from + n;
-    TRY(launch(begin_kernel<T, State>, shape, view, from));
-    for (size_t distance = 1; distance < n; distance *= 2) {
-        TRY(launch(stage_kernel<State>, shape, (const State *)from, to, n, distance));
-        State *const swap = from;
-        from = to;
-        to = swap;
-    }
-    return launch(end_kernel<T, State>, shape, view, (const State *)from);
-}
-
-template <typename T> static Status run_as(const VariantArgs *args) {
-    const EwmCase rule = ewm_case(args);
-    switch (ewm_state_kind(&rule)) {
-    case EWM_PLAIN:
-        return launch_stages<T, EwmPlain>(args);
-    case EWM_DECAYED_SUM:
-        return launch_stages<T, EwmDecayed<WeightedSum>>(args);
-    case EWM_DECAYED_MOMENTS:
-        return launch_stages<T, EwmDecayed<WeightedMoments>>(args);
-    case EWM_RESTARTED_SUM:
-        return launch_stages<T, EwmRestarted<WeightedSum>>(args);
-    default:
-        return launch_stages<T, EwmRestarted<WeightedMoments>>(args);
-    }
-}
-
 static Status run(const VariantArgs *args) {
     if (array_count(&args->in[0]) == 0) return STATUS_OK;
-    return args->problem->dtype == DTYPE_F64 ? run_as<double>(args) : run_as<float>(args);
+    return ewm_with_types(args, [args]<typename T, typename State>() {
+        const EwmView<T> view = ewm_view<T>(args);
+        const size_t n = view.rule.n;
+        const LaunchShape shape = {dim3((unsigned)divide_up(n, tunable_threads(args))), dim3(tunable_threads(args)), 0,
+                                   args->stream};
+        State *from = (State *)args->scratch, *to = from + n;
+        TRY(launch(begin_kernel<T, State>, shape, view, from));
+        for (size_t distance = 1; distance < n; distance *= 2) {
+            TRY(launch(stage_kernel<State>, shape, (const State *)from, to, n, distance));
+            State *const swap = from;
+            from = to;
+            to = swap;
+        }
+        return launch(end_kernel<T, State>, shape, view, (const State *)from);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    return ewm_fits_grid(args, threads_of(args), reason);
+    return ewm_fits_grid(args, tunable_threads(args), reason);
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
     const EwmCase rule = ewm_case(args);
-    return 2 * rule.n * ewm_state_bytes(&rule);
+    return 2 * rule.n * ewm_state_bytes(rule);
 }
 
 static const ParamSpec TUNABLES[] = {

@@ -85,23 +85,16 @@ static __global__ void __launch_bounds__(THREADS_MAX) truncated_tile_kernel(cons
     }
 }
 
-static unsigned threads_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "threads");
-}
-
-static unsigned tile_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "tile");
-}
-
 /* A double: spans have no upper limit, and supports() compares before anything is cast. */
 static double shared_bytes(const VariantArgs *args, const EwmCase *rule) {
-    return ((double)threads_of(args) * tile_of(args) + ewm_window_length(rule) - 1) * sizeof(double);
+    return ((double)tunable_threads(args) * tunable_tile(args) + ewm_window_length(rule) - 1) * sizeof(double);
 }
 
 template <typename T> static Status launch_tile(const VariantArgs *args, const EwmCase *rule) {
-    const Window window = {(unsigned)ewm_window_length(rule), tile_of(args), 1 - rule->alpha, rule->min_periods, rule->incomplete};
-    const size_t blocks = divide_up(rule->n, (size_t)threads_of(args) * tile_of(args));
-    const LaunchShape shape = {dim3((unsigned)blocks), dim3(threads_of(args)), (size_t)shared_bytes(args, rule), args->stream};
+    const Window window = {(unsigned)ewm_window_length(rule), tunable_tile(args), 1 - rule->alpha, rule->min_periods,
+                           rule->incomplete};
+    const size_t blocks = divide_up(rule->n, (size_t)tunable_threads(args) * tunable_tile(args));
+    const LaunchShape shape = {dim3((unsigned)blocks), dim3(tunable_threads(args)), (size_t)shared_bytes(args, rule), args->stream};
     return launch(truncated_tile_kernel<T>, shape, (const T *)args->in[0].data, (T *)args->out[0].data, rule->n, window);
 }
 
@@ -123,13 +116,13 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
             reason,
             "a window of 10 spans, %.0f elements, with %u threads x %u outputs needs %.0f bytes of shared memory; "
             "the published launch gets %d",
-            length, threads_of(args), tile_of(args), bytes, SHARED_BYTES_MAX);
-    if (1 - rule.alpha == 0 && n > length && tile_of(args) > 1)
+            length, tunable_threads(args), tunable_tile(args), bytes, SHARED_BYTES_MAX);
+    if (1 - rule.alpha == 0 && n > length && tunable_tile(args) > 1)
         return variant_refuse(reason, "alpha=1: the published update divides 0 by 0 once the window of %.0f elements is full",
                               length);
     if (n > length && (double)rule.min_periods > length)
         return variant_refuse(reason, "min_periods=%zu: a window of 10 spans sees only %.0f elements", rule.min_periods, length);
-    return ewm_fits_grid(args, (size_t)threads_of(args) * tile_of(args), reason);
+    return ewm_fits_grid(args, (size_t)tunable_threads(args) * tunable_tile(args), reason);
 }
 
 static const ParamSpec TUNABLES[] = {

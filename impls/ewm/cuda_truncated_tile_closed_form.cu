@@ -151,14 +151,6 @@ static __global__ void __launch_bounds__(1024) truncated_tile_kernel(EwmView<T> 
     update_state<State>(view, place);
 }
 
-static unsigned threads_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "threads");
-}
-
-static unsigned tile_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "tile");
-}
-
 /* 10 spans, but no more than there are elements. */
 static size_t window_of(const EwmCase *rule) {
     const double length = ewm_window_length(rule);
@@ -166,38 +158,27 @@ static size_t window_of(const EwmCase *rule) {
 }
 
 static size_t shared_bytes(const VariantArgs *args, const EwmCase *rule) {
-    const size_t count = (size_t)threads_of(args) * tile_of(args) + window_of(rule) - 1;
+    const size_t count = (size_t)tunable_threads(args) * tunable_tile(args) + window_of(rule) - 1;
     return count * (dtype_size(args->problem->dtype) + (rule->segments ? 1 : 0));
 }
 
+template <typename State> constexpr bool OF_MEAN = true;
+template <> constexpr bool OF_MEAN<EwmDecayed<WeightedMoments>> = false;
+template <> constexpr bool OF_MEAN<EwmRestarted<WeightedMoments>> = false;
+
 template <typename T, typename State, bool MEAN> static Status launch_tile(const VariantArgs *args) {
     const EwmView<T> view = ewm_view<T>(args);
-    const size_t length = window_of(&view.rule), blocks = divide_up(view.rule.n, (size_t)threads_of(args) * tile_of(args));
+    const size_t length = window_of(&view.rule),
+                 blocks = divide_up(view.rule.n, (size_t)tunable_threads(args) * tunable_tile(args));
     const double log_dropped = (double)length * view.rule.log_q;
-    const ClosedWindow window = {(unsigned)length, tile_of(args), exp(log_dropped), -expm1(log_dropped)};
-    const LaunchShape shape = {dim3((unsigned)blocks), dim3(threads_of(args)), shared_bytes(args, &view.rule), args->stream};
+    const ClosedWindow window = {(unsigned)length, tunable_tile(args), exp(log_dropped), -expm1(log_dropped)};
+    const LaunchShape shape = {dim3((unsigned)blocks), dim3(tunable_threads(args)), shared_bytes(args, &view.rule), args->stream};
     return launch(truncated_tile_kernel<T, State, MEAN>, shape, view, window);
-}
-
-template <typename T> static Status run_as(const VariantArgs *args) {
-    const EwmCase rule = ewm_case(args);
-    switch (ewm_state_kind(&rule)) {
-    case EWM_PLAIN:
-        return launch_tile<T, EwmPlain, true>(args);
-    case EWM_DECAYED_SUM:
-        return launch_tile<T, EwmDecayed<WeightedSum>, true>(args);
-    case EWM_DECAYED_MOMENTS:
-        return launch_tile<T, EwmDecayed<WeightedMoments>, false>(args);
-    case EWM_RESTARTED_SUM:
-        return launch_tile<T, EwmRestarted<WeightedSum>, true>(args);
-    default:
-        return launch_tile<T, EwmRestarted<WeightedMoments>, false>(args);
-    }
 }
 
 static Status run(const VariantArgs *args) {
     if (array_count(&args->in[0]) == 0) return STATUS_OK;
-    return args->problem->dtype == DTYPE_F64 ? run_as<double>(args) : run_as<float>(args);
+    return ewm_with_types(args, [args]<typename T, typename State>() { return launch_tile<T, State, OF_MEAN<State>>(args); });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
@@ -208,10 +189,10 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
         return variant_refuse(
             reason,
             "a window of 10 spans, %zu elements, with %u threads x %u outputs needs %zu bytes of shared memory, a block has %zu",
-            window, threads_of(args), tile_of(args), bytes, device_block_shared_max());
+            window, tunable_threads(args), tunable_tile(args), bytes, device_block_shared_max());
     if (window < rule.n && rule.min_periods > window)
         return variant_refuse(reason, "min_periods=%zu: a window of 10 spans sees only %zu elements", rule.min_periods, window);
-    return ewm_fits_grid(args, (size_t)threads_of(args) * tile_of(args), reason);
+    return ewm_fits_grid(args, (size_t)tunable_threads(args) * tunable_tile(args), reason);
 }
 
 static const ParamSpec TUNABLES[] = {

@@ -16,12 +16,10 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     return only(case, agg=("mean",), segments=("none",)) or supports_size(case["params"]["n"])
 
 
 def prepare(case, tunables, inputs):
-    del inputs
     state = opened(tunables)
     aggregation, alpha = state["cudf"].aggregation, decay(case)[0]
     history = aggregation.EWMHistory.INFINITE if adjusted(case) else aggregation.EWMHistory.FINITE

@@ -16,14 +16,12 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     if case["params"]["n"] >= INT_ELEMENTS:
         return "CuPy's lfilter counts elements in int: fewer than 2^31"
     return only(case, agg=("mean",), segments=("none",))
 
 
 def prepare(case, tunables, inputs):
-    del tunables
     cupy = import_cupy()
     from cupyx.scipy import signal
 

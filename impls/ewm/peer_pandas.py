@@ -18,7 +18,6 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     return only(case, nan=("decay",), segments=("none",))
 
 
@@ -39,7 +38,6 @@ def wrong_after_a_gap(pandas, case):
 
 
 def prepare(case, tunables, inputs):
-    del tunables
     import pandas
     from peer import Skip
 

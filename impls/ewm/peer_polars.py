@@ -13,12 +13,10 @@ METHODS = {"mean": "ewm_mean", "var": "ewm_var", "std": "ewm_std"}
 
 
 def supports(case, tunables):
-    del tunables
     return only(case, agg=tuple(METHODS), segments=("none",))
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     import polars
 
     aggregate = case["params"]["agg"]

@@ -13,12 +13,10 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     return only(case, agg=("mean",), segments=("none",))
 
 
 def prepare(case, tunables, inputs):
-    del tunables
     import numpy
     from scipy import signal
 

@@ -19,12 +19,10 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     return only(case, agg=("mean",), segments=("none",))
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     alpha, q = decay(case)
     return {
         "torch": import_torch_cuda(),

@@ -98,6 +98,11 @@ static inline size_t plan_shared_bytes(const VariantArgs *args, size_t partial_b
     return 16 / dtype_size(args->problem->dtype) * MOMENTS_THREADS * partial_bytes;
 }
 
+static inline LaunchShape plan_launch(const VariantArgs *args, const MomentsPlan &plan, size_t partial_bytes) {
+    return {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), plan_shared_bytes(args, partial_bytes),
+            args->stream};
+}
+
 /* Columns of a block of a reduction kernel: a power of two, at most 8. */
 static inline unsigned reduce_columns(size_t cols) {
     unsigned tx = 1;
@@ -114,6 +119,25 @@ static inline size_t plan_scratch_bytes(const MomentsPlan &plan, size_t cols, si
     const size_t rows = plan_partial_rows(plan), segment = reduce_segment(cols);
     const size_t reduced = rows > segment ? divide_up(rows, segment) : 0;
     return rows > 1 ? (rows + reduced) * cols * partial_bytes : 0;
+}
+
+/* Reduces rows of partial results to the outputs. Each step, call(shape, in, rows, segment, tx, out), launches a reduction kernel;
+ * the last one has no `out`. */
+template <typename Partial, typename Call> static Status reduce_rows(const VariantArgs *args, size_t rows, Partial *in, Call call) {
+    const size_t cols = moments_cols(args), segment = reduce_segment(cols);
+    const unsigned tx = reduce_columns(cols);
+    Partial *out = in + rows * cols;
+    while (rows > 1) {
+        const size_t segments = divide_up(rows, segment);
+        const LaunchShape shape = {dim3((unsigned)(divide_up(cols, tx) * segments)), dim3(REDUCE_THREADS),
+                                   REDUCE_THREADS * sizeof(Partial), args->stream};
+        TRY(call(shape, (const Partial *)in, rows, segment, tx, segments > 1 ? out : (Partial *)NULL));
+        Partial *const swap = in;
+        in = out;
+        out = swap;
+        rows = segments;
+    }
+    return STATUS_OK;
 }
 
 static inline Status plan_notes(const MomentsPlan &plan, size_t shared_bytes, LaunchNotes *out) {

@@ -57,6 +57,21 @@ static inline bool moments_in_double(const VariantArgs *args) {
     return args->problem->dtype == DTYPE_F64 || strcmp(params_text(args->tunables, "accumulate"), "f64") == 0;
 }
 
+/* What call.operator()<T, A>() returns: T is the dtype of the data, A that of the sums. */
+template <typename Call> static auto moments_with_types(const VariantArgs *args, Call call) {
+    if (args->problem->dtype == DTYPE_F64) return call.template operator()<double, double>();
+    return moments_in_double(args) ? call.template operator()<float, double>() : call.template operator()<float, float>();
+}
+/* What call.operator()<T, A, ORDER, WEIGHTED>() returns. Order 5 is computed as 6. */
+template <typename Call> static auto moments_with_case(const VariantArgs *args, Call call) {
+    const bool weighted = moments_weighted(args);
+    return moments_with_types(args, [args, call, weighted]<typename T, typename A>() {
+        if (moments_order(args) > 4)
+            return weighted ? call.template operator()<T, A, 6, true>() : call.template operator()<T, A, 6, false>();
+        return weighted ? call.template operator()<T, A, 4, true>() : call.template operator()<T, A, 4, false>();
+    });
+}
+
 /* Smallest and largest value of a part; both NaN if it holds a NaN. */
 template <typename T> struct Range {
     T low = (T)__builtin_huge_val(), high = -(T)__builtin_huge_val();

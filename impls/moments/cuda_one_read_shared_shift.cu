@@ -248,26 +248,27 @@ template <typename T, int ORDER> static Status launch_all(const VariantArgs *arg
         view, (const Partial *)partials, plan_partial_rows(plan), tx);
 }
 
-/* Order 5 is computed as 6. */
-static Status run(const VariantArgs *args) {
+/* What call.operator()<T, ORDER>() returns. Order 5 is computed as 6. */
+template <typename Call> static auto with_case(const VariantArgs *args, Call call) {
     const bool high = moments_order(args) > 4;
-    if (args->problem->dtype == DTYPE_F64) return high ? launch_all<double, 6>(args) : launch_all<double, 4>(args);
-    return high ? launch_all<float, 6>(args) : launch_all<float, 4>(args);
+    if (args->problem->dtype == DTYPE_F64)
+        return high ? call.template operator()<double, 6>() : call.template operator()<double, 4>();
+    return high ? call.template operator()<float, 6>() : call.template operator()<float, 4>();
+}
+
+static Status run(const VariantArgs *args) {
+    return with_case(args, [args]<typename T, int ORDER>() { return launch_all<T, ORDER>(args); });
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {
-    const bool high = moments_order(args) > 4, f64 = args->problem->dtype == DTYPE_F64;
-    const size_t part = f64 ? (high ? sizeof(CentralPartial<double, double, 6>) : sizeof(CentralPartial<double, double, 4>))
-                            : (high ? sizeof(CentralPartial<float, double, 6>) : sizeof(CentralPartial<float, double, 4>));
+    const size_t part = with_case(args, [&]<typename T, int ORDER>() { return sizeof(CentralPartial<T, double, ORDER>); });
     const size_t rows = plan_partial_rows(plan_of(args));
     return rows > 1 ? rows * moments_cols(args) * part : 0;
 }
 
 static size_t shared_bytes_of(const VariantArgs *args) {
-    const bool high = moments_order(args) > 4;
     const MomentsPlan plan = plan_of(args);
-    if (args->problem->dtype == DTYPE_F64) return high ? slab_shared_bytes<double, 6>(plan) : slab_shared_bytes<double, 4>(plan);
-    return high ? slab_shared_bytes<float, 6>(plan) : slab_shared_bytes<float, 4>(plan);
+    return with_case(args, [&plan]<typename T, int ORDER>() { return slab_shared_bytes<T, ORDER>(plan); });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {

@@ -157,48 +157,21 @@ static MomentsPlan plan_of(const VariantArgs *args) {
     return plan_make(args, (size_t)params_int(args->tunables, "chunks"), 0);
 }
 
-template <typename T, typename A, int ORDER, bool WEIGHTED> static Status launch_all(const VariantArgs *args) {
-    using Partial = PowerSums<T, A, ORDER>;
-    const MomentsView<T> view = moments_view<T>(args);
-    const MomentsPlan plan = plan_of(args);
-    size_t rows = plan_partial_rows(plan);
-    Partial *in = (Partial *)args->scratch, *out = in + rows * view.cols;
-    TRY(launch(
-        rows_kernel<T, A, ORDER, WEIGHTED>,
-        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), plan_shared_bytes(args, sizeof(Partial)), args->stream},
-        view, plan, in));
-    const unsigned tx = reduce_columns(view.cols);
-    const size_t segment = reduce_segment(view.cols), groups = divide_up(view.cols, tx);
-    while (rows > 1) {
-        const size_t segments = divide_up(rows, segment);
-        TRY(launch(reduce_kernel<T, A, ORDER, WEIGHTED>,
-                   {dim3((unsigned)(groups * segments)), dim3(REDUCE_THREADS), REDUCE_THREADS * sizeof(Partial), args->stream},
-                   view, (const Partial *)in, rows, segment, tx, segments > 1 ? out : (Partial *)NULL));
-        Partial *const swap = in;
-        in = out;
-        out = swap;
-        rows = segments;
-    }
-    return STATUS_OK;
-}
-
-/* Order 5 is computed as 6. */
-template <typename T, typename A> static Status run_order(const VariantArgs *args) {
-    if (moments_order(args) > 4) return moments_weighted(args) ? launch_all<T, A, 6, true>(args) : launch_all<T, A, 6, false>(args);
-    return moments_weighted(args) ? launch_all<T, A, 4, true>(args) : launch_all<T, A, 4, false>(args);
-}
-
 static Status run(const VariantArgs *args) {
-    if (args->problem->dtype == DTYPE_F64) return run_order<double, double>(args);
-    return moments_in_double(args) ? run_order<float, double>(args) : run_order<float, float>(args);
+    return moments_with_case(args, [args]<typename T, typename A, int ORDER, bool WEIGHTED>() {
+        using Partial = PowerSums<T, A, ORDER>;
+        const MomentsView<T> view = moments_view<T>(args);
+        const MomentsPlan plan = plan_of(args);
+        Partial *const partials = (Partial *)args->scratch;
+        TRY(launch(rows_kernel<T, A, ORDER, WEIGHTED>, plan_launch(args, plan, sizeof(Partial)), view, plan, partials));
+        return reduce_rows(args, plan_partial_rows(plan), partials, [&](LaunchShape shape, auto... rest) {
+            return launch(reduce_kernel<T, A, ORDER, WEIGHTED>, shape, view, rest...);
+        });
+    });
 }
 
 static size_t partial_bytes(const VariantArgs *args) {
-    const bool high = moments_order(args) > 4;
-    if (args->problem->dtype == DTYPE_F64)
-        return high ? sizeof(PowerSums<double, double, 6>) : sizeof(PowerSums<double, double, 4>);
-    if (moments_in_double(args)) return high ? sizeof(PowerSums<float, double, 6>) : sizeof(PowerSums<float, double, 4>);
-    return high ? sizeof(PowerSums<float, float, 6>) : sizeof(PowerSums<float, float, 4>);
+    return moments_with_case(args, [&]<typename T, typename A, int ORDER, bool>() { return sizeof(PowerSums<T, A, ORDER>); });
 }
 
 static size_t scratch_bytes(const VariantArgs *args) {

@@ -3,14 +3,17 @@
  *   H200, 660 blocks. Of its threads the first stride = floor(threads / cols) cols take part: thread id takes elements id, id +
  *   stride, ... of the matrix, all of column id mod cols, and a warp reads neighbouring elements. In a block, thread t < cols adds
  *   the threads t, t + cols, ...; kernels 2 and 4 are one block, whose thread c adds the results of all blocks for column c, one
- *   after another.
+ *   after another. wide=1: other blocks, and nothing else changed. If the published geometry has fewer threads per block than
+ *   the matrix has columns, there are fewer and wider blocks per SM, as many as leave cols <= threads: on an H100 or H200, 512
+ *   columns run on 528 blocks of 512 threads (4 per SM; published: 660 of 384, which cannot) and 1024 columns on 264 of 1024. It
+ *   stands for the published program at 512 columns, the width of its own table.
  * Traffic: 2 reads of the matrix, 4 bytes per load; per pass 16 and 20 bytes per block and column, written and read (float). 16
  *   and 20 KiB of static shared memory per block, 1024 slots whatever the number of threads. 4 launches, and inside the call 2
  *   allocations, 2 releases and 4 waits for the device: after each kernel.
  * Rounding: all in the precision of the data, counts too; chains of rows cols / stride, threads / cols and `blocks` additions.
  *   Sums of powers are corrected for the error of the mean; the mean itself is not. A constant column whose mean is rounded gets a
  *   variance that is not 0. Fourth powers of |x| about 1e10 overflow a float.
- * Limits: cols <= threads of a block (384 on an H100 or H200, 512 on the published card): the original writes no more columns
+ * Limits: cols <= threads of a block (384 on an H100 or H200, 512 on the published card; wide=1: 1024): the original writes no more columns
  *   than that. rows cols + stride < 2^31, the original's 32-bit indices. No weights, order 4, at least one row. min and max drop a
  *   NaN, where the op wants NaN. Two forced differences from the original: blocks and threads without an element write results of
  *   count 0, where the original returns early and reads memory that nobody wrote (fewer elements than threads; cols = 300); and
@@ -22,7 +25,12 @@
 
 enum { THREADS_MAX = 1024 /* slots of shared memory, one per thread */, ORDER_MAX = 4 };
 
-static const ParamSpec TUNABLES[] = {MEMORY_TUNABLE, {}};
+static const ParamSpec TUNABLES[] = {
+    MEMORY_TUNABLE,
+    {"wide", "1: fewer and wider blocks where there are more columns than threads in a block; 0: as published", PARAM_INT, "0", 0,
+     1, NULL},
+    {},
+};
 
 /* What pass 1 leaves of a column in one block: 16 bytes of floats. The count is a number of the data's type, as published: exact up
  * to 2^24 in float. */
@@ -149,18 +157,25 @@ static __global__ void __launch_bounds__(THREADS_MAX) moments_kernel(const Block
 }
 
 /* The launch that the published program derives from the device: enough blocks per SM for its threads and for its shared memory, if
- * every block took all that a block may have; then the threads that an SM has for each of so many blocks, in whole warps. */
+ * every block took all that a block may have; then the threads that an SM has for each of so many blocks, in whole warps. wide=1:
+ * fewer blocks per SM where a block would have fewer threads than there are columns. */
 struct Geometry {
     int blocks_per_sm, blocks, threads;
     int stride; /* threads that take part */
 };
 
+static size_t block_threads(size_t blocks_per_sm) {
+    const size_t warp = 32, threads = device_sm_threads_max() / blocks_per_sm / warp * warp, most = device_block_threads_max();
+    return threads < most ? threads : most;
+}
+
 static Geometry geometry(const VariantArgs *args) {
-    const size_t warp = 32, cols = moments_cols(args);
+    const size_t cols = moments_cols(args);
     const size_t by_threads = divide_up(device_sm_threads_max(), device_block_threads_max());
     const size_t by_shared = divide_up(device_sm_shared_bytes(), device_attribute(cudaDevAttrMaxSharedMemoryPerBlock, 48 * 1024));
-    const size_t blocks_per_sm = by_threads > by_shared ? by_threads : by_shared;
-    const size_t threads = device_sm_threads_max() / blocks_per_sm / warp * warp, blocks = device_sm_count() * blocks_per_sm;
+    size_t blocks_per_sm = by_threads > by_shared ? by_threads : by_shared;
+    while (params_int(args->tunables, "wide") && blocks_per_sm > 1 && block_threads(blocks_per_sm) < cols) blocks_per_sm--;
+    const size_t threads = block_threads(blocks_per_sm), blocks = device_sm_count() * blocks_per_sm;
     return {(int)blocks_per_sm, (int)blocks, (int)threads, (int)(blocks * threads / cols * cols)};
 }
 
@@ -213,7 +228,10 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     const Geometry g = geometry(args);
     const size_t rows = moments_rows(args), cols = moments_cols(args);
     if (cols > (size_t)g.threads)
-        return variant_refuse(reason, "cols=%zu: the published launch has %d threads per block here, and writes no more columns",
+        return variant_refuse(reason,
+                              params_int(args->tunables, "wide")
+                                  ? "cols=%zu: a block has at most %d threads, and writes no more columns"
+                                  : "cols=%zu: the published launch has %d threads per block here, and writes no more columns",
                               cols, g.threads);
     if (rows == 0) return variant_refuse(reason, "rows=0: the published kernels leave no statistics of no rows");
     if (moments_weighted(args)) return variant_refuse(reason, "weights: the published kernels have none");

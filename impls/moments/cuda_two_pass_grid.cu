@@ -305,75 +305,37 @@ static size_t means_bytes(const VariantArgs *args, size_t element) {
 template <typename T, typename A, bool WEIGHTED>
 static Status launch_means(const VariantArgs *args, const MomentsView<T> &view, const MomentsPlan &plan, const Means<A> &means) {
     using Partial = SumPart<T, A>;
-    size_t rows = plan_partial_rows(plan);
-    Partial *in = (Partial *)((char *)args->scratch + means_bytes(args, sizeof(A))), *out = in + rows * view.cols;
-    TRY(launch(
-        sums_kernel<T, A, WEIGHTED>,
-        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), plan_shared_bytes(args, sizeof(Partial)), args->stream},
-        view, plan, means, in));
-    const unsigned tx = reduce_columns(view.cols);
-    const size_t segment = reduce_segment(view.cols), groups = divide_up(view.cols, tx);
-    while (rows > 1) {
-        const size_t segments = divide_up(rows, segment);
-        TRY(launch(means_kernel<T, A, WEIGHTED>,
-                   {dim3((unsigned)(groups * segments)), dim3(REDUCE_THREADS), REDUCE_THREADS * sizeof(Partial), args->stream},
-                   view, means, (const Partial *)in, rows, segment, tx, segments > 1 ? out : (Partial *)NULL));
-        Partial *const swap = in;
-        in = out;
-        out = swap;
-        rows = segments;
-    }
-    return STATUS_OK;
+    Partial *const partials = (Partial *)((char *)args->scratch + means_bytes(args, sizeof(A)));
+    TRY(launch(sums_kernel<T, A, WEIGHTED>, plan_launch(args, plan, sizeof(Partial)), view, plan, means, partials));
+    return reduce_rows(args, plan_partial_rows(plan), partials, [&](LaunchShape shape, auto... rest) {
+        return launch(means_kernel<T, A, WEIGHTED>, shape, view, means, rest...);
+    });
 }
 
 template <typename T, typename A, int ORDER, bool WEIGHTED>
 static Status launch_moments(const VariantArgs *args, const MomentsView<T> &view, const MomentsPlan &plan, const Means<A> &means) {
     using Partial = PowerPart<A, ORDER>;
-    size_t rows = plan_partial_rows(plan);
-    Partial *in = (Partial *)((char *)args->scratch + means_bytes(args, sizeof(A))), *out = in + rows * view.cols;
-    TRY(launch(
-        powers_kernel<T, A, ORDER, WEIGHTED>,
-        {dim3((unsigned)(plan.slabs * plan.chunks)), dim3(MOMENTS_THREADS), plan_shared_bytes(args, sizeof(Partial)), args->stream},
-        view, plan, means, in));
-    const unsigned tx = reduce_columns(view.cols);
-    const size_t segment = reduce_segment(view.cols), groups = divide_up(view.cols, tx);
-    while (rows > 1) {
-        const size_t segments = divide_up(rows, segment);
-        TRY(launch(moments_kernel<T, A, ORDER, WEIGHTED>,
-                   {dim3((unsigned)(groups * segments)), dim3(REDUCE_THREADS), REDUCE_THREADS * sizeof(Partial), args->stream},
-                   view, means, (const Partial *)in, rows, segment, tx, segments > 1 ? out : (Partial *)NULL));
-        Partial *const swap = in;
-        in = out;
-        out = swap;
-        rows = segments;
-    }
-    return STATUS_OK;
-}
-
-template <typename T, typename A, int ORDER, bool WEIGHTED> static Status launch_all(const VariantArgs *args) {
-    const MomentsView<T> view = moments_view<T>(args);
-    const MomentsPlan plan = plan_of(args);
-    A *const mean = (A *)args->scratch;
-    const Means<A> means = {mean, mean + view.cols, mean + 2 * view.cols};
-    TRY((launch_means<T, A, WEIGHTED>(args, view, plan, means)));
-    return launch_moments<T, A, ORDER, WEIGHTED>(args, view, plan, means);
-}
-
-/* Order 5 is computed as 6. */
-template <typename T, typename A> static Status run_order(const VariantArgs *args) {
-    if (moments_order(args) > 4) return moments_weighted(args) ? launch_all<T, A, 6, true>(args) : launch_all<T, A, 6, false>(args);
-    return moments_weighted(args) ? launch_all<T, A, 4, true>(args) : launch_all<T, A, 4, false>(args);
+    Partial *const partials = (Partial *)((char *)args->scratch + means_bytes(args, sizeof(A)));
+    TRY(launch(powers_kernel<T, A, ORDER, WEIGHTED>, plan_launch(args, plan, sizeof(Partial)), view, plan, means, partials));
+    return reduce_rows(args, plan_partial_rows(plan), partials, [&](LaunchShape shape, auto... rest) {
+        return launch(moments_kernel<T, A, ORDER, WEIGHTED>, shape, view, means, rest...);
+    });
 }
 
 static Status run(const VariantArgs *args) {
-    if (args->problem->dtype == DTYPE_F64) return run_order<double, double>(args);
-    return moments_in_double(args) ? run_order<float, double>(args) : run_order<float, float>(args);
+    return moments_with_case(args, [args]<typename T, typename A, int ORDER, bool WEIGHTED>() {
+        const MomentsView<T> view = moments_view<T>(args);
+        const MomentsPlan plan = plan_of(args);
+        A *const mean = (A *)args->scratch;
+        const Means<A> means = {mean, mean + view.cols, mean + 2 * view.cols};
+        TRY((launch_means<T, A, WEIGHTED>(args, view, plan, means)));
+        return launch_moments<T, A, ORDER, WEIGHTED>(args, view, plan, means);
+    });
 }
 
 /* Of the second pass; those of the first are smaller. */
 static size_t partial_bytes(const VariantArgs *args) {
-    if (moments_in_double(args)) return moments_order(args) > 4 ? sizeof(PowerPart<double, 6>) : sizeof(PowerPart<double, 4>);
-    return moments_order(args) > 4 ? sizeof(PowerPart<float, 6>) : sizeof(PowerPart<float, 4>);
+    return moments_with_case(args, [&]<typename T, typename A, int ORDER, bool>() { return sizeof(PowerPart<A, ORDER>); });
 }
 static_assert(sizeof(SumPart<double, double>) <= sizeof(PowerPart<double, 4>) &&
                   sizeof(SumPart<float, double>) <= sizeof(PowerPart<double, 4>) &&

@@ -182,8 +182,7 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
 }
 
 static Status run(const VariantArgs *args) {
-    if (args->problem->dtype == DTYPE_F64) return launch_all<double, double>(args);
-    return moments_in_double(args) ? launch_all<float, double>(args) : launch_all<float, float>(args);
+    return moments_with_types(args, [args]<typename T, typename A>() { return launch_all<T, A>(args); });
 }
 
 static Status configuration(const VariantArgs *args, LaunchNotes *out) {

@@ -2,7 +2,7 @@
 the matrix, four of them write one. Rounding: along the first axis float32 sums in float32, in blocks: hence the bound `naive_sum`.
 Limits: three matrices beside x must fit on the GPU; no weights."""
 
-from moments_peers import formulas, put, supports_plain
+from moments_peers import formulas, put, supports
 from peer import import_cupy
 
 VARIANT = {
@@ -15,13 +15,7 @@ VARIANT = {
 }
 
 
-def supports(case, tunables):
-    del tunables
-    return supports_plain(case)
-
-
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     return {"cupy": import_cupy(), "case": case}
 
 

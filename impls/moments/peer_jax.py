@@ -1,7 +1,7 @@
 """JAX, jitted: all statistics by the source's formulas in one program, which XLA fuses into a few passes; compiled in the first call.
 Time by the host's clock: JAX has no events. Limits: no weights."""
 
-from moments_peers import formulas, put, supports_plain
+from moments_peers import formulas, put, supports
 from peer import import_jax_gpu
 
 VARIANT = {
@@ -13,13 +13,7 @@ VARIANT = {
 }
 
 
-def supports(case, tunables):
-    del tunables
-    return supports_plain(case)
-
-
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     jax = import_jax_gpu()
 
     def statistics(x):

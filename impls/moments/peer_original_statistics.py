@@ -23,7 +23,6 @@ extern "C" void rungs_column_stats(const float *x, float *const out[6], int rows
 
 
 def supports(case, tunables):
-    del tunables
     p = case["params"]
     if case["dtype"] != "f32" or p["order"] != 4:
         return "the program has float32 and order 4 only"
@@ -33,7 +32,6 @@ def supports(case, tunables):
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     import ctypes
 
     cupy = import_cupy()

@@ -13,12 +13,10 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     return supports_plain(case, most=4, fewest_rows=4)
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     import pandas
 
     return {"pandas": pandas, "case": case}

@@ -2,7 +2,7 @@
 Rounding: std updates a mean: hence the bound `updating`. Limits: needs Triton and a C compiler; no weights."""
 
 from peer import import_torch_cuda
-from moments_peers import supports_plain
+from moments_peers import supports
 from moments_torch import fetch, load, run, six
 
 VARIANT = {
@@ -15,13 +15,7 @@ VARIANT = {
 }
 
 
-def supports(case, tunables):
-    del tunables
-    return supports_plain(case)
-
-
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     torch = import_torch_cuda()
     return {
         "torch": torch,

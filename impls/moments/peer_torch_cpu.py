@@ -1,7 +1,7 @@
 """PyTorch on the CPU, all cores, by the source's formulas: mean, std, mean(((x - m) / s)^p), amin, amax. Traffic: every operation is a pass
 of its own over the matrix, four of them write one. Rounding: std updates a mean: hence the bound `updating`. Limits: no weights."""
 
-from moments_peers import supports_plain
+from moments_peers import supports
 from moments_torch import fetch, load, run, six
 
 VARIANT = {
@@ -12,13 +12,7 @@ VARIANT = {
 }
 
 
-def supports(case, tunables):
-    del tunables
-    return supports_plain(case)
-
-
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     import torch
 
     return {"torch": torch, "device": "cpu", "case": case, "statistics": six(torch, case)}

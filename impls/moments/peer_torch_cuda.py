@@ -3,7 +3,7 @@ its own over the matrix, four of them write one. Rounding: std updates a mean: h
 Limits: three matrices beside x must fit on the GPU; no weights."""
 
 from peer import import_torch_cuda
-from moments_peers import supports_plain
+from moments_peers import supports
 from moments_torch import fetch, load, run, six
 
 VARIANT = {
@@ -16,12 +16,6 @@ VARIANT = {
 }
 
 
-def supports(case, tunables):
-    del tunables
-    return supports_plain(case)
-
-
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     torch = import_torch_cuda()
     return {"torch": torch, "device": "cuda", "case": case, "statistics": six(torch, case)}

@@ -2,7 +2,7 @@
 Limits: only mean, the other outputs are not judged; no weights."""
 
 from peer import import_torch_cuda
-from moments_peers import supports_plain
+from moments_peers import supports
 from moments_torch import fetch, load, run
 
 VARIANT = {
@@ -15,12 +15,6 @@ VARIANT = {
 }
 
 
-def supports(case, tunables):
-    del tunables
-    return supports_plain(case)
-
-
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     torch, rows = import_torch_cuda(), case["params"]["rows"]
     return {"torch": torch, "device": "cuda", "case": case, "statistics": lambda x: {"mean": x.sum(0) / rows}}

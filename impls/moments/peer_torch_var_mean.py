@@ -2,7 +2,7 @@
 hence the bound `updating`. Limits: only mean and var, the other outputs are not judged; no weights."""
 
 from peer import import_torch_cuda
-from moments_peers import supports_plain
+from moments_peers import supports
 from moments_torch import fetch, load, run
 
 VARIANT = {
@@ -16,13 +16,7 @@ VARIANT = {
 }
 
 
-def supports(case, tunables):
-    del tunables
-    return supports_plain(case)
-
-
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     torch = import_torch_cuda()
 
     def statistics(x):

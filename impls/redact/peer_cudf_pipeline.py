@@ -31,7 +31,6 @@ def supports(case, tunables):
 
 
 def prepare(case, tunables, inputs):
-    del case
     import pyarrow  # noqa: F401, what the columns come in
 
     redact_peers.require_utf8(inputs)

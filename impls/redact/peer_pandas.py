@@ -12,7 +12,6 @@ VARIANT = {
 
 
 def prepare(case, tunables, inputs):
-    del case, tunables
     import pandas
     import pyarrow  # what pandas holds strings in
 

@@ -12,7 +12,6 @@ VARIANT = {
 
 
 def prepare(case, tunables, inputs):
-    del case, tunables
     import polars
     import pyarrow  # noqa: F401, what the columns come in
 

@@ -8,6 +8,7 @@
 #include "variant.h"
 
 #include <stdint.h>
+#include <stdio.h>
 #include <string.h>
 
 enum Aggregate { AGG_MEAN, AGG_SUM, AGG_VAR, AGG_STD, AGG_MIN, AGG_MAX };
@@ -77,6 +78,21 @@ static inline bool rolling_fits_shared(const VariantArgs *args, size_t (*bytes)(
                           window, shape, bytes(args, window), most, fits);
 }
 
+/* Of variants whose threads have `tile` consecutive outputs each. */
+static inline size_t rolling_tile_outputs(const VariantArgs *args) {
+    return (size_t)tunable_threads(args) * tunable_tile(args);
+}
+static inline bool rolling_tile_supports(const VariantArgs *args, size_t (*bytes)(const VariantArgs *, size_t),
+                                         char reason[REASON_MAX]) {
+    char shape[64];
+    snprintf(shape, sizeof shape, "%u threads x %u outputs", tunable_threads(args), tunable_tile(args));
+    return rolling_supports(args, rolling_tile_outputs(args), reason) && rolling_fits_shared(args, bytes, shape, reason);
+}
+/* Shared memory of a block that stages its inputs. */
+static inline size_t rolling_tile_bytes(const VariantArgs *args, size_t window) {
+    return (rolling_tile_outputs(args) + window - 1) * dtype_size(args->problem->dtype);
+}
+
 /* The outputs of a case without a complete window (n = 0 or w > n), for which no variant launches its own kernel. */
 template <typename T> static __global__ void rolling_fill_kernel(T *y, size_t n, T value) {
     const size_t i = (size_t)blockIdx.x * blockDim.x + threadIdx.x;
@@ -87,6 +103,30 @@ template <typename T> static Status rolling_fill(const VariantArgs *args, Rollin
     if (view.n == 0) return STATUS_OK;
     return launch(rolling_fill_kernel<T>, {dim3((unsigned)divide_up(view.n, threads)), dim3(threads), 0, args->stream}, view.y,
                   view.n, view.incomplete);
+}
+
+/* run() of a variant: call.operator()<T, AGG>(view) for the dtype and the aggregate of the case, which it launches its kernel for.
+ */
+template <typename T, typename Call> static Status rolling_run_typed(const VariantArgs *args, Call call) {
+    const RollingView<T> view = rolling_view<T>(args);
+    if (view.window > view.n) return rolling_fill(args, view);
+    switch (rolling_aggregate(args)) {
+    case AGG_MEAN:
+        return call.template operator()<T, AGG_MEAN>(view);
+    case AGG_SUM:
+        return call.template operator()<T, AGG_SUM>(view);
+    case AGG_VAR:
+        return call.template operator()<T, AGG_VAR>(view);
+    case AGG_STD:
+        return call.template operator()<T, AGG_STD>(view);
+    case AGG_MIN:
+        return call.template operator()<T, AGG_MIN>(view);
+    default:
+        return call.template operator()<T, AGG_MAX>(view);
+    }
+}
+template <typename Call> static Status rolling_run(const VariantArgs *args, Call call) {
+    return args->problem->dtype == DTYPE_F64 ? rolling_run_typed<double>(args, call) : rolling_run_typed<float>(args, call);
 }
 
 /* The aggregates. A value-initialised object stands for an empty run. None subtracts what it has added, so an inf or NaN shows in

@@ -55,14 +55,6 @@ static const ParamSpec TUNABLES[] = {
     {},
 };
 
-static size_t outputs_per_block(const VariantArgs *args) {
-    return (size_t)(params_int(args->tunables, "threads") * params_int(args->tunables, "tile"));
-}
-
-static size_t shared_bytes(const VariantArgs *args, size_t window) {
-    return (outputs_per_block(args) + window - 1) * dtype_size(args->problem->dtype);
-}
-
 template <typename T> static ApplyView<T> apply_view(const VariantArgs *args) {
     const RollingView<T> view = rolling_view<T>(args);
     return {
@@ -70,8 +62,8 @@ template <typename T> static ApplyView<T> apply_view(const VariantArgs *args) {
 }
 
 static LaunchShape shape_of(const VariantArgs *args) {
-    const unsigned blocks = (unsigned)divide_up(rolling_length(args), outputs_per_block(args));
-    return {dim3(blocks), dim3((unsigned)params_int(args->tunables, "threads")), shared_bytes(args, rolling_window(args)),
+    const unsigned blocks = (unsigned)divide_up(rolling_length(args), rolling_tile_outputs(args));
+    return {dim3(blocks), dim3((unsigned)params_int(args->tunables, "threads")), rolling_tile_bytes(args, rolling_window(args)),
             args->stream};
 }
 
@@ -111,7 +103,7 @@ static Status compile(const VariantArgs *args, void **cubin) {
 }
 
 static Status load(const VariantArgs *args, const void *cubin, Compiled *out) {
-    const size_t shared = shared_bytes(args, rolling_window(args));
+    const size_t shared = rolling_tile_bytes(args, rolling_window(args));
     TRY_CUDA(cudaLibraryLoadData(&out->library, cubin, NULL, NULL, 0, NULL, NULL, 0));
     TRY_CUDA(cudaLibraryGetKernel(&out->kernel, out->library, APPLY_ENTRY));
     if (shared > 48 * 1024 && rolling_window(args) <= rolling_length(args)) /* else it is not launched */
@@ -163,12 +155,12 @@ static Status run(const VariantArgs *args) {
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (!apply_supports(args, reason)) return false;
-    const size_t blocks = divide_up(rolling_length(args), outputs_per_block(args));
+    const size_t blocks = divide_up(rolling_length(args), rolling_tile_outputs(args));
     if (blocks > GRID_BLOCKS_MAX) return variant_refuse(reason, "n=%zu needs more blocks than a grid holds", rolling_length(args));
     char shape[64];
     snprintf(shape, sizeof shape, "threads=%lld tile=%lld", params_int(args->tunables, "threads"),
              params_int(args->tunables, "tile"));
-    return rolling_fits_shared(args, shared_bytes, shape, reason);
+    return rolling_fits_shared(args, rolling_tile_bytes, shape, reason);
 }
 
 RUNGS_VARIANT(rolling, cuda_apply) = {

@@ -241,10 +241,6 @@ static __global__ void __launch_bounds__(THREADS_MAX)
     unit_write(view, first, width, own);
 }
 
-static unsigned threads_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "threads");
-}
-
 static bool is_spread(const VariantArgs *args) {
     return aggregate_is_spread((Aggregate)rolling_aggregate(args));
 }
@@ -252,7 +248,7 @@ static bool is_spread(const VariantArgs *args) {
 /* Outputs of a block when the window is not tiny. */
 static size_t width_of(const VariantArgs *args) {
     const unsigned unit = is_spread(args) ? UNIT<AGG_VAR> : UNIT<AGG_MEAN>;
-    return (size_t)threads_of(args) * unit;
+    return (size_t)tunable_threads(args) * unit;
 }
 
 static bool is_long(const VariantArgs *args) {
@@ -260,7 +256,7 @@ static bool is_long(const VariantArgs *args) {
 }
 
 template <typename T, Aggregate AGG, unsigned K> static Status launch_short(const VariantArgs *args, RollingView<T> view) {
-    const unsigned threads = threads_of(args), halo_units = (unsigned)divide_up(view.window - 1, K);
+    const unsigned threads = tunable_threads(args), halo_units = (unsigned)divide_up(view.window - 1, K);
     const size_t units = halo_units + threads, bytes = units * (K * sizeof(T) + 2 * sizeof(Accumulator<T, AGG>));
     const unsigned blocks = (unsigned)divide_up(view.n, (size_t)threads * K);
     return launch(short_kernel<T, AGG, K>, {dim3(blocks), dim3(threads), bytes, args->stream}, view, halo_units);
@@ -268,7 +264,7 @@ template <typename T, Aggregate AGG, unsigned K> static Status launch_short(cons
 
 template <typename T, Aggregate AGG> static Status launch_long(const VariantArgs *args, RollingView<T> view) {
     using A = Accumulator<T, AGG>;
-    const unsigned threads = threads_of(args);
+    const unsigned threads = tunable_threads(args);
     const size_t width = width_of(args), blocks = divide_up(view.n, width), middle_length = view.window - 1 - width;
     const Middle middle = {middle_length / width, middle_length % width};
     A *whole = (A *)args->scratch, *rest = whole + blocks, *prefix = rest + blocks, *suffix = prefix + blocks;
@@ -284,35 +280,14 @@ template <typename T, Aggregate AGG> static Status launch_long(const VariantArgs
                   middle, (const A *)whole, (const A *)rest, (const A *)prefix, (const A *)suffix);
 }
 
-template <typename T, Aggregate AGG> static Status launch_for_window(const VariantArgs *args, RollingView<T> view) {
-    if (is_long(args)) return launch_long<T, AGG>(args, view);
-    if (view.window > UNIT<AGG>) return launch_short<T, AGG, UNIT<AGG>>(args, view);
-    if (view.window > SMALL_UNIT) return launch_short<T, AGG, SMALL_UNIT>(args, view);
-    const unsigned threads = threads_of(args), blocks = (unsigned)divide_up(view.n, threads);
-    return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
-}
-
-template <typename T> static Status run_typed(const VariantArgs *args) {
-    const RollingView<T> view = rolling_view<T>(args);
-    if (view.window > view.n) return rolling_fill(args, view);
-    switch (rolling_aggregate(args)) {
-    case AGG_MEAN:
-        return launch_for_window<T, AGG_MEAN>(args, view);
-    case AGG_SUM:
-        return launch_for_window<T, AGG_SUM>(args, view);
-    case AGG_VAR:
-        return launch_for_window<T, AGG_VAR>(args, view);
-    case AGG_STD:
-        return launch_for_window<T, AGG_STD>(args, view);
-    case AGG_MIN:
-        return launch_for_window<T, AGG_MIN>(args, view);
-    default:
-        return launch_for_window<T, AGG_MAX>(args, view);
-    }
-}
-
 static Status run(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+        if (is_long(args)) return launch_long<T, AGG>(args, view);
+        if (view.window > UNIT<AGG>) return launch_short<T, AGG, UNIT<AGG>>(args, view);
+        if (view.window > SMALL_UNIT) return launch_short<T, AGG, SMALL_UNIT>(args, view);
+        const unsigned threads = tunable_threads(args), blocks = (unsigned)divide_up(view.n, threads);
+        return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
+    });
 }
 
 /* Two aggregates and their two scans for every block of x. */
@@ -328,15 +303,16 @@ static size_t block_shared_bytes(const VariantArgs *args) {
     const size_t element = dtype_size(args->problem->dtype), aggregate = element * (is_spread(args) ? 3 : 1);
     if (window <= unit) return 0;
     if (is_long(args)) return 2 * width_of(args) * element + (2 * WARP + 1) * aggregate;
-    return (divide_up(window - 1, unit) + threads_of(args)) * (unit * element + 2 * aggregate);
+    return (divide_up(window - 1, unit) + tunable_threads(args)) * (unit * element + 2 * aggregate);
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    if (threads_of(args) % WARP != 0) return variant_refuse(reason, "threads=%u is no multiple of %d", threads_of(args), WARP);
-    if (!rolling_supports(args, threads_of(args), reason)) return false;
+    if (tunable_threads(args) % WARP != 0)
+        return variant_refuse(reason, "threads=%u is no multiple of %d", tunable_threads(args), WARP);
+    if (!rolling_supports(args, tunable_threads(args), reason)) return false;
     if (rolling_window(args) > rolling_length(args) || block_shared_bytes(args) <= device_block_shared_max()) return true;
     return variant_refuse(reason, "window=%zu with %u threads needs %zu bytes of shared memory, a block has %zu: set fewer threads",
-                          rolling_window(args), threads_of(args), block_shared_bytes(args), device_block_shared_max());
+                          rolling_window(args), tunable_threads(args), block_shared_bytes(args), device_block_shared_max());
 }
 
 RUNGS_VARIANT(rolling, cuda_block_prefix_suffix) = {

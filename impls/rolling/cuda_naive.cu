@@ -33,46 +33,21 @@ template <typename T, Aggregate AGG, bool ROLLED> static __global__ void __launc
     view.y[i] = all.template finish<AGG>((T)w);
 }
 
-static unsigned threads_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "threads");
-}
-
-template <typename T, Aggregate AGG> static Status launch_naive(const VariantArgs *args, RollingView<T> view) {
-    const dim3 blocks((unsigned)divide_up(view.n, threads_of(args))), threads(threads_of(args));
-    if constexpr (!aggregate_is_spread(AGG))
-        if (params_int(args->tunables, "rolled"))
-            return launch(naive_kernel<T, AGG, true>, {blocks, threads, 0, args->stream}, view);
-    return launch(naive_kernel<T, AGG, false>, {blocks, threads, 0, args->stream}, view);
-}
-
-template <typename T> static Status run_typed(const VariantArgs *args) {
-    const RollingView<T> view = rolling_view<T>(args);
-    if (view.window > view.n) return rolling_fill(args, view);
-    switch (rolling_aggregate(args)) {
-    case AGG_MEAN:
-        return launch_naive<T, AGG_MEAN>(args, view);
-    case AGG_SUM:
-        return launch_naive<T, AGG_SUM>(args, view);
-    case AGG_VAR:
-        return launch_naive<T, AGG_VAR>(args, view);
-    case AGG_STD:
-        return launch_naive<T, AGG_STD>(args, view);
-    case AGG_MIN:
-        return launch_naive<T, AGG_MIN>(args, view);
-    default:
-        return launch_naive<T, AGG_MAX>(args, view);
-    }
-}
-
 static Status run(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+        const dim3 blocks((unsigned)divide_up(view.n, tunable_threads(args))), threads(tunable_threads(args));
+        if constexpr (!aggregate_is_spread(AGG))
+            if (params_int(args->tunables, "rolled"))
+                return launch(naive_kernel<T, AGG, true>, {blocks, threads, 0, args->stream}, view);
+        return launch(naive_kernel<T, AGG, false>, {blocks, threads, 0, args->stream}, view);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     const int agg = rolling_aggregate(args);
     if (params_int(args->tunables, "rolled") && agg >= 0 && aggregate_is_spread((Aggregate)agg))
         return variant_refuse(reason, "rolled=1 is for mean, sum, min and max: var and std take two passes");
-    return rolling_supports(args, threads_of(args), reason);
+    return rolling_supports(args, tunable_threads(args), reason);
 }
 
 RUNGS_VARIANT(rolling, cuda_naive) = {

@@ -28,32 +28,18 @@ template <typename T, Aggregate AGG> static __global__ void __launch_bounds__(10
     view.y[i] = all.template finish<AGG>((T)w);
 }
 
-static unsigned threads_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "threads");
-}
-
 template <typename T, Aggregate AGG> static Status launch_wraparound(const VariantArgs *args, RollingView<T> view) {
-    const dim3 blocks((unsigned)divide_up(view.n, threads_of(args)));
-    return launch(wraparound_kernel<T, AGG>, {blocks, dim3(threads_of(args)), 0, args->stream}, view);
-}
-
-template <typename T> static Status run_typed(const VariantArgs *args) {
-    const RollingView<T> view = rolling_view<T>(args);
-    if (view.window > view.n) return rolling_fill(args, view);
-    switch (rolling_aggregate(args)) {
-    case AGG_MEAN:
-        return launch_wraparound<T, AGG_MEAN>(args, view);
-    case AGG_SUM:
-        return launch_wraparound<T, AGG_SUM>(args, view);
-    case AGG_MIN:
-        return launch_wraparound<T, AGG_MIN>(args, view);
-    default:
-        return launch_wraparound<T, AGG_MAX>(args, view);
-    }
+    const dim3 blocks((unsigned)divide_up(view.n, tunable_threads(args)));
+    return launch(wraparound_kernel<T, AGG>, {blocks, dim3(tunable_threads(args)), 0, args->stream}, view);
 }
 
 static Status run(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+        if constexpr (!aggregate_is_spread(AGG))
+            return launch_wraparound<T, AGG>(args, view);
+        else
+            return status_fail(STATUS_UNSUPPORTED, "supports() refuses this aggregate");
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
@@ -61,7 +47,7 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (agg >= 0 && aggregate_is_spread((Aggregate)agg))
         return variant_refuse(reason, "agg=%s takes two passes: this variant is for mean, sum, min and max",
                               params_text(&args->problem->params, "agg"));
-    return rolling_supports(args, threads_of(args), reason);
+    return rolling_supports(args, tunable_threads(args), reason);
 }
 
 RUNGS_VARIANT(rolling, cuda_naive_wraparound) = {

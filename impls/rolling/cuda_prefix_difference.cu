@@ -77,23 +77,13 @@ template <typename T, Aggregate AGG> static Status scan_and_subtract(const Varia
                   (const T *)squares);
 }
 
-template <typename T> static Status run_typed(const VariantArgs *args) {
-    const RollingView<T> view = rolling_view<T>(args);
-    if (view.window > view.n) return rolling_fill(args, view);
-    switch (rolling_aggregate(args)) {
-    case AGG_MEAN:
-        return scan_and_subtract<T, AGG_MEAN>(args, view);
-    case AGG_SUM:
-        return scan_and_subtract<T, AGG_SUM>(args, view);
-    case AGG_VAR:
-        return scan_and_subtract<T, AGG_VAR>(args, view);
-    default:
-        return scan_and_subtract<T, AGG_STD>(args, view);
-    }
-}
-
 static Status run(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+        if constexpr (!aggregate_is_extreme(AGG))
+            return scan_and_subtract<T, AGG>(args, view);
+        else
+            return status_fail(STATUS_UNSUPPORTED, "supports() refuses this aggregate");
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {

@@ -306,44 +306,23 @@ static size_t shared_bytes(TileCut cut, size_t element, size_t shared) {
     return 2 * cut.width * element + LINE_BYTES + shared;
 }
 
-template <typename T, Aggregate AGG> static Status launch_tiles(const VariantArgs *args, RollingView<T> view) {
-    constexpr Shape SHAPED = SHAPE<sizeof(T) == 8, aggregate_is_spread(AGG)>;
-    const TilePlan plan = plan_of(args);
-    Word<T> *const words = (Word<T> *)args->scratch;
-    const Board<T> board = {words, words + (size_t)plan.rows * APART * plan.slot, plan.slot, plan.rows};
-    const TileReciprocals<T> per = {1 / (T)view.window, 1 / ((T)view.window - 1), 1 / (T)plan.cut.width,
-                                    plan.cut.tail > 0 ? 1 / (T)plan.cut.tail : 0};
-    const TileOrder order = plan.order;
-    const size_t blocks = (size_t)order.strips * (order.length + order.lead);
-    const auto kernel = tiles_kernel<T, AGG, SHAPED.k, SHAPED.threads, SHAPED.blocks>;
-    const size_t shared = shared_bytes(plan.cut, sizeof(T), sizeof(TileShared<T, AGG>));
-    TRY(bulk_allow_shared(kernel, shared));
-    TRY_CUDA(cudaMemsetAsync(args->scratch, 0xff, args->scratch_bytes, (cudaStream_t)args->stream));
-    return launch(kernel, {dim3((unsigned)blocks), dim3(plan.shape.threads + WARP), shared, args->stream}, view, plan.cut, per,
-                  board, order);
-}
-
-template <typename T> static Status run_typed(const VariantArgs *args) {
-    const RollingView<T> view = rolling_view<T>(args);
-    if (view.window > view.n) return rolling_fill(args, view);
-    switch (rolling_aggregate(args)) {
-    case AGG_MEAN:
-        return launch_tiles<T, AGG_MEAN>(args, view);
-    case AGG_SUM:
-        return launch_tiles<T, AGG_SUM>(args, view);
-    case AGG_VAR:
-        return launch_tiles<T, AGG_VAR>(args, view);
-    case AGG_STD:
-        return launch_tiles<T, AGG_STD>(args, view);
-    case AGG_MIN:
-        return launch_tiles<T, AGG_MIN>(args, view);
-    default:
-        return launch_tiles<T, AGG_MAX>(args, view);
-    }
-}
-
 static Status run(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+        constexpr Shape SHAPED = SHAPE<sizeof(T) == 8, aggregate_is_spread(AGG)>;
+        const TilePlan plan = plan_of(args);
+        Word<T> *const words = (Word<T> *)args->scratch;
+        const Board<T> board = {words, words + (size_t)plan.rows * APART * plan.slot, plan.slot, plan.rows};
+        const TileReciprocals<T> per = {1 / (T)view.window, 1 / ((T)view.window - 1), 1 / (T)plan.cut.width,
+                                        plan.cut.tail > 0 ? 1 / (T)plan.cut.tail : 0};
+        const TileOrder order = plan.order;
+        const size_t blocks = (size_t)order.strips * (order.length + order.lead);
+        const auto kernel = tiles_kernel<T, AGG, SHAPED.k, SHAPED.threads, SHAPED.blocks>;
+        const size_t shared = shared_bytes(plan.cut, sizeof(T), sizeof(TileShared<T, AGG>));
+        TRY(bulk_allow_shared(kernel, shared));
+        TRY_CUDA(cudaMemsetAsync(args->scratch, 0xff, args->scratch_bytes, (cudaStream_t)args->stream));
+        return launch(kernel, {dim3((unsigned)blocks), dim3(plan.shape.threads + WARP), shared, args->stream}, view, plan.cut, per,
+                      board, order);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {

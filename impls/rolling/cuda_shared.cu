@@ -43,43 +43,18 @@ static __global__ void __launch_bounds__(1024) shared_kernel(RollingView<T> view
     view.y[i] = output;
 }
 
-static unsigned threads_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "threads");
-}
-
 static size_t shared_bytes(const VariantArgs *args, size_t window) {
-    return (threads_of(args) + window - 1) * dtype_size(args->problem->dtype);
-}
-
-template <typename T, Aggregate AGG> static Status launch_shared(const VariantArgs *args, RollingView<T> view) {
-    const dim3 blocks((unsigned)divide_up(view.n, threads_of(args))), threads(threads_of(args));
-    const LaunchShape shape = {blocks, threads, shared_bytes(args, view.window), args->stream};
-    if constexpr (!aggregate_is_spread(AGG))
-        if (params_int(args->tunables, "rolled")) return launch(shared_kernel<T, AGG, true>, shape, view);
-    return launch(shared_kernel<T, AGG, false>, shape, view);
-}
-
-template <typename T> static Status run_typed(const VariantArgs *args) {
-    const RollingView<T> view = rolling_view<T>(args);
-    if (view.window > view.n) return rolling_fill(args, view);
-    switch (rolling_aggregate(args)) {
-    case AGG_MEAN:
-        return launch_shared<T, AGG_MEAN>(args, view);
-    case AGG_SUM:
-        return launch_shared<T, AGG_SUM>(args, view);
-    case AGG_VAR:
-        return launch_shared<T, AGG_VAR>(args, view);
-    case AGG_STD:
-        return launch_shared<T, AGG_STD>(args, view);
-    case AGG_MIN:
-        return launch_shared<T, AGG_MIN>(args, view);
-    default:
-        return launch_shared<T, AGG_MAX>(args, view);
-    }
+    return (tunable_threads(args) + window - 1) * dtype_size(args->problem->dtype);
 }
 
 static Status run(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+        const dim3 blocks((unsigned)divide_up(view.n, tunable_threads(args))), threads(tunable_threads(args));
+        const LaunchShape shape = {blocks, threads, shared_bytes(args, view.window), args->stream};
+        if constexpr (!aggregate_is_spread(AGG))
+            if (params_int(args->tunables, "rolled")) return launch(shared_kernel<T, AGG, true>, shape, view);
+        return launch(shared_kernel<T, AGG, false>, shape, view);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
@@ -87,8 +62,8 @@ static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (params_int(args->tunables, "rolled") && agg >= 0 && aggregate_is_spread((Aggregate)agg))
         return variant_refuse(reason, "rolled=1 is for mean, sum, min and max: var and std take two passes");
     char shape[32];
-    snprintf(shape, sizeof shape, "%u threads", threads_of(args));
-    return rolling_supports(args, threads_of(args), reason) && rolling_fits_shared(args, shared_bytes, shape, reason);
+    snprintf(shape, sizeof shape, "%u threads", tunable_threads(args));
+    return rolling_supports(args, tunable_threads(args), reason) && rolling_fits_shared(args, shared_bytes, shape, reason);
 }
 
 RUNGS_VARIANT(rolling, cuda_shared) = {

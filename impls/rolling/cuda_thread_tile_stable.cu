@@ -9,8 +9,6 @@
  * Origin: the two-stack queue, in the place of the published kernel's add and drop. */
 #include "_padded.cuh"
 
-#include <stdio.h>
-
 static const ParamSpec TUNABLES[] = {
     {"threads", "threads of a block", PARAM_INT, "64", 1, 1024, NULL},
     {"tile", "consecutive outputs of a thread", PARAM_INT, "48", 1, 1024, NULL},
@@ -101,56 +99,24 @@ static __global__ void __launch_bounds__(1024) stable_kernel(RollingView<T> view
     }
 }
 
-static unsigned threads_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "threads");
-}
-static unsigned tile_of(const VariantArgs *args) {
-    return (unsigned)params_int(args->tunables, "tile");
-}
-static size_t outputs_per_block(const VariantArgs *args) {
-    return (size_t)threads_of(args) * tile_of(args);
-}
 static size_t staged_elements(const VariantArgs *args, size_t window) {
-    return padded_elements(outputs_per_block(args) + window - 1, tile_of(args));
+    return padded_elements(rolling_tile_outputs(args) + window - 1, tunable_tile(args));
 }
 static size_t shared_bytes(const VariantArgs *args, size_t window) {
-    const size_t fronts = outputs_per_block(args) * (aggregate_is_spread((Aggregate)rolling_aggregate(args)) ? 2 : 1);
+    const size_t fronts = rolling_tile_outputs(args) * (aggregate_is_spread((Aggregate)rolling_aggregate(args)) ? 2 : 1);
     return (staged_elements(args, window) + fronts) * dtype_size(args->problem->dtype);
 }
 
-template <typename T, Aggregate AGG> static Status launch_stable(const VariantArgs *args, RollingView<T> view) {
-    const dim3 blocks((unsigned)divide_up(view.n, outputs_per_block(args))), threads(threads_of(args));
-    return launch(stable_kernel<T, AGG>, {blocks, threads, shared_bytes(args, view.window), args->stream}, view, tile_of(args),
-                  (unsigned)staged_elements(args, view.window));
-}
-
-template <typename T> static Status run_typed(const VariantArgs *args) {
-    const RollingView<T> view = rolling_view<T>(args);
-    if (view.window > view.n) return rolling_fill(args, view);
-    switch (rolling_aggregate(args)) {
-    case AGG_MEAN:
-        return launch_stable<T, AGG_MEAN>(args, view);
-    case AGG_SUM:
-        return launch_stable<T, AGG_SUM>(args, view);
-    case AGG_VAR:
-        return launch_stable<T, AGG_VAR>(args, view);
-    case AGG_STD:
-        return launch_stable<T, AGG_STD>(args, view);
-    case AGG_MIN:
-        return launch_stable<T, AGG_MIN>(args, view);
-    default:
-        return launch_stable<T, AGG_MAX>(args, view);
-    }
-}
-
 static Status run(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+        const dim3 blocks((unsigned)divide_up(view.n, rolling_tile_outputs(args))), threads(tunable_threads(args));
+        return launch(stable_kernel<T, AGG>, {blocks, threads, shared_bytes(args, view.window), args->stream}, view,
+                      tunable_tile(args), (unsigned)staged_elements(args, view.window));
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {
-    char shape[64];
-    snprintf(shape, sizeof shape, "%u threads x %u outputs", threads_of(args), tile_of(args));
-    return rolling_supports(args, outputs_per_block(args), reason) && rolling_fits_shared(args, shared_bytes, shape, reason);
+    return rolling_tile_supports(args, shared_bytes, reason);
 }
 
 RUNGS_VARIANT(rolling, cuda_thread_tile_stable) = {

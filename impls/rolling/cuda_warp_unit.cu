@@ -322,37 +322,16 @@ static Status launch_units(const VariantArgs *args, RollingView<T> view, Cut cut
                   (unsigned)halo_of(view.window, sizeof(T)), middle_of(view.window, cut), per);
 }
 
-template <typename T, Aggregate AGG> static Status launch_for_window(const VariantArgs *args, RollingView<T> view) {
-    if (view.window <= 3) {
-        const unsigned threads = 256, blocks = (unsigned)divide_up(view.n, threads);
-        return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
-    }
-    Cut cut;
-    const unsigned chosen = cut_of(args, &cut);
-    return launch_units<T, AGG, 0>(args, view, cut, chosen);
-}
-
-template <typename T> static Status run_typed(const VariantArgs *args) {
-    const RollingView<T> view = rolling_view<T>(args);
-    if (view.window > view.n) return rolling_fill(args, view);
-    switch (rolling_aggregate(args)) {
-    case AGG_MEAN:
-        return launch_for_window<T, AGG_MEAN>(args, view);
-    case AGG_SUM:
-        return launch_for_window<T, AGG_SUM>(args, view);
-    case AGG_VAR:
-        return launch_for_window<T, AGG_VAR>(args, view);
-    case AGG_STD:
-        return launch_for_window<T, AGG_STD>(args, view);
-    case AGG_MIN:
-        return launch_for_window<T, AGG_MIN>(args, view);
-    default:
-        return launch_for_window<T, AGG_MAX>(args, view);
-    }
-}
-
 static Status run(const VariantArgs *args) {
-    return args->problem->dtype == DTYPE_F64 ? run_typed<double>(args) : run_typed<float>(args);
+    return rolling_run(args, [args]<typename T, Aggregate AGG>(const RollingView<T> &view) {
+        if (view.window <= 3) {
+            const unsigned threads = 256, blocks = (unsigned)divide_up(view.n, threads);
+            return launch(tiny_kernel<T, AGG>, {dim3(blocks), dim3(threads), 0, args->stream}, view);
+        }
+        Cut cut;
+        const unsigned chosen = cut_of(args, &cut);
+        return launch_units<T, AGG, 0>(args, view, cut, chosen);
+    });
 }
 
 static bool supports(const VariantArgs *args, char reason[REASON_MAX]) {

@@ -13,14 +13,12 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     if window_of(case) == 1 and case["params"]["agg"] in ("var", "std"):
         return "window=1: Bottleneck gives an infinite variance, where there is none"
     return only_complete(case, "mean", "sum", "var", "std", "min", "max")
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     import bottleneck
 
     aggregate = case["params"]["agg"]

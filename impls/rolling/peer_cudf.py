@@ -15,12 +15,10 @@ AGGREGATES = {"mean": "mean", "sum": "sum", "min": "min", "max": "max", "var": "
 
 
 def supports(case, tunables):
-    del tunables
     return only_complete(case, *AGGREGATES) or supports_size(case["params"]["n"])
 
 
 def prepare(case, tunables, inputs):
-    del inputs
     state = opened(tunables)
     return {**state, "case": case, "aggregate": getattr(state["cudf"].aggregation, AGGREGATES[case["params"]["agg"]])()}
 

@@ -16,7 +16,6 @@ FILTERS = {"mean": "uniform_filter1d", "min": "minimum_filter1d", "max": "maximu
 
 
 def supports(case, tunables):
-    del tunables
     return only_complete(case, *FILTERS)
 
 
@@ -26,7 +25,6 @@ def trailing_origin(w):
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     cupy = import_cupy()
     from cupyx.scipy import ndimage
 

@@ -18,7 +18,6 @@ BATCH = 16384  # elements: enough work for one task
 
 
 def supports(case, tunables):
-    del tunables
     return only(case, "mean", "sum", "var", "std", "min", "max")
 
 
@@ -98,7 +97,6 @@ def make_moments(numba, numpy, aggregate):
 
 
 def prepare(case, tunables, inputs):
-    del tunables
     numba = import_numba()
     import numpy
 
@@ -117,5 +115,4 @@ def run(state):
 
 
 def fetch(state, outputs, out):
-    del state
     out["y"][:] = outputs

@@ -22,7 +22,6 @@ cuda = None  # numba.cuda, once prepare has it; a global because that is where N
 
 
 def supports(case, tunables):
-    del tunables
     return only(case, *AGGREGATES)
 
 

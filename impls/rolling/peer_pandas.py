@@ -13,12 +13,10 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     return only(case, "mean", "sum", "var", "std", "min", "max")
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     import pandas
 
     return {"pandas": pandas, "case": case, "method": case["params"]["agg"]}

@@ -13,12 +13,10 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     return only_complete(case, "mean", "sum", "var", "std", "min", "max")
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     import polars
 
     return {"polars": polars, "case": case, "method": f"rolling_{case['params']['agg']}"}

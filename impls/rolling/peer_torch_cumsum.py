@@ -17,12 +17,10 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     return only_complete(case, "mean", "sum")
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     return {"torch": import_torch_cuda(), "device": "cuda", "case": case}
 
 

@@ -15,12 +15,10 @@ VARIANT = {
 
 
 def supports(case, tunables):
-    del tunables
     return only_complete(case, "mean", "min", "max")
 
 
 def prepare(case, tunables, inputs):
-    del tunables, inputs
     return {"torch": import_torch_cuda(), "device": "cuda", "case": case}
 
 

@@ -12,7 +12,7 @@ import tempfile
 
 from program import BUILD, CUDA, RELEASE, SOURCE, call, expect, expect_error, rows_of
 
-from analysis import select
+from analysis import joined, select
 from analysis.claim_text import OUTCOMES, PROGRAMS
 from analysis.report.claims import SHORT
 
@@ -205,6 +205,8 @@ def shipped_claims(folder):
     done = call("judge", "--out", folder / "claims.jsonl")
     expect(done.returncode == 0, "the committed rows can be judged", done)
     mine, there = rows_of(folder / "claims.jsonl", "claim"), rows_of(committed, "claim")
+    for claim in there:
+        joined.claim(claim)
     expect(mine == there, "results/claims.jsonl is what 'rungs judge' says of the committed rows", done)
     expect(len(told(done.stdout)) == len(mine), "and what it prints is what it writes", done)
     known = {c["scenario"] for c in mine}  # scenarios of which the committed rows have any

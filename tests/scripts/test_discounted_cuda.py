@@ -46,7 +46,7 @@ suites:
 # Who has the powers of 2 that sums of k terms take: in the dtype, in double, of groups of powers of two, or without any.
 CPU, LOG, BLOCK = (
     {"cpu_sequential", "cpu_four_rows", "cpu_best"},
-    {"cuda_log_stage_general", "cuda_log_stage_fused"},
+    {"cuda_log_stage_general", "cuda_log_stage_general fused=1"},
     {"cuda_block_scan"},
 )
 POWERS = {
@@ -73,11 +73,15 @@ PUBLISHED = {
 }
 
 
+def name_of(row):
+    return row["variant"].split("/")[1] + (" fused=1" if row["tunables"].get("fused") else "")
+
+
 def run(folder, case, variants):
     out = folder / "rows.jsonl"
     out.unlink(missing_ok=True)
     done = call("run", case, "--variants", ",".join(variants), "--emulate", "--verify-only", "--out", out, cwd=folder)
-    return done, {row["variant"].split("/")[1]: row for row in rows_of(out)} if out.exists() else {}
+    return done, {name_of(row): row for row in rows_of(out)} if out.exists() else {}
 
 
 def main():
@@ -94,7 +98,7 @@ def main():
             row = found["cuda_warp_row"]
             expect(row["verdict"] == "skip" and words in row["reason"], f"{case}: too long a row", done)
 
-        others = ("cuda_log_stage_fused", "cuda_block_scan", "cuda_cub_scan")
+        others = ("cuda_log_stage_general fused=1", "cuda_block_scan", "cuda_cub_scan")
         done, found = run(
             folder, "discounted_cumsum n=777 gamma=0.25 dtype=f32 input=naninf seed=3", ("cuda_log_stage",) + others
         )

@@ -98,6 +98,7 @@ SHARED = tuple(
         "output",
         "foreign",
         "row_check",
+        "joined",
     )
 )
 MAY_IMPORT = {

@@ -7,7 +7,7 @@ import tempfile
 
 from program import BUILD, call, expect, rows_of
 
-PUBLISHED = ("cuda_two_pass", "cuda_two_pass_wide")  # sums and outputs in the precision of the data
+PUBLISHED = ("cuda_two_pass", "cuda_two_pass wide=1")  # sums and outputs in the precision of the data
 SHAPELESS = ("cuda_two_pass_grid", "cuda_welford", "cuda_one_read_blocked")  # without a limit of columns
 STABLE = (*PUBLISHED, "cuda_two_pass_queued", *SHAPELESS)
 
@@ -20,7 +20,7 @@ suites:
     axes: {rows: [203], cols: [3], dtype: [f32], input: [huge]}
     variants:
       - cuda_two_pass
-      - cuda_two_pass_wide
+      - cuda_two_pass wide=1
       - cuda_two_pass_queued
       - cuda_two_pass_grid accumulate=data leaf=0,32
       - cuda_power_sums accumulate=data
@@ -29,11 +29,15 @@ suites:
 """
 
 
+def name_of(row):
+    return row["variant"].split("/")[1] + (" wide=1" if row["tunables"].get("wide") else "")
+
+
 def run(folder, what, variants="cuda_*"):
     out = folder / "rows.jsonl"
     out.unlink(missing_ok=True)
     done = call("run", what, "--variants", variants, "--emulate", "--verify-only", "--out", out, cwd=folder)
-    return done, {row["variant"].split("/")[1]: row for row in rows_of(out)} if out.exists() else {}
+    return done, {name_of(row): row for row in rows_of(out)} if out.exists() else {}
 
 
 def main():
@@ -42,7 +46,11 @@ def main():
     with tempfile.TemporaryDirectory() as name:
         folder = pathlib.Path(name)
         done, found = run(folder, "moments rows=3 cols=1025 dtype=f32", ",".join(STABLE))
-        for variant, threads in (("cuda_two_pass", 384), ("cuda_two_pass_wide", 1024), ("cuda_two_pass_queued", 1024)):
+        for variant, threads in (
+            ("cuda_two_pass", 384),
+            ("cuda_two_pass wide=1", 1024),
+            ("cuda_two_pass_queued", 1024),
+        ):
             reason = found[variant]["reason"] or ""
             expect(
                 found[variant]["verdict"] == "skip" and "cols=1025" in reason and f"{threads} threads" in reason,
@@ -59,8 +67,8 @@ def main():
             done,
         )
         expect(
-            found["cuda_two_pass_wide"]["launch"]["threads"] == 512
-            and found["cuda_two_pass_wide"]["launch"]["blocks"] == 4,
+            found["cuda_two_pass wide=1"]["launch"]["threads"] == 512
+            and found["cuda_two_pass wide=1"]["launch"]["blocks"] == 4,
             "512 columns: 4 blocks of 512 threads per SM",
             done,
         )

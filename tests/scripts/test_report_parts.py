@@ -670,7 +670,7 @@ def test_the_ladders_of_the_committed_rows():
         if op == "moments":
             assert (
                 kinds["peer_torch_compile"] == kinds["peer_torch_cuda"] == "peer"
-                and kinds["cuda_two_pass_wide"] == "published"
+                and kinds["cuda_two_pass"] == "published"
             )
 
 

@@ -67,6 +67,15 @@ template <typename T> static inline DiscountView<T> discount_view(const VariantA
             discount_gamma_per(args)};
 }
 
+/* run() of a variant: call.operator()<T, RIGHT>(), which launches its kernels, for the dtype and the direction of the sums;
+ * nothing, if the case is empty. */
+template <typename Call> static Status discount_run(const VariantArgs *args, Call call) {
+    if (discount_is_empty(args)) return STATUS_OK;
+    const bool right = discount_is_right(args);
+    if (discount_is_f64(args)) return right ? call.template operator()<double, true>() : call.template operator()<double, false>();
+    return right ? call.template operator()<float, true>() : call.template operator()<float, false>();
+}
+
 static inline bool discount_fits_grid(const VariantArgs *args, size_t blocks, char reason[REASON_MAX]) {
     if (blocks <= GRID_BLOCKS_MAX) return true;
     return variant_refuse(reason, "batch=%zu n=%zu needs %zu blocks; a grid holds %zu", discount_batch(args), discount_n(args),

@@ -177,4 +177,15 @@ static inline LaunchShape scan_carries_launch(const ScanShape &shape, void *stre
     return {dim3((unsigned)shape.lines), dim3(wanted < most ? wanted : most), 0, stream};
 }
 
+/* A scan of rows of one strip is one launch, call.operator()<true>(), which writes. Of more strips, call.operator()<false>() leaves
+ * the maps of strips, `carries` makes of them what enters each strip, and the writing launch begins with that. */
+template <typename Map, typename Call>
+static Status scan_strips(const VariantArgs *args, const ScanShape &shape, void (*carries)(Map *, size_t), Map *maps, Call call) {
+    if (shape.strips > 1) {
+        TRY(call.template operator()<false>());
+        TRY(launch(carries, scan_carries_launch(shape, args->stream), maps, shape.strips));
+    }
+    return call.template operator()<true>();
+}
+
 #endif

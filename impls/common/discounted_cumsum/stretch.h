@@ -112,24 +112,12 @@ EIGHT_INLINE double dcs_stretch_as(const DcsJob *job, bool f32, bool right, bool
 /* `write` is a constant at each call, so that each of the eight loops is compiled for its case. */
 EIGHT_INLINE double dcs_stretch(const DcsJob *job, bool write, DcsWalk at, size_t count, double carry, double *weight) {
     const bool own = at.gamma_step != 0 || job->reset != NULL;
-    switch ((job->f32 ? 4 : 0) + (job->right ? 2 : 0) + (own ? 1 : 0)) {
-    case 0:
-        return dcs_stretch_as(job, false, false, false, write, at, count, carry, weight);
-    case 1:
-        return dcs_stretch_as(job, false, false, true, write, at, count, carry, weight);
-    case 2:
-        return dcs_stretch_as(job, false, true, false, write, at, count, carry, weight);
-    case 3:
-        return dcs_stretch_as(job, false, true, true, write, at, count, carry, weight);
-    case 4:
-        return dcs_stretch_as(job, true, false, false, write, at, count, carry, weight);
-    case 5:
-        return dcs_stretch_as(job, true, false, true, write, at, count, carry, weight);
-    case 6:
-        return dcs_stretch_as(job, true, true, false, write, at, count, carry, weight);
-    default:
-        return dcs_stretch_as(job, true, true, true, write, at, count, carry, weight);
-    }
+#define STRETCH(f32, right)                                                                                                        \
+    (own ? dcs_stretch_as(job, f32, right, true, write, at, count, carry, weight)                                                  \
+         : dcs_stretch_as(job, f32, right, false, write, at, count, carry, weight))
+    if (job->f32) return job->right ? STRETCH(true, true) : STRETCH(true, false);
+    return job->right ? STRETCH(false, true) : STRETCH(false, false);
+#undef STRETCH
 }
 
 /* Writes `count` positions from `at`; returns the carry at the end. */

@@ -1,0 +1,113 @@
+"""Variants that were files of their own and are one of another's today: names of before in patterns, exec, rows to resume, claims and analysis."""
+
+import json
+import pathlib
+import sys
+import tempfile
+
+from checkout import SOURCE
+from program import CUDA, EMULATOR, call, expect, rows_of
+
+sys.path.insert(0, str(SOURCE))
+from analysis import joined, rows  # noqa: E402
+
+CASES = {
+    "moments": "moments rows=7 cols=4",
+    "discounted_cumsum": "discounted_cumsum n=9",
+    "rolling": "rolling n=9 window=3",
+}
+CASES["discounted_cumsum_grad"] = CASES["discounted_cumsum"].replace(" ", "_grad ")
+
+
+def specs(case, variants):
+    done = call("run", case, "--variants", variants, "--dry-run", "--json")
+    expect(done.returncode == 0, f"{variants}: planned", done)
+    return [row["spec"] for row in json.loads(done.stdout)]
+
+
+def patterns():
+    for before, (today, name, value) in joined.JOINED.items():
+        op, word = before.split("/")
+        found = specs(CASES[op], word)
+        expect(found == specs(CASES[op], f"{today} {name}={value}"), f"{before} is {found}")
+        expect(
+            len(found) == 1 and found[0].startswith(today + " ") and f" {name}={value}" in found[0],
+            f"{before}: {found}",
+        )
+        expect(found == specs(CASES[op], f"{before}*")[: len(found)], f"{before}*: first the one of this name")
+        others = specs(CASES[op], f"cuda_*,-{word}")
+        expect(found[0] not in others and any(today in spec for spec in others), f"-{word} takes that form alone away")
+    both = [spec for spec in specs(CASES["moments"], "cuda_two_pass*") if "wide=" in spec]
+    expect([spec[-1] for spec in both] == ["0", "1"], f"a glob names both forms: {both}")
+    expect(specs(CASES["moments"], "cuda_two_pass wide=0,cuda_two_pass wide=1") == both, "and so do their tunables")
+
+
+def old(row):
+    """A row as the programs before wrote it."""
+    row = {**row, "variant": "moments/cuda_two_pass_wide", "spec": "moments/cuda_two_pass_wide memory=cuda"}
+    row["tunables"] = {name: value for name, value in row["tunables"].items() if name != "wide"}
+    return row
+
+
+def rows_of_before(folder):
+    out, words = folder / "rows.jsonl", ("--emulate", "--verify-only", "--no-ceilings")
+    done = call("run", CASES["moments"], "--variants", "cuda_two_pass_wide", *words, "--out", out)
+    expect(done.returncode == 0 and len(rows_of(out)) == 1, "run by the name of before", done)
+    lines = [json.loads(line) for line in out.read_text().splitlines()]
+    (today,) = (line for line in lines if line["kind"] == "row")
+    expect((today["variant"], today["tunables"]["wide"]) == ("moments/cuda_two_pass", 1), f"{today['spec']}: as today")
+    before = [old(line) if line["kind"] == "row" else line for line in lines]
+    expect(rows.settle(old(today))["spec"] == today["spec"], "analysis reads a row of before as one of today")
+    out.write_text("".join(json.dumps(line) + "\n" for line in before))
+    done = call(
+        "run",
+        CASES["moments"],
+        "--variants",
+        "cuda_two_pass wide=0,cuda_two_pass wide=1",
+        *words,
+        "--out",
+        out,
+        "--resume",
+    )
+    made = [row["spec"] for row in rows_of(out)]
+    expect(
+        done.returncode == 0 and made[0] == before[-1]["spec"] and len(made) == 2 and "wide=0" in made[1],
+        f"resumed: {made}",
+        done,
+    )
+
+
+def exec_by_old_name(folder):
+    import numpy
+
+    numpy.save(folder / "x.npy", numpy.arange(28.0).reshape(7, 4))
+    words = ("--in", f"x={folder}/x.npy", "--out", f"mean={folder}/mean.npy", "--emulate", "--check")
+    done = call("exec", "moments/cuda_two_pass_wide", *words)
+    expect(
+        done.returncode == 0 and numpy.load(folder / "mean.npy").tolist() == [12, 13, 14, 15],
+        "exec by the name of before",
+        done,
+    )
+
+
+def main():
+    claim = {"variant": "moments/cuda_two_pass_wide memory=cuda", "baseline": "moments/cuda_two_pass memory=pool"}
+    joined.claim(claim)
+    expect(
+        list(claim.values())
+        == ["moments/cuda_two_pass memory=cuda wide=1", "moments/cuda_two_pass memory=pool wide=0"],
+        f"claims of before: {claim}",
+    )
+    expect(joined.spec("moments/cuda_two_pass wide=1") == "moments/cuda_two_pass wide=1", "what has the tunable stays")
+    expect(joined.spec("rolling/cuda_naive threads=128") == "rolling/cuda_naive threads=128", "and all others")
+    if not CUDA:
+        sys.exit(77)
+    patterns()
+    if EMULATOR:
+        with tempfile.TemporaryDirectory() as name:
+            rows_of_before(pathlib.Path(name))
+            exec_by_old_name(pathlib.Path(name))
+
+
+if __name__ == "__main__":
+    main()
