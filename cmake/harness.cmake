@@ -67,14 +67,14 @@ add_custom_command(OUTPUT ${contract_source}
     COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/modules.py --contract ${PROJECT_SOURCE_DIR}/harness ${contract_source}
     DEPENDS ${contract} ${RUNGS_TOOLS}/modules.py VERBATIM)
 add_custom_target(rungs_contract DEPENDS ${contract_source})
+target_sources(rungs_plan PRIVATE ${contract_source})
+add_dependencies(rungs_plan rungs_contract)
 set(exports ${CMAKE_BINARY_DIR}/lib/exports)
 add_custom_command(OUTPUT ${exports}
     COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/modules.py --exports $<TARGET_FILE:rungs_base> ${exports}
     DEPENDS rungs_base ${RUNGS_TOOLS}/modules.py VERBATIM)
 add_custom_target(rungs_exported DEPENDS ${exports})
 rungs_module(rungs_worker harness/worker rungs_plan rungs_device rungs_measure rungs_record jansson)
-target_sources(rungs_worker PRIVATE ${contract_source})
-add_dependencies(rungs_worker rungs_contract)
 rungs_module(rungs_pipeline harness/pipeline rungs_plan rungs_device rungs_verify rungs_measure rungs_record jansson)
 rungs_module(rungs_cli harness/cli rungs_pipeline benchmark::benchmark)
 add_library(rungs_main STATIC harness/main.c)

@@ -44,15 +44,15 @@ class Refused(Exception):
 
 
 def contract_hash(harness):
-    """Of the headers that a variant is compiled with: what a module and a program must agree on."""
-    found = hashlib.sha256()
-    for path in [
-        harness / "op.h",
-        harness / "variant.h",
-        harness / "kernel.h",
-        *sorted((harness / "base").glob("*.h")),
-    ]:
-        found.update(path.name.encode() + b"\0" + path.read_bytes())
+    """Of op.h, variant.h, kernel.h and what they include: what a module and a program must agree on."""
+    found, names, rest = hashlib.sha256(), set(), ["op.h", "variant.h", "kernel.h"]
+    while rest:
+        name = rest.pop()
+        if name not in names and (harness / name).exists():
+            names.add(name)
+            text = (harness / name).read_text()
+            found.update(f"{name}\0{text}".encode())
+            rest += re.findall(r'^#include "(base/.+)"', text, re.M)
     return found.hexdigest()[:16]
 
 
@@ -330,10 +330,17 @@ def bring_up_to_date(project, kind, id_, path):
     facts = base.with_name(base.name + ".json")
     with locked(base.parent / f".{base.name}.lock"):
         kept = load(facts)
-        if kept and kept.get("path") == path and unchanged(kept):
+        if kept and (kept.get("path"), kept.get("contract")) == (path, project.contract) and unchanged(kept):
             return kept["error"]
         settings = stat_of(project.folder / "settings.json")
-        new = {"id": id_, "path": path, "error": None, "variant": (kept or {}).get("variant"), "code": None}
+        new = {
+            "id": id_,
+            "path": path,
+            "contract": project.contract,
+            "error": None,
+            "variant": (kept or {}).get("variant"),
+            "code": None,
+        }
         attempt = {"files": [stat_of(source)] if source.exists() else []}
         try:
             new |= make(project, kind, id_, source, attempt)

@@ -171,7 +171,7 @@ def compare_right(base_rows, new_rows, was, now):
             "skip": "skipped in BASE: " + reason_of(base_rows),
             "absent": "not in BASE",
         }[was]
-        return "new", told + counts
+        return "no base" if was == "bad" else "new", told + counts
     if base_right and now == "absent":
         return "missing", "not in NEW"
     if (was == "pass" and now != "pass") or base_right > new_right == 0:

@@ -2,7 +2,7 @@
 
 from fnmatch import fnmatchcase
 
-ORDER = ("wrong", "slower", "missing", "not comparable", "ambiguous", "faster", "new", "same")
+ORDER = ("wrong", "slower", "missing", "not comparable", "ambiguous", "faster", "new", "no base", "same")
 FAILING = ("wrong", "slower", "missing", "not comparable")
 STATISTICAL = ("slower", "faster", "same", "ambiguous")
 GOOD, CHECK, USAGE, NOTHING, MACHINE = 0, 1, 2, 3, 4
@@ -41,7 +41,7 @@ def exit_code(comparisons, together=(), must_detect=None):
     if any(c.verdict in ("wrong", "slower") for c in comparisons) or any(one.verdict == "slower" for one in together):
         return CHECK
     if not any(c.verdict in STATISTICAL and c.ratio is not None for c in comparisons):
-        return NOTHING
+        return MACHINE if any(c.verdict == "no base" for c in comparisons) else NOTHING
     if must_detect and not must_detect.warn and not_detectable(comparisons, must_detect):
         return CHECK
     return CHECK if any(fails(c) for c in comparisons) else GOOD

@@ -95,6 +95,6 @@ def junit_case(c):
     case = junit.Case(classname=c.case, name=f"{c.spec} {c.mode or 'all'}", message=told)
     if fails(c):
         case.outcome, case.kind, case.text = "failure", c.verdict, c.reason or told
-    elif c.verdict in ("ambiguous", "new") or c.allowed:
+    elif c.verdict in ("ambiguous", "new", "no base") or c.allowed:
         case.outcome, case.message = "skipped", f"{told}; {c.reason}" if c.ratio and c.reason else told
     return case

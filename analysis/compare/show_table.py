@@ -12,6 +12,7 @@ COLOURS = {
     "ambiguous": 33,
     "faster": 32,
     "new": 36,
+    "no base": 36,
     "same": 90,
 }
 HEAD = ("verdict", "change", "95% interval", "base", "new", "runs", "finds", "mode", "variant")

@@ -119,8 +119,9 @@ static bool unchanged(const char *path, json_int_t nanoseconds, json_int_t bytes
 static bool is_fresh(const json_t *kept, const VariantEntry *entry) {
     size_t i;
     json_t *file;
-    const char *path = json_string_value(json_object_get(kept, "path"));
-    if (!path || strcmp(path, entry->path) != 0) return false;
+    const char *path = json_string_value(json_object_get(kept, "path")),
+               *contract = json_string_value(json_object_get(kept, "contract"));
+    if (!path || strcmp(path, entry->path) != 0 || !contract || strcmp(contract, CONTRACT) != 0) return false;
     json_array_foreach(json_object_get(kept, "files"), i, file) {
         const char *name = json_string_value(json_array_get(file, 0));
         if (!name || !unchanged(name, json_integer_value(json_array_get(file, 1)), json_integer_value(json_array_get(file, 2))))

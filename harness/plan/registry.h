@@ -29,6 +29,9 @@ typedef struct VariantEntry {
     const char *const *outputs;  /* peers that give some of the op's outputs only: their names, NULL-terminated; NULL: all */
 } VariantEntry;
 
+/* Of the build: the hash of the contract's headers that this program was compiled with. */
+extern const char CONTRACT[];
+
 /* Sorted by name. */
 const Op *const *registry_ops(int *count);
 /* Sorted by id. */

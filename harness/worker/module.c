@@ -1,13 +1,12 @@
 #include "worker/module.h"
 
+#include "plan/registry.h"
+
 #include <dlfcn.h>
 #include <jansson.h>
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
-
-/* Of the build: the hash of the headers that this program was compiled with. */
-extern const char CONTRACT[];
 
 static Status check(const char *path, const char *id, const VariantModule *module) {
     const char *slash = strchr(id, '/');
