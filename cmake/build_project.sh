@@ -39,7 +39,7 @@ explain() {
             "call that version's rungs build, or change find_package(rungs) in $folder/CMakeLists.txt"
     fi
     told=$(sed -n '/^  rungs: /,/^ *$/p' "$log" | tr -s '\n ' ' ' | sed 's/^ *rungs: //; s/ *$//')
-    if [ -z "$told" ]; then told=$(grep -E '^(impls|reference)(/[^ :]+)*: ' "$log" || true); fi
+    if [ -z "$told" ]; then told=$(grep -E '^(impls|reference)(/[^ :]+)*:' "$log" || true); fi
     if [ -n "$told" ]; then refuse 2 "$told"; fi
     echo "the project cannot be built; the end of $log:"
     tail -n 25 "$log"
@@ -47,3 +47,7 @@ explain() {
 }
 cmake -G Ninja -S "$folder" -B "$folder/build/release" -DCMAKE_BUILD_TYPE=Release -Drungs_DIR="$config" >"$log" 2>&1 || explain
 cmake --build "$folder/build/release" >>"$log" 2>&1 || explain
+# Files whose names do not fit are left out by the program, which says so.
+program=$(sed -n 's/.*"program": "\([^"]*\)".*/\1/p' "$folder/build/release/modules/settings.json")
+told=$("$program" list ops 2>&1 >/dev/null) || true
+if [ -n "$told" ]; then refuse 2 "$told"; fi

@@ -1,4 +1,4 @@
-/* program.h - facts of this program that CMake and git tell when it is built (rungs_program of cmake/registry.cmake). */
+/* program.h - facts of this program that CMake and git tell when it is built (rungs_program of cmake/modules.cmake). */
 #ifndef RUNGS_RECORD_PROGRAM_H
 #define RUNGS_RECORD_PROGRAM_H
 

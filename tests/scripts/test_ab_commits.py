@@ -112,7 +112,7 @@ class Commits(unittest.TestCase):
 
     @classmethod
     def git(cls, *words):
-        subprocess.run(
+        return subprocess.run(
             [
                 "git",
                 "-C",
@@ -127,7 +127,8 @@ class Commits(unittest.TestCase):
             ],
             check=True,
             capture_output=True,
-        )
+            text=True,
+        ).stdout.strip()
 
     @classmethod
     def write(cls, side, factor, rows, broken=""):
@@ -230,35 +231,56 @@ class Commits(unittest.TestCase):
         )
         self.assertEqual((again.returncode, again.stdout.split("\n")[1].split()[0]), (1, "slower"), again.stdout)
 
-    def test_a_commit_that_does_not_compile(self):
-        """NEW: the gate fails. BASE: nothing can be compared. Both say why in the words of the compiler, of the build's own checks, of CMake."""
-        self.commit("new", 1.3, ROWS - 1, broken="int x = ;\n")
-        self.addCleanup(self.git, "reset", "-q", "--hard", "HEAD~1")
-        errors = [r"\S+/impls/axpy/cpu_\w+\.c:\d+:\d+: error: expected expression[^\n]*"]
-        for words, code, side in ((("--base", "HEAD~1"), 1, "NEW"), (("--base", "HEAD", "--new", "HEAD~1"), 4, "BASE")):
-            self.refused(words, code, side, errors[0])
-        loop, lists = self.root / "impls/axpy/cpu_loop.c", self.root / "CMakeLists.txt"
-        for path, text, error in (
-            (
-                loop,
-                loop.read_text().replace("int x = ;", "").replace("axpy, cpu_loop", "axpy, cpu_other"),
-                r"[^\n]*the descriptor is [^\n]*cpu_other[^\n]*",
-            ),
-            (
-                lists,
-                'message(FATAL_ERROR "no such luck")\n' + lists.read_text(),
-                r"CMake Error at CMakeLists\.txt:1 \(message\): no such luck",
-            ),
+    def test_a_variant_that_does_not_compile(self):
+        """Its rows alone: wrong in NEW, without a base in BASE, with the compiler's first error; where no row has a base, nothing was decided."""
+        self.addCleanup(self.git, "reset", "-q", "--hard", self.git("rev-parse", "HEAD"))
+        loop, wobble = (self.root / f"impls/axpy/cpu_{name}.c" for name in ("loop", "wobble"))
+        error = r"impls/axpy/cpu_loop\.c:\d+:\d+: error: expected expression"
+        words = ("--second-stage", "0s", "--repetitions", 9, "--variants")
+        loop.write_text(loop.read_text() + "int x = ;\n")
+        self.git("commit", "-qam", "one is broken")
+        for sides, code, verdict in (
+            (("--base", "HEAD~1"), 1, "wrong"),
+            (("--base", "HEAD", "--new", "HEAD~1"), 0, "no base"),
         ):
-            path.write_text(text)
-            self.git("commit", "-q", "--amend", "-am", "broken")
-            self.refused(("--base", "HEAD~1"), 1, "NEW", error)
+            done = self.ab(*sides, *words, "cpu_*", "--min-effect", "400%")
+            self.assertEqual(done.returncode, code, done.stdout + done.stderr)
+            told = json.loads((self.folder / "c.json").read_text())
+            found = [c for c in told["comparisons"] if c["spec"].startswith("axpy/cpu_loop")]
+            self.assertEqual({c["verdict"] for c in found}, {verdict}, done.stdout)
+            self.assertRegex(found[0]["reason"], error)
+            others = {c["verdict"] for c in told["comparisons"] if c["spec"].startswith("axpy/cpu_wobble")}
+            self.assertTrue(others and others <= {"same", "ambiguous", "faster"}, done.stdout)
+        done = self.ab("--base", "HEAD", "--new", "HEAD~1", *words, "cpu_loop")
+        self.assertEqual(done.returncode, 4, done.stdout + done.stderr)
+        wobble.write_text(wobble.read_text().replace("axpy, cpu_wobble", "axpy, cpu_other"))
+        self.git("commit", "-qam", "and one has another's name")
+        done = self.ab("--base", "HEAD~1", *words, "cpu_wobble")
+        self.assertEqual(done.returncode, 1, done.stdout + done.stderr)
+        self.assertIn("the descriptor is RUNGS_VARIANT(axpy, cpu_other)", done.stdout)
+
+    def test_a_commit_that_does_not_compile(self):
+        """NEW: the gate fails. BASE: nothing can be compared. Both say why in the words of the compiler, or of CMake."""
+        self.addCleanup(self.git, "reset", "-q", "--hard", self.git("rev-parse", "HEAD"))
+        reference, lists = self.root / "reference/axpy.c", self.root / "CMakeLists.txt"
+        whole = reference.read_text()
+        reference.write_text(whole + "int x = ;\n")
+        self.git("commit", "-qam", "broken")
+        error = r"\S+/reference/axpy\.c:\d+:\d+: error: expected expression[^\n]*"
+        for words, code, side in ((("--base", "HEAD~1"), 1, "NEW"), (("--base", "HEAD", "--new", "HEAD~1"), 4, "BASE")):
+            self.refused(words, code, side, error)
+        reference.write_text(whole)
+        lists.write_text('message(FATAL_ERROR "no such luck")\n' + lists.read_text())
+        self.git("commit", "-q", "--amend", "-am", "broken")
+        self.refused(("--base", "HEAD~1"), 1, "NEW", r"CMake Error at CMakeLists\.txt:1 \(message\): no such luck")
 
     def test_a_commit_that_does_not_start(self):
-        self.commit(
-            "new", 1.3, ROWS - 1, broken="__attribute__((constructor)) static void trap(void) { __builtin_trap(); }\n"
+        self.addCleanup(self.git, "reset", "-q", "--hard", self.git("rev-parse", "HEAD"))
+        reference = self.root / "reference/axpy.c"
+        reference.write_text(
+            reference.read_text() + "__attribute__((constructor)) static void trap(void) { __builtin_trap(); }\n"
         )
-        self.addCleanup(self.git, "reset", "-q", "--hard", "HEAD~1")
+        self.git("commit", "-qam", "broken")
         for words, code, side in ((("--base", "HEAD~1"), 1, "NEW"), (("--base", "HEAD", "--new", "HEAD~1"), 4, "BASE")):
             done = self.ab(*words)
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
