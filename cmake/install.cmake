@@ -24,7 +24,7 @@ install(EXPORT rungs-targets DESTINATION ${to_cmake})
 configure_package_config_file(cmake/rungs-config.cmake.in ${CMAKE_BINARY_DIR}/rungs-config.cmake INSTALL_DESTINATION ${to_cmake})
 write_basic_package_version_file(${CMAKE_BINARY_DIR}/rungs-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_BINARY_DIR}/rungs-config.cmake ${CMAKE_BINARY_DIR}/rungs-config-version.cmake cmake/project.cmake cmake/modules.cmake
-              cmake/emulator.cmake cmake/dependencies.cmake cmake/program.c.in cmake/empty.c
+              cmake/emulator.cmake cmake/dependencies.cmake
         DESTINATION ${to_cmake})
 
 install(FILES harness/op.h harness/variant.h harness/kernel.h DESTINATION include/rungs)
@@ -40,10 +40,10 @@ install(FILES harness/protocol.h DESTINATION ${to_share}/harness) # read by the 
 install(FILES harness/record/row.schema.json DESTINATION ${to_share}/harness/record)
 install(FILES harness/base/joined_variants.inc DESTINATION ${to_share}/harness/base)
 install(PROGRAMS cmake/python cmake/build_ref.sh cmake/build_project.sh DESTINATION ${to_share}/cmake)
-install(FILES cmake/modules.py cmake/code_hashes.py cmake/elf_code.py DESTINATION ${to_share}/cmake)
+install(FILES cmake/modules.py cmake/code_hashes.py cmake/elf_code.py cmake/program.c.in cmake/empty.c DESTINATION ${to_share}/cmake)
 install(FILES ${CMAKE_BINARY_DIR}/lib/exports DESTINATION lib/rungs)
-install(CODE "execute_process(COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/modules.py ${CMAKE_BINARY_DIR}/modules --install
-                              \$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX} COMMAND_ERROR_IS_FATAL ANY)")
+install(CODE "execute_process(COMMAND \"${Python3_EXECUTABLE}\" \"${RUNGS_TOOLS}/modules.py\" \"${CMAKE_BINARY_DIR}/modules\" --install
+                              \"\$ENV{DESTDIR}\${CMAKE_INSTALL_PREFIX}\" COMMAND_ERROR_IS_FATAL ANY)")
 install(FILES requirements.txt requirements-gpu.txt requirements-compiled.txt DESTINATION ${to_share})
 # The manual page and the completion for bash, from what the program says of itself.
 install(CODE "execute_process(COMMAND ${Python3_EXECUTABLE} ${RUNGS_TOOLS}/manual.py ${CMAKE_BINARY_DIR}/bin/rungs

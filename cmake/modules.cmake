@@ -36,7 +36,7 @@ function(link_words out)
     set(${out} ${words} PARENT_SCOPE)
 endfunction()
 
-# emulator_settings(KIND OUT): how clang makes a module for an emulator's program, as JSON.
+# emulator_settings(KIND OUT PROJECT): how clang makes a module for an emulator's program, as JSON.
 function(emulator_settings kind out project)
     emulator_options(${kind} ${project} options precompiled)
     set(targets ${RUNGS_EMULATOR_PROGRAM_${kind}})
@@ -74,6 +74,10 @@ function(rungs_modules program project modules impls)
     target_compile_definitions(${program}_probe PRIVATE ${ARGN})
 
     json_words(launcher ${CMAKE_C_COMPILER_LAUNCHER})
+    # With other options modules are other ones.
+    string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
+    json_words(flags ${CMAKE_C_FLAGS} ${CMAKE_C_FLAGS_${type}} -march=${RUNGS_CPU_ARCHITECTURE} ${CMAKE_CUDA_FLAGS} ${CMAKE_CUDA_FLAGS_${type}}
+               ${CMAKE_CUDA_ARCHITECTURES} $<TARGET_PROPERTY:${program}_probe,INCLUDE_DIRECTORIES> ${ARGN})
     json_words(link ${CMAKE_C_COMPILER} -fopenmp)
     json_words(link_cuda ${CMAKE_CXX_COMPILER} -fopenmp)
     set(runtime "")
@@ -102,7 +106,7 @@ function(rungs_modules program project modules impls)
 "{\"root\": \"${root}\", \"impls\": \"${impls}\", \"python\": \"${Python3_EXECUTABLE}\", \"harness\": \"${harness}\",
  \"build\": \"${CMAKE_BINARY_DIR}\", \"lock\": \"${RUNGS_BUILD_LOCK}\", \"base\": \"$<TARGET_FILE:rungs_base>\",
  \"program\": \"$<TARGET_FILE:${program}>\", \"cuda\": ${cuda}, \"native\": ${native}, \"emulated\": ${emulated},
- \"commands\": \"${CMAKE_BINARY_DIR}/compile_commands.json\", \"probe\": \"${probe}\", \"compile\": {}, \"launcher\": ${launcher},
+ \"commands\": \"${CMAKE_BINARY_DIR}/compile_commands.json\", \"probe\": \"${probe}\", \"flags\": ${flags}, \"compile\": {}, \"launcher\": ${launcher},
  \"link\": ${link}, \"link_cuda\": ${link_cuda}, \"runtime\": ${runtime}, \"libraries\": ${words}${emulators}}
 ")
     set(kinds native)

@@ -22,12 +22,14 @@ import json
 import os
 import pathlib
 import re
+import select
 import shlex
 import shutil
 import signal
 import subprocess
 import sys
 import tempfile
+import time
 
 import code_hashes
 
@@ -112,7 +114,9 @@ class Project:
 
     def __init__(self, folder, other=None):
         self.folder, self.other = folder, other
+        self.settings_file = stat_of(folder / "settings.json")
         text = (folder / "settings.json").read_text()
+        self.broken = {}  # kinds for which there is no program, with the reason
         self.key = hashlib.sha256(text.encode()).hexdigest()
         prefix = pathlib.Path(__file__).resolve().parents[3]
         self.settings = json.loads(text.replace(PREFIX, str(prefix)))
@@ -182,8 +186,9 @@ class Project:
         run(argv, COMPILE_SECONDS, cwd=self.root)
         if kind != "native" and source.suffix == ".cu":
             run([self.settings["objcopy"], *self.settings[kind]["names"], made], COMPILE_SECONDS)
-        text = (to / f"{unit}.o.d").read_text().split(":", 1)[1].replace("\\\n", " ")
-        return made, [(self.root / name).resolve() for name in re.findall(r"(?:\\ |\S)+", text)]
+        text = (to / f"{unit}.o.d").read_text().split(": ", 1)[1].replace("\\\n", " ")
+        names = re.findall(r"(?:\\[ #]|\S)+", text)
+        return made, [(self.root / re.sub(r"\\([ #])", r"\1", name).replace("$$", "$")).resolve() for name in names]
 
     def shared_sources(self, files):
         """What variants share, impls/common/**.c and impls/<op>/_*.c, in the folders of these files."""
@@ -201,6 +206,12 @@ def unchanged(kept):
     with contextlib.suppress(OSError, KeyError, TypeError):
         return all(stat_of(pathlib.Path(file[0])) == file for file in kept["files"])
     return False
+
+
+def stats_of(paths, began):
+    """One that was written since then may not be what was compiled: it never counts as unchanged."""
+    found = [stat_of(path) for path in dict.fromkeys(paths)]
+    return [[name, written if written < began else 0, size] for name, written, size in found]
 
 
 def load(path):
@@ -253,10 +264,11 @@ def shared_object(project, source):
     with locked(base.with_name(base.name + ".lock")):
         kept = load(facts)
         if not (kept and made.exists() and kept.get("key") == project.key and unchanged(kept)):
+            began = time.time_ns()
             with project.temporary_folder() as to:
                 object_file, files = project.compile(source, "native", name, to)
                 os.replace(object_file, made)
-            kept = {"key": project.key, "files": [stat_of(file) for file in files]}
+            kept = {"key": project.key, "files": stats_of(files, began)}
             replace(facts, json.dumps(kept))
     return made, kept["files"]
 
@@ -273,7 +285,8 @@ def describe(project, kind, module, id_):
             raise Refused(f"cannot be loaded: {error}") from None
         finally:
             os.close(its)
-        text = answer.readline()
+        ready, _, _ = select.select([answer], [], [], 1)  # a process that it left may keep it open
+        text = os.read(answer.fileno(), 1 << 20) if ready else ""
     try:
         found = json.loads(text)
     except ValueError:
@@ -283,7 +296,7 @@ def describe(project, kind, module, id_):
     return found
 
 
-def make(project, kind, id_, source, kept):
+def make(project, kind, id_, source):
     """The facts of a variant, whose module is in its place."""
     if source.suffix == ".py":
         return {"variant": peer(source), "files": [source]}
@@ -291,7 +304,6 @@ def make(project, kind, id_, source, kept):
     unit = id_.replace("/", "__")
     with project.temporary_folder() as to:
         own, files = project.compile(source, kind, unit, to)
-        kept["files"] = [stat_of(file) for file in files]
         on_device = source.suffix == ".cu"
         hashes = (None, None, "emulated")
         foreign = {name for name in code_hashes.Object(own.read_bytes()).needs if not project.known(name)}
@@ -330,27 +342,28 @@ def bring_up_to_date(project, kind, id_, path):
     facts = base.with_name(base.name + ".json")
     with locked(base.parent / f".{base.name}.lock"):
         kept = load(facts)
-        if kept and (kept.get("path"), kept.get("contract")) == (path, project.contract) and unchanged(kept):
-            return kept["error"]
-        settings = stat_of(project.folder / "settings.json")
+        there = path.endswith(".py") or base.with_name(base.name + ".so").exists()
+        same = kept and (kept.get("path"), kept.get("contract"), kept.get("error")) == (path, project.contract, None)
+        if there and same and unchanged(kept):
+            return None
+        began = time.time_ns()
         new = {
-            "id": id_,
             "path": path,
             "contract": project.contract,
             "error": None,
             "variant": (kept or {}).get("variant"),
             "code": None,
         }
-        attempt = {"files": [stat_of(source)] if source.exists() else []}
         try:
-            new |= make(project, kind, id_, source, attempt)
-            new["files"] = [settings, *map(stat_of, dict.fromkeys(new["files"]))]
-        except (Refused, OSError, SyntaxError) as error:
-            said = f"{error}"
+            if kind in project.broken:
+                raise Refused(project.broken[kind])
+            new |= make(project, kind, id_, source)
+            new["files"] = [project.settings_file, *stats_of(new["files"], began)]
+        except Exception as error:  # whatever it is, it costs this variant alone; the next start tries again
+            said = f"{error}" if isinstance(error, (Refused, OSError, SyntaxError)) else repr(error)
             for place in (f"{project.root}/", "/rungs/"):
                 said = said.replace(place, "")
             new["error"] = said if said.startswith(path) else f"{path}: {said}"
-            new["files"] = [settings, *attempt["files"]]
             base.with_name(base.name + ".so").unlink(missing_ok=True)
         replace(facts, json.dumps(new))
         return new["error"]
@@ -359,13 +372,22 @@ def bring_up_to_date(project, kind, id_, path):
 def prepare(project, kinds, built):
     """The emulator's programs and what is precompiled for them, where this is a build folder that does not call us itself."""
     project.sweep()
-    targets = [target for kind in sorted(kinds - {"native"}) for target in project.settings[kind]["targets"]]
-    if targets and project.settings["build"] and not built:
-        with locked(pathlib.Path(project.settings["lock"])):
-            try:
-                run(["cmake", "--build", project.settings["build"], "--target", *targets], COMPILE_SECONDS)
-            except Refused as error:
-                sys.exit(f"the emulator cannot be built: {error}")
+    for kind in sorted(kinds - {"native"}):
+        if kind not in project.settings:
+            project.broken[kind] = "this build has no emulator"
+        elif project.settings[kind]["targets"] and project.settings["build"] and not built:
+            with locked(pathlib.Path(project.settings["lock"])):
+                try:
+                    words = [
+                        "cmake",
+                        "--build",
+                        project.settings["build"],
+                        "--target",
+                        *project.settings[kind]["targets"],
+                    ]
+                    run(words, COMPILE_SECONDS)
+                except Refused as error:
+                    project.broken[kind] = f"the emulator cannot be built: {error}"
     harness = project.offered("base")
     if "engine" in project.settings:
         harness |= project.offered("engine")
@@ -416,7 +438,7 @@ def installed_settings(project):
             settings[kind] |= {"compile": without_paths(settings[kind]["compile"]), "targets": []}
     root, build = settings["root"], project.settings["build"]
     settings["root"] = settings["impls"] = settings["lock"] = ""
-    text = json.dumps(settings, indent=1)
+    text = json.dumps(settings, indent=1, ensure_ascii=False)
     for library in ("base", "engine"):
         if library in settings:
             text = text.replace(settings[library], f"{PREFIX}/lib/rungs/{pathlib.Path(settings[library]).name}")
@@ -463,4 +485,7 @@ def main():
 
 
 if __name__ == "__main__":
-    main()
+    try:
+        main()
+    except KeyboardInterrupt:
+        sys.exit(130)

@@ -42,7 +42,10 @@ static void doctor_build(const json_t *environment) {
     int variants, ops, broken = 0;
     const VariantEntry *all = registry_variants(&variants);
     (void)registry_ops(&ops);
-    if (modules_need_all() != STATUS_OK) line("variants", false, "%s", status_message());
+    if (modules_need_all() != STATUS_OK) {
+        line("variants", false, "%s", status_message());
+        return;
+    }
     for (int v = 0; v < variants; v++) {
         if (!all[v].variant->error) continue;
         line("variants", false, "%s: %s", all[v].id, all[v].variant->error);
@@ -92,7 +95,7 @@ static void doctor_launches(bool has_gpu) {
         const VariantEntry *entry = &all[v];
         VariantChoice choice = {.entry = entry};
         Case problem;
-        if (!entry->variant->configuration || case_init(registry_op(entry->op), &problem) != STATUS_OK ||
+        if (!entry->variant->configuration || entry->variant->error || case_init(registry_op(entry->op), &problem) != STATUS_OK ||
             params_init(entry->variant->tunables, &choice.tunables) != STATUS_OK)
             continue;
         Launch launch = {0};
@@ -156,7 +159,7 @@ static void doctor_peers(bool has_gpu) {
     const VariantEntry *all = registry_variants(&variants);
     for (int v = 0; v < variants; v++) {
         const VariantEntry *entry = &all[v];
-        bool known = entry->backend != BACKEND_PEER;
+        bool known = entry->backend != BACKEND_PEER || !entry->framework;
         for (int i = 0; i < count && !known; i++) known = strcmp(told[i], entry->framework) == 0;
         if (known || count == 64) continue;
         told[count++] = entry->framework;

@@ -215,7 +215,7 @@ static Status try_file(const char *file, const char *op_name, const Op **op, con
     char path[PATH_MAX];
     TRY(registry_require_op(op_name, op));
     if (!realpath(file, path)) return status_fail(STATUS_INVALID, "%s: %s", file, strerror(errno));
-    TRY(registry_add(strdup(path), *op, entry));
+    TRY(registry_add(path, *op, entry));
     TRY(modules_need_one(*entry));
     return (*entry)->variant->error ? status_fail(STATUS_CHECK, "%s", (*entry)->variant->error) : STATUS_OK;
 }

@@ -39,8 +39,8 @@ bool request_names(const Request *request, const VariantChoice *choice);
 /* With some values of its tunables. */
 bool request_may_name(const Request *request, const VariantEntry *entry);
 
-/* What their modules say of the op's variants that match one of the patterns: made together, as they take long to compile. */
-Status variants_need(const Op *op, const char *const *patterns, int pattern_count);
+/* Adds the op's variants that the pattern may name, each once. named has room for all that there are. */
+void variants_named(const Op *op, const char *pattern, const VariantEntry **named, int *count);
 
 /* Does the text name CUDA variants in a build that has none? */
 bool variant_not_built(const char *text);

@@ -49,6 +49,8 @@ const ModuleSettings *modules_settings(void) {
         copy_text(settings, "impls", known.impls, sizeof known.impls);
         copy_text(settings, "python", known.python, sizeof known.python);
         if (access(known.python, X_OK) != 0) snprintf(known.python, sizeof known.python, "python3");
+        const char *own = getenv("RUNGS_PYTHON");
+        if (own && *own) snprintf(known.python, sizeof known.python, "%s", own);
         known.cuda = json_is_true(json_object_get(settings, "cuda"));
         known.native = json_is_true(json_object_get(settings, "native"));
         known.emulated = json_is_true(json_object_get(settings, "emulated"));
@@ -76,7 +78,7 @@ void modules_select(const char *list) {
 bool modules_selected(const VariantEntry *entry) {
     char cut[CUT_MAX];
     bool any_given = false;
-    if (!selection || strlen(selection) >= sizeof cut) return true;
+    if (!selection || strlen(selection) >= sizeof cut || selection[strspn(selection, " \t\r\n,")] == '-') return true;
     snprintf(cut, sizeof cut, "%s", selection);
     for (char *rest = cut, *piece; (piece = strsep(&rest, ",")) != NULL;) {
         Request request;
@@ -122,6 +124,7 @@ static bool is_fresh(const json_t *kept, const VariantEntry *entry) {
     const char *path = json_string_value(json_object_get(kept, "path")),
                *contract = json_string_value(json_object_get(kept, "contract"));
     if (!path || strcmp(path, entry->path) != 0 || !contract || strcmp(contract, CONTRACT) != 0) return false;
+    if (!json_is_null(json_object_get(kept, "error"))) return false; /* what it depends on is not known: it is tried again */
     json_array_foreach(json_object_get(kept, "files"), i, file) {
         const char *name = json_string_value(json_array_get(file, 0));
         if (!name || !unchanged(name, json_integer_value(json_array_get(file, 1)), json_integer_value(json_array_get(file, 2))))
@@ -185,6 +188,7 @@ static Status learn(VariantEntry *entry, const json_t *kept) {
                             .sass_hash = keep_text(code, "sass_hash"),
                             .host_hash = keep_text(code, "host_hash"),
                             .no_hash_reason = keep_text(code, "reason"),
+                            .module = keep_text(kept, "module"),
                             .error = kept ? keep_text(kept, "error") : "there is no module of it"};
     entry->framework = keep_text(variant, "framework");
     if (entry->backend == BACKEND_PEER && !entry->framework) entry->framework = "unknown";
@@ -205,6 +209,8 @@ static Status make(const Wanted *wanted) {
     int code = 0;
     if (!modules_settings()->found)
         return status_fail(STATUS_UNSUPPORTED, "%s has no settings.json: build this program again", modules_settings()->folder);
+    if (!modules_settings()->root[0] && !strstr(wanted->argv[wanted->count - 1], "/try_"))
+        return status_fail(STATUS_UNSUPPORTED, "%s is no part of this installed rungs", wanted->argv[wanted->count - 1]);
     Status status = process_capture(wanted->argv, &(ProcessLimits){.own_errors = true}, &output, &code);
     if (status == STATUS_OK && code != 0)
         status = status_fail(STATUS_UNSUPPORTED, "variants cannot be compiled: %s",
@@ -213,7 +219,7 @@ static Status make(const Wanted *wanted) {
     return status;
 }
 
-/* "PYTHON cmake/modules.py FOLDER KIND ID..." for those that are missing or old. */
+/* "PYTHON cmake/modules.py FOLDER OTHER KIND:ID:PATH..." for those that are missing or old. */
 static Status make_stale(const VariantEntry *const *entries, int count, const ModuleKind *kind, bool *made) {
     static const char *const KIND_OPTION[] = {[MODULE_NATIVE] = "native:", [MODULE_ASAN] = "asan:", [MODULE_RACE] = "race:"};
     Wanted wanted = {.argv = calloc((size_t)count + 6, sizeof *wanted.argv)};
@@ -285,12 +291,25 @@ Status modules_need_all(void) {
     return status;
 }
 
+/* What was planned is what runs: another process may have made it anew from a changed file. */
+static Status still_the_same(const VariantEntry *entry, ModuleKind kind) {
+    char module[80];
+    json_t *kept = load_kept(entry, kind);
+    copy_text(kept, "module", module, sizeof module);
+    json_decref(kept);
+    if (entry->variant->module && strcmp(entry->variant->module, module) == 0) return STATUS_OK;
+    return status_fail(STATUS_INVALID, "%s has been compiled anew since this run began: start it again", entry->path);
+}
+
 Status modules_make(const VariantEntry *entry, ModuleKind kind) {
     bool made;
     char error[1024];
+    if (kind != MODULE_NATIVE && !modules_settings()->emulated)
+        return status_fail(STATUS_UNSUPPORTED, "this build of rungs has no emulator");
+    if (is_known(entry) && kind == modules_kind(entry)) return still_the_same(entry, kind);
     TRY(make_stale(&entry, 1, &kind, &made));
     json_t *kept = load_kept(entry, kind);
     copy_text(kept, "error", error, sizeof error);
     json_decref(kept);
-    return error[0] ? status_fail(STATUS_CHECK, "%s", error) : STATUS_OK;
+    return error[0] ? status_fail(STATUS_INVALID, "%s", error) : STATUS_OK;
 }

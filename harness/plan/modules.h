@@ -43,7 +43,8 @@ Status modules_need(const VariantEntry *const *entries, int count);
 Status modules_need_one(const VariantEntry *entry);
 /* Of all variants. */
 Status modules_need_all(void);
-/* Another kind than entry->variant is of: of a CUDA variant in the emulator, for one. STATUS_CHECK with the compiler's first error.
+/* Another kind than entry->variant is of: of a CUDA variant in the emulator, for one. STATUS_INVALID with the compiler's first
+ * error, or if the file of entry->variant is not that of the plan any more. STATUS_UNSUPPORTED: this build has no emulator.
  */
 Status modules_make(const VariantEntry *entry, ModuleKind kind);
 /* The shared object. */

@@ -14,6 +14,7 @@ typedef struct VariantFacts {
     const char *bound, *not_emulated;
     bool supports, configuration; /* has it these functions? */
     const char *sass_hash, *host_hash, *no_hash_reason;
+    const char *module; /* a hash of its file */
     const char
         *error; /* why there is no module: the compiler's first error; NULL: there is one. The rest may be of an earlier one */
 } VariantFacts;

@@ -4,6 +4,7 @@
 #include "base/text.h"
 #include "plan/build.h"
 #include "plan/case.h"
+#include "plan/modules.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -262,30 +263,36 @@ static Status leave_out_suite(const YamlFile *file, int index, const Plan *befor
     return plan_leave_out(plan, what);
 }
 
-/* The variants of all suites are made together. What is wrong in a suite is said when the suite is read. */
-static Status need_variants(YamlFile *file, const YamlNode *list) {
-    enum { PATTERNS_MAX = 64 };
-    for (int i = 0; list->type == YAML_SEQUENCE_NODE && i < yamlfile_count(list); i++) {
-        const YamlNode *node = yamlfile_item(file, list, i);
-        if (node->type != YAML_MAPPING_NODE) continue;
-        YamlNode *variants = yamlfile_get(file, node, "variants"), *op = yamlfile_get(file, node, "op");
-        const Op *found = op && op->type == YAML_SCALAR_NODE ? registry_op((const char *)op->data.scalar.value) : NULL;
-        char words[PATTERNS_MAX][SPEC_TEXT_MAX];
-        const char *patterns[PATTERNS_MAX];
-        int count = 0;
-        for (int v = 0;
-             found && variants && variants->type == YAML_SEQUENCE_NODE && v < yamlfile_count(variants) && count < PATTERNS_MAX;
-             v++) {
-            const YamlNode *item = yamlfile_item(file, variants, v);
-            if (item->type != YAML_SCALAR_NODE || item->data.scalar.value[0] == '-') continue;
-            snprintf(words[count], sizeof words[count], "%.*s", (int)strcspn((const char *)item->data.scalar.value, " \t"),
-                     (const char *)item->data.scalar.value);
-            patterns[count] = words[count];
-            count++;
-        }
-        if (count) TRY(variants_need(found, patterns, count));
+static bool is_sequence(const YamlNode *node) {
+    return node && node->type == YAML_SEQUENCE_NODE;
+}
+
+/* Those that a suite names; what is wrong in it is said when it is read. */
+static void name_variants(YamlFile *file, const YamlNode *suite, const VariantEntry **named, int *count) {
+    const YamlNode *variants = yamlfile_get(file, suite, "variants"), *op = yamlfile_get(file, suite, "op");
+    const Op *found = op && op->type == YAML_SCALAR_NODE ? registry_op((const char *)op->data.scalar.value) : NULL;
+    for (int i = 0; found && is_sequence(variants) && i < yamlfile_count(variants); i++) {
+        const YamlNode *item = yamlfile_item(file, variants, i);
+        char pattern[SPEC_TEXT_MAX];
+        if (item->type != YAML_SCALAR_NODE) continue;
+        const char *text = (const char *)item->data.scalar.value;
+        snprintf(pattern, sizeof pattern, "%.*s", (int)strcspn(text, " \t"), text);
+        if (*pattern != '-') variants_named(found, pattern, named, count);
     }
-    return STATUS_OK;
+}
+
+/* The variants of all suites are made together. */
+static Status need_variants(YamlFile *file, const YamlNode *list) {
+    int total, count = 0;
+    (void)registry_variants(&total);
+    const VariantEntry **named = calloc((size_t)total + 1, sizeof *named);
+    if (!named) return status_fail(STATUS_MEMORY, "no memory for %d variants", total);
+    for (int i = 0; is_sequence(list) && i < yamlfile_count(list); i++)
+        if (yamlfile_item(file, list, i)->type == YAML_MAPPING_NODE)
+            name_variants(file, yamlfile_item(file, list, i), named, &count);
+    const Status status = modules_need(named, count);
+    free(named);
+    return status;
 }
 
 /* *op: the op of all suites, NULL where they differ. */

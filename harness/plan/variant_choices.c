@@ -122,16 +122,24 @@ static Status no_match(const Op *op, const Request *request) {
     return status_fail(STATUS_INVALID, "column %zu: '%s' is no variant of %s", request->column, request->pattern, op->name);
 }
 
-Status variants_need(const Op *op, const char *const *patterns, int pattern_count) {
-    int total, count = 0;
+void variants_named(const Op *op, const char *pattern, const VariantEntry **named, int *count) {
+    int total;
     const VariantEntry *all = registry_variants(&total);
+    for (int i = 0; i < total; i++) {
+        bool known = false;
+        for (int k = 0; k < *count; k++) known = known || named[k] == &all[i];
+        if (!known && strcmp(all[i].op, op->name) == 0 && request_may_name(&(Request){.pattern = pattern}, &all[i]))
+            named[(*count)++] = &all[i];
+    }
+}
+
+/* What their modules say. */
+static Status need(const Op *op, const char *pattern) {
+    int total, count = 0;
+    (void)registry_variants(&total);
     const VariantEntry **named = calloc((size_t)total + 1, sizeof *named);
     if (!named) return status_fail(STATUS_MEMORY, "no memory for %d variants", total);
-    for (int i = 0; i < total; i++) {
-        bool any = false;
-        for (int p = 0; p < pattern_count; p++) any = any || request_may_name(&(Request){.pattern = patterns[p]}, &all[i]);
-        if (any && strcmp(all[i].op, op->name) == 0) named[count++] = &all[i];
-    }
+    variants_named(op, pattern, named, &count);
     const Status status = modules_need(named, count);
     free(named);
     return status;
@@ -147,7 +155,7 @@ static Status add(const VariantEntry *entry, const Request *request, const Param
 static Status find(const Op *op, const Request *request, Choices *list) {
     int count;
     const VariantEntry *all = registry_variants(&count);
-    TRY(variants_need(op, &request->pattern, 1));
+    TRY(need(op, request->pattern));
     for (int i = 0; i < count; i++) {
         const VariantEntry *entry = &all[i];
         if (strcmp(entry->op, op->name) != 0 || !request_may_name(request, entry)) continue;

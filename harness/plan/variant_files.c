@@ -3,6 +3,7 @@
 #include "plan/registry.h"
 
 #include <dirent.h>
+#include <errno.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -76,7 +77,8 @@ static Status add(Found *found, const char *op, const char *name, const char *pa
         if (!grown) return status_fail(STATUS_MEMORY, "no memory for %d variants", room);
         found->entries = grown, found->room = room;
     }
-    if (snprintf(id, sizeof id, "%s/%s", op, name) >= (int)sizeof id) return STATUS_OK;
+    if (snprintf(id, sizeof id, "%s/%s", op, name) >= (int)sizeof id)
+        return status_fail(STATUS_INVALID, "%s: its name is too long", path);
     VariantEntry entry = {.id = strdup(id), .op = strdup(op), .path = strdup(path), .backend = backend, .variant = &UNKNOWN};
     if (!entry.id || !entry.op || !entry.path) return status_fail(STATUS_MEMORY, "no memory for the variant %s", id);
     found->entries[found->count++] = entry;
@@ -112,6 +114,8 @@ static Status visit_folder(Found *found, const char *folder, const char *op, Vis
     if (!join(whole, settings->root[0] ? settings->root : settings->folder, folder)) return STATUS_OK;
     const int count = scandir(whole, &names, NULL, alphasort);
     Status status = STATUS_OK;
+    if (count < 0 && errno != ENOENT && errno != ENOTDIR)
+        return status_fail(errno == ENOMEM ? STATUS_MEMORY : STATUS_IO, "%s: cannot be read: %s", whole, strerror(errno));
     for (int i = 0; i < count; i++) {
         struct stat facts;
         const char *file = names[i]->d_name;
@@ -151,7 +155,9 @@ static Status take_facts(Found *found, const char *op, const char *file, const c
     const char *dot = strchr(file, '.');
     const Form *form = form_of_prefix(file);
     (void)path;
-    if (folder || !dot || strcmp(dot, ".json") != 0 || !form) return STATUS_OK;
+    /* Where nvcc compiled nothing, the emulator's module tells of a CUDA variant. */
+    const bool emulated = form && form->backend == BACKEND_CUDA && !modules_settings()->native;
+    if (folder || !dot || strcmp(dot, emulated ? ".asan.json" : ".json") != 0 || !form) return STATUS_OK;
     snprintf(name, sizeof name, "%.*s", (int)(dot - file), file);
     if (snprintf(source, sizeof source, "impls/%s/%s%s", op, name, form->ending) >= (int)sizeof source) return STATUS_OK;
     return add(found, op, name, source, form->backend);

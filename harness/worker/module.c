@@ -15,9 +15,10 @@ static Status check(const char *path, const char *id, const VariantModule *modul
     if (!module)
         return status_fail(STATUS_INVALID, "no descriptor; end the file with RUNGS_VARIANT(%.*s, %s) = {...};", op, id, name);
     if (strcmp(module->contract, CONTRACT) != 0)
-        return status_fail(STATUS_INVALID,
-                           "%s was compiled with other headers of the contract (%s) than this program (%s): make it again", path,
-                           module->contract, CONTRACT);
+        return status_fail(
+            STATUS_INVALID,
+            "%s was compiled with other headers of the contract (%s) than this program (%s): build the program again", path,
+            module->contract, CONTRACT);
     const bool same_op = (int)strlen(module->op) == op && strncmp(module->op, id, (size_t)op) == 0;
     if (same_op && (strcmp(module->name, name) == 0 || strncmp(name, "try_", 4) == 0)) return STATUS_OK;
     return status_fail(STATUS_INVALID,

@@ -98,7 +98,7 @@ class Joins(CompareCase):
         self.assertIn("8 of 10 in BASE, 9 of 10 in NEW", both["ambiguous"]["reason"])
         self.assertEqual(list(pair(lost(8), lost(6), 0)), ["ambiguous"])
         self.assertEqual(list(pair(lost(8), lost(9), 1)), ["wrong"])
-        self.assertEqual(list(pair(lost(8), lost(0), 0)), ["new"])
+        self.assertEqual(list(pair(lost(8), lost(0), 0)), ["no base"])
         self.assertEqual(list(pair(lost(0), lost(9, "skip"), 1)), ["missing"])
         self.assertEqual(list(pair(lost(9, "skip"), lost(9, "skip"), 0)), ["ambiguous"])
         self.assertEqual(pair(lost(10), lost(10), 0), {})
