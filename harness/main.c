@@ -85,15 +85,20 @@ static bool has_gpu(void) {
     return device_cuda_count(why, sizeof why) > 0;
 }
 
-/* Files that would be left out silently. */
-static void tell_problems(void) {
+/* Files that would be left out silently; a Status if it cannot be told which variants there are. */
+static Status tell_problems(void) {
     Text problems = {0};
-    if (!modules_settings()->found)
+    errno = 0;
+    const bool found = modules_settings()->found, no_memory = errno == ENOMEM || memory_check() != STATUS_OK;
+    if (!found && no_memory) return status_fail(STATUS_MEMORY, "no memory to read %s/settings.json", modules_settings()->folder);
+    if (!found)
         fprintf(stderr, "rungs: no variant is known: %s has no settings.json; build this program again\n",
                 modules_settings()->folder);
-    if (registry_op_problems(&problems) == STATUS_OK && registry_variant_problems(&problems) == STATUS_OK && problems.text)
-        fprintf(stderr, "%s", problems.text);
+    Status status = registry_op_problems(&problems);
+    if (status == STATUS_OK) status = registry_variant_problems(&problems);
+    if (status == STATUS_OK && problems.text) fprintf(stderr, "%s", problems.text);
     text_free(&problems);
+    return status;
 }
 
 /* argv[0] is the verb. */
@@ -101,7 +106,8 @@ static int call_verb(int argc, char **argv) {
     const char *names[VERB_COUNT];
     if (places_check() != STATUS_OK) return cli_fail(STATUS_UNSUPPORTED);
     modules_open(PROGRAM.modules, has_gpu);
-    tell_problems();
+    const Status told = tell_problems();
+    if (told != STATUS_OK) return cli_fail(told);
     for (int i = 0; i < VERB_COUNT; i++) {
         names[i] = VERBS[i].name;
         if (strcmp(argv[0], VERBS[i].name) != 0) continue;
