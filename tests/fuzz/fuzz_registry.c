@@ -32,9 +32,12 @@ RUNGS_OP(op) = {.name = "op",
 RUNGS_OP(other) = {.name = "other", .summary = "", .params = PARAMS, .in_count = 1, .out_count = 1, .shapes = shapes, .work = work};
 static const ParamSpec TUNABLES[] = {
     {"threads", "", PARAM_INT, "64", 1, 1024, NULL}, {"tile", "", PARAM_INT, "48", 1, 64, NULL}, {0}};
+static const ParamSpec FORMS[] = {{"wide", "", PARAM_INT, "0", 0, 1, NULL}, {0}};
+static const VariantFacts JOINED = {.summary = "", .tunables = FORMS};
 static const VariantFacts PLAIN = {.summary = ""}, TUNED = {.summary = "", .tunables = TUNABLES};
 
 static VariantEntry variants[] = {
+    {.id = "moments/cuda_two_pass", .op = "op", .path = "d", .backend = BACKEND_CUDA, .variant = &JOINED}, /* base/joined.h */
     {.id = "op/cpu_a", .op = "op", .path = "a", .backend = BACKEND_CPU, .variant = &PLAIN},
     {.id = "op/cuda_b", .op = "op", .path = "b", .backend = BACKEND_CUDA, .variant = &TUNED},
     {.id = "other/cpu_c", .op = "other", .path = "c", .backend = BACKEND_CPU, .variant = &PLAIN},
