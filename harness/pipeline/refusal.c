@@ -8,8 +8,6 @@
 #include "protocol.h"
 #include "record/replies.h"
 
-#include <limits.h>
-
 /* Those that were asked last stand still: the cases of a plan ask the variants of an op in turn. */
 enum { KEPT_MAX = 24 };
 static struct {

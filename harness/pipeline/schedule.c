@@ -1,7 +1,6 @@
 #include "pipeline/schedule.h"
 
 #include "base/clock.h"
-#include "pipeline/running.h"
 
 #include <stdlib.h>
 #include <string.h>
@@ -76,8 +75,7 @@ static Status run_class(Run *run, const PlanItem *items, int count, Status (*mak
     return status;
 }
 
-Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, int count)) {
-    const Plan *plan = run->plan;
+Status schedule_run(const Plan *plan, Run *run, Status (*make)(Run *run, const PlanItem *items, int count)) {
     for (int i = 0, count = 0; i < plan->item_count; i += count) {
         const PlanItem *items = &plan->items[i];
         for (count = 1; i + count < plan->item_count && items[count].row_class == items->row_class;) count++;

@@ -28,7 +28,7 @@ Status later_add(Later *self, const LaterRow *row);
 void later_begin(Later *self);
 void later_close(Later *self);
 
-/* Hands all items of the plan to `make`, those of a turn together. */
-Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, int count));
+/* Hands all items of the plan to `make`, those of a turn together, with the run. */
+Status schedule_run(const Plan *plan, Run *run, Status (*make)(Run *run, const PlanItem *items, int count));
 
 #endif

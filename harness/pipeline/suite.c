@@ -152,6 +152,6 @@ static Status run_later(Run *run) {
 }
 
 Status suites_run(Run *run) {
-    TRY(schedule_run(run, run_suites));
+    TRY(schedule_run(run->plan, run, run_suites));
     return run_later(run);
 }

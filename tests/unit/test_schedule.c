@@ -32,7 +32,7 @@ static void take(PlanItem *items, int count) {
     const Plan plan = {.items = items, .item_count = count};
     Run run = {.plan = &plan};
     order[0] = '\0';
-    assert_int_equal(schedule_run(&run, make), STATUS_OK);
+    assert_int_equal(schedule_run(run.plan, &run, make), STATUS_OK);
 }
 
 static PlanItem item(const char *op, RowClass row_class, int turn) {
