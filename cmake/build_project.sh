@@ -49,6 +49,6 @@ explain() {
 cmake -G Ninja -S "$folder" -B "$folder/build/release" -DCMAKE_BUILD_TYPE=Release -Drungs_DIR="$config" >"$log" 2>&1 || explain
 cmake --build "$folder/build/release" >>"$log" 2>&1 || explain
 # Files whose names do not fit are left out by the program, which says so.
-program=$(sed -n 's/.*"program": "\([^"]*\)".*/\1/p' "$folder/build/release/modules/settings.json")
+program=$(sed -n 's/.*"program": "\([^"]*\)".*/\1/p' "$folder/build/release/modules/settings.json" | head -n 1)
 told=$("$program" list ops 2>&1 >/dev/null) || true
 if [ -n "$told" ]; then refuse 2 "$told"; fi

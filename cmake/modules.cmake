@@ -130,9 +130,10 @@ endfunction()
 # rungs_loads_modules(TARGET PROJECT): ops are found by their section; modules may call what of base/ the program itself does not.
 function(rungs_loads_modules target project)
     set_target_properties(${target} PROPERTIES LINKER_LANGUAGE CXX)
-    target_link_libraries(${target} PRIVATE
-        "-Wl,--whole-archive,$<TARGET_FILE:${project}_reference>,$<TARGET_FILE:rungs_base>,--no-whole-archive" ${project}_reference)
-    target_link_options(${target} PRIVATE LINKER:--dynamic-list=${RUNGS_LIBRARIES}/exports)
+    target_link_libraries(${target} PRIVATE ${project}_reference)
+    target_link_options(${target} PRIVATE # options are quoted, as paths may hold blanks
+        LINKER:--whole-archive,$<TARGET_FILE:${project}_reference>,$<TARGET_FILE:rungs_base>,--no-whole-archive
+        LINKER:--dynamic-list=${RUNGS_LIBRARIES}/exports)
     if(TARGET rungs_exported)
         add_dependencies(${target} rungs_exported)
     endif()
