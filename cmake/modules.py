@@ -330,6 +330,7 @@ def make(project, kind, id_, source):
         facts = {"variant": describe(project, kind, part, id_)}
         facts["code"] = dict(zip(("sass_hash", "host_hash", "reason"), hashes))
         facts["files"] = [*files, *(pathlib.Path(file[0]) for path in linked for file in objects[path])]
+        facts["files"] += [pathlib.Path(word) for word in libraries if os.path.isabs(word) and os.path.isfile(word)]
         facts["module"] = hashlib.sha256(part.read_bytes()).hexdigest()
         os.replace(part, module)
     return facts
