@@ -243,7 +243,7 @@ class Commits(unittest.TestCase):
             (("--base", "HEAD~1"), 1, "wrong"),
             (("--base", "HEAD", "--new", "HEAD~1"), 0, "no base"),
         ):
-            done = self.ab(*sides, *words, "cpu_*", "--min-effect", "400%")
+            done = self.ab(*sides, *words, "cpu_*", "--min-effect", "100%")
             self.assertEqual(done.returncode, code, done.stdout + done.stderr)
             told = json.loads((self.folder / "c.json").read_text())
             found = [c for c in told["comparisons"] if c["spec"].startswith("axpy/cpu_loop")]
