@@ -390,7 +390,7 @@ def prepare(project, kinds, built):
                 except Refused as error:
                     project.broken[kind] = f"the emulator cannot be built: {error}"
     harness = project.offered("base")
-    if "engine" in project.settings:
+    if kinds - {"native", *project.broken}:
         harness |= project.offered("engine")
     of_runtime = code_hashes.runtime_offers()
     project.known = lambda name: name in harness or name.startswith("__") or of_runtime(name)

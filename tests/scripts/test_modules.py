@@ -123,6 +123,8 @@ class Broken(World):
     def test_only_what_is_selected_is_compiled(self):
         self.write("cpu_good.c", variant("cpu_good"))
         self.write("cpu_broken.c", "#error never read\n")
+        settings = json.loads((self.modules / "settings.json").read_text()) | {"engine": "/not/built/yet.a"}
+        (self.modules / "settings.json").write_text(json.dumps(settings))  # as on a first start
         done, _ = self.run_all("--variants", "cpu_good")
         self.check(done, 0, "compiling 1 variant\n", "1 passed")
         done, _ = self.run_all("--variants", "cpu_good")
