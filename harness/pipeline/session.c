@@ -21,7 +21,8 @@ static ModuleKind kind_of(const Session *session) {
     return session->options && session->options->emulator == EMULATOR_RACE ? MODULE_RACE : MODULE_ASAN;
 }
 
-const char *session_module(const Session *session, char path[PATH_MAX]) {
+/* Where its code lies: "" for a peer. */
+static const char *session_module(const Session *session, char path[PATH_MAX]) {
     path[0] = '\0';
     return session->choice->entry->backend == BACKEND_PEER ? path : modules_path(session->choice->entry, kind_of(session), path);
 }

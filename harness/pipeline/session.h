@@ -19,8 +19,6 @@ typedef struct Session {
     double deadline;           /* on the steady clock: nothing is profiled after it */
 } Session;
 
-/* Where its code lies: "" for a peer. */
-const char *session_module(const Session *session, char path[PATH_MAX]);
 /* Reasons to skip that need no data: no GPU, supports(). STATUS_UNSUPPORTED with the reason; STATUS_OK: none; STATUS_INVALID with
  * the compiler's first error if there is no module; another Status if supports() crashed or hung (pipeline/refusal.h). */
 Status session_refused(const Session *session);

@@ -220,7 +220,7 @@ static Status make(const Wanted *wanted) {
 }
 
 /* "PYTHON cmake/modules.py FOLDER OTHER KIND:ID:PATH..." for those that are missing or old. */
-static Status make_stale(const VariantEntry *const *entries, int count, const ModuleKind *kind, bool *made) {
+static Status make_stale(const VariantEntry *const *entries, int count, const ModuleKind *kind) {
     static const char *const KIND_OPTION[] = {[MODULE_NATIVE] = "native:", [MODULE_ASAN] = "asan:", [MODULE_RACE] = "race:"};
     Wanted wanted = {.argv = calloc((size_t)count + 6, sizeof *wanted.argv)};
     if (!wanted.argv) return status_fail(STATUS_MEMORY, "no memory for %d variants", count);
@@ -236,8 +236,7 @@ static Status make_stale(const VariantEntry *const *entries, int count, const Mo
             wanted.argv[wanted.count++] = word;
         json_decref(kept);
     }
-    *made = wanted.count > first;
-    const Status status = *made ? make(&wanted) : STATUS_OK;
+    const Status status = wanted.count > first ? make(&wanted) : STATUS_OK;
     for (int i = first; i < wanted.count; i++) free((char *)(uintptr_t)wanted.argv[i]);
     free(wanted.argv);
     return status;
@@ -252,7 +251,6 @@ Status modules_need(const VariantEntry *const *entries, int count) {
     VariantEntry *all = registry_variants(&total);
     const VariantEntry **chosen = calloc((size_t)count + 1, sizeof *chosen);
     ModuleKind *kinds = calloc((size_t)count + 1, sizeof *kinds);
-    bool made = false;
     Status status = chosen && kinds ? STATUS_OK : status_fail(STATUS_MEMORY, "no memory for %d variants", count);
     for (int i = 0; i < count && status == STATUS_OK; i++) {
         if (is_known(entries[i])) continue;
@@ -265,7 +263,7 @@ Status modules_need(const VariantEntry *const *entries, int count) {
         kinds[chosen_count] = modules_kind(entries[i]);
         chosen[chosen_count++] = entries[i];
     }
-    if (status == STATUS_OK) status = make_stale(chosen, chosen_count, kinds, &made);
+    if (status == STATUS_OK) status = make_stale(chosen, chosen_count, kinds);
     for (int i = 0; i < chosen_count && status == STATUS_OK; i++) {
         json_t *kept = load_kept(chosen[i], kinds[i]);
         status = learn(&all[chosen[i] - all], kept);
@@ -302,12 +300,11 @@ static Status still_the_same(const VariantEntry *entry, ModuleKind kind) {
 }
 
 Status modules_make(const VariantEntry *entry, ModuleKind kind) {
-    bool made;
     char error[1024];
     if (kind != MODULE_NATIVE && !modules_settings()->emulated)
         return status_fail(STATUS_UNSUPPORTED, "this build of rungs has no emulator");
     if (is_known(entry) && kind == modules_kind(entry)) return still_the_same(entry, kind);
-    TRY(make_stale(&entry, 1, &kind, &made));
+    TRY(make_stale(&entry, 1, &kind));
     json_t *kept = load_kept(entry, kind);
     copy_text(kept, "error", error, sizeof error);
     json_decref(kept);
