@@ -118,13 +118,15 @@ static bool unchanged(const char *path, json_int_t nanoseconds, json_int_t bytes
 }
 
 /* Is it of this file, as it is? An installed one has none. */
-static bool is_fresh(const json_t *kept, const VariantEntry *entry) {
+static bool is_fresh(const json_t *kept, const VariantEntry *entry, ModuleKind kind) {
+    char module[PATH_MAX];
     size_t i;
     json_t *file;
     const char *path = json_string_value(json_object_get(kept, "path")),
                *contract = json_string_value(json_object_get(kept, "contract"));
     if (!path || strcmp(path, entry->path) != 0 || !contract || strcmp(contract, CONTRACT) != 0) return false;
     if (!json_is_null(json_object_get(kept, "error"))) return false; /* what it depends on is not known: it is tried again */
+    if (entry->backend != BACKEND_PEER && access(modules_path(entry, kind, module), R_OK) != 0) return false;
     json_array_foreach(json_object_get(kept, "files"), i, file) {
         const char *name = json_string_value(json_array_get(file, 0));
         if (!name || !unchanged(name, json_integer_value(json_array_get(file, 1)), json_integer_value(json_array_get(file, 2))))
@@ -232,7 +234,8 @@ static Status make_stale(const VariantEntry *const *entries, int count, const Mo
     for (int i = 0; i < count; i++) {
         json_t *kept = load_kept(entries[i], kind[i]);
         char *word = NULL;
-        if (!is_fresh(kept, entries[i]) && asprintf(&word, "%s%s:%s", KIND_OPTION[kind[i]], entries[i]->id, entries[i]->path) > 0)
+        if (!is_fresh(kept, entries[i], kind[i]) &&
+            asprintf(&word, "%s%s:%s", KIND_OPTION[kind[i]], entries[i]->id, entries[i]->path) > 0)
             wanted.argv[wanted.count++] = word;
         json_decref(kept);
     }
@@ -256,7 +259,7 @@ Status modules_need(const VariantEntry *const *entries, int count) {
         if (is_known(entries[i])) continue;
         if (!modules_selected(entries[i])) { /* what is known without making it */
             json_t *kept = load_kept(entries[i], modules_kind(entries[i]));
-            if (is_fresh(kept, entries[i])) status = learn(&all[entries[i] - all], kept);
+            if (is_fresh(kept, entries[i], modules_kind(entries[i]))) status = learn(&all[entries[i] - all], kept);
             json_decref(kept);
             continue;
         }

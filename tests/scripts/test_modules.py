@@ -131,6 +131,8 @@ class Broken(World):
         self.check(done, 0, "1 passed")
         self.assertNotIn("compiling", done.stderr, "a second time nothing is")
         self.assertFalse((self.modules / "double/cpu_broken.json").exists())
+        (self.modules / "double/cpu_good.so").unlink()
+        self.check(self.run_all("--variants", "cpu_good")[0], 0, "compiling 1 variant\n", "1 passed")
 
     def test_an_endless_compile(self):
         self.write("cpu_good.c", variant("cpu_good"))
