@@ -159,7 +159,7 @@ has_gpu() { nvidia-smi -L >/dev/null 2>&1; }
 add_test_packages() {
     if [ "$purpose" != tests ] || ! own_python; then return; fi
     install_optional "$python/.tests" "$(hash_of "$root/requirements.txt" "$root/requirements-tests.txt")" \
-        "installing the tests' Python packages" "some tests are skipped" -r "$root/requirements.txt" -r "$root/requirements-tests.txt"
+        "installing the tests' Python packages" "tests/scripts cannot be run (pytest)" -r "$root/requirements.txt" -r "$root/requirements-tests.txt"
 }
 add_gpu_libraries() {
     if ! own_python || ! has_gpu; then return; fi

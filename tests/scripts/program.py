@@ -8,8 +8,8 @@ import subprocess
 
 from checkout import SOURCE
 
-RUNGS = os.environ["RUNGS"]
-BUILD = pathlib.Path(os.environ["RUNGS_BUILD"])
+BUILD = pathlib.Path(os.environ.get("RUNGS_BUILD", SOURCE / "build/release"))
+RUNGS = os.environ.get("RUNGS", str(BUILD / "bin/rungs"))
 MUTANTS = BUILD / "tests" / "rungs-mutants"
 EMULATOR = (BUILD / "bin" / "rungs-emulator").exists()  # not in every build: cpu-only, asan
 CONFIGURED = (BUILD / "CMakeCache.txt").read_text()
@@ -62,15 +62,17 @@ def rows_of(path, kind="row"):
 
 
 def expect(condition, what, done=None):
+    __tracebackhide__ = True  # pytest shows the line that calls it
     if condition:
         print(f"ok   {what}")
         return
     told = f"\nexit code {done.returncode}\nstdout: {done.stdout}\nstderr: {done.stderr}" if done else ""
-    raise SystemExit(f"BAD  {what}{told}")
+    raise AssertionError(f"{what}{told}")
 
 
 def expect_error(done, code, *words, what=None):
     """The exit code, and a message that holds every one of the words."""
+    __tracebackhide__ = True
     told = done.stdout + done.stderr
     missing = [word for word in words if word not in told]
     expect(done.returncode == code and not missing, what or f"exit {code}, says {words}", done)
