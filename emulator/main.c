@@ -10,5 +10,5 @@ int main(int argc, char **argv) {
         fprintf(stderr, "rungs-emulator: %s\n", status_message());
         return 2;
     }
-    return worker_main(argc, argv);
+    return worker_main(argc, argv, NULL);
 }

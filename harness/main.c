@@ -8,7 +8,6 @@
 #include "plan/modules.h"
 #include "plan/registry.h"
 #include "record/program.h"
-#include "worker/timing.h"
 #include "worker/worker.h"
 
 #include <errno.h>
@@ -181,10 +180,7 @@ static void on_exit_of_library(void) {
 int main(int argc, char **argv) {
     json_set_alloc_funcs(memory_allocate, memory_free);
     signal(SIGXFSZ, SIG_IGN); /* a file-size limit is an error of the write that met it, with the file's name */
-    if (argc > 1 && strcmp(argv[1], "worker") == 0) {
-        worker_can_measure(&TIMING);
-        return worker_main(argc - 1, argv + 1);
-    }
+    if (argc > 1 && strcmp(argv[1], "worker") == 0) return worker_main(argc - 1, argv + 1, &TIMING);
     keep_standard_streams();
     atexit(on_exit_of_library);
     const int code = end(start(argc, argv));

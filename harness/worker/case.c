@@ -1,18 +1,83 @@
-#include "worker/case.h"
+#include "worker/worker.h"
 
 #include "base/clock.h"
 #include "base/ranges.h"
-#include "record/parts.h"
-#include "worker/commands.h"
-#include "worker/module.h"
-#include "worker/settle.h"
 
+#include <dlfcn.h>
 #include <stdio.h>
 #include <string.h>
 
 enum { REPEATS = 12 };                            /* of prepare() to release(): what a leak takes, it takes every time */
 static const size_t LEAK_LEAST = (size_t)1 << 20; /* of prepare(): malloc keeps small blocks that were released */
 static const double REST_SECONDS = 0.02;          /* for threads to rest after release() */
+
+/* ---- The module. */
+
+static Status check_module(const char *path, const char *id, const VariantModule *module) {
+    const char *slash = strchr(id, '/');
+    const int op = slash ? (int)(slash - id) : 0;
+    const char *name = slash ? slash + 1 : id;
+    if (!module)
+        return status_fail(STATUS_INVALID, "no descriptor; end the file with RUNGS_VARIANT(%.*s, %s) = {...};", op, id, name);
+    if (strcmp(module->contract, CONTRACT) != 0)
+        return status_fail(
+            STATUS_INVALID,
+            "%s was compiled with other headers of the contract (%s) than this program (%s): build the program again", path,
+            module->contract, CONTRACT);
+    const bool same_op = (int)strlen(module->op) == op && strncmp(module->op, id, (size_t)op) == 0;
+    if (same_op && (strcmp(module->name, name) == 0 || strncmp(name, "try_", 4) == 0)) return STATUS_OK;
+    return status_fail(STATUS_INVALID,
+                       "the descriptor is RUNGS_VARIANT(%s, %s), the path requires RUNGS_VARIANT(%.*s, %s): change one of them",
+                       module->op, module->name, op, id, name);
+}
+
+/* A worker loads one. Nothing that it defines is seen by the worker's own code; of the worker it sees the functions of base/. try_
+ * names go with every descriptor of the op. */
+static Status module_load(const char *path, const char *id, const VariantModule **out) {
+    static char loaded[4096];
+    static const VariantModule *module;
+    if (!loaded[0]) {
+        void *handle = dlopen(path, RTLD_NOW | RTLD_LOCAL);
+        if (!handle) return status_fail(STATUS_INVALID, "cannot be loaded: %s", dlerror());
+        snprintf(loaded, sizeof loaded, "%s", path);
+        module = dlsym(handle, RUNGS_MODULE_SYMBOL);
+    }
+    if (strcmp(loaded, path) != 0) return status_fail(STATUS_INTERNAL, "this worker has loaded %s", loaded);
+    TRY(check_module(path, id, module));
+    *out = module;
+    return STATUS_OK;
+}
+
+static json_t *tunables_json(const ParamSpec *specs) {
+    static const char *const KINDS[] = {
+        [PARAM_INT] = "int", [PARAM_REAL] = "real", [PARAM_CHOICE] = "choice", [PARAM_TEXT] = "text"};
+    json_t *out = json_array();
+    for (const ParamSpec *spec = specs; spec && spec->name; spec++) {
+        json_t *choices = spec->choices ? json_array() : json_null();
+        for (const char *const *choice = spec->choices; choice && *choice; choice++)
+            json_array_append_new(choices, json_string(*choice));
+        json_array_append_new(out, json_pack("{s:s, s:s?, s:s, s:s?, s:f, s:f, s:o}", "name", spec->name, "summary", spec->summary,
+                                             "kind", KINDS[spec->kind], "default", spec->fallback, "min", spec->min, "max",
+                                             spec->max, "choices", choices));
+    }
+    return out;
+}
+
+int module_describe(const char *path, const char *id, int replies) {
+    const VariantModule *module = NULL;
+    const Status status = module_load(path, id, &module);
+    const Variant *variant = status == STATUS_OK ? module->variant : NULL;
+    json_t *reply =
+        variant ? json_pack("{s:s?, s:s?, s:s?, s:s?, s:b, s:b, s:o}", "summary", variant->summary, "origin", variant->origin,
+                            "bound", variant->bound, "not_emulated", variant->not_emulated, "supports", variant->supports != NULL,
+                            "configuration", variant->configuration != NULL, "tunables", tunables_json(variant->tunables))
+                : json_pack("{s:s}", "error", status_message());
+    char *text = reply ? json_dumps(reply, JSON_COMPACT) : NULL;
+    const bool written = text && dprintf(replies, "%s\n", text) > 0;
+    return written ? 0 : 1;
+}
+
+/* ---- The beginning. */
 
 static size_t in_use(const Worker *worker) {
     return worker->device->in_use ? worker->device->in_use() : 0;
@@ -207,7 +272,8 @@ static void tell_rest(Worker *worker, size_t in_use_first, json_t *reply) {
     const size_t bytes = worker->opened ? in_use(worker) : 0;
     bool alone = true;
     worker->in_use_first = worker->cases > 1 ? in_use_first : bytes;
-    const bool restless = worker->opened && strcmp(worker->device->kind, "cpu") == 0 && settle(REST_SECONDS, &alone) != STATUS_OK;
+    const bool restless =
+        worker->opened && strcmp(worker->device->kind, "cpu") == 0 && threads_rest(REST_SECONDS, &alone) != STATUS_OK;
     json_object_set_new(reply, KEY_KEPT_BYTES,
                         json_integer(bytes > worker->in_use_first ? (json_int_t)(bytes - worker->in_use_first) : 0));
     json_object_set_new(reply, KEY_RESTLESS, json_boolean(restless));

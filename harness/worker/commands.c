@@ -1,7 +1,6 @@
-#include "worker/commands.h"
+#include "worker/worker.h"
 
 #include "base/memory.h"
-#include "plan/registry.h"
 
 #include <stdlib.h>
 #include <string.h>

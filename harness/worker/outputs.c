@@ -1,11 +1,7 @@
-#include "worker/outputs.h"
+#include "worker/worker.h"
 
 #include "base/clock.h"
-#include "base/launches.h"
 #include "base/ranges.h"
-#include "record/parts.h"
-#include "worker/settle.h"
-#include "worker/threads.h"
 
 #include <math.h>
 #include <string.h>
@@ -68,7 +64,7 @@ static Status check_shape(const Array *out, const Array *room) {
                        array_describe(out, given, sizeof given), array_describe(room, most, sizeof most));
 }
 
-Status outputs_end(Worker *worker) {
+static Status outputs_end(Worker *worker) {
     worker->ended = true;
     for (int i = 0; i < worker->out_count && worker->op->sized_by_data; i++) {
         TRY(read_count(worker, i, &worker->out[i]));
@@ -113,7 +109,7 @@ static Status download(Worker *worker) {
 static Status check_settled(const Worker *worker, double seconds, double patience) {
     bool alone = true;
     if (strcmp(worker->device->kind, "cpu") != 0) return STATUS_OK;
-    TRY(settle(fmax(patience, fmin(patience * 10, 2 * seconds)), &alone));
+    TRY(threads_rest(fmax(patience, fmin(patience * 10, 2 * seconds)), &alone));
     for (int i = 0; i < worker->out_count && !alone; i++) {
         const Array *out = output(worker, i);
         const size_t bytes = array_bytes(out);

@@ -1,8 +1,9 @@
-#include "worker/rotation.h"
+/* Slots are places for inputs on the device. With two, unchecked samples alternate between two sets, each in its slot;
+ * without memory for two, sets are exchanged in the one slot, at checked samples. Before an unchecked sample one element is
+ * overwritten as well, keeping its order to its neighbours (base/change.h), so that no two of them have the same inputs. */
+#include "worker/worker.h"
 
 #include "base/change.h"
-#include "worker/commands.h"
-#include "worker/outputs.h"
 
 #include <string.h>
 #include <sys/random.h>

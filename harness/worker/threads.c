@@ -1,24 +1,30 @@
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* gettid */
 #endif
-#include "worker/threads.h"
+#include "base/clock.h"
+#include "worker/worker.h"
 
 #include <dirent.h>
-#include <stdbool.h>
+#include <stdio.h>
 #include <stdlib.h>
+#include <string.h>
+#include <strings.h>
 #include <time.h>
 #include <unistd.h>
 
 enum { THREADS_MAX = 1024 };
+
+/* ---- How many ran. */
+
 static const double UNACCOUNTED_SECONDS = 20e-6; /* CPU time of threads that have ended; starting a thread takes longer */
 
-typedef struct Thread {
+typedef struct Used {
     int id;
     double seconds; /* of CPU time */
-} Thread;
+} Used;
 
 static struct Before {
-    Thread threads[THREADS_MAX];
+    Used threads[THREADS_MAX];
     int count;
     double process, own; /* seconds of the process, and of the calling thread */
 } before;
@@ -34,14 +40,14 @@ static clockid_t clock_of(int thread) {
 }
 
 /* Lists all threads of the process but the calling one; returns how many. */
-static int look_at_others(Thread threads[THREADS_MAX]) {
+static int look_at_others(Used threads[THREADS_MAX]) {
     int count = 0;
     const int self = (int)gettid();
     DIR *tasks = opendir("/proc/self/task");
     for (const struct dirent *entry; tasks && (entry = readdir(tasks)) != NULL;) {
         const int id = atoi(entry->d_name);
         const double seconds = id > 0 && id != self ? cpu_seconds(clock_of(id)) : -1;
-        if (seconds >= 0 && count < THREADS_MAX) threads[count++] = (Thread){id, seconds};
+        if (seconds >= 0 && count < THREADS_MAX) threads[count++] = (Used){id, seconds};
     }
     if (tasks) closedir(tasks);
     return count;
@@ -60,7 +66,7 @@ static double seconds_before(int id) {
 }
 
 int threads_end(void) {
-    static Thread now[THREADS_MAX];
+    static Used now[THREADS_MAX];
     double left = cpu_seconds(CLOCK_PROCESS_CPUTIME_ID) - before.process; /* read first: threads that spin go on */
     left -= cpu_seconds(CLOCK_THREAD_CPUTIME_ID) - before.own;
     const int count = look_at_others(now);
@@ -71,4 +77,134 @@ int threads_end(void) {
         used += ran > 0;
     }
     return left > UNACCOUNTED_SECONDS ? 0 : used;
+}
+
+/* ---- Do they rest? */
+
+static const double SPIN_SECONDS = 0.5;  /* of a thread's own time: longer than any pool spins that is going to sleep */
+static const double WAIT_SECONDS = 30;   /* for threads of a machine that is busy otherwise */
+static const double STEP_SECONDS = 1e-3; /* between two looks */
+
+typedef struct Thread {
+    int id;
+    int seen;                             /* the last round that met it */
+    bool rests;                           /* was seen asleep, without having run since the look before */
+    unsigned long long ran, ran_at_first; /* nanoseconds */
+} Thread;
+
+typedef struct Crowd {
+    Thread threads[THREADS_MAX];
+    int count, round;
+    bool quiet; /* all of them were at rest at one moment before the last round */
+} Crowd;
+
+static bool read_file(int id, const char *name, char *text, size_t room) {
+    char path[64];
+    snprintf(path, sizeof path, "/proc/self/task/%d/%s", id, name);
+    FILE *file = fopen(path, "r");
+    if (!file) return false;
+    const size_t got = fread(text, 1, room - 1, file);
+    fclose(file);
+    text[got] = '\0';
+    return got > 0;
+}
+
+/* False for a thread that was preempted just before it blocked: its state is "sleeping" already, but it has yet to run. True where
+ * the kernel does not tell. */
+static bool blocks(int id) {
+    char text[256];
+    return !read_file(id, "syscall", text, sizeof text) || strncmp(text, "running", strlen("running")) != 0;
+}
+
+/* What it has run so far, in nanoseconds (by ticks where the kernel keeps no schedstat), and whether it sleeps. False: it has
+ * ended. */
+static bool look(int id, unsigned long long *ran, bool *sleeps) {
+    char text[512];
+    unsigned long long user = 0, system = 0;
+    if (!read_file(id, "stat", text, sizeof text)) return false;
+    const char *state = strrchr(text, ')'); /* the name before it may hold anything */
+    if (!state || state[1] != ' ' || state[2] == 'Z' || state[2] == 'X') return false;
+    *sleeps = state[2] == 'S' && blocks(id); /* D: it waits for a page and goes on */
+    *ran = sscanf(state + 2, "%*c %*d %*d %*d %*d %*d %*u %*u %*u %*u %*u %llu %llu", &user, &system) == 2 ? user + system : 0;
+    *ran *= 1000000000ULL / (unsigned long long)sysconf(_SC_CLK_TCK);
+    if (access("/proc/self/schedstat", R_OK) != 0) return true;
+    if (!read_file(id, "schedstat", text, sizeof text)) return false; /* it has ended since */
+    *ran = strtoull(text, NULL, 10);
+    return true;
+}
+
+static Thread *find(Crowd *crowd, int id, unsigned long long ran) {
+    for (int i = 0; i < crowd->count; i++)
+        if (crowd->threads[i].id == id) return &crowd->threads[i];
+    if (crowd->count == THREADS_MAX) return NULL;
+    crowd->threads[crowd->count] = (Thread){.id = id, .ran = ~0ULL, .ran_at_first = ran};
+    return &crowd->threads[crowd->count++];
+}
+
+/* Looks at every other thread once: how many there are, how many have run since the last round or have ended since, and whether one
+ * has run again, be it to its end, after all rested. While one runs, others may wait for it: those that OpenMP dismisses, because
+ * this call wanted a smaller team than the last, wait for each other's locks on their way out. A round is no picture of one moment:
+ * a thread seen waiting may be woken by one that ends before its own turn comes. But if none has run or ended since the last round,
+ * all rested between the two. */
+static Status look_round(Crowd *crowd, int *others, int *busy) {
+    DIR *tasks = opendir("/proc/self/task");
+    if (!tasks) return STATUS_OK; /* nothing can be told */
+    const int self = (int)gettid();
+    bool woke = false;
+    crowd->round++;
+    for (const struct dirent *entry; (entry = readdir(tasks)) != NULL;) {
+        const int id = atoi(entry->d_name);
+        unsigned long long ran = 0;
+        bool sleeps = false;
+        if (id == 0 || id == self || !look(id, &ran, &sleeps)) continue;
+        Thread *thread = find(crowd, id, ran);
+        if (!thread) continue;
+        ++*others;
+        thread->seen = crowd->round;
+        woke = woke || (crowd->quiet && thread->rests && thread->ran != ran);
+        thread->rests = sleeps && thread->ran == ran;
+        thread->ran = ran;
+        *busy += !thread->rests;
+    }
+    closedir(tasks);
+    for (int i = 0; i < crowd->count; i++) { /* those that have ended since the last round */
+        Thread *thread = &crowd->threads[i];
+        if (thread->seen != crowd->round - 1) continue;
+        woke = woke || crowd->quiet;
+        thread->rests = false;
+        ++*busy;
+    }
+    crowd->quiet = *busy == 0;
+    return woke ? status_fail(STATUS_CHECK, "a thread goes on working after run() returned: it slept and then ran again")
+                : STATUS_OK;
+}
+
+static double longest_run(const Crowd *crowd) {
+    unsigned long long longest = 0;
+    for (int i = 0; i < crowd->count; i++) {
+        const Thread *thread = &crowd->threads[i];
+        if (thread->seen == crowd->round && thread->ran - thread->ran_at_first > longest)
+            longest = thread->ran - thread->ran_at_first;
+    }
+    return 1e-9 * (double)longest;
+}
+
+Status threads_rest(double patience, bool *alone) {
+    static Crowd crowd;
+    const char *policy = getenv("OMP_WAIT_POLICY");
+    const bool may_spin = policy && strcasecmp(policy, "active") == 0;
+    const double begin = clock_seconds();
+    crowd.count = 0, crowd.round = 0, crowd.quiet = false;
+    for (double patient = 0;; patient += STEP_SECONDS) { /* counts steps, which take longer where the machine is busy */
+        int others = 0, busy = 0;
+        const Status status = look_round(&crowd, &others, &busy);
+        const double waited = clock_seconds() - begin;
+        if (status != STATUS_OK) return status;
+        *alone = others == 0;
+        if (others == 0 || (patient >= patience && (busy == 0 || may_spin))) return STATUS_OK;
+        if (longest_run(&crowd) > SPIN_SECONDS || (busy > 0 && waited > WAIT_SECONDS))
+            return status_fail(STATUS_CHECK, "%d thread%s still busy %.1f s after run() returned", busy,
+                               busy == 1 ? " is" : "s are", waited);
+        nanosleep(&(struct timespec){0, (long)(1e9 * STEP_SECONDS)}, NULL);
+    }
 }

@@ -2,29 +2,18 @@
 #include "worker/worker.h"
 
 #include "base/memory.h"
-#include "record/parts.h"
-#include "worker/case.h"
-#include "worker/commands.h"
-#include "worker/module.h"
-#include "worker/outputs.h"
-#include "worker/questions.h"
-#include "worker/rotation.h"
 
 #include <fcntl.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 
-static const WorkerMeasure *measure;
-
-void worker_can_measure(const WorkerMeasure *with) {
-    measure = with;
-}
+static const WorkerMeasure *measure; /* NULL: this program takes no times */
 
 /* Is anything written while the stream that the variant was given stands still? Then it works on another. Asked once, after the
  * first call, which is timed as `first`, and before timing, where such a variant would only seem to give a wrong result. */
 static Status check_wrong_stream(Worker *worker) {
-    if (!measure || !measure->wrong_stream || worker->op->sized_by_data) return STATUS_OK;
+    if (!measure || worker->op->sized_by_data) return STATUS_OK;
     if (worker->runs == 0 || worker->stream_checked) return STATUS_OK;
     worker->stream_checked = true;
     bool stray = false;
@@ -101,8 +90,7 @@ static Status count_memory(Worker *worker, json_t **counts) {
 /* The reply gets `counts`, or null with `counts_reason`: what cannot be counted is no error. */
 static Status do_count(Worker *worker, const json_t *command, json_t *reply) {
     const char *what = json_string_value(json_object_get(command, KEY_WHAT));
-    if (!measure || !measure->count || !worker->device || !worker->device->timed)
-        return status_fail(STATUS_UNSUPPORTED, "emulated, not counted");
+    if (!measure || !worker->device || !worker->device->timed) return status_fail(STATUS_UNSUPPORTED, "emulated, not counted");
     json_t *counts = NULL;
     Status status = prepare_count(worker);
     if (status == STATUS_OK)
@@ -119,6 +107,100 @@ static Status do_count(Worker *worker, const json_t *command, json_t *reply) {
                            (long long)elsewhere);
     json_object_set_new(reply, KEY_COUNTS_REASON, status == STATUS_OK ? json_null() : json_string(status_message()));
     return STATUS_OK;
+}
+
+/* ---- Questions, without a case being open. */
+
+/* supports(), and configuration() if that is wanted, by shapes; nothing of the question stays. */
+static Status question_supports(const json_t *command, json_t *reply) {
+    Worker asked = {0};
+    char reason[REASON_MAX] = "";
+    TRY(case_choose(&asked, command));
+    TRY(asked.op->shapes(&asked.problem, asked.in, asked.out));
+    asked.args = (VariantArgs){.problem = &asked.problem,
+                               .tunables = &asked.tunables,
+                               .in = asked.in,
+                               .in_count = asked.op->in_count,
+                               .out = asked.out,
+                               .out_count = asked.op->out_count};
+    const Variant *variant = asked.variant;
+    if (variant->supports && !variant->supports(&asked.args, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    return json_is_true(json_object_get(command, KEY_LAUNCH)) ? case_tell_launch(&asked, reply) : STATUS_OK;
+}
+
+static Status question_ceilings(Worker *worker, const json_t *command, json_t *reply) {
+    const char *kind = json_string_value(json_object_get(command, KEY_KIND));
+    worker->device = kind && strcmp(kind, "cuda") == 0 ? device_cuda() : device_cpu();
+    if (!measure || !worker->device) return status_fail(STATUS_UNSUPPORTED, "this program cannot measure peaks");
+    TRY(worker->device->open((int)json_integer_value(json_object_get(command, KEY_DEVICE))));
+    json_t *ceilings = NULL;
+    TRY(measure->ceilings(command, worker->device, &ceilings));
+    json_object_set_new(reply, KEY_CEILINGS, ceilings);
+    return STATUS_OK;
+}
+
+/* Asked again and again of one worker: the device stays open. */
+static Status question_limit(Worker *worker, const json_t *command, json_t *reply) {
+    const char *kind = json_string_value(json_object_get(command, KEY_KIND));
+    const bool opened = worker->device != NULL;
+    if (!opened) worker->device = kind && strcmp(kind, "cuda") == 0 ? device_cuda() : device_cpu();
+    if (!measure || !worker->device) return status_fail(STATUS_UNSUPPORTED, "this program cannot measure limits");
+    if (!opened) TRY(worker->device->open((int)json_integer_value(json_object_get(command, KEY_DEVICE))));
+    json_t *limit = NULL;
+    TRY(measure->limit(command, worker->device, &limit));
+    json_object_set_new(reply, KEY_LIMIT, limit);
+    return STATUS_OK;
+}
+
+static Status question_facts(const json_t *command, json_t *reply) {
+    json_t *gpu = NULL;
+    if (!measure) return status_fail(STATUS_UNSUPPORTED, "this program has no GPU support");
+    TRY(measure->facts((int)json_integer_value(json_object_get(command, KEY_DEVICE)), &gpu));
+    json_object_set_new(reply, KEY_GPU, gpu);
+    return STATUS_OK;
+}
+
+static Status question_counting(Worker *worker, const json_t *command, json_t *reply) {
+    json_t *answer = NULL;
+    worker->device = device_cuda();
+    if (!measure || !worker->device) return status_fail(STATUS_UNSUPPORTED, "this program cannot count");
+    TRY(worker->device->open((int)json_integer_value(json_object_get(command, KEY_DEVICE))));
+    TRY(measure->can_count(worker->device, &answer));
+    json_object_set_new(reply, KEY_COUNTING, answer);
+    return STATUS_OK;
+}
+
+/* The reference of a case whose op calls the user's code; values and tolerances go into shared memory. */
+static Status compute_reference(const Files *files, const json_t *command) {
+    Case problem;
+    Array in[OP_MAX_ARRAYS];
+    Reference reference[OP_MAX_ARRAYS];
+    Shared shared;
+    size_t i;
+    json_t *item;
+    TRY(command_case(json_object_get(command, KEY_CASE), &problem));
+    json_array_foreach(json_object_get(command, KEY_INPUTS), i, item) {
+        TRY(command_array(item, &in[i]));
+        TRY(command_file(files, item, KEY_FILE, array_bytes(&in[i]), false, &shared));
+        in[i].data = shared.data;
+    }
+    json_array_foreach(json_object_get(command, KEY_REFERENCES), i, item) {
+        const size_t bytes = sizeof(double) * (size_t)json_integer_value(json_object_get(item, KEY_COUNT));
+        TRY(command_file(files, item, KEY_VALUE, bytes, true, &shared));
+        reference[i].value = shared.data;
+        TRY(command_file(files, item, KEY_TOLERANCE, bytes, true, &shared));
+        reference[i].tolerance = shared.data;
+    }
+    return registry_op(problem.op)
+        ->reference(&problem, in, (int)json_integer_value(json_object_get(command, KEY_BOUND)), reference);
+}
+
+static Status question_reference(const Worker *worker, const json_t *command) {
+    Files files;
+    TRY(command_files(worker->arrays, &files));
+    const Status status = compute_reference(&files, command);
+    command_files_close(&files);
+    return status;
 }
 
 /* ---- All commands. */
@@ -140,11 +222,11 @@ static Status obey(Worker *worker, const json_t *command, json_t *reply, bool *l
     if (strcmp(what, DO_COUNT) == 0) return do_count(worker, command, reply);
     if (strcmp(what, DO_END) == 0) return case_end(worker, reply);
     if (strcmp(what, DO_SUPPORTS) == 0) return question_supports(command, reply);
-    if (strcmp(what, DO_CEILINGS) == 0) return question_ceilings(worker, measure, command, reply);
-    if (strcmp(what, DO_LIMIT) == 0) return question_limit(worker, measure, command, reply);
-    if (strcmp(what, DO_REFERENCE) == 0) return question_reference(worker->arrays, command);
-    if (strcmp(what, DO_FACTS) == 0) return question_facts(measure, command, reply);
-    if (strcmp(what, DO_COUNTING) == 0) return question_counting(worker, measure, command, reply);
+    if (strcmp(what, DO_CEILINGS) == 0) return question_ceilings(worker, command, reply);
+    if (strcmp(what, DO_LIMIT) == 0) return question_limit(worker, command, reply);
+    if (strcmp(what, DO_REFERENCE) == 0) return question_reference(worker, command);
+    if (strcmp(what, DO_FACTS) == 0) return question_facts(command, reply);
+    if (strcmp(what, DO_COUNTING) == 0) return question_counting(worker, command, reply);
     if (strcmp(what, DO_CLOSE) != 0) return status_fail(STATUS_INTERNAL, "unknown command '%s'", what);
     *last = true;
     return close_worker(worker, reply);
@@ -170,8 +252,9 @@ static void tell_failure(Status status, json_t *reply) {
     json_object_set_new(reply, KEY_KIND, json_string(status_word(status)));
 }
 
-int worker_main(int argc, char **argv) {
+int worker_main(int argc, char **argv, const WorkerMeasure *with) {
     static Worker worker;
+    measure = with;
     json_set_alloc_funcs(memory_allocate, memory_free);
     if (argc == 6 && strcmp(argv[1], "--describe") == 0)
         return module_describe(argv[2], argv[3], option_fd(argc, argv, "--replies"));

@@ -1,12 +1,203 @@
-/* worker.h - the child half of the pipeline: obeys docs/PROTOCOL.md. Linked into rungs and into the emulator's programs. */
+/* worker.h - the child half of the pipeline: obeys docs/PROTOCOL.md. Linked into rungs and into the emulator's programs. main()
+ * calls worker_main(); the rest is for the files of this module. */
 #ifndef RUNGS_WORKER_WORKER_H
 #define RUNGS_WORKER_WORKER_H
 
-#include "worker/state.h"
+#include "base/launches.h"
+#include "device/memory.h"
+#include "device/resource.h"
+#include "device/shared.h"
+#include "measure/measure.h"
+#include "op.h"
+#include "plan/registry.h"
+#include "protocol.h"
+#include "record/parts.h"
 
-void worker_can_measure(const WorkerMeasure *measure);
+#include <jansson.h>
+#include <stdio.h>
 
-/* Arguments: --commands FD --replies FD. Returns the exit code. */
-int worker_main(int argc, char **argv);
+enum { WORKER_MAX_SETS = 4, WORKER_MAX_SLOTS = 2 };
+
+/* What was handed over for one command. */
+typedef struct Files {
+    int count, fd[SHARED_MAX_FILES];
+} Files;
+
+/* The inputs of timed calls: which set is where, and which samples the parent compares (rotation.c). */
+typedef struct Rotation {
+    const json_t *checks;         /* of the command `time`, by mode; NULL: no timed call is under way */
+    Buffer second[OP_MAX_ARRAYS]; /* inputs of the slot 1; slot 0 is Worker.buffers_in */
+    int slots, slot;              /* how many there are, which one is in use */
+    int from;                     /* the first set of timed calls: they alternate between it and the next */
+    int shown;                    /* the set that was compared last in this mode; -1: none */
+    int held[WORKER_MAX_SLOTS];   /* the set in each */
+    bool touched;                 /* one element of the slot in use differs from its set */
+    int touched_input;
+    size_t touched_at; /* the element */
+    bool patient;      /* the next check waits for work that goes on */
+    bool slow;         /* a call takes so long that warm modes get other inputs at checked samples only */
+    uint64_t random;
+} Rotation;
+
+typedef struct Worker {
+    FILE *commands, *replies;
+    int arrays; /* the socket over which the files of a case come */
+    const Device *device;
+    bool opened;                          /* the device is, for all cases */
+    int cases;                            /* that have ended */
+    size_t in_use_first, in_use_prepared; /* of the device: after the first case; before prepare() */
+    Files files;                          /* of the command `open`, while it is obeyed */
+    const char *id;                       /* of the variant; NULL: no case is open */
+    const Variant *variant;
+    const VariantModule *module; /* it lies in this one */
+    const Op *op;
+    Case problem;
+    Params tunables;
+    Array in[OP_MAX_ARRAYS], out[OP_MAX_ARRAYS]; /* descriptions; data on the device */
+    Array room[OP_MAX_ARRAYS];                   /* outputs as the command has them: at their largest, without data */
+    Shared host_in[WORKER_MAX_SETS][OP_MAX_ARRAYS], host_out[OP_MAX_ARRAYS];
+    int sets;                                                              /* of inputs, of the same shapes */
+    Buffer buffers_in[OP_MAX_ARRAYS], buffers_out[OP_MAX_ARRAYS], scratch; /* buffers_out: not for an op with sized_by_data */
+    Buffer device_counts;                                                  /* behind args.counts, for an op with sized_by_data */
+    int in_count, out_count;
+    size_t counts[OP_MAX_ARRAYS]; /* elements of the outputs that the last run gave */
+    Resource *resource;           /* behind args.memory */
+    ResourceCounts taken;         /* by the last run */
+    Launches launched;            /* by the last run */
+    int threads;                  /* that the last run used; 0: not known */
+    VariantArgs args;
+    bool prepared;
+    bool uploaded;       /* for counting: the inputs are on the device and stay the same */
+    bool ended;          /* outputs_end() was called for the last call */
+    double call_seconds; /* of the last verified run */
+    int runs;
+    bool stream_checked; /* that the variant keeps to its stream */
+    Rotation rotation;
+} Worker;
+
+/* How samples are taken; a worker without it (the emulator's) verifies only. */
+typedef struct WorkerMeasure {
+    /* The reply's "timing" object for the modes of the command. */
+    Status (*time)(const json_t *command, const Device *device, const MeasuredWork *work, json_t **timing);
+    /* The reply's "ceilings" array. */
+    Status (*ceilings)(const json_t *command, const Device *device, json_t **ceilings);
+    /* The reply's "limit" object. */
+    Status (*limit)(const json_t *command, const Device *device, json_t **limit);
+    /* What only the CUDA runtime knows of a GPU: the keys of "gpu" in docs/RESULTS.md. */
+    Status (*facts)(int device, json_t **gpu);
+    /* Runs `run` with the device's stream blocked and tells whether any of the poisoned `outputs` changed all the same: work that
+     * went to another stream. NULL: cannot be told on this device. */
+    Status (*wrong_stream)(const Device *device, Status (*run)(void *), void *context, const Array *outputs, int count,
+                           unsigned char poison, bool *stray);
+    /* The reply's "counts" object for what a `count` asks (docs/PROTOCOL.md). */
+    Status (*count)(const char *what, const Device *device, Status (*run)(void *), Status (*after)(void *), void *context,
+                    json_t **counts);
+    /* What can be counted on a device: the reply's "counting" object. */
+    Status (*can_count)(const Device *device, json_t **answer);
+} WorkerMeasure;
+
+/* Arguments: --commands FD --replies FD --arrays FD. measure: NULL in programs that take no times. Returns the exit code. */
+int worker_main(int argc, char **argv, const WorkerMeasure *measure);
+
+/* ---- timing.c: the measure module. */
+extern const WorkerMeasure TIMING;
+
+/* What NVML says of a GPU at a moment: power, temperature, and why its clocks are held down. NaN: not known. */
+typedef struct DeviceState {
+    double watts, celsius;
+    unsigned long long reasons; /* NVML's nvmlClocksThrottleReason* bits */
+} DeviceState;
+
+/* uuid: "GPU-...". False if there is no NVML (libnvidia-ml.so.1, or what RUNGS_NVML names; empty: none), or it does not know the
+ * device (MIG). */
+bool conditions_now(const char *uuid, DeviceState *out);
+/* Throttled: heat, a power brake or the hardware held the clocks down before or after. (The software power cap is the load's own
+ * doing and is only named.) */
+Conditions conditions_between(const DeviceState *before, const DeviceState *after);
+
+/* ---- commands.c: lines of the protocol, and the parts of a command as the structures that they stand for. */
+
+/* The next command; NULL if it is not JSON. False: the parent is gone. */
+bool command_read(FILE *commands, json_t **command);
+/* Sends the reply and releases it. */
+void command_reply(FILE *replies, json_t *reply);
+Status command_params(const json_t *object, Params *params);
+Status command_case(const json_t *object, Case *out);
+/* Everything but the data. */
+Status command_array(const json_t *item, Array *array);
+/* Waits for the files of a command; they stay open until they are closed here. */
+Status command_files(int arrays, Files *files);
+void command_files_close(Files *files);
+/* Maps the file that `key` of an array numbers. */
+Status command_file(const Files *files, const json_t *item, const char *key, size_t bytes, bool writable, Shared *out);
+
+/* ---- case.c: one case after the other: what is opened, prepared and, before the next, ended. */
+
+/* `worker --describe PATH ID --replies FD`: writes what the module says of itself, as JSON. Returns the exit code. */
+int module_describe(const char *path, const char *id, int replies);
+/* Which variant, with which tunables, on which case the command means. The module with the variant is loaded, once; STATUS_INVALID:
+ * it cannot be loaded, has no descriptor or that of another variant, or was compiled with other contract headers. */
+Status case_choose(Worker *worker, const json_t *command);
+/* What is ours: the device, if it is not open yet, the arrays that were handed over, guarded buffers. */
+Status case_open(Worker *worker, const json_t *command);
+/* What is the variant's: supports(), scratch, prepare(). The reply gets `prepare_seconds` and `launch`. */
+Status case_prepare(Worker *worker, json_t *reply);
+/* {"device": "cuda", "blocks": 264, ...} as `launch`, or null if the variant reports nothing. */
+Status case_tell_launch(const Worker *worker, json_t *reply);
+/* release(), and everything of the case is given back, whatever was opened of it; the device stays open. STATUS_CHECK if release()
+ * leaves memory that prepare() took. The reply gets `kept_bytes`: by how much more of the device is in use than after the first
+ * case of this worker; and `restless`: threads do not come to rest. */
+Status case_end(Worker *worker, json_t *reply);
+
+/* ---- outputs.c: one verified run, whichever way the outputs come about: into buffers of known size, or into blocks that the
+ * variant allocates once the data has told it how large they are. */
+
+/* run() as it is measured; context: the Worker. */
+Status worker_call(void *context);
+/* Waits for the work that the call began, and for what went wrong in it. */
+Status worker_wait(const Worker *worker, const char *what);
+/* Before a call: outputs at their largest and without data where run() allocates them; nothing of the last call is left. */
+Status outputs_begin(Worker *worker, bool guarded);
+/* After a timed sample, outside of its time: what was handed over is right by its pointers and sizes, nothing else is left, and all
+ * is ready for the next; context: the Worker. */
+Status outputs_after_sample(void *context);
+/* Poisoned outputs, where they are ours, and, if asked for, scratch. */
+Status outputs_poison(Worker *worker, bool scratch);
+/* The guards of outputs, inputs and scratch; whether the inputs in use are those of `set`. */
+Status outputs_check(const Worker *worker, int set);
+/* After a call and its wait, which took `seconds`: the outputs go where the parent reads them, the very next thing; then nothing
+ * may change them any more, for `patience` seconds at least where there are threads to do it (CPU). */
+Status outputs_take(Worker *worker, double seconds, double patience);
+/* Elements of each output that the last run gave. */
+json_t *outputs_counts(const Worker *worker);
+/* Runs once and leaves the outputs where the parent reads them; the reply gets `seconds` and, if the op's outputs are sized by
+ * data, `counts`. The inputs are on the device. */
+Status outputs_run(Worker *worker, json_t *reply);
+
+/* ---- rotation.c: what a timed call works on: inputs that change from sample to sample, poisoned outputs, and samples whose
+ * outputs the parent compares. Nothing of this is inside a sample's time. */
+
+/* Puts the inputs of `set` where the variant reads them. */
+Status rotation_upload(Worker *worker, int set);
+/* from, checks: from_set and checks of the command `time` (docs/PROTOCOL.md). Takes memory for a second slot; rotation_end() gives
+ * it back. */
+Status rotation_begin(Worker *worker, int from, const json_t *checks);
+void rotation_end(Worker *worker);
+/* MeasuredWork's before() and taken(); context: the Worker. */
+Status rotation_before(void *context, const SamplePlace *place, int *slot);
+Status rotation_taken(void *context, const SamplePlace *place);
+/* Guards, and the inputs in every slot. */
+Status rotation_check(Worker *worker);
+
+/* ---- threads.c: those of a CPU variant. */
+
+/* Before and after a call: how many threads ran, the calling one included, by their CPU time; 0: unknown, because one has ended. */
+void threads_begin(void);
+int threads_end(void);
+/* Is the variant done when run() has returned? Waits until every other thread of this process sleeps, and for `patience` seconds at
+ * least (longer on a busy machine, where what is still to come is late too); *alone: there is no other thread. Threads of a pool
+ * may spin for a moment before they sleep. STATUS_CHECK if one runs for half a second more (unless OMP_WAIT_POLICY=active has them
+ * spin), or wakes up and works. */
+Status threads_rest(double patience, bool *alone);
 
 #endif

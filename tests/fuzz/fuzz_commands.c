@@ -3,7 +3,7 @@
 #include "fuzz.h"
 #include "plan/case.h"
 #include "plan/registry.h"
-#include "worker/commands.h"
+#include "worker/worker.h"
 
 #include <stdio.h>
 #include <stdlib.h>

@@ -1,5 +1,5 @@
 /* Threads that end after run() has returned, because they had to wait for each other on their way out, have done nothing wrong. */
-#include "worker/settle.h"
+#include "worker/worker.h"
 
 #include "base/clock.h"
 
@@ -62,7 +62,7 @@ static void one_after_the_other(void **state) {
         start(&first, leaves_first, &round);
         pthread_detach(second), pthread_detach(first);
         pthread_barrier_wait(&ready);
-        if (settle(0.03, &alone) != STATUS_OK) fail_msg("round %d: %s", round, status_message());
+        if (threads_rest(0.03, &alone) != STATUS_OK) fail_msg("round %d: %s", round, status_message());
         assert_false(alone);
         pthread_mutex_unlock(&night);
         for (int i = 0; i < SLEEPERS; i++) pthread_join(sleepers[i], NULL);

@@ -1,5 +1,5 @@
 /* What NVML says, asked of a library that stands in for it (fake_nvml.c). */
-#include "worker/circumstances.h"
+#include "worker/worker.h"
 
 #include <math.h>
 #include <setjmp.h>
@@ -13,17 +13,17 @@
 
 static void test_told(void **state) {
     (void)state;
-    Circumstances cool, hot;
+    DeviceState cool, hot;
     assert_int_equal(setenv("RUNGS_NVML", RUNGS_FAKE_NVML, 1), 0);
-    assert_false(circumstances_now(NULL, &cool));
-    assert_false(circumstances_now("MIG-1", &cool));
-    assert_true(circumstances_now("GPU-cool", &cool));
-    assert_true(circumstances_now("GPU-hot", &hot));
-    Conditions told = circumstances_between(&cool, &cool);
+    assert_false(conditions_now(NULL, &cool));
+    assert_false(conditions_now("MIG-1", &cool));
+    assert_true(conditions_now("GPU-cool", &cool));
+    assert_true(conditions_now("GPU-hot", &hot));
+    Conditions told = conditions_between(&cool, &cool);
     assert_true(told.known && !told.throttled && told.reason_count == 1);
     assert_string_equal(told.reasons[0], "software power cap");
     for (int i = 0; i < 2; i++) assert_true(told.watts[i] == 120.5 && told.celsius[i] == 40);
-    told = circumstances_between(&cool, &hot);
+    told = conditions_between(&cool, &hot);
     assert_true(told.throttled);
     assert_int_equal(told.reason_count, 2);
     assert_true(isnan(told.watts[1])); /* it could not tell */
