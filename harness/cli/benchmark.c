@@ -7,8 +7,6 @@
 #include "cli/options.h"
 #include "device/facts.h"
 #include "device/threads.h"
-#include "pipeline/foresee.h"
-#include "pipeline/refusal.h"
 #include "pipeline/series.h"
 #include "plan/case.h"
 #include "plan/modules.h"
@@ -187,7 +185,7 @@ static int run_benchmarks(Benchmarks *all, char *const *words, int count, bool b
     Status status = cases_plan(&plan, "rungs benchmark", words, count);
     if (status == STATUS_OK && all->variants) status = status_prefix(plan_filter(&plan, all->variants), "--variants: ");
     if (status == STATUS_OK) status = threads_check();
-    if (status == STATUS_OK && !foresee_gpu(all->options.device, all->no_gpu_reason, sizeof all->no_gpu_reason))
+    if (status == STATUS_OK && !gpu_there(all->options.device, all->no_gpu_reason, sizeof all->no_gpu_reason))
         all->series.no_gpu_reason = all->no_gpu_reason;
     if (status == STATUS_OK && !all->options.no_ceilings) status = limits_open(all->options.device, &all->series.limits);
     if (status == STATUS_OK) status = add_all(all, &plan, by_min_time);
@@ -198,7 +196,7 @@ static int run_benchmarks(Benchmarks *all, char *const *words, int count, bool b
     }
     series_close(&all->series);
     limits_close(all->series.limits);
-    refusal_close();
+    supports_close();
     plan_free(&plan);
     free(all->list);
     free(all->seconds);

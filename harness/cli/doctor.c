@@ -7,7 +7,7 @@
 #include "device/child.h"
 #include "device/device.h"
 #include "device/facts.h"
-#include "pipeline/refusal.h"
+#include "pipeline/session.h"
 #include "plan/case.h"
 #include "plan/modules.h"
 #include "protocol.h"
@@ -99,14 +99,13 @@ static void doctor_launches(bool has_gpu) {
             params_init(entry->variant->tunables, &choice.tunables) != STATUS_OK)
             continue;
         Launch launch = {0};
-        const Status status =
-            has_gpu ? refusal_launch(&choice, &problem, SECONDS, &launch) : refusal_ask(&choice, &problem, SECONDS);
+        const Status status = supports_ask(&choice, &problem, SECONDS, has_gpu ? &launch : NULL);
         if (status == STATUS_OK && has_gpu)
             tell_launch(entry->id, &launch);
         else if (status != STATUS_UNSUPPORTED)
             line("launch", false, "%s: %s", entry->id, status ? status_message() : "no GPU to derive a launch configuration from");
     }
-    refusal_close();
+    supports_close();
 }
 
 static void tell_counting(const char *what, const char *why, const char *good) {

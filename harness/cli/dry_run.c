@@ -5,8 +5,6 @@
 #include "base/memory.h"
 #include "cli/commands.h"
 #include "cli/progress.h"
-#include "pipeline/foresee.h"
-#include "pipeline/refusal.h"
 #include "pipeline/session.h"
 #include "plan/case.h"
 #include "record/program.h"
@@ -55,7 +53,7 @@ static Status find_skip(const DryRun *self, const PlanItem *item, const VariantC
 }
 
 static Status add_row(DryRun *self, const PlanItem *item, const VariantChoice *choice) {
-    const bool emulated = foresee_emulated(choice, self->options->emulator, self->has_gpu);
+    const bool emulated = is_emulated(choice, self->options->emulator, self->has_gpu);
     const Case *problem = plan_item_case(item, emulated);
     const int processes = item->processes > 1 && !emulated ? item->processes : 1;
     char text[CASE_TEXT_MAX], spec[SPEC_TEXT_MAX], skip[600];
@@ -153,9 +151,9 @@ static void print_text(const json_t *rows) {
 
 int dry_run(Plan *plan, const RunOptions *options, bool as_json) {
     DryRun self = {.options = options};
-    self.has_gpu = foresee_gpu(options->device, self.no_gpu_reason, sizeof self.no_gpu_reason);
+    self.has_gpu = gpu_there(options->device, self.no_gpu_reason, sizeof self.no_gpu_reason);
     Status status = add_rows(&self, plan);
-    refusal_close();
+    supports_close();
     char *text = status == STATUS_OK && as_json ? json_dumps(self.rows, JSON_INDENT(2) | JSON_SORT_KEYS) : NULL;
     if (status == STATUS_OK) status = memory_check();
     const bool any = json_array_size(self.rows) > 0;

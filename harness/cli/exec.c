@@ -7,9 +7,7 @@
 #include "device/child.h"
 #include "device/device.h"
 #include "device/threads.h"
-#include "pipeline/evaluate.h"
-#include "pipeline/reference_worker.h"
-#include "pipeline/refusal.h"
+#include "pipeline/judge.h"
 #include "plan/modules.h"
 
 #include <stdio.h>
@@ -169,10 +167,10 @@ static Status execute(Exec *e) {
     char reason[REASON_MAX];
     const bool cuda = e->choice.entry->backend == BACKEND_CUDA, emulated = cuda && e->emulate;
     const Session session = {.choice = &e->choice, .problem = &e->problem, .options = &e->options, .emulated = emulated};
-    referenceworker_allow(e->options.timeout_seconds);
+    instance_allow(e->options.timeout_seconds);
     Status status = fill_inputs(e, &instance);
     if (status == STATUS_OK) status = session_refused(&session);
-    refusal_close();
+    supports_close();
     if (status == STATUS_OK && cuda && !emulated && device_cuda_count(reason, sizeof reason) == 0)
         status = status_fail(STATUS_UNSUPPORTED, "no GPU: %s; --emulate runs the kernel on the CPU", reason);
     for (bool undecided = true; undecided && status == STATUS_OK; instance.poison += undecided) {

@@ -8,7 +8,7 @@
 #include "cli/handed.h"
 #include "cli/options.h"
 #include "cli/python.h"
-#include "pipeline/rows.h"
+#include "pipeline/evaluate.h"
 #include "plan/modules.h"
 
 #include <stdint.h>

@@ -1,11 +1,42 @@
 #include "cli/processes.h"
 
 #include "cli/cases.h"
-#include "pipeline/foresee.h"
+#include "pipeline/session.h"
 #include "plan/modules.h"
 
 #include <stdio.h>
 #include <unistd.h>
+
+/* Which rows this machine would skip or not time, by the plan, the variants and the device alone. */
+typedef struct Foresight {
+    size_t total, timed; /* rows; those that would be timed, if they pass */
+    size_t need_gpu;     /* rows that would be timed if there were a GPU */
+    char no_gpu_reason[256];
+} Foresight;
+
+static void foresee_row(const PlanItem *item, const VariantChoice *choice, bool has_gpu, Foresight *out) {
+    Instance shapes;
+    /* As if there were a GPU: what is refused even so does not wait for one. */
+    const Session session = {.choice = choice, .item = item, .problem = &item->problem};
+    out->total++;
+    if (instance_shapes(&item->problem, &shapes) != STATUS_OK || session_refused(&session) == STATUS_UNSUPPORTED) return;
+    const bool on_gpu = choice->entry->backend == BACKEND_CUDA || item->gpu_only ||
+                        (choice->entry->backend == BACKEND_PEER && choice->entry->needs_gpu);
+    if (on_gpu && !has_gpu)
+        out->need_gpu++;
+    else
+        out->timed++;
+}
+
+static Foresight foresee(const Plan *plan, int device) {
+    Foresight foresight = {0};
+    const bool has_gpu = gpu_there(device, foresight.no_gpu_reason, sizeof foresight.no_gpu_reason);
+    for (int i = 0; i < plan->item_count; i++)
+        for (int v = 0; v < plan->items[i].variant_count; v++)
+            foresee_row(&plan->items[i], &plan->items[i].variants[v], has_gpu, &foresight);
+    supports_close();
+    return foresight;
+}
 
 static Status tell(const char *verb, const Foresight *f, Text *told) {
     if (f->timed > 0 && f->need_gpu > 0)

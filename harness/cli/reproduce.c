@@ -14,6 +14,7 @@
 #include "cli/options.h"
 #include "cli/progress.h"
 #include "cli/report.h"
+#include "pipeline/pipeline.h"
 #include "plan/campaign.h"
 
 #include <stdio.h>

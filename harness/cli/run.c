@@ -10,7 +10,8 @@
 #include "cli/interrupt.h"
 #include "cli/options.h"
 #include "cli/progress.h"
-#include "pipeline/foresee.h"
+#include "pipeline/pipeline.h"
+#include "pipeline/session.h"
 #include "plan/case.h"
 #include "plan/modules.h"
 #include "record/trace.h"
@@ -88,7 +89,7 @@ static Status begin_timeline(const RunOptions *options) {
     if (output_same(options->timeline, options->out))
         return status_fail(STATUS_INVALID, "--timeline and --out name the same file, %s", options->out);
     char reason[256];
-    if (!foresee_gpu(options->device, reason, sizeof reason))
+    if (!gpu_there(options->device, reason, sizeof reason))
         return status_fail(STATUS_UNSUPPORTED, "--timeline traces CUDA variants on a GPU: %s; leave it out to run without one",
                            reason);
     return trace_begin(options->timeline);

@@ -1,16 +1,13 @@
-/* evaluate.c - what happens to one variant on one case. evaluate() and evaluate_finish(), at the end, are the whole of it; the
- * steps stand above them in their order. A step that ends the evaluation has written the row's verdict. */
+/* evaluate.c - what happens to one variant on one case. evaluate(), at the end, is the whole of it; the steps stand above it in
+ * their order. A step that ends the evaluation has written the row's verdict. */
 #include "pipeline/evaluate.h"
 
+#include "base/foreign.h"
 #include "base/poison.h"
-#include "device/child.h"
 #include "measure/cache.h"
-#include "pipeline/limits.h"
-#include "pipeline/profile.h"
-#include "pipeline/timed.h"
+#include "pipeline/finish.h"
+#include "plan/case.h"
 #include "record/program.h"
-#include "verify/exact.h"
-#include "verify/norms.h"
 
 #include <math.h>
 #include <stdio.h>
@@ -20,31 +17,6 @@ static const double SAMPLING_SECONDS = 60; /* pilots, cache sweeps, graph buildi
 static const size_t SAMPLING_BYTES = (size_t)256 << 20; /* samples, a benchmark library, a graph: besides the cache sweep */
 static const double SECONDS_PER_BYTE = 4e-9;            /* moving data to the worker: 250 MB/s at the very worst */
 
-typedef struct Evaluation {
-    const Session *session;
-    Instance *instance;
-    Row *row;
-    Host *host;
-    int bound;            /* index into the op's bounds */
-    double first_seconds; /* the first call, by the worker's clock */
-    bool decided;         /* the verdict is in the row */
-    bool opened;          /* the case is open in the worker */
-} Evaluation;
-
-static void decide(Evaluation *e, Verdict verdict, const char *reason) {
-    row_decide(e->row, verdict, reason);
-    e->decided = true;
-}
-
-/* What a worker could not do, as the row's verdict. */
-static void decide_by_status(Evaluation *e, Status status) {
-    decide(e,
-           status == STATUS_UNSUPPORTED ? VERDICT_SKIP
-           : status == STATUS_CHECK     ? VERDICT_FAIL
-                                        : VERDICT_ERROR,
-           status_message());
-}
-
 static double timeout_for(const Evaluation *e) {
     return e->session->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(e->instance);
 }
@@ -52,6 +24,50 @@ static double timeout_for(const Evaluation *e) {
 static void add_launch(Row *row, const Launch *told) {
     if (told->count > 0) memcpy(row->launch.device, told->device, sizeof row->launch.device);
     for (int i = 0; i < told->count; i++) launch_set(&row->launch, told->numbers[i].name, told->numbers[i].value);
+}
+
+/* ---- The row. */
+
+/* A user's function is named by its file name and a hash. */
+static void name_user_code(Row *row) {
+    for (int i = 0; i < row->problem.params.count; i++) {
+        ParamValue *value = &row->problem.params.values[i];
+        if (strcmp(row->problem.params.specs[i].name, USERCODE_PARAM) != 0 || strcmp(value->text, "none") == 0) continue;
+        usercode_name(value->text, row->user_code);
+        value->text = row->user_code;
+    }
+}
+
+Status row_begin(const char *run, const PlanItem *item, const Case *problem, const VariantChoice *choice, bool emulated, Row *out) {
+    const VariantFacts *facts = choice->entry->variant;
+    const char *no_hash = emulated                                 ? "emulated"
+                          : choice->entry->backend == BACKEND_PEER ? "runs no code of this build"
+                          : facts->error                           ? "there is no module"
+                                                                   : NULL;
+    *out = (Row){.run = run,
+                 .scenario = item->scenario,
+                 .baseline = item->baseline,
+                 .variant = choice->entry->id,
+                 .backend = emulated ? "emulator" : backend_name(choice->entry->backend),
+                 .emulated = emulated,
+                 .problem = *problem,
+                 .tunables = choice->tunables,
+                 .work = registry_op(problem->op)->work(problem),
+                 .sass_hash = no_hash ? NULL : facts->sass_hash,
+                 .host_hash = no_hash ? NULL : facts->host_hash,
+                 .no_hash_reason = no_hash ? no_hash : facts->no_hash_reason,
+                 .prepare_seconds = NAN,
+                 .counts = counts_none()};
+    name_user_code(out);
+    case_format(&out->problem, out->text, sizeof out->text);
+    variant_choice_format(choice, out->spec, sizeof out->spec);
+    row_set_text(&out->counts_reason, "not counted: only variants that passed and were timed are");
+    char text[CASE_TEXT_MAX];
+    memcpy(text, out->text, sizeof text);
+    foreign_make_utf8(text);
+    if (strcmp(text, out->text) == 0) return STATUS_OK;
+    row_free(out);
+    return status_fail(STATUS_INVALID, "a case of %s cannot be written as JSON: its text is not UTF-8", problem->op);
 }
 
 /* ---- Refusals: by shapes only, no memory is taken. *refused: for what variant and machine cannot do. */
@@ -112,97 +128,10 @@ static Status start_worker(Evaluation *e) {
 
 /* ---- Verification: one call on the set's inputs, every output against the reference. */
 
-static Status judge_exactly(Instance *instance, DataSet set, int bound, int index, Judgement *out) {
-    const Array *expected;
-    ExactReport *report = &out->errors.bytes;
-    TRY(instance_exact(instance, set, bound, &expected));
-    exact_compare(&instance->given[index], &expected[index], report);
-    out->errors.exact = true;
-    out->pass = report->pass;
-    out->judgeable = true;
-    if (report->pass)
-        snprintf(out->words, sizeof out->words, "all %zu elements are exact", report->count);
-    else
-        exact_explain(report, instance->given, expected, instance->op->out_count, index, out->words, sizeof out->words);
-    return STATUS_OK;
-}
-
-static Status judge_by_bound(Instance *instance, DataSet set, int bound, int index, Judgement *out) {
-    const Reference *reference;
-    ErrorReport *report = &out->errors.bounded;
-    const Array *given = &instance->given[index];
-    TRY(instance_reference(instance, set, bound, &reference));
-    norms_compare_poisoned(given, reference[index].value, reference[index].tolerance, POISONS[instance->poison], report);
-    out->pass = report->pass;
-    out->judgeable = report->judgeable;
-    out->undecided = report->undecided;
-    out->vacuous = report->vacuous;
-    if (report->pass && !report->judgeable)
-        snprintf(out->words, sizeof out->words,
-                 "%s: not judgeable (the tolerance is no less than the value in %.3g%% of the elements, so 0 would pass there)",
-                 given->name, 100 * report->vacuous);
-    else if (report->pass)
-        snprintf(out->words, sizeof out->words, "largest error %.3g of the bound '%s'", report->max_ratio,
-                 instance->op->bounds[bound].name);
-    else
-        norms_explain(report, given->name, instance->op->in_count == 1 ? &instance->in[set][0] : NULL, out->words,
-                      sizeof out->words);
-    return STATUS_OK;
-}
-
-Status judge_output(Instance *instance, DataSet set, int bound, int index, Judgement *out) {
-    *out = (Judgement){.pass = false};
-    snprintf(out->errors.output, sizeof out->errors.output, "%s", instance->out[index].name);
-    return (instance->op->exact ? judge_exactly : judge_by_bound)(instance, set, bound, index, out);
-}
-
-/* Compares every output that the variant gives. The errors of the first set, or of the call that fails, go into the row; `when`
- * begins the reason. Where all that speaks against an output is that correct values equal the poison, *undecided is set and nothing
- * decided; undecided may be NULL: such a value is correct. What passes must also be judgeable on the first inputs, or it verifies
- * nothing: a row needs one output that is both. */
-static Status compare_outputs(Evaluation *e, DataSet set, const char *when, bool *undecided) {
-    Instance *instance = e->instance;
-    OutputErrors errors[OP_MAX_ARRAYS];
-    char reason[1024] = "";
-    int given = 0;
-    bool pass = true, wrong = undecided && instance->poison + 1 == POISON_PATTERNS, verified = !undecided || set != DATA_FIRST;
-    for (int i = 0; i < instance->op->out_count; i++) {
-        Judgement judgement;
-        if (!registry_gives(e->session->choice->entry, instance->out[i].name)) continue;
-        TRY(judge_output(instance, set, e->bound, i, &judgement));
-        errors[given++] = judgement.errors;
-        verified = verified || (judgement.pass && judgement.judgeable);
-        if (judgement.pass && judgement.judgeable) continue;
-        if (!undecided && judgement.undecided) continue;
-        wrong = wrong || (!judgement.pass && !judgement.undecided);
-        if (reason[0] == '\0' || (pass && !judgement.pass)) snprintf(reason, sizeof reason, "%s", judgement.words);
-        pass = pass && judgement.pass;
-    }
-    if (given == 0) { /* a library whose "outputs" are none of the op's */
-        pass = false, wrong = true;
-        snprintf(reason, sizeof reason, "it gives none of the outputs of %s", instance->op->name);
-    }
-    if ((undecided && set == DATA_FIRST) || !pass) row_set_errors(e->row, errors, given);
-    if (undecided) *undecided = !pass && !wrong;
-    if (pass ? verified : !wrong) return STATUS_OK;
-    char text[1200];
-    snprintf(text, sizeof text, "%s%s", when, reason);
-    decide(e, pass ? VERDICT_SKIP : VERDICT_FAIL, text);
-    return STATUS_OK;
-}
-
-/* Of a timed sample. */
-static Status judge_sample(void *context, DataSet set, const char *when, bool *pass) {
-    Evaluation *e = context;
-    TRY(compare_outputs(e, set, when, NULL));
-    *pass = !e->decided;
-    return STATUS_OK;
-}
-
 static Status verify_once(Evaluation *e, DataSet set, bool *undecided) {
     RunReply ran;
     *undecided = false;
-    timed_poison(e->instance);
+    instance_poison(e->instance);
     const Status status = session_run(e->instance, set, e->host->child, timeout_for(e), &ran);
     if (status != STATUS_OK) {
         decide_by_status(e, status);
@@ -240,18 +169,12 @@ static Status take_times(Evaluation *e) {
     }
     /* modes x least samples, each at most as slow as the first, and with a call before it that warms the caches */
     const double calls = 2 * (MODE_COUNT - 1) * (double)options->min_samples;
-    const Timed timed = {.instance = e->instance,
-                         .session = e->session,
-                         .child = e->host->child,
-                         .call_seconds = e->first_seconds,
-                         .timeout_seconds = SAMPLING_SECONDS + timeout_for(e) + MODE_COUNT * 4 * options->seconds_per_mode +
-                                            calls * e->first_seconds,
-                         .judge = judge_sample,
-                         .context = e};
+    const double timeout =
+        SAMPLING_SECONDS + timeout_for(e) + MODE_COUNT * 4 * options->seconds_per_mode + calls * e->first_seconds;
     /* A limit is for the variant, not for what empties the caches and the second inputs. */
     child_allow(e->host->child, cache_sweep_bytes() + SAMPLING_BYTES + instance_input_bytes(e->instance, DATA_FIRST));
     bool taken = false;
-    const Status status = timed_take(&timed, e->row->timing, &taken);
+    const Status status = timed_take(e, timeout, &taken);
     if (status != STATUS_OK) decide_by_status(e, status);
     if (taken) e->row->timed = true;
     if (taken && e->session->item->modes & (1u << MODE_FIRST)) add_first(e);
@@ -280,7 +203,7 @@ static bool goes_on(const Evaluation *e, Status status) {
 
 /* What the harness could not do for this case becomes its row; anything else ends the run. A skip is for good: what the machine
  * lacks for the moment, memory or descriptors, is an error, which --resume tries again. */
-static Status settle(Status status, Row *row) {
+static Status decide_by_harness(Status status, Row *row) {
     switch (status) {
     case STATUS_UNSUPPORTED:
         row_decide(row, VERDICT_SKIP, status_message());
@@ -309,20 +232,8 @@ Status evaluate(Instance *instance, const Session *session, Host *host, Row *row
     if (e.opened && status == STATUS_OK && (good || skipped)) end_case(&e);
     host->served += e.opened;
     host->reusable = host->reusable && e.opened && status == STATUS_OK && (good || skipped);
-    if (status == STATUS_OK && !refused && !good) profile_take(instance, session, &(Counter){0}, row); /* why it has no counts */
-    status = settle(status, row);
+    if (status == STATUS_OK && !refused && !good) counts_take(instance, session, &(Counter){0}, row); /* why it has no counts */
+    status = decide_by_harness(status, row);
     *evaluated = (Evaluated){.bound = e.bound, .refused = refused, .served = e.opened, .pending = goes_on(&e, status) && good};
     return status;
-}
-
-/* Launches, bytes and allocations come last, in another worker: counting slows calls down. */
-Status evaluate_finish(Instance *instance, const Session *session, int bound, Counter *counter, Row *row) {
-    char reason[512];
-    if (limits_hold(session->limits, instance, session, bound, row, reason)) {
-        row_decide(row, VERDICT_PASS, NULL);
-        profile_take(instance, session, counter, row);
-    } else {
-        row_decide(row, VERDICT_FAIL, reason);
-    }
-    return STATUS_OK;
 }

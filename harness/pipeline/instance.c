@@ -3,10 +3,13 @@
 #include "base/change.h"
 #include "base/clock.h"
 #include "base/hostmemory.h"
+#include "base/poison.h"
+#include "device/child.h"
 #include "pipeline/reference_cache.h"
-#include "pipeline/reference_worker.h"
 #include "plan/case.h"
 #include "plan/registry.h"
+#include "protocol.h"
+#include "record/parts.h"
 #include "verify/families.h"
 #include "verify/variation.h"
 
@@ -18,6 +21,34 @@
 
 static const uint64_t SEED_STEP = UINT64_C(0x5851f42d);   /* any odd step: seeds of sets only have to differ */
 static const size_t CHANGED_BYTES_MAX = (size_t)16 << 20; /* of inputs whose further reference is still quick */
+
+/* ---- Handing over. */
+
+json_t *case_json(const Case *problem) {
+    char text[CASE_TEXT_MAX];
+    return json_pack("{s:s, s:s, s:o, s:s, s:s, s:I}", KEY_TEXT, case_format(problem, text, sizeof text), KEY_OP, problem->op,
+                     KEY_PARAMS, params_json(&problem->params), KEY_DTYPE, dtype_name(problem->dtype), KEY_INPUT, problem->input,
+                     KEY_SEED, (json_int_t)problem->seed);
+}
+
+static int handover_file(Handover *handover, const Shared *shared) {
+    handover->file[handover->count] = shared->fd;
+    return handover->count++;
+}
+
+json_t *handover_arrays(Handover *handover, const Array *arrays, const Shared *shared, int count) {
+    json_t *list = json_array();
+    for (int i = 0; i < count; i++) {
+        json_t *shape = json_array();
+        for (int d = 0; d < arrays[i].rank; d++) json_array_append_new(shape, json_integer((json_int_t)arrays[i].shape[d]));
+        json_array_append_new(list,
+                              json_pack("{s:s, s:s, s:o, s:i}", KEY_NAME, arrays[i].name, KEY_DTYPE, dtype_name(arrays[i].dtype),
+                                        KEY_SHAPE, shape, KEY_FILE, handover_file(handover, &shared[i])));
+    }
+    return list;
+}
+
+/* ---- Shapes, memory, inputs. */
 
 size_t instance_bytes(const Instance *instance) {
     size_t bytes = 0;
@@ -209,6 +240,65 @@ int instance_bound(const Instance *instance, const char *name) {
     return -1;
 }
 
+/* ---- The reference. */
+
+/* The reference calls the user's function once per output, in long double, on one set of data: more than one call of a variant. */
+static const double REFERENCE_CALLS = 2.5;
+static double reference_seconds = 300;
+
+void instance_allow(double call_seconds) {
+    reference_seconds = REFERENCE_CALLS * call_seconds;
+}
+
+/* Values and tolerances of every output where the worker can write them. */
+typedef struct Place {
+    Shared value[OP_MAX_ARRAYS], tolerance[OP_MAX_ARRAYS];
+} Place;
+
+static Status ask_for_reference(const Op *op, const Case *problem, const Array *in, const Shared *shared_in, const Array *out,
+                                int bound, Place *place) {
+    Handover handover = {0};
+    json_t *references = json_array(), *inputs = handover_arrays(&handover, in, shared_in, op->in_count);
+    for (int i = 0; i < op->out_count; i++) {
+        const size_t bytes = sizeof(double) * array_count(&out[i]);
+        TRY(shared_create("reference", bytes, &place->value[i]));
+        TRY(shared_create("tolerance", bytes, &place->tolerance[i]));
+        const int value = handover_file(&handover, &place->value[i]), tolerance = handover_file(&handover, &place->tolerance[i]);
+        json_array_append_new(references, json_pack("{s:s, s:I, s:i, s:i}", KEY_NAME, out[i].name, KEY_COUNT,
+                                                    (json_int_t)array_count(&out[i]), KEY_VALUE, value, KEY_TOLERANCE, tolerance));
+    }
+    const char *const argv[] = {"/proc/self/exe", "worker", NULL};
+    Child *child = NULL;
+    TRY(child_start(&(ChildOptions){.argv = argv}, &child));
+    json_t *command = json_pack("{s:s, s:o, s:i, s:o, s:o}", KEY_DO, DO_REFERENCE, KEY_CASE, case_json(problem), KEY_BOUND, bound,
+                                KEY_INPUTS, inputs, KEY_REFERENCES, references),
+           *reply = NULL;
+    child_hand(child, handover.file, handover.count);
+    const Status status = child_ask(child, command, reference_seconds, &reply);
+    json_decref(command);
+    json_decref(reply);
+    child_stop(child);
+    return status;
+}
+
+/* For ops that call the user's own code, which may crash or hang at its own cost only. in[i] lives in shared_in[i]. */
+static Status reference_in_worker(const Op *op, const Case *problem, const Array *in, const Shared *shared_in, const Array *out,
+                                  int bound, Reference *reference) {
+    Place place = {0};
+    const Status status = ask_for_reference(op, problem, in, shared_in, out, bound, &place);
+    for (int i = 0; i < op->out_count; i++) {
+        if (status == STATUS_OK) {
+            memcpy(reference[i].value, place.value[i].data, place.value[i].bytes);
+            memcpy(reference[i].tolerance, place.tolerance[i].data, place.tolerance[i].bytes);
+        }
+        shared_destroy(&place.value[i]);
+        shared_destroy(&place.tolerance[i]);
+    }
+    /* A crash, a hang, no readable file, an answer that is none: all of it is this case's fault and not the program's. */
+    const Status code = status == STATUS_IO || status == STATUS_INTERNAL ? STATUS_DEVICE : status;
+    return status_prefix(code, "the reference of this case: ");
+}
+
 static Status allocate_reference(const Instance *instance, Reference *reference) {
     for (int i = 0; i < instance->op->out_count; i++) {
         const size_t bytes = sizeof(double) * array_count(&instance->out[i]);
@@ -227,7 +317,7 @@ static Status make_reference(const Instance *instance, DataSet set, int bound, R
     TRY(allocate_reference(instance, reference));
     /* The user's function is a file that may change while its path stays: such a reference is not kept on disk. */
     if (op->runs_user_code && op->runs_user_code(c))
-        return referenceworker_compute(op, c, in, instance->shared_in[set], instance->out, bound, reference);
+        return reference_in_worker(op, c, in, instance->shared_in[set], instance->out, bound, reference);
     if (instance->own_data || is_changed(instance, set)) return op->reference(c, in, bound, reference);
     char key[CASE_TEXT_MAX];
     case_format(c, key, sizeof key);
@@ -272,6 +362,15 @@ Status instance_exact(Instance *instance, DataSet set, int bound, const Array **
     const Status status = make_exact(instance, set, bound, exact);
     if (status != STATUS_OK) forget_exact(exact);
     return status;
+}
+
+/* A few elements suffice: they count as never written. */
+void instance_poison(Instance *instance) {
+    enum { POISONED_BYTES = 4096 };
+    for (int i = 0; i < instance->op->out_count; i++) {
+        const size_t bytes = array_bytes(&instance->out[i]);
+        memset(instance->out[i].data, POISONS[instance->poison], bytes < POISONED_BYTES ? bytes : POISONED_BYTES);
+    }
 }
 
 Status instance_given(Instance *instance, int index, size_t count) {

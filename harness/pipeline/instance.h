@@ -1,11 +1,12 @@
-/* instance.h - a case made concrete: its sets of inputs, reference by its op, in memory that workers can map. Once per case, for
- * all variants. */
+/* instance.h - a case made concrete: its sets of inputs, reference by its op, in memory that workers can map, and how commands hand
+ * it over. Once per case, for all variants. */
 #ifndef RUNGS_PIPELINE_INSTANCE_H
 #define RUNGS_PIPELINE_INSTANCE_H
 
 #include "device/shared.h"
 #include "op.h"
 
+#include <jansson.h>
 #include <stdbool.h>
 
 enum { INSTANCE_MAX_BOUNDS = 8 };
@@ -54,13 +55,30 @@ DataSet instance_timed(const Instance *instance);
 /* The number of sets that are loaded. */
 int instance_sets(const Instance *instance);
 /* Reference of the set under a bound, computed at its first use and kept; expensive ones also on disk, unless the user's own data
- * or code is in them. Loads the set. */
+ * or code is in them. The user's code runs in a worker; what becomes of it is a Status with "the reference of this case: " in
+ * front. Loads the set. */
 Status instance_reference(Instance *instance, DataSet set, int bound, const Reference **out);
 /* As instance_reference() for an op with exact(): the outputs as they must be, in their true sizes; never on disk. */
 Status instance_exact(Instance *instance, DataSet set, int bound, const Array **out);
+/* Marks the outputs in the shared memory as never written: they are shared by all variants of the case, and what one does not write
+ * must not pass by what another left. */
+void instance_poison(Instance *instance);
 /* Output i has so many elements: as a worker says it of outputs sized by data. STATUS_CHECK if it cannot have. */
 Status instance_given(Instance *instance, int index, size_t count);
 /* Index of the op's bound of that name; 0 (the op's own) for NULL, -1 if there is none. */
 int instance_bound(const Instance *instance, const char *name);
+/* How long the user's code in a reference may take: 2.5 times as long as a call of a variant. Until told, as for calls of 120 s. */
+void instance_allow(double call_seconds);
+
+/* What the commands to workers have in common: the case, and arrays with the files behind them, in the order in which the command
+ * numbers them. New references. */
+typedef struct Handover {
+    int count, file[SHARED_MAX_FILES];
+} Handover;
+
+/* {"text", "op", "params", "dtype", "input", "seed"}. */
+json_t *case_json(const Case *problem);
+/* [{"name", "dtype", "shape", "file"}, ...]; there is room for all arrays of any case. */
+json_t *handover_arrays(Handover *handover, const Array *arrays, const Shared *shared, int count);
 
 #endif

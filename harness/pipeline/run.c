@@ -1,181 +1,120 @@
-/* run.c - the pipeline, one call per step. Every variant's fate is a row; a Status means that rungs itself could not go on. */
 #include "pipeline/run.h"
 
 #include "base/clock.h"
-#include "base/interrupt.h"
-#include "base/jsontext.h"
-#include "device/child.h"
-#include "device/threads.h"
-#include "pipeline/foresee.h"
-#include "pipeline/reference_worker.h"
-#include "pipeline/refusal.h"
-#include "pipeline/suite.h"
-#include "protocol.h"
-#include "record/environment.h"
-#include "record/program.h"
-#include "record/replies.h"
-#include "record/steadiness.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
+#include <stdlib.h>
 #include <string.h>
 
-/* ---- Before the first row. */
-
-/* One question to a fresh worker about a device rather than a variant. */
-static Status ask_about_device(const Run *run, const char *what, const char *kind, json_t **reply) {
-    Child *child = NULL;
-    const char *const argv[] = {"/proc/self/exe", "worker", NULL};
-    TRY(child_start(&(ChildOptions){.argv = argv}, &child));
-    json_t *command = json_pack("{s:s, s:s, s:i}", KEY_DO, what, KEY_KIND, kind, KEY_DEVICE, run->options->device);
-    const Status status = child_ask(child, command, 300, reply);
-    json_decref(command);
-    child_stop(child);
-    return status;
+RunOptions run_options_default(void) {
+    return (RunOptions){
+        .timeout_seconds = 120, .min_samples = 9, .max_samples = 101, .seconds_per_mode = 1, .shared_workers = true};
 }
 
-/* The floor under every time of the device: what an empty launch takes by the same clock. */
-static void use_ceilings(Run *run, const char *kind, const json_t *ceilings) {
-    const double launch = ceiling_value(ceilings, "empty_launch");
-    char warning[300];
-    if (isfinite(launch)) run_notice(run, "%s launch overhead: %.3g us (included in all cold times below)", kind, 1e6 * launch);
-    if (steadiness_ceilings(kind, ceilings, warning, sizeof warning)) run_notice(run, "%s", warning);
+void run_notice(const Run *run, const char *format, ...) {
+    char text[2048];
+    va_list arguments;
+    va_start(arguments, format);
+    vsnprintf(text, sizeof text, format, arguments);
+    va_end(arguments);
+    if (run->options->notice) run->options->notice(run->options->context, text);
 }
 
-/* A campaign is of one commit on one machine: what `reproduce --resume` adds to must say the same of both. */
-static Status same_campaign(const Run *run, const json_t *environment) {
-    json_t *lines = NULL;
-    size_t i;
-    json_t *line;
-    TRY(rowfile_read(run->options->out, &lines));
-    Status status = STATUS_OK;
-    json_array_foreach(lines, i, line) {
-        if (status != STATUS_OK || line_kind(line) != LINE_ENVIRONMENT) continue;
-        const char *before = text_of(line, "commit"), *commit = text_of(environment, "commit");
-        if (strcmp(before, commit) != 0)
-            status =
-                status_fail(STATUS_INVALID, "--resume: the rows in %s are of commit %.12s and this is %.12s; start anew without it",
-                            run->options->out, before, commit);
-        else if (strcmp(text_of(line, "id"), text_of(environment, "id")) != 0)
-            status = status_fail(STATUS_INVALID,
-                                 "--resume: the rows in %s are of another machine or kind of build; start anew without it",
-                                 run->options->out);
-    }
-    json_decref(lines);
-    return status;
+void run_tell(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const RunEvent *what) {
+    if (!listener) return;
+    const double present = clock_seconds(),
+                 left = (double)(run->summary->total - run->index) + (listener == run->options->begin ? 1 : 0);
+    double eta = run->executed ? (present - run->first_row) / (double)run->executed * left : 0;
+    const double budget_left = run->begin + run->options->budget_seconds - present;
+    if (run->options->budget_seconds > 0 && eta > budget_left) eta = budget_left > 0 ? budget_left : 0;
+    RunEvent event = *what;
+    event.index = index;
+    event.total = run->summary->total;
+    event.failures = run->summary->failed + run->summary->errors;
+    event.elapsed_seconds = present - run->begin;
+    event.eta_seconds = eta;
+    listener(run->options->context, &event);
 }
 
-/* A device that cannot tell its limits is not an error. */
-static Status record_ceilings(Run *run, const char *kind) {
-    json_t *reply = NULL;
-    run_tell(run, run->options->begin, run->index, &(RunEvent){.peaks = kind});
-    const Status status = ask_about_device(run, DO_CEILINGS, kind, &reply);
-    TRY(interrupt_check());
-    if (status != STATUS_OK) {
-        run_notice(run, "peaks of the %s not measured: %s", kind, status_message());
-        return STATUS_OK;
-    }
-    use_ceilings(run, kind, json_object_get(reply, KEY_CEILINGS));
-    json_t *line = json_pack("{s:s, s:i, s:s, s:s, s:O}", "kind", "ceilings", "schema", ROW_SCHEMA_VERSION, "run", run->id,
-                             "device", kind, "ceilings", json_object_get(reply, KEY_CEILINGS));
-    const Status written = rowfile_append(run->file, line);
-    json_decref(line);
-    json_decref(reply);
-    return written;
+double run_deadline(const Run *run) {
+    return run->options->budget_seconds > 0 ? run->begin + run->options->budget_seconds : INFINITY;
 }
 
-static bool plan_uses(const Plan *plan, Backend backend) {
-    for (int i = 0; i < plan->item_count; i++)
-        for (int v = 0; v < plan->items[i].variant_count; v++)
-            if (plan->items[i].variants[v].entry->backend == backend) return true;
-    return false;
+/* ---- The order of items. */
+
+static const double LONG_SECONDS = 10;
+
+bool later_waits(const Later *self, const PlanItem *item, double seconds) {
+    return !self->begun && item->row_class != CLASS_NONE && seconds > LONG_SECONDS;
 }
 
-/* What a run records before its first row: the environment, and the peaks of the devices that it uses. A device that cannot be
- * asked is not an error. */
-static Status record_environment(Run *run) {
-    json_t *facts = NULL;
-    if (run->summary->has_gpu && ask_about_device(run, DO_FACTS, "cuda", &facts) != STATUS_OK)
-        run_notice(run, "cannot query the GPU: %s", status_message());
-    json_t *environment = environment_json(run->options->argc, run->options->argv,
-                                           run->summary->has_gpu ? run->options->device : -1, json_object_get(facts, KEY_GPU));
-    json_decref(facts);
-    if (!environment) return status_fail(STATUS_MEMORY, "no memory for the environment");
-    if (interrupt_pending()) { /* programs that were asked for facts ended early */
-        json_decref(environment);
-        return interrupt_check();
-    }
-    snprintf(run->id, sizeof run->id, "%s", text_of(environment, "run"));
-    const Status same = run->options->resume && run->options->one_campaign ? same_campaign(run, environment) : STATUS_OK;
-    if (same != STATUS_OK) json_decref(environment);
-    TRY(same);
-    char warning[300];
-    const bool busy = steadiness_load(environment, warning, sizeof warning),
-               timed = !run->options->verify_only && strcmp(PROGRAM.build_type, "Release") == 0;
-    if (busy && timed) run_notice(run, "%s", warning);
-    const Status status = rowfile_append(run->file, environment);
-    json_decref(environment);
-    TRY(status);
-    if (!timed || run->options->no_ceilings) return STATUS_OK;
-    if (run->summary->has_gpu && (plan_uses(run->plan, BACKEND_CUDA) || plan_uses(run->plan, BACKEND_PEER)))
-        TRY(record_ceilings(run, "cuda"));
-    if (plan_uses(run->plan, BACKEND_CPU) || plan_uses(run->plan, BACKEND_PEER)) TRY(record_ceilings(run, "cpu"));
+Status later_add(Later *self, const LaterRow *row) {
+    LaterRow *rows = realloc(self->rows, (size_t)(self->count + 1) * sizeof *rows);
+    if (!rows) return status_fail(STATUS_MEMORY, "no memory for a postponed row");
+    self->rows = rows;
+    self->rows[self->count++] = *row;
     return STATUS_OK;
 }
 
-/* ---- The whole. */
+static int by_seconds(const void *a, const void *b) {
+    const LaterRow *x = a, *y = b;
+    if (x->seconds != y->seconds) return x->seconds < y->seconds ? -1 : 1;
+    if (x->item != y->item) return x->item < y->item ? -1 : 1;
+    return x->choice < y->choice ? -1 : x->choice > y->choice;
+}
 
-/* Claims are judged from the file's rows alone, so that a resumed run sees all of them. */
-static Status judge_claims(Run *run) {
-    if (run->plan->claim_count == 0) return STATUS_OK;
-    if (!rowfile_can_be_read(run->file)) {
-        run_notice(run, "claims are not judged: %s cannot be read again; keep the rows in a file and use 'rungs judge FILE'",
-                   run->options->out);
-        return STATUS_OK;
+void later_begin(Later *self) {
+    self->begun = true;
+    if (self->count > 0) qsort(self->rows, (size_t)self->count, sizeof *self->rows, by_seconds);
+}
+
+void later_close(Later *self) {
+    free(self->rows);
+    *self = (Later){0};
+}
+
+/* The items of one op in a class. */
+typedef struct Queue {
+    const PlanItem *next, *end;
+    double spent;
+} Queue;
+
+/* *count: how many there are, at most one for each item. */
+static void make_queues(const PlanItem *items, int item_count, Queue *queues, int *count) {
+    *count = 0;
+    for (const PlanItem *item = items; item < items + item_count; item++) {
+        if (item == items || strcmp(item[-1].problem.op, item->problem.op) != 0) queues[(*count)++] = (Queue){.next = item};
+        queues[*count - 1].end = item + 1;
     }
-    json_t *lines = NULL;
-    TRY(rowfile_read(run->options->out, &lines));
+}
+
+static Queue *next_queue(Queue *queues, int count) {
+    Queue *least = NULL;
+    for (Queue *queue = queues; queue < queues + count; queue++)
+        if (queue->next < queue->end && (!least || queue->spent < least->spent)) least = queue;
+    return least;
+}
+
+Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, int count)) {
+    const Plan *plan = run->plan;
+    Queue *queues = calloc((size_t)plan->item_count + 1, sizeof *queues);
+    if (!queues) return status_fail(STATUS_MEMORY, "no memory for the turns of %d cases", plan->item_count);
     Status status = STATUS_OK;
-    for (int i = 0; i < run->plan->claim_count && status == STATUS_OK; i++) {
-        json_t *line = claim_judge(&run->plan->claims[i], lines);
-        json_object_set_new(line, "run", json_string(run->id));
-        json_object_set_new(line, "schema", json_integer(ROW_SCHEMA_VERSION));
-        status = rowfile_append(run->file, line);
-        claim_count(line, &run->summary->claims);
-        if (status == STATUS_OK) run_tell(run, run->options->report, run->index, &(RunEvent){.claim = line});
-        json_decref(line);
+    for (int i = 0, count = 0; i < plan->item_count && status == STATUS_OK; i += count) {
+        const PlanItem *items = &plan->items[i];
+        int queue_count = 0;
+        for (count = 1; i + count < plan->item_count && items[count].row_class == items->row_class;) count++;
+        make_queues(items, count, queues, &queue_count);
+        for (Queue *queue; status == STATUS_OK && (queue = next_queue(queues, queue_count));) {
+            const PlanItem *first = queue->next;
+            const double begin = clock_seconds();
+            while (queue->next < queue->end && queue->next->turn == first->turn) queue->next++;
+            status = make(run, first, (int)(queue->next - first));
+            queue->spent += clock_seconds() - begin;
+        }
     }
-    json_decref(lines);
-    return status;
-}
-
-static Status run_items(Run *run) {
-    TRY(record_environment(run));
-    TRY(suites_run(run));
-    return judge_claims(run);
-}
-
-Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *summary) {
-    *summary = (RunSummary){0};
-    Run run = {.plan = plan, .options = options, .summary = summary, .begin = clock_seconds()};
-    referenceworker_allow(options->timeout_seconds);
-    summary->has_gpu = foresee_gpu(options->device, summary->no_gpu_reason, sizeof summary->no_gpu_reason);
-    summary->total = suites_rows(&run);
-    bool cut = false;
-    TRY(threads_check());
-    TRY(rowfile_open(options->out, &run.file, &cut)); /* first, as it drops a cut line, which is no JSON to read */
-    if (cut) run_notice(&run, "%s ended in the middle of a line (the run was killed); that line was dropped", options->out);
-    Status status = options->resume && !rowfile_can_be_read(run.file)
-                        ? status_fail(STATUS_INVALID, "--resume: %s is a pipe or a device, which holds no rows", options->out)
-                        : resume_open(options->resume ? options->out : NULL, &run.done);
-    if (status == STATUS_OK && !options->no_ceilings) status = limits_open(options->device, &run.limits);
-    if (status == STATUS_OK) status = run_items(&run);
-    limits_close(run.limits);
-    refusal_close();
-    resume_close(&run.done);
-    later_close(&run.later);
-    summary->rows_moved = rowfile_check(run.file) != STATUS_OK;
-    if (summary->rows_moved) status = STATUS_IO; /* its message, where the rows are, matters most */
-    rowfile_close(run.file);
+    free(queues);
     return status;
 }

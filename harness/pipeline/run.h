@@ -1,9 +1,112 @@
-/* run.h - the pipeline: plan -> cases -> inputs -> reference -> variants in child processes -> verification -> timing -> rows. */
+/* run.h - a run under way: what it is asked for, what it tells of itself, and in which order it makes the items of its plan. The
+ * floor of the pipeline. */
 #ifndef RUNGS_PIPELINE_RUN_H
 #define RUNGS_PIPELINE_RUN_H
 
-#include "pipeline/options.h"
+#include "pipeline/resume.h"
+#include "plan/scenario.h"
+#include "record/rowfile.h"
 
-Status run_plan(const Plan *plan, const RunOptions *options, RunSummary *out);
+#include <stdbool.h>
+
+typedef enum EmulatorKind { EMULATOR_IF_NO_GPU, EMULATOR_ADDRESS, EMULATOR_RACE } EmulatorKind;
+
+typedef struct RunEvent RunEvent;
+
+typedef struct RunOptions {
+    int argc;
+    char **argv;     /* for the environment line */
+    const char *out; /* results file */
+    int device;
+    bool verify_only;
+    bool no_ceilings;          /* the limits of the machine are not measured: for runs that are only compared with one another */
+    bool shared_workers;       /* a worker serves all cases of a variant in a scenario; false: one worker per row */
+    bool no_counts;            /* nothing is counted after timing; no_ceilings says so too */
+    const char *timeline;      /* a trace of one call of each CUDA row goes into this file; NULL: none */
+    EmulatorKind emulator;     /* EMULATOR_IF_NO_GPU, or force one of the emulator's programs for CUDA variants */
+    bool resume;               /* leave out what the results file already holds */
+    bool one_campaign;         /* resume refuses rows of another commit or machine */
+    double budget_seconds;     /* start no new row after it; 0: none */
+    size_t least_rows;         /* that are made even so */
+    double timeout_seconds;    /* for one call of a variant */
+    double memory_limit_bytes; /* a worker's host memory; 0: what the machine has */
+    size_t min_samples, max_samples;
+    double seconds_per_mode;
+    /* Called before what takes a while (a row without a verdict yet, ceilings), after each row and claim, and for what a person
+     * should know besides; may be NULL. */
+    void (*begin)(void *context, const RunEvent *event);
+    void (*report)(void *context, const RunEvent *event);
+    void (*notice)(void *context, const char *text);
+    void *context;
+} RunOptions;
+
+struct RunEvent {
+    size_t index, total; /* row index of total */
+    /* One of them, which was just written or begins. */
+    const Row *row;
+    const json_t *claim;
+    const char *peaks; /* kind of device whose peaks are measured */
+    bool refused;      /* a skip for what the variant or the machine cannot do, known before anything ran */
+    size_t failures;   /* rows so far that failed or ended with an error */
+    double elapsed_seconds, eta_seconds;
+};
+
+typedef struct RunSummary {
+    size_t total, passed, failed, skipped, errors, resumed, left_by_budget;
+    size_t timed, emulated;
+    size_t repeated;    /* emulated cases that several cases of the plan shrink to: run once */
+    ClaimTotals claims; /* judged */
+    bool rows_moved;    /* the file of rows was moved or removed; the message of the run's status says where they are */
+    bool has_gpu;
+    char no_gpu_reason[256];
+} RunSummary;
+
+/* Defaults: one device, no budget, 120 s a call, 9..101 samples, 1 s a mode. */
+RunOptions run_options_default(void);
+
+typedef struct LaterRow {
+    const PlanItem *item;
+    const VariantChoice *choice;
+    double seconds; /* what the row took */
+} LaterRow;
+
+/* Rows that are postponed to the end of the run. */
+typedef struct Later {
+    LaterRow *rows;
+    int count;
+    bool begun; /* they are being made: nothing more is put off */
+} Later;
+
+typedef struct Run {
+    const Plan *plan;
+    const RunOptions *options;
+    RunSummary *summary;
+    RowFile *file;
+    Resume done;
+    Later later;
+    struct Limits *limits; /* of the devices (pipeline/finish.h); NULL: none are measured */
+    char id[64];
+    double begin, first_row; /* when the run began, and its first row: the peaks before that tell nothing of the rows' pace */
+    size_t index, executed;  /* rows passed by; rows run in this process */
+} Run;
+
+/* Calls one of the options' listeners with `what` and the state of the run; NULL: there is none. */
+void run_tell(const Run *run, void (*listener)(void *context, const RunEvent *event), size_t index, const RunEvent *what);
+/* What a person should know besides. */
+void run_notice(const Run *run, const char *format, ...) __attribute__((format(printf, 2, 3)));
+/* On the steady clock: no row is begun after it. */
+double run_deadline(const Run *run);
+
+/* Is a further process of this row to wait, when its slowest so far took so many seconds (0: there is none)? */
+bool later_waits(const Later *self, const PlanItem *item, double seconds);
+Status later_add(Later *self, const LaterRow *row);
+/* The fastest first, each row's processes together. Sets `begun`. */
+void later_begin(Later *self);
+void later_close(Later *self);
+
+/* In which order the items of a plan are made: by class, of which next is the op on which it has spent least time, so that a row
+ * which takes far longer than others costs the other ops one turn and not their place. Further processes of a row that took long
+ * come last of all. Items without a class: the plan's order. `make` gets all items of the plan, those of a turn together. */
+Status schedule_run(Run *run, Status (*make)(Run *run, const PlanItem *items, int count));
 
 #endif

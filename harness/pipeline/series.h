@@ -2,7 +2,7 @@
 #ifndef RUNGS_PIPELINE_SERIES_H
 #define RUNGS_PIPELINE_SERIES_H
 
-#include "pipeline/limits.h"
+#include "pipeline/finish.h"
 
 typedef struct Series {
     const RunOptions *options;

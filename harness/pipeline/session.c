@@ -1,9 +1,9 @@
 #include "pipeline/session.h"
 
+#include "base/interrupt.h"
 #include "base/places.h"
 #include "base/poison.h"
-#include "pipeline/commands.h"
-#include "pipeline/refusal.h"
+#include "device/device.h"
 #include "protocol.h"
 
 #include <math.h>
@@ -15,7 +15,91 @@ static const double HELLO_SECONDS = 10;                 /* for a process to star
 static const double STARTUP_SECONDS = 120;              /* CUDA context, Python imports, the first use of CUPTI */
 static const size_t KEPT_BYTES_MOST = (size_t)64 << 20; /* of the device that a worker may add to what its first case left in use */
 
-/* Without options a GPU is thought of (foresee.c): whichever module there is answers for it. */
+/* ---- What is known before anything runs. */
+
+bool gpu_there(int device, char *no_gpu_reason, size_t size) {
+    const int gpus = device_cuda_count(no_gpu_reason, size);
+    if (gpus > device) return true;
+    if (gpus > 0) snprintf(no_gpu_reason, size, "--device %d: this machine has devices 0 to %d", device, gpus - 1);
+    return false;
+}
+
+bool is_emulated(const VariantChoice *choice, EmulatorKind emulator, bool has_gpu) {
+    return choice->entry->backend == BACKEND_CUDA && (emulator != EMULATOR_IF_NO_GPU || !has_gpu);
+}
+
+/* Those that were asked last stand still: the cases of a plan ask the variants of an op in turn. */
+enum { KEPT_MAX = 24 };
+static struct {
+    const VariantEntry *entry;
+    Child *child; /* NULL: none runs */
+} kept[KEPT_MAX];
+static int oldest;
+
+static void stop_kept(int k) {
+    child_stop(kept[k].child);
+    kept[k].child = NULL;
+    kept[k].entry = NULL;
+}
+
+static int find_kept(const VariantEntry *entry) {
+    for (int k = 0; k < KEPT_MAX; k++)
+        if (kept[k].child && kept[k].entry == entry) return k;
+    return -1;
+}
+
+/* The worker that loads modules of this kind. */
+static void find_worker(ModuleKind kind, const char *argv[]) {
+    static const char *const EMULATORS[] = {[MODULE_ASAN] = "rungs-emulator", [MODULE_RACE] = "rungs-emulator-race"};
+    argv[0] = kind == MODULE_NATIVE ? "/proc/self/exe" : places_beside(EMULATORS[kind]);
+    argv[1] = kind == MODULE_NATIVE ? "worker" : NULL;
+}
+
+static Status start_kept(const VariantEntry *entry, int *k) {
+    const char *argv[3] = {0};
+    find_worker(modules_kind(entry), argv);
+    *k = oldest;
+    oldest = (oldest + 1) % KEPT_MAX;
+    stop_kept(*k);
+    kept[*k].entry = entry;
+    return child_start(&(ChildOptions){.argv = argv}, &kept[*k].child);
+}
+
+static Status ask(const VariantChoice *choice, const Case *problem, double timeout_seconds, Launch *launch) {
+    int k = find_kept(choice->entry);
+    char path[PATH_MAX];
+    if (k < 0) TRY(start_kept(choice->entry, &k));
+    json_t *command = json_pack("{s:s, s:s, s:s, s:o, s:o, s:b}", KEY_DO, DO_SUPPORTS, KEY_VARIANT, choice->entry->id, KEY_MODULE,
+                                modules_path(choice->entry, modules_kind(choice->entry), path), KEY_TUNABLES,
+                                params_json(&choice->tunables), KEY_CASE, case_json(problem), KEY_LAUNCH, launch != NULL),
+           *reply = NULL;
+    Status status = child_ask(kept[k].child, command, timeout_seconds, &reply);
+    if (launch) *launch = reply_prepare(reply).launch;
+    json_decref(command);
+    json_decref(reply);
+    if (status != STATUS_OK && status != STATUS_UNSUPPORTED) {
+        stop_kept(k);
+    } else if (!child_pause(kept[k].child)) {
+        stop_kept(k);
+        status = status_fail(STATUS_DEVICE, "started a process");
+    }
+    return status;
+}
+
+Status supports_ask(const VariantChoice *choice, const Case *problem, double timeout_seconds, Launch *launch) {
+    const bool fresh = find_kept(choice->entry) < 0;
+    Status status = ask(choice, problem, timeout_seconds, launch);
+    const bool failed = status != STATUS_OK && status != STATUS_UNSUPPORTED;
+    /* What it was asked before may have broken the process. */
+    if (failed && !fresh && interrupt_check() == STATUS_OK) status = ask(choice, problem, timeout_seconds, launch);
+    return status == STATUS_OK || status == STATUS_UNSUPPORTED ? status : status_prefix(status, "supports(): ");
+}
+
+void supports_close(void) {
+    for (int k = 0; k < KEPT_MAX; k++) stop_kept(k);
+}
+
+/* Without options a GPU is thought of (cli/processes.c): whichever module there is answers for it. */
 static ModuleKind kind_of(const Session *session) {
     if (!session->emulated) return MODULE_NATIVE;
     return session->options && session->options->emulator == EMULATOR_RACE ? MODULE_RACE : MODULE_ASAN;
@@ -27,26 +111,23 @@ static const char *session_module(const Session *session, char path[PATH_MAX]) {
     return session->choice->entry->backend == BACKEND_PEER ? path : modules_path(session->choice->entry, kind_of(session), path);
 }
 
-static bool needs_a_gpu(const Session *session, char reason[REASON_MAX]) {
-    const VariantEntry *entry = session->choice->entry;
-    const char *why = session->no_gpu_reason;
-    if (session->item && session->item->gpu_only && (session->emulated || why))
-        return !variant_refuse(reason, "this suite is for machines with a GPU%s%s", why ? ": " : "", why ? why : "");
-    if (entry->backend == BACKEND_PEER && entry->needs_gpu && why) return !variant_refuse(reason, "needs a GPU: %s", why);
-    return false;
-}
-
 Status session_refused(const Session *session) {
     const VariantEntry *entry = session->choice->entry;
-    char reason[REASON_MAX];
+    const char *no_gpu = session->no_gpu_reason;
     if (session->item && session->item->not_run) return status_fail(STATUS_UNSUPPORTED, "not run: %s", session->item->not_run);
-    if (needs_a_gpu(session, reason)) return status_fail(STATUS_UNSUPPORTED, "%s", reason);
+    if (session->item && session->item->gpu_only && (session->emulated || no_gpu))
+        return status_fail(STATUS_UNSUPPORTED, "this suite is for machines with a GPU%s%s", no_gpu ? ": " : "",
+                           no_gpu ? no_gpu : "");
+    if (entry->backend == BACKEND_PEER && entry->needs_gpu && no_gpu)
+        return status_fail(STATUS_UNSUPPORTED, "needs a GPU: %s", no_gpu);
     if (session->emulated && entry->variant->not_emulated)
         return status_fail(STATUS_UNSUPPORTED, "not emulated: %s", entry->variant->not_emulated);
     if (entry->variant->error) return status_fail(STATUS_INVALID, "%s", entry->variant->error);
     const double timeout = session->options ? session->options->timeout_seconds : run_options_default().timeout_seconds;
-    return entry->variant->supports ? refusal_ask(session->choice, session->problem, timeout) : STATUS_OK;
+    return entry->variant->supports ? supports_ask(session->choice, session->problem, timeout, NULL) : STATUS_OK;
 }
+
+/* ---- The worker. */
 
 /* "--impls=FOLDER", where <op>/<name>.py of a peer lies: impls, or the folder of the tests' wrong variants. */
 static const char *impls_of(const char *path) {
@@ -70,11 +151,8 @@ static const char *const *worker_of(const Session *session) {
         argv[1] = places_harness("harness/device/peer_worker.py");
         argv[2] = measure_library();
         argv[3] = impls_of(session->choice->entry->path);
-    } else if (session->emulated) {
-        argv[0] = places_beside(session->options->emulator == EMULATOR_RACE ? "rungs-emulator-race" : "rungs-emulator");
     } else {
-        argv[0] = "/proc/self/exe";
-        argv[1] = "worker";
+        find_worker(kind_of(session), argv);
     }
     return argv;
 }

@@ -4,7 +4,7 @@
 
 #include "device/child.h"
 #include "pipeline/instance.h"
-#include "pipeline/options.h"
+#include "pipeline/run.h"
 #include "plan/modules.h"
 #include "record/replies.h"
 
@@ -15,12 +15,24 @@ typedef struct Session {
     const RunOptions *options;
     bool emulated;             /* in the emulator's program instead of on a GPU */
     const char *no_gpu_reason; /* NULL: there is a GPU */
-    struct Limits *limits;     /* what the devices can do at most (pipeline/limits.h); NULL: rows get none */
-    double deadline;           /* on the steady clock: nothing is profiled after it */
+    struct Limits *limits;     /* what the devices can do at most (pipeline/finish.h); NULL: rows get none */
+    double deadline;           /* on the steady clock: nothing is counted after it */
 } Session;
 
+/* The GPU that a run would use. no_gpu_reason is "" if there is one. */
+bool gpu_there(int device, char *no_gpu_reason, size_t size);
+/* Would the emulator run this choice? */
+bool is_emulated(const VariantChoice *choice, EmulatorKind emulator, bool has_gpu);
+
+/* Asks supports() in a process of its own, so that whatever it does costs its own row only. A process answers for one variant; it
+ * stands still between two questions. STATUS_UNSUPPORTED: the message is its reason. Otherwise "supports(): " and what became of
+ * the process (device/child.h). launch: also what configuration() reports for the case on the first device (docs/PROTOCOL.md); may
+ * be NULL. */
+Status supports_ask(const VariantChoice *choice, const Case *problem, double timeout_seconds, Launch *launch);
+/* Ends the processes. */
+void supports_close(void);
 /* Reasons to skip that need no data: no GPU, supports(). STATUS_UNSUPPORTED with the reason; STATUS_OK: none; STATUS_INVALID with
- * the compiler's first error if there is no module; another Status if supports() crashed or hung (pipeline/refusal.h). */
+ * the compiler's first error if there is no module; another Status if supports() crashed or hung. */
 Status session_refused(const Session *session);
 /* Starts the program that runs the choice, and waits for its first word: timeout_seconds, but ten at least. STATUS_UNSUPPORTED if
  * that program was not built; *child is NULL then. */

@@ -4,7 +4,7 @@
 #ifndef RUNGS_PIPELINE_SUITE_H
 #define RUNGS_PIPELINE_SUITE_H
 
-#include "pipeline/running.h"
+#include "pipeline/run.h"
 
 /* Rows that the plan has on this machine. */
 size_t suites_rows(const Run *run);

@@ -1,12 +1,16 @@
-#include "pipeline/limits.h"
+#include "pipeline/finish.h"
 
+#include "base/clock.h"
 #include "protocol.h"
+#include "record/trace.h"
 
 #include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
 #include <time.h>
+
+/* ---- The limit: each timed row is held to the least time that its device needs for the bytes that any correct variant moves. */
 
 enum { CONFIRMATIONS = 3, KINDS = 2, WHY_MAX = 512 };
 static const double TIMEOUT_SECONDS = 120;
@@ -61,7 +65,7 @@ static double find_written(const Instance *instance, const VariantEntry *entry) 
 
 /* ---- Questions to the worker. */
 
-static Status start(LimitWorker *worker) {
+static Status start_measuring(LimitWorker *worker) {
     const char *const argv[] = {"/proc/self/exe", "worker", NULL};
     return worker->child ? STATUS_OK : child_start(&(ChildOptions){.argv = argv}, &worker->child);
 }
@@ -75,7 +79,7 @@ static json_t *mode_names_of(unsigned modes) {
 
 /* Measures the limits of these modes; shorter ones replace those in `moved`. False if the device cannot tell: the worker has the
  * reason. */
-static bool ask(Limits *limits, Moved *moved, unsigned modes, bool confirm) {
+static bool measure(Limits *limits, Moved *moved, unsigned modes, bool confirm) {
     LimitWorker *worker = &limits->workers[moved->kind];
     json_t *reply = NULL;
     Limit found[MEASURE_MODE_COUNT];
@@ -83,7 +87,7 @@ static bool ask(Limits *limits, Moved *moved, unsigned modes, bool confirm) {
     json_t *command = json_pack("{s:s, s:s, s:i, s:f, s:f, s:o, s:b}", KEY_DO, DO_LIMIT, KEY_KIND, KIND_NAMES[moved->kind],
                                 KEY_DEVICE, limits->device, KEY_BYTES_READ, moved->read, KEY_BYTES_WRITTEN, moved->written,
                                 KEY_MODES, mode_names_of(modes), KEY_CONFIRM, confirm);
-    Status status = start(worker);
+    Status status = start_measuring(worker);
     if (status == STATUS_OK) status = child_ask(worker->child, command, TIMEOUT_SECONDS, &reply);
     json_decref(command);
     if (status != STATUS_OK)
@@ -150,7 +154,7 @@ static Mode confirmed(Limits *limits, Moved *moved, const Row *row) {
     Mode mode = beaten(row, moved);
     for (int i = 0; i < CONFIRMATIONS && mode != MODE_COUNT; i++) {
         if (i > 0) nanosleep(&BETWEEN, NULL);
-        if (!ask(limits, moved, held_modes(row), true)) return MODE_COUNT; /* one measurement alone fails no row */
+        if (!measure(limits, moved, held_modes(row), true)) return MODE_COUNT; /* one measurement alone fails no row */
         mode = beaten(row, moved);
     }
     return mode;
@@ -182,7 +186,7 @@ static const char *hold(Limits *limits, const Moved *wanted, Row *row, Mode *mod
     Moved *known = known_for(limits, wanted);
     if (!known) return "no memory for limits";
     const unsigned missing = held_modes(row) & ~known->asked;
-    if (missing) ask(limits, known, missing, false);
+    if (missing) measure(limits, known, missing, false);
     Moved found = *known;
     *mode = confirmed(limits, &found, row);
     write_limits(row, &found);
@@ -190,7 +194,11 @@ static const char *hold(Limits *limits, const Moved *wanted, Row *row, Mode *mod
     return limits->workers[wanted->kind].why_none[0] ? limits->workers[wanted->kind].why_none : NULL;
 }
 
-bool limits_hold(Limits *limits, Instance *instance, const Session *session, int bound, Row *row, char reason[512]) {
+/* Gives each timed mode of the row its rates and its limit; why there is none goes into `limit_reason`. False if a median beats
+ * its limit (measure/limit.h), and those of three measurements after that: then `reason` names the mode, both times and the bytes.
+ * session->limits: NULL if the run measures none. */
+static bool limits_hold(Instance *instance, const Session *session, int bound, Row *row, char reason[512]) {
+    Limits *limits = session->limits;
     Moved wanted = {.kind = kind_of(session->choice->entry)};
     const char *why = !row->timed ? "not timed" : session->options->no_ceilings || !limits ? "peaks were not measured" : NULL;
     Mode mode = MODE_COUNT;
@@ -202,4 +210,135 @@ bool limits_hold(Limits *limits, Instance *instance, const Session *session, int
     }
     row_set_text(&row->limit_reason, why);
     return mode == MODE_COUNT;
+}
+
+/* ---- Counts. */
+
+static const double SLOW_SECONDS = 1; /* a call that takes longer is not made five times more to be counted */
+static const double CALLS = 8;        /* a warm-up call and the counted ones, each as slow as a call may be */
+static const double SECONDS_PER_BYTE = 4e-9;
+static const size_t CUPTI_BYTES = (size_t)1 << 30; /* of host memory: not the variant's */
+
+typedef struct Reasons {
+    Status worst; /* STATUS_CHECK: what was counted shows that the variant fails */
+    char text[1024];
+    size_t used;
+} Reasons;
+
+static void because(Reasons *reasons, const char *what, const char *why) {
+    const size_t room = sizeof reasons->text - reasons->used;
+    const int wrote =
+        snprintf(reasons->text + reasons->used, room, "%s%s%s%s", reasons->used ? "; " : "", what, *what ? ": " : "", why);
+    reasons->used += wrote < 0 ? 0 : (size_t)wrote < room ? (size_t)wrote : room - 1;
+}
+
+/* Of the row's first mode with times. */
+static double call_seconds(const Row *row) {
+    for (int m = 0; m < MODE_COUNT; m++)
+        if (row->timing[m].count > 0) return row->timing[m].stats.median;
+    return 0;
+}
+
+/* NULL: it is to be counted. */
+static const char *why_not(const Session *session, const Row *row) {
+    const Backend backend = session->choice->entry->backend;
+    if (backend == BACKEND_CPU) return "runs on the CPU";
+    if (backend == BACKEND_PEER) return "a Python library: its launches are not counted";
+    if (session->emulated) return "emulated";
+    if (session->options->no_counts || session->options->no_ceilings) return "counting was turned off";
+    if (!row->timed) return "not timed";
+    if (session->item && session->item->uncounted) return "a campaign counts a variant in one case, and no sweeps";
+    if (call_seconds(row) > SLOW_SECONDS) return "a call takes more than 1 s";
+    return NULL;
+}
+
+/* One `count`. row: its counts get what is counted; why nothing is goes into reasons. False: the worker is gone. */
+static bool count(const Session *session, Child *child, const char *what, double timeout, Row *row, Reasons *reasons) {
+    json_t *command = json_pack("{s:s, s:s}", KEY_DO, DO_COUNT, KEY_WHAT, what), *reply = NULL;
+    const Status status = child_ask(child, command, timeout, &reply);
+    char title[2 * CASE_TEXT_MAX + 2];
+    json_decref(command);
+    if (status != STATUS_OK) {
+        reasons->worst = status;
+        because(reasons, status == STATUS_CHECK ? "" : what, status_message());
+        return false;
+    }
+    const char *why = reply_counts(reply, &row->counts);
+    if (why) because(reasons, what, why);
+    snprintf(title, sizeof title, "%s: %s", row->spec, row->text);
+    if (reply_events(reply) && trace_append(session->options->timeline, title, reply_events(reply)) != STATUS_OK)
+        because(reasons, WHAT_TIMELINE, status_message());
+    json_decref(reply);
+    return true;
+}
+
+/* The timeline first: a profiler of NVTX ranges listens from the process's first NVTX call on. */
+static void count_all(const Session *session, Child *child, double timeout, bool counted, Row *row, Reasons *reasons) {
+    static const char *const WHAT[] = {WHAT_MEMORY, WHAT_LAUNCHES, WHAT_BYTES};
+    bool alive = !session->options->timeline || count(session, child, WHAT_TIMELINE, timeout, row, reasons);
+    for (size_t i = 0; i < sizeof WHAT / sizeof *WHAT && alive && counted; i++)
+        alive = count(session, child, WHAT[i], timeout, row, reasons);
+}
+
+/* In the worker that counted for the variant's other cases, if it runs. */
+static Status open_in(Child **child, Instance *instance, const Session *session, double timeout) {
+    TRY(*child ? STATUS_OK : session_start(session, timeout, child));
+    return session_open(instance, session, *child, timeout, NULL);
+}
+
+static void stop(Child **child) {
+    child_stop(*child);
+    *child = NULL;
+}
+
+static void open_and_count(Instance *instance, const Session *session, Child **child, bool counted, Row *row, Reasons *reasons) {
+    const double timeout = CALLS * session->options->timeout_seconds + SECONDS_PER_BYTE * (double)instance_bytes(instance);
+    bool reusable = false;
+    if (session->options->timeline || !session->options->shared_workers) stop(child);
+    const bool fresh = !*child;
+    Status status = open_in(child, instance, session, timeout);
+    if (status != STATUS_OK && !fresh) { /* whatever another case left there */
+        stop(child);
+        status = open_in(child, instance, session, timeout);
+    }
+    if (status == STATUS_OK) child_allow(*child, CUPTI_BYTES);
+    if (status == STATUS_OK)
+        count_all(session, *child, timeout, counted, row, reasons);
+    else
+        because(reasons, "", status_message());
+    const bool replied = status == STATUS_OK && reasons->worst == STATUS_OK;
+    if (!replied || session_end(*child, timeout, &reusable) != STATUS_OK || !reusable) stop(child);
+}
+
+void counts_take(Instance *instance, const Session *session, Counter *counter, Row *row) {
+    const bool out_of_budget = clock_seconds() > session->deadline;
+    const char *why = out_of_budget ? "the budget was spent" : why_not(session, row);
+    const bool timeline = session->options->timeline && session->choice->entry->backend == BACKEND_CUDA && !session->emulated;
+    if (why) row_set_text(&row->counts_reason, why);
+    if (row->verdict != VERDICT_PASS || out_of_budget || (why && !timeline)) return;
+    if (!why && !timeline && resume_counts(counter->known, row)) return;
+    const double begin = clock_seconds();
+    Reasons reasons = {0};
+    open_and_count(instance, session, &counter->child, !why, row, &reasons);
+    row->counts.seconds = clock_seconds() - begin;
+    if (why && reasons.used) because(&reasons, "counts", why); /* of the timeline */
+    if (reasons.worst == STATUS_CHECK) {
+        counts_free(&row->counts);
+        row_decide(row, VERDICT_FAIL, reasons.text);
+    }
+    if (why ? reasons.used : reasons.worst != STATUS_CHECK) row_set_text(&row->counts_reason, reasons.used ? reasons.text : NULL);
+    if (!reasons.used) resume_counted(counter->known, row);
+}
+
+/* ---- Both. */
+
+/* Launches, bytes and allocations come last, in another worker: counting slows calls down. */
+void finish_row(Instance *instance, const Session *session, int bound, Counter *counter, Row *row) {
+    char reason[512];
+    if (limits_hold(instance, session, bound, row, reason)) {
+        row_decide(row, VERDICT_PASS, NULL);
+        counts_take(instance, session, counter, row);
+    } else {
+        row_decide(row, VERDICT_FAIL, reason);
+    }
 }
