@@ -1,5 +1,6 @@
 """What pytest adds to these files: a folder for each test, and how ctest learns that a file tested nothing."""
 
+import concurrent.futures
 import pathlib
 import tempfile
 
@@ -23,6 +24,20 @@ def folder():
 def shared_folder():
     """One folder for all tests of a file: for what is made once."""
     yield from temporary()
+
+
+@pytest.fixture(scope="module")
+def begun(request, shared_folder):
+    """The tests of a file that are at_once (program.py): futures by the names of the tests."""
+    futures = {}
+    with concurrent.futures.ThreadPoolExecutor() as pool:
+        for item in request.session.items:
+            if item.module is request.module and hasattr(item.function, "begins"):
+                folder = shared_folder / str(len(futures))
+                folder.mkdir()
+                parameters = item.callspec.params if hasattr(item, "callspec") else {}
+                futures[item.nodeid] = pool.submit(item.function.begins, folder, **parameters)
+        yield futures
 
 
 def pytest_sessionfinish(session, exitstatus):

@@ -1,11 +1,13 @@
 """What the whole-program tests share: where the program is, how to call it, what a check says when it fails."""
 
+import inspect
 import json
 import os
 import pathlib
 import shutil
 import subprocess
 
+import pytest
 from checkout import SOURCE
 
 BUILD = pathlib.Path(os.environ.get("RUNGS_BUILD", SOURCE / "build/release"))
@@ -18,6 +20,10 @@ RELEASE = "CMAKE_BUILD_TYPE:STRING=Release" in CONFIGURED  # other builds take n
 SANITIZED = (
     "fsanitize=address" in CONFIGURED
 )  # it ends the process itself, and its allocator does not tell what is in use
+FULL = bool(os.environ.get("RUNGS_TEST_FULL"))  # ./rungs test --full
+
+needs_emulator = pytest.mark.skipif(not EMULATOR, reason="this build has no emulator")
+needs_release = pytest.mark.skipif(not RELEASE, reason="only release builds take times")
 
 
 def copy_mutants(to):
@@ -32,6 +38,37 @@ def call(*arguments, program=RUNGS, cwd=None, timeout=240, **more):
     return subprocess.run(
         [str(program), *map(str, arguments)], capture_output=True, text=True, cwd=cwd, timeout=timeout, **more
     )
+
+
+def emulate(folder, what, *variants):
+    """Verifies a case, or the scenario of this text, in the emulator: what the program says, and its rows."""
+    out = folder / "rows.jsonl"
+    out.unlink(missing_ok=True)
+    if "\n" in what:
+        (folder / "scenario.yaml").write_text(what)
+        what = folder / "scenario.yaml"
+    chosen = ["--variants", ",".join(variants)] if variants else []
+    done = call("run", what, *chosen, "--emulate", "--verify-only", "--out", out, cwd=folder, timeout=800)
+    return done, rows_of(out) if out.exists() else []
+
+
+def emulate_each(folder, case, *variants):
+    """emulate(), its rows by variant; those of another form, which a tunable chooses, have it in their name."""
+    done, rows = emulate(folder, case, *variants)
+    forms = [[f" {name}=1" for name in ("wide", "fused", "padded") if row["tunables"].get(name)] for row in rows]
+    return done, {row["variant"].split("/")[1] + "".join(form): row for row, form in zip(rows, forms)}
+
+
+def at_once(test):
+    """A test that mostly waits, with a folder of its own and its parameters: it begins together with all others of its file (conftest.py, `begun`)."""
+
+    def wait(begun, request, **_):
+        begun[request.node.nodeid].result()
+
+    names = [name for name in inspect.signature(test).parameters if name != "folder"] + ["begun", "request"]
+    wait.__signature__ = inspect.Signature([inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY) for name in names])
+    wait.__doc__, wait.begins = test.__doc__, test
+    return wait
 
 
 def same_bits_with_any_blocks(folder, variant, *settings):

@@ -4,15 +4,14 @@ registers, threads and shared memory is decided by ptxas, and the build does it 
 import concurrent.futures
 import json
 import os
-import pathlib
 import re
 import shlex
 import subprocess
-import sys
 import tempfile
 
-SOURCE, BUILD = (pathlib.Path(os.environ[name]) for name in ("RUNGS_SOURCE", "RUNGS_BUILD"))
-SKIP = 77
+import pytest
+from program import BUILD, FULL
+
 ARCHITECTURES = ("75", "80", "86", "89", "90", "100", "120")
 GPU_CODE = re.compile(r"-gencode\S*|--generate-code\S*|-arch=\S+|-lineinfo|-o|-c|-x")
 
@@ -51,23 +50,13 @@ def compiled(command, architecture):
     return "" if done.returncode == 0 else f"BAD  {command[-1]} for sm_{architecture}:\n{done.stdout}{done.stderr}"
 
 
-def main():
-    if not os.environ.get("RUNGS_TEST_FULL"):
-        print("skip: every CUDA file for every architecture is compiled with --full only")
-        sys.exit(SKIP)
+@pytest.mark.skipif(not FULL, reason="every CUDA file for every architecture is compiled with --full only")
+def test_every_file_compiles_for_every_architecture():
     files = commands()
     if not files:
-        print("skip: this build compiles no CUDA file with nvcc")
-        sys.exit(SKIP)
-    known = architectures(next(iter(files.values()))[0])
-    failures = 0
+        pytest.skip("this build compiles no CUDA file with nvcc")
+    bad = []
     with concurrent.futures.ThreadPoolExecutor(len(os.sched_getaffinity(0))) as pool:
-        for architecture in known:
-            bad = [text for text in pool.map(lambda command: compiled(command, architecture), files.values()) if text]
-            print("\n".join(bad) or f"ok   {len(files)} files for sm_{architecture}", flush=True)
-            failures += len(bad)
-    sys.exit(1 if failures else 0)
-
-
-if __name__ == "__main__":
-    main()
+        for architecture in architectures(next(iter(files.values()))[0]):
+            bad += filter(None, pool.map(lambda command: compiled(command, architecture), files.values()))
+    assert not bad, "\n".join(bad)

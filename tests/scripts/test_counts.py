@@ -1,11 +1,9 @@
 """What can be checked of counting without a GPU: rows say why they have none, the comparison with Nsight Compute reads what ncu prints.
 What only a GPU can show is in tests/gpu/counts_selftest.cu."""
 
-import os
-import pathlib
 import sys
-import tempfile
 
+import pytest
 from program import SOURCE, call, expect, expect_error, rows_of
 
 sys.path.insert(0, str(SOURCE / "tests" / "gpu"))
@@ -26,7 +24,7 @@ OURS = (
 )
 
 
-def check_comparison():
+def test_the_comparison_reads_what_ncu_prints():
     theirs, ours = against.parse_ncu(NCU), against.parse_ours(OURS)
     expect(
         theirs
@@ -40,61 +38,41 @@ def check_comparison():
     )
     runs = [{"k": {"read": value}} for value in (1.0, 9.0, 2.0)]
     expect(against.medians(runs) == {"k": {"read": 2.0}}, "medians by kernel and key")
-    try:
+    with pytest.raises(ValueError, match="no permission"):  # refused with its end
         against.parse_ncu("==ERROR== no permission")
-        expect(False, "text without a table is refused")
-    except ValueError as error:
-        expect("no permission" in str(error), "text without a table is refused with its end")
 
 
-def check_rows(folder):
-    rows = os.path.join(folder, "rows.jsonl")
-    trace = pathlib.Path(folder) / "trace.json"
-    trace.write_text('{\n "traceEvents": []}\n')  # of another run
-    done = call("run", "double n=1000", "--quick", "--variants", "cpu_*", "--out", rows)
-    found = rows_of(rows)
+@pytest.fixture(scope="module")
+def cpu_rows(shared_folder):
+    call("run", "double n=1000", "--quick", "--variants", "cpu_*", "--out", shared_folder / "rows.jsonl")
+    return shared_folder / "rows.jsonl"
+
+
+def test_cpu_rows_say_why_they_have_no_counts(cpu_rows):
+    found = rows_of(cpu_rows)
     expect(
         found and all(row["counts"] is None and row["counts_reason"] == "runs on the CPU" for row in found),
         "CPU rows say why they have no counts",
-        done,
     )
-    words = (
-        "run",
-        "double n=1000",
-        "--quick",
-        "--variants",
-        "cpu_*",
-        "--out",
-        pathlib.Path(folder) / "more.jsonl",
-        "--timeline",
-        trace,
-    )
-    if rows_of(rows, "environment")[0]["gpu"]:
-        done = call(*words)
+
+
+def test_a_timeline_needs_a_gpu_and_a_cuda_call(folder, cpu_rows):
+    trace, rows = folder / "trace.json", folder / "more.jsonl"
+    trace.write_text('{\n "traceEvents": []}\n')  # of another run
+    words = ("run", "double n=1000", "--quick", "--variants", "cpu_*", "--out", rows, "--timeline", trace)
+    done = call(*words)
+    if rows_of(cpu_rows, "environment")[0]["gpu"]:
         expect(
             trace.stat().st_size == 0 and "no timeline written" in done.stdout + done.stderr,
             "without a CUDA call there is no trace, and what an older one held is gone; that is said",
             done,
         )
     else:
-        expect_error(call(*words), 4, "--timeline traces CUDA variants on a GPU: ", what="without a GPU it is refused")
-        expect(
-            trace.stat().st_size > 0 and not (pathlib.Path(folder) / "more.jsonl").exists(),
-            "at once: nothing ran, and an older trace stays",
-        )
+        expect_error(done, 4, "--timeline traces CUDA variants on a GPU: ", what="without a GPU it is refused")
+        expect(trace.stat().st_size > 0 and not rows.exists(), "at once: nothing ran, and an older trace stays")
     expect_error(call(*words, "--emulate"), 2, "--timeline", "leave out --emulate")
-    doctor = call("doctor").stdout
-    lines = [line for line in doctor.splitlines() if " counts " in line]
-    expect(
-        len(lines) in (1, 2) and (lines[0].startswith("ok") or len(lines[0]) > 25), f"doctor tells of counting: {lines}"
-    )
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        check_comparison()
-        check_rows(folder)
-
-
-if __name__ == "__main__":
-    main()
+def test_doctor_tells_of_counting():
+    lines = [line for line in call("doctor").stdout.splitlines() if " counts " in line]
+    assert len(lines) in (1, 2) and (lines[0].startswith("ok") or len(lines[0]) > 25), lines

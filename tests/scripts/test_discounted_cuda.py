@@ -1,11 +1,11 @@
 """The CUDA ladder of discounted_cumsum in the emulator, where edges/discounted_cumsum.yaml does not reach: what must fail or be refused, and rows
 cut into more strips than a block of the carry kernel has threads."""
 
-import pathlib
-import sys
-import tempfile
+import pytest
 
-from program import BUILD, call, expect, rows_of, same_bits_with_any_blocks
+from program import emulate, emulate_each, expect, needs_emulator, same_bits_with_any_blocks
+
+pytestmark = needs_emulator
 
 STRIPS = """
 title: Many strips
@@ -73,88 +73,66 @@ PUBLISHED = {
 }
 
 
-def name_of(row):
-    return row["variant"].split("/")[1] + (" fused=1" if row["tunables"].get("fused") else "")
+def test_short_rows(folder):
+    done, rows = emulate(folder, ROWS)
+    expect(done.returncode == 0 and [row["verdict"] for row in rows] == ["pass"] * 120, "120 cases", done)
 
 
-def run(folder, case, variants):
-    out = folder / "rows.jsonl"
-    out.unlink(missing_ok=True)
-    done = call("run", case, "--variants", ",".join(variants), "--emulate", "--verify-only", "--out", out, cwd=folder)
-    return done, {name_of(row): row for row in rows_of(out)} if out.exists() else {}
+@pytest.mark.parametrize("case, words", LONGEST.items(), ids=LONGEST)
+def test_the_longest_rows_of_a_warp(folder, case, words):
+    done, found = emulate_each(folder, f"discounted_cumsum {case}", "cuda_warp_row")
+    row = found["cuda_warp_row"]
+    expect(row["verdict"] == "skip" and words in row["reason"], f"{case}: too long a row", done)
 
 
-def main():
-    if not (BUILD / "bin" / "rungs-emulator").exists():
-        sys.exit(77)
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        (folder / "rows.yaml").write_text(ROWS)
-        done = call("run", folder / "rows.yaml", "--emulate", "--verify-only", "--out", folder / "short.jsonl")
-        verdicts = [row["verdict"] for row in rows_of(folder / "short.jsonl")]
-        expect(done.returncode == 0 and verdicts == ["pass"] * 120, "120 cases of short rows", done)
-        for case, words in LONGEST.items():
-            done, found = run(folder, f"discounted_cumsum {case}", ("cuda_warp_row",))
-            row = found["cuda_warp_row"]
-            expect(row["verdict"] == "skip" and words in row["reason"], f"{case}: too long a row", done)
-
-        others = ("cuda_log_stage_general fused=1", "cuda_block_scan", "cuda_cub_scan")
-        done, found = run(
-            folder, "discounted_cumsum n=777 gamma=0.25 dtype=f32 input=naninf seed=3", ("cuda_log_stage",) + others
-        )
-        expect(found["cuda_log_stage"]["verdict"] == "fail", "pow() underflows to 0, and 0 * inf is NaN", done)
-        expect(
-            {found[variant]["verdict"] for variant in others} == {"pass"},
-            "powers that stop short of 0 keep an infinity",
-            done,
-        )
-
-        done, found = run(folder, "discounted_cumsum n=100 k=7", ("cuda_cub_scan", "cuda_block_scan"))
-        expect(
-            found["cuda_cub_scan"]["verdict"] == "skip" and "k=7" in found["cuda_cub_scan"]["reason"],
-            "CUB has no sums of k terms",
-            done,
-        )
-        expect(found["cuda_block_scan"]["verdict"] == "pass", "the block scan does", done)
-        for k, verdict in ((100, "skip"), (101, "pass")):
-            done, found = run(folder, f"discounted_cumsum n=100 k={k}", ("cuda_cub_scan", "cuda_block_scan"))
-            expect(
-                found["cuda_cub_scan"]["verdict"] == verdict and found["cuda_block_scan"]["verdict"] == "pass",
-                f"k={k} of n=100: {verdict}",
-                done,
-            )
-        for case, words in PUBLISHED.items():
-            done, found = run(folder, f"discounted_cumsum {case}", ("cuda_log_stage",))
-            row = found["cuda_log_stage"]
-            expect(
-                row["verdict"] == "skip" and words in row["reason"], f"{case}: the published kernel cannot do it", done
-            )
-        for case, passing in POWERS.items():
-            done, found = run(folder, f"discounted_cumsum gamma=2 input=denormal {case}", sorted(CPU | LOG | BLOCK))
-            passed = {variant for variant, row in found.items() if row["verdict"] == "pass"}
-            expect(len(found) == 6 and passed == passing, f"{case}: {passed} have the powers of gamma", done)
-            refused = [row for variant, row in found.items() if variant not in passing]
-            expect(
-                all(row["verdict"] == "skip" and "beyond the range of" in row["reason"] for row in refused),
-                f"{case}: others say so",
-                done,
-            )
-        # A block that starts alone, in any order, finds nothing published, and adds up by itself what it waits for.
-        import numpy
-
-        numpy.save(folder / "x.npy", numpy.random.default_rng(7).normal(size=(2, 24001)))
-        for direction in ("right", "left"):
-            same_bits_with_any_blocks(
-                folder, "discounted_cumsum/cuda_agent_scan", "gamma=0.9999", "threads=32", f"direction={direction}"
-            )
-
-        (folder / "strips.yaml").write_text(STRIPS)
-        out = folder / "strips.jsonl"
-        done = call("run", folder / "strips.yaml", "--emulate", "--verify-only", "--out", out)
-        rows = rows_of(out)
-        expect(done.returncode == 0 and [row["verdict"] for row in rows] == ["pass"] * 3 + ["skip"], "547 strips", done)
-        expect("multiple of 32" in rows[3]["reason"], "33 threads are no whole warps", done)
+def test_powers_that_stop_short_of_0_keep_an_infinity(folder):
+    case = "discounted_cumsum n=777 gamma=0.25 dtype=f32 input=naninf seed=3"
+    others = ("cuda_log_stage_general fused=1", "cuda_block_scan", "cuda_cub_scan")
+    done, found = emulate_each(folder, case, "cuda_log_stage", *others)
+    expect(found["cuda_log_stage"]["verdict"] == "fail", "pow() underflows to 0, and 0 * inf is NaN", done)
+    expect({found[variant]["verdict"] for variant in others} == {"pass"}, "the others stop short of 0", done)
 
 
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize("k, verdict", [(7, "skip"), (100, "skip"), (101, "pass")])
+def test_cub_has_no_sums_of_k_terms(folder, k, verdict):
+    """Of n = 100; the block scan has them."""
+    done, found = emulate_each(folder, f"discounted_cumsum n=100 k={k}", "cuda_cub_scan", "cuda_block_scan")
+    row = found["cuda_cub_scan"]
+    expect(row["verdict"] == verdict and (verdict == "pass" or f"k={k}" in row["reason"]), f"k={k}: {verdict}", done)
+    expect(found["cuda_block_scan"]["verdict"] == "pass", "the block scan does", done)
+
+
+@pytest.mark.parametrize("case, words", PUBLISHED.items(), ids=PUBLISHED)
+def test_what_the_published_kernel_cannot_do(folder, case, words):
+    done, found = emulate_each(folder, f"discounted_cumsum {case}", "cuda_log_stage")
+    row = found["cuda_log_stage"]
+    expect(row["verdict"] == "skip" and words in row["reason"], f"{case}: the published kernel cannot do it", done)
+
+
+@pytest.mark.parametrize("case, passing", POWERS.items(), ids=POWERS)
+def test_who_has_the_powers_of_gamma(folder, case, passing):
+    done, found = emulate_each(folder, f"discounted_cumsum gamma=2 input=denormal {case}", *sorted(CPU | LOG | BLOCK))
+    passed = {variant for variant, row in found.items() if row["verdict"] == "pass"}
+    expect(len(found) == 6 and passed == passing, f"{passed} have the powers of gamma", done)
+    refused = [row for variant, row in found.items() if variant not in passing]
+    expect(
+        all(row["verdict"] == "skip" and "beyond the range of" in row["reason"] for row in refused),
+        "others say so",
+        done,
+    )
+
+
+@pytest.mark.parametrize("direction", ["right", "left"])
+def test_blocks_in_any_order(folder, direction):
+    """A block that starts alone finds nothing published, and adds up by itself what it waits for."""
+    numpy = pytest.importorskip("numpy")
+    numpy.save(folder / "x.npy", numpy.random.default_rng(7).normal(size=(2, 24001)))
+    settings = ("gamma=0.9999", "threads=32", f"direction={direction}")
+    same_bits_with_any_blocks(folder, "discounted_cumsum/cuda_agent_scan", *settings)
+
+
+def test_more_strips_than_a_block_has_threads(folder):
+    done, rows = emulate(folder, STRIPS)
+    verdicts = [row["verdict"] for row in rows]
+    expect(done.returncode == 0 and verdicts == ["pass"] * 3 + ["skip"], "547 strips", done)
+    expect("multiple of 32" in rows[3]["reason"], "33 threads are no whole warps", done)

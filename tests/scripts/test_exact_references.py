@@ -5,14 +5,15 @@ import math
 import os
 import random
 import subprocess
-import sys
 
 import exact_ewm
 import exact_rolling
-from program import BUILD, expect
+import pytest
+
+from program import BUILD, FULL, expect
 
 SEEDS, SEEDS_FULL = 100, 3000
-COUNT = SEEDS_FULL if os.environ.get("RUNGS_TEST_FULL") else SEEDS
+COUNT = SEEDS_FULL if FULL else SEEDS
 SEED = int(os.environ.get("RUNGS_SEED", "1"))
 PROGRAM = BUILD / "tests" / "print-reference"
 
@@ -127,20 +128,13 @@ def run(cases):
     return zip(cases, rows[::2], rows[1::2])
 
 
-def main():
-    for name, make, oracle in (("rolling", rolling_case, exact_rolling), ("ewm", ewm_case, exact_ewm)):
-        rng = random.Random(f"{name} {SEED}")
-        wrong = []
-        for case, value, tolerance in run([make(rng) for _ in range(COUNT)]):
-            found = oracle.check(case, value, tolerance)
-            if found:
-                wrong.append(f"{case['text']}: {found}\n  x = {' '.join(float(x).hex() for x in case['x'])}")
-        expect(
-            not wrong,
-            f"{name}: {COUNT} references are exact (seed {SEED}); {len(wrong)} are not"
-            + "".join(f"\n{line}" for line in wrong[:5]),
-        )
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+@pytest.mark.parametrize("op", ["rolling", "ewm"])
+def test_references_are_exact(op):
+    make, oracle = {"rolling": (rolling_case, exact_rolling), "ewm": (ewm_case, exact_ewm)}[op]
+    rng = random.Random(f"{op} {SEED}")
+    wrong = []
+    for case, value, tolerance in run([make(rng) for _ in range(COUNT)]):
+        found = oracle.check(case, value, tolerance)
+        if found:
+            wrong.append(f"{case['text']}: {found}\n  x = {' '.join(float(x).hex() for x in case['x'])}")
+    assert not wrong, f"seed {SEED}: {len(wrong)} of {COUNT} are not exact\n" + "\n".join(wrong[:5])

@@ -1,16 +1,14 @@
 """Variants that were files of their own and are one of another's today: names of before in patterns, exec, rows to resume, claims and analysis."""
 
 import json
-import pathlib
-import sys
-import tempfile
 
-from checkout import SOURCE
-from program import CUDA, EMULATOR, call, expect, rows_of
+import pytest
 
-sys.path.insert(0, str(SOURCE))
-from analysis import joined, rows  # noqa: E402
+from program import CUDA, call, expect, needs_emulator, rows_of
 
+from analysis import joined, rows  # behind program, which has the checkout in the path
+
+needs_cuda = pytest.mark.skipif(not CUDA, reason="this build has no CUDA variants")
 CASES = {
     "moments": "moments rows=7 cols=4",
     "discounted_cumsum": "discounted_cumsum n=9",
@@ -25,18 +23,21 @@ def specs(case, variants):
     return [row["spec"] for row in json.loads(done.stdout)]
 
 
-def patterns():
-    for before, (today, name, value) in joined.JOINED.items():
-        op, word = before.split("/")
-        found = specs(CASES[op], word)
-        expect(found == specs(CASES[op], f"{today} {name}={value}"), f"{before} is {found}")
-        expect(
-            len(found) == 1 and found[0].startswith(today + " ") and f" {name}={value}" in found[0],
-            f"{before}: {found}",
-        )
-        expect(found == specs(CASES[op], f"{before}*")[: len(found)], f"{before}*: first the one of this name")
-        others = specs(CASES[op], f"cuda_*,-{word}")
-        expect(found[0] not in others and any(today in spec for spec in others), f"-{word} takes that form alone away")
+@needs_cuda
+@pytest.mark.parametrize("before", joined.JOINED)
+def test_a_name_of_before_is_a_pattern(before):
+    today, name, value = joined.JOINED[before]
+    op, word = before.split("/")
+    (found,) = specs(CASES[op], word)
+    assert [found] == specs(CASES[op], f"{today} {name}={value}")
+    assert found.startswith(today + " ") and f" {name}={value}" in found
+    assert found == specs(CASES[op], f"{before}*")[0], "first the one of this name"
+    others = specs(CASES[op], f"cuda_*,-{word}")
+    assert found not in others and any(today in spec for spec in others), "it takes that form alone away"
+
+
+@needs_cuda
+def test_a_glob_names_both_forms():
     both = [spec for spec in specs(CASES["moments"], "cuda_two_pass*") if "wide=" in spec]
     expect([spec[-1] for spec in both] == ["0", "1"], f"a glob names both forms: {both}")
     expect(specs(CASES["moments"], "cuda_two_pass wide=0,cuda_two_pass wide=1") == both, "and so do their tunables")
@@ -49,7 +50,9 @@ def old(row):
     return row
 
 
-def rows_of_before(folder):
+@needs_cuda
+@needs_emulator
+def test_rows_of_before_are_read_and_resumed(folder):
     out, words = folder / "rows.jsonl", ("--emulate", "--verify-only", "--no-ceilings")
     done = call("run", CASES["moments"], "--variants", "cuda_two_pass_wide", *words, "--out", out)
     expect(done.returncode == 0 and len(rows_of(out)) == 1, "run by the name of before", done)
@@ -77,9 +80,10 @@ def rows_of_before(folder):
     )
 
 
-def exec_by_old_name(folder):
-    import numpy
-
+@needs_cuda
+@needs_emulator
+def test_exec_knows_the_name_of_before(folder):
+    numpy = pytest.importorskip("numpy")
     numpy.save(folder / "x.npy", numpy.arange(28.0).reshape(7, 4))
     words = ("--in", f"x={folder}/x.npy", "--out", f"mean={folder}/mean.npy", "--emulate", "--check")
     done = call("exec", "moments/cuda_two_pass_wide", *words)
@@ -90,24 +94,13 @@ def exec_by_old_name(folder):
     )
 
 
-def main():
+def test_claims_of_before_are_about_the_forms():
     claim = {"variant": "moments/cuda_two_pass_wide memory=cuda", "baseline": "moments/cuda_two_pass memory=pool"}
     joined.claim(claim)
-    expect(
-        list(claim.values())
-        == ["moments/cuda_two_pass memory=cuda wide=1", "moments/cuda_two_pass memory=pool wide=0"],
-        f"claims of before: {claim}",
-    )
-    expect(joined.spec("moments/cuda_two_pass wide=1") == "moments/cuda_two_pass wide=1", "what has the tunable stays")
-    expect(joined.spec("rolling/cuda_naive threads=128") == "rolling/cuda_naive threads=128", "and all others")
-    if not CUDA:
-        sys.exit(77)
-    patterns()
-    if EMULATOR:
-        with tempfile.TemporaryDirectory() as name:
-            rows_of_before(pathlib.Path(name))
-            exec_by_old_name(pathlib.Path(name))
+    forms = ["moments/cuda_two_pass memory=cuda wide=1", "moments/cuda_two_pass memory=pool wide=0"]
+    assert list(claim.values()) == forms
 
 
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize("spec", ["moments/cuda_two_pass wide=1", "rolling/cuda_naive threads=128"])
+def test_other_names_stay(spec):
+    assert joined.spec(spec) == spec

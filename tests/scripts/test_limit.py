@@ -1,18 +1,16 @@
 """Rows carry what they move per second, and the least time that the machine needs for it: the numbers of a row agree with each other."""
 
-import pathlib
-import sys
-import tempfile
+import pytest
+from program import call, expect, needs_release, rows_of
 
-from program import RELEASE, call, expect, rows_of
+pytestmark = needs_release
 
 CASES = ("double n=10007", "double n=0", "rolling n=2000 window=3000 agg=mean", "redact rows=2000 input=private")
 VARIANTS = "cpu_loop,cpu_online,cpu_best"
 
 
 def run(folder, *more):
-    out = pathlib.Path(folder) / "rows.jsonl"
-    out.unlink(missing_ok=True)
+    out = folder / "rows.jsonl"
     done = call("run", *CASES, "--variants", VARIANTS, "--quick", "--no-counts", "--out", out, *more)
     expect(done.returncode == 0, f"runs {' '.join(more)}", done)
     return rows_of(out)
@@ -45,42 +43,42 @@ def check_mode(row, mode, timed):
     )
 
 
-def main():
-    if not RELEASE:
-        sys.exit(77)
-    with tempfile.TemporaryDirectory(prefix="rungs_limit_") as folder:
-        rows = [row for row in run(folder) if row["verdict"] != "skip"]
-        for row in rows:
-            for mode, timed in row["timing"].items():
-                check_mode(row, mode, timed)
-        limits = {
-            row["case"].split(" input=")[0] + row["variant"]: (row["timing"]["hot"]["limit"], row["limit_reason"])
-            for row in rows
-        }
-        moved = {
-            op: (limit["bytes_read"], limit["bytes_written"])
-            for op, (limit, _) in ((key.split(" ")[0], value) for key, value in limits.items())
-            if limit
-        }
-        expect(moved["double"] == (80056, 80056), "double reads and writes every element")
-        expect(moved["rolling"] == (0, 16000), "no window is full: nothing is read")
-        expect(moved["redact"][0] == 2000 * 4, "hidden names are not read")
-        expect(moved["redact"][1] == 2001 * 4 + 2000 * 3, "'X X' is written for each")
-        expect(
-            any(limit is None and reason == "no bytes to move" for limit, reason in limits.values()),
-            "no elements, no limit",
-        )
-        by_case = {}
-        for row in rows:
-            by_case.setdefault(row["case"], set()).add(
-                repr(row["timing"]["hot"]["limit"] and row["timing"]["hot"]["limit"]["seconds"])
-            )
-        expect(all(len(found) == 1 for found in by_case.values()), "the rows of a case share a limit")
-        untold = [row for row in run(folder, "--no-ceilings") if row["timing"]]
-        expect(
-            untold and all(row["limit_reason"] == "peaks were not measured" for row in untold),
-            "--no-ceilings measures no limits",
-        )
+@pytest.fixture(scope="module")
+def rows(shared_folder):
+    return [row for row in run(shared_folder) if row["verdict"] != "skip"]
 
 
-main()
+def test_the_numbers_of_a_row_agree(rows):
+    for row in rows:
+        for mode, timed in row["timing"].items():
+            check_mode(row, mode, timed)
+
+
+@pytest.mark.parametrize(
+    "op, read, written",
+    [
+        ("double", 80056, 80056),  # every element is read and written
+        ("rolling", 0, 16000),  # no window is full: nothing is read
+        ("redact", 2000 * 4, 2001 * 4 + 2000 * 3),  # hidden names are not read; 'X X' is written for each
+    ],
+)
+def test_the_bytes_that_must_be_moved(rows, op, read, written):
+    limits = [row["timing"]["hot"]["limit"] for row in rows if row["op"] == op]
+    assert {(limit["bytes_read"], limit["bytes_written"]) for limit in limits if limit} == {(read, written)}
+
+
+def test_no_elements_have_no_limit(rows):
+    assert any(row["timing"]["hot"]["limit"] is None and row["limit_reason"] == "no bytes to move" for row in rows)
+
+
+def test_the_rows_of_a_case_share_a_limit(rows):
+    by_case = {}
+    for row in rows:
+        limit = row["timing"]["hot"]["limit"]
+        by_case.setdefault(row["case"], set()).add(limit and limit["seconds"])
+    assert all(len(found) == 1 for found in by_case.values()), by_case
+
+
+def test_no_ceilings_measures_no_limits(folder):
+    untold = [row for row in run(folder, "--no-ceilings") if row["timing"]]
+    assert untold and all(row["limit_reason"] == "peaks were not measured" for row in untold)

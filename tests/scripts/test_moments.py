@@ -1,10 +1,9 @@
 """rungs exec moments on real tables: six statistics per column against SciPy; weights, orders 5 and 6, one column, conventions, errors."""
 
-import pathlib
-import tempfile
 import warnings
 
 import numpy as np
+import pytest
 from scipy import stats
 from sklearn import datasets
 
@@ -59,34 +58,30 @@ def close(got, wanted, relative, what):
     )
 
 
-def tables(folder):
-    for name, load in TABLES.items():
-        for dtype, relative in ((np.float64, 1e-11), (np.float32, 1e-5)):
-            x = load().data.astype(dtype)
-            wanted = scipy_six(x.astype(np.float64))
-            for variant in VARIANTS + (["cuda_two_pass_grid"] if EMULATOR and name == "wine" else []):
-                got = execute(folder, variant, {"x": x}, SIX)
-                for output, column in zip(SIX, wanted):
-                    close(got[output], column, relative, f"{variant}, {name} {np.dtype(dtype).name}, {output}")
+@pytest.mark.parametrize("dtype, relative", [("float64", 1e-11), ("float32", 1e-5)])
+@pytest.mark.parametrize("table", TABLES)
+def test_six_statistics_of_a_table_are_those_of_scipy(folder, table, dtype, relative):
+    x = TABLES[table]().data.astype(dtype)
+    wanted = scipy_six(x.astype(np.float64))
+    for variant in VARIANTS + (["cuda_two_pass_grid"] if EMULATOR and table == "wine" else []):
+        got = execute(folder, variant, {"x": x}, SIX)
+        for output, column in zip(SIX, wanted):
+            close(got[output], column, relative, f"{variant}, {output}")
 
 
-def families(folder):
-    """real:NAME with the table's own shape is the table."""
-    for name, load in TABLES.items():
-        table = load().data
-        out = folder / f"{name}.jsonl"
-        case = f"moments rows={table.shape[0]} cols={table.shape[1]} dtype=f64 input=real:{name}"
-        done = call("run", case, "--variants", "cpu_best", "--verify-only", "--out", out)
-        expect(
-            done.returncode == 0 and [row["verdict"] for row in rows_of(out)] == ["pass"], f"real:{name} passes", done
-        )
-        expect(
-            np.array_equal(np.load(BUILD / "real" / f"{name}.npy").reshape(table.shape), table),
-            f"real:{name} is the table, row by row",
-        )
+@pytest.mark.parametrize("name", TABLES)
+def test_a_family_of_the_shape_of_its_table_is_the_table(folder, name):
+    table = TABLES[name]().data
+    out = folder / "rows.jsonl"
+    case = f"moments rows={table.shape[0]} cols={table.shape[1]} dtype=f64 input=real:{name}"
+    done = call("run", case, "--variants", "cpu_best", "--verify-only", "--out", out)
+    expect(done.returncode == 0 and [row["verdict"] for row in rows_of(out)] == ["pass"], f"real:{name} passes", done)
+    kept = np.load(BUILD / "real" / f"{name}.npy")
+    expect(np.array_equal(kept.reshape(table.shape), table), f"real:{name} is the table, row by row")
 
 
-def weights_and_orders(folder):
+@pytest.mark.parametrize("variant", VARIANTS)
+def test_weights_and_orders_to_6(folder, variant):
     x = datasets.load_wine().data
     w = np.random.default_rng(3).uniform(0.5, 1.5, len(x))
     mean = np.average(x, axis=0, weights=w)
@@ -94,39 +89,35 @@ def weights_and_orders(folder):
     wanted = {"mean": mean, "var": central[2], "min": x.min(axis=0), "max": x.max(axis=0)}
     for output, p in (("skewness", 3), ("kurtosis", 4), ("m5", 5), ("m6", 6)):
         wanted[output] = central[p] / central[2] ** (p / 2)
-    for variant in VARIANTS:
-        got = execute(folder, variant, {"x": x, "weights": w}, list(wanted), "order=6")
-        for output, column in wanted.items():
-            close(got[output], column, 1e-11, f"{variant}, weighted {output}")
-        plain = execute(folder, variant, {"x": x}, ["m5", "m6"], "order=6")
-        spread = np.std(x, axis=0)
-        close(plain["m5"], stats.moment(x, 5) / spread**5, 1e-10, f"{variant}, m5")
-        close(plain["m6"], stats.moment(x, 6) / spread**6, 1e-10, f"{variant}, m6")
+    got = execute(folder, variant, {"x": x, "weights": w}, list(wanted), "order=6")
+    for output, column in wanted.items():
+        close(got[output], column, 1e-11, f"weighted {output}")
+    plain = execute(folder, variant, {"x": x}, ["m5", "m6"], "order=6")
+    spread = np.std(x, axis=0)
+    close(plain["m5"], stats.moment(x, 5) / spread**5, 1e-10, "m5")
+    close(plain["m6"], stats.moment(x, 6) / spread**6, 1e-10, "m6")
 
 
-def shapes_and_conventions(folder):
+def test_one_column(folder):
     x = datasets.load_wine().data
     column = execute(folder, "cpu_best", {"x": x[:, 4].copy()}, SIX)
     for output, wanted in zip(SIX, scipy_six(x[:, 4:5])):
         close(column[output], wanted, 1e-11, f"one column, {output}")
-    constant = np.full((50, 2), 0.1)
-    expect(
-        np.isnan(execute(folder, "cpu_best", {"x": constant}, ["kurtosis"])["kurtosis"]).all(),
-        "a constant column has no kurtosis",
-    )
-    expect(
-        (execute(folder, "cpu_best", {"x": constant}, ["kurtosis"], "degenerate=zero")["kurtosis"] == 0).all(),
-        "or 0 on request",
-    )
-    expect((execute(folder, "cpu_best", {"x": constant}, ["var"])["var"] == 0).all(), "and its variance is 0 exactly")
+
+
+def test_a_constant_column_has_no_kurtosis(folder):
+    x = {"x": np.full((50, 2), 0.1)}
+    assert np.isnan(execute(folder, "cpu_best", x, ["kurtosis"])["kurtosis"]).all()
+    assert (execute(folder, "cpu_best", x, ["kurtosis"], "degenerate=zero")["kurtosis"] == 0).all(), "or 0 on request"
+    assert (execute(folder, "cpu_best", x, ["var"])["var"] == 0).all(), "and its variance is 0 exactly"
+
+
+def test_no_rows_are_nan_for_every_column(folder):
     empty = execute(folder, "cpu_best", {"x": np.zeros((0, 3))}, SIX)
-    expect(
-        all(np.isnan(empty[output]).all() and empty[output].shape == (3,) for output in SIX),
-        "no rows: NaN for every column",
-    )
+    assert all(np.isnan(empty[output]).all() and empty[output].shape == (3,) for output in SIX)
 
 
-def bad(folder):
+def test_what_is_wrong_is_refused(folder):
     x = folder / "x.npy"
 
     def attempt(array, *more):
@@ -141,17 +132,3 @@ def bad(folder):
     np.save(folder / "w.npy", np.array([1.0, 1, -1, 1]))
     expect_error(attempt(np.ones((4, 2)), "--in", f"weights={folder}/w.npy", "--check"), 2, "weights[2]", "positive")
     expect(not (folder / "bad.npy").exists(), "no attempt left an output")
-
-
-def main():
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-        tables(folder)
-        families(folder)
-        weights_and_orders(folder)
-        shapes_and_conventions(folder)
-        bad(folder)
-
-
-if __name__ == "__main__":
-    main()

@@ -5,17 +5,12 @@ import json
 import pathlib
 import shutil
 import subprocess
-import sys
-import tempfile
 
+import pytest
 from compare_rows import GOLDEN, Machine
 from program import BUILD, RUNGS, SOURCE, expect
 
-try:
-    import matplotlib  # noqa: F401
-except ImportError as error:
-    print(error)
-    sys.exit(77)
+pytest.importorskip("matplotlib")
 
 MOUNT = [
     "unshare",
@@ -31,7 +26,7 @@ MOUNT = [
 
 class Overlay:
     def __init__(self, folder):
-        self.folder = pathlib.Path(folder)
+        self.folder = folder
         for name in ("upper", "work"):
             (self.folder / name).mkdir()
 
@@ -50,6 +45,17 @@ class Overlay:
         return self.folder / "upper" / BUILD.relative_to(SOURCE) / pathlib.Path(*parts)
 
 
+@pytest.fixture
+def overlay(folder):
+    if not BUILD.is_relative_to(SOURCE):
+        pytest.skip("the build folder is not in the checkout")
+    made = Overlay(folder)
+    if not shutil.which("unshare") or subprocess.run([*MOUNT, folder, "true"], capture_output=True).returncode != 0:
+        pytest.skip("this machine lets us mount no overlay")
+    return made
+
+
+@pytest.fixture
 def history(folder):
     """Rows of two commits, one case."""
     machine, lines = Machine(1), []
@@ -57,52 +63,39 @@ def history(folder):
         environment = machine.environment()
         environment.update(commit=str(i + 1) * 40, dirty=False, date=f"2026-03-0{i + 1}T00:00:00Z")
         lines += [environment, machine.row(environment["run"], window=10, seconds=1e-3)]
-    folder.mkdir()
-    (folder / "runs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
-    return folder
+    (folder / "results").mkdir()
+    (folder / "results/runs.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    return folder / "results"
 
 
-def main():
-    if not BUILD.is_relative_to(SOURCE):
-        print("the build folder is not in the checkout")
-        sys.exit(77)
-    with tempfile.TemporaryDirectory() as name:
-        overlay, rows = Overlay(name), history(pathlib.Path(name) / "results")
-        if not shutil.which("unshare") or subprocess.run([*MOUNT, name, "true"], capture_output=True).returncode != 0:
-            print("this machine lets us mount no overlay")
-            sys.exit(77)
-        overlay.call(RUNGS, "report", rows / "runs.jsonl")  # too little for a figure
-        overlay.call(RUNGS, "report", "--history", rows)
-        overlay.call(RUNGS, "run", "double n=1003", "--variants", "cpu_loop", "--verify-only")
-        overlay.call(RUNGS, "export", "csv", rows / "runs.jsonl")
-        overlay.call(
-            RUNGS, "compare", rows / "runs.jsonl", rows / "runs.jsonl", code=2
-        )  # rows of two commits: an error, and no file
-        expect(overlay.written() == set(), f"nothing lands in the checkout: {overlay.written()}")
-        expect("cuda_shared" in overlay.built("report/REPORT.md").read_text(), "the report lies in the build folder")
-        page = overlay.built("history/HISTORY.md")
-        figures = [path.name for path in page.parent.glob("figures/*.svg")]
-        expect(
-            len(figures) == 1 and f"(figures/{figures[0]})" in page.read_text(), "so does the history, with its figure"
-        )
-        overlay.call(RUNGS, "report", "--history", rows, "--out", f"{name}/own/page.md")
-        expect(
-            {p.name for p in (pathlib.Path(name) / "own").iterdir()} == {"page.md", "figures"},
-            "--out FILE has its figures beside it",
-        )
-        overlay.call(RUNGS, "report", "--committed", "--out", "x.md", code=2)
-        expect(overlay.written() == set(), "a refused command writes nothing")
-        overlay.call(RUNGS, "report", "--committed", GOLDEN)
-        written = overlay.written()
-        expect(
-            "REPORT.md" in written
-            and len(written) > 1
-            and all(p in ("REPORT.md", "README.md") or p.startswith("docs/") for p in written),
-            f"report --committed writes REPORT.md, docs/results, docs/figures and numbers in pages: {written}",
-        )
-        first = (SOURCE / "REPORT.md").read_text().splitlines()[0]
-        expect((overlay.folder / "upper/REPORT.md").read_text().startswith(first), "the report begins as ever")
+def test_nothing_lands_in_the_checkout(overlay, history):
+    rows = history / "runs.jsonl"
+    overlay.call(RUNGS, "report", rows)  # too little for a figure
+    overlay.call(RUNGS, "report", "--history", history)
+    overlay.call(RUNGS, "run", "double n=1003", "--variants", "cpu_loop", "--verify-only")
+    overlay.call(RUNGS, "export", "csv", rows)
+    overlay.call(RUNGS, "compare", rows, rows, code=2)  # rows of two commits: an error, and no file
+    assert overlay.written() == set()
+    assert "cuda_shared" in overlay.built("report/REPORT.md").read_text(), "the report lies in the build folder"
+    page = overlay.built("history/HISTORY.md")
+    (figure,) = page.parent.glob("figures/*.svg")
+    assert f"(figures/{figure.name})" in page.read_text(), "so does the history, with its figure"
 
 
-if __name__ == "__main__":
-    main()
+def test_out_has_its_figures_beside_it(overlay, history, folder):
+    overlay.call(RUNGS, "report", "--history", history, "--out", folder / "own/page.md")
+    assert {path.name for path in (folder / "own").iterdir()} == {"page.md", "figures"}
+
+
+def test_a_refused_command_writes_nothing(overlay):
+    overlay.call(RUNGS, "report", "--committed", "--out", "x.md", code=2)
+    assert overlay.written() == set()
+
+
+def test_report_committed_writes_the_report_and_pages_of_docs(overlay):
+    overlay.call(RUNGS, "report", "--committed", GOLDEN)
+    written = overlay.written()
+    assert "REPORT.md" in written and len(written) > 1
+    assert all(path in ("REPORT.md", "README.md") or path.startswith("docs/") for path in written), written
+    first = (SOURCE / "REPORT.md").read_text().splitlines()[0]
+    assert (overlay.folder / "upper/REPORT.md").read_text().startswith(first), "the report begins as ever"

@@ -1,46 +1,30 @@
 """The schema accepts the golden rows and the committed results, and rejects rows that break one rule each. Of the committed rows every
-eighth is looked at, with all other lines; RUNGS_TEST_FULL=1: all of them.
-
-Files named on the command line are held against it too: cmake/python tests/scripts/test_schema.py fresh.jsonl
-"""
+eighth is looked at, with all other lines; RUNGS_TEST_FULL=1: all of them."""
 
 import copy
 import gzip
 import json
-import os
-import pathlib
-import sys
 
-try:
-    from jsonschema import Draft202012Validator
-except ImportError:
-    print("jsonschema is not installed")
-    sys.exit(77)
+import pytest
 
-SOURCE = pathlib.Path(os.environ.get("RUNGS_SOURCE", pathlib.Path(__file__).parents[2]))
+from program import FULL, SOURCE
+
+Draft202012Validator = pytest.importorskip("jsonschema").Draft202012Validator
 SCHEMA = json.loads((SOURCE / "harness/record/row.schema.json").read_text())
 VALIDATOR = Draft202012Validator(SCHEMA)
 
 
+GOLDEN = SOURCE / "tests/golden/rows.jsonl"
+# those of gate/ are excerpts: gate_evidence.py, KEPT
+COMMITTED = sorted(path for path in (SOURCE / "results").rglob("*.jsonl*") if path.parent.name != "gate")
+
+
 def lines_of(path):
+    def refuse(word):
+        raise AssertionError(f"{word} is not JSON")
+
     with (gzip.open if path.suffix == ".gz" else open)(path, "rt", encoding="utf-8") as file:
-        for number, text in enumerate(file, 1):
-            yield number, json.loads(text, parse_constant=lambda word: sys.exit(f"{path}:{number}: {word} is not JSON"))
-
-
-def check_file(path, every=1):
-    bad = 0
-    count = 0
-    for number, line in lines_of(path):
-        count += 1
-        if number % every and line.get("kind") == "row":
-            continue
-        for error in VALIDATOR.iter_errors(line):
-            bad += 1
-            print(f"{path}:{number}: {'/'.join(map(str, error.absolute_path))}: {error.message[:200]}")
-    if count == 0:
-        sys.exit(f"{path}: no lines")
-    return bad
+        return [json.loads(text, parse_constant=refuse) for text in file]
 
 
 def first(golden, kind, wanted=lambda line: True):
@@ -150,26 +134,25 @@ def mutants(golden):
     yield "an outcome without why", changed(claim("not_run"), why=None)
 
 
-def main():
+def test_the_schema_is_one():
     Draft202012Validator.check_schema(SCHEMA)
-    golden_path = SOURCE / "tests/golden/rows.jsonl"
-    bad = check_file(golden_path)
-    committed = sorted(
-        path for path in (SOURCE / "results").rglob("*.jsonl*") if path.parent.name != "gate"
-    )  # excerpts: gate_evidence.py, KEPT
-    for path in committed:
-        bad += check_file(path, every=1 if os.environ.get("RUNGS_TEST_FULL") else 8)
-    for word in sys.argv[1:]:
-        bad += check_file(pathlib.Path(word))
-    golden = [line for _, line in lines_of(golden_path)]
-    tried = 0
-    for what, line in mutants(golden):
-        tried += 1
-        if VALIDATOR.is_valid(line):
-            bad += 1
-            print(f"accepted, but must be rejected: {what}")
-    print(f"{len(golden)} golden lines, {len(committed)} files of results, {tried} broken lines")
-    sys.exit(1 if bad else 0)
 
 
-main()
+@pytest.mark.parametrize("path", [GOLDEN, *COMMITTED], ids=lambda path: str(path.relative_to(SOURCE)))
+def test_lines_are_as_described(path):
+    every = 1 if FULL or path == GOLDEN else 8
+    lines = lines_of(path)
+    looked_at = [(i, line) for i, line in enumerate(lines, 1) if i % every == 0 or line.get("kind") != "row"]
+    wrong = [
+        f"{path}:{number}: {'/'.join(map(str, error.absolute_path))}: {error.message[:200]}"
+        for number, line in looked_at
+        for error in VALIDATOR.iter_errors(line)
+    ]
+    assert lines and not wrong, "\n".join(wrong)
+
+
+@pytest.mark.parametrize(
+    "what, line", list(mutants(lines_of(GOLDEN))), ids=lambda what: what if isinstance(what, str) else ""
+)
+def test_a_broken_line_is_rejected(what, line):
+    assert not VALIDATOR.is_valid(line)

@@ -1,14 +1,13 @@
 """One worker serves several cases of a variant: what it may keep from one to the next, whose fault a fault is, and when it is replaced."""
 
 import os
-import pathlib
 import re
 import sys
-import tempfile
 import time
-from concurrent.futures import ThreadPoolExecutor
 
-from program import MUTANTS, RELEASE, SANITIZED, call, expect, rows_of
+import pytest
+
+from program import MUTANTS, SANITIZED, at_once, call, expect, needs_release, rows_of
 
 CASES = [f"double n=10007 input=normal dtype=f64 seed={seed}" for seed in (1, 2, 3)]
 SHARED, FRESH = "shared", "fresh"
@@ -30,22 +29,21 @@ def run(folder, variants, *more, cases=CASES, program=MUTANTS):
     return rows_of(out), done
 
 
-def faults(folder):
-    """A fault costs the row that has it and no other."""
-    for how, expected in EXPECTED.items():
-        if SANITIZED and how in ("leak_in_prepare", "memory_of_cases"):
-            continue
-        (folder / how).mkdir()
-        rows, done = run(folder / how, f"cpu_keeps_state how={how}")
-        found = [(row["verdict"], row["reason"] or "", row["worker"]) for row in rows]
-        right = len(found) == 3 and all(
-            v == w and re.search(r, why, re.S) for (v, why, _), (w, r, _) in zip(found, expected)
-        )
-        expect(right, f"{how}: {found}", done)
+@pytest.mark.parametrize("how", EXPECTED)
+@at_once
+def test_a_fault_costs_the_row_that_has_it_and_no_other(folder, how):
+    if SANITIZED and how in ("leak_in_prepare", "memory_of_cases"):
+        pytest.skip("a sanitized process ends itself, and does not tell what memory is in use")
+    rows, done = run(folder, f"cpu_keeps_state how={how}")
+    found = [(row["verdict"], row["reason"] or "", row["worker"]) for row in rows]
+    right = len(found) == 3 and all(
+        v == w and re.search(r, why, re.S) for (v, why, _), (w, r, _) in zip(found, EXPECTED[how])
+    )
+    expect(right, f"{how}: {found}", done)
 
 
-def served(folder):
-    """Who has one worker for all cases, and who has not."""
+@at_once
+def test_who_has_one_worker_for_all_cases(folder):
     rows, done = run(folder, "cpu_right,cpu_zeros,peer_right")
     by = {
         name: [(row["verdict"], row["worker"]) for row in rows if row["variant"].endswith(name)]
@@ -54,13 +52,17 @@ def served(folder):
     expect(by["cpu_right"] == [("pass", SHARED)] * 3, "a right variant has one worker for its cases", done)
     expect(by["cpu_zeros"] == [("fail", FRESH)] * 3, "a wrong one has another after each fault", done)
     expect(by["peer_right"] == [("pass", SHARED)] * 3, "so has a library", done)
-    (folder / "fresh").mkdir()
-    rows, done = run(folder / "fresh", "cpu_right,peer_right", "--fresh-workers")
+
+
+@at_once
+def test_fresh_workers_are_one_for_each_row(folder):
+    rows, done = run(folder, "cpu_right,peer_right", "--fresh-workers")
     expect([row["worker"] for row in rows] == [FRESH] * 6, "--fresh-workers: one for each row", done)
 
 
-def first_call(folder):
-    """Only the first case of a worker has the first call of a process."""
+@needs_release
+@at_once
+def test_only_the_first_case_has_the_first_call_of_a_process(folder):
     out = folder / "rows.jsonl"
     done = call("run", *CASES[:2], "--variants", "cpu_right", "--quick", "--no-ceilings", "--out", out, program=MUTANTS)
     timing = [row["timing"]["first"] for row in rows_of(out)]
@@ -71,8 +73,9 @@ def first_call(folder):
     )
 
 
-def silent(folder):
-    """A worker that never says a word is given up after the time-out, or ten seconds if that is shorter."""
+@at_once
+def test_a_worker_that_never_says_a_word_is_given_up(folder):
+    """After the time-out, or ten seconds if that is shorter."""
     python = folder / "python"
     python.write_text(
         f'#!/bin/sh\n[ "$1" = -c ] && exec {sys.executable} "$@"\nexec sleep 300\n'
@@ -96,19 +99,3 @@ def silent(folder):
     rows = [(row["verdict"], row["reason"]) for row in rows_of(out)]
     expect(rows == [("error", "timed out after 10 s")], f"a worker that hangs before its first word: {rows}", done)
     expect(time.monotonic() - begin < 30, "long before two minutes")
-
-
-def main():
-    with tempfile.TemporaryDirectory() as name:
-        folder = pathlib.Path(name)
-
-        def one(test):
-            (folder / test.__name__).mkdir()
-            test(folder / test.__name__)
-
-        with ThreadPoolExecutor() as pool:  # most of it waits
-            list(pool.map(one, (faults, served, silent, *([first_call] if RELEASE else []))))
-
-
-if __name__ == "__main__":
-    main()

@@ -2,15 +2,14 @@
 
 import json
 import os
-import pathlib
 import socket
 import subprocess
 import sys
-import tempfile
 
 import numpy
+import pytest
 
-from program import SOURCE, call, expect
+from program import SOURCE, call, expect, expect_error
 
 NAMES = ["John Lee", "Madonna", "", "Jos\u00e9 N\u00fa\u00f1ez", "Jane Roe", "Ann \u65e5\u672c"]
 VISIBILITIES = ["public", "public", "public", "public", "private", "public"]
@@ -28,42 +27,44 @@ def columns(folder, *names):
     return [f"--in={name}.{part}={folder}/{name}.{part}.npy" for name in names for part in ("offsets", "chars")]
 
 
-def own_columns(folder):
+def redact(folder, *more, names="int64", visibilities="int64"):
+    """exec on the two columns, whose offsets are of these types."""
+    save(folder, "names", NAMES, names)
+    save(folder, "visibilities", VISIBILITIES, visibilities)
+    return call("exec", "redact/cpu_sequential", *columns(folder, "names", "visibilities"), *more)
+
+
+@pytest.mark.parametrize("dtype", ["int32", "int64"])
+def test_columns_have_their_true_sizes(folder, dtype):
     outs = [f"--out=redacted.{part}={folder}/{part}.npy" for part in ("offsets", "chars", "validity")]
-    for dtype in ("int32", "int64"):
-        save(folder, "names", NAMES, dtype)
-        save(folder, "visibilities", VISIBILITIES, dtype)
-        done = call("exec", "redact/cpu_sequential", *columns(folder, "names", "visibilities"), *outs, "--check")
-        expect(done.returncode == 0 and WORDS in done.stdout, f"exec: {dtype} offsets", done)
-        offsets, chars = numpy.load(folder / "offsets.npy"), numpy.load(folder / "chars.npy").tobytes()
-        expect(
-            offsets.dtype == dtype and [chars[a:b].decode() for a, b in zip(offsets, offsets[1:])] == REDACTED,
-            f"exec: {dtype}: the column",
-        )
-        expect(
-            numpy.load(folder / "validity.npy").shape == (0,),
-            f"exec: {dtype}: outputs have their true sizes, not the largest possible",
-        )
+    done = redact(folder, *outs, "--check", names=dtype, visibilities=dtype)
+    expect(done.returncode == 0 and WORDS in done.stdout, f"{dtype} offsets", done)
+    offsets, chars = numpy.load(folder / "offsets.npy"), numpy.load(folder / "chars.npy").tobytes()
+    assert offsets.dtype == dtype and [chars[a:b].decode() for a, b in zip(offsets, offsets[1:])] == REDACTED
+    assert numpy.load(folder / "validity.npy").shape == (0,), "not the largest possible"
+
+
+@pytest.mark.parametrize("at, value", [(3, 0), (len(NAMES), 1000000)])
+def test_offsets_that_lie_are_refused_before_anything_runs(folder, at, value):
+    save(folder, "names", NAMES, "int64")
+    save(folder, "visibilities", VISIBILITIES, "int64")
     offsets = numpy.load(folder / "names.offsets.npy")
-    for at, value in ((3, 0), (len(NAMES), 1000000)):
-        numpy.save(folder / "names.offsets.npy", numpy.where(numpy.arange(len(offsets)) == at, value, offsets))
-        done = call("exec", "redact/cpu_sequential", *columns(folder, "names", "visibilities"), *outs)
-        expect(
-            done.returncode == 2 and "names.offsets: row" in done.stderr,
-            f"exec: offset {at} lies: refused before anything runs",
-            done,
-        )
-    save(folder, "names", NAMES, "int32")
-    done = call("exec", "redact/cpu_sequential", *columns(folder, "names", "visibilities"), "--check")
-    expect(
-        done.returncode == 2 and "all inputs must be of one dtype" in done.stderr, "exec: offsets of two dtypes", done
-    )
-    save(folder, "names", NAMES, "float64")
-    save(folder, "visibilities", VISIBILITIES, "float64")
-    done = call("exec", "redact/cpu_sequential", *columns(folder, "names", "visibilities"), "--check")
-    expect(
-        done.returncode == 2 and "int32 or int64 is expected" in done.stderr, "exec: offsets that are no integers", done
-    )
+    offsets[at] = value
+    numpy.save(folder / "names.offsets.npy", offsets)
+    out = f"--out=redacted.chars={folder}/chars.npy"
+    done = call("exec", "redact/cpu_sequential", *columns(folder, "names", "visibilities"), out)
+    expect_error(done, 2, "names.offsets: row")
+
+
+@pytest.mark.parametrize(
+    "names, visibilities, words",
+    [
+        ("int32", "int64", "all inputs must be of one dtype"),
+        ("float64", "float64", "int32 or int64 is expected"),
+    ],
+)
+def test_offsets_are_integers_of_one_type(folder, names, visibilities, words):
+    expect_error(redact(folder, "--check", names=names, visibilities=visibilities), 2, words)
 
 
 PEER = """
@@ -79,7 +80,7 @@ def fetch(state, outputs, out): return RETURNS
 
 def ask(folder, returns):
     """What a peer whose fetch() returns this gets for a reply, and the memory of its output `y`."""
-    (folder / "op").mkdir(exist_ok=True)
+    (folder / "op").mkdir()
     (folder / "op" / "peer_play.py").write_text(PEER.replace("RETURNS", returns))
     arrays = {}
     for name, values in (("x", [1, -2, 3, -4, 5]), ("y", [0] * 5), ("z", [0] * 5)):
@@ -128,25 +129,25 @@ def ask(folder, returns):
     return replies[-2], numpy.fromfile(folder / "y", "i4")
 
 
-def peers(folder):
-    reply, y = ask(folder, '{"y": outputs}')
-    expect(reply.get("counts") == [3, None] and list(y[:3]) == [1, 3, 5], f"a peer's arrays and their sizes: {reply}")
-    reply, _ = ask(folder, '{"y": outputs[:0], "z": outputs}')
-    expect(reply.get("counts") == [0, 3], f"an empty output: {reply}")
-    reply, _ = ask(folder, '{"y": numpy.zeros(6, "i4")}')
-    expect(
-        reply.get("kind") == "check" and "output y is int32[6]; at most int32[5] is possible" in reply["error"],
-        f"too large an output: {reply}",
-    )
-    reply, _ = ask(folder, '{"y": outputs.astype("i8")}')
-    expect(reply.get("kind") == "check" and "output y is int64[3]" in reply["error"], f"the wrong dtype: {reply}")
+@pytest.mark.parametrize(
+    "returns, counts",
+    [('{"y": outputs}', [3, None]), ('{"y": outputs[:0], "z": outputs}', [0, 3])],
+    ids=["one", "an empty one and another"],
+)
+def test_arrays_of_a_peer_have_their_sizes(folder, returns, counts):
+    reply, y = ask(folder, returns)
+    assert reply.get("counts") == counts, reply
+    assert counts[0] == 0 or list(y[:3]) == [1, 3, 5]
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        own_columns(pathlib.Path(folder))
-        peers(pathlib.Path(folder))
-
-
-if __name__ == "__main__":
-    main()
+@pytest.mark.parametrize(
+    "returns, words",
+    [
+        ('{"y": numpy.zeros(6, "i4")}', "output y is int32[6]; at most int32[5] is possible"),
+        ('{"y": outputs.astype("i8")}', "output y is int64[3]"),
+    ],
+    ids=["too large", "the wrong dtype"],
+)
+def test_an_array_that_cannot_be_is_told(folder, returns, words):
+    reply, _ = ask(folder, returns)
+    assert reply.get("kind") == "check" and words in reply["error"], reply

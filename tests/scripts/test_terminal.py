@@ -6,8 +6,9 @@ import pty
 import re
 import struct
 import subprocess
-import tempfile
 import termios
+
+import pytest
 
 from program import RUNGS, call, expect, rows_of
 
@@ -42,48 +43,32 @@ def lines_on_screen(seen):
     return [part for line in plain.replace("\r\n", "\n").split("\n") for part in line.split("\r")]
 
 
-def widths(folder):
-    """Neither the line of progress nor that of a result wraps, however narrow the terminal is and however long the case."""
+@pytest.mark.parametrize("columns", [80, 40])
+def test_no_line_wraps(folder, columns):
+    """Neither that of progress nor that of a result, however narrow the terminal is and however long the case."""
     case = "rolling agg=mean n=1003 window=30 incomplete=nan dtype=f64 input=uniform seed=7"
-    for columns in (80, 40):
-        seen = on_a_terminal(
-            "run",
-            case,
-            "--variants",
-            "cpu_naive,cpu_online",
-            "--verify-only",
-            "--out",
-            f"{folder}/wide{columns}.jsonl",
-            columns=columns,
-        )
-        longest = max(map(len, lines_on_screen(seen)))
-        if columns == 80:
-            expect(seen.count("verify only") == 2, f"80 columns hold the outcome: {seen!r}")
-        expect(
-            20 < longest <= columns and "agg=" not in seen and seen.count("\n") == 2,
-            f"{columns} columns hold every line (longest: {longest}): {seen!r}",
-        )
+    words = ("--variants", "cpu_naive,cpu_online", "--verify-only", "--out", folder / "rows.jsonl")
+    seen = on_a_terminal("run", case, *words, columns=columns)
+    longest = max(map(len, lines_on_screen(seen)))
+    if columns == 80:
+        assert seen.count("verify only") == 2, "80 columns hold the outcome"
+    assert 20 < longest <= columns and "agg=" not in seen and seen.count("\n") == 2
 
 
-def no_escapes(folder):
-    """NO_COLOR: one line is still overwritten, without escape sequences. A dumb terminal gets what a file gets."""
-    seen = on_a_terminal(*ARGUMENTS, "--out", f"{folder}/colourless.jsonl", NO_COLOR="1")
-    expect(
-        "\033" not in seen and "case 1 of 2" in seen and "\r" in seen, f"NO_COLOR gives no escape sequences: {seen!r}"
-    )
-    expect(
-        [line.strip() for line in lines_on_screen(seen) if "case" in line and "pass" in line] == [],
-        "and the line is wiped before a result",
-    )
-    seen = on_a_terminal(*ARGUMENTS, "--out", f"{folder}/dumb.jsonl", TERM="dumb")
-    expect(
-        "\033" not in seen and "case 1 of 2" not in seen and seen.count("\n") == 2,
-        f"a dumb terminal gets plain lines: {seen!r}",
-    )
+def test_no_color_overwrites_a_line_without_escape_sequences(folder):
+    seen = on_a_terminal(*ARGUMENTS, "--out", folder / "rows.jsonl", NO_COLOR="1")
+    assert "\033" not in seen and "case 1 of 2" in seen and "\r" in seen
+    wrong = [line.strip() for line in lines_on_screen(seen) if "case" in line and "pass" in line]
+    assert not wrong, "the line is wiped before a result"
 
 
-def what_does_not_apply(folder):
-    """Variants that cannot do the case are counted once; --verbose lists them; the file has all of them."""
+def test_a_dumb_terminal_gets_what_a_file_gets(folder):
+    seen = on_a_terminal(*ARGUMENTS, "--out", folder / "rows.jsonl", TERM="dumb")
+    assert "\033" not in seen and "case 1 of 2" not in seen and seen.count("\n") == 2
+
+
+def test_what_does_not_apply_is_counted_once(folder):
+    """Variants that cannot do the case; --verbose lists them; the file has all of them."""
     case = "rolling agg=max n=1003 window=30"
     short = call("run", case, "--variants", "cpu_*", "--verify-only", "--out", f"{folder}/short.jsonl")
     long = call("run", case, "--variants", "cpu_*", "--verify-only", "--verbose", "--out", f"{folder}/long.jsonl")
@@ -104,36 +89,21 @@ def what_does_not_apply(folder):
     expect(facts[0] == facts[1], "the rows are the same")
 
 
-def main():
-    with tempfile.TemporaryDirectory() as folder:
-        seen = on_a_terminal(*ARGUMENTS, "--out", f"{folder}/terminal.jsonl")
-        for words in (
-            "case 1 of 2: double/cpu_loop",
-            "case 2 of 2, about ",
-            " left: double/cpu_loop",
-            "1/2",
-            "2/2",
-            "pass",
-            "\r\033[K",
-        ):
-            expect(words in seen, f"a terminal shows {words!r}, of {seen!r}")
-        done = call(*ARGUMENTS, "--out", f"{folder}/plain.jsonl")
-        expect(
-            done.returncode == 0 and "\033" not in done.stderr + done.stdout and "\r" not in done.stderr + done.stdout,
-            "no control characters elsewhere",
-            done,
-        )
-        lines = done.stderr.splitlines()
-        expect(
-            len(lines) == 2 and all(line.split()[:2] == [f"{i}/2", "pass"] for i, line in enumerate(lines, 1)),
-            "one plain line a row",
-            done,
-        )
-        expect("2 rows: 2 passed" in done.stdout, "the counts close it", done)
-        widths(folder)
-        no_escapes(folder)
-        what_does_not_apply(folder)
+def test_a_terminal_shows_the_case_how_many_and_how_long(folder):
+    seen = on_a_terminal(*ARGUMENTS, "--out", folder / "rows.jsonl")
+    first, second = "case 1 of 2: double/cpu_loop", "case 2 of 2, about "
+    for words in (first, second, " left: double/cpu_loop", "1/2", "2/2", "pass", "\r\033[K"):
+        assert words in seen
 
 
-if __name__ == "__main__":
-    main()
+def test_elsewhere_a_row_is_one_plain_line(folder):
+    done = call(*ARGUMENTS, "--out", folder / "rows.jsonl")
+    plain = "\033" not in done.stderr + done.stdout and "\r" not in done.stderr + done.stdout
+    expect(done.returncode == 0 and plain, "no control characters", done)
+    lines = done.stderr.splitlines()
+    expect(
+        len(lines) == 2 and all(line.split()[:2] == [f"{i}/2", "pass"] for i, line in enumerate(lines, 1)),
+        "one plain line a row",
+        done,
+    )
+    expect("2 rows: 2 passed" in done.stdout, "the counts close it", done)
