@@ -9,13 +9,11 @@ import subprocess
 import sys
 import tempfile
 
+import pytest
 from checkout import SOURCE
 
-try:
-    import matplotlib.image
-except ImportError:
-    print("matplotlib is not installed")
-    sys.exit(77)
+matplotlib = pytest.importorskip("matplotlib")
+import matplotlib.image
 
 from analysis.report.__main__ import main
 from plots import style

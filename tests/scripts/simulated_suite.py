@@ -7,7 +7,7 @@ import numpy as np
 
 import checkout  # noqa: F401
 from analysis import statistics
-from analysis.compare import again, alike, common, decide, detect, judge, together
+from analysis.compare import again, alike, decide, detect, judge, together
 from analysis.compare.join import Comparison
 
 ROWS, PROCESSES = 100, 10

@@ -138,7 +138,7 @@ class Programs(WithPrograms):
                 path.read_text()
                 .replace(
                     "rows = [",
-                    f"""if "--variants" in words and words[words.index("--variants") + 1] != "rolling/cuda_shared":
+                    """if "--variants" in words and words[words.index("--variants") + 1] != "rolling/cuda_shared":
     sys.exit(print("no such variant") or 2)
 scatter = random.Random(len(lines)).lognormvariate(0, 0.03)
 rows = [""",

@@ -6,11 +6,9 @@ import json
 import pathlib
 import re
 import statistics
-import subprocess
-import sys
 import tempfile
 
-from program import BUILD, CUDA, RELEASE, SOURCE, call, expect, expect_error, rows_of
+from program import CUDA, RELEASE, SOURCE, call, expect, expect_error, rows_of
 
 from analysis import joined, select
 from analysis.claim_text import OUTCOMES, PROGRAMS

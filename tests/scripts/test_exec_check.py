@@ -165,7 +165,7 @@ class Check(unittest.TestCase):
 
     def test_only_what_was_asked_for(self):
         x = np.random.default_rng(4).normal(size=(50, 3))
-        mutant = ("moments/cpu_ddof_one", x, "--check")
+        mutant = ("moments/cpu_mutants", x, "--check", "--set=wrong=ddof_one")
         self.expect(self.execute(*mutant, outs=["mean", "max"], program=MUTANTS), 0, "mean passes", "max passes")
         self.written("mean", "max")
         self.expect(
@@ -176,7 +176,7 @@ class Check(unittest.TestCase):
         )
         self.not_written("mean", "var")
         done = self.execute(
-            "moments/cpu_float_sums", *mutant[1:], outs=[], program=MUTANTS
+            "moments/cpu_mutants", x, "--check", "--set=wrong=float_sums", outs=[], program=MUTANTS
         )  # all outputs, as none is named
         self.expect(done, 1, r"check failed: mean\[\d\] is", r"var is not verified: var\[\d\] is", "max passes")
 
@@ -204,8 +204,9 @@ class Check(unittest.TestCase):
             with open(out, "rb") as file:
                 self.assertEqual(ipc.open_file(file).read_all()["redacted"].to_pylist(), ["L John", "X X", None])
             out.unlink()
-            for mutant in ("cpu_wrong_byte", "cpu_wrong_null", "cpu_too_short"):
-                self.expect(redact(mutant, MUTANTS, *words), 1, "check failed: redacted")
+            for wrong in ("wrong_byte", "wrong_null", "too_short"):
+                done = redact("cpu_mutants", MUTANTS, f"--set=wrong={wrong}", *words)
+                self.expect(done, 1, "check failed: redacted")
                 self.assertFalse(out.exists())
 
     def test_nothing_to_verify(self):

@@ -11,7 +11,7 @@ import sys
 import tempfile
 import time
 
-from program import BUILD, MUTANTS, SOURCE, call, copy_mutants, expect, expect_error, rows_of
+from program import BUILD, SOURCE, call, copy_mutants, expect, expect_error, rows_of
 
 FUNCTION = SOURCE / "examples/apply/first_minus_last.cu"
 HEAD = "title: x\nsuites:\n  - op: rolling\n    variants: [cpu_naive]\n    axes: "

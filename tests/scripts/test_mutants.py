@@ -1,13 +1,9 @@
 """Every mutant must be rejected for the right reason, and a right variant must pass: the harness's own test."""
 
-import json
-import pathlib
 import re
-import subprocess
-import sys
-import tempfile
 
-from program import MUTANTS, RELEASE, SANITIZED, SOURCE
+import pytest
+from program import MUTANTS, RELEASE, SANITIZED, SOURCE, call, expect, rows_of
 
 CASE = "double n=100003 input=normal dtype=f64"
 
@@ -15,7 +11,7 @@ LATER = r"in timing, cold sample \d+|on the second data set"  # which is all tha
 # Right, but quick where they were seen before or find no poison: their cold samples that are not compared take these seconds at least.
 AT_LEAST = {"cpu_replay_content": 2e-3, "cpu_slow_on_poison": 2e-3}
 
-# name -> verdict, what its reason must say, and whether it needs a GPU
+# name -> verdict, what its reason must say
 EXPECTED = {
     "cpu_right": ("pass", None),
     "cpu_teams_control": ("pass", None),
@@ -94,13 +90,44 @@ IN_EMULATOR = {
 }
 
 
-def has_gpu():
-    doctor = subprocess.run([MUTANTS, "doctor"], capture_output=True, text=True)
-    assert (
-        doctor.returncode == 0
-        and "launch       double/cpu_aborts_when_asked: supports(): crashed: signal 6" in doctor.stdout
-    ), doctor
-    return doctor.stdout.find("\nok  gpu") >= 0
+SEEN_IN_TIMED_CALLS = ("cpu_memo_three", "cpu_memo_sample", "cpu_poison_skips", "peer_result_by_address", "peer_lazy")
+ELSEWHERE = {"cpu_takes_along", "peer_hangs_in_prepare", "cpu_keeps_state"}  # test_isolation.py, test_shared_workers.py
+
+
+def expected_here(has_gpu):
+    expected = EXPECTED | (TIMED_ONLY if RELEASE else {})
+    if SANITIZED:
+        expected["cpu_crashes"] = ("error", r"null pointer")
+        expected["cpu_clobbers_input"] = ("error", r"wrote to input x|AddressSanitizer")
+        del expected["cpu_leaks"]
+    if not RELEASE:
+        expected.update(dict.fromkeys(SEEN_IN_TIMED_CALLS, ("pass", None)))
+    if has_gpu:
+        expected.update(ON_GPU)
+    elif (MUTANTS.parent / "rungs-emulator").exists():
+        expected.update(IN_EMULATOR)
+    return expected
+
+
+@pytest.fixture(scope="module")
+def doctor():
+    return call("doctor", program=MUTANTS)
+
+
+@pytest.fixture(scope="module")
+def expected(doctor):
+    return expected_here("\nok  gpu" in doctor.stdout)
+
+
+@pytest.fixture(scope="module")
+def rows(shared_folder, expected):
+    """Of all of them in one program, by name."""
+    out = shared_folder / "rows.jsonl"
+    names = ",".join(sorted(expected))
+    limits = ("--quick", "--timeout", "5s", "--memory-limit", "1G")
+    done = call("run", CASE, "--variants", names, *limits, "--out", out, program=MUTANTS, timeout=800)
+    expect(done.returncode == 1, "failures end in exit code 1", done)
+    return {row["variant"].split("/")[1]: row for row in rows_of(out)}
 
 
 def unseen(mode):
@@ -108,99 +135,46 @@ def unseen(mode):
     return [seconds for sample, seconds in enumerate(mode["samples"]) if sample not in checked]
 
 
-def check_second_call(folder):
-    """What malloc keeps of released blocks is no leak, in the second call of a process as little as after a thousand."""
-    out = pathlib.Path(folder) / "second.jsonl"
-    words = ["cpu_frees_elsewhere_control,cpu_leaks", "--verify-only", "--no-ceilings", "--out", out]
-    subprocess.run([MUTANTS, "run", CASE, "--variants", *words], capture_output=True, timeout=60)
-    told = {row["variant"].split("/")[1]: row["verdict"] for row in map(json.loads, out.open()) if row["kind"] == "row"}
-    assert told["cpu_frees_elsewhere_control"] == "pass" and (SANITIZED or told["cpu_leaks"] == "fail"), told
+@pytest.mark.parametrize("name", sorted({*EXPECTED, *TIMED_ONLY, *ON_GPU}))
+def test_verdict(name, expected, rows):
+    if name not in expected:
+        pytest.skip("needs a GPU, the emulator, or another build")
+    verdict, pattern = expected[name]
+    row, reason = rows[name], rows[name]["reason"] or ""
+    assert row["verdict"] == verdict, reason
+    assert pattern is None or re.search(pattern, reason, re.I | re.S), reason
+    if verdict != "pass":
+        assert row["timing"] is None  # a rejected variant has no time
+    elif not RELEASE:
+        assert row["timing"] is None and re.search("build is never timed", row["why_not_timed"])
+    else:
+        cold, hot = row["timing"]["cold"], row["timing"]["hot"]
+        assert cold["count"] > 0 and row["reverified"] is True
+        assert min(unseen(cold), default=1) >= AT_LEAST.get(name, 0)
+        assert {0, 1} <= {check["set"] for check in cold["checked"]}
+        assert hot["checked"][-1]["sample"] == hot["count"] - 1
 
 
-def main():
-    expected = {**EXPECTED, **(TIMED_ONLY if RELEASE else {})}
-    if SANITIZED:
-        expected["cpu_crashes"] = ("error", r"null pointer")
-        expected["cpu_clobbers_input"] = ("error", r"wrote to input x|AddressSanitizer")
-        del expected["cpu_leaks"]
-    if not RELEASE:
-        for name in (
-            "cpu_memo_three",
-            "cpu_memo_sample",
-            "cpu_poison_skips",
-            "peer_result_by_address",
-            "peer_lazy",
-        ):  # only timed calls show them
-            expected[name] = ("pass", None)
-    if has_gpu():
-        expected.update(ON_GPU)
-    elif (MUTANTS.parent / "rungs-emulator").exists():
-        expected.update(IN_EMULATOR)
+def test_every_mutant_has_an_expectation():
     shipped = {p.stem for p in (SOURCE / "tests/mutants/double").iterdir() if "cheat" not in p.stem}
     shipped = {name for name in shipped if name.startswith(("cpu_", "cuda_", "peer_"))}
-    unjudged = (
-        shipped
-        - set(EXPECTED)
-        - set(TIMED_ONLY)
-        - set(ON_GPU)
-        - {"cpu_takes_along", "peer_hangs_in_prepare", "cpu_keeps_state"}
-    )  # test_isolation.py, test_shared_workers.py
-    assert not unjudged, f"mutants without an expectation: {unjudged}"
-    with tempfile.TemporaryDirectory() as folder:
-        out = pathlib.Path(folder) / "rows.jsonl"
-        globs = ",".join(sorted(expected))
-        done = subprocess.run(
-            [
-                MUTANTS,
-                "run",
-                CASE,
-                "--variants",
-                globs,
-                "--quick",
-                "--timeout",
-                "5s",
-                "--memory-limit",
-                "1G",
-                "--out",
-                out,
-            ],
-            capture_output=True,
-            text=True,
-        )
-        assert done.returncode == 1, f"exit code {done.returncode}, 1 was expected\n{done.stdout}{done.stderr}"
-        rows = {r["variant"].split("/")[1]: r for r in map(json.loads, out.open()) if r["kind"] == "row"}
-        check_second_call(folder)
-    wrong = 0
-    for name, (verdict, pattern) in sorted(expected.items()):
-        row = rows.get(name)
-        reason = (row or {}).get("reason") or ""
-        good = (
-            row is not None
-            and row["verdict"] == verdict
-            and (pattern is None or re.search(pattern, reason, re.I | re.S))
-        )
-        if verdict != "pass":
-            good = good and row["timing"] is None  # a rejected variant has no time
-        elif good and not RELEASE:
-            good = row["timing"] is None and re.search("build is never timed", row["why_not_timed"])
-        elif good:
-            cold, hot = row["timing"]["cold"], row["timing"]["hot"]
-            good = (
-                cold["count"] > 0
-                and row["reverified"] is True
-                and min(unseen(cold), default=1) >= AT_LEAST.get(name, 0)
-            )
-            good = (
-                good
-                and {0, 1} <= {check["set"] for check in cold["checked"]}
-                and hot["checked"][-1]["sample"] == hot["count"] - 1
-            )
-        wrong += not good
-        print(
-            f"{'ok  ' if good else 'BAD '} {name}: {row and row['verdict']}: {reason.splitlines()[0] if reason else ''}"
-        )
-    sys.exit(1 if wrong else 0)
+    assert shipped == {*EXPECTED, *TIMED_ONLY, *ON_GPU, *ELSEWHERE}
 
 
-if __name__ == "__main__":
-    main()
+def test_doctor_survives_a_variant_that_aborts(doctor):
+    expect(doctor.returncode == 0, "doctor ends well", doctor)
+    expect(
+        "launch       double/cpu_aborts_when_asked: supports(): crashed: signal 6" in doctor.stdout,
+        "and says it",
+        doctor,
+    )
+
+
+def test_second_call(folder):
+    """What malloc keeps of released blocks is no leak, in the second call of a process as little as after a thousand."""
+    out = folder / "second.jsonl"
+    names = "cpu_frees_elsewhere_control,cpu_leaks"
+    done = call("run", CASE, "--variants", names, "--verify-only", "--no-ceilings", "--out", out, program=MUTANTS)
+    verdicts = {row["variant"].split("/")[1]: row["verdict"] for row in rows_of(out)}
+    expect(verdicts["cpu_frees_elsewhere_control"] == "pass", "no leak", done)
+    expect(SANITIZED or verdicts["cpu_leaks"] == "fail", "a leak", done)

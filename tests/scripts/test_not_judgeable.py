@@ -4,7 +4,6 @@ import pathlib
 import tempfile
 import unittest
 
-from checkout import SOURCE  # noqa: F401: the path to analysis
 from program import call, rows_of
 
 from analysis import rows as r

@@ -1,22 +1,17 @@
 """The interactive page in a headless Chromium without a network: no errors, filters, ranking, sorting, slider, cells, links and paper work; figures are drawn. Without Chromium it is skipped."""
 
 import csv
-import importlib.util
 import json
-import sys
 import time
 
 import browser
+import pytest
 from checkout import SOURCE
-from every_test import run_every
 from report_page import GOLDEN, ROWS, TIMED, WORK, made_by, report, written
 
 if not browser.program():
-    print("no Chromium: apt-get install chromium")
-    sys.exit(77)
-if not importlib.util.find_spec("bokeh"):
-    print("bokeh is not installed")
-    sys.exit(77)
+    pytest.skip("no Chromium: apt-get install chromium", allow_module_level=True)
+pytest.importorskip("bokeh")
 
 FULL, PAGE, SMALL = made_by("make_rows.py", "gpu", name="full.jsonl"), WORK / "report.html", WORK / "small.html"
 MOST_BYTES = 5_000_000
@@ -52,6 +47,12 @@ def histories():
 report(FULL, "--no-figures", "--html", PAGE)
 report(written(GOLDEN + histories()), "--no-figures", "--html", SMALL)
 CHROMIUM = browser.Browser()
+
+
+@pytest.fixture(scope="module", autouse=True)
+def chromium_ends():
+    yield
+    CHROMIUM.__exit__()
 
 
 def click(what):
@@ -229,8 +230,3 @@ def test_rows_without_times():
         "No GPU was used" in shown("#about") and "nothing to rank" in shown() and "No claim" in shown("#claims-about")
     )
     assert not CHROMIUM.faults, CHROMIUM.faults
-
-
-FAILED = run_every(globals())
-CHROMIUM.__exit__()
-sys.exit(1 if FAILED else 0)

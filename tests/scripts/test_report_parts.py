@@ -7,10 +7,8 @@ import io
 import json
 import re
 import shutil
-import sys
 
 from checkout import SOURCE
-from every_test import run_every
 from report_page import GOLDEN, TIMED, WORK, drawn, made_by, op_page, report, tables, written
 
 from analysis import published, select
@@ -799,6 +797,3 @@ def test_tunables_that_are_not_compared():
     )
     (line,) = tuning_lines(tuned_row("auto", 2e-3), tuned_row("128", 1e-3))
     assert (line["default"], line["best"]) == ("threads=auto", "threads=128"), line
-
-
-sys.exit(1 if run_every(globals()) else 0)

@@ -61,7 +61,7 @@ CASES = {
     "redact": ["redact rows=10007 nulls=some"],
 }
 CONTROL = re.compile(
-    r"_(right|control|on_device)$|/cpu_cannot$"
+    r"_(right|control)$| wrong=(nothing|count_on_device|cannot)$"
 )  # not wrong: they must pass, or be skipped with their reason
 
 # The kind of a mutant, by its name; the first that fits.
@@ -95,10 +95,17 @@ def kind_of(name):
     return next(kind for kind, pattern in KINDS if re.search(pattern, name.split("/")[1]))
 
 
+def named(op):
+    """The values of `wrong` in tests/mutants/<op>/cpu_mutants.c."""
+    return set(re.findall(r"^ +M\((\w+), ", (MUTANTS / op / "cpu_mutants.c").read_text(), re.M))
+
+
 def shipped():
-    """The ids of all mutants and controls."""
+    """All mutants and controls, as rows call them (spec)."""
     found = (path for pattern in ("cpu_*.c", "cuda_*.cu", "peer_*.py") for path in MUTANTS.glob(f"*/{pattern}"))
-    return sorted(f"{path.parent.name}/{path.stem}" for path in found)
+    files = {f"{path.parent.name}/{path.stem}" for path in found}
+    tables = {name for name in files if name.endswith("/cpu_mutants")}
+    return sorted((files - tables) | {f"{id} wrong={name}" for id in tables for name in named(id.split("/")[0])})
 
 
 def rows(program, case, names, emulator, timeout="60s"):
@@ -161,7 +168,7 @@ def measure(program, wanted="", jobs=1, places=EVERYWHERE):
     with concurrent.futures.ThreadPoolExecutor(jobs) as pool:
         for part in pool.map(lambda part: rows(program, *part, timeout), parts):
             for place, row in part:
-                take(found.setdefault(row["variant"], {}), place, row)
+                take(found.setdefault(row["spec"], {}), place, row)
     return found
 
 

@@ -42,14 +42,14 @@ RELEASED = "Its results are right, and it gains nothing: persisting lines of L2 
 BESIDE = "Its results are right. A library is timed on the stream that it names; of work on another only the limit of the hardware can tell."
 ELSEWHERE = (
     "The data of this page does not show it. The mutants' test of its op rejects it on data that does "
-    "(`tests/scripts/test_*_mutants.py`)."
+    "(`tests/scripts/test_op_mutants.py`)."
 )
 LIMITED = "Only the limit of the hardware tells, which these short runs leave out; `tests/scripts/test_mutants.py` has it rejected."
 REASONS = {
-    "moments/cpu_passes_over_nan": ELSEWHERE,
-    "moments/cpu_raw_squares": ELSEWHERE,
-    "ewm/cpu_textbook_variance": ELSEWHERE,
-    "rolling/cpu_textbook_variance": ELSEWHERE,
+    "moments/cpu_mutants wrong=passes_over_nan": ELSEWHERE,
+    "moments/cpu_mutants wrong=raw_squares": ELSEWHERE,
+    "ewm/cpu_mutants wrong=textbook_variance": ELSEWHERE,
+    "rolling/cpu_mutants wrong=textbook_variance": ELSEWHERE,
     "double/cpu_slow_clock": LIMITED,
     "double/peer_cheat_forged_timing": FORGED,
     "double/cpu_replay_content": SAME,

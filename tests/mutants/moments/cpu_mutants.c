@@ -1,9 +1,5 @@
-/* two_pass.h - moments by two passes with a correction, in double, one thread, order 4, no weights; with what its mutants change.
- */
-#ifndef TWO_PASS_H
-#define TWO_PASS_H
-
-#include "variant.h"
+/* Mutants: moments by two passes with a correction, in double, one thread, order 4, no weights, with one mistake each. */
+#include "../common/mutants.h"
 
 #include <math.h>
 
@@ -19,24 +15,24 @@ typedef struct Mistakes {
     bool nan_passed_over;  /* by fmin and fmax */
 } Mistakes;
 
-static inline double element_of(const VariantArgs *args, size_t row, size_t column) {
+static double element_of(const VariantArgs *args, size_t row, size_t column) {
     const size_t i = row * args->in[0].shape[1] + column;
     return args->problem->dtype == DTYPE_F32 ? (double)((const float *)args->in[0].data)[i] : ((const double *)args->in[0].data)[i];
 }
 
-static inline void give(const VariantArgs *args, int output, size_t column, double value) {
+static void give(const VariantArgs *args, int output, size_t column, double value) {
     if (args->problem->dtype == DTYPE_F32)
         ((float *)args->out[output].data)[column] = (float)value;
     else
         ((double *)args->out[output].data)[column] = value;
 }
 
-static inline double added(double sum, double value, const Mistakes *wrong) {
+static double added(double sum, double value, const Mistakes *wrong) {
     return wrong->float_sums ? (double)((float)sum + (float)value) : sum + value;
 }
 
 /* min and max: a NaN is one of the column, too. */
-static inline void extremes(const VariantArgs *args, size_t column, size_t rows, const Mistakes *wrong, double *low, double *high) {
+static void extremes(const VariantArgs *args, size_t column, size_t rows, const Mistakes *wrong, double *low, double *high) {
     *low = *high = wrong->empty_part ? 0 : element_of(args, 0, column);
     for (size_t r = 0; r < rows; r++) {
         const double x = element_of(args, r, column);
@@ -47,7 +43,7 @@ static inline void extremes(const VariantArgs *args, size_t column, size_t rows,
     }
 }
 
-static inline void moments_of(const VariantArgs *args, size_t column, const Mistakes *wrong) {
+static void moments_of(const VariantArgs *args, size_t column, const Mistakes *wrong) {
     const size_t rows = args->in[0].shape[0] - (wrong->last_row_lost ? 1 : 0);
     const double n = (double)rows;
     double sum[5] = {0}, low, high, mean = 0, squares = 0;
@@ -72,7 +68,7 @@ static inline void moments_of(const VariantArgs *args, size_t column, const Mist
     give(args, 5, column, high);
 }
 
-static inline Status two_pass(const VariantArgs *args, Mistakes wrong) {
+static Status two_pass(const VariantArgs *args, Mistakes wrong) {
     const size_t columns = args->in[0].shape[1];
     for (size_t c = 0; c + (wrong.last_column_lost ? 1 : 0) < columns; c++) moments_of(args, c, &wrong);
     for (int o = 0; o < 6 && wrong.last_column_lost; o++) {
@@ -84,4 +80,22 @@ static inline Status two_pass(const VariantArgs *args, Mistakes wrong) {
     return STATUS_OK;
 }
 
-#endif
+#define MUTANTS(M)                                                                                                                 \
+    M(nothing, 0)                                                                                                                  \
+    M(ddof_one, .ddof_one = true)                                                                                                  \
+    M(empty_part, .empty_part = true)                                                                                              \
+    M(excess_kurtosis, .excess_kurtosis = true)                                                                                    \
+    M(float_sums, .float_sums = true)                                                                                              \
+    M(last_column, .last_column_lost = true)                                                                                       \
+    M(last_row, .last_row_lost = true)                                                                                             \
+    M(passes_over_nan, .nan_passed_over = true)                                                                                    \
+    M(raw_squares, .raw_squares = true)                                                                                            \
+    M(unbiased_skewness, .unbiased_skewness = true)
+MUTANT_TABLE(Mistakes)
+
+static Status run(const VariantArgs *args) {
+    return two_pass(args, *mutant_of(args));
+}
+
+RUNGS_VARIANT(moments, cpu_mutants) = {
+    .backend = BACKEND_CPU, .summary = "moments with one mistake", .origin = "tests", .tunables = TUNABLES, .run = run};

@@ -1,9 +1,5 @@
-/* spoilt_rolling.h - rolling mean, sum, var and std on one thread, every window from scratch in double, with what its mutants
- * change. */
-#ifndef SPOILT_ROLLING_H
-#define SPOILT_ROLLING_H
-
-#include "variant.h"
+/* Mutants: rolling mean, sum, var and std on one thread, every window from scratch in double, with one mistake each. */
+#include "../common/mutants.h"
 
 #include <math.h>
 
@@ -21,12 +17,12 @@ typedef struct Spoilt {
     bool textbook;     /* variances are differences of mean squares */
 } Spoilt;
 
-static inline double spoilt_load(const VariantArgs *args, size_t i) {
+static double spoilt_load(const VariantArgs *args, size_t i) {
     const void *x = args->in[0].data;
     return args->problem->dtype == DTYPE_F32 ? (double)((const float *)x)[i] : ((const double *)x)[i];
 }
 
-static inline void spoilt_store(const VariantArgs *args, size_t i, double value) {
+static void spoilt_store(const VariantArgs *args, size_t i, double value) {
     if (args->problem->dtype == DTYPE_F32)
         ((float *)args->out[0].data)[i] = (float)value;
     else
@@ -34,13 +30,13 @@ static inline void spoilt_store(const VariantArgs *args, size_t i, double value)
 }
 
 /* x, or what the mutant takes for it. */
-static inline double spoilt_element(const VariantArgs *args, Spoilt how, size_t i) {
+static double spoilt_element(const VariantArgs *args, Spoilt how, size_t i) {
     const double x = spoilt_load(args, i);
     return how.swallows_nan && isnan(x) ? 0 : x;
 }
 
 /* The sum of (x - about)^power over elements [first, end). */
-static inline double spoilt_sum(const VariantArgs *args, Spoilt how, size_t first, size_t end, double about, int power) {
+static double spoilt_sum(const VariantArgs *args, Spoilt how, size_t first, size_t end, double about, int power) {
     double sum = 0, rest = 0; /* Neumaier's compensation */
     for (size_t i = first; i < end; i++) {
         const double d = spoilt_element(args, how, i) - about, term = power == 2 ? d * d : d, next = sum + term;
@@ -54,7 +50,7 @@ static inline double spoilt_sum(const VariantArgs *args, Spoilt how, size_t firs
     return sum + rest;
 }
 
-static inline double spoilt_window(const VariantArgs *args, Spoilt how, size_t first, size_t end, int agg) {
+static double spoilt_window(const VariantArgs *args, Spoilt how, size_t first, size_t end, int agg) {
     const double w = (double)(end - first), sum = spoilt_sum(args, how, first, end, 0, 1), mean = sum / w;
     if (agg == SPOILT_SUM) return sum;
     if (agg == SPOILT_MEAN) return mean;
@@ -65,13 +61,13 @@ static inline double spoilt_window(const VariantArgs *args, Spoilt how, size_t f
     return agg == SPOILT_VAR ? variance : sqrt(variance);
 }
 
-static inline void spoilt_add(double *sum, double *lost, double x) {
+static void spoilt_add(double *sum, double *lost, double x) {
     const double term = lost ? x - *lost : x, next = *sum + term;
     if (lost) *lost = (next - *sum) - term;
     *sum = next;
 }
 
-static inline Status spoilt_rolling(const VariantArgs *args, Spoilt how) {
+static Status spoilt_rolling(const VariantArgs *args, Spoilt how) {
     const Params *params = &args->problem->params;
     const size_t n = array_count(&args->in[0]), w = (size_t)params_int(params, "window");
     const int agg = params_choice(params, "agg");
@@ -93,9 +89,31 @@ static inline Status spoilt_rolling(const VariantArgs *args, Spoilt how) {
     return STATUS_OK;
 }
 
-static inline bool spoilt_supports(const VariantArgs *args, char reason[REASON_MAX]) {
+static bool spoilt_supports(const VariantArgs *args, char reason[REASON_MAX]) {
     if (params_choice(&args->problem->params, "agg") <= SPOILT_STD) return true;
     return variant_refuse(reason, "the mutants of rolling have mean, sum, var and std");
 }
 
-#endif
+#define MUTANTS(M)                                                                                                                 \
+    M(nothing, 0)                                                                                                                  \
+    M(biased_variance, .biased = true)                                                                                             \
+    M(drifts, .running = true)                                                                                                     \
+    M(early, .early = true)                                                                                                        \
+    M(float_sums, .single = true)                                                                                                  \
+    M(keeps_spike, .running = true, .kahan = true)                                                                                 \
+    M(swallows_nan, .swallows_nan = true)                                                                                          \
+    M(textbook_variance, .textbook = true)                                                                                         \
+    M(window_off_by_one, .longer = 1)                                                                                              \
+    M(zero, .zero = true)
+MUTANT_TABLE(Spoilt)
+
+static Status run(const VariantArgs *args) {
+    return spoilt_rolling(args, *mutant_of(args));
+}
+
+RUNGS_VARIANT(rolling, cpu_mutants) = {.backend = BACKEND_CPU,
+                                       .summary = "rolling windows that are wrong in one way",
+                                       .origin = "tests",
+                                       .tunables = TUNABLES,
+                                       .supports = spoilt_supports,
+                                       .run = run};

@@ -1,0 +1,61 @@
+/* Mutants: the published log-stage algorithm on one thread, for x[1, n] in f32 to the right, with one mistake each. */
+#include "../common/mutants.h"
+
+#include "base/poison.h"
+
+#include <math.h>
+#include <stdlib.h>
+#include <string.h>
+
+typedef struct Mistake {
+    int stages_lost;
+    bool float_stages;   /* counted as the published code does, in float, which is right up to 2^21 */
+    int power;           /* every power is too high by this */
+    bool leaves_filling; /* elements whose right value is what outputs are filled with are not written: the call is repeated with
+                            another pattern */
+} Mistake;
+
+static int stages_needed(size_t n, const Mistake *wrong) {
+    int stages = 0;
+    if (wrong->float_stages) return n > 1 ? (int)ceilf(log2f((float)n)) : 0;
+    while (((size_t)1 << stages) < n) stages++;
+    return stages - wrong->stages_lost;
+}
+
+static void log_stages(const VariantArgs *args, const Mistake *wrong) {
+    const size_t n = array_count(&args->in[0]);
+    const float gamma = *(const float *)args->in[1].data;
+    const int stages = stages_needed(n, wrong);
+    float *y = args->out[0].data;
+    if (n > 0) memcpy(y, args->in[0].data, n * sizeof *y);
+    for (int stage = 0; stage < stages; stage++) {
+        const size_t half = (size_t)1 << stage;
+        for (size_t from = half; from < n; from += 2 * half)
+            for (size_t distance = 1; distance <= half; distance++)
+                y[from - distance] += y[from] * powf(gamma, (float)((double)distance + wrong->power));
+    }
+}
+
+#define MUTANTS(M)                                                                                                                 \
+    M(nothing, 0)                                                                                                                  \
+    M(float_stages, .float_stages = true)                                                                                          \
+    M(leaves_filling, .leaves_filling = true)                                                                                      \
+    M(lost_stage, .stages_lost = 1)                                                                                                \
+    M(power_off_by_one, .power = 1)
+MUTANT_TABLE(Mistake)
+
+static Status run(const VariantArgs *args) {
+    const Mistake *wrong = mutant_of(args);
+    const size_t n = array_count(&args->in[0]);
+    uint32_t *const y = args->out[0].data, *const before = malloc((n + 1) * sizeof *before);
+    if (!before) return status_fail(STATUS_MEMORY, "no memory for %zu elements", n);
+    memcpy(before, y, n * sizeof *before);
+    log_stages(args, wrong);
+    for (size_t i = 0; i < n && wrong->leaves_filling; i++)
+        if (y[i] == POISON_BYTE * UINT32_C(0x01010101)) y[i] = before[i];
+    free(before);
+    return STATUS_OK;
+}
+
+RUNGS_VARIANT(discounted_cumsum, cpu_mutants) = {
+    .backend = BACKEND_CPU, .summary = "log stages with one mistake", .origin = "tests", .tunables = TUNABLES, .run = run};
